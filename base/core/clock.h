@@ -1,0 +1,64 @@
+// Time as an argument: code that waits or measures is given a Clock, and a test moves a ManualClock by hand.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <mutex>
+#include <string>
+
+namespace ratoon {
+
+using Duration = std::chrono::nanoseconds;
+
+// A moment of the machine's monotonic clock. It only means something within one boot.
+struct Timestamp {
+  Duration since_boot{0};
+
+  friend auto operator<=>(const Timestamp&, const Timestamp&) = default;
+  friend Timestamp operator+(Timestamp t, Duration d) { return {t.since_boot + d}; }
+  friend Timestamp operator-(Timestamp t, Duration d) { return {t.since_boot - d}; }
+  friend Duration operator-(Timestamp a, Timestamp b) { return a.since_boot - b.since_boot; }
+};
+
+// A moment that people and other machines understand. Never subtract two of them to measure: clocks jump.
+struct WallTime {
+  Duration since_epoch{0};
+
+  friend auto operator<=>(const WallTime&, const WallTime&) = default;
+};
+
+[[nodiscard]] constexpr double seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
+[[nodiscard]] Duration from_seconds(double s);
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual Timestamp now() const = 0;
+  [[nodiscard]] virtual WallTime wall_now() const = 0;
+};
+
+class SystemClock final : public Clock {
+ public:
+  [[nodiscard]] Timestamp now() const override;
+  [[nodiscard]] WallTime wall_now() const override;
+};
+
+// Stands still until it is moved. Safe to use from several threads.
+class ManualClock final : public Clock {
+ public:
+  explicit ManualClock(Timestamp start = {}, WallTime wall_start = {}) : now_(start), wall_now_(wall_start) {}
+
+  [[nodiscard]] Timestamp now() const override;
+  [[nodiscard]] WallTime wall_now() const override;
+  void advance(Duration by);
+
+ private:
+  mutable std::mutex mutex_;
+  Timestamp now_;      // guarded by mutex_
+  WallTime wall_now_;  // guarded by mutex_
+};
+
+// "2026-11-21T11:38:21.250Z", the form of Kubernetes and of our logs.
+[[nodiscard]] std::string format_rfc3339(WallTime t);
+
+}  // namespace ratoon

@@ -1,0 +1,35 @@
+// UniqueFd owns a file descriptor and closes it. Where durability depends on close(), call close() and read its result.
+#pragma once
+
+#include <utility>
+
+#include <ratoon/result.h>
+
+namespace ratoon {
+
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : fd_(other.release()) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    if (this != &other) reset(other.release());
+    return *this;
+  }
+  ~UniqueFd() { reset(); }
+
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
+  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
+
+  // Closes what was held; an error of that close() is lost.
+  void reset(int fd = -1);
+
+  // Closes and reports. The descriptor is gone either way: close() is never repeated.
+  [[nodiscard]] Result<void> close();
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace ratoon

@@ -1,0 +1,125 @@
+// Result<T>: a value, or an Error that says what happened, where, what was expected and what to do.
+//
+// Every module border of Ratoon returns a Result; exceptions of third parties are caught where they arise.
+//
+//   ratoon::Result<int> parsed = parse_port(text);
+//   if (!parsed) return parsed.error().with_context("reading --port");
+//   listen(*parsed);
+#pragma once
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace ratoon {
+
+// What a caller may do about an error. New kinds go at the end: the numbers appear in metrics.
+enum class ErrorKind {
+  kInvalid,           // the input is wrong; repeating it cannot help
+  kNotFound,          // the named thing does not exist
+  kAlreadyExists,     // someone else made it first
+  kConflict,          // the world changed since it was read; read again
+  kPermissionDenied,  // the other side knows who we are and says no
+  kUnavailable,       // may work later
+  kTimeout,           // a deadline passed; the effect is unknown
+  kCancelled,         // we asked it to stop
+  kCorrupted,         // bytes are not the bytes that were written
+  kNoSpace,           // a disk or a quota is full
+  kIo,                // the system refused an operation on a file or socket
+};
+
+// A short lower-case word for logs and metrics, for example "not_found".
+[[nodiscard]] std::string_view name_of(ErrorKind kind);
+
+class [[nodiscard]] Error {
+ public:
+  Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
+
+  [[nodiscard]] ErrorKind kind() const { return kind_; }
+  [[nodiscard]] const std::string& message() const { return message_; }
+
+  // The same error, its message preceded by what was being done: "reading job.yaml: ...".
+  [[nodiscard]] Error with_context(std::string_view doing) const;
+
+  // Whether the same call can succeed later without anyone changing the input.
+  [[nodiscard]] bool is_retryable() const;
+
+  friend bool operator==(const Error&, const Error&) = default;
+
+ private:
+  ErrorKind kind_;
+  std::string message_;
+};
+
+// The error of a failed system call: its kind follows from `error_number`, its message from strerror.
+[[nodiscard]] Error system_error(int error_number, std::string_view doing);
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  using value_type = T;
+
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+
+  [[nodiscard]] bool has_value() const { return state_.index() == 0; }
+  explicit operator bool() const { return has_value(); }
+
+  [[nodiscard]] T& value() & { return *checked(); }
+  [[nodiscard]] const T& value() const& { return *const_cast<Result*>(this)->checked(); }
+  [[nodiscard]] T&& value() && { return std::move(*checked()); }
+  [[nodiscard]] T& operator*() & { return value(); }
+  [[nodiscard]] const T& operator*() const& { return value(); }
+  [[nodiscard]] T&& operator*() && { return std::move(*this).value(); }
+  [[nodiscard]] T* operator->() { return checked(); }
+  [[nodiscard]] const T* operator->() const { return &value(); }
+
+  [[nodiscard]] const Error& error() const {
+    if (has_value()) std::abort();
+    return std::get<1>(state_);
+  }
+
+  template <class U>
+  [[nodiscard]] T value_or(U&& fallback) const& {
+    return has_value() ? value() : static_cast<T>(std::forward<U>(fallback));
+  }
+
+  // Calls `next` with the value, or passes the error on. `next` returns a Result.
+  template <class F>
+  [[nodiscard]] auto and_then(F&& next) && -> std::invoke_result_t<F, T&&> {
+    if (!has_value()) return error();
+    return std::forward<F>(next)(std::move(*this).value());
+  }
+
+ private:
+  // Reading the value of a failed Result is a bug of the caller: stop at once, in every build.
+  T* checked() {
+    if (!has_value()) std::abort();
+    return std::get_if<0>(&state_);
+  }
+
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT: implicit by design
+
+  [[nodiscard]] bool has_value() const { return !error_.has_value(); }
+  explicit operator bool() const { return has_value(); }
+  [[nodiscard]] const Error& error() const {
+    if (!error_) std::abort();
+    return *error_;
+  }
+
+ private:
+  std::optional<Error> error_;
+};
+
+}  // namespace ratoon
