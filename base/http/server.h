@@ -1,0 +1,95 @@
+// HttpServer: a small HTTP/1.1 server whose handlers may answer later, from any thread (long polls park no thread).
+//
+//   auto server = HttpServer::start({.port = 0}, [](ServerRequest request, Responder responder) {
+//     responder.send({.status = 200, .body = "hello " + request.path});
+//   });
+//   if (!server) return server.error();
+//   use((*server)->port());
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "base/http/message.h"
+
+namespace ratoon::http {
+
+struct ServerRequest {
+  std::string method;
+  std::string path;   // without the query, still escaped
+  std::string query;  // after '?', still escaped
+  Headers headers;
+  std::string body;
+  std::string peer;  // "127.0.0.1:43210"
+};
+
+// Writes a reply in pieces. Safe from any thread; one writer at a time.
+class StreamWriter {
+ public:
+  virtual ~StreamWriter() = default;
+  // Blocks while too much is unsent; an error once the other side is gone or the server stops.
+  [[nodiscard]] virtual Result<void> write(std::string_view bytes) = 0;
+  // Ends the reply in order. Destruction without it cuts the connection, so that the other side sees a broken reply.
+  virtual void finish() = 0;
+};
+
+// The right to answer one request, once. Movable; dropped without an answer it sends 500.
+class Responder {
+ public:
+  class Connection;
+  explicit Responder(std::shared_ptr<Connection> connection);
+  Responder(Responder&&) noexcept;
+  Responder& operator=(Responder&&) noexcept;
+  ~Responder();
+
+  void send(Response response);
+  [[nodiscard]] std::unique_ptr<StreamWriter> stream(int status, Headers headers);
+
+  // Whether the other side closed its connection while we took our time.
+  [[nodiscard]] bool is_abandoned() const;
+
+ private:
+  std::shared_ptr<Connection> connection_;
+};
+
+using Handler = std::function<void(ServerRequest, Responder)>;
+
+struct TlsServerOptions {
+  std::string certificate_pem;  // chain, leaf first
+  std::string private_key_pem;
+  std::string client_ca_pem;  // not empty: clients must show a certificate of this authority
+};
+
+struct ServerOptions {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;  // 0: any free one
+  std::optional<TlsServerOptions> tls;
+  int threads = 1;
+  std::size_t connections_max = 8192;
+  std::size_t head_bytes_max = 16 * 1024;
+  std::size_t body_bytes_max = 1024 * 1024;
+  Duration head_deadline{std::chrono::seconds(10)};  // TLS handshake and head, from the first byte on
+  Duration body_deadline{std::chrono::seconds(30)};
+  Duration idle_deadline{std::chrono::seconds(75)};  // between two requests on one connection
+  Duration write_deadline{std::chrono::seconds(30)};  // the other side takes nothing
+};
+
+class HttpServer {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<HttpServer>> start(ServerOptions options, Handler handler);
+  virtual ~HttpServer() = default;
+
+  [[nodiscard]] virtual std::uint16_t port() const = 0;
+  // Stops taking connections, cuts those that are open and waits for running handlers. Also done on destruction.
+  virtual void stop() = 0;
+};
+
+}  // namespace ratoon::http

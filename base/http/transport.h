@@ -1,0 +1,90 @@
+// HttpTransport: the one door through which Ratoon makes HTTP calls. Calls block and can be stopped from outside.
+//
+// Thread contract: every method may be called from any number of threads at once.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "base/http/message.h"
+
+namespace ratoon::http {
+
+// Bytes to send that do not lie in memory at once.
+class BodySource {
+ public:
+  virtual ~BodySource() = default;
+  [[nodiscard]] virtual std::size_t size_bytes() const = 0;
+  // Fills a prefix of `into` and returns its length; 0 only at the end.
+  [[nodiscard]] virtual Result<std::size_t> read(std::span<char> into) = 0;
+};
+
+struct Request {
+  std::string method = "GET";
+  std::string url;  // absolute: http://127.0.0.1:8080/path?query, already escaped
+  Headers headers;
+  std::string body;
+  BodySource* body_source = nullptr;  // instead of `body`; must outlive the call
+};
+
+// Every call is bounded. A zero duration means no bound of that kind.
+struct Limits {
+  Duration total{std::chrono::seconds(30)};    // from the call to the last byte of the reply
+  Duration silence{std::chrono::seconds(30)};  // between two bytes from the other side
+  Duration connect{std::chrono::seconds(5)};
+  std::size_t head_bytes_max = 64 * 1024;
+  std::size_t body_bytes_max = 16 * 1024 * 1024;  // not applied to streamed replies
+};
+
+struct ResponseHead {
+  int status = 0;
+  Headers headers;
+};
+
+// Receives a streamed reply, in the thread of the call. An error returned here ends the call with that error.
+class BodySink {
+ public:
+  virtual ~BodySink() = default;
+  [[nodiscard]] virtual Result<void> on_head(const ResponseHead& head) = 0;
+  [[nodiscard]] virtual Result<void> on_bytes(std::string_view bytes) = 0;
+};
+
+class HttpTransport {
+ public:
+  virtual ~HttpTransport() = default;
+
+  // One request, one whole reply. Any status is a reply, not an error. Errors are kUnavailable (no connection, cut
+  // off), kTimeout, kCancelled, kInvalid (bad URL, reply over its limits or not HTTP), kPermissionDenied (TLS refuses).
+  [[nodiscard]] virtual Result<Response> call(const Request& request, const Limits& limits,
+                                              std::stop_token stop) = 0;
+
+  // The same with the reply's body handed over as it arrives; returns after its last byte.
+  [[nodiscard]] virtual Result<ResponseHead> stream(const Request& request, const Limits& limits, BodySink& sink,
+                                                    std::stop_token stop) = 0;
+};
+
+struct TlsClientOptions {
+  std::string ca_pem;           // trusted authorities; empty: the system's
+  std::string certificate_pem;  // our own, for servers that ask for one
+  std::string private_key_pem;
+  std::string server_name;  // expected name in the server's certificate; empty: the URL's host
+};
+
+struct TransportOptions {
+  TlsClientOptions tls;
+  std::size_t idle_connections_max = 16;
+};
+
+// The transport over cpprestsdk.
+[[nodiscard]] std::unique_ptr<HttpTransport> make_transport(TransportOptions options = {});
+
+}  // namespace ratoon::http

@@ -1,0 +1,25 @@
+# ratoon_module(base_core SOURCES a.cpp ... [PUBLIC libs] [PRIVATE libs] [INCLUDE public folders])
+#
+# One small static library: target ratoon_base_core, alias ratoon::base_core. Files of the repository are included
+# by their path from its root ("base/core/clock.h"); folders after INCLUDE hold headers that users see (<ratoon/...>).
+function(ratoon_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE;INCLUDE" ${ARGN})
+  set(target ratoon_${name})
+  add_library(${target} STATIC ${ARG_SOURCES})
+  add_library(ratoon::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  foreach(folder IN LISTS ARG_INCLUDE)
+    target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/${folder}>)
+  endforeach()
+  target_link_libraries(${target} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:ratoon_build_flags>)
+endfunction()
+
+# ratoon_program(ratoon SOURCES ... LIBS ...)
+function(ratoon_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} ratoon_build_flags)
+endfunction()

@@ -1,0 +1,34 @@
+# ratoon_test(unit/base/result_test LIBS ratoon::base_core [LABELS threads] [ARGS ...])
+#
+# One line a test. The test's source is that path plus .cpp under tests/, its label the first folder of the path; a
+# second label (threads, nightly) puts it in one more lane. A test that cannot run here exits with 77 and says
+# "SKIPPED: reason".
+function(ratoon_test path)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "LIBS;LABELS;ARGS" ${ARGN})
+  string(REGEX MATCH "^[^/]+" label ${path})
+  get_filename_component(name ${path} NAME)
+  ratoon_program(${name} SOURCES ${path}.cpp LIBS ${ARG_LIBS} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE RATOON_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
+  add_test(NAME ${label}.${name} COMMAND ${name} ${ARG_ARGS})
+  ratoon_test_properties(${label}.${name} "${label};${ARG_LABELS}" "${ARG_TIMEOUT}")
+endfunction()
+
+# ratoon_python_test(tidy/layering_test [ARGS ...] [ENVIRONMENT ...]): a Python unittest file, standard library only.
+function(ratoon_python_test path)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "LABELS;ARGS;ENVIRONMENT" ${ARGN})
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  string(REGEX MATCH "^[^/]+" label ${path})
+  get_filename_component(name ${path} NAME)
+  add_test(NAME ${label}.${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${path}.py ${ARG_ARGS}
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  ratoon_test_properties(${label}.${name} "${label};${ARG_LABELS}" "${ARG_TIMEOUT}")
+  set_tests_properties(${label}.${name} PROPERTIES ENVIRONMENT
+    "RATOON_BUILD_DIR=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1;${ARG_ENVIRONMENT}")
+endfunction()
+
+function(ratoon_test_properties test labels timeout)
+  if(NOT timeout)
+    set(timeout 120)
+  endif()
+  set_tests_properties(${test} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} SKIP_RETURN_CODE 77)
+endfunction()
