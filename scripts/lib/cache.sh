@@ -1,0 +1,30 @@
+# shellcheck shell=bash
+# The cache outside the tree: things come into it whole or not at all.
+
+# lock_cache: one setup at a time; a second one waits. What a killed setup left half done is removed.
+lock_cache() {
+  mkdir -p "$RATOON_CACHE" 2>/dev/null ||
+    stop "the cache $RATOON_CACHE cannot be written" "set XDG_CACHE_HOME to a folder of yours, then $0"
+  exec 9>"$RATOON_CACHE/.setup.lock"
+  if ! flock --nonblock 9; then
+    say "another setup works in $RATOON_CACHE; waiting for it"
+    flock 9
+  fi
+  rm -rf "$RATOON_CACHE"/.partial-*
+}
+
+# is_complete FOLDER PIN: it was published from exactly this pin (a checksum of what names its contents).
+is_complete() { [[ -r $1/.ratoon-complete && $(<"$1/.ratoon-complete") == "$2" ]]; }
+
+checksum_of() { cat "$@" | sha256sum | cut -c1-32; }
+
+make_partial() { mktemp -d "$RATOON_CACHE/.partial-$1.XXXXXX"; }
+
+# publish PARTIAL FOLDER PIN: the stamp is written last before the rename, so that a folder with its final name is whole.
+publish() {
+  echo "$3" >"$1/.ratoon-complete"
+  chmod 755 "$1"
+  if [[ -e $2 ]]; then mv "$2" "$(make_partial replaced)/"; fi
+  mv -T "$1" "$2"
+  rm -rf "$RATOON_CACHE"/.partial-replaced.*
+}

@@ -1,0 +1,50 @@
+# shellcheck shell=bash
+# Where everything is. Sourced by every script; by hand too, for a shell that builds and tests as the scripts do:
+#   source scripts/lib/env.sh
+
+RATOON_REPO=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+if [[ -z ${XDG_CACHE_HOME:-} && -z ${HOME:-} ]]; then
+  echo "ratoon: neither XDG_CACHE_HOME nor HOME is set. Next: export HOME, then run the same command again" >&2
+  exit 1
+fi
+RATOON_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/ratoon
+libtorch_version=$(sed -n 's/^torch==\([^ ]*\).*/\1/p' "$RATOON_REPO/scripts/packages/libtorch.txt")
+RATOON_LIBTORCH_ROOT=${RATOON_LIBTORCH_ROOT:-$RATOON_CACHE/libtorch-$libtorch_version}
+export RATOON_REPO RATOON_CACHE RATOON_LIBTORCH_ROOT
+
+# ccache hits across clones at different paths: paths below the repository are hashed relative to it, and the folder of
+# the build is not hashed. The sloppiness is what a precompiled header needs.
+export CCACHE_DIR=${CCACHE_DIR:-$RATOON_CACHE/ccache}
+export CCACHE_BASEDIR=$RATOON_REPO
+export CCACHE_NOHASHDIR=1
+export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
+
+# server_names: the folders of scripts/packages/servers, in the order of their table.
+server_names() { awk -F' *[|] *' '/^[^#]/ { print $1 }' "$RATOON_REPO/scripts/packages/servers/servers.txt"; }
+
+# server_field NAME COLUMN
+server_field() {
+  awk -F' *[|] *' -v name="$1" -v column="$2" '$1 == name { print $column }' \
+    "$RATOON_REPO/scripts/packages/servers/servers.txt"
+}
+
+# server_version NAME: what the server's go.mod pins.
+server_version() {
+  awk -v module="$(server_field "$1" 2)" '{ sub(/^require[ \t]+/, "") } $1 == module { print $2; exit }' \
+    "$RATOON_REPO/scripts/packages/servers/$1/go.mod"
+}
+
+server_folder() { echo "$RATOON_CACHE/servers-$1-$(server_version "$1")"; }
+
+# export_server_paths: puts the servers that are there on PATH; RATOON_SERVERS_BIN lists the same folders.
+export_server_paths() {
+  local name folder
+  RATOON_SERVERS_BIN=
+  for name in $(server_names); do
+    folder=$(server_folder "$name")/bin
+    if [[ -d $folder ]]; then RATOON_SERVERS_BIN+=${RATOON_SERVERS_BIN:+:}$folder; fi
+  done
+  export RATOON_SERVERS_BIN
+  if [[ -n $RATOON_SERVERS_BIN ]]; then export PATH=$RATOON_SERVERS_BIN:$PATH; fi
+}
