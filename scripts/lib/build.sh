@@ -1,0 +1,33 @@
+# shellcheck shell=bash
+# Configuring, building and testing one preset.
+
+jobs=$(nproc)
+
+# build_preset PRESET [TARGET...]
+build_preset() {
+  local preset=$1 options=()
+  shift
+  if [[ -n ${RATOON_WERROR:-} ]]; then options+=("-DRATOON_WERROR=$RATOON_WERROR"); fi
+  (cd "$RATOON_REPO" && cmake --preset "$preset" "${options[@]}" --log-level=NOTICE) &&
+    cmake --build "$RATOON_REPO/build/$preset" --parallel "$jobs" ${1:+--target "$@"}
+}
+
+# run_ctest PRESET ARGUMENT...: ctest's report is printed as it comes, but for its closing lines, which are kept in
+# build/<preset>/closing.txt, so that what else is to be said can be said before them.
+run_ctest() {
+  local folder=$RATOON_REPO/build/$1
+  shift
+  : >"$folder/closing.txt"
+  rm -f "$folder/ctest.xml"
+  ctest --test-dir "$folder" --parallel "$jobs" --output-on-failure --no-tests=error --timeout 300 \
+    --test-output-size-passed 65536 --output-junit "$folder/ctest.xml" "$@" 2>&1 |
+    awk -v closing="$folder/closing.txt" '/^[0-9]+% tests passed/ { closes = 1 }
+      closes { print > closing; next }
+      { print; fflush() }'
+}
+
+# print_closing PRESET
+print_closing() { cat "$RATOON_REPO/build/$1/closing.txt"; }
+
+# print_skipped PRESET: which tests were skipped, and the reason that each one printed.
+print_skipped() { python3 "$RATOON_REPO/scripts/lib/skipped_tests.py" "$RATOON_REPO/build/$1/ctest.xml"; }

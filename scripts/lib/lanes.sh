@@ -1,0 +1,75 @@
+# shellcheck shell=bash
+# The lanes of scripts/test: a preset and the tests that run in it. The biggest comes last, so that its closing lines
+# close the whole run.
+
+all_lanes=(no-torch asan-ubsan tsan release)
+elsewhere='^(nightly|bench|gpu)$'
+
+lane_preset() { if [[ $1 == fast ]]; then echo no-torch; else echo "$1"; fi; }
+
+# lane_selection NAME: the arguments that make ctest pick the lane's tests, one a line.
+lane_selection() {
+  case $1 in
+    fast) printf '%s\n' --label-regex '^(unit|property|tidy)$' --label-exclude "$elsewhere" ;;
+    no-torch) printf '%s\n' --label-exclude '^(install|integration|cluster|torch|nightly|bench|gpu)$' ;;
+    asan-ubsan) printf '%s\n' --label-regex '^(unit|property|conformance)$' --label-exclude "$elsewhere" ;;
+    tsan) printf '%s\n' --label-regex '^threads$' --label-exclude "$elsewhere" ;;
+    release) printf '%s\n' --label-exclude '^(tidy|scripts|nightly|bench)$' ;;
+    *) return 1 ;;
+  esac
+}
+
+lane_rows=()
+
+# run_lane NAME: builds and tests; the closing lines are left to the caller. On a red lane it ends the script.
+run_lane() {
+  local lane=$1 preset began built tested selection status=0
+  preset=$(lane_preset "$lane")
+  mapfile -t selection < <(lane_selection "$lane")
+  say "lane $lane: building"
+  began=$SECONDS
+  rm -f "$RATOON_REPO/build/$preset/closing.txt"
+  build_preset "$preset" || end_red "$lane" "did not build"
+  built=$SECONDS
+  say "lane $lane: built in $((built - began)) s, testing"
+  run_ctest "$preset" "${selection[@]}" || status=$?
+  tested=$SECONDS
+  lane_rows+=("$lane $((built - began)) $((tested - built)) $status")
+  write_lane_times
+  if ((status != 0)); then
+    print_closing "$preset"
+    end_red "$lane" "has a red test"
+  fi
+}
+
+end_red() {
+  say "lane $1 $2; to repeat it alone: scripts/test --lane $1" >&2
+  exit 1
+}
+
+write_lane_times() {
+  local row name build test status separator=
+  {
+    printf '{"lanes": ['
+    for row in "${lane_rows[@]}"; do
+      read -r name build test status <<<"$row"
+      printf '%s\n  {"name": "%s", "build_seconds": %d, "test_seconds": %d, "passed": %s}' "$separator" "$name" \
+        "$build" "$test" "$(if ((status == 0)); then echo true; else echo false; fi)"
+      separator=,
+    done
+    printf '\n], "jobs": %d}\n' "$jobs"
+  } >"$RATOON_REPO/build/lanes.json"
+}
+
+print_lane_table() {
+  local row name build test status
+  printf '\n%-12s %9s %9s\n' lane 'build min' 'test min'
+  for row in "${lane_rows[@]}"; do
+    read -r name build test status <<<"$row"
+    printf '%-12s %9s %9s\n' "$name" "$(minutes "$build")" "$(minutes "$test")"
+    print_skipped "$(lane_preset "$name")"
+  done
+  echo
+}
+
+minutes() { printf '%d.%d' $(($1 / 60)) $(($1 % 60 / 6)); }

@@ -1,0 +1,22 @@
+# shellcheck shell=bash
+# The environment of the Python peers: made on first use from tests/bench/peers/requirements.txt, never in CI.
+
+# ensure_peers: sets `peers` to the folder of the environment.
+peers=
+ensure_peers() {
+  local requirements=$RATOON_REPO/tests/bench/peers/requirements.txt log=$RATOON_CACHE/logs/peers.log pin
+  [[ -e $requirements ]] || stop "there are no peers to run: $requirements is missing" "scripts/bench"
+  pin=$(checksum_of "$requirements")
+  peers=$RATOON_CACHE/peers-$pin
+  lock_cache
+  if is_complete "$peers" "$pin"; then return; fi
+  step_count=1
+  begin_step "the peers' packages"
+  say_step installing
+  rm -rf "$peers"
+  run_logged "$log" install_peers "$requirements" || explain_failure "$log" "the peers' packages"
+  echo "$pin" >"$peers/.ratoon-complete"
+}
+
+# An environment cannot be renamed, so it is stamped when it is whole.
+install_peers() { python3 -m venv "$peers" && "$peers/bin/python3" -m pip install --requirement "$1"; }
