@@ -8,7 +8,12 @@
 namespace ratoon {
 
 Duration from_seconds(double s) {
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s));
+  // Half of what fits (146 years), so that adding it to a Timestamp cannot overflow either.
+  constexpr Duration kForever = Duration::max() / 2;
+  if (std::isnan(s)) return Duration::zero();
+  if (s >= seconds(kForever)) return kForever;
+  if (s <= -seconds(kForever)) return -kForever;
+  return Duration(std::llround(s * 1e9));
 }
 
 Timestamp SystemClock::now() const { return {std::chrono::steady_clock::now().time_since_epoch()}; }

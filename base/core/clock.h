@@ -28,6 +28,7 @@ struct WallTime {
 };
 
 [[nodiscard]] constexpr double seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
+// To the nearest nanosecond, at most 146 years to either side; NaN becomes zero.
 [[nodiscard]] Duration from_seconds(double s);
 
 class Clock {

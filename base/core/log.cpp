@@ -1,0 +1,125 @@
+#include "base/core/log.h"
+
+#include <cerrno>
+#include <mutex>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/core/log_line.h"
+
+namespace ratoon {
+
+namespace {
+
+// A quarter of a line for the fields of a logger, so that there is always room for those of the event.
+constexpr std::size_t kMaxConstantBytes = Logger::kMaxLineBytes / 4;
+
+// How long a line waits for a full non-blocking pipe before it is dropped: training goes on without its log.
+constexpr int kFullPipeMillis = 100;
+
+bool wait_until_writable(int fd) {
+  pollfd entry{.fd = fd, .events = POLLOUT, .revents = 0};
+  return ::poll(&entry, 1, kFullPipeMillis) == 1;
+}
+
+// Bytes of `text` that were written: all of it, unless the descriptor refuses.
+std::size_t write_all(int fd, std::string_view text) {
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t count = ::write(fd, text.data() + written, text.size() - written);
+    if (count >= 0) {
+      written += static_cast<std::size_t>(count);
+    } else if (errno == EAGAIN) {
+      if (!wait_until_writable(fd)) break;
+    } else if (errno != EINTR) {
+      break;
+    }
+  }
+  return written;
+}
+
+}  // namespace
+
+std::string_view name_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return "debug";
+    case LogLevel::kInfo:
+      return "info";
+    case LogLevel::kWarning:
+      return "warning";
+    case LogLevel::kError:
+      return "error";
+  }
+  return "unknown";
+}
+
+// What all loggers of one descriptor share.
+class Logger::Sink {
+ public:
+  Sink(const Clock& clock, int fd, LogFormat format) : clock_(clock), fd_(fd), format_(format) {}
+
+  [[nodiscard]] std::string time() const { return format_rfc3339(clock_.wall_now()); }
+  [[nodiscard]] LogFormat format() const { return format_; }
+
+  // One write(2), so that lines of several processes never mix in a pipe (up to PIPE_BUF) or a file opened
+  // with O_APPEND. The lock keeps the threads of this process apart where the system writes a part only.
+  void write_line(std::string line) {
+    const std::lock_guard lock(mutex_);
+    if (is_last_line_torn_) line.insert(line.begin(), '\n');
+    const std::size_t written = write_all(fd_, line);
+    const bool is_whole = written == line.size();
+    if (written > 0) is_last_line_torn_ = !is_whole;
+    if (!is_whole) ++dropped_lines_;
+  }
+
+  [[nodiscard]] std::uint64_t dropped_lines() const {
+    const std::lock_guard lock(mutex_);
+    return dropped_lines_;
+  }
+
+ private:
+  const Clock& clock_;
+  const int fd_;
+  const LogFormat format_;
+  mutable std::mutex mutex_;
+  bool is_last_line_torn_ = false;   // guarded by mutex_
+  std::uint64_t dropped_lines_ = 0;  // guarded by mutex_
+};
+
+Logger::Logger(const Clock& clock, const LogOptions& options, Fields constant_fields)
+    : sink_(std::make_shared<Sink>(clock, options.fd, options.format)), min_level_(options.min_level) {
+  add_constant_fields(constant_fields);
+}
+
+void Logger::log(LogLevel level, std::string_view message, std::span<const LogField> fields) const {
+  if (!is_enabled(level)) return;
+  const int callers_errno = errno;
+  LogLine line(sink_->format(), kMaxLineBytes);
+  line.begin(sink_->time(), level, message);
+  line.add_rendered(constant_fields_, are_constant_fields_cut_);
+  line.add(fields);
+  sink_->write_line(std::move(line).end());
+  errno = callers_errno;
+}
+
+Logger Logger::with(Fields fields) const {
+  Logger child = *this;
+  child.add_constant_fields(fields);
+  return child;
+}
+
+void Logger::add_constant_fields(Fields fields) {
+  LogLine rendered(sink_->format(), kMaxConstantBytes);
+  rendered.add_rendered(constant_fields_, are_constant_fields_cut_);
+  rendered.add(std::span(fields.begin(), fields.size()));
+  constant_fields_ = rendered.text();
+  are_constant_fields_cut_ = rendered.is_cut();
+}
+
+std::uint64_t Logger::dropped_lines() const {
+  return sink_->dropped_lines();
+}
+
+}  // namespace ratoon

@@ -1,0 +1,119 @@
+// Structured log: one line an event, JSON for machines or text for people, to a file descriptor.
+//
+//   Logger logger(clock, {.fd = STDERR_FILENO, .format = LogFormat::kJson}, {{"component", "operator"}});
+//   logger.info("member started", {{"member", name}, {"step", 12}, {"seconds", 0.25}, {"ok", true}});
+//
+//   {"time":"2026-11-21T11:38:21.250Z","level":"info","message":"member started","component":"operator",...}
+//   11:38:21.250 info  member started  component=operator member=w-0 step=12 seconds=0.25 ok=true
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "base/core/clock.h"
+
+namespace ratoon {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+enum class LogFormat { kJson, kText };
+
+// "debug", "info", "warning" or "error".
+[[nodiscard]] std::string_view name_of(LogLevel level);
+
+// The value of a field: a text, a number or a truth value. A view: it lives as long as the text that it was
+// given.
+class LogValue {
+ public:
+  using Variant = std::variant<bool, std::int64_t, std::uint64_t, double, std::string_view>;
+
+  template <std::same_as<bool> T>
+  LogValue(T value) : value_(value) {}  // NOLINT: implicit by design, as are the others
+  template <std::integral T>
+    requires(!std::same_as<T, bool> && !std::same_as<T, char>)
+  LogValue(T value) : value_(static_cast<Widest<T>>(value)) {}  // NOLINT
+  template <std::floating_point T>
+  LogValue(T value) : value_(static_cast<double>(value)) {}  // NOLINT
+  template <class T>
+    requires std::convertible_to<const T&, std::string_view>
+  LogValue(const T& text) : value_(view(text)) {}  // NOLINT
+
+  [[nodiscard]] const Variant& get() const { return value_; }
+
+ private:
+  template <class T>
+  using Widest = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+
+  template <class T>
+  static std::string_view view(const T& text) {
+    // A missing environment variable must not end the program that reports it.
+    if constexpr (std::is_pointer_v<T>) return text != nullptr ? std::string_view(text) : std::string_view();
+    return text;
+  }
+
+  Variant value_;
+};
+
+// Keys are lower_snake_case. The line's own keys (time, level, message, cut) get a trailing underscore.
+struct LogField {
+  std::string_view key;
+  LogValue value;
+};
+
+struct LogOptions {
+  int fd = 2;  // not owned; stays open for as long as the logger
+  LogLevel min_level = LogLevel::kInfo;
+  LogFormat format = LogFormat::kJson;
+};
+
+// Small and cheap to copy; copies and children write through the same lock. Safe to use from several threads,
+// and keeps errno. The clock outlives it.
+class Logger {
+ public:
+  using Fields = std::initializer_list<LogField>;
+
+  // A line is at most this long, its newline included; what was cut is marked.
+  static constexpr std::size_t kMaxLineBytes = 8192;
+
+  explicit Logger(const Clock& clock, const LogOptions& options = {}, Fields constant_fields = {});
+
+  void debug(std::string_view message, Fields fields = {}) const { log(LogLevel::kDebug, message, fields); }
+  void info(std::string_view message, Fields fields = {}) const { log(LogLevel::kInfo, message, fields); }
+  void warning(std::string_view message, Fields fields = {}) const {
+    log(LogLevel::kWarning, message, fields);
+  }
+  void error(std::string_view message, Fields fields = {}) const { log(LogLevel::kError, message, fields); }
+
+  void log(LogLevel level, std::string_view message, std::span<const LogField> fields) const;
+  void log(LogLevel level, std::string_view message, Fields fields) const {
+    log(level, message, std::span(fields.begin(), fields.size()));
+  }
+
+  // Whether a line of this level is written, for fields that are dear to compute.
+  [[nodiscard]] bool is_enabled(LogLevel level) const { return level >= min_level_; }
+
+  // A child that writes these fields too, after its parent's.
+  [[nodiscard]] Logger with(Fields fields) const;
+
+  // Lines lost because the descriptor refused them, of this logger and its relatives.
+  [[nodiscard]] std::uint64_t dropped_lines() const;
+
+ private:
+  class Sink;
+
+  void add_constant_fields(Fields fields);
+
+  std::shared_ptr<Sink> sink_;
+  LogLevel min_level_;
+  std::string constant_fields_;  // as they stand in the line
+  bool are_constant_fields_cut_ = false;
+};
+
+}  // namespace ratoon

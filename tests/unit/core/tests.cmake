@@ -1,0 +1,8 @@
+ratoon_test(unit/core/clock_test LIBS ratoon::base_core)
+ratoon_test(unit/core/crc32c_test LIBS ratoon::base_core)
+ratoon_test(unit/core/log_test LIBS ratoon::base_core nlohmann_json::nlohmann_json LABELS threads)
+ratoon_test(unit/core/philox_test LIBS ratoon::base_core)
+ratoon_test(unit/core/result_test LIBS ratoon::base_core)
+ratoon_test(unit/core/strong_test LIBS ratoon::base_core)
+ratoon_test(unit/core/unique_fd_test LIBS ratoon::base_core)
+ratoon_test(unit/core/xxh3_test LIBS ratoon::base_core)
