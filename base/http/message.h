@@ -1,6 +1,8 @@
 // HTTP messages as plain values. Nothing here knows a socket or a library.
 #pragma once
 
+#include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,8 +33,8 @@ class Headers {
 
 struct Response {
   int status = 200;
-  Headers headers;
-  std::string body;
+  Headers headers{};
+  std::string body{};
 };
 
 }  // namespace ratoon::http

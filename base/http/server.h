@@ -1,4 +1,5 @@
-// HttpServer: a small HTTP/1.1 server whose handlers may answer later, from any thread (long polls park no thread).
+// HttpServer: a small HTTP/1.1 server whose handlers may answer later, from any thread (long polls park no
+// thread).
 //
 //   auto server = HttpServer::start({.port = 0}, [](ServerRequest request, Responder responder) {
 //     responder.send({.status = 200, .body = "hello " + request.path});
@@ -37,7 +38,8 @@ class StreamWriter {
   virtual ~StreamWriter() = default;
   // Blocks while too much is unsent; an error once the other side is gone or the server stops.
   [[nodiscard]] virtual Result<void> write(std::string_view bytes) = 0;
-  // Ends the reply in order. Destruction without it cuts the connection, so that the other side sees a broken reply.
+  // Ends the reply in order. Destruction without it cuts the connection, so that the other side sees a broken
+  // reply.
   virtual void finish() = 0;
 };
 
@@ -63,22 +65,22 @@ class Responder {
 using Handler = std::function<void(ServerRequest, Responder)>;
 
 struct TlsServerOptions {
-  std::string certificate_pem;  // chain, leaf first
-  std::string private_key_pem;
-  std::string client_ca_pem;  // not empty: clients must show a certificate of this authority
+  std::string certificate_pem{};  // chain, leaf first
+  std::string private_key_pem{};
+  std::string client_ca_pem{};  // not empty: clients must show a certificate of this authority
 };
 
 struct ServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  // 0: any free one
-  std::optional<TlsServerOptions> tls;
+  std::optional<TlsServerOptions> tls{};
   int threads = 1;
   std::size_t connections_max = 8192;
   std::size_t head_bytes_max = 16 * 1024;
   std::size_t body_bytes_max = 1024 * 1024;
   Duration head_deadline{std::chrono::seconds(10)};  // TLS handshake and head, from the first byte on
   Duration body_deadline{std::chrono::seconds(30)};
-  Duration idle_deadline{std::chrono::seconds(75)};  // between two requests on one connection
+  Duration idle_deadline{std::chrono::seconds(75)};   // between two requests on one connection
   Duration write_deadline{std::chrono::seconds(30)};  // the other side takes nothing
 };
 
@@ -88,7 +90,8 @@ class HttpServer {
   virtual ~HttpServer() = default;
 
   [[nodiscard]] virtual std::uint16_t port() const = 0;
-  // Stops taking connections, cuts those that are open and waits for running handlers. Also done on destruction.
+  // Stops taking connections, cuts those that are open and waits for running handlers. Also done on
+  // destruction.
   virtual void stop() = 0;
 };
 

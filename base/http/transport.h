@@ -1,4 +1,5 @@
-// HttpTransport: the one door through which Ratoon makes HTTP calls. Calls block and can be stopped from outside.
+// HttpTransport: the one door through which Ratoon makes HTTP calls. Calls block and can be stopped from
+// outside.
 //
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
@@ -30,9 +31,9 @@ class BodySource {
 
 struct Request {
   std::string method = "GET";
-  std::string url;  // absolute: http://127.0.0.1:8080/path?query, already escaped
-  Headers headers;
-  std::string body;
+  std::string url{};  // absolute: http://127.0.0.1:8080/path?query, already escaped
+  Headers headers{};
+  std::string body{};
   BodySource* body_source = nullptr;  // instead of `body`; must outlive the call
 };
 
@@ -47,7 +48,7 @@ struct Limits {
 
 struct ResponseHead {
   int status = 0;
-  Headers headers;
+  Headers headers{};  // of a reply: in the order of their names, equal names joined by commas
 };
 
 // Receives a streamed reply, in the thread of the call. An error returned here ends the call with that error.
@@ -62,25 +63,26 @@ class HttpTransport {
  public:
   virtual ~HttpTransport() = default;
 
-  // One request, one whole reply. Any status is a reply, not an error. Errors are kUnavailable (no connection, cut
-  // off), kTimeout, kCancelled, kInvalid (bad URL, reply over its limits or not HTTP), kPermissionDenied (TLS refuses).
+  // One request, one whole reply. Any status is a reply, not an error. Errors are kUnavailable (no
+  // connection, cut off), kTimeout, kCancelled, kInvalid (bad URL, reply over its limits or not HTTP),
+  // kPermissionDenied (TLS refuses).
   [[nodiscard]] virtual Result<Response> call(const Request& request, const Limits& limits,
                                               std::stop_token stop) = 0;
 
   // The same with the reply's body handed over as it arrives; returns after its last byte.
-  [[nodiscard]] virtual Result<ResponseHead> stream(const Request& request, const Limits& limits, BodySink& sink,
-                                                    std::stop_token stop) = 0;
+  [[nodiscard]] virtual Result<ResponseHead> stream(const Request& request, const Limits& limits,
+                                                    BodySink& sink, std::stop_token stop) = 0;
 };
 
 struct TlsClientOptions {
-  std::string ca_pem;           // trusted authorities; empty: the system's
-  std::string certificate_pem;  // our own, for servers that ask for one
-  std::string private_key_pem;
-  std::string server_name;  // expected name in the server's certificate; empty: the URL's host
+  std::string ca_pem{};           // trusted authorities; empty: the system's
+  std::string certificate_pem{};  // our own, for servers that ask for one
+  std::string private_key_pem{};
+  std::string server_name{};  // expected name in the server's certificate; empty: the URL's host
 };
 
 struct TransportOptions {
-  TlsClientOptions tls;
+  TlsClientOptions tls{};
   std::size_t idle_connections_max = 16;
 };
 

@@ -1,0 +1,291 @@
+#include "base/http/call.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include <poll.h>
+
+#include "base/http/socket_meter.h"
+#include "base/http/syntax.h"
+
+namespace ratoon::http {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// The library reads up to 64 KiB at once, so it may hold that much more than it needs.
+constexpr std::uint64_t kReadAheadBytes = 128 * 1024;
+// While bytes pour in, how often we look at how many the library has taken in without giving any to us.
+constexpr std::chrono::milliseconds kFloodTick{1};
+// How long the library may take to let go of a finished exchange before the connection is cut under it.
+constexpr std::chrono::seconds kReleaseGrace{1};
+
+std::string in_seconds(Duration d) {
+  std::string text = std::to_string(seconds(d));
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text + " s";
+}
+
+std::size_t size_of(const Headers& headers) {
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : headers) bytes += name.size() + value.size() + 4;
+  return bytes;
+}
+
+class RunningCall {
+ public:
+  RunningCall(Lane& lane, const CallPlan& plan)
+      : lane_(lane), plan_(plan), channel_(std::make_shared<Channel>()), last_event_(SteadyClock::now()) {}
+
+  CallOutcome run() {
+    if (!channel_->wakeup().is_usable())
+      return {system_error(EMFILE, "waiting for " + plan_.url.shown), {}, true};
+    const auto before = read_meter(lane_.socket());
+    {
+      const std::stop_callback notify(plan_.stop, [this] { channel_->wakeup().notify(); });
+      lane_.start(plan_.request, plan_.url, channel_);
+      while (!ended_ && !problem_) step();
+    }
+    if (problem_) cut_socket(lane_.socket());
+    drain();
+    if (!problem_ && !ended_->is_whole) problem_ = explain_break();
+    CallOutcome outcome{std::move(problem_), std::move(head_), false};
+    const auto after = read_meter(lane_.socket());
+    outcome.has_had_no_effect =
+        is_broken_ && !has_read_source_ && before && after && before->received_bytes == after->received_bytes;
+    return outcome;
+  }
+
+ private:
+  void step() {
+    handle(channel_->take(false));
+    if (ended_ || problem_) return;
+    if (plan_.stop.stop_requested()) return fail(ErrorKind::kCancelled, "was cancelled");
+    check_deadline();
+    check_silence();
+    check_flood();
+    if (!problem_ && !has_more_) sleep();
+  }
+
+  void handle(ChannelEvent event) {
+    has_more_ = !std::holds_alternative<std::monostate>(event);
+    std::visit([this](auto& e) { on(e); }, event);
+    if (has_more_) last_event_ = SteadyClock::now();  // a slow sink is not the other side's silence
+  }
+  void on(std::monostate&) {}
+  void on(Released&) { is_released_ = true; }
+  void on(Ended& ended) {
+    is_broken_ = !ended.is_whole;
+    ended_ = std::move(ended);
+  }
+  void on(HeadArrived& arrived);
+  void on(BytesArrived& arrived);
+  void on(BytesWanted& wanted);
+
+  void check_deadline();
+  void check_silence();
+  void check_flood();
+  void sleep();
+  void drain();
+  [[nodiscard]] std::optional<std::string> find_flaw(const HeadArrived& arrived) const;
+  [[nodiscard]] Error explain_break() const;
+
+  void fail(ErrorKind kind, const std::string& how) {
+    if (!problem_) problem_ = call_error(kind, plan_.request, plan_.url, how);
+  }
+  [[nodiscard]] std::uint64_t taken_now() const {
+    const auto reading = read_meter(lane_.socket());
+    return reading ? reading->taken_bytes : 0;
+  }
+
+  Lane& lane_;
+  const CallPlan& plan_;
+  std::shared_ptr<Channel> channel_;
+  SteadyClock::time_point last_event_;
+  std::optional<SteadyClock::time_point> silence_check_;
+  std::uint64_t acked_bytes_ = 0;
+  std::uint64_t taken_at_last_piece_ = 0;
+  std::size_t sent_bytes_ = 0;
+  ResponseHead head_;
+  std::optional<Ended> ended_;
+  std::optional<Error> problem_;
+  bool has_head_ = false;
+  bool has_more_ = false;
+  bool has_read_source_ = false;
+  bool is_broken_ = false;
+  bool is_released_ = false;
+  bool is_flood_possible_ = false;
+};
+
+void RunningCall::on(HeadArrived& arrived) {
+  has_head_ = true;
+  taken_at_last_piece_ = taken_now();
+  if (auto flaw = find_flaw(arrived)) return fail(ErrorKind::kInvalid, *flaw);
+  head_ = std::move(arrived.head);
+  if (auto accepted = plan_.sink.on_head(head_); !accepted) problem_ = accepted.error();
+}
+
+void RunningCall::on(BytesArrived& arrived) {
+  if (auto accepted = plan_.sink.on_bytes(arrived.bytes); !accepted) problem_ = accepted.error();
+  taken_at_last_piece_ = taken_now();
+  arrived.give_back();
+}
+
+void RunningCall::on(BytesWanted& wanted) {
+  has_read_source_ = true;
+  const std::size_t left = plan_.request.body_source->size_bytes() - sent_bytes_;
+  auto count = plan_.request.body_source->read(wanted.into.first(std::min(left, wanted.into.size())));
+  if (!count) {
+    problem_ = count.error();
+  } else if (*count == 0) {
+    fail(ErrorKind::kInvalid, "was given up: its body ended after " + std::to_string(sent_bytes_) +
+                                  " bytes, but its size was given as " +
+                                  std::to_string(plan_.request.body_source->size_bytes()));
+  }
+  const std::size_t given = problem_ ? 0 : *count;
+  sent_bytes_ += given;
+  wanted.give(given);
+}
+
+// What the library lets pass although it leaves open where the reply ends, or what it is.
+std::optional<std::string> RunningCall::find_flaw(const HeadArrived& arrived) const {
+  const auto& [status, headers] = arrived.head;
+  if (!arrived.is_http_1 || status < 200 || status > 999) {
+    return "got a reply that is no final HTTP/1.1 reply (status " + std::to_string(status) +
+           "); check that an HTTP server listens there";
+  }
+  if (size_of(headers) > plan_.limits.head_bytes_max) {
+    return "got a reply head over the limit of " + std::to_string(plan_.limits.head_bytes_max) + " bytes";
+  }
+  const auto length = headers.get("Content-Length");
+  if (headers.contains("Content-Length") && (!is_digits(length) || length.size() > 18)) {
+    return "got a reply whose Content-Length is not one number";
+  }
+  if (headers.contains("Transfer-Encoding") &&
+      !equals_ignoring_case(headers.get("Transfer-Encoding"), "chunked")) {
+    return "got a reply with an unknown Transfer-Encoding; only chunked is understood";
+  }
+  return std::nullopt;
+}
+
+void RunningCall::check_deadline() {
+  if (plan_.deadline && SteadyClock::now() >= *plan_.deadline) {
+    fail(ErrorKind::kTimeout,
+         "did not finish within " + in_seconds(plan_.limits.total) + "; its effect is unknown");
+  }
+}
+
+void RunningCall::check_silence() {
+  const Duration allowed = plan_.limits.silence;
+  if (allowed <= Duration::zero()) return;
+  const auto now = SteadyClock::now();
+  if (silence_check_ && now < *silence_check_) return;
+  const auto reading = read_meter(lane_.socket());
+  if (!reading) return;
+  // Bytes of ours that the other side takes count as well: a long upload is no silence.
+  if (reading->acked_bytes != acked_bytes_) {
+    acked_bytes_ = reading->acked_bytes;
+    last_event_ = now;
+  }
+  const Duration quiet = std::min<Duration>(now - last_event_, reading->since_last_byte);
+  if (quiet >= allowed) {
+    return fail(ErrorKind::kTimeout,
+                "got no byte for " + in_seconds(allowed) + "; the other side may be gone");
+  }
+  silence_check_ =
+      now + std::min(allowed - quiet, allowed / 8);  // often enough to see when acknowledgements end
+}
+
+// The library buffers a reply's head, and each chunk of its body, whole and without a bound.
+void RunningCall::check_flood() {
+  const auto before_reply = lane_.taken_before_reply();
+  if (!before_reply) return;
+  const std::uint64_t since = std::max(*before_reply, taken_at_last_piece_);
+  const std::size_t allowed = has_head_ ? plan_.limits.body_bytes_max : plan_.limits.head_bytes_max;
+  if (taken_now() <= since + allowed + kReadAheadBytes) return;
+  fail(ErrorKind::kInvalid, std::string("got a reply whose ") + (has_head_ ? "chunk" : "head") +
+                                " is over the limit of " + std::to_string(allowed) + " bytes");
+}
+
+void RunningCall::sleep() {
+  std::optional<SteadyClock::time_point> until = plan_.deadline;
+  if (silence_check_) until = until ? std::min(*until, *silence_check_) : *silence_check_;
+  Duration left = until ? std::max<Duration>(*until - SteadyClock::now(), Duration::zero()) : Duration(-1);
+  if (is_flood_possible_ && (left > kFloodTick || left < Duration::zero())) left = kFloodTick;
+
+  // A sleeping call costs nothing until a byte comes; from then on we look every millisecond while more are
+  // pouring in.
+  pollfd entries[] = {{channel_->wakeup().fd(), POLLIN, 0}, {lane_.socket(), POLLIN, 0}};
+  const timespec timeout{.tv_sec = left.count() / 1'000'000'000, .tv_nsec = left.count() % 1'000'000'000};
+  const nfds_t watched = is_flood_possible_ ? 1 : 2;
+  ::ppoll(entries, watched, left < Duration::zero() ? nullptr : &timeout, nullptr);
+  if (is_flood_possible_) {
+    is_flood_possible_ = has_input(lane_.socket());
+  } else {
+    is_flood_possible_ = entries[1].revents != 0;
+  }
+  channel_->wakeup().clear();
+}
+
+// Answers whatever the library still asks, until nothing of it can touch the request or the sink any more.
+void RunningCall::drain() {
+  const auto cut_at = SteadyClock::now() + kReleaseGrace;
+  bool is_cut = problem_.has_value();
+  while (!is_released_) {
+    auto event = channel_->take(true);
+    if (auto* bytes = std::get_if<BytesArrived>(&event)) bytes->give_back();
+    if (auto* wanted = std::get_if<BytesWanted>(&event)) wanted->give(0);
+    if (std::holds_alternative<Released>(event)) is_released_ = true;
+    if (!std::holds_alternative<std::monostate>(event)) continue;
+    if (!is_cut && SteadyClock::now() >= cut_at) {
+      cut_socket(lane_.socket());
+      is_cut = true;
+    }
+    pollfd entry{channel_->wakeup().fd(), POLLIN, 0};
+    ::poll(&entry, 1, is_cut ? -1 : 100);
+    channel_->wakeup().clear();
+  }
+}
+
+Error RunningCall::explain_break() const {
+  const auto& [request, url, limits, sink, deadline, stop] = plan_;
+  if (ended_->is_our_fault)
+    return call_error(ErrorKind::kInvalid, request, url, "cannot be made: " + ended_->problem);
+  if (!lane_.certificate_problem().empty()) {
+    return call_error(ErrorKind::kPermissionDenied, request, url,
+                      "was refused by us: the server's certificate is not acceptable (" +
+                          lane_.certificate_problem() +
+                          "); check the trusted authorities, the expected name and the clock");
+  }
+  if (url.is_https && says_not_tls(ended_->code)) {
+    return call_error(ErrorKind::kInvalid, request, url,
+                      "failed: the other side does not speak TLS; check the port, or use http://");
+  }
+  if (const auto reason = tls_reason(ended_->code); url.is_https && !reason.empty()) {
+    return call_error(
+        ErrorKind::kPermissionDenied, request, url,
+        "was refused by TLS (" + reason + "); check our certificate and what the server asks for");
+  }
+  if (ended_->problem.starts_with("Invalid ")) {
+    return call_error(ErrorKind::kInvalid, request, url,
+                      "got a reply that is not HTTP/1.1 (" + ended_->problem + "); check what listens there");
+  }
+  return call_error(ErrorKind::kUnavailable, request, url,
+                    "was cut off by the other side (" + ended_->problem + "); its effect is unknown");
+}
+
+}  // namespace
+
+Error call_error(ErrorKind kind, const Request& request, const Url& url, const std::string& how) {
+  return {kind, "the call " + request.method + " " + url.shown + " " + how};
+}
+
+CallOutcome run_call(Lane& lane, const CallPlan& plan) {
+  return RunningCall(lane, plan).run();
+}
+
+}  // namespace ratoon::http

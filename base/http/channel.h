@@ -1,0 +1,68 @@
+// Hands what happens during one exchange from cpprestsdk's threads to the thread of the call, one event at a
+// time. Bytes are lent, not copied: the library reads no further until they are given back, so a slow reader
+// slows the sender.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/http/transport.h"
+#include "base/http/wakeup.h"
+
+namespace ratoon::http {
+
+struct HeadArrived {
+  ResponseHead head;
+  bool is_http_1 = true;
+};
+struct BytesArrived {
+  std::string_view bytes;
+  std::function<void()> give_back;
+};
+struct BytesWanted {
+  std::span<char> into;
+  std::function<void(std::size_t)> give;  // 0: there are none
+};
+struct Ended {
+  bool is_whole = true;
+  bool is_our_fault = false;  // the request cannot be sent as it is
+  std::string problem{};      // the library's words
+  int code = 0;               // errno, or OpenSSL's packed code
+};
+struct Released {};  // the library has let go of the exchange: nothing of it runs any more
+
+using ChannelEvent = std::variant<std::monostate, HeadArrived, BytesArrived, BytesWanted, Ended, Released>;
+
+class Channel {
+ public:
+  [[nodiscard]] const Wakeup& wakeup() const { return wakeup_; }
+
+  // From the library's threads.
+  void post(HeadArrived event);
+  void post(BytesArrived event);
+  void post(BytesWanted event);
+  void post(Ended event);
+  void post(Released event);
+
+  // From the thread of the call. Nothing of a body comes before the head, unless the call only drains.
+  [[nodiscard]] ChannelEvent take(bool is_draining);
+
+ private:
+  Wakeup wakeup_;
+  std::mutex mutex_;
+  // All guarded by mutex_. One slot each: the library never has two pieces under way in one direction.
+  std::optional<HeadArrived> head_;
+  std::optional<BytesArrived> bytes_;
+  std::optional<BytesWanted> wanted_;
+  std::optional<Ended> ended_;
+  bool is_released_ = false;
+  bool has_given_head_ = false;
+};
+
+}  // namespace ratoon::http

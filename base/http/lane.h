@@ -1,0 +1,41 @@
+// Lane: one cpprestsdk client with exactly one connection, used by one call at a time. We make the
+// connection, hand it to the library and keep a second descriptor of it: through that one a call is measured
+// and, where need be, cut.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "base/core/unique_fd.h"
+#include "base/http/channel.h"
+#include "base/http/tls_client.h"
+#include "base/http/transport.h"
+#include "base/http/url.h"
+
+namespace ratoon::http {
+
+class Lane {
+ public:
+  // `tls` is null for http.
+  [[nodiscard]] static Result<std::unique_ptr<Lane>> make(const Url& url, std::string expected_name,
+                                                          UniqueFd connected,
+                                                          std::shared_ptr<const TlsClient> tls);
+  virtual ~Lane() = default;
+
+  // Begins an exchange. Everything that `request` refers to must live until the channel reports Released.
+  virtual void start(const Request& request, const Url& url, const std::shared_ptr<Channel>& channel) = 0;
+
+  // How many bytes the library had read when it began to wait for the reply's head; nothing before that.
+  [[nodiscard]] virtual std::optional<std::uint64_t> taken_before_reply() const = 0;
+
+  [[nodiscard]] virtual int socket() const = 0;
+  // Why TLS refused the other side's certificate, or empty. Only after the exchange has ended.
+  [[nodiscard]] virtual const std::string& certificate_problem() const = 0;
+};
+
+// Bounds cpprestsdk's global pool of threads (40 by default). Only the first call of a process has an effect.
+void bound_library_threads();
+
+}  // namespace ratoon::http

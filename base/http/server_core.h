@@ -1,0 +1,59 @@
+// What the connections of one server share: its options, its threads and the list of who is connected. It
+// lives as long as the last connection object does, so that a reply that comes after the server's end finds
+// nothing destroyed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_set>
+#include <vector>
+
+#include "base/http/server_socket.h"
+
+namespace ratoon::http {
+
+class ServerSession;
+
+class ServerCore {
+ public:
+  ServerCore(ServerOptions options, Handler handler, std::unique_ptr<boost::asio::ssl::context> tls);
+  ~ServerCore();
+
+  void start_threads();
+  // Cuts every connection and waits until all threads have run dry. Later calls wait for the first.
+  void stop(const std::function<void()>& close_acceptor);
+
+  // False once the server stops: the session must not be started.
+  [[nodiscard]] bool add(const std::shared_ptr<ServerSession>& session);
+  void remove(const std::shared_ptr<ServerSession>& session);
+  [[nodiscard]] std::size_t session_count() const;
+  [[nodiscard]] bool is_stopping() const;
+
+  // Runs `work` on that strand; drops it once the server stops.
+  void post(const Strand& strand, std::function<void()> work);
+
+  // A handler that waits for its reader blocks one of our threads. When all are blocked a spare one takes
+  // over, since somebody must do the writing that they wait for.
+  void begin_blocking();
+  void end_blocking();
+
+  const ServerOptions options;
+  const Handler handler;
+  const std::unique_ptr<boost::asio::ssl::context> tls;  // null: plain
+  boost::asio::io_context io;
+
+ private:
+  void add_thread();  // with mutex_ held
+
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  mutable std::mutex mutex_;
+  bool is_stopping_ = false;                                     // guarded by mutex_
+  std::size_t blocked_threads_ = 0;                              // guarded by mutex_
+  std::vector<std::thread> threads_;                             // guarded by mutex_
+  std::unordered_set<std::shared_ptr<ServerSession>> sessions_;  // guarded by mutex_
+  std::mutex joining_;
+};
+
+}  // namespace ratoon::http

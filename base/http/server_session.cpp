@@ -1,0 +1,286 @@
+#include "base/http/server_session.h"
+
+#include <chrono>
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/error.hpp>
+
+namespace ratoon::http {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// How long we go on reading after the last reply. Closing with unread input would reset the connection, and
+// the reset may overtake the reply.
+constexpr std::chrono::seconds kLingerTime{1};
+
+// Input that may wait while a request is in work. Reading it is how we notice that the client has gone.
+constexpr std::size_t kReadAheadBytesMax = 8 * 1024;
+
+std::string describe_peer(const ServerTcp& socket) {
+  boost::system::error_code error;
+  const auto endpoint = socket.remote_endpoint(error);
+  if (error) return "unknown";
+  const bool is_v6 = endpoint.address().is_v6();
+  const std::string address = endpoint.address().to_string();
+  return (is_v6 ? "[" + address + "]" : address) + ":" + std::to_string(endpoint.port());
+}
+
+}  // namespace
+
+ServerSession::ServerSession(std::shared_ptr<ServerCore> core, ServerTcp socket)
+    : core_(std::move(core)),
+      strand_(socket.get_executor()),
+      socket_(make_server_socket(std::move(socket), core_->tls.get())),
+      timer_(strand_),
+      peer_(describe_peer(socket_->tcp())) {}
+
+void ServerSession::start() {
+  boost::asio::post(strand_, [self = shared_from_this()] {
+    if (self->phase_ == Phase::kClosed) return;
+    self->set_deadline(self->core_->options.head_deadline);
+    self->socket_->handshake([self](const boost::system::error_code& error, std::size_t) {
+      if (self->phase_ == Phase::kClosed) return;
+      // The alert that says why is already on its way; let it arrive.
+      if (error) return self->linger();
+      self->begin_request();
+    });
+  });
+}
+
+void ServerSession::start_refusing() {
+  boost::asio::post(strand_, [self = shared_from_this()] {
+    // A TLS handshake is work that a full server does not take on.
+    if (self->phase_ == Phase::kClosed) return;
+    if (self->core_->tls) return self->close();
+    self->refuse(503, "The server has too many connections; try again later.");
+  });
+}
+
+void ServerSession::close_for_stop() {
+  boost::asio::post(strand_, [self = shared_from_this()] { self->close(); });
+}
+
+void ServerSession::flush_soon() {
+  core_->post(strand_, [self = shared_from_this()] { self->flush(); });
+}
+
+void ServerSession::cut_soon() {
+  core_->post(strand_, [self = shared_from_this()] { self->close(); });
+}
+
+// --- Reading requests
+
+void ServerSession::begin_request() {
+  parser_.emplace(core_->options.head_bytes_max, core_->options.body_bytes_max);
+  has_sent_continue_ = false;
+  phase_ = Phase::kIdle;
+  set_deadline(core_->options.idle_deadline);
+  if (!unparsed_.empty()) {
+    phase_ = Phase::kInHead;
+    set_deadline(core_->options.head_deadline);
+    return feed_parser();
+  }
+  keep_reading();
+}
+
+void ServerSession::feed_parser() {
+  switch (parser_->feed(unparsed_)) {
+    case RequestParser::State::kRefused:
+      return refuse(parser_->refusal().status, parser_->refusal().reason);
+    case RequestParser::State::kDone:
+      return dispatch();
+    case RequestParser::State::kInBody:
+      if (phase_ == Phase::kInHead) {
+        phase_ = Phase::kInBody;
+        set_deadline(core_->options.body_deadline);
+      }
+      if (parser_->wants_continue()) send_continue();
+      break;
+    case RequestParser::State::kInHead:
+      break;
+  }
+  keep_reading();
+}
+
+void ServerSession::send_continue() {
+  if (std::exchange(has_sent_continue_, true)) return;
+  outbox_ = std::make_shared<Outbox>();
+  outbox_->put("HTTP/1.1 100 Continue\r\n\r\n", false);
+  flush();
+}
+
+void ServerSession::dispatch() {
+  phase_ = Phase::kReplying;
+  clear_deadline();
+  // A client of HTTP/1.0 is sent one reply and no chunks.
+  keeps_alive_ = parser_->keeps_alive() && parser_->is_http_1_1();
+  outbox_ = std::make_shared<Outbox>();
+  auto responder = make_responder(outbox_, weak_from_this(), {keeps_alive_, parser_->is_head_request()},
+                                  parser_->is_http_1_1());
+  auto request = parser_->take_request();
+  request.peer = peer_;
+  parser_.reset();
+  // Not on the strand: while the handler thinks, the connection is still looked after.
+  boost::asio::post(core_->io,
+                    [core = core_, request = std::move(request), responder = std::move(responder)]() mutable {
+                      if (core->is_stopping()) return;
+                      try {
+                        core->handler(std::move(request), std::move(responder));
+                      } catch (...) {
+                        // The responder is gone by now and has answered 500. What was thrown may hold
+                        // secrets.
+                      }
+                    });
+  keep_reading();
+}
+
+void ServerSession::refuse(int status, const std::string& reason) {
+  phase_ = Phase::kReplying;
+  keeps_alive_ = false;
+  outbox_ = std::make_shared<Outbox>();
+  outbox_->put(write_reply({status, {{"Content-Type", "text/plain"}}, reason + "\n"}, {.keeps_alive = false}),
+               true);
+  flush();
+}
+
+void ServerSession::keep_reading() {
+  if (is_reading_ || has_input_ended_ || phase_ == Phase::kClosed || phase_ == Phase::kLingering) return;
+  if (phase_ == Phase::kReplying && unparsed_.size() > kReadAheadBytesMax) return;
+  is_reading_ = true;
+  socket_->read_some(boost::asio::buffer(input_),
+                     [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
+                       self->on_read(error, size);
+                     });
+}
+
+void ServerSession::on_read(const boost::system::error_code& error, std::size_t size) {
+  is_reading_ = false;
+  if (phase_ == Phase::kClosed) return;
+  if (error) return on_end_of_input(error);
+  if (phase_ == Phase::kLingering) return discard_input();
+  unparsed_.append(input_.data(), size);
+  if (phase_ == Phase::kReplying) return keep_reading();
+  if (phase_ == Phase::kIdle) {
+    phase_ = Phase::kInHead;
+    set_deadline(core_->options.head_deadline);
+  }
+  feed_parser();
+}
+
+void ServerSession::on_end_of_input(const boost::system::error_code& error) {
+  has_input_ended_ = true;
+  const bool is_orderly =
+      error == boost::asio::error::eof || error == boost::asio::ssl::error::stream_truncated;
+  // Who has only closed his half still reads: a reply is tried, and shows whether he does.
+  if (phase_ == Phase::kReplying && is_orderly) {
+    if (outbox_) outbox_->mark_abandoned();
+    return;
+  }
+  close();
+}
+
+// --- Writing replies
+
+void ServerSession::flush() {
+  if (is_writing_ || !outbox_ || phase_ == Phase::kClosed || phase_ == Phase::kLingering) return;
+  if (auto piece = outbox_->next()) {
+    writing_ = std::move(*piece);
+    written_bytes_ = 0;
+    is_writing_ = true;
+    return write_rest();
+  }
+  if (phase_ == Phase::kReplying && outbox_->is_sent()) on_reply_sent();
+}
+
+void ServerSession::write_rest() {
+  if (phase_ == Phase::kReplying) set_deadline(core_->options.write_deadline);
+  socket_->write_some(boost::asio::buffer(writing_) + written_bytes_,
+                      [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
+                        self->on_written(error, size);
+                      });
+}
+
+void ServerSession::on_written(const boost::system::error_code& error, std::size_t size) {
+  is_writing_ = false;
+  if (phase_ == Phase::kClosed) return;
+  if (error) return close();
+  written_bytes_ += size;
+  if (written_bytes_ < writing_.size()) {
+    is_writing_ = true;
+    return write_rest();
+  }
+  writing_.clear();
+  if (phase_ == Phase::kReplying) clear_deadline();
+  flush();
+}
+
+void ServerSession::on_reply_sent() {
+  outbox_.reset();
+  if (keeps_alive_ && !has_input_ended_) return begin_request();
+  linger();
+}
+
+// --- The end
+
+void ServerSession::linger() {
+  phase_ = Phase::kLingering;
+  set_deadline(kLingerTime);
+  boost::system::error_code ignored;
+  socket_->tcp().shutdown(ServerTcp::shutdown_send, ignored);
+  if (has_input_ended_) return close();
+  if (!is_reading_) discard_input();
+}
+
+// Below TLS: what comes now is of no interest to anyone.
+void ServerSession::discard_input() {
+  is_reading_ = true;
+  socket_->tcp().async_read_some(
+      boost::asio::buffer(input_),
+      [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
+        self->on_read(error, size);
+      });
+}
+
+void ServerSession::close() {
+  if (phase_ == Phase::kClosed) return;
+  phase_ = Phase::kClosed;
+  clear_deadline();
+  boost::system::error_code ignored;
+  socket_->tcp().close(ignored);
+  if (outbox_) outbox_->close();
+  core_->remove(shared_from_this());
+}
+
+void ServerSession::set_deadline(Duration from_now) {
+  deadline_ = SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(from_now);
+  timer_.expires_at(*deadline_);
+  timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    // A wait that had already ended when the deadline moved comes here as well.
+    if (!error && self->deadline_ && SteadyClock::now() >= *self->deadline_) self->on_deadline();
+  });
+}
+
+void ServerSession::clear_deadline() {
+  deadline_.reset();
+  timer_.cancel();
+}
+
+void ServerSession::on_deadline() {
+  deadline_.reset();
+  switch (phase_) {
+    case Phase::kInHead:
+      return refuse(408, "The head of the request did not arrive in time.");
+    case Phase::kInBody:
+      return refuse(408, "The body of the request did not arrive in time.");
+    case Phase::kHandshaking:
+    case Phase::kIdle:
+    case Phase::kReplying:
+    case Phase::kLingering:
+    case Phase::kClosed:
+      return close();
+  }
+}
+
+}  // namespace ratoon::http

@@ -1,0 +1,80 @@
+// One connection of a client: reads a request, has it handled, writes the reply, and again. All of it runs on
+// the session's strand but what ReplyCarrier declares.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/http/reply_gate.h"
+#include "base/http/request_parser.h"
+#include "base/http/server_core.h"
+
+namespace ratoon::http {
+
+class ServerSession final : public ReplyCarrier, public std::enable_shared_from_this<ServerSession> {
+ public:
+  ServerSession(std::shared_ptr<ServerCore> core, ServerTcp socket);
+
+  void start();
+  // Answers 503 whatever comes: there are too many connections.
+  void start_refusing();
+  void close_for_stop();
+
+  void flush_soon() override;
+  void cut_soon() override;
+  void begin_blocking() override { core_->begin_blocking(); }
+  void end_blocking() override { core_->end_blocking(); }
+
+ private:
+  enum class Phase { kHandshaking, kIdle, kInHead, kInBody, kReplying, kLingering, kClosed };
+
+  void begin_request();
+  void feed_parser();
+  void dispatch();
+  void refuse(int status, const std::string& reason);
+  void send_continue();
+
+  void keep_reading();
+  void on_read(const boost::system::error_code& error, std::size_t size);
+  void on_end_of_input(const boost::system::error_code& error);
+
+  void flush();
+  void write_rest();
+  void on_written(const boost::system::error_code& error, std::size_t size);
+  void on_reply_sent();
+
+  void linger();
+  void discard_input();
+  void close();
+
+  void set_deadline(Duration from_now);
+  void clear_deadline();
+  void on_deadline();
+
+  const std::shared_ptr<ServerCore> core_;
+  const Strand strand_;
+  const std::unique_ptr<ServerSocket> socket_;
+  boost::asio::steady_timer timer_;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
+  std::string peer_;
+
+  Phase phase_ = Phase::kHandshaking;
+  std::optional<RequestParser> parser_;
+  std::array<char, 4096> input_;
+  std::string unparsed_;  // at most one read ahead of the request in work
+  bool is_reading_ = false;
+  bool has_input_ended_ = false;
+  bool has_sent_continue_ = false;
+
+  std::shared_ptr<Outbox> outbox_;
+  std::string writing_;
+  std::size_t written_bytes_ = 0;
+  bool is_writing_ = false;
+  bool keeps_alive_ = true;
+};
+
+}  // namespace ratoon::http

@@ -1,0 +1,39 @@
+// Our side of TLS: whom we trust, who we are, and the check of the other side's name, in place of
+// cpprestsdk's.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "base/http/transport.h"
+
+struct ssl_ctx_st;  // SSL_CTX
+struct ssl_st;      // SSL
+
+namespace ratoon::http {
+
+// One connection's expectations, and what was found wrong. It must outlive the handshake.
+struct TlsPeer {
+  std::string expected_name;  // a host name or an IP address
+  std::string problem;        // why the certificate was refused; read it only after the exchange has ended
+};
+
+class TlsClient {
+ public:
+  [[nodiscard]] static Result<std::shared_ptr<const TlsClient>> make(const TlsClientOptions& options);
+  virtual ~TlsClient() = default;
+
+  // Replaces every default of the library; false when OpenSSL refuses.
+  [[nodiscard]] virtual bool prepare(ssl_ctx_st* context, TlsPeer* peer) const = 0;
+};
+
+// Tells the server which name we want; an IP address is never sent (RFC 6066).
+void announce_name(ssl_st* connection, const TlsPeer& peer);
+
+// The reason in OpenSSL's packed code, or empty where `code` is none of its codes.
+[[nodiscard]] std::string tls_reason(int code);
+[[nodiscard]] bool says_not_tls(int code);
+
+}  // namespace ratoon::http

@@ -1,0 +1,193 @@
+#include "base/http/transport.h"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/http/call.h"
+#include "base/http/connect.h"
+#include "base/http/lane.h"
+#include "base/http/socket_meter.h"
+#include "base/http/syntax.h"
+#include "base/http/url.h"
+
+namespace ratoon::http {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// Idle lanes, the most recently used of an origin first. Lanes that the other side has closed are dropped on
+// the way.
+class LanePool {
+ public:
+  explicit LanePool(std::size_t idle_max) : idle_max_(idle_max) {}
+
+  std::unique_ptr<Lane> take(const std::string& origin) {
+    std::vector<std::unique_ptr<Lane>> dropped;  // destroyed after the lock
+    const std::lock_guard lock(mutex_);
+    for (auto it = idle_.rbegin(); it != idle_.rend();) {
+      if (it->first != origin) {
+        ++it;
+        continue;
+      }
+      auto lane = std::move(it->second);
+      it = decltype(it)(idle_.erase(std::next(it).base()));
+      if (!has_input(lane->socket())) return lane;
+      dropped.push_back(std::move(lane));
+    }
+    return nullptr;
+  }
+
+  void give_back(const std::string& origin, std::unique_ptr<Lane> lane) {
+    if (has_input(lane->socket())) return;
+    std::unique_ptr<Lane> dropped;
+    const std::lock_guard lock(mutex_);
+    idle_.emplace_back(origin, std::move(lane));
+    if (idle_.size() > idle_max_) {
+      dropped = std::move(idle_.front().second);
+      idle_.erase(idle_.begin());
+    }
+  }
+
+ private:
+  const std::size_t idle_max_;
+  std::mutex mutex_;
+  std::vector<std::pair<std::string, std::unique_ptr<Lane>>> idle_;  // oldest first; guarded by mutex_
+};
+
+// The whole body in memory, up to the limit.
+class CollectingSink final : public BodySink {
+ public:
+  CollectingSink(const Request& request, const Url& url, std::size_t bytes_max)
+      : request_(request), url_(url), bytes_max_(bytes_max) {}
+
+  Result<void> on_head(const ResponseHead& head) override {
+    const auto length = head.headers.get("Content-Length");
+    if (length.empty() || request_.method == "HEAD") return {};
+    if (std::stoull(std::string(length)) > bytes_max_) return too_long();
+    return {};
+  }
+  Result<void> on_bytes(std::string_view bytes) override {
+    if (body_.size() + bytes.size() > bytes_max_) return too_long();
+    body_.append(bytes);
+    return {};
+  }
+  std::string take_body() { return std::move(body_); }
+
+ private:
+  Error too_long() const {
+    return call_error(
+        ErrorKind::kInvalid, request_, url_,
+        "got a reply body over the limit of " + std::to_string(bytes_max_) + " bytes (body_bytes_max)");
+  }
+
+  const Request& request_;
+  const Url& url_;
+  const std::size_t bytes_max_;
+  std::string body_;
+};
+
+bool is_idempotent(const std::string& method) {
+  return method == "GET" || method == "HEAD" || method == "PUT" || method == "DELETE" || method == "OPTIONS";
+}
+
+Result<void> check_request(const Request& request, const Url& url) {
+  if (!is_token(request.method)) {
+    return Error(ErrorKind::kInvalid, "the method of a call to " + url.shown + " is no HTTP method");
+  }
+  for (const auto& [name, value] : request.headers) {
+    if (!is_token(name) || !is_field_value(value)) {
+      return call_error(ErrorKind::kInvalid, request, url,
+                        "cannot be made: a header has a line break or another control character in it");
+    }
+    if (equals_ignoring_case(name, "Transfer-Encoding") || equals_ignoring_case(name, "Connection")) {
+      return call_error(ErrorKind::kInvalid, request, url,
+                        "cannot be made: " + name + " is up to the transport");
+    }
+  }
+  return {};
+}
+
+class CpprestTransport final : public HttpTransport {
+ public:
+  explicit CpprestTransport(TransportOptions options)
+      : server_name_(options.tls.server_name),
+        pool_(options.idle_connections_max),
+        tls_(TlsClient::make(options.tls)) {
+    bound_library_threads();
+  }
+
+  Result<Response> call(const Request& request, const Limits& limits, std::stop_token stop) override {
+    const auto url = parse_url(request.url);
+    if (!url) return url.error();
+    CollectingSink sink(request, *url, limits.body_bytes_max);
+    auto head = exchange(request, *url, limits, sink, stop);
+    if (!head) return head.error();
+    return Response{head->status, std::move(head->headers), sink.take_body()};
+  }
+
+  Result<ResponseHead> stream(const Request& request, const Limits& limits, BodySink& sink,
+                              std::stop_token stop) override {
+    const auto url = parse_url(request.url);
+    if (!url) return url.error();
+    return exchange(request, *url, limits, sink, stop);
+  }
+
+ private:
+  Result<ResponseHead> exchange(const Request& request, const Url& url, const Limits& limits, BodySink& sink,
+                                const std::stop_token& stop) {
+    if (auto checked = check_request(request, url); !checked) return checked.error();
+    CallPlan plan{request, url, limits, sink, std::nullopt, stop};
+    if (limits.total > Duration::zero()) plan.deadline = SteadyClock::now() + limits.total;
+
+    // The Host header is part of the key: the library keeps its connections by it.
+    const std::string origin = (url.is_https ? "s" : "p") + url.host + ":" + std::to_string(url.port) + " " +
+                               std::string(request.headers.get("Host"));
+    if (auto lane = pool_.take(origin)) {
+      auto outcome = run_call(*lane, plan);
+      if (!outcome.error) pool_.give_back(origin, std::move(lane));
+      // The server closed the kept connection just as we used it. Whether it read the request nobody knows.
+      const bool is_repeatable = outcome.has_had_no_effect && is_idempotent(request.method);
+      if (!is_repeatable) return finish(std::move(outcome));
+    }
+    auto lane = open_lane(plan);
+    if (!lane) return lane.error();
+    auto outcome = run_call(**lane, plan);
+    if (!outcome.error) pool_.give_back(origin, std::move(*lane));
+    return finish(std::move(outcome));
+  }
+
+  static Result<ResponseHead> finish(CallOutcome outcome) {
+    if (outcome.error) return *std::move(outcome.error);
+    return std::move(outcome.head);
+  }
+
+  Result<std::unique_ptr<Lane>> open_lane(const CallPlan& plan) {
+    if (plan.url.is_https && !tls_) return tls_.error();
+    Duration within = plan.limits.connect;
+    if (plan.deadline) {
+      const Duration left =
+          std::max<Duration>(*plan.deadline - SteadyClock::now(), std::chrono::milliseconds(1));
+      within = within > Duration::zero() ? std::min(within, left) : left;
+    }
+    auto connected = connect_to(plan.url, within, plan.stop);
+    if (!connected) return connected.error();
+    std::string name = server_name_.empty() ? plan.url.host : server_name_;
+    return Lane::make(plan.url, std::move(name), std::move(*connected), plan.url.is_https ? *tls_ : nullptr);
+  }
+
+  const std::string server_name_;
+  LanePool pool_;
+  const Result<std::shared_ptr<const TlsClient>> tls_;
+};
+
+}  // namespace
+
+std::unique_ptr<HttpTransport> make_transport(TransportOptions options) {
+  return std::make_unique<CpprestTransport>(std::move(options));
+}
+
+}  // namespace ratoon::http

@@ -1,0 +1,23 @@
+#include "base/http/wakeup.h"
+
+#include <cstdint>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace ratoon::http {
+
+Wakeup::Wakeup() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+// Neither call can fail in a way that matters: a full counter still wakes, an empty one was clear already.
+void Wakeup::notify() const {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(fd_.get(), &one, sizeof one);
+}
+
+void Wakeup::clear() const {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto read = ::read(fd_.get(), &count, sizeof count);
+}
+
+}  // namespace ratoon::http
