@@ -30,4 +30,7 @@ run_ctest() {
 print_closing() { cat "$RATOON_REPO/build/$1/closing.txt"; }
 
 # print_skipped PRESET: which tests were skipped, and the reason that each one printed.
-print_skipped() { python3 "$RATOON_REPO/scripts/lib/skipped_tests.py" "$RATOON_REPO/build/$1/ctest.xml"; }
+print_skipped() { python3 "$RATOON_REPO/scripts/lib/ctest_report.py" skipped "$RATOON_REPO/build/$1/ctest.xml"; }
+
+# print_failed PRESET: a regular expression over the names of its failed tests, for ctest -R.
+print_failed() { python3 "$RATOON_REPO/scripts/lib/ctest_report.py" failed "$RATOON_REPO/build/$1/ctest.xml"; }

@@ -6,31 +6,35 @@ red_commands=()
 
 fresh_seed() { od -An -N4 -tu4 /dev/urandom | tr -d ' '; }
 
+# run_labelled PRESET LABEL SECONDS ENVIRONMENT...: ctest's tests with that label; a failure's replay is noted.
+run_labelled() {
+  local preset=$1 label=$2 seconds=$3 report=build/$1/ctest.xml
+  shift 3
+  rm -f "$report"
+  env "$@" ctest --test-dir "build/$preset" --label-regex "^$label\$" --output-on-failure --no-tests=ignore \
+    --parallel "$jobs" --timeout "$seconds" --output-junit "$PWD/$report" && return
+  red_commands+=("env $(printf '%q ' "$@")ctest --test-dir build/$preset --output-on-failure -R '$(print_failed "$preset")'")
+  return 1
+}
+
 # run_nightly_tests PRESET SECONDS
 run_nightly_tests() {
-  local preset=$1 seconds=$2 minutes=$((($2 + 59) / 60))
-  local command=(ctest --test-dir "build/$preset" --label-regex '^nightly$' --output-on-failure --timeout "$seconds")
-  say "tests labelled nightly, $seconds s at most each"
-  RATOON_NIGHTLY_MINUTES=$minutes "${command[@]}" --no-tests=ignore --parallel "$jobs" ||
-    red_commands+=("RATOON_NIGHTLY_MINUTES=$minutes ctest --test-dir build/$preset --rerun-failed --output-on-failure")
+  say "tests labelled nightly, $2 s at most each"
+  run_labelled "$1" nightly "$2" RATOON_NIGHTLY_MINUTES=$((($2 + 59) / 60)) || true
 }
 
 # run_property_rounds PRESET SECONDS: at least one round; each round has a new seed and ten times the usual cases.
 run_property_rounds() {
-  local preset=$1 end=$((SECONDS + $2)) seed parameters rounds=0
+  local preset=$1 end=$((SECONDS + $2)) parameters rounds=0 log=build/$1/property.log
   while ((rounds == 0 || SECONDS < end)); do
     rounds=$((rounds + 1))
-    seed=$(fresh_seed)
-    parameters="seed=$seed max_success=1000"
+    parameters="seed=$(fresh_seed) max_success=1000"
     say "property tests, round $rounds: RC_PARAMS='$parameters'"
-    if ! RC_PARAMS=$parameters ctest --test-dir "build/$preset" --label-regex '^property$' --output-on-failure \
-      --parallel "$jobs" --timeout 600 --no-tests=ignore --quiet --output-log "build/$preset/property.log"; then
-      tail -n 60 "build/$preset/property.log"
-      red_commands+=("RC_PARAMS='$parameters' ctest --test-dir build/$preset --rerun-failed --output-on-failure")
+    if ! run_labelled "$preset" property 600 "RC_PARAMS=$parameters" >"$log" 2>&1; then
+      tail -n 60 "$log"
       return
     fi
   done
-  say "property tests: $rounds rounds"
 }
 
 # run_fuzz_targets SECONDS: shared evenly; the corpus is kept in the cache, findings under build/fuzz/findings.

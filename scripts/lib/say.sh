@@ -36,18 +36,18 @@ run_logged() {
   local log=$1 heartbeat status=0
   shift
   mkdir -p "$(dirname "$log")"
-  print_heartbeat 9>&- &
-  heartbeat=$!
-  "$@" >"$log" 2>&1 </dev/null || status=$?
-  kill "$heartbeat" 2>/dev/null || true
-  wait "$heartbeat" 2>/dev/null || true
+  exec {heartbeat}> >(print_heartbeat 9>&-)
+  "$@" >"$log" 2>&1 </dev/null {heartbeat}>&- || status=$?
+  exec {heartbeat}>&-
   return "$status"
 }
 
+# print_heartbeat: until its input closes, which it does even when the script is killed.
 print_heartbeat() {
-  local seconds=0
-  while sleep 1 && kill -0 $$ 2>/dev/null; do
-    seconds=$((seconds + 1))
-    if ((seconds % 30 == 0)); then say_step "$seconds s so far"; fi
+  local seconds=0 status=0
+  while read -r -t 30 || status=$? && ((status > 128)); do
+    seconds=$((seconds + 30))
+    status=0
+    say_step "$seconds s so far"
   done
 }

@@ -1,0 +1,129 @@
+"""Every command explains itself, refuses what it does not know, and passes the shell's linter; nightly and bench."""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+from fake_machine import REPOSITORY, FakeMachine
+from tiny_repository import TinyRepository
+
+COMMANDS = ("setup", "quickstart", "test", "nightly", "bench")
+REFUSED = {
+    "setup": (["--only", "all"], ["--only"], ["--fast"]),
+    "quickstart": (["now"],),
+    "test": (["--lane", "slow"], ["--lane"], ["-j", "0"], ["-j"], ["all"]),
+    "nightly": ([], ["0"], ["ten"], ["5", "5"]),
+    "bench": (["--all"],),
+}
+
+
+class Commands(unittest.TestCase):
+    def setUp(self):
+        self.machine = FakeMachine(self)
+
+    def test_help(self):
+        for command in COMMANDS:
+            result = self.machine.run(f"scripts/{command}", "--help")
+            self.assertEqual(result.returncode, 0, command)
+            self.assertTrue(result.stdout.startswith(f"scripts/{command}"), result.stdout)
+            self.assertGreater(len(result.stdout.splitlines()), 3)
+        self.assertFalse(os.path.exists(self.machine.cache))
+
+    def test_what_they_refuse(self):
+        for command, lists in REFUSED.items():
+            for arguments in lists:
+                result = self.machine.run(f"scripts/{command}", *arguments)
+                self.assertEqual(result.returncode, 2, f"{command} {arguments}: {result.stdout}{result.stderr}")
+                self.assertIn("--help", result.stderr)
+                self.assertEqual(result.stdout, "")
+
+    def test_no_home_for_the_cache(self):
+        del self.machine.environment["HOME"], self.machine.environment["XDG_CACHE_HOME"]
+        result = self.machine.run("scripts/setup")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("neither XDG_CACHE_HOME nor HOME", result.stderr)
+
+    def test_shellcheck(self):
+        if shutil.which("shellcheck") is None:
+            self.skipTest("there is no shellcheck on this machine")
+        scripts = [f"scripts/{command}" for command in COMMANDS] + [".ci/run"]
+        checked = subprocess.run(["shellcheck", "-x", *scripts], cwd=REPOSITORY, capture_output=True, text=True)
+        self.assertEqual(checked.returncode, 0, checked.stdout)
+
+
+class Bench(unittest.TestCase):
+    def setUp(self):
+        self.repository = TinyRepository(self)
+        self.repository.add_benchmark("hash")
+        self.repository.add_benchmark("codec")
+
+    def results(self):
+        return sorted(glob.glob(os.path.join(self.repository.path, "build/bench/*.json")))
+
+    def test_table_and_raw_figures(self):
+        result = self.repository.run("scripts/bench")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count("BM_Hash/4096"), 2)
+        self.assertIn("1.5 us", result.stdout)
+        self.assertIn("2.5 GB/s", result.stdout)
+        self.assertEqual(len(self.results()), 2)
+        with open(self.results()[0]) as file:
+            self.assertIn("benchmarks", json.load(file))
+
+    def test_one_by_name(self):
+        result = self.repository.run("scripts/bench", "hash")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(self.results()[0].endswith("-hash.json"))
+        self.assertEqual(len(self.results()), 1)
+
+    def test_an_unknown_name(self):
+        result = self.repository.run("scripts/bench", "nothing")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no benchmark matches 'bench_nothing'", result.stderr)
+
+    def test_peers_without_requirements(self):
+        result = self.repository.run("scripts/bench", "--peers", "hash")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("there are no peers to run", result.stderr)
+
+
+class Nightly(unittest.TestCase):
+    """A quarter of a minute for each part is too long for a test, so seconds are minutes here."""
+
+    def setUp(self):
+        self.repository = TinyRepository(self)
+        text = self.repository.read("scripts/nightly").replace("$(($1 * 60))", "$(($1 * 1))")
+        self.repository.write("scripts/nightly", text, executable=True)
+        presets = self.repository.read("CMakePresets.json").replace("clang++-19", "c++")
+        self.repository.write("CMakePresets.json", presets)
+        self.target = self.repository.add_fuzz_target("codec")
+
+    def test_green(self):
+        result = self.repository.run("scripts/nightly", "4")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("nightly.zeta", result.stdout)
+        self.assertRegex(result.stdout, r"round 1: RC_PARAMS='seed=\d+ max_success=1000'")
+        self.assertRegex(result.stdout, r"fuzz_codec: \d+ s, seed \d+")
+        with open(self.target + ".calls") as file:
+            self.assertRegex(file.read(), r"-max_total_time=3 -seed=\d+ ")
+
+    def test_red_prints_what_replays_it_and_goes_on(self):
+        self.repository.write("property-is-red", "")
+        self.repository.write("nightly-is-red", "")
+        self.repository.write("build/fuzz/bin/fuzz_codec.red", "")
+        result = self.repository.run("scripts/nightly", "4")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("3 red; to replay:", result.stderr)
+        ctest = "ctest --test-dir build/release --output-on-failure -R"
+        self.assertIn(f"env RATOON_NIGHTLY_MINUTES=1 {ctest} '^(nightly\\.zeta)$'", result.stderr)
+        self.assertRegex(result.stderr, r"RC_PARAMS=seed=\d+\\ max_success=1000 " + ctest + r" '\^\(property")
+        replay = next(line for line in result.stderr.splitlines() if "RC_PARAMS" in line)
+        replayed = subprocess.run(["bash", "-c", replay], cwd=self.repository.path, capture_output=True, text=True)
+        self.assertIn("0% tests passed, 1 tests failed out of 1", replayed.stdout)
+        self.assertIn("build/fuzz/bin/fuzz_codec build/fuzz/findings/fuzz_codec-crash-1", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,132 @@
+"""scripts/setup and Debian's packages: only what is missing, and one sentence where it cannot be had."""
+import unittest
+
+from fake_machine import FakeMachine, assert_sentence
+
+SETUP = ("scripts/setup", "--only", "build", "--without-libtorch")
+NO_ROOT = 'if [[ $* == -u ]]; then echo 1000; else echo someone; fi'
+APT_OFFLINE = """
+echo "Err:1 deb bookworm InRelease"
+echo "  Temporary failure resolving 'deb'"
+echo "E: Some index files failed to download. They have been ignored, or old ones used instead."
+exit 100
+"""
+
+
+def apt_that_installs(listing):
+    return f'if [[ $1 == install ]]; then for name; do echo "installed $name" >>"{listing}"; done; fi'
+
+
+class SetupPackages(unittest.TestCase):
+    def setUp(self):
+        self.machine = FakeMachine(self)
+        self.machine.fake("id", "echo 0")
+
+    def test_nothing_missing_calls_no_apt(self):
+        result = self.machine.run(*SETUP)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("setup: [1/1] Debian packages ... present", result.stdout)
+        self.assertEqual(self.machine.calls("apt-get"), [])
+
+    def test_installs_exactly_the_missing_ones_in_one_call(self):
+        listing = self.machine.installed("g++", "libgtest-dev")
+        self.machine.fake("apt-get", apt_that_installs(listing))
+        result = self.machine.run(*SETUP)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        calls = self.machine.calls("apt-get")
+        self.assertEqual([call.split()[0] for call in calls], ["update", "install"])
+        self.assertEqual(calls[1], "install --yes --no-install-recommends g++ libgtest-dev")
+        self.machine.run(*SETUP)
+        self.assertEqual(len(self.machine.calls("apt-get")), 2)
+
+    def test_a_program_from_elsewhere_counts_as_present(self):
+        self.machine.installed("cmake", "shellcheck")
+        self.machine.fake("cmake", "exit 0")
+        result = self.machine.run(*SETUP)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.machine.calls("apt-get"), [])
+
+    def test_missing_compiler_without_root_and_sudo(self):
+        self.machine.installed("g++")
+        self.machine.fake("id", NO_ROOT)
+        result = self.machine.run(*SETUP)
+        assert_sentence(self, result, "g++", "neither root nor sudo", "apt-get install --no-install-recommends g++")
+        self.assertEqual(self.machine.calls("apt-get"), [])
+
+    def test_sudo_that_refuses(self):
+        self.machine.installed("g++")
+        self.machine.fake("id", NO_ROOT)
+        self.machine.fake("sudo", "echo 'sudo: a password is required' >&2; exit 1")
+        assert_sentence(self, self.machine.run(*SETUP), "g++", "sudo did not let someone")
+
+    def test_sudo_is_used_without_root(self):
+        listing = self.machine.installed("g++")
+        self.machine.fake("id", NO_ROOT)
+        self.machine.fake("sudo", '[[ $1 == -n ]] && shift; "$@"')
+        self.machine.fake("apt-get", apt_that_installs(listing))
+        result = self.machine.run(*SETUP)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(any("apt-get install" in call for call in self.machine.calls("sudo")))
+
+    def test_no_network(self):
+        self.machine.installed("g++")
+        self.machine.fake("apt-get", APT_OFFLINE)
+        assert_sentence(self, self.machine.run(*SETUP), "g++", "no network")
+
+    def test_waits_for_the_lock_of_another_apt(self):
+        listing = self.machine.installed("g++")
+        self.machine.fake("sleep", "exec %s 0.1" % "/bin/sleep")
+        self.machine.fake("apt-get", f"""
+if [[ ! -e {listing}.tried ]]; then
+  touch {listing}.tried
+  echo "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 1 (apt-get)"
+  exit 100
+fi
+""" + apt_that_installs(listing))
+        result = self.machine.run(*SETUP)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("waiting for another apt-get or dpkg", result.stdout)
+
+    def test_an_unknown_package_is_shown_with_the_log(self):
+        self.machine.installed("g++")
+        self.machine.fake("apt-get", "echo 'E: Unable to locate package g++'; exit 100")
+        result = self.machine.run(*SETUP)
+        assert_sentence(self, result, "g++", "apt-update.log")
+        self.assertIn("Unable to locate package", result.stderr)
+
+    def test_install_that_changes_nothing(self):
+        self.machine.installed("g++")
+        assert_sentence(self, self.machine.run(*SETUP), "g++ is still missing")
+
+    def test_another_system(self):
+        self.machine.installed("g++")
+        release = self.machine.write("other", 'ID=fedora\nVERSION_ID=40\n')
+        result = self.machine.run(*SETUP, RATOON_OS_RELEASE=release)
+        assert_sentence(self, result, "Debian 12 only, not on fedora 40", "--without-packages")
+        result = self.machine.run(*SETUP, "--without-packages", RATOON_OS_RELEASE=release)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_full_disk_is_seen_before_apt_starts(self):
+        self.machine.installed("g++")
+        self.machine.fake("df", "echo header; echo /dev/x 100 90 10 90% /")
+        assert_sentence(self, self.machine.run(*SETUP), "needs 3000 MB free", "has 10 MB")
+        self.assertEqual(self.machine.calls("apt-get"), [])
+
+    def test_full_disk_that_apt_meets(self):
+        self.machine.installed("g++")
+        self.machine.fake("apt-get", "echo 'E: You don''t have enough free space in /var/cache/apt/archives/.'; exit 100")
+        assert_sentence(self, self.machine.run(*SETUP), "the disk is full")
+
+    def test_missing_python(self):
+        self.machine.remove("python3")
+        result = self.machine.run(*SETUP)
+        assert_sentence(self, result, "python3 is missing")
+
+    def test_cache_that_cannot_be_written(self):
+        blocked = self.machine.write("blocked", "")
+        result = self.machine.run(*SETUP, XDG_CACHE_HOME=blocked)
+        assert_sentence(self, result, "cannot be written", "XDG_CACHE_HOME")
+
+
+if __name__ == "__main__":
+    unittest.main()
