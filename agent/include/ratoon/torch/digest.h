@@ -1,0 +1,35 @@
+// Digests of weights: one short text that two ranks, or two runs, can compare.
+//
+//   session.check_equal("start weights", ratoon::digest(*net));   // the same on all ranks?
+//
+// XXH3-128 over (name, element type, shape, bytes) of every tensor in the order of names. Equal digests mean
+// equal names, types, shapes and values, bit for bit (-0.0 is not 0.0), whatever the device, the strides or
+// the order of registration. It tells accidents apart, and is no defence against somebody who wants a
+// collision.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+#include <ratoon/result.h>
+
+namespace torch::nn {
+class Module;
+}
+
+namespace ratoon {
+
+struct NamedTensor {
+  std::string name;
+  at::Tensor tensor;
+};
+
+// 32 hexadecimal digits. Two tensors of one name are an error.
+[[nodiscard]] Result<std::string> digest(std::span<const NamedTensor> tensors);
+
+// Over all parameters and buffers of the module and its submodules; not over members that are no tensors.
+[[nodiscard]] Result<std::string> digest(const torch::nn::Module& module);
+
+}  // namespace ratoon

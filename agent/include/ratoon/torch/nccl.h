@@ -1,0 +1,37 @@
+// Which NCCL this program was compiled against and which one it runs with. Needs no GPU.
+#pragma once
+
+#include <compare>
+#include <string>
+
+#include <ratoon/result.h>
+
+namespace ratoon {
+
+struct NcclVersion {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+
+  friend auto operator<=>(const NcclVersion&, const NcclVersion&) = default;
+};
+
+struct NcclVersions {
+  NcclVersion compiled;
+  NcclVersion loaded;
+};
+
+// From NCCL's own number: 22809 is 2.28.9, and 2708 (until 2.8) is 2.7.8.
+[[nodiscard]] NcclVersion nccl_version_from_code(int code);
+
+// "2.28.9"
+[[nodiscard]] std::string to_string(NcclVersion version);
+
+// Asks the loaded library.
+[[nodiscard]] Result<NcclVersions> nccl_versions();
+
+// NCCL keeps its interface within a major version and only adds to it: an older library than the one compiled
+// against may lack what we call.
+[[nodiscard]] Result<void> check_nccl(const NcclVersions& versions);
+
+}  // namespace ratoon
