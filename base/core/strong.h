@@ -36,7 +36,7 @@ class Strong {
     return Strong(static_cast<Rep>(value_ + 1));
   }
 
-  friend constexpr auto operator<=>(const Strong&, const Strong&) = default;
+  friend auto operator<=>(const Strong&, const Strong&) = default;
 
  private:
   Rep value_{};

@@ -38,8 +38,8 @@ TEST(Xxh3, VectorsOfXxHash) {
 
 TEST(Xxh3, EveryPathOfTheAlgorithmStreamsAlike) {
   // Its borders: 16, 128, 240 bytes, the internal buffer (256) and the stripe block (1024).
-  for (const std::size_t size :
-       {0, 1, 3, 4, 8, 9, 16, 17, 128, 129, 240, 241, 255, 256, 257, 1023, 1024, 1025, 5000}) {
+  for (const unsigned size : {0u, 1u, 3u, 4u, 8u, 9u, 16u, 17u, 128u, 129u, 240u, 241u, 255u, 256u, 257u,
+                              1023u, 1024u, 1025u, 5000u}) {
     const std::vector<std::byte> data = sanity_bytes(size);
     Xxh3Stream stream;
     for (const std::byte& byte : data) stream.update(std::span(&byte, 1));
