@@ -13,10 +13,14 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
+# Packages are found here and linked, under our static libraries, in the folder of a project that has us as a subfolder.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+
 add_library(ratoon_build_flags INTERFACE)
 target_compile_features(ratoon_build_flags INTERFACE cxx_std_20)
 target_compile_options(ratoon_build_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wswitch-enum -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wno-missing-field-initializers  # designated initializers leave the rest to its default, on purpose
   $<$<BOOL:${RATOON_WERROR}>:-Werror>)
 target_compile_definitions(ratoon_build_flags INTERFACE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
 

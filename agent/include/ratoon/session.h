@@ -1,0 +1,98 @@
+// Session: one attempt of a run, as the training function sees it.
+//
+//   [](ratoon::Session& session) {
+//     std::int64_t sum = 0;
+//     session.track("sum", sum);
+//     for (std::uint64_t step : session.steps(1000)) sum += work(step);
+//   }
+//
+// Thread contract: used by the thread that runs the training function.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <ratoon/stateful.h>
+
+namespace ratoon {
+
+class Session {
+ public:
+  class Engine;
+  explicit Session(std::unique_ptr<Engine> engine);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Puts an object into every checkpoint of this run and restores it when steps() begins. It must outlive the loop.
+  // The same name twice is a configuration error.
+  void track(std::string name, Stateful& object);
+
+  // The same for a plain value, kept as its bytes.
+  template <class T>
+    requires(std::is_arithmetic_v<T>)
+  void track(std::string name, T& value) {
+    track_bytes(
+        std::move(name), [&value] { return std::string(reinterpret_cast<const char*>(&value), sizeof value); },
+        [&value](std::string_view state) { return copy_exactly(state, &value, sizeof value); });
+  }
+
+  class StepRange;
+  // The steps that are left until `total` steps of the run are done: restores what is tracked, counts, saves and commits
+  // checkpoints, and throws Interrupted when the world changes.
+  [[nodiscard]] StepRange steps(std::uint64_t total);
+
+  [[nodiscard]] std::uint64_t attempt() const;
+  [[nodiscard]] std::uint32_t rank() const;
+  [[nodiscard]] std::uint32_t world_size() const;
+  // Steps that are in the tracked state.
+  [[nodiscard]] std::uint64_t steps_done() const;
+
+ private:
+  friend class StepIterator;
+  friend int run_attempt(Session& session, const std::function<void(Session&)>& function);
+
+  void track_bytes(std::string name, std::function<std::string()> save,
+                   std::function<bool(std::string_view)> load);
+  static bool copy_exactly(std::string_view from, void* to, std::size_t size) {
+    if (from.size() != size) return false;
+    std::memcpy(to, from.data(), size);
+    return true;
+  }
+
+  std::unique_ptr<Engine> engine_;
+};
+
+// Walks over step numbers: `*it` is the number of steps done before this one. Advancing ends the step.
+class StepIterator {
+ public:
+  using value_type = std::uint64_t;
+  using difference_type = std::ptrdiff_t;
+
+  explicit StepIterator(Session& session) : session_(&session) {}
+  [[nodiscard]] std::uint64_t operator*() const;
+  StepIterator& operator++();
+  void operator++(int) { ++*this; }
+  [[nodiscard]] bool operator==(std::default_sentinel_t) const;
+
+ private:
+  Session* session_;
+};
+
+class Session::StepRange {
+ public:
+  explicit StepRange(Session& session) : session_(&session) {}
+  [[nodiscard]] StepIterator begin() const { return StepIterator(*session_); }
+  [[nodiscard]] std::default_sentinel_t end() const { return {}; }
+
+ private:
+  Session* session_;
+};
+
+}  // namespace ratoon

@@ -1,0 +1,25 @@
+// Stateful: anything whose state goes into a checkpoint and comes back from it.
+//
+//   class Reservoir : public ratoon::Stateful {
+//     std::string save_state() const override { return encode(samples_); }
+//     void load_state(std::string_view state) override { samples_ = decode(state); }
+//   };
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ratoon {
+
+class Stateful {
+ public:
+  virtual ~Stateful() = default;
+
+  // All that is needed to go on exactly from here, as bytes.
+  [[nodiscard]] virtual std::string save_state() const = 0;
+
+  // Takes back what save_state() of the same version gave. Throws if it is something else.
+  virtual void load_state(std::string_view state) = 0;
+};
+
+}  // namespace ratoon

@@ -1,0 +1,25 @@
+// train(): the one call that gives a training function exact resume and restart in the same process.
+//
+//   int main(int argc, char** argv) {
+//     return ratoon::train(ratoon::Options::from_environment(argc, argv), [](ratoon::Session& session) {
+//       std::int64_t sum = 0;
+//       session.track("sum", sum);
+//       for (std::uint64_t step : session.steps(1000)) sum += work(step);
+//     });
+//   }
+#pragma once
+
+#include <functional>
+
+#include <ratoon/failure.h>
+#include <ratoon/options.h>
+#include <ratoon/result.h>
+#include <ratoon/session.h>
+
+namespace ratoon {
+
+// Calls `function` once per attempt until it reaches its end, and returns the process's exit code. Nothing is started or
+// printed before this call. Other exceptions than Interrupted and Failure are printed and end the process with 1.
+[[nodiscard]] int train(Result<Options> options, const std::function<void(Session&)>& function);
+
+}  // namespace ratoon

@@ -1,0 +1,102 @@
+#include "agent/src/checkpoint/manifest.h"
+
+#include <array>
+#include <cstdio>
+
+#include "base/contract/fields.h"
+#include "base/core/crc32c.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
+constexpr std::size_t kTextBytesMax = 64 * 1024 * 1024;
+constexpr std::size_t kRanksMax = 65536;
+constexpr int kDepthMax = 8;
+constexpr std::size_t kDigestBytes = 32;
+
+std::string checksum_line(std::string_view body) {
+  std::array<char, 24> text{};
+  std::snprintf(text.data(), text.size(), "crc32c:%08x\n", crc32c(std::as_bytes(std::span(body))));
+  return text.data();
+}
+
+std::string seal(const json& body) {
+  std::string text = body.dump(1) + "\n";
+  return text + checksum_line(text);
+}
+
+// The JSON before the checksum line, if the line is right.
+Result<json> unseal(std::string_view text) {
+  const std::size_t line_bytes = checksum_line("").size();
+  if (text.size() < line_bytes) return Error(ErrorKind::kCorrupted, "the text is too short for its checksum line");
+  const std::string_view body = text.substr(0, text.size() - line_bytes);
+  if (text.substr(body.size()) != checksum_line(body)) {
+    return Error(ErrorKind::kCorrupted, "the checksum line does not fit the text");
+  }
+  return parse_json(body, kTextBytesMax, kDepthMax);
+}
+
+json to_json(const PackRecord& pack) {
+  return {{"rank", pack.rank.value()}, {"size_bytes", pack.size_bytes}, {"digest", pack.digest}};
+}
+
+PackRecord read_pack(Fields f) {
+  PackRecord pack;
+  pack.rank = Rank(static_cast<std::uint32_t>(f.whole("rank", kRanksMax - 1)));
+  pack.size_bytes = f.whole("size_bytes", kCountMax);
+  pack.digest = f.text("digest", kDigestBytes);
+  return pack;
+}
+
+void check_format(Fields& f) {
+  if (f.whole("format", kCountMax) != kFormat) f.complain("format", "1: a newer Ratoon wrote this, use that one");
+}
+
+}  // namespace
+
+std::string encode_receipt(const PackRecord& receipt) {
+  return seal({{"format", kFormat}, {"pack", to_json(receipt)}});
+}
+
+Result<PackRecord> decode_receipt(std::string_view text) {
+  Result<json> body = unseal(text);
+  if (!body) return body.error();
+  std::optional<Error> complaint;
+  Fields f(*body, "receipt", complaint);
+  check_format(f);
+  PackRecord receipt = read_pack(f.object("pack"));
+  if (complaint) return *complaint;
+  return receipt;
+}
+
+std::string encode_manifest(const Manifest& manifest) {
+  json packs = json::array();
+  for (const auto& pack : manifest.packs) packs.push_back(to_json(pack));
+  return seal({{"format", kFormat},
+               {"attempt", manifest.id.attempt.value()},
+               {"step", manifest.id.step.value()},
+               {"packs", std::move(packs)}});
+}
+
+Result<Manifest> decode_manifest(std::string_view text) {
+  Result<json> body = unseal(text);
+  if (!body) return body.error();
+  std::optional<Error> complaint;
+  Fields f(*body, "manifest", complaint);
+  check_format(f);
+  Manifest manifest;
+  manifest.id = {.attempt = Attempt(f.whole("attempt", kCountMax)), .step = Step(f.whole("step", kCountMax))};
+  for (const auto& item : f.list("packs", kRanksMax)) {
+    manifest.packs.push_back(read_pack(f.child(item, "packs[]")));
+    if (manifest.packs.back().rank.value() + 1 != manifest.packs.size()) f.complain("packs", "one pack a rank, in order");
+  }
+  if (manifest.packs.empty()) f.complain("packs", "at least one pack");
+  if (complaint) return *complaint;
+  return manifest;
+}
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,36 @@
+// Receipts and manifests as values. A receipt is one rank's word that its pack is on the disk; a manifest names every
+// pack and is the commit: a checkpoint without one does not exist.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/file_names.h"
+
+namespace ratoon::checkpoint {
+
+struct PackRecord {
+  Rank rank{0};
+  std::uint64_t size_bytes = 0;
+  std::string digest;  // XXH3-128 of the whole pack
+
+  friend bool operator==(const PackRecord&, const PackRecord&) = default;
+};
+
+struct Manifest {
+  CheckpointId id;
+  std::vector<PackRecord> packs;  // in rank order; as many as the world had ranks
+
+  friend bool operator==(const Manifest&, const Manifest&) = default;
+};
+
+// Both texts end with a line that holds the CRC32C of everything before it.
+[[nodiscard]] std::string encode_receipt(const PackRecord& receipt);
+[[nodiscard]] Result<PackRecord> decode_receipt(std::string_view text);
+[[nodiscard]] std::string encode_manifest(const Manifest& manifest);
+[[nodiscard]] Result<Manifest> decode_manifest(std::string_view text);
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,25 @@
+// A run without a coordinator: one process, attempts counted from the manifests, a lock on the folder against a second.
+#pragma once
+
+#include "agent/src/session/link.h"
+#include "base/core/unique_fd.h"
+
+namespace ratoon::session {
+
+class AloneLink final : public Link {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Link>> open(const Options& options);
+
+  [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory) override;
+  void note(const Position& position) override;
+  [[nodiscard]] Standing standing() const override { return Standing::kGoOn; }
+  [[nodiscard]] std::string reason() const override { return ""; }
+  [[nodiscard]] Result<void> complete(const Position& position) override;
+
+ private:
+  explicit AloneLink(UniqueFd lock) : lock_(std::move(lock)) {}
+
+  UniqueFd lock_;  // held for as long as the process lives, however it ends
+};
+
+}  // namespace ratoon::session

@@ -1,0 +1,244 @@
+#include "agent/src/session/coordinator_link.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+
+#include "base/contract/codec.h"
+#include "base/contract/names.h"
+
+namespace ratoon::session {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Duration kRetryPause = milliseconds(200);
+constexpr Duration kPollPatience = std::chrono::seconds(30);  // longer than the coordinator holds a poll
+constexpr Duration kCompletePatience = std::chrono::seconds(60);
+
+Result<std::string> read_token(const std::string& path) {
+  if (path.empty()) return std::string();
+  std::ifstream in(path);
+  std::string token;
+  if (!in || !std::getline(in, token) || token.empty()) {
+    return Error(ErrorKind::kInvalid, std::string("no token can be read from ") + path + " (" + names::env::kTokenFile +
+                                          "); let `ratoon run` or the operator start this program");
+  }
+  return token;
+}
+
+std::string draw_start_id() {
+  std::array<unsigned char, 16> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) std::abort();
+  std::string text;
+  for (const unsigned char byte : bytes) {
+    std::array<char, 3> hex{};
+    std::snprintf(hex.data(), hex.size(), "%02x", byte);
+    text += hex.data();
+  }
+  return text;
+}
+
+// Binds port 0 on loopback, so that nobody else takes the port between its announcement and its use.
+Result<std::pair<UniqueFd, std::string>> bind_rendezvous() {
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd.is_open()) return system_error(errno, "making the rendezvous socket");
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(fd.get(), SOMAXCONN) != 0 ||
+      ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return system_error(errno, "binding the rendezvous socket");
+  }
+  return std::pair(std::move(fd), "127.0.0.1:" + std::to_string(ntohs(address.sin_port)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Link>> CoordinatorLink::open(const MemberOptions& options) {
+  auto token = read_token(options.token_file);
+  if (!token) return token.error();
+  auto rendezvous = bind_rendezvous();
+  if (!rendezvous) return rendezvous.error();
+  ProcessIdentity process{.job = {.name_space = options.job_namespace, .name = options.job_name},
+                          .role = options.role,
+                          .index = options.index,
+                          .incarnation = options.incarnation,
+                          .member_uid = options.member_uid,
+                          .local_rank = options.local_rank,
+                          .start = draw_start_id()};
+  return std::unique_ptr<Link>(new CoordinatorLink(options, std::move(process), std::move(*token),
+                                                   std::move(rendezvous->first), std::move(rendezvous->second)));
+}
+
+CoordinatorLink::CoordinatorLink(const MemberOptions& options, ProcessIdentity process, std::string token,
+                                 UniqueFd rendezvous, std::string address)
+    : options_(options),
+      process_(std::move(process)),
+      token_(std::move(token)),
+      rendezvous_(std::move(rendezvous)),
+      address_(std::move(address)),
+      transport_(http::make_transport()),
+      phase_since_(SystemClock().now()),
+      beating_([this](const std::stop_token& stop) { beat_until_stopped(stop); }),
+      listening_([this](const std::stop_token& stop) { listen_until_stopped(stop); }) {}
+
+CoordinatorLink::~CoordinatorLink() = default;
+
+template <class Reply, class Message>
+Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& message, Duration patience,
+                                        const std::stop_token& stop) {
+  http::Request request{.method = "POST",
+                        .url = options_.coordinator_url + std::string(route),
+                        .headers = {{"Content-Type", "application/json"}},
+                        .body = encode(message)};
+  if (!token_.empty()) request.headers.set("Authorization", "Bearer " + token_);
+  const auto response = transport_->call(request, {.total = patience, .silence = patience}, stop);
+  if (!response) return response.error();
+  if (response->status == 200) return decode<Reply>(response->body);
+  const auto refusal = decode<Refusal>(response->body);
+  if (!refusal) {
+    return Error(ErrorKind::kUnavailable, "the coordinator answers with status " + std::to_string(response->status));
+  }
+  hear(*refusal);
+  // A leader on its way, or a job that is not known yet, may answer otherwise in a moment.
+  const bool may_change = refusal->kind == "not_leader" || refusal->kind == "unknown_job";
+  return Error(may_change ? ErrorKind::kUnavailable : ErrorKind::kInvalid, refusal->message);
+}
+
+void CoordinatorLink::hear(const Refusal& refusal) {
+  if (refusal.kind == "superseded") set_standing(Standing::kFenced, refusal.message);
+  if (refusal.kind == "finished") set_standing(Standing::kStop, refusal.message);
+}
+
+void CoordinatorLink::hear(const Orders& orders) {
+  if (orders.stop) return set_standing(Standing::kStop, orders.reason);
+  const std::lock_guard lock(mutex_);
+  told_attempt_ = std::max(told_attempt_, orders.attempt);
+  if (position_.attempt.value() == 0 || told_attempt_ <= position_.attempt) return;
+  Standing expected = Standing::kGoOn;
+  if (standing_.compare_exchange_strong(expected, Standing::kWorldChanged)) reason_ = orders.reason;
+}
+
+void CoordinatorLink::set_standing(Standing standing, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (standing_.load() == Standing::kFenced) return;
+  standing_.store(standing);
+  reason_ = reason;
+}
+
+std::string CoordinatorLink::reason() const {
+  const std::lock_guard lock(mutex_);
+  return reason_;
+}
+
+void CoordinatorLink::note(const Position& position) {
+  const std::lock_guard lock(mutex_);
+  if (position.phase != position_.phase || position.step != position_.step) phase_since_ = SystemClock().now();
+  position_ = position;
+}
+
+Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inventory) {
+  JoinRequest request{.process = process_,
+                      .processes_per_node = options_.processes_per_node,
+                      .left_attempt = {},
+                      .address = address_,
+                      .inventory = inventory};
+  {
+    const std::lock_guard lock(mutex_);
+    left_attempt_ = std::max(left_attempt_, position_.attempt);
+    request.left_attempt = left_attempt_;
+    position_.attempt = Attempt(0);  // in no world while joining
+    position_.phase = ProcessPhase::kJoining;
+    Standing expected = Standing::kWorldChanged;
+    standing_.compare_exchange_strong(expected, Standing::kGoOn);
+  }
+  while (standing() == Standing::kGoOn) {
+    const auto reply =
+        exchange<JoinReply>(names::route::kJoin, request, kPollPatience, beating_.get_stop_token());
+    if (!reply && !reply.error().is_retryable()) return reply.error();
+    if (!reply) {
+      std::this_thread::sleep_for(kRetryPause);
+    } else if (reply->assignment) {
+      const std::lock_guard lock(mutex_);
+      beat_seconds_ = reply->assignment->beat_seconds;
+      position_.attempt = reply->assignment->attempt;
+      if (told_attempt_ <= position_.attempt) return *reply->assignment;
+      left_attempt_ = request.left_attempt = position_.attempt;  // outdated before it arrived
+    }
+  }
+  return Error(ErrorKind::kCancelled, reason());
+}
+
+Result<void> CoordinatorLink::complete(const Position& position) {
+  const Completed message{.process = process_, .attempt = position.attempt, .step = position.step, .result = {}};
+  const SystemClock clock;
+  const Timestamp give_up = clock.now() + kCompletePatience;
+  for (;;) {
+    const auto reply = exchange<Orders>(names::route::kCompleted, message, kPollPatience, {});
+    if (reply) return {};
+    // The job may be over because of our own first message, whose answer was lost.
+    if (standing() == Standing::kStop) return {};
+    if (!reply.error().is_retryable() || clock.now() > give_up) return reply.error();
+    std::this_thread::sleep_for(kRetryPause);
+  }
+}
+
+void CoordinatorLink::beat_until_stopped(const std::stop_token& stop) {
+  const SystemClock clock;
+  while (!stop.stop_requested()) {
+    Beat beat{.process = process_};
+    double pause = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      beat.attempt = position_.attempt;
+      beat.step = position_.step;
+      beat.phase = position_.phase;
+      beat.committed = position_.committed;
+      beat.seconds_in_phase = seconds(clock.now() - phase_since_);
+      pause = beat_seconds_;
+    }
+    beat.sequence = ++sequence_;
+    if (const auto orders = exchange<Orders>(names::route::kBeat, beat, from_seconds(pause), stop)) hear(*orders);
+    sleep_on_lifeline(from_seconds(pause), stop);
+  }
+}
+
+void CoordinatorLink::listen_until_stopped(const std::stop_token& stop) {
+  OrdersRequest request{.process = process_};
+  while (!stop.stop_requested()) {
+    const auto orders = exchange<Orders>(names::route::kOrders, request, kPollPatience, stop);
+    if (orders) {
+      request.seen_revision = orders->revision;
+      hear(*orders);
+    } else {
+      sleep_on_lifeline(kRetryPause, stop);
+    }
+  }
+}
+
+void CoordinatorLink::sleep_on_lifeline(Duration duration, const std::stop_token& stop) {
+  const SystemClock clock;
+  const Timestamp until = clock.now() + duration;
+  while (!stop.stop_requested() && clock.now() < until) {
+    const auto left = std::chrono::ceil<milliseconds>(until - clock.now());
+    const auto slice = static_cast<int>(std::min<std::int64_t>(left.count(), 100));
+    pollfd lifeline{.fd = options_.lifeline_fd, .events = POLLIN, .revents = 0};
+    const int ready = ::poll(&lifeline, options_.lifeline_fd >= 0 ? 1 : 0, slice);
+    if (ready > 0 && standing() != Standing::kStop) {
+      return set_standing(Standing::kStop, "the runner that started this process is gone");
+    }
+    if (ready > 0) std::this_thread::sleep_for(milliseconds(slice));
+  }
+}
+
+}  // namespace ratoon::session

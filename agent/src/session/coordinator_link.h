@@ -1,0 +1,65 @@
+// The link over HTTP: one thread beats, one listens for orders, join is called from the training thread. When the
+// coordinator is away, training goes on and all three keep trying.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "agent/src/session/link.h"
+#include "base/core/clock.h"
+#include "base/core/unique_fd.h"
+#include "base/http/transport.h"
+
+namespace ratoon::session {
+
+class CoordinatorLink final : public Link {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Link>> open(const MemberOptions& options);
+  ~CoordinatorLink() override;
+
+  [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory) override;
+  void note(const Position& position) override;
+  [[nodiscard]] Standing standing() const override { return standing_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::string reason() const override;
+  [[nodiscard]] Result<void> complete(const Position& position) override;
+
+ private:
+  CoordinatorLink(const MemberOptions& options, ProcessIdentity process, std::string token, UniqueFd rendezvous,
+                  std::string address);
+
+  void beat_until_stopped(const std::stop_token& stop);
+  void listen_until_stopped(const std::stop_token& stop);
+  // Sends one message; a refusal becomes an error and, where it is final, our standing.
+  template <class Reply, class Message>
+  Result<Reply> exchange(std::string_view route, const Message& message, Duration patience,
+                         const std::stop_token& stop);
+  void hear(const Refusal& refusal);
+  void hear(const Orders& orders);
+  void set_standing(Standing standing, const std::string& reason);
+  // Sleeps; wakes early when the runner that started us is gone.
+  void sleep_on_lifeline(Duration duration, const std::stop_token& stop);
+
+  const MemberOptions options_;
+  const ProcessIdentity process_;
+  const std::string token_;
+  const UniqueFd rendezvous_;  // bound for rank 0's store, so that the address stays ours
+  const std::string address_;
+  const std::unique_ptr<http::HttpTransport> transport_;
+
+  mutable std::mutex mutex_;
+  Position position_;          // guarded by mutex_
+  Timestamp phase_since_;      // guarded by mutex_
+  std::string reason_;         // guarded by mutex_
+  Attempt left_attempt_{0};    // guarded by mutex_
+  Attempt told_attempt_{0};    // newest attempt that orders spoke of; guarded by mutex_
+  double beat_seconds_ = 1.0;  // guarded by mutex_
+  std::uint64_t sequence_ = 0;  // of the beating thread
+  std::atomic<Standing> standing_{Standing::kGoOn};
+  std::jthread beating_;    // last: they use everything above
+  std::jthread listening_;
+};
+
+}  // namespace ratoon::session

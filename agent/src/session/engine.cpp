@@ -1,0 +1,133 @@
+#include "agent/src/session/engine.h"
+
+#include <chrono>
+#include <thread>
+
+#include <ratoon/failure.h>
+
+#include "base/contract/exit_code.h"
+
+namespace ratoon {
+namespace {
+
+constexpr auto kCommitPause = std::chrono::milliseconds(10);
+
+[[noreturn]] void fail(ExitCode code, const std::string& sentence) {
+  throw Failure(static_cast<int>(code), sentence);
+}
+
+}  // namespace
+
+Session::Engine::Engine(const Options& options, const checkpoint::RunStore& store, session::Link& link,
+                        Assignment assignment)
+    : options_(options), store_(store), link_(link), assignment_(std::move(assignment)) {
+  position_.attempt = assignment_.attempt;
+  enter(ProcessPhase::kUser);
+}
+
+void Session::Engine::track(std::string name, std::function<std::string()> save,
+                            std::function<bool(std::string_view)> load) {
+  if (has_begun_) fail(ExitCode::kConfiguration, "'" + name + "' is tracked too late: call track() before steps()");
+  if (!tracked_.emplace(name, Tracked{std::move(save), std::move(load)}).second) {
+    fail(ExitCode::kConfiguration, "'" + name + "' is tracked twice: give each object its own name");
+  }
+}
+
+void Session::Engine::begin(std::uint64_t total_steps) {
+  if (has_begun_) fail(ExitCode::kConfiguration, "steps() was called twice in one attempt");
+  has_begun_ = true;
+  total_ = Step(total_steps);
+  restore();
+  enter(ProcessPhase::kCompute);
+}
+
+void Session::Engine::restore() {
+  if (!assignment_.resume) return;
+  enter(ProcessPhase::kLoad);
+  const auto states = store_.load(*assignment_.resume, assignment_.rank);
+  if (!states) fail(ExitCode::kCheckpointsBad, "the checkpoint to resume from cannot be loaded: " + states.error().message());
+  for (const auto& [name, object] : tracked_) {
+    const auto state = states->find(name);
+    if (state == states->end()) {
+      fail(ExitCode::kConfiguration, "the checkpoint of step " + std::to_string(assignment_.resume->step.value()) +
+                                         " has no state named '" + name + "': it is of another program");
+    }
+    if (!object.load(state->second)) {
+      fail(ExitCode::kConfiguration, "the state named '" + name + "' has another size in the checkpoint of step " +
+                                         std::to_string(assignment_.resume->step.value()) + ": it is of another program");
+    }
+  }
+  position_.step = saved_ = assignment_.resume->step;
+  position_.committed = InventoryEntry{.tier = "volume",
+                                       .attempt = assignment_.resume->attempt,
+                                       .step = assignment_.resume->step,
+                                       .digest = assignment_.resume->digest,
+                                       .is_complete = true};
+}
+
+checkpoint::CheckpointId Session::Engine::id_at(Step step) const {
+  return {.attempt = assignment_.attempt, .step = step};
+}
+
+void Session::Engine::enter(ProcessPhase phase) {
+  position_.phase = phase;
+  link_.note(position_);
+}
+
+void Session::Engine::end_step() {
+  position_.step = position_.step.next();
+  const bool is_due = position_.step.value() % options_.save_every_steps == 0 || is_at_end();
+  if (is_due) save();
+  advance_commits();
+  enter(ProcessPhase::kCompute);
+  obey();
+}
+
+void Session::Engine::save() {
+  enter(ProcessPhase::kSave);
+  checkpoint::NamedStates states;
+  for (const auto& [name, object] : tracked_) states[name] = object.save();
+  const auto written = store_.write_pack(id_at(position_.step), assignment_.rank, states);
+  if (!written) fail(ExitCode::kStorage, "nothing can be saved: " + written.error().message());
+  saved_ = position_.step;
+  uncommitted_.push_back(position_.step);
+}
+
+void Session::Engine::advance_commits() {
+  while (!uncommitted_.empty()) {
+    const auto id = id_at(uncommitted_.front());
+    const bool commits = assignment_.rank.value() == 0;
+    const auto committed = commits ? store_.try_commit(id, assignment_.world_size) : store_.find(id);
+    if (!committed) fail(ExitCode::kStorage, "a checkpoint cannot be committed: " + committed.error().message());
+    if (!*committed) return;
+    position_.committed = **committed;
+    uncommitted_.erase(uncommitted_.begin());
+    if (!commits) continue;
+    if (const auto retired = store_.retire_old(options_.keep_last, assignment_.attempt); !retired) {
+      fail(ExitCode::kStorage, "old checkpoints cannot be retired: " + retired.error().message());
+    }
+  }
+}
+
+void Session::Engine::obey() const {
+  switch (link_.standing()) {
+    case session::Standing::kGoOn: return;
+    case session::Standing::kWorldChanged: throw Interrupted(link_.reason());
+    case session::Standing::kStop: fail(ExitCode::kPreempted, link_.reason());
+    case session::Standing::kFenced: fail(ExitCode::kStartAgain, link_.reason());
+  }
+}
+
+void Session::Engine::finish() {
+  if (!has_begun_) return;
+  if (saved_ != position_.step) save();
+  while (!uncommitted_.empty()) {
+    advance_commits();
+    if (uncommitted_.empty()) return;
+    enter(ProcessPhase::kSave);
+    obey();
+    std::this_thread::sleep_for(kCommitPause);
+  }
+}
+
+}  // namespace ratoon

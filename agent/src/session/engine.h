@@ -1,0 +1,59 @@
+// Engine: what stands behind Session for one attempt. It restores, counts, saves, and looks up after every step whether
+// the world still stands.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <ratoon/options.h>
+#include <ratoon/session.h>
+
+#include "agent/src/checkpoint/run_store.h"
+#include "agent/src/session/link.h"
+
+namespace ratoon {
+
+class Session::Engine {
+ public:
+  Engine(const Options& options, const checkpoint::RunStore& store, session::Link& link, Assignment assignment);
+
+  void track(std::string name, std::function<std::string()> save, std::function<bool(std::string_view)> load);
+  void begin(std::uint64_t total_steps);
+  void end_step();
+  // The training function returned: the last checkpoint is committed before this does.
+  void finish();
+
+  [[nodiscard]] const Assignment& assignment() const { return assignment_; }
+  [[nodiscard]] Step step() const { return position_.step; }
+  [[nodiscard]] bool is_at_end() const { return position_.step >= total_; }
+  [[nodiscard]] const session::Position& position() const { return position_; }
+
+ private:
+  struct Tracked {
+    std::function<std::string()> save;
+    std::function<bool(std::string_view)> load;
+  };
+
+  void restore();
+  void save();
+  // Rank 0 commits what all ranks have written; the others only look.
+  void advance_commits();
+  void obey() const;
+  void enter(ProcessPhase phase);
+  [[nodiscard]] checkpoint::CheckpointId id_at(Step step) const;
+
+  const Options& options_;
+  const checkpoint::RunStore& store_;
+  session::Link& link_;
+  const Assignment assignment_;
+  std::map<std::string, Tracked> tracked_;
+  session::Position position_;
+  Step total_{0};
+  Step saved_{0};                // newest step whose pack this rank wrote in this attempt
+  std::vector<Step> uncommitted_;  // written by this rank, not known to be committed; oldest first
+  bool has_begun_ = false;
+};
+
+}  // namespace ratoon

@@ -1,0 +1,49 @@
+// Link: how a process learns which world it trains in. With a coordinator it is HTTP, alone it is the folder.
+//
+// Thread contract: used by the training thread; implementations bring their own threads behind it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ratoon/options.h>
+#include <ratoon/result.h>
+
+#include "base/contract/messages.h"
+
+namespace ratoon::session {
+
+// What the outside wants of us, as it stood a moment ago.
+enum class Standing {
+  kGoOn,
+  kWorldChanged,  // leave this attempt and join again
+  kStop,          // leave the process, for a while or for good
+  kFenced,        // another incarnation has our place
+};
+
+struct Position {
+  Attempt attempt{0};
+  Step step{0};
+  ProcessPhase phase = ProcessPhase::kJoining;
+  std::optional<InventoryEntry> committed;  // newest checkpoint known to be complete
+};
+
+class Link {
+ public:
+  virtual ~Link() = default;
+
+  // Blocks until there is a world, or an error that says why there will be none (kCancelled: told to stop or fenced).
+  [[nodiscard]] virtual Result<Assignment> join(const std::vector<InventoryEntry>& inventory) = 0;
+  // Cheap; called every step.
+  virtual void note(const Position& position) = 0;
+  [[nodiscard]] virtual Standing standing() const = 0;
+  [[nodiscard]] virtual std::string reason() const = 0;
+  // Tells that this process reached the end. Returns once that is known where it counts.
+  [[nodiscard]] virtual Result<void> complete(const Position& position) = 0;
+};
+
+[[nodiscard]] Result<std::unique_ptr<Link>> make_link(const Options& options);
+
+}  // namespace ratoon::session

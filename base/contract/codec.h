@@ -1,0 +1,29 @@
+// Messages to and from JSON. Decoding bounds every size, refuses nonsense with a sentence that names the field, and
+// ignores fields it does not know, so that a newer agent can talk to an older operator.
+//
+//   ratoon::Result<ratoon::Beat> beat = ratoon::decode<ratoon::Beat>(body);
+//   if (!beat) return refuse(422, beat.error().message());
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <ratoon/result.h>
+
+#include "base/contract/messages.h"
+
+namespace ratoon {
+
+inline constexpr std::size_t kMessageBytesMax = 64 * 1024;
+
+// T is one of the messages in messages.h. The text is compact JSON with keys in alphabetical order.
+template <class T>
+[[nodiscard]] std::string encode(const T& message);
+
+template <class T>
+[[nodiscard]] Result<T> decode(std::string_view text);
+
+[[nodiscard]] std::string_view name_of(ProcessPhase phase);
+
+}  // namespace ratoon

@@ -1,0 +1,150 @@
+// What agents and the coordinator say to each other: join, assignment, beat, orders, completed. Plain values; the
+// codecs in codec.h bound every size and refuse nonsense with a sentence.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/core/strong.h"
+
+namespace ratoon {
+
+// Version of these messages. An operator serves agents of its own version and the one before.
+inline constexpr int kContractVersion = 1;
+inline constexpr int kOldestServedContractVersion = 1;
+
+using Attempt = Strong<struct AttemptTag, std::uint64_t>;  // fencing number of a job; 0: no world was formed yet
+using Rank = Strong<struct RankTag, std::uint32_t>;
+using Step = Strong<struct StepTag, std::uint64_t>;
+
+struct JobKey {
+  std::string name_space;
+  std::string name;
+
+  friend auto operator<=>(const JobKey&, const JobKey&) = default;
+};
+
+// One start of one trainer process. `start` is drawn anew by each start; the rest is given by whoever made the member.
+struct ProcessIdentity {
+  JobKey job;
+  std::string role;
+  std::uint32_t index = 0;
+  std::uint32_t incarnation = 0;
+  std::string member_uid;
+  std::uint32_t local_rank = 0;
+  std::string start;
+
+  friend auto operator<=>(const ProcessIdentity&, const ProcessIdentity&) = default;
+};
+
+// A member's name: the same for everyone who computes it, so that "already exists" works as a lock.
+[[nodiscard]] std::string member_name(const JobKey& job, const std::string& role, std::uint32_t index,
+                                      std::uint32_t incarnation);
+
+// A checkpoint that a process can reach.
+struct InventoryEntry {
+  std::string tier;  // "staged", "local", "volume" or "store"
+  Attempt attempt{0};
+  Step step{0};
+  std::string digest;  // of its manifest
+  bool is_complete = false;
+
+  friend bool operator==(const InventoryEntry&, const InventoryEntry&) = default;
+};
+
+// "I am ready to train; tell me in which world."
+struct JoinRequest {
+  ProcessIdentity process;
+  std::uint32_t processes_per_node = 1;
+  Attempt left_attempt{0};  // newest attempt this start was part of; only a newer one is of use
+  std::string address;  // host:port, bound already, where rank 0's store would listen
+  std::vector<InventoryEntry> inventory;
+
+  friend bool operator==(const JoinRequest&, const JoinRequest&) = default;
+};
+
+// The one checkpoint that all ranks of an attempt load.
+struct ResumePoint {
+  Attempt attempt{0};
+  Step step{0};
+  std::string digest;
+
+  friend bool operator==(const ResumePoint&, const ResumePoint&) = default;
+};
+
+struct Assignment {
+  Attempt attempt{0};
+  Rank rank{0};
+  std::uint32_t world_size = 1;
+  std::string rendezvous;             // rank 0's address
+  std::optional<ResumePoint> resume;  // absent: start from the beginning
+  double beat_seconds = 1.0;
+
+  friend bool operator==(const Assignment&, const Assignment&) = default;
+};
+
+// Either the assignment, or what the world still waits for; then the agent asks again at once.
+struct JoinReply {
+  std::optional<Assignment> assignment;
+  std::string waiting_for;
+
+  friend bool operator==(const JoinReply&, const JoinReply&) = default;
+};
+
+enum class ProcessPhase { kJoining, kLoad, kData, kCompute, kCollective, kSave, kValidate, kUser };
+
+// "I am alive, and this is where I am."
+struct Beat {
+  ProcessIdentity process;
+  Attempt attempt{0};
+  std::uint64_t sequence = 0;  // grows by one a beat, so that a late one is not taken for news
+  Step step{0};
+  ProcessPhase phase = ProcessPhase::kJoining;
+  double seconds_in_phase = 0;
+  std::optional<InventoryEntry> committed;  // newest checkpoint that this process knows to be complete
+  std::vector<Rank> silent_peers;           // ranks whose sockets failed
+
+  friend bool operator==(const Beat&, const Beat&) = default;
+};
+
+// Asks for orders newer than `seen_revision`; answered when there are some, or after a while with the same ones.
+struct OrdersRequest {
+  ProcessIdentity process;
+  std::uint64_t seen_revision = 0;
+
+  friend bool operator==(const OrdersRequest&, const OrdersRequest&) = default;
+};
+
+// What a process is to do. Orders are a state, not a queue: the newest ones hold, missing one loses nothing.
+struct Orders {
+  std::uint64_t revision = 0;
+  Attempt attempt{0};  // newest attempt; greater than one's own: leave the world and join again
+  std::optional<double> drain_deadline_seconds;  // this member's node will go in so many seconds
+  bool stop = false;                             // save, then leave with ExitCode::kPreempted
+  std::string reason;
+
+  friend bool operator==(const Orders&, const Orders&) = default;
+};
+
+// "This process reached the end of the training." The record that makes a job complete; exit code 0 is not one.
+struct Completed {
+  ProcessIdentity process;
+  Attempt attempt{0};
+  Step step{0};
+  std::map<std::string, std::string> result;
+
+  friend bool operator==(const Completed&, const Completed&) = default;
+};
+
+// Why a call was refused. `kind` is for programs, `message` for people.
+struct Refusal {
+  std::string kind;  // "superseded", "unknown_job", "not_leader", "bad_message", "version", "unauthorized"
+  std::string message;
+
+  friend bool operator==(const Refusal&, const Refusal&) = default;
+};
+
+}  // namespace ratoon

@@ -1,0 +1,80 @@
+// Every name that operator and agent share with each other and with their users: labels, environment, routes, metrics.
+// Two programs of different age meet through these, so a name is never changed, only added.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace ratoon::names {
+
+inline constexpr std::string_view kApiGroup = "ratoon.dev";
+inline constexpr std::string_view kApiVersion = "ratoon.dev/v1alpha1";
+inline constexpr std::string_view kKind = "TrainingJob";
+
+// Audience of the projected token with which a member shows who it is.
+inline constexpr std::string_view kTokenAudience = "ratoon";
+
+// Labels on every object that belongs to a job.
+namespace label {
+inline constexpr std::string_view kJobName = "ratoon.dev/job-name";
+inline constexpr std::string_view kJobUid = "ratoon.dev/job-uid";
+inline constexpr std::string_view kRole = "ratoon.dev/role";
+inline constexpr std::string_view kIndex = "ratoon.dev/index";
+inline constexpr std::string_view kIncarnation = "ratoon.dev/incarnation";
+}  // namespace label
+
+namespace annotation {
+// The attempt at which a member was made; for people who read a pod.
+inline constexpr std::string_view kMadeForAttempt = "ratoon.dev/made-for-attempt";
+}  // namespace annotation
+
+// What a member's processes find in their environment.
+namespace env {
+inline constexpr const char* kJobNamespace = "RATOON_JOB_NAMESPACE";
+inline constexpr const char* kJobName = "RATOON_JOB_NAME";
+inline constexpr const char* kRole = "RATOON_ROLE";
+inline constexpr const char* kIndex = "RATOON_INDEX";
+inline constexpr const char* kIncarnation = "RATOON_INCARNATION";
+inline constexpr const char* kMemberUid = "RATOON_MEMBER_UID";
+inline constexpr const char* kProcessesPerNode = "RATOON_PROCESSES_PER_NODE";
+inline constexpr const char* kCoordinatorUrl = "RATOON_COORDINATOR_URL";
+inline constexpr const char* kTokenFile = "RATOON_TOKEN_FILE";
+inline constexpr const char* kSaveFolder = "RATOON_SAVE_FOLDER";
+inline constexpr const char* kRunName = "RATOON_RUN_NAME";
+inline constexpr const char* kSaveEverySteps = "RATOON_SAVE_EVERY_STEPS";
+inline constexpr const char* kKeepLast = "RATOON_KEEP_LAST";
+// Number of an inherited descriptor that reads end-of-file when the local runner is gone.
+inline constexpr const char* kLifelineFd = "RATOON_LIFELINE_FD";
+inline constexpr const char* kLocalRank = "LOCAL_RANK";
+}  // namespace env
+
+// The agents' door. Every route takes a JSON message by POST and answers with one.
+namespace route {
+inline constexpr std::string_view kJoin = "/v1/join";
+inline constexpr std::string_view kBeat = "/v1/beat";
+inline constexpr std::string_view kOrders = "/v1/orders";
+inline constexpr std::string_view kCompleted = "/v1/completed";
+}  // namespace route
+
+namespace port {
+inline constexpr std::uint16_t kCoordinator = 9443;
+inline constexpr std::uint16_t kOperatorMetrics = 9402;
+inline constexpr std::uint16_t kAgentMetrics = 9400;
+}  // namespace port
+
+// Prometheus metrics. Units are seconds, bytes or a plain count.
+namespace metric {
+inline constexpr std::string_view kAttempt = "ratoon_attempt";
+inline constexpr std::string_view kStep = "ratoon_step";
+inline constexpr std::string_view kStepSeconds = "ratoon_step_seconds";
+inline constexpr std::string_view kDurableStep = "ratoon_durable_step";
+inline constexpr std::string_view kSaveStallSeconds = "ratoon_save_stall_seconds_total";
+inline constexpr std::string_view kReplayedSteps = "ratoon_replayed_steps_total";
+inline constexpr std::string_view kRestarts = "ratoon_restarts_total";
+inline constexpr std::string_view kRecoverySeconds = "ratoon_recovery_seconds";
+inline constexpr std::string_view kLedgerSeconds = "ratoon_ledger_seconds_total";
+inline constexpr std::string_view kJobPhase = "ratoon_job_phase";
+inline constexpr std::string_view kReconcileSeconds = "ratoon_reconcile_seconds";
+}  // namespace metric
+
+}  // namespace ratoon::names

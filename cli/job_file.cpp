@@ -1,0 +1,80 @@
+#include "cli/job_file.h"
+
+#include <charconv>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+#include <yaml-cpp/yaml.h>
+
+namespace ratoon::cli {
+namespace {
+
+using nlohmann::json;
+
+// YAML's untyped words become JSON values as kubectl reads them; quoted ones stay texts.
+json scalar_to_json(const YAML::Node& node) {
+  const std::string& text = node.Scalar();
+  if (node.Tag() == "!") return text;  // quoted
+  if (text == "true" || text == "false") return text == "true";
+  if (text.empty() || text == "null" || text == "~") return nullptr;
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  std::uint64_t whole = 0;
+  if (const auto [stop, code] = std::from_chars(begin, end, whole); code == std::errc() && stop == end) return whole;
+  std::int64_t negative = 0;
+  if (const auto [stop, code] = std::from_chars(begin, end, negative); code == std::errc() && stop == end) {
+    return negative;
+  }
+  double number = 0;
+  if (const auto [stop, code] = std::from_chars(begin, end, number);
+      code == std::errc() && stop == end && std::isfinite(number)) {
+    return number;
+  }
+  return text;
+}
+
+json to_json(const YAML::Node& node, int depth) {
+  constexpr int kDepthMax = 64;
+  if (depth > kDepthMax) throw YAML::Exception(node.Mark(), "nested too deep");
+  switch (node.Type()) {
+    case YAML::NodeType::Scalar: return scalar_to_json(node);
+    case YAML::NodeType::Sequence: {
+      json list = json::array();
+      for (const auto& item : node) list.push_back(to_json(item, depth + 1));
+      return list;
+    }
+    case YAML::NodeType::Map: {
+      json object = json::object();
+      for (const auto& item : node) {
+        const auto key = item.first.as<std::string>();
+        if (object.contains(key)) throw YAML::Exception(item.first.Mark(), "'" + key + "' stands here twice");
+        object[key] = to_json(item.second, depth + 1);
+      }
+      return object;
+    }
+    case YAML::NodeType::Null:
+    case YAML::NodeType::Undefined: break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
+                                       const std::vector<std::string>& more_arguments) {
+  json document;
+  try {
+    document = to_json(YAML::LoadFile(path.string()), 0);
+  } catch (const YAML::BadFile&) {
+    return Error(ErrorKind::kNotFound, "cannot read " + path.string() + ": give the path of a TrainingJob file");
+  } catch (const YAML::Exception& error) {
+    return Error(ErrorKind::kInvalid, path.string() + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg);
+  }
+  auto job = api::decode_training_job(document);
+  if (!job) return job.error().with_context(path.string());
+  auto& command = job->spec.roles.front().command;
+  command.insert(command.end(), more_arguments.begin(), more_arguments.end());
+  return job;
+}
+
+}  // namespace ratoon::cli

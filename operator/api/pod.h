@@ -1,0 +1,28 @@
+// A member's pod, reduced to what decisions need. Locally it stands for one process group.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace ratoon::api {
+
+enum class PodPhase { kPending, kRunning, kSucceeded, kFailed };
+
+struct Pod {
+  std::string name;
+  std::string uid;
+  std::string role;
+  std::uint32_t index = 0;
+  std::uint32_t incarnation = 0;
+  std::string node;  // empty: not placed
+  PodPhase phase = PodPhase::kPending;
+  std::optional<int> exit_code;  // of its first container; 128 + n after signal n
+  bool is_deleting = false;
+
+  [[nodiscard]] bool has_ended() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
+
+  friend bool operator==(const Pod&, const Pod&) = default;
+};
+
+}  // namespace ratoon::api

@@ -1,0 +1,201 @@
+#include "operator/api/training_job.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/contract/fields.h"
+#include "base/contract/names.h"
+
+namespace ratoon::api {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kRolesMax = 8;
+constexpr std::size_t kWordsMax = 256;
+constexpr std::size_t kWordBytesMax = 32 * 1024;
+constexpr std::size_t kEnvironmentMax = 256;
+constexpr std::size_t kJobNameBytesMax = 40;  // leaves room for "-<role>-<index>-i<incarnation>" within 63
+constexpr std::size_t kRoleNameBytesMax = 12;
+constexpr std::uint32_t kMembersMax = 4096;
+constexpr std::uint32_t kSecondsMax = 3600;
+constexpr std::uint32_t kStepsMax = 1'000'000'000;
+constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
+
+constexpr std::array<std::string_view, 5> kPhases = {"Pending", "Running", "Recovering", "Succeeded", "Failed"};
+
+bool is_dns_label(std::string_view name) {
+  const auto is_inner = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+  return !name.empty() && std::all_of(name.begin(), name.end(), is_inner) && name.front() >= 'a' &&
+         name.back() != '-';
+}
+
+std::string read_name(Fields& f, std::size_t bytes_max) {
+  std::string name = f.text("name", bytes_max);
+  if (!is_dns_label(name)) f.complain("name", "lower-case letters, digits and '-', beginning with a letter");
+  return name;
+}
+
+std::uint32_t read_count(Fields& f, const char* name, std::uint32_t min, std::uint32_t max, std::uint32_t absent) {
+  if (f.find(name) == nullptr) return absent;
+  const auto value = static_cast<std::uint32_t>(f.whole(name, max));
+  if (value < min) f.complain(name, "at least " + std::to_string(min));
+  return value;
+}
+
+void read_words(Fields& container, const char* name, std::vector<std::string>& words) {
+  for (const auto& word : container.list(name, kWordsMax)) {
+    if (!word.is_string() || word.get_ref<const std::string&>().size() > kWordBytesMax) {
+      container.complain(name, "a list of texts");
+      return;
+    }
+    words.push_back(word.get<std::string>());
+  }
+}
+
+void read_container(Fields container, Role& role) {
+  read_words(container, "command", role.command);
+  if (role.command.empty()) container.complain("command", "the program to run and its arguments");
+  read_words(container, "args", role.command);
+  for (const auto& item : container.list("env", kEnvironmentMax)) {
+    Fields variable = container.child(item, "env[]");
+    role.environment[variable.text("name", kWordBytesMax)] = variable.optional_text("value", kWordBytesMax);
+  }
+}
+
+Role read_role(Fields f) {
+  Role role;
+  role.name = read_name(f, kRoleNameBytesMax);
+  if (f.find("replicas") != nullptr) role.replicas = read_count(f, "replicas", 1, kMembersMax, 1);
+  Fields pod_spec = f.object("template").object("spec");
+  const json& containers = pod_spec.list("containers", 16);
+  if (containers.empty()) {
+    pod_spec.complain("containers", "a list with the trainer first");
+  } else {
+    read_container(pod_spec.child(containers.front(), "containers[0]"), role);
+  }
+  return role;
+}
+
+TrainingJobSpec read_spec(Fields f) {
+  TrainingJobSpec spec;
+  for (const auto& item : f.list("roles", kRolesMax)) {
+    Role role = read_role(f.child(item, "roles[]"));
+    const bool is_known = std::any_of(spec.roles.begin(), spec.roles.end(),
+                                      [&](const Role& other) { return other.name == role.name; });
+    if (is_known) f.complain("roles", "a list of roles with different names");
+    spec.roles.push_back(std::move(role));
+  }
+  if (spec.roles.empty()) f.complain("roles", "a list of at least one role");
+  spec.num_nodes = read_count(f, "numNodes", 1, kMembersMax, 1);
+  spec.processes_per_node = read_count(f, "processesPerNode", 1, 64, 1);
+  if (f.find("restartPolicy") != nullptr) {
+    Fields p = f.object("restartPolicy");
+    spec.restart_policy.restarts_max = read_count(p, "maxRestarts", 0, 1'000'000, 10);
+  }
+  if (f.find("disruptionPolicy") != nullptr) {
+    Fields p = f.object("disruptionPolicy");
+    spec.disruption_policy.heartbeat_seconds = read_count(p, "heartbeatSeconds", 1, kSecondsMax, 1);
+    spec.disruption_policy.suspect_after_seconds = read_count(p, "suspectAfterSeconds", 2, kSecondsMax, 3);
+    if (spec.disruption_policy.suspect_after_seconds <= spec.disruption_policy.heartbeat_seconds) {
+      p.complain("suspectAfterSeconds", "more than heartbeatSeconds");
+    }
+  }
+  if (f.find("checkpointPolicy") != nullptr) {
+    Fields p = f.object("checkpointPolicy");
+    spec.checkpoint_policy.run_name = p.optional_text("runName", 63);
+    if (!spec.checkpoint_policy.run_name.empty() && !is_dns_label(spec.checkpoint_policy.run_name)) {
+      p.complain("runName", "lower-case letters, digits and '-', beginning with a letter");
+    }
+    spec.checkpoint_policy.interval_steps = read_count(p, "intervalSteps", 1, kStepsMax, 100);
+    spec.checkpoint_policy.keep_last = read_count(p, "keepLast", 2, 1000, 3);
+  }
+  return spec;
+}
+
+ResumePoint read_checkpoint(Fields f) {
+  return {.attempt = Attempt(f.whole("attempt", kCountMax)),
+          .step = Step(f.whole("step", kCountMax)),
+          .digest = f.text("digest", 128)};
+}
+
+TrainingJobStatus read_status(Fields f) {
+  TrainingJobStatus status;
+  const std::string phase = f.text("phase", 32);
+  const auto known = std::find(kPhases.begin(), kPhases.end(), phase);
+  if (known == kPhases.end()) f.complain("phase", "a phase");
+  else status.phase = static_cast<JobPhase>(known - kPhases.begin());
+  status.message = f.optional_text("message", 4096);
+  status.attempt = Attempt(f.whole("attempt", kCountMax));
+  status.is_formed = f.flag("formed");
+  status.world_size = static_cast<std::uint32_t>(f.whole("worldSize", 65536));
+  for (const auto& item : f.list("members", kMembersMax * kRolesMax)) {
+    Fields m = f.child(item, "members[]");
+    status.members.push_back({.role = m.text("role", 63),
+                              .index = static_cast<std::uint32_t>(m.whole("index", kMembersMax)),
+                              .incarnation = static_cast<std::uint32_t>(m.whole("incarnation", 0xffffffffU)),
+                              .uid = m.optional_text("uid", 253)});
+  }
+  Fields restarts = f.object("restarts");
+  status.restarts.application = static_cast<std::uint32_t>(restarts.whole("application", 0xffffffffU));
+  status.restarts.disruption = static_cast<std::uint32_t>(restarts.whole("disruption", 0xffffffffU));
+  status.step = Step(f.object("progress").whole("step", kCountMax));
+  if (f.find("lastCheckpoint") != nullptr) status.last_checkpoint = read_checkpoint(f.object("lastCheckpoint"));
+  return status;
+}
+
+}  // namespace
+
+std::string_view name_of(JobPhase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
+
+Result<TrainingJob> decode_training_job(const json& document) {
+  std::optional<Error> complaint;
+  Fields root(document, "", complaint);
+  TrainingJob job;
+  if (root.text("apiVersion", 253) != names::kApiVersion) root.complain("apiVersion", names::kApiVersion);
+  if (root.text("kind", 253) != names::kKind) root.complain("kind", names::kKind);
+  Fields meta = root.object("metadata");
+  job.meta.name = read_name(meta, kJobNameBytesMax);
+  if (meta.find("namespace") != nullptr) job.meta.name_space = meta.text("namespace", 63);
+  job.meta.uid = meta.optional_text("uid", 253);
+  job.spec = read_spec(root.object("spec"));
+  if (root.find("status") != nullptr && !root.find("status")->empty()) job.status = read_status(root.object("status"));
+  if (complaint) return complaint->with_context("TrainingJob " + job.meta.name);
+  job.document = std::make_shared<const json>(document);
+  return job;
+}
+
+json encode_status(const TrainingJobStatus& status) {
+  json members = json::array();
+  for (const auto& m : status.members) {
+    members.push_back({{"role", m.role}, {"index", m.index}, {"incarnation", m.incarnation}, {"uid", m.uid}});
+  }
+  json out = {{"phase", name_of(status.phase)},
+              {"message", status.message},
+              {"attempt", status.attempt.value()},
+              {"formed", status.is_formed},
+              {"worldSize", status.world_size},
+              {"members", std::move(members)},
+              {"restarts",
+               {{"application", status.restarts.application}, {"disruption", status.restarts.disruption}}},
+              {"progress", {{"step", status.step.value()}}}};
+  if (status.last_checkpoint) {
+    out["lastCheckpoint"] = {{"attempt", status.last_checkpoint->attempt.value()},
+                             {"step", status.last_checkpoint->step.value()},
+                             {"digest", status.last_checkpoint->digest}};
+  }
+  return out;
+}
+
+json encode_training_job(const TrainingJob& job) {
+  json out = job.document ? *job.document : json::object();
+  // Fields of the status that a newer program wrote stay; ours are replaced, and an absent checkpoint is removed.
+  json status = encode_status(job.status);
+  json& target = out["status"];
+  if (!target.is_object()) target = json::object();
+  if (!status.contains("lastCheckpoint")) target.erase("lastCheckpoint");
+  target.update(status);
+  return out;
+}
+
+}  // namespace ratoon::api

@@ -1,0 +1,38 @@
+// What the coordinator knows about processes, and what it is told to say to them. The core decides on the first and
+// produces the second; the coordinator holds both and decides nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/contract/messages.h"
+#include "base/core/clock.h"
+
+namespace ratoon::api {
+
+// The newest start of one process.
+struct ProcessFacts {
+  ProcessIdentity identity;
+  Timestamp last_heard;
+  std::optional<JoinRequest> waiting;  // it waits for a world
+  std::optional<Beat> beat;            // its newest one
+  bool is_completed = false;
+};
+
+struct Seat {
+  ProcessIdentity process;
+  Assignment assignment;
+};
+
+// What all agents of a job are to know. The world is empty while an attempt forms.
+struct Announcement {
+  Attempt attempt{0};
+  std::vector<Seat> world;
+  std::vector<ProcessIdentity> current;  // one a member (local_rank and start unused): older incarnations are fenced out
+  bool stop = false;
+  std::string reason;
+};
+
+}  // namespace ratoon::api

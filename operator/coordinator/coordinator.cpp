@@ -1,0 +1,176 @@
+#include "operator/coordinator/coordinator.h"
+
+#include <utility>
+
+#include "base/contract/codec.h"
+#include "base/contract/names.h"
+
+namespace ratoon::coordinator {
+namespace {
+
+constexpr Duration kTick = std::chrono::milliseconds(100);
+// If a tick comes this late, the machine or this process stood still and everybody's beats may lie unread.
+constexpr Duration kStall = std::chrono::seconds(1);
+
+template <class Message>
+void reply(http::Responder& responder, int status, const Message& message) {
+  responder.send({.status = status, .headers = {{"Content-Type", "application/json"}}, .body = encode(message)});
+}
+
+void refuse(http::Responder& responder, int status, std::string kind, std::string message) {
+  reply(responder, status, Refusal{.kind = std::move(kind), .message = std::move(message)});
+}
+
+std::string_view bearer_token(const http::ServerRequest& request) {
+  constexpr std::string_view kPrefix = "Bearer ";
+  const std::string_view value = request.headers.get("Authorization");
+  return value.starts_with(kPrefix) ? value.substr(kPrefix.size()) : std::string_view();
+}
+
+}  // namespace
+
+Coordinator::Coordinator(const Clock& clock, CoordinatorOptions options)
+    : clock_(clock),
+      options_(std::move(options)),
+      listening_since_(clock.now()),
+      timekeeper_([this](const std::stop_token& stop) { keep_time(stop); }) {}
+
+Coordinator::~Coordinator() = default;
+
+void Coordinator::handle(const http::ServerRequest& request, http::Responder responder) {
+  if (request.method != "POST") {
+    return refuse(responder, 405, "bad_message", request.path + " takes POST, not " + request.method);
+  }
+  if (request.path == names::route::kJoin) return serve<JoinRequest>(request, std::move(responder));
+  if (request.path == names::route::kBeat) return serve<Beat>(request, std::move(responder));
+  if (request.path == names::route::kOrders) return serve<OrdersRequest>(request, std::move(responder));
+  if (request.path == names::route::kCompleted) return serve<Completed>(request, std::move(responder));
+  refuse(responder, 404, "bad_message", "the coordinator has no route " + request.path);
+}
+
+template <class Message>
+void Coordinator::serve(const http::ServerRequest& request, http::Responder responder) {
+  const Result<Message> message = decode<Message>(request.body);
+  if (!message) return refuse(responder, 422, "bad_message", message.error().message());
+  if (const auto known = options_.authenticate(bearer_token(request), message->process); !known) {
+    return refuse(responder, 401, "unauthorized", known.error().message());
+  }
+  bool is_news = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto room = rooms_.find(message->process.job);
+    if (room == rooms_.end()) {
+      return refuse(responder, 404, "unknown_job",
+                    "no TrainingJob " + message->process.job.name_space + "/" + message->process.job.name +
+                        " is served here");
+    }
+    if (const auto refusal = room->second.door.refuse(message->process)) return reply(responder, 409, *refusal);
+    is_news = admit(room->second, *message, responder);
+  }
+  if (is_news) options_.on_news();
+}
+
+bool Coordinator::admit(Room& room, const JoinRequest& message, http::Responder& responder) {
+  room.door.hear_join(message, clock_.now());
+  if (const auto assignment = room.door.take_seat(message.process)) {
+    reply(responder, 200, JoinReply{.assignment = assignment, .waiting_for = ""});
+    return false;
+  }
+  room.parked.push_back({message.process, std::nullopt, clock_.now() + options_.poll_hold, std::move(responder)});
+  return true;
+}
+
+bool Coordinator::admit(Room& room, const Beat& message, http::Responder& responder) {
+  const auto committed_before = [&]() -> std::optional<InventoryEntry> {
+    for (const auto& facts : room.door.processes()) {
+      if (facts.identity == message.process && facts.beat) return facts.beat->committed;
+    }
+    return std::nullopt;
+  }();
+  room.door.hear_beat(message, clock_.now());
+  reply(responder, 200, room.door.orders());
+  return message.committed != committed_before;
+}
+
+bool Coordinator::admit(Room& room, const OrdersRequest& message, http::Responder& responder) {
+  const Orders orders = room.door.orders();
+  if (orders.revision != message.seen_revision) {
+    reply(responder, 200, orders);
+  } else {
+    room.parked.push_back(
+        {message.process, message.seen_revision, clock_.now() + options_.poll_hold, std::move(responder)});
+  }
+  return false;
+}
+
+bool Coordinator::admit(Room& room, const Completed& message, http::Responder& responder) {
+  room.door.hear_completed(message, clock_.now());
+  reply(responder, 200, room.door.orders());
+  return true;
+}
+
+void Coordinator::answer_parked(Room& room) {
+  const Timestamp now = clock_.now();
+  std::erase_if(room.parked, [&](ParkedPoll& poll) {
+    if (poll.responder.is_abandoned()) return true;
+    if (const auto refusal = room.door.refuse(poll.process)) {
+      reply(poll.responder, 409, *refusal);
+      return true;
+    }
+    if (poll.seen_revision) {
+      const Orders orders = room.door.orders();
+      if (orders.revision == *poll.seen_revision && now < poll.answer_by) return false;
+      reply(poll.responder, 200, orders);
+      return true;
+    }
+    const auto assignment = room.door.take_seat(poll.process);
+    if (!assignment && now < poll.answer_by) return false;
+    const std::string& reason = room.door.announcement().reason;
+    reply(poll.responder, 200,
+          JoinReply{.assignment = assignment, .waiting_for = reason.empty() ? "the other processes" : reason});
+    return true;
+  });
+}
+
+void Coordinator::announce(const JobKey& job, const api::Announcement& announcement) {
+  const std::lock_guard lock(mutex_);
+  Room& room = rooms_[job];
+  room.door.announce(announcement);
+  answer_parked(room);
+}
+
+void Coordinator::close(const JobKey& job) {
+  const std::lock_guard lock(mutex_);
+  rooms_.erase(job);
+}
+
+std::vector<api::ProcessFacts> Coordinator::processes(const JobKey& job) const {
+  const std::lock_guard lock(mutex_);
+  const auto room = rooms_.find(job);
+  return room == rooms_.end() ? std::vector<api::ProcessFacts>{} : room->second.door.processes();
+}
+
+std::vector<api::Seat> Coordinator::world(const JobKey& job) const {
+  const std::lock_guard lock(mutex_);
+  const auto room = rooms_.find(job);
+  return room == rooms_.end() ? std::vector<api::Seat>{} : room->second.door.announcement().world;
+}
+
+Timestamp Coordinator::listening_since() const {
+  const std::lock_guard lock(mutex_);
+  return listening_since_;
+}
+
+void Coordinator::keep_time(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  Timestamp last = clock_.now();
+  while (!stop.stop_requested()) {
+    wake_.wait_for(lock, stop, kTick, [] { return false; });
+    const Timestamp now = clock_.now();
+    if (now - last > kStall) listening_since_ = now;
+    last = now;
+    for (auto& [job, room] : rooms_) answer_parked(room);
+  }
+}
+
+}  // namespace ratoon::coordinator

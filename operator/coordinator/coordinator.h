@@ -1,0 +1,85 @@
+// Coordinator: the agents' door over HTTP. Join and orders are long polls; a parked poll holds a connection and no thread.
+// It is a cache: all truth is in the TrainingJob's status and in checkpoint manifests.
+//
+// Thread contract: every method may be called from any thread. `on_news` is called without locks held.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "base/contract/messages.h"
+#include "base/core/clock.h"
+#include "base/http/server.h"
+#include "operator/coordinator/door.h"
+
+namespace ratoon::coordinator {
+
+// Says whether the bearer of this token is that process.
+using Authenticate = std::function<Result<void>(std::string_view token, const ProcessIdentity& process)>;
+
+struct CoordinatorOptions {
+  Authenticate authenticate;
+  std::function<void()> on_news;                // something was heard that may change a decision
+  Duration poll_hold{std::chrono::seconds(20)};  // a long poll is answered by then, with or without news
+};
+
+class Coordinator {
+ public:
+  Coordinator(const Clock& clock, CoordinatorOptions options);
+  ~Coordinator();
+  Coordinator(const Coordinator&) = delete;
+  Coordinator& operator=(const Coordinator&) = delete;
+
+  // The handler for an HttpServer.
+  void handle(const http::ServerRequest& request, http::Responder responder);
+
+  // Opens a job's door, or tells its agents something new. Calls for jobs without a door are refused.
+  void announce(const JobKey& job, const api::Announcement& announcement);
+  void close(const JobKey& job);
+
+  [[nodiscard]] std::vector<api::ProcessFacts> processes(const JobKey& job) const;
+  [[nodiscard]] std::vector<api::Seat> world(const JobKey& job) const;
+  // Since when beats were heard without a stall of this process.
+  [[nodiscard]] Timestamp listening_since() const;
+
+ private:
+  // A long poll that waits for a seat (join) or for orders newer than it has seen.
+  struct ParkedPoll {
+    ProcessIdentity process;
+    std::optional<std::uint64_t> seen_revision;  // of an orders poll; empty: a join
+    Timestamp answer_by;
+    http::Responder responder;
+  };
+  struct Room {
+    Door door;
+    std::vector<ParkedPoll> parked;
+  };
+
+  void keep_time(const std::stop_token& stop);
+  template <class Message>
+  void serve(const http::ServerRequest& request, http::Responder responder);
+  // Each answers at once or parks the responder. mutex_ is held; returns whether it is news.
+  bool admit(Room& room, const JoinRequest& message, http::Responder& responder);
+  bool admit(Room& room, const Beat& message, http::Responder& responder);
+  bool admit(Room& room, const OrdersRequest& message, http::Responder& responder);
+  bool admit(Room& room, const Completed& message, http::Responder& responder);
+  void answer_parked(Room& room);
+
+  const Clock& clock_;
+  const CoordinatorOptions options_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::map<JobKey, Room> rooms_;  // guarded by mutex_
+  Timestamp listening_since_;     // guarded by mutex_
+  std::jthread timekeeper_;       // last: it uses everything above
+};
+
+}  // namespace ratoon::coordinator

@@ -1,0 +1,91 @@
+#include "operator/coordinator/door.h"
+
+#include <algorithm>
+
+namespace ratoon::coordinator {
+namespace {
+
+bool is_same_place(const ProcessIdentity& a, const ProcessIdentity& b) {
+  return a.role == b.role && a.index == b.index && a.local_rank == b.local_rank;
+}
+
+}  // namespace
+
+std::optional<Refusal> Door::refuse(const ProcessIdentity& process) const {
+  if (announcement_.stop) {
+    return Refusal{.kind = "finished", .message = "the job is over: " + announcement_.reason};
+  }
+  for (const auto& current : announcement_.current) {
+    if (current.role != process.role || current.index != process.index) continue;
+    const bool is_older = process.incarnation < current.incarnation;
+    const bool is_other_pod = process.incarnation == current.incarnation && !current.member_uid.empty() &&
+                              process.member_uid != current.member_uid;
+    if (!is_older && !is_other_pod) return std::nullopt;
+    return Refusal{.kind = "superseded",
+                   .message = member_name(process.job, process.role, process.index, process.incarnation) +
+                              " was replaced by incarnation " + std::to_string(current.incarnation) +
+                              " and may not take part any more"};
+  }
+  if (announcement_.current.empty()) return std::nullopt;  // nothing is known yet: listen
+  return Refusal{.kind = "superseded",
+                 .message = "the job has no member " + process.role + "-" + std::to_string(process.index)};
+}
+
+api::ProcessFacts& Door::facts_of(const ProcessIdentity& process, Timestamp now) {
+  const auto found = std::find_if(processes_.begin(), processes_.end(),
+                                  [&](const auto& facts) { return is_same_place(facts.identity, process); });
+  if (found == processes_.end()) {
+    return processes_.emplace_back(api::ProcessFacts{.identity = process, .last_heard = now});
+  }
+  if (found->identity != process) *found = {.identity = process, .last_heard = now};
+  found->last_heard = now;
+  return *found;
+}
+
+void Door::hear_join(const JoinRequest& request, Timestamp now) { facts_of(request.process, now).waiting = request; }
+
+void Door::hear_beat(const Beat& beat, Timestamp now) {
+  auto& facts = facts_of(beat.process, now);
+  if (facts.beat && beat.sequence <= facts.beat->sequence) return;  // overtaken on its way
+  facts.beat = beat;
+}
+
+void Door::hear_completed(const Completed& completed, Timestamp now) {
+  auto& facts = facts_of(completed.process, now);
+  facts.is_completed = true;
+  facts.waiting.reset();
+  if (!facts.beat) facts.beat = Beat{.process = completed.process};
+  facts.beat->attempt = completed.attempt;
+  facts.beat->step = completed.step;
+}
+
+std::optional<Assignment> Door::take_seat(const ProcessIdentity& process) {
+  const auto seat = std::find_if(announcement_.world.begin(), announcement_.world.end(),
+                                 [&](const auto& s) { return s.process == process; });
+  const auto facts = std::find_if(processes_.begin(), processes_.end(),
+                                  [&](const auto& f) { return f.identity == process; });
+  if (seat == announcement_.world.end() || facts == processes_.end() || !facts->waiting) return std::nullopt;
+  if (facts->waiting->left_attempt >= seat->assignment.attempt) return std::nullopt;
+  facts->waiting.reset();
+  return seat->assignment;
+}
+
+Orders Door::orders() const {
+  return {.revision = revision_,
+          .attempt = announcement_.attempt,
+          .drain_deadline_seconds = std::nullopt,
+          .stop = announcement_.stop,
+          .reason = announcement_.reason};
+}
+
+void Door::announce(const api::Announcement& announcement) {
+  if (announcement.attempt != announcement_.attempt || announcement.stop != announcement_.stop) ++revision_;
+  announcement_ = announcement;
+  // What superseded processes said counts for nothing any more.
+  std::erase_if(processes_, [&](const auto& facts) {
+    const auto refusal = refuse(facts.identity);
+    return refusal && refusal->kind == "superseded";
+  });
+}
+
+}  // namespace ratoon::coordinator

@@ -1,0 +1,42 @@
+// The agents' door of one job, without any transport: what agents said, what they are to be told. Decides nothing but
+// who may speak. Not thread-safe; the Coordinator serialises.
+#pragma once
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "base/contract/messages.h"
+#include "base/core/clock.h"
+#include "operator/api/world.h"
+
+namespace ratoon::coordinator {
+
+class Door {
+ public:
+  // Whether the process may take part at all: refuses older incarnations, other pods of the same name and jobs that
+  // are over.
+  [[nodiscard]] std::optional<Refusal> refuse(const ProcessIdentity& process) const;
+
+  void hear_join(const JoinRequest& request, Timestamp now);
+  void hear_beat(const Beat& beat, Timestamp now);
+  void hear_completed(const Completed& completed, Timestamp now);
+
+  // A seat in a world newer than the one the process left; taking it ends the wait.
+  [[nodiscard]] std::optional<Assignment> take_seat(const ProcessIdentity& process);
+  [[nodiscard]] Orders orders() const;
+
+  void announce(const api::Announcement& announcement);
+
+  [[nodiscard]] const std::vector<api::ProcessFacts>& processes() const { return processes_; }
+  [[nodiscard]] const api::Announcement& announcement() const { return announcement_; }
+
+ private:
+  api::ProcessFacts& facts_of(const ProcessIdentity& process, Timestamp now);
+
+  std::vector<api::ProcessFacts> processes_;  // one per (role, index, local rank): the newest start
+  api::Announcement announcement_;
+  std::uint64_t revision_ = 0;
+};
+
+}  // namespace ratoon::coordinator

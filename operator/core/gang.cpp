@@ -1,0 +1,79 @@
+#include "operator/core/gang.h"
+
+#include <algorithm>
+
+namespace ratoon::core {
+namespace {
+
+const api::ProcessFacts* find_process(const Observation& seen, const api::MemberStatus& member,
+                                      std::uint32_t local_rank) {
+  const auto found = std::find_if(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
+    const auto& id = process.identity;
+    return id.role == member.role && id.index == member.index && id.incarnation == member.incarnation &&
+           id.local_rank == local_rank;
+  });
+  return found == seen.processes.end() ? nullptr : &*found;
+}
+
+bool has_completed(const api::ProcessFacts* process) { return process != nullptr && process->is_completed; }
+
+// Whether this process sits in the world and has not come back for a newer one.
+bool holds_seat(const Observation& seen, const api::ProcessFacts* process) {
+  if (process == nullptr) return false;
+  const auto seat = std::find_if(seen.world.begin(), seen.world.end(),
+                                 [&](const auto& s) { return s.process == process->identity; });
+  if (seat == seen.world.end()) return false;
+  return !process->waiting || process->waiting->left_attempt < seat->assignment.attempt;
+}
+
+bool is_current(const api::Seat& seat, const std::vector<api::MemberStatus>& members) {
+  return std::any_of(members.begin(), members.end(), [&](const auto& member) {
+    return seat.process.role == member.role && seat.process.index == member.index &&
+           seat.process.incarnation == member.incarnation;
+  });
+}
+
+}  // namespace
+
+bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  for (const auto& seat : seen.world) {
+    if (!is_current(seat, members)) return false;
+  }
+  for (const auto& member : members) {
+    for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
+      const auto* process = find_process(seen, member, local_rank);
+      if (!has_completed(process) && !holds_seat(seen, process)) return false;
+    }
+  }
+  return true;
+}
+
+Gang gather(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  Gang gang;
+  for (const auto& member : members) {
+    for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
+      const auto* process = find_process(seen, member, local_rank);
+      if (has_completed(process)) continue;
+      ++gang.needed;
+      if (process != nullptr && process->waiting) gang.joiners.push_back(*process->waiting);
+    }
+  }
+  return gang;
+}
+
+std::vector<api::Seat> assign_seats(const Gang& gang, Attempt attempt, double beat_seconds,
+                                    const std::optional<ResumePoint>& resume) {
+  std::vector<api::Seat> seats;
+  for (std::uint32_t rank = 0; rank < gang.joiners.size(); ++rank) {
+    seats.push_back({.process = gang.joiners[rank].process,
+                     .assignment = {.attempt = attempt,
+                                    .rank = Rank(rank),
+                                    .world_size = static_cast<std::uint32_t>(gang.joiners.size()),
+                                    .rendezvous = gang.joiners.front().address,
+                                    .resume = resume,
+                                    .beat_seconds = beat_seconds}});
+  }
+  return seats;
+}
+
+}  // namespace ratoon::core

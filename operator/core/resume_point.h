@@ -1,0 +1,15 @@
+// The one checkpoint that all ranks of the next attempt load.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/contract/messages.h"
+
+namespace ratoon::core {
+
+// The newest complete checkpoint that every joiner can reach: one on a shared tier that any of them saw, or one that all
+// of them hold. Newer attempts come first, whatever their step: a zombie of an older attempt may have run ahead.
+[[nodiscard]] std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joiners);
+
+}  // namespace ratoon::core

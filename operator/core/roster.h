@@ -1,0 +1,36 @@
+// The roster: which members a job has, which incarnation of each may join, and what to do about those that ended.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "operator/core/decision.h"
+#include "operator/core/observation.h"
+
+namespace ratoon::core {
+
+// Every member of the spec at its incarnation; members that the status does not know begin at 0, those that the spec no
+// longer has are left out.
+[[nodiscard]] std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job);
+
+// The pod of exactly this incarnation, or nullptr.
+[[nodiscard]] const api::Pod* find_pod(const Observation& seen, const api::MemberStatus& member);
+
+// Whether all processes of this incarnation said that they are done.
+[[nodiscard]] bool is_completed(const Observation& seen, const api::MemberStatus& member);
+
+struct RosterChange {
+  std::vector<api::MemberStatus> members;  // the new truth, stored before anything is done about it
+  api::Restarts restarts;
+  std::vector<Action> actions;  // events of this change
+  std::string fatal;            // not empty: the job cannot go on, and why
+};
+
+// Moves members that ended, vanished or fell silent to their next incarnation and counts each once.
+[[nodiscard]] RosterChange replace_lost(const Observation& seen, const std::vector<api::ProcessFacts>& silent);
+
+// Creates pods that are missing and deletes those that the roster does not name.
+[[nodiscard]] std::vector<Action> follow_roster(const Observation& seen,
+                                                const std::vector<api::MemberStatus>& members);
+
+}  // namespace ratoon::core

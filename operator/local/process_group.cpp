@@ -1,0 +1,116 @@
+#include "operator/local/process_group.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+namespace ratoon::local {
+namespace {
+
+constexpr int kChildLifelineFd = 3;
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (auto& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Our environment with `changes` on top, as NAME=VALUE.
+std::vector<std::string> merged_environment(const std::map<std::string, std::string>& changes) {
+  std::vector<std::string> merged;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (!changes.contains(std::string(text.substr(0, text.find('='))))) merged.emplace_back(text);
+  }
+  for (const auto& [name, value] : changes) merged.push_back(name + "=" + value);
+  return merged;
+}
+
+// File actions and attributes of posix_spawn, destroyed in order.
+class SpawnPlan {
+ public:
+  SpawnPlan(const LaunchPlan& plan, pid_t group) {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, plan.log_path.c_str(),
+                                     O_WRONLY | O_CREAT | O_APPEND, 0644);
+    posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
+    if (plan.lifeline_fd >= 0) posix_spawn_file_actions_adddup2(&actions_, plan.lifeline_fd, kChildLifelineFd);
+
+    sigset_t none;
+    sigset_t all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_init(&attributes_);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes_, group);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+  }
+  ~SpawnPlan() {
+    posix_spawnattr_destroy(&attributes_);
+    posix_spawn_file_actions_destroy(&actions_);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+
+  [[nodiscard]] Result<pid_t> spawn(std::vector<std::string> command, std::vector<std::string> environment) const {
+    pid_t pid = 0;
+    auto arguments = pointers_to(command);
+    auto variables = pointers_to(environment);
+    const int error =
+        ::posix_spawnp(&pid, arguments.front(), &actions_, &attributes_, arguments.data(), variables.data());
+    if (error != 0) return system_error(error, "starting '" + command.front() + "'");
+    return pid;
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+  posix_spawnattr_t attributes_{};
+};
+
+int exit_code_of(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+}  // namespace
+
+Result<ProcessGroup> ProcessGroup::launch(const LaunchPlan& plan) {
+  ProcessGroup group;
+  for (const auto& environment : plan.environments) {
+    const auto pid = SpawnPlan(plan, group.group_).spawn(plan.command, merged_environment(environment));
+    if (!pid) {
+      group.kill();
+      while (!group.has_ended()) group.reap();
+      return pid.error();
+    }
+    if (group.group_ == 0) group.group_ = *pid;
+    group.living_.push_back(*pid);
+  }
+  return group;
+}
+
+void ProcessGroup::reap() {
+  std::erase_if(living_, [&](pid_t pid) {
+    int status = 0;
+    const pid_t ended = ::waitpid(pid, &status, WNOHANG);
+    if (ended == 0 || (ended < 0 && errno == EINTR)) return false;
+    if (ended == pid && status != 0 && !first_failure_) first_failure_ = exit_code_of(status);
+    return true;
+  });
+  if (first_failure_ && !living_.empty()) kill();
+}
+
+void ProcessGroup::kill() const {
+  // The group lives as long as one of its processes does; its number cannot be anybody else's until we reaped it.
+  if (group_ > 0 && !living_.empty()) ::kill(-group_, SIGKILL);
+}
+
+}  // namespace ratoon::local

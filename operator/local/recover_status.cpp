@@ -1,0 +1,17 @@
+#include "operator/local/runner.h"
+
+namespace ratoon::local {
+
+api::TrainingJobStatus recover_status(api::TrainingJobStatus status) {
+  if (status.phase == api::JobPhase::kSucceeded) return status;
+  if (status.phase == api::JobPhase::kFailed) status.restarts.application = 0;  // a person decided to try again
+  status.phase = status.attempt.value() == 0 ? api::JobPhase::kPending : api::JobPhase::kRecovering;
+  status.message.clear();
+  for (auto& member : status.members) {
+    // A process of the last run may still be on its way out: fence it.
+    member = {.role = member.role, .index = member.index, .incarnation = member.incarnation + 1, .uid = ""};
+  }
+  return status;
+}
+
+}  // namespace ratoon::local

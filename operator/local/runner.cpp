@@ -1,0 +1,272 @@
+#include "operator/local/runner.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include <nlohmann/json.hpp>
+
+#include "base/contract/exit_code.h"
+#include "base/contract/names.h"
+#include "base/http/server.h"
+#include "operator/coordinator/coordinator.h"
+#include "operator/core/reconcile.h"
+#include "operator/core/roster.h"
+#include "operator/local/machine.h"
+#include "operator/local/run_folder.h"
+#include "operator/local/wakeup.h"
+
+namespace ratoon::local {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Duration kSleepMax = seconds(1);
+constexpr Duration kDrainMax = seconds(10);
+
+Result<std::string> draw_token() {
+  std::array<unsigned char, 32> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    return system_error(errno, "drawing a token");
+  }
+  std::string token;
+  for (const unsigned char byte : bytes) {
+    std::array<char, 3> hex{};
+    std::snprintf(hex.data(), hex.size(), "%02x", byte);
+    token += hex.data();
+  }
+  return token;
+}
+
+// Takes the same time for every wrong token of the right length.
+bool is_equal(std::string_view a, std::string_view b) {
+  unsigned difference = a.size() == b.size() ? 0 : 1;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) difference |= static_cast<unsigned>(a[i] ^ b[i]);
+  return difference == 0;
+}
+
+struct Lifeline {
+  UniqueFd read_end;   // members inherit it and see its end when we are gone
+  UniqueFd write_end;  // ours alone
+};
+
+Result<Lifeline> open_lifeline() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error(errno, "making the members' lifeline");
+  return Lifeline{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+class Runner {
+ public:
+  Runner(const RunOptions& options, const Clock& clock, RunFolder folder, Wakeup wakeup, Lifeline lifeline,
+         std::string token)
+      : options_(options),
+        clock_(clock),
+        folder_(std::move(folder)),
+        wakeup_(std::move(wakeup)),
+        lifeline_(std::move(lifeline)),
+        token_(std::move(token)),
+        job_(options.job),
+        machine_(count_members() + 1, [this](const api::Pod& pod) { return plan(pod); }),
+        coordinator_(clock, {.authenticate = [this](std::string_view shown, const ProcessIdentity&) { return authenticate(shown); },
+                             .on_news = [this] { wakeup_.notify(); }}) {}
+
+  Result<int> run() {
+    if (auto ready = prepare(); !ready) return ready.error();
+    if (job_.status.phase == api::JobPhase::kSucceeded) {
+      options_.print(job_.meta.name + " has completed already; to start over, pass another --folder");
+      return static_cast<int>(ExitCode::kDone);
+    }
+    while (!is_over()) {
+      if (auto decided = decide(); !decided) {
+        drain(decided.error().message());
+        return decided.error();
+      }
+      if (is_over()) break;
+      if (wakeup_.sleep(next_sleep()) > 0) return stop_for_user();
+    }
+    drain(job_.status.message);
+    return job_.status.phase == api::JobPhase::kSucceeded ? static_cast<int>(ExitCode::kDone) : 1;
+  }
+
+ private:
+  std::size_t count_members() const { return core::desired_members(options_.job).size(); }
+  bool is_over() const {
+    return job_.status.phase == api::JobPhase::kSucceeded || job_.status.phase == api::JobPhase::kFailed;
+  }
+
+  Result<void> prepare() {
+    auto stored = folder_.read_status(job_);
+    if (!stored) return stored.error();
+    if (*stored) job_.status = recover_status(**stored);
+    if (auto written = folder_.write_token(token_); !written) return written;
+    auto server = http::HttpServer::start({.port = 0}, [this](http::ServerRequest request, http::Responder responder) {
+      coordinator_.handle(request, std::move(responder));
+    });
+    if (!server) return server.error().with_context("opening the coordinator's port on 127.0.0.1");
+    server_ = std::move(*server);
+    return {};
+  }
+
+  Result<void> authenticate(std::string_view shown) const {
+    if (is_equal(shown, token_)) return {};
+    return Error(ErrorKind::kPermissionDenied, "the token is not this run's");
+  }
+
+  LaunchPlan plan(const api::Pod& pod) const {
+    namespace env = names::env;
+    const auto& spec = job_.spec;
+    const auto role = std::find_if(spec.roles.begin(), spec.roles.end(), [&](const auto& r) { return r.name == pod.role; });
+    std::map<std::string, std::string> common = role->environment;
+    common[env::kJobNamespace] = job_.meta.name_space;
+    common[env::kJobName] = job_.meta.name;
+    common[env::kRole] = pod.role;
+    common[env::kIndex] = std::to_string(pod.index);
+    common[env::kIncarnation] = std::to_string(pod.incarnation);
+    common[env::kMemberUid] = pod.uid;
+    common[env::kProcessesPerNode] = std::to_string(spec.processes_per_node);
+    common[env::kCoordinatorUrl] = "http://127.0.0.1:" + std::to_string(server_->port());
+    common[env::kTokenFile] = folder_.token_path().string();
+    common[env::kSaveFolder] = folder_.checkpoints_path().string();
+    common[env::kRunName] = spec.checkpoint_policy.run_name.empty() ? job_.meta.name : spec.checkpoint_policy.run_name;
+    common[env::kSaveEverySteps] = std::to_string(spec.checkpoint_policy.interval_steps);
+    common[env::kKeepLast] = std::to_string(spec.checkpoint_policy.keep_last);
+    common[env::kLifelineFd] = "3";
+    LaunchPlan plan{.command = role->command,
+                    .environments = {},
+                    .log_path = folder_.log_path(pod.name).string(),
+                    .lifeline_fd = lifeline_.read_end.get()};
+    for (std::uint32_t local_rank = 0; local_rank < spec.processes_per_node; ++local_rank) {
+      plan.environments.push_back(common);
+      plan.environments.back()[env::kLocalRank] = std::to_string(local_rank);
+    }
+    return plan;
+  }
+
+  Result<void> decide() {
+    machine_.observe();
+    const JobKey key = api::key_of(job_);
+    const core::Observation seen{.job = job_,
+                                 .pods = machine_.pods(),
+                                 .processes = coordinator_.processes(key),
+                                 .world = coordinator_.world(key),
+                                 .listening_since = coordinator_.listening_since()};
+    const core::Decision decision = core::reconcile(seen, clock_.now());
+    wake_at_ = decision.wake_at;
+    note_progress(decision.status);
+    job_.status = decision.status;
+    if (auto stored = store_status(); !stored) return stored;
+    for (const auto& action : decision.actions) {
+      if (auto done = std::visit([this](const auto& a) { return act(a); }, action); !done) return done;
+    }
+    coordinator_.announce(key, decision.announcement);
+    return store_status();
+  }
+
+  Result<void> act(const core::CreatePod& action) {
+    auto created = machine_.create(action.pod);
+    if (created) wakeup_.notify();  // its UID is to be noted
+    return created;
+  }
+  Result<void> act(const core::DeletePod& action) {
+    machine_.remove(action.uid);
+    return {};
+  }
+  Result<void> act(const core::EmitEvent& action) {
+    options_.print(action.message);
+    return {};
+  }
+
+  void note_progress(const api::TrainingJobStatus& next) {
+    if (!next.last_checkpoint || next.last_checkpoint == job_.status.last_checkpoint) return;
+    options_.print("checkpoint of step " + std::to_string(next.last_checkpoint->step.value()) + " is durable (attempt " +
+                   std::to_string(next.last_checkpoint->attempt.value()) + ")");
+  }
+
+  Result<void> store_status() {
+    nlohmann::json document = {{"job", api::encode_training_job(job_)},
+                               {"members", machine_.describe()},
+                               {"runner_pid", ::getpid()}};
+    if (document == stored_) return {};
+    if (auto written = folder_.write_status(document); !written) return written;
+    stored_ = std::move(document);
+    return {};
+  }
+
+  Duration next_sleep() const {
+    const Timestamp now = clock_.now();
+    if (!wake_at_ || *wake_at_ - now > kSleepMax) return kSleepMax;
+    return std::max(*wake_at_ - now, Duration(milliseconds(1)));
+  }
+
+  int stop_for_user() {
+    options_.print("stopping; press Ctrl-C again to stop at once");
+    coordinator_.announce(api::key_of(job_), {.attempt = job_.status.attempt,
+                                              .world = {},
+                                              .current = {},
+                                              .stop = true,
+                                              .reason = "the run was stopped by its user"});
+    drain("");
+    options_.print("stopped at step " + std::to_string(job_.status.step.value()) + "; the same command goes on from " +
+                   (job_.status.last_checkpoint
+                        ? "step " + std::to_string(job_.status.last_checkpoint->step.value())
+                        : std::string("the beginning: nothing was saved yet")));
+    return static_cast<int>(ExitCode::kInterruptedByUser);
+  }
+
+  // Gives members time to leave by themselves, then none.
+  void drain(const std::string&) {
+    const Timestamp deadline = clock_.now() + kDrainMax;
+    for (machine_.observe(); !machine_.is_quiet() && clock_.now() < deadline; machine_.observe()) {
+      if (wakeup_.sleep(milliseconds(50)) > 0) break;
+    }
+    machine_.remove_all();
+    while (!machine_.is_quiet()) {
+      static_cast<void>(wakeup_.sleep(milliseconds(10)));
+      machine_.observe();
+    }
+    machine_.observe();
+    static_cast<void>(store_status());
+  }
+
+  const RunOptions& options_;
+  const Clock& clock_;
+  const RunFolder folder_;
+  const Wakeup wakeup_;
+  const Lifeline lifeline_;
+  const std::string token_;
+  api::TrainingJob job_;
+  Machine machine_;
+  coordinator::Coordinator coordinator_;
+  std::unique_ptr<http::HttpServer> server_;  // after the coordinator: it stops before what it calls is gone
+  std::optional<Timestamp> wake_at_;
+  nlohmann::json stored_;
+};
+
+}  // namespace
+
+Result<int> run(const RunOptions& options, const Clock& clock) {
+  // Trainers that lie beside the ratoon program are found, after everything that the user's own PATH finds.
+  const char* path = std::getenv("PATH");
+  const std::string search = (path == nullptr ? std::string() : std::string(path) + ":") + options.program_folder;
+  ::setenv("PATH", search.c_str(), 1);
+  auto wakeup = Wakeup::open();  // first: threads made later inherit the blocked signals
+  if (!wakeup) return wakeup.error();
+  auto folder = RunFolder::open(options.folder);
+  if (!folder) return folder.error();
+  auto lifeline = open_lifeline();
+  if (!lifeline) return lifeline.error();
+  auto token = draw_token();
+  if (!token) return token.error();
+  Runner runner(options, clock, std::move(*folder), std::move(*wakeup), std::move(*lifeline), std::move(*token));
+  return runner.run();
+}
+
+}  // namespace ratoon::local

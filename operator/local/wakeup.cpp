@@ -1,0 +1,50 @@
+#include "operator/local/wakeup.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+
+namespace ratoon::local {
+
+Result<Wakeup> Wakeup::open() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGCHLD, SIGINT, SIGTERM}) sigaddset(&signals, number);
+  if (const int error = ::pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
+    return system_error(error, "blocking signals");
+  }
+  UniqueFd signal_fd(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
+  UniqueFd news_fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!signal_fd.is_open() || !news_fd.is_open()) return system_error(errno, "opening signalfd and eventfd");
+  return Wakeup(std::move(signal_fd), std::move(news_fd));
+}
+
+void Wakeup::notify() const {
+  const std::uint64_t one = 1;
+  // A full counter means that news is waiting already.
+  if (::write(news_.get(), &one, sizeof one) < 0) return;
+}
+
+int Wakeup::sleep(Duration at_most) const {
+  std::array<pollfd, 2> ready{{{signals_.get(), POLLIN, 0}, {news_.get(), POLLIN, 0}}};
+  const auto millis = std::chrono::ceil<std::chrono::milliseconds>(at_most).count();
+  ::poll(ready.data(), ready.size(), static_cast<int>(millis));
+
+  std::uint64_t count = 0;
+  while (::read(news_.get(), &count, sizeof count) > 0) {
+  }
+  int stops = 0;
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM) ++stops;
+  }
+  return stops;
+}
+
+}  // namespace ratoon::local

@@ -1,0 +1,31 @@
+// Wakeup: the one place where a runner sleeps. Children that end, signals of the user and news from other threads end
+// the sleep.
+#pragma once
+
+#include <optional>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "base/core/unique_fd.h"
+
+namespace ratoon::local {
+
+class Wakeup {
+ public:
+  // Blocks SIGCHLD, SIGINT and SIGTERM for this thread and those it starts later, and reads them here.
+  [[nodiscard]] static Result<Wakeup> open();
+
+  // From any thread.
+  void notify() const;
+  // Returns how often the user asked to stop (SIGINT, SIGTERM) during this sleep.
+  [[nodiscard]] int sleep(Duration at_most) const;
+
+ private:
+  Wakeup(UniqueFd signals, UniqueFd news) : signals_(std::move(signals)), news_(std::move(news)) {}
+
+  UniqueFd signals_;
+  UniqueFd news_;
+};
+
+}  // namespace ratoon::local
