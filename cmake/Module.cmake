@@ -2,8 +2,16 @@
 #
 # One small static library: target ratoon_base_core, alias ratoon::base_core. Files of the repository are included
 # by their path from its root ("base/core/clock.h"); folders after INCLUDE hold headers that users see (<ratoon/...>).
+#
+# Header-only libraries that no public header shows end with our own compiling: installed targets do not name them.
+set(RATOON_HEADER_ONLY nlohmann_json::nlohmann_json Boost::headers)
+
 function(ratoon_module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE;INCLUDE" ${ARGN})
+  foreach(library IN LISTS RATOON_HEADER_ONLY)
+    list(TRANSFORM ARG_PUBLIC REPLACE "^${library}$" "$<BUILD_INTERFACE:${library}>")
+    list(TRANSFORM ARG_PRIVATE REPLACE "^${library}$" "$<BUILD_INTERFACE:${library}>")
+  endforeach()
   set(target ratoon_${name})
   add_library(${target} STATIC ${ARG_SOURCES})
   add_library(ratoon::${name} ALIAS ${target})

@@ -1,6 +1,7 @@
 // Digests of weights: one short text that two ranks, or two runs, can compare.
 //
-//   session.check_equal("start weights", ratoon::digest(*net));   // the same on all ranks?
+//   const auto mine = ratoon::digest(*net);
+//   if (mine && *mine != digest_of_rank_0) ...  // start weights differ
 //
 // XXH3-128 over (name, element type, shape, bytes) of every tensor in the order of names. Equal digests mean
 // equal names, types, shapes and values, bit for bit (-0.0 is not 0.0), whatever the device, the strides or
