@@ -20,7 +20,8 @@ json scalar_to_json(const YAML::Node& node) {
   const char* const begin = text.data();
   const char* const end = begin + text.size();
   std::uint64_t whole = 0;
-  if (const auto [stop, code] = std::from_chars(begin, end, whole); code == std::errc() && stop == end) return whole;
+  if (const auto [stop, code] = std::from_chars(begin, end, whole); code == std::errc() && stop == end)
+    return whole;
   std::int64_t negative = 0;
   if (const auto [stop, code] = std::from_chars(begin, end, negative); code == std::errc() && stop == end) {
     return negative;
@@ -37,7 +38,8 @@ json to_json(const YAML::Node& node, int depth) {
   constexpr int kDepthMax = 64;
   if (depth > kDepthMax) throw YAML::Exception(node.Mark(), "nested too deep");
   switch (node.Type()) {
-    case YAML::NodeType::Scalar: return scalar_to_json(node);
+    case YAML::NodeType::Scalar:
+      return scalar_to_json(node);
     case YAML::NodeType::Sequence: {
       json list = json::array();
       for (const auto& item : node) list.push_back(to_json(item, depth + 1));
@@ -53,7 +55,8 @@ json to_json(const YAML::Node& node, int depth) {
       return object;
     }
     case YAML::NodeType::Null:
-    case YAML::NodeType::Undefined: break;
+    case YAML::NodeType::Undefined:
+      break;
   }
   return nullptr;
 }
@@ -66,9 +69,11 @@ Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
   try {
     document = to_json(YAML::LoadFile(path.string()), 0);
   } catch (const YAML::BadFile&) {
-    return Error(ErrorKind::kNotFound, "cannot read " + path.string() + ": give the path of a TrainingJob file");
+    return Error(ErrorKind::kNotFound,
+                 "cannot read " + path.string() + ": give the path of a TrainingJob file");
   } catch (const YAML::Exception& error) {
-    return Error(ErrorKind::kInvalid, path.string() + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg);
+    return Error(ErrorKind::kInvalid,
+                 path.string() + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg);
   }
   auto job = api::decode_training_job(document);
   if (!job) return job.error().with_context(path.string());

@@ -8,7 +8,9 @@
 
 namespace ratoon::cli {
 
-void complain(const std::string& sentence) { std::fprintf(stderr, "ratoon: %s\n", sentence.c_str()); }
+void complain(const std::string& sentence) {
+  std::fprintf(stderr, "ratoon: %s\n", sentence.c_str());
+}
 
 }  // namespace ratoon::cli
 

@@ -38,17 +38,20 @@ int run(const RunArguments& arguments) {
     complain(job.error().message());
     return static_cast<int>(ExitCode::kConfiguration);
   }
-  const std::filesystem::path folder =
-      arguments.folder.empty() ? std::filesystem::path("ratoon-runs") / job->meta.name : std::filesystem::path(arguments.folder);
+  const std::filesystem::path folder = arguments.folder.empty()
+                                           ? std::filesystem::path("ratoon-runs") / job->meta.name
+                                           : std::filesystem::path(arguments.folder);
   const auto print = [](const std::string& line) {
     std::printf("%s\n", line.c_str());
     std::fflush(stdout);
   };
-  print("running " + job->meta.name + " in " + folder.string() + "; Ctrl-C stops it, the same command goes on");
+  print("running " + job->meta.name + " in " + folder.string() +
+        "; Ctrl-C stops it, the same command goes on");
   std::error_code ignored;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
   const auto code = local::run(
-      {.job = *job, .folder = folder, .program_folder = program.parent_path().string(), .print = print}, SystemClock());
+      {.job = *job, .folder = folder, .program_folder = program.parent_path().string(), .print = print},
+      SystemClock());
   if (code) return *code;
   complain(code.error().message());
   return exit_code_of(code.error());
@@ -58,10 +61,12 @@ int run(const RunArguments& arguments) {
 
 void add_run_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<RunArguments>();
-  CLI::App* command = app.add_subcommand("run", "Run a TrainingJob on this machine, with processes as members");
+  CLI::App* command =
+      app.add_subcommand("run", "Run a TrainingJob on this machine, with processes as members");
   command->footer(kExamples);
   command->add_option("file", arguments->file, "TrainingJob in YAML")->required();
-  command->add_option("--folder", arguments->folder, "Status, logs and checkpoints (default: ratoon-runs/<job>)");
+  command->add_option("--folder", arguments->folder,
+                      "Status, logs and checkpoints (default: ratoon-runs/<job>)");
   command->add_option("trainer-arguments", arguments->trainer_arguments, "After --: handed to the trainer");
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }

@@ -30,7 +30,8 @@ std::uint32_t small(Fields& fields, const char* name, std::uint32_t max = kWorld
   return static_cast<std::uint32_t>(fields.whole(name, max));
 }
 
-// ---- pieces ----------------------------------------------------------------------------------------------------
+// ---- pieces
+// ----------------------------------------------------------------------------------------------------
 
 json to_json(const ProcessIdentity& p) {
   return {{"index", p.index},
@@ -82,16 +83,16 @@ std::string read_address(Fields& f, const char* name) {
   std::string address = f.text(name, kAddressBytesMax);
   const auto colon = address.rfind(':');
   const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
-  const bool is_number = !port.empty() && port.size() <= 5 && std::all_of(port.begin(), port.end(), [](char c) {
-    return c >= '0' && c <= '9';
-  });
+  const bool is_number = !port.empty() && port.size() <= 5 &&
+                         std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (colon == 0 || !is_number || std::stoul(port) == 0 || std::stoul(port) > 65535) {
     f.complain(name, "host:port");
   }
   return address;
 }
 
-// ---- messages --------------------------------------------------------------------------------------------------
+// ---- messages
+// --------------------------------------------------------------------------------------------------
 
 json to_json(const JoinRequest& m) {
   json inventory = json::array();
@@ -108,7 +109,8 @@ void read(Fields& f, JoinRequest& m) {
   m.processes_per_node = small(f, "processes_per_node");
   if (m.processes_per_node == 0) f.complain("processes_per_node", "at least 1");
   if (m.process.local_rank >= std::max(m.processes_per_node, 1U)) {
-    f.complain("processes_per_node", "greater than process.local_rank (" + std::to_string(m.process.local_rank) + ")");
+    f.complain("processes_per_node",
+               "greater than process.local_rank (" + std::to_string(m.process.local_rank) + ")");
   }
   m.left_attempt = Attempt(f.whole("left_attempt", kCountMax));
   m.address = read_address(f, "address");
@@ -124,8 +126,9 @@ json to_json(const Assignment& m) {
               {"rendezvous", m.rendezvous},
               {"world_size", m.world_size}};
   if (m.resume) {
-    out["resume"] = {
-        {"attempt", m.resume->attempt.value()}, {"digest", m.resume->digest}, {"step", m.resume->step.value()}};
+    out["resume"] = {{"attempt", m.resume->attempt.value()},
+                     {"digest", m.resume->digest},
+                     {"step", m.resume->step.value()}};
   }
   return out;
 }
@@ -165,12 +168,9 @@ void read(Fields& f, JoinReply& m) {
 }
 
 json to_json(const Beat& m) {
-  json out = {{"attempt", m.attempt.value()},
-              {"phase", name_of(m.phase)},
-              {"process", to_json(m.process)},
-              {"seconds_in_phase", m.seconds_in_phase},
-              {"sequence", m.sequence},
-              {"step", m.step.value()}};
+  json out = {{"attempt", m.attempt.value()},  {"phase", name_of(m.phase)},
+              {"process", to_json(m.process)}, {"seconds_in_phase", m.seconds_in_phase},
+              {"sequence", m.sequence},        {"step", m.step.value()}};
   if (m.committed) out["committed"] = to_json(*m.committed);
   if (!m.silent_peers.empty()) {
     for (const Rank rank : m.silent_peers) out["silent_peers"].push_back(rank.value());
@@ -218,7 +218,8 @@ json to_json(const Orders& m) {
 void read(Fields& f, Orders& m) {
   m.revision = f.whole("revision", kCountMax);
   m.attempt = Attempt(f.whole("attempt", kCountMax));
-  if (f.find("drain_deadline_seconds") != nullptr) m.drain_deadline_seconds = f.seconds("drain_deadline_seconds");
+  if (f.find("drain_deadline_seconds") != nullptr)
+    m.drain_deadline_seconds = f.seconds("drain_deadline_seconds");
   m.stop = f.flag("stop");
   m.reason = f.optional_text("reason", kSentenceBytesMax);
 }
@@ -250,7 +251,9 @@ void read(Fields& f, Completed& m) {
   }
 }
 
-json to_json(const Refusal& m) { return {{"refusal", {{"kind", m.kind}, {"message", m.message}}}}; }
+json to_json(const Refusal& m) {
+  return {{"refusal", {{"kind", m.kind}, {"message", m.message}}}};
+}
 
 void read(Fields& f, Refusal& m) {
   Fields r = f.object("refusal");
@@ -260,7 +263,9 @@ void read(Fields& f, Refusal& m) {
 
 }  // namespace
 
-std::string_view name_of(ProcessPhase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
+std::string_view name_of(ProcessPhase phase) {
+  return kPhases[static_cast<std::size_t>(phase)];
+}
 
 std::string member_name(const JobKey& job, const std::string& role, std::uint32_t index,
                         std::uint32_t incarnation) {
@@ -282,10 +287,11 @@ Result<T> decode(std::string_view text) {
   Fields fields(*parsed, "", complaint);
   const auto version = fields.whole("version", kCountMax);
   if (!complaint && (version < kOldestServedContractVersion || version > kContractVersion)) {
-    complaint = Error(ErrorKind::kInvalid,
-                      "the other side speaks version " + std::to_string(version) + " of the contract, this side " +
-                          std::to_string(kOldestServedContractVersion) + " to " + std::to_string(kContractVersion) +
-                          ": update the older of agent and operator (the operator first)");
+    complaint =
+        Error(ErrorKind::kInvalid,
+              "the other side speaks version " + std::to_string(version) + " of the contract, this side " +
+                  std::to_string(kOldestServedContractVersion) + " to " + std::to_string(kContractVersion) +
+                  ": update the older of agent and operator (the operator first)");
   }
   T message;
   read(fields, message);
@@ -293,8 +299,8 @@ Result<T> decode(std::string_view text) {
   return message;
 }
 
-#define RATOON_MESSAGE(T)                     \
-  template std::string encode<T>(const T&);   \
+#define RATOON_MESSAGE(T)                   \
+  template std::string encode<T>(const T&); \
   template Result<T> decode<T>(std::string_view);
 RATOON_MESSAGE(JoinRequest)
 RATOON_MESSAGE(Assignment)

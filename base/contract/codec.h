@@ -1,5 +1,5 @@
-// Messages to and from JSON. Decoding bounds every size, refuses nonsense with a sentence that names the field, and
-// ignores fields it does not know, so that a newer agent can talk to an older operator.
+// Messages to and from JSON. Decoding bounds every size, refuses nonsense with a sentence that names the
+// field, and ignores fields it does not know, so that a newer agent can talk to an older operator.
 //
 //   ratoon::Result<ratoon::Beat> beat = ratoon::decode<ratoon::Beat>(body);
 //   if (!beat) return refuse(422, beat.error().message());

@@ -30,8 +30,9 @@ std::string describe(const json& value) {
 
 Result<json> parse_json(std::string_view text, std::size_t bytes_max, int depth_max) {
   if (text.size() > bytes_max) {
-    return Error(ErrorKind::kInvalid, "a message of " + std::to_string(text.size()) + " bytes is over the limit of " +
-                                          std::to_string(bytes_max) + " bytes");
+    return Error(ErrorKind::kInvalid, "a message of " + std::to_string(text.size()) +
+                                          " bytes is over the limit of " + std::to_string(bytes_max) +
+                                          " bytes");
   }
   bool is_too_deep = false;
   const auto watch_depth = [&](int depth, json::parse_event_t, json&) {

@@ -1,5 +1,5 @@
-// Fields reads a JSON object field by field under bounds and keeps the first complaint, so that a decoder is a list of
-// its fields and nothing else.
+// Fields reads a JSON object field by field under bounds and keeps the first complaint, so that a decoder is
+// a list of its fields and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,13 @@
 #include <utility>
 
 #include <nlohmann/json.hpp>
+
 #include <ratoon/result.h>
 
 namespace ratoon {
 
-// Parses text of at most `bytes_max` bytes and `depth_max` levels. No exception leaves; duplicates keep the last value.
+// Parses text of at most `bytes_max` bytes and `depth_max` levels. No exception leaves; duplicates keep the
+// last value.
 [[nodiscard]] Result<nlohmann::json> parse_json(std::string_view text, std::size_t bytes_max, int depth_max);
 
 class Fields {
@@ -24,10 +26,10 @@ class Fields {
   [[nodiscard]] std::string text(const char* name, std::size_t bytes_max);           // required, not empty
   [[nodiscard]] std::string optional_text(const char* name, std::size_t bytes_max);  // absent: empty
   [[nodiscard]] std::uint64_t whole(const char* name, std::uint64_t max);            // required
-  [[nodiscard]] double seconds(const char* name);                                    // required, finite, 0 to 10 years
-  [[nodiscard]] bool flag(const char* name);                                         // absent: false
-  [[nodiscard]] Fields object(const char* name);                                     // required
-  [[nodiscard]] const nlohmann::json* find(const char* name);                        // absent or null: nullptr
+  [[nodiscard]] double seconds(const char* name);              // required, finite, 0 to 10 years
+  [[nodiscard]] bool flag(const char* name);                   // absent: false
+  [[nodiscard]] Fields object(const char* name);               // required
+  [[nodiscard]] const nlohmann::json* find(const char* name);  // absent or null: nullptr
   [[nodiscard]] const nlohmann::json& list(const char* name, std::size_t items_max);  // absent: empty
   [[nodiscard]] Fields child(const nlohmann::json& value, const std::string& name);
 

@@ -1,5 +1,5 @@
-// What agents and the coordinator say to each other: join, assignment, beat, orders, completed. Plain values; the
-// codecs in codec.h bound every size and refuse nonsense with a sentence.
+// What agents and the coordinator say to each other: join, assignment, beat, orders, completed. Plain values;
+// the codecs in codec.h bound every size and refuse nonsense with a sentence.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ namespace ratoon {
 inline constexpr int kContractVersion = 1;
 inline constexpr int kOldestServedContractVersion = 1;
 
-using Attempt = Strong<struct AttemptTag, std::uint64_t>;  // fencing number of a job; 0: no world was formed yet
+using Attempt =
+    Strong<struct AttemptTag, std::uint64_t>;  // fencing number of a job; 0: no world was formed yet
 using Rank = Strong<struct RankTag, std::uint32_t>;
 using Step = Strong<struct StepTag, std::uint64_t>;
 
@@ -27,7 +28,8 @@ struct JobKey {
   friend auto operator<=>(const JobKey&, const JobKey&) = default;
 };
 
-// One start of one trainer process. `start` is drawn anew by each start; the rest is given by whoever made the member.
+// One start of one trainer process. `start` is drawn anew by each start; the rest is given by whoever made
+// the member.
 struct ProcessIdentity {
   JobKey job;
   std::string role;
@@ -60,7 +62,7 @@ struct JoinRequest {
   ProcessIdentity process;
   std::uint32_t processes_per_node = 1;
   Attempt left_attempt{0};  // newest attempt this start was part of; only a newer one is of use
-  std::string address;  // host:port, bound already, where rank 0's store would listen
+  std::string address;      // host:port, bound already, where rank 0's store would listen
   std::vector<InventoryEntry> inventory;
 
   friend bool operator==(const JoinRequest&, const JoinRequest&) = default;
@@ -110,7 +112,8 @@ struct Beat {
   friend bool operator==(const Beat&, const Beat&) = default;
 };
 
-// Asks for orders newer than `seen_revision`; answered when there are some, or after a while with the same ones.
+// Asks for orders newer than `seen_revision`; answered when there are some, or after a while with the same
+// ones.
 struct OrdersRequest {
   ProcessIdentity process;
   std::uint64_t seen_revision = 0;
@@ -129,7 +132,8 @@ struct Orders {
   friend bool operator==(const Orders&, const Orders&) = default;
 };
 
-// "This process reached the end of the training." The record that makes a job complete; exit code 0 is not one.
+// "This process reached the end of the training." The record that makes a job complete; exit code 0 is not
+// one.
 struct Completed {
   ProcessIdentity process;
   Attempt attempt{0};

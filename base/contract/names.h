@@ -1,5 +1,5 @@
-// Every name that operator and agent share with each other and with their users: labels, environment, routes, metrics.
-// Two programs of different age meet through these, so a name is never changed, only added.
+// Every name that operator and agent share with each other and with their users: labels, environment, routes,
+// metrics. Two programs of different age meet through these, so a name is never changed, only added.
 #pragma once
 
 #include <cstdint>

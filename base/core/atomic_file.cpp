@@ -4,13 +4,13 @@
 //   4. close, and look at the result: some file systems report lost writes only now
 //   5. rename (or link, when the name must be new): the moment at which readers see it
 //   6. fsync the folder: the name is on the disk
-#include <fcntl.h>
-#include <sys/random.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <cstdio>
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include <ratoon/atomic_file.h>
 
@@ -50,7 +50,8 @@ Result<void> write_durably(const fs::path& temporary, std::span<const std::byte>
 
 Result<void> publish(const fs::path& temporary, const fs::path& path, bool replaces) {
   if (replaces) {
-    if (::rename(temporary.c_str(), path.c_str()) != 0) return system_error(errno, "renaming to " + path.string());
+    if (::rename(temporary.c_str(), path.c_str()) != 0)
+      return system_error(errno, "renaming to " + path.string());
     return {};
   }
   if (::link(temporary.c_str(), path.c_str()) != 0) return system_error(errno, "creating " + path.string());
@@ -67,7 +68,8 @@ Result<void> sync_folder(const fs::path& folder) {
 
 }  // namespace
 
-Result<void> save_file_atomically(const fs::path& path, std::span<const std::byte> bytes, AtomicFileOptions options) {
+Result<void> save_file_atomically(const fs::path& path, std::span<const std::byte> bytes,
+                                  AtomicFileOptions options) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   const fs::path temporary = temporary_name(path);
   auto done = write_durably(temporary, bytes, options.mode);

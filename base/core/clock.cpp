@@ -16,7 +16,9 @@ Duration from_seconds(double s) {
   return Duration(std::llround(s * 1e9));
 }
 
-Timestamp SystemClock::now() const { return {std::chrono::steady_clock::now().time_since_epoch()}; }
+Timestamp SystemClock::now() const {
+  return {std::chrono::steady_clock::now().time_since_epoch()};
+}
 
 WallTime SystemClock::wall_now() const {
   return {std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch())};

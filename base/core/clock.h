@@ -27,7 +27,9 @@ struct WallTime {
   friend auto operator<=>(const WallTime&, const WallTime&) = default;
 };
 
-[[nodiscard]] constexpr double seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
+[[nodiscard]] constexpr double seconds(Duration d) {
+  return std::chrono::duration<double>(d).count();
+}
 // To the nearest nanosecond, at most 146 years to either side; NaN becomes zero.
 [[nodiscard]] Duration from_seconds(double s);
 

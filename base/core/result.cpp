@@ -7,17 +7,28 @@ namespace ratoon {
 
 std::string_view name_of(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::kInvalid: return "invalid";
-    case ErrorKind::kNotFound: return "not_found";
-    case ErrorKind::kAlreadyExists: return "already_exists";
-    case ErrorKind::kConflict: return "conflict";
-    case ErrorKind::kPermissionDenied: return "permission_denied";
-    case ErrorKind::kUnavailable: return "unavailable";
-    case ErrorKind::kTimeout: return "timeout";
-    case ErrorKind::kCancelled: return "cancelled";
-    case ErrorKind::kCorrupted: return "corrupted";
-    case ErrorKind::kNoSpace: return "no_space";
-    case ErrorKind::kIo: return "io";
+    case ErrorKind::kInvalid:
+      return "invalid";
+    case ErrorKind::kNotFound:
+      return "not_found";
+    case ErrorKind::kAlreadyExists:
+      return "already_exists";
+    case ErrorKind::kConflict:
+      return "conflict";
+    case ErrorKind::kPermissionDenied:
+      return "permission_denied";
+    case ErrorKind::kUnavailable:
+      return "unavailable";
+    case ErrorKind::kTimeout:
+      return "timeout";
+    case ErrorKind::kCancelled:
+      return "cancelled";
+    case ErrorKind::kCorrupted:
+      return "corrupted";
+    case ErrorKind::kNoSpace:
+      return "no_space";
+    case ErrorKind::kIo:
+      return "io";
   }
   return "unknown";
 }
@@ -33,19 +44,26 @@ bool Error::is_retryable() const {
 Error system_error(int error_number, std::string_view doing) {
   const auto kind = [&] {
     switch (error_number) {
-      case ENOENT: return ErrorKind::kNotFound;
-      case EEXIST: return ErrorKind::kAlreadyExists;
+      case ENOENT:
+        return ErrorKind::kNotFound;
+      case EEXIST:
+        return ErrorKind::kAlreadyExists;
       case EACCES:
       case EPERM:
-      case EROFS: return ErrorKind::kPermissionDenied;
+      case EROFS:
+        return ErrorKind::kPermissionDenied;
       case ENOSPC:
-      case EDQUOT: return ErrorKind::kNoSpace;
+      case EDQUOT:
+        return ErrorKind::kNoSpace;
       case EAGAIN:
       case ECONNREFUSED:
       case ECONNRESET:
-      case EADDRINUSE: return ErrorKind::kUnavailable;
-      case ETIMEDOUT: return ErrorKind::kTimeout;
-      default: return ErrorKind::kIo;
+      case EADDRINUSE:
+        return ErrorKind::kUnavailable;
+      case ETIMEDOUT:
+        return ErrorKind::kTimeout;
+      default:
+        return ErrorKind::kIo;
     }
   }();
   return Error(kind, std::string(doing) + ": " + std::system_category().message(error_number));

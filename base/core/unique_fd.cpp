@@ -1,8 +1,8 @@
 #include "base/core/unique_fd.h"
 
-#include <unistd.h>
-
 #include <cerrno>
+
+#include <unistd.h>
 
 namespace ratoon {
 

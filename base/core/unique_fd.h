@@ -1,4 +1,5 @@
-// UniqueFd owns a file descriptor and closes it. Where durability depends on close(), call close() and read its result.
+// UniqueFd owns a file descriptor and closes it. Where durability depends on close(), call close() and read
+// its result.
 #pragma once
 
 #include <utility>

@@ -1,4 +1,5 @@
-// The smallest trainer: it counts steps and adds them up. Kill it whenever you like; the sum comes out the same.
+// The smallest trainer: it counts steps and adds them up. Kill it whenever you like; the sum comes out the
+// same.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -28,8 +29,9 @@ int main(int argc, char** argv) {
     session.track("sum", sum);
     for (const std::uint64_t step : session.steps(steps)) {
       if (session.steps_done() == 0 || step % 10 == 0) {
-        std::printf("attempt %llu rank %u step %llu sum %llu\n", static_cast<unsigned long long>(session.attempt()),
-                    session.rank(), static_cast<unsigned long long>(step), static_cast<unsigned long long>(sum));
+        std::printf("attempt %llu rank %u step %llu sum %llu\n",
+                    static_cast<unsigned long long>(session.attempt()), session.rank(),
+                    static_cast<unsigned long long>(step), static_cast<unsigned long long>(sum));
         std::fflush(stdout);
       }
       std::this_thread::sleep_for(pause);

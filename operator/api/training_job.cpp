@@ -22,7 +22,8 @@ constexpr std::uint32_t kSecondsMax = 3600;
 constexpr std::uint32_t kStepsMax = 1'000'000'000;
 constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
 
-constexpr std::array<std::string_view, 5> kPhases = {"Pending", "Running", "Recovering", "Succeeded", "Failed"};
+constexpr std::array<std::string_view, 5> kPhases = {"Pending", "Running", "Recovering", "Succeeded",
+                                                     "Failed"};
 
 bool is_dns_label(std::string_view name) {
   const auto is_inner = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
@@ -36,7 +37,8 @@ std::string read_name(Fields& f, std::size_t bytes_max) {
   return name;
 }
 
-std::uint32_t read_count(Fields& f, const char* name, std::uint32_t min, std::uint32_t max, std::uint32_t absent) {
+std::uint32_t read_count(Fields& f, const char* name, std::uint32_t min, std::uint32_t max,
+                         std::uint32_t absent) {
   if (f.find(name) == nullptr) return absent;
   const auto value = static_cast<std::uint32_t>(f.whole(name, max));
   if (value < min) f.complain(name, "at least " + std::to_string(min));
@@ -123,8 +125,10 @@ TrainingJobStatus read_status(Fields f) {
   TrainingJobStatus status;
   const std::string phase = f.text("phase", 32);
   const auto known = std::find(kPhases.begin(), kPhases.end(), phase);
-  if (known == kPhases.end()) f.complain("phase", "a phase");
-  else status.phase = static_cast<JobPhase>(known - kPhases.begin());
+  if (known == kPhases.end())
+    f.complain("phase", "a phase");
+  else
+    status.phase = static_cast<JobPhase>(known - kPhases.begin());
   status.message = f.optional_text("message", 4096);
   status.attempt = Attempt(f.whole("attempt", kCountMax));
   status.is_formed = f.flag("formed");
@@ -140,13 +144,16 @@ TrainingJobStatus read_status(Fields f) {
   status.restarts.application = static_cast<std::uint32_t>(restarts.whole("application", 0xffffffffU));
   status.restarts.disruption = static_cast<std::uint32_t>(restarts.whole("disruption", 0xffffffffU));
   status.step = Step(f.object("progress").whole("step", kCountMax));
-  if (f.find("lastCheckpoint") != nullptr) status.last_checkpoint = read_checkpoint(f.object("lastCheckpoint"));
+  if (f.find("lastCheckpoint") != nullptr)
+    status.last_checkpoint = read_checkpoint(f.object("lastCheckpoint"));
   return status;
 }
 
 }  // namespace
 
-std::string_view name_of(JobPhase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
+std::string_view name_of(JobPhase phase) {
+  return kPhases[static_cast<std::size_t>(phase)];
+}
 
 Result<TrainingJob> decode_training_job(const json& document) {
   std::optional<Error> complaint;
@@ -159,7 +166,8 @@ Result<TrainingJob> decode_training_job(const json& document) {
   if (meta.find("namespace") != nullptr) job.meta.name_space = meta.text("namespace", 63);
   job.meta.uid = meta.optional_text("uid", 253);
   job.spec = read_spec(root.object("spec"));
-  if (root.find("status") != nullptr && !root.find("status")->empty()) job.status = read_status(root.object("status"));
+  if (root.find("status") != nullptr && !root.find("status")->empty())
+    job.status = read_status(root.object("status"));
   if (complaint) return complaint->with_context("TrainingJob " + job.meta.name);
   job.document = std::make_shared<const json>(document);
   return job;
@@ -189,7 +197,8 @@ json encode_status(const TrainingJobStatus& status) {
 
 json encode_training_job(const TrainingJob& job) {
   json out = job.document ? *job.document : json::object();
-  // Fields of the status that a newer program wrote stay; ours are replaced, and an absent checkpoint is removed.
+  // Fields of the status that a newer program wrote stay; ours are replaced, and an absent checkpoint is
+  // removed.
   json status = encode_status(job.status);
   json& target = out["status"];
   if (!target.is_object()) target = json::object();

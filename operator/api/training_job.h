@@ -1,5 +1,5 @@
-// TrainingJob as small structs. The codec keeps fields it does not know, so that a round trip through an older program
-// loses nothing.
+// TrainingJob as small structs. The codec keeps fields it does not know, so that a round trip through an
+// older program loses nothing.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
+
 #include <ratoon/result.h>
 
 #include "base/contract/messages.h"

@@ -1,5 +1,5 @@
-// What the coordinator knows about processes, and what it is told to say to them. The core decides on the first and
-// produces the second; the coordinator holds both and decides nothing.
+// What the coordinator knows about processes, and what it is told to say to them. The core decides on the
+// first and produces the second; the coordinator holds both and decides nothing.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Seat {
 struct Announcement {
   Attempt attempt{0};
   std::vector<Seat> world;
-  std::vector<ProcessIdentity> current;  // one a member (local_rank and start unused): older incarnations are fenced out
+  std::vector<ProcessIdentity> current;  // one a member, its newest; local_rank and start are unused
   bool stop = false;
   std::string reason;
 };

@@ -14,7 +14,8 @@ constexpr Duration kStall = std::chrono::seconds(1);
 
 template <class Message>
 void reply(http::Responder& responder, int status, const Message& message) {
-  responder.send({.status = status, .headers = {{"Content-Type", "application/json"}}, .body = encode(message)});
+  responder.send(
+      {.status = status, .headers = {{"Content-Type", "application/json"}}, .body = encode(message)});
 }
 
 void refuse(http::Responder& responder, int status, std::string kind, std::string message) {
@@ -64,7 +65,8 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
                     "no TrainingJob " + message->process.job.name_space + "/" + message->process.job.name +
                         " is served here");
     }
-    if (const auto refusal = room->second.door.refuse(message->process)) return reply(responder, 409, *refusal);
+    if (const auto refusal = room->second.door.refuse(message->process))
+      return reply(responder, 409, *refusal);
     is_news = admit(room->second, *message, responder);
   }
   if (is_news) options_.on_news();
@@ -76,7 +78,8 @@ bool Coordinator::admit(Room& room, const JoinRequest& message, http::Responder&
     reply(responder, 200, JoinReply{.assignment = assignment, .waiting_for = ""});
     return false;
   }
-  room.parked.push_back({message.process, std::nullopt, clock_.now() + options_.poll_hold, std::move(responder)});
+  room.parked.push_back(
+      {message.process, std::nullopt, clock_.now() + options_.poll_hold, std::move(responder)});
   return true;
 }
 
@@ -126,8 +129,9 @@ void Coordinator::answer_parked(Room& room) {
     const auto assignment = room.door.take_seat(poll.process);
     if (!assignment && now < poll.answer_by) return false;
     const std::string& reason = room.door.announcement().reason;
-    reply(poll.responder, 200,
-          JoinReply{.assignment = assignment, .waiting_for = reason.empty() ? "the other processes" : reason});
+    reply(
+        poll.responder, 200,
+        JoinReply{.assignment = assignment, .waiting_for = reason.empty() ? "the other processes" : reason});
     return true;
   });
 }

@@ -1,5 +1,5 @@
-// Coordinator: the agents' door over HTTP. Join and orders are long polls; a parked poll holds a connection and no thread.
-// It is a cache: all truth is in the TrainingJob's status and in checkpoint manifests.
+// Coordinator: the agents' door over HTTP. Join and orders are long polls; a parked poll holds a connection
+// and no thread. It is a cache: all truth is in the TrainingJob's status and in checkpoint manifests.
 //
 // Thread contract: every method may be called from any thread. `on_news` is called without locks held.
 #pragma once
@@ -27,7 +27,7 @@ using Authenticate = std::function<Result<void>(std::string_view token, const Pr
 
 struct CoordinatorOptions {
   Authenticate authenticate;
-  std::function<void()> on_news;                // something was heard that may change a decision
+  std::function<void()> on_news;                 // something was heard that may change a decision
   Duration poll_hold{std::chrono::seconds(20)};  // a long poll is answered by then, with or without news
 };
 

@@ -42,7 +42,9 @@ api::ProcessFacts& Door::facts_of(const ProcessIdentity& process, Timestamp now)
   return *found;
 }
 
-void Door::hear_join(const JoinRequest& request, Timestamp now) { facts_of(request.process, now).waiting = request; }
+void Door::hear_join(const JoinRequest& request, Timestamp now) {
+  facts_of(request.process, now).waiting = request;
+}
 
 void Door::hear_beat(const Beat& beat, Timestamp now) {
   auto& facts = facts_of(beat.process, now);

@@ -1,5 +1,5 @@
-// The agents' door of one job, without any transport: what agents said, what they are to be told. Decides nothing but
-// who may speak. Not thread-safe; the Coordinator serialises.
+// The agents' door of one job, without any transport: what agents said, what they are to be told. Decides
+// nothing but who may speak. Not thread-safe; the Coordinator serialises.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ namespace ratoon::coordinator {
 
 class Door {
  public:
-  // Whether the process may take part at all: refuses older incarnations, other pods of the same name and jobs that
-  // are over.
+  // Whether the process may take part at all: refuses older incarnations, other pods of the same name and
+  // jobs that are over.
   [[nodiscard]] std::optional<Refusal> refuse(const ProcessIdentity& process) const;
 
   void hear_join(const JoinRequest& request, Timestamp now);

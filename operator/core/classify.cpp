@@ -13,15 +13,21 @@ constexpr int kSigTerm = 15;
 Ending classify_exit_code(int code) {
   const std::string text = "exit code " + std::to_string(code);
   switch (static_cast<ExitCode>(code)) {
-    case ExitCode::kDone: return {EndCause::kApplication, text + " without a completion record"};
-    case ExitCode::kPreempted: return {EndCause::kDisruption, text + " (preempted after a save)"};
-    case ExitCode::kStartAgain: return {EndCause::kDisruption, text + " (asks for a fresh start)"};
+    case ExitCode::kDone:
+      return {EndCause::kApplication, text + " without a completion record"};
+    case ExitCode::kPreempted:
+      return {EndCause::kDisruption, text + " (preempted after a save)"};
+    case ExitCode::kStartAgain:
+      return {EndCause::kDisruption, text + " (asks for a fresh start)"};
     case ExitCode::kConfiguration:
-      return {EndCause::kFatal, text + " (configuration): the same start would fail again; see the member's log"};
+      return {EndCause::kFatal,
+              text + " (configuration): the same start would fail again; see the member's log"};
     case ExitCode::kCheckpointsBad:
       return {EndCause::kFatal, text + ": checkpoints exist and none is good; see the member's log"};
-    case ExitCode::kStorage: return {EndCause::kApplication, text + " (storage failed)"};
-    case ExitCode::kInterruptedByUser: break;  // 128 + SIGINT, below
+    case ExitCode::kStorage:
+      return {EndCause::kApplication, text + " (storage failed)"};
+    case ExitCode::kInterruptedByUser:
+      break;  // 128 + SIGINT, below
   }
   const int signal = code - kSignalBase;
   // Programs do not kill themselves with these; somebody outside did.

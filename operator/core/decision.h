@@ -1,5 +1,6 @@
-// What is to happen next for one job. The order counts: status is stored first, then actions are done, then agents are
-// told. Each part may be repeated, and everything after any point may be lost: the next decision mends it.
+// What is to happen next for one job. The order counts: status is stored first, then actions are done, then
+// agents are told. Each part may be repeated, and everything after any point may be lost: the next decision
+// mends it.
 #pragma once
 
 #include <optional>

@@ -15,7 +15,9 @@ const api::ProcessFacts* find_process(const Observation& seen, const api::Member
   return found == seen.processes.end() ? nullptr : &*found;
 }
 
-bool has_completed(const api::ProcessFacts* process) { return process != nullptr && process->is_completed; }
+bool has_completed(const api::ProcessFacts* process) {
+  return process != nullptr && process->is_completed;
+}
 
 // Whether this process sits in the world and has not come back for a newer one.
 bool holds_seat(const Observation& seen, const api::ProcessFacts* process) {

@@ -1,6 +1,6 @@
-// Gang start: a world is formed when every process that has not completed waits to join, and dissolved as soon as one of
-// its processes is gone or waits again. Processes that completed are done: the last checkpoint was committed before they
-// said so, hence those that remain find themselves at the end.
+// Gang start: a world is formed when every process that has not completed waits to join, and dissolved as
+// soon as one of its processes is gone or waits again. Processes that completed are done: the last checkpoint
+// was committed before they said so, hence those that remain find themselves at the end.
 #pragma once
 
 #include <optional>

@@ -25,7 +25,8 @@ void note_progress(const Observation& seen, api::TrainingJobStatus& status) {
     const InventoryEntry& entry = *process.beat->committed;
     const auto& last = status.last_checkpoint;
     if (!last || std::pair(last->attempt, last->step) < std::pair(entry.attempt, entry.step)) {
-      status.last_checkpoint = ResumePoint{.attempt = entry.attempt, .step = entry.step, .digest = entry.digest};
+      status.last_checkpoint =
+          ResumePoint{.attempt = entry.attempt, .step = entry.step, .digest = entry.digest};
     }
   }
 }
@@ -47,7 +48,8 @@ Decision finish(const Observation& seen, api::TrainingJobStatus status, JobPhase
     decision.actions.push_back(EmitEvent{
         .is_warning = phase == JobPhase::kFailed, .reason = std::string(name_of(phase)), .message = message});
   }
-  decision.announcement = {.attempt = status.attempt, .world = {}, .current = {}, .stop = true, .reason = message};
+  decision.announcement = {
+      .attempt = status.attempt, .world = {}, .current = {}, .stop = true, .reason = message};
   decision.status = std::move(status);
   return decision;
 }
@@ -77,12 +79,14 @@ void form_world(const Observation& seen, const Gang& gang, Decision& decision) {
   // Steps after the resume point are in no weights any more.
   status.step = resume ? resume->step : Step(0);
   status.message = "attempt " + std::to_string(status.attempt.value()) + " trains with " +
-                   std::to_string(gang.needed) + " processes from step " + std::to_string(status.step.value());
+                   std::to_string(gang.needed) + " processes from step " +
+                   std::to_string(status.step.value());
   decision.actions.push_back(
       EmitEvent{.is_warning = false, .reason = "WorldFormed", .message = status.message});
 }
 
-std::vector<ProcessIdentity> current_members(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+std::vector<ProcessIdentity> current_members(const Observation& seen,
+                                             const std::vector<api::MemberStatus>& members) {
   std::vector<ProcessIdentity> current;
   for (const auto& member : members) {
     ProcessIdentity id;

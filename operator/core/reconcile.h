@@ -1,7 +1,8 @@
 // The brain: what was observed about one job, and what time it is, to what happens next.
 //
-// Laws (tests/property/operator/reconcile_laws_test.cpp): deterministic; when nothing changes, nothing is done; safe
-// after any prefix of its own actions; attempts and restart counts never decrease; Succeeded and Failed are final.
+// Laws (tests/property/operator/reconcile_laws_test.cpp): deterministic; when nothing changes, nothing is
+// done; safe after any prefix of its own actions; attempts and restart counts never decrease; Succeeded and
+// Failed are final.
 #pragma once
 
 #include "operator/core/decision.h"

@@ -8,8 +8,9 @@
 
 namespace ratoon::core {
 
-// The newest complete checkpoint that every joiner can reach: one on a shared tier that any of them saw, or one that all
-// of them hold. Newer attempts come first, whatever their step: a zombie of an older attempt may have run ahead.
+// The newest complete checkpoint that every joiner can reach: one on a shared tier that any of them saw, or
+// one that all of them hold. Newer attempts come first, whatever their step: a zombie of an older attempt may
+// have run ahead.
 [[nodiscard]] std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joiners);
 
 }  // namespace ratoon::core

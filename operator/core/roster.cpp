@@ -8,7 +8,8 @@ namespace ratoon::core {
 namespace {
 
 bool is_of(const ProcessIdentity& process, const api::MemberStatus& member) {
-  return process.role == member.role && process.index == member.index && process.incarnation == member.incarnation;
+  return process.role == member.role && process.index == member.index &&
+         process.incarnation == member.incarnation;
 }
 
 std::string display_name(const Observation& seen, const api::MemberStatus& member) {
@@ -37,11 +38,12 @@ std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job) {
   std::vector<api::MemberStatus> members;
   for (const auto& role : job.spec.roles) {
     for (std::uint32_t index = 0; index < role.replicas.value_or(job.spec.num_nodes); ++index) {
-      const auto known = std::find_if(job.status.members.begin(), job.status.members.end(), [&](const auto& m) {
-        return m.role == role.name && m.index == index;
-      });
-      if (known != job.status.members.end()) members.push_back(*known);
-      else members.push_back({.role = role.name, .index = index, .incarnation = 0, .uid = ""});
+      const auto known = std::find_if(job.status.members.begin(), job.status.members.end(),
+                                      [&](const auto& m) { return m.role == role.name && m.index == index; });
+      if (known != job.status.members.end())
+        members.push_back(*known);
+      else
+        members.push_back({.role = role.name, .index = index, .incarnation = 0, .uid = ""});
     }
   }
   return members;

@@ -1,4 +1,5 @@
-// The roster: which members a job has, which incarnation of each may join, and what to do about those that ended.
+// The roster: which members a job has, which incarnation of each may join, and what to do about those that
+// ended.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace ratoon::core {
 
-// Every member of the spec at its incarnation; members that the status does not know begin at 0, those that the spec no
-// longer has are left out.
+// Every member of the spec at its incarnation; members that the status does not know begin at 0, those that
+// the spec no longer has are left out.
 [[nodiscard]] std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job);
 
 // The pod of exactly this incarnation, or nullptr.
@@ -27,7 +28,8 @@ struct RosterChange {
 };
 
 // Moves members that ended, vanished or fell silent to their next incarnation and counts each once.
-[[nodiscard]] RosterChange replace_lost(const Observation& seen, const std::vector<api::ProcessFacts>& silent);
+[[nodiscard]] RosterChange replace_lost(const Observation& seen,
+                                        const std::vector<api::ProcessFacts>& silent);
 
 // Creates pods that are missing and deletes those that the roster does not name.
 [[nodiscard]] std::vector<Action> follow_roster(const Observation& seen,

@@ -8,15 +8,21 @@
 namespace ratoon::local {
 namespace {
 
-std::string place_of(const api::Pod& pod) { return pod.role + "-" + std::to_string(pod.index); }
+std::string place_of(const api::Pod& pod) {
+  return pod.role + "-" + std::to_string(pod.index);
+}
 
 std::string_view name_of(const api::Pod& pod) {
   if (pod.is_deleting) return "Terminating";
   switch (pod.phase) {
-    case api::PodPhase::kPending: return "Pending";
-    case api::PodPhase::kRunning: return "Running";
-    case api::PodPhase::kSucceeded: return "Succeeded";
-    case api::PodPhase::kFailed: return "Failed";
+    case api::PodPhase::kPending:
+      return "Pending";
+    case api::PodPhase::kRunning:
+      return "Running";
+    case api::PodPhase::kSucceeded:
+      return "Succeeded";
+    case api::PodPhase::kFailed:
+      return "Failed";
   }
   return "Unknown";
 }
@@ -28,7 +34,8 @@ std::string Machine::find_node(const api::Pod& pod) const {
   for (const auto& [name, entry] : entries_) {
     if (!entry.group.has_ended()) taken.insert(entry.pod.node);
   }
-  if (const auto last = last_node_of_.find(place_of(pod)); last != last_node_of_.end()) taken.insert(last->second);
+  if (const auto last = last_node_of_.find(place_of(pod)); last != last_node_of_.end())
+    taken.insert(last->second);
   for (std::size_t i = 1; i <= nodes_; ++i) {
     const std::string node = "node-" + std::to_string(i);
     if (!taken.contains(node)) return node;
@@ -72,7 +79,8 @@ void Machine::observe() {
     entry.pod.exit_code = entry.group.exit_code();
     entry.pod.phase = *entry.pod.exit_code == 0 ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
   }
-  std::erase_if(entries_, [](const auto& item) { return item.second.pod.is_deleting && item.second.pod.has_ended(); });
+  std::erase_if(entries_,
+                [](const auto& item) { return item.second.pod.is_deleting && item.second.pod.has_ended(); });
 }
 
 std::vector<api::Pod> Machine::pods() const {
@@ -82,7 +90,8 @@ std::vector<api::Pod> Machine::pods() const {
 }
 
 bool Machine::is_quiet() const {
-  return std::all_of(entries_.begin(), entries_.end(), [](const auto& item) { return item.second.group.has_ended(); });
+  return std::all_of(entries_.begin(), entries_.end(),
+                     [](const auto& item) { return item.second.group.has_ended(); });
 }
 
 nlohmann::json Machine::describe() const {

@@ -1,4 +1,5 @@
-// Machine: this computer in the role of a cluster. Pods are process groups, nodes are names; each node holds one pod.
+// Machine: this computer in the role of a cluster. Pods are process groups, nodes are names; each node holds
+// one pod.
 #pragma once
 
 #include <functional>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
+
 #include <ratoon/result.h>
 
 #include "operator/api/pod.h"
@@ -43,7 +45,7 @@ class Machine {
 
   std::size_t nodes_;
   Planner plan_;
-  std::map<std::string, Entry> entries_;            // by name
+  std::map<std::string, Entry> entries_;             // by name
   std::map<std::string, std::string> last_node_of_;  // "role-index" to node: a replacement goes elsewhere
 };
 

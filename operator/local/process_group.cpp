@@ -1,14 +1,14 @@
 #include "operator/local/process_group.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace ratoon::local {
 namespace {
@@ -42,14 +42,16 @@ class SpawnPlan {
     posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, plan.log_path.c_str(),
                                      O_WRONLY | O_CREAT | O_APPEND, 0644);
     posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
-    if (plan.lifeline_fd >= 0) posix_spawn_file_actions_adddup2(&actions_, plan.lifeline_fd, kChildLifelineFd);
+    if (plan.lifeline_fd >= 0)
+      posix_spawn_file_actions_adddup2(&actions_, plan.lifeline_fd, kChildLifelineFd);
 
     sigset_t none;
     sigset_t all;
     sigemptyset(&none);
     sigfillset(&all);
     posix_spawnattr_init(&attributes_);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setflags(&attributes_,
+                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setpgroup(&attributes_, group);
     posix_spawnattr_setsigmask(&attributes_, &none);
     posix_spawnattr_setsigdefault(&attributes_, &all);
@@ -61,7 +63,8 @@ class SpawnPlan {
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 
-  [[nodiscard]] Result<pid_t> spawn(std::vector<std::string> command, std::vector<std::string> environment) const {
+  [[nodiscard]] Result<pid_t> spawn(std::vector<std::string> command,
+                                    std::vector<std::string> environment) const {
     pid_t pid = 0;
     auto arguments = pointers_to(command);
     auto variables = pointers_to(environment);
@@ -109,7 +112,8 @@ void ProcessGroup::reap() {
 }
 
 void ProcessGroup::kill() const {
-  // The group lives as long as one of its processes does; its number cannot be anybody else's until we reaped it.
+  // The group lives as long as one of its processes does; its number cannot be anybody else's until we reaped
+  // it.
   if (group_ > 0 && !living_.empty()) ::kill(-group_, SIGKILL);
 }
 

@@ -1,13 +1,13 @@
-// ProcessGroup: the processes of one local member. They share a process group, so that a signal reaches all of them and
-// their children.
+// ProcessGroup: the processes of one local member. They share a process group, so that a signal reaches all
+// of them and their children.
 #pragma once
-
-#include <sys/types.h>
 
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <sys/types.h>
 
 #include <ratoon/result.h>
 
@@ -15,7 +15,8 @@ namespace ratoon::local {
 
 struct LaunchPlan {
   std::vector<std::string> command;
-  std::vector<std::map<std::string, std::string>> environments;  // one a process, on top of our own environment
+  std::vector<std::map<std::string, std::string>>
+      environments;      // one a process, on top of our own environment
   std::string log_path;  // both outputs are appended
   int lifeline_fd = -1;  // handed to each process as descriptor 3
 };

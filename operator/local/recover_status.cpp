@@ -4,7 +4,8 @@ namespace ratoon::local {
 
 api::TrainingJobStatus recover_status(api::TrainingJobStatus status) {
   if (status.phase == api::JobPhase::kSucceeded) return status;
-  if (status.phase == api::JobPhase::kFailed) status.restarts.application = 0;  // a person decided to try again
+  if (status.phase == api::JobPhase::kFailed)
+    status.restarts.application = 0;  // a person decided to try again
   status.phase = status.attempt.value() == 0 ? api::JobPhase::kPending : api::JobPhase::kRecovering;
   status.message.clear();
   for (auto& member : status.members) {

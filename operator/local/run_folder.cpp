@@ -1,13 +1,13 @@
 #include "operator/local/run_folder.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <cerrno>
 #include <fstream>
 #include <iterator>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
+
 #include <ratoon/atomic_file.h>
 
 #include "base/contract/fields.h"
@@ -32,8 +32,9 @@ Result<RunFolder> RunFolder::open(fs::path folder) {
   UniqueFd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!lock.is_open()) return system_error(errno, "opening " + lock_path);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Error(ErrorKind::kAlreadyExists, "another `ratoon run` is at work in " + folder.string() +
-                                                ": wait for it, end it with Ctrl-C, or pass another --folder");
+    return Error(ErrorKind::kAlreadyExists,
+                 "another `ratoon run` is at work in " + folder.string() +
+                     ": wait for it, end it with Ctrl-C, or pass another --folder");
   }
   return RunFolder(std::move(folder), std::move(lock));
 }
@@ -47,8 +48,8 @@ Result<std::optional<api::TrainingJobStatus>> RunFolder::read_status(const api::
   auto stored = api::decode_training_job(document->value("job", nlohmann::json::object()));
   if (!stored) return stored.error().with_context(status_path().string());
   if (api::key_of(*stored) != api::key_of(job)) {
-    return Error(ErrorKind::kInvalid, folder_.string() + " holds a run of job '" + stored->meta.name + "', not of '" +
-                                          job.meta.name + "': pass another --folder");
+    return Error(ErrorKind::kInvalid, folder_.string() + " holds a run of job '" + stored->meta.name +
+                                          "', not of '" + job.meta.name + "': pass another --folder");
   }
   return std::optional(stored->status);
 }
@@ -61,6 +62,8 @@ Result<void> RunFolder::write_token(const std::string& token) const {
   return save_file_atomically(token_path(), token + "\n", {.mode = kPrivate});
 }
 
-fs::path RunFolder::log_path(const std::string& member) const { return folder_ / "logs" / (member + ".log"); }
+fs::path RunFolder::log_path(const std::string& member) const {
+  return folder_ / "logs" / (member + ".log");
+}
 
 }  // namespace ratoon::local

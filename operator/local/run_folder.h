@@ -12,6 +12,7 @@
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
+
 #include <ratoon/result.h>
 
 #include "base/core/unique_fd.h"
@@ -36,7 +37,8 @@ class RunFolder {
   [[nodiscard]] std::filesystem::path log_path(const std::string& member) const;
 
  private:
-  RunFolder(std::filesystem::path folder, UniqueFd lock) : folder_(std::move(folder)), lock_(std::move(lock)) {}
+  RunFolder(std::filesystem::path folder, UniqueFd lock)
+      : folder_(std::move(folder)), lock_(std::move(lock)) {}
 
   std::filesystem::path folder_;
   UniqueFd lock_;

@@ -1,16 +1,15 @@
 #include "operator/local/runner.h"
 
-#include <fcntl.h>
-#include <sys/random.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "base/contract/exit_code.h"
 #include "base/contract/names.h"
@@ -48,7 +47,8 @@ Result<std::string> draw_token() {
 // Takes the same time for every wrong token of the right length.
 bool is_equal(std::string_view a, std::string_view b) {
   unsigned difference = a.size() == b.size() ? 0 : 1;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) difference |= static_cast<unsigned>(a[i] ^ b[i]);
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    difference |= static_cast<unsigned>(a[i] ^ b[i]);
   return difference == 0;
 }
 
@@ -75,7 +75,8 @@ class Runner {
         token_(std::move(token)),
         job_(options.job),
         machine_(count_members() + 1, [this](const api::Pod& pod) { return plan(pod); }),
-        coordinator_(clock, {.authenticate = [this](std::string_view shown, const ProcessIdentity&) { return authenticate(shown); },
+        coordinator_(clock, {.authenticate = [this](std::string_view shown,
+                                                    const ProcessIdentity&) { return authenticate(shown); },
                              .on_news = [this] { wakeup_.notify(); }}) {}
 
   Result<int> run() {
@@ -107,9 +108,10 @@ class Runner {
     if (!stored) return stored.error();
     if (*stored) job_.status = recover_status(**stored);
     if (auto written = folder_.write_token(token_); !written) return written;
-    auto server = http::HttpServer::start({.port = 0}, [this](http::ServerRequest request, http::Responder responder) {
-      coordinator_.handle(request, std::move(responder));
-    });
+    auto server =
+        http::HttpServer::start({.port = 0}, [this](http::ServerRequest request, http::Responder responder) {
+          coordinator_.handle(request, std::move(responder));
+        });
     if (!server) return server.error().with_context("opening the coordinator's port on 127.0.0.1");
     server_ = std::move(*server);
     return {};
@@ -123,7 +125,8 @@ class Runner {
   LaunchPlan plan(const api::Pod& pod) const {
     namespace env = names::env;
     const auto& spec = job_.spec;
-    const auto role = std::find_if(spec.roles.begin(), spec.roles.end(), [&](const auto& r) { return r.name == pod.role; });
+    const auto role =
+        std::find_if(spec.roles.begin(), spec.roles.end(), [&](const auto& r) { return r.name == pod.role; });
     std::map<std::string, std::string> common = role->environment;
     common[env::kJobNamespace] = job_.meta.name_space;
     common[env::kJobName] = job_.meta.name;
@@ -135,7 +138,8 @@ class Runner {
     common[env::kCoordinatorUrl] = "http://127.0.0.1:" + std::to_string(server_->port());
     common[env::kTokenFile] = folder_.token_path().string();
     common[env::kSaveFolder] = folder_.checkpoints_path().string();
-    common[env::kRunName] = spec.checkpoint_policy.run_name.empty() ? job_.meta.name : spec.checkpoint_policy.run_name;
+    common[env::kRunName] =
+        spec.checkpoint_policy.run_name.empty() ? job_.meta.name : spec.checkpoint_policy.run_name;
     common[env::kSaveEverySteps] = std::to_string(spec.checkpoint_policy.interval_steps);
     common[env::kKeepLast] = std::to_string(spec.checkpoint_policy.keep_last);
     common[env::kLifelineFd] = "3";
@@ -186,8 +190,8 @@ class Runner {
 
   void note_progress(const api::TrainingJobStatus& next) {
     if (!next.last_checkpoint || next.last_checkpoint == job_.status.last_checkpoint) return;
-    options_.print("checkpoint of step " + std::to_string(next.last_checkpoint->step.value()) + " is durable (attempt " +
-                   std::to_string(next.last_checkpoint->attempt.value()) + ")");
+    options_.print("checkpoint of step " + std::to_string(next.last_checkpoint->step.value()) +
+                   " is durable (attempt " + std::to_string(next.last_checkpoint->attempt.value()) + ")");
   }
 
   Result<void> store_status() {
@@ -214,10 +218,10 @@ class Runner {
                                               .stop = true,
                                               .reason = "the run was stopped by its user"});
     drain("");
-    options_.print("stopped at step " + std::to_string(job_.status.step.value()) + "; the same command goes on from " +
-                   (job_.status.last_checkpoint
-                        ? "step " + std::to_string(job_.status.last_checkpoint->step.value())
-                        : std::string("the beginning: nothing was saved yet")));
+    options_.print(
+        "stopped at step " + std::to_string(job_.status.step.value()) + "; the same command goes on from " +
+        (job_.status.last_checkpoint ? "step " + std::to_string(job_.status.last_checkpoint->step.value())
+                                     : std::string("the beginning: nothing was saved yet")));
     return static_cast<int>(ExitCode::kInterruptedByUser);
   }
 
@@ -255,7 +259,8 @@ class Runner {
 Result<int> run(const RunOptions& options, const Clock& clock) {
   // Trainers that lie beside the ratoon program are found, after everything that the user's own PATH finds.
   const char* path = std::getenv("PATH");
-  const std::string search = (path == nullptr ? std::string() : std::string(path) + ":") + options.program_folder;
+  const std::string search =
+      (path == nullptr ? std::string() : std::string(path) + ":") + options.program_folder;
   ::setenv("PATH", search.c_str(), 1);
   auto wakeup = Wakeup::open();  // first: threads made later inherit the blocked signals
   if (!wakeup) return wakeup.error();
@@ -265,7 +270,8 @@ Result<int> run(const RunOptions& options, const Clock& clock) {
   if (!lifeline) return lifeline.error();
   auto token = draw_token();
   if (!token) return token.error();
-  Runner runner(options, clock, std::move(*folder), std::move(*wakeup), std::move(*lifeline), std::move(*token));
+  Runner runner(options, clock, std::move(*folder), std::move(*wakeup), std::move(*lifeline),
+                std::move(*token));
   return runner.run();
 }
 

@@ -1,5 +1,5 @@
-// Wakeup: the one place where a runner sleeps. Children that end, signals of the user and news from other threads end
-// the sleep.
+// Wakeup: the one place where a runner sleeps. Children that end, signals of the user and news from other
+// threads end the sleep.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // What a training function may see thrown by Ratoon.
 //
-//   try { ... } catch (const ratoon::Interrupted&) { throw; }  // let it pass: train() starts the function again
+//   try { ... } catch (const ratoon::Interrupted&) { throw; }  // let it pass: train() calls again
 #pragma once
 
 #include <stdexcept>
@@ -8,7 +8,8 @@
 
 namespace ratoon {
 
-// The world changed. The training function unwinds and is called again; it is not an error and must not be swallowed.
+// The world changed. The training function unwinds and is called again; it is not an error and must not be
+// swallowed.
 class Interrupted : public std::runtime_error {
  public:
   explicit Interrupted(const std::string& why) : std::runtime_error(why) {}

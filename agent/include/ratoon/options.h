@@ -1,5 +1,5 @@
-// Options of a run. Each is taken from a flag, else from the environment (set by the operator and by `ratoon run`), else
-// from what the program wrote into the struct.
+// Options of a run. Each is taken from a flag, else from the environment (set by the operator and by `ratoon
+// run`), else from what the program wrote into the struct.
 //
 //   int main(int argc, char** argv) {
 //     return ratoon::train(ratoon::Options::from_environment(argc, argv), train_digits);
@@ -29,10 +29,10 @@ struct MemberOptions {
 };
 
 struct Options {
-  std::string save_folder;             // --save-folder, RATOON_SAVE_FOLDER; required
-  std::string run_name;                // --run-name, RATOON_RUN_NAME; required: the identity of the run
+  std::string save_folder;               // --save-folder, RATOON_SAVE_FOLDER; required
+  std::string run_name;                  // --run-name, RATOON_RUN_NAME; required: the identity of the run
   std::uint64_t save_every_steps = 100;  // --save-every, RATOON_SAVE_EVERY_STEPS
-  std::uint64_t keep_last = 3;         // --keep-last, RATOON_KEEP_LAST; committed checkpoints to keep, at least 2
+  std::uint64_t keep_last = 3;  // --keep-last, RATOON_KEEP_LAST; committed checkpoints to keep, at least 2
   MemberOptions member;
 
   // Flags that are not Ratoon's are left to the program.

@@ -30,8 +30,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Puts an object into every checkpoint of this run and restores it when steps() begins. It must outlive the loop.
-  // The same name twice is a configuration error.
+  // Puts an object into every checkpoint of this run and restores it when steps() begins. It must outlive the
+  // loop. The same name twice is a configuration error.
   void track(std::string name, Stateful& object);
 
   // The same for a plain value, kept as its bytes.
@@ -39,13 +39,14 @@ class Session {
     requires(std::is_arithmetic_v<T>)
   void track(std::string name, T& value) {
     track_bytes(
-        std::move(name), [&value] { return std::string(reinterpret_cast<const char*>(&value), sizeof value); },
+        std::move(name),
+        [&value] { return std::string(reinterpret_cast<const char*>(&value), sizeof value); },
         [&value](std::string_view state) { return copy_exactly(state, &value, sizeof value); });
   }
 
   class StepRange;
-  // The steps that are left until `total` steps of the run are done: restores what is tracked, counts, saves and commits
-  // checkpoints, and throws Interrupted when the world changes.
+  // The steps that are left until `total` steps of the run are done: restores what is tracked, counts, saves
+  // and commits checkpoints, and throws Interrupted when the world changes.
   [[nodiscard]] StepRange steps(std::uint64_t total);
 
   [[nodiscard]] std::uint64_t attempt() const;

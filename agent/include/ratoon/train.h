@@ -18,8 +18,9 @@
 
 namespace ratoon {
 
-// Calls `function` once per attempt until it reaches its end, and returns the process's exit code. Nothing is started or
-// printed before this call. Other exceptions than Interrupted and Failure are printed and end the process with 1.
+// Calls `function` once per attempt until it reaches its end, and returns the process's exit code. Nothing is
+// started or printed before this call. Other exceptions than Interrupted and Failure are printed and end the
+// process with 1.
 [[nodiscard]] int train(Result<Options> options, const std::function<void(Session&)>& function);
 
 }  // namespace ratoon

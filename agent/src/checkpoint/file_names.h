@@ -1,8 +1,8 @@
-// Every file name of a run's folder, and the parser of those that are found there. Names are immutable: a file is
-// created once and only ever deleted.
+// Every file name of a run's folder, and the parser of those that are found there. Names are immutable: a
+// file is created once and only ever deleted.
 //
 //   <save_folder>/<run_name>/packs/a0003/s0000001200/r0002.safetensors   one rank's tensors
-//                            receipts/a0003/s0000001200/r0002.json       that rank's vote: length and digest of its pack
+//                            receipts/a0003/s0000001200/r0002.json       that rank's vote for its pack
 //                            manifests/s0000001200.a0003.json            the commit: names every pack
 #pragma once
 

@@ -32,7 +32,8 @@ std::string seal(const json& body) {
 // The JSON before the checksum line, if the line is right.
 Result<json> unseal(std::string_view text) {
   const std::size_t line_bytes = checksum_line("").size();
-  if (text.size() < line_bytes) return Error(ErrorKind::kCorrupted, "the text is too short for its checksum line");
+  if (text.size() < line_bytes)
+    return Error(ErrorKind::kCorrupted, "the text is too short for its checksum line");
   const std::string_view body = text.substr(0, text.size() - line_bytes);
   if (text.substr(body.size()) != checksum_line(body)) {
     return Error(ErrorKind::kCorrupted, "the checksum line does not fit the text");
@@ -53,7 +54,8 @@ PackRecord read_pack(Fields f) {
 }
 
 void check_format(Fields& f) {
-  if (f.whole("format", kCountMax) != kFormat) f.complain("format", "1: a newer Ratoon wrote this, use that one");
+  if (f.whole("format", kCountMax) != kFormat)
+    f.complain("format", "1: a newer Ratoon wrote this, use that one");
 }
 
 }  // namespace
@@ -92,7 +94,8 @@ Result<Manifest> decode_manifest(std::string_view text) {
   manifest.id = {.attempt = Attempt(f.whole("attempt", kCountMax)), .step = Step(f.whole("step", kCountMax))};
   for (const auto& item : f.list("packs", kRanksMax)) {
     manifest.packs.push_back(read_pack(f.child(item, "packs[]")));
-    if (manifest.packs.back().rank.value() + 1 != manifest.packs.size()) f.complain("packs", "one pack a rank, in order");
+    if (manifest.packs.back().rank.value() + 1 != manifest.packs.size())
+      f.complain("packs", "one pack a rank, in order");
   }
   if (manifest.packs.empty()) f.complain("packs", "at least one pack");
   if (complaint) return *complaint;

@@ -1,5 +1,5 @@
-// Receipts and manifests as values. A receipt is one rank's word that its pack is on the disk; a manifest names every
-// pack and is the commit: a checkpoint without one does not exist.
+// Receipts and manifests as values. A receipt is one rank's word that its pack is on the disk; a manifest
+// names every pack and is the commit: a checkpoint without one does not exist.
 #pragma once
 
 #include <string>

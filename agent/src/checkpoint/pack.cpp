@@ -27,7 +27,9 @@ std::uint64_t read_little_endian(std::string_view bytes) {
   return value;
 }
 
-Error corrupted(const std::string& what) { return Error(ErrorKind::kCorrupted, "not a sound pack: " + what); }
+Error corrupted(const std::string& what) {
+  return Error(ErrorKind::kCorrupted, "not a sound pack: " + what);
+}
 
 struct Range {
   std::uint64_t begin = 0;

@@ -14,9 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string digest_of(std::string_view bytes) { return to_hex(xxh3_128(std::as_bytes(std::span(bytes)))); }
+std::string digest_of(std::string_view bytes) {
+  return to_hex(xxh3_128(std::as_bytes(std::span(bytes))));
+}
 
-Error file_error(const std::error_code& code, const std::string& doing) { return system_error(code.value(), doing); }
+Error file_error(const std::error_code& code, const std::string& doing) {
+  return system_error(code.value(), doing);
+}
 
 Result<void> make_folders(const fs::path& folder) {
   std::error_code code;
@@ -34,7 +38,11 @@ Result<std::string> read_file(const fs::path& path) {
 }
 
 InventoryEntry entry_of(const CheckpointId& id, std::string digest) {
-  return {.tier = "volume", .attempt = id.attempt, .step = id.step, .digest = std::move(digest), .is_complete = true};
+  return {.tier = "volume",
+          .attempt = id.attempt,
+          .step = id.step,
+          .digest = std::move(digest),
+          .is_complete = true};
 }
 
 }  // namespace
@@ -50,7 +58,8 @@ Result<Manifest> RunStore::read_manifest(const CheckpointId& id, std::string* di
   if (!text) return text.error();
   auto manifest = decode_manifest(*text);
   if (!manifest) return Error(ErrorKind::kCorrupted, path.string() + ": " + manifest.error().message());
-  if (manifest->id != id) return Error(ErrorKind::kCorrupted, path.string() + " describes another checkpoint");
+  if (manifest->id != id)
+    return Error(ErrorKind::kCorrupted, path.string() + " describes another checkpoint");
   if (digest != nullptr) *digest = digest_of(*text);
   return manifest;
 }
@@ -58,7 +67,8 @@ Result<Manifest> RunStore::read_manifest(const CheckpointId& id, std::string* di
 Result<RunStore::Inventory> RunStore::inventory() const {
   std::error_code code;
   std::vector<CheckpointId> ids;
-  for (fs::directory_iterator it(manifests_folder(folder_), code), end; !code && it != end; it.increment(code)) {
+  for (fs::directory_iterator it(manifests_folder(folder_), code), end; !code && it != end;
+       it.increment(code)) {
     if (const auto id = parse_manifest_name(it->path().filename().string())) ids.push_back(*id);
   }
   if (code) return file_error(code, "listing " + manifests_folder(folder_).string());
@@ -67,8 +77,10 @@ Result<RunStore::Inventory> RunStore::inventory() const {
   Inventory found;
   for (const auto& id : ids) {
     std::string digest;
-    if (read_manifest(id, &digest)) found.complete.push_back(entry_of(id, digest));
-    else ++found.damaged_count;
+    if (read_manifest(id, &digest))
+      found.complete.push_back(entry_of(id, digest));
+    else
+      ++found.damaged_count;
   }
   return found;
 }
@@ -78,7 +90,8 @@ Result<void> RunStore::write_pack(const CheckpointId& id, Rank rank, const Named
   const PackRecord record{.rank = rank, .size_bytes = pack.size(), .digest = digest_of(pack)};
   if (auto made = make_folders(packs_folder(folder_, id)); !made) return made;
   if (auto made = make_folders(receipts_folder(folder_, id)); !made) return made;
-  if (auto saved = save_file_atomically(packs_folder(folder_, id) / pack_name(rank), pack); !saved) return saved;
+  if (auto saved = save_file_atomically(packs_folder(folder_, id) / pack_name(rank), pack); !saved)
+    return saved;
   return save_file_atomically(receipts_folder(folder_, id) / receipt_name(rank), encode_receipt(record));
 }
 
@@ -90,7 +103,8 @@ Result<std::optional<InventoryEntry>> RunStore::find(const CheckpointId& id) con
   return manifest.error();
 }
 
-Result<std::optional<InventoryEntry>> RunStore::try_commit(const CheckpointId& id, std::uint32_t world_size) const {
+Result<std::optional<InventoryEntry>> RunStore::try_commit(const CheckpointId& id,
+                                                           std::uint32_t world_size) const {
   Manifest manifest{.id = id, .packs = {}};
   for (std::uint32_t rank = 0; rank < world_size; ++rank) {
     const fs::path path = receipts_folder(folder_, id) / receipt_name(Rank(rank));
@@ -125,8 +139,9 @@ Result<NamedStates> RunStore::load(const ResumePoint& point, Rank rank) const {
   const auto manifest = read_manifest(id, &digest);
   if (!manifest) return manifest.error();
   if (digest != point.digest) {
-    return Error(ErrorKind::kCorrupted, manifest_path(folder_, id).string() + " is not the manifest that was chosen (" +
-                                            point.digest + " expected, " + digest + " found)");
+    return Error(ErrorKind::kCorrupted, manifest_path(folder_, id).string() +
+                                            " is not the manifest that was chosen (" + point.digest +
+                                            " expected, " + digest + " found)");
   }
   return read_pack(id, manifest->packs[rank.value() % manifest->packs.size()]);
 }
@@ -147,7 +162,8 @@ Result<void> RunStore::retire_old(std::uint64_t keep, Attempt own) const {
     fs::remove(manifest_path(folder_, id), code);
     if (!code) fs::remove_all(packs_folder(folder_, id), code);
     if (!code) fs::remove_all(receipts_folder(folder_, id), code);
-    if (code) return file_error(code, "removing an old checkpoint of step " + std::to_string(id.step.value()));
+    if (code)
+      return file_error(code, "removing an old checkpoint of step " + std::to_string(id.step.value()));
   }
   return {};
 }

@@ -24,8 +24,8 @@ class RunStore {
   // Creates the folder where it is missing.
   [[nodiscard]] static Result<RunStore> open(std::filesystem::path folder);
 
-  // Complete checkpoints, newest first, with the digests of their manifests. Manifests that cannot be read are left
-  // where they are and are not listed; `damaged_count` tells how many.
+  // Complete checkpoints, newest first, with the digests of their manifests. Manifests that cannot be read
+  // are left where they are and are not listed; `damaged_count` tells how many.
   struct Inventory {
     std::vector<InventoryEntry> complete;
     std::size_t damaged_count = 0;
@@ -35,7 +35,8 @@ class RunStore {
   [[nodiscard]] Result<void> write_pack(const CheckpointId& id, Rank rank, const NamedStates& states) const;
 
   // Nothing if receipts are still missing; else the committed checkpoint, whoever committed it.
-  [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(const CheckpointId& id, std::uint32_t world_size) const;
+  [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(const CheckpointId& id,
+                                                                 std::uint32_t world_size) const;
 
   // The entry of this checkpoint if its manifest is there.
   [[nodiscard]] Result<std::optional<InventoryEntry>> find(const CheckpointId& id) const;
@@ -43,8 +44,8 @@ class RunStore {
   // What `rank` tracked. A world of another size reads the pack of the rank modulo the size at that time.
   [[nodiscard]] Result<NamedStates> load(const ResumePoint& point, Rank rank) const;
 
-  // Keeps the newest `keep` checkpoints, after checking that the newest one reads back. Never touches attempts newer
-  // than `own`.
+  // Keeps the newest `keep` checkpoints, after checking that the newest one reads back. Never touches
+  // attempts newer than `own`.
   [[nodiscard]] Result<void> retire_old(std::uint64_t keep, Attempt own) const;
 
  private:

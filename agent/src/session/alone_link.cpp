@@ -1,10 +1,10 @@
 #include "agent/src/session/alone_link.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <cerrno>
 #include <filesystem>
+
+#include <fcntl.h>
+#include <sys/file.h>
 
 namespace ratoon::session {
 
@@ -14,14 +14,15 @@ Result<std::unique_ptr<Link>> AloneLink::open(const Options& options) {
   UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!lock.is_open()) return system_error(errno, "opening " + path);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Error(ErrorKind::kAlreadyExists,
-                 "another process trains in " + folder.string() + ": wait for it, end it, or use another --run-name");
+    return Error(ErrorKind::kAlreadyExists, "another process trains in " + folder.string() +
+                                                ": wait for it, end it, or use another --run-name");
   }
   return std::unique_ptr<Link>(new AloneLink(std::move(lock)));
 }
 
 Result<Assignment> AloneLink::join(const std::vector<InventoryEntry>& inventory) {
-  Assignment assignment{.attempt = Attempt(1), .rank = Rank(0), .world_size = 1, .rendezvous = "", .resume = {}};
+  Assignment assignment{
+      .attempt = Attempt(1), .rank = Rank(0), .world_size = 1, .rendezvous = "", .resume = {}};
   if (!inventory.empty()) {
     const InventoryEntry& newest = inventory.front();
     assignment.attempt = newest.attempt.next();
@@ -32,6 +33,8 @@ Result<Assignment> AloneLink::join(const std::vector<InventoryEntry>& inventory)
 
 void AloneLink::note(const Position&) {}
 
-Result<void> AloneLink::complete(const Position&) { return {}; }
+Result<void> AloneLink::complete(const Position&) {
+  return {};
+}
 
 }  // namespace ratoon::session

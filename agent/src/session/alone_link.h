@@ -1,4 +1,5 @@
-// A run without a coordinator: one process, attempts counted from the manifests, a lock on the folder against a second.
+// A run without a coordinator: one process, attempts counted from the manifests, a lock on the folder against
+// a second.
 #pragma once
 
 #include "agent/src/session/link.h"

@@ -1,16 +1,16 @@
 #include "agent/src/session/coordinator_link.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/random.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
 
 #include "base/contract/codec.h"
 #include "base/contract/names.h"
@@ -29,7 +29,8 @@ Result<std::string> read_token(const std::string& path) {
   std::ifstream in(path);
   std::string token;
   if (!in || !std::getline(in, token) || token.empty()) {
-    return Error(ErrorKind::kInvalid, std::string("no token can be read from ") + path + " (" + names::env::kTokenFile +
+    return Error(ErrorKind::kInvalid, std::string("no token can be read from ") + path + " (" +
+                                          names::env::kTokenFile +
                                           "); let `ratoon run` or the operator start this program");
   }
   return token;
@@ -55,7 +56,8 @@ Result<std::pair<UniqueFd, std::string>> bind_rendezvous() {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
-  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(fd.get(), SOMAXCONN) != 0 ||
+  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::listen(fd.get(), SOMAXCONN) != 0 ||
       ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
     return system_error(errno, "binding the rendezvous socket");
   }
@@ -77,7 +79,8 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const MemberOptions& options
                           .local_rank = options.local_rank,
                           .start = draw_start_id()};
   return std::unique_ptr<Link>(new CoordinatorLink(options, std::move(process), std::move(*token),
-                                                   std::move(rendezvous->first), std::move(rendezvous->second)));
+                                                   std::move(rendezvous->first),
+                                                   std::move(rendezvous->second)));
 }
 
 CoordinatorLink::CoordinatorLink(const MemberOptions& options, ProcessIdentity process, std::string token,
@@ -107,7 +110,8 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
   if (response->status == 200) return decode<Reply>(response->body);
   const auto refusal = decode<Refusal>(response->body);
   if (!refusal) {
-    return Error(ErrorKind::kUnavailable, "the coordinator answers with status " + std::to_string(response->status));
+    return Error(ErrorKind::kUnavailable,
+                 "the coordinator answers with status " + std::to_string(response->status));
   }
   hear(*refusal);
   // A leader on its way, or a job that is not known yet, may answer otherwise in a moment.
@@ -143,7 +147,8 @@ std::string CoordinatorLink::reason() const {
 
 void CoordinatorLink::note(const Position& position) {
   const std::lock_guard lock(mutex_);
-  if (position.phase != position_.phase || position.step != position_.step) phase_since_ = SystemClock().now();
+  if (position.phase != position_.phase || position.step != position_.step)
+    phase_since_ = SystemClock().now();
   position_ = position;
 }
 
@@ -180,7 +185,8 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
 }
 
 Result<void> CoordinatorLink::complete(const Position& position) {
-  const Completed message{.process = process_, .attempt = position.attempt, .step = position.step, .result = {}};
+  const Completed message{
+      .process = process_, .attempt = position.attempt, .step = position.step, .result = {}};
   const SystemClock clock;
   const Timestamp give_up = clock.now() + kCompletePatience;
   for (;;) {
@@ -208,7 +214,8 @@ void CoordinatorLink::beat_until_stopped(const std::stop_token& stop) {
       pause = beat_seconds_;
     }
     beat.sequence = ++sequence_;
-    if (const auto orders = exchange<Orders>(names::route::kBeat, beat, from_seconds(pause), stop)) hear(*orders);
+    if (const auto orders = exchange<Orders>(names::route::kBeat, beat, from_seconds(pause), stop))
+      hear(*orders);
     sleep_on_lifeline(from_seconds(pause), stop);
   }
 }

@@ -1,5 +1,5 @@
-// The link over HTTP: one thread beats, one listens for orders, join is called from the training thread. When the
-// coordinator is away, training goes on and all three keep trying.
+// The link over HTTP: one thread beats, one listens for orders, join is called from the training thread. When
+// the coordinator is away, training goes on and all three keep trying.
 #pragma once
 
 #include <atomic>
@@ -27,8 +27,8 @@ class CoordinatorLink final : public Link {
   [[nodiscard]] Result<void> complete(const Position& position) override;
 
  private:
-  CoordinatorLink(const MemberOptions& options, ProcessIdentity process, std::string token, UniqueFd rendezvous,
-                  std::string address);
+  CoordinatorLink(const MemberOptions& options, ProcessIdentity process, std::string token,
+                  UniqueFd rendezvous, std::string address);
 
   void beat_until_stopped(const std::stop_token& stop);
   void listen_until_stopped(const std::stop_token& stop);
@@ -50,15 +50,15 @@ class CoordinatorLink final : public Link {
   const std::unique_ptr<http::HttpTransport> transport_;
 
   mutable std::mutex mutex_;
-  Position position_;          // guarded by mutex_
-  Timestamp phase_since_;      // guarded by mutex_
-  std::string reason_;         // guarded by mutex_
-  Attempt left_attempt_{0};    // guarded by mutex_
-  Attempt told_attempt_{0};    // newest attempt that orders spoke of; guarded by mutex_
-  double beat_seconds_ = 1.0;  // guarded by mutex_
+  Position position_;           // guarded by mutex_
+  Timestamp phase_since_;       // guarded by mutex_
+  std::string reason_;          // guarded by mutex_
+  Attempt left_attempt_{0};     // guarded by mutex_
+  Attempt told_attempt_{0};     // newest attempt that orders spoke of; guarded by mutex_
+  double beat_seconds_ = 1.0;   // guarded by mutex_
   std::uint64_t sequence_ = 0;  // of the beating thread
   std::atomic<Standing> standing_{Standing::kGoOn};
-  std::jthread beating_;    // last: they use everything above
+  std::jthread beating_;  // last: they use everything above
   std::jthread listening_;
 };
 

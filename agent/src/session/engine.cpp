@@ -27,7 +27,8 @@ Session::Engine::Engine(const Options& options, const checkpoint::RunStore& stor
 
 void Session::Engine::track(std::string name, std::function<std::string()> save,
                             std::function<bool(std::string_view)> load) {
-  if (has_begun_) fail(ExitCode::kConfiguration, "'" + name + "' is tracked too late: call track() before steps()");
+  if (has_begun_)
+    fail(ExitCode::kConfiguration, "'" + name + "' is tracked too late: call track() before steps()");
   if (!tracked_.emplace(name, Tracked{std::move(save), std::move(load)}).second) {
     fail(ExitCode::kConfiguration, "'" + name + "' is tracked twice: give each object its own name");
   }
@@ -45,16 +46,20 @@ void Session::Engine::restore() {
   if (!assignment_.resume) return;
   enter(ProcessPhase::kLoad);
   const auto states = store_.load(*assignment_.resume, assignment_.rank);
-  if (!states) fail(ExitCode::kCheckpointsBad, "the checkpoint to resume from cannot be loaded: " + states.error().message());
+  if (!states)
+    fail(ExitCode::kCheckpointsBad,
+         "the checkpoint to resume from cannot be loaded: " + states.error().message());
   for (const auto& [name, object] : tracked_) {
     const auto state = states->find(name);
     if (state == states->end()) {
-      fail(ExitCode::kConfiguration, "the checkpoint of step " + std::to_string(assignment_.resume->step.value()) +
+      fail(ExitCode::kConfiguration, "the checkpoint of step " +
+                                         std::to_string(assignment_.resume->step.value()) +
                                          " has no state named '" + name + "': it is of another program");
     }
     if (!object.load(state->second)) {
-      fail(ExitCode::kConfiguration, "the state named '" + name + "' has another size in the checkpoint of step " +
-                                         std::to_string(assignment_.resume->step.value()) + ": it is of another program");
+      fail(ExitCode::kConfiguration,
+           "the state named '" + name + "' has another size in the checkpoint of step " +
+               std::to_string(assignment_.resume->step.value()) + ": it is of another program");
     }
   }
   position_.step = saved_ = assignment_.resume->step;
@@ -98,7 +103,8 @@ void Session::Engine::advance_commits() {
     const auto id = id_at(uncommitted_.front());
     const bool commits = assignment_.rank.value() == 0;
     const auto committed = commits ? store_.try_commit(id, assignment_.world_size) : store_.find(id);
-    if (!committed) fail(ExitCode::kStorage, "a checkpoint cannot be committed: " + committed.error().message());
+    if (!committed)
+      fail(ExitCode::kStorage, "a checkpoint cannot be committed: " + committed.error().message());
     if (!*committed) return;
     position_.committed = **committed;
     uncommitted_.erase(uncommitted_.begin());
@@ -111,10 +117,14 @@ void Session::Engine::advance_commits() {
 
 void Session::Engine::obey() const {
   switch (link_.standing()) {
-    case session::Standing::kGoOn: return;
-    case session::Standing::kWorldChanged: throw Interrupted(link_.reason());
-    case session::Standing::kStop: fail(ExitCode::kPreempted, link_.reason());
-    case session::Standing::kFenced: fail(ExitCode::kStartAgain, link_.reason());
+    case session::Standing::kGoOn:
+      return;
+    case session::Standing::kWorldChanged:
+      throw Interrupted(link_.reason());
+    case session::Standing::kStop:
+      fail(ExitCode::kPreempted, link_.reason());
+    case session::Standing::kFenced:
+      fail(ExitCode::kStartAgain, link_.reason());
   }
 }
 

@@ -1,5 +1,5 @@
-// Engine: what stands behind Session for one attempt. It restores, counts, saves, and looks up after every step whether
-// the world still stands.
+// Engine: what stands behind Session for one attempt. It restores, counts, saves, and looks up after every
+// step whether the world still stands.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ namespace ratoon {
 
 class Session::Engine {
  public:
-  Engine(const Options& options, const checkpoint::RunStore& store, session::Link& link, Assignment assignment);
+  Engine(const Options& options, const checkpoint::RunStore& store, session::Link& link,
+         Assignment assignment);
 
   void track(std::string name, std::function<std::string()> save, std::function<bool(std::string_view)> load);
   void begin(std::uint64_t total_steps);
@@ -51,7 +52,7 @@ class Session::Engine {
   std::map<std::string, Tracked> tracked_;
   session::Position position_;
   Step total_{0};
-  Step saved_{0};                // newest step whose pack this rank wrote in this attempt
+  Step saved_{0};                  // newest step whose pack this rank wrote in this attempt
   std::vector<Step> uncommitted_;  // written by this rank, not known to be committed; oldest first
   bool has_begun_ = false;
 };

@@ -34,7 +34,8 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  // Blocks until there is a world, or an error that says why there will be none (kCancelled: told to stop or fenced).
+  // Blocks until there is a world, or an error that says why there will be none (kCancelled: told to stop or
+  // fenced).
   [[nodiscard]] virtual Result<Assignment> join(const std::vector<InventoryEntry>& inventory) = 0;
   // Cheap; called every step.
   virtual void note(const Position& position) = 0;

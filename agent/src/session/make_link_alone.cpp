@@ -5,8 +5,9 @@ namespace ratoon::session {
 
 Result<std::unique_ptr<Link>> make_link(const Options& options) {
   if (options.member.coordinator_url.empty()) return AloneLink::open(options);
-  return Error(ErrorKind::kInvalid,
-               "this build of ratoon has no HTTP (RATOON_WITH_HTTP=OFF) and cannot join a world: use a full build");
+  return Error(
+      ErrorKind::kInvalid,
+      "this build of ratoon has no HTTP (RATOON_WITH_HTTP=OFF) and cannot join a world: use a full build");
 }
 
 }  // namespace ratoon::session

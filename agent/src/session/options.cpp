@@ -68,8 +68,8 @@ Result<void> assign(const Row& row, const std::string& text, const std::string& 
           const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
           if (code != std::errc() || end != text.data() + text.size()) {
             return Error(ErrorKind::kInvalid, source + " must be a whole number up to " +
-                                                  std::to_string(std::numeric_limits<T>::max()) + ", found '" + text +
-                                                  "'");
+                                                  std::to_string(std::numeric_limits<T>::max()) +
+                                                  ", found '" + text + "'");
           }
           *target = value;
         }
@@ -80,7 +80,8 @@ Result<void> assign(const Row& row, const std::string& text, const std::string& 
 
 Result<void> validate(const Options& o) {
   if (o.save_folder.empty()) {
-    return Error(ErrorKind::kInvalid, "no folder to save to: pass --save-folder FOLDER or set RATOON_SAVE_FOLDER");
+    return Error(ErrorKind::kInvalid,
+                 "no folder to save to: pass --save-folder FOLDER or set RATOON_SAVE_FOLDER");
   }
   if (o.run_name.empty() || o.run_name.find('/') != std::string::npos || o.run_name.front() == '.') {
     return Error(ErrorKind::kInvalid, "no name for the run (a folder name, found '" + o.run_name +

@@ -26,18 +26,30 @@ Session::StepRange Session::steps(std::uint64_t total) {
   return StepRange(*this);
 }
 
-std::uint64_t Session::attempt() const { return engine_->assignment().attempt.value(); }
-std::uint32_t Session::rank() const { return engine_->assignment().rank.value(); }
-std::uint32_t Session::world_size() const { return engine_->assignment().world_size; }
-std::uint64_t Session::steps_done() const { return engine_->step().value(); }
+std::uint64_t Session::attempt() const {
+  return engine_->assignment().attempt.value();
+}
+std::uint32_t Session::rank() const {
+  return engine_->assignment().rank.value();
+}
+std::uint32_t Session::world_size() const {
+  return engine_->assignment().world_size;
+}
+std::uint64_t Session::steps_done() const {
+  return engine_->step().value();
+}
 
-std::uint64_t StepIterator::operator*() const { return session_->engine_->step().value(); }
+std::uint64_t StepIterator::operator*() const {
+  return session_->engine_->step().value();
+}
 
 StepIterator& StepIterator::operator++() {
   session_->engine_->end_step();
   return *this;
 }
 
-bool StepIterator::operator==(std::default_sentinel_t) const { return session_->engine_->is_at_end(); }
+bool StepIterator::operator==(std::default_sentinel_t) const {
+  return session_->engine_->is_at_end();
+}
 
 }  // namespace ratoon

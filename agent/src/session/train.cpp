@@ -27,8 +27,9 @@ Assignment join_world(session::Link& link, const checkpoint::RunStore& store) {
   const auto inventory = store.inventory();
   if (!inventory) fail(ExitCode::kStorage, inventory.error().message());
   if (inventory->complete.empty() && inventory->damaged_count > 0) {
-    fail(ExitCode::kCheckpointsBad, "the run has " + std::to_string(inventory->damaged_count) +
-                                        " checkpoints and none can be read; nothing is started over by itself");
+    fail(ExitCode::kCheckpointsBad,
+         "the run has " + std::to_string(inventory->damaged_count) +
+             " checkpoints and none can be read; nothing is started over by itself");
   }
   // The newest few are enough to find one that all can reach.
   constexpr std::size_t kReportedMax = 16;
@@ -36,8 +37,10 @@ Assignment join_world(session::Link& link, const checkpoint::RunStore& store) {
   if (entries.size() > kReportedMax) entries.resize(kReportedMax);
   auto assignment = link.join(entries);
   if (assignment) return *assignment;
-  if (link.standing() == session::Standing::kFenced) fail(ExitCode::kStartAgain, assignment.error().message());
-  if (assignment.error().kind() == ErrorKind::kCancelled) fail(ExitCode::kPreempted, assignment.error().message());
+  if (link.standing() == session::Standing::kFenced)
+    fail(ExitCode::kStartAgain, assignment.error().message());
+  if (assignment.error().kind() == ErrorKind::kCancelled)
+    fail(ExitCode::kPreempted, assignment.error().message());
   fail(ExitCode::kConfiguration, "the world cannot be joined: " + assignment.error().message());
 }
 

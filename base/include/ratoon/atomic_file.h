@@ -18,9 +18,11 @@ struct AtomicFileOptions {
   unsigned mode = 0666;  // less what the umask takes
 };
 
-// Writes a temporary file beside `path`, syncs it, renames it and syncs the folder, which must exist. When it returns
-// success, the bytes survive a power cut. On failure the old file stands and no temporary file is left.
-[[nodiscard]] Result<void> save_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes,
+// Writes a temporary file beside `path`, syncs it, renames it and syncs the folder, which must exist. When it
+// returns success, the bytes survive a power cut. On failure the old file stands and no temporary file is
+// left.
+[[nodiscard]] Result<void> save_file_atomically(const std::filesystem::path& path,
+                                                std::span<const std::byte> bytes,
                                                 AtomicFileOptions options = {});
 [[nodiscard]] Result<void> save_file_atomically(const std::filesystem::path& path, std::string_view text,
                                                 AtomicFileOptions options = {});
