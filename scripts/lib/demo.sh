@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What scripts/quickstart knows of a local run: how it is started, and where its members' pids stand.
 
-start_run() { "$RATOON_REPO/build/no-torch/bin/ratoon" run "$1" --run-folder "$2"; }
+start_run() { "$RATOON_REPO/build/no-torch/bin/ratoon" run "$1" --folder "$2"; }
 
 # read_status FOLDER: the lowest step of all members, then each member's pid; nothing while there is no status yet.
 read_status() {

@@ -3,7 +3,7 @@
 
 no_network='could not resolve|temporary failure|name or service not known|no such host|network is unreachable'
 no_network+='|newconnectionerror|failed to establish a new connection|max retries exceeded|connection refused'
-no_network+='|connection timed out|i/o timeout|unable to connect|could not connect|proxyconnect|some index files failed'
+no_network+='|connection timed out|i/o timeout|unable to connect|could not connect|proxyconnect'
 no_space='no space left on device|enough free space|disk quota exceeded'
 bad_hash='do not match the hashes|checksum mismatch|hash sum mismatch|security error'
 

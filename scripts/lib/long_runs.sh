@@ -39,7 +39,7 @@ run_property_rounds() {
 
 # run_fuzz_targets SECONDS: shared evenly; the corpus is kept in the cache, findings under build/fuzz/findings.
 run_fuzz_targets() {
-  local targets target name corpus seed share findings=build/fuzz/findings
+  local targets target name corpora seed share findings=build/fuzz/findings
   mapfile -t targets < <(find build/fuzz/bin -maxdepth 1 -name 'fuzz_*' -type f -perm -u+x 2>/dev/null | sort)
   if ((${#targets[@]} == 0)); then
     say "no fuzz target was built"
@@ -49,19 +49,17 @@ run_fuzz_targets() {
   mkdir -p "$findings"
   for target in "${targets[@]}"; do
     name=$(basename "$target")
-    corpus=$RATOON_CACHE/corpus/$name
-    mkdir -p "$corpus"
+    corpora=("$RATOON_CACHE/corpus/$name")
+    mkdir -p "${corpora[0]}"
+    if [[ -d tests/fuzz/corpus/$name ]]; then corpora+=("tests/fuzz/corpus/$name"); fi
     seed=$(fresh_seed)
     say "$name: $share s, seed $seed"
     if ! "$target" -max_total_time="$share" -seed="$seed" -artifact_prefix="$findings/$name-" -print_final_stats=1 \
-      "$corpus" $(seed_corpus "$name") >"$findings/$name.log" 2>&1; then
+      "${corpora[@]}" >"$findings/$name.log" 2>&1; then
       tail -n 40 "$findings/$name.log"
       red_commands+=("$target $(newest_finding "$findings/$name-")")
     fi
   done
 }
-
-# seed_corpus NAME: the inputs that the tree brings, if it brings any.
-seed_corpus() { if [[ -d tests/fuzz/corpus/$1 ]]; then echo "tests/fuzz/corpus/$1"; fi; }
 
 newest_finding() { find "$(dirname "$1")" -name "$(basename "$1")*" -printf '%T@ %p\n' | sort -rn | sed -n '1s/^[^ ]* //p'; }

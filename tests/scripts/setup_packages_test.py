@@ -5,12 +5,14 @@ from fake_machine import FakeMachine, assert_sentence
 
 SETUP = ("scripts/setup", "--only", "build", "--without-libtorch")
 NO_ROOT = 'if [[ $* == -u ]]; then echo 1000; else echo someone; fi'
-APT_OFFLINE = """
-echo "Err:1 deb bookworm InRelease"
-echo "  Temporary failure resolving 'deb'"
-echo "E: Some index files failed to download. They have been ignored, or old ones used instead."
-exit 100
-"""
+APT_OFFLINE = (
+    "Temporary failure resolving 'deb'",
+    "Could not resolve 'proxy'",
+    "Unable to connect to deb:http: [IP: 127.0.0.1 9]",
+    "Could not connect to deb:80 (127.0.0.1). - connect (113: No route to host)",
+    "Failed to connect to 127.0.0.1 port 9: Connection refused",
+    "Could not connect to deb:80 (127.0.0.1), connection timed out",
+)
 
 
 def apt_that_installs(listing):
@@ -70,8 +72,14 @@ class SetupPackages(unittest.TestCase):
 
     def test_no_network(self):
         self.machine.installed("g++")
-        self.machine.fake("apt-get", APT_OFFLINE)
-        assert_sentence(self, self.machine.run(*SETUP), "g++", "no network")
+        for said in APT_OFFLINE:
+            with self.subTest(said):
+                self.machine.fake("apt-get", f"""
+echo "Err:1 deb bookworm InRelease"
+echo "  {said}"
+echo "E: Some index files failed to download. They have been ignored, or old ones used instead."
+exit 100""")
+                assert_sentence(self, self.machine.run(*SETUP), "g++", "no network")
 
     def test_waits_for_the_lock_of_another_apt(self):
         listing = self.machine.installed("g++")
@@ -114,7 +122,7 @@ fi
 
     def test_full_disk_that_apt_meets(self):
         self.machine.installed("g++")
-        self.machine.fake("apt-get", "echo 'E: You don''t have enough free space in /var/cache/apt/archives/.'; exit 100")
+        self.machine.fake("apt-get", "echo \"E: You don't have enough free space in /var/cache/apt/archives/.\"; exit 100")
         assert_sentence(self, self.machine.run(*SETUP), "the disk is full")
 
     def test_missing_python(self):
