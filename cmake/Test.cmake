@@ -2,12 +2,18 @@
 #
 # One line a test. The test's source is that path plus .cpp under tests/, its label the first folder of the path; a
 # second label (threads, nightly) puts it in one more lane. A test that cannot run here exits with 77 and says
-# "SKIPPED: reason".
+# "SKIPPED: reason". A test of several small files names them after SOURCES, beside where its own would be.
 function(ratoon_test path)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "LIBS;LABELS;ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBS;LABELS;ARGS" ${ARGN})
   string(REGEX MATCH "^[^/]+" label ${path})
   get_filename_component(name ${path} NAME)
-  ratoon_program(${name} SOURCES ${path}.cpp LIBS ${ARG_LIBS} GTest::gmock GTest::gtest_main)
+  get_filename_component(folder ${path} DIRECTORY)
+  if(ARG_SOURCES)
+    list(TRANSFORM ARG_SOURCES PREPEND ${folder}/)
+  else()
+    set(ARG_SOURCES ${path}.cpp)
+  endif()
+  ratoon_program(${name} SOURCES ${ARG_SOURCES} LIBS ${ARG_LIBS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE RATOON_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
   add_test(NAME ${label}.${name} COMMAND ${name} ${ARG_ARGS})
   ratoon_test_properties(${label}.${name} "${label};${ARG_LABELS}" "${ARG_TIMEOUT}")
