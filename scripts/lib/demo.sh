@@ -3,7 +3,7 @@
 
 start_run() { "$RATOON_REPO/build/no-torch/bin/ratoon" run "$1" --folder "$2"; }
 
-# read_status FOLDER: the lowest step of all members, then each member's pid; nothing while there is no status yet.
+# read_status FOLDER: the step of the last checkpoint, then a pid of each living member; nothing before the first one.
 read_status() {
   python3 - "$1/status.json" <<'PYTHON'
 import json
@@ -11,8 +11,9 @@ import sys
 
 try:
     with open(sys.argv[1]) as file:
-        members = json.load(file)["members"]
-    print(min(member["step"] for member in members), *(member["pid"] for member in members))
+        document = json.load(file)
+    step = document["job"]["status"]["lastCheckpoint"]["step"]
+    print(step, *(member["pids"][0] for member in document["members"] if member["pids"]))
 except (OSError, ValueError, KeyError):
     pass
 PYTHON
