@@ -1,5 +1,6 @@
 #include "operator/coordinator/coordinator.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "base/contract/codec.h"
@@ -116,7 +117,9 @@ void Coordinator::answer_parked(Room& room) {
   const Timestamp now = clock_.now();
   std::erase_if(room.parked, [&](ParkedPoll& poll) {
     if (poll.responder.is_abandoned()) return true;
-    if (const auto refusal = room.door.refuse(poll.process)) {
+    const auto refusal =
+        poll.seen_revision ? room.door.refuse(poll.process) : room.door.refuse_join(poll.process);
+    if (refusal) {
       reply(poll.responder, 409, *refusal);
       return true;
     }

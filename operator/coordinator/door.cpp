@@ -11,10 +11,12 @@ bool is_same_place(const ProcessIdentity& a, const ProcessIdentity& b) {
 
 }  // namespace
 
+std::optional<Refusal> Door::refuse_join(const ProcessIdentity& process) const {
+  if (!announcement_.stop) return refuse(process);
+  return Refusal{.kind = "finished", .message = "the job is over: " + announcement_.reason};
+}
+
 std::optional<Refusal> Door::refuse(const ProcessIdentity& process) const {
-  if (announcement_.stop) {
-    return Refusal{.kind = "finished", .message = "the job is over: " + announcement_.reason};
-  }
   for (const auto& current : announcement_.current) {
     if (current.role != process.role || current.index != process.index) continue;
     const bool is_older = process.incarnation < current.incarnation;
@@ -84,10 +86,7 @@ void Door::announce(const api::Announcement& announcement) {
   if (announcement.attempt != announcement_.attempt || announcement.stop != announcement_.stop) ++revision_;
   announcement_ = announcement;
   // What superseded processes said counts for nothing any more.
-  std::erase_if(processes_, [&](const auto& facts) {
-    const auto refusal = refuse(facts.identity);
-    return refusal && refusal->kind == "superseded";
-  });
+  std::erase_if(processes_, [&](const auto& facts) { return refuse(facts.identity).has_value(); });
 }
 
 }  // namespace ratoon::coordinator

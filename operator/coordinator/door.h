@@ -14,9 +14,10 @@ namespace ratoon::coordinator {
 
 class Door {
  public:
-  // Whether the process may take part at all: refuses older incarnations, other pods of the same name and
-  // jobs that are over.
+  // Whether the process may speak at all: refuses older incarnations and other pods of the same name.
   [[nodiscard]] std::optional<Refusal> refuse(const ProcessIdentity& process) const;
+  // Whether it may wait for a world: not once the job is over.
+  [[nodiscard]] std::optional<Refusal> refuse_join(const ProcessIdentity& process) const;
 
   void hear_join(const JoinRequest& request, Timestamp now);
   void hear_beat(const Beat& beat, Timestamp now);

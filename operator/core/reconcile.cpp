@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "operator/core/gang.h"
+#include "operator/core/progress.h"
 #include "operator/core/resume_point.h"
 #include "operator/core/roster.h"
 #include "operator/core/silence.h"
@@ -14,21 +15,6 @@ using api::JobPhase;
 
 void append(std::vector<Action>& to, std::vector<Action> from) {
   std::move(from.begin(), from.end(), std::back_inserter(to));
-}
-
-// Progress and the last checkpoint only move forward; beats of a dead attempt tell nothing.
-void note_progress(const Observation& seen, api::TrainingJobStatus& status) {
-  for (const auto& process : seen.processes) {
-    if (!process.beat || process.beat->attempt != status.attempt) continue;
-    status.step = std::max(status.step, process.beat->step);
-    if (!process.beat->committed || !process.beat->committed->is_complete) continue;
-    const InventoryEntry& entry = *process.beat->committed;
-    const auto& last = status.last_checkpoint;
-    if (!last || std::pair(last->attempt, last->step) < std::pair(entry.attempt, entry.step)) {
-      status.last_checkpoint =
-          ResumePoint{.attempt = entry.attempt, .step = entry.step, .digest = entry.digest};
-    }
-  }
 }
 
 // Ends the job: no member is needed any more, and agents that still listen are told to leave.
@@ -107,7 +93,7 @@ Decision reconcile(const Observation& seen, Timestamp now) {
   if (status.phase == JobPhase::kSucceeded || status.phase == JobPhase::kFailed) {
     return finish(seen, status, status.phase, status.message);
   }
-  note_progress(seen, status);
+  note_progress(seen.processes, status);
 
   const Silence silence = find_silent(seen, now);
   RosterChange change = replace_lost(seen, silence.lost);

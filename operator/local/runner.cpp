@@ -15,6 +15,7 @@
 #include "base/contract/names.h"
 #include "base/http/server.h"
 #include "operator/coordinator/coordinator.h"
+#include "operator/core/progress.h"
 #include "operator/core/reconcile.h"
 #include "operator/core/roster.h"
 #include "operator/local/machine.h"
@@ -87,13 +88,13 @@ class Runner {
     }
     while (!is_over()) {
       if (auto decided = decide(); !decided) {
-        drain(decided.error().message());
+        drain();
         return decided.error();
       }
       if (is_over()) break;
       if (wakeup_.sleep(next_sleep()) > 0) return stop_for_user();
     }
-    drain(job_.status.message);
+    drain();
     return job_.status.phase == api::JobPhase::kSucceeded ? static_cast<int>(ExitCode::kDone) : 1;
   }
 
@@ -164,7 +165,7 @@ class Runner {
                                  .listening_since = coordinator_.listening_since()};
     const core::Decision decision = core::reconcile(seen, clock_.now());
     wake_at_ = decision.wake_at;
-    note_progress(decision.status);
+    print_progress(decision.status);
     job_.status = decision.status;
     if (auto stored = store_status(); !stored) return stored;
     for (const auto& action : decision.actions) {
@@ -188,7 +189,7 @@ class Runner {
     return {};
   }
 
-  void note_progress(const api::TrainingJobStatus& next) {
+  void print_progress(const api::TrainingJobStatus& next) const {
     if (!next.last_checkpoint || next.last_checkpoint == job_.status.last_checkpoint) return;
     options_.print("checkpoint of step " + std::to_string(next.last_checkpoint->step.value()) +
                    " is durable (attempt " + std::to_string(next.last_checkpoint->attempt.value()) + ")");
@@ -217,7 +218,7 @@ class Runner {
                                               .current = {},
                                               .stop = true,
                                               .reason = "the run was stopped by its user"});
-    drain("");
+    drain();
     options_.print(
         "stopped at step " + std::to_string(job_.status.step.value()) + "; the same command goes on from " +
         (job_.status.last_checkpoint ? "step " + std::to_string(job_.status.last_checkpoint->step.value())
@@ -226,7 +227,7 @@ class Runner {
   }
 
   // Gives members time to leave by themselves, then none.
-  void drain(const std::string&) {
+  void drain() {
     const Timestamp deadline = clock_.now() + kDrainMax;
     for (machine_.observe(); !machine_.is_quiet() && clock_.now() < deadline; machine_.observe()) {
       if (wakeup_.sleep(milliseconds(50)) > 0) break;
@@ -237,6 +238,7 @@ class Runner {
       machine_.observe();
     }
     machine_.observe();
+    core::note_progress(coordinator_.processes(api::key_of(job_)), job_.status);  // the last beats
     static_cast<void>(store_status());
   }
 

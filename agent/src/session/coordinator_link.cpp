@@ -8,7 +8,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 
@@ -22,6 +21,7 @@ using std::chrono::milliseconds;
 
 constexpr Duration kRetryPause = milliseconds(200);
 constexpr Duration kPollPatience = std::chrono::seconds(30);  // longer than the coordinator holds a poll
+constexpr Duration kLastBeatPatience = std::chrono::seconds(1);
 constexpr Duration kCompletePatience = std::chrono::seconds(60);
 
 Result<std::string> read_token(const std::string& path) {
@@ -91,6 +91,7 @@ CoordinatorLink::CoordinatorLink(const MemberOptions& options, ProcessIdentity p
       rendezvous_(std::move(rendezvous)),
       address_(std::move(address)),
       transport_(http::make_transport()),
+      lifeline_fd_(options_.lifeline_fd),
       phase_since_(SystemClock().now()),
       beating_([this](const std::stop_token& stop) { beat_until_stopped(stop); }),
       listening_([this](const std::stop_token& stop) { listen_until_stopped(stop); }) {}
@@ -175,7 +176,7 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
       std::this_thread::sleep_for(kRetryPause);
     } else if (reply->assignment) {
       const std::lock_guard lock(mutex_);
-      beat_seconds_ = reply->assignment->beat_seconds;
+      beat_pause_ = from_seconds(reply->assignment->beat_seconds);
       position_.attempt = reply->assignment->attempt;
       if (told_attempt_ <= position_.attempt) return *reply->assignment;
       left_attempt_ = request.left_attempt = position_.attempt;  // outdated before it arrived
@@ -199,24 +200,26 @@ Result<void> CoordinatorLink::complete(const Position& position) {
   }
 }
 
+Beat CoordinatorLink::next_beat() {
+  const std::lock_guard lock(mutex_);
+  return {.process = process_,
+          .attempt = position_.attempt,
+          .sequence = ++sequence_,
+          .step = position_.step,
+          .phase = position_.phase,
+          .seconds_in_phase = seconds(SystemClock().now() - phase_since_),
+          .committed = position_.committed};
+}
+
 void CoordinatorLink::beat_until_stopped(const std::stop_token& stop) {
-  const SystemClock clock;
-  while (!stop.stop_requested()) {
-    Beat beat{.process = process_};
-    double pause = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      beat.attempt = position_.attempt;
-      beat.step = position_.step;
-      beat.phase = position_.phase;
-      beat.committed = position_.committed;
-      beat.seconds_in_phase = seconds(clock.now() - phase_since_);
-      pause = beat_seconds_;
-    }
-    beat.sequence = ++sequence_;
-    if (const auto orders = exchange<Orders>(names::route::kBeat, beat, from_seconds(pause), stop))
-      hear(*orders);
-    sleep_on_lifeline(from_seconds(pause), stop);
+  const std::stop_callback wake(stop, [this] { news_.notify(); });
+  bool is_last = false;
+  while (!is_last) {
+    is_last = stop.stop_requested();  // one more, so that what was committed at the very end is known
+    const Duration pause = beat_pause_.load();
+    const Duration patience = is_last ? kLastBeatPatience : std::max(pause, kLastBeatPatience);
+    if (const auto orders = exchange<Orders>(names::route::kBeat, next_beat(), patience, {})) hear(*orders);
+    if (!is_last && !stop.stop_requested()) sleep_until_news(pause);
   }
 }
 
@@ -227,25 +230,16 @@ void CoordinatorLink::listen_until_stopped(const std::stop_token& stop) {
     if (orders) {
       request.seen_revision = orders->revision;
       hear(*orders);
-    } else {
-      sleep_on_lifeline(kRetryPause, stop);
+    } else if (!stop.stop_requested()) {
+      std::this_thread::sleep_for(kRetryPause);
     }
   }
 }
 
-void CoordinatorLink::sleep_on_lifeline(Duration duration, const std::stop_token& stop) {
-  const SystemClock clock;
-  const Timestamp until = clock.now() + duration;
-  while (!stop.stop_requested() && clock.now() < until) {
-    const auto left = std::chrono::ceil<milliseconds>(until - clock.now());
-    const auto slice = static_cast<int>(std::min<std::int64_t>(left.count(), 100));
-    pollfd lifeline{.fd = options_.lifeline_fd, .events = POLLIN, .revents = 0};
-    const int ready = ::poll(&lifeline, options_.lifeline_fd >= 0 ? 1 : 0, slice);
-    if (ready > 0 && standing() != Standing::kStop) {
-      return set_standing(Standing::kStop, "the runner that started this process is gone");
-    }
-    if (ready > 0) std::this_thread::sleep_for(milliseconds(slice));
-  }
+void CoordinatorLink::sleep_until_news(Duration at_most) {
+  if (news_.sleep(at_most, lifeline_fd_) != Alarm::kLifelineEnded) return;
+  lifeline_fd_ = -1;  // it stays ended
+  set_standing(Standing::kStop, "the runner that started this process is gone");
 }
 
 }  // namespace ratoon::session

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "agent/src/session/alarm.h"
 #include "agent/src/session/link.h"
 #include "base/core/clock.h"
 #include "base/core/unique_fd.h"
@@ -39,8 +40,8 @@ class CoordinatorLink final : public Link {
   void hear(const Refusal& refusal);
   void hear(const Orders& orders);
   void set_standing(Standing standing, const std::string& reason);
-  // Sleeps; wakes early when the runner that started us is gone.
-  void sleep_on_lifeline(Duration duration, const std::stop_token& stop);
+  [[nodiscard]] Beat next_beat();
+  void sleep_until_news(Duration at_most);
 
   const MemberOptions options_;
   const ProcessIdentity process_;
@@ -49,14 +50,17 @@ class CoordinatorLink final : public Link {
   const std::string address_;
   const std::unique_ptr<http::HttpTransport> transport_;
 
+  Alarm news_;       // something to beat about before the next second
+  int lifeline_fd_;  // of the beating thread
+
   mutable std::mutex mutex_;
   Position position_;           // guarded by mutex_
   Timestamp phase_since_;       // guarded by mutex_
   std::string reason_;          // guarded by mutex_
   Attempt left_attempt_{0};     // guarded by mutex_
   Attempt told_attempt_{0};     // newest attempt that orders spoke of; guarded by mutex_
-  double beat_seconds_ = 1.0;   // guarded by mutex_
-  std::uint64_t sequence_ = 0;  // of the beating thread
+  std::uint64_t sequence_ = 0;  // guarded by mutex_
+  std::atomic<Duration> beat_pause_{std::chrono::seconds(1)};
   std::atomic<Standing> standing_{Standing::kGoOn};
   std::jthread beating_;  // last: they use everything above
   std::jthread listening_;

@@ -1,0 +1,121 @@
+"""The promise, in its smallest form: lose a process at any moment, go on from the last committed count, end with the
+same sum."""
+
+import os
+import random
+import re
+import signal
+import unittest
+
+from local_run import LocalRun, wait_until
+
+STEPS = 200
+SUM = STEPS * (STEPS - 1) // 2
+
+
+class KillAndResume(unittest.TestCase):
+    def setUp(self):
+        self.run_ = LocalRun()
+        self.addCleanup(self.run_.close)
+
+    def assert_completed(self, world=2):
+        code, output = self.run_.finish()
+        self.assertEqual(code, 0, output)
+        self.assertIn(f"completed at step {STEPS}", output)
+        done = [text for text in self.run_.logs().values() if f"done: {STEPS} steps, sum {SUM}" in text]
+        self.assertEqual(len(done), world, self.run_.logs())
+        for attempt, rank, step, total in self.run_.lines():
+            self.assertEqual(total, step * (step - 1) // 2, f"attempt {attempt} rank {rank} step {step}")
+
+    def test_unbroken(self):
+        self.run_.start()
+        self.assert_completed()
+        self.assertEqual(self.run_.job_status()["attempt"], 1)
+
+    def test_kill_of_one_member_goes_on_from_the_last_commit(self):
+        self.run_.start()
+        self.run_.wait_for_commit(50)
+        self.run_.hurt(0)
+        wait_until(lambda: self.run_.job_status()["attempt"] == 2, "attempt 2")
+        # Nobody commits for attempt 1 any more once attempt 2 is formed.
+        wait_until(lambda: self.run_.job_status()["formed"], "the world of attempt 2")
+        wait_until(lambda: {(2, 0), (2, 1)} <= {line[:2] for line in self.run_.lines()}, "both ranks to step again")
+        resumed = {self.run_.first_line_of(2, rank)[2] for rank in (0, 1)}
+        last = max(step for attempt, step in self.run_.commits() if attempt == 1)
+        self.assertEqual(resumed, {last}, "both ranks go on from the last committed count")
+        self.assertGreaterEqual(last, 50)
+        self.assert_completed()
+        names = self.run_.logs().keys()
+        self.assertIn("counter-worker-0-i1", names, "the lost member came back under a new name")
+        self.assertNotIn("counter-worker-1-i1", names, "the survivor kept its process")
+
+    def test_survivor_restarts_in_process(self):
+        self.run_.start()
+        self.run_.wait_for_commit(20)
+        before = self.run_.pids_of(1)
+        self.run_.hurt(0)
+        wait_until(lambda: (2, 1) in {line[:2] for line in self.run_.lines()}, "rank 1 to step in attempt 2")
+        self.assertEqual(self.run_.pids_of(1), before)
+        self.assert_completed()
+
+    def test_kills_at_random_moments(self):
+        seed = int(os.environ.get("RATOON_SEED", random.randrange(2**32)))
+        print(f"RATOON_SEED={seed}")
+        chance = random.Random(seed)
+        self.run_.start()
+        for attempt in range(1, 5):
+            wait_until(lambda: any(line[0] == attempt for line in self.run_.lines()), f"steps in attempt {attempt}")
+            for index in chance.sample([0, 1], chance.choice([1, 1, 2])):
+                self.run_.hurt(index)
+            wait_until(lambda: self.run_.job_status()["attempt"] > attempt, f"an attempt after {attempt}")
+        self.assert_completed()
+        self.assertGreaterEqual(self.run_.job_status()["restarts"]["disruption"], 4)
+        self.assertEqual(self.run_.job_status()["restarts"]["application"], 0)
+
+    def test_a_silent_member_is_replaced(self):
+        self.run_.start()
+        self.run_.wait_for_commit(20)
+        stopped = self.run_.pids_of(1)[0]
+        os.kill(stopped, signal.SIGSTOP)
+        wait_until(lambda: self.run_.job_status()["attempt"] == 2, "attempt 2")
+        self.assert_completed()
+        self.assertFalse(os.path.exists(f"/proc/{stopped}"), "the silent process is gone")
+
+    def test_ctrl_c_and_the_same_command_again(self):
+        self.run_.start()
+        self.run_.wait_for_commit(50)
+        self.run_.process.send_signal(signal.SIGINT)
+        code, output = self.run_.finish()
+        self.assertEqual(code, 130, output)
+        last = max(self.run_.commits())
+        self.assertRegex(output, r"goes on from step \d+")
+        self.run_.start()
+        self.assert_completed()
+        self.assertEqual(self.run_.first_line_of(2, 0)[2], last[1])
+
+    def test_members_end_with_their_runner(self):
+        self.run_.start()
+        self.run_.wait_for_commit(30)
+        pids = self.run_.pids_of(0) + self.run_.pids_of(1)
+        self.run_.process.kill()
+        self.run_.process.communicate()
+        wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids), "members to end by themselves")
+        last = max(self.run_.commits())
+        self.run_.start()
+        self.assert_completed()
+        self.assertEqual(self.run_.first_line_of(2, 0)[2], last[1])
+
+    def test_several_processes_a_member(self):
+        self.run_.document["spec"]["processesPerNode"] = 2
+        self.run_.write_job()
+        self.run_.start()
+        self.run_.wait_for_commit(20)
+        self.run_.hurt(1)
+        code, output = self.run_.finish()
+        self.assertEqual(code, 0, output)
+        self.assertEqual({line[1] for line in self.run_.lines() if line[0] == 2}, {0, 1, 2, 3})
+        self.assertEqual(len(re.findall(f"sum {SUM}", "".join(self.run_.logs().values()))), 4)
+
+
+if __name__ == "__main__":
+    unittest.main()

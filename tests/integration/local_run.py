@@ -1,0 +1,108 @@
+"""Drives `ratoon run` on the counter example: starts it, reads its folder, hurts it. Used by the tests beside it."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
+LINE = re.compile(r"^attempt (\d+) rank (\d+) step (\d+) sum (\d+)$")
+
+
+def wait_until(condition, what, seconds=20.0):
+    """The value of `condition` once it is true; a test must not hang."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"waited {seconds} s for {what}")
+
+
+class LocalRun:
+    """One folder, and the runs of one job in it."""
+
+    def __init__(self, job="counter", spec=None, command=None):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-integration-"))
+        self.folder = self.root / "run"
+        self.process = None
+        command = command or ["counter", "--steps", "200", "--pause-ms", "10"]
+        container = {"name": "trainer", "command": command}
+        self.document = {
+            "apiVersion": "ratoon.dev/v1alpha1",
+            "kind": "TrainingJob",
+            "metadata": {"name": job},
+            "spec": {
+                "numNodes": 2,
+                "roles": [{"name": "worker", "template": {"spec": {"containers": [container]}}}],
+                "checkpointPolicy": {"intervalSteps": 10},
+                **(spec or {}),
+            },
+        }
+        self.job_file = self.root / "job.yaml"
+        self.write_job()
+
+    def write_job(self):
+        self.job_file.write_text(json.dumps(self.document))  # JSON is YAML
+
+    def start(self):
+        # A session of its own, so that a Ctrl-C for it reaches it alone.
+        self.process = subprocess.Popen(
+            [BIN / "ratoon", "run", self.job_file, "--folder", self.folder],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        return self
+
+    def finish(self, seconds=60):
+        """(exit code, what was printed)"""
+        output, _ = self.process.communicate(timeout=seconds)
+        return self.process.returncode, output
+
+    def status(self):
+        try:
+            return json.loads((self.folder / "status.json").read_text())
+        except (FileNotFoundError, json.JSONDecodeError):
+            return {"members": [], "job": {}}
+
+    def job_status(self):
+        return self.status()["job"].get("status", {"attempt": 0, "formed": False, "progress": {"step": 0}})
+
+    def pids_of(self, index):
+        return [pid for m in self.status()["members"] if f"-worker-{index}-" in m["name"] for pid in m["pids"]]
+
+    def hurt(self, index, number=signal.SIGKILL):
+        pid = wait_until(lambda: self.pids_of(index), f"member {index} to have a process")[0]
+        os.kill(pid, number)
+
+    def wait_for_commit(self, step, attempt=1):
+        """Until a checkpoint of that attempt and at least that step is committed. Returns its step."""
+        return wait_until(lambda: max((s for a, s in self.commits() if a == attempt and s >= step), default=0),
+                          f"a commit of step {step} in attempt {attempt}")
+
+    def commits(self):
+        """(attempt, step) of every manifest."""
+        pattern = re.compile(r"^s(\d{10})\.a(\d{4,})\.json$")
+        found = [pattern.match(p.name) for p in self.folder.glob("checkpoints/*/manifests/*.json")]
+        return sorted((int(m[2]), int(m[1])) for m in found if m)
+
+    def logs(self):
+        return {p.stem: p.read_text() for p in sorted(self.folder.glob("logs/*.log"))}
+
+    def lines(self):
+        """(attempt, rank, step, sum) of every progress line of every member."""
+        return [tuple(int(x) for x in m.groups()) for text in self.logs().values()
+                for m in map(LINE.match, text.splitlines()) if m]
+
+    def first_line_of(self, attempt, rank):
+        return min(line for line in self.lines() if line[:2] == (attempt, rank))
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+        shutil.rmtree(self.root, ignore_errors=True)

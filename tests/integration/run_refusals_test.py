@@ -1,0 +1,115 @@
+"""Bad input to `ratoon run`: one sentence, the right exit code, nothing left running."""
+
+import os
+import stat
+import subprocess
+import unittest
+
+from local_run import BIN, LocalRun, wait_until
+
+
+class Refusals(unittest.TestCase):
+    def run_job(self, **arguments):
+        run = LocalRun(**arguments)
+        self.addCleanup(run.close)
+        return run
+
+    def assert_refused(self, run, code, *sentence_parts):
+        run.start()
+        got, output = run.finish()
+        self.assertEqual(got, code, output)
+        complaints = [line for line in output.splitlines() if line.startswith("ratoon: ")]
+        self.assertEqual(len(complaints), 1, output)
+        for part in sentence_parts:
+            self.assertIn(part, complaints[0])
+        return output
+
+    def test_missing_trainer(self):
+        run = self.run_job(command=["no-such-trainer"])
+        self.assert_refused(run, 82, "no-such-trainer", "No such file")
+
+    def test_trainer_that_fails_at_once_is_not_restarted_for_ever(self):
+        run = self.run_job(command=["false"], spec={"restartPolicy": {"maxRestarts": 2}})
+        run.start()
+        code, output = run.finish()
+        self.assertEqual(code, 1, output)
+        self.assertIn("maxRestarts (2) is used up", output)
+        self.assertEqual(run.job_status()["phase"], "Failed")
+
+    def test_configuration_error_of_the_trainer_is_not_retried(self):
+        run = self.run_job(command=["sh", "-c", "exit 82"])
+        run.start()
+        code, output = run.finish()
+        self.assertEqual(code, 1, output)
+        self.assertIn("the same start would fail again", output)
+
+    def test_exit_0_is_not_completion(self):
+        run = self.run_job(command=["true"], spec={"restartPolicy": {"maxRestarts": 1}})
+        run.start()
+        code, output = run.finish()
+        self.assertEqual(code, 1, output)
+        self.assertIn("without a completion record", output)
+
+    def test_two_runs_in_one_folder(self):
+        run = self.run_job()
+        run.start()
+        wait_until(lambda: run.pids_of(0), "the first run to start")
+        second = subprocess.run([BIN / "ratoon", "run", run.job_file, "--folder", run.folder], text=True,
+                                capture_output=True, timeout=20)
+        self.assertEqual(second.returncode, 82)
+        self.assertIn("another `ratoon run` is at work", second.stderr)
+        self.assertEqual(run.finish()[0], 0, "the first run is not disturbed")
+
+    def test_folder_of_another_job(self):
+        run = self.run_job()
+        run.start()
+        self.assertEqual(run.finish()[0], 0)
+        run.document["metadata"]["name"] = "other"
+        run.write_job()
+        self.assert_refused(run, 82, "holds a run of job 'counter'", "--folder")
+
+    def test_a_finished_run_says_so(self):
+        run = self.run_job(command=["counter", "--steps", "10", "--pause-ms", "1"])
+        run.start()
+        self.assertEqual(run.finish()[0], 0)
+        run.start()
+        code, output = run.finish()
+        self.assertEqual(code, 0)
+        self.assertIn("has completed already", output)
+
+    def test_bad_files(self):
+        for change, part in [
+            (lambda d: d.update(kind="Job"), "kind must be TrainingJob"),
+            (lambda d: d["spec"].update(numNodes=0), "numNodes must be at least 1"),
+            (lambda d: d["spec"].update(roles=[]), "roles must be"),
+            (lambda d: d["metadata"].update(name="Has_Capitals"), "metadata.name must be lower-case letters"),
+        ]:
+            run = self.run_job()
+            change(run.document)
+            run.write_job()
+            with self.subTest(part):
+                self.assert_refused(run, 82, part)
+
+    def test_missing_file(self):
+        run = self.run_job()
+        os.unlink(run.job_file)
+        self.assert_refused(run, 82, "cannot read", "give the path of a TrainingJob file")
+
+    def test_secrets_are_private(self):
+        run = self.run_job(command=["counter", "--steps", "10", "--pause-ms", "1"])
+        run.start()
+        self.assertEqual(run.finish()[0], 0)
+        for name in ("token", "status.json"):
+            self.assertEqual(stat.S_IMODE(os.stat(run.folder / name).st_mode), 0o600, name)
+        token = (run.folder / "token").read_text().strip()
+        self.assertNotIn(token, (run.folder / "status.json").read_text())
+
+    def test_help_has_examples(self):
+        for words in (["--help"], ["run", "--help"]):
+            shown = subprocess.run([BIN / "ratoon", *words], text=True, capture_output=True, timeout=20)
+            self.assertEqual(shown.returncode, 0)
+        self.assertIn("Examples:", shown.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

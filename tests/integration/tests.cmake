@@ -1,0 +1,2 @@
+ratoon_python_test(integration/kill_and_resume_test)
+ratoon_python_test(integration/run_refusals_test)
