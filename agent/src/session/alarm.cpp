@@ -1,0 +1,35 @@
+#include "agent/src/session/alarm.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace ratoon::session {
+
+Alarm::Alarm() : event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (!event_.is_open()) std::abort();  // no descriptors left: nothing of what follows could work
+}
+
+void Alarm::notify() const {
+  const std::uint64_t one = 1;
+  // A full counter means that a notification is waiting already.
+  if (::write(event_.get(), &one, sizeof one) < 0) return;
+}
+
+Alarm::Reason Alarm::sleep(Duration at_most, int lifeline_fd) const {
+  // poll() skips negative descriptors.
+  std::array<pollfd, 2> ready{{{event_.get(), POLLIN, 0}, {lifeline_fd, POLLIN, 0}}};
+  const auto millis = std::chrono::ceil<std::chrono::milliseconds>(at_most).count();
+  ::poll(ready.data(), ready.size(), static_cast<int>(std::clamp<std::int64_t>(millis, 0, 1'000'000'000)));
+  if (ready[1].revents != 0) return kLifelineEnded;
+  std::uint64_t count = 0;
+  return ::read(event_.get(), &count, sizeof count) > 0 ? kNotified : kTimeUp;
+}
+
+}  // namespace ratoon::session

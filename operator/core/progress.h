@@ -1,0 +1,14 @@
+// How far the job is: steps and the newest checkpoint, from what the processes of the current attempt say.
+#pragma once
+
+#include <vector>
+
+#include "operator/api/training_job.h"
+#include "operator/api/world.h"
+
+namespace ratoon::core {
+
+// Both only move forward within an attempt; beats of a dead attempt tell nothing.
+void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status);
+
+}  // namespace ratoon::core
