@@ -100,6 +100,14 @@ RC_GTEST_PROP(Crc32cCombine, IsAssociative, (std::uint32_t a, std::uint32_t b, s
             crc32c_combine(a, crc32c_combine(b, c, length_c), length_b + length_c));
 }
 
+// The polynomial is x + 1 times a primitive one of degree 31, so lengths count modulo 2^31 - 1: an
+// independent check of lengths that no memory holds.
+RC_GTEST_PROP(Crc32cCombine, LengthsRepeat, (std::uint32_t a, std::uint32_t b)) {
+  constexpr std::uint64_t kOrder = (std::uint64_t{1} << 31) - 1;
+  const std::uint64_t length = *rc::gen::arbitrary<std::uint64_t>() >> *rc::gen::inRange(0, 64);
+  RC_ASSERT(crc32c_combine(a, b, length) == crc32c_combine(a, b, length % kOrder));
+}
+
 RC_GTEST_PROP(Xxh3, StreamsAsInOneShotOverAnyPieces, ()) {
   const Input input = any_input();
   Xxh3Stream stream;
