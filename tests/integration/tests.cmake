@@ -1,2 +1,4 @@
 ratoon_python_test(integration/kill_and_resume_test)
 ratoon_python_test(integration/run_refusals_test)
+ratoon_program(api_probe SOURCES integration/api_probe.cpp LIBS ratoon::base_http nlohmann_json::nlohmann_json)
+ratoon_python_test(integration/api_server_test)

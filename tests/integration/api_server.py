@@ -1,0 +1,104 @@
+"""A real etcd and kube-apiserver on loopback, with a certificate authority made for them. Used by the tests beside it."""
+
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+import json
+import ssl
+
+
+def missing_programs():
+    return [name for name in ("etcd", "kube-apiserver", "openssl") if shutil.which(name) is None]
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class ApiServer:
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-apiserver-"))
+        self.processes = []
+        self.url = ""
+
+    def start(self):
+        self._make_certificates()
+        etcd, etcd_peer, port = free_port(), free_port(), free_port()
+        self._run("etcd", "etcd", f"--data-dir={self.folder}/etcd", "--unsafe-no-fsync",
+                  f"--listen-client-urls=http://127.0.0.1:{etcd}", f"--advertise-client-urls=http://127.0.0.1:{etcd}",
+                  f"--listen-peer-urls=http://127.0.0.1:{etcd_peer}")
+        self._run("apiserver", "kube-apiserver", f"--etcd-servers=http://127.0.0.1:{etcd}",
+                  "--bind-address=127.0.0.1", f"--secure-port={port}",
+                  f"--tls-cert-file={self.folder}/server.pem", f"--tls-private-key-file={self.folder}/server.key",
+                  f"--client-ca-file={self.folder}/ca.pem", "--authorization-mode=RBAC",
+                  "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.96.0.0/16",
+                  f"--service-account-key-file={self.folder}/server.pem",
+                  f"--service-account-signing-key-file={self.folder}/server.key",
+                  "--service-account-issuer=https://ratoon.test", f"--cert-dir={self.folder}/run")
+        self.url = f"https://127.0.0.1:{port}"
+        self._wait_until_ready()
+        return self
+
+    def request(self, method, path, body=None):
+        """For the test's own use; what is under test goes through base/http."""
+        context = ssl.create_default_context(cafile=self.folder / "ca.pem")
+        context.load_cert_chain(self.folder / "client.pem", self.folder / "client.key")
+        request = urllib.request.Request(self.url + path, method=method,
+                                         data=None if body is None else json.dumps(body).encode(),
+                                         headers={"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, context=context, timeout=10) as reply:
+            return reply.read()
+
+    def _wait_until_ready(self, seconds=60):
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            try:
+                self.request("GET", "/readyz")
+                self.request("GET", "/api/v1/namespaces/default")
+                return
+            except (OSError, urllib.error.URLError):
+                dead = [p.args[0] for p in self.processes if p.poll() is not None]
+                if dead:
+                    break
+                time.sleep(0.1)
+        logs = "\n".join(p.read_text()[-2000:] for p in self.folder.glob("*.log"))
+        raise AssertionError(f"the API server did not get ready:\n{logs}")
+
+    def _run(self, name, *command):
+        with open(self.folder / f"{name}.log", "wb") as log:
+            self.processes.append(subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL))
+
+    def _make_certificates(self):
+        def openssl(*words):
+            subprocess.run(["openssl", *words], cwd=self.folder, check=True, capture_output=True)
+
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem",
+                "-subj", "/CN=ratoon test CA", "-days", "2")
+        for name, subject, extension in [
+            ("server", "/CN=kube-apiserver", "subjectAltName=IP:127.0.0.1,DNS:localhost"),
+            ("client", "/O=system:masters/CN=ratoon-test", "extendedKeyUsage=clientAuth"),
+        ]:
+            (self.folder / f"{name}.ext").write_text(extension)
+            openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr",
+                    "-subj", subject)
+            openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+                    "-out", f"{name}.pem", "-days", "2", "-extfile", f"{name}.ext")
+
+    def close(self):
+        for process in reversed(self.processes):
+            process.terminate()
+        for process in reversed(self.processes):
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
