@@ -1,5 +1,6 @@
 ratoon_test(unit/core/clock_test LIBS ratoon::base_core)
 ratoon_test(unit/core/crc32c_test LIBS ratoon::base_core)
+ratoon_test(unit/core/log_line_test LIBS ratoon::base_core nlohmann_json::nlohmann_json)
 ratoon_test(unit/core/log_test LIBS ratoon::base_core nlohmann_json::nlohmann_json LABELS threads)
 ratoon_test(unit/core/philox_test LIBS ratoon::base_core)
 ratoon_test(unit/core/result_test LIBS ratoon::base_core)
