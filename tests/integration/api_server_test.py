@@ -20,6 +20,7 @@ class RealApiServer(unittest.TestCase):
         probe = subprocess.Popen([PROBE, server.url, server.folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                  text=True)
         self.addCleanup(probe.kill)
+        self.addCleanup(probe.stdout.close)
         self.assertRegex(probe.stdout.readline(), r"^namespaces [1-9]")
         self.assertEqual(probe.stdout.readline(), "watching\n")
         for name in ("first", "second", "enough"):
