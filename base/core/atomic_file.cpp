@@ -26,7 +26,11 @@ fs::path temporary_name(const fs::path& path) {
   if (::getrandom(&salt, sizeof salt, 0) != sizeof salt) salt = static_cast<std::uint64_t>(::getpid());
   std::array<char, 17> text{};
   std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(salt));
-  return path.parent_path() / ("." + path.filename().string() + ".tmp-" + text.data());
+  std::string name(1, '.');
+  name += path.filename().string();
+  name += ".tmp-";
+  name += text.data();
+  return path.parent_path() / name;
 }
 
 Result<void> write_all(int fd, std::span<const std::byte> bytes, const fs::path& path) {
