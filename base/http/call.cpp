@@ -42,8 +42,7 @@ class RunningCall {
       : lane_(lane), plan_(plan), channel_(std::make_shared<Channel>()), last_event_(SteadyClock::now()) {}
 
   CallOutcome run() {
-    if (!channel_->wakeup().is_usable())
-      return {system_error(EMFILE, "waiting for " + plan_.url.shown), {}, true};
+    if (!channel_->wakeup().is_usable()) return {system_error(EMFILE, "waiting for " + plan_.url.shown), {}};
     const auto before = read_meter(lane_.socket());
     {
       const std::stop_callback notify(plan_.stop, [this] { channel_->wakeup().notify(); });
@@ -53,10 +52,12 @@ class RunningCall {
     if (problem_) cut_socket(lane_.socket());
     drain();
     if (!problem_ && !ended_->is_whole) problem_ = explain_break();
-    CallOutcome outcome{std::move(problem_), std::move(head_), false};
+    CallOutcome outcome{std::move(problem_), std::move(head_)};
+    outcome.was_never_sent = is_broken_ && !ended_->is_our_fault && lane_.was_never_sent();
     const auto after = read_meter(lane_.socket());
-    outcome.has_had_no_effect =
-        is_broken_ && !has_read_source_ && before && after && before->received_bytes == after->received_bytes;
+    // The kernel counts the end of the connection as a byte.
+    outcome.has_had_no_reply = is_broken_ && !has_read_source_ && before && after &&
+                               after->received_bytes <= before->received_bytes + 1;
     return outcome;
   }
 

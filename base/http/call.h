@@ -20,9 +20,9 @@ struct CallPlan {
 
 struct CallOutcome {
   std::optional<Error> error;
-  ResponseHead head;  // where there is no error
-  bool has_had_no_effect =
-      false;  // broken off before a byte of a reply came, and the request can be sent again
+  ResponseHead head;              // where there is no error
+  bool was_never_sent = false;    // the connection was gone before the first byte
+  bool has_had_no_reply = false;  // broken off before a byte of a reply came, and can be sent again
 };
 
 [[nodiscard]] CallOutcome run_call(Lane& lane, const CallPlan& plan);

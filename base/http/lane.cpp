@@ -40,6 +40,7 @@ struct LaneState {
   UniqueFd unused;  // connected, not yet handed to the library
   UniqueFd socket;  // our own descriptor of the same connection
   std::atomic<std::uint64_t> taken_before_reply{kNotYet};
+  std::atomic<bool> has_begun{false};  // this exchange has been given a connection
 
   static constexpr std::uint64_t kNotYet = std::numeric_limits<std::uint64_t>::max();
 
@@ -50,13 +51,17 @@ struct LaneState {
     using TlsStream = boost::asio::ssl::stream<tcp::socket&>;
     auto* tls_stream = is_tls ? static_cast<TlsStream*>(handle) : nullptr;
     tcp::socket& socket_of_library = is_tls ? tls_stream->next_layer() : *static_cast<tcp::socket*>(handle);
-    if (socket_of_library.is_open()) return;
+    if (socket_of_library.is_open()) {
+      has_begun = true;
+      return;
+    }
     if (!unused.is_open()) throw std::runtime_error("the kept connection is gone");
     if (tls_stream != nullptr) announce_name(tls_stream->native_handle(), peer);
     // The protocol only matters for options that the library does not use. Its connect() on this connected
     // socket succeeds at once: Linux reports a finished non-blocking connect() to the next caller.
     socket_of_library.assign(tcp::v4(), unused.get());
     [[maybe_unused]] const int now_of_library = unused.release();
+    has_begun = true;
   }
 
   void note_request_written() {
@@ -64,6 +69,22 @@ struct LaneState {
     taken_before_reply = reading ? reading->taken_bytes : 0;
   }
 };
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wnon-virtual-dtor"  // the library's interface has none
+// Runs what follows a task in the thread that ends the task. So the head is with the call before the library
+// reads on, and what it reads from then on counts as body.
+class InlineScheduler final : public pplx::scheduler_interface {
+ public:
+  void schedule(pplx::TaskProc_t work, void* argument) override { work(argument); }
+
+  static pplx::task_options options() {
+    static InlineScheduler scheduler;
+    return pplx::task_options(scheduler);
+  }
+};
+
+#pragma GCC diagnostic pop
 
 // Its end tells that the library has dropped its last copy of the request, and with it the whole exchange.
 class ReleaseGuard {
@@ -137,6 +158,7 @@ class CpprestLane final : public Lane {
 
   void start(const Request& request, const Url& url, const std::shared_ptr<Channel>& channel) override {
     state_->taken_before_reply = LaneState::kNotYet;
+    state_->has_begun = false;
     auto guard = std::make_shared<ReleaseGuard>(channel);
     try {
       auto converted = convert_request(request, url, channel);
@@ -145,9 +167,9 @@ class CpprestLane final : public Lane {
                                          rest::message_direction::direction direction, std::uint64_t) {
         if (direction == rest::message_direction::upload) state->note_request_written();
       });
-      client_.request(std::move(converted)).then([channel](const pplx::task<rest::http_response>& reply) {
-        follow(reply, channel);
-      });
+      client_.request(std::move(converted))
+          .then([channel](const pplx::task<rest::http_response>& reply) { follow(reply, channel); },
+                InlineScheduler::options());
     } catch (...) {
       channel->post(describe_exception());
     }
@@ -158,22 +180,28 @@ class CpprestLane final : public Lane {
     if (taken == LaneState::kNotYet) return std::nullopt;
     return taken;
   }
+  bool was_never_sent() const override { return !state_->has_begun; }
   int socket() const override { return state_->socket.get(); }
   const std::string& certificate_problem() const override { return state_->peer.problem; }
 
  private:
+  static void conclude(const pplx::task<rest::http_response>& whole,
+                       const std::shared_ptr<Channel>& channel) {
+    try {
+      whole.get();
+      channel->post(Ended{});
+    } catch (...) {
+      channel->post(describe_exception());
+    }
+  }
+
   static void follow(const pplx::task<rest::http_response>& reply, const std::shared_ptr<Channel>& channel) {
     try {
       const rest::http_response response = reply.get();
       channel->post(convert_head(response));
-      response.content_ready().then([channel](const pplx::task<rest::http_response>& whole) {
-        try {
-          whole.get();
-          channel->post(Ended{});
-        } catch (...) {
-          channel->post(describe_exception());
-        }
-      });
+      response.content_ready().then(
+          [channel](const pplx::task<rest::http_response>& whole) { conclude(whole, channel); },
+          InlineScheduler::options());
     } catch (...) {
       channel->post(describe_exception());
     }

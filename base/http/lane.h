@@ -30,6 +30,10 @@ class Lane {
   // How many bytes the library had read when it began to wait for the reply's head; nothing before that.
   [[nodiscard]] virtual std::optional<std::uint64_t> taken_before_reply() const = 0;
 
+  // Whether the library found its kept connection gone before it sent anything. Only after the exchange has
+  // ended.
+  [[nodiscard]] virtual bool was_never_sent() const = 0;
+
   [[nodiscard]] virtual int socket() const = 0;
   // Why TLS refused the other side's certificate, or empty. Only after the exchange has ended.
   [[nodiscard]] virtual const std::string& certificate_problem() const = 0;

@@ -149,8 +149,10 @@ class CpprestTransport final : public HttpTransport {
     if (auto lane = pool_.take(origin)) {
       auto outcome = run_call(*lane, plan);
       if (!outcome.error) pool_.give_back(origin, std::move(lane));
-      // The server closed the kept connection just as we used it. Whether it read the request nobody knows.
-      const bool is_repeatable = outcome.has_had_no_effect && is_idempotent(request.method);
+      // Where the server closed the kept connection just as we used it, nobody knows whether it read the
+      // request.
+      const bool is_repeatable =
+          outcome.was_never_sent || (outcome.has_had_no_reply && is_idempotent(request.method));
       if (!is_repeatable) return finish(std::move(outcome));
     }
     auto lane = open_lane(plan);

@@ -1,0 +1,15 @@
+# The suite of HttpTransport is compiled once and linked whole: its tests register themselves.
+add_library(http_test_support OBJECT
+  conformance/support/raw_socket.cpp conformance/support/scripted_server.cpp
+  conformance/support/test_certificates.cpp)
+target_include_directories(http_test_support PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(http_test_support PRIVATE ratoon::base_core OpenSSL::Crypto ratoon_build_flags)
+
+add_library(transport_conformance OBJECT
+  conformance/transport_basics.cpp conformance/transport_limits.cpp conformance/transport_tls.cpp)
+target_include_directories(transport_conformance PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(transport_conformance PRIVATE ratoon::base_http GTest::gmock ratoon_build_flags)
+
+ratoon_test(conformance/http_transport_test
+  LIBS transport_conformance http_test_support ratoon::base_http OpenSSL::Crypto LABELS threads)
+ratoon_test(conformance/http_server_test LIBS http_test_support ratoon::base_http OpenSSL::Crypto LABELS threads)
