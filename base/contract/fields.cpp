@@ -1,5 +1,6 @@
 #include "base/contract/fields.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ratoon {
@@ -26,6 +27,14 @@ std::string describe(const json& value) {
   return text;
 }
 
+// What the parser says, without the text that it had read: that is as long and as odd as the sender likes.
+std::string describe(const json::exception& error) {
+  constexpr std::size_t kBytesMax = 200;
+  std::string text = error.what();
+  if (const auto end = text.find("] "); end != std::string::npos) text = text.substr(end + 2);
+  return text.substr(0, std::min(text.find("; last read:"), kBytesMax));
+}
+
 }  // namespace
 
 Result<json> parse_json(std::string_view text, std::size_t bytes_max, int depth_max) {
@@ -44,7 +53,7 @@ Result<json> parse_json(std::string_view text, std::size_t bytes_max, int depth_
     if (!is_too_deep) return parsed;
     return Error(ErrorKind::kInvalid, "JSON is nested deeper than " + std::to_string(depth_max) + " levels");
   } catch (const json::exception& e) {
-    return Error(ErrorKind::kInvalid, std::string("not valid JSON: ") + e.what());
+    return Error(ErrorKind::kInvalid, "not valid JSON: " + describe(e));
   }
 }
 

@@ -1,0 +1,163 @@
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "base/contract/codec.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon {
+namespace {
+
+namespace gen = rc::gen;
+
+constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
+
+std::uint64_t any_count() {
+  return *gen::oneOf(gen::inRange<std::uint64_t>(0, 100), gen::inRange<std::uint64_t>(0, kCountMax + 1),
+                     gen::just(kCountMax));
+}
+std::uint32_t any_number(std::uint32_t max) {
+  return *gen::inRange<std::uint32_t>(0, max + 1);
+}
+double any_seconds() {
+  return static_cast<double>(*gen::inRange<std::uint64_t>(0, 1'000'000'000)) / 64.0;
+}
+// Any characters that are text, quotes, control characters and other languages among them.
+std::string any_text() {
+  const std::vector<std::string> pieces = {"a", "Z", "\"", "\\", "\n", "\t", "\x01",
+                                           "/", "{", "é",  "漢", "😀", " "};
+  std::string text;
+  const auto length = *gen::inRange<std::size_t>(1, 20);
+  for (std::size_t i = 0; i < length; ++i) text += *gen::elementOf(pieces);
+  return text;
+}
+
+ProcessIdentity any_process() {
+  return {.job = {.name_space = any_text(), .name = any_text()},
+          .role = any_text(),
+          .index = any_number(65536),
+          .incarnation = any_number(0xfffffffe),
+          .member_uid = any_text(),
+          .local_rank = any_number(63),
+          .start = any_text()};
+}
+
+InventoryEntry any_entry() {
+  return {.tier = *gen::elementOf(std::vector<std::string>{"staged", "local", "volume", "store"}),
+          .attempt = Attempt(any_count()),
+          .step = Step(any_count()),
+          .digest = any_text(),
+          .is_complete = *gen::arbitrary<bool>()};
+}
+
+Assignment any_assignment() {
+  Assignment assignment{.attempt = Attempt(any_count() | 1), .beat_seconds = 1 + any_seconds()};
+  assignment.world_size = 1 + any_number(65535);
+  assignment.rank = Rank(any_number(assignment.world_size - 1));
+  assignment.rendezvous = any_text() + ":" + std::to_string(1 + any_number(65534));
+  if (*gen::arbitrary<bool>()) {
+    assignment.resume = ResumePoint{
+        .attempt = Attempt(assignment.attempt.value() - 1), .step = Step(any_count()), .digest = any_text()};
+  }
+  return assignment;
+}
+
+template <class T>
+void assert_survives(const T& message) {
+  const std::string text = encode(message);
+  const Result<T> decoded = decode<T>(text);
+  if (!decoded) RC_FAIL(decoded.error().message());
+  RC_ASSERT(*decoded == message);
+  RC_ASSERT(encode(*decoded) == text);
+}
+
+RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
+  JoinRequest join{.process = any_process(), .left_attempt = Attempt(any_count())};
+  join.processes_per_node = join.process.local_rank + 1 + any_number(10);
+  join.address = any_text() + ":" + std::to_string(1 + any_number(65534));
+  for (std::uint32_t i = any_number(4); i > 0; --i) join.inventory.push_back(any_entry());
+  assert_survives(join);
+
+  Beat beat{.process = any_process(), .attempt = Attempt(any_count()), .sequence = any_count()};
+  beat.step = Step(any_count());
+  beat.phase = static_cast<ProcessPhase>(any_number(7));
+  beat.seconds_in_phase = any_seconds();
+  if (*gen::arbitrary<bool>()) beat.committed = any_entry();
+  for (std::uint32_t i = any_number(4); i > 0; --i) beat.silent_peers.emplace_back(any_number(65535));
+  assert_survives(beat);
+
+  assert_survives(OrdersRequest{.process = any_process(), .seen_revision = any_count()});
+  Completed completed{.process = any_process(), .attempt = Attempt(any_count()), .step = Step(any_count())};
+  for (std::uint32_t i = any_number(4); i > 0; --i) completed.result[any_text()] = any_text();
+  assert_survives(completed);
+}
+
+RC_GTEST_PROP(Codec, EveryValidMessageOfTheCoordinatorSurvivesTheWire, ()) {
+  assert_survives(any_assignment());
+  assert_survives(JoinReply{.assignment = any_assignment()});
+  assert_survives(JoinReply{.assignment = {}, .waiting_for = any_text()});
+  Orders orders{.revision = any_count(), .attempt = Attempt(any_count()), .stop = *gen::arbitrary<bool>()};
+  if (*gen::arbitrary<bool>()) orders.drain_deadline_seconds = any_seconds();
+  if (*gen::arbitrary<bool>()) orders.reason = any_text();
+  assert_survives(orders);
+  assert_survives(Refusal{.kind = any_text(), .message = any_text()});
+}
+
+const std::vector<std::string>& golden_texts() {
+  static const std::vector<std::string> texts = [] {
+    std::vector<std::string> read;
+    for (const auto& file :
+         std::filesystem::directory_iterator(std::string(RATOON_TESTS_DIR) + "/unit/contract/golden"))
+      read.push_back(test::read_text(file.path()));
+    return read;
+  }();
+  return texts;
+}
+
+// A decoder says no or gives a message that can be sent on; it never throws and never gives half of one.
+template <class T>
+void assert_bounded(const std::string& text) {
+  const Result<T> decoded = decode<T>(text);
+  if (decoded) {
+    RC_ASSERT(decode<T>(encode(*decoded)).has_value());
+  } else {
+    RC_ASSERT(!decoded.error().message().empty());
+    RC_ASSERT(decoded.error().message().size() < 1024u);
+  }
+}
+
+RC_GTEST_PROP(Codec, MutatedMessagesAreTakenOrRefusedWithoutHarm, ()) {
+  std::string text = *gen::elementOf(golden_texts());
+  const auto changes = *gen::inRange(1, 6);
+  for (int i = 0; i < changes && !text.empty(); ++i) {
+    const auto at = *gen::inRange<std::size_t>(0, text.size());
+    switch (*gen::inRange(0, 4)) {
+      case 0:
+        text[at] = static_cast<char>(*gen::inRange(0, 256));
+        break;
+      case 1:
+        text.erase(at, *gen::inRange<std::size_t>(1, 12));
+        break;
+      case 2:
+        text.insert(at,
+                    *gen::elementOf(std::vector<std::string>{"[", "{", "\"", "0", "-", "1e9", "null", ","}));
+        break;
+      default:
+        text.insert(at, text.substr(at / 2, 40));
+        break;
+    }
+  }
+  assert_bounded<JoinRequest>(text);
+  assert_bounded<Assignment>(text);
+  assert_bounded<JoinReply>(text);
+  assert_bounded<Beat>(text);
+  assert_bounded<OrdersRequest>(text);
+  assert_bounded<Orders>(text);
+  assert_bounded<Completed>(text);
+  assert_bounded<Refusal>(text);
+}
+
+}  // namespace
+}  // namespace ratoon

@@ -1,0 +1,2 @@
+find_package(rapidcheck REQUIRED)
+ratoon_test(property/contract/codec_property_test LIBS ratoon::base_contract rapidcheck)

@@ -1,0 +1,66 @@
+#include "base/contract/fields.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace ratoon {
+namespace {
+
+using nlohmann::json;
+
+TEST(Fields, KeepTheFirstComplaintOfAWholeTree) {
+  const json object = {{"child", {{"name", 5}}}, {"count", -1}};
+  std::optional<Error> complaint;
+  Fields f(object, "job", complaint);
+  EXPECT_TRUE(f.is_sound());
+  EXPECT_EQ(f.object("child").text("name", 10), "");
+  EXPECT_EQ(f.whole("count", 10), 0u);
+  EXPECT_FALSE(f.is_sound());
+  EXPECT_EQ(complaint->message(), "job.child.name must be a text of at most 10 bytes, found 5");
+}
+
+TEST(Fields, TakeValuesAtTheirBounds) {
+  const json object = {
+      {"text", "12345"}, {"count", 7U}, {"seconds", 315360000}, {"list", {1, 2}}, {"flag", true}};
+  std::optional<Error> complaint;
+  Fields f(object, "", complaint);
+  EXPECT_EQ(f.text("text", 5), "12345");
+  EXPECT_EQ(f.whole("count", 7), 7u);
+  EXPECT_EQ(f.seconds("seconds"), 315360000.0);
+  EXPECT_EQ(f.list("list", 2).size(), 2u);
+  EXPECT_TRUE(f.flag("flag"));
+  EXPECT_FALSE(f.flag("absent"));
+  EXPECT_TRUE(f.list("absent", 2).empty());
+  EXPECT_EQ(f.optional_text("absent", 2), "");
+  EXPECT_FALSE(complaint.has_value());
+}
+
+TEST(Fields, ShowOnlyTheBeginningOfWhatTheyFound) {
+  const json object = {{"name", std::string(5000, 'x')}};
+  std::optional<Error> complaint;
+  static_cast<void>(Fields(object, "", complaint).text("name", 10));
+  EXPECT_EQ(complaint->message(),
+            "name must be a text of at most 10 bytes, found \"" + std::string(56, 'x') + "...");
+}
+
+// A document that says something twice is understood like other readers do.
+TEST(ParseJson, TheLastOfTwoEqualNamesCounts) {
+  const auto parsed = parse_json(R"({"a":1,"a":2})", 100, 2);
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ((*parsed)["a"], 2);
+}
+
+// The sentence goes into a refusal, which takes 1024 bytes and must be text.
+TEST(ParseJson, ComplainsBrieflyAndInUtf8) {
+  for (const std::string& text :
+       {"\"" + std::string(50000, 'x'), "[\"" + std::string(3000, '\xc3') + "\"]"}) {
+    const auto parsed = parse_json(text, 100'000, 8);
+    ASSERT_FALSE(parsed);
+    EXPECT_LT(parsed.error().message().size(), 300u);
+    EXPECT_NO_THROW(static_cast<void>(json(parsed.error().message()).dump())) << "not UTF-8";
+  }
+}
+
+}  // namespace
+}  // namespace ratoon

@@ -1,0 +1,75 @@
+// One full message of each type, and of each shape that a type has. Their encodings lie in golden/ and never
+// change: agents of the last version send them. A new field comes with a new golden file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/contract/messages.h"
+#include "tests/support/builders.h"
+
+namespace ratoon::test {
+
+inline ProcessIdentity golden_process() {
+  return {.job = {.name_space = "team-a", .name = "digits"},
+          .role = "worker",
+          .index = 3,
+          .incarnation = 2,
+          .member_uid = "5c3bd0a4-8a0e-4e6b-9d7b-0d2a4f2f6c11",
+          .local_rank = 1,
+          .start = "9f86d081884c7d65"};
+}
+
+inline InventoryEntry golden_entry() {
+  return {.tier = "local", .attempt = Attempt(6), .step = Step(1200), .digest = "aa55", .is_complete = true};
+}
+
+inline JoinRequest golden_join() {
+  return {.process = golden_process(),
+          .processes_per_node = 2,
+          .left_attempt = Attempt(6),
+          .address = "10.0.0.7:29400",
+          .inventory = {golden_entry(),
+                        {.tier = "staged",
+                         .attempt = Attempt(6),
+                         .step = Step(1210),
+                         .digest = "bb66",
+                         .is_complete = false}}};
+}
+
+inline Assignment golden_assignment() {
+  return {.attempt = Attempt(7),
+          .rank = Rank(5),
+          .world_size = 8,
+          .rendezvous = "[fd00::7]:29400",
+          .resume = ResumePoint{.attempt = Attempt(6), .step = Step(1200), .digest = "aa55"},
+          .beat_seconds = 0.5};
+}
+
+inline Beat golden_beat() {
+  return {.process = golden_process(),
+          .attempt = Attempt(7),
+          .sequence = 41,
+          .step = Step(1207),
+          .phase = ProcessPhase::kCollective,
+          .seconds_in_phase = 0.25,
+          .committed = golden_entry(),
+          .silent_peers = {Rank(2), Rank(4)}};
+}
+
+inline Orders golden_orders() {
+  return {.revision = 12,
+          .attempt = Attempt(8),
+          .drain_deadline_seconds = 110.5,
+          .stop = true,
+          .reason = "digits-worker-1-i0: silent for too long"};
+}
+
+inline Completed golden_completed() {
+  return {.process = golden_process(),
+          .attempt = Attempt(7),
+          .step = Step(9000),
+          .result = {{"accuracy", "0.991"}, {"loss", "0.0271"}}};
+}
+
+}  // namespace ratoon::test

@@ -1,0 +1,98 @@
+// Names and codes that other programs, scripts, dashboards and people rely on. A line here changes only on
+// purpose: names are added, never changed.
+#include "base/contract/names.h"
+
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "base/contract/exit_code.h"
+#include "base/contract/messages.h"
+
+namespace ratoon {
+namespace {
+
+using Frozen = std::pair<std::string_view, std::string_view>;
+
+void expect_frozen(std::initializer_list<Frozen> names) {
+  for (const auto& [name, frozen] : names) EXPECT_EQ(name, frozen);
+}
+
+TEST(Names, OfTheApiAreFrozen) {
+  expect_frozen({{names::kApiGroup, "ratoon.dev"},
+                 {names::kApiVersion, "ratoon.dev/v1alpha1"},
+                 {names::kKind, "TrainingJob"},
+                 {names::kTokenAudience, "ratoon"},
+                 {names::label::kJobName, "ratoon.dev/job-name"},
+                 {names::label::kJobUid, "ratoon.dev/job-uid"},
+                 {names::label::kRole, "ratoon.dev/role"},
+                 {names::label::kIndex, "ratoon.dev/index"},
+                 {names::label::kIncarnation, "ratoon.dev/incarnation"},
+                 {names::annotation::kMadeForAttempt, "ratoon.dev/made-for-attempt"}});
+}
+
+TEST(Names, OfTheEnvironmentAreFrozen) {
+  expect_frozen({{names::env::kJobNamespace, "RATOON_JOB_NAMESPACE"},
+                 {names::env::kJobName, "RATOON_JOB_NAME"},
+                 {names::env::kRole, "RATOON_ROLE"},
+                 {names::env::kIndex, "RATOON_INDEX"},
+                 {names::env::kIncarnation, "RATOON_INCARNATION"},
+                 {names::env::kMemberUid, "RATOON_MEMBER_UID"},
+                 {names::env::kProcessesPerNode, "RATOON_PROCESSES_PER_NODE"},
+                 {names::env::kCoordinatorUrl, "RATOON_COORDINATOR_URL"},
+                 {names::env::kTokenFile, "RATOON_TOKEN_FILE"},
+                 {names::env::kSaveFolder, "RATOON_SAVE_FOLDER"},
+                 {names::env::kRunName, "RATOON_RUN_NAME"},
+                 {names::env::kSaveEverySteps, "RATOON_SAVE_EVERY_STEPS"},
+                 {names::env::kKeepLast, "RATOON_KEEP_LAST"},
+                 {names::env::kLifelineFd, "RATOON_LIFELINE_FD"},
+                 {names::env::kLocalRank, "LOCAL_RANK"}});
+}
+
+TEST(Names, OfRoutesAndPortsAreFrozen) {
+  expect_frozen({{names::route::kJoin, "/v1/join"},
+                 {names::route::kBeat, "/v1/beat"},
+                 {names::route::kOrders, "/v1/orders"},
+                 {names::route::kCompleted, "/v1/completed"}});
+  EXPECT_EQ(names::port::kCoordinator, 9443);
+  EXPECT_EQ(names::port::kOperatorMetrics, 9402);
+  EXPECT_EQ(names::port::kAgentMetrics, 9400);
+}
+
+TEST(Names, OfMetricsAreFrozen) {
+  expect_frozen({{names::metric::kAttempt, "ratoon_attempt"},
+                 {names::metric::kStep, "ratoon_step"},
+                 {names::metric::kStepSeconds, "ratoon_step_seconds"},
+                 {names::metric::kDurableStep, "ratoon_durable_step"},
+                 {names::metric::kSaveStallSeconds, "ratoon_save_stall_seconds_total"},
+                 {names::metric::kReplayedSteps, "ratoon_replayed_steps_total"},
+                 {names::metric::kRestarts, "ratoon_restarts_total"},
+                 {names::metric::kRecoverySeconds, "ratoon_recovery_seconds"},
+                 {names::metric::kLedgerSeconds, "ratoon_ledger_seconds_total"},
+                 {names::metric::kJobPhase, "ratoon_job_phase"},
+                 {names::metric::kReconcileSeconds, "ratoon_reconcile_seconds"}});
+}
+
+TEST(ExitCodes, AreFrozen) {
+  EXPECT_EQ(static_cast<int>(ExitCode::kDone), 0);
+  EXPECT_EQ(static_cast<int>(ExitCode::kPreempted), 80);
+  EXPECT_EQ(static_cast<int>(ExitCode::kStartAgain), 81);
+  EXPECT_EQ(static_cast<int>(ExitCode::kConfiguration), 82);
+  EXPECT_EQ(static_cast<int>(ExitCode::kCheckpointsBad), 83);
+  EXPECT_EQ(static_cast<int>(ExitCode::kStorage), 84);
+  EXPECT_EQ(static_cast<int>(ExitCode::kInterruptedByUser), 130);
+}
+
+TEST(MemberName, IsMadeOfJobRoleIndexAndIncarnation) {
+  EXPECT_EQ(member_name({.name_space = "team-a", .name = "digits"}, "worker", 12, 3), "digits-worker-12-i3");
+}
+
+// A pod's name is a DNS label of at most 63 bytes; TrainingJob limits its names so that this holds.
+TEST(MemberName, FitsIntoAPodNameForTheLongestNames) {
+  const JobKey job{.name_space = "default", .name = std::string(40, 'j')};
+  EXPECT_LE(member_name(job, std::string(12, 'r'), 4095, 999).size(), 63u);
+}
+
+}  // namespace
+}  // namespace ratoon

@@ -1,0 +1,298 @@
+// Nonsense is refused with a sentence that names the field, what it must be and what was found.
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/contract/codec.h"
+#include "tests/unit/contract/golden_messages.h"
+
+namespace ratoon {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// What decoding says: empty when the message is taken.
+using Decoder = std::function<std::string(const std::string& text)>;
+
+template <class T>
+std::string complaint_of(const std::string& text) {
+  const auto decoded = decode<T>(text);
+  if (decoded) return "";
+  EXPECT_EQ(decoded.error().kind(), ErrorKind::kInvalid);
+  EXPECT_LT(decoded.error().message().size(), 1024u) << "a refusal carries at most 1024 bytes";
+  return decoded.error().message();
+}
+
+struct Subject {
+  const char* name;
+  json sound;
+  Decoder decode;
+  std::set<std::string> optional;  // paths that may be absent
+};
+
+template <class T>
+Subject subject(const char* name, const T& message, std::set<std::string> optional) {
+  return {name, json::parse(encode(message)), complaint_of<T>, std::move(optional)};
+}
+
+std::vector<Subject> subjects() {
+  return {
+      subject("join", test::golden_join(), {"/inventory", "/inventory/0/complete", "/inventory/1/complete"}),
+      subject("assignment", test::golden_assignment(), {"/resume"}),
+      subject("join_reply", JoinReply{.assignment = test::golden_assignment(), .waiting_for = ""},
+              {"/assignment/resume"}),
+      subject("join_reply_waiting", JoinReply{.assignment = {}, .waiting_for = "others"}, {}),
+      subject("beat", test::golden_beat(), {"/committed", "/committed/complete", "/silent_peers"}),
+      subject("orders_request", OrdersRequest{.process = test::golden_process(), .seen_revision = 12}, {}),
+      subject("orders", test::golden_orders(), {"/drain_deadline_seconds", "/stop", "/reason"}),
+      subject("completed", test::golden_completed(), {"/result", "/result/accuracy", "/result/loss"}),
+      subject("refusal", Refusal{.kind = "superseded", .message = "replaced"}, {}),
+  };
+}
+
+// "/inventory/0/tier" is called "inventory[].tier" in a sentence; items of plain lists by the list.
+std::string path_in_sentence(const json::json_pointer& path) {
+  std::string name;
+  for (auto left = path; !left.empty(); left.pop_back()) {
+    const bool is_index = left.back().find_first_not_of("0123456789") == std::string::npos;
+    if (is_index)
+      name = "[]" + (name.empty() ? name : "." + name);
+    else
+      name = left.back() + (name.empty() || name.front() == '[' ? name : "." + name);
+  }
+  if (name == "silent_peers[]") name = "silent_peers";
+  return name;
+}
+
+std::vector<json::json_pointer> fields_of(const json& message) {
+  std::vector<json::json_pointer> paths;
+  const std::function<void(const json&, const json::json_pointer&)> walk = [&](const json& value,
+                                                                               const json::json_pointer& at) {
+    if (!at.empty()) paths.push_back(at);
+    if (value.is_object())
+      for (const auto& item : value.items()) walk(item.value(), at / item.key());
+    if (value.is_array())
+      for (std::size_t i = 0; i < value.size(); ++i) walk(value[i], at / i);
+  };
+  walk(message, json::json_pointer());
+  return paths;
+}
+
+TEST(Refusals, EveryRequiredFieldIsMissedByItsName) {
+  for (const auto& subject : subjects()) {
+    for (const auto& path : fields_of(subject.sound)) {
+      SCOPED_TRACE(subject.name + path.to_string());
+      if (path.parent_pointer() != json::json_pointer() && subject.sound[path.parent_pointer()].is_array())
+        continue;
+      json message = subject.sound;
+      message[path.parent_pointer()].erase(path.back());
+      const std::string complaint = subject.decode(message.dump());
+      if (subject.optional.contains(path.to_string())) {
+        EXPECT_EQ(complaint, "");
+      } else if (path.to_string() == "/assignment") {
+        EXPECT_EQ(complaint, "waiting_for must be a text that is not empty, found nothing");
+      } else {
+        EXPECT_THAT(complaint, StartsWith(path_in_sentence(path) + " must be "));
+        EXPECT_THAT(complaint, HasSubstr(", found nothing"));
+      }
+    }
+  }
+}
+
+TEST(Refusals, EveryFieldOfAnotherTypeIsNamed) {
+  const std::vector<json> values = {
+      json::object(), json::array(), "text", true, -1, 1.5, json::array({json::object()})};
+  for (const auto& subject : subjects()) {
+    for (const auto& path : fields_of(subject.sound)) {
+      const json& sound = subject.sound[path];
+      for (const auto& wrong : values) {
+        SCOPED_TRACE(subject.name + path.to_string() + " = " + wrong.dump());
+        const bool is_seconds = sound.is_number_float();
+        if (wrong.type() == sound.type() && !wrong.is_object() && !wrong.is_array()) continue;
+        if (is_seconds && wrong.is_number() && wrong >= 0) continue;
+        if (sound.is_object() && wrong.is_object() && subject.optional.contains(path.to_string())) continue;
+        if (sound.is_array() && wrong == json::array()) continue;  // an empty list is a list
+        json message = subject.sound;
+        message[path] = wrong;
+        EXPECT_THAT(subject.decode(message.dump()), HasSubstr(" must be "));
+        if (!sound.is_structured()) {
+          EXPECT_THAT(subject.decode(message.dump()), StartsWith(path_in_sentence(path) + " must be "));
+        }
+      }
+    }
+  }
+}
+
+TEST(Refusals, CountsOverTheirBoundsAreNamed) {
+  for (const auto& subject : subjects()) {
+    for (const auto& path : fields_of(subject.sound)) {
+      const json& sound = subject.sound[path];
+      if (!sound.is_number_unsigned()) continue;
+      for (const json& wrong : {json((1ULL << 53)), json(0xffffffffffffffffULL), json(1e300)}) {
+        SCOPED_TRACE(subject.name + path.to_string() + " = " + wrong.dump());
+        json message = subject.sound;
+        message[path] = wrong;
+        const std::string complaint = subject.decode(message.dump());
+        EXPECT_THAT(complaint, HasSubstr(path_in_sentence(path)));
+      }
+    }
+  }
+}
+
+// No text may be so long that a program that stores or prints it is hurt.
+TEST(Refusals, TextsOfSixtyKibibytesAreRefusedAndNotRepeated) {
+  for (const auto& subject : subjects()) {
+    for (const auto& path : fields_of(subject.sound)) {
+      if (!subject.sound[path].is_string()) continue;
+      SCOPED_TRACE(subject.name + path.to_string());
+      json message = subject.sound;
+      message[path] = std::string(60 * 1024, 'x');
+      const std::string complaint = subject.decode(message.dump());
+      if (path.to_string() == "/phase") {
+        EXPECT_THAT(complaint, StartsWith("phase must be "));
+        continue;
+      }
+      EXPECT_THAT(complaint, StartsWith(path_in_sentence(path) + " must be a text "));
+      EXPECT_LT(complaint.size(), 200u);
+    }
+  }
+}
+
+struct Sentence {
+  const char* name;
+  Decoder decode;
+  std::string text;
+  std::string sentence;
+};
+
+std::string with(const json& message, const char* pointer, const json& value) {
+  json changed = message;
+  changed[json::json_pointer(pointer)] = value;
+  return changed.dump();
+}
+
+TEST(Refusals, SayWhatIsWrongAndWhatWasFound) {
+  const json join = json::parse(encode(test::golden_join()));
+  const json assignment = json::parse(encode(test::golden_assignment()));
+  const json beat = json::parse(encode(test::golden_beat()));
+  const json completed = json::parse(encode(test::golden_completed()));
+  const std::vector<Sentence> cases = {
+      {"an address without a port", complaint_of<JoinRequest>, with(join, "/address", "host"),
+       "address must be host:port, found \"host\""},
+      {"port 0", complaint_of<JoinRequest>, with(join, "/address", "host:0"),
+       "address must be host:port, found \"host:0\""},
+      {"port 65536", complaint_of<JoinRequest>, with(join, "/address", "host:65536"),
+       "address must be host:port, found \"host:65536\""},
+      {"a port with a sign", complaint_of<JoinRequest>, with(join, "/address", "host:+80"),
+       "address must be host:port, found \"host:+80\""},
+      {"a port without a host", complaint_of<JoinRequest>, with(join, "/address", ":80"),
+       "address must be host:port, found \":80\""},
+      {"a local rank outside its node", complaint_of<JoinRequest>, with(join, "/processes_per_node", 1),
+       "processes_per_node must be greater than process.local_rank (1), found 1"},
+      {"no process at all", complaint_of<JoinRequest>, with(join, "/processes_per_node", 0),
+       "processes_per_node must be at least 1, found 0"},
+      {"an unknown tier", complaint_of<JoinRequest>, with(join, "/inventory/0/tier", "tape"),
+       "inventory[].tier must be one of staged, local, volume, store, found \"tape\""},
+      {"65 checkpoints", complaint_of<JoinRequest>, with(join, "/inventory", json(65, join["inventory"][0])),
+       "inventory must be a list of at most 64 items, found "},
+      {"attempt 0", complaint_of<Assignment>, with(assignment, "/attempt", 0),
+       "attempt must be at least 1, found 0"},
+      {"a rank outside the world", complaint_of<Assignment>, with(assignment, "/rank", 8),
+       "rank must be less than world_size (8), found 8"},
+      {"a resume point of the future", complaint_of<Assignment>, with(assignment, "/resume/attempt", 7),
+       "resume.attempt must be an attempt before the assignment's own, found 7"},
+      {"no time between beats", complaint_of<Assignment>, with(assignment, "/beat_seconds", 0.0),
+       "beat_seconds must be more than 0, found 0.0"},
+      {"eleven years between beats", complaint_of<Assignment>, with(assignment, "/beat_seconds", 3.5e8),
+       "beat_seconds must be a number of seconds from 0 to 10 years, found 350000000.0"},
+      {"a negative rank", complaint_of<Beat>, with(beat, "/silent_peers", {-1}),
+       "silent_peers must be a list of ranks, found [-1]"},
+      {"a rank of no world", complaint_of<Beat>, with(beat, "/silent_peers", {65536}),
+       "silent_peers must be a list of ranks, found [65536]"},
+      {"1025 silent peers", complaint_of<Beat>, with(beat, "/silent_peers", std::vector<int>(1025, 1)),
+       "silent_peers must be a list of at most 1024 items, found [1,1"},
+      {"a result that is a list", complaint_of<Completed>, with(completed, "/result", {1}),
+       "result must be an object of at most 16 texts, found [1]"},
+      {"a result without a name", complaint_of<Completed>, with(completed, "/result", {{"", "x"}}),
+       "result must be an object whose keys have 1 to 253 bytes, found {\"\":\"x\"}"},
+      {"a result of a number", complaint_of<Completed>, with(completed, "/result/loss", 1.5),
+       "result.loss must be a text of at most 253 bytes, found 1.5"},
+      {"not an object", complaint_of<Beat>, "[1]", "the message must be a JSON object, found [1]"},
+      {"nothing", complaint_of<Beat>, "", "not valid JSON: "},
+      {"half a message", complaint_of<Beat>, beat.dump().substr(0, 80), "not valid JSON: "},
+      {"NaN", complaint_of<Beat>, R"({"version":1,"seconds_in_phase":NaN})", "not valid JSON: "},
+      {"a number too large for a double", complaint_of<Beat>, R"({"version":1e999})", "not valid JSON: "},
+      {"bytes that are not UTF-8", complaint_of<Beat>, "{\"version\":1,\"phase\":\"\xff\xfe\"}",
+       "not valid JSON: "},
+      {"two messages", complaint_of<Beat>, beat.dump() + beat.dump(), "not valid JSON: "},
+      {"65 KiB", complaint_of<Beat>, std::string(65 * 1024, ' '),
+       "a message of 66560 bytes is over the limit of 65536 bytes"},
+      {"a thousand levels", complaint_of<Beat>, std::string(1000, '[') + std::string(1000, ']'),
+       "JSON is nested deeper than 8 levels"},
+      {"an endless level", complaint_of<Beat>, std::string(65536, '['), ""},
+      {"a long word that is not JSON", complaint_of<Beat>, "\"" + std::string(60000, 'x'),
+       "not valid JSON: "},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    const std::string complaint = c.decode(c.text);
+    EXPECT_THAT(complaint, StartsWith(c.sentence));
+    EXPECT_NE(complaint, "");
+  }
+}
+
+// Depth is counted so that what is taken at the limit is refused one level further.
+TEST(Refusals, EightLevelsAreTaken) {
+  json message = json::parse(encode(test::golden_orders()));
+  message["newer"] = json::parse(std::string(7, '[') + std::string(7, ']'));
+  EXPECT_EQ(complaint_of<Orders>(message.dump()), "");
+  message["newer"] = json::parse(std::string(9, '[') + std::string(9, ']'));
+  EXPECT_EQ(complaint_of<Orders>(message.dump()), "JSON is nested deeper than 8 levels");
+}
+
+TEST(Versions, OlderAndNewerOnesAreRefusedWithWhatToDo) {
+  const json orders = json::parse(encode(test::golden_orders()));
+  for (const int version : {0, 2}) {
+    EXPECT_EQ(complaint_of<Orders>(with(orders, "/version", version)),
+              "the other side speaks version " + std::to_string(version) +
+                  " of the contract, this side 1 to 1: update the older of agent and operator (the operator "
+                  "first)");
+  }
+  EXPECT_EQ(complaint_of<Orders>("{}"),
+            "version must be a whole number from 0 to 9007199254740991, found nothing");
+  EXPECT_THAT(complaint_of<Orders>(with(orders, "/version", "1")),
+              StartsWith("version must be a whole number"));
+}
+
+// A newer agent may say something in addition and do work that we have no word for.
+TEST(NewerMessages, AreTakenWithoutWhatIsUnknown) {
+  for (const auto& subject : subjects()) {
+    SCOPED_TRACE(subject.name);
+    json message = subject.sound;
+    message["invented_later"] = {{"deep", {1, 2, 3}}};
+    EXPECT_EQ(subject.decode(message.dump()), "");
+  }
+  json beat = json::parse(encode(test::golden_beat()));
+  beat["phase"] = "dreaming";
+  beat["process"]["colour"] = "green";
+  const auto decoded = decode<Beat>(beat.dump());
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->phase, ProcessPhase::kUser);
+}
+
+TEST(NewerMessages, ANullIsAsGoodAsAbsent) {
+  const auto decoded =
+      decode<Orders>(R"({"version":1,"revision":3,"attempt":2,"drain_deadline_seconds":null})");
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(*decoded, (Orders{.revision = 3, .attempt = Attempt(2)}));
+}
+
+}  // namespace
+}  // namespace ratoon
