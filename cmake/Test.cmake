@@ -1,7 +1,7 @@
 # ratoon_test(unit/base/result_test LIBS ratoon::base_core [LABELS threads] [ARGS ...])
 #
 # One line a test. The test's source is that path plus .cpp under tests/, its label the first folder of the path; a
-# second label (threads, nightly) puts it in one more lane. A test that cannot run here exits with 77 and says
+# second label (threads, nightly) puts it in one more lane. It runs in the repository's root. A test that cannot run here exits with 77 and says
 # "SKIPPED: reason". A test of several small files names them after SOURCES, beside where its own would be.
 function(ratoon_test path)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBS;LABELS;ARGS" ${ARGN})
@@ -14,8 +14,13 @@ function(ratoon_test path)
     set(ARG_SOURCES ${path}.cpp)
   endif()
   ratoon_program(${name} SOURCES ${ARG_SOURCES} LIBS ${ARG_LIBS} GTest::gmock GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE RATOON_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
-  add_test(NAME ${label}.${name} COMMAND ${name} ${ARG_ARGS})
+  foreach(lane ${label} ${ARG_LABELS})
+    if(NOT TARGET tests-${lane})
+      add_custom_target(tests-${lane})  # what a lane needs to build, and no more
+    endif()
+    add_dependencies(tests-${lane} ${name})
+  endforeach()
+  add_test(NAME ${label}.${name} COMMAND ${name} ${ARG_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   ratoon_test_properties(${label}.${name} "${label};${ARG_LABELS}" "${ARG_TIMEOUT}")
 endfunction()
 

@@ -108,8 +108,7 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfTheCoordinatorSurvivesTheWire, ()) {
 const std::vector<std::string>& golden_texts() {
   static const std::vector<std::string> texts = [] {
     std::vector<std::string> read;
-    for (const auto& file :
-         std::filesystem::directory_iterator(std::string(RATOON_TESTS_DIR) + "/unit/contract/golden"))
+    for (const auto& file : std::filesystem::directory_iterator("tests/unit/contract/golden"))
       read.push_back(test::read_text(file.path()));
     return read;
   }();

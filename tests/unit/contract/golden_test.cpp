@@ -12,8 +12,7 @@ namespace ratoon {
 namespace {
 
 std::string golden(const std::string& name) {
-  std::string text =
-      test::read_text(std::string(RATOON_TESTS_DIR) + "/unit/contract/golden/" + name + ".v1.json");
+  std::string text = test::read_text(std::string("tests/unit/contract/golden/") + name + ".v1.json");
   if (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }

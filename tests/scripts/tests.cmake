@@ -1,0 +1,6 @@
+ratoon_python_test(scripts/setup_packages_test)
+ratoon_python_test(scripts/setup_libtorch_test)
+ratoon_python_test(scripts/setup_servers_test)
+ratoon_python_test(scripts/lanes_test)
+ratoon_python_test(scripts/commands_test)
+ratoon_python_test(scripts/ccache_test)
