@@ -55,6 +55,7 @@ install(FILES ${PROJECT_BINARY_DIR}/ratoonConfig.cmake ${PROJECT_BINARY_DIR}/rat
         DESTINATION ${RATOON_CONFIG_DIR} COMPONENT dev)
 
 file(RELATIVE_PATH RATOON_PC_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
+string(REGEX REPLACE "/$" "" RATOON_PC_PREFIX ${RATOON_PC_PREFIX})
 foreach(component agent agent_torch)
   if(TARGET ratoon_${component})
     string(REPLACE "_" "-" name ratoon-${component})

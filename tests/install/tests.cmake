@@ -1,0 +1,4 @@
+# Included by tests/CMakeLists.txt. Python finds installed_tree.py beside the test.
+ratoon_python_test(install/tree_test)
+ratoon_python_test(install/consumer_test TIMEOUT 600)
+ratoon_python_test(install/libtorch_test)

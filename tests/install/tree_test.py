@@ -1,0 +1,75 @@
+"""What lies in the installed tree: public headers that need nothing of ours or of third parties, and no path of here."""
+import pathlib
+import re
+import shutil
+import tempfile
+import unittest
+
+from installed_tree import BUILD, SOURCE, WITH_TORCH, install, is_on, run
+
+LIBTORCH_HEADERS = ("ATen/", "c10/", "torch/")
+SYSTEM_HEADER = re.compile(r"[a-z_0-9]+(\.h)?|(sys|linux|netinet)/[a-z_0-9]+\.h")
+
+
+def includes(header):
+    return re.findall(r'^\s*#\s*include\s*([<"][^>"]+)[>"]', header.read_text(), re.M)
+
+
+class Tree(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        scratch = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-tree-"))
+        cls.addClassCleanup(shutil.rmtree, scratch)
+        cls.tree = install(scratch)
+        cls.headers = sorted((cls.tree / "include").rglob("*"))
+
+    def test_headers_lie_under_ratoon_and_are_all_there(self):
+        installed = {str(h.relative_to(self.tree / "include")) for h in self.headers if h.is_file()}
+        public = {str(h.relative_to(root)) for root in (SOURCE / "base" / "include", SOURCE / "agent" / "include")
+                  for h in root.rglob("*.h") if WITH_TORCH or "torch" not in h.parent.name}
+        self.assertEqual(installed, public)
+        self.assertTrue(all(name.startswith("ratoon/") for name in installed), installed)
+
+    def test_headers_include_no_third_party(self):
+        installed = {str(h.relative_to(self.tree / "include")) for h in self.headers}
+        for header in filter(pathlib.Path.is_file, self.headers):
+            may_see_libtorch = header.parent.name == "torch"
+            for spelled in includes(header):
+                with self.subTest(header=str(header.relative_to(self.tree)), include=spelled):
+                    name = spelled[1:]
+                    self.assertEqual(spelled[0], "<", "public headers are included by their installed name")
+                    if name.startswith("ratoon/"):
+                        self.assertIn(name, installed, "an installed header includes one that is not")
+                        self.assertTrue(may_see_libtorch or not name.startswith("ratoon/torch/"),
+                                        "only headers under ratoon/torch may need LibTorch")
+                    elif not (may_see_libtorch and name.startswith(LIBTORCH_HEADERS)):
+                        self.assertRegex(name, f"^({SYSTEM_HEADER.pattern})$", "not a header of C++ or of the system")
+
+    def test_no_text_holds_a_path_of_the_build(self):
+        """Libraries hold their sources' paths as debug information, which no build of theirs reads; texts hold none."""
+        ours = [str(path) for path in (BUILD, SOURCE, pathlib.Path.home() / ".cache")]
+        texts = [path for path in self.tree.rglob("*") if path.suffix in (".cmake", ".pc", ".h")]
+        self.assertGreater(len(texts), 8)
+        for path in texts:
+            for place in ours:
+                self.assertNotIn(place, path.read_text(), f"{path.relative_to(self.tree)} holds a path of this machine")
+
+    def test_no_program_looks_for_libraries_in_the_build(self):
+        for program in (self.tree / "bin").glob("*"):
+            said = run("readelf", "-d", program).stdout
+            self.assertNotRegex(said, r"\((RPATH|RUNPATH)\)", program.name)
+
+    def test_programs_are_there_and_start(self):
+        if not is_on("RATOON_WITH_HTTP"):
+            self.skipTest("programs need RATOON_WITH_HTTP")
+        self.assertIn("ratoon", [program.name for program in (self.tree / "bin").iterdir()])
+        self.assertIn("run", run(self.tree / "bin" / "ratoon", "--help").stdout)
+
+    def test_only_what_users_link_is_installed(self):
+        names = {path.name for path in self.tree.rglob("*.a")}
+        self.assertIn("libratoon_agent.a", names)
+        self.assertFalse([name for name in names if "operator" in name], names)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
