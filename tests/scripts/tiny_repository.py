@@ -26,6 +26,9 @@ endif()
 if(RATOON_SANITIZE AND EXISTS ${PROJECT_SOURCE_DIR}/sanitizer-is-red)
   tiny_test(unit.theta "unit" false)
 endif()
+foreach(label unit property conformance threads)
+  add_custom_target(tests-${label})
+endforeach()
 message(STATUS "werror ${RATOON_WERROR}")
 """
 BENCHMARK = """#!/bin/sh
