@@ -10,9 +10,11 @@
 namespace ratoon::http {
 namespace {
 
+// Neither the query nor what stands before an '@' is repeated: both may hold a secret.
 Error bad_url(std::string_view text, std::string_view problem) {
-  const std::string shown(text.substr(0, text.find_first_of("?@")));
-  return {ErrorKind::kInvalid, "the URL '" + shown + "' " + std::string(problem) +
+  std::string_view shown = text.substr(0, text.find('?'));
+  if (shown.find('@') != std::string_view::npos) shown = shown.substr(0, shown.find("//"));
+  return {ErrorKind::kInvalid, "the URL '" + std::string(shown) + "' " + std::string(problem) +
                                    "; expected http://host:port/path or https://host:port/path, escaped"};
 }
 

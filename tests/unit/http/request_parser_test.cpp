@@ -1,0 +1,50 @@
+#include "base/http/request_parser.h"
+
+#include <gtest/gtest.h>
+
+namespace ratoon::http {
+namespace {
+
+using State = RequestParser::State;
+
+TEST(RequestParser, LeavesTheNextRequestAlone) {
+  RequestParser parser(1'000, 1'000);
+  std::string bytes = "PUT /p?q HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabcGET /next";
+  ASSERT_EQ(parser.feed(bytes), State::kDone);
+  EXPECT_EQ(bytes, "GET /next");
+  const auto request = parser.take_request();
+  EXPECT_EQ(request.method, "PUT");
+  EXPECT_EQ(request.path, "/p");
+  EXPECT_EQ(request.query, "q");
+  EXPECT_EQ(request.body, "abc");
+}
+
+TEST(RequestParser, ComesToTheSameWhereverTheBytesAreCut) {
+  const std::string whole =
+      "POST /p HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nT: v\r\n\r\n";
+  for (std::size_t cut = 0; cut < whole.size(); ++cut) {
+    RequestParser parser(1'000, 1'000);
+    std::string bytes = whole.substr(0, cut);
+    ASSERT_NE(parser.feed(bytes), State::kRefused) << cut;
+    bytes += whole.substr(cut);
+    ASSERT_EQ(parser.feed(bytes), State::kDone) << cut;
+    EXPECT_EQ(parser.take_request().body, "abc");
+  }
+}
+
+TEST(RequestParser, RefusesAtItsLimits) {
+  const auto refusal_of = [](std::string bytes) {
+    RequestParser parser(100, 10);
+    return parser.feed(bytes) == State::kRefused ? parser.refusal().status : 0;
+  };
+  EXPECT_EQ(refusal_of("GET /" + std::string(200, 'a')), 431);
+  EXPECT_EQ(refusal_of("GET / HTTP/1.1\r\nHost: h\r\nX: " + std::string(200, 'a')), 431);
+  EXPECT_EQ(refusal_of("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 11\r\n\r\n"), 413);
+  EXPECT_EQ(refusal_of("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n"), 0);
+  EXPECT_EQ(refusal_of("PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nb\r\nabcdefghijk"),
+            413);
+  EXPECT_EQ(refusal_of("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 3, 3\r\n\r\nabc"), 400);
+}
+
+}  // namespace
+}  // namespace ratoon::http
