@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <charconv>
+#include <cstdint>
+#include <system_error>
 
 #include "base/contract/fields.h"
 
@@ -83,9 +85,9 @@ std::string read_address(Fields& f, const char* name) {
   std::string address = f.text(name, kAddressBytesMax);
   const auto colon = address.rfind(':');
   const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
-  const bool is_number = !port.empty() && port.size() <= 5 &&
-                         std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (colon == 0 || !is_number || std::stoul(port) == 0 || std::stoul(port) > 65535) {
+  std::uint16_t number = 0;  // from_chars refuses what does not fit
+  const auto [end, problem] = std::from_chars(port.data(), port.data() + port.size(), number);
+  if (colon == 0 || problem != std::errc() || end != port.data() + port.size() || number == 0) {
     f.complain(name, "host:port");
   }
   return address;

@@ -1,6 +1,6 @@
-// api_probe URL FOLDER: talks to a real kube-apiserver through base/http, with the certificates ca.pem, client.pem and
-// client.key of FOLDER. Lists namespaces, opens a watch on config maps, prints "watching" and then each event's name as
-// it arrives, until one is called "enough".
+// api_probe URL FOLDER: talks to a real kube-apiserver through base/http, with the certificates ca.pem,
+// client.pem and client.key of FOLDER. Lists namespaces, opens a watch on config maps, prints "watching" and
+// then each event's name as it arrives, until one is called "enough".
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -58,9 +58,10 @@ int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const std::string url = argv[1];
   const std::string folder = argv[2];
-  const auto transport = http::make_transport({.tls = {.ca_pem = read_file(folder + "/ca.pem"),
-                                                       .certificate_pem = read_file(folder + "/client.pem"),
-                                                       .private_key_pem = read_file(folder + "/client.key")}});
+  const auto transport =
+      http::make_transport({.tls = {.ca_pem = read_file(folder + "/ca.pem"),
+                                    .certificate_pem = read_file(folder + "/client.pem"),
+                                    .private_key_pem = read_file(folder + "/client.key")}});
   const auto list = transport->call({.url = url + "/api/v1/namespaces"}, {}, {});
   if (!list || list->status != 200) {
     print(list ? list->body : list.error().message());
@@ -69,9 +70,9 @@ int main(int argc, char** argv) {
   print("namespaces " + std::to_string(nlohmann::json::parse(list->body).at("items").size()));
 
   Watch watch;
-  const auto ended = transport->stream(
-      {.url = url + "/api/v1/namespaces/default/configmaps?watch=true"},
-      {.total = ratoon::Duration::zero(), .silence = std::chrono::seconds(30)}, watch, {});
+  const auto ended =
+      transport->stream({.url = url + "/api/v1/namespaces/default/configmaps?watch=true"},
+                        {.total = ratoon::Duration::zero(), .silence = std::chrono::seconds(30)}, watch, {});
   const bool is_enough = !ended && ended.error().kind() == ErrorKind::kCancelled;
   if (!is_enough) print(ended ? "the watch ended" : ended.error().message());
   return is_enough ? 0 : 1;

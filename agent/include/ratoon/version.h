@@ -1,4 +1,6 @@
 // The version of the library, for programs that print or compare it.
+//
+//   std::printf("trained with Ratoon %s\n", ratoon::version());
 #pragma once
 
 namespace ratoon {

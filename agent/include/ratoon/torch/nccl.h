@@ -1,4 +1,8 @@
 // Which NCCL this program was compiled against and which one it runs with. Needs no GPU.
+//
+//   const auto versions = ratoon::nccl_versions();
+//   if (!versions) return versions.error();
+//   if (auto fits = ratoon::check_nccl(*versions); !fits) return fits.error();
 #pragma once
 
 #include <compare>

@@ -1,4 +1,8 @@
 // A tensor as checkpoints see it: a name, an element type by safetensors' name, a shape and plain bytes.
+//
+//   const auto weight = ratoon::bytes_of_copy("weight", net->weight);
+//   if (!weight) return weight.error();
+//   write(weight->name, weight->dtype, weight->shape, weight->bytes);
 #pragma once
 
 #include <cstddef>
@@ -16,11 +20,10 @@ namespace ratoon {
 
 struct TensorBytes {
   std::string name;
-  std::string_view dtype;           // "F32", "BF16", "I64", "BOOL", ...: a literal
-  std::vector<std::int64_t> shape;  // empty for a scalar
-  std::span<const std::byte>
-      bytes;         // row-major, little-endian, exactly the tensor's memory: later writes show
-  at::Tensor owner;  // keeps that memory alive
+  std::string_view dtype;            // "F32", "BF16", "I64", "BOOL", ...: a literal
+  std::vector<std::int64_t> shape;   // empty for a scalar
+  std::span<const std::byte> bytes;  // row-major, little-endian: the tensor's memory, later writes show
+  at::Tensor owner;                  // keeps that memory alive
 };
 
 // safetensors' name of an element type, or an error for the types that it has none for.
