@@ -6,8 +6,8 @@ import shutil
 import tempfile
 import unittest
 
-from installed_tree import (BUILD, CACHE, COMPONENTS, CONSUMER, SOURCE, WITH_CUDA, WITH_TORCH, configure, copy_of, install,
-                            one_line, run, sanitizer_flags)
+from installed_tree import (BUILD, CACHE, COMPONENTS, CONSUMER, SOURCE, WITH_CUDA, WITH_TORCH, configure, copy_of,
+                            install, one_line, run, sanitizer_flags)
 
 
 def libtorch_prefix():
@@ -25,7 +25,9 @@ class Consumers(unittest.TestCase):
         cls.tree = install(cls.scratch)
 
     def build_and_run(self, way, *words):
-        build = self.scratch / f"build-{way}"
+        # Beside the build under test: from there our sources have the same relative paths, and ccache knows them.
+        build = pathlib.Path(tempfile.mkdtemp(dir=BUILD.parent, prefix=f"{BUILD.name}-{way}-"))
+        self.addCleanup(shutil.rmtree, build)
         configure(CONSUMER, build, f"-DCONSUMER_WAY={way}", f"-DCONSUMER_COMPONENTS={';'.join(COMPONENTS)}", *words)
         run("cmake", "--build", build, "--target", "consumer", *(["torch_consumer"] if WITH_TORCH else []))
         self.check_programs(build)
@@ -39,7 +41,7 @@ class Consumers(unittest.TestCase):
         if WITH_TORCH:
             said = run(folder / "torch_consumer").stdout
             self.assertRegex(said, "digest [0-9a-f]{32}\n")
-            if WITH_CUDA and folder.name != "build-pkg-config":
+            if WITH_CUDA and folder.name != "pkg-config":
                 self.assertRegex(said, r"nccl 2\.\d+")
 
     def assert_nothing_leaks(self, build):
@@ -64,7 +66,7 @@ class Consumers(unittest.TestCase):
         self.build_and_run("fetched", f"-DRATOON_SOURCE={SOURCE}")
 
     def test_pkg_config(self):
-        folder = self.scratch / "build-pkg-config"
+        folder = self.scratch / "pkg-config"
         folder.mkdir()
         packages = {"consumer": ("ratoon-agent", "main.cpp")}
         environment = dict(os.environ, PKG_CONFIG_PATH=str(next(self.tree.rglob("pkgconfig"))))
