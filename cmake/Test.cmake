@@ -1,8 +1,9 @@
 # ratoon_test(unit/base/result_test LIBS ratoon::base_core [LABELS threads] [ARGS ...])
 #
 # One line a test. The test's source is that path plus .cpp under tests/, its label the first folder of the path; a
-# second label (threads, nightly) puts it in one more lane. It runs in the repository's root. A test that cannot run here exits with 77 and says
-# "SKIPPED: reason". A test of several small files names them after SOURCES, beside where its own would be.
+# second label (threads, nightly) puts it in one more lane. It runs in the repository's root. A test that cannot run
+# here exits with 77 and says "SKIPPED: reason". A test of several small files names them after SOURCES, beside where
+# its own would be.
 function(ratoon_test path)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBS;LABELS;ARGS" ${ARGN})
   string(REGEX MATCH "^[^/]+" label ${path})

@@ -7,6 +7,7 @@
 
 int main(int argc, char** argv) {
   const auto options = ratoon::Options::from_environment(argc, argv);
-  std::printf("ratoon %s: %s\n", ratoon::version(), options ? "has options" : options.error().message().c_str());
+  std::printf("ratoon %s: %s\n", ratoon::version(),
+              options ? "has options" : options.error().message().c_str());
   return 0;
 }

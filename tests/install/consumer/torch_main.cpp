@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <ATen/ops/ones.h>
+
 #include <ratoon/torch/digest.h>
 
 #ifdef CONSUMER_CUDA

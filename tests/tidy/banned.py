@@ -1,0 +1,120 @@
+"""What no file says, with what to write instead. Words are looked for in code: comments and strings are free, but for
+the rules of TEXT. `allowed` names the files that may, each for a reason."""
+import dataclasses
+
+PRODUCT = ("base/", "operator/", "agent/", "cli/")
+LIBRARIES = ("base/", "operator/", "agent/")
+EVERYWHERE = ("",)
+_WITHOUT_TENSORS = ("base/", "operator/", "agent/src/session/", "agent/src/checkpoint/", "cli/", "tests/unit/",
+                    "tests/conformance/", "tests/property/", "tests/support/")  # elsewhere a tensor is detached
+HEADERS = (".h",)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ban:
+    name: str
+    pattern: str
+    mend: str
+    folders: tuple = EVERYWHERE
+    endings: tuple = (".h", ".cpp")
+    allowed: dict = dataclasses.field(default_factory=dict)  # path: reason
+
+
+CODE = (
+    Ban("std::regex", r"\bstd::w?(?:regex|smatch|cmatch)\b", "parse with find and std::from_chars: std::regex is slow "
+        "and overflows the stack on long input"),
+    Ban("a standard distribution", r"\bstd::(?:shuffle|sample|random_shuffle|\w+_distribution)\b",
+        "use base/core/philox.h: standard libraries differ in what these draw"),
+    Ban("rand()", r"(?<![\w.>])(?:std::|::)?(?:s?rand|drand48)\s*\(", "use base/core/philox.h, or getrandom() for secrets"),
+    Ban("an unbounded write", r"\b(?:v?sprintf|strcpy|strcat|gets)\s*\(", "use std::string, or snprintf with its size"),
+    Ban("a number read without checks", r"\b(?:ato[ifl]l?|sto(?:u?ll?|[ifd])|strto(?:u?ll?|[df]))\s*\(",
+        "use std::from_chars and say which text was wrong", PRODUCT),
+    Ban("a function with hidden state", r"\b(?:strtok|localtime|gmtime|ctime|asctime)\s*\(",
+        "use the _r form: other threads call it too", PRODUCT),
+    Ban("a shell", r"\b(?:system|popen)\s*\(", "use posix_spawn with a list of arguments: a shell reads names as code"),
+    Ban("volatile", r"\bvolatile\b", "use std::atomic: volatile orders nothing between threads"),
+    Ban("assert", r"\bassert\s*\(", "return an Error; or std::abort() with the reason beside it, in release builds too"),
+    Ban("a detached thread", r"(?:\.|->)detach\s*\(\s*\)", "keep a std::thread member and join it: a detached one "
+        "outlives what it uses", _WITHOUT_TENSORS, allowed={
+            "tests/conformance/http_server_test.cpp": "a reply that comes after everything else",
+        }),
+    Ban("new", r"\bnew\b(?!\s*\()", "use std::make_unique or a container", allowed={
+        "agent/src/session/alone_link.cpp": "a private constructor behind open()",
+        "agent/src/session/coordinator_link.cpp": "a private constructor behind open()",
+        "base/http/request_parser.cpp": "a private type that make_unique cannot fill as an aggregate",
+    }),
+    Ban("delete", r"\bdelete\b(?!\s*[;,])", "let a std::unique_ptr own it"),
+    Ban("malloc", r"\b(?:malloc|calloc|realloc|free)\s*\(", "use a container, or std::unique_ptr with a deleter"),
+    Ban("goto", r"\bgoto\b", "return from a function of its own"),
+    Ban("a sleep", r"\b(?:sleep_for|sleep_until|usleep|nanosleep)\s*\(|(?<![\w.>:])(?:::)?sleep\s*\(\s*\d",
+        "wait for the event itself, with a deadline; in tests move a ManualClock", allowed={
+            "examples/counter/counter.cpp": "stands for the work of a step",
+            "agent/src/session/coordinator_link.cpp": "a pause between tries, far shorter than a poll",
+            "agent/src/session/engine.cpp": "the votes of other ranks are files on a shared disk: nothing wakes us",
+            "tests/conformance/http_server_test.cpp": "slow clients and late replies, in real time as the kernel is",
+            "tests/conformance/transport_basics.cpp": "a server that answers slowly",
+            "tests/conformance/transport_limits.cpp": "a server that falls silent",
+        }),
+    Ban("std::cout and friends", r"\bstd::(?:cout|cerr|clog|endl)\b", "log through base/core/log.h, print in cli"),
+    Ban("printing from a library", r"(?<![\w:.>])(?:std::)?(?:v?f?printf|f?puts|putchar|perror)\s*\(",
+        "log through base/core/log.h: standard output belongs to the program", LIBRARIES, allowed={
+            "agent/src/session/train.cpp": "train() stands at the top of a user's main() and says why it ends",
+        }),
+    Ban("using namespace in a header", r"\busing\s+namespace\b", "write the namespace out", endings=HEADERS),
+    Ban("std::getenv", r"\bgetenv\s*\(", "take the value as an option: one place reads the environment", PRODUCT,
+        allowed={
+            "agent/src/session/options.cpp": "Options::from_environment, the agent's one reader",
+            "operator/local/runner.cpp": "PATH for the members it starts",
+        }),
+    Ban("code left out by the preprocessor", r"^[ \t]*#[ \t]*(?:if\s+[01]\b|(?:ifn?def|if)\b.*\bN?DEBUG\b)",
+        "remove it: what is tested is what runs"),
+    Ban("a macro", r"^[ \t]*#[ \t]*define\b", "use constexpr, a function or a template", LIBRARIES + ("cli/",), allowed={
+        "base/contract/codec.cpp": "instantiates the codec of each message",
+        "base/core/crc32c_x86.cpp": "an attribute that only GCC's spelling has",
+        "base/core/xxh3.cpp": "how xxhash.h is told to be header-only",
+    }),
+    Ban("a C-style cast", r"(?<![\w>)])\(\s*(?:unsigned |signed )?(?:int|long|short|char|size_t|double|float|u?int\d+_t)\s*\*?\)"
+        r"\s*[\w(&*]", "use static_cast, or braces where nothing is lost"),
+    Ban("catching by value", r"\bcatch\s*\(\s*(?!\.\.\.)[^&()]*\)", "catch by const reference"),
+)
+
+_OPEN_ENDS = ("TO" "DO", "FIX" "ME", "X" "XX", "HA" "CK", "W" "IP")
+TEXT = (
+    Ban("an open end", r"\b(?:" + "|".join(_OPEN_ENDS) + r")\b", "do it, or say in docs/ what is missing and why",
+        endings=EVERYWHERE),
+    Ban("a path of one machine",
+        r"(?<![\w.\-/$}>])/(?:wo" r"rk|ro" r"ot|fa" r"rm|ho" r"me/\w+|Us" r"ers/\w+)(?=[/\s\"'`,;:)]|$)",
+        "derive it from the repository's root, XDG_CACHE_HOME or an option", endings=EVERYWHERE),
+    Ban("a package registry's host", r"\b(?:py" r"pi\.org|python" r"hosted\.org|registry\.np" r"mjs\.org|proxy\.go"
+        r"lang\.org|crat" r"es\.io|download\.py" r"torch\.org|deb\.deb" r"ian\.org)\b",
+        "let the package tool use the registry that its user chose", endings=EVERYWHERE),
+    Ban("words about how the text came to be", r"(?i)\b(?:cla" r"ude|anth" r"ropic|open" r"ai|copi" r"lot|chat" r"gpt|"
+        r"chat" r"bots?|ai[ ]assistants?|as[ ]an[ ]ai|(?:previous|earlier|next|another)[ ]assistant|"
+        r"co-[a]uthored-by)\b", "say what the code does and why", endings=EVERYWHERE),
+    Ban("a document that is not here", r"\b(?:DE" r"SIGN|BUI" r"LD_NOTES|aes" r"thetics)\.md\b",
+        "name the file under docs/ that says it", endings=EVERYWHERE),
+)
+
+# Size: a file is read in one sitting, a function on one screen.
+FILE_LINES = 400
+FUNCTION_LINES = 70
+CPP_COLUMNS = 110     # .clang-format
+OTHER_COLUMNS = 130   # scripts, CMake, Python; aim at 120
+MEASURED = (".h", ".cpp", ".py", ".cmake", ".sh", ".in", "CMakeLists.txt")
+WIDE = {
+    "cmake/ratoon-agent-torch.pc.in": "pkg-config knows no continued lines",
+    "cmake/ratoon-agent.pc.in": "pkg-config knows no continued lines",
+}
+
+# Headers that no #include of ours names.
+UNNAMED_HEADERS = {
+    "agent/src/torch/nccl_headers/cuda_fp16.h": "nccl.h includes it",
+    "agent/src/torch/nccl_headers/cuda_runtime.h": "nccl.h includes it",
+}
+# Sources that no CMake file names.
+UNBUILT = {}
+# Paths in comments that are made, not stored.
+MADE = {
+    "cmake/ratoonConfig.cmake": "installed", "cmake/Torch/TorchConfig.cmake": "LibTorch's own",
+    "tests/unit/operator/thing_test.cpp": "an example of a name",
+}

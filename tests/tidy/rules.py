@@ -1,0 +1,131 @@
+"""The architecture as a table: which part of the tree may see which, and which third-party library.
+
+A part is a folder with all below it, or single files of a folder (with a *); the longest match counts. Every part
+sees itself, the standard library and, unless it is pure, the system's headers. A library is linked only by parts
+that may include something of the parts that it is made of.
+
+Parts that are decided and still to come, each with its line: operator/kube on operator/api; operator/runtime on core,
+coordinator and kube. docs/ARCHITECTURE.md gives the reasons.
+"""
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    path: str
+    may: tuple = ()
+    third_party: tuple = ()
+    target: str = ""       # the ratoon_module()s that bring it to those who link them
+    is_pure: bool = False  # time and facts come in as arguments: no clock, thread, socket, file, random device
+    instead: str = "move what both need to base, or hand it in as an argument"
+
+
+@dataclasses.dataclass(frozen=True)
+class Package:
+    headers: tuple  # a folder ends with /
+    targets: tuple = ()
+
+
+THIRD_PARTY = {
+    "boost": Package(("boost/",), ("Boost::headers", "Boost::system")),
+    "CLI11": Package(("CLI/",), ("CLI11::CLI11",)),
+    "cpprestsdk": Package(("cpprest/", "pplx/"), ("cpprestsdk::cpprest",)),
+    "googletest": Package(("gtest/", "gmock/"), ("GTest::gmock", "GTest::gtest", "GTest::gtest_main")),
+    "libtorch": Package(("torch/", "ATen/", "c10/"), ("ratoon::libtorch_cpu", "ratoon::libtorch_cuda")),
+    "nccl": Package(("nccl.h",), ("ratoon::nccl",)),
+    "nlohmann_json": Package(("nlohmann/",), ("nlohmann_json::nlohmann_json",)),
+    "openssl": Package(("openssl/",), ("OpenSSL::SSL", "OpenSSL::Crypto")),
+    "rapidcheck": Package(("rapidcheck.h", "rapidcheck/"), ("rapidcheck",)),
+    "xxhash": Package(("xxhash.h",)),
+    "yaml-cpp": Package(("yaml-cpp/",), ("yaml-cpp",)),
+}
+FREE_TARGETS = {"Threads::Threads", "ratoon_build_flags"}
+
+BASE = ("base/include/ratoon", "base/core", "base/contract")
+PUBLIC = ("base/include/ratoon", "agent/include/ratoon")  # what a trainer sees
+AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in ("file_names", "manifest", "pack"))
+HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_link.*")
+AGENT = PUBLIC + AGENT_PURE + ("agent/src/checkpoint", "agent/src/session")
+OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local")
+EVERYTHING = BASE + ("base/http",) + AGENT + HTTP_LINK + OPERATOR + ("cli", "tests/support")  # but LibTorch
+
+_AT_THE_DOOR = "pass the bytes or the fact in as an argument, from a part that does input and output"
+
+PARTS = (
+    Part("base/include/ratoon", target="base_core", instead="users see it: it stands on the standard library alone"),
+    Part("base/core", ("base/include/ratoon",), ("xxhash",), target="base_core"),
+    Part("base/contract", ("base/include/ratoon", "base/core"), ("nlohmann_json",), target="base_contract",
+         is_pure=True, instead=_AT_THE_DOOR),
+    Part("base/http", ("base/include/ratoon", "base/core"), ("boost", "cpprestsdk", "openssl"), target="base_http"),
+
+    Part("operator/api", BASE, ("nlohmann_json",), target="operator_api", is_pure=True, instead=_AT_THE_DOOR),
+    Part("operator/core", BASE + ("operator/api",), target="operator_core", is_pure=True,
+         instead="pass the fact in through Observation"),
+    Part("operator/coordinator", BASE + ("base/http", "operator/api"), target="operator_coordinator",
+         instead="the coordinator holds what agents said and decides nothing: the core decides"),
+    Part("operator/local", BASE + ("base/http", "operator/api", "operator/core", "operator/coordinator"),
+         ("nlohmann_json",), target="operator_local"),
+
+    Part("agent/include/ratoon", ("base/include/ratoon",), target="agent",
+         instead="users see it: forward-declare the type and include it in the .cpp file"),
+    Part("agent/include/ratoon/torch", PUBLIC, ("libtorch",),
+         target="agent_torch agent_torch_cuda"),
+    *(Part(path, BASE + PUBLIC + AGENT_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)
+      for path in AGENT_PURE),
+    Part("agent/src/checkpoint", BASE + PUBLIC + AGENT_PURE, target="agent"),
+    Part("agent/src/session", BASE + AGENT, target="agent",
+         instead="what needs HTTP is a Link: see coordinator_link.h; agents build without it"),
+    *(Part(path, BASE + AGENT + ("base/http",) + HTTP_LINK, target="agent") for path in HTTP_LINK),
+    Part("agent/src/torch", BASE + PUBLIC + ("agent/include/ratoon/torch",), ("libtorch", "nccl"),
+         target="agent_torch agent_torch_cuda"),
+
+    # The one place that links both halves.
+    Part("cli", BASE + ("agent/include/ratoon", "operator/api", "operator/local"),
+         ("CLI11", "nlohmann_json", "yaml-cpp")),
+    Part("examples/counter", PUBLIC, instead="examples see what users see: <ratoon/...>"),
+
+    Part("tests/unit", EVERYTHING, ("googletest", "nlohmann_json")),
+    Part("tests/property", EVERYTHING, ("googletest", "nlohmann_json", "rapidcheck")),
+    Part("tests/support", EVERYTHING),
+    Part("tests/integration", EVERYTHING, ("nlohmann_json",)),
+    Part("tests/conformance", BASE + ("base/http",), ("googletest", "openssl")),
+    Part("tests/torch", BASE + PUBLIC + ("agent/include/ratoon/torch", "agent/src/torch"),
+         ("googletest", "libtorch")),
+    Part("tests/install", PUBLIC + ("agent/include/ratoon/torch",), ("libtorch",), instead="it stands for a user's program"),
+)
+
+# Files that CMake or another project reads, not our compiler.
+NO_PART = ("cmake/",)
+
+STANDARD = set("""algorithm any array atomic barrier bit bitset cctype cerrno cfloat charconv chrono cinttypes climits
+    cmath compare complex concepts condition_variable coroutine csignal cstdarg cstddef cstdint cstdio cstdlib cstring
+    ctime deque exception execution filesystem forward_list fstream functional future initializer_list iomanip ios
+    iosfwd iostream istream iterator latch limits list locale map memory memory_resource mutex new numbers numeric
+    optional ostream queue random ranges ratio regex scoped_allocator semaphore set shared_mutex source_location span
+    sstream stack stdexcept stop_token streambuf string string_view syncstream system_error thread tuple type_traits
+    typeindex typeinfo unordered_map unordered_set utility valarray variant vector version""".split())
+
+# Of Linux, its C library and the compiler.
+SYSTEM = r"(arpa|linux|net|netinet|sys)/\w+\.h|(\w+mmintrin|fcntl|poll|pthread|sched|signal|spawn|stddef|unistd)\.h"
+
+# What a pure part may not see. <chrono> is fine for durations, <cstdio> for snprintf.
+IMPURE_HEADERS = {
+    **dict.fromkeys("atomic barrier condition_variable future latch mutex semaphore shared_mutex stop_token "
+                    "thread".split(), "threads"),
+    **dict.fromkeys("filesystem fstream iostream".split(), "files"),
+    "random": "a random device", "ctime": "a clock", "csignal": "signals",
+    "ratoon/atomic_file.h": "files", "base/core/log.h": "a log", "base/core/unique_fd.h": "files",
+}
+IMPURE_WORDS = {
+    r"\b\w*(?:_clock|Clock)\b": "a clock",
+    r"(?:\bnow|\b(?:time|clock_gettime|gettimeofday))\s*\(": "a clock",
+    r"\b(?:getenv|setenv)\s*\(": "the environment",
+    r"\b(?:random_device|getrandom)\b": "a random device",
+    r"\b(?:fopen|fprintf|printf)\s*\(": "files",
+    r"\b(?:fs|filesystem)::(?!path\b)\w+": "files",
+    r"\b(?:thread_local|std::(?:jthread|thread|async)\b)": "threads",
+}
+IMPURE_ALLOWED = {
+    # Names are joined as fs::path values, so that callers need not; any other name of std::filesystem is refused.
+    ("agent/src/checkpoint/file_names.h", "filesystem"),
+}
