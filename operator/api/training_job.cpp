@@ -168,7 +168,8 @@ Result<TrainingJob> decode_training_job(const json& document) {
   job.spec = read_spec(root.object("spec"));
   if (root.find("status") != nullptr && !root.find("status")->empty())
     job.status = read_status(root.object("status"));
-  if (complaint) return complaint->with_context("TrainingJob " + job.meta.name);
+  if (complaint)
+    return complaint->with_context(job.meta.name.empty() ? "TrainingJob" : "TrainingJob " + job.meta.name);
   job.document = std::make_shared<const json>(document);
   return job;
 }
@@ -197,13 +198,11 @@ json encode_status(const TrainingJobStatus& status) {
 
 json encode_training_job(const TrainingJob& job) {
   json out = job.document ? *job.document : json::object();
-  // Fields of the status that a newer program wrote stay; ours are replaced, and an absent checkpoint is
-  // removed.
-  json status = encode_status(job.status);
+  // Fields of the status that a newer program wrote stay; ours are replaced, the checkpoint as a whole.
   json& target = out["status"];
   if (!target.is_object()) target = json::object();
-  if (!status.contains("lastCheckpoint")) target.erase("lastCheckpoint");
-  target.update(status);
+  target.erase("lastCheckpoint");
+  target.update(encode_status(job.status), /*merge_objects=*/true);
   return out;
 }
 

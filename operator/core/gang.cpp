@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
+#include "operator/core/roster.h"
+
 namespace ratoon::core {
 namespace {
 
 const api::ProcessFacts* find_process(const Observation& seen, const api::MemberStatus& member,
                                       std::uint32_t local_rank) {
   const auto found = std::find_if(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
-    const auto& id = process.identity;
-    return id.role == member.role && id.index == member.index && id.incarnation == member.incarnation &&
-           id.local_rank == local_rank;
+    return is_of(process.identity, member) && process.identity.local_rank == local_rank;
   });
   return found == seen.processes.end() ? nullptr : &*found;
 }
@@ -29,17 +29,16 @@ bool holds_seat(const Observation& seen, const api::ProcessFacts* process) {
 }
 
 bool is_current(const api::Seat& seat, const std::vector<api::MemberStatus>& members) {
-  return std::any_of(members.begin(), members.end(), [&](const auto& member) {
-    return seat.process.role == member.role && seat.process.index == member.index &&
-           seat.process.incarnation == member.incarnation;
-  });
+  return std::any_of(members.begin(), members.end(),
+                     [&](const auto& member) { return is_of(seat.process, member); });
 }
 
 }  // namespace
 
 bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   for (const auto& seat : seen.world) {
-    if (!is_current(seat, members)) return false;
+    // A newer world may have been decided and never told.
+    if (!is_current(seat, members) || seat.assignment.attempt != seen.job.status.attempt) return false;
   }
   for (const auto& member : members) {
     for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {

@@ -26,8 +26,13 @@ Decision finish(const Observation& seen, api::TrainingJobStatus status, JobPhase
   status.is_formed = false;
   status.world_size = 0;
   for (const auto& pod : seen.pods) {
-    // Members that completed end by themselves.
-    if (pod.has_ended() || pod.is_deleting || phase == JobPhase::kSucceeded) continue;
+    // Members that completed end by themselves; those that were replaced do not.
+    const bool is_current =
+        std::any_of(status.members.begin(), status.members.end(), [&](const auto& member) {
+          return pod.role == member.role && pod.index == member.index &&
+                 pod.incarnation == member.incarnation;
+        });
+    if (pod.has_ended() || pod.is_deleting || (phase == JobPhase::kSucceeded && is_current)) continue;
     decision.actions.push_back(DeletePod{.name = pod.name, .uid = pod.uid, .reason = message});
   }
   if (is_news) {
@@ -38,6 +43,19 @@ Decision finish(const Observation& seen, api::TrainingJobStatus status, JobPhase
       .attempt = status.attempt, .world = {}, .current = {}, .stop = true, .reason = message};
   decision.status = std::move(status);
   return decision;
+}
+
+// The newest checkpoint of each process that completed.
+std::vector<InventoryEntry> committed_by_completed(const Observation& seen,
+                                                   const std::vector<api::MemberStatus>& members) {
+  std::vector<InventoryEntry> committed;
+  for (const auto& process : seen.processes) {
+    const bool is_current = std::any_of(members.begin(), members.end(),
+                                        [&](const auto& member) { return is_of(process.identity, member); });
+    if (is_current && process.is_completed && process.beat && process.beat->committed)
+      committed.push_back(*process.beat->committed);
+  }
+  return committed;
 }
 
 // Forms the next world if everybody is there.
@@ -56,7 +74,7 @@ void form_world(const Observation& seen, const Gang& gang, Decision& decision) {
     if (joiner.left_attempt >= status.attempt) status.attempt = joiner.left_attempt.next();
   }
   decision.announcement.attempt = status.attempt;
-  const auto resume = pick_resume_point(gang.joiners);
+  const auto resume = pick_resume_point(gang.joiners, committed_by_completed(seen, status.members));
   decision.announcement.world = assign_seats(
       gang, status.attempt, static_cast<double>(seen.job.spec.disruption_policy.heartbeat_seconds), resume);
   status.phase = JobPhase::kRunning;

@@ -8,9 +8,18 @@
 
 namespace ratoon::core {
 
-std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joiners) {
+namespace {
+
+bool is_shared(const InventoryEntry& entry) {
+  return entry.tier == "volume" || entry.tier == "store";
+}
+
+}  // namespace
+
+std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joiners,
+                                             const std::vector<InventoryEntry>& of_completed) {
   struct Reach {
-    bool is_shared = false;
+    bool by_all = false;
     std::set<std::size_t> holders;  // positions in joiners
   };
   std::map<std::tuple<Attempt, Step, std::string>, Reach> candidates;  // ordered: the last is the newest
@@ -18,12 +27,16 @@ std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joi
     for (const auto& entry : joiners[i].inventory) {
       if (!entry.is_complete) continue;
       Reach& reach = candidates[{entry.attempt, entry.step, entry.digest}];
-      reach.is_shared = reach.is_shared || entry.tier == "volume" || entry.tier == "store";
+      reach.by_all = reach.by_all || is_shared(entry);
       reach.holders.insert(i);
     }
   }
+  for (const auto& entry : of_completed) {
+    if (entry.is_complete && is_shared(entry))
+      candidates[{entry.attempt, entry.step, entry.digest}].by_all = true;
+  }
   const auto best = std::find_if(candidates.rbegin(), candidates.rend(), [&](const auto& candidate) {
-    return candidate.second.is_shared || candidate.second.holders.size() == joiners.size();
+    return candidate.second.by_all || candidate.second.holders.size() == joiners.size();
   });
   if (best == candidates.rend()) return std::nullopt;
   const auto& [attempt, step, digest] = best->first;

@@ -7,11 +7,6 @@
 namespace ratoon::core {
 namespace {
 
-bool is_of(const ProcessIdentity& process, const api::MemberStatus& member) {
-  return process.role == member.role && process.index == member.index &&
-         process.incarnation == member.incarnation;
-}
-
 std::string display_name(const Observation& seen, const api::MemberStatus& member) {
   return member_name(api::key_of(seen.job), member.role, member.index, member.incarnation);
 }
@@ -33,6 +28,11 @@ std::optional<Ending> find_ending(const Observation& seen, const api::MemberStat
 }
 
 }  // namespace
+
+bool is_of(const ProcessIdentity& process, const api::MemberStatus& member) {
+  return process.role == member.role && process.index == member.index &&
+         process.incarnation == member.incarnation && !member.uid.empty() && process.member_uid == member.uid;
+}
 
 std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job) {
   std::vector<api::MemberStatus> members;
@@ -59,7 +59,8 @@ const api::Pod* find_pod(const Observation& seen, const api::MemberStatus& membe
 
 bool is_completed(const Observation& seen, const api::MemberStatus& member) {
   const auto done = std::count_if(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
-    return process.is_completed && is_of(process.identity, member);
+    return process.is_completed && is_of(process.identity, member) &&
+           process.identity.local_rank < seen.job.spec.processes_per_node;
   });
   return done == seen.job.spec.processes_per_node;
 }

@@ -14,6 +14,10 @@ namespace ratoon::core {
 // the spec no longer has are left out.
 [[nodiscard]] std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job);
 
+// Whether the process runs in the pod of exactly this incarnation. Before that pod was seen nobody does:
+// another pod of the same name may have been before it, and what ran there may still talk.
+[[nodiscard]] bool is_of(const ProcessIdentity& process, const api::MemberStatus& member);
+
 // The pod of exactly this incarnation, or nullptr.
 [[nodiscard]] const api::Pod* find_pod(const Observation& seen, const api::MemberStatus& member);
 

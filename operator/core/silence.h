@@ -1,7 +1,7 @@
 // Loss by silence: which members have missed so many beats that they count as lost.
 //
 // Silence of others can be our own deafness. So nothing is concluded until the coordinator has itself
-// listened for the whole time, and while more than half of all processes are silent at once (a network or a
+// listened for the whole time, and while more than half of all members are silent at once (a network or a
 // stall, not a loss) the judgement is put off until ten times the limit.
 #pragma once
 
@@ -13,8 +13,8 @@
 namespace ratoon::core {
 
 struct Silence {
-  std::vector<api::ProcessFacts> lost;
-  std::optional<Timestamp> next_check;  // the earliest moment at which another process may count as lost
+  std::vector<api::ProcessFacts> lost;  // one silent process of each member that is judged lost
+  std::optional<Timestamp> next_check;  // the earliest moment at which another member may count as lost
 };
 
 [[nodiscard]] Silence find_silent(const Observation& seen, Timestamp now);

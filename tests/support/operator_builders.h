@@ -1,0 +1,97 @@
+// Builders of what the operator's core looks at: a job, its pods, what its processes said.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "operator/core/observation.h"
+#include "tests/support/builders.h"
+
+namespace ratoon::test {
+
+inline Timestamp at_seconds(double s) {
+  return {from_seconds(s)};
+}
+
+// A job that runs: role worker, one process a member, attempt 1 formed, every member at incarnation 0 with
+// its pod.
+inline api::TrainingJob job(std::uint32_t members = 2) {
+  api::TrainingJob job;
+  job.meta.name = job_key().name;
+  job.spec.num_nodes = members;
+  job.spec.roles.push_back({.name = "worker", .replicas = {}, .command = {"train"}, .environment = {}});
+  job.status.phase = api::JobPhase::kRunning;
+  job.status.attempt = Attempt(1);
+  job.status.is_formed = true;
+  job.status.world_size = members;
+  for (std::uint32_t i = 0; i < members; ++i) {
+    job.status.members.push_back({.role = "worker", .index = i, .incarnation = 0, .uid = uid_of(i)});
+  }
+  return job;
+}
+
+inline api::TrainingJob new_job(std::uint32_t members = 2) {
+  api::TrainingJob fresh = job(members);
+  fresh.status = {};
+  return fresh;
+}
+
+inline api::Pod pod(std::uint32_t index, std::uint32_t incarnation = 0) {
+  return {.name = member_name(job_key(), "worker", index, incarnation),
+          .uid = uid_of(index, incarnation),
+          .role = "worker",
+          .index = index,
+          .incarnation = incarnation,
+          .node = "node-" + std::to_string(index + 1),
+          .phase = api::PodPhase::kRunning};
+}
+
+inline api::Pod ended_pod(std::uint32_t index, int exit_code, std::uint32_t incarnation = 0) {
+  api::Pod ended = pod(index, incarnation);
+  ended.phase = exit_code == 0 ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
+  ended.exit_code = exit_code;
+  return ended;
+}
+
+inline api::ProcessFacts heard(ProcessIdentity who, double at = 0) {
+  return {.identity = std::move(who), .last_heard = at_seconds(at)};
+}
+
+inline api::ProcessFacts waiting(ProcessIdentity who, std::uint64_t left_attempt = 0,
+                                 std::vector<InventoryEntry> inventory = {}, double at = 0) {
+  api::ProcessFacts facts = heard(who, at);
+  facts.waiting = join_request(std::move(who), left_attempt, std::move(inventory));
+  return facts;
+}
+
+inline api::ProcessFacts done(ProcessIdentity who) {
+  api::ProcessFacts facts = heard(std::move(who));
+  facts.is_completed = true;
+  return facts;
+}
+
+inline api::Seat seat(ProcessIdentity who, std::uint32_t rank, std::uint64_t attempt = 1,
+                      std::uint32_t world_size = 2) {
+  return {.process = std::move(who),
+          .assignment = {.attempt = Attempt(attempt),
+                         .rank = Rank(rank),
+                         .world_size = world_size,
+                         .rendezvous = "127.0.0.1:40000"}};
+}
+
+// Everything is well: each member's pod runs and its process trains in the world of the job's attempt.
+inline core::Observation running(api::TrainingJob job) {
+  core::Observation seen{.job = std::move(job)};
+  for (const auto& member : seen.job.status.members) {
+    seen.pods.push_back(pod(member.index, member.incarnation));
+    seen.processes.push_back(heard(process(member.index, member.incarnation)));
+    seen.world.push_back(seat(process(member.index, member.incarnation), member.index,
+                              seen.job.status.attempt.value(), seen.job.status.world_size));
+  }
+  return seen;
+}
+
+}  // namespace ratoon::test

@@ -1,0 +1,61 @@
+#include "operator/core/classify.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::core {
+namespace {
+
+TEST(Classify, ReadsTheExitCode) {
+  struct Case {
+    int exit_code;
+    EndCause cause;
+    const char* sentence;
+  };
+  const Case cases[] = {
+      {0, EndCause::kApplication, "exit code 0 without a completion record"},
+      {1, EndCause::kApplication, "exit code 1"},
+      {79, EndCause::kApplication, "exit code 79"},
+      {80, EndCause::kDisruption, "exit code 80 (preempted after a save)"},
+      {81, EndCause::kDisruption, "exit code 81 (asks for a fresh start)"},
+      {82, EndCause::kFatal,
+       "exit code 82 (configuration): the same start would fail again; see the member's log"},
+      {83, EndCause::kFatal, "exit code 83: checkpoints exist and none is good; see the member's log"},
+      {84, EndCause::kApplication, "exit code 84 (storage failed)"},
+      {127, EndCause::kApplication, "exit code 127"},
+      {128, EndCause::kApplication, "exit code 128"},
+      {130, EndCause::kDisruption, "ended by signal 2"},
+      {134, EndCause::kApplication, "crashed with signal 6"},
+      {137, EndCause::kDisruption, "ended by signal 9"},
+      {139, EndCause::kApplication, "crashed with signal 11"},
+      {143, EndCause::kDisruption, "ended by signal 15"},
+  };
+  for (const auto& c : cases) {
+    const Ending ending = classify(test::ended_pod(0, c.exit_code), false);
+    EXPECT_EQ(ending.cause, c.cause) << c.exit_code;
+    EXPECT_EQ(ending.sentence, c.sentence);
+  }
+}
+
+TEST(Classify, ACompletionRecordOutweighsEveryExitCode) {
+  for (const int code : {0, 1, 82, 137}) {
+    EXPECT_EQ(classify(test::ended_pod(0, code), true).cause, EndCause::kCompleted);
+  }
+}
+
+TEST(Classify, ADeletedPodWasDisruptedWhateverItsProcessesSaid) {
+  api::Pod pod = test::ended_pod(0, 1);
+  pod.is_deleting = true;
+  EXPECT_EQ(classify(pod, false).cause, EndCause::kDisruption);
+  EXPECT_EQ(classify(pod, false).sentence, "deleted");
+}
+
+TEST(Classify, APodThatEndedWithoutACodeWasDisrupted) {
+  api::Pod pod = test::pod(0);
+  pod.phase = api::PodPhase::kFailed;
+  EXPECT_EQ(classify(pod, false).cause, EndCause::kDisruption);
+}
+
+}  // namespace
+}  // namespace ratoon::core

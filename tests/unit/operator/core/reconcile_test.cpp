@@ -1,0 +1,181 @@
+#include "operator/core/reconcile.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::core {
+namespace {
+
+using api::JobPhase;
+using test::checkpoint;
+using test::process;
+
+Decision decide(const Observation& seen) {
+  return reconcile(seen, test::at_seconds(1));
+}
+
+std::vector<std::string> reasons(const Decision& decision) {
+  std::vector<std::string> found;
+  for (const auto& action : decision.actions) {
+    if (const auto* event = std::get_if<EmitEvent>(&action)) found.push_back(event->reason);
+    if (const auto* made = std::get_if<CreatePod>(&action)) found.push_back("create " + made->pod.name);
+    if (const auto* gone = std::get_if<DeletePod>(&action)) found.push_back("delete " + gone->name);
+  }
+  return found;
+}
+using Reasons = std::vector<std::string>;
+
+TEST(Reconcile, ANewJobGetsItsPodsAndItsFirstAttempt) {
+  const auto decision = decide({.job = test::new_job(2)});
+  EXPECT_EQ(reasons(decision), Reasons({"create digits-worker-0-i0", "create digits-worker-1-i0"}));
+  EXPECT_EQ(decision.status.phase, JobPhase::kPending);
+  EXPECT_EQ(decision.status.attempt, Attempt(1));
+  EXPECT_FALSE(decision.status.is_formed);
+  EXPECT_EQ(decision.status.message, "0 of 2 processes are ready for attempt 1");
+  EXPECT_EQ(decision.announcement.current.size(), 2u);
+  EXPECT_FALSE(decision.announcement.stop);
+}
+
+TEST(Reconcile, AWorldIsFormedWhenTheLastOneJoins) {
+  auto seen = test::running(test::job(2));
+  seen.job.status.is_formed = false;
+  seen.world.clear();
+  seen.processes = {test::waiting(process(0)), test::heard(process(1))};
+  EXPECT_TRUE(decide(seen).announcement.world.empty());
+  EXPECT_EQ(decide(seen).status.message, "1 of 2 processes are ready for attempt 1");
+
+  seen.processes[1] = test::waiting(process(1));
+  const auto decision = decide(seen);
+  EXPECT_EQ(reasons(decision), Reasons({"WorldFormed"}));
+  EXPECT_EQ(decision.status.phase, JobPhase::kRunning);
+  EXPECT_TRUE(decision.status.is_formed);
+  EXPECT_EQ(decision.status.world_size, 2u);
+  EXPECT_EQ(decision.announcement.world.size(), 2u);
+  EXPECT_EQ(decision.announcement.attempt, Attempt(1));
+}
+
+TEST(Reconcile, NothingIsDoneWhileAllIsWell) {
+  const auto seen = test::running(test::job(3));
+  const auto decision = decide(seen);
+  EXPECT_TRUE(decision.actions.empty());
+  EXPECT_EQ(decision.status, seen.job.status);
+  EXPECT_EQ(decision.announcement.world.size(), 3u);
+}
+
+TEST(Reconcile, ALossDissolvesTheWorldAndReplacesTheMemberInOneDecision) {
+  auto seen = test::running(test::job(2));
+  seen.pods[1] = test::ended_pod(1, 137);
+  const auto decision = decide(seen);
+  EXPECT_EQ(reasons(decision),
+            Reasons({"MemberLost", "delete digits-worker-1-i0", "create digits-worker-1-i1"}));
+  EXPECT_EQ(decision.status.phase, JobPhase::kRecovering);
+  EXPECT_EQ(decision.status.attempt, Attempt(2));
+  EXPECT_FALSE(decision.status.is_formed);
+  EXPECT_EQ(decision.announcement.attempt, Attempt(2)) << "the others learn that their world is over";
+  EXPECT_TRUE(decision.announcement.world.empty());
+  EXPECT_EQ(decision.announcement.current[1].incarnation, 1u) << "the old one is fenced out";
+}
+
+TEST(Reconcile, ASecondLossBeforeTheWorldIsFormedTakesNoFurtherAttempt) {
+  auto seen = test::running(test::job(2));
+  seen.job.status.attempt = Attempt(2);
+  seen.job.status.is_formed = false;
+  seen.world.clear();
+  seen.pods[0] = test::ended_pod(0, 137);
+  EXPECT_EQ(decide(seen).status.attempt, Attempt(2));
+}
+
+// Had it told anybody of the world, their beats would say so; another seating needs another number.
+TEST(Reconcile, AnOperatorThatForgotTheWorldFormsTheNextOne) {
+  auto seen = test::running(test::job(2));
+  seen.world.clear();
+  seen.processes = {test::waiting(process(0), 1), test::waiting(process(1), 1)};
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.attempt, Attempt(2));
+  EXPECT_TRUE(decision.status.is_formed);
+}
+
+TEST(Reconcile, TheNewWorldResumesFromTheNewestCheckpointAndCountsFromThere) {
+  auto seen = test::running(test::job(2));
+  seen.job.status.step = Step(57);
+  seen.processes = {test::waiting(process(0), 1, {checkpoint(1, 40)}),
+                    test::waiting(process(1), 1, {checkpoint(1, 50)})};
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.step, Step(50)) << "steps after it are in no weights any more";
+  for (const auto& seat : decision.announcement.world)
+    EXPECT_EQ(seat.assignment.resume, test::resume_point(1, 50));
+  EXPECT_EQ(decision.status.message, "attempt 2 trains with 2 processes from step 50");
+}
+
+TEST(Reconcile, WhatACompletedProcessCommittedIsNotTrainedAgain) {
+  auto seen = test::running(test::job(2));
+  seen.processes = {test::done(process(0)), test::waiting(process(1), 1, {checkpoint(1, 90)})};
+  seen.processes[0].beat = test::beat(process(0), 1, 100, 9, checkpoint(1, 100));
+  const auto decision = decide(seen);
+  ASSERT_EQ(decision.announcement.world.size(), 1u);
+  EXPECT_EQ(decision.announcement.world[0].assignment.resume, test::resume_point(1, 100));
+}
+
+TEST(Reconcile, AStatusThatWasLostDoesNotLeadBackToUsedAttempts) {
+  auto seen = test::running(test::job(2));
+  seen.job.status.attempt = Attempt(1);
+  seen.job.status.is_formed = false;
+  seen.world.clear();
+  seen.processes = {test::waiting(process(0), 7), test::waiting(process(1), 0, {checkpoint(9, 100)})};
+  EXPECT_EQ(decide(seen).status.attempt, Attempt(10));
+  EXPECT_EQ(decide(seen).announcement.attempt, Attempt(10));
+}
+
+TEST(Reconcile, WakesWhenSomebodyMayBeLost) {
+  auto seen = test::running(test::job(2));
+  seen.processes[0].last_heard = test::at_seconds(0.5);
+  EXPECT_EQ(decide(seen).wake_at, test::at_seconds(3));
+}
+
+TEST(Reconcile, TheJobSucceedsWhenAllHaveCompleted) {
+  auto seen = test::running(test::job(2));
+  seen.job.status.step = Step(400);
+  seen.processes = {test::done(process(0)), test::done(process(1))};
+  const auto decision = decide(seen);
+  EXPECT_EQ(reasons(decision), Reasons({"Succeeded"})) << "pods that completed end by themselves";
+  EXPECT_EQ(decision.status.phase, JobPhase::kSucceeded);
+  EXPECT_EQ(decision.status.message, "completed at step 400");
+  EXPECT_TRUE(decision.announcement.stop);
+}
+
+TEST(Reconcile, AReplacedPodDoesNotOutliveTheJob) {
+  auto seen = test::running(test::job(1));
+  seen.job.status.members[0] = {.role = "worker", .index = 0, .incarnation = 1, .uid = test::uid_of(0, 1)};
+  seen.pods = {test::pod(0, 0), test::pod(0, 1)};
+  seen.processes = {test::done(process(0, 1))};
+  EXPECT_EQ(reasons(decide(seen)), Reasons({"delete digits-worker-0-i0", "Succeeded"}));
+}
+
+TEST(Reconcile, AFatalCodeEndsTheJobAndItsPods) {
+  auto seen = test::running(test::job(2));
+  seen.pods[0] = test::ended_pod(0, 82);
+  const auto decision = decide(seen);
+  EXPECT_EQ(reasons(decision), Reasons({"MemberLost", "delete digits-worker-1-i0", "Failed"}));
+  EXPECT_EQ(decision.status.phase, JobPhase::kFailed);
+  EXPECT_TRUE(decision.announcement.stop);
+}
+
+TEST(Reconcile, TheEndIsFinal) {
+  for (const auto phase : {JobPhase::kSucceeded, JobPhase::kFailed}) {
+    auto seen = test::running(test::job(2));
+    seen.job.status.phase = phase;
+    seen.job.status.is_formed = false;
+    seen.job.status.world_size = 0;
+    seen.job.status.message = "over";
+    seen.pods = {test::ended_pod(0, 1), test::ended_pod(1, 137)};
+    const auto decision = decide(seen);
+    EXPECT_EQ(decision.status, seen.job.status);
+    EXPECT_TRUE(decision.actions.empty());
+    EXPECT_TRUE(decision.announcement.stop);
+    EXPECT_EQ(decision.announcement.reason, "over");
+  }
+}
+
+}  // namespace
+}  // namespace ratoon::core

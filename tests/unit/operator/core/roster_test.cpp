@@ -1,0 +1,174 @@
+#include "operator/core/roster.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::core {
+namespace {
+
+using test::process;
+
+api::MemberStatus member(std::uint32_t index, std::uint32_t incarnation = 0, std::string uid = "") {
+  return {.role = "worker", .index = index, .incarnation = incarnation, .uid = std::move(uid)};
+}
+
+template <class T>
+std::vector<T> only(const std::vector<Action>& actions) {
+  std::vector<T> found;
+  for (const auto& action : actions)
+    if (const auto* one = std::get_if<T>(&action)) found.push_back(*one);
+  return found;
+}
+
+TEST(DesiredMembers, FollowTheSpecAndKeepTheirIncarnations) {
+  auto job = test::new_job(2);
+  job.spec.roles.push_back({.name = "judge", .replicas = 1, .command = {"judge"}, .environment = {}});
+  job.status.members = {member(1, 4, "uid"), member(7, 2, "gone from the spec")};
+  const std::vector<api::MemberStatus> expected = {
+      member(0), member(1, 4, "uid"), {.role = "judge", .index = 0, .incarnation = 0, .uid = ""}};
+  EXPECT_EQ(desired_members(job), expected);
+}
+
+TEST(IsCompleted, WhenEveryProcessSaidSo) {
+  auto seen = test::running(test::job(1));
+  seen.job.spec.processes_per_node = 2;
+  const auto& worker = seen.job.status.members[0];
+  seen.processes = {test::done(process(0, 0, 0))};
+  EXPECT_FALSE(is_completed(seen, worker));
+  seen.processes.push_back(test::done(process(0, 1, 1)));
+  EXPECT_FALSE(is_completed(seen, worker)) << "another incarnation's word";
+  seen.processes.push_back(test::done(process(0, 0, 7)));
+  EXPECT_FALSE(is_completed(seen, worker)) << "a process that the job does not have";
+  seen.processes.push_back(test::done(process(0, 0, 1)));
+  EXPECT_TRUE(is_completed(seen, worker));
+}
+
+struct Loss {
+  const char* name;
+  void (*change)(Observation&);
+  api::Restarts restarts;
+  const char* news;
+};
+
+TEST(ReplaceLost, MovesAMemberOnAndCountsItOnce) {
+  const Loss cases[] = {
+      {"killed",
+       [](Observation& seen) { seen.pods[1] = test::ended_pod(1, 137); },
+       {0, 1},
+       "digits-worker-1-i0: ended by signal 9"},
+      {"crashed",
+       [](Observation& seen) { seen.pods[1] = test::ended_pod(1, 139); },
+       {1, 0},
+       "digits-worker-1-i0: crashed with signal 11"},
+      {"left with 0 and no word of completion",
+       [](Observation& seen) { seen.pods[1] = test::ended_pod(1, 0); },
+       {1, 0},
+       "digits-worker-1-i0: exit code 0 without a completion record"},
+      {"being deleted",
+       [](Observation& seen) { seen.pods[1].is_deleting = true; },
+       {0, 1},
+       "digits-worker-1-i0: deleted"},
+      {"gone", [](Observation& seen) { seen.pods.pop_back(); }, {0, 1}, "digits-worker-1-i0: vanished"},
+      {"another pod of the same name",
+       [](Observation& seen) { seen.pods[1].uid = "other"; },
+       {0, 1},
+       "digits-worker-1-i0: vanished"},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    auto seen = test::running(test::job(2));
+    c.change(seen);
+    const auto change = replace_lost(seen, {});
+    EXPECT_EQ(change.members[0], seen.job.status.members[0]);
+    EXPECT_EQ(change.members[1], member(1, 1));
+    EXPECT_EQ(change.restarts, c.restarts);
+    EXPECT_EQ(change.fatal, "");
+    const auto events = only<EmitEvent>(change.actions);
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0], (EmitEvent{.is_warning = true, .reason = "MemberLost", .message = c.news}));
+    // With what was stored, the same facts are no news.
+    seen.job.status.members = change.members;
+    seen.job.status.restarts = change.restarts;
+    EXPECT_EQ(replace_lost(seen, {}).restarts, change.restarts);
+    EXPECT_TRUE(replace_lost(seen, {}).actions.empty());
+  }
+}
+
+TEST(ReplaceLost, TakesSilenceForALoss) {
+  const auto seen = test::running(test::job(2));
+  const auto change = replace_lost(seen, {test::heard(process(1))});
+  EXPECT_EQ(change.members[1], member(1, 1));
+  EXPECT_EQ(change.restarts, (api::Restarts{0, 1}));
+}
+
+TEST(ReplaceLost, KeepsThoseThatCompletedHoweverTheirPodEnded) {
+  for (const int code : {0, 1, 82, 137}) {
+    auto seen = test::running(test::job(1));
+    seen.processes = {test::done(process(0))};
+    seen.pods = {test::ended_pod(0, code)};
+    EXPECT_EQ(replace_lost(seen, {}).members, seen.job.status.members) << code;
+    seen.pods.clear();
+    EXPECT_EQ(replace_lost(seen, {}).members, seen.job.status.members) << "its node is gone";
+  }
+}
+
+TEST(ReplaceLost, NotesTheUidOfAPodThatWasMade) {
+  auto seen = test::running(test::job(1));
+  seen.job.status.members[0].uid.clear();
+  EXPECT_EQ(replace_lost(seen, {}).members[0].uid, test::uid_of(0));
+  EXPECT_TRUE(replace_lost(seen, {}).actions.empty());
+}
+
+TEST(ReplaceLost, WaitsForAPodThatIsNotThereYet) {
+  auto seen = test::running(test::new_job(1));
+  EXPECT_EQ(replace_lost(seen, {}).members, std::vector{member(0)});
+}
+
+TEST(ReplaceLost, EndsTheJobForAFatalCodeOrWhenTheBudgetIsUsedUp) {
+  auto seen = test::running(test::job(1));
+  seen.pods = {test::ended_pod(0, 82)};
+  EXPECT_EQ(replace_lost(seen, {}).fatal,
+            "digits-worker-0-i0: exit code 82 (configuration): the same start would fail again; see the "
+            "member's log");
+
+  seen.pods = {test::ended_pod(0, 1)};
+  seen.job.spec.restart_policy.restarts_max = 2;
+  seen.job.status.restarts.application = 1;
+  EXPECT_EQ(replace_lost(seen, {}).fatal, "") << "the second of two";
+  seen.job.status.restarts.application = 2;
+  EXPECT_EQ(replace_lost(seen, {}).fatal, "digits-worker-0-i0: exit code 1; maxRestarts (2) is used up");
+
+  seen.pods = {test::ended_pod(0, 137)};
+  seen.job.status.restarts.disruption = 1000;
+  EXPECT_EQ(replace_lost(seen, {}).fatal, "") << "disruptions are free";
+}
+
+TEST(FollowRoster, MakesWhatIsMissingAndDeletesWhatIsNotNamed) {
+  auto seen = test::running(test::job(2));
+  const auto actions = follow_roster(seen, {member(0, 0, test::uid_of(0)), member(1, 1)});
+  const auto made = only<CreatePod>(actions);
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_EQ(made[0].pod.name, "digits-worker-1-i1");
+  EXPECT_EQ(made[0].pod.incarnation, 1u);
+  EXPECT_EQ(
+      only<DeletePod>(actions),
+      std::vector{(DeletePod{.name = "digits-worker-1-i0", .uid = test::uid_of(1), .reason = "superseded"})});
+}
+
+TEST(FollowRoster, LeavesPodsThatAreOnTheirWayOut) {
+  auto seen = test::running(test::job(1));
+  seen.pods.push_back(test::pod(1));
+  seen.pods.back().is_deleting = true;
+  EXPECT_TRUE(follow_roster(seen, seen.job.status.members).empty());
+}
+
+TEST(FollowRoster, DoesNotMakeAPodAgainThatWasSeen) {
+  auto seen = test::running(test::job(1));
+  seen.pods.clear();
+  EXPECT_TRUE(follow_roster(seen, seen.job.status.members).empty())
+      << "it is lost first, then the next one is made";
+}
+
+}  // namespace
+}  // namespace ratoon::core

@@ -1,0 +1,95 @@
+#include "operator/core/silence.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::core {
+namespace {
+
+using test::at_seconds;
+using test::process;
+
+// Members that were last heard at these seconds; the limit is 3 s.
+Observation last_heard(std::initializer_list<double> moments, double listening_since = 0) {
+  auto seen = test::running(test::job(static_cast<std::uint32_t>(moments.size())));
+  std::size_t i = 0;
+  for (const double moment : moments) seen.processes[i++].last_heard = at_seconds(moment);
+  seen.listening_since = at_seconds(listening_since);
+  return seen;
+}
+
+std::vector<std::uint32_t> lost_at(double now, const Observation& seen) {
+  std::vector<std::uint32_t> indices;
+  for (const auto& process : find_silent(seen, at_seconds(now)).lost)
+    indices.push_back(process.identity.index);
+  return indices;
+}
+using Members = std::vector<std::uint32_t>;
+
+TEST(FindSilent, ThreeSecondsWithoutABeatAreALoss) {
+  const auto seen = last_heard({100, 97.1, 100});
+  EXPECT_EQ(lost_at(100.0, seen), Members());
+  EXPECT_EQ(lost_at(100.1, seen), Members({1}));
+}
+
+TEST(FindSilent, WakesAtTheNextMomentAtWhichSomebodyMayBeLost) {
+  EXPECT_EQ(find_silent(last_heard({100, 98, 99}), at_seconds(100)).next_check, at_seconds(101));
+  EXPECT_EQ(find_silent(last_heard({50, 50, 100}), at_seconds(60)).next_check, at_seconds(80))
+      << "ten times the limit";
+  EXPECT_EQ(find_silent(last_heard({}), at_seconds(60)).next_check, std::nullopt);
+}
+
+TEST(FindSilent, NothingIsConcludedBeforeItListenedForTheWholeTime) {
+  EXPECT_EQ(lost_at(102.9, last_heard({50, 101, 101}, 100)), Members());
+  EXPECT_EQ(lost_at(103.0, last_heard({50, 101, 101}, 100)), Members({0}));
+}
+
+TEST(FindSilent, ASilenceOfMoreThanHalfIsOurOwnUntilTenTimesTheLimit) {
+  EXPECT_EQ(lost_at(29.9, last_heard({0, 0, 29})), Members());
+  EXPECT_EQ(lost_at(30.0, last_heard({0, 0, 29})), Members({0, 1}));
+  EXPECT_EQ(lost_at(3.0, last_heard({0, 0, 2, 2})), Members({0, 1})) << "half is not more than half";
+}
+
+TEST(FindSilent, AMemberAloneIsNoMass) {
+  EXPECT_EQ(lost_at(3.0, last_heard({0})), Members({0}));
+}
+
+// Else the loss of the first would make the second a loss only at the next look.
+TEST(FindSilent, WhoIsLostIsNoPartOfTheSilenceOfTheRest) {
+  EXPECT_EQ(lost_at(30.0, last_heard({0, 20, 29})), Members({0, 1}));
+}
+
+TEST(FindSilent, MembersWhosePodEndedAreNotSilentButDead) {
+  auto seen = last_heard({0, 0, 5});
+  seen.pods[0] = test::ended_pod(0, 137);
+  EXPECT_EQ(lost_at(5.0, seen), Members({1}));
+  seen.pods[0] = test::pod(0);
+  seen.pods[0].is_deleting = true;
+  EXPECT_EQ(lost_at(5.0, seen), Members({1}));
+  seen.pods.erase(seen.pods.begin());
+  EXPECT_EQ(lost_at(5.0, seen), Members({1}));
+}
+
+TEST(FindSilent, ThoseThatCompletedMayBeSilentAndCountAmongTheHeard) {
+  auto seen = last_heard({0, 0, 0, 0});
+  seen.processes[0].is_completed = seen.processes[1].is_completed = true;
+  EXPECT_EQ(lost_at(5.0, seen), Members({2, 3}));
+}
+
+TEST(FindSilent, AMemberIsAsQuietAsTheQuietestOfItsProcesses) {
+  auto seen = last_heard({10, 10});
+  seen.job.spec.processes_per_node = 2;
+  seen.processes.push_back(test::heard(process(0, 0, 1), 5));
+  seen.processes.push_back(test::heard(process(1, 0, 1), 10));
+  EXPECT_EQ(lost_at(10.0, seen), Members({0}));
+}
+
+TEST(FindSilent, WhoNeverSpokeIsNotSilent) {
+  auto seen = last_heard({10, 10});
+  seen.processes.pop_back();
+  EXPECT_EQ(lost_at(12.0, seen), Members());
+}
+
+}  // namespace
+}  // namespace ratoon::core

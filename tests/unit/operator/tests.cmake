@@ -1,0 +1,8 @@
+# Without HTTP there is no operator.
+if(TARGET ratoon_operator_core)
+  ratoon_test(unit/operator/operator_core_test
+    SOURCES core/classify_test.cpp core/gang_test.cpp core/progress_test.cpp core/reconcile_test.cpp
+            core/resume_point_test.cpp core/roster_test.cpp core/silence_test.cpp
+    LIBS ratoon::operator_core)
+  ratoon_test(unit/operator/training_job_test LIBS ratoon::operator_api)
+endif()

@@ -1,0 +1,210 @@
+#include "operator/api/training_job.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace ratoon::api {
+namespace {
+
+using nlohmann::json;
+
+json minimal() {
+  return json::parse(R"({
+    "apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "digits"},
+    "spec": {"roles": [{"name": "worker", "template": {"spec": {"containers": [{"command": ["train"]}]}}}]}
+  })");
+}
+
+json with(const char* pointer, const json& value) {
+  json document = minimal();
+  document[json::json_pointer(pointer)] = value;
+  return document;
+}
+
+json without(const char* parent, const char* field) {
+  json document = minimal();
+  document[json::json_pointer(parent)].erase(field);
+  return document;
+}
+
+constexpr const char* kContainer = "/spec/roles/0/template/spec/containers/0";
+
+TEST(DecodeTrainingJob, FillsInWhatIsNotSaid) {
+  const auto job = decode_training_job(minimal());
+  ASSERT_TRUE(job) << job.error().message();
+  EXPECT_EQ(job->meta.name_space, "default");
+  EXPECT_EQ(job->meta.name, "digits");
+  EXPECT_EQ(job->spec.num_nodes, 1u);
+  EXPECT_EQ(job->spec.processes_per_node, 1u);
+  EXPECT_EQ(job->spec.restart_policy.restarts_max, 10u);
+  EXPECT_EQ(job->spec.disruption_policy.heartbeat_seconds, 1u);
+  EXPECT_EQ(job->spec.disruption_policy.suspect_after_seconds, 3u);
+  EXPECT_EQ(job->spec.checkpoint_policy.run_name, "");
+  EXPECT_EQ(job->spec.checkpoint_policy.interval_steps, 100u);
+  EXPECT_EQ(job->spec.checkpoint_policy.keep_last, 3u);
+  EXPECT_EQ(job->spec.roles[0].command, std::vector<std::string>({"train"}));
+  EXPECT_EQ(job->status, TrainingJobStatus());
+}
+
+TEST(DecodeTrainingJob, ReadsEveryField) {
+  const auto job = decode_training_job(json::parse(R"({
+    "apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob",
+    "metadata": {"name": "digits", "namespace": "team-a", "uid": "u-1"},
+    "spec": {
+      "numNodes": 4, "processesPerNode": 8,
+      "roles": [{"name": "worker", "replicas": 2, "template": {"spec": {"containers": [{
+        "command": ["train"], "args": ["--lr", "0.1"],
+        "env": [{"name": "A", "value": "1"}, {"name": "EMPTY"}]}, {"name": "sidecar"}]}}}],
+      "restartPolicy": {"maxRestarts": 0},
+      "disruptionPolicy": {"heartbeatSeconds": 2, "suspectAfterSeconds": 9},
+      "checkpointPolicy": {"runName": "digits-2", "intervalSteps": 7, "keepLast": 2}
+    }})"));
+  ASSERT_TRUE(job) << job.error().message();
+  EXPECT_EQ(key_of(*job), (JobKey{.name_space = "team-a", .name = "digits"}));
+  EXPECT_EQ(job->meta.uid, "u-1");
+  EXPECT_EQ(job->spec.num_nodes, 4u);
+  EXPECT_EQ(job->spec.processes_per_node, 8u);
+  EXPECT_EQ(job->spec.roles[0].replicas, 2u);
+  EXPECT_EQ(job->spec.roles[0].command, std::vector<std::string>({"train", "--lr", "0.1"}));
+  EXPECT_EQ(job->spec.roles[0].environment, (std::map<std::string, std::string>{{"A", "1"}, {"EMPTY", ""}}));
+  EXPECT_EQ(job->spec.restart_policy.restarts_max, 0u);
+  EXPECT_EQ(job->spec.disruption_policy.suspect_after_seconds, 9u);
+  EXPECT_EQ(job->spec.checkpoint_policy.run_name, "digits-2");
+  EXPECT_EQ(job->spec.checkpoint_policy.interval_steps, 7u);
+}
+
+TEST(DecodeTrainingJob, RefusesWithASentence) {
+  const std::string container = std::string("spec.roles[].template.spec.containers[0]");
+  const struct {
+    json document;
+    std::string sentence;  // after "TrainingJob digits: "
+  } cases[] = {
+      {with("/apiVersion", "ratoon.dev/v9"),
+       "apiVersion must be ratoon.dev/v1alpha1, found \"ratoon.dev/v9\""},
+      {with("/kind", "PyTorchJob"), "kind must be TrainingJob, found \"PyTorchJob\""},
+      {without("", "spec"), "spec must be an object, found nothing"},
+      {with("/spec/roles", json::array()), "spec.roles must be a list of at least one role, found []"},
+      {with("/spec/roles", "worker"), "spec.roles must be a list of at most 8 items, found \"worker\""},
+      {with("/spec/roles", {minimal()["spec"]["roles"][0], minimal()["spec"]["roles"][0]}),
+       "spec.roles must be a list of roles with different names, found "
+       "[{\"name\":\"worker\",\"template\":{\"spec\":"
+       "{\"containers\":[{\"com..."},
+      {with("/spec/roles/0/name", "Worker"),
+       "spec.roles[].name must be lower-case letters, digits and '-', beginning with a letter, found "
+       "\"Worker\""},
+      {with("/spec/roles/0/name", "worker-of-the-month"),
+       "spec.roles[].name must be a text of at most 12 bytes, found \"worker-of-the-month\""},
+      {with("/spec/roles/0/replicas", 0U), "spec.roles[].replicas must be at least 1, found 0"},
+      {with("/spec/roles/0/template/spec/containers", json::array()),
+       "spec.roles[].template.spec.containers must be a list with the trainer first, found []"},
+      {with(kContainer, json::object()),
+       container + ".command must be the program to run and its arguments, found nothing"},
+      {with((std::string(kContainer) + "/command/0").c_str(), 5U),
+       container + ".command must be a list of texts, found [5]"},
+      {with((std::string(kContainer) + "/env").c_str(), {{{"value", "1"}}}),
+       container + ".env[].name must be a text that is not empty, found nothing"},
+      {with("/spec/numNodes", 0U), "spec.numNodes must be at least 1, found 0"},
+      {with("/spec/numNodes", 4097U), "spec.numNodes must be a whole number from 0 to 4096, found 4097"},
+      {with("/spec/numNodes", "2"), "spec.numNodes must be a whole number from 0 to 4096, found \"2\""},
+      {with("/spec/numNodes", 1.5), "spec.numNodes must be a whole number from 0 to 4096, found 1.5"},
+      {with("/spec/processesPerNode", 65U),
+       "spec.processesPerNode must be a whole number from 0 to 64, found 65"},
+      {with("/spec/restartPolicy", 3U), "spec.restartPolicy must be a JSON object, found 3"},
+      {with("/spec/disruptionPolicy/suspectAfterSeconds", 1U),
+       "spec.disruptionPolicy.suspectAfterSeconds must be at least 2, found 1"},
+      {with("/spec/disruptionPolicy", {{"heartbeatSeconds", 5U}, {"suspectAfterSeconds", 5U}}),
+       "spec.disruptionPolicy.suspectAfterSeconds must be more than heartbeatSeconds, found 5"},
+      {with("/spec/checkpointPolicy/keepLast", 1U),
+       "spec.checkpointPolicy.keepLast must be at least 2, found 1"},
+      {with("/spec/checkpointPolicy/runName", "../other"),
+       "spec.checkpointPolicy.runName must be lower-case letters, digits and '-', beginning with a letter, "
+       "found "
+       "\"../other\""},
+      {with("/status", {{"phase", "Dreaming"}}), "status.phase must be a phase, found \"Dreaming\""},
+      {with("/status", "Running"), "status must be a JSON object, found \"Running\""},
+  };
+  for (const auto& c : cases) {
+    const auto job = decode_training_job(c.document);
+    ASSERT_FALSE(job) << c.sentence;
+    EXPECT_EQ(job.error().message(), "TrainingJob digits: " + c.sentence);
+    EXPECT_EQ(job.error().kind(), ErrorKind::kInvalid);
+  }
+}
+
+TEST(DecodeTrainingJob, RefusesDocumentsThatAreNothingOfTheKind) {
+  for (const json& document : {json(), json(5), json("job"), json::array({minimal()}), json::object()}) {
+    const auto job = decode_training_job(document);
+    ASSERT_FALSE(job);
+    EXPECT_TRUE(job.error().message().starts_with("TrainingJob: ")) << job.error().message();
+  }
+}
+
+TEST(DecodeTrainingJob, NamesAreDnsLabelsThatLeaveRoomForTheMember) {
+  for (const char* good : {"a", "digits-2", "abcdefghijabcdefghijabcdefghijabcdefghij"})
+    EXPECT_TRUE(decode_training_job(with("/metadata/name", good))) << good;
+  for (const char* bad :
+       {"", "-a", "a-", "2a", "A", "a_b", "a.b", "a b", "abcdefghijabcdefghijabcdefghijabcdefghijk"})
+    EXPECT_FALSE(decode_training_job(with("/metadata/name", bad))) << bad;
+}
+
+TrainingJobStatus full_status() {
+  TrainingJobStatus status;
+  status.phase = JobPhase::kRecovering;
+  status.message = "1 of 2 processes are ready for attempt 3";
+  status.attempt = Attempt(3);
+  status.is_formed = true;
+  status.world_size = 2;
+  status.members = {{.role = "worker", .index = 0, .incarnation = 2, .uid = "u"},
+                    {.role = "worker", .index = 1, .incarnation = 0, .uid = ""}};
+  status.restarts = {.application = 1, .disruption = 2};
+  status.step = Step(57);
+  status.last_checkpoint = ResumePoint{.attempt = Attempt(2), .step = Step(50), .digest = "aa"};
+  return status;
+}
+
+TEST(Status, SurvivesARoundTripInEveryPhase) {
+  for (const auto phase : {JobPhase::kPending, JobPhase::kRunning, JobPhase::kRecovering,
+                           JobPhase::kSucceeded, JobPhase::kFailed}) {
+    auto job = decode_training_job(minimal());
+    job->status = full_status();
+    job->status.phase = phase;
+    const auto again = decode_training_job(encode_training_job(*job));
+    ASSERT_TRUE(again) << again.error().message();
+    EXPECT_EQ(again->status, job->status);
+  }
+}
+
+TEST(RoundTrip, KeepsFieldsOfNewerPrograms) {
+  json document = minimal();
+  document["metadata"]["annotations"]["colour"] = "green";
+  document["spec"]["inventedLater"] = {1, 2};
+  document["status"] = encode_status(full_status());
+  document["status"]["ledger"] = {{"useful", 0.5}};
+  document["status"]["restarts"]["quota"] = 4;
+  document["status"]["progress"]["tokens"] = 1234;
+  auto job = decode_training_job(document);
+  ASSERT_TRUE(job) << job.error().message();
+  EXPECT_EQ(encode_training_job(*job), document);
+
+  job->status.step = Step(60);
+  document["status"]["progress"]["step"] = 60;
+  EXPECT_EQ(encode_training_job(*job), document);
+}
+
+TEST(RoundTrip, ACheckpointIsReplacedAsAWhole) {
+  json document = minimal();
+  document["status"] = encode_status(full_status());
+  document["status"]["lastCheckpoint"]["bytes"] = 4096;
+  auto job = decode_training_job(document);
+  job->status.last_checkpoint->step = Step(55);
+  EXPECT_FALSE(encode_training_job(*job)["status"]["lastCheckpoint"].contains("bytes"))
+      << "those of another checkpoint";
+  job->status.last_checkpoint.reset();
+  EXPECT_FALSE(encode_training_job(*job)["status"].contains("lastCheckpoint"));
+}
+
+}  // namespace
+}  // namespace ratoon::api
