@@ -29,7 +29,9 @@ ensure_debian_packages() {
   run_apt "${missing[*]}" update -o APT::Update::Error-Mode=any
   run_apt "${missing[*]}" install --yes --no-install-recommends "${missing[@]}"
   mapfile -t missing < <(missing_packages "$@")
-  if ((${#missing[@]} > 0)); then stop "apt-get ended well, yet ${missing[*]} is still missing" "apt-get install ${missing[*]}"; fi
+  if ((${#missing[@]} > 0)); then
+    stop "apt-get ended well, yet ${missing[*]} is still missing" "apt-get install ${missing[*]}"
+  fi
   say_step "installed in $((SECONDS - began)) s"
 }
 

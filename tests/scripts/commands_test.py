@@ -49,7 +49,8 @@ class Commands(unittest.TestCase):
         if shutil.which("shellcheck") is None:
             self.skipTest("there is no shellcheck on this machine")
         scripts = [f"scripts/{command}" for command in COMMANDS] + [".ci/run"]
-        checked = subprocess.run(["shellcheck", "--check-sourced", "--external-sources", *scripts], cwd=REPOSITORY, capture_output=True, text=True)
+        checked = subprocess.run(["shellcheck", "--check-sourced", "--external-sources", *scripts],
+                                 cwd=REPOSITORY, capture_output=True, text=True)
         self.assertEqual(checked.returncode, 0, checked.stdout)
 
 
