@@ -64,3 +64,7 @@ foreach(component agent agent_torch)
     install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
   endif()
 endforeach()
+
+if(PROJECT_IS_TOP_LEVEL)
+  include(Package)
+endif()

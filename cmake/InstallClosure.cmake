@@ -1,14 +1,14 @@
 # What a library needs of its users' build, read from the targets themselves, so that a module that is added is
 # installed, and a third-party library that is added cannot be forgotten.
 
-# Third-party target | what ratoonConfig.cmake says to find it | what a pkg-config file says to link it
+# Third-party target | what ratoonConfig.cmake says to find it | how a linker's command line names it | Debian's package
 set(RATOON_THIRD_PARTY
-  "Threads::Threads|Threads|-pthread"
-  "OpenSSL::SSL|OpenSSL|-lssl"
-  "OpenSSL::Crypto|OpenSSL|-lcrypto"
-  "Boost::system|Boost COMPONENTS system|-lboost_system"
-  "cpprestsdk::cpprest|cpprestsdk|-lcpprest"
-  "ZLIB::ZLIB|ZLIB|-lz")
+  "Threads::Threads|Threads|-pthread|libc6-dev"
+  "OpenSSL::SSL|OpenSSL|-lssl|libssl-dev"
+  "OpenSSL::Crypto|OpenSSL|-lcrypto|libssl-dev"
+  "Boost::system|Boost COMPONENTS system|-lboost_system|libboost-system-dev"
+  "cpprestsdk::cpprest|cpprestsdk|-lcpprest|libcpprest-dev"
+  "ZLIB::ZLIB|ZLIB|-lz|zlib1g-dev")
 
 # The modules that `target` is linked from, itself included, each before those that it needs (the order of a linker's
 # command line), and the third-party libraries under them.
@@ -41,13 +41,14 @@ function(ratoon_link_closure target modules_out libraries_out)
   set(${libraries_out} ${libraries} PARENT_SCOPE)
 endfunction()
 
-function(ratoon_third_party library package_out flag_out)
+function(ratoon_third_party library package_out flag_out debian_out)
   foreach(row IN LISTS RATOON_THIRD_PARTY)
     string(REPLACE "|" ";" row "${row}")
-    list(POP_FRONT row name package flag)
+    list(POP_FRONT row name package flag debian)
     if(name STREQUAL library)
       set(${package_out} "${package}" PARENT_SCOPE)
       set(${flag_out} "${flag}" PARENT_SCOPE)
+      set(${debian_out} "${debian}" PARENT_SCOPE)
       return()
     endif()
   endforeach()
@@ -58,11 +59,22 @@ endfunction()
 function(ratoon_find_dependency_lines out)
   set(lines "")
   foreach(library IN LISTS ARGN)
-    ratoon_third_party(${library} package flag)
+    ratoon_third_party(${library} package flag debian)
     list(APPEND lines "find_dependency(${package})")
   endforeach()
   list(REMOVE_DUPLICATES lines)
   list(JOIN lines "\n" text)
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+function(ratoon_debian_packages out)
+  set(packages "")
+  foreach(library IN LISTS ARGN)
+    ratoon_third_party(${library} package flag debian)
+    list(APPEND packages ${debian})
+  endforeach()
+  list(REMOVE_DUPLICATES packages)
+  list(JOIN packages ", " text)
   set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
@@ -76,7 +88,7 @@ function(ratoon_pkg_config_libs out component)
   endif()
   list(TRANSFORM modules PREPEND -l OUTPUT_VARIABLE words)
   foreach(library IN LISTS libraries)
-    ratoon_third_party(${library} package flag)
+    ratoon_third_party(${library} package flag debian)
     list(APPEND words ${flag})
   endforeach()
   list(JOIN words " " text)

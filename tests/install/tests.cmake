@@ -2,3 +2,4 @@
 ratoon_python_test(install/tree_test)
 ratoon_python_test(install/consumer_test TIMEOUT 600)
 ratoon_python_test(install/libtorch_test)
+ratoon_python_test(install/package_test)
