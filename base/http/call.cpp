@@ -98,10 +98,6 @@ class RunningCall {
   void fail(ErrorKind kind, const std::string& how) {
     if (!problem_) problem_ = call_error(kind, plan_.request, plan_.url, how);
   }
-  [[nodiscard]] std::uint64_t taken_now() const {
-    const auto reading = read_meter(lane_.socket());
-    return reading ? reading->taken_bytes : 0;
-  }
 
   Lane& lane_;
   const CallPlan& plan_;
@@ -124,7 +120,8 @@ class RunningCall {
 
 void RunningCall::on(HeadArrived& arrived) {
   has_head_ = true;
-  taken_at_last_piece_ = taken_now();
+  // The library may be reading on already: all that has come so far counts as taken.
+  if (const auto reading = read_meter(lane_.socket())) taken_at_last_piece_ = reading->received_bytes;
   if (auto flaw = find_flaw(arrived)) return fail(ErrorKind::kInvalid, *flaw);
   head_ = std::move(arrived.head);
   if (auto accepted = plan_.sink.on_head(head_); !accepted) problem_ = accepted.error();
@@ -132,7 +129,7 @@ void RunningCall::on(HeadArrived& arrived) {
 
 void RunningCall::on(BytesArrived& arrived) {
   if (auto accepted = plan_.sink.on_bytes(arrived.bytes); !accepted) problem_ = accepted.error();
-  taken_at_last_piece_ = taken_now();
+  if (const auto reading = read_meter(lane_.socket())) taken_at_last_piece_ = reading->taken_at_most_bytes;
   arrived.give_back();
 }
 
@@ -207,7 +204,11 @@ void RunningCall::check_flood() {
   if (!before_reply) return;
   const std::uint64_t since = std::max(*before_reply, taken_at_last_piece_);
   const std::size_t allowed = has_head_ ? plan_.limits.body_bytes_max : plan_.limits.head_bytes_max;
-  if (taken_now() <= since + allowed + kReadAheadBytes) return;
+  const auto reading = read_meter(lane_.socket());
+  if (!reading || reading->taken_at_least_bytes <= since + allowed + kReadAheadBytes) return;
+  // Asked after the measurement: bytes that came after an event we have not seen yet may be part of what
+  // follows it.
+  if (channel_->has_event()) return;
   fail(ErrorKind::kInvalid, std::string("got a reply whose ") + (has_head_ ? "chunk" : "head") +
                                 " is over the limit of " + std::to_string(allowed) + " bytes");
 }

@@ -57,4 +57,9 @@ ChannelEvent Channel::take(bool is_draining) {
   return std::monostate{};
 }
 
+bool Channel::has_event() const {
+  const std::lock_guard lock(mutex_);
+  return head_ || bytes_ || wanted_ || ended_ || is_released_;
+}
+
 }  // namespace ratoon::http

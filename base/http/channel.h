@@ -52,10 +52,11 @@ class Channel {
 
   // From the thread of the call. Nothing of a body comes before the head, unless the call only drains.
   [[nodiscard]] ChannelEvent take(bool is_draining);
+  [[nodiscard]] bool has_event() const;
 
  private:
   Wakeup wakeup_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   // All guarded by mutex_. One slot each: the library never has two pieces under way in one direction.
   std::optional<HeadArrived> head_;
   std::optional<BytesArrived> bytes_;

@@ -66,7 +66,7 @@ struct LaneState {
 
   void note_request_written() {
     const auto reading = read_meter(socket.get());
-    taken_before_reply = reading ? reading->taken_bytes : 0;
+    taken_before_reply = reading ? reading->taken_at_most_bytes : 0;
   }
 };
 

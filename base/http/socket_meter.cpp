@@ -11,18 +11,30 @@
 
 namespace ratoon::http {
 
-std::optional<SocketReading> read_meter(int socket) {
-  // Read the queue first: bytes that arrive in between then count as taken too late rather than too early.
+namespace {
+
+std::uint64_t queued_bytes(int socket) {
   int queued = 0;
-  if (::ioctl(socket, SIOCINQ, &queued) != 0) queued = 0;
+  return ::ioctl(socket, SIOCINQ, &queued) == 0 ? static_cast<std::uint64_t>(queued) : 0;
+}
+
+std::uint64_t difference(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a - b : 0;
+}
+
+}  // namespace
+
+std::optional<SocketReading> read_meter(int socket) {
+  const std::uint64_t queued_before = queued_bytes(socket);
   tcp_info info{};
   socklen_t size = sizeof info;
   if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
+  const std::uint64_t queued_after = queued_bytes(socket);
 
   SocketReading reading;
   reading.received_bytes = info.tcpi_bytes_received;
-  const auto waiting = static_cast<std::uint64_t>(queued);
-  reading.taken_bytes = reading.received_bytes > waiting ? reading.received_bytes - waiting : 0;
+  reading.taken_at_least_bytes = difference(reading.received_bytes, queued_after);
+  reading.taken_at_most_bytes = difference(reading.received_bytes, queued_before);
   reading.acked_bytes = info.tcpi_bytes_acked;
   reading.since_last_byte = std::chrono::milliseconds(info.tcpi_last_data_recv);
   return reading;

@@ -11,9 +11,12 @@ namespace ratoon::http {
 
 struct SocketReading {
   std::uint64_t received_bytes = 0;  // by the kernel
-  std::uint64_t taken_bytes = 0;     // of these, by whoever reads the socket
-  std::uint64_t acked_bytes = 0;     // of ours, by the other side
-  Duration since_last_byte{0};       // received
+  // Of these, what whoever reads the socket has taken by now. The kernel is asked twice and bytes move in
+  // between, so there are two answers; the upper one only holds while nobody reads.
+  std::uint64_t taken_at_least_bytes = 0;
+  std::uint64_t taken_at_most_bytes = 0;
+  std::uint64_t acked_bytes = 0;  // of ours, by the other side
+  Duration since_last_byte{0};    // received
 };
 
 [[nodiscard]] std::optional<SocketReading> read_meter(int socket);

@@ -126,6 +126,23 @@ TEST(HttpServer, AnswersPipelinedRequestsInOrder) {
   EXPECT_EQ(bodies, expected);
 }
 
+TEST(HttpServer, KeepsARequestThatComesWhileAnotherIsParked) {
+  Parking parking;
+  const auto server = start({}, parking.handler());
+  auto client = RawSocket::connect_to(server->port());
+  client.send(kGet);
+  ASSERT_TRUE(becomes_true([&] { return parking.size() == 1; }));
+  client.send(kGet);
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_EQ(parking.size(), 1);
+  for (const std::string body : {"first", "other"}) {
+    ASSERT_TRUE(becomes_true([&] { return parking.size() == 1; }));
+    parking.take().send({.body = body});
+    EXPECT_THAT(client.read_until(kEndOfHead), StartsWith("HTTP/1.1 200 OK"));
+    EXPECT_EQ(client.read_exactly(5), body);
+  }
+}
+
 TEST(HttpServer, ReadsRequestsInAnyPieces) {
   const auto server = start({}, echo);
   const std::string request =

@@ -61,7 +61,7 @@ class MemoryPeak {
   long start_kib_ = 0;
 };
 
-// Sanitizers keep freed memory in quarantine.
-inline constexpr long kFewMib = kIsSanitized ? 64 : 12;
+// Well under what the floods send, with room for a busy machine; sanitizers keep freed memory in quarantine.
+inline constexpr long kFewMib = kIsSanitized ? 64 : 32;
 
 }  // namespace ratoon::http::testing
