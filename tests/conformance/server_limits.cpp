@@ -1,0 +1,111 @@
+// HttpServer against clients that are slow or greedy: every head, body, wait and connection is bounded.
+#include <optional>
+
+#include "tests/conformance/support/server_tests.h"
+
+namespace ratoon::http::testing {
+namespace {
+
+// --- Limits
+
+TEST(HttpServer, RefusesALongHeadAndABigBody) {
+  const auto server = start({.head_bytes_max = 2'000, .body_bytes_max = 1'000}, echo);
+  const std::string padding(1'900, 'p');
+  EXPECT_THAT(talk(*server, "GET / HTTP/1.1\r\nHost: t\r\nX: " + padding + "\r\n\r\n"),
+              StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(talk(*server, "GET / HTTP/1.1\r\nHost: t\r\nX: " + padding + padding + "\r\n\r\n"),
+              StartsWith("HTTP/1.1 431"));
+  EXPECT_THAT(talk(*server, "GET /" + padding + padding), StartsWith("HTTP/1.1 431"));
+  EXPECT_THAT(
+      talk(*server, "PUT / HTTP/1.1\r\nHost: t\r\nContent-Length: 1000\r\n\r\n" + std::string(1'000, 'b')),
+      StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(talk(*server, "PUT / HTTP/1.1\r\nHost: t\r\nContent-Length: 1001\r\n\r\n"),
+              StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(talk(*server, "PUT / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n" +
+                                std::string(1'001, 'b')),
+              StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(
+      talk(*server, "PUT / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n1;" + padding + padding),
+      ::testing::AnyOf(StartsWith("HTTP/1.1 431"), StartsWith("HTTP/1.1 400")));
+}
+
+TEST(HttpServer, KeepsItsMemoryUnderAHundredMegabytesOfHead) {
+  const auto server = start(brisk(), echo);
+  const std::string line = "X-Padding: " + std::string(65'000, 'p') + "\r\n";
+  const MemoryPeak memory;
+  for (const std::string_view shape :
+       {"GET / HTTP/1.1\r\nHost: t\r\n", "GET /",
+        "PUT / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nb\r\n0\r\n"}) {
+    auto client = RawSocket::connect_to(server->port());
+    client.send(shape);
+    const auto sent = client.send_flood(line, 100 << 20);
+    client.read_to_end();
+    EXPECT_TRUE(client.has_ended() || sent < (100u << 20));
+  }
+  EXPECT_LT(memory.growth_mib(), kFewMib);
+}
+
+TEST(HttpServer, Answers408ToSlowHeadsAndBodies) {
+  const auto server = start(brisk(), echo);
+  for (const std::string begin :
+       {"GET / HTTP/1.1\r\nX: ", "PUT / HTTP/1.1\r\nHost: t\r\nContent-Length: 999\r\n\r\n"}) {
+    auto client = RawSocket::connect_to(server->port());
+    client.send(begin);
+    const Stopwatch watch;
+    std::jthread drip([&](const std::stop_token& stop) {
+      while (!stop.stop_requested() && client.send("x")) std::this_thread::sleep_for(milliseconds(20));
+    });
+    EXPECT_THAT(client.read_until(kEndOfHead), StartsWith("HTTP/1.1 408"));
+    EXPECT_GE(watch.elapsed(), milliseconds(190));
+    EXPECT_LT(watch.elapsed(), milliseconds(200) + 2 * kPrompt);
+    drip.request_stop();
+    drip.join();
+    client.read_to_end();
+    EXPECT_TRUE(client.has_ended());
+  }
+}
+
+TEST(HttpServer, ClosesIdleConnections) {
+  const auto server = start(brisk(), echo);
+  auto silent = RawSocket::connect_to(server->port());
+  auto used = RawSocket::connect_to(server->port());
+  used.send(kGet);
+  EXPECT_THAT(used.read_until(kEndOfHead), StartsWith("HTTP/1.1 200"));
+  const Stopwatch watch;
+  EXPECT_EQ(used.read_to_end(), "GET / ");
+  EXPECT_EQ(silent.read_to_end(), "");
+  EXPECT_TRUE(used.has_ended() && silent.has_ended());
+  EXPECT_LT(watch.elapsed(), milliseconds(1'000));
+}
+
+TEST(HttpServer, DoesNotCloseALongPollAsIdle) {
+  Parking parking;
+  const auto server = start(brisk(), parking.handler());
+  auto client = RawSocket::connect_to(server->port());
+  client.send(kGet);
+  EXPECT_EQ(client.read_exactly(1, milliseconds(600)), "");
+  EXPECT_FALSE(client.has_ended());
+  parking.take().send({.body = "late"});
+  EXPECT_THAT(client.read_until("late"), StartsWith("HTTP/1.1 200"));
+}
+
+TEST(HttpServer, Answers503OverItsConnections) {
+  Parking parking;
+  const auto server = start({.connections_max = 2}, parking.handler());
+  std::optional<RawSocket> first(RawSocket::connect_to(server->port()));
+  auto second = RawSocket::connect_to(server->port());
+  first->send(kGet);
+  second.send(kGet);
+  ASSERT_TRUE(becomes_true([&] { return parking.size() == 2; }));
+  EXPECT_THAT(talk(*server, kGet), StartsWith("HTTP/1.1 503"));
+  first.reset();
+  parking.take().send({});
+  EXPECT_TRUE(becomes_true([&] {
+    auto third = RawSocket::connect_to(server->port());
+    third.send(kGet);
+    return third.read_exactly(1, milliseconds(50)).empty() && !third.has_ended();  // parked
+  }));
+}
+
+}  // namespace
+}  // namespace ratoon::http::testing
