@@ -38,7 +38,7 @@ CODE = (
     Ban("assert", r"\bassert\s*\(", "return an Error; or std::abort() with the reason beside it, in release builds too"),
     Ban("a detached thread", r"(?:\.|->)detach\s*\(\s*\)", "keep a std::thread member and join it: a detached one "
         "outlives what it uses", _WITHOUT_TENSORS, allowed={
-            "tests/conformance/http_server_test.cpp": "a reply that comes after everything else",
+            "tests/conformance/server_answers.cpp": "a reply that comes after everything else",
         }),
     Ban("new", r"\bnew\b(?!\s*\()", "use std::make_unique or a container", allowed={
         "agent/src/session/alone_link.cpp": "a private constructor behind open()",
@@ -53,7 +53,10 @@ CODE = (
             "examples/counter/counter.cpp": "stands for the work of a step",
             "agent/src/session/coordinator_link.cpp": "a pause between tries, far shorter than a poll",
             "agent/src/session/engine.cpp": "the votes of other ranks are files on a shared disk: nothing wakes us",
-            "tests/conformance/http_server_test.cpp": "slow clients and late replies, in real time as the kernel is",
+            "tests/conformance/server_answers.cpp": "slow clients and late replies, in real time as the kernel is",
+            "tests/conformance/server_limits.cpp": "slow clients and late replies, in real time as the kernel is",
+            "tests/conformance/server_streams_and_stops.cpp": "slow clients and late replies, in real time as the kernel is",
+            "tests/conformance/support/server_tests.h": "slow clients and late replies, in real time as the kernel is",
             "tests/conformance/transport_basics.cpp": "a server that answers slowly",
             "tests/conformance/transport_limits.cpp": "a server that falls silent",
         }),
