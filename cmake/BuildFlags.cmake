@@ -13,9 +13,6 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
-# Packages are found here and linked, under our static libraries, in the folder of a project that has us as a subfolder.
-set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
-
 add_library(ratoon_build_flags INTERFACE)
 target_compile_features(ratoon_build_flags INTERFACE cxx_std_20)
 target_compile_options(ratoon_build_flags INTERFACE

@@ -3,12 +3,10 @@
 #   ratoon::libtorch_cpu    headers, libtorch_cpu and libc10
 #   ratoon::nccl            NCCL's library; its header for our own one file that needs it
 #   ratoon::libtorch_cuda   libtorch_cuda and libc10_cuda where everything that they load is there; else only headers
-#
-# All are GLOBAL: a project that has Ratoon as a subfolder links them from its own folder.
 include(${CMAKE_CURRENT_LIST_DIR}/LibTorchFind.cmake)
 
 function(ratoon_import_library target file)
-  add_library(${target} SHARED IMPORTED GLOBAL)
+  add_library(${target} SHARED IMPORTED)
   set_target_properties(${target} PROPERTIES IMPORTED_LOCATION "${file}")
 endfunction()
 
@@ -27,7 +25,7 @@ function(ratoon_import_libtorch problem)
   ratoon_import_library(ratoon::libc10_library "${prefix}/lib/libc10.so")
   # The definitions are those that LibTorch's own targets carry. Include folders of imported targets are system ones,
   # so that warnings from there stay there.
-  add_library(ratoon::libtorch_cpu INTERFACE IMPORTED GLOBAL)
+  add_library(ratoon::libtorch_cpu INTERFACE IMPORTED)
   set_target_properties(ratoon::libtorch_cpu PROPERTIES
     INTERFACE_INCLUDE_DIRECTORIES "${prefix}/include;${prefix}/include/torch/csrc/api/include"
     INTERFACE_COMPILE_DEFINITIONS "USE_DISTRIBUTED;USE_C10D_GLOO;USE_RPC;USE_TENSORPIPE"
@@ -66,7 +64,7 @@ folders. ${RATOON_LIBTORCH_NEXT}" PARENT_SCOPE)
   ratoon_import_library(ratoon::nccl "${nccl}")
   set_target_properties(ratoon::nccl PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${nccl_include}")
 
-  add_library(ratoon::libtorch_cuda INTERFACE IMPORTED GLOBAL)
+  add_library(ratoon::libtorch_cuda INTERFACE IMPORTED)
   set_target_properties(ratoon::libtorch_cuda PROPERTIES INTERFACE_LINK_LIBRARIES ratoon::libtorch_cpu)
   ratoon_libtorch_cuda_missing("${prefix}" missing)
   if(missing)

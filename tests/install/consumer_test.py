@@ -99,8 +99,10 @@ class Consumers(unittest.TestCase):
         self.assertIn("Ratoon has no component agent_tensorflow; it has agent, agent_torch and agent_torch_cuda.", said)
 
     def test_the_agent_alone_does_not_look_for_libtorch(self):
-        configure(CONSUMER, self.scratch / "build-alone", "-DCONSUMER_WAY=installed", "-DCONSUMER_COMPONENTS=",
-                  f"-DCMAKE_PREFIX_PATH={self.tree}", "-DRATOON_LIBTORCH_ROOT=/nonexistent")
+        for where in ("/nonexistent", CACHE.get("RATOON_LIBTORCH_ROOT", "")):
+            configure(CONSUMER, self.scratch / "build-alone", "--fresh", "-DCONSUMER_WAY=installed",
+                      "-DCONSUMER_COMPONENTS=", f"-DCMAKE_PREFIX_PATH={self.tree}", f"-DRATOON_LIBTORCH_ROOT={where}")
+            self.assertNotIn("torch_consumer", (self.scratch / "build-alone" / "build.ninja").read_text())
 
     @unittest.skipUnless(WITH_TORCH, "this build has no agent_torch")
     def test_a_user_without_libtorch_is_told_what_to_do(self):

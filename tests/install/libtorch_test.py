@@ -1,4 +1,4 @@
-"""A wrong LibTorch ends configuring with one sentence and the next command. The wrong ones are made here, of a few bytes.
+"""A wrong LibTorch ends configuring with one sentence and the next command. The wrong ones are made here, of little.
 
 The whole of Ratoon is not configured for each: a project of five lines includes cmake/LibTorch.cmake as ours does."""
 import os
@@ -56,6 +56,7 @@ class WrongLibTorch(unittest.TestCase):
 
     def configure(self, *words, environment=(), cuda=False):
         clean = {k: v for k, v in os.environ.items() if k not in ("RATOON_LIBTORCH_ROOT", "CMAKE_PREFIX_PATH")}
+        clean["XDG_CACHE_HOME"] = "/nonexistent"  # else the real one would save the day
         given = [] if any("RATOON_LIBTORCH_ROOT" in word for word in words) else ["-DRATOON_LIBTORCH_ROOT="]
         done = configure(self.project, self.scratch / "build", "--fresh", f"-DWITH_CUDA={'ON' if cuda else 'OFF'}",
                          *given, *words, env=dict(clean, **dict(environment)), check=False)
