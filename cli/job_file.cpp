@@ -14,9 +14,13 @@ using nlohmann::json;
 // YAML's untyped words become JSON values as kubectl reads them; quoted ones stay texts.
 json scalar_to_json(const YAML::Node& node) {
   const std::string& text = node.Scalar();
-  if (node.Tag() == "!") return text;  // quoted
-  if (text == "true" || text == "false") return text == "true";
-  if (text.empty() || text == "null" || text == "~") return nullptr;
+  if (node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str") return text;  // quoted, or !!str
+  for (const char* word : {"true", "True", "TRUE"})
+    if (text == word) return true;
+  for (const char* word : {"false", "False", "FALSE"})
+    if (text == word) return false;
+  for (const char* word : {"", "~", "null", "Null", "NULL"})
+    if (text == word) return nullptr;
   const char* const begin = text.data();
   const char* const end = begin + text.size();
   std::uint64_t whole = 0;
@@ -34,15 +38,17 @@ json scalar_to_json(const YAML::Node& node) {
   return text;
 }
 
-json to_json(const YAML::Node& node, int depth) {
+// `values_left` bounds what aliases of aliases can grow to.
+json to_json(const YAML::Node& node, int depth, std::size_t& values_left) {
   constexpr int kDepthMax = 64;
   if (depth > kDepthMax) throw YAML::Exception(node.Mark(), "nested too deep");
+  if (values_left-- == 0) throw YAML::Exception(node.Mark(), "too many values");
   switch (node.Type()) {
     case YAML::NodeType::Scalar:
       return scalar_to_json(node);
     case YAML::NodeType::Sequence: {
       json list = json::array();
-      for (const auto& item : node) list.push_back(to_json(item, depth + 1));
+      for (const auto& item : node) list.push_back(to_json(item, depth + 1, values_left));
       return list;
     }
     case YAML::NodeType::Map: {
@@ -50,7 +56,7 @@ json to_json(const YAML::Node& node, int depth) {
       for (const auto& item : node) {
         const auto key = item.first.as<std::string>();
         if (object.contains(key)) throw YAML::Exception(item.first.Mark(), "'" + key + "' stands here twice");
-        object[key] = to_json(item.second, depth + 1);
+        object[key] = to_json(item.second, depth + 1, values_left);
       }
       return object;
     }
@@ -67,7 +73,8 @@ Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
                                        const std::vector<std::string>& more_arguments) {
   json document;
   try {
-    document = to_json(YAML::LoadFile(path.string()), 0);
+    std::size_t values_left = 100'000;
+    document = to_json(YAML::LoadFile(path.string()), 0, values_left);
   } catch (const YAML::BadFile&) {
     return Error(ErrorKind::kNotFound,
                  "cannot read " + path.string() + ": give the path of a TrainingJob file");

@@ -66,8 +66,10 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
                     "no TrainingJob " + message->process.job.name_space + "/" + message->process.job.name +
                         " is served here");
     }
-    if (const auto refusal = room->second.door.refuse(message->process))
-      return reply(responder, 409, *refusal);
+    const Door& door = room->second.door;
+    constexpr bool kIsJoin = std::is_same_v<Message, JoinRequest>;
+    const auto refusal = kIsJoin ? door.refuse_join(message->process) : door.refuse(message->process);
+    if (refusal) return reply(responder, 409, *refusal);
     is_news = admit(room->second, *message, responder);
   }
   if (is_news) options_.on_news();
@@ -79,8 +81,7 @@ bool Coordinator::admit(Room& room, const JoinRequest& message, http::Responder&
     reply(responder, 200, JoinReply{.assignment = assignment, .waiting_for = ""});
     return false;
   }
-  room.parked.push_back(
-      {message.process, std::nullopt, clock_.now() + options_.poll_hold, std::move(responder)});
+  park(room, message.process, std::nullopt, responder);
   return true;
 }
 
@@ -101,8 +102,7 @@ bool Coordinator::admit(Room& room, const OrdersRequest& message, http::Responde
   if (orders.revision != message.seen_revision) {
     reply(responder, 200, orders);
   } else {
-    room.parked.push_back(
-        {message.process, message.seen_revision, clock_.now() + options_.poll_hold, std::move(responder)});
+    park(room, message.process, message.seen_revision, responder);
   }
   return false;
 }
@@ -111,6 +111,15 @@ bool Coordinator::admit(Room& room, const Completed& message, http::Responder& r
   room.door.hear_completed(message, clock_.now());
   reply(responder, 200, room.door.orders());
   return true;
+}
+
+void Coordinator::park(Room& room, const ProcessIdentity& process, std::optional<std::uint64_t> seen_revision,
+                       http::Responder& responder) {
+  // Who asks again does not listen to its first call any more, even if that connection still looks open.
+  std::erase_if(room.parked, [&](const ParkedPoll& poll) {
+    return poll.process == process && poll.seen_revision.has_value() == seen_revision.has_value();
+  });
+  room.parked.push_back({process, seen_revision, clock_.now() + options_.poll_hold, std::move(responder)});
 }
 
 void Coordinator::answer_parked(Room& room) {

@@ -71,6 +71,8 @@ class Coordinator {
   bool admit(Room& room, const Beat& message, http::Responder& responder);
   bool admit(Room& room, const OrdersRequest& message, http::Responder& responder);
   bool admit(Room& room, const Completed& message, http::Responder& responder);
+  void park(Room& room, const ProcessIdentity& process, std::optional<std::uint64_t> seen_revision,
+            http::Responder& responder);
   void answer_parked(Room& room);
 
   const Clock& clock_;

@@ -101,6 +101,13 @@ Result<ProcessGroup> ProcessGroup::launch(const LaunchPlan& plan) {
 }
 
 void ProcessGroup::reap() {
+  // The last process takes what it started with it, before its number is free for others.
+  const auto has_ended = [](pid_t pid) {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == pid;
+  };
+  if (std::all_of(living_.begin(), living_.end(), has_ended)) kill();
   std::erase_if(living_, [&](pid_t pid) {
     int status = 0;
     const pid_t ended = ::waitpid(pid, &status, WNOHANG);

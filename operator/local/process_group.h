@@ -27,6 +27,7 @@ class ProcessGroup {
   [[nodiscard]] static Result<ProcessGroup> launch(const LaunchPlan& plan);
 
   // Takes note of processes that ended. Once one has failed, the rest is killed: a member is whole or lost.
+  // What they started ends with the last of them.
   void reap();
   void kill() const;
 

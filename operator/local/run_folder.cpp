@@ -1,8 +1,8 @@
 #include "operator/local/run_folder.h"
 
+#include <array>
 #include <cerrno>
 #include <fstream>
-#include <iterator>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -41,11 +41,16 @@ Result<RunFolder> RunFolder::open(fs::path folder) {
 
 Result<std::optional<api::TrainingJobStatus>> RunFolder::read_status(const api::TrainingJob& job) const {
   std::ifstream in(status_path(), std::ios::binary);
-  if (!in) return std::optional<api::TrainingJobStatus>();
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (!in && errno == ENOENT) return std::optional<api::TrainingJobStatus>();
+  if (!in) return system_error(errno, "opening " + status_path().string());
+  std::string text;
+  std::array<char, 64 * 1024> block;
+  while (in.read(block.data(), block.size()) || in.gcount() > 0)
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+  if (in.bad()) return system_error(EIO, "reading " + status_path().string());
   auto document = parse_json(text, kStatusBytesMax, kDepthMax);
   if (!document) return document.error().with_context(status_path().string());
-  auto stored = api::decode_training_job(document->value("job", nlohmann::json::object()));
+  auto stored = api::decode_training_job(document->is_object() ? (*document)["job"] : *document);
   if (!stored) return stored.error().with_context(status_path().string());
   if (api::key_of(*stored) != api::key_of(job)) {
     return Error(ErrorKind::kInvalid, folder_.string() + " holds a run of job '" + stored->meta.name +

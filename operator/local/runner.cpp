@@ -178,6 +178,8 @@ class Runner {
   Result<void> act(const core::CreatePod& action) {
     auto created = machine_.create(action.pod);
     if (created) wakeup_.notify();  // its UID is to be noted
+    // Those that are on their way out have all nodes; the end of one wakes us, and it is asked for again.
+    if (!created && created.error().kind() == ErrorKind::kUnavailable) return {};
     return created;
   }
   Result<void> act(const core::DeletePod& action) {

@@ -19,6 +19,8 @@ Result<Wakeup> Wakeup::open() {
   if (const int error = ::pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
     return system_error(error, "blocking signals");
   }
+  // Inherited as ignored (nohup, some supervisors), it would hide from us how children end.
+  std::signal(SIGCHLD, SIG_DFL);
   UniqueFd signal_fd(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
   UniqueFd news_fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!signal_fd.is_open() || !news_fd.is_open()) return system_error(errno, "opening signalfd and eventfd");

@@ -46,7 +46,8 @@ class Session {
 
   class StepRange;
   // The steps that are left until `total` steps of the run are done: restores what is tracked, counts, saves
-  // and commits checkpoints, and throws Interrupted when the world changes.
+  // and commits checkpoints, and throws Interrupted when the world changes. Whoever leaves the loop early
+  // keeps what was saved by then.
   [[nodiscard]] StepRange steps(std::uint64_t total);
 
   [[nodiscard]] std::uint64_t attempt() const;

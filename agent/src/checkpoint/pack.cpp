@@ -39,11 +39,14 @@ struct Range {
 
 Result<Range> read_range(const std::string& name, const json& entry) {
   const auto offsets = entry.is_object() ? entry.find("data_offsets") : entry.end();
-  const bool is_sound = entry.is_object() && entry.value("dtype", "") == "U8" && offsets != entry.end() &&
-                        offsets->is_array() && offsets->size() == 2 && (*offsets)[0].is_number_unsigned() &&
-                        (*offsets)[1].is_number_unsigned();
+  bool is_sound = entry.is_object() && entry.contains("dtype") && entry["dtype"] == "U8" &&
+                  offsets != entry.end() && offsets->is_array() && offsets->size() == 2 &&
+                  (*offsets)[0].is_number_unsigned() && (*offsets)[1].is_number_unsigned();
   if (!is_sound) return corrupted("tensor '" + name + "' is not described as U8 bytes");
-  return Range{(*offsets)[0].get<std::uint64_t>(), (*offsets)[1].get<std::uint64_t>(), name};
+  const Range range{(*offsets)[0].get<std::uint64_t>(), (*offsets)[1].get<std::uint64_t>(), name};
+  is_sound = entry.contains("shape") && entry["shape"] == json::array({range.end - range.begin});
+  if (!is_sound) return corrupted("tensor '" + name + "' is not described as U8 bytes of its own number");
+  return range;
 }
 
 }  // namespace

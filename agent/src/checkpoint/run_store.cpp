@@ -1,9 +1,9 @@
 #include "agent/src/checkpoint/run_store.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fstream>
-#include <iterator>
 
 #include <ratoon/atomic_file.h>
 
@@ -32,17 +32,20 @@ Result<void> make_folders(const fs::path& folder) {
 Result<std::string> read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return system_error(errno, "opening " + path.string());
-  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  std::string bytes;
+  std::array<char, 64 * 1024> block;
+  while (in.read(block.data(), block.size()) || in.gcount() > 0)
+    bytes.append(block.data(), static_cast<std::size_t>(in.gcount()));
   if (in.bad()) return system_error(EIO, "reading " + path.string());
   return bytes;
 }
 
-InventoryEntry entry_of(const CheckpointId& id, std::string digest) {
+InventoryEntry entry_of(const CheckpointId& id, std::string digest, bool is_complete = true) {
   return {.tier = "volume",
           .attempt = id.attempt,
           .step = id.step,
           .digest = std::move(digest),
-          .is_complete = true};
+          .is_complete = is_complete};
 }
 
 }  // namespace
@@ -77,10 +80,11 @@ Result<RunStore::Inventory> RunStore::inventory() const {
   Inventory found;
   for (const auto& id : ids) {
     std::string digest;
-    if (read_manifest(id, &digest))
+    const auto manifest = read_manifest(id, &digest);
+    if (manifest)
       found.complete.push_back(entry_of(id, digest));
-    else
-      ++found.damaged_count;
+    else if (manifest.error().kind() != ErrorKind::kNotFound)  // retired since it was listed
+      found.damaged.push_back(entry_of(id, "damaged", false));
   }
   return found;
 }
@@ -113,6 +117,8 @@ Result<std::optional<InventoryEntry>> RunStore::try_commit(const CheckpointId& i
     if (!text) return text.error();
     auto receipt = decode_receipt(*text);
     if (!receipt) return receipt.error().with_context(path.string());
+    if (receipt->rank != Rank(rank))
+      return Error(ErrorKind::kCorrupted, path.string() + " is of another rank");
     manifest.packs.push_back(std::move(*receipt));
   }
   const std::string text = encode_manifest(manifest);

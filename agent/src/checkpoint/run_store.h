@@ -25,10 +25,10 @@ class RunStore {
   [[nodiscard]] static Result<RunStore> open(std::filesystem::path folder);
 
   // Complete checkpoints, newest first, with the digests of their manifests. Manifests that cannot be read
-  // are left where they are and are not listed; `damaged_count` tells how many.
+  // are left where they are and count as not complete; their attempts and steps are used up all the same.
   struct Inventory {
     std::vector<InventoryEntry> complete;
-    std::size_t damaged_count = 0;
+    std::vector<InventoryEntry> damaged;
   };
   [[nodiscard]] Result<Inventory> inventory() const;
 

@@ -1,5 +1,6 @@
 #include "agent/src/session/alone_link.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -23,10 +24,10 @@ Result<std::unique_ptr<Link>> AloneLink::open(const Options& options) {
 Result<Assignment> AloneLink::join(const std::vector<InventoryEntry>& inventory) {
   Assignment assignment{
       .attempt = Attempt(1), .rank = Rank(0), .world_size = 1, .rendezvous = "", .resume = {}};
-  if (!inventory.empty()) {
-    const InventoryEntry& newest = inventory.front();
-    assignment.attempt = newest.attempt.next();
-    assignment.resume = ResumePoint{.attempt = newest.attempt, .step = newest.step, .digest = newest.digest};
+  for (const auto& entry : inventory) {
+    assignment.attempt = std::max(assignment.attempt, entry.attempt.next());
+    if (!entry.is_complete || assignment.resume) continue;
+    assignment.resume = ResumePoint{.attempt = entry.attempt, .step = entry.step, .digest = entry.digest};
   }
   return assignment;
 }

@@ -1,5 +1,6 @@
 #include "agent/src/session/engine.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -10,6 +11,7 @@
 namespace ratoon {
 namespace {
 
+constexpr std::size_t kNameBytesMax = 255;
 constexpr auto kCommitPause = std::chrono::milliseconds(10);
 
 [[noreturn]] void fail(ExitCode code, const std::string& sentence) {
@@ -29,6 +31,12 @@ void Session::Engine::track(std::string name, std::function<std::string()> save,
                             std::function<bool(std::string_view)> load) {
   if (has_begun_)
     fail(ExitCode::kConfiguration, "'" + name + "' is tracked too late: call track() before steps()");
+  const bool is_printable =
+      std::all_of(name.begin(), name.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f; });
+  if (name.empty() || name.size() > kNameBytesMax || !is_printable || name.starts_with("__")) {
+    fail(ExitCode::kConfiguration, "a tracked object needs a name of 1 to " + std::to_string(kNameBytesMax) +
+                                       " printable ASCII characters that does not begin with '__'");
+  }
   if (!tracked_.emplace(name, Tracked{std::move(save), std::move(load)}).second) {
     fail(ExitCode::kConfiguration, "'" + name + "' is tracked twice: give each object its own name");
   }
@@ -62,7 +70,7 @@ void Session::Engine::restore() {
                std::to_string(assignment_.resume->step.value()) + ": it is of another program");
     }
   }
-  position_.step = saved_ = assignment_.resume->step;
+  position_.step = assignment_.resume->step;
   position_.committed = InventoryEntry{.tier = "volume",
                                        .attempt = assignment_.resume->attempt,
                                        .step = assignment_.resume->step,
@@ -94,7 +102,6 @@ void Session::Engine::save() {
   for (const auto& [name, object] : tracked_) states[name] = object.save();
   const auto written = store_.write_pack(id_at(position_.step), assignment_.rank, states);
   if (!written) fail(ExitCode::kStorage, "nothing can be saved: " + written.error().message());
-  saved_ = position_.step;
   uncommitted_.push_back(position_.step);
 }
 
@@ -129,8 +136,7 @@ void Session::Engine::obey() const {
 }
 
 void Session::Engine::finish() {
-  if (!has_begun_) return;
-  if (saved_ != position_.step) save();
+  // What is tracked lived in the function and may be gone: steps after the last save are not in it.
   while (!uncommitted_.empty()) {
     advance_commits();
     if (uncommitted_.empty()) return;

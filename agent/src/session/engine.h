@@ -52,7 +52,6 @@ class Session::Engine {
   std::map<std::string, Tracked> tracked_;
   session::Position position_;
   Step total_{0};
-  Step saved_{0};                  // newest step whose pack this rank wrote in this attempt
   std::vector<Step> uncommitted_;  // written by this rank, not known to be committed; oldest first
   bool has_begun_ = false;
 };

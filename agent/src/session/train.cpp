@@ -26,15 +26,17 @@ namespace {
 Assignment join_world(session::Link& link, const checkpoint::RunStore& store) {
   const auto inventory = store.inventory();
   if (!inventory) fail(ExitCode::kStorage, inventory.error().message());
-  if (inventory->complete.empty() && inventory->damaged_count > 0) {
+  if (inventory->complete.empty() && !inventory->damaged.empty()) {
     fail(ExitCode::kCheckpointsBad,
-         "the run has " + std::to_string(inventory->damaged_count) +
+         "the run has " + std::to_string(inventory->damaged.size()) +
              " checkpoints and none can be read; nothing is started over by itself");
   }
   // The newest few are enough to find one that all can reach.
   constexpr std::size_t kReportedMax = 16;
   auto entries = inventory->complete;
   if (entries.size() > kReportedMax) entries.resize(kReportedMax);
+  // The number of a damaged one is used up: its file would be in the way of a new one.
+  if (!inventory->damaged.empty()) entries.push_back(inventory->damaged.front());
   auto assignment = link.join(entries);
   if (assignment) return *assignment;
   if (link.standing() == session::Standing::kFenced)

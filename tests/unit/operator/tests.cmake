@@ -5,4 +5,8 @@ if(TARGET ratoon_operator_core)
             core/resume_point_test.cpp core/roster_test.cpp core/silence_test.cpp
     LIBS ratoon::operator_core)
   ratoon_test(unit/operator/training_job_test LIBS ratoon::operator_api)
+  ratoon_test(unit/operator/coordinator_test
+    SOURCES coordinator/coordinator_test.cpp coordinator/door_test.cpp LIBS ratoon::operator_coordinator LABELS threads)
+  ratoon_test(unit/operator/operator_local_test
+    SOURCES local/machine_test.cpp local/process_group_test.cpp local/run_folder_test.cpp LIBS ratoon::operator_local)
 endif()

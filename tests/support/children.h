@@ -1,0 +1,27 @@
+// Waiting for processes to end, without asking again and again.
+#pragma once
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/core/unique_fd.h"
+
+namespace ratoon::test {
+
+// Blocks until one of our children has ended and leaves it for its owner to reap; false if we have none.
+inline bool wait_for_a_child() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOWAIT) == 0;
+}
+
+// Whether a process, not necessarily our child, lives on for so long.
+inline bool lives_on(pid_t pid, int milliseconds) {
+  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!process.is_open()) return false;
+  pollfd ended{.fd = process.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&ended, 1, milliseconds) == 0;
+}
+
+}  // namespace ratoon::test

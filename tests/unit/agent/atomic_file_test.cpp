@@ -1,0 +1,105 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ratoon/atomic_file.h>
+
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon {
+namespace {
+
+class AtomicFileTest : public testing::Test {
+ protected:
+  std::vector<std::string> names() {
+    std::vector<std::string> found;
+    for (const auto& file : std::filesystem::directory_iterator(folder_.path()))
+      found.push_back(file.path().filename());
+    return found;
+  }
+  using Names = std::vector<std::string>;
+  test::TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_ / "file";
+};
+
+TEST_F(AtomicFileTest, WritesAndReplacesAndLeavesNothingElse) {
+  ASSERT_TRUE(save_file_atomically(path_, "old and longer"));
+  EXPECT_EQ(test::read_text(path_), "old and longer");
+  ASSERT_TRUE(save_file_atomically(path_, "new"));
+  EXPECT_EQ(test::read_text(path_), "new");
+  ASSERT_TRUE(save_file_atomically(path_, ""));
+  EXPECT_EQ(test::read_text(path_), "");
+  EXPECT_EQ(names(), Names({"file"}));
+}
+
+TEST_F(AtomicFileTest, WritesEveryByte) {
+  std::string bytes(3'000'001, '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31);
+  ASSERT_TRUE(save_file_atomically(path_, std::as_bytes(std::span(bytes))));
+  EXPECT_EQ(test::read_text(path_), bytes);
+}
+
+TEST_F(AtomicFileTest, DoesNotReplaceWhenToldSo) {
+  ASSERT_TRUE(save_file_atomically(path_, "first", {.replaces = false}));
+  const auto second = save_file_atomically(path_, "second", {.replaces = false});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind(), ErrorKind::kAlreadyExists);
+  EXPECT_EQ(test::read_text(path_), "first");
+  EXPECT_EQ(names(), Names({"file"}));
+}
+
+TEST_F(AtomicFileTest, HasTheModeThatWasAskedForLessTheUmask) {
+  const mode_t before = ::umask(0027);
+  ASSERT_TRUE(save_file_atomically(folder_ / "a", ""));
+  ASSERT_TRUE(save_file_atomically(folder_ / "b", "", {.mode = 0600}));
+  ::umask(before);
+  struct stat info{};
+  ASSERT_EQ(::stat((folder_ / "a").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777U, 0640u);
+  ASSERT_EQ(::stat((folder_ / "b").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777U, 0600u);
+}
+
+TEST_F(AtomicFileTest, AMissingFolderIsAnErrorAndIsNotMade) {
+  const auto saved = save_file_atomically(folder_ / "missing" / "file", "x");
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error().kind(), ErrorKind::kNotFound);
+  EXPECT_EQ(names(), Names());
+}
+
+TEST_F(AtomicFileTest, AFailedReplacementLeavesTheOldAndNoTemporaryFile) {
+  std::filesystem::create_directories(path_ / "inhabited");
+  EXPECT_FALSE(save_file_atomically(path_, "x"));
+  EXPECT_TRUE(std::filesystem::is_directory(path_));
+  EXPECT_EQ(names(), Names({"file"}));
+}
+
+TEST_F(AtomicFileTest, AReadOnlyFolderIsPermissionDenied) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  ASSERT_TRUE(save_file_atomically(path_, "old"));
+  std::filesystem::permissions(folder_.path(),
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  const auto saved = save_file_atomically(path_, "new");
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_all);
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error().kind(), ErrorKind::kPermissionDenied);
+  EXPECT_EQ(test::read_text(path_), "old");
+}
+
+TEST_F(AtomicFileTest, ANameThatNoFolderTakesIsRefusedAndNothingIsLeft) {
+  const auto saved = save_file_atomically(folder_ / std::string(300, 'n'), "x");
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(names(), Names());
+}
+
+TEST_F(AtomicFileTest, ANameWithoutAFolderIsBesideUs) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  const auto saved = save_file_atomically("plain", "x");
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(saved);
+  EXPECT_EQ(names(), Names({"plain"}));
+}
+
+}  // namespace
+}  // namespace ratoon

@@ -1,0 +1,74 @@
+#include "agent/src/checkpoint/file_names.h"
+
+#include <gtest/gtest.h>
+
+namespace ratoon::checkpoint {
+namespace {
+
+constexpr CheckpointId id(std::uint64_t attempt, std::uint64_t step) {
+  return {.attempt = Attempt(attempt), .step = Step(step)};
+}
+
+TEST(FileNames, AreThoseOfTheFormat) {
+  EXPECT_EQ(manifest_path("run", id(3, 1200)), "run/manifests/s0000001200.a0003.json");
+  EXPECT_EQ(packs_folder("run", id(3, 1200)), "run/packs/a0003/s0000001200");
+  EXPECT_EQ(receipts_folder("run", id(3, 1200)), "run/receipts/a0003/s0000001200");
+  EXPECT_EQ(pack_name(Rank(2)), "r0002.safetensors");
+  EXPECT_EQ(receipt_name(Rank(65535)), "r65535.json");
+}
+
+TEST(FileNames, GrowWhereTheirDigitsDoNotSuffice) {
+  EXPECT_EQ(manifest_path("", id(123456, 12345678901)).filename(), "s12345678901.a123456.json");
+}
+
+TEST(ParseManifestName, ReadsWhatWeGiveOurselves) {
+  for (const auto& known : {id(0, 0), id(3, 1200), id(9999, 9999999999), id(123456, 12345678901),
+                            id(0xffffffffffffffff, 0xffffffffffffffff)}) {
+    EXPECT_EQ(parse_manifest_name(manifest_path("", known).filename().string()), known);
+  }
+}
+
+TEST(ParseManifestName, ReadsNothingElse) {
+  for (const char* name : {"",
+                           ".",
+                           "s",
+                           "s.a",
+                           "s.a.json",
+                           "latest",
+                           "HEAD",
+                           "s0000001200.a0003",
+                           "s0000001200.a0003.json.bak",
+                           ".s0000001200.a0003.json.tmp-0123456789abcdef",
+                           "s0000001200.a0003.JSON",
+                           "S0000001200.a0003.json",
+                           "s0000001200.A0003.json",
+                           "s1200.a3.json",
+                           "s00000001200.a0003.json",
+                           "s0000001200.a00003.json",
+                           "s+000001200.a0003.json",
+                           "s-000001200.a0003.json",
+                           "s0000001200.a-003.json",
+                           "s 000001200.a0003.json",
+                           "s0x00001200.a0003.json",
+                           "s0000001200..a0003.json",
+                           "s0000001200.a0003.a0004.json",
+                           "s0000001200a0003.json",
+                           "s99999999999999999999.a0003.json",
+                           "s0000001200.a18446744073709551616.json",
+                           "a0003.s0000001200.json",
+                           "s0000001200.a0003.json\n",
+                           "x0000001200.a0003.json",
+                           "s0000001200.a",
+                           "s0000001200.a.json"}) {
+    EXPECT_EQ(parse_manifest_name(name), std::nullopt) << name;
+  }
+  EXPECT_EQ(parse_manifest_name(std::string_view("s0000001200.a0003.json\0", 23)), std::nullopt);
+}
+
+TEST(CheckpointId, NewerAttemptsComeLaterWhateverTheirStep) {
+  EXPECT_LT(id(1, 500), id(2, 40));
+  EXPECT_LT(id(2, 40), id(2, 41));
+}
+
+}  // namespace
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,103 @@
+#include "agent/src/checkpoint/manifest.h"
+
+#include <span>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/core/crc32c.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+using testing::HasSubstr;
+
+PackRecord record(std::uint32_t rank) {
+  return {.rank = Rank(rank), .size_bytes = 4104, .digest = "0123456789abcdef0123456789abcdef"};
+}
+
+Manifest manifest() {
+  return {.id = {.attempt = Attempt(3), .step = Step(1200)}, .packs = {record(0), record(1)}};
+}
+
+// A body with the checksum line that it would have, had we written it.
+std::string sealed(const std::string& body) {
+  char line[24];
+  std::snprintf(line, sizeof line, "crc32c:%08x\n", crc32c(std::as_bytes(std::span(body))));
+  return body + line;
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  const auto at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  text.replace(at, what.size(), with);
+  return sealed(text.substr(0, text.rfind("crc32c:")));
+}
+
+TEST(Manifest, SurvivesARoundTrip) {
+  EXPECT_EQ(decode_manifest(encode_manifest(manifest())).value(), manifest());
+  EXPECT_EQ(decode_receipt(encode_receipt(record(7))).value(), record(7));
+}
+
+// Those who wrote checkpoints with version 1 want to read them for ever.
+TEST(Manifest, IsWrittenAsInFormat1) {
+  EXPECT_EQ(encode_receipt(record(1)), sealed("{\n"
+                                              " \"format\": 1,\n"
+                                              " \"pack\": {\n"
+                                              "  \"digest\": \"0123456789abcdef0123456789abcdef\",\n"
+                                              "  \"rank\": 1,\n"
+                                              "  \"size_bytes\": 4104\n"
+                                              " }\n"
+                                              "}\n"));
+}
+
+template <class Decode>
+void expect_every_flip_is_seen(const std::string& text, Decode decode) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      std::string flipped = text;
+      flipped[i] = static_cast<char>(static_cast<unsigned char>(flipped[i]) ^ (1U << bit));
+      EXPECT_FALSE(decode(flipped)) << "byte " << i << ", bit " << bit;
+    }
+    EXPECT_FALSE(decode(text.substr(0, i))) << "cut after " << i;
+  }
+  EXPECT_FALSE(decode(text + "\n"));
+  EXPECT_FALSE(decode(text + text));
+}
+
+TEST(Manifest, EveryFlippedBitAndEveryCutIsSeen) {
+  expect_every_flip_is_seen(encode_manifest(manifest()), decode_manifest);
+  expect_every_flip_is_seen(encode_receipt(record(1)), decode_receipt);
+}
+
+TEST(Manifest, WhatNobodyWouldWriteIsRefused) {
+  const std::string text = encode_manifest(manifest());
+  const struct {
+    std::string what;
+    std::string with;
+    const char* sentence;
+  } cases[] = {
+      {"\"format\": 1", "\"format\": 2",
+       "manifest.format must be 1: a newer Ratoon wrote this, use that one, found 2"},
+      {"\"attempt\": 3", "\"attempt\": -3", "manifest.attempt must be a whole number"},
+      {"\"step\": 1200", "\"step\": \"1200\"", "manifest.step must be a whole number"},
+      {"\"rank\": 1", "\"rank\": 0", "manifest.packs must be one pack a rank, in order"},
+      {"\"rank\": 1", "\"rank\": 65536", "manifest.packs[].rank must be a whole number from 0 to 65535"},
+      {"\"digest\": \"0", "\"digest\": \"00", "manifest.packs[].digest must be a text of at most 32 bytes"},
+      {"\"size_bytes\": 4104", "\"size_bytes\": 1e9", "manifest.packs[].size_bytes must be a whole number"},
+      {"{\n", "[\n", "not valid JSON"},
+  };
+  for (const auto& c : cases) {
+    const auto decoded = decode_manifest(replaced(text, c.what, c.with));
+    ASSERT_FALSE(decoded) << c.with;
+    EXPECT_THAT(decoded.error().message(), HasSubstr(c.sentence));
+  }
+  EXPECT_THAT(
+      decode_manifest(sealed("{\"format\":1,\"attempt\":1,\"step\":1,\"packs\":[]}")).error().message(),
+      HasSubstr("manifest.packs must be at least one pack"));
+  EXPECT_FALSE(decode_manifest(sealed("[]")));
+  EXPECT_FALSE(decode_manifest(sealed(std::string(5000, '['))));
+}
+
+}  // namespace
+}  // namespace ratoon::checkpoint

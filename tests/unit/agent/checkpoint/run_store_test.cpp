@@ -1,0 +1,193 @@
+#include "agent/src/checkpoint/run_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+using testing::HasSubstr;
+
+CheckpointId id(std::uint64_t attempt, std::uint64_t step) {
+  return {.attempt = Attempt(attempt), .step = Step(step)};
+}
+
+class RunStoreTest : public testing::Test {
+ protected:
+  RunStoreTest() : store_(*RunStore::open(folder_ / "run")) {}
+
+  InventoryEntry commit(const CheckpointId& which, std::uint32_t world_size = 1) {
+    for (std::uint32_t rank = 0; rank < world_size; ++rank)
+      EXPECT_TRUE(store_.write_pack(which, Rank(rank), states(which, rank)));
+    const auto committed = store_.try_commit(which, world_size);
+    EXPECT_TRUE(committed && *committed) << "not committed";
+    return **committed;
+  }
+  static NamedStates states(const CheckpointId& which, std::uint32_t rank) {
+    return {{"sum", std::to_string(which.attempt.value()) + "/" + std::to_string(which.step.value()) + "/" +
+                        std::to_string(rank)}};
+  }
+  static ResumePoint point(const InventoryEntry& entry) {
+    return {.attempt = entry.attempt, .step = entry.step, .digest = entry.digest};
+  }
+  std::vector<CheckpointId> complete() {
+    std::vector<CheckpointId> ids;
+    const auto inventory = store_.inventory();
+    for (const auto& entry : inventory->complete)
+      ids.push_back(id(entry.attempt.value(), entry.step.value()));
+    return ids;
+  }
+  std::filesystem::path manifest(const CheckpointId& which) { return manifest_path(folder_ / "run", which); }
+  std::filesystem::path pack(const CheckpointId& which, std::uint32_t rank) {
+    return packs_folder(folder_ / "run", which) / pack_name(Rank(rank));
+  }
+  static void damage(const std::filesystem::path& path) {
+    std::string text = test::read_text(path);
+    ASSERT_FALSE(text.empty()) << path;
+    text[text.size() / 2] = static_cast<char>(text[text.size() / 2] ^ 1);
+    test::write_text(path, text);
+  }
+  using Ids = std::vector<CheckpointId>;
+
+  test::TemporaryFolder folder_;
+  RunStore store_;
+};
+
+TEST_F(RunStoreTest, ACheckpointExistsOnceAllReceiptsAreThereAndItWasCommitted) {
+  ASSERT_TRUE(store_.write_pack(id(1, 20), Rank(0), states(id(1, 20), 0)));
+  EXPECT_EQ(store_.try_commit(id(1, 20), 2).value(), std::nullopt) << "the second rank's receipt is missing";
+  EXPECT_EQ(store_.find(id(1, 20)).value(), std::nullopt);
+  EXPECT_TRUE(complete().empty());
+
+  ASSERT_TRUE(store_.write_pack(id(1, 20), Rank(1), states(id(1, 20), 1)));
+  EXPECT_TRUE(complete().empty()) << "receipts are votes, not the commit";
+  const auto committed = store_.try_commit(id(1, 20), 2).value();
+  ASSERT_TRUE(committed.has_value());
+  EXPECT_TRUE(committed->is_complete);
+  EXPECT_EQ(committed->tier, "volume");
+  EXPECT_EQ(store_.find(id(1, 20)).value(), committed);
+  EXPECT_EQ(complete(), Ids({id(1, 20)}));
+  for (std::uint32_t rank = 0; rank < 2; ++rank)
+    EXPECT_EQ(store_.load(point(*committed), Rank(rank)).value(), states(id(1, 20), rank));
+}
+
+TEST_F(RunStoreTest, CommittingTwiceIsTheSame) {
+  const auto first = commit(id(1, 20));
+  const std::string text = test::read_text(manifest(id(1, 20)));
+  EXPECT_EQ(store_.try_commit(id(1, 20), 1).value(), first);
+  EXPECT_EQ(test::read_text(manifest(id(1, 20))), text);
+}
+
+TEST_F(RunStoreTest, AReceiptThatIsDamagedOrOfAnotherRankIsNoVote) {
+  ASSERT_TRUE(store_.write_pack(id(1, 20), Rank(0), states(id(1, 20), 0)));
+  ASSERT_TRUE(store_.write_pack(id(1, 20), Rank(1), states(id(1, 20), 1)));
+  const auto receipts = receipts_folder(folder_ / "run", id(1, 20));
+  std::filesystem::copy_file(receipts / "r0000.json", receipts / "r0001.json",
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_FALSE(store_.try_commit(id(1, 20), 2));
+  damage(receipts / "r0001.json");
+  EXPECT_FALSE(store_.try_commit(id(1, 20), 2));
+  EXPECT_TRUE(complete().empty());
+  EXPECT_EQ(store_.inventory()->damaged.size(), 0u) << "no manifest was written";
+}
+
+TEST_F(RunStoreTest, TheInventoryHasTheNewestFirst) {
+  commit(id(1, 20));
+  commit(id(1, 500));
+  commit(id(2, 40));
+  EXPECT_EQ(complete(), Ids({id(2, 40), id(1, 500), id(1, 20)}));
+}
+
+TEST_F(RunStoreTest, ADamagedManifestIsLeftOutAndCounted) {
+  commit(id(1, 20));
+  commit(id(2, 40));
+  damage(manifest(id(2, 40)));
+  commit(id(3, 60));
+  std::filesystem::copy_file(manifest(id(3, 60)), manifest(id(3, 80)));  // of another checkpoint
+  test::write_text(manifest(id(4, 100)), "");
+  EXPECT_EQ(complete(), Ids({id(3, 60), id(1, 20)}));
+  const auto damaged = store_.inventory()->damaged;
+  ASSERT_EQ(damaged.size(), 3u);
+  EXPECT_EQ(damaged[0].attempt, Attempt(4)) << "its number is taken";
+  EXPECT_FALSE(damaged[0].is_complete);
+  EXPECT_TRUE(std::filesystem::exists(manifest(id(2, 40)))) << "nothing is thrown away";
+}
+
+TEST_F(RunStoreTest, ForeignFilesAreNotCheckpointsAndAreLeftAlone) {
+  const auto folder = manifests_folder(folder_ / "run");
+  for (const char* name : {"latest", "s20.a1.json", ".s0000000020.a0001.json.tmp-00", "notes.txt"})
+    test::write_text(folder / name, "mine");
+  for (const std::uint64_t step : {20, 40, 60, 80}) commit(id(1, step));
+  EXPECT_EQ(store_.inventory()->damaged.size(), 0u);
+  ASSERT_TRUE(store_.retire_old(2, Attempt(1)));
+  for (const char* name : {"latest", "s20.a1.json", ".s0000000020.a0001.json.tmp-00", "notes.txt"})
+    EXPECT_EQ(test::read_text(folder / name), "mine");
+}
+
+TEST_F(RunStoreTest, ADamagedPackIsAnErrorWhenItIsLoaded) {
+  const auto entry = commit(id(1, 20), 2);
+  damage(pack(id(1, 20), 1));
+  EXPECT_TRUE(store_.load(point(entry), Rank(0)));
+  const auto loaded = store_.load(point(entry), Rank(1));
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().kind(), ErrorKind::kCorrupted);
+  EXPECT_THAT(loaded.error().message(),
+              HasSubstr("r0001.safetensors does not hold the bytes that were committed"));
+
+  test::write_text(pack(id(1, 20), 0), test::read_text(pack(id(1, 20), 0)) + "more");
+  EXPECT_EQ(store_.load(point(entry), Rank(0)).error().kind(), ErrorKind::kCorrupted);
+  std::filesystem::remove(pack(id(1, 20), 0));
+  EXPECT_EQ(store_.load(point(entry), Rank(0)).error().kind(), ErrorKind::kNotFound);
+}
+
+TEST_F(RunStoreTest, AnotherManifestThanTheChosenOneIsNotLoaded) {
+  auto entry = commit(id(1, 20));
+  entry.digest = "of another";
+  const auto loaded = store_.load(point(entry), Rank(0));
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error().message(),
+              HasSubstr("is not the manifest that was chosen (of another expected, "));
+}
+
+TEST_F(RunStoreTest, AWorldOfAnotherSizeReadsThePacksThatAreThere) {
+  const auto entry = commit(id(1, 20), 2);
+  EXPECT_EQ(store_.load(point(entry), Rank(2)).value(), states(id(1, 20), 0));
+  EXPECT_EQ(store_.load(point(entry), Rank(5)).value(), states(id(1, 20), 1));
+}
+
+TEST_F(RunStoreTest, RetiringKeepsTheNewest) {
+  for (const std::uint64_t step : {20, 40, 60, 80}) commit(id(1, step));
+  ASSERT_TRUE(store_.retire_old(4, Attempt(1)));
+  EXPECT_EQ(complete().size(), 4u);
+  ASSERT_TRUE(store_.retire_old(2, Attempt(1)));
+  EXPECT_EQ(complete(), Ids({id(1, 80), id(1, 60)}));
+  EXPECT_FALSE(std::filesystem::exists(packs_folder(folder_ / "run", id(1, 20))));
+  EXPECT_FALSE(std::filesystem::exists(receipts_folder(folder_ / "run", id(1, 20))));
+  EXPECT_TRUE(std::filesystem::exists(pack(id(1, 60), 0)));
+}
+
+TEST_F(RunStoreTest, AZombieNeverRetiresWhatNewerAttemptsWrote) {
+  commit(id(1, 20));
+  for (const std::uint64_t step : {30, 40, 50}) commit(id(2, step));
+  ASSERT_TRUE(store_.retire_old(2, Attempt(1)));
+  EXPECT_EQ(complete(), Ids({id(2, 50), id(2, 40), id(2, 30)}));
+}
+
+TEST_F(RunStoreTest, NothingIsRetiredWhileTheNewestCannotBeRead) {
+  for (const std::uint64_t step : {20, 40, 60}) commit(id(1, step));
+  damage(pack(id(1, 60), 0));
+  EXPECT_FALSE(store_.retire_old(2, Attempt(1)));
+  EXPECT_EQ(complete().size(), 3u);
+}
+
+TEST_F(RunStoreTest, APlaceThatCannotBeAFolderIsAnError) {
+  test::write_text(folder_ / "file", "");
+  const auto store = RunStore::open(folder_ / "file" / "run");
+  ASSERT_FALSE(store);
+  EXPECT_THAT(store.error().message(), HasSubstr("creating folder "));
+}
+
+}  // namespace
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,7 @@
+ratoon_test(unit/agent/checkpoint_test
+  SOURCES checkpoint/file_names_test.cpp checkpoint/manifest_test.cpp checkpoint/pack_test.cpp
+          checkpoint/run_store_test.cpp
+  LIBS ratoon::agent ratoon::base_contract)
+ratoon_test(unit/agent/session_test
+  SOURCES session/options_test.cpp session/train_test.cpp LIBS ratoon::agent ratoon::base_contract)
+ratoon_test(unit/agent/atomic_file_test LIBS ratoon::base_core)

@@ -1,0 +1,163 @@
+#include "cli/job_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::cli {
+namespace {
+
+using nlohmann::json;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr const char* kJob = R"(apiVersion: ratoon.dev/v1alpha1
+kind: TrainingJob
+metadata:
+  name: counter
+spec:
+  numNodes: 2
+  roles:
+    - name: worker
+      template:
+        spec:
+          containers:
+            - name: trainer
+              command: [counter, --steps, "400"]
+)";
+
+class JobFileTest : public testing::Test {
+ protected:
+  Result<api::TrainingJob> read(const std::string& text, const std::vector<std::string>& more = {}) {
+    test::write_text(path_, text);
+    return read_job_file(path_, more);
+  }
+  // How YAML's words for one value arrive as JSON.
+  json value_of(const std::string& words) {
+    const auto job = read(std::string(kJob) + "extra: " + words + "\n");
+    EXPECT_TRUE(job) << words << ": " << job.error().message();
+    return job ? (*job->document)["extra"] : json("refused");
+  }
+  std::string complaint(const std::string& text) {
+    const auto job = read(text);
+    EXPECT_FALSE(job);
+    return job ? "" : job.error().message();
+  }
+
+  test::TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_ / "job.yaml";
+};
+
+TEST_F(JobFileTest, IsWhatKubectlTakes) {
+  const auto job = read(kJob);
+  ASSERT_TRUE(job) << job.error().message();
+  EXPECT_EQ(job->meta.name, "counter");
+  EXPECT_EQ(job->spec.num_nodes, 2u);
+  EXPECT_EQ(job->spec.roles[0].command, std::vector<std::string>({"counter", "--steps", "400"}));
+}
+
+TEST_F(JobFileTest, MoreArgumentsGoToTheTrainer) {
+  EXPECT_EQ(read(kJob, {"--steps", "5"})->spec.roles[0].command,
+            std::vector<std::string>({"counter", "--steps", "400", "--steps", "5"}));
+}
+
+TEST_F(JobFileTest, TheExampleIsOne) {
+  EXPECT_TRUE(read_job_file("examples/counter/job.yaml", {}));
+}
+
+TEST_F(JobFileTest, ValuesHaveTheTypesThatTheyHaveInKubernetes) {
+  const struct {
+    const char* words;
+    json value;
+  } cases[] = {
+      {"5", 5},
+      {"-5", -5},
+      {"0", 0},
+      {"1.5", 1.5},
+      {"-1e3", -1000.0},
+      {"true", true},
+      {"false", false},
+      {"True", true},
+      {"FALSE", false},
+      {"null", nullptr},
+      {"~", nullptr},
+      {"Null", nullptr},
+      {"", nullptr},
+      {"\"5\"", "5"},
+      {"'true'", "true"},
+      {"\"\"", ""},
+      {"'null'", "null"},
+      {"five", "five"},
+      {"5 apples", "5 apples"},
+      {"1.2.3", "1.2.3"},
+      {"--steps", "--steps"},
+      {"nan", "nan"},
+      {"inf", "inf"},
+      {"!!str 5", "5"},
+      {"!!str true", "true"},
+      {"[1, \"1\", x]", {1, "1", "x"}},
+      {"{a: 1, \"b\": two}", {{"a", 1}, {"b", "two"}}},
+      {"18446744073709551615", 18446744073709551615ULL},
+      {"|\n  5\n", "5\n"},
+      {"é", "é"},
+  };
+  for (const auto& c : cases) {
+    const json value = value_of(c.words);
+    EXPECT_EQ(value, c.value) << c.words;
+    EXPECT_EQ(value.is_string(), c.value.is_string()) << c.words;
+  }
+}
+
+TEST_F(JobFileTest, AnchorsAndMergesOfPlainValuesWork) {
+  EXPECT_EQ(value_of("[&a {x: 1}, *a]"), json::parse(R"([{"x":1},{"x":1}])"));
+}
+
+TEST_F(JobFileTest, AMissingFileIsASentence) {
+  const auto job = read_job_file(folder_ / "none.yaml", {});
+  ASSERT_FALSE(job);
+  EXPECT_EQ(job.error().kind(), ErrorKind::kNotFound);
+  EXPECT_EQ(job.error().message(),
+            "cannot read " + (folder_ / "none.yaml").string() + ": give the path of a TrainingJob file");
+}
+
+TEST_F(JobFileTest, MistakesAreNamedWithTheirLine) {
+  EXPECT_THAT(complaint(std::string(kJob) + "kind: Other\n"),
+              EndsWith("job.yaml:14: 'kind' stands here twice"));
+  EXPECT_THAT(complaint("apiVersion: x\n  kind: [\n"), HasSubstr("job.yaml:2: "));
+  EXPECT_THAT(complaint("a: 'open\n"), HasSubstr("job.yaml:"));
+  EXPECT_THAT(complaint("a:\n\t- tab\n"), HasSubstr("job.yaml:2: "));
+  EXPECT_THAT(complaint("? [complex, key]\n: 1\n"), HasSubstr("job.yaml:1: "));
+  EXPECT_THAT(complaint("a: *nobody\n"), HasSubstr("job.yaml:1: "));
+}
+
+TEST_F(JobFileTest, WhatIsNoTrainingJobIsRefusedWithTheField) {
+  EXPECT_THAT(complaint(""),
+              EndsWith("job.yaml: TrainingJob: the message must be a JSON object, found null"));
+  EXPECT_THAT(complaint("- a\n"), HasSubstr("must be a JSON object"));
+  EXPECT_THAT(complaint("just words\n"), HasSubstr("must be a JSON object"));
+  std::string text = kJob;
+  text.replace(text.find("numNodes: 2"), 11, "numNodes: x");
+  EXPECT_THAT(
+      complaint(text),
+      EndsWith("TrainingJob counter: spec.numNodes must be a whole number from 0 to 4096, found \"x\""));
+  EXPECT_THAT(complaint(std::string(300, '\xff')), StartsWith(path_.string()));
+}
+
+TEST_F(JobFileTest, NestingAndMultiplyingAreBounded) {
+  EXPECT_FALSE(read("a: " + std::string(100, '[') + std::string(100, ']')));
+  EXPECT_FALSE(read("a: " + std::string(100'000, '[')));
+  std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    laughs += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before;
+    for (int k = 0; k < 9; ++k) laughs += ", " + before;
+    laughs += "]\n";
+  }
+  EXPECT_THAT(complaint(laughs), HasSubstr("too many values"));
+}
+
+}  // namespace
+}  // namespace ratoon::cli

@@ -1,0 +1,275 @@
+// The coordinator over real HTTP on loopback. Its clock stands still unless a test moves it.
+#include "operator/coordinator/coordinator.h"
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/contract/codec.h"
+#include "base/contract/names.h"
+#include "base/http/transport.h"
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::coordinator {
+namespace {
+
+using namespace std::chrono_literals;
+using test::process;
+
+struct Answer {
+  int status = 0;
+  std::string body;
+
+  template <class T>
+  [[nodiscard]] T as() const {
+    const auto decoded = decode<T>(body);
+    EXPECT_TRUE(decoded) << status << ": " << body;
+    return decoded ? *decoded : T();
+  }
+};
+
+class CoordinatorTest : public testing::Test {
+ protected:
+  CoordinatorTest() {
+    auto server = http::HttpServer::start({}, [this](http::ServerRequest request, http::Responder responder) {
+      coordinator_.handle(request, std::move(responder));
+    });
+    EXPECT_TRUE(server) << server.error().message();
+    server_ = std::move(*server);
+  }
+  ~CoordinatorTest() override { server_->stop(); }
+
+  Answer post(std::string_view route, const std::string& body, const std::string& token = "secret",
+              Duration patience = 10s, const std::string& method = "POST") {
+    const http::Request request{
+        .method = method,
+        .url = "http://127.0.0.1:" + std::to_string(server_->port()) + std::string(route),
+        .headers = {{"Authorization", "Bearer " + token}},
+        .body = body};
+    const auto response = transport_->call(request, {.total = patience, .silence = patience}, {});
+    return response ? Answer{response->status, response->body} : Answer{0, response.error().message()};
+  }
+  std::future<Answer> join(const JoinRequest& request) {
+    return std::async(std::launch::async,
+                      [this, request] { return post(names::route::kJoin, encode(request)); });
+  }
+  std::future<Answer> orders(const ProcessIdentity& who, std::uint64_t seen_revision) {
+    return std::async(std::launch::async, [=, this] {
+      return post(names::route::kOrders,
+                  encode(OrdersRequest{.process = who, .seen_revision = seen_revision}));
+    });
+  }
+  Answer beat(const Beat& beat) { return post(names::route::kBeat, encode(beat)); }
+
+  void announce(std::uint64_t attempt, std::vector<ProcessIdentity> current,
+                std::vector<api::Seat> world = {}) {
+    coordinator_.announce(test::job_key(), {.attempt = Attempt(attempt),
+                                            .world = std::move(world),
+                                            .current = std::move(current),
+                                            .reason = "1 of 2 processes are ready"});
+  }
+  bool waits(const ProcessIdentity& who) {
+    for (const auto& facts : coordinator_.processes(test::job_key()))
+      if (facts.identity == who && facts.waiting) return true;
+    return false;
+  }
+  // A join that is heard is news.
+  void wait_until_heard(const ProcessIdentity& who) {
+    for (int known = news_; !waits(who); known = news_) news_.wait(known);
+  }
+
+  ManualClock clock_{test::at_seconds(1000)};
+  std::atomic<int> news_ = 0;
+  Coordinator coordinator_{
+      clock_,
+      {.authenticate = [](std::string_view token, const ProcessIdentity&) -> Result<void> {
+         if (token == "secret") return {};
+         return Error(ErrorKind::kPermissionDenied, "the token is not this run's");
+       },
+       .on_news =
+           [this] {
+             ++news_;
+             news_.notify_all();
+           },
+       .poll_hold = 20s}};
+  std::unique_ptr<http::HttpServer> server_;
+  std::unique_ptr<http::HttpTransport> transport_ = http::make_transport();
+};
+
+TEST_F(CoordinatorTest, AJoinIsAnsweredWhenItsWorldIsAnnounced) {
+  announce(1, {process(0), process(1)});
+  auto first = join(test::join_request(process(0)));
+  auto second = join(test::join_request(process(1)));
+  wait_until_heard(process(0));
+  wait_until_heard(process(1));
+  EXPECT_EQ(first.wait_for(0s), std::future_status::timeout);
+  EXPECT_EQ(news_, 2);
+
+  const auto world = std::vector{test::seat(process(0), 0), test::seat(process(1), 1)};
+  announce(1, {process(0), process(1)}, world);
+  EXPECT_EQ(first.get().as<JoinReply>().assignment, world[0].assignment);
+  EXPECT_EQ(second.get().as<JoinReply>().assignment, world[1].assignment);
+  EXPECT_EQ(coordinator_.world(test::job_key()).size(), 2u);
+}
+
+TEST_F(CoordinatorTest, AJoinWhoseReplyWasLostGetsTheSameSeatAgainAtOnce) {
+  const auto world = std::vector{test::seat(process(0), 0, 1, 1)};
+  announce(1, {process(0)}, world);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(join(test::join_request(process(0))).get().as<JoinReply>().assignment, world[0].assignment);
+}
+
+// The agent gave up on the first call and asks again; nobody knows yet that nobody listens to the first any
+// more.
+TEST_F(CoordinatorTest, TheNewestOfTwoJoinsOfOneProcessGetsTheSeat) {
+  announce(1, {process(0)});
+  auto given_up = join(test::join_request(process(0)));
+  wait_until_heard(process(0));
+  auto asked_again = join(test::join_request(process(0)));
+  EXPECT_NE(given_up.get().status, 200);
+  announce(1, {process(0)}, {test::seat(process(0), 0, 1, 1)});
+  EXPECT_TRUE(asked_again.get().as<JoinReply>().assignment.has_value());
+}
+
+TEST_F(CoordinatorTest, AJoinIsHeldOnlySoLongAndThenToldWhatIsMissing) {
+  announce(1, {process(0), process(1)});
+  auto held = join(test::join_request(process(0)));
+  wait_until_heard(process(0));
+  clock_.advance(19s);
+  EXPECT_EQ(held.wait_for(250ms), std::future_status::timeout);
+  clock_.advance(1s);
+  EXPECT_EQ(held.get().as<JoinReply>().waiting_for, "1 of 2 processes are ready");
+}
+
+TEST_F(CoordinatorTest, AJoinOfAJobThatIsOverIsRefusedAtOnce) {
+  coordinator_.announce(test::job_key(), {.attempt = Attempt(1), .stop = true, .reason = "completed"});
+  const auto answer = join(test::join_request(process(0))).get();
+  EXPECT_EQ(answer.status, 409);
+  EXPECT_EQ(answer.as<Refusal>().kind, "finished");
+  EXPECT_FALSE(waits(process(0)));
+}
+
+TEST_F(CoordinatorTest, ACallThatNobodyListensToAnyMoreTakesNoSeat) {
+  announce(1, {process(0), process(1)});
+  const auto request = test::join_request(process(0));
+  auto another = join(test::join_request(process(1)));
+  EXPECT_EQ(post(names::route::kJoin, encode(request), "secret", 100ms).status, 0);
+  EXPECT_EQ(another.wait_for(300ms), std::future_status::timeout) << "those that listen wait on";
+  announce(1, {process(0), process(1)}, {test::seat(process(0), 0), test::seat(process(1), 1)});
+  EXPECT_TRUE(waits(process(0))) << "the seat went to a closed connection";
+  EXPECT_TRUE(join(request).get().as<JoinReply>().assignment.has_value());
+}
+
+TEST_F(CoordinatorTest, OrdersAreHeldUntilThereAreNewOnes) {
+  announce(1, {process(0)});
+  const auto first = orders(process(0), 0).get().as<Orders>();
+  EXPECT_EQ(first.attempt, Attempt(1));
+  auto held = orders(process(0), first.revision);
+  EXPECT_EQ(held.wait_for(250ms), std::future_status::timeout);
+  announce(2, {process(0)});
+  const auto second = held.get().as<Orders>();
+  EXPECT_EQ(second.attempt, Attempt(2));
+  EXPECT_GT(second.revision, first.revision);
+}
+
+TEST_F(CoordinatorTest, OrdersThatAreNotNewAreRepeatedAfterAWhile) {
+  announce(1, {process(0)});
+  const auto first = orders(process(0), 0).get().as<Orders>();
+  auto held = orders(process(0), first.revision);
+  EXPECT_EQ(held.wait_for(100ms), std::future_status::timeout);
+  clock_.advance(20s);
+  EXPECT_EQ(held.get().as<Orders>(), first);
+}
+
+TEST_F(CoordinatorTest, AReplacedIncarnationIsRefusedEverywhereAndItsPollsEnd) {
+  announce(1, {process(0)});
+  auto parked_join = join(test::join_request(process(0)));
+  auto parked_orders = orders(process(0), 1);
+  wait_until_heard(process(0));
+  announce(2, {process(0, 1)});
+  EXPECT_EQ(parked_join.get().as<Refusal>().kind, "superseded");
+  EXPECT_EQ(parked_orders.get().as<Refusal>().kind, "superseded");
+  EXPECT_EQ(beat(test::beat(process(0), 1, 5)).status, 409);
+  EXPECT_EQ(join(test::join_request(process(0))).get().status, 409);
+  EXPECT_EQ(post(names::route::kCompleted, encode(test::completed(process(0), 1, 5))).status, 409);
+  EXPECT_TRUE(coordinator_.processes(test::job_key()).empty());
+}
+
+TEST_F(CoordinatorTest, RefusalsNameTheirReason) {
+  announce(1, {process(0)});
+  const std::string sound = encode(test::beat(process(0), 1, 5));
+  ProcessIdentity stranger = process(0);
+  stranger.job.name = "other";
+  const struct {
+    const char* name;
+    Answer answer;
+    int status;
+    const char* kind;
+    std::string sentence;
+  } cases[] = {
+      {"wrong token", post(names::route::kBeat, sound, "guess"), 401, "unauthorized",
+       "the token is not this run's"},
+      {"unknown job", post(names::route::kBeat, encode(test::beat(stranger, 1, 5))), 404, "unknown_job",
+       "no TrainingJob default/other is served here"},
+      {"no message", post(names::route::kBeat, "{}"), 422, "bad_message",
+       "version must be a whole number from 0 to 9007199254740991, found nothing"},
+      {"another message", post(names::route::kJoin, sound), 422, "bad_message",
+       "processes_per_node must be a whole number from 0 to 65536, found nothing"},
+      {"much that is no JSON", post(names::route::kBeat, "\"" + std::string(50'000, '\xc3')), 422,
+       "bad_message", ""},
+      {"no such route", post("/v1/leave", sound), 404, "bad_message",
+       "the coordinator has no route /v1/leave"},
+      {"another method", post(names::route::kBeat, "", "secret", 10s, "GET"), 405, "bad_message",
+       "/v1/beat takes POST, not GET"},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(c.answer.status, c.status) << c.answer.body;
+    const auto refusal = c.answer.as<Refusal>();
+    EXPECT_EQ(refusal.kind, c.kind);
+    EXPECT_TRUE(c.sentence.empty() || refusal.message == c.sentence) << refusal.message;
+  }
+  EXPECT_TRUE(coordinator_.processes(test::job_key()).empty()) << "who was refused was not heard";
+}
+
+TEST_F(CoordinatorTest, ABeatIsNewsWhenSomethingWasCommitted) {
+  announce(1, {process(0)});
+  EXPECT_EQ(beat(test::beat(process(0), 1, 5, 1)).as<Orders>().attempt, Attempt(1));
+  EXPECT_EQ(news_, 0);
+  beat(test::beat(process(0), 1, 6, 2, test::checkpoint(1, 5)));
+  EXPECT_EQ(news_, 1);
+  beat(test::beat(process(0), 1, 7, 3, test::checkpoint(1, 5)));
+  EXPECT_EQ(news_, 1);
+}
+
+TEST_F(CoordinatorTest, CompletionIsNewsAndIsRemembered) {
+  announce(1, {process(0)});
+  const auto answer = post(names::route::kCompleted, encode(test::completed(process(0), 1, 400)));
+  EXPECT_EQ(answer.as<Orders>().attempt, Attempt(1));
+  EXPECT_EQ(news_, 1);
+  EXPECT_TRUE(coordinator_.processes(test::job_key()).at(0).is_completed);
+}
+
+TEST_F(CoordinatorTest, AfterAStallEverybodyGetsAFreshStart) {
+  EXPECT_EQ(coordinator_.listening_since(), test::at_seconds(1000));
+  clock_.advance(5s);
+  const auto give_up = std::chrono::steady_clock::now() + 5s;
+  while (coordinator_.listening_since() != test::at_seconds(1005) &&
+         std::chrono::steady_clock::now() < give_up)
+    std::this_thread::yield();
+  EXPECT_EQ(coordinator_.listening_since(), test::at_seconds(1005));
+}
+
+TEST_F(CoordinatorTest, AJobThatIsClosedIsUnknown) {
+  announce(1, {process(0)});
+  auto parked = join(test::join_request(process(0)));
+  wait_until_heard(process(0));
+  coordinator_.close(test::job_key());
+  EXPECT_NE(parked.get().status, 200) << "nobody waits for ever";
+  EXPECT_EQ(beat(test::beat(process(0), 1, 5)).status, 404);
+}
+
+}  // namespace
+}  // namespace ratoon::coordinator

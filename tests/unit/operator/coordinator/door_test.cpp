@@ -1,0 +1,150 @@
+#include "operator/coordinator/door.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::coordinator {
+namespace {
+
+using test::at_seconds;
+using test::process;
+
+api::Announcement announcement(std::uint64_t attempt, std::vector<ProcessIdentity> current,
+                               std::vector<api::Seat> world = {}) {
+  return {.attempt = Attempt(attempt),
+          .world = std::move(world),
+          .current = std::move(current),
+          .reason = "forming"};
+}
+
+ProcessIdentity without_uid(ProcessIdentity process) {
+  process.member_uid.clear();
+  return process;
+}
+
+TEST(DoorRefuses, OldIncarnationsAndOtherPodsOfTheSameName) {
+  Door door;
+  door.announce(announcement(1, {process(0, 2), without_uid(process(1, 0))}));
+  ProcessIdentity namesake = process(0, 2);
+  namesake.member_uid = "another pod";
+  ProcessIdentity judge = process(0, 2);
+  judge.role = "judge";
+  const struct {
+    const char* name;
+    ProcessIdentity process;
+    const char* sentence;  // empty: welcome
+  } cases[] = {
+      {"the current one", process(0, 2), ""},
+      {"a second start of it", process(0, 2, 0, "start-2"), ""},
+      {"one that the operator has not announced yet", process(0, 3), ""},
+      {"the one before", process(0, 1),
+       "digits-worker-0-i1 was replaced by incarnation 2 and may not take part any more"},
+      {"the first", process(0, 0),
+       "digits-worker-0-i0 was replaced by incarnation 2 and may not take part any more"},
+      {"another pod", namesake,
+       "digits-worker-0-i2 was replaced by incarnation 2 and may not take part any more"},
+      {"a pod whose UID was not noted yet", process(1, 0), ""},
+      {"no member", process(2, 0), "the job has no member worker-2"},
+      {"no role", judge, "the job has no member judge-0"},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    const auto refusal = door.refuse(c.process);
+    ASSERT_EQ(refusal.has_value(), *c.sentence != 0);
+    EXPECT_EQ(refusal.value_or(Refusal{.kind = "superseded", .message = ""}),
+              (Refusal{.kind = "superseded", .message = c.sentence}));
+    EXPECT_EQ(door.refuse_join(c.process), refusal);
+  }
+}
+
+TEST(DoorRefuses, NobodyWhileNothingIsKnown) {
+  EXPECT_FALSE(Door().refuse(process(5, 1)).has_value());
+}
+
+TEST(DoorRefuses, ToLetAnybodyWaitOnceTheJobIsOver) {
+  Door door;
+  door.announce({.attempt = Attempt(3), .stop = true, .reason = "completed at step 400"});
+  EXPECT_FALSE(door.refuse(process(0)).has_value()) << "what it still has to say is heard";
+  EXPECT_EQ(door.refuse_join(process(0)),
+            (Refusal{.kind = "finished", .message = "the job is over: completed at step 400"}));
+}
+
+TEST(Door, KeepsTheNewestStartOfEachProcess) {
+  Door door;
+  door.hear_join(test::join_request(process(0)), at_seconds(1));
+  door.hear_beat(test::beat(process(0), 1, 5, 3), at_seconds(2));
+  door.hear_beat(test::beat(process(0, 0, 1), 1, 5), at_seconds(2));
+  ASSERT_EQ(door.processes().size(), 2u);
+
+  door.hear_beat(test::beat(process(0, 0, 0, "start-2"), 0, 0), at_seconds(3));
+  ASSERT_EQ(door.processes().size(), 2u);
+  const auto& facts = door.processes()[0];
+  EXPECT_EQ(facts.identity.start, "start-2");
+  EXPECT_FALSE(facts.waiting.has_value()) << "it was the one before that waited";
+  EXPECT_EQ(facts.last_heard, at_seconds(3));
+}
+
+TEST(Door, ABeatThatWasOvertakenIsASignOfLifeAndNoNews) {
+  Door door;
+  door.hear_beat(test::beat(process(0), 1, 9, 5), at_seconds(1));
+  door.hear_beat(test::beat(process(0), 1, 8, 4), at_seconds(2));
+  door.hear_beat(test::beat(process(0), 1, 7, 5), at_seconds(3));
+  EXPECT_EQ(door.processes()[0].beat->step, Step(9));
+  EXPECT_EQ(door.processes()[0].last_heard, at_seconds(3));
+}
+
+TEST(Door, CompletionIsRememberedThroughLaterBeats) {
+  Door door;
+  door.hear_beat(test::beat(process(0), 4, 399, 1, test::checkpoint(4, 380)), at_seconds(1));
+  door.hear_completed(test::completed(process(0), 4, 400), at_seconds(2));
+  door.hear_beat(test::beat(process(0), 4, 400, 2), at_seconds(3));
+  EXPECT_TRUE(door.processes()[0].is_completed);
+  EXPECT_EQ(door.processes()[0].beat->step, Step(400));
+}
+
+TEST(Door, ForgetsWhatReplacedProcessesSaid) {
+  Door door;
+  door.hear_completed(test::completed(process(0), 1, 5), at_seconds(1));
+  door.hear_join(test::join_request(process(1)), at_seconds(1));
+  door.announce(announcement(2, {process(0, 1), process(1, 0)}));
+  ASSERT_EQ(door.processes().size(), 1u);
+  EXPECT_EQ(door.processes()[0].identity, process(1));
+}
+
+TEST(TakeSeat, IsForThoseThatWaitForThatAttempt) {
+  Door door;
+  const auto world = std::vector{test::seat(process(0), 0, 7)};
+  door.announce(announcement(7, {process(0), process(1)}, world));
+  EXPECT_EQ(door.take_seat(process(0)), std::nullopt) << "it does not wait";
+
+  door.hear_join(test::join_request(process(0), 6), at_seconds(1));
+  door.hear_join(test::join_request(process(1), 6), at_seconds(1));
+  EXPECT_EQ(door.take_seat(process(1)), std::nullopt) << "it has no seat";
+  EXPECT_EQ(door.take_seat(process(0, 0, 0, "start-2")), std::nullopt) << "another start has it";
+  EXPECT_EQ(door.take_seat(process(0)), world[0].assignment);
+  EXPECT_EQ(door.take_seat(process(0)), std::nullopt) << "it has it now";
+
+  door.hear_join(test::join_request(process(0), 6), at_seconds(2));
+  EXPECT_EQ(door.take_seat(process(0)), world[0].assignment) << "the reply was lost: the same seat again";
+
+  door.hear_join(test::join_request(process(0), 7), at_seconds(3));
+  EXPECT_EQ(door.take_seat(process(0)), std::nullopt) << "it has left that world";
+}
+
+TEST(Orders, GetANewRevisionWithAnotherAttemptOrAStopAndNotElse) {
+  Door door;
+  door.announce(announcement(1, {process(0)}));
+  const auto first = door.orders();
+  EXPECT_EQ(first.attempt, Attempt(1));
+  door.announce(announcement(1, {process(0)}, {test::seat(process(0), 0, 1, 1)}));
+  EXPECT_EQ(door.orders().revision, first.revision) << "a world that is formed is told by join";
+  door.announce(announcement(2, {process(0)}));
+  EXPECT_EQ(door.orders().revision, first.revision + 1);
+  door.announce({.attempt = Attempt(2), .stop = true, .reason = "over"});
+  EXPECT_EQ(door.orders(),
+            (Orders{.revision = first.revision + 2, .attempt = Attempt(2), .stop = true, .reason = "over"}));
+}
+
+}  // namespace
+}  // namespace ratoon::coordinator
