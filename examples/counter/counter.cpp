@@ -11,9 +11,10 @@
 
 namespace {
 
+// The last one counts, so that `ratoon run job.yaml -- --steps 50` overrides what the file says.
 std::uint64_t read_flag(int argc, char** argv, std::string_view flag, std::uint64_t otherwise) {
   for (int i = 1; i + 1 < argc; ++i) {
-    if (argv[i] == flag) return std::strtoull(argv[i + 1], nullptr, 10);
+    if (argv[i] == flag) otherwise = std::strtoull(argv[i + 1], nullptr, 10);
   }
   return otherwise;
 }

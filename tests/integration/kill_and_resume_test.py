@@ -26,11 +26,14 @@ class KillAndResume(unittest.TestCase):
         self.assertEqual(len(done), world, self.run_.logs())
         for attempt, rank, step, total in self.run_.lines():
             self.assertEqual(total, step * (step - 1) // 2, f"attempt {attempt} rank {rank} step {step}")
+        return output
 
     def test_unbroken(self):
         self.run_.start()
-        self.assert_completed()
+        output = self.assert_completed()
         self.assertEqual(self.run_.job_status()["attempt"], 1)
+        # Of 20 checkpoints in two seconds; beats of once a second alone would tell of two or three.
+        self.assertGreater(output.count("is durable"), 8, "a commit is told at once")
 
     def test_kill_of_one_member_goes_on_from_the_last_commit(self):
         self.run_.start()

@@ -150,7 +150,9 @@ void CoordinatorLink::note(const Position& position) {
   const std::lock_guard lock(mutex_);
   if (position.phase != position_.phase || position.step != position_.step)
     phase_since_ = SystemClock().now();
+  const bool is_news = position.committed != position_.committed;
   position_ = position;
+  if (is_news) news_.notify();
 }
 
 Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inventory) {
