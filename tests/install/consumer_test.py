@@ -34,7 +34,7 @@ class Consumers(unittest.TestCase):
         return build
 
     def check_programs(self, folder):
-        self.assertIn("ratoon 0.1.0: ", run(folder / "consumer").stdout)
+        self.assertIn("ratoon 0.1.0\n", run(folder / "consumer").stdout)
         loaded = run("ldd", folder / "consumer").stdout
         for library in ("torch", "c10", "nccl", "cudart"):
             self.assertNotIn(library, loaded, "a program with ratoon::agent alone has no LibTorch in sight")

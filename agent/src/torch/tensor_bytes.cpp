@@ -47,7 +47,7 @@ std::string_view why_not_plain(const at::Tensor& tensor) {
   return {};
 }
 
-// What plain_copy mends.
+// What plain_tensor mends.
 std::string_view why_not_viewable(const at::Tensor& tensor) {
   if (!tensor.is_cpu()) return "is not on the CPU; copy it there first";
   if (tensor._is_zerotensor()) return "has no memory of its own; clone() it first";
@@ -60,7 +60,8 @@ Error refusal(const std::string& name, std::string_view why) {
   return Error(ErrorKind::kInvalid, "tensor \"" + name + "\" " + std::string(why));
 }
 
-at::Tensor plain_copy(const at::Tensor& tensor) {
+// The tensor itself (detached) where it is plain already: each of these calls copies only if it must.
+at::Tensor plain_tensor(const at::Tensor& tensor) {
   at::Tensor copy = tensor.detach().cpu().resolve_conj().resolve_neg();
   if (copy._is_zerotensor()) copy = copy.clone();
   return copy.contiguous();
@@ -92,9 +93,8 @@ Result<TensorBytes> bytes_of(std::string name, const at::Tensor& tensor) {
 
 Result<TensorBytes> bytes_of_copy(std::string name, const at::Tensor& tensor) {
   if (const auto why = why_not_plain(tensor); !why.empty()) return refusal(name, why);
-  if (why_not_viewable(tensor).empty()) return bytes_of(std::move(name), tensor);
   try {
-    return bytes_of(name, plain_copy(tensor));
+    return bytes_of(name, plain_tensor(tensor));
   } catch (const c10::Error& error) {
     return refusal(name, std::string("could not be copied: ") + error.what_without_backtrace());
   } catch (const std::exception& error) {

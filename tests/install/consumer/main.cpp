@@ -2,12 +2,12 @@
 #include <cstdio>
 
 #include <ratoon/options.h>
-#include <ratoon/result.h>
+#include <ratoon/train.h>
 #include <ratoon/version.h>
 
 int main(int argc, char** argv) {
-  const auto options = ratoon::Options::from_environment(argc, argv);
-  std::printf("ratoon %s: %s\n", ratoon::version(),
-              options ? "has options" : options.error().message().c_str());
-  return 0;
+  std::printf("ratoon %s\n", ratoon::version());
+  if (argc == 1) return 0;
+  // Not run by the test, but linked: train() draws in all of the agent's libraries.
+  return ratoon::train(ratoon::Options::from_environment(argc, argv), [](ratoon::Session&) {});
 }
