@@ -119,7 +119,7 @@ TEST_F(RunStoreTest, ForeignFilesAreNotCheckpointsAndAreLeftAlone) {
   const auto folder = manifests_folder(folder_ / "run");
   for (const char* name : {"latest", "s20.a1.json", ".s0000000020.a0001.json.tmp-00", "notes.txt"})
     test::write_text(folder / name, "mine");
-  for (const std::uint64_t step : {20, 40, 60, 80}) commit(id(1, step));
+  for (const unsigned step : {20U, 40U, 60U, 80U}) commit(id(1, step));
   EXPECT_EQ(store_.inventory()->damaged.size(), 0u);
   ASSERT_TRUE(store_.retire_old(2, Attempt(1)));
   for (const char* name : {"latest", "s20.a1.json", ".s0000000020.a0001.json.tmp-00", "notes.txt"})
@@ -158,7 +158,7 @@ TEST_F(RunStoreTest, AWorldOfAnotherSizeReadsThePacksThatAreThere) {
 }
 
 TEST_F(RunStoreTest, RetiringKeepsTheNewest) {
-  for (const std::uint64_t step : {20, 40, 60, 80}) commit(id(1, step));
+  for (const unsigned step : {20U, 40U, 60U, 80U}) commit(id(1, step));
   ASSERT_TRUE(store_.retire_old(4, Attempt(1)));
   EXPECT_EQ(complete().size(), 4u);
   ASSERT_TRUE(store_.retire_old(2, Attempt(1)));
@@ -170,13 +170,13 @@ TEST_F(RunStoreTest, RetiringKeepsTheNewest) {
 
 TEST_F(RunStoreTest, AZombieNeverRetiresWhatNewerAttemptsWrote) {
   commit(id(1, 20));
-  for (const std::uint64_t step : {30, 40, 50}) commit(id(2, step));
+  for (const unsigned step : {30U, 40U, 50U}) commit(id(2, step));
   ASSERT_TRUE(store_.retire_old(2, Attempt(1)));
   EXPECT_EQ(complete(), Ids({id(2, 50), id(2, 40), id(2, 30)}));
 }
 
 TEST_F(RunStoreTest, NothingIsRetiredWhileTheNewestCannotBeRead) {
-  for (const std::uint64_t step : {20, 40, 60}) commit(id(1, step));
+  for (const unsigned step : {20U, 40U, 60U}) commit(id(1, step));
   damage(pack(id(1, 60), 0));
   EXPECT_FALSE(store_.retire_old(2, Attempt(1)));
   EXPECT_EQ(complete().size(), 3u);

@@ -46,7 +46,7 @@ TEST(NoteProgress, TakesANewerAttemptForNewerWhateverItsStep) {
 TEST(NoteProgress, HearsNothingFromOtherAttempts) {
   auto status = test::job().status;
   status.attempt = Attempt(2);
-  for (const std::uint64_t attempt : {0, 1, 3}) {
+  for (const unsigned attempt : {0U, 1U, 3U}) {
     EXPECT_EQ(after(status, {beat(process(0), attempt, 99, 1, checkpoint(attempt, 90))}), status);
   }
 }

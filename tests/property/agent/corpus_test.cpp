@@ -1,0 +1,29 @@
+// The fuzz targets on what fuzzing found worth keeping, in every build; tests/fuzz digs for more.
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "tests/fuzz/targets.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon {
+namespace {
+
+void run_corpus(const std::string& name, void (*target)(std::string_view)) {
+  int count = 0;
+  for (const auto& file : std::filesystem::directory_iterator("tests/fuzz/corpus/" + name)) {
+    SCOPED_TRACE(file.path().string());
+    target(test::read_text(file.path()));
+    ++count;
+  }
+  EXPECT_GT(count, 5);
+}
+
+TEST(Corpus, OfEveryFuzzTargetKeepsTheLaws) {
+  run_corpus("contract", fuzz::contract);
+  run_corpus("pack", fuzz::pack);
+  run_corpus("manifest", fuzz::manifest);
+}
+
+}  // namespace
+}  // namespace ratoon
