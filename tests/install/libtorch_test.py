@@ -145,6 +145,27 @@ class WrongLibTorch(unittest.TestCase):
         library.write_bytes(content)
         self.assertIn("is for another processor", self.refusal())
 
+    def test_libtorch_cuda_is_linked_only_where_all_that_it_loads_is_there(self):
+        """The wheels of LibTorch alone lack cuBLAS and others: a program linked to libtorch_cuda would not start."""
+        lib = self.fake() / "lib"
+        compiler = CACHE["CMAKE_CXX_COMPILER"]
+        nccl = self.root / "nvidia" / "nccl"
+        for folder in ("lib", "include"):
+            (nccl / folder).mkdir(parents=True)
+        (nccl / "include" / "nccl.h").touch()
+        shutil.copy(lib / "libc10.so", nccl / "lib" / "libnccl.so.2")
+        run(compiler, "-shared", "-fPIC", self.scratch / "c10.cpp", "-Wl,-soname,libcublas.so.13", "-o", lib / "cublas")
+        run(compiler, "-shared", "-fPIC", self.scratch / "c10.cpp", "-Wl,--no-as-needed", lib / "cublas",
+            "-Wl,-rpath,$ORIGIN", "-o", lib / "libtorch_cuda.so")
+        code, said = self.configure(f"-DRATOON_LIBTORCH_ROOT={self.root}", cuda=True)
+        self.assertEqual(code, 0, said)
+        self.assertIn("libtorch_cuda is not linked, since 1 of the libraries that it loads are not here "
+                      "(libcublas.so.13 is one); NCCL is.", said)
+        (lib / "cublas").rename(lib / "libcublas.so.13")
+        code, said = self.configure(f"-DRATOON_LIBTORCH_ROOT={self.root}", cuda=True)
+        self.assertEqual(code, 0, said)
+        self.assertNotIn("is not linked", said)
+
     def test_cuda_without_nccl(self):
         self.fake()
         said = self.refusal(f"-DRATOON_LIBTORCH_ROOT={self.root}", cuda=True)
