@@ -1,9 +1,10 @@
-// The fuzz targets on what fuzzing found worth keeping, in every build; tests/fuzz digs for more.
+// The fuzz targets on the inputs that are worth keeping, in every build; tests/fuzz/tests.cmake tells how to
+// dig.
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
-#include "tests/fuzz/targets.h"
+#include "tests/support/fuzz_targets.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon {

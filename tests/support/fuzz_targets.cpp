@@ -1,0 +1,62 @@
+#include "tests/support/fuzz_targets.h"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string>
+
+#include "agent/src/checkpoint/manifest.h"
+#include "agent/src/checkpoint/pack.h"
+#include "base/contract/codec.h"
+#include "base/core/crc32c.h"
+
+namespace ratoon::fuzz {
+namespace {
+
+void require(bool law) {
+  if (!law) std::abort();
+}
+
+template <class T>
+void check_message(std::string_view bytes) {
+  const Result<T> message = decode<T>(bytes);
+  if (!message) return require(!message.error().message().empty() && message.error().message().size() < 1024);
+  const Result<T> again = decode<T>(encode(*message));
+  require(again.has_value() && *again == *message);
+}
+
+void check_manifest(std::string_view bytes) {
+  if (const auto known = checkpoint::decode_manifest(bytes))
+    require(checkpoint::decode_manifest(checkpoint::encode_manifest(*known)).value() == *known);
+  if (const auto known = checkpoint::decode_receipt(bytes))
+    require(checkpoint::decode_receipt(checkpoint::encode_receipt(*known)).value() == *known);
+}
+
+}  // namespace
+
+void contract(std::string_view bytes) {
+  check_message<JoinRequest>(bytes);
+  check_message<Assignment>(bytes);
+  check_message<JoinReply>(bytes);
+  check_message<Beat>(bytes);
+  check_message<OrdersRequest>(bytes);
+  check_message<Orders>(bytes);
+  check_message<Completed>(bytes);
+  check_message<Refusal>(bytes);
+}
+
+void pack(std::string_view bytes) {
+  const auto states = checkpoint::decode_pack(bytes);
+  if (!states) return require(states.error().kind() == ErrorKind::kCorrupted);
+  require(checkpoint::decode_pack(checkpoint::encode_pack(*states)).value() == *states);
+}
+
+void manifest(std::string_view bytes) {
+  check_manifest(bytes);
+  std::array<char, 24> line{};
+  std::snprintf(line.data(), line.size(), "crc32c:%08x\n", crc32c(std::as_bytes(std::span(bytes))));
+  check_manifest(std::string(bytes) + line.data());
+}
+
+}  // namespace ratoon::fuzz

@@ -1,0 +1,13 @@
+// What is fuzzed: every decoder of bytes that another program wrote. Each takes any bytes and aborts if a law
+// is broken: no crash, no exception, and what was taken can be written and read again as the same.
+#pragma once
+
+#include <string_view>
+
+namespace ratoon::fuzz {
+
+void contract(std::string_view bytes);  // every message, each of the decoders
+void pack(std::string_view bytes);
+void manifest(std::string_view bytes);  // as they are, and with the checksum line that they would need
+
+}  // namespace ratoon::fuzz
