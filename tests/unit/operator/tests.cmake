@@ -8,5 +8,6 @@ if(TARGET ratoon_operator_core)
   ratoon_test(unit/operator/coordinator_test
     SOURCES coordinator/coordinator_test.cpp coordinator/door_test.cpp LIBS ratoon::operator_coordinator LABELS threads)
   ratoon_test(unit/operator/operator_local_test
-    SOURCES local/machine_test.cpp local/process_group_test.cpp local/run_folder_test.cpp LIBS ratoon::operator_local)
+    SOURCES local/machine_test.cpp local/process_group_test.cpp local/run_folder_test.cpp local/wakeup_test.cpp
+    LIBS ratoon::operator_local)
 endif()

@@ -77,6 +77,9 @@ TEST_F(RunStoreTest, CommittingTwiceIsTheSame) {
   const auto first = commit(id(1, 20));
   const std::string text = test::read_text(manifest(id(1, 20)));
   EXPECT_EQ(store_.try_commit(id(1, 20), 1).value(), first);
+  // Not even with other votes: what was committed is what readers may have seen already.
+  ASSERT_TRUE(store_.write_pack(id(1, 20), Rank(0), {{"sum", "of another life"}}));
+  EXPECT_EQ(store_.try_commit(id(1, 20), 1).value(), first);
   EXPECT_EQ(test::read_text(manifest(id(1, 20))), text);
 }
 

@@ -1,0 +1,82 @@
+#include "operator/local/wakeup.h"
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "operator/local/process_group.h"
+#include "tests/support/children.h"
+
+namespace ratoon::local {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Wakeup blocks signals in its thread; the next test wants them back.
+class WakeupTest : public testing::Test {
+ protected:
+  WakeupTest() { ::pthread_sigmask(SIG_SETMASK, nullptr, &before_); }
+  ~WakeupTest() override { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  static Wakeup open() {
+    auto wakeup = Wakeup::open();
+    EXPECT_TRUE(wakeup) << wakeup.error().message();
+    return std::move(*wakeup);
+  }
+  static ProcessGroup exit_with(const std::string& code) {
+    auto group = ProcessGroup::launch(
+        {.command = {"sh", "-c", "exit " + code}, .environments = {{}}, .log_path = "/dev/null"});
+    EXPECT_TRUE(group) << group.error().message();
+    return std::move(*group);
+  }
+  sigset_t before_{};
+};
+
+// Each test would take a minute if it slept to the end.
+TEST_F(WakeupTest, NewsEndTheSleepEvenIfTheyCameBeforeIt) {
+  const Wakeup wakeup = open();
+  const auto began = std::chrono::steady_clock::now();
+  wakeup.notify();
+  wakeup.notify();
+  EXPECT_EQ(wakeup.sleep(60s), 0);
+  std::jthread other([&] { wakeup.notify(); });
+  EXPECT_EQ(wakeup.sleep(60s), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);
+  EXPECT_EQ(wakeup.sleep(1ms), 0) << "without news it ends by itself";
+}
+
+TEST_F(WakeupTest, TheEndOfAChildEndsTheSleep) {
+  const Wakeup wakeup = open();
+  auto group = exit_with("0");
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(wakeup.sleep(60s), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);
+  while (!group.has_ended() && test::wait_for_a_child()) group.reap();
+}
+
+TEST_F(WakeupTest, TellsHowOftenTheUserAskedToStop) {
+  const Wakeup wakeup = open();
+  ::pthread_kill(::pthread_self(), SIGINT);
+  EXPECT_EQ(wakeup.sleep(60s), 1);
+  ::pthread_kill(::pthread_self(), SIGTERM);
+  ::pthread_kill(::pthread_self(), SIGINT);
+  EXPECT_EQ(wakeup.sleep(60s), 2);
+  EXPECT_EQ(wakeup.sleep(1ms), 0);
+}
+
+// Some supervisors start programs with SIGCHLD ignored; then the kernel reaps children and their exit codes
+// are lost.
+TEST_F(WakeupTest, ExitCodesAreKnownWhereSigchldWasIgnored) {
+  std::signal(SIGCHLD, SIG_IGN);
+  const Wakeup wakeup = open();
+  auto group = exit_with("3");
+  while (!group.has_ended() && test::wait_for_a_child()) group.reap();
+  group.reap();
+  std::signal(SIGCHLD, SIG_DFL);
+  EXPECT_EQ(group.exit_code(), 3);
+}
+
+}  // namespace
+}  // namespace ratoon::local
