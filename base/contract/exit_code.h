@@ -6,7 +6,7 @@ namespace ratoon {
 
 enum class ExitCode : int {
   kDone = 0,
-  kPreempted = 80,           // left after a save, because of a notice; start another one
+  kPreempted = 80,           // left because it was told to; start it again
   kStartAgain = 81,          // this process cannot go on, a fresh one can
   kConfiguration = 82,       // the same start would fail again; no retry
   kCheckpointsBad = 83,      // checkpoints exist and none of them is good; never starts from zero

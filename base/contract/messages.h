@@ -126,7 +126,7 @@ struct Orders {
   std::uint64_t revision = 0;
   Attempt attempt{0};  // newest attempt; greater than one's own: leave the world and join again
   std::optional<double> drain_deadline_seconds;  // this member's node will go in so many seconds
-  bool stop = false;                             // save, then leave with ExitCode::kPreempted
+  bool stop = false;                             // leave after this step with ExitCode::kPreempted
   std::string reason;
 
   friend bool operator==(const Orders&, const Orders&) = default;
@@ -145,7 +145,7 @@ struct Completed {
 
 // Why a call was refused. `kind` is for programs, `message` for people.
 struct Refusal {
-  std::string kind;  // "superseded", "unknown_job", "not_leader", "bad_message", "version", "unauthorized"
+  std::string kind;  // one of names::refusal
   std::string message;
 
   friend bool operator==(const Refusal&, const Refusal&) = default;

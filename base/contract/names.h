@@ -56,6 +56,16 @@ inline constexpr std::string_view kOrders = "/v1/orders";
 inline constexpr std::string_view kCompleted = "/v1/completed";
 }  // namespace route
 
+// Kinds of refusals; docs/formats/contract.md says what an agent does about each.
+namespace refusal {
+inline constexpr const char* kBadMessage = "bad_message";
+inline constexpr const char* kUnauthorized = "unauthorized";
+inline constexpr const char* kUnknownJob = "unknown_job";
+inline constexpr const char* kNotLeader = "not_leader";
+inline constexpr const char* kSuperseded = "superseded";
+inline constexpr const char* kFinished = "finished";
+}  // namespace refusal
+
 namespace port {
 inline constexpr std::uint16_t kCoordinator = 9443;
 inline constexpr std::uint16_t kOperatorMetrics = 9402;

@@ -14,6 +14,7 @@
 
 #include <ratoon/atomic_file.h>
 
+#include "base/core/durable_folder.h"
 #include "base/core/unique_fd.h"
 
 namespace ratoon {
@@ -60,13 +61,6 @@ Result<void> publish(const fs::path& temporary, const fs::path& path, bool repla
   }
   if (::link(temporary.c_str(), path.c_str()) != 0) return system_error(errno, "creating " + path.string());
   ::unlink(temporary.c_str());
-  return {};
-}
-
-Result<void> sync_folder(const fs::path& folder) {
-  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.is_open()) return system_error(errno, "opening folder " + folder.string());
-  if (::fsync(fd.get()) != 0) return system_error(errno, "syncing folder " + folder.string());
   return {};
 }
 

@@ -143,6 +143,8 @@ TrainingJobStatus read_status(Fields f) {
   Fields restarts = f.object("restarts");
   status.restarts.application = static_cast<std::uint32_t>(restarts.whole("application", 0xffffffffU));
   status.restarts.disruption = static_cast<std::uint32_t>(restarts.whole("disruption", 0xffffffffU));
+  if (restarts.find("withoutStep") != nullptr)
+    status.restarts.without_step = static_cast<std::uint32_t>(restarts.whole("withoutStep", 0xffffffffU));
   status.step = Step(f.object("progress").whole("step", kCountMax));
   if (f.find("lastCheckpoint") != nullptr)
     status.last_checkpoint = read_checkpoint(f.object("lastCheckpoint"));
@@ -186,7 +188,9 @@ json encode_status(const TrainingJobStatus& status) {
               {"worldSize", status.world_size},
               {"members", std::move(members)},
               {"restarts",
-               {{"application", status.restarts.application}, {"disruption", status.restarts.disruption}}},
+               {{"application", status.restarts.application},
+                {"disruption", status.restarts.disruption},
+                {"withoutStep", status.restarts.without_step}}},
               {"progress", {{"step", status.step.value()}}}};
   if (status.last_checkpoint) {
     out["lastCheckpoint"] = {{"attempt", status.last_checkpoint->attempt.value()},

@@ -71,6 +71,7 @@ struct MemberStatus {
 struct Restarts {
   std::uint32_t application = 0;
   std::uint32_t disruption = 0;
+  std::uint32_t without_step = 0;  // losses in a row since a process of this job last made a step
 
   friend bool operator==(const Restarts&, const Restarts&) = default;
 };

@@ -41,28 +41,29 @@ Coordinator::~Coordinator() = default;
 
 void Coordinator::handle(const http::ServerRequest& request, http::Responder responder) {
   if (request.method != "POST") {
-    return refuse(responder, 405, "bad_message", request.path + " takes POST, not " + request.method);
+    return refuse(responder, 405, names::refusal::kBadMessage,
+                  request.path + " takes POST, not " + request.method);
   }
   if (request.path == names::route::kJoin) return serve<JoinRequest>(request, std::move(responder));
   if (request.path == names::route::kBeat) return serve<Beat>(request, std::move(responder));
   if (request.path == names::route::kOrders) return serve<OrdersRequest>(request, std::move(responder));
   if (request.path == names::route::kCompleted) return serve<Completed>(request, std::move(responder));
-  refuse(responder, 404, "bad_message", "the coordinator has no route " + request.path);
+  refuse(responder, 404, names::refusal::kBadMessage, "the coordinator has no route " + request.path);
 }
 
 template <class Message>
 void Coordinator::serve(const http::ServerRequest& request, http::Responder responder) {
   const Result<Message> message = decode<Message>(request.body);
-  if (!message) return refuse(responder, 422, "bad_message", message.error().message());
+  if (!message) return refuse(responder, 422, names::refusal::kBadMessage, message.error().message());
   if (const auto known = options_.authenticate(bearer_token(request), message->process); !known) {
-    return refuse(responder, 401, "unauthorized", known.error().message());
+    return refuse(responder, 401, names::refusal::kUnauthorized, known.error().message());
   }
   bool is_news = false;
   {
     const std::lock_guard lock(mutex_);
     const auto room = rooms_.find(message->process.job);
     if (room == rooms_.end()) {
-      return refuse(responder, 404, "unknown_job",
+      return refuse(responder, 404, names::refusal::kUnknownJob,
                     "no TrainingJob " + message->process.job.name_space + "/" + message->process.job.name +
                         " is served here");
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/contract/names.h"
+
 namespace ratoon::coordinator {
 namespace {
 
@@ -13,7 +15,7 @@ bool is_same_place(const ProcessIdentity& a, const ProcessIdentity& b) {
 
 std::optional<Refusal> Door::refuse_join(const ProcessIdentity& process) const {
   if (!announcement_.stop) return refuse(process);
-  return Refusal{.kind = "finished", .message = "the job is over: " + announcement_.reason};
+  return Refusal{.kind = names::refusal::kFinished, .message = "the job is over: " + announcement_.reason};
 }
 
 std::optional<Refusal> Door::refuse(const ProcessIdentity& process) const {
@@ -23,13 +25,13 @@ std::optional<Refusal> Door::refuse(const ProcessIdentity& process) const {
     const bool is_other_pod = process.incarnation == current.incarnation && !current.member_uid.empty() &&
                               process.member_uid != current.member_uid;
     if (!is_older && !is_other_pod) return std::nullopt;
-    return Refusal{.kind = "superseded",
+    return Refusal{.kind = names::refusal::kSuperseded,
                    .message = member_name(process.job, process.role, process.index, process.incarnation) +
                               " was replaced by incarnation " + std::to_string(current.incarnation) +
                               " and may not take part any more"};
   }
   if (announcement_.current.empty()) return std::nullopt;  // nothing is known yet: listen
-  return Refusal{.kind = "superseded",
+  return Refusal{.kind = names::refusal::kSuperseded,
                  .message = "the job has no member " + process.role + "-" + std::to_string(process.index)};
 }
 

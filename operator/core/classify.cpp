@@ -16,7 +16,7 @@ Ending classify_exit_code(int code) {
     case ExitCode::kDone:
       return {EndCause::kApplication, text + " without a completion record"};
     case ExitCode::kPreempted:
-      return {EndCause::kDisruption, text + " (preempted after a save)"};
+      return {EndCause::kDisruption, text + " (left because it was told to)"};
     case ExitCode::kStartAgain:
       return {EndCause::kDisruption, text + " (asks for a fresh start)"};
     case ExitCode::kConfiguration:

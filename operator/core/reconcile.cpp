@@ -1,6 +1,8 @@
 #include "operator/core/reconcile.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "operator/core/gang.h"
 #include "operator/core/progress.h"
@@ -58,13 +60,37 @@ std::vector<InventoryEntry> committed_by_completed(const Observation& seen,
   return committed;
 }
 
-// Forms the next world if everybody is there.
-void form_world(const Observation& seen, const Gang& gang, Decision& decision) {
+// What was reported durable is looked for before anything starts: a run must not begin anew because a volume
+// is missing.
+std::string find_missing_checkpoint(const std::optional<ResumePoint>& last,
+                                    const std::optional<ResumePoint>& resume) {
+  if (!last || resume) return "";
+  return "the checkpoint of step " + std::to_string(last->step.value()) +
+         " was durable and cannot be found by any member: bring back the checkpoints, or start over in "
+         "another folder "
+         "or under another run name";
+}
+
+// An older point than the last durable one: its damage costs steps, and people must know.
+void warn_of_older_point(const std::optional<ResumePoint>& resume, Decision& decision) {
+  auto& last = decision.status.last_checkpoint;
+  if (last && resume && std::pair(resume->attempt, resume->step) < std::pair(last->attempt, last->step)) {
+    decision.actions.push_back(EmitEvent{
+        .is_warning = true,
+        .reason = "CheckpointUnreadable",
+        .message = "the checkpoint of step " + std::to_string(last->step.value()) +
+                   " cannot be read; the run goes back to step " + std::to_string(resume->step.value())});
+  }
+  last = resume;
+}
+
+// Forms the next world if everybody is there. Returns why the job cannot go on, or nothing.
+std::string form_world(const Observation& seen, const Gang& gang, Decision& decision) {
   auto& status = decision.status;
   status.phase = status.attempt.value() <= 1 ? JobPhase::kPending : JobPhase::kRecovering;
   status.message = std::to_string(gang.joiners.size()) + " of " + std::to_string(gang.needed) +
                    " processes are ready for attempt " + std::to_string(status.attempt.value());
-  if (!gang.is_complete()) return;
+  if (!gang.is_complete()) return "";
 
   // A status that was lost must not lead back to attempts whose checkpoints exist already.
   for (const auto& joiner : gang.joiners) {
@@ -75,6 +101,9 @@ void form_world(const Observation& seen, const Gang& gang, Decision& decision) {
   }
   decision.announcement.attempt = status.attempt;
   const auto resume = pick_resume_point(gang.joiners, committed_by_completed(seen, status.members));
+  if (auto missing = find_missing_checkpoint(status.last_checkpoint, resume); !missing.empty())
+    return missing;
+  warn_of_older_point(resume, decision);
   decision.announcement.world = assign_seats(
       gang, status.attempt, static_cast<double>(seen.job.spec.disruption_policy.heartbeat_seconds), resume);
   status.phase = JobPhase::kRunning;
@@ -87,6 +116,22 @@ void form_world(const Observation& seen, const Gang& gang, Decision& decision) {
                    std::to_string(status.step.value());
   decision.actions.push_back(
       EmitEvent{.is_warning = false, .reason = "WorldFormed", .message = status.message});
+  return "";
+}
+
+// Losses in a row without a step. Spot machines can be lost several times before the first one; a program
+// that cannot start is lost for ever, whatever its exit code says.
+void count_in_vain(const Observation& seen, bool has_stepped, RosterChange& change) {
+  constexpr std::size_t kPerMemberMax = 10;
+  const auto& before = seen.job.status.restarts;
+  const std::uint32_t losses =
+      change.restarts.application + change.restarts.disruption - before.application - before.disruption;
+  change.restarts.without_step = (has_stepped ? 0 : before.without_step) + losses;
+  if (losses == 0 || change.restarts.without_step <= kPerMemberMax * change.members.size()) return;
+  if (change.fatal.empty()) {
+    change.fatal = std::to_string(change.restarts.without_step) +
+                   " losses in a row and not one step: see the members' logs";
+  }
 }
 
 std::vector<ProcessIdentity> current_members(const Observation& seen,
@@ -112,9 +157,11 @@ Decision reconcile(const Observation& seen, Timestamp now) {
     return finish(seen, status, status.phase, status.message);
   }
   note_progress(seen.processes, status);
+  const bool has_stepped = status.step > seen.job.status.step;
 
   const Silence silence = find_silent(seen, now);
   RosterChange change = replace_lost(seen, silence.lost);
+  count_in_vain(seen, has_stepped, change);
   status.members = change.members;
   status.restarts = change.restarts;
   if (!change.fatal.empty()) {
@@ -146,7 +193,10 @@ Decision reconcile(const Observation& seen, Timestamp now) {
                            .current = current_members(seen, next.members),
                            .stop = false,
                            .reason = ""};
-  if (!keeps_world) form_world(seen, gather(seen, next.members), decision);
+  if (!keeps_world) {
+    const std::string fatal = form_world(seen, gather(seen, next.members), decision);
+    if (!fatal.empty()) return finish(seen, std::move(next), JobPhase::kFailed, fatal);
+  }
   decision.announcement.reason = next.message;
   decision.wake_at = silence.next_check;
   return decision;

@@ -35,6 +35,16 @@ std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joi
     if (entry.is_complete && is_shared(entry))
       candidates[{entry.attempt, entry.step, entry.digest}].by_all = true;
   }
+  // One that a joiner cannot read is no point for all.
+  for (const auto& joiner : joiners) {
+    for (const auto& entry : joiner.inventory) {
+      if (entry.is_complete) continue;
+      std::erase_if(candidates, [&](const auto& candidate) {
+        const auto& [attempt, step, digest] = candidate.first;
+        return attempt == entry.attempt && step == entry.step;
+      });
+    }
+  }
   const auto best = std::find_if(candidates.rbegin(), candidates.rend(), [&](const auto& candidate) {
     return candidate.second.by_all || candidate.second.holders.size() == joiners.size();
   });

@@ -23,6 +23,7 @@ class Machine {
 
   Machine(std::size_t nodes, Planner plan) : nodes_(nodes), plan_(std::move(plan)) {}
 
+  [[nodiscard]] bool has_room_for(const api::Pod& pod) const { return !find_node(pod).empty(); }
   // Nothing happens if a pod of that name exists.
   [[nodiscard]] Result<void> create(api::Pod pod);
   // Kills the pod with that UID; it is gone once its processes are.

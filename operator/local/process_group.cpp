@@ -44,6 +44,9 @@ class SpawnPlan {
     posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
     if (plan.lifeline_fd >= 0)
       posix_spawn_file_actions_adddup2(&actions_, plan.lifeline_fd, kChildLifelineFd);
+    // Libraries open sockets without CLOEXEC; a member that held our port would keep it alive after us.
+    posix_spawn_file_actions_addclosefrom_np(&actions_,
+                                             plan.lifeline_fd >= 0 ? kChildLifelineFd + 1 : kChildLifelineFd);
 
     sigset_t none;
     sigset_t all;

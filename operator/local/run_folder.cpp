@@ -60,7 +60,9 @@ Result<std::optional<api::TrainingJobStatus>> RunFolder::read_status(const api::
 }
 
 Result<void> RunFolder::write_status(const nlohmann::json& document) const {
-  return save_file_atomically(status_path(), document.dump(1) + "\n", {.mode = kPrivate});
+  return save_file_atomically(status_path(),
+                              document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
+                              {.mode = kPrivate});
 }
 
 Result<void> RunFolder::write_token(const std::string& token) const {

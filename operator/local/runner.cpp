@@ -30,6 +30,7 @@ using std::chrono::seconds;
 
 constexpr Duration kSleepMax = seconds(1);
 constexpr Duration kDrainMax = seconds(10);
+constexpr Duration kLongWait = seconds(10);
 
 Result<std::string> draw_token() {
   std::array<unsigned char, 32> bytes{};
@@ -88,6 +89,7 @@ class Runner {
     }
     while (!is_over()) {
       if (auto decided = decide(); !decided) {
+        tell_to_stop(decided.error().message());
         drain();
         return decided.error();
       }
@@ -166,6 +168,7 @@ class Runner {
     const core::Decision decision = core::reconcile(seen, clock_.now());
     wake_at_ = decision.wake_at;
     print_progress(decision.status);
+    print_long_wait(decision.status);
     job_.status = decision.status;
     if (auto stored = store_status(); !stored) return stored;
     for (const auto& action : decision.actions) {
@@ -176,10 +179,10 @@ class Runner {
   }
 
   Result<void> act(const core::CreatePod& action) {
+    // Those that are on their way out have all nodes; the end of one wakes us, and it is asked for again.
+    if (!machine_.has_room_for(action.pod)) return {};
     auto created = machine_.create(action.pod);
     if (created) wakeup_.notify();  // its UID is to be noted
-    // Those that are on their way out have all nodes; the end of one wakes us, and it is asked for again.
-    if (!created && created.error().kind() == ErrorKind::kUnavailable) return {};
     return created;
   }
   Result<void> act(const core::DeletePod& action) {
@@ -195,6 +198,14 @@ class Runner {
     if (!next.last_checkpoint || next.last_checkpoint == job_.status.last_checkpoint) return;
     options_.print("checkpoint of step " + std::to_string(next.last_checkpoint->step.value()) +
                    " is durable (attempt " + std::to_string(next.last_checkpoint->attempt.value()) + ")");
+  }
+
+  // A world that does not come together is no news by itself; that it takes long is.
+  void print_long_wait(const api::TrainingJobStatus& next) {
+    if (next.is_formed || next.message != job_.status.message) waiting_since_ = clock_.now();
+    if (clock_.now() - waiting_since_ < kLongWait) return;
+    options_.print("still waiting: " + next.message + "; logs are in " + folder_.log_path("*").string());
+    waiting_since_ = clock_.now();
   }
 
   Result<void> store_status() {
@@ -215,17 +226,19 @@ class Runner {
 
   int stop_for_user() {
     options_.print("stopping; press Ctrl-C again to stop at once");
-    coordinator_.announce(api::key_of(job_), {.attempt = job_.status.attempt,
-                                              .world = {},
-                                              .current = {},
-                                              .stop = true,
-                                              .reason = "the run was stopped by its user"});
+    tell_to_stop("the run was stopped by its user");
     drain();
     options_.print(
         "stopped at step " + std::to_string(job_.status.step.value()) + "; the same command goes on from " +
         (job_.status.last_checkpoint ? "step " + std::to_string(job_.status.last_checkpoint->step.value())
                                      : std::string("the beginning: nothing was saved yet")));
     return static_cast<int>(ExitCode::kInterruptedByUser);
+  }
+
+  void tell_to_stop(const std::string& reason) {
+    coordinator_.announce(
+        api::key_of(job_),
+        {.attempt = job_.status.attempt, .world = {}, .current = {}, .stop = true, .reason = reason});
   }
 
   // Gives members time to leave by themselves, then none.
@@ -255,6 +268,7 @@ class Runner {
   coordinator::Coordinator coordinator_;
   std::unique_ptr<http::HttpServer> server_;  // after the coordinator: it stops before what it calls is gone
   std::optional<Timestamp> wake_at_;
+  Timestamp waiting_since_ = clock_.now();
   nlohmann::json stored_;
 };
 

@@ -15,12 +15,13 @@ namespace ratoon::local {
 Result<Wakeup> Wakeup::open() {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int number : {SIGCHLD, SIGINT, SIGTERM}) sigaddset(&signals, number);
+  for (const int number : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, number);
   if (const int error = ::pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
     return system_error(error, "blocking signals");
   }
   // Inherited as ignored (nohup, some supervisors), it would hide from us how children end.
   std::signal(SIGCHLD, SIG_DFL);
+  std::signal(SIGPIPE, SIG_IGN);  // nobody reads our lines any more: the run goes on
   UniqueFd signal_fd(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
   UniqueFd news_fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!signal_fd.is_open() || !news_fd.is_open()) return system_error(errno, "opening signalfd and eventfd");
@@ -44,7 +45,7 @@ int Wakeup::sleep(Duration at_most) const {
   int stops = 0;
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-    if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM) ++stops;
+    if (info.ssi_signo != SIGCHLD) ++stops;
   }
   return stops;
 }

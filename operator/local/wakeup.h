@@ -13,12 +13,14 @@ namespace ratoon::local {
 
 class Wakeup {
  public:
-  // Blocks SIGCHLD, SIGINT and SIGTERM for this thread and those it starts later, and reads them here.
+  // Blocks SIGCHLD, SIGINT, SIGTERM and SIGHUP for this thread and those it starts later, and reads them
+  // here.
   [[nodiscard]] static Result<Wakeup> open();
 
   // From any thread.
   void notify() const;
-  // Returns how often the user asked to stop (SIGINT, SIGTERM) during this sleep.
+  // Returns how often the user asked to stop (SIGINT, SIGTERM, or SIGHUP: the terminal is gone) during this
+  // sleep.
   [[nodiscard]] int sleep(Duration at_most) const;
 
  private:

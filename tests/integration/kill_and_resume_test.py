@@ -4,6 +4,7 @@ same sum."""
 import os
 import random
 import re
+import shutil
 import signal
 import unittest
 
@@ -107,6 +108,50 @@ class KillAndResume(unittest.TestCase):
         self.run_.start()
         self.assert_completed()
         self.assertEqual(self.run_.first_line_of(2, 0)[2], last[1])
+
+    def test_a_lagging_rank_ends_too(self):
+        # Rank 0 commits and retires more than it keeps while rank 1 stands still, and the other way round.
+        self.run_.document["spec"]["disruptionPolicy"] = {"suspectAfterSeconds": 60}
+        self.run_.document["spec"]["checkpointPolicy"] = {"intervalSteps": 10, "keepLast": 2}
+        self.run_.write_job()
+        self.run_.start()
+        self.run_.wait_for_commit(10)
+        first, second = self.run_.pids_of(0)[0], self.run_.pids_of(1)[0]
+        os.kill(first, signal.SIGSTOP)
+        wait_until(lambda: self.run_.receipts(rank=1) >= 20, "rank 1 to run far ahead")
+        os.kill(second, signal.SIGSTOP)
+        os.kill(first, signal.SIGCONT)
+        wait_until(lambda: max(self.run_.commits()) == (1, STEPS), "rank 0 to commit the last step")
+        os.kill(second, signal.SIGCONT)
+        self.assert_completed()
+
+    def test_damage_of_the_newest_checkpoint_costs_steps_and_no_run(self):
+        self.interrupt_after(50)
+        newest = max(self.run_.commits())
+        older = sorted(self.run_.commits())[-2]
+        pack = next(self.run_.folder.glob(f"checkpoints/*/packs/a0001/s{newest[1]:010}/r0001.safetensors"))
+        data = bytearray(pack.read_bytes())
+        data[-1] ^= 1
+        pack.write_bytes(data)
+        self.run_.start()
+        output = self.assert_completed()
+        self.assertIn(f"the checkpoint of step {newest[1]} cannot be read; the run goes back to step {older[1]}", output)
+
+    def test_checkpoints_that_vanished_do_not_lead_back_to_zero(self):
+        self.interrupt_after(30)
+        last = max(self.run_.commits())[1]
+        shutil.rmtree(self.run_.folder / "checkpoints")
+        self.run_.start()
+        code, output = self.run_.finish()
+        self.assertEqual(code, 1, output)
+        self.assertIn(f"the checkpoint of step {last} was durable and cannot be found", output)
+
+    def interrupt_after(self, step):
+        self.run_.start()
+        self.run_.wait_for_commit(step)
+        self.run_.process.send_signal(signal.SIGINT)
+        code, output = self.run_.finish()
+        self.assertEqual(code, 130, output)
 
     def test_several_processes_a_member(self):
         self.run_.document["spec"]["processesPerNode"] = 2

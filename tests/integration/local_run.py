@@ -90,6 +90,9 @@ class LocalRun:
         found = [pattern.match(p.name) for p in self.folder.glob("checkpoints/*/manifests/*.json")]
         return sorted((int(m[2]), int(m[1])) for m in found if m)
 
+    def receipts(self, rank):
+        return sum(1 for _ in self.folder.glob(f"checkpoints/*/receipts/*/*/r{rank:04}.json"))
+
     def logs(self):
         return {p.stem: p.read_text() for p in sorted(self.folder.glob("logs/*.log"))}
 

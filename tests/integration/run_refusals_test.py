@@ -43,6 +43,35 @@ class Refusals(unittest.TestCase):
         self.assertEqual(code, 1, output)
         self.assertIn("the same start would fail again", output)
 
+    def test_a_trainer_that_always_asks_for_another_start_is_not_started_for_ever(self):
+        run = self.run_job(command=["sh", "-c", "exit 81"])
+        run.start()
+        code, output = run.finish()
+        self.assertEqual(code, 1, output)
+        self.assertIn("losses in a row and not one step", output)
+
+    def test_a_failed_run_that_is_tried_again_takes_a_new_attempt(self):
+        run = self.run_job(command=["sh", "-c", "exit 82"])
+        run.start()
+        self.assertEqual(run.finish()[0], 1)
+        before = run.job_status()["attempt"]
+        run.document["spec"]["roles"][0]["template"]["spec"]["containers"][0]["command"] = [
+            "counter", "--steps", "10", "--pause-ms", "1"]
+        run.write_job()
+        run.start()
+        self.assertEqual(run.finish()[0], 0)
+        self.assertGreater(run.job_status()["attempt"], before)
+
+    def test_a_run_alone_in_the_folder_of_a_world_is_refused(self):
+        run = self.run_job()
+        run.start()
+        run.wait_for_commit(20)
+        alone = subprocess.run([BIN / "counter", "--save-folder", run.folder / "checkpoints", "--run-name", "counter"],
+                               text=True, capture_output=True, timeout=20)
+        self.assertEqual(alone.returncode, 82, alone.stderr)
+        self.assertIn("another process trains in", alone.stderr)
+        self.assertEqual(run.finish()[0], 0)
+
     def test_exit_0_is_not_completion(self):
         run = self.run_job(command=["true"], spec={"restartPolicy": {"maxRestarts": 1}})
         run.start()

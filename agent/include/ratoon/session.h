@@ -45,6 +45,7 @@ class Session {
   }
 
   class StepRange;
+  // All ranks leave the loop after the same step: the last checkpoint needs all of them.
   // The steps that are left until `total` steps of the run are done: restores what is tracked, counts, saves
   // and commits checkpoints, and throws Interrupted when the world changes. Whoever leaves the loop early
   // keeps what was saved by then.

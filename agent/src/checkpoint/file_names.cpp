@@ -36,6 +36,10 @@ fs::path manifest_path(const fs::path& run, const CheckpointId& id) {
   return manifests_folder(run) / (step_name(id.step) + "." + attempt_name(id.attempt) + ".json");
 }
 
+fs::path packs_folder(const fs::path& run) {
+  return run / "packs";
+}
+
 fs::path packs_folder(const fs::path& run, const CheckpointId& id) {
   return checkpoint_folder(run, "packs", id);
 }
@@ -47,6 +51,13 @@ std::string pack_name(Rank rank) {
 }
 std::string receipt_name(Rank rank) {
   return numbered('r', 4, rank.value()) + ".json";
+}
+
+std::optional<Attempt> parse_attempt_name(std::string_view name) {
+  std::uint64_t attempt = 0;
+  if (name.size() > 1) std::from_chars(name.data() + 1, name.data() + name.size(), attempt);
+  if (attempt_name(Attempt(attempt)) != name) return std::nullopt;
+  return Attempt(attempt);
 }
 
 std::optional<CheckpointId> parse_manifest_name(std::string_view name) {

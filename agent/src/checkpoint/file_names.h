@@ -24,10 +24,14 @@ struct CheckpointId {
 
 [[nodiscard]] std::filesystem::path manifests_folder(const std::filesystem::path& run);
 [[nodiscard]] std::filesystem::path manifest_path(const std::filesystem::path& run, const CheckpointId& id);
+[[nodiscard]] std::filesystem::path packs_folder(const std::filesystem::path& run);
 [[nodiscard]] std::filesystem::path packs_folder(const std::filesystem::path& run, const CheckpointId& id);
 [[nodiscard]] std::filesystem::path receipts_folder(const std::filesystem::path& run, const CheckpointId& id);
 [[nodiscard]] std::string pack_name(Rank rank);
 [[nodiscard]] std::string receipt_name(Rank rank);
+
+// "a0003", and nothing else.
+[[nodiscard]] std::optional<Attempt> parse_attempt_name(std::string_view name);
 
 // "s0000001200.a0003.json", and nothing else.
 [[nodiscard]] std::optional<CheckpointId> parse_manifest_name(std::string_view name);

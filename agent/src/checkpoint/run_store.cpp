@@ -7,6 +7,7 @@
 
 #include <ratoon/atomic_file.h>
 
+#include "base/core/durable_folder.h"
 #include "base/core/xxh3.h"
 
 namespace ratoon::checkpoint {
@@ -22,13 +23,6 @@ Error file_error(const std::error_code& code, const std::string& doing) {
   return system_error(code.value(), doing);
 }
 
-Result<void> make_folders(const fs::path& folder) {
-  std::error_code code;
-  fs::create_directories(folder, code);
-  if (code) return file_error(code, "creating folder " + folder.string());
-  return {};
-}
-
 Result<std::string> read_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return system_error(errno, "opening " + path.string());
@@ -38,6 +32,20 @@ Result<std::string> read_file(const fs::path& path) {
     bytes.append(block.data(), static_cast<std::size_t>(in.gcount()));
   if (in.bad()) return system_error(EIO, "reading " + path.string());
   return bytes;
+}
+
+// No file of a run is ever written again: whoever finds its name taken is not who it thinks it is.
+constexpr AtomicFileOptions kOnce{.replaces = false};
+
+// Attempts that wrote packs, by the names of their folders; 0 if there are none.
+Attempt newest_attempt_in(const fs::path& packs, std::error_code& code) {
+  Attempt newest{0};
+  if (!fs::exists(packs, code)) return newest;
+  for (fs::directory_iterator it(packs, code), end; !code && it != end; it.increment(code)) {
+    if (const auto attempt = parse_attempt_name(it->path().filename().string()))
+      newest = std::max(newest, *attempt);
+  }
+  return newest;
 }
 
 InventoryEntry entry_of(const CheckpointId& id, std::string digest, bool is_complete = true) {
@@ -51,7 +59,7 @@ InventoryEntry entry_of(const CheckpointId& id, std::string digest, bool is_comp
 }  // namespace
 
 Result<RunStore> RunStore::open(fs::path folder) {
-  if (auto made = make_folders(manifests_folder(folder)); !made) return made.error();
+  if (auto made = create_folders(manifests_folder(folder)); !made) return made.error();
   return RunStore(std::move(folder));
 }
 
@@ -78,13 +86,18 @@ Result<RunStore::Inventory> RunStore::inventory() const {
   std::sort(ids.rbegin(), ids.rend());
 
   Inventory found;
+  found.newest_attempt = newest_attempt_in(packs_folder(folder_), code);
+  if (code) return file_error(code, "listing " + packs_folder(folder_).string());
   for (const auto& id : ids) {
+    found.newest_attempt = std::max(found.newest_attempt, id.attempt);
     std::string digest;
     const auto manifest = read_manifest(id, &digest);
     if (manifest)
       found.complete.push_back(entry_of(id, digest));
-    else if (manifest.error().kind() != ErrorKind::kNotFound)  // retired since it was listed
+    else if (manifest.error().kind() == ErrorKind::kCorrupted)
       found.damaged.push_back(entry_of(id, "damaged", false));
+    else if (manifest.error().kind() != ErrorKind::kNotFound)  // else it was retired since it was listed
+      return manifest.error();
   }
   return found;
 }
@@ -92,11 +105,12 @@ Result<RunStore::Inventory> RunStore::inventory() const {
 Result<void> RunStore::write_pack(const CheckpointId& id, Rank rank, const NamedStates& states) const {
   const std::string pack = encode_pack(states);
   const PackRecord record{.rank = rank, .size_bytes = pack.size(), .digest = digest_of(pack)};
-  if (auto made = make_folders(packs_folder(folder_, id)); !made) return made;
-  if (auto made = make_folders(receipts_folder(folder_, id)); !made) return made;
-  if (auto saved = save_file_atomically(packs_folder(folder_, id) / pack_name(rank), pack); !saved)
+  if (auto made = create_folders(packs_folder(folder_, id)); !made) return made;
+  if (auto made = create_folders(receipts_folder(folder_, id)); !made) return made;
+  if (auto saved = save_file_atomically(packs_folder(folder_, id) / pack_name(rank), pack, kOnce); !saved)
     return saved;
-  return save_file_atomically(receipts_folder(folder_, id) / receipt_name(rank), encode_receipt(record));
+  return save_file_atomically(receipts_folder(folder_, id) / receipt_name(rank), encode_receipt(record),
+                              kOnce);
 }
 
 Result<std::optional<InventoryEntry>> RunStore::find(const CheckpointId& id) const {
@@ -122,7 +136,7 @@ Result<std::optional<InventoryEntry>> RunStore::try_commit(const CheckpointId& i
     manifest.packs.push_back(std::move(*receipt));
   }
   const std::string text = encode_manifest(manifest);
-  const auto saved = save_file_atomically(manifest_path(folder_, id), text, {.replaces = false});
+  const auto saved = save_file_atomically(manifest_path(folder_, id), text, kOnce);
   if (!saved && saved.error().kind() != ErrorKind::kAlreadyExists) return saved.error();
   return find(id);
 }
@@ -157,8 +171,12 @@ Result<void> RunStore::retire_old(std::uint64_t keep, Attempt own) const {
   if (!found) return found.error();
   if (found->complete.size() <= keep) return {};
   const InventoryEntry& newest = found->complete.front();
-  const ResumePoint point{.attempt = newest.attempt, .step = newest.step, .digest = newest.digest};
-  if (const auto readable = load(point, Rank(0)); !readable) return readable.error();
+  const CheckpointId newest_id{.attempt = newest.attempt, .step = newest.step};
+  const auto manifest = read_manifest(newest_id, nullptr);
+  if (!manifest) return manifest.error();
+  for (const auto& record : manifest->packs) {
+    if (const auto readable = read_pack(newest_id, record); !readable) return readable.error();
+  }
 
   for (std::size_t i = keep; i < found->complete.size(); ++i) {
     const CheckpointId id{.attempt = found->complete[i].attempt, .step = found->complete[i].step};
@@ -166,6 +184,7 @@ Result<void> RunStore::retire_old(std::uint64_t keep, Attempt own) const {
     std::error_code code;
     // The manifest goes first: from then on the checkpoint does not exist, whatever is left of it.
     fs::remove(manifest_path(folder_, id), code);
+    if (const auto synced = sync_folder(manifests_folder(folder_)); !synced) return synced.error();
     if (!code) fs::remove_all(packs_folder(folder_, id), code);
     if (!code) fs::remove_all(receipts_folder(folder_, id), code);
     if (code)

@@ -27,6 +27,7 @@ class RunStore {
   // Complete checkpoints, newest first, with the digests of their manifests. Manifests that cannot be read
   // are left where they are and count as not complete; their attempts and steps are used up all the same.
   struct Inventory {
+    Attempt newest_attempt{0};  // that left anything here, committed or not
     std::vector<InventoryEntry> complete;
     std::vector<InventoryEntry> damaged;
   };

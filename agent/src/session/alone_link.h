@@ -11,7 +11,8 @@ class AloneLink final : public Link {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Link>> open(const Options& options);
 
-  [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory) override;
+  [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
+                                        Attempt newest_attempt) override;
   void note(const Position& position) override;
   [[nodiscard]] Standing standing() const override { return Standing::kGoOn; }
   [[nodiscard]] std::string reason() const override { return ""; }

@@ -7,11 +7,16 @@
 #include <fstream>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "agent/src/session/folder_lock.h"
 #include "base/contract/codec.h"
+#include "base/contract/exit_code.h"
 #include "base/contract/names.h"
 
 namespace ratoon::session {
@@ -21,6 +26,7 @@ using std::chrono::milliseconds;
 
 constexpr Duration kRetryPause = milliseconds(200);
 constexpr Duration kPollPatience = std::chrono::seconds(30);  // longer than the coordinator holds a poll
+constexpr Duration kOrphanGrace = std::chrono::seconds(10);
 constexpr Duration kLastBeatPatience = std::chrono::seconds(1);
 constexpr Duration kCompletePatience = std::chrono::seconds(60);
 
@@ -34,6 +40,20 @@ Result<std::string> read_token(const std::string& path) {
                                           "); let `ratoon run` or the operator start this program");
   }
   return token;
+}
+
+// A wrapper between the runner and us may have closed it, and the number may be anything by now.
+Result<void> take_lifeline(int fd) {
+  struct stat facts{};
+  if (fd < 0) return {};
+  if (::fstat(fd, &facts) != 0 || !S_ISFIFO(facts.st_mode)) {
+    return Error(ErrorKind::kInvalid,
+                 "descriptor " + std::to_string(fd) +
+                     " is not the runner's lifeline: let the program that starts this "
+                     "one keep its open descriptors (in Python: close_fds=False), or exec this one directly");
+  }
+  if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return system_error(errno, "keeping the lifeline");
+  return {};
 }
 
 std::string draw_start_id() {
@@ -66,7 +86,11 @@ Result<std::pair<UniqueFd, std::string>> bind_rendezvous() {
 
 }  // namespace
 
-Result<std::unique_ptr<Link>> CoordinatorLink::open(const MemberOptions& options) {
+Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all) {
+  const MemberOptions& options = all.member;
+  if (auto held = take_lifeline(options.lifeline_fd); !held) return held.error();
+  auto lock = lock_folder(all, FolderUse::kTogether);
+  if (!lock) return lock.error();
   auto token = read_token(options.token_file);
   if (!token) return token.error();
   auto rendezvous = bind_rendezvous();
@@ -78,14 +102,15 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const MemberOptions& options
                           .member_uid = options.member_uid,
                           .local_rank = options.local_rank,
                           .start = draw_start_id()};
-  return std::unique_ptr<Link>(new CoordinatorLink(options, std::move(process), std::move(*token),
-                                                   std::move(rendezvous->first),
+  return std::unique_ptr<Link>(new CoordinatorLink(options, std::move(*lock), std::move(process),
+                                                   std::move(*token), std::move(rendezvous->first),
                                                    std::move(rendezvous->second)));
 }
 
-CoordinatorLink::CoordinatorLink(const MemberOptions& options, ProcessIdentity process, std::string token,
-                                 UniqueFd rendezvous, std::string address)
+CoordinatorLink::CoordinatorLink(const MemberOptions& options, UniqueFd folder_lock, ProcessIdentity process,
+                                 std::string token, UniqueFd rendezvous, std::string address)
     : options_(options),
+      folder_lock_(std::move(folder_lock)),
       process_(std::move(process)),
       token_(std::move(token)),
       rendezvous_(std::move(rendezvous)),
@@ -116,13 +141,14 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
   }
   hear(*refusal);
   // A leader on its way, or a job that is not known yet, may answer otherwise in a moment.
-  const bool may_change = refusal->kind == "not_leader" || refusal->kind == "unknown_job";
+  const bool may_change =
+      refusal->kind == names::refusal::kNotLeader || refusal->kind == names::refusal::kUnknownJob;
   return Error(may_change ? ErrorKind::kUnavailable : ErrorKind::kInvalid, refusal->message);
 }
 
 void CoordinatorLink::hear(const Refusal& refusal) {
-  if (refusal.kind == "superseded") set_standing(Standing::kFenced, refusal.message);
-  if (refusal.kind == "finished") set_standing(Standing::kStop, refusal.message);
+  if (refusal.kind == names::refusal::kSuperseded) set_standing(Standing::kFenced, refusal.message);
+  if (refusal.kind == names::refusal::kFinished) set_standing(Standing::kStop, refusal.message);
 }
 
 void CoordinatorLink::hear(const Orders& orders) {
@@ -138,6 +164,7 @@ void CoordinatorLink::set_standing(Standing standing, const std::string& reason)
   const std::lock_guard lock(mutex_);
   if (standing_.load() == Standing::kFenced) return;
   standing_.store(standing);
+  leaving_.request_stop();
   reason_ = reason;
 }
 
@@ -155,7 +182,8 @@ void CoordinatorLink::note(const Position& position) {
   if (is_news) news_.notify();
 }
 
-Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inventory) {
+Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inventory,
+                                         Attempt newest_attempt) {
   JoinRequest request{.process = process_,
                       .processes_per_node = options_.processes_per_node,
                       .left_attempt = {},
@@ -163,7 +191,7 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
                       .inventory = inventory};
   {
     const std::lock_guard lock(mutex_);
-    left_attempt_ = std::max(left_attempt_, position_.attempt);
+    left_attempt_ = std::max({left_attempt_, position_.attempt, newest_attempt});
     request.left_attempt = left_attempt_;
     position_.attempt = Attempt(0);  // in no world while joining
     position_.phase = ProcessPhase::kJoining;
@@ -171,8 +199,7 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
     standing_.compare_exchange_strong(expected, Standing::kGoOn);
   }
   while (standing() == Standing::kGoOn) {
-    const auto reply =
-        exchange<JoinReply>(names::route::kJoin, request, kPollPatience, beating_.get_stop_token());
+    const auto reply = exchange<JoinReply>(names::route::kJoin, request, kPollPatience, leaving_.get_token());
     if (!reply && !reply.error().is_retryable()) return reply.error();
     if (!reply) {
       std::this_thread::sleep_for(kRetryPause);
@@ -239,8 +266,12 @@ void CoordinatorLink::listen_until_stopped(const std::stop_token& stop) {
 }
 
 void CoordinatorLink::sleep_until_news(Duration at_most) {
+  // A step that does not end must not outlive the run: the next one may write the same folder already.
+  if (orphaned_at_ && SystemClock().now() - *orphaned_at_ > kOrphanGrace)
+    ::_exit(static_cast<int>(ExitCode::kPreempted));
   if (news_.sleep(at_most, lifeline_fd_) != Alarm::kLifelineEnded) return;
   lifeline_fd_ = -1;  // it stays ended
+  orphaned_at_ = SystemClock().now();
   set_standing(Standing::kStop, "the runner that started this process is gone");
 }
 

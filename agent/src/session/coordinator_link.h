@@ -5,6 +5,8 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -18,18 +20,19 @@ namespace ratoon::session {
 
 class CoordinatorLink final : public Link {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<Link>> open(const MemberOptions& options);
+  [[nodiscard]] static Result<std::unique_ptr<Link>> open(const Options& options);
   ~CoordinatorLink() override;
 
-  [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory) override;
+  [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
+                                        Attempt newest_attempt) override;
   void note(const Position& position) override;
   [[nodiscard]] Standing standing() const override { return standing_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::string reason() const override;
   [[nodiscard]] Result<void> complete(const Position& position) override;
 
  private:
-  CoordinatorLink(const MemberOptions& options, ProcessIdentity process, std::string token,
-                  UniqueFd rendezvous, std::string address);
+  CoordinatorLink(const MemberOptions& options, UniqueFd folder_lock, ProcessIdentity process,
+                  std::string token, UniqueFd rendezvous, std::string address);
 
   void beat_until_stopped(const std::stop_token& stop);
   void listen_until_stopped(const std::stop_token& stop);
@@ -44,14 +47,16 @@ class CoordinatorLink final : public Link {
   void sleep_until_news(Duration at_most);
 
   const MemberOptions options_;
+  const UniqueFd folder_lock_;
   const ProcessIdentity process_;
   const std::string token_;
   const UniqueFd rendezvous_;  // bound for rank 0's store, so that the address stays ours
   const std::string address_;
   const std::unique_ptr<http::HttpTransport> transport_;
 
-  Alarm news_;       // something to beat about before the next second
-  int lifeline_fd_;  // of the beating thread
+  Alarm news_;                            // something to beat about before the next second
+  int lifeline_fd_;                       // of the beating thread
+  std::optional<Timestamp> orphaned_at_;  // of the beating thread
 
   mutable std::mutex mutex_;
   Position position_;           // guarded by mutex_
@@ -61,6 +66,7 @@ class CoordinatorLink final : public Link {
   Attempt told_attempt_{0};     // newest attempt that orders spoke of; guarded by mutex_
   std::uint64_t sequence_ = 0;  // guarded by mutex_
   std::atomic<Duration> beat_pause_{std::chrono::seconds(1)};
+  std::stop_source leaving_;  // stopped once we are to leave for good: a parked join is given up
   std::atomic<Standing> standing_{Standing::kGoOn};
   std::jthread beating_;  // last: they use everything above
   std::jthread listening_;

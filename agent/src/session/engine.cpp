@@ -54,9 +54,15 @@ void Session::Engine::restore() {
   if (!assignment_.resume) return;
   enter(ProcessPhase::kLoad);
   const auto states = store_.load(*assignment_.resume, assignment_.rank);
-  if (!states)
-    fail(ExitCode::kCheckpointsBad,
-         "the checkpoint to resume from cannot be loaded: " + states.error().message());
+  if (!states) {
+    const std::string sentence =
+        "the checkpoint to resume from cannot be loaded: " + states.error().message();
+    const bool is_bad =
+        states.error().kind() == ErrorKind::kCorrupted || states.error().kind() == ErrorKind::kNotFound;
+    if (!is_bad) fail(ExitCode::kStorage, sentence);
+    throw CheckpointUnreadable({.attempt = assignment_.resume->attempt, .step = assignment_.resume->step},
+                               sentence);
+  }
   for (const auto& [name, object] : tracked_) {
     const auto state = states->find(name);
     if (state == states->end()) {
@@ -105,20 +111,22 @@ void Session::Engine::save() {
   uncommitted_.push_back(position_.step);
 }
 
+// A commit stands for all before it: rank 0 may have committed and retired those between two of our looks.
 void Session::Engine::advance_commits() {
-  while (!uncommitted_.empty()) {
-    const auto id = id_at(uncommitted_.front());
-    const bool commits = assignment_.rank.value() == 0;
+  const bool commits = assignment_.rank.value() == 0;
+  for (std::size_t i = uncommitted_.size(); i-- > 0;) {
+    const auto id = id_at(uncommitted_[i]);
     const auto committed = commits ? store_.try_commit(id, assignment_.world_size) : store_.find(id);
     if (!committed)
       fail(ExitCode::kStorage, "a checkpoint cannot be committed: " + committed.error().message());
-    if (!*committed) return;
+    if (!*committed) continue;
     position_.committed = **committed;
-    uncommitted_.erase(uncommitted_.begin());
-    if (!commits) continue;
+    uncommitted_.erase(uncommitted_.begin(), uncommitted_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    if (!commits) return;
     if (const auto retired = store_.retire_old(options_.keep_last, assignment_.attempt); !retired) {
       fail(ExitCode::kStorage, "old checkpoints cannot be retired: " + retired.error().message());
     }
+    return;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <ratoon/failure.h>
 #include <ratoon/options.h>
 #include <ratoon/session.h>
 
@@ -14,6 +15,15 @@
 #include "agent/src/session/link.h"
 
 namespace ratoon {
+
+// The checkpoint that all were to resume from is damaged or gone as far as this rank sees. To the training
+// function it is a change of the world like any other; the next one resumes from an older checkpoint.
+class CheckpointUnreadable : public Interrupted {
+ public:
+  CheckpointUnreadable(const checkpoint::CheckpointId& which, const std::string& why)
+      : Interrupted(why), id(which) {}
+  checkpoint::CheckpointId id;
+};
 
 class Session::Engine {
  public:

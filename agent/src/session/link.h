@@ -36,7 +36,9 @@ class Link {
 
   // Blocks until there is a world, or an error that says why there will be none (kCancelled: told to stop or
   // fenced).
-  [[nodiscard]] virtual Result<Assignment> join(const std::vector<InventoryEntry>& inventory) = 0;
+  // The attempt will be newer than `newest_attempt`, the newest that left anything in the run's folder.
+  [[nodiscard]] virtual Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
+                                                Attempt newest_attempt) = 0;
   // Cheap; called every step.
   virtual void note(const Position& position) = 0;
   [[nodiscard]] virtual Standing standing() const = 0;

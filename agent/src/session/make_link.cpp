@@ -4,8 +4,7 @@
 namespace ratoon::session {
 
 Result<std::unique_ptr<Link>> make_link(const Options& options) {
-  return options.member.coordinator_url.empty() ? AloneLink::open(options)
-                                                : CoordinatorLink::open(options.member);
+  return options.member.coordinator_url.empty() ? AloneLink::open(options) : CoordinatorLink::open(options);
 }
 
 }  // namespace ratoon::session

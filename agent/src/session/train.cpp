@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <set>
 
 #include <ratoon/train.h>
 
@@ -23,21 +25,36 @@ namespace {
   throw Failure(static_cast<int>(code), sentence);
 }
 
-Assignment join_world(session::Link& link, const checkpoint::RunStore& store) {
+// What can be loaded, and after it what cannot, so that nobody picks it for us.
+std::vector<InventoryEntry> report(checkpoint::RunStore::Inventory inventory,
+                                   const std::set<checkpoint::CheckpointId>& unreadable) {
+  // The newest few are enough to find one that all can reach.
+  constexpr std::ptrdiff_t kReportedMax = 16;
+  for (auto& entry : inventory.complete) {
+    if (unreadable.contains({.attempt = entry.attempt, .step = entry.step})) entry.is_complete = false;
+  }
+  const auto bad = std::stable_partition(inventory.complete.begin(), inventory.complete.end(),
+                                         [](const auto& entry) { return entry.is_complete; });
+  std::vector<InventoryEntry> entries(
+      inventory.complete.begin(),
+      inventory.complete.begin() + std::min(kReportedMax, bad - inventory.complete.begin()));
+  entries.insert(entries.end(), bad, bad + std::min(kReportedMax, inventory.complete.end() - bad));
+  entries.insert(entries.end(), inventory.damaged.begin(),
+                 inventory.damaged.begin() + std::min(kReportedMax, std::ssize(inventory.damaged)));
+  return entries;
+}
+
+Assignment join_world(session::Link& link, const checkpoint::RunStore& store,
+                      const std::set<checkpoint::CheckpointId>& unreadable) {
   const auto inventory = store.inventory();
   if (!inventory) fail(ExitCode::kStorage, inventory.error().message());
-  if (inventory->complete.empty() && !inventory->damaged.empty()) {
+  const auto entries = report(*inventory, unreadable);
+  if (!entries.empty() && !entries.front().is_complete) {
     fail(ExitCode::kCheckpointsBad,
-         "the run has " + std::to_string(inventory->damaged.size()) +
+         "the run has " + std::to_string(entries.size()) +
              " checkpoints and none can be read; nothing is started over by itself");
   }
-  // The newest few are enough to find one that all can reach.
-  constexpr std::size_t kReportedMax = 16;
-  auto entries = inventory->complete;
-  if (entries.size() > kReportedMax) entries.resize(kReportedMax);
-  // The number of a damaged one is used up: its file would be in the way of a new one.
-  if (!inventory->damaged.empty()) entries.push_back(inventory->damaged.front());
-  auto assignment = link.join(entries);
+  auto assignment = link.join(entries, inventory->newest_attempt);
   if (assignment) return *assignment;
   if (link.standing() == session::Standing::kFenced)
     fail(ExitCode::kStartAgain, assignment.error().message());
@@ -53,8 +70,10 @@ int train_to_the_end(const Options& options, const std::function<void(Session&)>
   const auto link = session::make_link(options);
   if (!link) fail(ExitCode::kConfiguration, link.error().message());
 
+  std::set<checkpoint::CheckpointId> unreadable;
   for (;;) {
-    auto engine = std::make_unique<Session::Engine>(options, *store, **link, join_world(**link, *store));
+    auto engine =
+        std::make_unique<Session::Engine>(options, *store, **link, join_world(**link, *store, unreadable));
     const Session::Engine& state = *engine;
     Session session(std::move(engine));
     try {
@@ -64,6 +83,9 @@ int train_to_the_end(const Options& options, const std::function<void(Session&)>
         fail(ExitCode::kStartAgain, "done, but nobody could be told: " + told.error().message());
       }
       return code;
+    } catch (const CheckpointUnreadable& why) {
+      std::fprintf(stderr, "ratoon: %s; an older checkpoint is asked for\n", why.what());
+      unreadable.insert(why.id);
     } catch (const Interrupted& why) {
       std::fprintf(stderr, "ratoon: attempt %llu ends at step %llu: %s\n",
                    static_cast<unsigned long long>(session.attempt()),

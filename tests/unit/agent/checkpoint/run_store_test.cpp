@@ -77,8 +77,10 @@ TEST_F(RunStoreTest, CommittingTwiceIsTheSame) {
   const auto first = commit(id(1, 20));
   const std::string text = test::read_text(manifest(id(1, 20)));
   EXPECT_EQ(store_.try_commit(id(1, 20), 1).value(), first);
-  // Not even with other votes: what was committed is what readers may have seen already.
-  ASSERT_TRUE(store_.write_pack(id(1, 20), Rank(0), {{"sum", "of another life"}}));
+  // Nor can a vote be changed: what was committed is what readers may have seen already.
+  const auto again = store_.write_pack(id(1, 20), Rank(0), {{"sum", "of another life"}});
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().kind(), ErrorKind::kAlreadyExists);
   EXPECT_EQ(store_.try_commit(id(1, 20), 1).value(), first);
   EXPECT_EQ(test::read_text(manifest(id(1, 20))), text);
 }
@@ -94,6 +96,14 @@ TEST_F(RunStoreTest, AReceiptThatIsDamagedOrOfAnotherRankIsNoVote) {
   EXPECT_FALSE(store_.try_commit(id(1, 20), 2));
   EXPECT_TRUE(complete().empty());
   EXPECT_EQ(store_.inventory()->damaged.size(), 0u) << "no manifest was written";
+}
+
+TEST_F(RunStoreTest, AnAttemptThatCommittedNothingIsSeenToo) {
+  EXPECT_EQ(store_.inventory()->newest_attempt, Attempt(0));
+  commit(id(2, 20));
+  ASSERT_TRUE(store_.write_pack(id(5, 30), Rank(0), states(id(5, 30), 0)));
+  std::filesystem::create_directories(folder_ / "run" / "packs" / "a0009-of-somebody");
+  EXPECT_EQ(store_.inventory()->newest_attempt, Attempt(5));
 }
 
 TEST_F(RunStoreTest, TheInventoryHasTheNewestFirst) {

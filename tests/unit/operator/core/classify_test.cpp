@@ -17,7 +17,7 @@ TEST(Classify, ReadsTheExitCode) {
       {0, EndCause::kApplication, "exit code 0 without a completion record"},
       {1, EndCause::kApplication, "exit code 1"},
       {79, EndCause::kApplication, "exit code 79"},
-      {80, EndCause::kDisruption, "exit code 80 (preempted after a save)"},
+      {80, EndCause::kDisruption, "exit code 80 (left because it was told to)"},
       {81, EndCause::kDisruption, "exit code 81 (asks for a fresh start)"},
       {82, EndCause::kFatal,
        "exit code 82 (configuration): the same start would fail again; see the member's log"},

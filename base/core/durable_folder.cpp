@@ -1,0 +1,33 @@
+#include "base/core/durable_folder.h"
+
+#include <cerrno>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/unique_fd.h"
+
+namespace ratoon {
+
+namespace fs = std::filesystem;
+
+Result<void> sync_folder(const fs::path& folder) {
+  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.is_open()) return system_error(errno, "opening folder " + folder.string());
+  if (::fsync(fd.get()) != 0) return system_error(errno, "syncing folder " + folder.string());
+  return {};
+}
+
+Result<void> create_folders(const fs::path& folder) {
+  std::error_code code;
+  if (folder.empty() || fs::is_directory(folder, code)) return {};
+  if (auto above = create_folders(folder.parent_path()); !above) return above;
+  // Others may make the same folder at the same moment; whoever comes second syncs it as well.
+  if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
+    return system_error(errno, "creating folder " + folder.string());
+  return sync_folder(folder.has_parent_path() ? folder.parent_path() : fs::path("."));
+}
+
+}  // namespace ratoon

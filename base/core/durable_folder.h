@@ -1,0 +1,16 @@
+// Folders whose names survive a power cut: a new name is on the disk only once its parent was synced.
+#pragma once
+
+#include <filesystem>
+
+#include <ratoon/result.h>
+
+namespace ratoon {
+
+// Writes the names in this folder to the disk.
+[[nodiscard]] Result<void> sync_folder(const std::filesystem::path& folder);
+
+// Makes the folder and those above it that are missing, and syncs the parent of each that it made.
+[[nodiscard]] Result<void> create_folders(const std::filesystem::path& folder);
+
+}  // namespace ratoon
