@@ -30,7 +30,8 @@ run_property_rounds() {
     rounds=$((rounds + 1))
     parameters="seed=$(fresh_seed) max_success=1000"
     say "property tests, round $rounds: RC_PARAMS='$parameters'"
-    if ! run_labelled "$preset" property 600 "RC_PARAMS=$parameters" >"$log" 2>&1; then
+    if ! run_labelled "$preset" property 600 "RC_PARAMS=$parameters" \
+      RATOON_SEEDS=20000 "RATOON_FIRST_SEED=$(fresh_seed)" >"$log" 2>&1; then
       tail -n 60 "$log"
       return
     fi
@@ -51,7 +52,7 @@ run_fuzz_targets() {
     name=$(basename "$target")
     corpora=("$RATOON_CACHE/corpus/$name")
     mkdir -p "${corpora[0]}"
-    if [[ -d tests/fuzz/corpus/$name ]]; then corpora+=("tests/fuzz/corpus/$name"); fi
+    if [[ -d tests/fuzz/corpus/${name#fuzz_} ]]; then corpora+=("tests/fuzz/corpus/${name#fuzz_}"); fi
     seed=$(fresh_seed)
     say "$name: $share s, seed $seed"
     if ! "$target" -max_total_time="$share" -seed="$seed" -artifact_prefix="$findings/$name-" -print_final_stats=1 \

@@ -36,6 +36,7 @@ THIRD_PARTY = {
     "nlohmann_json": Package(("nlohmann/",), ("nlohmann_json::nlohmann_json",)),
     "openssl": Package(("openssl/",), ("OpenSSL::SSL", "OpenSSL::Crypto")),
     "rapidcheck": Package(("rapidcheck.h", "rapidcheck/"), ("rapidcheck",)),
+    "benchmark": Package(("benchmark/",), ("benchmark::benchmark",)),
     "xxhash": Package(("xxhash.h",)),
     "yaml-cpp": Package(("yaml-cpp/",), ("yaml-cpp",)),
 }
@@ -91,6 +92,7 @@ PARTS = (
     Part("tests/conformance", BASE + ("base/http",), ("googletest", "openssl")),
     Part("tests/torch", BASE + PUBLIC + ("agent/include/ratoon/torch", "agent/src/torch"),
          ("googletest", "libtorch")),
+    Part("tests/bench", EVERYTHING, ("benchmark",)),
     Part("tests/install", PUBLIC + ("agent/include/ratoon/torch",), ("libtorch",), instead="it stands for a user's program"),
 )
 

@@ -1,0 +1,3 @@
+# Benchmarks are no tests: scripts/bench runs them. They are built where their figures mean something.
+find_package(benchmark REQUIRED)
+ratoon_program(bench_checksums SOURCES bench/bench_checksums.cpp LIBS ratoon::base_core benchmark::benchmark)
