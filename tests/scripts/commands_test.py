@@ -120,7 +120,7 @@ class Nightly(unittest.TestCase):
         self.assertIn("3 red; to replay:", result.stderr)
         ctest = "ctest --test-dir build/release --output-on-failure -R"
         self.assertIn(f"env RATOON_NIGHTLY_MINUTES=1 {ctest} '^(nightly\\.zeta)$'", result.stderr)
-        self.assertRegex(result.stderr, r"RC_PARAMS=seed=\d+\\ max_success=1000 " + ctest + r" '\^\(property")
+        self.assertRegex(result.stderr, r"RC_PARAMS=seed=\d+\\ max_success=1000 .*" + ctest + r" '\^\(property")
         replay = next(line for line in result.stderr.splitlines() if "RC_PARAMS" in line)
         replayed = subprocess.run(["bash", "-c", replay], cwd=self.repository.path, capture_output=True, text=True)
         self.assertIn("0% tests passed, 1 tests failed out of 1", replayed.stdout)
