@@ -58,6 +58,7 @@ CODE = (
             "tests/conformance/server_streams_and_stops.cpp": "slow clients and late replies, in real time as the kernel is",
             "tests/conformance/support/server_tests.h": "slow clients and late replies, in real time as the kernel is",
             "tests/conformance/transport_basics.cpp": "a server that answers slowly",
+            "tests/unit/agent/session/coordinator_link_test.cpp": "looks for what threads behind sockets do",
             "tests/conformance/transport_limits.cpp": "a server that falls silent",
         }),
     Ban("std::cout and friends", r"\bstd::(?:cout|cerr|clog|endl)\b", "log through base/core/log.h, print in cli",
