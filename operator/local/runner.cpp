@@ -97,7 +97,9 @@ class Runner {
       if (wakeup_.sleep(next_sleep()) > 0) return stop_for_user();
     }
     drain();
-    return job_.status.phase == api::JobPhase::kSucceeded ? static_cast<int>(ExitCode::kDone) : 1;
+    if (job_.status.phase == api::JobPhase::kSucceeded) return static_cast<int>(ExitCode::kDone);
+    options_.print("what the members printed: " + folder_.log_path("*").string());
+    return 1;
   }
 
  private:
