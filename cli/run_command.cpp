@@ -17,7 +17,8 @@ constexpr const char* kExamples = R"(Examples:
   ratoon run job.yaml -- --steps 500       with more arguments for the trainer
   ratoon run job.yaml --folder /data/runs  keep status, logs and checkpoints elsewhere
 
-A trainer named without a '/' is looked for in PATH, then beside this program; a relative path counts from here.
+A trainer named without a '/' is looked for in PATH, then beside this program.
+A relative path counts from the folder you are in.
 
 Exit codes: 0 completed, 1 failed, 82 the file or the command line is wrong, 84 the folder cannot be used,
 130 stopped by Ctrl-C.)";

@@ -251,7 +251,7 @@ Result<std::unique_ptr<Lane>> Lane::make(const Url& url, std::string expected_na
   }
 }
 
-void bound_library_threads() {
+void prepare_library() {
   static std::once_flag once;
   std::call_once(once, [] {
     try {
@@ -259,6 +259,8 @@ void bound_library_threads() {
     } catch (const std::exception&) {
       // Somebody else in this process started the pool first; theirs does as well.
     }
+    // Made here, by one thread, and not by whichever two threads happen to make the first calls.
+    static_cast<void>(pplx::get_ambient_scheduler());
   });
 }
 

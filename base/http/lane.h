@@ -39,7 +39,7 @@ class Lane {
   [[nodiscard]] virtual const std::string& certificate_problem() const = 0;
 };
 
-// Bounds cpprestsdk's global pool of threads (40 by default). Only the first call of a process has an effect.
-void bound_library_threads();
+// Bounds cpprestsdk's global pool of threads (40 by default) and makes its scheduler. Only the first call has an effect.
+void prepare_library();
 
 }  // namespace ratoon::http

@@ -117,7 +117,7 @@ class CpprestTransport final : public HttpTransport {
       : server_name_(options.tls.server_name),
         pool_(options.idle_connections_max),
         tls_(TlsClient::make(options.tls)) {
-    bound_library_threads();
+    prepare_library();
   }
 
   Result<Response> call(const Request& request, const Limits& limits, std::stop_token stop) override {

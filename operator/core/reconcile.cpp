@@ -166,11 +166,6 @@ Decision reconcile(const Observation& seen, Timestamp now) {
   status.restarts = change.restarts;
   if (!change.fatal.empty()) {
     Decision decision = finish(seen, std::move(status), JobPhase::kFailed, change.fatal);
-    // The losses first; the one that is the reason is news already.
-    std::erase_if(change.actions, [&](const Action& action) {
-      const auto* event = std::get_if<EmitEvent>(&action);
-      return event != nullptr && event->message == change.fatal;
-    });
     decision.actions.insert(decision.actions.begin(), change.actions.begin(), change.actions.end());
     return decision;
   }

@@ -192,7 +192,9 @@ class Runner {
     return {};
   }
   Result<void> act(const core::EmitEvent& action) {
-    options_.print(action.message);
+    // A loss that ends the job is two events, for a cluster's list of them, and one line here.
+    if (action.message != last_news_) options_.print(action.message);
+    last_news_ = action.message;
     return {};
   }
 
@@ -271,6 +273,7 @@ class Runner {
   std::unique_ptr<http::HttpServer> server_;  // after the coordinator: it stops before what it calls is gone
   std::optional<Timestamp> wake_at_;
   Timestamp waiting_since_ = clock_.now();
+  std::string last_news_;
   nlohmann::json stored_;
 };
 
