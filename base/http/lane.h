@@ -39,7 +39,8 @@ class Lane {
   [[nodiscard]] virtual const std::string& certificate_problem() const = 0;
 };
 
-// Bounds cpprestsdk's global pool of threads (40 by default) and makes its scheduler. Only the first call has an effect.
+// Bounds cpprestsdk's global pool of threads (40 by default) and makes its scheduler. Only the first call has
+// an effect.
 void prepare_library();
 
 }  // namespace ratoon::http

@@ -37,7 +37,7 @@ class Refusals(unittest.TestCase):
         self.assertEqual(run.job_status()["phase"], "Failed")
 
     def test_configuration_error_of_the_trainer_is_not_retried(self):
-        run = self.run_job(command=["sh", "-c", "exit 82"])
+        run = self.run_job(command=["sh", "-c", "exit 82"], spec={"numNodes": 1})
         run.start()
         code, output = run.finish()
         self.assertEqual(code, 1, output)
