@@ -29,12 +29,8 @@ Decision finish(const Observation& seen, api::TrainingJobStatus status, JobPhase
   status.world_size = 0;
   for (const auto& pod : seen.pods) {
     // Members that completed end by themselves; those that were replaced do not.
-    const bool is_current =
-        std::any_of(status.members.begin(), status.members.end(), [&](const auto& member) {
-          return pod.role == member.role && pod.index == member.index &&
-                 pod.incarnation == member.incarnation;
-        });
-    if (pod.has_ended() || pod.is_deleting || (phase == JobPhase::kSucceeded && is_current)) continue;
+    const bool ends_by_itself = phase == JobPhase::kSucceeded && is_named(pod, status.members);
+    if (pod.has_ended() || pod.is_deleting || ends_by_itself) continue;
     decision.actions.push_back(DeletePod{.name = pod.name, .uid = pod.uid, .reason = message});
   }
   if (is_news) {

@@ -57,6 +57,12 @@ const api::Pod* find_pod(const Observation& seen, const api::MemberStatus& membe
   return found == seen.pods.end() ? nullptr : &*found;
 }
 
+bool is_named(const api::Pod& pod, const std::vector<api::MemberStatus>& members) {
+  return std::any_of(members.begin(), members.end(), [&](const auto& member) {
+    return pod.role == member.role && pod.index == member.index && pod.incarnation == member.incarnation;
+  });
+}
+
 bool is_completed(const Observation& seen, const api::MemberStatus& member) {
   const auto done = std::count_if(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
     return process.is_completed && is_of(process.identity, member) &&
@@ -89,10 +95,7 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Proces
 std::vector<Action> follow_roster(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   std::vector<Action> actions;
   for (const auto& pod : seen.pods) {
-    const bool is_current = std::any_of(members.begin(), members.end(), [&](const auto& member) {
-      return pod.role == member.role && pod.index == member.index && pod.incarnation == member.incarnation;
-    });
-    if (!is_current && !pod.is_deleting) {
+    if (!is_named(pod, members) && !pod.is_deleting) {
       actions.push_back(DeletePod{.name = pod.name, .uid = pod.uid, .reason = "superseded"});
     }
   }

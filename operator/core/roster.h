@@ -21,6 +21,9 @@ namespace ratoon::core {
 // The pod of exactly this incarnation, or nullptr.
 [[nodiscard]] const api::Pod* find_pod(const Observation& seen, const api::MemberStatus& member);
 
+// Whether the roster names this pod's incarnation; it may join, others are superseded.
+[[nodiscard]] bool is_named(const api::Pod& pod, const std::vector<api::MemberStatus>& members);
+
 // Whether all processes of this incarnation said that they are done.
 [[nodiscard]] bool is_completed(const Observation& seen, const api::MemberStatus& member);
 
