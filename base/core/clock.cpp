@@ -1,5 +1,6 @@
 #include "base/core/clock.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -52,6 +53,34 @@ std::string format_rfc3339(WallTime t) {
                 parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
                 static_cast<int>((millis - whole).count()));
   return text.data();
+}
+
+std::optional<WallTime> parse_rfc3339(std::string_view text) {
+  // Digits where the pattern has a zero, everything else as it stands.
+  const auto fits = [&](std::string_view pattern) {
+    return text.size() == pattern.size() &&
+           std::equal(text.begin(), text.end(), pattern.begin(), [](char found, char expected) {
+             return expected == '0' ? found >= '0' && found <= '9' : found == expected;
+           });
+  };
+  const bool has_fraction = fits("0000-00-00T00:00:00.000Z");
+  if (!has_fraction && !fits("0000-00-00T00:00:00Z")) return std::nullopt;
+  const auto number = [&](std::size_t begin, std::size_t size) {
+    int value = 0;
+    for (const char digit : text.substr(begin, size)) value = value * 10 + (digit - '0');
+    return value;
+  };
+  using namespace std::chrono;
+  const year_month_day date{year(number(0, 4)), month(static_cast<unsigned>(number(5, 2))),
+                            day(static_cast<unsigned>(number(8, 2)))};
+  const int hour = number(11, 2);
+  const int minute = number(14, 2);
+  const int second = number(17, 2);
+  // What nanoseconds since 1970 can hold.
+  const bool is_countable = number(0, 4) >= 1970 && number(0, 4) < 2262;
+  if (!is_countable || !date.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
+  return WallTime{sys_days(date).time_since_epoch() + hours(hour) + minutes(minute) + seconds(second) +
+                  milliseconds(has_fraction ? number(20, 3) : 0)};
 }
 
 }  // namespace ratoon

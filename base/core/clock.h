@@ -4,7 +4,9 @@
 #include <chrono>
 #include <compare>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace ratoon {
 
@@ -63,5 +65,7 @@ class ManualClock final : public Clock {
 
 // "2026-11-21T11:38:21.250Z", the form of Kubernetes and of our logs.
 [[nodiscard]] std::string format_rfc3339(WallTime t);
+// Takes what format_rfc3339 writes and the same without a fraction; nothing for anything else.
+[[nodiscard]] std::optional<WallTime> parse_rfc3339(std::string_view text);
 
 }  // namespace ratoon

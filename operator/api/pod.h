@@ -19,6 +19,9 @@ struct Pod {
   PodPhase phase = PodPhase::kPending;
   std::optional<int> exit_code;  // of its first container; 128 + n after signal n
   bool is_deleting = false;
+  bool is_completed = false;    // its first container left a record that the training is done
+  bool is_evicted = false;      // the platform says that it ended the pod, not the program
+  std::string unplaced_reason;  // the scheduler's words while no node takes it
 
   [[nodiscard]] bool has_ended() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
 

@@ -20,6 +20,10 @@ constexpr std::size_t kRoleNameBytesMax = 12;
 constexpr std::uint32_t kMembersMax = 4096;
 constexpr std::uint32_t kSecondsMax = 3600;
 constexpr std::uint32_t kStepsMax = 1'000'000'000;
+constexpr std::size_t kNoticeTaintsMax = 32;
+constexpr std::size_t kTaintKeyBytesMax = 316;  // prefix of 253, '/', name of 63
+constexpr std::uint32_t kAvoidSecondsMax = 24 * 3600;
+constexpr std::size_t kSuspectNodesMax = 64;
 constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
 
 constexpr std::array<std::string_view, 5> kPhases = {"Pending", "Running", "Recovering", "Succeeded",
@@ -45,20 +49,21 @@ std::uint32_t read_count(Fields& f, const char* name, std::uint32_t min, std::ui
   return value;
 }
 
-void read_words(Fields& container, const char* name, std::vector<std::string>& words) {
-  for (const auto& word : container.list(name, kWordsMax)) {
-    if (!word.is_string() || word.get_ref<const std::string&>().size() > kWordBytesMax) {
-      container.complain(name, "a list of texts");
+void read_texts(Fields& f, const char* name, std::size_t texts_max, std::size_t bytes_max,
+                std::vector<std::string>& texts) {
+  for (const auto& text : f.list(name, texts_max)) {
+    if (!text.is_string() || text.get_ref<const std::string&>().size() > bytes_max) {
+      f.complain(name, "a list of texts");
       return;
     }
-    words.push_back(word.get<std::string>());
+    texts.push_back(text.get<std::string>());
   }
 }
 
 void read_container(Fields container, Role& role) {
-  read_words(container, "command", role.command);
+  read_texts(container, "command", kWordsMax, kWordBytesMax, role.command);
   if (role.command.empty()) container.complain("command", "the program to run and its arguments");
-  read_words(container, "args", role.command);
+  read_texts(container, "args", kWordsMax, kWordBytesMax, role.command);
   for (const auto& item : container.list("env", kEnvironmentMax)) {
     Fields variable = container.child(item, "env[]");
     role.environment[variable.text("name", kWordBytesMax)] = variable.optional_text("value", kWordBytesMax);
@@ -102,6 +107,8 @@ TrainingJobSpec read_spec(Fields f) {
     if (spec.disruption_policy.suspect_after_seconds <= spec.disruption_policy.heartbeat_seconds) {
       p.complain("suspectAfterSeconds", "more than heartbeatSeconds");
     }
+    read_texts(p, "noticeTaints", kNoticeTaintsMax, kTaintKeyBytesMax, spec.disruption_policy.notice_taints);
+    spec.disruption_policy.avoid_node_seconds = read_count(p, "avoidNodeSeconds", 0, kAvoidSecondsMax, 300);
   }
   if (f.find("checkpointPolicy") != nullptr) {
     Fields p = f.object("checkpointPolicy");
@@ -109,6 +116,7 @@ TrainingJobSpec read_spec(Fields f) {
     if (!spec.checkpoint_policy.run_name.empty() && !is_dns_label(spec.checkpoint_policy.run_name)) {
       p.complain("runName", "lower-case letters, digits and '-', beginning with a letter");
     }
+    spec.checkpoint_policy.volume_claim_name = p.optional_text("volumeClaimName", 253);
     spec.checkpoint_policy.interval_steps = read_count(p, "intervalSteps", 1, kStepsMax, 100);
     spec.checkpoint_policy.keep_last = read_count(p, "keepLast", 2, 1000, 3);
   }
@@ -119,6 +127,31 @@ ResumePoint read_checkpoint(Fields f) {
   return {.attempt = Attempt(f.whole("attempt", kCountMax)),
           .step = Step(f.whole("step", kCountMax)),
           .digest = f.text("digest", 128)};
+}
+
+WallTime read_time(Fields& f, const char* name) {
+  const auto time = parse_rfc3339(f.text(name, 64));
+  if (!time) f.complain(name, "a time like 2026-11-21T11:38:21.250Z");
+  return time.value_or(WallTime{});
+}
+
+RecoveryPhases read_phases(Fields f) {
+  return {.detect_seconds = f.seconds("detectSeconds"),
+          .decide_seconds = f.seconds("decideSeconds"),
+          .place_seconds = f.seconds("placeSeconds"),
+          .start_seconds = f.seconds("startSeconds"),
+          .rendezvous_seconds = f.seconds("rendezvousSeconds"),
+          .load_seconds = f.seconds("loadSeconds"),
+          .first_step_seconds = f.seconds("firstStepSeconds")};
+}
+
+Disruption read_disruption(Fields f) {
+  return {.member = f.text("member", 253),
+          .node = f.optional_text("node", 253),
+          .reason = f.optional_text("reason", 4096),
+          .time = read_time(f, "time"),
+          .lost_steps = f.whole("lostSteps", kCountMax),
+          .phases = read_phases(f.object("phases"))};
 }
 
 TrainingJobStatus read_status(Fields f) {
@@ -138,7 +171,11 @@ TrainingJobStatus read_status(Fields f) {
     status.members.push_back({.role = m.text("role", 63),
                               .index = static_cast<std::uint32_t>(m.whole("index", kMembersMax)),
                               .incarnation = static_cast<std::uint32_t>(m.whole("incarnation", 0xffffffffU)),
-                              .uid = m.optional_text("uid", 253)});
+                              .uid = m.optional_text("uid", 253),
+                              .node = m.optional_text("node", 253),
+                              .is_completed = m.flag("completed"),
+                              .is_leaving = m.flag("leaving"),
+                              .successor_uid = m.optional_text("successorUid", 253)});
   }
   Fields restarts = f.object("restarts");
   status.restarts.application = static_cast<std::uint32_t>(restarts.whole("application", 0xffffffffU));
@@ -148,6 +185,14 @@ TrainingJobStatus read_status(Fields f) {
   status.step = Step(f.object("progress").whole("step", kCountMax));
   if (f.find("lastCheckpoint") != nullptr)
     status.last_checkpoint = read_checkpoint(f.object("lastCheckpoint"));
+  if (f.find("lastDisruption") != nullptr)
+    status.last_disruption = read_disruption(f.object("lastDisruption"));
+  for (const auto& item : f.list("suspectNodes", kSuspectNodesMax)) {
+    Fields node = f.child(item, "suspectNodes[]");
+    status.suspect_nodes.push_back({.name = node.text("name", 253),
+                                    .reason = node.optional_text("reason", 4096),
+                                    .until = read_time(node, "until")});
+  }
   return status;
 }
 
@@ -167,6 +212,7 @@ Result<TrainingJob> decode_training_job(const json& document) {
   job.meta.name = read_name(meta, kJobNameBytesMax);
   if (meta.find("namespace") != nullptr) job.meta.name_space = meta.text("namespace", 63);
   job.meta.uid = meta.optional_text("uid", 253);
+  job.meta.resource_version = meta.optional_text("resourceVersion", 253);
   job.spec = read_spec(root.object("spec"));
   if (root.find("status") != nullptr && !root.find("status")->empty())
     job.status = read_status(root.object("status"));
@@ -176,11 +222,39 @@ Result<TrainingJob> decode_training_job(const json& document) {
   return job;
 }
 
+namespace {
+
+json encode_member(const MemberStatus& m) {
+  json out = {{"role", m.role}, {"index", m.index}, {"incarnation", m.incarnation}, {"uid", m.uid}};
+  if (!m.node.empty()) out["node"] = m.node;
+  if (m.is_completed) out["completed"] = true;
+  if (m.is_leaving) out["leaving"] = true;
+  if (!m.successor_uid.empty()) out["successorUid"] = m.successor_uid;
+  return out;
+}
+
+json encode_disruption(const Disruption& d) {
+  return {{"member", d.member},
+          {"node", d.node},
+          {"reason", d.reason},
+          {"time", format_rfc3339(d.time)},
+          {"lostSteps", d.lost_steps},
+          {"totalSeconds", d.phases.total_seconds()},
+          {"phases",
+           {{"detectSeconds", d.phases.detect_seconds},
+            {"decideSeconds", d.phases.decide_seconds},
+            {"placeSeconds", d.phases.place_seconds},
+            {"startSeconds", d.phases.start_seconds},
+            {"rendezvousSeconds", d.phases.rendezvous_seconds},
+            {"loadSeconds", d.phases.load_seconds},
+            {"firstStepSeconds", d.phases.first_step_seconds}}}};
+}
+
+}  // namespace
+
 json encode_status(const TrainingJobStatus& status) {
   json members = json::array();
-  for (const auto& m : status.members) {
-    members.push_back({{"role", m.role}, {"index", m.index}, {"incarnation", m.incarnation}, {"uid", m.uid}});
-  }
+  for (const auto& m : status.members) members.push_back(encode_member(m));
   json out = {{"phase", name_of(status.phase)},
               {"message", status.message},
               {"attempt", status.attempt.value()},
@@ -197,15 +271,21 @@ json encode_status(const TrainingJobStatus& status) {
                              {"step", status.last_checkpoint->step.value()},
                              {"digest", status.last_checkpoint->digest}};
   }
+  if (status.last_disruption) out["lastDisruption"] = encode_disruption(*status.last_disruption);
+  if (!status.suspect_nodes.empty()) {
+    json& nodes = out["suspectNodes"] = json::array();
+    for (const auto& n : status.suspect_nodes)
+      nodes.push_back({{"name", n.name}, {"reason", n.reason}, {"until", format_rfc3339(n.until)}});
+  }
   return out;
 }
 
 json encode_training_job(const TrainingJob& job) {
   json out = job.document ? *job.document : json::object();
-  // Fields of the status that a newer program wrote stay; ours are replaced, the checkpoint as a whole.
+  // Fields of the status that a newer program wrote stay; ours are replaced, these as a whole.
   json& target = out["status"];
   if (!target.is_object()) target = json::object();
-  target.erase("lastCheckpoint");
+  for (const char* whole : {"lastCheckpoint", "lastDisruption", "suspectNodes"}) target.erase(whole);
   target.update(encode_status(job.status), /*merge_objects=*/true);
   return out;
 }

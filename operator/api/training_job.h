@@ -15,6 +15,7 @@
 #include <ratoon/result.h>
 
 #include "base/contract/messages.h"
+#include "base/core/clock.h"
 
 namespace ratoon::api {
 
@@ -22,6 +23,7 @@ struct ObjectMeta {
   std::string name_space = "default";
   std::string name;
   std::string uid;
+  std::string resource_version;  // what a write must find, or it is refused; empty where nobody else writes
 };
 
 // A named group of equal members.
@@ -39,10 +41,13 @@ struct RestartPolicy {
 struct DisruptionPolicy {
   std::uint32_t heartbeat_seconds = 1;
   std::uint32_t suspect_after_seconds = 3;
+  std::vector<std::string> notice_taints;  // keys that announce a node's end, beside those that are built in
+  std::uint32_t avoid_node_seconds = 300;  // for so long no member goes to a node that lost one
 };
 
 struct CheckpointPolicy {
-  std::string run_name;  // empty: the job's name
+  std::string volume_claim_name;  // empty: the template mounts what it needs
+  std::string run_name;           // empty: the job's name
   std::uint32_t interval_steps = 100;
   std::uint32_t keep_last = 3;
 };
@@ -63,7 +68,11 @@ struct MemberStatus {
   std::string role;
   std::uint32_t index = 0;
   std::uint32_t incarnation = 0;
-  std::string uid;  // of its pod; empty until it was seen
+  std::string uid;            // of its pod; empty until it was seen
+  std::string node;           // of its pod; empty until it was placed
+  bool is_completed = false;  // all processes of it said that they are done
+  bool is_leaving = false;    // its node will go: the next incarnation is made while this one trains on
+  std::string successor_uid;  // of that next incarnation's pod; empty until it was seen
 
   friend bool operator==(const MemberStatus&, const MemberStatus&) = default;
 };
@@ -76,6 +85,43 @@ struct Restarts {
   friend bool operator==(const Restarts&, const Restarts&) = default;
 };
 
+// Where the seconds of one recovery went, in the order in which they passed.
+struct RecoveryPhases {
+  double detect_seconds = 0;      // last sign of life to the decision
+  double decide_seconds = 0;      // to the replacement's pod
+  double place_seconds = 0;       // to its node
+  double start_seconds = 0;       // to its first call
+  double rendezvous_seconds = 0;  // to all ranks in the new world
+  double load_seconds = 0;        // to all ranks with their state
+  double first_step_seconds = 0;  // to the first step of all ranks
+
+  [[nodiscard]] double total_seconds() const {
+    return detect_seconds + decide_seconds + place_seconds + start_seconds + rendezvous_seconds +
+           load_seconds + first_step_seconds;
+  }
+  friend bool operator==(const RecoveryPhases&, const RecoveryPhases&) = default;
+};
+
+struct Disruption {
+  std::string member;
+  std::string node;
+  std::string reason;
+  WallTime time;                 // when it was noticed
+  std::uint64_t lost_steps = 0;  // made again after it
+  RecoveryPhases phases;
+
+  friend bool operator==(const Disruption&, const Disruption&) = default;
+};
+
+// A node that lost a member a while ago; no member goes there until then.
+struct SuspectNode {
+  std::string name;
+  std::string reason;
+  WallTime until;
+
+  friend bool operator==(const SuspectNode&, const SuspectNode&) = default;
+};
+
 struct TrainingJobStatus {
   JobPhase phase = JobPhase::kPending;
   std::string message;  // why it is in this phase, in one sentence
@@ -86,6 +132,8 @@ struct TrainingJobStatus {
   Restarts restarts;
   Step step{0};
   std::optional<ResumePoint> last_checkpoint;
+  std::optional<Disruption> last_disruption;  // the last one that all members came back from
+  std::vector<SuspectNode> suspect_nodes;
 
   friend bool operator==(const TrainingJobStatus&, const TrainingJobStatus&) = default;
 };

@@ -18,6 +18,7 @@ namespace ratoon::core {
 // Make this pod unless it exists. Its name holds its incarnation, so a second creation finds the first.
 struct CreatePod {
   api::Pod pod;
+  std::vector<std::string> avoid_nodes;  // it must not be placed on these
 
   friend bool operator==(const CreatePod&, const CreatePod&) = default;
 };

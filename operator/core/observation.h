@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/core/clock.h"
+#include "operator/api/node.h"
 #include "operator/api/pod.h"
 #include "operator/api/training_job.h"
 #include "operator/api/world.h"
@@ -15,6 +16,8 @@ struct Observation {
   std::vector<api::Pod> pods;                // all that carry the job's UID
   std::vector<api::ProcessFacts> processes;  // the newest start of each process that spoke to the coordinator
   std::vector<api::Seat> world;              // handed out for status.attempt, if it is formed
+  std::vector<api::Node> nodes;              // under these pods, as far as the backend knows any
+  WallTime wall_now;                         // for what people read and for what outlives this process
   Timestamp listening_since;  // since when the coordinator hears beats without having stalled itself
 };
 
