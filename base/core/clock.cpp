@@ -79,8 +79,8 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
   // What nanoseconds since 1970 can hold.
   const bool is_countable = number(0, 4) >= 1970 && number(0, 4) < 2262;
   if (!is_countable || !date.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
-  return WallTime{sys_days(date).time_since_epoch() + hours(hour) + minutes(minute) + seconds(second) +
-                  milliseconds(has_fraction ? number(20, 3) : 0)};
+  return WallTime{sys_days(date).time_since_epoch() + hours(hour) + minutes(minute) +
+                  std::chrono::seconds(second) + milliseconds(has_fraction ? number(20, 3) : 0)};
 }
 
 }  // namespace ratoon
