@@ -5,7 +5,8 @@ import dataclasses
 PRODUCT = ("base/", "operator/", "agent/", "cli/")
 LIBRARIES = ("base/", "operator/", "agent/")
 EVERYWHERE = ("",)
-_WITHOUT_TENSORS = ("base/", "operator/", "agent/src/session/", "agent/src/checkpoint/", "cli/", "tests/unit/",
+_WITHOUT_TENSORS = ("base/", "operator/", "agent/src/session/", "agent/src/checkpoint/", "agent/src/data/",
+                    "cli/", "tests/unit/",
                     "tests/conformance/", "tests/property/", "tests/support/")  # elsewhere a tensor is detached
 HEADERS = (".h",)
 

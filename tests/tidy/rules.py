@@ -45,8 +45,9 @@ FREE_TARGETS = {"Threads::Threads", "ratoon_build_flags"}
 BASE = ("base/include/ratoon", "base/core", "base/contract")
 PUBLIC = ("base/include/ratoon", "agent/include/ratoon")  # what a trainer sees
 AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in ("file_names", "manifest", "pack"))
+AGENT_DATA = "agent/src/data"
 HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_link.*")
-AGENT = PUBLIC + AGENT_PURE + ("agent/src/checkpoint", "agent/src/session")
+AGENT = PUBLIC + AGENT_PURE + (AGENT_DATA, "agent/src/checkpoint", "agent/src/session")
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local")
 EVERYTHING = BASE + ("base/http",) + AGENT + HTTP_LINK + OPERATOR + ("cli", "tests/support")  # but LibTorch
 
@@ -73,6 +74,7 @@ PARTS = (
          target="agent_torch agent_torch_cuda"),
     *(Part(path, BASE + PUBLIC + AGENT_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)
       for path in AGENT_PURE),
+    Part(AGENT_DATA, BASE + PUBLIC, target="agent", is_pure=True, instead=_AT_THE_DOOR),
     Part("agent/src/checkpoint", BASE + PUBLIC + AGENT_PURE, target="agent"),
     Part("agent/src/session", BASE + AGENT, target="agent",
          instead="what needs HTTP is a Link: see coordinator_link.h; agents build without it"),

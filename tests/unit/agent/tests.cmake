@@ -4,6 +4,7 @@ ratoon_test(unit/agent/checkpoint_test
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/session_test
   SOURCES session/options_test.cpp session/train_test.cpp LIBS ratoon::agent ratoon::base_contract)
+ratoon_test(unit/agent/data_test SOURCES data/permutation_test.cpp data/stream_test.cpp LIBS ratoon::agent)
 ratoon_test(unit/agent/atomic_file_test LIBS ratoon::base_core)
 if(RATOON_WITH_HTTP)
   ratoon_test(unit/agent/coordinator_link_test

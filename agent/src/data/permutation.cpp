@@ -1,0 +1,97 @@
+#include <stdexcept>
+#include <string>
+
+#include <ratoon/permutation.h>
+
+#include "base/core/philox.h"
+
+namespace ratoon {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+// With few samples each round moves few bits, so it takes more of them.
+constexpr std::uint64_t kFewSamples = std::uint64_t{1} << 16;
+constexpr int kRoundsOfFew = 24;
+constexpr int kRoundsOfMany = 12;
+
+// The smallest r with r * r >= n, digit by digit: a floating-point root is off by one for large n.
+std::uint64_t ceiling_root(std::uint64_t n) {
+  std::uint64_t root = 0;
+  for (std::uint64_t bit = std::uint64_t{1} << 31; bit != 0; bit >>= 1) {
+    const std::uint64_t larger = root + bit;
+    if (larger * larger < n) root = larger;
+  }
+  return root + 1;  // `root` is now the largest with root * root < n
+}
+
+// Uniform below `radix`: the high word of a product, not a remainder.
+std::uint64_t round_value(std::uint64_t half, std::uint64_t key, std::uint64_t radix) {
+  return static_cast<std::uint64_t>((Wide{splitmix64(half ^ key)} * radix) >> 64);
+}
+
+}  // namespace
+
+std::uint64_t permutation_key(std::uint64_t seed, std::string_view source, std::uint64_t epoch) {
+  return mix_into(hash64(hash64(seed, "ratoon permutation 1"), source), epoch);
+}
+
+Permutation::Permutation(std::uint64_t size, std::uint64_t key) : size_(size) {
+  if (size == 0 || size > kSizeMax) {
+    throw std::invalid_argument("a Permutation needs a size of 1 to 2^62, and got " + std::to_string(size));
+  }
+  low_radix_ = ceiling_root(size);
+  high_radix_ = (size + low_radix_ - 1) / low_radix_;
+  rounds_ = size < kFewSamples ? kRoundsOfFew : kRoundsOfMany;
+  for (int i = 0; i < rounds_; ++i) {
+    round_keys_[static_cast<std::size_t>(i)] = mix_into(key, static_cast<std::uint64_t>(i));
+  }
+}
+
+std::uint64_t Permutation::forward(std::uint64_t x) const {
+  std::uint64_t low = x % low_radix_;
+  std::uint64_t high = x / low_radix_;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rounds_); i += 2) {
+    low += round_value(high, round_keys_[i], low_radix_);
+    if (low >= low_radix_) low -= low_radix_;
+    high += round_value(low, round_keys_[i + 1], high_radix_);
+    if (high >= high_radix_) high -= high_radix_;
+  }
+  return high * low_radix_ + low;
+}
+
+std::uint64_t Permutation::backward(std::uint64_t x) const {
+  std::uint64_t low = x % low_radix_;
+  std::uint64_t high = x / low_radix_;
+  for (std::size_t i = static_cast<std::size_t>(rounds_); i != 0; i -= 2) {
+    const std::uint64_t from_high = round_value(low, round_keys_[i - 1], high_radix_);
+    high = high >= from_high ? high - from_high : high + high_radix_ - from_high;
+    const std::uint64_t from_low = round_value(high, round_keys_[i - 2], low_radix_);
+    low = low >= from_low ? low - from_low : low + low_radix_ - from_low;
+  }
+  return high * low_radix_ + low;
+}
+
+void Permutation::check(std::uint64_t x) const {
+  if (x < size_) return;
+  throw std::out_of_range(std::to_string(x) + " is not below " + std::to_string(size_) +
+                          ", the size of the Permutation");
+}
+
+// The rounds permute the whole rectangle, which has less than low_radix_ numbers too many. Whoever lands on
+// one of those goes round again, and meets a good one: it came from one.
+std::uint64_t Permutation::operator()(std::uint64_t place) const {
+  check(place);
+  do place = forward(place);
+  while (place >= size_);
+  return place;
+}
+
+std::uint64_t Permutation::inverse(std::uint64_t value) const {
+  check(value);
+  do value = backward(value);
+  while (value >= size_);
+  return value;
+}
+
+}  // namespace ratoon
