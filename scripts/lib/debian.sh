@@ -27,7 +27,9 @@ ensure_debian_packages() {
   require_free_space 3000 "Debian packages (${missing[*]})" /usr /var/cache
   say_step "installing ${missing[*]}"
   run_apt "${missing[*]}" update -o APT::Update::Error-Mode=any
+  hold_daemons "${missing[@]}"
   run_apt "${missing[*]}" install --yes --no-install-recommends "${missing[@]}"
+  release_daemons
   mapfile -t missing < <(missing_packages "$@")
   if ((${#missing[@]} > 0)); then
     stop "apt-get ended well, yet ${missing[*]} is still missing" "apt-get install ${missing[*]}"
@@ -59,6 +61,24 @@ require_root() {
     stop "these Debian packages are missing, and sudo did not let $(id -un) install them: $1" \
       "have an administrator run 'apt-get install --no-install-recommends $1', then $0"
   fi
+}
+
+daemon_policy=/usr/sbin/policy-rc.d
+made_daemon_policy=false
+
+# hold_daemons PACKAGE...: containerd and prometheus would start as services of the system; here they are only programs.
+# The policy asks whether this setup still lives: one that a killed setup left behind holds nothing back.
+hold_daemons() {
+  if [[ " $* " != *' containerd '* && " $* " != *' prometheus '* ]] || [[ -e $daemon_policy ]]; then return; fi
+  made_daemon_policy=true
+  trap release_daemons EXIT
+  printf '#!/bin/sh\nif kill -0 %d; then exit 101; fi\nexit 0\n' $$ | "${as_root[@]}" tee "$daemon_policy" >/dev/null
+  "${as_root[@]}" chmod 755 "$daemon_policy"
+}
+
+release_daemons() {
+  if $made_daemon_policy; then "${as_root[@]}" rm -f "$daemon_policy"; fi
+  made_daemon_policy=false
 }
 
 # run_apt PACKAGES ARGUMENT...: waits for another apt-get or dpkg to finish, ten minutes at most.

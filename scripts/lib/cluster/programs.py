@@ -1,0 +1,53 @@
+"""The programs of a cluster: where they are, how one is run to its end, and how one is left running."""
+import os
+import pathlib
+import shutil
+import subprocess
+
+from .speech import Stop
+
+FROM_SETUP = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet")
+FROM_PACKAGES = ("containerd", "ctr", "runc", "iptables", "ip", "openssl", "nsenter", "unshare")
+_CNI_FOLDERS = ("/usr/lib/cni", "/opt/cni/bin")
+
+
+def extend_path(cache):
+    """What scripts/setup built comes first; the administrator's folders hold the packages' programs."""
+    built = sorted(str(folder) for folder in pathlib.Path(cache).glob("servers-*/bin"))
+    os.environ["PATH"] = ":".join([*built, os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
+
+
+def missing():
+    names = [name for name in FROM_SETUP + FROM_PACKAGES if shutil.which(name) is None]
+    return names + ([] if cni_folder() else ["containernetworking-plugins"])
+
+
+def cni_folder():
+    return next((folder for folder in _CNI_FOLDERS if os.access(f"{folder}/ptp", os.X_OK)), None)
+
+
+def run(*command, check=True, text_in=None):
+    done = subprocess.run([str(word) for word in command], input=text_in, capture_output=True, text=True, check=False)
+    if check and done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise Stop(f"'{' '.join(map(str, command[:6]))} ...' failed: {said[-1] if said else done.returncode}",
+                   "scripts/cluster down, then up again")
+    return done
+
+
+def leave_running(command, group, log):
+    """Starts a program that outlives this command: its own session, its output in a file, its cgroup entered before it
+    runs, so that whatever it starts is found there too. The pid is that of the program."""
+    enter = 'echo $$ >"$0"/cgroup.procs && exec "$@"'
+    with open(log, "ab") as output:
+        process = subprocess.Popen(["sh", "-c", enter, str(group), *map(str, command)], stdin=subprocess.DEVNULL,
+                                   stdout=output, stderr=output, start_new_session=True, cwd="/")
+    process.returncode = 0  # it is meant to outlive us: no warning about an unfinished child
+    return process.pid
+
+
+def tail(log, lines=12):
+    try:
+        return "\n".join("  | " + line for line in pathlib.Path(log).read_text(errors="replace").splitlines()[-lines:])
+    except OSError:
+        return ""

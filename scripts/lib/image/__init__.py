@@ -1,0 +1,1 @@
+"""Container images without an engine, see scripts/image."""
