@@ -3,8 +3,11 @@ import hashlib
 import io
 import json
 import os
+import platform
 import tarfile
 import tempfile
+
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 class Layer:
@@ -48,7 +51,7 @@ class Layer:
 def write(path, layers, tag, **config):
     """`config`: entrypoint, user, environment. The file has its name only when it is whole."""
     settings = {"Entrypoint": config.get("entrypoint"), "User": config.get("user", ""), "WorkingDir": "/",
-                "Env": config.get("environment") or ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]}
+                "Env": config.get("environment", [])}
     with tempfile.TemporaryDirectory(prefix=".image-", dir=os.path.dirname(os.path.abspath(path))) as folder:
         files, digests = [], []
         for number, layer in enumerate(layers):
@@ -58,7 +61,8 @@ def write(path, layers, tag, **config):
                 stream.seek(0)
                 digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
             files.append(file)
-        image = json.dumps({"architecture": "amd64", "os": "linux", "created": "1970-01-01T00:00:00Z", "config": settings,
+        image = json.dumps({"architecture": _ARCHITECTURES.get(platform.machine(), platform.machine()), "os": "linux",
+                            "created": "1970-01-01T00:00:00Z", "config": settings,
                             "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}" for digest in digests]}},
                            sort_keys=True).encode()
         name = hashlib.sha256(image).hexdigest() + ".json"
