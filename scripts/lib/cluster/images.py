@@ -82,4 +82,10 @@ def kept(cluster):
 
 
 def load_into(socket, path, snapshotter):
-    run("ctr", "--address", socket, "--namespace", "k8s.io", "image", "import", "--snapshotter", snapshotter, path)
+    """Layers are unpacked at once; as they came they are of no use any more, and they are in memory, see node.py."""
+    ctr = ("ctr", "--address", socket, "--namespace", "k8s.io")
+    run(*ctr, "image", "import", "--snapshotter", snapshotter, path)
+    lines = run(*ctr, "content", "list").stdout.splitlines()
+    layers = [line.split()[0] for line in lines if "containerd.io/uncompressed=" in line]
+    if layers:
+        run(*ctr, "content", "remove", *layers, check=False)  # another load may have removed them
