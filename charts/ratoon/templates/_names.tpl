@@ -1,0 +1,31 @@
+{{/* Names of the chart's objects. Those of one release begin with its name. */}}
+{{- define "ratoon.fullname" -}}
+{{- if contains "ratoon" .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-ratoon" (.Release.Name | trunc 33 | trimSuffix "-") -}}
+{{- end -}}
+{{- end }}
+
+{{- define "ratoon.coordinator" -}}
+{{ .Release.Name | trunc 51 | trimSuffix "-" }}-coordinator
+{{- end }}
+
+{{/* Of objects without a namespace: two releases of one name in two namespaces do not meet. */}}
+{{- define "ratoon.clusterName" -}}
+{{ .Release.Namespace }}-{{ include "ratoon.fullname" . }}
+{{- end }}
+
+{{- define "ratoon.selector" -}}
+app.kubernetes.io/name: ratoon
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: operator
+{{- end }}
+
+{{- define "ratoon.labels" -}}
+app.kubernetes.io/name: ratoon
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
