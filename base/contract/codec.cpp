@@ -99,11 +99,13 @@ std::string read_address(Fields& f, const char* name) {
 json to_json(const JoinRequest& m) {
   json inventory = json::array();
   for (const auto& entry : m.inventory) inventory.push_back(to_json(entry));
-  return {{"address", m.address},
-          {"inventory", std::move(inventory)},
-          {"left_attempt", m.left_attempt.value()},
-          {"process", to_json(m.process)},
-          {"processes_per_node", m.processes_per_node}};
+  json out = {{"address", m.address},
+              {"inventory", std::move(inventory)},
+              {"left_attempt", m.left_attempt.value()},
+              {"process", to_json(m.process)},
+              {"processes_per_node", m.processes_per_node}};
+  if (m.left_step.value() != 0) out["left_step"] = m.left_step.value();
+  return out;
 }
 
 void read(Fields& f, JoinRequest& m) {
@@ -115,6 +117,7 @@ void read(Fields& f, JoinRequest& m) {
                "greater than process.local_rank (" + std::to_string(m.process.local_rank) + ")");
   }
   m.left_attempt = Attempt(f.whole("left_attempt", kCountMax));
+  m.left_step = Step(f.optional_whole("left_step", kCountMax));
   m.address = read_address(f, "address");
   for (const auto& entry : f.list("inventory", kInventoryMax)) {
     m.inventory.push_back(read_inventory_entry(f.child(entry, "inventory[]")));
@@ -213,6 +216,8 @@ json to_json(const Orders& m) {
   json out = {{"attempt", m.attempt.value()}, {"revision", m.revision}};
   if (m.drain_deadline_seconds) out["drain_deadline_seconds"] = *m.drain_deadline_seconds;
   if (m.stop) out["stop"] = true;
+  if (m.save_request != 0) out["save_request"] = m.save_request;
+  if (m.hand_over) out["hand_over"] = true;
   if (!m.reason.empty()) out["reason"] = m.reason;
   return out;
 }
@@ -223,6 +228,8 @@ void read(Fields& f, Orders& m) {
   if (f.find("drain_deadline_seconds") != nullptr)
     m.drain_deadline_seconds = f.seconds("drain_deadline_seconds");
   m.stop = f.flag("stop");
+  m.save_request = f.optional_whole("save_request", kCountMax);
+  m.hand_over = f.flag("hand_over");
   m.reason = f.optional_text("reason", kSentenceBytesMax);
 }
 
@@ -251,6 +258,15 @@ void read(Fields& f, Completed& m) {
     }
     m.result[entry.key()] = result.optional_text(entry.key().c_str(), kNameBytesMax);
   }
+}
+
+json to_json(const CompletionRecord& m) {
+  return {{"attempt", m.attempt.value()}, {"step", m.step.value()}};
+}
+
+void read(Fields& f, CompletionRecord& m) {
+  m.attempt = Attempt(f.whole("attempt", kCountMax));
+  m.step = Step(f.whole("step", kCountMax));
 }
 
 json to_json(const Refusal& m) {
@@ -311,6 +327,7 @@ RATOON_MESSAGE(Beat)
 RATOON_MESSAGE(OrdersRequest)
 RATOON_MESSAGE(Orders)
 RATOON_MESSAGE(Completed)
+RATOON_MESSAGE(CompletionRecord)
 RATOON_MESSAGE(Refusal)
 #undef RATOON_MESSAGE
 

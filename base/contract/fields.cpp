@@ -105,6 +105,10 @@ std::uint64_t Fields::whole(const char* name, std::uint64_t max) {
   return value->get<std::uint64_t>();
 }
 
+std::uint64_t Fields::optional_whole(const char* name, std::uint64_t max) {
+  return find(name) == nullptr ? 0 : whole(name, max);
+}
+
 double Fields::seconds(const char* name) {
   const json* value = find(name);
   const double number = value != nullptr && value->is_number() ? value->get<double>() : -1;

@@ -26,6 +26,7 @@ class Fields {
   [[nodiscard]] std::string text(const char* name, std::size_t bytes_max);           // required, not empty
   [[nodiscard]] std::string optional_text(const char* name, std::size_t bytes_max);  // absent: empty
   [[nodiscard]] std::uint64_t whole(const char* name, std::uint64_t max);            // required
+  [[nodiscard]] std::uint64_t optional_whole(const char* name, std::uint64_t max);   // absent: 0
   [[nodiscard]] double seconds(const char* name);              // required, finite, 0 to 10 years
   [[nodiscard]] bool flag(const char* name);                   // absent: false
   [[nodiscard]] Fields object(const char* name);               // required

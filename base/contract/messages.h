@@ -62,6 +62,7 @@ struct JoinRequest {
   ProcessIdentity process;
   std::uint32_t processes_per_node = 1;
   Attempt left_attempt{0};  // newest attempt this start was part of; only a newer one is of use
+  Step left_step{0};        // steps in the weights that it had when it left that attempt
   std::string address;      // host:port, bound already, where rank 0's store would listen
   std::vector<InventoryEntry> inventory;
 
@@ -127,6 +128,11 @@ struct Orders {
   Attempt attempt{0};  // newest attempt; greater than one's own: leave the world and join again
   std::optional<double> drain_deadline_seconds;  // this member's node will go in so many seconds
   bool stop = false;                             // leave after this step with ExitCode::kPreempted
+  // Counts requests to save soon, together. One is served once all ranks of the attempt have saved since.
+  std::uint64_t save_request = 0;
+  // A replacement is ready: save together, then leave `attempt` and join again. Not of use in another
+  // attempt.
+  bool hand_over = false;
   std::string reason;
 
   friend bool operator==(const Orders&, const Orders&) = default;
@@ -141,6 +147,14 @@ struct Completed {
   std::map<std::string, std::string> result;
 
   friend bool operator==(const Completed&, const Completed&) = default;
+};
+
+// The same, without any coordinator: what a container leaves in its termination message.
+struct CompletionRecord {
+  Attempt attempt{0};
+  Step step{0};
+
+  friend bool operator==(const CompletionRecord&, const CompletionRecord&) = default;
 };
 
 // Why a call was refused. `kind` is for programs, `message` for people.

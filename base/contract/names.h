@@ -36,6 +36,8 @@ inline constexpr const char* kRole = "RATOON_ROLE";
 inline constexpr const char* kIndex = "RATOON_INDEX";
 inline constexpr const char* kIncarnation = "RATOON_INCARNATION";
 inline constexpr const char* kMemberUid = "RATOON_MEMBER_UID";
+// A pod's own address. Where it is not set nothing listens but on loopback.
+inline constexpr const char* kPodIp = "RATOON_POD_IP";
 inline constexpr const char* kProcessesPerNode = "RATOON_PROCESSES_PER_NODE";
 inline constexpr const char* kCoordinatorUrl = "RATOON_COORDINATOR_URL";
 inline constexpr const char* kTokenFile = "RATOON_TOKEN_FILE";

@@ -46,8 +46,9 @@ BASE = ("base/include/ratoon", "base/core", "base/contract")
 PUBLIC = ("base/include/ratoon", "agent/include/ratoon")  # what a trainer sees
 AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in ("file_names", "manifest", "pack"))
 AGENT_DATA = "agent/src/data"
+SEAM = ("agent/src/session/control_word.*", "agent/src/session/leaving.*")  # what collectives need of the session
 HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_link.*")
-AGENT = PUBLIC + AGENT_PURE + (AGENT_DATA, "agent/src/checkpoint", "agent/src/session")
+AGENT = PUBLIC + AGENT_PURE + SEAM + (AGENT_DATA, "agent/src/checkpoint", "agent/src/session")
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local")
 EVERYTHING = BASE + ("base/http",) + AGENT + HTTP_LINK + OPERATOR + ("cli", "tests/support")  # but LibTorch
 
@@ -76,10 +77,12 @@ PARTS = (
       for path in AGENT_PURE),
     Part(AGENT_DATA, BASE + PUBLIC, target="agent", is_pure=True, instead=_AT_THE_DOOR),
     Part("agent/src/checkpoint", BASE + PUBLIC + AGENT_PURE, target="agent"),
+    *(Part(path, PUBLIC, target="agent", instead="agent/src/torch sees it: keep it without the session's own types")
+      for path in SEAM),
     Part("agent/src/session", BASE + AGENT, target="agent",
          instead="what needs HTTP is a Link: see coordinator_link.h; agents build without it"),
     *(Part(path, BASE + AGENT + ("base/http",) + HTTP_LINK, target="agent") for path in HTTP_LINK),
-    Part("agent/src/torch", BASE + PUBLIC + ("agent/include/ratoon/torch",), ("libtorch", "nccl"),
+    Part("agent/src/torch", BASE + PUBLIC + SEAM + ("agent/include/ratoon/torch",), ("libtorch", "nccl"),
          target="agent_torch agent_torch_cuda"),
 
     # The one place that links both halves.

@@ -21,6 +21,7 @@ struct MemberOptions {
   std::string job_name;
   std::string role;
   std::string member_uid;
+  std::string pod_ip;  // under which other pods reach this one; empty: all processes are on this machine
   std::uint32_t index = 0;
   std::uint32_t incarnation = 0;
   std::uint32_t local_rank = 0;

@@ -6,7 +6,7 @@
 //     for (std::uint64_t step : session.steps(1000)) sum += work(step);
 //   }
 //
-// Thread contract: used by the thread that runs the training function.
+// All but check() is for the thread that runs the training function.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,15 @@
 #include <ratoon/stateful.h>
 
 namespace ratoon {
+
+// Where the ranks of an attempt meet, for whoever brings a collective. The same listening socket serves every
+// attempt of a process, so what is stored there is named by the attempt.
+struct Rendezvous {
+  std::string host;  // rank 0's
+  std::uint16_t port = 0;
+  int listening_fd = -1;  // on rank 0: bound to host:port and listening; dup() it, it stays the session's
+  std::string own_host;   // the address under which other ranks reach this process
+};
 
 class Session {
  public:
@@ -56,6 +65,21 @@ class Session {
   [[nodiscard]] std::uint32_t world_size() const;
   // Steps that are in the tracked state.
   [[nodiscard]] std::uint64_t steps_done() const;
+
+  // ---- for collectives; a training function that uses those of Ratoon never calls what follows.
+  //
+  //   while (!work.is_done_within(10ms)) session.check();                       // instead of waiting blindly
+  //   session.agree(reduced_with_or(session.wishes()));                         // once a step, on every rank
+
+  // A world of one process has no need to meet: port 0 and no descriptor.
+  [[nodiscard]] Rendezvous rendezvous() const;
+  // Throws Interrupted when the world changed, and Failure when this process is to leave. From any thread.
+  void check() const;
+  // Bits of what this rank would like to happen on all ranks after the same step.
+  [[nodiscard]] std::uint32_t wishes() const;
+  // The bits that any rank wished for, the same on every rank; takes effect at the end of the current step.
+  // With one process wishes count by themselves. With more they count only in steps in which this is called.
+  void agree(std::uint32_t wishes_of_all);
 
  private:
   friend class StepIterator;

@@ -13,8 +13,11 @@ Result<std::unique_ptr<Link>> AloneLink::open(const Options& options) {
 }
 
 Result<Assignment> AloneLink::join(const std::vector<InventoryEntry>& inventory, Attempt newest_attempt) {
-  Assignment assignment{
-      .attempt = newest_attempt.next(), .rank = Rank(0), .world_size = 1, .rendezvous = "", .resume = {}};
+  Assignment assignment{.attempt = newest_attempt.next(),
+                        .rank = Rank(0),
+                        .world_size = 1,
+                        .rendezvous = "127.0.0.1:0",
+                        .resume = {}};
   for (const auto& entry : inventory) {
     if (!entry.is_complete || assignment.resume) continue;
     assignment.resume = ResumePoint{.attempt = entry.attempt, .step = entry.step, .digest = entry.digest};

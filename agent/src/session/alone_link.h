@@ -13,9 +13,12 @@ class AloneLink final : public Link {
 
   [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
                                         Attempt newest_attempt) override;
+  [[nodiscard]] int listening_fd() const override { return -1; }
+  [[nodiscard]] std::string own_host() const override { return "127.0.0.1"; }
   void note(const Position& position) override;
   [[nodiscard]] Standing standing() const override { return Standing::kGoOn; }
   [[nodiscard]] std::string reason() const override { return ""; }
+  [[nodiscard]] Wanted wanted() const override { return {}; }
   [[nodiscard]] Result<void> complete(const Position& position) override;
 
  private:

@@ -6,11 +6,8 @@
 #include <cstdio>
 #include <fstream>
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,22 +65,6 @@ std::string draw_start_id() {
   return text;
 }
 
-// Binds port 0 on loopback, so that nobody else takes the port between its announcement and its use.
-Result<std::pair<UniqueFd, std::string>> bind_rendezvous() {
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd.is_open()) return system_error(errno, "making the rendezvous socket");
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      ::listen(fd.get(), SOMAXCONN) != 0 ||
-      ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    return system_error(errno, "binding the rendezvous socket");
-  }
-  return std::pair(std::move(fd), "127.0.0.1:" + std::to_string(ntohs(address.sin_port)));
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all) {
@@ -93,8 +74,8 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all) {
   if (!lock) return lock.error();
   auto token = read_token(options.token_file);
   if (!token) return token.error();
-  auto rendezvous = bind_rendezvous();
-  if (!rendezvous) return rendezvous.error();
+  auto meeting = open_meeting_socket(options.pod_ip);
+  if (!meeting) return meeting.error();
   ProcessIdentity process{.job = {.name_space = options.job_namespace, .name = options.job_name},
                           .role = options.role,
                           .index = options.index,
@@ -103,18 +84,16 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all) {
                           .local_rank = options.local_rank,
                           .start = draw_start_id()};
   return std::unique_ptr<Link>(new CoordinatorLink(options, std::move(*lock), std::move(process),
-                                                   std::move(*token), std::move(rendezvous->first),
-                                                   std::move(rendezvous->second)));
+                                                   std::move(*token), std::move(*meeting)));
 }
 
 CoordinatorLink::CoordinatorLink(const MemberOptions& options, UniqueFd folder_lock, ProcessIdentity process,
-                                 std::string token, UniqueFd rendezvous, std::string address)
+                                 std::string token, MeetingSocket meeting)
     : options_(options),
       folder_lock_(std::move(folder_lock)),
       process_(std::move(process)),
       token_(std::move(token)),
-      rendezvous_(std::move(rendezvous)),
-      address_(std::move(address)),
+      meeting_(std::move(meeting)),
       transport_(http::make_transport()),
       lifeline_fd_(options_.lifeline_fd),
       phase_since_(SystemClock().now()),
@@ -154,6 +133,10 @@ void CoordinatorLink::hear(const Refusal& refusal) {
 void CoordinatorLink::hear(const Orders& orders) {
   if (orders.stop) return set_standing(Standing::kStop, orders.reason);
   const std::lock_guard lock(mutex_);
+  if (orders.attempt >= told_attempt_) {  // two threads hear orders: older ones may come later
+    save_request_.store(std::max(save_request_.load(), orders.save_request));
+    hand_over_.store(orders.hand_over ? orders.attempt.value() : 0);
+  }
   told_attempt_ = std::max(told_attempt_, orders.attempt);
   if (position_.attempt.value() == 0 || told_attempt_ <= position_.attempt) return;
   Standing expected = Standing::kGoOn;
@@ -187,7 +170,7 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
   JoinRequest request{.process = process_,
                       .processes_per_node = options_.processes_per_node,
                       .left_attempt = {},
-                      .address = address_,
+                      .address = join_address(meeting_.at),
                       .inventory = inventory};
   {
     const std::lock_guard lock(mutex_);

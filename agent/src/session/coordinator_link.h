@@ -12,6 +12,7 @@
 
 #include "agent/src/session/alarm.h"
 #include "agent/src/session/link.h"
+#include "agent/src/session/meeting_socket.h"
 #include "base/core/clock.h"
 #include "base/core/unique_fd.h"
 #include "base/http/transport.h"
@@ -25,14 +26,19 @@ class CoordinatorLink final : public Link {
 
   [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
                                         Attempt newest_attempt) override;
+  [[nodiscard]] int listening_fd() const override { return meeting_.fd.get(); }
+  [[nodiscard]] std::string own_host() const override { return meeting_.at.host; }
   void note(const Position& position) override;
   [[nodiscard]] Standing standing() const override { return standing_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::string reason() const override;
+  [[nodiscard]] Wanted wanted() const override {
+    return {.save_request = save_request_.load(), .hand_over = Attempt(hand_over_.load())};
+  }
   [[nodiscard]] Result<void> complete(const Position& position) override;
 
  private:
   CoordinatorLink(const MemberOptions& options, UniqueFd folder_lock, ProcessIdentity process,
-                  std::string token, UniqueFd rendezvous, std::string address);
+                  std::string token, MeetingSocket meeting);
 
   void beat_until_stopped(const std::stop_token& stop);
   void listen_until_stopped(const std::stop_token& stop);
@@ -50,8 +56,7 @@ class CoordinatorLink final : public Link {
   const UniqueFd folder_lock_;
   const ProcessIdentity process_;
   const std::string token_;
-  const UniqueFd rendezvous_;  // bound for rank 0's store, so that the address stays ours
-  const std::string address_;
+  const MeetingSocket meeting_;
   const std::unique_ptr<http::HttpTransport> transport_;
 
   Alarm news_;                            // something to beat about before the next second
@@ -67,6 +72,8 @@ class CoordinatorLink final : public Link {
   std::uint64_t sequence_ = 0;  // guarded by mutex_
   std::atomic<Duration> beat_pause_{std::chrono::seconds(1)};
   std::stop_source leaving_;  // stopped once we are to leave for good: a parked join is given up
+  std::atomic<std::uint64_t> save_request_{0};
+  std::atomic<std::uint64_t> hand_over_{0};  // the attempt to be left for a replacement
   std::atomic<Standing> standing_{Standing::kGoOn};
   std::jthread beating_;  // last: they use everything above
   std::jthread listening_;

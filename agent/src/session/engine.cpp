@@ -6,6 +6,8 @@
 
 #include <ratoon/failure.h>
 
+#include "agent/src/session/control_word.h"
+#include "agent/src/session/meeting_socket.h"
 #include "base/contract/exit_code.h"
 
 namespace ratoon {
@@ -99,7 +101,7 @@ void Session::Engine::end_step() {
   if (is_due) save();
   advance_commits();
   enter(ProcessPhase::kCompute);
-  obey();
+  check();
 }
 
 void Session::Engine::save() {
@@ -130,7 +132,7 @@ void Session::Engine::advance_commits() {
   }
 }
 
-void Session::Engine::obey() const {
+void Session::Engine::check() const {
   switch (link_.standing()) {
     case session::Standing::kGoOn:
       return;
@@ -143,13 +145,30 @@ void Session::Engine::obey() const {
   }
 }
 
+std::uint32_t Session::Engine::wishes() const {
+  const auto wanted = link_.wanted();
+  std::uint32_t bits = 0;
+  if (wanted.save_request > served_save_request_) bits |= session::control::kSave;
+  if (wanted.hand_over == assignment_.attempt) bits |= session::control::kLeave;
+  return bits;
+}
+
+Rendezvous Session::Engine::rendezvous() const {
+  const bool is_first = assignment_.rank.value() == 0;
+  auto meeting = session::split_address(assignment_.rendezvous);
+  return {.host = std::move(meeting.host),
+          .port = meeting.port,
+          .listening_fd = is_first ? link_.listening_fd() : -1,
+          .own_host = link_.own_host()};
+}
+
 void Session::Engine::finish() {
   // What is tracked lived in the function and may be gone: steps after the last save are not in it.
   while (!uncommitted_.empty()) {
     advance_commits();
     if (uncommitted_.empty()) return;
     enter(ProcessPhase::kSave);
-    obey();
+    check();
     std::this_thread::sleep_for(kCommitPause);
   }
 }

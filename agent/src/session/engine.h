@@ -36,6 +36,11 @@ class Session::Engine {
   // The training function returned: the last checkpoint is committed before this does.
   void finish();
 
+  [[nodiscard]] Rendezvous rendezvous() const;
+  void check() const;  // from any thread
+  [[nodiscard]] std::uint32_t wishes() const;
+  void agree(std::uint32_t wishes_of_all) { agreed_ |= wishes_of_all; }
+
   [[nodiscard]] const Assignment& assignment() const { return assignment_; }
   [[nodiscard]] Step step() const { return position_.step; }
   [[nodiscard]] bool is_at_end() const { return position_.step >= total_; }
@@ -51,7 +56,6 @@ class Session::Engine {
   void save();
   // Rank 0 commits what all ranks have written; the others only look.
   void advance_commits();
-  void obey() const;
   void enter(ProcessPhase phase);
   [[nodiscard]] checkpoint::CheckpointId id_at(Step step) const;
 
@@ -63,6 +67,8 @@ class Session::Engine {
   session::Position position_;
   Step total_{0};
   std::vector<Step> uncommitted_;  // written by this rank, not known to be committed; oldest first
+  std::uint64_t served_save_request_ = 0;
+  std::uint32_t agreed_ = 0;  // control word of the current step
   bool has_begun_ = false;
 };
 

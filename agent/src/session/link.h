@@ -30,6 +30,12 @@ struct Position {
   std::optional<InventoryEntry> committed;  // newest checkpoint known to be complete
 };
 
+// What the outside would like to happen after an agreed step; nobody is made to leave by it.
+struct Wanted {
+  std::uint64_t save_request = 0;  // a count: save together once it is greater than the one already served
+  Attempt hand_over{0};            // leave this attempt for a replacement that is ready; 0: none
+};
+
 class Link {
  public:
   virtual ~Link() = default;
@@ -39,10 +45,15 @@ class Link {
   // The attempt will be newer than `newest_attempt`, the newest that left anything in the run's folder.
   [[nodiscard]] virtual Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
                                                 Attempt newest_attempt) = 0;
+  // Where this process listens, should it be rank 0; the descriptor stays the link's, -1: no one else can
+  // come.
+  [[nodiscard]] virtual int listening_fd() const = 0;
+  [[nodiscard]] virtual std::string own_host() const = 0;
   // Cheap; called every step.
   virtual void note(const Position& position) = 0;
   [[nodiscard]] virtual Standing standing() const = 0;
   [[nodiscard]] virtual std::string reason() const = 0;
+  [[nodiscard]] virtual Wanted wanted() const = 0;
   // Tells that this process reached the end. Returns once that is known where it counts.
   [[nodiscard]] virtual Result<void> complete(const Position& position) = 0;
 };

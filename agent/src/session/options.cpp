@@ -34,6 +34,7 @@ std::vector<Row> rows_of(Options& o) {
           {&o.member.job_name, env::kJobName, nullptr},
           {&o.member.role, env::kRole, nullptr},
           {&o.member.member_uid, env::kMemberUid, nullptr},
+          {&o.member.pod_ip, env::kPodIp, nullptr},
           {&o.member.index, env::kIndex, nullptr},
           {&o.member.incarnation, env::kIncarnation, nullptr},
           {&o.member.local_rank, env::kLocalRank, nullptr},

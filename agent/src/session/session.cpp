@@ -39,6 +39,19 @@ std::uint64_t Session::steps_done() const {
   return engine_->step().value();
 }
 
+Rendezvous Session::rendezvous() const {
+  return engine_->rendezvous();
+}
+void Session::check() const {
+  engine_->check();
+}
+std::uint32_t Session::wishes() const {
+  return engine_->wishes();
+}
+void Session::agree(std::uint32_t wishes_of_all) {
+  engine_->agree(wishes_of_all);
+}
+
 std::uint64_t StepIterator::operator*() const {
   return session_->engine_->step().value();
 }

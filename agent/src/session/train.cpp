@@ -7,6 +7,7 @@
 
 #include "agent/src/checkpoint/run_store.h"
 #include "agent/src/session/engine.h"
+#include "agent/src/session/leaving.h"
 #include "agent/src/session/link.h"
 #include "base/contract/exit_code.h"
 
@@ -94,9 +95,7 @@ int train_to_the_end(const Options& options, const std::function<void(Session&)>
   }
 }
 
-}  // namespace
-
-int train(Result<Options> options, const std::function<void(Session&)>& function) {
+int train_or_say_why(const Result<Options>& options, const std::function<void(Session&)>& function) {
   try {
     if (!options) fail(ExitCode::kConfiguration, options.error().message());
     return train_to_the_end(*options, function);
@@ -107,6 +106,12 @@ int train(Result<Options> options, const std::function<void(Session&)>& function
     std::fprintf(stderr, "ratoon: the training function threw: %s\n", error.what());
     return 1;
   }
+}
+
+}  // namespace
+
+int train(Result<Options> options, const std::function<void(Session&)>& function) {
+  return session::leave(train_or_say_why(options, function));
 }
 
 }  // namespace ratoon

@@ -3,7 +3,8 @@ ratoon_test(unit/agent/checkpoint_test
           checkpoint/run_store_test.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/session_test
-  SOURCES session/options_test.cpp session/train_test.cpp LIBS ratoon::agent ratoon::base_contract)
+  SOURCES session/leaving_test.cpp session/meeting_socket_test.cpp session/options_test.cpp session/train_test.cpp
+  LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/data_test SOURCES data/permutation_test.cpp data/stream_test.cpp LIBS ratoon::agent)
 ratoon_test(unit/agent/atomic_file_test LIBS ratoon::base_core)
 if(RATOON_WITH_HTTP)

@@ -39,6 +39,7 @@ TEST(Names, OfTheEnvironmentAreFrozen) {
                  {names::env::kIndex, "RATOON_INDEX"},
                  {names::env::kIncarnation, "RATOON_INCARNATION"},
                  {names::env::kMemberUid, "RATOON_MEMBER_UID"},
+                 {names::env::kPodIp, "RATOON_POD_IP"},
                  {names::env::kProcessesPerNode, "RATOON_PROCESSES_PER_NODE"},
                  {names::env::kCoordinatorUrl, "RATOON_COORDINATOR_URL"},
                  {names::env::kTokenFile, "RATOON_TOKEN_FILE"},

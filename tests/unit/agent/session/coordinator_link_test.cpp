@@ -113,6 +113,21 @@ TEST_F(CoordinatorLinkTest, JoinsLeavesWhenToldAndJoinsAgain) {
   EXPECT_EQ(link_->standing(), Standing::kGoOn);
 }
 
+TEST_F(CoordinatorLinkTest, InAPodItListensAtThePodsAddress) {
+  EXPECT_EQ(link_->own_host(), "127.0.0.1");
+  link_.reset();
+  options_.member.pod_ip = "127.0.0.9";
+  auto link = CoordinatorLink::open(options_);
+  ASSERT_TRUE(link) << link.error().message();
+  link_ = std::move(*link);
+  EXPECT_EQ(link_->own_host(), "127.0.0.9");
+  EXPECT_GE(link_->listening_fd(), 0);
+  auto joined = join();
+  EXPECT_THAT(wait_for_joiner().address, testing::StartsWith("127.0.0.9:"));
+  form(1);
+  EXPECT_TRUE(joined.get());
+}
+
 TEST_F(CoordinatorLinkTest, GivesUpAParkedJoinWhenItIsFenced) {
   auto joined = join();
   wait_for_joiner();

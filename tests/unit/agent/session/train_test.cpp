@@ -115,6 +115,10 @@ TEST_F(TrainTest, AFunctionThatTakesNoStepsIsDone) {
   EXPECT_EQ(train([](Session& session) {
               EXPECT_EQ(session.rank(), 0u);
               EXPECT_EQ(session.world_size(), 1u);
+              EXPECT_EQ(session.rendezvous().port, 0) << "nobody to meet";
+              EXPECT_EQ(session.rendezvous().listening_fd, -1);
+              EXPECT_EQ(session.wishes(), 0u);
+              EXPECT_NO_THROW(session.check());
             }),
             0);
 }

@@ -1,0 +1,18 @@
+// Leaving: how train() ends where something must not be torn down. A collective that was abandoned still runs
+// on a thread of its backend; returning from main() would destroy under it what it works on, or wait for it.
+//
+//   leave_at_once_if([] { return !graveyard().is_empty(); });  // once, before the first collective
+#pragma once
+
+#include <functional>
+
+namespace ratoon::session {
+
+// From any thread. `holds` is asked on the training thread, when all else has been done; it must not throw.
+void leave_at_once_if(std::function<bool()> holds);
+
+// The last call of train(): `code` where the process may end as it likes. Else it flushes standard output and
+// ends the process with that code.
+[[nodiscard]] int leave(int code);
+
+}  // namespace ratoon::session

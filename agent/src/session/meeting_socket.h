@@ -1,0 +1,34 @@
+// Where the ranks of an attempt would meet if this process became rank 0. The socket is bound and listens
+// before its address is told to anybody, so that nobody else can take the port and nobody is refused.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <ratoon/result.h>
+
+#include "base/core/unique_fd.h"
+
+namespace ratoon::session {
+
+struct HostPort {
+  std::string host;  // without the brackets of an IPv6 address
+  std::uint16_t port = 0;
+
+  friend bool operator==(const HostPort&, const HostPort&) = default;
+};
+
+// "host:port" or "[v6]:port", as the contract lets it pass.
+[[nodiscard]] HostPort split_address(std::string_view address);
+[[nodiscard]] std::string join_address(const HostPort& address);
+
+struct MeetingSocket {
+  UniqueFd fd;
+  HostPort at;
+};
+
+// At `pod_ip`; empty: on loopback, for processes of one machine.
+[[nodiscard]] Result<MeetingSocket> open_meeting_socket(const std::string& pod_ip);
+
+}  // namespace ratoon::session

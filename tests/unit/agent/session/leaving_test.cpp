@@ -1,0 +1,42 @@
+// How a process ends that left something running which must not be torn down.
+#include "agent/src/session/leaving.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+namespace ratoon::session {
+namespace {
+
+void spoil_the_end() {
+  std::atexit([] { std::_Exit(99); });  // stands for the teardown that must not happen
+}
+
+// Each in a process of its own: what was registered stays.
+TEST(Leaving, ReturnsTheCodeWhereNothingIsInTheWay) {
+  EXPECT_EQ(leave(80), 80);
+  EXPECT_EXIT(
+      {
+        leave_at_once_if([] { return false; });
+        spoil_the_end();
+        std::exit(leave(0));
+      },
+      testing::ExitedWithCode(99), "");
+}
+
+TEST(Leaving, EndsAtOnceAndLosesNoOutput) {
+  EXPECT_EXIT(
+      {
+        leave_at_once_if([] { return false; });
+        leave_at_once_if([] { return true; });
+        spoil_the_end();
+        std::setvbuf(stderr, nullptr, _IOFBF, 4096);
+        std::fputs("the last line", stderr);
+        std::exit(leave(80));
+      },
+      testing::ExitedWithCode(80), "the last line");
+}
+
+}  // namespace
+}  // namespace ratoon::session
