@@ -168,14 +168,17 @@ TrainingJobStatus read_status(Fields f) {
   status.world_size = static_cast<std::uint32_t>(f.whole("worldSize", 65536));
   for (const auto& item : f.list("members", kMembersMax * kRolesMax)) {
     Fields m = f.child(item, "members[]");
-    status.members.push_back({.role = m.text("role", 63),
-                              .index = static_cast<std::uint32_t>(m.whole("index", kMembersMax)),
-                              .incarnation = static_cast<std::uint32_t>(m.whole("incarnation", 0xffffffffU)),
-                              .uid = m.optional_text("uid", 253),
-                              .node = m.optional_text("node", 253),
-                              .is_completed = m.flag("completed"),
-                              .is_leaving = m.flag("leaving"),
-                              .successor_uid = m.optional_text("successorUid", 253)});
+    status.members.push_back(
+        {.role = m.text("role", 63),
+         .index = static_cast<std::uint32_t>(m.whole("index", kMembersMax)),
+         .incarnation = static_cast<std::uint32_t>(m.whole("incarnation", 0xffffffffU)),
+         .uid = m.optional_text("uid", 253),
+         .node = m.optional_text("node", 253),
+         .is_completed = m.flag("completed"),
+         .successor = m.find("successor") == nullptr
+                          ? 0
+                          : static_cast<std::uint32_t>(m.whole("successor", 0xffffffffU)),
+         .successor_uid = m.optional_text("successorUid", 253)});
   }
   Fields restarts = f.object("restarts");
   status.restarts.application = static_cast<std::uint32_t>(restarts.whole("application", 0xffffffffU));
@@ -228,7 +231,7 @@ json encode_member(const MemberStatus& m) {
   json out = {{"role", m.role}, {"index", m.index}, {"incarnation", m.incarnation}, {"uid", m.uid}};
   if (!m.node.empty()) out["node"] = m.node;
   if (m.is_completed) out["completed"] = true;
-  if (m.is_leaving) out["leaving"] = true;
+  if (m.is_leaving()) out["successor"] = m.successor;
   if (!m.successor_uid.empty()) out["successorUid"] = m.successor_uid;
   return out;
 }

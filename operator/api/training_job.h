@@ -71,8 +71,11 @@ struct MemberStatus {
   std::string uid;            // of its pod; empty until it was seen
   std::string node;           // of its pod; empty until it was placed
   bool is_completed = false;  // all processes of it said that they are done
-  bool is_leaving = false;    // its node will go: the next incarnation is made while this one trains on
-  std::string successor_uid;  // of that next incarnation's pod; empty until it was seen
+  // Its node will go: this incarnation is made while the present one trains on. 0: none.
+  std::uint32_t successor = 0;
+  std::string successor_uid;  // of the successor's pod; empty until it was seen
+
+  [[nodiscard]] bool is_leaving() const { return successor != 0; }
 
   friend bool operator==(const MemberStatus&, const MemberStatus&) = default;
 };

@@ -18,6 +18,7 @@ struct ProcessFacts {
   Timestamp last_heard;
   std::optional<JoinRequest> waiting;  // it waits for a world
   std::optional<Beat> beat;            // its newest one
+  Step left_step{0};                   // most steps that were in its weights when it left a world
   bool is_completed = false;
 };
 
@@ -30,7 +31,10 @@ struct Seat {
 struct Announcement {
   Attempt attempt{0};
   std::vector<Seat> world;
-  std::vector<ProcessIdentity> current;  // one a member, its newest; local_rank and start are unused
+  std::vector<ProcessIdentity> current;  // who may speak: each member, and its successor if it has one;
+                                         // local_rank and start are unused
+  std::uint64_t save_request = 0;        // grows when all are to save soon
+  bool hand_over = false;                // successors are ready: save together, leave this world, join again
   bool stop = false;
   std::string reason;
 };

@@ -87,15 +87,9 @@ bool Coordinator::admit(Room& room, const JoinRequest& message, http::Responder&
 }
 
 bool Coordinator::admit(Room& room, const Beat& message, http::Responder& responder) {
-  const auto committed_before = [&]() -> std::optional<InventoryEntry> {
-    for (const auto& facts : room.door.processes()) {
-      if (facts.identity == message.process && facts.beat) return facts.beat->committed;
-    }
-    return std::nullopt;
-  }();
-  room.door.hear_beat(message, clock_.now());
+  const bool is_news = room.door.hear_beat(message, clock_.now());
   reply(responder, 200, room.door.orders());
-  return message.committed != committed_before;
+  return is_news;
 }
 
 bool Coordinator::admit(Room& room, const OrdersRequest& message, http::Responder& responder) {

@@ -1,6 +1,7 @@
 #include "operator/coordinator/door.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/contract/names.h"
 
@@ -8,7 +9,8 @@ namespace ratoon::coordinator {
 namespace {
 
 bool is_same_place(const ProcessIdentity& a, const ProcessIdentity& b) {
-  return a.role == b.role && a.index == b.index && a.local_rank == b.local_rank;
+  return a.role == b.role && a.index == b.index && a.incarnation == b.incarnation &&
+         a.local_rank == b.local_rank;
 }
 
 }  // namespace
@@ -19,20 +21,25 @@ std::optional<Refusal> Door::refuse_join(const ProcessIdentity& process) const {
 }
 
 std::optional<Refusal> Door::refuse(const ProcessIdentity& process) const {
+  if (announcement_.current.empty()) return std::nullopt;  // nothing is known yet: listen
+  const ProcessIdentity* newest = nullptr;
   for (const auto& current : announcement_.current) {
     if (current.role != process.role || current.index != process.index) continue;
-    const bool is_older = process.incarnation < current.incarnation;
     const bool is_other_pod = process.incarnation == current.incarnation && !current.member_uid.empty() &&
                               process.member_uid != current.member_uid;
-    if (!is_older && !is_other_pod) return std::nullopt;
-    return Refusal{.kind = names::refusal::kSuperseded,
-                   .message = member_name(process.job, process.role, process.index, process.incarnation) +
-                              " was replaced by incarnation " + std::to_string(current.incarnation) +
-                              " and may not take part any more"};
+    if (process.incarnation == current.incarnation && !is_other_pod) return std::nullopt;
+    newest = &current;
   }
-  if (announcement_.current.empty()) return std::nullopt;  // nothing is known yet: listen
+  if (newest == nullptr) {
+    return Refusal{.kind = names::refusal::kSuperseded,
+                   .message = "the job has no member " + process.role + "-" + std::to_string(process.index)};
+  }
+  // One that is newer than all we know comes from a decision that we have not been told of.
+  if (process.incarnation > newest->incarnation) return std::nullopt;
   return Refusal{.kind = names::refusal::kSuperseded,
-                 .message = "the job has no member " + process.role + "-" + std::to_string(process.index)};
+                 .message = member_name(process.job, process.role, process.index, process.incarnation) +
+                            " was replaced by incarnation " + std::to_string(newest->incarnation) +
+                            " and may not take part any more"};
 }
 
 api::ProcessFacts& Door::facts_of(const ProcessIdentity& process, Timestamp now) {
@@ -50,10 +57,19 @@ void Door::hear_join(const JoinRequest& request, Timestamp now) {
   facts_of(request.process, now).waiting = request;
 }
 
-void Door::hear_beat(const Beat& beat, Timestamp now) {
+bool Door::hear_beat(const Beat& beat, Timestamp now) {
   auto& facts = facts_of(beat.process, now);
-  if (facts.beat && beat.sequence <= facts.beat->sequence) return;  // overtaken on its way
-  facts.beat = beat;
+  if (facts.beat && beat.sequence <= facts.beat->sequence) return false;  // overtaken on its way
+  const std::optional<Beat> before = std::exchange(facts.beat, beat);
+  if (!before || before->attempt != beat.attempt || before->committed != beat.committed) return true;
+  const bool has_loaded = before->phase != beat.phase &&
+                          (before->phase == ProcessPhase::kLoad || before->phase == ProcessPhase::kUser);
+  const auto seat = std::find_if(announcement_.world.begin(), announcement_.world.end(),
+                                 [&](const auto& s) { return s.process == beat.process; });
+  if (seat == announcement_.world.end()) return has_loaded;
+  const Step resumed = seat->assignment.resume ? seat->assignment.resume->step : Step(0);
+  const bool is_first_step = before->step <= resumed && beat.step > resumed;
+  return has_loaded || is_first_step;
 }
 
 void Door::hear_completed(const Completed& completed, Timestamp now) {
@@ -85,7 +101,11 @@ Orders Door::orders() const {
 }
 
 void Door::announce(const api::Announcement& announcement) {
-  if (announcement.attempt != announcement_.attempt || announcement.stop != announcement_.stop) ++revision_;
+  const bool is_news = announcement.attempt != announcement_.attempt ||
+                       announcement.stop != announcement_.stop ||
+                       announcement.save_request != announcement_.save_request ||
+                       announcement.hand_over != announcement_.hand_over;
+  if (is_news) ++revision_;
   announcement_ = announcement;
   // What superseded processes said counts for nothing any more.
   std::erase_if(processes_, [&](const auto& facts) { return refuse(facts.identity).has_value(); });

@@ -20,7 +20,8 @@ class Door {
   [[nodiscard]] std::optional<Refusal> refuse_join(const ProcessIdentity& process) const;
 
   void hear_join(const JoinRequest& request, Timestamp now);
-  void hear_beat(const Beat& beat, Timestamp now);
+  // Returns whether it says more than "still at work": a commit, or another stage of getting back to work.
+  bool hear_beat(const Beat& beat, Timestamp now);
   void hear_completed(const Completed& completed, Timestamp now);
 
   // A seat in a world newer than the one the process left; taking it ends the wait.
@@ -35,7 +36,8 @@ class Door {
  private:
   api::ProcessFacts& facts_of(const ProcessIdentity& process, Timestamp now);
 
-  std::vector<api::ProcessFacts> processes_;  // one per (role, index, local rank): the newest start
+  // One per (role, index, incarnation, local rank): the newest start.
+  std::vector<api::ProcessFacts> processes_;
   api::Announcement announcement_;
   std::uint64_t revision_ = 0;
 };

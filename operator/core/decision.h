@@ -12,6 +12,7 @@
 #include "operator/api/pod.h"
 #include "operator/api/training_job.h"
 #include "operator/api/world.h"
+#include "operator/core/observation.h"
 
 namespace ratoon::core {
 
@@ -47,7 +48,8 @@ struct Decision {
   api::TrainingJobStatus status;
   std::vector<Action> actions;
   api::Announcement announcement;
-  std::optional<Timestamp> wake_at;  // decide again by then, even if nothing happens
+  std::optional<RecoveryWatch> recovery;  // to be shown to the next decision
+  std::optional<Timestamp> wake_at;       // decide again by then, even if nothing happens
 };
 
 }  // namespace ratoon::core

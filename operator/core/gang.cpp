@@ -19,8 +19,17 @@ bool has_completed(const api::ProcessFacts* process) {
   return process != nullptr && process->is_completed;
 }
 
+// After a change of leader nobody remembers who sits where; the members' own words count.
+bool is_world_forgotten(const Observation& seen) {
+  return seen.world.empty() && seen.job.status.is_formed;
+}
+
 // Whether this process sits in the world and has not come back for a newer one.
 bool holds_seat(const Observation& seen, const api::ProcessFacts* process) {
+  if (is_world_forgotten(seen)) {
+    if (process == nullptr) return true;  // not heard of yet; find_silent says when that is too long
+    return !process->waiting && process->beat && process->beat->attempt == seen.job.status.attempt;
+  }
   if (process == nullptr) return false;
   const auto seat = std::find_if(seen.world.begin(), seen.world.end(),
                                  [&](const auto& s) { return s.process == process->identity; });
@@ -41,6 +50,7 @@ bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& me
     if (!is_current(seat, members) || seat.assignment.attempt != seen.job.status.attempt) return false;
   }
   for (const auto& member : members) {
+    if (member.is_completed) continue;
     for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
       const auto* process = find_process(seen, member, local_rank);
       if (!has_completed(process) && !holds_seat(seen, process)) return false;
@@ -52,6 +62,7 @@ bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& me
 Gang gather(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   Gang gang;
   for (const auto& member : members) {
+    if (member.is_completed) continue;
     for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
       const auto* process = find_process(seen, member, local_rank);
       if (has_completed(process)) continue;

@@ -1,6 +1,8 @@
 // Everything a decision about one job may look at. There is nothing else: no clock, no client, no memory.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/core/clock.h"
@@ -11,6 +13,27 @@
 
 namespace ratoon::core {
 
+// What is known so far about a recovery that goes on. See recovery.h.
+struct RecoveryWatch {
+  std::string member;  // as it was called when it was lost
+  std::string role;
+  std::uint32_t index = 0;
+  std::string node;
+  std::string reason;
+  WallTime time;
+  std::uint64_t lost_steps = 0;
+  Timestamp last_sign;               // of life
+  Timestamp decided;                 // that it is lost
+  std::optional<Timestamp> created;  // its replacement's pod
+  std::optional<Timestamp> placed;   // on a node
+  std::optional<Timestamp> spoke;    // its first call
+  std::optional<Timestamp> met;      // all ranks are in the new world
+  std::optional<Timestamp> loaded;   // and have their state
+  std::optional<Timestamp> stepped;  // and have made a step
+
+  friend bool operator==(const RecoveryWatch&, const RecoveryWatch&) = default;
+};
+
 struct Observation {
   api::TrainingJob job;
   std::vector<api::Pod> pods;                // all that carry the job's UID
@@ -18,6 +41,7 @@ struct Observation {
   std::vector<api::Seat> world;              // handed out for status.attempt, if it is formed
   std::vector<api::Node> nodes;              // under these pods, as far as the backend knows any
   WallTime wall_now;                         // for what people read and for what outlives this process
+  std::optional<RecoveryWatch> recovery;     // what the last decision gave back
   Timestamp listening_since;  // since when the coordinator hears beats without having stalled itself
 };
 

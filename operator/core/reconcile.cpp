@@ -5,10 +5,13 @@
 #include <utility>
 
 #include "operator/core/gang.h"
+#include "operator/core/notice.h"
 #include "operator/core/progress.h"
+#include "operator/core/recovery.h"
 #include "operator/core/resume_point.h"
 #include "operator/core/roster.h"
 #include "operator/core/silence.h"
+#include "operator/core/suspects.h"
 
 namespace ratoon::core {
 namespace {
@@ -133,7 +136,7 @@ void count_in_vain(const Observation& seen, bool has_stepped, RosterChange& chan
 std::vector<ProcessIdentity> current_members(const Observation& seen,
                                              const std::vector<api::MemberStatus>& members) {
   std::vector<ProcessIdentity> current;
-  for (const auto& member : members) {
+  for (const auto& member : named_incarnations(members)) {
     ProcessIdentity id;
     id.job = api::key_of(seen.job);
     id.role = member.role;
@@ -143,6 +146,42 @@ std::vector<ProcessIdentity> current_members(const Observation& seen,
     current.push_back(std::move(id));
   }
   return current;
+}
+
+}  // namespace
+
+namespace {
+
+// What the roster asks for: pods, and whom to avoid.
+void follow(const Observation& seen, RosterChange& change, Decision& decision) {
+  auto& status = decision.status;
+  status.suspect_nodes = update_suspects(seen, change.losses);
+  append(decision.actions, std::move(change.actions));
+  append(decision.actions, follow_roster(seen, status.members, nodes_to_avoid(seen, status.suspect_nodes)));
+}
+
+// Keeps the world that stands, or takes the number of the next one.
+bool keep_world(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status) {
+  if (status.is_formed && change.losses.empty() && is_intact(seen, status.members)) return true;
+  promote_ready(seen, status.members);
+  if (status.is_formed || status.attempt.value() == 0) {
+    status.attempt = status.attempt.next();
+    status.is_formed = false;
+    status.world_size = 0;
+  }
+  return false;
+}
+
+api::Announcement announce(const Observation& seen, const api::TrainingJobStatus& status, bool keeps_world) {
+  api::Announcement announcement{.attempt = status.attempt,
+                                 .world = keeps_world ? seen.world : std::vector<api::Seat>{},
+                                 .current = current_members(seen, status.members)};
+  for (const auto& member : status.members) {
+    if (!member.is_leaving()) continue;
+    ++announcement.save_request;
+    announcement.hand_over = announcement.hand_over || is_successor_ready(seen, member);
+  }
+  return announcement;
 }
 
 }  // namespace
@@ -158,6 +197,7 @@ Decision reconcile(const Observation& seen, Timestamp now) {
   const Silence silence = find_silent(seen, now);
   RosterChange change = replace_lost(seen, silence.lost);
   count_in_vain(seen, has_stepped, change);
+  name_successors(seen, change);
   status.members = change.members;
   status.restarts = change.restarts;
   if (!change.fatal.empty()) {
@@ -174,26 +214,15 @@ Decision reconcile(const Observation& seen, Timestamp now) {
 
   Decision decision;
   decision.status = std::move(status);
-  decision.actions = std::move(change.actions);
-  append(decision.actions, follow_roster(seen, decision.status.members));
-
-  auto& next = decision.status;
-  const bool keeps_world = next.is_formed && is_intact(seen, next.members);
-  if (!keeps_world && (next.is_formed || next.attempt.value() == 0)) {
-    next.attempt = next.attempt.next();
-    next.is_formed = false;
-    next.world_size = 0;
-  }
-  decision.announcement = {.attempt = next.attempt,
-                           .world = keeps_world ? seen.world : std::vector<api::Seat>{},
-                           .current = current_members(seen, next.members),
-                           .stop = false,
-                           .reason = ""};
+  const bool keeps_world = keep_world(seen, change, decision.status);
+  follow(seen, change, decision);
+  decision.announcement = announce(seen, decision.status, keeps_world);
   if (!keeps_world) {
-    const std::string fatal = form_world(seen, gather(seen, next.members), decision);
-    if (!fatal.empty()) return finish(seen, std::move(next), JobPhase::kFailed, fatal);
+    const std::string fatal = form_world(seen, gather(seen, decision.status.members), decision);
+    if (!fatal.empty()) return finish(seen, std::move(decision.status), JobPhase::kFailed, fatal);
   }
-  decision.announcement.reason = next.message;
+  watch_recovery(seen, change.losses, now, decision);
+  decision.announcement.reason = decision.status.message;
   decision.wake_at = silence.next_check;
   return decision;
 }

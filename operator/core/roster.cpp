@@ -11,9 +11,16 @@ std::string display_name(const Observation& seen, const api::MemberStatus& membe
   return member_name(api::key_of(seen.job), member.role, member.index, member.incarnation);
 }
 
+bool contains(const std::vector<api::MemberStatus>& members, const api::MemberStatus& wanted) {
+  return std::any_of(members.begin(), members.end(), [&](const auto& member) {
+    return member.role == wanted.role && member.index == wanted.index &&
+           member.incarnation == wanted.incarnation;
+  });
+}
+
 // What ended this incarnation, if anything did.
 std::optional<Ending> find_ending(const Observation& seen, const api::MemberStatus& member,
-                                  const std::vector<api::ProcessFacts>& silent) {
+                                  const std::vector<api::MemberStatus>& silent) {
   if (is_completed(seen, member)) return std::nullopt;
   const api::Pod* pod = find_pod(seen, member);
   if (pod == nullptr) {
@@ -21,9 +28,7 @@ std::optional<Ending> find_ending(const Observation& seen, const api::MemberStat
     return Ending{EndCause::kDisruption, "vanished"};
   }
   if (pod->has_ended() || pod->is_deleting) return classify(*pod, false);
-  const bool is_silent = std::any_of(silent.begin(), silent.end(),
-                                     [&](const auto& process) { return is_of(process.identity, member); });
-  if (is_silent) return Ending{EndCause::kDisruption, "silent for too long"};
+  if (contains(silent, member)) return Ending{EndCause::kDisruption, "silent for too long"};
   return std::nullopt;
 }
 
@@ -59,11 +64,16 @@ const api::Pod* find_pod(const Observation& seen, const api::MemberStatus& membe
 
 bool is_named(const api::Pod& pod, const std::vector<api::MemberStatus>& members) {
   return std::any_of(members.begin(), members.end(), [&](const auto& member) {
-    return pod.role == member.role && pod.index == member.index && pod.incarnation == member.incarnation;
+    return pod.role == member.role && pod.index == member.index &&
+           (pod.incarnation == member.incarnation ||
+            (member.is_leaving() && pod.incarnation == member.successor));
   });
 }
 
 bool is_completed(const Observation& seen, const api::MemberStatus& member) {
+  if (member.is_completed) return true;
+  const api::Pod* pod = find_pod(seen, member);
+  if (pod != nullptr && pod->is_completed && !member.uid.empty()) return true;
   const auto done = std::count_if(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
     return process.is_completed && is_of(process.identity, member) &&
            process.identity.local_rank < seen.job.spec.processes_per_node;
@@ -71,42 +81,90 @@ bool is_completed(const Observation& seen, const api::MemberStatus& member) {
   return done == seen.job.spec.processes_per_node;
 }
 
-RosterChange replace_lost(const Observation& seen, const std::vector<api::ProcessFacts>& silent) {
+api::MemberStatus successor_of(const api::MemberStatus& member) {
+  return {.role = member.role,
+          .index = member.index,
+          .incarnation = member.successor,
+          .uid = member.successor_uid};
+}
+
+std::vector<api::MemberStatus> named_incarnations(const std::vector<api::MemberStatus>& members) {
+  std::vector<api::MemberStatus> named;
+  for (const auto& member : members) {
+    named.push_back(member);
+    if (member.is_leaving()) named.push_back(successor_of(member));
+  }
+  return named;
+}
+
+namespace {
+
+// Counts an ending under its cause and tells people.
+void count(const Observation& seen, const Ending& ending, const std::string& news, RosterChange& change) {
+  if (ending.cause == EndCause::kFatal) change.fatal = news;
+  if (ending.cause == EndCause::kApplication &&
+      ++change.restarts.application > seen.job.spec.restart_policy.restarts_max) {
+    change.fatal =
+        news + "; maxRestarts (" + std::to_string(seen.job.spec.restart_policy.restarts_max) + ") is used up";
+  }
+  if (ending.cause == EndCause::kDisruption) ++change.restarts.disruption;
+  change.actions.push_back(EmitEvent{.is_warning = true, .reason = "MemberLost", .message = news});
+}
+
+// A successor that ended before it took over is replaced like any other; the world does not notice.
+void follow_successor(const Observation& seen, const std::vector<api::MemberStatus>& silent,
+                      api::MemberStatus& member, RosterChange& change) {
+  const api::MemberStatus successor = successor_of(member);
+  if (const auto ending = find_ending(seen, successor, silent)) {
+    count(seen, *ending, display_name(seen, successor) + ": " + ending->sentence, change);
+    ++member.successor;
+    member.successor_uid.clear();
+  } else if (const api::Pod* pod = find_pod(seen, successor)) {
+    member.successor_uid = pod->uid;
+  }
+}
+
+api::MemberStatus next_incarnation(const api::MemberStatus& member) {
+  if (member.is_leaving()) return successor_of(member);
+  return {.role = member.role, .index = member.index, .incarnation = member.incarnation + 1, .uid = ""};
+}
+
+}  // namespace
+
+RosterChange replace_lost(const Observation& seen, const std::vector<api::MemberStatus>& silent) {
   RosterChange change{.members = desired_members(seen.job), .restarts = seen.job.status.restarts};
   for (auto& member : change.members) {
+    if (member.is_leaving()) follow_successor(seen, silent, member, change);
     if (const auto ending = find_ending(seen, member, silent)) {
-      const std::string news = display_name(seen, member) + ": " + ending->sentence;
-      if (ending->cause == EndCause::kFatal) change.fatal = news;
-      if (ending->cause == EndCause::kApplication &&
-          ++change.restarts.application > seen.job.spec.restart_policy.restarts_max) {
-        change.fatal = news + "; maxRestarts (" + std::to_string(seen.job.spec.restart_policy.restarts_max) +
-                       ") is used up";
-      }
-      if (ending->cause == EndCause::kDisruption) ++change.restarts.disruption;
-      change.actions.push_back(EmitEvent{.is_warning = true, .reason = "MemberLost", .message = news});
-      member = {.role = member.role, .index = member.index, .incarnation = member.incarnation + 1, .uid = ""};
+      count(seen, *ending, display_name(seen, member) + ": " + ending->sentence, change);
+      change.losses.push_back(
+          {.member = member, .reason = ending->sentence, .is_silent = contains(silent, member)});
+      member = next_incarnation(member);
     } else if (const api::Pod* pod = find_pod(seen, member)) {
       member.uid = pod->uid;
+      member.node = pod->node;
     }
+    member.is_completed = is_completed(seen, member);
   }
   return change;
 }
 
-std::vector<Action> follow_roster(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+std::vector<Action> follow_roster(const Observation& seen, const std::vector<api::MemberStatus>& members,
+                                  const std::vector<std::string>& avoid_nodes) {
   std::vector<Action> actions;
   for (const auto& pod : seen.pods) {
     if (!is_named(pod, members) && !pod.is_deleting) {
       actions.push_back(DeletePod{.name = pod.name, .uid = pod.uid, .reason = "superseded"});
     }
   }
-  for (const auto& member : members) {
-    if (find_pod(seen, member) != nullptr || !member.uid.empty()) continue;
+  for (const auto& member : named_incarnations(members)) {
+    if (find_pod(seen, member) != nullptr || !member.uid.empty() || member.is_completed) continue;
     api::Pod pod;
     pod.name = display_name(seen, member);
     pod.role = member.role;
     pod.index = member.index;
     pod.incarnation = member.incarnation;
-    actions.push_back(CreatePod{std::move(pod)});
+    actions.push_back(CreatePod{std::move(pod), avoid_nodes});
   }
   return actions;
 }

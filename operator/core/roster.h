@@ -24,22 +24,38 @@ namespace ratoon::core {
 // Whether the roster names this pod's incarnation; it may join, others are superseded.
 [[nodiscard]] bool is_named(const api::Pod& pod, const std::vector<api::MemberStatus>& members);
 
-// Whether all processes of this incarnation said that they are done.
+// Whether all processes of this incarnation said that they are done, now or to whoever decided before us.
 [[nodiscard]] bool is_completed(const Observation& seen, const api::MemberStatus& member);
+
+// The next incarnation of a leaving member, as a member of its own.
+[[nodiscard]] api::MemberStatus successor_of(const api::MemberStatus& member);
+
+// Every incarnation that may have a pod: each member, and its successor if it has one.
+[[nodiscard]] std::vector<api::MemberStatus> named_incarnations(
+    const std::vector<api::MemberStatus>& members);
+
+// A member that the world lost.
+struct Loss {
+  api::MemberStatus member;  // as it was
+  std::string reason;
+  bool is_silent = false;
+};
 
 struct RosterChange {
   std::vector<api::MemberStatus> members;  // the new truth, stored before anything is done about it
   api::Restarts restarts;
+  std::vector<Loss> losses;     // of members of the world, not of successors
   std::vector<Action> actions;  // events of this change
   std::string fatal;            // not empty: the job cannot go on, and why
 };
 
 // Moves members that ended, vanished or fell silent to their next incarnation and counts each once.
 [[nodiscard]] RosterChange replace_lost(const Observation& seen,
-                                        const std::vector<api::ProcessFacts>& silent);
+                                        const std::vector<api::MemberStatus>& silent);
 
-// Creates pods that are missing and deletes those that the roster does not name.
+// Creates pods that are missing, away from `avoid_nodes`, and deletes those that the roster does not name.
 [[nodiscard]] std::vector<Action> follow_roster(const Observation& seen,
-                                                const std::vector<api::MemberStatus>& members);
+                                                const std::vector<api::MemberStatus>& members,
+                                                const std::vector<std::string>& avoid_nodes);
 
 }  // namespace ratoon::core

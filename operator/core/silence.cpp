@@ -9,32 +9,75 @@ namespace {
 
 constexpr int kMassFactor = 10;
 
-// A member that has a living pod, and whoever of its processes was heard longest ago.
+// An incarnation that has a living pod, and when the quietest of its processes was last heard.
 struct Listened {
-  const api::ProcessFacts* quietest;
+  api::MemberStatus member;
   Timestamp heard;
 };
 
 struct Members {
-  std::vector<Listened> listened;
+  std::vector<Listened> heard;
+  std::vector<Listened> unheard;  // of a world that was formed before we began to listen
   std::size_t completed = 0;
 };
 
+// When this pod's quietest process was heard; nothing while none was.
+std::optional<Timestamp> last_heard(const Observation& seen, const api::Pod& pod) {
+  std::optional<Timestamp> heard;
+  for (const auto& process : seen.processes) {
+    if (process.identity.member_uid != pod.uid || process.is_completed) continue;
+    heard = std::min(process.last_heard, heard.value_or(process.last_heard));
+  }
+  return heard;
+}
+
 Members find_members(const Observation& seen) {
   Members found;
-  for (const auto& member : desired_members(seen.job)) {
+  const bool is_world_forgotten = seen.job.status.is_formed && seen.world.empty();
+  const auto desired = desired_members(seen.job);
+  for (const auto& member : named_incarnations(desired)) {
     if (is_completed(seen, member)) ++found.completed;
     const api::Pod* pod = find_pod(seen, member);
     if (pod == nullptr || pod->has_ended() || pod->is_deleting || is_completed(seen, member)) continue;
-    const api::ProcessFacts* quietest = nullptr;
-    for (const auto& process : seen.processes) {
-      if (process.identity.member_uid != pod->uid || process.is_completed) continue;
-      if (quietest == nullptr || process.last_heard < quietest->last_heard) quietest = &process;
+    if (const auto heard = last_heard(seen, *pod)) {
+      found.heard.push_back({member, std::max(*heard, seen.listening_since)});
+    } else if (is_world_forgotten && member.uid == pod->uid) {
+      found.unheard.push_back({member, seen.listening_since});
     }
-    if (quietest != nullptr)
-      found.listened.push_back({quietest, std::max(quietest->last_heard, seen.listening_since)});
   }
   return found;
+}
+
+// Takes those out of `silent` whose silence is long enough, given how many others talk.
+void judge(std::vector<Listened>& silent, std::size_t silent_beside, std::size_t others, Duration limit,
+           Timestamp now, Silence& result) {
+  // Those that are judged lost are no part of the silence of the rest: judge again without them.
+  for (bool is_settled = false; !is_settled;) {
+    const std::size_t all = silent.size() + silent_beside;
+    const bool is_mass_silence = all > 1 && all > others;
+    const Duration patience = is_mass_silence ? limit * kMassFactor : limit;
+    is_settled = std::erase_if(silent, [&](const Listened& member) {
+                   if (now - member.heard < patience) return false;
+                   result.lost.push_back(member.member);
+                   return true;
+                 }) == 0;
+    if (!is_settled) continue;
+    for (const auto& member : silent) {
+      const Timestamp moment = member.heard + patience;
+      result.next_check = std::min(moment, result.next_check.value_or(moment));
+    }
+  }
+}
+
+// Leaves those that have been silent for the limit; the others only tell when to look again.
+std::size_t set_aside_talking(std::vector<Listened>& members, Duration limit, Timestamp now,
+                              Silence& result) {
+  return std::erase_if(members, [&](const Listened& member) {
+    if (now - member.heard >= limit) return false;
+    const Timestamp moment = member.heard + limit;
+    result.next_check = std::min(moment, result.next_check.value_or(moment));
+    return true;
+  });
 }
 
 }  // namespace
@@ -42,28 +85,12 @@ Members find_members(const Observation& seen) {
 Silence find_silent(const Observation& seen, Timestamp now) {
   const Duration limit = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
   Silence result;
-  const auto check_at = [&](Timestamp moment) {
-    result.next_check = std::min(moment, result.next_check.value_or(moment));
-  };
-  auto [silent, others] = find_members(seen);
-  std::erase_if(silent, [&, &talking = others](const Listened& member) {
-    if (now - member.heard >= limit) return false;
-    ++talking;
-    check_at(member.heard + limit);
-    return true;
-  });
-  // Those that are judged lost are no part of the silence of the rest: judge again without them.
-  for (bool is_settled = false; !is_settled;) {
-    const bool is_mass_silence = silent.size() > 1 && silent.size() > others;
-    const Duration patience = is_mass_silence ? limit * kMassFactor : limit;
-    is_settled = std::erase_if(silent, [&](const Listened& member) {
-                   if (now - member.heard < patience) return false;
-                   result.lost.push_back(*member.quietest);
-                   return true;
-                 }) == 0;
-    if (!is_settled) continue;
-    for (const auto& member : silent) check_at(member.heard + patience);
-  }
+  Members members = find_members(seen);
+  const std::size_t others = members.completed + set_aside_talking(members.heard, limit, now, result);
+  static_cast<void>(set_aside_talking(members.unheard, limit, now, result));
+  judge(members.heard, 0, others, limit, now, result);
+  // Whom nobody heard since we began to listen is judged last, so that it never delays the loss of others.
+  judge(members.unheard, members.heard.size(), others, limit, now, result);
   return result;
 }
 

@@ -13,7 +13,7 @@
 namespace ratoon::core {
 
 struct Silence {
-  std::vector<api::ProcessFacts> lost;  // one silent process of each member that is judged lost
+  std::vector<api::MemberStatus> lost;  // incarnations that are judged lost
   std::optional<Timestamp> next_check;  // the earliest moment at which another member may count as lost
 };
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "operator/local/runner.h"
 
 namespace ratoon::local {
@@ -13,7 +15,9 @@ api::TrainingJobStatus recover_status(api::TrainingJobStatus status) {
   status.is_formed = status.attempt.value() != 0;
   for (auto& member : status.members) {
     // A process of the last run may still be on its way out: fence it.
-    member = {.role = member.role, .index = member.index, .incarnation = member.incarnation + 1, .uid = ""};
+    const std::uint32_t newest = std::max(member.incarnation, member.successor);
+    if (member.is_completed) continue;
+    member = {.role = member.role, .index = member.index, .incarnation = newest + 1, .uid = ""};
   }
   return status;
 }

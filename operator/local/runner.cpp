@@ -166,9 +166,12 @@ class Runner {
                                  .pods = machine_.pods(),
                                  .processes = coordinator_.processes(key),
                                  .world = coordinator_.world(key),
+                                 .wall_now = clock_.wall_now(),
+                                 .recovery = recovery_,
                                  .listening_since = coordinator_.listening_since()};
     const core::Decision decision = core::reconcile(seen, clock_.now());
     wake_at_ = decision.wake_at;
+    recovery_ = decision.recovery;
     print_progress(decision.status);
     print_long_wait(decision.status);
     job_.status = decision.status;
@@ -272,6 +275,7 @@ class Runner {
   coordinator::Coordinator coordinator_;
   std::unique_ptr<http::HttpServer> server_;  // after the coordinator: it stops before what it calls is gone
   std::optional<Timestamp> wake_at_;
+  std::optional<core::RecoveryWatch> recovery_;
   Timestamp waiting_since_ = clock_.now();
   std::string last_news_;
   nlohmann::json stored_;

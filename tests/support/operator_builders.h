@@ -28,7 +28,11 @@ inline api::TrainingJob job(std::uint32_t members = 2) {
   job.status.is_formed = true;
   job.status.world_size = members;
   for (std::uint32_t i = 0; i < members; ++i) {
-    job.status.members.push_back({.role = "worker", .index = i, .incarnation = 0, .uid = uid_of(i)});
+    job.status.members.push_back({.role = "worker",
+                                  .index = i,
+                                  .incarnation = 0,
+                                  .uid = uid_of(i),
+                                  .node = "node-" + std::to_string(i + 1)});
   }
   return job;
 }

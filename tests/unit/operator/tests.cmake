@@ -1,8 +1,9 @@
 # Without HTTP there is no operator.
 if(TARGET ratoon_operator_core)
   ratoon_test(unit/operator/operator_core_test
-    SOURCES core/classify_test.cpp core/gang_test.cpp core/progress_test.cpp core/reconcile_test.cpp
-            core/resume_point_test.cpp core/roster_test.cpp core/silence_test.cpp
+    SOURCES core/classify_test.cpp core/gang_test.cpp core/notice_test.cpp core/progress_test.cpp core/reconcile_test.cpp
+            core/recovery_test.cpp
+            core/resume_point_test.cpp core/roster_test.cpp core/silence_test.cpp core/suspects_test.cpp
     LIBS ratoon::operator_core)
   ratoon_test(unit/operator/training_job_test LIBS ratoon::operator_api)
   ratoon_test(unit/operator/coordinator_test

@@ -237,14 +237,14 @@ TEST_F(CoordinatorTest, RefusalsNameTheirReason) {
   EXPECT_TRUE(coordinator_.processes(test::job_key()).empty()) << "who was refused was not heard";
 }
 
-TEST_F(CoordinatorTest, ABeatIsNewsWhenSomethingWasCommitted) {
+TEST_F(CoordinatorTest, ABeatIsNewsWhenItIsTheFirstAndWhenSomethingWasCommitted) {
   announce(1, {process(0)});
   EXPECT_EQ(beat(test::beat(process(0), 1, 5, 1)).as<Orders>().attempt, Attempt(1));
-  EXPECT_EQ(news_, 0);
+  EXPECT_EQ(news_, 1);
   beat(test::beat(process(0), 1, 6, 2, test::checkpoint(1, 5)));
-  EXPECT_EQ(news_, 1);
+  EXPECT_EQ(news_, 2);
   beat(test::beat(process(0), 1, 7, 3, test::checkpoint(1, 5)));
-  EXPECT_EQ(news_, 1);
+  EXPECT_EQ(news_, 2);
 }
 
 TEST_F(CoordinatorTest, CompletionIsNewsAndIsRemembered) {

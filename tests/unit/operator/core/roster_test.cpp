@@ -9,6 +9,8 @@ namespace {
 
 using test::process;
 
+const std::vector<api::MemberStatus> kNobody;
+
 api::MemberStatus member(std::uint32_t index, std::uint32_t incarnation = 0, std::string uid = "") {
   return {.role = "worker", .index = index, .incarnation = incarnation, .uid = std::move(uid)};
 }
@@ -79,7 +81,7 @@ TEST(ReplaceLost, MovesAMemberOnAndCountsItOnce) {
     SCOPED_TRACE(c.name);
     auto seen = test::running(test::job(2));
     c.change(seen);
-    const auto change = replace_lost(seen, {});
+    const auto change = replace_lost(seen, kNobody);
     EXPECT_EQ(change.members[0], seen.job.status.members[0]);
     EXPECT_EQ(change.members[1], member(1, 1));
     EXPECT_EQ(change.restarts, c.restarts);
@@ -90,14 +92,14 @@ TEST(ReplaceLost, MovesAMemberOnAndCountsItOnce) {
     // With what was stored, the same facts are no news.
     seen.job.status.members = change.members;
     seen.job.status.restarts = change.restarts;
-    EXPECT_EQ(replace_lost(seen, {}).restarts, change.restarts);
-    EXPECT_TRUE(replace_lost(seen, {}).actions.empty());
+    EXPECT_EQ(replace_lost(seen, kNobody).restarts, change.restarts);
+    EXPECT_TRUE(replace_lost(seen, kNobody).actions.empty());
   }
 }
 
 TEST(ReplaceLost, TakesSilenceForALoss) {
   const auto seen = test::running(test::job(2));
-  const auto change = replace_lost(seen, {test::heard(process(1))});
+  const auto change = replace_lost(seen, std::vector{member(1)});
   EXPECT_EQ(change.members[1], member(1, 1));
   EXPECT_EQ(change.restarts, (api::Restarts{0, 1}));
 }
@@ -107,46 +109,52 @@ TEST(ReplaceLost, KeepsThoseThatCompletedHoweverTheirPodEnded) {
     auto seen = test::running(test::job(1));
     seen.processes = {test::done(process(0))};
     seen.pods = {test::ended_pod(0, code)};
-    EXPECT_EQ(replace_lost(seen, {}).members, seen.job.status.members) << code;
+    auto expected = seen.job.status.members;
+    expected[0].is_completed = true;
+    EXPECT_EQ(replace_lost(seen, kNobody).members, expected) << code;
     seen.pods.clear();
-    EXPECT_EQ(replace_lost(seen, {}).members, seen.job.status.members) << "its node is gone";
+    EXPECT_EQ(replace_lost(seen, kNobody).members, expected) << "its node is gone";
+    // Whoever decides next need not have heard it.
+    seen.processes.clear();
+    seen.job.status.members = expected;
+    EXPECT_EQ(replace_lost(seen, kNobody).members, expected) << "the coordinator forgot";
   }
 }
 
 TEST(ReplaceLost, NotesTheUidOfAPodThatWasMade) {
   auto seen = test::running(test::job(1));
   seen.job.status.members[0].uid.clear();
-  EXPECT_EQ(replace_lost(seen, {}).members[0].uid, test::uid_of(0));
-  EXPECT_TRUE(replace_lost(seen, {}).actions.empty());
+  EXPECT_EQ(replace_lost(seen, kNobody).members[0].uid, test::uid_of(0));
+  EXPECT_TRUE(replace_lost(seen, kNobody).actions.empty());
 }
 
 TEST(ReplaceLost, WaitsForAPodThatIsNotThereYet) {
   auto seen = test::running(test::new_job(1));
-  EXPECT_EQ(replace_lost(seen, {}).members, std::vector{member(0)});
+  EXPECT_EQ(replace_lost(seen, kNobody).members, std::vector{member(0)});
 }
 
 TEST(ReplaceLost, EndsTheJobForAFatalCodeOrWhenTheBudgetIsUsedUp) {
   auto seen = test::running(test::job(1));
   seen.pods = {test::ended_pod(0, 82)};
-  EXPECT_EQ(replace_lost(seen, {}).fatal,
+  EXPECT_EQ(replace_lost(seen, kNobody).fatal,
             "digits-worker-0-i0: exit code 82 (configuration): the same start would fail again; see the "
             "member's log");
 
   seen.pods = {test::ended_pod(0, 1)};
   seen.job.spec.restart_policy.restarts_max = 2;
   seen.job.status.restarts.application = 1;
-  EXPECT_EQ(replace_lost(seen, {}).fatal, "") << "the second of two";
+  EXPECT_EQ(replace_lost(seen, kNobody).fatal, "") << "the second of two";
   seen.job.status.restarts.application = 2;
-  EXPECT_EQ(replace_lost(seen, {}).fatal, "digits-worker-0-i0: exit code 1; maxRestarts (2) is used up");
+  EXPECT_EQ(replace_lost(seen, kNobody).fatal, "digits-worker-0-i0: exit code 1; maxRestarts (2) is used up");
 
   seen.pods = {test::ended_pod(0, 137)};
   seen.job.status.restarts.disruption = 1000;
-  EXPECT_EQ(replace_lost(seen, {}).fatal, "") << "disruptions are free";
+  EXPECT_EQ(replace_lost(seen, kNobody).fatal, "") << "disruptions are free";
 }
 
 TEST(FollowRoster, MakesWhatIsMissingAndDeletesWhatIsNotNamed) {
   auto seen = test::running(test::job(2));
-  const auto actions = follow_roster(seen, {member(0, 0, test::uid_of(0)), member(1, 1)});
+  const auto actions = follow_roster(seen, {member(0, 0, test::uid_of(0)), member(1, 1)}, {"node-9"});
   const auto made = only<CreatePod>(actions);
   ASSERT_EQ(made.size(), 1u);
   EXPECT_EQ(made[0].pod.name, "digits-worker-1-i1");
@@ -160,13 +168,13 @@ TEST(FollowRoster, LeavesPodsThatAreOnTheirWayOut) {
   auto seen = test::running(test::job(1));
   seen.pods.push_back(test::pod(1));
   seen.pods.back().is_deleting = true;
-  EXPECT_TRUE(follow_roster(seen, seen.job.status.members).empty());
+  EXPECT_TRUE(follow_roster(seen, seen.job.status.members, {}).empty());
 }
 
 TEST(FollowRoster, DoesNotMakeAPodAgainThatWasSeen) {
   auto seen = test::running(test::job(1));
   seen.pods.clear();
-  EXPECT_TRUE(follow_roster(seen, seen.job.status.members).empty())
+  EXPECT_TRUE(follow_roster(seen, seen.job.status.members, {}).empty())
       << "it is lost first, then the next one is made";
 }
 

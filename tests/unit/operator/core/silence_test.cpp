@@ -21,8 +21,7 @@ Observation last_heard(std::initializer_list<double> moments, double listening_s
 
 std::vector<std::uint32_t> lost_at(double now, const Observation& seen) {
   std::vector<std::uint32_t> indices;
-  for (const auto& process : find_silent(seen, at_seconds(now)).lost)
-    indices.push_back(process.identity.index);
+  for (const auto& member : find_silent(seen, at_seconds(now)).lost) indices.push_back(member.index);
   return indices;
 }
 using Members = std::vector<std::uint32_t>;
@@ -83,6 +82,25 @@ TEST(FindSilent, AMemberIsAsQuietAsTheQuietestOfItsProcesses) {
   seen.processes.push_back(test::heard(process(0, 0, 1), 5));
   seen.processes.push_back(test::heard(process(1, 0, 1), 10));
   EXPECT_EQ(lost_at(10.0, seen), Members({0}));
+}
+
+TEST(FindSilent, AMemberOfAWorldThatWasFormedBeforeWeListenedIsSilentFromThenOn) {
+  auto seen = last_heard({10, 10, 10}, 9);
+  seen.processes.pop_back();
+  seen.world.clear();
+  EXPECT_EQ(lost_at(11.9, seen), Members());
+  EXPECT_EQ(lost_at(12.0, seen), Members({2}));
+}
+
+TEST(FindSilent, ASuccessorThatFellSilentIsLostWithoutItsMember) {
+  auto seen = last_heard({10, 10});
+  seen.job.status.members[1].successor = 1;
+  seen.job.status.members[1].successor_uid = test::uid_of(1, 1);
+  seen.pods.push_back(test::pod(1, 1));
+  seen.processes.push_back(test::heard(process(1, 1), 7));
+  const auto lost = find_silent(seen, at_seconds(10)).lost;
+  ASSERT_EQ(lost.size(), 1U);
+  EXPECT_EQ(lost[0].incarnation, 1U);
 }
 
 TEST(FindSilent, WhoNeverSpokeIsNotSilent) {

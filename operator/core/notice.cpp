@@ -1,0 +1,80 @@
+#include "operator/core/notice.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace ratoon::core {
+namespace {
+
+// Taints that those who end nodes put on them before they do. Candidates for removal (PreferNoSchedule) are
+// no notice: most of them stay.
+constexpr std::array<std::string_view, 9> kNoticeTaints = {
+    "karpenter.sh/disrupted",
+    "ToBeDeletedByClusterAutoscaler",
+    "aws-node-termination-handler/spot-itn",
+    "aws-node-termination-handler/scheduled-maintenance",
+    "aws-node-termination-handler/asg-lifecycle-termination",
+    "aws-node-termination-handler/rebalance-recommendation",
+    "cloud.google.com/impending-node-termination",
+    "node.kubernetes.io/out-of-service",
+    "node.cloudprovider.kubernetes.io/shutdown",
+};
+
+std::string find_node_notice(const Observation& seen, const std::string& name) {
+  for (const auto& node : seen.nodes) {
+    if (node.name == name) return find_notice(node, seen.job.spec.disruption_policy);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string find_notice(const api::Node& node, const api::DisruptionPolicy& policy) {
+  if (node.is_deleting) return "it is being deleted";
+  for (const auto& taint : node.taints) {
+    const bool is_known =
+        std::find(kNoticeTaints.begin(), kNoticeTaints.end(), taint.key) != kNoticeTaints.end() ||
+        std::find(policy.notice_taints.begin(), policy.notice_taints.end(), taint.key) !=
+            policy.notice_taints.end();
+    if (is_known) return "taint " + taint.key;
+  }
+  if (node.is_unschedulable) return "it is cordoned";
+  return "";
+}
+
+void name_successors(const Observation& seen, RosterChange& change) {
+  for (auto& member : change.members) {
+    if (member.is_leaving() || member.is_completed || member.node.empty()) continue;
+    const std::string notice = find_node_notice(seen, member.node);
+    if (notice.empty()) continue;
+    member.successor = member.incarnation + 1;
+    member.successor_uid.clear();
+    change.actions.push_back(EmitEvent{
+        .is_warning = false,
+        .reason = "NodeNotice",
+        .message = member_name(api::key_of(seen.job), member.role, member.index, member.incarnation) +
+                   " trains on until incarnation " + std::to_string(member.successor) +
+                   " can take over: node " + member.node + " will go (" + notice + ")"});
+  }
+}
+
+bool is_successor_ready(const Observation& seen, const api::MemberStatus& member) {
+  if (!member.is_leaving()) return false;
+  const api::MemberStatus successor = successor_of(member);
+  const auto waiting = std::count_if(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
+    return process.waiting && is_of(process.identity, successor) &&
+           process.identity.local_rank < seen.job.spec.processes_per_node;
+  });
+  return waiting == seen.job.spec.processes_per_node;
+}
+
+void promote_ready(const Observation& seen, std::vector<api::MemberStatus>& members) {
+  for (auto& member : members) {
+    if (!is_successor_ready(seen, member)) continue;
+    member = successor_of(member);
+    if (const api::Pod* pod = find_pod(seen, member)) member.node = pod->node;
+  }
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,25 @@
+// Notice: which nodes will go soon, and what follows: a successor for each member there, made while the
+// member trains on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "operator/core/observation.h"
+#include "operator/core/roster.h"
+
+namespace ratoon::core {
+
+// Why this node will go, in a few words; empty: nothing says that it will.
+[[nodiscard]] std::string find_notice(const api::Node& node, const api::DisruptionPolicy& policy);
+
+// Names a successor for each member whose node will go and that is not done.
+void name_successors(const Observation& seen, RosterChange& change);
+
+// Whether all processes of the successor wait for a world.
+[[nodiscard]] bool is_successor_ready(const Observation& seen, const api::MemberStatus& member);
+
+// Ready successors take over. Only while no world stands, or the old one would be cut off in the middle.
+void promote_ready(const Observation& seen, std::vector<api::MemberStatus>& members);
+
+}  // namespace ratoon::core

@@ -1,0 +1,172 @@
+#include "operator/core/recovery.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <functional>
+
+namespace ratoon::core {
+namespace {
+
+using Watch = RecoveryWatch;
+
+const api::ProcessFacts* find_process(const Observation& seen, const ProcessIdentity& identity) {
+  const auto found = std::find_if(seen.processes.begin(), seen.processes.end(),
+                                  [&](const auto& process) { return process.identity == identity; });
+  return found == seen.processes.end() ? nullptr : &*found;
+}
+
+bool speaks(const Observation& seen, const api::MemberStatus& member) {
+  return std::any_of(seen.processes.begin(), seen.processes.end(),
+                     [&](const auto& process) { return is_of(process.identity, member); });
+}
+
+// Whether the beats of all seats of the attempt say so; those that completed are past everything.
+bool all_ranks(const Observation& seen, const std::function<bool(const Beat&)>& says) {
+  return !seen.world.empty() && std::all_of(seen.world.begin(), seen.world.end(), [&](const auto& seat) {
+    const auto* process = find_process(seen, seat.process);
+    if (process == nullptr) return false;
+    if (process->is_completed) return true;
+    return process->beat && process->beat->attempt == seat.assignment.attempt && says(*process->beat);
+  });
+}
+
+Timestamp last_sign_of(const Observation& seen, const api::MemberStatus& member, Timestamp otherwise) {
+  for (const auto& process : seen.processes) {
+    if (is_of(process.identity, member)) return std::min(otherwise, process.last_heard);
+  }
+  return otherwise;
+}
+
+Watch begin(const Observation& seen, const api::MemberStatus& lost, std::string reason, Timestamp now) {
+  return {.member = member_name(api::key_of(seen.job), lost.role, lost.index, lost.incarnation),
+          .role = lost.role,
+          .index = lost.index,
+          .node = lost.node,
+          .reason = std::move(reason),
+          .time = seen.wall_now,
+          .last_sign = last_sign_of(seen, lost, now),
+          .decided = now};
+}
+
+// Steps that were in some rank's weights and are not in the point from which all go on.
+std::uint64_t count_lost_steps(const Observation& seen) {
+  Step reached{0};
+  Step resumed{0};
+  for (const auto& seat : seen.world) {
+    const auto* process = find_process(seen, seat.process);
+    if (process != nullptr) reached = std::max(reached, process->left_step);
+    if (seat.assignment.resume) resumed = seat.assignment.resume->step;
+  }
+  return reached > resumed ? reached.value() - resumed.value() : 0;
+}
+
+Step resume_step(const Observation& seen) {
+  const auto& resume = seen.world.front().assignment.resume;
+  return resume ? resume->step : Step(0);
+}
+
+void stamp(std::optional<Timestamp>& moment, bool is_reached, Timestamp now) {
+  if (is_reached && !moment) moment = now;
+}
+
+void observe(const Observation& seen, const api::TrainingJobStatus& status, Timestamp now, Watch& watch) {
+  const auto member = std::find_if(status.members.begin(), status.members.end(), [&](const auto& m) {
+    return m.role == watch.role && m.index == watch.index;
+  });
+  if (member == status.members.end()) return;
+  const api::Pod* pod = find_pod(seen, *member);
+  stamp(watch.created, pod != nullptr, now);
+  stamp(watch.placed, pod != nullptr && !pod->node.empty(), now);
+  stamp(watch.spoke, speaks(seen, *member), now);
+  const bool is_formed = status.is_formed && seen.job.status.is_formed &&
+                         seen.job.status.attempt == status.attempt && !seen.world.empty();
+  if (!is_formed) return;
+  watch.lost_steps = std::max(watch.lost_steps, count_lost_steps(seen));
+  stamp(watch.met, all_ranks(seen, [](const Beat&) { return true; }), now);
+  const Step resumed = resume_step(seen);
+  const auto has_state = [&](const Beat& beat) {
+    const bool is_before = beat.phase == ProcessPhase::kJoining || beat.phase == ProcessPhase::kUser ||
+                           beat.phase == ProcessPhase::kLoad;
+    return !is_before || beat.step > resumed;
+  };
+  stamp(watch.loaded, all_ranks(seen, has_state), now);
+  stamp(watch.stepped, all_ranks(seen, [&](const Beat& b) { return b.step > resumed; }), now);
+}
+
+api::RecoveryPhases measure(const Watch& watch) {
+  Timestamp before = watch.last_sign;
+  // A phase that was over before the one in front of it took no time of its own.
+  const auto since_before = [&](const std::optional<Timestamp>& end) {
+    const Timestamp moment = std::max(before, end.value_or(before));
+    const double passed = seconds(moment - before);
+    before = moment;
+    return passed;
+  };
+  api::RecoveryPhases phases;
+  phases.detect_seconds = since_before(watch.decided);
+  phases.decide_seconds = since_before(watch.created);
+  phases.place_seconds = since_before(watch.placed);
+  phases.start_seconds = since_before(watch.spoke);
+  phases.rendezvous_seconds = since_before(watch.met);
+  phases.load_seconds = since_before(watch.loaded);
+  phases.first_step_seconds = since_before(watch.stepped);
+  return phases;
+}
+
+std::string describe(const api::Disruption& done) {
+  const auto& p = done.phases;
+  std::array<char, 256> text{};
+  std::snprintf(text.data(), text.size(),
+                "all members step again after %.2f s (detect %.2f, decide %.2f, place %.2f, start %.2f, "
+                "rendezvous %.2f, load %.2f, first step %.2f); %llu steps are made again",
+                p.total_seconds(), p.detect_seconds, p.decide_seconds, p.place_seconds, p.start_seconds,
+                p.rendezvous_seconds, p.load_seconds, p.first_step_seconds,
+                static_cast<unsigned long long>(done.lost_steps));
+  return text.data();
+}
+
+void finish(const Watch& watch, Decision& decision) {
+  const api::Disruption done{.member = watch.member,
+                             .node = watch.node,
+                             .reason = watch.reason,
+                             .time = watch.time,
+                             .lost_steps = watch.lost_steps,
+                             .phases = measure(watch)};
+  decision.actions.push_back(
+      EmitEvent{.is_warning = false, .reason = "Recovered", .message = done.member + ": " + describe(done)});
+  decision.status.last_disruption = done;
+  decision.recovery.reset();
+}
+
+}  // namespace
+
+void watch_recovery(const Observation& seen, const std::vector<Loss>& losses, Timestamp now,
+                    Decision& decision) {
+  auto& watch = decision.recovery = seen.recovery;
+  const bool was_training = seen.job.status.is_formed;
+  if (!losses.empty() && (watch || was_training)) {
+    Watch next = begin(seen, losses.front().member, losses.front().reason, now);
+    // A loss on top of a loss is one recovery; it began with the first.
+    if (watch) {
+      next.time = watch->time;
+      next.last_sign = std::min(next.last_sign, watch->last_sign);
+      next.decided = watch->decided;
+      next.lost_steps = watch->lost_steps;
+    }
+    watch = std::move(next);
+  } else if (was_training && !decision.status.is_formed) {
+    // The world fell apart without a loss: a member gave its place to its successor, or a process left by
+    // itself.
+    for (const auto& member : seen.job.status.members) {
+      if (watch || !member.is_leaving()) continue;
+      watch = begin(seen, member, "its node will go", now);
+      watch->last_sign = now;
+    }
+  }
+  if (!watch) return;
+  observe(seen, decision.status, now, *watch);
+  if (watch->stepped) finish(*watch, decision);
+}
+
+}  // namespace ratoon::core

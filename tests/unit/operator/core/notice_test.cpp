@@ -1,0 +1,134 @@
+#include "operator/core/notice.h"
+
+#include <gtest/gtest.h>
+
+#include "operator/core/reconcile.h"
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::core {
+namespace {
+
+using test::process;
+
+api::Node node_with(const std::string& key, const std::string& effect = "NoSchedule") {
+  return {.name = "node-2", .taints = {{key, effect}}};
+}
+
+template <class T>
+std::vector<T> only(const Decision& decision) {
+  std::vector<T> found;
+  for (const auto& action : decision.actions)
+    if (const auto* one = std::get_if<T>(&action)) found.push_back(*one);
+  return found;
+}
+
+// Stores what was decided and lets its pods come to life.
+void follow(Observation& seen, const Decision& decision) {
+  seen.job.status = decision.status;
+  seen.world = decision.announcement.world;
+  seen.recovery = decision.recovery;
+  for (const auto& action : only<CreatePod>(decision)) {
+    seen.pods.push_back(test::pod(action.pod.index, action.pod.incarnation));
+    seen.pods.back().node = "node-4";
+  }
+  for (const auto& action : only<DeletePod>(decision))
+    std::erase_if(seen.pods, [&](const auto& pod) { return pod.uid == action.uid; });
+}
+
+Observation noticed() {
+  auto seen = test::running(test::job(3));
+  seen.nodes = {{.name = "node-1"}, node_with("karpenter.sh/disrupted"), {.name = "node-3"}};
+  return seen;
+}
+
+TEST(FindNotice, KnowsWhoEndsNodesAndWhatTheJobAdds) {
+  const api::DisruptionPolicy policy{.notice_taints = {"example.com/leaving"}};
+  for (const char* key : {"karpenter.sh/disrupted", "ToBeDeletedByClusterAutoscaler",
+                          "aws-node-termination-handler/spot-itn", "example.com/leaving"}) {
+    EXPECT_EQ(find_notice(node_with(key), policy), std::string("taint ") + key);
+  }
+  for (const char* key : {"nvidia.com/gpu", "DeletionCandidateOfClusterAutoscaler",
+                          "node.kubernetes.io/not-ready", "node.kubernetes.io/memory-pressure"}) {
+    EXPECT_EQ(find_notice(node_with(key), policy), "") << key;
+  }
+  EXPECT_NE(find_notice({.name = "n", .is_unschedulable = true}, policy), "");
+  EXPECT_NE(find_notice({.name = "n", .is_deleting = true}, policy), "");
+  EXPECT_EQ(find_notice({.name = "n"}, policy), "");
+}
+
+TEST(Notice, MakesASuccessorElsewhereWhileTheWorldTrainsOnAndSaves) {
+  auto seen = noticed();
+  const auto decision = reconcile(seen, test::at_seconds(1));
+  EXPECT_TRUE(decision.status.is_formed);
+  EXPECT_EQ(decision.status.attempt, Attempt(1));
+  EXPECT_EQ(decision.announcement.world.size(), 3U);
+  EXPECT_EQ(decision.announcement.save_request, 1U);
+  EXPECT_FALSE(decision.announcement.hand_over);
+  const auto created = only<CreatePod>(decision);
+  ASSERT_EQ(created.size(), 1U);
+  EXPECT_EQ(created[0].pod.index, 1U);
+  EXPECT_EQ(created[0].pod.incarnation, 1U);
+  EXPECT_EQ(created[0].avoid_nodes, std::vector<std::string>{"node-2"});
+  EXPECT_TRUE(only<DeletePod>(decision).empty());
+  EXPECT_EQ(decision.status.restarts, api::Restarts()) << "nothing was lost";
+  EXPECT_EQ(decision.announcement.current.size(), 4U) << "both incarnations may speak";
+
+  follow(seen, decision);
+  const auto again = reconcile(seen, test::at_seconds(2));
+  EXPECT_TRUE(again.actions.empty()) << "said once";
+}
+
+TEST(Notice, HandsOverOnceTheSuccessorWaitsAndLosesNothing) {
+  auto seen = noticed();
+  follow(seen, reconcile(seen, test::at_seconds(1)));
+  follow(seen, reconcile(seen, test::at_seconds(1.5)));  // notes the successor's UID
+  seen.processes.push_back(test::waiting(process(1, 1), 0, {}, 2));
+  const auto ordered = reconcile(seen, test::at_seconds(2));
+  EXPECT_TRUE(ordered.announcement.hand_over);
+  EXPECT_TRUE(ordered.status.is_formed);
+  follow(seen, ordered);
+
+  // All save, leave and join again, the old one of member 1 too.
+  const std::vector<InventoryEntry> saved = {test::checkpoint(1, 40)};
+  for (std::uint32_t i = 0; i < 3; ++i) seen.processes[i] = test::waiting(process(i), 1, saved, 3);
+  seen.processes[3] = test::waiting(process(1, 1), 0, saved, 3);
+  const auto formed = reconcile(seen, test::at_seconds(3));
+  EXPECT_TRUE(formed.status.is_formed);
+  EXPECT_EQ(formed.status.attempt, Attempt(2));
+  ASSERT_EQ(formed.announcement.world.size(), 3U);
+  EXPECT_EQ(formed.announcement.world[1].process, process(1, 1));
+  EXPECT_EQ(formed.announcement.world[1].assignment.resume->step, Step(40));
+  const auto deleted = only<DeletePod>(formed);
+  ASSERT_EQ(deleted.size(), 1U);
+  EXPECT_EQ(deleted[0].uid, test::uid_of(1));
+  EXPECT_FALSE(formed.status.members[1].is_leaving());
+  EXPECT_EQ(formed.status.restarts, api::Restarts());
+}
+
+TEST(Notice, ANodeThatGoesBeforeItsSuccessorIsReadyIsALossWithAHeadStart) {
+  auto seen = noticed();
+  follow(seen, reconcile(seen, test::at_seconds(1)));
+  follow(seen, reconcile(seen, test::at_seconds(1.5)));
+  std::erase_if(seen.pods, [](const auto& pod) { return pod.uid == test::uid_of(1); });
+  const auto decision = reconcile(seen, test::at_seconds(2));
+  EXPECT_EQ(decision.status.members[1].incarnation, 1U);
+  EXPECT_EQ(decision.status.members[1].uid, test::uid_of(1, 1));
+  EXPECT_EQ(decision.status.restarts.disruption, 1U);
+  EXPECT_TRUE(only<CreatePod>(decision).empty()) << "it is on its way already";
+  EXPECT_FALSE(decision.status.is_formed);
+}
+
+TEST(Notice, ASuccessorThatEndsIsReplacedAndTheWorldDoesNotNotice) {
+  auto seen = noticed();
+  follow(seen, reconcile(seen, test::at_seconds(1)));
+  follow(seen, reconcile(seen, test::at_seconds(1.5)));
+  seen.pods.back() = test::ended_pod(1, 137, 1);
+  const auto decision = reconcile(seen, test::at_seconds(2));
+  EXPECT_TRUE(decision.status.is_formed);
+  EXPECT_EQ(decision.status.members[1].incarnation, 0U);
+  EXPECT_EQ(decision.status.members[1].successor, 2U);
+  EXPECT_EQ(only<CreatePod>(decision).size(), 1U);
+}
+
+}  // namespace
+}  // namespace ratoon::core
