@@ -54,7 +54,7 @@ def _parser():
     return top
 
 
-def _cache():
+def cache_folder():
     home = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("HOME") and os.environ["HOME"] + "/.cache")
     if not home:
         raise Stop("neither XDG_CACHE_HOME nor HOME is set", "export HOME")
@@ -67,7 +67,7 @@ def main(words, help_text):
         return 0 if words else 2
     try:
         chosen = _parser().parse_args(words)
-        cache = _cache()
+        cache = cache_folder()
         programs.extend_path(cache)
         if os.geteuid() != 0 and chosen.action is not commands.print_kubeconfig:
             raise Stop("a cluster needs root: it makes network namespaces and mounts", f"sudo -E {AGAIN[:-7]} ...", code=77)
