@@ -21,7 +21,8 @@ constexpr std::size_t kInventoryMax = 64;
 constexpr std::size_t kSilentPeersMax = 1024;
 constexpr std::size_t kResultMax = 16;
 constexpr std::uint32_t kWorldMax = 65536;
-constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;  // what every JSON reader keeps exactly
+constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;     // what every JSON reader keeps exactly
+constexpr std::uint64_t kLeftAttemptMax = 1'000'000'000;  // the next one is made from it
 constexpr int kDepthMax = 8;
 
 constexpr std::array<std::string_view, 8> kPhases = {"joining",    "load", "data",     "compute",
@@ -116,7 +117,7 @@ void read(Fields& f, JoinRequest& m) {
     f.complain("processes_per_node",
                "greater than process.local_rank (" + std::to_string(m.process.local_rank) + ")");
   }
-  m.left_attempt = Attempt(f.whole("left_attempt", kCountMax));
+  m.left_attempt = Attempt(f.whole("left_attempt", kLeftAttemptMax));
   m.left_step = Step(f.optional_whole("left_step", kCountMax));
   m.address = read_address(f, "address");
   for (const auto& entry : f.list("inventory", kInventoryMax)) {

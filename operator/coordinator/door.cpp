@@ -8,6 +8,9 @@
 namespace ratoon::coordinator {
 namespace {
 
+// Late messages come within seconds; a large job in which every process was started anew fits.
+constexpr std::size_t kOthersMax = 4096;
+
 bool is_same_place(const ProcessIdentity& a, const ProcessIdentity& b) {
   return a.role == b.role && a.index == b.index && a.incarnation == b.incarnation &&
          a.local_rank == b.local_rank;
@@ -21,6 +24,13 @@ std::optional<Refusal> Door::refuse_join(const ProcessIdentity& process) const {
 }
 
 std::optional<Refusal> Door::refuse(const ProcessIdentity& process) const {
+  for (const auto& other : others_) {
+    if (!other.is_superseded || other.process.start != process.start || other.process != process) continue;
+    return Refusal{.kind = names::refusal::kSuperseded,
+                   .message = "process " + std::to_string(process.local_rank) + " of " +
+                              member_name(process.job, process.role, process.index, process.incarnation) +
+                              " was started again, and this start of it may not take part any more"};
+  }
   if (announcement_.current.empty()) return std::nullopt;  // nothing is known yet: listen
   const ProcessIdentity* newest = nullptr;
   for (const auto& current : announcement_.current) {
@@ -48,13 +58,23 @@ api::ProcessFacts& Door::facts_of(const ProcessIdentity& process, Timestamp now)
   if (found == processes_.end()) {
     return processes_.emplace_back(api::ProcessFacts{.identity = process, .last_heard = now});
   }
-  if (found->identity != process) *found = {.identity = process, .last_heard = now};
+  if (found->identity != process) {
+    if (others_.size() == kOthersMax) others_.erase(others_.begin());
+    others_.push_back({.process = found->identity});
+    *found = {.identity = process, .last_heard = now};
+  }
   found->last_heard = now;
   return *found;
 }
 
+void Door::supersede_others(const ProcessIdentity& process) {
+  std::erase_if(others_, [&](const auto& other) { return other.process == process; });
+  for (auto& other : others_) other.is_superseded |= is_same_place(other.process, process);
+}
+
 void Door::hear_join(const JoinRequest& request, Timestamp now) {
   facts_of(request.process, now).waiting = request;
+  supersede_others(request.process);
 }
 
 bool Door::hear_beat(const Beat& beat, Timestamp now) {
@@ -97,6 +117,8 @@ Orders Door::orders() const {
           .attempt = announcement_.attempt,
           .drain_deadline_seconds = std::nullopt,
           .stop = announcement_.stop,
+          .save_request = announcement_.save_request,
+          .hand_over = announcement_.hand_over,
           .reason = announcement_.reason};
 }
 

@@ -14,7 +14,8 @@ namespace ratoon::coordinator {
 
 class Door {
  public:
-  // Whether the process may speak at all: refuses older incarnations and other pods of the same name.
+  // Whether the process may speak at all: refuses older incarnations, other pods of the same name, and starts
+  // after which another start of their process has joined.
   [[nodiscard]] std::optional<Refusal> refuse(const ProcessIdentity& process) const;
   // Whether it may wait for a world: not once the job is over.
   [[nodiscard]] std::optional<Refusal> refuse_join(const ProcessIdentity& process) const;
@@ -34,10 +35,20 @@ class Door {
   [[nodiscard]] const api::Announcement& announcement() const { return announcement_; }
 
  private:
+  struct OtherStart {
+    ProcessIdentity process;
+    bool is_superseded = false;
+  };
+
   api::ProcessFacts& facts_of(const ProcessIdentity& process, Timestamp now);
+  void supersede_others(const ProcessIdentity& process);
 
   // One per (role, index, incarnation, local rank): the newest start.
   std::vector<api::ProcessFacts> processes_;
+  // Starts that were heard before another one of their process, oldest first. Nothing in a start tells which
+  // of two is newer; the one that joins last is, and what the others still had on the wire counts for
+  // nothing.
+  std::vector<OtherStart> others_;
   api::Announcement announcement_;
   std::uint64_t revision_ = 0;
 };

@@ -43,6 +43,7 @@ void contract(std::string_view bytes) {
   check_message<OrdersRequest>(bytes);
   check_message<Orders>(bytes);
   check_message<Completed>(bytes);
+  check_message<CompletionRecord>(bytes);
   check_message<Refusal>(bytes);
 }
 

@@ -134,7 +134,7 @@ void CoordinatorLink::hear(const Orders& orders) {
   if (orders.stop) return set_standing(Standing::kStop, orders.reason);
   const std::lock_guard lock(mutex_);
   if (orders.attempt >= told_attempt_) {  // two threads hear orders: older ones may come later
-    save_request_.store(std::max(save_request_.load(), orders.save_request));
+    save_request_.store(orders.save_request);
     hand_over_.store(orders.hand_over ? orders.attempt.value() : 0);
   }
   told_attempt_ = std::max(told_attempt_, orders.attempt);

@@ -37,6 +37,12 @@ inline JoinRequest golden_join() {
                          .is_complete = false}}};
 }
 
+inline JoinRequest golden_join_after_steps() {
+  JoinRequest join = golden_join();
+  join.left_step = Step(1213);
+  return join;
+}
+
 inline Assignment golden_assignment() {
   return {.attempt = Attempt(7),
           .rank = Rank(5),
@@ -63,6 +69,14 @@ inline Orders golden_orders() {
           .drain_deadline_seconds = 110.5,
           .stop = true,
           .reason = "digits-worker-1-i0: silent for too long"};
+}
+
+inline Orders golden_orders_to_hand_over() {
+  return {.revision = 13,
+          .attempt = Attempt(7),
+          .save_request = 2,
+          .hand_over = true,
+          .reason = "digits-worker-1-i0: its node goes"};
 }
 
 inline Completed golden_completed() {

@@ -32,6 +32,8 @@ TEST(GoldenMessages, OfAgentsEncodeAndDecodeAsTheyDidInVersion1) {
   expect_golden("beat", test::golden_beat());
   expect_golden("beat_first", Beat{.process = test::golden_process()});
   expect_golden("orders_request", OrdersRequest{.process = test::golden_process(), .seen_revision = 12});
+  expect_golden("join_request_after_steps", test::golden_join_after_steps());
+  expect_golden("completion_record", CompletionRecord{.attempt = Attempt(7), .step = Step(9000)});
   expect_golden("completed", test::golden_completed());
 }
 
@@ -42,6 +44,7 @@ TEST(GoldenMessages, OfTheCoordinatorEncodeAndDecodeAsTheyDidInVersion1) {
                 JoinReply{.assignment = {}, .waiting_for = "1 of 2 processes are ready"});
   expect_golden("orders", test::golden_orders());
   expect_golden("orders_quiet", Orders{.revision = 1, .attempt = Attempt(1)});
+  expect_golden("orders_to_hand_over", test::golden_orders_to_hand_over());
   expect_golden("refusal", Refusal{.kind = "superseded", .message = "digits-worker-3-i2 was replaced"});
 }
 

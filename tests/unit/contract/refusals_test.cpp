@@ -45,6 +45,8 @@ Subject subject(const char* name, const T& message, std::set<std::string> option
 std::vector<Subject> subjects() {
   return {
       subject("join", test::golden_join(), {"/inventory", "/inventory/0/complete", "/inventory/1/complete"}),
+      subject("join_after_steps", test::golden_join_after_steps(),
+              {"/inventory", "/inventory/0/complete", "/inventory/1/complete", "/left_step"}),
       subject("assignment", test::golden_assignment(), {"/resume"}),
       subject("join_reply", JoinReply{.assignment = test::golden_assignment(), .waiting_for = ""},
               {"/assignment/resume"}),
@@ -52,6 +54,9 @@ std::vector<Subject> subjects() {
       subject("beat", test::golden_beat(), {"/committed", "/committed/complete", "/silent_peers"}),
       subject("orders_request", OrdersRequest{.process = test::golden_process(), .seen_revision = 12}, {}),
       subject("orders", test::golden_orders(), {"/drain_deadline_seconds", "/stop", "/reason"}),
+      subject("orders_to_hand_over", test::golden_orders_to_hand_over(),
+              {"/save_request", "/hand_over", "/reason"}),
+      subject("completion_record", CompletionRecord{.attempt = Attempt(7), .step = Step(9000)}, {}),
       subject("completed", test::golden_completed(), {"/result", "/result/accuracy", "/result/loss"}),
       subject("refusal", Refusal{.kind = "superseded", .message = "replaced"}, {}),
   };
@@ -246,6 +251,14 @@ TEST(Refusals, SayWhatIsWrongAndWhatWasFound) {
     EXPECT_THAT(complaint, StartsWith(c.sentence));
     EXPECT_NE(complaint, "");
   }
+}
+
+// The next attempt is made from it; a number from nowhere must not use up all that there are.
+TEST(Refusals, AnAttemptThatNobodyCanHaveLeft) {
+  const json join = json::parse(encode(test::golden_join()));
+  EXPECT_EQ(complaint_of<JoinRequest>(with(join, "/left_attempt", 1'000'000'000)), "");
+  EXPECT_EQ(complaint_of<JoinRequest>(with(join, "/left_attempt", 1'000'000'001)),
+            "left_attempt must be a whole number from 0 to 1000000000, found 1000000001");
 }
 
 // Depth is counted so that what is taken at the limit is refused one level further.

@@ -85,6 +85,43 @@ TEST(Door, KeepsTheNewestStartOfEachProcess) {
   EXPECT_EQ(facts.last_heard, at_seconds(3));
 }
 
+// A process that died may have had a beat on the wire; it must not wipe what the next start of it has said.
+TEST(DoorRefuses, StartsAfterWhichAnotherOneJoined) {
+  const ProcessIdentity older = process(0);
+  const ProcessIdentity newer = process(0, 0, 0, "start-2");
+  for (const bool beats_first : {false, true}) {
+    SCOPED_TRACE(beats_first ? "the newer one beats before it joins" : "the newer one joins at once");
+    Door door;
+    door.announce(announcement(1, {older}));
+    door.hear_beat(test::beat(older, 1, 9, 5), at_seconds(1));
+    if (beats_first) door.hear_beat(test::beat(newer, 0, 0), at_seconds(2));
+    EXPECT_EQ(door.refuse(older), std::nullopt) << "until a join nothing says which of the two is newer";
+    door.hear_join(test::join_request(newer), at_seconds(3));
+    EXPECT_EQ(
+        door.refuse(older),
+        (Refusal{.kind = "superseded",
+                 .message = "process 0 of digits-worker-0-i0 was started again, and this start of it may "
+                            "not take part any more"}));
+    EXPECT_EQ(door.refuse_join(older), door.refuse(older));
+    EXPECT_EQ(door.refuse(newer), std::nullopt);
+    EXPECT_EQ(door.refuse(process(0, 0, 1)), std::nullopt) << "another process of the same pod";
+    EXPECT_TRUE(door.processes()[0].waiting.has_value());
+  }
+}
+
+// A coordinator that remembers nothing may hear the dead one last.
+TEST(DoorRefuses, NoStartBecauseOfABeatAlone) {
+  Door door;
+  const ProcessIdentity newer = process(0, 0, 0, "start-2");
+  door.hear_join(test::join_request(newer), at_seconds(1));
+  door.hear_beat(test::beat(process(0), 1, 9, 5), at_seconds(2));
+  EXPECT_EQ(door.refuse(newer), std::nullopt);
+  door.hear_join(test::join_request(newer), at_seconds(3));
+  EXPECT_EQ(door.refuse(newer), std::nullopt);
+  EXPECT_TRUE(door.refuse(process(0)).has_value());
+  EXPECT_EQ(door.processes()[0].identity, newer);
+}
+
 TEST(Door, ABeatThatWasOvertakenIsASignOfLifeAndNoNews) {
   Door door;
   door.hear_beat(test::beat(process(0), 1, 9, 5), at_seconds(1));
@@ -144,6 +181,16 @@ TEST(Orders, GetANewRevisionWithAnotherAttemptOrAStopAndNotElse) {
   door.announce({.attempt = Attempt(2), .stop = true, .reason = "over"});
   EXPECT_EQ(door.orders(),
             (Orders{.revision = first.revision + 2, .attempt = Attempt(2), .stop = true, .reason = "over"}));
+}
+
+TEST(Orders, SaySaveSoonAndThatAReplacementIsReady) {
+  Door door;
+  door.announce({.attempt = Attempt(2), .save_request = 3, .hand_over = true, .reason = "node-1 goes"});
+  const auto orders = door.orders();
+  EXPECT_EQ(orders.save_request, 3u);
+  EXPECT_TRUE(orders.hand_over);
+  door.announce({.attempt = Attempt(2), .save_request = 4, .hand_over = true, .reason = "node-1 goes"});
+  EXPECT_GT(door.orders().revision, orders.revision);
 }
 
 }  // namespace
