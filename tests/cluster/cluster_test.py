@@ -137,6 +137,26 @@ class Cluster(unittest.TestCase):
                            "jsonpath={.items[*].status.containerStatuses[0].restartCount}")
         self.assertEqual(restarts, "0 0")
 
+    def test_an_image_whose_layer_takes_a_file_away(self):
+        below = archive.Layer().file("probe", (folder / "probe").read_bytes(), 0o755).file("gone", b"1").file("there", b"2")
+        archive.write(folder / "layered.tar", [below, archive.Layer().file(".wh.gone", b"")], "layered:1", entrypoint=["/probe"])
+        cluster("image", "load", str(folder / "layered.tar"))
+        create(pod("layered", "serve", "8080", container={"image": "layered:1"}))
+        wait_ready("layered")
+        self.assertEqual(kubectl("exec", "layered", "--", "/probe", "show", "/there"), "2")
+        with self.assertRaisesRegex(AssertionError, "exit code 1"):
+            kubectl("exec", "layered", "--", "/probe", "show", "/gone")
+
+    def test_a_new_image_of_the_same_name_replaces_the_old_one(self):
+        program = ("probe", (folder / "probe").read_bytes(), 0o755)
+        for word in (b"old", b"new"):
+            archive.write(folder / "renewed.tar", [archive.Layer().file(*program), archive.Layer().file("word", word)],
+                          "renewed:1", entrypoint=["/probe"])
+            cluster("image", "load", str(folder / "renewed.tar"))
+            create(pod(f"renewed-{word.decode()}", "serve", "8080", node="node-2", container={"image": "renewed:1"}))
+            wait_ready(f"renewed-{word.decode()}")
+            self.assertEqual(kubectl("exec", f"renewed-{word.decode()}", "--", "/probe", "show", "/word"), word.decode())
+
     def test_a_second_cluster_comes_and_goes_without_a_trace(self):
         second, before = f"{NAME}b", machine.traces()
         self.addCleanup(cluster, "down", name=second)

@@ -39,7 +39,7 @@ def _make(cluster, cache, chosen):
     cluster.save()
     plan = network.Plan(cluster.slot)
     snapshotter = cluster.values["snapshotter"] = node_files.snapshotter_of(cluster.folder)
-    images.keep(cluster, pause, ["pause"])
+    images.load(cluster, pause, {})
     network.make(cluster, plan)
     pki.make_all(cluster, plan)
     control_plane.start_api_server(cluster, plan)
@@ -178,20 +178,14 @@ def node_list(cluster, _, __):
 
 
 def image_load(cluster, _, chosen):
-    tags = images.tags_of(chosen.file)
     with cluster.require_up().locked():
         if chosen.node:
             _known_node(cluster, chosen.node)
         names = [name for name in ([chosen.node] if chosen.node else cluster.nodes) if node.is_alive(cluster, name)]
         if not names:
             raise Stop(f"{chosen.node or 'every node'} is dead", "scripts/cluster node add")
-        with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            jobs = [pool.submit(images.load_into, node.socket(cluster, name), chosen.file, cluster.values["snapshotter"])
-                    for name in names]
-            if not chosen.node:
-                jobs.append(pool.submit(images.keep, cluster, chosen.file, tags))
-            for job in jobs:
-                job.result()
+        sockets = {name: node.socket(cluster, name) for name in names}
+        tags = images.load(cluster, chosen.file, sockets, keep=not chosen.node)
     say_timed(f"{' '.join(tags)} is in {', '.join(names)}")
 
 

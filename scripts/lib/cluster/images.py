@@ -1,12 +1,14 @@
 """Images: docker-archives that are loaded into nodes, and kept for nodes that come later; the pause image is our own."""
+import concurrent.futures
 import json
 import os
 import pathlib
 import shutil
-import tarfile
+import tempfile
 
 from image import archive
 
+from . import image_file, layers
 from .node_files import PAUSE_IMAGE
 from .programs import run
 from .speech import Stop
@@ -49,43 +51,49 @@ def pause_image(cache):
     return image
 
 
-def tags_of(path):
-    """Of a docker-archive; anything else is refused here, before any node is asked."""
-    again = "make one with scripts/image, or 'docker save'"
-    try:
-        with tarfile.open(path) as file:
-            manifest = json.load(file.extractfile("manifest.json"))
-        tags = [tag for image in manifest for tag in image["RepoTags"] or []]
-    except (OSError, tarfile.TarError) as error:
-        raise Stop(f"{path} cannot be read as a tar file: {error}", again) from error
-    except (KeyError, ValueError, TypeError) as error:
-        raise Stop(f"{path} is no docker-archive: its manifest.json is missing or not as expected", again) from error
-    if not tags:
-        raise Stop(f"{path} holds no image with a name", again)
-    return sorted(tags)
+def load(cluster, path, sockets, keep=True):
+    """Into the nodes of {name: socket} at once; `keep`: for nodes that come later too."""
+    image = image_file.read(path)
+    is_linked = cluster.values["snapshotter"] == "overlayfs" and layers.unpack(cluster, image)
+    with tempfile.TemporaryDirectory(prefix=".loading-", dir=cluster.folder) as folder:
+        if is_linked:
+            path = pathlib.Path(folder, "image.tar")
+            image_file.write_without_layers(image, path)
+        diff_ids = image.diff_ids if is_linked else None
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            jobs = [pool.submit(_load_into, cluster, *each, path, diff_ids) for each in sockets.items()]
+            if keep:
+                jobs.append(pool.submit(_keep, cluster, path, image.tags, diff_ids))
+            for job in jobs:
+                job.result()
+    layers.forget_unused(cluster, {digest for _, diff_ids in _kept(cluster) for digest in diff_ids or ()})
+    return image.tags
 
 
-def keep(cluster, path, tags):
+def load_kept(cluster, node, socket):
+    for path, diff_ids in _kept(cluster):
+        _load_into(cluster, node, socket, path, diff_ids)
+
+
+def _load_into(cluster, node, socket, path, diff_ids):
+    ctr = ("ctr", "--address", socket, "--namespace", "k8s.io")
+    if diff_ids is not None:
+        layers.link_into(cluster, node, ctr, diff_ids)
+    run(*ctr, "image", "import", "--snapshotter", cluster.values["snapshotter"], path)
+
+
+def _keep(cluster, path, tags, diff_ids):
     """A copy: the file may be gone or another one when a node is added. A newer image of the same names replaces it."""
     folder = cluster.folder / "images"
     folder.mkdir(exist_ok=True)
     kept = folder / ("+".join(tags).replace("/", "_")[:200] + ".tar")
     partial = kept.with_suffix(".partial")
     shutil.copyfile(path, partial)
-    os.utime(partial)
+    kept.with_suffix(".json").write_text(json.dumps(diff_ids))
     partial.rename(kept)
 
 
-def kept(cluster):
-    """In the order in which they were loaded."""
-    return sorted((cluster.folder / "images").glob("*.tar"), key=lambda path: path.stat().st_mtime)
-
-
-def load_into(socket, path, snapshotter):
-    """Layers are unpacked at once; as they came they are of no use any more, and they are in memory, see node.py."""
-    ctr = ("ctr", "--address", socket, "--namespace", "k8s.io")
-    run(*ctr, "image", "import", "--snapshotter", snapshotter, path)
-    lines = run(*ctr, "content", "list").stdout.splitlines()
-    layers = [line.split()[0] for line in lines if "containerd.io/uncompressed=" in line]
-    if layers:
-        run(*ctr, "content", "remove", *layers, check=False)  # another load may have removed them
+def _kept(cluster):
+    """(file, its layers, or None where they are in the file), in the order in which they were loaded."""
+    files = sorted((cluster.folder / "images").glob("*.tar"), key=lambda path: path.stat().st_mtime)
+    return [(path, json.loads(path.with_suffix(".json").read_text())) for path in files]

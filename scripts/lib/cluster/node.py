@@ -8,14 +8,8 @@ from .api import wait_for
 from .programs import leave_running, run
 from .speech import Stop
 
-# Layers come in through memory: containerd would write and sync each twice, and a few nodes keep a disk busy for half a
-# minute. What is unpacked, the snapshots, is on disk.
-_MOUNT_AND_RUN = "".join(f'mount --bind "$1/{own}" {path} && ' for path, own in shared.FOLDERS.items()) + """
-mount -t tmpfs -o mode=700 images "$1/containerd" &&
-mkdir -p "$1/containerd/io.containerd.snapshotter.v1.$2" &&
-mount --bind "$1/snapshots" "$1/containerd/io.containerd.snapshotter.v1.$2" &&
-exec containerd --config "$1/containerd.toml"
-"""
+_MOUNT_AND_RUN = "".join(f'mount --bind "$1/{own}" {path} && ' for path, own in shared.FOLDERS.items()) + \
+    'exec containerd --config "$1/containerd.toml"'
 
 
 def socket(cluster, node):
@@ -34,12 +28,11 @@ def start_containerd(cluster, plan, node, index, snapshotter):
     cgroups.make_everywhere(cluster.name, "nodes", node)
     group = cgroups.make(cluster.name, "nodes", node, "daemons")
     leave_running([*network.inside(cluster.name), "unshare", "--mount", "--propagation", "slave", "sh", "-c",
-                   _MOUNT_AND_RUN, "sh", cluster.node_folder(node), snapshotter], group, cluster.log(f"containerd-{node}"))
+                   _MOUNT_AND_RUN, "sh", cluster.node_folder(node)], group, cluster.log(f"containerd-{node}"))
     pki.make_node_certificates(cluster, plan, node, plan.node(index))
     log = cluster.log(f"containerd-{node}")
     wait_for(f"containerd of {node}", lambda: _answers(cluster, node), 60, [log])
-    for image in images.kept(cluster):
-        images.load_into(socket(cluster, node), image, snapshotter)
+    images.load_kept(cluster, node, socket(cluster, node))
 
 
 def _answers(cluster, node):
