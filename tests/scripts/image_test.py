@@ -82,6 +82,13 @@ class Image(unittest.TestCase):
         self.assertFalse((self.folder / "image.tar").exists())
         self.build("image.tar", "--libraries-from", elsewhere)
 
+    def test_the_files_of_both_layers_for_a_dockerfile(self):
+        self.compile(1)
+        done = image("operator", self.folder / "out", "--as-folder", "--program", self.program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(os.access(self.folder / "out/program/usr/local/bin/speaker", os.X_OK))
+        self.assertTrue(list((self.folder / "out/libraries/usr/lib").glob("libstdc++*")))
+
     def test_a_static_program_needs_none(self):
         self.compile(1, "-static")
         self.build("image.tar")

@@ -47,6 +47,13 @@ class Layer:
                     with open(content, "rb") as source:
                         file.addfile(info, source)
 
+    def write_folder(self, path):
+        with tempfile.TemporaryFile() as stream:
+            self.write(stream)
+            stream.seek(0)
+            with tarfile.open(fileobj=stream) as file:
+                file.extractall(path, numeric_owner=True)
+
 
 def write(path, layers, tag, **config):
     """`config`: entrypoint, user, environment. The file has its name only when it is whole."""

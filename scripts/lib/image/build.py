@@ -64,6 +64,10 @@ def build(chosen):
     except libraries.Missing as missing:
         raise Stop(str(missing), "name their folder with --libraries-from") from missing
     print(f"image: {chosen.program.name} needs {len(found)} libraries", flush=True)
+    if chosen.as_folder:
+        base_layer(found).write_folder(chosen.out / "libraries")
+        program_layer(chosen.program).write_folder(chosen.out / "program")
+        return
     try:
         digests = archive.write(chosen.out, [base_layer(found), program_layer(chosen.program)], tag, user=chosen.user,
                                 environment=_ENVIRONMENT[chosen.kind],
@@ -82,6 +86,7 @@ def _parser():
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--program", type=pathlib.Path, required=True)
     parser.add_argument("--libraries-from", type=pathlib.Path, action="append", default=[])
+    parser.add_argument("--as-folder", action="store_true")
     parser.add_argument("--tag")
     parser.add_argument("--entrypoint")
     parser.add_argument("--user", default="65532:65532")
