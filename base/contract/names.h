@@ -86,6 +86,10 @@ inline constexpr std::string_view kRestarts = "ratoon_restarts_total";
 inline constexpr std::string_view kRecoverySeconds = "ratoon_recovery_seconds";
 inline constexpr std::string_view kLedgerSeconds = "ratoon_ledger_seconds_total";
 inline constexpr std::string_view kJobPhase = "ratoon_job_phase";
+inline constexpr std::string_view kJobAttempt = "ratoon_job_attempt";
+inline constexpr std::string_view kJobStep = "ratoon_job_step";
+inline constexpr std::string_view kJobDurableStep = "ratoon_job_durable_step";
+inline constexpr std::string_view kJobWorldSize = "ratoon_job_world_size";
 inline constexpr std::string_view kReconcileSeconds = "ratoon_reconcile_seconds";
 }  // namespace metric
 

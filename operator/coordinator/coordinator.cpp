@@ -56,6 +56,9 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
   const Result<Message> message = decode<Message>(request.body);
   if (!message) return refuse(responder, 422, names::refusal::kBadMessage, message.error().message());
   if (const auto known = options_.authenticate(bearer_token(request), message->process); !known) {
+    // No refusal: the caller is to try again.
+    if (known.error().kind() != ErrorKind::kPermissionDenied)
+      return responder.send({.status = 503, .body = known.error().message() + "\n"});
     return refuse(responder, 401, names::refusal::kUnauthorized, known.error().message());
   }
   bool is_news = false;
@@ -73,7 +76,7 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
     if (refusal) return reply(responder, 409, *refusal);
     is_news = admit(room->second, *message, responder);
   }
-  if (is_news) options_.on_news();
+  if (is_news) options_.on_news(message->process.job);
 }
 
 bool Coordinator::admit(Room& room, const JoinRequest& message, http::Responder& responder) {

@@ -22,12 +22,13 @@
 
 namespace ratoon::coordinator {
 
-// Says whether the bearer of this token is that process.
+// Says whether the bearer of this token is that process: kPermissionDenied if it is not, anything else if
+// that cannot be found out now.
 using Authenticate = std::function<Result<void>(std::string_view token, const ProcessIdentity& process)>;
 
 struct CoordinatorOptions {
   Authenticate authenticate;
-  std::function<void()> on_news;                 // something was heard that may change a decision
+  std::function<void(const JobKey&)> on_news;    // something was heard that may change a decision
   Duration poll_hold{std::chrono::seconds(20)};  // a long poll is answered by then, with or without news
 };
 

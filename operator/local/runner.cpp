@@ -79,7 +79,7 @@ class Runner {
         machine_(count_members() + 1, [this](const api::Pod& pod) { return plan(pod); }),
         coordinator_(clock, {.authenticate = [this](std::string_view shown,
                                                     const ProcessIdentity&) { return authenticate(shown); },
-                             .on_news = [this] { wakeup_.notify(); }}) {}
+                             .on_news = [this](const JobKey&) { wakeup_.notify(); }}) {}
 
   Result<int> run() {
     if (auto ready = prepare(); !ready) return ready.error();

@@ -89,7 +89,7 @@ class CoordinatorLinkTest : public testing::Test {
   coordinator::Coordinator coordinator_{
       clock_,
       {.authenticate = [](std::string_view, const ProcessIdentity&) { return Result<void>(); },
-       .on_news = [] {}}};
+       .on_news = [](const JobKey&) {}}};
   std::unique_ptr<http::HttpServer> server_;
   Options options_;
   std::unique_ptr<Link> link_;

@@ -92,7 +92,7 @@ class CoordinatorTest : public testing::Test {
          return Error(ErrorKind::kPermissionDenied, "the token is not this run's");
        },
        .on_news =
-           [this] {
+           [this](const JobKey&) {
              ++news_;
              news_.notify_all();
            },
