@@ -18,7 +18,7 @@ struct ProcessFacts {
   Timestamp last_heard;
   std::optional<JoinRequest> waiting;  // it waits for a world
   std::optional<Beat> beat;            // its newest one
-  Step left_step{0};                   // most steps that were in its weights when it left a world
+  Step left_step{0};                   // steps that were in its weights when it last left a world
   bool is_completed = false;
 };
 

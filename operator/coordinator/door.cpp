@@ -73,7 +73,9 @@ void Door::supersede_others(const ProcessIdentity& process) {
 }
 
 void Door::hear_join(const JoinRequest& request, Timestamp now) {
-  facts_of(request.process, now).waiting = request;
+  auto& facts = facts_of(request.process, now);
+  facts.waiting = request;
+  facts.left_step = request.left_step;
   supersede_others(request.process);
 }
 
@@ -116,6 +118,8 @@ Orders Door::orders() const {
   return {.revision = revision_,
           .attempt = announcement_.attempt,
           .drain_deadline_seconds = std::nullopt,
+          .save_request = announcement_.save_request,
+          .hand_over = announcement_.hand_over,
           .stop = announcement_.stop,
           .save_request = announcement_.save_request,
           .hand_over = announcement_.hand_over,
