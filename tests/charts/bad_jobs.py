@@ -1,0 +1,127 @@
+"""TrainingJobs that the API server must refuse, and what it must say of each."""
+
+import copy
+
+GOOD = {
+    "apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "good"},
+    "spec": {
+        "numNodes": 2, "processesPerNode": 2,
+        "roles": [{"name": "worker", "template": {
+            "metadata": {"labels": {"team": "seeds"}},
+            "spec": {"containers": [{"name": "trainer", "image": "digits:1", "command": ["digits"],
+                                     "env": [{"name": "LEVEL", "value": "3"}]}],
+                     "nodeSelector": {"disk": "fast"}}}}],
+        "checkpointPolicy": {"volumeClaimName": "claim", "runName": "first", "intervalSteps": 10, "keepLast": 3},
+        "disruptionPolicy": {"heartbeatSeconds": 1, "suspectAfterSeconds": 3, "noticeTaints": ["example.com/going"]},
+        "restartPolicy": {"maxRestarts": 3},
+    },
+}
+REMOVED = object()
+
+
+def changed(*changes, job=GOOD):
+    """The job with (path, value) changes; a path is "spec.roles.0.name"."""
+    job = copy.deepcopy(job)
+    for path, value in changes:
+        *way, last = path if isinstance(path, tuple) else path.split(".")
+        node = job
+        for word in way:
+            node = node[int(word)] if isinstance(node, list) else node[word]
+        key = int(last) if isinstance(node, list) else last
+        if value is REMOVED:
+            del node[key]
+        elif isinstance(node, list) and key == len(node):
+            node.append(value)
+        else:
+            node[key] = value
+    return job
+
+
+ROLE = GOOD["spec"]["roles"][0]
+TEMPLATE = "spec.roles.0.template"
+POD = f"{TEMPLATE}.spec"
+TRAINER = f"{POD}.containers.0"
+LABELS = tuple(f"{TEMPLATE}.metadata.labels".split("."))
+
+
+def second_role(**fields):
+    return ("spec.roles.1", {**ROLE, "name": "helper", **fields})
+
+
+NO_LABEL = "use lower-case letters, digits and '-', begin with a letter"
+NO_TAINT = "write example.com/name, without =value and :effect"
+
+# (what is wrong, changes, a part of our own sentence)
+OURS = [
+    ("a name of 41 characters", [("metadata.name", "a" * 41)], "choose one of at most 40 characters"),
+    ("a name with a dot", [("metadata.name", "a.b")], f"the job's name is no DNS label: {NO_LABEL}"),
+    ("a name that begins with a digit", [("metadata.name", "1a")], f"the job's name is no DNS label: {NO_LABEL}"),
+    ("a role's name in capitals", [("spec.roles.0.name", "Worker")], f"the role's name is no DNS label: {NO_LABEL}"),
+    ("a role's name that ends with -", [("spec.roles.0.name", "worker-")], f"the role's name is no DNS label: {NO_LABEL}"),
+    ("too many members in two roles", [second_role(replicas=4000), ("spec.numNodes", 97)],
+     "lower replicas or numNodes until all roles together have at most 4096"),
+    ("too many processes", [("spec.numNodes", 4096), ("spec.processesPerNode", 17)],
+     "until members times processesPerNode is at most 65536"),
+    ("a template without containers", [(f"{POD}.containers", REMOVED)], "add one that runs the trainer"),
+    ("an empty list of containers", [(f"{POD}.containers", [])], "add one that runs the trainer"),
+    ("no command", [(f"{TRAINER}.command", REMOVED)], "the first container has no command: name the trainer's program"),
+    ("an empty command", [(f"{TRAINER}.command", [])], "the first container has no command: name the trainer's program"),
+    ("a command in the second container only",
+     [(f"{TRAINER}.command", REMOVED), (f"{POD}.containers.1", {"name": "b", "image": "b", "command": ["b"]})],
+     "the first container has no command: name the trainer's program"),
+    ("a container without image", [(f"{TRAINER}.image", REMOVED)], "a container has no image: name the one to run"),
+    ("a container without name", [(f"{TRAINER}.name", "")], "a container has no name: give it one"),
+    ("restartPolicy Always", [(f"{POD}.restartPolicy", "Always")], "a restartPolicy other than Never: remove it"),
+    ("restartPolicy OnFailure", [(f"{POD}.restartPolicy", "OnFailure")], "a restartPolicy other than Never: remove it"),
+    ("a node by name", [(f"{POD}.nodeName", "node-1")], "use nodeSelector or affinity"),
+    ("a label of ours", [(LABELS + ("ratoon.dev/role",), "boss")], "labels that begin with ratoon.dev/ are set by"),
+    ("a variable of ours", [(f"{TRAINER}.env.0.name", "RATOON_INDEX")], "is set by the operator: remove it"),
+    ("silence no longer than a beat",
+     [("spec.disruptionPolicy.heartbeatSeconds", 3), ("spec.disruptionPolicy.suspectAfterSeconds", 3)],
+     "suspectAfterSeconds must be more than heartbeatSeconds: raise it"),
+    ("a long beat with the silence left out", [("spec.disruptionPolicy", {"heartbeatSeconds": 5})],
+     "suspectAfterSeconds must be more than heartbeatSeconds: raise it"),
+    ("a taint with value and effect", [("spec.disruptionPolicy.noticeTaints.0", "example.com/going=now:NoExecute")], NO_TAINT),
+    ("a taint with two slashes", [("spec.disruptionPolicy.noticeTaints.0", "a/b/c")], NO_TAINT),
+    ("a claim that is a path", [("spec.checkpointPolicy.volumeClaimName", "/mnt/a")], "as kubectl get pvc shows it"),
+    ("a run that is a path", [("spec.checkpointPolicy.runName", "../other")], f"runName is no DNS label: {NO_LABEL}"),
+]
+
+# What the platform itself says, of bounds and of lists with keys: it names the field and the bound.
+PLATFORM = [
+    ("no spec", [("spec", REMOVED)], "spec: Required value"),
+    ("no roles", [("spec.roles", REMOVED)], "spec.roles: Required value"),
+    ("an empty list of roles", [("spec.roles", [])], "spec.roles in body should have at least 1 items"),
+    ("nine roles", [("spec.roles", [{**ROLE, "name": f"role{n}"} for n in range(9)])], "must have at most 8 items"),
+    ("two roles of one name", [("spec.roles.1", ROLE)], "Duplicate value"),
+    ("a role without name", [("spec.roles.0.name", REMOVED)], "name"),
+    ("a role's name of 13 characters", [("spec.roles.0.name", "a" * 13)], "may not be more than 12 bytes"),
+    ("no template", [(TEMPLATE, REMOVED)], "template: Required value"),
+    ("a template without spec", [(POD, REMOVED)], "template.spec: Required value"),
+    ("no members", [("spec.numNodes", 0)], "spec.numNodes in body should be greater than or equal to 1"),
+    ("4097 members", [("spec.numNodes", 4097)], "spec.numNodes in body should be less than or equal to 4096"),
+    ("no processes", [("spec.processesPerNode", 0)], "should be greater than or equal to 1"),
+    ("65 processes", [("spec.processesPerNode", 65)], "should be less than or equal to 64"),
+    ("a role with no members", [("spec.roles.0.replicas", 0)], "should be greater than or equal to 1"),
+    ("a number as text", [("spec.numNodes", "two")], "must be of type integer"),
+    ("one checkpoint kept", [("spec.checkpointPolicy.keepLast", 1)], "should be greater than or equal to 2"),
+    ("a checkpoint each 0 steps", [("spec.checkpointPolicy.intervalSteps", 0)], "should be greater than or equal to 1"),
+    ("fewer than no restarts", [("spec.restartPolicy.maxRestarts", -1)], "should be greater than or equal to 0"),
+    ("a node avoided for two days", [("spec.disruptionPolicy.avoidNodeSeconds", 172800)], "less than or equal to 86400"),
+    ("a taint twice", [("spec.disruptionPolicy.noticeTaints", ["a", "a"])], "Duplicate value"),
+    ("a command that is a text", [(f"{TRAINER}.command", "digits --fast")], "must be of type array"),
+]
+
+# Changes of a job that is there.
+CHANGES = [
+    ("another role", [second_role()], "roles cannot be changed yet: delete the job and create it again"),
+    ("another image", [(f"{TRAINER}.image", "digits:2")], "roles cannot be changed yet"),
+    ("another node selector", [(f"{POD}.nodeSelector.disk", "slow")], "roles cannot be changed yet"),
+    ("a field that the schema does not name", [(f"{POD}.hostNetwork", True)], "roles cannot be changed yet"),
+    ("more members", [("spec.numNodes", 3)], "numNodes cannot be changed yet: delete the job and create it again"),
+    ("more processes", [("spec.processesPerNode", 3)], "processesPerNode cannot be changed yet"),
+    ("another volume", [("spec.checkpointPolicy.volumeClaimName", "b")], "volumeClaimName cannot be changed while"),
+    ("another run", [("spec.checkpointPolicy.runName", "second")], "runName cannot be changed while"),
+    ("no volume any more", [("spec.checkpointPolicy.volumeClaimName", REMOVED)], "volumeClaimName cannot be changed while"),
+    ("no policy any more", [("spec.checkpointPolicy", REMOVED)], "runName cannot be changed while"),
+]

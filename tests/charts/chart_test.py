@@ -1,0 +1,183 @@
+"""The chart: what it makes, which values it refuses, whether an API server takes it all, and that its rights are those
+that the operator needs and no others."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+import kubernetes_schemas
+import programs
+from programs import CHART, run
+
+NAMESPACE = "trees"
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:ratoon"
+
+BAD_VALUES = [
+    ("a name that is not there", {"replicas": 2}, "replicas"),
+    ("a name that is not there, below", {"image": {"name": "a"}}, "name"),
+    ("no image", {"image": {"repository": ""}}, "repository"),
+    ("a tag with a blank", {"image": {"tag": "a b"}}, "tag"),
+    ("a pull policy that is none", {"image": {"pullPolicy": "Sometimes"}}, "pullPolicy"),
+    ("a namespace that is a list", {"watchNamespace": ["a", "b"]}, "watchNamespace"),
+    ("a namespace in capitals", {"watchNamespace": "Trees"}, "watchNamespace"),
+    ("an address without scheme", {"coordinator": {"advertiseUrl": "host:9443"}}, "advertiseUrl"),
+    ("an argument that is no flag", {"extraArgs": ["verbose"]}, "extraArgs"),
+    ("memory that is no amount", {"resources": {"limits": {"memory": "much"}}}, "memory"),
+    ("a resource that is none", {"resources": {"limits": {"memroy": "1Gi"}}}, "memroy"),
+    ("a toleration's effect that is none", {"tolerations": [{"effect": "Never"}]}, "effect"),
+    ("yes for true", {"crds": {"install": "yes"}}, "install"),
+    ("a label that is a number", {"dashboards": {"labels": {"grafana_dashboard": 1}}}, "grafana_dashboard"),
+]
+
+# (may it, verb, resource, more words)
+RIGHTS = [
+    *((True, verb, "trainingjobs.ratoon.dev", ["--all-namespaces"]) for verb in ("get", "list", "watch")),
+    *((False, verb, "trainingjobs.ratoon.dev", []) for verb in ("create", "update", "patch", "delete")),
+    *((True, verb, "trainingjobs.ratoon.dev", ["--subresource=status"]) for verb in ("get", "patch", "update")),
+    *((True, verb, "pods", ["--all-namespaces"]) for verb in ("get", "list", "watch", "create", "delete")),
+    *((False, verb, "pods", []) for verb in ("update", "patch", "deletecollection")),
+    (False, "create", "pods", ["--subresource=exec"]),
+    (False, "get", "pods", ["--subresource=log"]),
+    *((True, verb, "nodes", []) for verb in ("get", "list", "watch")),
+    *((False, verb, "nodes", []) for verb in ("update", "patch", "delete")),
+    *((True, verb, resource, []) for verb in ("create", "patch") for resource in ("events", "events.events.k8s.io")),
+    (True, "create", "tokenreviews.authentication.k8s.io", []),
+    (True, "get", "services/ratoon-coordinator", [f"--namespace={NAMESPACE}"]),
+    (False, "get", "services/ratoon-coordinator", ["--namespace=default"]),
+    (False, "get", "services/ratoon-metrics", [f"--namespace={NAMESPACE}"]),
+    (False, "list", "services", [f"--namespace={NAMESPACE}"]),
+    *((False, verb, "secrets", []) for verb in ("get", "list")),
+    (False, "get", "configmaps", []),
+    (False, "create", "serviceaccounts", ["--subresource=token"]),
+]
+
+
+def render(*words):
+    return run("helm", "template", "ratoon", CHART, f"--namespace={NAMESPACE}", "--kube-version=1.35.0", *words)
+
+
+def objects(*words):
+    """{(kind, name): object}"""
+    done = render(*words)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return {(each["kind"], each["metadata"]["name"]): each for each in programs.read_yaml(done.stdout)}
+
+
+class Rendered(unittest.TestCase):
+    def test_lint(self):
+        done = run("helm", "lint", "--strict", CHART)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_values_that_are_refused_by_name(self):
+        for title, values, name in BAD_VALUES:
+            with self.subTest(title), tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+                json.dump(values, file)
+                file.flush()
+                done = render(f"--values={file.name}")
+                self.assertNotEqual(done.returncode, 0, f"{title} was taken")
+                self.assertIn("values don't meet the specifications of the schema", done.stderr)
+                self.assertIn(name, done.stderr)
+
+    def test_every_value_is_in_the_schema_and_does_something(self):
+        values = (CHART / "values.yaml").read_text()
+        (values,) = programs.read_yaml(f"{values}\napiVersion: v1\nkind: Values\nmetadata: {{name: values}}\n")
+        schema = json.loads((CHART / "values.schema.json").read_text())
+        known = {name for name in values if name not in ("apiVersion", "kind", "metadata")}
+        self.assertEqual(known, set(schema["properties"]) - {"global"})
+        text = "".join(path.read_text() for path in (CHART / "templates").iterdir())
+        for name in known:
+            self.assertIn(f".Values.{name}", text)
+
+    def test_the_operator_may_do_little_on_its_node(self):
+        pod = objects()["Deployment", "ratoon"]["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        self.assertEqual((pod["securityContext"]["runAsNonRoot"], pod["securityContext"]["runAsUser"]), (True, 65532))
+        self.assertEqual(container["securityContext"], {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+                                                        "capabilities": {"drop": ["ALL"]}})
+
+    def test_values_reach_the_operator(self):
+        def container(*words):
+            return objects(*words)["Deployment", "ratoon"]["spec"]["template"]["spec"]["containers"][0]
+
+        self.assertEqual(container()["args"], ["--all-namespaces"])
+        self.assertEqual(container()["env"], [{"name": "RATOON_COORDINATOR_SERVICE", "value": "ratoon-coordinator"}])
+        told = container("--set=watchNamespace=a,coordinator.advertiseUrl=http://b:1,extraArgs={--c},image.tag=d")
+        self.assertEqual(told["args"], ["--namespace=a", "--advertise-url=http://b:1", "--c"])
+        self.assertEqual(told["image"], "ratoon-operator:d")
+
+    def test_one_namespace_gives_rights_to_jobs_and_pods_there_alone(self):
+        made = objects("--set=watchNamespace=grove")
+        binding = made["RoleBinding", f"{NAMESPACE}-ratoon-jobs"]
+        self.assertEqual(binding["metadata"]["namespace"], "grove")
+        everywhere = [each["roleRef"]["name"] for (kind, _), each in made.items() if kind == "ClusterRoleBinding"]
+        self.assertEqual(everywhere, [f"{NAMESPACE}-ratoon-nodes"])
+
+    def test_what_can_be_left_out(self):
+        kinds = {kind for kind, _ in objects("--set=crds.install=false,dashboards.install=false")}
+        self.assertFalse(kinds & {"CustomResourceDefinition", "ConfigMap"})
+
+    def test_a_long_name_of_a_release_fits(self):
+        done = run("helm", "template", "r" * 53, CHART, "--kube-version=1.35.0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for each in programs.read_yaml(done.stdout):
+            self.assertLessEqual(len(each["metadata"]["name"]), 63, each["kind"])
+
+
+class OnAServer(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = programs.Cluster(cls)
+        cls.cluster.must("create", "namespace", NAMESPACE)
+        cls.done = cls.helm("install", "ratoon", CHART)
+        if cls.done.returncode != 0:
+            raise AssertionError(cls.done.stderr)
+        cls.cluster.must("wait", "--for=condition=Established", "crd/trainingjobs.ratoon.dev", "--timeout=20s")
+
+    @classmethod
+    def helm(cls, *words):
+        return run("helm", f"--kubeconfig={cls.cluster.kubeconfig}", f"--namespace={NAMESPACE}", *words)
+
+    def test_notes_name_commands_that_are_right(self):
+        self.assertIn(f"kubectl --namespace {NAMESPACE} rollout status deployment/ratoon", self.done.stdout)
+        for line in self.done.stdout.splitlines():
+            if "kubectl apply" in line:
+                words = [word if "/" not in word else str(programs.ROOT / word) for word in line.split()[1:]]
+                self.cluster.must(*words, "--dry-run=server")
+
+    def test_an_upgrade_changes_the_definition_and_an_uninstall_keeps_it(self):
+        self.addCleanup(self.helm, "install", "ratoon", CHART)
+        upgraded = self.helm("upgrade", "ratoon", CHART)
+        self.assertEqual(upgraded.returncode, 0, upgraded.stderr)
+        gone = self.helm("uninstall", "ratoon")
+        self.assertEqual(gone.returncode, 0, gone.stderr)
+        self.cluster.must("get", "crd", "trainingjobs.ratoon.dev")
+        self.assertEqual(self.cluster.must("get", "clusterroles", "--selector=app.kubernetes.io/name=ratoon",
+                                           "--output=name"), "")
+
+    def test_the_operators_rights(self):
+        for may, verb, resource, words in RIGHTS:
+            with self.subTest(f"{verb} {resource} {' '.join(words)}"):
+                done = self.cluster.kubectl("auth", "can-i", verb, resource, *words, f"--as={ACCOUNT}")
+                self.assertEqual(done.stdout.split()[:1], ["yes" if may else "no"], done.stderr)
+
+    def test_kubeconform(self):
+        with tempfile.TemporaryDirectory() as folder:
+            openapi = json.loads(self.cluster.server.request("GET", "/openapi/v2"))
+            location = kubernetes_schemas.write(openapi, pathlib.Path(folder))
+
+            def check(text):
+                return run("kubeconform", "-strict", "-summary", "-schema-location", location, "-", text=text)
+
+            chart = check(render().stdout)
+            self.assertEqual(chart.returncode, 0, chart.stdout)
+            for path in programs.SAMPLES:
+                sample = check(path.read_text())
+                self.assertEqual(sample.returncode, 0, sample.stdout)
+                wrong = check(path.read_text().replace("spec:\n", "spec:\n  nonsense: 1\n", 1))
+                self.assertIn("nonsense", wrong.stdout)
+
+
+if __name__ == "__main__":
+    programs.main("helm", "kubectl", "kubeconform", with_server=True)

@@ -1,0 +1,112 @@
+"""The CRD on a real API server: what it refuses and with which words, what it takes, and what kubectl get tj shows."""
+
+import json
+import re
+import unittest
+
+import bad_jobs
+import programs
+from bad_jobs import GOOD, changed
+
+# As the operator writes it, with every field.
+STATUS = {
+    "observedGeneration": 1, "phase": "Recovering", "message": "worker-1 was lost with its node", "attempt": 4,
+    "formed": True, "worldSize": 6, "startTime": "2026-11-21T11:00:00Z", "completionTime": "2026-11-21T12:00:00Z",
+    "members": [{"role": "worker", "index": 1, "incarnation": 2, "uid": "u1", "node": "n1", "completed": True,
+                 "leaving": True, "successorUid": "u2"}],
+    "restarts": {"application": 1, "disruption": 3, "withoutStep": 0},
+    "progress": {"step": 1234}, "lastCheckpoint": {"attempt": 3, "step": 1200, "digest": "0011"},
+    "lastDisruption": {
+        "member": "good-worker-1-i1", "node": "n0", "reason": "silent", "time": "2026-11-21T11:38:21.250Z", "lostSteps": 34,
+        "totalSeconds": 7.25, "phases": {"detectSeconds": 3.5, "decideSeconds": 0, "placeSeconds": 0.25, "startSeconds": 2,
+                                         "rendezvousSeconds": 0.5, "loadSeconds": 0.5, "firstStepSeconds": 0.5}},
+    "suspectNodes": [{"name": "n0", "reason": "lost a member", "until": "2026-11-21T11:43:21.250Z"}],
+}
+
+
+class CrdOnAServer(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = programs.Cluster(cls)
+        cls.cluster.install_crd()
+
+    def expect_refused(self, title, job, sentence):
+        with self.subTest(title):
+            done = self.cluster.kubectl("apply", "--filename=-", document=job)
+            self.assertNotEqual(done.returncode, 0, f"{title} was taken")
+            self.assertIn(sentence, done.stderr)
+            return done.stderr
+
+    def create(self, job, status=None):
+        name = job["metadata"]["name"]
+        self.cluster.must("apply", "--filename=-", document=job)
+        self.addCleanup(self.cluster.must, "delete", "tj", name)
+        if status is not None:
+            self.cluster.must("patch", "tj", name, "--subresource=status", "--type=merge",
+                              f"--patch={json.dumps({'status': status})}")
+
+    def test_bad_jobs_are_refused_and_every_sentence_is_met(self):
+        self.create(GOOD)
+        heard = ""
+        for title, changes, sentence in bad_jobs.OURS:
+            heard += self.expect_refused(title, changed(("metadata.name", "bad"), *changes), sentence) or ""
+        for title, changes, sentence in bad_jobs.CHANGES:
+            heard += self.expect_refused(title, changed(*changes), sentence) or ""
+        self.assertGreaterEqual(len(bad_jobs.OURS), 20)
+        (crd,) = programs.read_yaml(programs.CRD.read_text())
+        sentences = set(re.findall(r'"message": "((?:[^"\\]|\\.)*)"', json.dumps(programs.job_schema(crd))))
+        self.assertEqual([s for s in sorted(sentences) if s not in heard], [], "no bad job of this test meets them")
+
+    def test_what_the_platform_refuses_names_field_and_bound(self):
+        for title, changes, sentence in bad_jobs.PLATFORM:
+            self.expect_refused(title, changed(("metadata.name", "bad"), *changes), sentence)
+
+    def test_an_unknown_field_is_refused_by_name(self):
+        done = self.cluster.kubectl("create", "--validate=strict", "--filename=-",
+                                    document=changed(("spec.numNode", 2)))
+        self.assertIn('unknown field "spec.numNode"', done.stderr)
+
+    def test_policies_of_a_running_job_can_be_changed(self):
+        self.create(GOOD)
+        self.cluster.must("apply", "--filename=-", document=changed(
+            ("spec.restartPolicy.maxRestarts", 5), ("spec.checkpointPolicy.intervalSteps", 20),
+            ("spec.checkpointPolicy.keepLast", 5), ("spec.disruptionPolicy.suspectAfterSeconds", 9)))
+        spec = json.loads(self.cluster.must("get", "tj", "good", "--output=json"))["spec"]
+        self.assertEqual((spec["restartPolicy"]["maxRestarts"], spec["checkpointPolicy"]["intervalSteps"]), (5, 20))
+
+    def test_defaults_are_written_out(self):
+        template = GOOD["spec"]["roles"][0]["template"]
+        self.create({**GOOD, "metadata": {"name": "least"}, "spec": {"roles": [{"name": "worker", "template": template}]}})
+        spec = json.loads(self.cluster.must("get", "tj", "least", "--output=json"))["spec"]
+        self.assertEqual(spec.pop("roles")[0]["template"], template)
+        self.assertEqual(spec, {
+            "numNodes": 1, "processesPerNode": 1, "restartPolicy": {"maxRestarts": 10},
+            "checkpointPolicy": {"intervalSteps": 100, "keepLast": 3},
+            "disruptionPolicy": {"heartbeatSeconds": 1, "suspectAfterSeconds": 3, "avoidNodeSeconds": 300}})
+
+    def test_samples_are_taken(self):
+        for path in programs.SAMPLES:
+            with self.subTest(path.name):
+                done = self.cluster.kubectl("apply", "--validate=strict", "--dry-run=server", f"--filename={path}")
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_status_comes_back_whole(self):
+        self.create(changed(("metadata.name", "whole")), STATUS)
+        self.assertEqual(json.loads(self.cluster.must("get", "tj", "whole", "--output=json"))["status"], STATUS)
+
+    def test_columns(self):
+        self.create(changed(("metadata.name", "told")), STATUS)
+        head, row = self.cluster.must("get", "tj", "told").splitlines()
+        self.assertEqual(head.split(), "NAME PHASE ATTEMPT WORLD STEP DURABLE LOST FAILURES RECOVERY AGE".split())
+        self.assertEqual(row.split()[:-1], "told Recovering 4 6 1234 1200 3 1 7.25".split())
+        wide = self.cluster.must("get", "ratoon", "--output=wide")
+        self.assertIn("MESSAGE", wide)
+        self.assertIn(STATUS["message"], wide)
+
+    def test_a_status_cannot_be_written_as_a_part_of_the_job(self):
+        self.create({**changed(("metadata.name", "forged")), "status": {"phase": "Succeeded"}})
+        self.assertNotIn("status", json.loads(self.cluster.must("get", "tj", "forged", "--output=json")))
+
+
+if __name__ == "__main__":
+    programs.main("kubectl", with_server=True)

@@ -1,0 +1,153 @@
+"""The dashboard: every expression parses, gives a value for the metrics that operator and agents export, and every panel
+says what it shows and in which unit."""
+
+import json
+import pathlib
+import re
+import tempfile
+import unittest
+
+import programs
+from programs import run
+
+DASHBOARD = programs.CHART / "dashboards" / "job.json"
+NAMES = programs.ROOT / "base" / "contract" / "names.h"
+VARIABLES = {"$namespace": "trees", "$job": "digits", "$__rate_interval": "1m", "$__range": "1h", "$__interval": "15s"}
+# Beside those of names.h.
+MORE_METRICS = {"ratoon_world_size", "ratoon_job_attempt", "ratoon_job_step", "ratoon_job_durable_step"}
+
+PHASES = ("detect", "decide", "place", "start", "rendezvous", "load", "first_step")
+JOB = 'namespace="trees",job="digits"'
+LOST_AT = "5m15s"  # the 21st sample is the first after a recovery
+
+# A run of two members of which one was lost; a sample each 15 s.
+SERIES = {
+    f'ratoon_job_phase{{{JOB},phase="Running"}}': "1+0x20 1+0x20",
+    f'ratoon_job_phase{{{JOB},phase="Recovering"}}': "0+0x20 0+0x20",
+    f"ratoon_job_attempt{{{JOB}}}": "1+0x20 2+0x20",
+    f"ratoon_job_step{{{JOB}}}": "0+10x40",
+    f"ratoon_job_durable_step{{{JOB}}}": "0+9x40",
+    f'ratoon_restarts_total{{{JOB},cause="disruption"}}': "0+0x20 1+0x20",
+    **{f'ratoon_recovery_seconds_{kind}{{{JOB},phase="{phase}"}}': f"0+0x20 {value}+0x20"
+       for phase, seconds in [*((phase, "0.5") for phase in PHASES), ("total", "3.5")]
+       for kind, value in (("sum", seconds), ("count", "1"))},
+    **{f'ratoon_reconcile_seconds_bucket{{{JOB},le="{le}"}}': "0+3x40" for le in ("0.01", "+Inf")},
+    **{f'{metric}{{{JOB},role="worker",index="{index}",local_rank="0"{more}}}': values
+       for index in (0, 1)
+       for metric, more, values in [
+           ("ratoon_attempt", "", "1+0x20 2+0x20"), ("ratoon_world_size", "", "2+0x40"),
+           ("ratoon_step_seconds_count", "", "0+10x40"), ("ratoon_replayed_steps_total", "", "0+1x40"),
+           ("ratoon_save_stall_seconds_total", "", "0+0.3x40"),
+           ("ratoon_step_seconds_bucket", ',le="1"', "0+5x40"), ("ratoon_step_seconds_bucket", ',le="2"', "0+10x40"),
+           ("ratoon_step_seconds_bucket", ',le="+Inf"', "0+10x40")]},
+}
+# What some of them must give then: (panel, legend) to (labels, value).
+VALUES = {
+    ("Phase", "{{phase}}"): ('{phase="Running"}', 1),
+    ("Attempt", "attempt"): ("{}", 2),
+    ("At risk", "steps"): ("{}", 21),
+    ("Last recovery", "last recovery"): ("{}", 3.5),
+    ("Steps per second", "steps"): ("{}", 10 / 15),
+    ("Save stall", "worst process"): ("{}", 0.02),
+    ("Step time", "50 %"): ("{}", 1),
+    ("Members and world", "members alive"): ("{}", 2),
+    ("Each recovery by phase", "Load"): ("{}", 0.5),
+    ("Recovery by phase, mean", "First step"): ("{}", 0.5),
+}
+
+
+def expressions(dashboard):
+    """(panel, legend, expression with its variables filled in)"""
+    found = [(panel["title"], target["legendFormat"], target["expr"]) for panel in dashboard["panels"]
+             for target in panel["targets"]]
+    found += [(note["name"], "", note["expr"]) for note in dashboard["annotations"]["list"]]
+    for panel, legend, expression in found:
+        for variable in sorted(VARIABLES, key=len, reverse=True):
+            expression = expression.replace(variable, VARIABLES[variable])
+        yield panel, legend, expression
+
+
+def promtool(what, document):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "test.yml"
+        file.write_text(json.dumps(document))  # JSON is YAML
+        return run("promtool", *what, file)
+
+
+class Dashboard(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dashboard = json.loads(DASHBOARD.read_text())
+        cls.expressions = list(expressions(cls.dashboard))
+
+    def test_every_expression_parses(self):
+        def check(texts):
+            return promtool(("check", "rules"), {"groups": [{"name": "panels", "rules": [
+                {"record": f"panel:{number}", "expr": text} for number, text in enumerate(texts)]}]})
+
+        texts = [text for _, _, text in self.expressions]
+        self.assertEqual([text for text in texts if "$" in text], [], "a variable that this test does not fill in")
+        done = check(texts)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotEqual(check(texts + ["rate(ratoon_step)"]).returncode, 0)
+
+    def evaluate(self, tests):
+        return promtool(("test", "rules"), {"rule_files": [], "evaluation_interval": "15s", "tests": [{
+            "interval": "15s", "promql_expr_test": tests,
+            "input_series": [{"series": series, "values": values} for series, values in SERIES.items()]}]})
+
+    def test_every_expression_gives_a_value(self):
+        done = self.evaluate([{"expr": f"absent({text})", "eval_time": LOST_AT, "exp_samples": []}
+                              for panel, _, text in self.expressions])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotEqual(self.evaluate([{"expr": "absent(ratoon_no_such_metric)", "eval_time": LOST_AT,
+                                            "exp_samples": []}]).returncode, 0)
+
+    def test_values(self):
+        left, tests = dict(VALUES), []
+        for panel, legend, text in self.expressions:
+            if (panel, legend) in left:
+                labels, value = left.pop((panel, legend))
+                # A thousandth is near enough: rates are extrapolated.
+                tests.append({"expr": f"round(({text}) * 1000)", "eval_time": LOST_AT,
+                              "exp_samples": [{"labels": labels, "value": round(value * 1000)}]})
+        self.assertEqual(left, {})
+        done = self.evaluate(tests)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_every_metric_is_one_of_ours(self):
+        known = set(re.findall(r'"(ratoon_\w+)"', NAMES.read_text())) | MORE_METRICS
+        for _, _, text in self.expressions:
+            for name in re.findall(r"\bratoon_\w+", text):
+                self.assertIn(re.sub(r"_(bucket|sum|count)$", "", name), known, text)
+
+    def test_panels_are_told_apart_and_explained(self):
+        panels, places = self.dashboard["panels"], {}
+        self.assertEqual(len({panel["id"] for panel in panels}), len(panels))
+        self.assertEqual(len({panel["title"] for panel in panels}), len(panels))
+        for panel in panels:
+            with self.subTest(panel["title"]):
+                self.assertTrue(panel["description"].endswith("."))
+                self.assertTrue(panel["fieldConfig"]["defaults"]["unit"])
+                references = [target["refId"] for target in panel["targets"]]
+                self.assertEqual(len(set(references)), len(references))
+                for target in panel["targets"]:
+                    self.assertIn('namespace="$namespace",job="$job"', target["expr"])
+                at = panel["gridPos"]
+                self.assertLessEqual(at["x"] + at["w"], 24)
+                for cell in ((x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])):
+                    self.assertNotIn(cell, places, f"it lies on {places.get(cell)}")
+                    places[cell] = panel["title"]
+
+    def test_phases_of_a_recovery_come_in_their_order(self):
+        for panel in self.dashboard["panels"]:
+            if "by phase" in panel["title"]:
+                phases = [re.search(r'phase="(\w+)"', target["expr"])[1] for target in panel["targets"]]
+                self.assertEqual(phases, list(PHASES), panel["title"])
+
+    def test_variables(self):
+        self.assertEqual([each["name"] for each in self.dashboard["templating"]["list"]], ["datasource", "namespace", "job"])
+
+
+if __name__ == "__main__":
+    programs.main("promtool")

@@ -1,0 +1,78 @@
+"""The scrape configuration of docs/operations: which pods it picks, and at which address. Discovery itself is replaced by
+pods made up here, since not every Prometheus is built with it; the rules are Prometheus' own to run."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+import programs
+
+CONFIG = programs.ROOT / "docs" / "operations" / "prometheus.yaml"
+META = "__meta_kubernetes_pod_"
+
+
+def pod(name, ip="10.0.0.7", phase="Running", port=None, labels=(), address=None):
+    meta = {"name": name, "ip": ip, "phase": phase, "node_name": "n1"}
+    if port:
+        meta |= {"annotation_prometheus_io_scrape": "true", "annotation_prometheus_io_port": str(port),
+                 "annotation_prometheus_io_path": "/metrics"}
+    for label, value in dict(labels).items():
+        meta |= {f"label_{label}": value, f"labelpresent_{label}": "true"}
+    return {"targets": [address or ip], "labels": {META + key: value for key, value in meta.items()}}
+
+
+MEMBER = {"ratoon_dev_job_name": "digits", "ratoon_dev_role": "worker"}
+OPERATOR = {"app_kubernetes_io_name": "ratoon", "app_kubernetes_io_component": "operator"}
+PODS = [
+    pod("digits-worker-0-i0", "10.0.0.1", port=9400, labels=MEMBER, address="10.0.0.1:8080"),  # a container port is no matter
+    pod("digits-worker-1-i0", "fd00::12", port=9400, labels=MEMBER),
+    pod("digits-worker-2-i0", "10.0.0.3", phase="Failed", port=9400, labels=MEMBER),
+    pod("digits-worker-3-i0", "10.0.0.4", labels=MEMBER),
+    pod("ratoon-1234", "10.0.0.5", port=9402, labels=OPERATOR),
+    pod("other", "10.0.0.6", port=80),
+]
+EXPECTED = {
+    "ratoon-operator": {"ratoon-1234": "10.0.0.5:9402"},
+    "ratoon-members": {"digits-worker-0-i0": "10.0.0.1:9400", "digits-worker-1-i0": "[fd00::12]:9400"},
+}
+
+
+class Scrape(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        (cls.config,) = programs.read_yaml(f"{CONFIG.read_text()}\napiVersion: v1\nkind: C\nmetadata: {{name: c}}\n")
+        for key in ("apiVersion", "kind", "metadata"):
+            del cls.config[key]
+
+    def check(self, *what, more=()):
+        config = json.loads(json.dumps(self.config))
+        for job in config["scrape_configs"]:
+            job["static_configs"] = PODS
+            self.assertEqual(job.pop("kubernetes_sd_configs"), [{"role": "pod"}])
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "prometheus.yml"
+            file.write_text(json.dumps(config))
+            return programs.run("promtool", "check", *what, file, *more)
+
+    def test_it_is_a_configuration(self):
+        done = self.check("config")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_our_labels_win(self):
+        for job in self.config["scrape_configs"]:
+            self.assertTrue(job["honor_labels"])
+
+    def test_which_pods_and_where(self):
+        self.assertEqual([job["job_name"] for job in self.config["scrape_configs"]], list(EXPECTED))
+        for job, expected in EXPECTED.items():
+            done = self.check("service-discovery", "--timeout=1s", more=(job,))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            targets = [each["labels"] for each in json.loads(done.stdout) if each.get("labels")]
+            self.assertEqual({labels["pod"]: labels["__address__"] for labels in targets}, expected)
+            for labels in targets:
+                self.assertEqual((labels["__metrics_path__"], labels["node"]), ("/metrics", "n1"))
+
+
+if __name__ == "__main__":
+    programs.main("promtool", "kubectl")
