@@ -162,6 +162,27 @@ class OnAServer(unittest.TestCase):
                 done = self.cluster.kubectl("auth", "can-i", verb, resource, *words, f"--as={ACCOUNT}")
                 self.assertEqual(done.stdout.split()[:1], ["yes" if may else "no"], done.stderr)
 
+    def test_pods_keep_the_strictest_of_the_standard_rules(self):
+        self.cluster.must("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted", "--overwrite")
+        self.cluster.must("create", "serviceaccount", "default", f"--namespace={NAMESPACE}")  # no controller makes it here
+        deployment = objects()["Deployment", "ratoon"]
+        pods = {"operator": deployment["spec"]["template"]}
+        for path in programs.SAMPLES:
+            for job in programs.read_yaml(path.read_text()):
+                for role in job["spec"].get("roles", []):
+                    pods[path.name] = role["template"]
+
+        def create(pod):
+            return self.cluster.kubectl("create", f"--namespace={NAMESPACE}", "--dry-run=server", "--filename=-", document={
+                "apiVersion": "v1", "kind": "Pod", **pod, "metadata": {"name": "pod"}})
+
+        for title, pod in pods.items():
+            with self.subTest(title):
+                done = create(pod)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                done = create({"spec": {**pod["spec"], "hostNetwork": True}})
+                self.assertIn("violates PodSecurity", done.stderr)
+
     def test_kubeconform(self):
         with tempfile.TemporaryDirectory() as folder:
             openapi = json.loads(self.cluster.server.request("GET", "/openapi/v2"))
