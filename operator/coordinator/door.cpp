@@ -118,8 +118,6 @@ Orders Door::orders() const {
   return {.revision = revision_,
           .attempt = announcement_.attempt,
           .drain_deadline_seconds = std::nullopt,
-          .save_request = announcement_.save_request,
-          .hand_over = announcement_.hand_over,
           .stop = announcement_.stop,
           .save_request = announcement_.save_request,
           .hand_over = announcement_.hand_over,
