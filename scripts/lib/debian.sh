@@ -63,7 +63,7 @@ require_root() {
   fi
 }
 
-daemon_policy=/usr/sbin/policy-rc.d
+daemon_policy=${RATOON_DAEMON_POLICY:-/usr/sbin/policy-rc.d}
 made_daemon_policy=false
 
 # hold_daemons PACKAGE...: containerd and prometheus would start as services of the system; here they are only programs.
@@ -72,7 +72,7 @@ hold_daemons() {
   if [[ " $* " != *' containerd '* && " $* " != *' prometheus '* ]] || [[ -e $daemon_policy ]]; then return; fi
   made_daemon_policy=true
   trap release_daemons EXIT
-  printf '#!/bin/sh\nif kill -0 %d; then exit 101; fi\nexit 0\n' $$ | "${as_root[@]}" tee "$daemon_policy" >/dev/null
+  printf '#!/bin/sh\nif kill -0 %d 2>/dev/null; then exit 101; fi\nexit 0\n' $$ | "${as_root[@]}" tee "$daemon_policy" >/dev/null
   "${as_root[@]}" chmod 755 "$daemon_policy"
 }
 

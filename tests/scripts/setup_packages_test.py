@@ -1,4 +1,5 @@
 """scripts/setup and Debian's packages: only what is missing, and one sentence where it cannot be had."""
+import os
 import unittest
 
 from fake_machine import FakeMachine, assert_sentence
@@ -101,6 +102,18 @@ fi
         result = self.machine.run(*SETUP)
         assert_sentence(self, result, "g++", "apt-update.log")
         self.assertIn("Unable to locate package", result.stderr)
+
+    def test_daemons_do_not_start_while_their_packages_are_installed(self):
+        self.machine.use_real("tee")
+        policy, seen = self.machine.root + "/policy", self.machine.root + "/seen"
+        for package, held in (("prometheus", "101\n"), ("libgtest-dev", "no policy\n")):
+            listing = self.machine.installed(package)
+            body = f'if [[ $1 == install ]]; then if [[ -x {policy} ]]; then {policy}; echo $?; else echo no policy; fi >{seen}; fi'
+            self.machine.fake("apt-get", body + "\n" + apt_that_installs(listing))
+            result = self.machine.run("scripts/setup", "--without-libtorch", RATOON_DAEMON_POLICY=policy)
+            with open(seen) as file:
+                self.assertEqual(file.read(), held, result.stderr)
+            self.assertFalse(os.path.exists(policy), "it is left behind")
 
     def test_install_that_changes_nothing(self):
         self.machine.installed("g++")
