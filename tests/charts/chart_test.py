@@ -118,6 +118,14 @@ class Rendered(unittest.TestCase):
         kinds = {kind for kind, _ in objects("--set=crds.install=false,dashboards.install=false")}
         self.assertFalse(kinds & {"CustomResourceDefinition", "ConfigMap"})
 
+    def test_a_package_holds_all_of_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = run("helm", "package", CHART, f"--destination={folder}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            (package,) = pathlib.Path(folder).glob("ratoon-*.tgz")
+            unpacked = run("helm", "template", "ratoon", package, f"--namespace={NAMESPACE}", "--kube-version=1.35.0")
+        self.assertEqual(unpacked.stdout, render().stdout)
+
     def test_a_long_name_of_a_release_fits(self):
         done = run("helm", "template", "r" * 53, CHART, "--kube-version=1.35.0")
         self.assertEqual(done.returncode, 0, done.stderr)
