@@ -117,11 +117,14 @@ class Cluster(unittest.TestCase):
         group = f"ratoon/{NAME}/nodes/"
         dying, others = machine.processes_in(group + "node-3"), machine.processes_in(group + "node-1")
         self.assertLessEqual({"containerd", "kubelet", "containerd-shim", "pause", "probe"}, set(dying.values()))
+        address = kubectl("get", "pod", "serve-3", "-o", "jsonpath={.status.podIP}")
         said = cluster("node", "kill", "node-3")
         now = time.time()
         self.assertEqual([name for pid, name in dying.items() if machine.is_running(pid)], [])
         self.assertLess(abs(int(said.split()[-1]) / 1000 - now), 2)
         self.assertTrue(all(machine.is_running(pid) for pid in others))
+        with self.assertRaises(subprocess.TimeoutExpired, msg="a dead node refuses nothing: it is silent"):
+            subprocess.run([folder / "probe", "get", address, "8080"], timeout=1)
         self.assertIn("is dead already", cluster("node", "kill", "node-3", code=1))
         self.assertRegex(cluster("node", "list"), r"node-3 .*dead")
 

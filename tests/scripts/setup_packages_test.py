@@ -108,8 +108,8 @@ fi
         policy, seen = self.machine.root + "/policy", self.machine.root + "/seen"
         for package, held in (("prometheus", "101\n"), ("libgtest-dev", "no policy\n")):
             listing = self.machine.installed(package)
-            body = f'if [[ $1 == install ]]; then if [[ -x {policy} ]]; then {policy}; echo $?; else echo no policy; fi >{seen}; fi'
-            self.machine.fake("apt-get", body + "\n" + apt_that_installs(listing))
+            ask = f"if [[ -x {policy} ]]; then {policy}; echo $?; else echo no policy; fi"
+            self.machine.fake("apt-get", f"if [[ $1 == install ]]; then {ask} >{seen}; fi" + "\n" + apt_that_installs(listing))
             result = self.machine.run("scripts/setup", "--without-libtorch", RATOON_DAEMON_POLICY=policy)
             with open(seen) as file:
                 self.assertEqual(file.read(), held, result.stderr)
