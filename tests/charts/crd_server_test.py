@@ -94,6 +94,25 @@ class CrdOnAServer(unittest.TestCase):
         self.create(changed(("metadata.name", "whole")), STATUS)
         self.assertEqual(json.loads(self.cluster.must("get", "tj", "whole", "--output=json"))["status"], STATUS)
 
+    def test_the_biggest_job_is_within_the_servers_limits(self):
+        def container(number):
+            return {"name": f"c{number}", "image": "digits:1", "command": ["digits"] * 16,
+                    "env": [{"name": f"VARIABLE_{n}", "value": "v" * 20} for n in range(64)]}
+
+        template = {"spec": {"containers": [container(number) for number in range(16)]}}
+        roles = [{"name": f"role{n}", "replicas": 512, "template": template} for n in range(8)]
+        taints = [f"{'a' * 240}.com/{'b' * 60}{n}" for n in range(32)]
+        big = changed(("metadata.name", "b" * 40), ("spec.roles", roles), ("spec.disruptionPolicy.noticeTaints", taints))
+        path = "/apis/ratoon.dev/v1alpha1/namespaces/default/trainingjobs"
+        stored = json.loads(self.cluster.server.request("POST", path, big))
+        self.addCleanup(self.cluster.must, "delete", "tj", "b" * 40)
+        stored["spec"]["restartPolicy"]["maxRestarts"] = 4
+        stored = json.loads(self.cluster.server.request("PUT", f"{path}/{'b' * 40}", stored))
+        member = {**STATUS["members"][0], "uid": "0" * 36, "successorUid": "0" * 36, "node": "n" * 40}
+        stored["status"] = {**STATUS, "members": [{**member, "role": f"role{n // 512}", "index": n % 512} for n in range(4096)]}
+        stored = json.loads(self.cluster.server.request("PUT", f"{path}/{'b' * 40}/status", stored))
+        self.assertEqual(len(stored["status"]["members"]), 4096)
+
     def test_columns(self):
         self.create(changed(("metadata.name", "told")), STATUS)
         head, row = self.cluster.must("get", "tj", "told").splitlines()
