@@ -19,6 +19,7 @@ if(RATOON_WITH_HTTP)
   ratoon_require(Boost "the HTTP server (Beast)" 1.74 COMPONENTS system)
   ratoon_require(OpenSSL "TLS" 3.0)
   ratoon_require(cpprestsdk "the HTTP client" 2.10.18)
+  ratoon_require(prometheus-cpp "the text format of /metrics")  # says no version
   ratoon_require(yaml-cpp "TrainingJob files" 0.7)
   ratoon_require(CLI11 "command lines" 2.1)
 endif()

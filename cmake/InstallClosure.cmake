@@ -8,6 +8,7 @@ set(RATOON_THIRD_PARTY
   "OpenSSL::Crypto|OpenSSL|-lcrypto|libssl-dev"
   "Boost::system|Boost COMPONENTS system|-lboost_system|libboost-system-dev"
   "cpprestsdk::cpprest|cpprestsdk|-lcpprest|libcpprest-dev"
+  "prometheus-cpp::core|prometheus-cpp|-lprometheus-cpp-core|prometheus-cpp-dev"
   "ZLIB::ZLIB|ZLIB|-lz|zlib1g-dev")
 
 # The modules that `target` is linked from, itself included, each before those that it needs (the order of a linker's

@@ -47,15 +47,21 @@ inline constexpr const char* kSaveEverySteps = "RATOON_SAVE_EVERY_STEPS";
 inline constexpr const char* kKeepLast = "RATOON_KEEP_LAST";
 // Number of an inherited descriptor that reads end-of-file when the local runner is gone.
 inline constexpr const char* kLifelineFd = "RATOON_LIFELINE_FD";
+// Where a container leaves its record of completion; docs/formats/contract.md.
+inline constexpr const char* kTerminationFile = "RATOON_TERMINATION_FILE";
+// Port of local rank 0's /metrics, the others follow; 0: none.
+inline constexpr const char* kMetricsPort = "RATOON_METRICS_PORT";
 inline constexpr const char* kLocalRank = "LOCAL_RANK";
 }  // namespace env
 
-// The agents' door. Every route takes a JSON message by POST and answers with one.
+// The agents' door takes a JSON message by POST and answers with one. /metrics is for GET, on ports of its
+// own.
 namespace route {
 inline constexpr std::string_view kJoin = "/v1/join";
 inline constexpr std::string_view kBeat = "/v1/beat";
 inline constexpr std::string_view kOrders = "/v1/orders";
 inline constexpr std::string_view kCompleted = "/v1/completed";
+inline constexpr std::string_view kMetrics = "/metrics";
 }  // namespace route
 
 // Kinds of refusals; docs/formats/contract.md says what an agent does about each.
@@ -82,6 +88,7 @@ inline constexpr std::string_view kStepSeconds = "ratoon_step_seconds";
 inline constexpr std::string_view kDurableStep = "ratoon_durable_step";
 inline constexpr std::string_view kSaveStallSeconds = "ratoon_save_stall_seconds_total";
 inline constexpr std::string_view kReplayedSteps = "ratoon_replayed_steps_total";
+inline constexpr std::string_view kWorldSize = "ratoon_world_size";
 inline constexpr std::string_view kRestarts = "ratoon_restarts_total";
 inline constexpr std::string_view kRecoverySeconds = "ratoon_recovery_seconds";
 inline constexpr std::string_view kLedgerSeconds = "ratoon_ledger_seconds_total";
@@ -92,5 +99,14 @@ inline constexpr std::string_view kJobDurableStep = "ratoon_job_durable_step";
 inline constexpr std::string_view kJobWorldSize = "ratoon_job_world_size";
 inline constexpr std::string_view kReconcileSeconds = "ratoon_reconcile_seconds";
 }  // namespace metric
+
+// Labels of an agent's metrics: which process it is.
+namespace metric_label {
+inline constexpr std::string_view kNamespace = "namespace";
+inline constexpr std::string_view kJob = "job";
+inline constexpr std::string_view kRole = "role";
+inline constexpr std::string_view kIndex = "index";
+inline constexpr std::string_view kLocalRank = "local_rank";
+}  // namespace metric_label
 
 }  // namespace ratoon::names

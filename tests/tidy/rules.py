@@ -35,6 +35,7 @@ THIRD_PARTY = {
     "nccl": Package(("nccl.h",), ("ratoon::nccl",)),
     "nlohmann_json": Package(("nlohmann/",), ("nlohmann_json::nlohmann_json",)),
     "openssl": Package(("openssl/",), ("OpenSSL::SSL", "OpenSSL::Crypto")),
+    "prometheus-cpp": Package(("prometheus/",), ("prometheus-cpp::core",)),
     "rapidcheck": Package(("rapidcheck.h", "rapidcheck/"), ("rapidcheck",)),
     "benchmark": Package(("benchmark/",), ("benchmark::benchmark",)),
     "xxhash": Package(("xxhash.h",)),
@@ -48,9 +49,11 @@ AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in ("file_names", "
 AGENT_DATA = "agent/src/data"
 SEAM = ("agent/src/session/control_word.*", "agent/src/session/leaving.*")  # what collectives need of the session
 HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_link.*")
-AGENT = PUBLIC + AGENT_PURE + SEAM + (AGENT_DATA, "agent/src/checkpoint", "agent/src/session")
+EXPOSITION = "agent/src/metrics/exposition.*"
+METRICS = ("agent/src/metrics", "agent/src/metrics/endpoint.*")
+AGENT = PUBLIC + AGENT_PURE + SEAM + METRICS + (AGENT_DATA, "agent/src/checkpoint", "agent/src/session")
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local")
-EVERYTHING = BASE + ("base/http",) + AGENT + HTTP_LINK + OPERATOR + ("cli", "tests/support")  # but LibTorch
+EVERYTHING = BASE + ("base/http",) + AGENT + HTTP_LINK + (EXPOSITION,) + OPERATOR + ("cli", "tests/support")  # but LibTorch
 
 _AT_THE_DOOR = "pass the bytes or the fact in as an argument, from a part that does input and output"
 
@@ -79,6 +82,10 @@ PARTS = (
     Part("agent/src/checkpoint", BASE + PUBLIC + AGENT_PURE, target="agent"),
     *(Part(path, PUBLIC, target="agent", instead="agent/src/torch sees it: keep it without the session's own types")
       for path in SEAM),
+    Part("agent/src/metrics", BASE + PUBLIC + METRICS, target="agent"),
+    Part(EXPOSITION, BASE + PUBLIC + METRICS, ("prometheus-cpp",), target="agent",
+         instead="libraries of metrics end here: the rest of the agent writes to meters.h"),
+    Part("agent/src/metrics/endpoint.*", BASE + PUBLIC + METRICS + (EXPOSITION, "base/http"), target="agent"),
     Part("agent/src/session", BASE + AGENT, target="agent",
          instead="what needs HTTP is a Link: see coordinator_link.h; agents build without it"),
     *(Part(path, BASE + AGENT + ("base/http",) + HTTP_LINK, target="agent") for path in HTTP_LINK),

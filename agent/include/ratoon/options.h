@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <ratoon/result.h>
@@ -26,6 +27,8 @@ struct MemberOptions {
   std::uint32_t incarnation = 0;
   std::uint32_t local_rank = 0;
   std::uint32_t processes_per_node = 1;
+  std::string termination_file;               // takes the record of completion; empty: none is written
+  std::optional<std::uint32_t> metrics_port;  // of local rank 0; 0: none; default: 9400 in a pod, else none
   int lifeline_fd = -1;
 };
 

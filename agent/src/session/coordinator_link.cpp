@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <fstream>
 
 #include <fcntl.h>
 #include <sys/random.h>
@@ -27,16 +26,9 @@ constexpr Duration kOrphanGrace = std::chrono::seconds(10);
 constexpr Duration kLastBeatPatience = std::chrono::seconds(1);
 constexpr Duration kCompletePatience = std::chrono::seconds(60);
 
-Result<std::string> read_token(const std::string& path) {
-  if (path.empty()) return std::string();
-  std::ifstream in(path);
-  std::string token;
-  if (!in || !std::getline(in, token) || token.empty()) {
-    return Error(ErrorKind::kInvalid, std::string("no token can be read from ") + path + " (" +
-                                          names::env::kTokenFile +
-                                          "); let `ratoon run` or the operator start this program");
-  }
-  return token;
+const Clock& system_clock() {
+  static const SystemClock clock;
+  return clock;
 }
 
 // A wrapper between the runner and us may have closed it, and the number may be anything by now.
@@ -72,7 +64,7 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all) {
   if (auto held = take_lifeline(options.lifeline_fd); !held) return held.error();
   auto lock = lock_folder(all, FolderUse::kTogether);
   if (!lock) return lock.error();
-  auto token = read_token(options.token_file);
+  auto token = TokenFile::open(options.token_file, system_clock());
   if (!token) return token.error();
   auto meeting = open_meeting_socket(options.pod_ip);
   if (!meeting) return meeting.error();
@@ -88,7 +80,7 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all) {
 }
 
 CoordinatorLink::CoordinatorLink(const MemberOptions& options, UniqueFd folder_lock, ProcessIdentity process,
-                                 std::string token, MeetingSocket meeting)
+                                 TokenFile token, MeetingSocket meeting)
     : options_(options),
       folder_lock_(std::move(folder_lock)),
       process_(std::move(process)),
@@ -96,7 +88,7 @@ CoordinatorLink::CoordinatorLink(const MemberOptions& options, UniqueFd folder_l
       meeting_(std::move(meeting)),
       transport_(http::make_transport()),
       lifeline_fd_(options_.lifeline_fd),
-      phase_since_(SystemClock().now()),
+      phase_since_(system_clock().now()),
       beating_([this](const std::stop_token& stop) { beat_until_stopped(stop); }),
       listening_([this](const std::stop_token& stop) { listen_until_stopped(stop); }) {}
 
@@ -109,7 +101,8 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
                         .url = options_.coordinator_url + std::string(route),
                         .headers = {{"Content-Type", "application/json"}},
                         .body = encode(message)};
-  if (!token_.empty()) request.headers.set("Authorization", "Bearer " + token_);
+  if (const std::string token = token_.token(); !token.empty())
+    request.headers.set("Authorization", "Bearer " + token);
   const auto response = transport_->call(request, {.total = patience, .silence = patience}, stop);
   if (!response) return response.error();
   if (response->status == 200) return decode<Reply>(response->body);
@@ -159,8 +152,8 @@ std::string CoordinatorLink::reason() const {
 void CoordinatorLink::note(const Position& position) {
   const std::lock_guard lock(mutex_);
   if (position.phase != position_.phase || position.step != position_.step)
-    phase_since_ = SystemClock().now();
-  const bool is_news = position.committed != position_.committed;
+    phase_since_ = system_clock().now();
+  const bool is_news = position.committed != position_.committed || position.milestone != position_.milestone;
   position_ = position;
   if (is_news) news_.notify();
 }
@@ -176,8 +169,10 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
     const std::lock_guard lock(mutex_);
     left_attempt_ = std::max({left_attempt_, position_.attempt, newest_attempt});
     request.left_attempt = left_attempt_;
+    request.left_step = position_.step;
     position_.attempt = Attempt(0);  // in no world while joining
     position_.phase = ProcessPhase::kJoining;
+    position_.milestone = Milestone::kNone;
     Standing expected = Standing::kWorldChanged;
     standing_.compare_exchange_strong(expected, Standing::kGoOn);
   }
@@ -200,14 +195,13 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
 Result<void> CoordinatorLink::complete(const Position& position) {
   const Completed message{
       .process = process_, .attempt = position.attempt, .step = position.step, .result = {}};
-  const SystemClock clock;
-  const Timestamp give_up = clock.now() + kCompletePatience;
+  const Timestamp give_up = system_clock().now() + kCompletePatience;
   for (;;) {
     const auto reply = exchange<Orders>(names::route::kCompleted, message, kPollPatience, {});
     if (reply) return {};
     // The job may be over because of our own first message, whose answer was lost.
     if (standing() == Standing::kStop) return {};
-    if (!reply.error().is_retryable() || clock.now() > give_up) return reply.error();
+    if (!reply.error().is_retryable() || system_clock().now() > give_up) return reply.error();
     std::this_thread::sleep_for(kRetryPause);
   }
 }
@@ -219,7 +213,7 @@ Beat CoordinatorLink::next_beat() {
           .sequence = ++sequence_,
           .step = position_.step,
           .phase = position_.phase,
-          .seconds_in_phase = seconds(SystemClock().now() - phase_since_),
+          .seconds_in_phase = seconds(system_clock().now() - phase_since_),
           .committed = position_.committed};
 }
 
@@ -250,11 +244,11 @@ void CoordinatorLink::listen_until_stopped(const std::stop_token& stop) {
 
 void CoordinatorLink::sleep_until_news(Duration at_most) {
   // A step that does not end must not outlive the run: the next one may write the same folder already.
-  if (orphaned_at_ && SystemClock().now() - *orphaned_at_ > kOrphanGrace)
+  if (orphaned_at_ && system_clock().now() - *orphaned_at_ > kOrphanGrace)
     ::_exit(static_cast<int>(ExitCode::kPreempted));
   if (news_.sleep(at_most, lifeline_fd_) != Alarm::kLifelineEnded) return;
   lifeline_fd_ = -1;  // it stays ended
-  orphaned_at_ = SystemClock().now();
+  orphaned_at_ = system_clock().now();
   set_standing(Standing::kStop, "the runner that started this process is gone");
 }
 

@@ -13,6 +13,7 @@
 #include "agent/src/session/alarm.h"
 #include "agent/src/session/link.h"
 #include "agent/src/session/meeting_socket.h"
+#include "agent/src/session/token_file.h"
 #include "base/core/clock.h"
 #include "base/core/unique_fd.h"
 #include "base/http/transport.h"
@@ -38,7 +39,7 @@ class CoordinatorLink final : public Link {
 
  private:
   CoordinatorLink(const MemberOptions& options, UniqueFd folder_lock, ProcessIdentity process,
-                  std::string token, MeetingSocket meeting);
+                  TokenFile token, MeetingSocket meeting);
 
   void beat_until_stopped(const std::stop_token& stop);
   void listen_until_stopped(const std::stop_token& stop);
@@ -55,7 +56,7 @@ class CoordinatorLink final : public Link {
   const MemberOptions options_;
   const UniqueFd folder_lock_;
   const ProcessIdentity process_;
-  const std::string token_;
+  TokenFile token_;
   const MeetingSocket meeting_;
   const std::unique_ptr<http::HttpTransport> transport_;
 

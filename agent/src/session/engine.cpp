@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include <ratoon/failure.h>
 
@@ -14,6 +15,7 @@ namespace ratoon {
 namespace {
 
 constexpr std::size_t kNameBytesMax = 255;
+constexpr auto kHandOverPatience = std::chrono::seconds(60);
 constexpr auto kCommitPause = std::chrono::milliseconds(10);
 
 [[noreturn]] void fail(ExitCode code, const std::string& sentence) {
@@ -22,11 +24,18 @@ constexpr auto kCommitPause = std::chrono::milliseconds(10);
 
 }  // namespace
 
-Session::Engine::Engine(const Options& options, const checkpoint::RunStore& store, session::Link& link,
-                        Assignment assignment)
-    : options_(options), store_(store), link_(link), assignment_(std::move(assignment)) {
+Session::Engine::Engine(const Surroundings& surroundings, Assignment assignment)
+    : options_(surroundings.options),
+      store_(surroundings.store),
+      link_(surroundings.link),
+      clock_(surroundings.clock),
+      meters_(surroundings.meters),
+      assignment_(std::move(assignment)) {
   position_.attempt = assignment_.attempt;
-  enter(ProcessPhase::kUser);
+  position_.milestone = session::Milestone::kJoined;
+  meters_.attempt = assignment_.attempt.value();
+  meters_.world_size = assignment_.world_size;
+  enter(ProcessPhase::kLoad);
 }
 
 void Session::Engine::track(std::string name, std::function<std::string()> save,
@@ -49,12 +58,20 @@ void Session::Engine::begin(std::uint64_t total_steps) {
   has_begun_ = true;
   total_ = Step(total_steps);
   restore();
+  count_replay();
+  position_.milestone = session::Milestone::kLoaded;
   enter(ProcessPhase::kCompute);
+  step_began_ = clock_.now();
+}
+
+// Within this process: what an earlier start of it had done is the operator's to count.
+void Session::Engine::count_replay() {
+  const std::uint64_t left = meters_.step.exchange(position_.step.value());
+  if (left > position_.step.value()) meters_.replayed_steps += left - position_.step.value();
 }
 
 void Session::Engine::restore() {
   if (!assignment_.resume) return;
-  enter(ProcessPhase::kLoad);
   const auto states = store_.load(*assignment_.resume, assignment_.rank);
   if (!states) {
     const std::string sentence =
@@ -92,25 +109,53 @@ checkpoint::CheckpointId Session::Engine::id_at(Step step) const {
 
 void Session::Engine::enter(ProcessPhase phase) {
   position_.phase = phase;
+  if (position_.committed) meters_.durable_step = position_.committed->step.value();
   link_.note(position_);
 }
 
+std::uint32_t Session::Engine::take_agreed() {
+  // A world of one needs no collective to agree with itself.
+  if (assignment_.world_size == 1) agree(wishes());
+  return std::exchange(agreed_, 0);
+}
+
 void Session::Engine::end_step() {
+  meters_.step_times.observe(clock_.now() - step_began_);
   position_.step = position_.step.next();
+  position_.milestone = session::Milestone::kStepped;
+  meters_.step = position_.step.value();
+  const std::uint32_t agreed = take_agreed();
+  // At the end of the training finish() waits for the last checkpoint, and nothing is left to hand over.
+  const bool is_handed_over = (agreed & session::control::kLeave) != 0 && !is_at_end();
   const bool is_due = position_.step.value() % options_.save_every_steps == 0 || is_at_end();
-  if (is_due) save();
+  if (is_due || is_handed_over || (agreed & session::control::kSave) != 0) save();
+  if (is_handed_over) hand_over();
   advance_commits();
   enter(ProcessPhase::kCompute);
   check();
+  step_began_ = clock_.now();
+}
+
+void Session::Engine::hand_over() {
+  const bool is_committed = wait_for_commits(kHandOverPatience);
+  const std::string step = std::to_string(position_.step.value());
+  if (is_committed) throw Interrupted("handed over at step " + step + ": a replacement is ready");
+  throw Interrupted("handed over at step " + step + ", but its checkpoint was not committed within " +
+                    std::to_string(kHandOverPatience.count()) +
+                    " s: an older one is resumed from; see why not all ranks could save");
 }
 
 void Session::Engine::save() {
+  const Timestamp began = clock_.now();
   enter(ProcessPhase::kSave);
+  // What is asked for until now is served by this save, whoever asked for it and why ever it is made.
+  served_save_request_ = link_.wanted().save_request;
   checkpoint::NamedStates states;
   for (const auto& [name, object] : tracked_) states[name] = object.save();
   const auto written = store_.write_pack(id_at(position_.step), assignment_.rank, states);
   if (!written) fail(ExitCode::kStorage, "nothing can be saved: " + written.error().message());
   uncommitted_.push_back(position_.step);
+  meters_.save_stall.add(clock_.now() - began);
 }
 
 // A commit stands for all before it: rank 0 may have committed and retired those between two of our looks.
@@ -164,13 +209,21 @@ Rendezvous Session::Engine::rendezvous() const {
 
 void Session::Engine::finish() {
   // What is tracked lived in the function and may be gone: steps after the last save are not in it.
+  static_cast<void>(wait_for_commits(std::nullopt));
+}
+
+bool Session::Engine::wait_for_commits(std::optional<Duration> at_most) {
+  const Timestamp began = clock_.now();
   while (!uncommitted_.empty()) {
     advance_commits();
-    if (uncommitted_.empty()) return;
-    enter(ProcessPhase::kSave);
+    enter(ProcessPhase::kSave);  // the commit is told at once
+    if (uncommitted_.empty()) break;
     check();
+    if (at_most && clock_.now() - began > *at_most) break;
     std::this_thread::sleep_for(kCommitPause);
   }
+  meters_.save_stall.add(clock_.now() - began);
+  return uncommitted_.empty();
 }
 
 }  // namespace ratoon

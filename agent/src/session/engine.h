@@ -4,15 +4,19 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <ratoon/failure.h>
 #include <ratoon/options.h>
 #include <ratoon/session.h>
 
 #include "agent/src/checkpoint/run_store.h"
+#include "agent/src/metrics/meters.h"
 #include "agent/src/session/link.h"
+#include "base/core/clock.h"
 
 namespace ratoon {
 
@@ -27,8 +31,15 @@ class CheckpointUnreadable : public Interrupted {
 
 class Session::Engine {
  public:
-  Engine(const Options& options, const checkpoint::RunStore& store, session::Link& link,
-         Assignment assignment);
+  // What outlives the attempts.
+  struct Surroundings {
+    const Options& options;
+    const checkpoint::RunStore& store;
+    session::Link& link;
+    const Clock& clock;
+    metrics::Meters& meters;
+  };
+  Engine(const Surroundings& surroundings, Assignment assignment);
 
   void track(std::string name, std::function<std::string()> save, std::function<bool(std::string_view)> load);
   void begin(std::uint64_t total_steps);
@@ -53,19 +64,29 @@ class Session::Engine {
   };
 
   void restore();
+  void count_replay();
   void save();
   // Rank 0 commits what all ranks have written; the others only look.
   void advance_commits();
+  // Until nothing that this rank wrote is uncommitted, or false after that time. Throws as check() does.
+  [[nodiscard]] bool wait_for_commits(std::optional<Duration> at_most);
+  // Waits for the checkpoint that was just saved, and throws Interrupted.
+  [[noreturn]] void hand_over();
+  // The control word that holds for the step that ends.
+  [[nodiscard]] std::uint32_t take_agreed();
   void enter(ProcessPhase phase);
   [[nodiscard]] checkpoint::CheckpointId id_at(Step step) const;
 
   const Options& options_;
   const checkpoint::RunStore& store_;
   session::Link& link_;
+  const Clock& clock_;
+  metrics::Meters& meters_;
   const Assignment assignment_;
   std::map<std::string, Tracked> tracked_;
   session::Position position_;
   Step total_{0};
+  Timestamp step_began_;
   std::vector<Step> uncommitted_;  // written by this rank, not known to be committed; oldest first
   std::uint64_t served_save_request_ = 0;
   std::uint32_t agreed_ = 0;  // control word of the current step

@@ -23,10 +23,14 @@ enum class Standing {
   kFenced,        // another incarnation has our place
 };
 
+// How far an attempt has come. The operator times its recoveries by these, so each is told at once.
+enum class Milestone { kNone, kJoined, kLoaded, kStepped };
+
 struct Position {
   Attempt attempt{0};
   Step step{0};
   ProcessPhase phase = ProcessPhase::kJoining;
+  Milestone milestone = Milestone::kNone;
   std::optional<InventoryEntry> committed;  // newest checkpoint known to be complete
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 // One row an option: where it is kept, its variable, its flag (nullptr: not for people).
 struct Row {
-  std::variant<std::string*, std::uint64_t*, std::uint32_t*, int*> target;
+  std::variant<std::string*, std::uint64_t*, std::uint32_t*, std::optional<std::uint32_t>*, int*> target;
   const char* variable;
   const char* flag;
 };
@@ -39,6 +39,8 @@ std::vector<Row> rows_of(Options& o) {
           {&o.member.incarnation, env::kIncarnation, nullptr},
           {&o.member.local_rank, env::kLocalRank, nullptr},
           {&o.member.processes_per_node, env::kProcessesPerNode, nullptr},
+          {&o.member.termination_file, env::kTerminationFile, nullptr},
+          {&o.member.metrics_port, env::kMetricsPort, nullptr},
           {&o.member.lifeline_fd, env::kLifelineFd, nullptr}};
 }
 
@@ -58,13 +60,20 @@ Result<std::optional<std::string>> find_flag(int argc, const char* const* argv, 
   return value;
 }
 
+// What kind of number an option holds.
+template <class T>
+T number_in(const T&);
+template <class T>
+T number_in(const std::optional<T>&);
+
 Result<void> assign(const Row& row, const std::string& text, const std::string& source) {
   return std::visit(
       [&](auto* target) -> Result<void> {
-        using T = std::remove_pointer_t<decltype(target)>;
-        if constexpr (std::is_same_v<T, std::string>) {
+        using Target = std::remove_pointer_t<decltype(target)>;
+        if constexpr (std::is_same_v<Target, std::string>) {
           *target = text;
         } else {
+          using T = decltype(number_in(*target));
           T value{};
           const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
           if (code != std::errc() || end != text.data() + text.size()) {

@@ -6,9 +6,11 @@
 #include <ratoon/train.h>
 
 #include "agent/src/checkpoint/run_store.h"
+#include "agent/src/metrics/endpoint.h"
 #include "agent/src/session/engine.h"
 #include "agent/src/session/leaving.h"
 #include "agent/src/session/link.h"
+#include "agent/src/session/termination_record.h"
 #include "base/contract/exit_code.h"
 
 namespace ratoon {
@@ -71,14 +73,24 @@ int train_to_the_end(const Options& options, const std::function<void(Session&)>
   const auto link = session::make_link(options);
   if (!link) fail(ExitCode::kConfiguration, link.error().message());
 
+  const SystemClock clock;
+  metrics::Meters meters;
+  const Session::Engine::Surroundings surroundings{
+      .options = options, .store = *store, .link = **link, .clock = clock, .meters = meters};
+  const auto endpoint =
+      metrics::open_endpoint(options.member, meters, Logger(clock, {.format = LogFormat::kText}));
+
   std::set<checkpoint::CheckpointId> unreadable;
   for (;;) {
-    auto engine =
-        std::make_unique<Session::Engine>(options, *store, **link, join_world(**link, *store, unreadable));
+    auto engine = std::make_unique<Session::Engine>(surroundings, join_world(**link, *store, unreadable));
     const Session::Engine& state = *engine;
     Session session(std::move(engine));
     try {
       const int code = run_attempt(session, function);
+      const CompletionRecord record{.attempt = state.position().attempt, .step = state.position().step};
+      if (const auto written = session::write_termination_record(options.member, record); !written)
+        std::fprintf(stderr, "ratoon: %s; the coordinator is told all the same\n",
+                     written.error().message().c_str());
       if (const auto told = (*link)->complete(state.position()); !told) {
         // The last checkpoint is committed: whoever starts us again finds us at the end, and completes then.
         fail(ExitCode::kStartAgain, "done, but nobody could be told: " + told.error().message());

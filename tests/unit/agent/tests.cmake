@@ -3,11 +3,14 @@ ratoon_test(unit/agent/checkpoint_test
           checkpoint/run_store_test.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/session_test
-  SOURCES session/leaving_test.cpp session/meeting_socket_test.cpp session/options_test.cpp session/train_test.cpp
+  SOURCES session/engine_test.cpp session/leaving_test.cpp session/meeting_socket_test.cpp session/options_test.cpp
+          session/token_file_test.cpp session/train_test.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/data_test SOURCES data/permutation_test.cpp data/stream_test.cpp LIBS ratoon::agent)
 ratoon_test(unit/agent/atomic_file_test LIBS ratoon::base_core)
 if(RATOON_WITH_HTTP)
+  ratoon_test(unit/agent/metrics_test
+    SOURCES metrics/endpoint_test.cpp LIBS ratoon::agent ratoon::base_http LABELS threads)
   ratoon_test(unit/agent/coordinator_link_test
     SOURCES session/coordinator_link_test.cpp LIBS ratoon::agent ratoon::operator_coordinator LABELS threads)
 endif()

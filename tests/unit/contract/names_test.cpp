@@ -48,6 +48,8 @@ TEST(Names, OfTheEnvironmentAreFrozen) {
                  {names::env::kSaveEverySteps, "RATOON_SAVE_EVERY_STEPS"},
                  {names::env::kKeepLast, "RATOON_KEEP_LAST"},
                  {names::env::kLifelineFd, "RATOON_LIFELINE_FD"},
+                 {names::env::kTerminationFile, "RATOON_TERMINATION_FILE"},
+                 {names::env::kMetricsPort, "RATOON_METRICS_PORT"},
                  {names::env::kLocalRank, "LOCAL_RANK"}});
 }
 
@@ -55,7 +57,8 @@ TEST(Names, OfRoutesAndPortsAreFrozen) {
   expect_frozen({{names::route::kJoin, "/v1/join"},
                  {names::route::kBeat, "/v1/beat"},
                  {names::route::kOrders, "/v1/orders"},
-                 {names::route::kCompleted, "/v1/completed"}});
+                 {names::route::kCompleted, "/v1/completed"},
+                 {names::route::kMetrics, "/metrics"}});
   EXPECT_EQ(names::port::kCoordinator, 9443);
   EXPECT_EQ(names::port::kOperatorMetrics, 9402);
   EXPECT_EQ(names::port::kAgentMetrics, 9400);
@@ -68,11 +71,17 @@ TEST(Names, OfMetricsAreFrozen) {
                  {names::metric::kDurableStep, "ratoon_durable_step"},
                  {names::metric::kSaveStallSeconds, "ratoon_save_stall_seconds_total"},
                  {names::metric::kReplayedSteps, "ratoon_replayed_steps_total"},
+                 {names::metric::kWorldSize, "ratoon_world_size"},
                  {names::metric::kRestarts, "ratoon_restarts_total"},
                  {names::metric::kRecoverySeconds, "ratoon_recovery_seconds"},
                  {names::metric::kLedgerSeconds, "ratoon_ledger_seconds_total"},
                  {names::metric::kJobPhase, "ratoon_job_phase"},
                  {names::metric::kReconcileSeconds, "ratoon_reconcile_seconds"}});
+  expect_frozen({{names::metric_label::kNamespace, "namespace"},
+                 {names::metric_label::kJob, "job"},
+                 {names::metric_label::kRole, "role"},
+                 {names::metric_label::kIndex, "index"},
+                 {names::metric_label::kLocalRank, "local_rank"}});
 }
 
 TEST(ExitCodes, AreFrozen) {

@@ -164,6 +164,59 @@ TEST_F(CoordinatorLinkTest, TellsOfACommitAtOnceAndAtTheVeryEnd) {
   EXPECT_EQ(committed(), entry);
 }
 
+// The operator times how long it takes to get back to work by these.
+TEST_F(CoordinatorLinkTest, TellsOfEachMilestoneAtOnce) {
+  auto joined = join();
+  form(1);
+  ASSERT_TRUE(joined.get());
+  Position position{.attempt = Attempt(1), .phase = ProcessPhase::kLoad, .milestone = Milestone::kJoined};
+  const auto before = std::chrono::steady_clock::now();
+  const auto is_heard = [&] {
+    const auto beat = coordinator_.processes(kJob).front().beat;
+    return beat && beat->attempt == position.attempt && beat->phase == position.phase &&
+           beat->step == position.step;
+  };
+  const auto tell = [&](Milestone milestone, ProcessPhase phase, std::uint64_t step) {
+    position.milestone = milestone;
+    position.phase = phase;
+    position.step = Step(step);
+    link_->note(position);
+    wait_until(is_heard);
+  };
+  tell(Milestone::kJoined, ProcessPhase::kLoad, 0);
+  tell(Milestone::kLoaded, ProcessPhase::kCompute, 40);
+  tell(Milestone::kStepped, ProcessPhase::kCompute, 41);
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 900ms) << "beats would come only each second";
+}
+
+TEST_F(CoordinatorLinkTest, SaysWithHowManyStepsItLeft) {
+  auto first = join();
+  EXPECT_EQ(wait_for_joiner().left_step, Step(0));
+  form(1);
+  ASSERT_TRUE(first.get());
+  link_->note({.attempt = Attempt(1), .step = Step(53)});
+  announce(2, 0);
+  wait_until([&] { return link_->standing() == Standing::kWorldChanged; });
+  auto second = join();
+  EXPECT_EQ(wait_for_joiner().left_step, Step(53));
+  form(2);
+  EXPECT_TRUE(second.get());
+}
+
+TEST_F(CoordinatorLinkTest, HearsWhatIsWantedOfAll) {
+  auto joined = join();
+  form(1);
+  ASSERT_TRUE(joined.get());
+  EXPECT_EQ(link_->wanted().save_request, 0u);
+  ProcessIdentity current{.job = kJob, .role = "worker"};
+  coordinator_.announce(kJob,
+                        {.attempt = Attempt(1), .current = {current}, .save_request = 2, .hand_over = true});
+  wait_until([&] { return link_->wanted().save_request == 2 && link_->wanted().hand_over == Attempt(1); });
+  EXPECT_EQ(link_->standing(), Standing::kGoOn) << "nobody is made to leave by it";
+  coordinator_.announce(kJob, {.attempt = Attempt(1), .current = {current}, .save_request = 2});
+  wait_until([&] { return link_->wanted().hand_over == Attempt(0); });
+}
+
 TEST_F(CoordinatorLinkTest, EndsWithoutWaitingForItsPolls) {
   const auto before = std::chrono::steady_clock::now();
   link_.reset();

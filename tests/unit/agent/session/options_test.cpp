@@ -20,7 +20,8 @@ class OptionsTest : public testing::Test {
     for (const char* name :
          {env::kSaveFolder, env::kRunName, env::kSaveEverySteps, env::kKeepLast, env::kCoordinatorUrl,
           env::kTokenFile, env::kJobNamespace, env::kJobName, env::kRole, env::kMemberUid, env::kIndex,
-          env::kIncarnation, env::kLocalRank, env::kProcessesPerNode, env::kLifelineFd})
+          env::kIncarnation, env::kLocalRank, env::kProcessesPerNode, env::kLifelineFd, env::kPodIp,
+          env::kTerminationFile, env::kMetricsPort})
       ::unsetenv(name);
   }
   static void set(const char* name, const char* value) { ::setenv(name, value, 1); }
@@ -54,6 +55,21 @@ TEST_F(OptionsTest, HaveDefaults) {
   EXPECT_EQ(options->member.coordinator_url, "");
   EXPECT_EQ(options->member.processes_per_node, 1u);
   EXPECT_EQ(options->member.lifeline_fd, -1);
+  EXPECT_EQ(options->member.metrics_port, std::nullopt);
+}
+
+TEST_F(OptionsTest, APodSaysWhereItIsAndWhatItShows) {
+  set(env::kPodIp, "10.0.0.7");
+  set(env::kTerminationFile, "/dev/termination-log");
+  set(env::kMetricsPort, "0");
+  const auto options = read_more({});
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(options->member.pod_ip, "10.0.0.7");
+  EXPECT_EQ(options->member.termination_file, "/dev/termination-log");
+  EXPECT_EQ(options->member.metrics_port, 0u);
+  set(env::kMetricsPort, "-1");
+  EXPECT_THAT(read_more({}).error().message(),
+              testing::HasSubstr("RATOON_METRICS_PORT must be a whole number"));
 }
 
 TEST_F(OptionsTest, TheMembersPlaceComesFromTheEnvironmentAlone) {

@@ -17,8 +17,8 @@ using testing::HasSubstr;
 class TrainTest : public testing::Test {
  protected:
   Options options() {
-    return {
-        .save_folder = folder_.path().string(), .run_name = "run", .save_every_steps = 10, .keep_last = 2};
+    options_.save_folder = folder_.path().string();
+    return options_;
   }
   int train(const std::function<void(Session&)>& function) {
     testing::internal::CaptureStderr();
@@ -61,6 +61,8 @@ class TrainTest : public testing::Test {
   };
 
   test::TemporaryFolder folder_;
+  Options options_{
+      .save_folder = "", .run_name = "run", .save_every_steps = 10, .keep_last = 2, .member = {}};
   std::string said_;
   Began began_;
   std::uint64_t sum_ = 0;
@@ -76,6 +78,26 @@ TEST_F(TrainTest, RunsToItsEndAndSavesIt) {
   EXPECT_EQ(sum_, sum_below(25));
   EXPECT_EQ(files("manifests").size(), 2u) << "keep_last";
   EXPECT_EQ(files("manifests").back().filename(), "s0000000025.a0001.json");
+}
+
+TEST_F(TrainTest, LeavesARecordOfItsCompletionWhereAContainerWould) {
+  const auto path = folder_ / "termination-log";
+  test::write_text(path,
+                   "something longer that an earlier start of this container has left behind, as it may be");
+  options_.member.termination_file = path.string();
+  EXPECT_EQ(count(20, 15), 1);
+  EXPECT_THAT(test::read_text(path), HasSubstr("longer")) << "only completion is recorded";
+  EXPECT_EQ(count(20), 0);
+  EXPECT_EQ(test::read_text(path), R"({"attempt":2,"step":20,"version":1})");
+
+  options_.member.processes_per_node = 2;
+  EXPECT_EQ(count(30), 0);
+  EXPECT_THAT(test::read_text(path), HasSubstr("20")) << "one of two processes says nothing for both";
+
+  options_.member.processes_per_node = 1;
+  options_.member.termination_file = (folder_ / "no" / "folder").string();
+  EXPECT_EQ(count(40), 0) << "the coordinator is told all the same";
+  EXPECT_THAT(said_, HasSubstr("RATOON_TERMINATION_FILE"));
 }
 
 TEST_F(TrainTest, GoesOnFromTheLastCheckpointAfterAnException) {

@@ -1,0 +1,52 @@
+#include "agent/src/metrics/endpoint.h"
+
+#include "agent/src/metrics/exposition.h"
+#include "base/contract/names.h"
+#include "base/http/server.h"
+
+namespace ratoon::metrics {
+namespace {
+
+class HttpEndpoint final : public Endpoint {
+ public:
+  explicit HttpEndpoint(std::unique_ptr<http::HttpServer> server) : server_(std::move(server)) {}
+  [[nodiscard]] std::uint16_t port() const override { return server_->port(); }
+
+ private:
+  std::unique_ptr<http::HttpServer> server_;
+};
+
+http::Response answer(const http::ServerRequest& request, const MemberOptions& member, const Meters& meters) {
+  if (request.path != names::route::kMetrics) {
+    return {.status = 404, .body = "there is " + std::string(names::route::kMetrics) + " here\n"};
+  }
+  if (request.method != "GET") return {.status = 405, .headers = {{"Allow", "GET"}}, .body = "GET it\n"};
+  return {.status = 200,
+          .headers = {{"Content-Type", std::string(kContentType)}},
+          .body = expose(meters, member)};
+}
+
+}  // namespace
+
+std::unique_ptr<Endpoint> open_endpoint(const MemberOptions& member, const Meters& meters,
+                                        const Logger& logger) {
+  const std::uint32_t port = port_of(member);
+  if (port == 0) return nullptr;
+  http::ServerOptions options;
+  options.address = member.pod_ip.empty() ? "127.0.0.1" : member.pod_ip;
+  options.port = static_cast<std::uint16_t>(port);
+  options.connections_max = 32;
+  auto server = port > 65535
+                    ? Error(ErrorKind::kInvalid, "there is no port " + std::to_string(port))
+                    : http::HttpServer::start(options, [member, &meters](const http::ServerRequest& request,
+                                                                         http::Responder responder) {
+                        responder.send(answer(request, member, meters));
+                      });
+  if (server) return std::make_unique<HttpEndpoint>(std::move(*server));
+  logger.warning(
+      "training goes on without /metrics: free the port, or set another one in RATOON_METRICS_PORT",
+      {{"port", port}, {"error", server.error().message()}});
+  return nullptr;
+}
+
+}  // namespace ratoon::metrics

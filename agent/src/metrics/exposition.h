@@ -1,0 +1,17 @@
+// The meters of a process in Prometheus's text format.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <ratoon/options.h>
+
+#include "agent/src/metrics/meters.h"
+
+namespace ratoon::metrics {
+
+inline constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+[[nodiscard]] std::string expose(const Meters& meters, const MemberOptions& member);
+
+}  // namespace ratoon::metrics
