@@ -1,6 +1,8 @@
 #include "operator/core/silence.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "operator/core/roster.h"
 
@@ -13,6 +15,7 @@ constexpr int kMassFactor = 10;
 struct Listened {
   api::MemberStatus member;
   Timestamp heard;
+  std::string place;  // its node; where none is known, a place of its own
 };
 
 struct Members {
@@ -31,6 +34,10 @@ std::optional<Timestamp> last_heard(const Observation& seen, const api::Pod& pod
   return heard;
 }
 
+std::string place_of(const api::Pod& pod) {
+  return pod.node.empty() ? "pod " + pod.uid : "node " + pod.node;
+}
+
 Members find_members(const Observation& seen) {
   Members found;
   const bool is_world_forgotten = seen.job.status.is_formed && seen.world.empty();
@@ -40,12 +47,18 @@ Members find_members(const Observation& seen) {
     const api::Pod* pod = find_pod(seen, member);
     if (pod == nullptr || pod->has_ended() || pod->is_deleting || is_completed(seen, member)) continue;
     if (const auto heard = last_heard(seen, *pod)) {
-      found.heard.push_back({member, std::max(*heard, seen.listening_since)});
+      found.heard.push_back({member, std::max(*heard, seen.listening_since), place_of(*pod)});
     } else if (is_world_forgotten && member.uid == pod->uid) {
-      found.unheard.push_back({member, seen.listening_since});
+      found.unheard.push_back({member, seen.listening_since, place_of(*pod)});
     }
   }
   return found;
+}
+
+std::set<std::string> places_of(const std::vector<Listened>& members) {
+  std::set<std::string> places;
+  for (const auto& member : members) places.insert(member.place);
+  return places;
 }
 
 // Takes those out of `silent` whose silence is long enough, given how many others talk.
@@ -53,7 +66,8 @@ void judge(std::vector<Listened>& silent, std::size_t silent_beside, std::size_t
            Timestamp now, Silence& result) {
   // Those that are judged lost are no part of the silence of the rest: judge again without them.
   for (bool is_settled = false; !is_settled;) {
-    const std::size_t all = silent.size() + silent_beside;
+    // One node that falls silent with all its members is one loss.
+    const std::size_t all = places_of(silent).size() + silent_beside;
     const bool is_mass_silence = all > 1 && all > others;
     const Duration patience = is_mass_silence ? limit * kMassFactor : limit;
     is_settled = std::erase_if(silent, [&](const Listened& member) {
@@ -69,15 +83,18 @@ void judge(std::vector<Listened>& silent, std::size_t silent_beside, std::size_t
   }
 }
 
-// Leaves those that have been silent for the limit; the others only tell when to look again.
-std::size_t set_aside_talking(std::vector<Listened>& members, Duration limit, Timestamp now,
-                              Silence& result) {
-  return std::erase_if(members, [&](const Listened& member) {
+// Leaves those that have been silent for the limit; of the others, tells their places and when to look again.
+std::set<std::string> set_aside_talking(std::vector<Listened>& members, Duration limit, Timestamp now,
+                                        Silence& result) {
+  std::set<std::string> places;
+  std::erase_if(members, [&](const Listened& member) {
     if (now - member.heard >= limit) return false;
+    places.insert(member.place);
     const Timestamp moment = member.heard + limit;
     result.next_check = std::min(moment, result.next_check.value_or(moment));
     return true;
   });
+  return places;
 }
 
 }  // namespace
@@ -86,11 +103,11 @@ Silence find_silent(const Observation& seen, Timestamp now) {
   const Duration limit = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
   Silence result;
   Members members = find_members(seen);
-  const std::size_t others = members.completed + set_aside_talking(members.heard, limit, now, result);
+  const std::size_t others = members.completed + set_aside_talking(members.heard, limit, now, result).size();
   static_cast<void>(set_aside_talking(members.unheard, limit, now, result));
   judge(members.heard, 0, others, limit, now, result);
   // Whom nobody heard since we began to listen is judged last, so that it never delays the loss of others.
-  judge(members.unheard, members.heard.size(), others, limit, now, result);
+  judge(members.unheard, places_of(members.heard).size(), others, limit, now, result);
   return result;
 }
 

@@ -1,8 +1,8 @@
 // Loss by silence: which members have missed so many beats that they count as lost.
 //
 // Silence of others can be our own deafness. So nothing is concluded until the coordinator has itself
-// listened for the whole time, and while more than half of all members are silent at once (a network or a
-// stall, not a loss) the judgement is put off until ten times the limit.
+// listened for the whole time, and while the silent are on more nodes than the others (a network or a stall,
+// not a loss) the judgement is put off until ten times the limit.
 #pragma once
 
 #include <optional>

@@ -50,6 +50,12 @@ TEST(FindSilent, ASilenceOfMoreThanHalfIsOurOwnUntilTenTimesTheLimit) {
   EXPECT_EQ(lost_at(3.0, last_heard({0, 0, 2, 2})), Members({0, 1})) << "half is not more than half";
 }
 
+TEST(FindSilent, ANodeThatFallsSilentWithMostMembersIsOneLoss) {
+  auto seen = last_heard({0, 0, 2});
+  seen.pods[1].node = seen.pods[0].node;
+  EXPECT_EQ(lost_at(3.0, seen), Members({0, 1}));
+}
+
 TEST(FindSilent, AMemberAloneIsNoMass) {
   EXPECT_EQ(lost_at(3.0, last_heard({0})), Members({0}));
 }
