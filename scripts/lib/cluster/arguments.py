@@ -3,7 +3,7 @@ import argparse
 import os
 import pathlib
 
-from . import commands, programs
+from . import commands, lifecycle, programs
 from .speech import Stop, complain
 from .state import Cluster
 
@@ -36,10 +36,10 @@ def _parser():
         made.set_defaults(action=action)
         return made
 
-    up = verb(verbs, "up", commands.up)
+    up = verb(verbs, "up", lifecycle.up)
     up.add_argument("--nodes", type=_whole_number, default=3)
     up.add_argument("--node-monitor-grace-period", dest="grace", type=_whole_number)
-    for name, action in (("down", commands.down), ("status", commands.status), ("kubeconfig", commands.print_kubeconfig)):
+    for name, action in (("down", lifecycle.down), ("status", commands.status), ("kubeconfig", commands.print_kubeconfig)):
         verb(verbs, name, action)
     nodes = verbs.add_parser("node", add_help=False).add_subparsers(dest="node_verb", required=True, parser_class=_Parser)
     verb(nodes, "add", commands.node_add).add_argument("node", nargs="?")
@@ -76,6 +76,12 @@ def main(words, help_text):
     except Stop as stop:
         complain(str(stop))
         return stop.code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # who read our output has seen enough
+        return 0
+    except OSError as error:
+        complain(f"{error}. Next: scripts/cluster status, which says where the logs are")
+        return 1
     except KeyboardInterrupt:
         complain("interrupted. Next: scripts/cluster down, which removes what is half made")
         return 130

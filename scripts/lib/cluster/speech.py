@@ -14,7 +14,10 @@ class Stop(Exception):
 
 
 def say(text):
-    print(f"cluster: {text}", flush=True)
+    try:
+        print(f"cluster: {text}", flush=True)
+    except BrokenPipeError:
+        pass  # nobody reads the progress: that is no reason to leave a cluster half made
 
 
 def say_timed(text):
