@@ -31,6 +31,14 @@ struct Rendezvous {
   std::string own_host;   // the address under which other ranks reach this process
 };
 
+// How an object is saved and restored that is no Stateful: specialised for types of other libraries
+// (<ratoon/torch/track.h> does so for LibTorch), with
+//   static void check(T& object, const std::string& name);   called at once; may throw Failure
+//   static std::string save(T& object, const std::string& name);
+//   static void load(T& object, const std::string& name, std::string_view state);   may throw Failure
+template <class T>
+struct TrackAdapter;
+
 class Session {
  public:
   class Engine;
@@ -51,6 +59,19 @@ class Session {
         std::move(name),
         [&value] { return std::string(reinterpret_cast<const char*>(&value), sizeof value); },
         [&value](std::string_view state) { return copy_exactly(state, &value, sizeof value); });
+  }
+
+  // The same for what has a TrackAdapter.
+  template <class T>
+    requires(requires(T& object, const std::string& name) { TrackAdapter<T>::check(object, name); })
+  void track(std::string name, T& object) {
+    TrackAdapter<T>::check(object, name);
+    track_bytes(
+        name, [&object, name] { return TrackAdapter<T>::save(object, name); },
+        [&object, name](std::string_view state) {
+          TrackAdapter<T>::load(object, name, state);
+          return true;
+        });
   }
 
   class StepRange;

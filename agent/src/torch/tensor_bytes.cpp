@@ -77,6 +77,14 @@ Result<std::string_view> safetensors_dtype(at::ScalarType type) {
                std::string("safetensors has no element type for ") + c10::toString(type));
 }
 
+Result<at::ScalarType> element_type_of(std::string_view dtype) {
+  for (const auto& known : kDtypeNames) {
+    if (known.name == dtype) return known.type;
+  }
+  return Error(ErrorKind::kInvalid,
+               "LibTorch has no element type for safetensors' \"" + std::string(dtype) + "\"");
+}
+
 Result<TensorBytes> bytes_of(std::string name, const at::Tensor& tensor) {
   if (const auto why = why_not_plain(tensor); !why.empty()) return refusal(name, why);
   if (const auto why = why_not_viewable(tensor); !why.empty()) return refusal(name, why);

@@ -29,6 +29,9 @@ struct TensorBytes {
 // safetensors' name of an element type, or an error for the types that it has none for.
 [[nodiscard]] Result<std::string_view> safetensors_dtype(at::ScalarType type);
 
+// The element type that safetensors has under this name.
+[[nodiscard]] Result<at::ScalarType> element_type_of(std::string_view dtype);
+
 // Views a dense, contiguous CPU tensor; copies nothing. Anything else is refused with a sentence that names
 // the tensor: undefined, on another device, sparse, quantised, nested, not contiguous, lazily conjugated or
 // negated, or of an element type that safetensors cannot name.
