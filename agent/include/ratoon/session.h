@@ -13,10 +13,13 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <typeindex>
+#include <utility>
 
 #include <ratoon/stateful.h>
 
@@ -74,6 +77,13 @@ class Session {
         });
   }
 
+  // The mean of every gradient over all ranks, once a step; needs <ratoon/torch.h>, or another header with an
+  // average_gradients_of() for the type of the model.
+  template <class Model>
+  void average_gradients(Model& model) {
+    average_gradients_of(*this, model);
+  }
+
   class StepRange;
   // All ranks leave the loop after the same step: the last checkpoint needs all of them.
   // The steps that are left until `total` steps of the run are done: restores what is tracked, counts, saves
@@ -101,6 +111,14 @@ class Session {
   // The bits that any rank wished for, the same on every rank; takes effect at the end of the current step.
   // With one process wishes count by themselves. With more they count only in steps in which this is called.
   void agree(std::uint32_t wishes_of_all);
+  // The one T of this attempt, made when it is asked for first. It goes when the training function has
+  // returned or thrown, before the session does.
+  template <class T, class... Arguments>
+  T& part(Arguments&&... arguments) {
+    auto& part = parts_[typeid(T)];
+    if (!part) part = std::make_shared<T>(std::forward<Arguments>(arguments)...);
+    return *static_cast<T*>(part.get());
+  }
 
  private:
   friend class StepIterator;
@@ -115,6 +133,7 @@ class Session {
   }
 
   std::unique_ptr<Engine> engine_;
+  std::map<std::type_index, std::shared_ptr<void>> parts_;
 };
 
 // Walks over step numbers: `*it` is the number of steps done before this one. Advancing ends the step.

@@ -1,0 +1,14 @@
+// All that a LibTorch trainer needs of Ratoon; torch/torch.h, or less of it, is the program's to include.
+//
+//   #include <torch/torch.h>
+//   #include <ratoon/torch.h>
+//
+//   session.track("net", *net);
+//   session.average_gradients(*net);
+#pragma once
+
+#include <ratoon/stream.h>
+#include <ratoon/torch/average_gradients.h>
+#include <ratoon/torch/digest.h>
+#include <ratoon/torch/track.h>
+#include <ratoon/train.h>
