@@ -25,7 +25,7 @@ endforeach()
 
 set(without_torch "")
 if(NOT RATOON_WITH_TORCH)
-  set(without_torch PATTERN torch EXCLUDE)
+  set(without_torch PATTERN torch EXCLUDE PATTERN torch.h EXCLUDE)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/base/include/ ${PROJECT_SOURCE_DIR}/agent/include/
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN *.h ${without_torch})

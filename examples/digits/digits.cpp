@@ -27,7 +27,7 @@ constexpr std::int64_t kSamples = 4096;
 struct Flags {
   std::uint64_t steps = 400;
   std::uint64_t epochs = 0;  // above 0: instead of steps
-  std::uint64_t batch = 48;  // of all processes together
+  std::uint64_t batch = 96;  // of all processes together
   std::uint64_t seed = 17;
   std::uint64_t pause_ms = 0;
   int threads = 1;

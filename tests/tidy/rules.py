@@ -74,6 +74,8 @@ PARTS = (
 
     Part("agent/include/ratoon", ("base/include/ratoon",), target="agent",
          instead="users see it: forward-declare the type and include it in the .cpp file"),
+    Part("agent/include/ratoon/torch.*", PUBLIC + ("agent/include/ratoon/torch",),
+         target="agent_torch agent_torch_cuda"),
     Part("agent/include/ratoon/torch", PUBLIC, ("libtorch",),
          target="agent_torch agent_torch_cuda"),
     *(Part(path, BASE + PUBLIC + AGENT_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)
@@ -95,6 +97,8 @@ PARTS = (
     # The one place that links both halves.
     Part("cli", BASE + ("agent/include/ratoon", "operator/api", "operator/local"),
          ("CLI11", "nlohmann_json", "yaml-cpp")),
+    Part("examples/digits", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
+         instead="examples see what users see: <ratoon/...>"),
     Part("examples/counter", PUBLIC, instead="examples see what users see: <ratoon/...>"),
 
     Part("tests/unit", EVERYTHING, ("googletest", "nlohmann_json")),
@@ -102,7 +106,8 @@ PARTS = (
     Part("tests/support", EVERYTHING),
     Part("tests/integration", EVERYTHING, ("nlohmann_json",)),
     Part("tests/conformance", BASE + ("base/http",), ("googletest", "openssl")),
-    Part("tests/torch", BASE + PUBLIC + ("agent/include/ratoon/torch", "agent/src/torch"),
+    Part("tests/torch",
+         BASE + PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch"),
          ("googletest", "libtorch")),
     Part("tests/bench", EVERYTHING, ("benchmark",)),
     Part("tests/install", PUBLIC + ("agent/include/ratoon/torch",), ("libtorch",), instead="it stands for a user's program"),

@@ -38,7 +38,7 @@ TEST(GradientBuckets, SpreadTheMeanAndTheWishesOfAll) {
   add_up({&one, &two});
   EXPECT_EQ(one.spread(2), 0b10000000000000000000000000000001u);
   EXPECT_EQ(two.spread(2), 0b10000000000000000000000000000001u);
-  const Tensor mean = (at::arange(6.0).to(at::kFloat).view({2, 3}) + 4) / 2;
+  const Tensor mean = at::arange(6.0).to(at::kFloat).view({2, 3}).add(4).div(2);
   EXPECT_TRUE(first[0].grad().equal(mean));
   EXPECT_TRUE(second[0].grad().equal(mean));
   EXPECT_TRUE(first[1].grad().equal(at::full({4}, 1.5F))) << "the other rank's counts as zero";

@@ -148,13 +148,13 @@ TEST(TrackModule, ModulesOfAnotherFormAreRefusedByName) {
   const std::string before = bits_of(wider);
   EXPECT_THAT(refusal([&] { load_module(*wider, "net", state); }),
               AllOf(HasSubstr("tracked 'net'"),
-                    HasSubstr("\"parameter hidden.bias\" is F32 [5] in the checkpoint and "
+                    HasSubstr("\"buffer norm.running_mean\" is F32 [5] in the checkpoint and "
                               "F32 [6] in the program")));
   EXPECT_EQ(bits_of(wider), before) << "nothing was touched";
   Net wide_numbers;
   wide_numbers->to(torch::kDouble);
   EXPECT_THAT(refusal([&] { load_module(*wide_numbers, "net", state); }), HasSubstr("and F64 ["));
-  const torch::nn::Linear linear(4, 5);
+  torch::nn::Linear linear(4, 5);
   EXPECT_THAT(refusal([&] { load_module(*linear, "net", state); }),
               HasSubstr("the checkpoint has no tensor \"parameter bias\""));
   const std::string small = save_module(*linear, "net");

@@ -51,12 +51,16 @@ void load_module(torch::nn::Module& module, const std::string& name, std::string
       refuse_state(name, "the program has no tensor \"" + tensor_name +
                              "\", which the checkpoint has: it is of another model");
   }
+  if (const auto found = saved.find(kGenerator); found != saved.end()) {
+    try {
+      const std::scoped_lock lock(generator.mutex());
+      generator.set_state(found->second);
+    } catch (const c10::Error& error) {
+      refuse_state(name, std::string("the generator's state is damaged: ") + error.what_without_backtrace());
+    }
+  }
   const torch::NoGradGuard no_grad;
   for (const auto& [tensor_name, tensor] : now) tensor.copy_(saved.at(tensor_name));
-  if (const auto found = saved.find(kGenerator); found != saved.end()) {
-    const std::scoped_lock lock(generator.mutex());
-    generator.set_state(found->second);
-  }
 }
 
 }  // namespace ratoon

@@ -1,0 +1,83 @@
+// A trainer for digits_run_test.py: gradients that are known, so that their mean is.
+//
+//   average_probe MODE   whole: whole numbers, whose sums are exact; real: any numbers; other-weights
+#include <chrono>
+#include <cstdio>
+#include <string_view>
+
+#include <torch/nn/module.h>
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <ratoon/torch.h>
+
+namespace {
+
+struct Model : torch::nn::Module {
+  torch::Tensor small = register_parameter("small", torch::randn({3, 5}));
+  torch::Tensor large = register_parameter("large", torch::randn({3 << 20}));
+  torch::Tensor precise = register_parameter("precise", torch::randn({7}, torch::kDouble));
+  torch::Tensor partly = register_parameter("partly", torch::randn({11}));
+  torch::Tensor never = register_parameter("never", torch::randn({2}));
+};
+
+[[noreturn]] void fail(const std::string& sentence) {
+  throw std::runtime_error(sentence);
+}
+
+void expect(const torch::Tensor& gradient, double value, const char* name) {
+  if (!gradient.defined() || !gradient.equal(torch::full_like(gradient, value)))
+    fail(std::string("the mean of '") + name + "' is not " + std::to_string(value));
+}
+
+void set(torch::Tensor& parameter, const torch::Tensor& gradient) {
+  parameter.mutable_grad() = gradient.to(parameter.scalar_type()).expand_as(parameter).clone();
+}
+
+// Rank r has r + step, so the mean of three is step + 1.
+void average_whole(ratoon::Session& session, Model& model, std::uint64_t step) {
+  const auto mine = torch::tensor(static_cast<double>(session.rank() + step));
+  for (auto* parameter : {&model.small, &model.large, &model.precise}) set(*parameter, mine);
+  model.partly.mutable_grad().reset();
+  if (session.rank() == 1) set(model.partly, torch::tensor(6.0));
+  session.average_gradients(model);
+  const double mean = static_cast<double>(step) + (session.world_size() - 1) / 2.0;
+  expect(model.small.grad(), mean, "small");
+  expect(model.large.grad(), mean, "large");
+  expect(model.precise.grad(), mean, "precise");
+  expect(model.partly.grad(), 6.0 / session.world_size(), "partly");
+  if (model.never.grad().defined()) fail("'never' has a gradient that no rank gave it");
+}
+
+void average_real(ratoon::Session& session, Model& model) {
+  for (auto* parameter : {&model.small, &model.large, &model.precise})
+    parameter->mutable_grad() = torch::randn_like(*parameter);
+  session.average_gradients(model);
+  const ratoon::NamedTensor gradients[] = {
+      {"small", model.small.grad()}, {"large", model.large.grad()}, {"precise", model.precise.grad()}};
+  std::printf("gradients %s\n", ratoon::digest(gradients).value().c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  torch::set_num_threads(1);
+  return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
+    torch::manual_seed(mode == "other-weights" ? session.rank() / 2 : 1);
+    Model model;
+    torch::manual_seed(100 + session.rank());
+    for (const std::uint64_t step : session.steps(12)) {
+      const auto start = std::chrono::steady_clock::now();
+      if (mode == "real") {
+        average_real(session, model);
+      } else {
+        average_whole(session, model, step);
+      }
+      const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+      std::printf("rank %u step %d averaged in %.2f ms\n", session.rank(), static_cast<int>(step),
+                  spent.count());
+    }
+    std::printf("all as expected\n");
+  });
+}

@@ -1,0 +1,138 @@
+"""Data-parallel training under `ratoon run`: lose a process at any moment, end with the weights of a run that lost none,
+bit for bit."""
+import os
+import pathlib
+import random
+import re
+import signal
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+from local_run import LocalRun, wait_until  # noqa: E402
+
+STEPS = 120
+LINE = re.compile(r"^attempt (\d+) rank (\d+) step (\d+) loss (\S+)$", re.M)
+WEIGHTS = re.compile(r"^weights ([0-9a-f]{32})$", re.M)
+
+
+class Digits(LocalRun):
+    def __init__(self, members=3, *more):
+        super().__init__("digits", {"numNodes": members},
+                         ["digits", "--steps", str(STEPS), "--batch", "30", "--pause-ms", "10", *more])
+
+    def progress(self):
+        """{(step, rank): [(attempt, loss), ...]}"""
+        found = {}
+        for text in self.logs().values():
+            for attempt, rank, step, loss in LINE.findall(text):
+                found.setdefault((int(step), int(rank)), []).append((int(attempt), loss))
+        return found
+
+    def has_stepped(self, attempt, step, rank=None):
+        return any(a == attempt and s >= step and rank in (None, r)
+                   for (s, r), seen in self.progress().items() for a, _ in seen)
+
+    def weights(self):
+        return [digest for text in self.logs().values() for digest in WEIGHTS.findall(text)]
+
+
+class DigitsRun(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        unbroken = Digits()
+        cls.addClassCleanup(unbroken.close)
+        unbroken.start()
+        code, output = unbroken.finish()
+        assert code == 0, output + str(unbroken.logs())
+        cls.expected = unbroken.weights()
+        cls.losses = unbroken.progress()
+        assert len(cls.expected) == 3 and len(set(cls.expected)) == 1, unbroken.logs()
+
+    def run_of(self, *words):
+        run = Digits(*words)
+        self.addCleanup(run.close)
+        return run.start()
+
+    def assert_as_unbroken(self, run):
+        code, output = run.finish(120)
+        self.assertEqual(code, 0, f"{output}\n{run.logs()}")
+        self.assertEqual(run.weights(), self.expected)
+        for place, seen in run.progress().items():
+            for _, loss in seen:
+                self.assertEqual(loss, self.losses[place][0][1], f"step and rank {place}")
+
+    def test_kill_of_one(self):
+        for index in (0, 2):  # that with the store, and another
+            with self.subTest(member=index):
+                run = self.run_of()
+                run.wait_for_commit(20)
+                survivors = [run.pids_of(i)[0] for i in range(3) if i != index]
+                run.hurt(index)
+                wait_until(lambda r=run: r.has_stepped(2, 0), "a step in attempt 2")
+                self.assertEqual([run.pids_of(i)[0] for i in range(3) if i != index], survivors)
+                self.assert_as_unbroken(run)
+
+    def test_stop_of_one(self):
+        for index in (0, 1):
+            with self.subTest(member=index):
+                run = self.run_of()
+                run.wait_for_commit(20)
+                run.hurt(index, signal.SIGSTOP)
+                self.assert_as_unbroken(run)
+                self.assertEqual(run.job_status()["attempt"], 2)
+
+    def test_kills_at_random_moments(self):
+        seed = int(os.environ.get("RATOON_SEED", random.randrange(2**32)))
+        print(f"RATOON_SEED={seed}")
+        chance = random.Random(seed)
+        run = self.run_of()
+        for attempt in range(1, 5):
+            step = chance.choice([0, 0, 1, 5])
+            wait_until(lambda a=attempt, s=step: run.has_stepped(a, s) or run.job_status()["attempt"] > a
+                       or run.job_status()["attempt"] == a and run.job_status()["formed"] and s == 0,
+                       f"attempt {attempt}")
+            run.hurt(chance.randrange(3))
+            wait_until(lambda a=attempt: run.job_status()["attempt"] > a, f"an attempt after {attempt}")
+        self.assert_as_unbroken(run)
+
+    def test_one_process_needs_nobody(self):
+        run = self.run_of(1)
+        code, output = run.finish()
+        self.assertEqual(code, 0, output)
+        self.assertEqual(len(run.weights()), 1)
+
+
+
+class Averaging(unittest.TestCase):
+    def run_probe(self, mode, code=0):
+        run = LocalRun("probe", {"numNodes": 3}, ["average_probe", mode])
+        self.addCleanup(run.close)
+        found, output = run.start().finish()
+        logs = run.logs()
+        self.assertEqual(found, code, f"{output}\n{logs}")
+        return logs
+
+    def test_the_mean_of_whole_numbers_is_exact(self):
+        logs = self.run_probe("whole")
+        print(next(iter(logs.values())))
+        for text in logs.values():
+            self.assertIn("all as expected", text)
+
+    def test_the_mean_of_any_numbers_has_the_same_bits_everywhere_and_always(self):
+        digests = [re.findall("gradients ([0-9a-f]+)", text)
+                   for _ in range(2) for text in self.run_probe("real").values()]
+        self.assertEqual(len(digests), 6)
+        self.assertEqual(len(digests[0]), 12)
+        self.assertEqual(len(set(digests[0])), 12, "other numbers in every step")
+        for other in digests[1:]:
+            self.assertEqual(other, digests[0])
+
+    def test_ranks_that_begin_with_other_weights_are_told(self):
+        logs = self.run_probe("other-weights", code=1)
+        for text in logs.values():
+            self.assertIn("rank 2 has other weights than rank 0 at step 0: give all ranks the same seed", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
