@@ -13,8 +13,8 @@ import json
 import ssl
 
 
-def missing_programs():
-    return [name for name in ("etcd", "kube-apiserver", "openssl") if shutil.which(name) is None]
+def missing_programs(*more):
+    return [name for name in ("etcd", "kube-apiserver", "openssl", *more) if shutil.which(name) is None]
 
 
 def free_port():
@@ -35,7 +35,7 @@ class ApiServer:
         self._run("etcd", "etcd", f"--data-dir={self.folder}/etcd", "--unsafe-no-fsync",
                   f"--listen-client-urls=http://127.0.0.1:{etcd}", f"--advertise-client-urls=http://127.0.0.1:{etcd}",
                   f"--listen-peer-urls=http://127.0.0.1:{etcd_peer}")
-        self._run("apiserver", "kube-apiserver", f"--etcd-servers=http://127.0.0.1:{etcd}",
+        self._api_server = ("apiserver", "kube-apiserver", f"--etcd-servers=http://127.0.0.1:{etcd}",
                   "--bind-address=127.0.0.1", f"--secure-port={port}",
                   f"--tls-cert-file={self.folder}/server.pem", f"--tls-private-key-file={self.folder}/server.key",
                   f"--client-ca-file={self.folder}/ca.pem", "--authorization-mode=RBAC",
@@ -43,9 +43,18 @@ class ApiServer:
                   f"--service-account-key-file={self.folder}/server.pem",
                   f"--service-account-signing-key-file={self.folder}/server.key",
                   "--service-account-issuer=https://ratoon.test", f"--cert-dir={self.folder}/run")
+        self._run(*self._api_server)
         self.url = f"https://127.0.0.1:{port}"
         self._wait_until_ready()
         return self
+
+    def restart_api_server(self):
+        """As a crash does: etcd stays, connections break."""
+        server = self.processes.pop()
+        server.kill()
+        server.wait()
+        self._run(*self._api_server)
+        self._wait_until_ready()
 
     def request(self, method, path, body=None):
         """For the test's own use; what is under test goes through base/http."""

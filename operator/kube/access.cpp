@@ -1,0 +1,130 @@
+#include "operator/kube/access.h"
+
+#include <optional>
+
+#include "operator/kube/base64.h"
+#include "operator/kube/lenient.h"
+
+namespace ratoon::kube {
+namespace {
+
+using nlohmann::json;
+
+// The entry of a kubeconfig's list by its name: {name: N, cluster: {...}}.
+Result<json> find_named(const json& document, const char* list, const char* kind, const std::string& name) {
+  for (const auto& entry : items_of(document, list)) {
+    if (text_in(entry, "name") == name && child(entry, kind).is_object()) return child(entry, kind);
+  }
+  return Error(ErrorKind::kInvalid, "the kubeconfig names the " + std::string(kind) + " '" + name +
+                                        "', but its list '" + list + "' has none of that name");
+}
+
+// Inline data in base64 wins over a file's path, as in kubectl.
+Result<std::string> read_pem(const json& entry, const char* data, const char* file,
+                             const ReadFile& read_file) {
+  if (const std::string inline_data = text_in(entry, data); !inline_data.empty()) {
+    auto bytes = decode_base64(inline_data);
+    if (!bytes) return bytes.error().with_context(data);
+    return bytes;
+  }
+  const std::string path = text_in(entry, file);
+  if (path.empty()) return std::string();
+  return read_file(path);
+}
+
+std::optional<Error> find_unsupported(const json& cluster, const json& user) {
+  const auto refuse = [](const char* field, const char* instead) {
+    return Error(ErrorKind::kInvalid,
+                 "the kubeconfig uses '" + std::string(field) + "', which Ratoon does not do: " + instead);
+  };
+  for (const char* plugin : {"exec", "auth-provider"}) {
+    if (!child(user, plugin).is_null())
+      return refuse(plugin, "give its user a token, a tokenFile or a client certificate");
+  }
+  if (!text_in(user, "username").empty()) return refuse("username", "API servers no longer take passwords");
+  if (!text_in(user, "as").empty()) return refuse("as", "give the credentials of that user");
+  if (flag_in(cluster, "insecure-skip-tls-verify"))
+    return refuse("insecure-skip-tls-verify", "give the server's authority in certificate-authority-data");
+  if (!text_in(cluster, "proxy-url").empty())
+    return refuse("proxy-url", "name a server that is reached directly");
+  return std::nullopt;
+}
+
+std::optional<Error> read_credentials(const json& cluster, const json& user, const ReadFile& read_file,
+                                      Access& access) {
+  auto ca = read_pem(cluster, "certificate-authority-data", "certificate-authority", read_file);
+  if (!ca) return ca.error();
+  auto certificate = read_pem(user, "client-certificate-data", "client-certificate", read_file);
+  if (!certificate) return certificate.error();
+  auto key = read_pem(user, "client-key-data", "client-key", read_file);
+  if (!key) return key.error();
+  if (certificate->empty() != key->empty())
+    return Error(ErrorKind::kInvalid,
+                 "the kubeconfig has one of client certificate and client key; it needs both");
+  access.ca_pem = std::move(*ca);
+  access.certificate_pem = std::move(*certificate);
+  access.private_key_pem = std::move(*key);
+  access.token = text_in(user, "token");
+  access.token_file = text_in(user, "tokenFile");
+  return std::nullopt;
+}
+
+std::string without_end_slash(std::string text) {
+  while (text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+std::string trim_end(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+Result<Access> decode_kubeconfig(const json& document, const std::string& context_name,
+                                 const ReadFile& read_file) {
+  const std::string name = context_name.empty() ? text_in(document, "current-context") : context_name;
+  if (name.empty())
+    return Error(ErrorKind::kInvalid, "the kubeconfig has no current-context: set one, or name a context");
+  const auto context = find_named(document, "contexts", "context", name);
+  if (!context) return context.error();
+  const auto cluster = find_named(document, "clusters", "cluster", text_in(*context, "cluster"));
+  if (!cluster) return cluster.error();
+  const auto user = find_named(document, "users", "user", text_in(*context, "user"));
+  if (!user) return user.error();
+  if (auto refusal = find_unsupported(*cluster, *user)) return *refusal;
+
+  Access access;
+  access.server = without_end_slash(text_in(*cluster, "server"));
+  if (!access.server.starts_with("https://") && !access.server.starts_with("http://"))
+    return Error(ErrorKind::kInvalid, "the kubeconfig's server must be an http or https address, found '" +
+                                          cut_text(access.server, 100) + "'");
+  access.server_name = text_in(*cluster, "tls-server-name");
+  access.name_space = text_in(*context, "namespace");
+  if (access.name_space.empty()) access.name_space = "default";
+  if (auto complaint = read_credentials(*cluster, *user, read_file, access))
+    return complaint->with_context("kubeconfig context '" + name + "'");
+  return access;
+}
+
+Result<Access> access_in_cluster(const std::string& host, const std::string& port,
+                                 const ReadFile& read_file) {
+  if (host.empty() || port.empty())
+    return Error(
+        ErrorKind::kNotFound,
+        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no pod; give a kubeconfig");
+  const std::string folder(kServiceAccountFolder);
+  Access access;
+  const bool is_ipv6 = host.find(':') != std::string::npos;
+  access.server = "https://" + (is_ipv6 ? "[" + host + "]" : host) + ":" + port;
+  auto ca = read_file(folder + "/ca.crt");
+  if (!ca) return ca.error().with_context("the service account of this pod");
+  access.ca_pem = std::move(*ca);
+  access.token_file = folder + "/token";
+  const auto name_space = read_file(folder + "/namespace");
+  access.name_space = trim_end(name_space.value_or(""));
+  if (access.name_space.empty()) access.name_space = "default";
+  return access;
+}
+
+}  // namespace ratoon::kube

@@ -1,0 +1,45 @@
+#include "operator/kube/base64.h"
+
+#include <cstdint>
+
+namespace ratoon::kube {
+namespace {
+
+// The character's six bits, or -1.
+int bits_of(char c) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (c >= '0' && c <= '9') return c - '0' + 52;
+  if (c == '+') return 62;
+  return c == '/' ? 63 : -1;
+}
+
+bool is_space(char c) {
+  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+}  // namespace
+
+Result<std::string> decode_base64(std::string_view text) {
+  std::string bytes;
+  std::uint32_t group = 0;
+  int characters = 0;
+  int padding = 0;
+  for (const char c : text) {
+    if (is_space(c)) continue;
+    const int bits = c == '=' ? 0 : bits_of(c);
+    if (c == '=') ++padding;
+    if (bits < 0 || (c != '=' && padding > 0) || padding > 2 || (c == '=' && characters < 2))
+      return Error(ErrorKind::kInvalid, "not base64: a character stands where none may");
+    group = (group << 6U) | static_cast<std::uint32_t>(bits);
+    if (++characters < 4) continue;
+    for (int i = 0; i < 3 - padding; ++i)
+      bytes.push_back(static_cast<char>((group >> (16U - 8U * i)) & 0xFFU));
+    characters = 0;
+    group = 0;
+  }
+  if (characters != 0) return Error(ErrorKind::kInvalid, "not base64: it ends within a group of four");
+  return bytes;
+}
+
+}  // namespace ratoon::kube

@@ -1,0 +1,14 @@
+// Base64 (RFC 4648, with padding), as kubeconfig files carry certificates.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <ratoon/result.h>
+
+namespace ratoon::kube {
+
+// White space between characters is skipped, since people fold long lines.
+[[nodiscard]] Result<std::string> decode_base64(std::string_view text);
+
+}  // namespace ratoon::kube

@@ -1,0 +1,55 @@
+#include "operator/kube/event.h"
+
+#include "base/contract/names.h"
+#include "operator/kube/lenient.h"
+
+namespace ratoon::kube {
+namespace {
+
+using nlohmann::json;
+
+// The server's bounds.
+constexpr std::size_t kReasonBytesMax = 128;
+constexpr std::size_t kNoteBytesMax = 1000;
+
+// The server's MicroTime takes six digits of a second and no other number of them.
+std::string format_micros(WallTime time) {
+  std::string text = format_rfc3339(time);
+  if (text.ends_with('Z')) text.insert(text.size() - 1, "000");
+  return text;
+}
+
+std::string one_word(std::string text) {
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\t'; });
+  text = cut_text(std::move(text), kReasonBytesMax);
+  return text.empty() ? "News" : text;
+}
+
+}  // namespace
+
+json make_event(const api::ObjectMeta& job, const EventText& text, const std::string& name,
+                const std::string& reporter, WallTime time) {
+  return {{"apiVersion", "events.k8s.io/v1"},
+          {"kind", "Event"},
+          {"metadata", {{"name", name}, {"namespace", job.name_space}}},
+          {"eventTime", format_micros(time)},
+          {"reportingController", std::string(names::kApiGroup) + "/operator"},
+          {"reportingInstance", cut_text(reporter.empty() ? "operator" : reporter, 128)},
+          {"action", "Reconcile"},
+          {"reason", one_word(text.reason)},
+          {"type", text.is_warning ? "Warning" : "Normal"},
+          {"note", cut_text(text.message, kNoteBytesMax)},
+          {"regarding",
+           {{"apiVersion", names::kApiVersion},
+            {"kind", names::kKind},
+            {"namespace", job.name_space},
+            {"name", job.name},
+            {"uid", job.uid},
+            {"resourceVersion", job.resource_version}}}};
+}
+
+json repeat_event(std::uint32_t count, WallTime time) {
+  return {{"series", {{"count", count}, {"lastObservedTime", format_micros(time)}}}};
+}
+
+}  // namespace ratoon::kube

@@ -1,0 +1,29 @@
+// Events: news for people, as kubectl describe shows them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "base/core/clock.h"
+#include "operator/api/training_job.h"
+
+namespace ratoon::kube {
+
+struct EventText {
+  bool is_warning = false;
+  std::string reason;   // one word in CamelCase
+  std::string message;  // a sentence
+
+  friend auto operator<=>(const EventText&, const EventText&) = default;
+};
+
+// `name` must be new in the job's namespace; `reporter` is this program's instance.
+[[nodiscard]] nlohmann::json make_event(const api::ObjectMeta& job, const EventText& text,
+                                        const std::string& name, const std::string& reporter, WallTime time);
+
+// What an event that was made before gets when the same happens again.
+[[nodiscard]] nlohmann::json repeat_event(std::uint32_t count, WallTime time);
+
+}  // namespace ratoon::kube

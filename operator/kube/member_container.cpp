@@ -1,0 +1,114 @@
+#include "operator/kube/member_container.h"
+
+#include <set>
+#include <string>
+
+#include "base/contract/names.h"
+#include "operator/kube/lenient.h"
+
+namespace ratoon::kube {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kTerminationPath = "/dev/termination-log";  // the server's default
+
+json variable(const char* name, const std::string& value) {
+  return {{"name", name}, {"value", value}};
+}
+
+json from_field(const char* name, const char* path) {
+  return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", path}}}}}};
+}
+
+// Who the process is and whom it obeys. A user's own variable of such a name would only lie.
+json identity_variables(const api::TrainingJob& job, const api::Pod& member, const PodSettings& settings) {
+  namespace env = names::env;
+  return json::array({
+      variable(env::kJobNamespace, job.meta.name_space),
+      variable(env::kJobName, job.meta.name),
+      variable(env::kRole, member.role),
+      variable(env::kIndex, std::to_string(member.index)),
+      variable(env::kIncarnation, std::to_string(member.incarnation)),
+      from_field(env::kMemberUid, "metadata.uid"),
+      from_field(env::kPodIp, "status.podIP"),
+      variable(env::kProcessesPerNode, std::to_string(job.spec.processes_per_node)),
+      variable(env::kLocalRank, "0"),
+      variable(env::kCoordinatorUrl, settings.coordinator_url),
+      variable(env::kTokenFile, std::string(kTokenPath) + "/" + kTokenFileName),
+  });
+}
+
+// How it trains: what the user says in the template wins.
+json habit_variables(const api::TrainingJob& job, const json& container) {
+  namespace env = names::env;
+  const auto& policy = job.spec.checkpoint_policy;
+  const std::string path = text_in(container, "terminationMessagePath");
+  json variables = json::array({
+      variable(env::kRunName, policy.run_name.empty() ? job.meta.name : policy.run_name),
+      variable(env::kSaveEverySteps, std::to_string(policy.interval_steps)),
+      variable(env::kKeepLast, std::to_string(policy.keep_last)),
+      variable(kTerminationFile, path.empty() ? kTerminationPath : path),
+      variable(kMetricsPort, std::to_string(metrics_port_of(container))),
+  });
+  // Without a claim the template mounts a folder itself and says where it is.
+  if (!policy.volume_claim_name.empty()) variables.push_back(variable(env::kSaveFolder, kCheckpointPath));
+  return variables;
+}
+
+std::set<std::string> names_in(const json& variables) {
+  std::set<std::string> found;
+  for (const auto& item : variables) found.insert(text_in(item, "name"));
+  return found;
+}
+
+// Ours first, so that a user's value may refer to them as $(NAME).
+json merge_environment(const json& identity, const json& habits, const json& of_user) {
+  const auto user_names = names_in(of_user);
+  const auto identity_names = names_in(identity);
+  json merged = identity;
+  for (const auto& item : habits)
+    if (!user_names.contains(text_in(item, "name"))) merged.push_back(item);
+  for (const auto& item : of_user)
+    if (!identity_names.contains(text_in(item, "name"))) merged.push_back(item);
+  return merged;
+}
+
+json& list_in(json& object, const char* name) {
+  json& list = object[name];
+  if (!list.is_array()) list = json::array();
+  return list;
+}
+
+void add_metrics_port(json& container, std::uint16_t port) {
+  json& ports = list_in(container, "ports");
+  for (const auto& item : ports)
+    if (whole_in(item, "containerPort") == port || text_in(item, "name") == "metrics") return;
+  ports.push_back({{"name", "metrics"}, {"containerPort", port}, {"protocol", "TCP"}});
+}
+
+}  // namespace
+
+std::uint16_t metrics_port_of(const json& container) {
+  for (const auto& item : items_of(container, "env")) {
+    if (text_in(item, "name") != kMetricsPort) continue;
+    const auto port = parse_whole(text_in(item, "value"));
+    if (port && *port > 0 && *port <= 65535) return static_cast<std::uint16_t>(*port);
+  }
+  return names::port::kAgentMetrics;
+}
+
+void complete_trainer(json& container, const api::TrainingJob& job, const api::Pod& member,
+                      const PodSettings& settings) {
+  add_metrics_port(container, metrics_port_of(container));
+  container["env"] = merge_environment(identity_variables(job, member, settings),
+                                       habit_variables(job, container), items_of(container, "env"));
+  // The record of completion is in that file; the last lines of the log would take its place.
+  container["terminationMessagePolicy"] = "File";
+  json& mounts = list_in(container, "volumeMounts");
+  mounts.push_back({{"name", kTokenVolume}, {"mountPath", kTokenPath}, {"readOnly", true}});
+  if (!job.spec.checkpoint_policy.volume_claim_name.empty())
+    mounts.push_back({{"name", kCheckpointVolume}, {"mountPath", kCheckpointPath}});
+}
+
+}  // namespace ratoon::kube

@@ -1,0 +1,108 @@
+#include "operator/kube/member_pod.h"
+
+#include "operator/kube/lenient.h"
+#include "operator/kube/member_container.h"
+#include "operator/kube/placement.h"
+
+namespace ratoon::kube {
+namespace {
+
+using nlohmann::json;
+
+Result<json> find_template(const api::TrainingJob& job, const std::string& role) {
+  if (job.document) {
+    for (const auto& item : items_of(child(*job.document, "spec"), "roles"))
+      if (text_in(item, "name") == role) return child(item, "template");
+  }
+  return Error(ErrorKind::kInvalid, "the job has no role '" + role + "'");
+}
+
+void set_if_absent(json& object, const char* name, json value) {
+  if (child(object, name).is_null()) object[name] = std::move(value);
+}
+
+json make_metadata(const json& of_template, const api::TrainingJob& job, const api::Pod& member,
+                   std::uint16_t port) {
+  namespace label = names::label;
+  json labels = child(of_template, "labels").is_object() ? child(of_template, "labels") : json::object();
+  labels.update({{label::kJobName, job.meta.name},
+                 {label::kJobUid, job.meta.uid},
+                 {label::kRole, member.role},
+                 {label::kIndex, std::to_string(member.index)},
+                 {label::kIncarnation, std::to_string(member.incarnation)}});
+  const json& of_user = child(of_template, "annotations");
+  json annotations = of_user.is_object() ? of_user : json::object();
+  set_if_absent(annotations, "prometheus.io/scrape", "true");
+  set_if_absent(annotations, "prometheus.io/port", std::to_string(port));
+  set_if_absent(annotations, "prometheus.io/path", "/metrics");
+  annotations[names::annotation::kMadeForAttempt] = std::to_string(job.status.attempt.value());
+  const json owner = {{"apiVersion", names::kApiVersion},
+                      {"kind", names::kKind},
+                      {"name", job.meta.name},
+                      {"uid", job.meta.uid},
+                      {"controller", true},
+                      {"blockOwnerDeletion", true}};
+  return {{"name", member.name},
+          {"namespace", job.meta.name_space},
+          {"labels", std::move(labels)},
+          {"annotations", std::move(annotations)},
+          {"ownerReferences", json::array({owner})}};
+}
+
+void add_volumes(json& spec, const api::TrainingJob& job, const PodSettings& settings) {
+  json& volumes = spec["volumes"];
+  if (!volumes.is_array()) volumes = json::array();
+  const json token = {{"audience", names::kTokenAudience},
+                      {"expirationSeconds", settings.token_seconds},
+                      {"path", kTokenFileName}};
+  volumes.push_back({{"name", kTokenVolume},
+                     {"projected", {{"sources", json::array({{{"serviceAccountToken", token}}})}}}});
+  const std::string& claim = job.spec.checkpoint_policy.volume_claim_name;
+  if (!claim.empty())
+    volumes.push_back({{"name", kCheckpointVolume}, {"persistentVolumeClaim", {{"claimName", claim}}}});
+}
+
+Result<void> check(const api::TrainingJob& job, const json& spec) {
+  const auto refuse = [](const std::string& sentence) { return Error(ErrorKind::kInvalid, sentence); };
+  if (job.meta.uid.empty())
+    return refuse("a job without UID was not read from the API server: read it again");
+  if (job.spec.processes_per_node > 1) {
+    return refuse("processesPerNode is " + std::to_string(job.spec.processes_per_node) +
+                  ", but pods run one trainer process as yet: set processesPerNode to 1 and raise numNodes");
+  }
+  const json& containers = items_of(spec, "containers");
+  if (containers.empty() || !containers.front().is_object())
+    return refuse("the template has no container: add one that runs the trainer");
+  for (const auto& volume : items_of(spec, "volumes")) {
+    const std::string name = text_in(volume, "name");
+    if (name == kTokenVolume || name == kCheckpointVolume)
+      return refuse("the template has a volume '" + name + "', a name that the operator needs: rename it");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member,
+                             const std::vector<std::string>& avoided, const PodSettings& settings) {
+  const auto pod_template = find_template(job, member.role);
+  if (!pod_template) return pod_template.error().with_context("pod " + member.name);
+  json spec = child(*pod_template, "spec");
+  if (const auto checked = check(job, spec); !checked)
+    return checked.error().with_context("role " + member.role);
+  json& trainer = spec["containers"][0];
+  const std::uint16_t port = metrics_port_of(trainer);
+  complete_trainer(trainer, job, member, settings);
+  add_volumes(spec, job, settings);
+  avoid_nodes(spec, avoided);
+  prefer_apart(spec, job.meta.uid);
+  leave_lost_nodes_after(spec, settings.lost_node_toleration_seconds);
+  spec["restartPolicy"] = "Never";  // a dead container is a new incarnation
+  set_if_absent(spec, "automountServiceAccountToken", false);
+  return json{{"apiVersion", "v1"},
+              {"kind", "Pod"},
+              {"metadata", make_metadata(child(*pod_template, "metadata"), job, member, port)},
+              {"spec", std::move(spec)}};
+}
+
+}  // namespace ratoon::kube

@@ -1,0 +1,30 @@
+// The pod of a member, made of its role's template: what the user wrote stays, what a member needs is added.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <ratoon/result.h>
+
+#include "base/contract/names.h"
+#include "operator/api/pod.h"
+#include "operator/api/training_job.h"
+
+namespace ratoon::kube {
+
+// What is the same for all members of all jobs.
+struct PodSettings {
+  std::string coordinator_url;  // http://10.96.0.7:9443, as pods reach it
+  std::uint32_t token_seconds = 3600;
+  std::uint32_t lost_node_toleration_seconds = 20;
+};
+
+// kInvalid where the job asks for what cannot be done on Kubernetes.
+[[nodiscard]] Result<nlohmann::json> make_member_pod(const api::TrainingJob& job, const api::Pod& member,
+                                                     const std::vector<std::string>& avoid_nodes,
+                                                     const PodSettings& settings);
+
+}  // namespace ratoon::kube

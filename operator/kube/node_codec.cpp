@@ -1,0 +1,24 @@
+#include "operator/kube/node_codec.h"
+
+#include "operator/kube/lenient.h"
+
+namespace ratoon::kube {
+
+Result<api::Node> decode_node(const nlohmann::json& node) {
+  constexpr std::size_t kTaintsMax = 256;
+  const auto& meta = child(node, "metadata");
+  const auto& spec = child(node, "spec");
+  api::Node out{.name = text_in(meta, "name"),
+                .taints = {},
+                .is_unschedulable = flag_in(spec, "unschedulable"),
+                .is_deleting = !text_in(meta, "deletionTimestamp").empty()};
+  if (out.name.empty()) return Error(ErrorKind::kInvalid, "a node without a name");
+  for (const auto& taint : items_of(spec, "taints")) {
+    if (out.taints.size() == kTaintsMax) break;
+    if (std::string key = text_in(taint, "key"); !key.empty())
+      out.taints.push_back({.key = std::move(key), .effect = text_in(taint, "effect")});
+  }
+  return out;
+}
+
+}  // namespace ratoon::kube

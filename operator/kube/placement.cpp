@@ -1,0 +1,77 @@
+#include "operator/kube/placement.h"
+
+#include <set>
+
+#include "base/contract/names.h"
+#include "operator/kube/lenient.h"
+
+namespace ratoon::kube {
+namespace {
+
+using nlohmann::json;
+
+json& object_in(json& parent, const char* name) {
+  json& value = parent[name];
+  if (!value.is_object()) value = json::object();
+  return value;
+}
+
+json& list_in(json& parent, const char* name) {
+  json& value = parent[name];
+  if (!value.is_array()) value = json::array();
+  return value;
+}
+
+bool is_empty_term(const json& term) {
+  return items_of(term, "matchExpressions").empty() && items_of(term, "matchFields").empty();
+}
+
+bool is_tolerated(const json& tolerations, const char* key) {
+  for (const auto& item : tolerations) {
+    const std::string effect = text_in(item, "effect");
+    const std::string own_key = text_in(item, "key");
+    if ((own_key.empty() || own_key == key) && (effect.empty() || effect == "NoExecute")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void avoid_nodes(json& pod_spec, const std::vector<std::string>& nodes) {
+  const std::set<std::string> names(nodes.begin(), nodes.end());
+  if (names.empty()) return;
+  json& affinity = object_in(object_in(pod_spec, "affinity"), "nodeAffinity");
+  json& terms =
+      list_in(object_in(affinity, "requiredDuringSchedulingIgnoredDuringExecution"), "nodeSelectorTerms");
+  if (terms.empty()) terms.push_back(json::object());
+  const bool is_ours_alone = terms.size() == 1 && is_empty_term(terms.front());
+  for (auto& term : terms) {
+    // An empty term matches no node; a requirement in it would make it match all the others.
+    if (!term.is_object() || (is_empty_term(term) && !is_ours_alone)) continue;
+    // The server takes one name a requirement for this field.
+    for (const auto& name : names) {
+      list_in(term, "matchFields")
+          .push_back({{"key", "metadata.name"}, {"operator", "NotIn"}, {"values", json::array({name})}});
+    }
+  }
+}
+
+void prefer_apart(json& pod_spec, const std::string& job_uid) {
+  json& affinity = object_in(pod_spec, "affinity");
+  if (!child(affinity, "podAffinity").is_null() || !child(affinity, "podAntiAffinity").is_null()) return;
+  const json selector = {{"matchLabels", {{names::label::kJobUid, job_uid}}}};
+  affinity["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] = json::array(
+      {{{"weight", 100},
+        {"podAffinityTerm", {{"labelSelector", selector}, {"topologyKey", "kubernetes.io/hostname"}}}}});
+}
+
+void leave_lost_nodes_after(json& pod_spec, std::uint32_t seconds) {
+  json& tolerations = list_in(pod_spec, "tolerations");
+  for (const char* key : {"node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"}) {
+    if (is_tolerated(tolerations, key)) continue;
+    tolerations.push_back(
+        {{"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", seconds}});
+  }
+}
+
+}  // namespace ratoon::kube

@@ -1,0 +1,134 @@
+#include "operator/kube/pod_codec.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/contract/codec.h"
+#include "base/contract/names.h"
+#include "operator/kube/lenient.h"
+
+namespace ratoon::kube {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kReasonBytesMax = 1024;
+
+std::optional<std::uint32_t> number_label(const json& labels, std::string_view name) {
+  const auto value = parse_whole(text_in(labels, std::string(name).c_str()));
+  if (!value || *value > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  return static_cast<std::uint32_t>(*value);
+}
+
+std::string label(const json& labels, std::string_view name) {
+  return text_in(labels, std::string(name).c_str());
+}
+
+// By name: the server does not promise the order of the specification.
+const json& trainer_state(const json& pod) {
+  static const json nothing;
+  const json& containers = items_of(child(pod, "spec"), "containers");
+  if (containers.empty()) return nothing;
+  const std::string name = text_in(containers.front(), "name");
+  for (const auto& status : items_of(child(pod, "status"), "containerStatuses"))
+    if (text_in(status, "name") == name) return child(child(status, "state"), "terminated");
+  return nothing;
+}
+
+const json& condition(const json& status, std::string_view type) {
+  static const json nothing;
+  for (const auto& item : items_of(status, "conditions"))
+    if (text_in(item, "type") == type) return item;
+  return nothing;
+}
+
+// Words with which kubelets end or refuse pods themselves, some of them without the condition.
+bool is_platform_reason(const std::string& reason) {
+  constexpr std::array<std::string_view, 9> kReasons = {"Evicted",
+                                                        "Preempting",
+                                                        "NodeShutdown",
+                                                        "Shutdown",
+                                                        "Terminated",
+                                                        "NodeLost",
+                                                        "NodeAffinity",
+                                                        "UnexpectedAdmissionError",
+                                                        "ContainerStatusUnknown"};
+  return reason.starts_with("OutOf") || std::find(kReasons.begin(), kReasons.end(), reason) != kReasons.end();
+}
+
+bool is_evicted(const json& status, const json& terminated) {
+  if (text_in(condition(status, "DisruptionTarget"), "status") == "True") return true;
+  return text_in(status, "phase") == "Failed" &&
+         (is_platform_reason(text_in(status, "reason")) || is_platform_reason(text_in(terminated, "reason")));
+}
+
+// "Unknown" says that the node is silent, not that the pod ended.
+api::PodPhase phase_of(const json& status, bool is_placed) {
+  const std::string phase = text_in(status, "phase");
+  if (phase == "Succeeded") return api::PodPhase::kSucceeded;
+  if (phase == "Failed") return api::PodPhase::kFailed;
+  if (phase == "Running" || (phase == "Unknown" && is_placed)) return api::PodPhase::kRunning;
+  return api::PodPhase::kPending;
+}
+
+std::optional<int> exit_code_of(const json& terminated) {
+  const auto code = whole_in(terminated, "exitCode");
+  if (!code || *code < std::numeric_limits<int>::min() || *code > std::numeric_limits<int>::max())
+    return std::nullopt;
+  return static_cast<int>(*code);
+}
+
+// A program may end with any last words; only the record counts.
+bool is_completion_record(const std::string& message) {
+  return !message.empty() && decode<CompletionRecord>(message).has_value();
+}
+
+}  // namespace
+
+std::string controller_uid(const json& object) {
+  for (const auto& owner : items_of(child(object, "metadata"), "ownerReferences"))
+    if (flag_in(owner, "controller")) return text_in(owner, "uid");
+  return {};
+}
+
+Result<MemberPod> decode_pod(const json& document) {
+  const json& meta = child(document, "metadata");
+  const json& labels = child(meta, "labels");
+  const json& status = child(document, "status");
+  MemberPod out;
+  out.name_space = text_in(meta, "namespace");
+  out.resource_version = text_in(meta, "resourceVersion");
+  out.job_name = label(labels, names::label::kJobName);
+  out.job_uid = controller_uid(document);
+  if (out.job_uid.empty()) out.job_uid = label(labels, names::label::kJobUid);
+
+  api::Pod& pod = out.pod;
+  pod.name = text_in(meta, "name");
+  pod.uid = text_in(meta, "uid");
+  pod.role = label(labels, names::label::kRole);
+  const auto index = number_label(labels, names::label::kIndex);
+  const auto incarnation = number_label(labels, names::label::kIncarnation);
+  const bool is_member = !out.name_space.empty() && !pod.name.empty() && !pod.uid.empty() &&
+                         !out.job_name.empty() && !out.job_uid.empty() && !pod.role.empty() && index &&
+                         incarnation;
+  if (!is_member) {
+    return Error(ErrorKind::kInvalid, "pod " + out.name_space + "/" + pod.name +
+                                          " does not say whose member it is: its labels ratoon.dev/... must "
+                                          "stay as the operator wrote them");
+  }
+  pod.index = *index;
+  pod.incarnation = *incarnation;
+  pod.node = text_in(child(document, "spec"), "nodeName");
+  pod.phase = phase_of(status, !pod.node.empty());
+  pod.is_deleting = !text_in(meta, "deletionTimestamp").empty();
+  const json& terminated = trainer_state(document);
+  pod.exit_code = exit_code_of(terminated);
+  pod.is_completed = is_completion_record(text_in(terminated, "message"));
+  pod.is_evicted = is_evicted(status, terminated);
+  if (pod.node.empty() && text_in(condition(status, "PodScheduled"), "status") == "False")
+    pod.unplaced_reason = cut_text(text_in(condition(status, "PodScheduled"), "message"), kReasonBytesMax);
+  return out;
+}
+
+}  // namespace ratoon::kube

@@ -1,0 +1,29 @@
+// Reads what the server says of a member's pod. Any field may be missing, of another kind or absurd.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <ratoon/result.h>
+
+#include "operator/api/pod.h"
+
+namespace ratoon::kube {
+
+struct MemberPod {
+  api::Pod pod;
+  std::string name_space;
+  std::string job_name;
+  std::string job_uid;  // of the controller that owns it; where none does, of its label
+  std::string resource_version;
+};
+
+// Refuses only what cannot be told apart from other pods: no name, UID or namespace, or labels that do not
+// say which member of which job it is.
+[[nodiscard]] Result<MemberPod> decode_pod(const nlohmann::json& pod);
+
+// The UID of the object that owns this one as its controller, or empty.
+[[nodiscard]] std::string controller_uid(const nlohmann::json& object);
+
+}  // namespace ratoon::kube

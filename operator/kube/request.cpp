@@ -1,0 +1,133 @@
+#include "operator/kube/request.h"
+
+#include "operator/kube/lenient.h"
+
+namespace ratoon::kube {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kJsonType = "application/json";
+constexpr const char* kMergePatchType = "application/merge-patch+json";
+
+// All but RFC 3986's unreserved characters, for path segments and for values in a query.
+std::string escape(std::string_view text) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                          c == '-' || c == '.' || c == '_' || c == '~';
+    if (is_plain) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
+  }
+  return out;
+}
+
+// The server's own rule for names in paths, and its bound.
+Result<std::string> segment(const char* what, const std::string& name) {
+  constexpr std::size_t kBytesMax = 253;
+  const bool is_good = !name.empty() && name.size() <= kBytesMax && name != "." && name != ".." &&
+                       name.find_first_of("/%") == std::string::npos;
+  if (is_good) return escape(name);
+  return Error(ErrorKind::kInvalid, "a " + std::string(what) +
+                                        " must be 1 to 253 bytes without '/' and '%', found '" +
+                                        cut_text(name, 60) + "'");
+}
+
+Result<std::string> path_of(const Resource& resource, const std::string& name_space) {
+  std::string path(resource.group_path);
+  if (resource.is_namespaced && !name_space.empty()) {
+    const auto escaped = segment("namespace", name_space);
+    if (!escaped) return escaped.error();
+    path += "/namespaces/" + *escaped;
+  }
+  return path + "/" + std::string(resource.plural);
+}
+
+Result<std::string> path_of(const Target& target) {
+  if (target.resource.is_namespaced && target.name_space.empty())
+    return Error(ErrorKind::kInvalid,
+                 "one of " + std::string(target.resource.plural) + " needs its namespace");
+  auto path = path_of(target.resource, target.name_space);
+  if (!path) return path;
+  const auto name = segment("name", target.name);
+  if (!name) return name.error();
+  return *path + "/" + *name;
+}
+
+std::string with_selector(const Selection& selection) {
+  return selection.label_selector.empty() ? "" : "&labelSelector=" + escape(selection.label_selector);
+}
+
+}  // namespace
+
+Result<Request> list(const Selection& selection, std::uint32_t items_max, const std::string& continue_token) {
+  auto path = path_of(selection.resource, selection.name_space);
+  if (!path) return path.error();
+  std::string query = "?limit=" + std::to_string(items_max) + with_selector(selection);
+  if (!continue_token.empty()) query += "&continue=" + escape(continue_token);
+  return Request{.target = *path + query};
+}
+
+Result<Request> watch(const Selection& selection, const std::string& resource_version,
+                      std::uint32_t timeout_seconds) {
+  auto path = path_of(selection.resource, selection.name_space);
+  if (!path) return path.error();
+  return Request{
+      .target = *path + "?watch=true&allowWatchBookmarks=true&resourceVersion=" + escape(resource_version) +
+                "&timeoutSeconds=" + std::to_string(timeout_seconds) + with_selector(selection)};
+}
+
+Result<Request> get(const Target& target) {
+  auto path = path_of(target);
+  if (!path) return path.error();
+  return Request{.target = std::move(*path)};
+}
+
+Result<Request> create(const Target& place, const json& object) {
+  if (place.resource.is_namespaced && place.name_space.empty())
+    return Error(ErrorKind::kInvalid,
+                 "one of " + std::string(place.resource.plural) + " needs its namespace");
+  auto path = path_of(place.resource, place.name_space);
+  if (!path) return path.error();
+  return Request{
+      .method = "POST", .target = std::move(*path), .content_type = kJsonType, .body = dump(object)};
+}
+
+Result<Request> remove(const Target& target, const std::string& uid, std::uint32_t grace_seconds) {
+  auto path = path_of(target);
+  if (!path) return path.error();
+  if (uid.empty())
+    return Error(ErrorKind::kInvalid,
+                 "deleting " + target.name + " needs its UID: another one may have that name");
+  const json options = {{"apiVersion", "v1"},
+                        {"kind", "DeleteOptions"},
+                        {"gracePeriodSeconds", grace_seconds},
+                        {"preconditions", {{"uid", uid}}}};
+  return Request{
+      .method = "DELETE", .target = std::move(*path), .content_type = kJsonType, .body = dump(options)};
+}
+
+Result<Request> merge_patch(const Target& target, const json& patch) {
+  auto path = path_of(target);
+  if (!path) return path.error();
+  return Request{
+      .method = "PATCH", .target = std::move(*path), .content_type = kMergePatchType, .body = dump(patch)};
+}
+
+Result<Request> patch_status(const Target& target, const std::string& resource_version, const json& patch) {
+  auto path = path_of(target);
+  if (!path) return path.error();
+  if (resource_version.empty())
+    return Error(ErrorKind::kInvalid, "a status of " + target.name +
+                                          " without a resourceVersion would overwrite what others wrote");
+  const json body = {{"metadata", {{"resourceVersion", resource_version}}}, {"status", patch}};
+  return Request{
+      .method = "PATCH", .target = *path + "/status", .content_type = kMergePatchType, .body = dump(body)};
+}
+
+}  // namespace ratoon::kube

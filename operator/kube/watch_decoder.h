@@ -1,0 +1,46 @@
+// WatchDecoder turns the bytes of a watch into events, however they are cut into pieces.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+namespace ratoon::kube {
+
+enum class WatchEventKind {
+  kAdded,
+  kModified,
+  kDeleted,
+  kBookmark,  // nothing changed up to this resourceVersion
+  kError,     // `object` is the server's Status
+  kBroken,    // a line that is no event; `complaint` says why, and what it said is lost
+};
+
+struct WatchEvent {
+  WatchEventKind kind = WatchEventKind::kBroken;
+  nlohmann::json object{};
+  std::string complaint{};
+};
+
+class WatchDecoder {
+ public:
+  // Above what the server stores of one object (1.5 MiB) several times over.
+  static constexpr std::size_t kLineBytesMax = 8 * 1024 * 1024;
+
+  explicit WatchDecoder(std::size_t line_bytes_max = kLineBytesMax) : line_bytes_max_(line_bytes_max) {}
+
+  // Calls `take` for each line that `bytes` completes. A line that is too long is skipped to its end.
+  void feed(std::string_view bytes, const std::function<void(WatchEvent)>& take);
+
+ private:
+  [[nodiscard]] WatchEvent decode(std::string_view line) const;
+
+  std::size_t line_bytes_max_;
+  std::string rest_;          // the beginning of a line whose end has not come
+  bool is_skipping_ = false;  // within a line that is too long
+};
+
+}  // namespace ratoon::kube

@@ -1,0 +1,73 @@
+#include "operator/runtime/api_client.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+#include "base/contract/fields.h"
+#include "operator/kube/failure.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kReplyBytesMax = 64 * 1024 * 1024;
+constexpr int kDepthMax = 128;
+constexpr std::uint32_t kPauseSecondsMax = 5;
+
+// False if it was stopped before.
+bool pause(std::uint32_t seconds, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any woken;
+  std::unique_lock lock(mutex);
+  woken.wait_for(lock, stop, std::chrono::seconds(seconds), [] { return false; });
+  return !stop.stop_requested();
+}
+
+}  // namespace
+
+ApiClient::ApiClient(kube::Access access, const Clock& clock)
+    : access_(std::move(access)),
+      token_file_(access_.token_file.empty() ? nullptr
+                                             : std::make_unique<TokenFile>(access_.token_file, clock)),
+      transport_(http::make_transport({.tls = {.ca_pem = access_.ca_pem,
+                                               .certificate_pem = access_.certificate_pem,
+                                               .private_key_pem = access_.private_key_pem,
+                                               .server_name = access_.server_name}})) {}
+
+http::Request ApiClient::prepare(const kube::Request& request) const {
+  http::Request prepared{
+      .method = request.method, .url = access_.server + request.target, .body = request.body};
+  prepared.headers.set("Accept", "application/json");
+  if (!request.content_type.empty()) prepared.headers.set("Content-Type", request.content_type);
+  const std::string token = token_file_ ? token_file_->read() : access_.token;
+  if (!token.empty()) prepared.headers.set("Authorization", "Bearer " + token);
+  return prepared;
+}
+
+Result<json> ApiClient::call(const kube::Request& request, std::stop_token stop) const {
+  for (bool is_last = false;; is_last = true) {
+    const auto reply = transport_->call(prepare(request), {.body_bytes_max = kReplyBytesMax}, stop);
+    if (!reply) return reply.error();
+    if (reply->status >= 200 && reply->status < 300)
+      return parse_json(reply->body, kReplyBytesMax, kDepthMax);
+    const auto failure = kube::read_failure(reply->status, reply->body, reply->headers.get("Retry-After"));
+    const bool may_again =
+        !is_last && failure.retry_after_seconds && (failure.status == 429 || failure.status == 503);
+    if (!may_again || !pause(std::min(*failure.retry_after_seconds, kPauseSecondsMax), stop))
+      return failure.error;
+  }
+}
+
+Result<json> ApiClient::call(const Result<kube::Request>& request, std::stop_token stop) const {
+  if (!request) return request.error();
+  return call(*request, std::move(stop));
+}
+
+Result<http::ResponseHead> ApiClient::stream(const kube::Request& request, const http::Limits& limits,
+                                             http::BodySink& sink, std::stop_token stop) const {
+  return transport_->stream(prepare(request), limits, sink, std::move(stop));
+}
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,45 @@
+// ApiClient makes calls to one API server: it knows where it is and shows who we are.
+//
+// Thread contract: every method may be called from any number of threads at once.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "base/http/transport.h"
+#include "operator/kube/access.h"
+#include "operator/kube/request.h"
+#include "operator/runtime/token_file.h"
+
+namespace ratoon::runtime {
+
+class ApiClient {
+ public:
+  ApiClient(kube::Access access, const Clock& clock);
+
+  // The reply's object; any status but success is an error (operator/kube/failure.h). A server that is
+  // overloaded and says for how long is asked once more: such a refusal had no effect.
+  [[nodiscard]] Result<nlohmann::json> call(const kube::Request& request, std::stop_token stop) const;
+  [[nodiscard]] Result<nlohmann::json> call(const Result<kube::Request>& request, std::stop_token stop) const;
+
+  // The body as it comes; the sink sees the head first, whatever its status.
+  [[nodiscard]] Result<http::ResponseHead> stream(const kube::Request& request, const http::Limits& limits,
+                                                  http::BodySink& sink, std::stop_token stop) const;
+
+  [[nodiscard]] const std::string& server() const { return access_.server; }
+
+ private:
+  [[nodiscard]] http::Request prepare(const kube::Request& request) const;
+
+  kube::Access access_;
+  std::unique_ptr<TokenFile> token_file_;  // absent: the token does not change
+  std::unique_ptr<http::HttpTransport> transport_;
+};
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,195 @@
+#include "operator/runtime/cluster.h"
+
+#include <array>
+#include <atomic>
+#include <stop_token>
+
+#include "base/contract/names.h"
+#include "base/core/philox.h"
+#include "operator/kube/lenient.h"
+#include "operator/kube/patch.h"
+#include "operator/runtime/api_client.h"
+#include "operator/runtime/event_writer.h"
+#include "operator/runtime/reflector.h"
+#include "operator/runtime/store_sinks.h"
+#include "operator/runtime/token_reviewer.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint32_t kGraceSeconds = 1;
+constexpr Duration kBehindMax = std::chrono::seconds(15);
+
+kube::Target pod_of(const api::TrainingJob& job, const std::string& name) {
+  return {.resource = kube::kPods, .name_space = job.meta.name_space, .name = name};
+}
+
+// From 0 to below 1, different for each seed and reflector.
+std::function<double()> make_draw(std::uint64_t seed, std::uint64_t stream) {
+  return [state = mix_into(splitmix64(seed), stream)]() mutable {
+    state = splitmix64(state);
+    return static_cast<double>(state >> 11U) * 0x1.0p-53;
+  };
+}
+
+std::string members_only() {
+  return std::string(names::label::kJobUid);  // the label is there, whatever its value
+}
+
+}  // namespace
+
+// In the order of their making; the other way round they end, so that nobody speaks to what is gone.
+struct Cluster::Parts {
+  Parts(kube::Access access, const Clock& own_clock, ClusterOptions options)
+      : clock(own_clock),
+        log(options.log.value_or(Logger(own_clock, {}, {{"component", "cluster"}}))),
+        settings(std::move(options.settings)),
+        client(std::move(access), own_clock),
+        store(std::move(options.on_news)),
+        events(client, own_clock, std::move(options.reporter), log),
+        tokens(client, own_clock),
+        reflect_nodes(client, nodes, own_clock,
+                      {.selection = {.resource = kube::kNodes}, .draw = make_draw(options.seed, 1)}, log),
+        reflect_pods(client, pods, own_clock,
+                     {.selection = {kube::kPods, options.name_space, members_only()},
+                      .draw = make_draw(options.seed, 2)},
+                     log),
+        reflect_jobs(client, jobs, own_clock,
+                     {.selection = {.resource = kube::kTrainingJobs, .name_space = options.name_space},
+                      .draw = make_draw(options.seed, 3)},
+                     log) {}
+
+  [[nodiscard]] std::array<const Reflector*, 3> reflectors() const {
+    return {&reflect_nodes, &reflect_pods, &reflect_jobs};
+  }
+
+  const Clock& clock;
+  const Logger log;
+  const PodSettings settings;
+  std::stop_source stopping;  // of calls
+  ApiClient client;
+  Store store;
+  JobSink jobs{store};
+  PodSink pods{store};
+  NodeSink nodes{store};
+  EventWriter events;
+  TokenReviewer tokens;
+  Reflector reflect_nodes;
+  Reflector reflect_pods;
+  Reflector reflect_jobs;
+};
+
+Cluster::Cluster(PrivateTag, std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Cluster::~Cluster() {
+  parts_->stopping.request_stop();
+}
+
+Result<std::unique_ptr<Cluster>> Cluster::connect(kube::Access access, const Clock& clock,
+                                                  ClusterOptions options) {
+  if (access.server.empty())
+    return Error(ErrorKind::kInvalid, "no API server is named: give a kubeconfig or run in a pod");
+  if (options.settings.coordinator_url.empty())
+    return Error(ErrorKind::kInvalid, "members need the coordinator's URL, and none is given");
+  auto parts = std::make_unique<Parts>(std::move(access), clock, std::move(options));
+  return std::make_unique<Cluster>(PrivateTag{}, std::move(parts));
+}
+
+std::optional<View> Cluster::view(const JobKey& key) const {
+  return parts_->store.view(key);
+}
+
+std::vector<JobKey> Cluster::jobs() const {
+  return parts_->store.jobs();
+}
+
+std::vector<BrokenJob> Cluster::broken_jobs() const {
+  return parts_->store.broken_jobs();
+}
+
+bool Cluster::is_synced() const {
+  for (const Reflector* reflector : parts_->reflectors())
+    if (!reflector->is_synced()) return false;
+  return true;
+}
+
+bool Cluster::is_fresh() const {
+  for (const Reflector* reflector : parts_->reflectors()) {
+    const auto since = reflector->behind_since();
+    if (since && parts_->clock.now() - *since > kBehindMax) return false;
+  }
+  return is_synced();
+}
+
+Result<void> Cluster::write_status(const api::TrainingJob& job) {
+  const json before = job.document ? kube::child(*job.document, "status") : json();
+  const json patch = kube::patch_between(before, kube::child(api::encode_training_job(job), "status"));
+  if (patch.empty()) return {};
+  const kube::Target target{
+      .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
+  const auto reply = parts_->client.call(kube::patch_status(target, job.meta.resource_version, patch),
+                                         parts_->stopping.get_token());
+  if (!reply) return reply.error().with_context("writing the status of " + job.meta.name);
+  parts_->store.put_own_job(*reply);
+  return {};
+}
+
+Result<void> Cluster::create_pod(const api::TrainingJob& job, const core::CreatePod& action) {
+  const auto pod = kube::make_member_pod(job, action.pod, action.avoid_nodes, parts_->settings);
+  if (!pod) return pod.error();
+  const auto made = parts_->client.call(kube::create(pod_of(job, ""), *pod), parts_->stopping.get_token());
+  if (!made && made.error().kind() == ErrorKind::kAlreadyExists) return adopt_pod(job, action.pod.name);
+  if (!made) return made.error().with_context("creating pod " + action.pod.name);
+  parts_->store.put_own_pod(*made);
+  return {};
+}
+
+Result<void> Cluster::adopt_pod(const api::TrainingJob& job, const std::string& name) {
+  const auto found = parts_->client.call(kube::get(pod_of(job, name)), parts_->stopping.get_token());
+  if (!found) return found.error().with_context("looking at pod " + name + ", which exists");
+  if (kube::controller_uid(*found) != job.meta.uid) {
+    return Error(ErrorKind::kAlreadyExists,
+                 "a pod " + name +
+                     " exists that is not of this job: delete it, or wait until the "
+                     "job before this one is gone");
+  }
+  parts_->store.put_own_pod(*found);
+  return {};
+}
+
+Result<void> Cluster::delete_pod(const api::TrainingJob& job, const core::DeletePod& action) {
+  const auto reply = parts_->client.call(kube::remove(pod_of(job, action.name), action.uid, kGraceSeconds),
+                                         parts_->stopping.get_token());
+  if (reply) {
+    parts_->store.put_own_pod(*reply);  // a Pod that is on its way out, or a Status, which is no pod
+    return {};
+  }
+  const ErrorKind kind = reply.error().kind();
+  if (kind == ErrorKind::kNotFound || kind == ErrorKind::kConflict) return {};
+  return reply.error().with_context("deleting pod " + action.name);
+}
+
+void Cluster::emit_event(const api::TrainingJob& job, const core::EmitEvent& action) {
+  parts_->events.emit(job.meta,
+                      {.is_warning = action.is_warning, .reason = action.reason, .message = action.message});
+}
+
+Result<TokenIdentity> Cluster::review_token(std::string_view token) {
+  return parts_->tokens.review(token, parts_->stopping.get_token());
+}
+
+Result<std::string> Cluster::service_cluster_ip(const std::string& name_space, const std::string& name) {
+  const auto service =
+      parts_->client.call(kube::get({.resource = kube::kServices, .name_space = name_space, .name = name}),
+                          parts_->stopping.get_token());
+  if (!service) return service.error().with_context("reading service " + name_space + "/" + name);
+  const std::string address = kube::text_in(kube::child(*service, "spec"), "clusterIP");
+  if (address.empty() || address == "None")
+    return Error(ErrorKind::kInvalid, "service " + name_space + "/" + name +
+                                          " has no address of its own: give it a clusterIP (type ClusterIP)");
+  return address;
+}
+
+}  // namespace ratoon::runtime

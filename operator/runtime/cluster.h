@@ -1,0 +1,86 @@
+// Cluster: Kubernetes as the operator's loop sees it. Reads come from a copy that reflectors keep; writes go
+// to the API server and into the copy, so that the next view shows them.
+//
+//   auto cluster = Cluster::connect(access, clock, {.on_news = ..., .settings = {.coordinator_url = url}});
+//   auto view = (*cluster)->view(key);
+//   (*cluster)->write_status(job);
+//
+// Thread contract: every method may be called from any number of threads at once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "base/core/log.h"
+#include "operator/core/decision.h"
+#include "operator/kube/access.h"
+#include "operator/kube/member_pod.h"
+#include "operator/kube/token_review.h"
+#include "operator/runtime/store.h"
+
+namespace ratoon::runtime {
+
+using kube::PodSettings;
+using kube::TokenIdentity;
+
+struct ClusterOptions {
+  std::string name_space;  // whose jobs are served; empty: of all namespaces
+  // Called for each job that a change touches, by a thread of the cluster: hand it on and return. It may be
+  // called before connect() returns.
+  std::function<void(const JobKey&)> on_news;
+  PodSettings settings;
+  std::string reporter;       // this program's instance, for events
+  std::optional<Logger> log;  // absent: to standard error
+  std::uint64_t seed = 0;     // spreads pauses of several operators; any number
+};
+
+class Cluster {
+ public:
+  // Starts to copy; does not wait for it. The clock outlives the cluster.
+  [[nodiscard]] static Result<std::unique_ptr<Cluster>> connect(kube::Access access, const Clock& clock,
+                                                                ClusterOptions options);
+  // Ends all threads and calls.
+  ~Cluster();
+
+  // Nothing where the job is gone, is being deleted or cannot be read (broken_jobs() says why).
+  [[nodiscard]] std::optional<View> view(const JobKey& key) const;
+  [[nodiscard]] std::vector<JobKey> jobs() const;
+  [[nodiscard]] std::vector<BrokenJob> broken_jobs() const;
+  [[nodiscard]] bool is_synced() const;  // every list was complete once
+  [[nodiscard]] bool is_fresh() const;   // and no copy has been behind for longer than 15 seconds
+
+  // kConflict: someone wrote since `job` was read; look again. Nothing is sent where nothing changed.
+  [[nodiscard]] Result<void> write_status(const api::TrainingJob& job);
+  // Fine if it exists and is this job's. kInvalid: the template is refused; kNoSpace: a quota is used up.
+  [[nodiscard]] Result<void> create_pod(const api::TrainingJob& job, const core::CreatePod& action);
+  // Fine if it is gone, or another one has its name.
+  [[nodiscard]] Result<void> delete_pod(const api::TrainingJob& job, const core::DeletePod& action);
+  // Returns at once; of the job, only meta is looked at.
+  void emit_event(const api::TrainingJob& job, const core::EmitEvent& action);
+
+  [[nodiscard]] Result<TokenIdentity> review_token(std::string_view token);
+  // An address, not a name: members must not wait for DNS.
+  [[nodiscard]] Result<std::string> service_cluster_ip(const std::string& name_space,
+                                                       const std::string& name);
+
+ private:
+  struct Parts;
+  struct PrivateTag {};
+
+ public:
+  Cluster(PrivateTag, std::unique_ptr<Parts> parts);  // through connect()
+
+ private:
+  [[nodiscard]] Result<void> adopt_pod(const api::TrainingJob& job, const std::string& name);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,57 @@
+// EventWriter tells people about a job through the API server's events, from a thread of its own, so that
+// nobody waits for it. What repeats within ten minutes is counted in one event. Failures are only logged.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/core/clock.h"
+#include "base/core/log.h"
+#include "operator/api/training_job.h"
+#include "operator/kube/event.h"
+#include "operator/runtime/api_client.h"
+
+namespace ratoon::runtime {
+
+class EventWriter {
+ public:
+  // All outlive it.
+  EventWriter(const ApiClient& client, const Clock& clock, std::string reporter, Logger log);
+  ~EventWriter();  // what is not written by then is lost
+
+  void emit(const api::ObjectMeta& job, kube::EventText text);
+
+ private:
+  struct News {
+    api::ObjectMeta job;
+    kube::EventText text;
+    WallTime time;
+  };
+  struct Written {
+    std::string name;
+    std::uint32_t count = 1;
+    Timestamp first;
+  };
+  using Key = std::pair<std::string, kube::EventText>;  // the job's UID, and what was said
+
+  void run(const std::stop_token& stop);
+  [[nodiscard]] Result<void> write(const News& news, const std::stop_token& stop);
+
+  const ApiClient& client_;
+  const Clock& clock_;
+  const std::string reporter_;
+  const Logger log_;
+  std::map<Key, Written> written_;  // of the thread alone
+  std::uint64_t number_ = 0;        // of the thread alone
+
+  std::mutex mutex_;
+  std::condition_variable_any has_news_;
+  std::deque<News> queue_;  // guarded by mutex_
+  std::jthread thread_;
+};
+
+}  // namespace ratoon::runtime

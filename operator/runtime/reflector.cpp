@@ -1,0 +1,195 @@
+#include "operator/runtime/reflector.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <utility>
+
+#include "operator/kube/failure.h"
+#include "operator/kube/lenient.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kRefusalBytesMax = 64 * 1024;
+
+void wait(Duration pause, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any woken;
+  std::unique_lock lock(mutex);
+  woken.wait_for(lock, stop, pause, [] { return false; });
+}
+
+std::string version_of(const json& object) {
+  return kube::text_in(kube::child(object, "metadata"), "resourceVersion");
+}
+
+}  // namespace
+
+// The reply to a watch: events, or one refusal.
+class Reflector::WatchSink final : public http::BodySink {
+ public:
+  explicit WatchSink(Reflector& owner) : owner_(owner) {}
+
+  Result<void> on_head(const http::ResponseHead& head) override {
+    status_ = head.status;
+    if (is_accepted()) owner_.note_contact();
+    return {};
+  }
+
+  Result<void> on_bytes(std::string_view bytes) override {
+    if (!is_accepted()) {
+      refusal_ += bytes.substr(0, kRefusalBytesMax - std::min(kRefusalBytesMax, refusal_.size()));
+      return {};
+    }
+    Result<void> taken;
+    decoder_.feed(bytes, [&](kube::WatchEvent event) {
+      if (taken) taken = owner_.take(event);
+    });
+    return taken;
+  }
+
+  [[nodiscard]] bool is_accepted() const { return status_ == 200; }
+  [[nodiscard]] kube::Failure failure() const { return kube::read_failure(status_, refusal_, ""); }
+
+ private:
+  Reflector& owner_;
+  int status_ = 0;
+  std::string refusal_;
+  kube::WatchDecoder decoder_;
+};
+
+Reflector::Reflector(const ApiClient& client, ObjectSink& sink, const Clock& clock, ReflectorOptions options,
+                     Logger log)
+    : client_(client),
+      sink_(sink),
+      clock_(clock),
+      options_(std::move(options)),
+      log_(std::move(log)),
+      contact_at_(clock.now()),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+Reflector::~Reflector() {
+  thread_.request_stop();
+  thread_.join();
+}
+
+std::optional<Timestamp> Reflector::behind_since() const {
+  const std::lock_guard lock(mutex_);
+  const Duration watch_max = std::chrono::seconds(options_.watch_seconds) * 2 + options_.silence_margin;
+  if (is_failing_ || clock_.now() - contact_at_ > watch_max) return contact_at_;
+  return std::nullopt;
+}
+
+void Reflector::note_contact() {
+  const std::lock_guard lock(mutex_);
+  contact_at_ = clock_.now();
+  is_failing_ = false;
+}
+
+Duration Reflector::next_pause() {
+  pause_ = std::clamp(pause_ * 2, options_.pause_min, options_.pause_max);
+  return from_seconds(seconds(pause_) * (0.5 + options_.draw() / 2));
+}
+
+void Reflector::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    const Duration pause_before = pause_;
+    Result<void> done = resource_version_.empty() ? list_all(stop) : watch_once(stop);
+    if (done || stop.stop_requested()) continue;
+    {
+      const std::lock_guard lock(mutex_);
+      is_failing_ = true;
+    }
+    // A server that has forgotten is asked anew at once, unless that is all it ever says.
+    const bool was_expired = resource_version_.empty() && done.error().kind() == ErrorKind::kConflict;
+    const Duration pause = was_expired && pause_before == Duration::zero() ? Duration::zero() : next_pause();
+    if (was_expired && pause == Duration::zero()) pause_ = options_.pause_min;
+    log_.warning("the copy of the API server's objects is behind",
+                 {{"resource", options_.selection.resource.plural},
+                  {"reason", done.error().message()},
+                  {"pause_seconds", seconds(pause)}});
+    wait(pause, stop);
+  }
+}
+
+Result<void> Reflector::list_all(const std::stop_token& stop) {
+  sink_.begin_list();
+  std::string continue_token;
+  while (true) {
+    const auto page = client_.call(kube::list(options_.selection, options_.page_items, continue_token), stop);
+    if (!page) return page.error().with_context("listing " + std::string(options_.selection.resource.plural));
+    for (const auto& object : kube::items_of(*page, "items")) sink_.list_object(object);
+    continue_token = kube::text_in(kube::child(*page, "metadata"), "continue");
+    if (!continue_token.empty()) continue;
+    // Of the list, not of its last item: only this one is a point in the stream of events.
+    std::string version = version_of(*page);
+    if (version.empty())
+      return Error(ErrorKind::kInvalid, "a list of " + std::string(options_.selection.resource.plural) +
+                                            " has no resourceVersion: " + client_.server() +
+                                            " is no API server");
+    sink_.end_list(version);
+    resource_version_ = std::move(version);
+    // The pause stays until a watch brings something: a list that no watch can follow is not progress.
+    note_contact();
+    is_synced_ = true;
+    return {};
+  }
+}
+
+Result<void> Reflector::watch_once(const std::stop_token& stop) {
+  const auto watch_seconds =
+      static_cast<std::uint32_t>(static_cast<double>(options_.watch_seconds) * (1 + options_.draw() / 2));
+  const auto request = kube::watch(options_.selection, resource_version_, std::max(1U, watch_seconds));
+  if (!request) return request.error();
+  const Duration deadline = std::chrono::seconds(std::max(1U, watch_seconds)) + options_.silence_margin;
+  constexpr Duration kShortest = std::chrono::milliseconds(500);  // a watch in earnest lasts longer
+  const Timestamp began = clock_.now();
+  const std::uint64_t events_before = events_;
+  WatchSink sink(*this);
+  const auto ended = client_.stream(*request, {.total = deadline, .silence = deadline}, sink, stop);
+  if (!ended)
+    return ended.error().with_context("watching " + std::string(options_.selection.resource.plural));
+  if (sink.is_accepted()) {
+    note_contact();
+    if (events_ == events_before && clock_.now() - began < kShortest)
+      return Error(ErrorKind::kUnavailable, "the API server ends watches at once");
+    pause_ = Duration::zero();
+    return {};
+  }
+  const auto failure = sink.failure();
+  if (failure.is_expired()) resource_version_.clear();
+  return failure.error;
+}
+
+Result<void> Reflector::take(const kube::WatchEvent& event) {
+  switch (event.kind) {
+    case kube::WatchEventKind::kError: {
+      const auto failure = kube::read_failure(event.object);
+      if (failure.is_expired()) resource_version_.clear();
+      return failure.error;
+    }
+    case kube::WatchEventKind::kBroken:
+      resource_version_.clear();  // what it said is lost: only a list can tell
+      return Error(ErrorKind::kCorrupted, event.complaint);
+    case kube::WatchEventKind::kAdded:
+    case kube::WatchEventKind::kModified:
+      sink_.put(event.object);
+      break;
+    case kube::WatchEventKind::kDeleted:
+      sink_.remove(event.object);
+      break;
+    case kube::WatchEventKind::kBookmark:
+      sink_.reach(version_of(event.object));
+      break;
+  }
+  if (std::string version = version_of(event.object); !version.empty())
+    resource_version_ = std::move(version);
+  note_contact();
+  pause_ = Duration::zero();
+  ++events_;
+  return {};
+}
+
+}  // namespace ratoon::runtime

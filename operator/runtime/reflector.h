@@ -1,0 +1,91 @@
+// Reflector keeps a copy of one kind of objects: it lists them, watches what changes and lists anew when the
+// server no longer remembers where we stood. One thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "base/core/log.h"
+#include "operator/kube/request.h"
+#include "operator/kube/watch_decoder.h"
+#include "operator/runtime/api_client.h"
+
+namespace ratoon::runtime {
+
+// The copy. Called by one thread, the reflector's.
+class ObjectSink {
+ public:
+  virtual ~ObjectSink() = default;
+  // A list comes in pieces and replaces all when it ends; what it does not name is gone by then. A list that
+  // begins again forgets the one before.
+  virtual void begin_list() = 0;
+  virtual void list_object(const nlohmann::json& object) = 0;
+  virtual void end_list(const std::string& resource_version) = 0;
+  virtual void put(const nlohmann::json& object) = 0;
+  virtual void remove(const nlohmann::json& object) = 0;
+  virtual void reach(const std::string& resource_version) = 0;  // a bookmark
+};
+
+struct ReflectorOptions {
+  kube::Selection selection;
+  std::uint32_t page_items = 500;
+  // Short, since this bounds how long a connection that died without a word goes unnoticed.
+  std::uint32_t watch_seconds = 40;
+  Duration silence_margin{std::chrono::seconds(5)};  // beyond which a watch that does not end is given up
+  Duration pause_min{std::chrono::milliseconds(500)};
+  Duration pause_max{std::chrono::seconds(30)};
+  std::function<double()> draw;  // from 0 to below 1, to spread what many operators do at once
+};
+
+class Reflector {
+ public:
+  // All outlive it.
+  Reflector(const ApiClient& client, ObjectSink& sink, const Clock& clock, ReflectorOptions options,
+            Logger log);
+  // Ends its thread.
+  ~Reflector();
+
+  [[nodiscard]] bool is_synced() const { return is_synced_; }  // whether one list was complete
+  // Since when the copy may lack what happened; nothing while it is kept up.
+  [[nodiscard]] std::optional<Timestamp> behind_since() const;
+
+ private:
+  class WatchSink;
+
+  void run(const std::stop_token& stop);
+  [[nodiscard]] Result<void> list_all(const std::stop_token& stop);
+  [[nodiscard]] Result<void> watch_once(const std::stop_token& stop);
+  [[nodiscard]] Result<void> take(const kube::WatchEvent& event);
+  [[nodiscard]] Duration next_pause();
+  void note_contact();
+
+  const ApiClient& client_;
+  ObjectSink& sink_;
+  const Clock& clock_;
+  const ReflectorOptions options_;
+  const Logger log_;
+
+  // Of the thread alone.
+  std::string resource_version_;  // empty: list first
+  Duration pause_{0};             // the last one; 0 after progress
+  std::uint64_t events_ = 0;
+
+  std::atomic<bool> is_synced_{false};
+  mutable std::mutex mutex_;
+  Timestamp contact_at_;    // guarded by mutex_
+  bool is_failing_ = true;  // guarded by mutex_
+  std::jthread thread_;
+};
+
+}  // namespace ratoon::runtime

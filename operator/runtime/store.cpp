@@ -1,0 +1,289 @@
+#include "operator/runtime/store.h"
+
+#include <algorithm>
+
+#include "operator/kube/lenient.h"
+#include "operator/kube/node_codec.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using nlohmann::json;
+
+JobKey key_in(const json& object) {
+  const json& meta = kube::child(object, "metadata");
+  return {.name_space = kube::text_in(meta, "namespace"), .name = kube::text_in(meta, "name")};
+}
+
+std::uint64_t version_in(const json& object) {
+  return kube::parse_whole(kube::text_in(kube::child(object, "metadata"), "resourceVersion")).value_or(0);
+}
+
+std::uint64_t version_of(const kube::MemberPod& pod) {
+  return kube::parse_whole(pod.resource_version).value_or(0);
+}
+
+JobKey owner_of(const kube::MemberPod& pod) {
+  return {.name_space = pod.name_space, .name = pod.job_name};
+}
+
+template <class Map, class Key>
+void erase_from(Map& index, const std::string& name, const Key& key) {
+  const auto it = index.find(name);
+  if (it == index.end()) return;
+  it->second.erase(key);
+  if (it->second.empty()) index.erase(it);
+}
+
+}  // namespace
+
+Store::JobEntry Store::make_entry(const json& object) {
+  JobEntry entry;
+  entry.version = version_in(object);
+  const json& meta = kube::child(object, "metadata");
+  entry.is_deleting = !kube::text_in(meta, "deletionTimestamp").empty();
+  json document = object;
+  document["metadata"].erase("managedFields");  // as large as all the rest, and of no use here
+  auto decoded = api::decode_training_job(document);
+  if (decoded) {
+    entry.job = std::move(*decoded);
+    return entry;
+  }
+  entry.complaint = decoded.error().message();
+  entry.job.meta = {.name_space = kube::text_in(meta, "namespace"),
+                    .name = kube::text_in(meta, "name"),
+                    .uid = kube::text_in(meta, "uid"),
+                    .resource_version = kube::text_in(meta, "resourceVersion")};
+  return entry;
+}
+
+bool Store::put_job_entry(const JobKey& key, JobEntry entry) {
+  if (key.name.empty()) return false;
+  const auto it = jobs_.find(key);
+  if (it != jobs_.end() && entry.version <= it->second.version) return false;
+  jobs_[key] = std::move(entry);
+  return true;
+}
+
+void Store::put_job(const json& object) {
+  const JobKey key = key_in(object);
+  JobEntry entry = make_entry(object);
+  bool is_news = false;
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_version_ = std::max(jobs_version_, entry.version);
+    is_news = put_job_entry(key, std::move(entry));
+  }
+  if (is_news) tell({key});
+}
+
+void Store::put_own_job(const json& object) {
+  const JobKey key = key_in(object);
+  JobEntry entry = make_entry(object);
+  const std::lock_guard lock(mutex_);
+  // The server already told us of this moment and of later ones: it is gone again.
+  if (!jobs_.contains(key) && entry.version <= jobs_version_) return;
+  put_job_entry(key, std::move(entry));
+}
+
+void Store::remove_job(const json& object) {
+  const JobKey key = key_in(object);
+  const std::uint64_t version = version_in(object);
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_version_ = std::max(jobs_version_, version);
+    const auto it = jobs_.find(key);
+    if (it == jobs_.end() || it->second.version > version) return;
+    jobs_.erase(it);
+  }
+  tell({key});
+}
+
+void Store::replace_jobs(const std::set<JobKey>& listed, std::uint64_t version) {
+  std::set<JobKey> touched;
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_version_ = std::max(jobs_version_, version);
+    for (auto it = jobs_.begin(); it != jobs_.end();) {
+      const bool is_gone = !listed.contains(it->first) && it->second.version <= version;
+      if (is_gone) touched.insert(it->first);
+      it = is_gone ? jobs_.erase(it) : std::next(it);
+    }
+  }
+  tell(touched);
+}
+
+void Store::reach_jobs(std::uint64_t version) {
+  const std::lock_guard lock(mutex_);
+  jobs_version_ = std::max(jobs_version_, version);
+}
+
+void Store::erase_pod(const PodKey& key) {
+  const auto it = pods_.find(key);
+  if (it == pods_.end()) return;
+  erase_from(pods_of_job_, it->second.job_uid, key);
+  erase_from(pods_on_node_, it->second.pod.node, key);
+  pods_.erase(it);
+}
+
+bool Store::put_pod_entry(kube::MemberPod pod) {
+  const PodKey key{.name_space = pod.name_space, .name = pod.pod.name};
+  const auto it = pods_.find(key);
+  if (it != pods_.end() && version_of(pod) <= version_of(it->second)) return false;
+  const bool is_news = it == pods_.end() || it->second.pod != pod.pod || it->second.job_uid != pod.job_uid;
+  erase_pod(key);
+  pods_of_job_[pod.job_uid].insert(key);
+  if (!pod.pod.node.empty()) pods_on_node_[pod.pod.node].insert(key);
+  pods_.emplace(key, std::move(pod));
+  return is_news;
+}
+
+void Store::put_pod(const json& object) {
+  auto pod = kube::decode_pod(object);
+  if (!pod) {  // its labels were taken away: it is no member any more
+    remove_pod(object);
+    return;
+  }
+  const JobKey owner = owner_of(*pod);
+  bool is_news = false;
+  {
+    const std::lock_guard lock(mutex_);
+    pods_version_ = std::max(pods_version_, version_of(*pod));
+    is_news = put_pod_entry(std::move(*pod));
+  }
+  if (is_news) tell({owner});
+}
+
+void Store::put_own_pod(const json& object) {
+  auto pod = kube::decode_pod(object);
+  if (!pod) return;
+  const std::lock_guard lock(mutex_);
+  const PodKey key{.name_space = pod->name_space, .name = pod->pod.name};
+  if (!pods_.contains(key) && version_of(*pod) <= pods_version_) return;  // it came and went meanwhile
+  put_pod_entry(std::move(*pod));
+}
+
+void Store::remove_pod(const json& object) {
+  const PodKey key = key_in(object);
+  const std::uint64_t version = version_in(object);
+  JobKey owner;
+  {
+    const std::lock_guard lock(mutex_);
+    pods_version_ = std::max(pods_version_, version);
+    const auto it = pods_.find(key);
+    if (it == pods_.end() || version_of(it->second) > version) return;
+    owner = owner_of(it->second);
+    erase_pod(key);
+  }
+  tell({owner});
+}
+
+void Store::replace_pods(const std::set<PodKey>& listed, std::uint64_t version) {
+  std::set<JobKey> touched;
+  {
+    const std::lock_guard lock(mutex_);
+    pods_version_ = std::max(pods_version_, version);
+    std::vector<PodKey> gone;
+    for (const auto& [key, pod] : pods_)
+      if (!listed.contains(key) && version_of(pod) <= version) gone.push_back(key);
+    for (const auto& key : gone) {
+      touched.insert(owner_of(pods_.at(key)));
+      erase_pod(key);
+    }
+  }
+  tell(touched);
+}
+
+void Store::reach_pods(std::uint64_t version) {
+  const std::lock_guard lock(mutex_);
+  pods_version_ = std::max(pods_version_, version);
+}
+
+std::set<JobKey> Store::jobs_on(const std::string& node) const {
+  std::set<JobKey> touched;
+  const auto it = pods_on_node_.find(node);
+  if (it == pods_on_node_.end()) return touched;
+  for (const auto& key : it->second) touched.insert(owner_of(pods_.at(key)));
+  return touched;
+}
+
+void Store::put_node(const json& object) {
+  auto node = kube::decode_node(object);
+  if (!node) return;
+  std::set<JobKey> touched;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = nodes_.find(node->name);
+    if (it != nodes_.end() && it->second == *node) return;  // a heartbeat
+    touched = jobs_on(node->name);
+    nodes_[node->name] = std::move(*node);
+  }
+  tell(touched);
+}
+
+void Store::remove_node(const json& object) {
+  const std::string name = key_in(object).name;
+  std::set<JobKey> touched;
+  {
+    const std::lock_guard lock(mutex_);
+    if (nodes_.erase(name) > 0) touched = jobs_on(name);
+  }
+  tell(touched);
+}
+
+void Store::replace_nodes(const std::set<std::string>& listed) {
+  std::set<JobKey> touched;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto it = nodes_.begin(); it != nodes_.end();) {
+      const bool is_gone = !listed.contains(it->first);
+      if (is_gone) touched.merge(jobs_on(it->first));
+      it = is_gone ? nodes_.erase(it) : std::next(it);
+    }
+  }
+  tell(touched);
+}
+
+void Store::tell(const std::set<JobKey>& touched) const {
+  if (!on_news_) return;
+  for (const auto& key : touched) on_news_(key);
+}
+
+std::optional<View> Store::view(const JobKey& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto entry = jobs_.find(key);
+  // One that is being deleted is as good as gone: its pods go with it and must not be made again.
+  if (entry == jobs_.end() || !entry->second.complaint.empty() || entry->second.is_deleting)
+    return std::nullopt;
+  View view{.job = entry->second.job, .pods = {}, .nodes = {}};
+  std::set<std::string> under;
+  const auto own = pods_of_job_.find(view.job.meta.uid);
+  if (own == pods_of_job_.end()) return view;
+  for (const auto& pod_key : own->second) {
+    const api::Pod& pod = pods_.at(pod_key).pod;
+    view.pods.push_back(pod);
+    if (!pod.node.empty()) under.insert(pod.node);
+  }
+  for (const auto& name : under)
+    if (const auto node = nodes_.find(name); node != nodes_.end()) view.nodes.push_back(node->second);
+  return view;
+}
+
+std::vector<JobKey> Store::jobs() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<JobKey> keys;
+  for (const auto& [key, entry] : jobs_)
+    if (entry.complaint.empty() && !entry.is_deleting) keys.push_back(key);
+  return keys;
+}
+
+std::vector<BrokenJob> Store::broken_jobs() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<BrokenJob> broken;
+  for (const auto& [key, entry] : jobs_)
+    if (!entry.complaint.empty() && !entry.is_deleting)
+      broken.push_back({.meta = entry.job.meta, .complaint = entry.complaint});
+  return broken;
+}
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,38 @@
+// TokenReviewer tells whose token a member shows. Answers are kept for a minute by the token's SHA-256;
+// refusals are not kept, since a token that is refused now may be good once the server has caught up.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include <ratoon/result.h>
+
+#include "base/core/clock.h"
+#include "operator/kube/token_review.h"
+#include "operator/runtime/api_client.h"
+
+namespace ratoon::runtime {
+
+class TokenReviewer {
+ public:
+  TokenReviewer(const ApiClient& client, const Clock& clock) : client_(client), clock_(clock) {}
+
+  // Safe to call from several threads.
+  [[nodiscard]] Result<kube::TokenIdentity> review(std::string_view token, std::stop_token stop);
+
+ private:
+  struct Answer {
+    kube::TokenIdentity identity;
+    Timestamp time;
+  };
+
+  const ApiClient& client_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::map<std::string, Answer> answers_;  // guarded by mutex_
+};
+
+}  // namespace ratoon::runtime
