@@ -74,7 +74,8 @@ void assert_survives(const T& message) {
 }
 
 RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
-  JoinRequest join{.process = any_process(), .left_attempt = Attempt(any_count())};
+  JoinRequest join{.process = any_process(), .left_attempt = Attempt(any_number(1'000'000'000))};
+  join.left_step = Step(any_count());
   join.processes_per_node = join.process.local_rank + 1 + any_number(10);
   join.address = any_text() + ":" + std::to_string(1 + any_number(65534));
   for (std::uint32_t i = any_number(4); i > 0; --i) join.inventory.push_back(any_entry());
@@ -92,6 +93,7 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   Completed completed{.process = any_process(), .attempt = Attempt(any_count()), .step = Step(any_count())};
   for (std::uint32_t i = any_number(4); i > 0; --i) completed.result[any_text()] = any_text();
   assert_survives(completed);
+  assert_survives(CompletionRecord{.attempt = Attempt(any_count()), .step = Step(any_count())});
 }
 
 RC_GTEST_PROP(Codec, EveryValidMessageOfTheCoordinatorSurvivesTheWire, ()) {
@@ -99,6 +101,8 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfTheCoordinatorSurvivesTheWire, ()) {
   assert_survives(JoinReply{.assignment = any_assignment()});
   assert_survives(JoinReply{.assignment = {}, .waiting_for = any_text()});
   Orders orders{.revision = any_count(), .attempt = Attempt(any_count()), .stop = *gen::arbitrary<bool>()};
+  orders.save_request = any_count();
+  orders.hand_over = *gen::arbitrary<bool>();
   if (*gen::arbitrary<bool>()) orders.drain_deadline_seconds = any_seconds();
   if (*gen::arbitrary<bool>()) orders.reason = any_text();
   assert_survives(orders);
@@ -155,6 +159,7 @@ RC_GTEST_PROP(Codec, MutatedMessagesAreTakenOrRefusedWithoutHarm, ()) {
   assert_bounded<OrdersRequest>(text);
   assert_bounded<Orders>(text);
   assert_bounded<Completed>(text);
+  assert_bounded<CompletionRecord>(text);
   assert_bounded<Refusal>(text);
 }
 
