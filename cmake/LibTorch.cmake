@@ -5,6 +5,12 @@ ratoon_import_libtorch(RATOON_LIBTORCH_PROBLEM)
 if(NOT RATOON_LIBTORCH_PROBLEM AND RATOON_WITH_CUDA)
   ratoon_import_libtorch_cuda(RATOON_LIBTORCH_PROBLEM)
 endif()
+# LibTorch has Gloo inside, and of its headers only those that name Gloo's. Users of an installed tree need neither.
+find_path(RATOON_GLOO_INCLUDE gloo/context.h)
+if(NOT RATOON_LIBTORCH_PROBLEM AND NOT RATOON_GLOO_INCLUDE)
+  set(RATOON_LIBTORCH_PROBLEM "gloo/context.h was not found; it is needed to average gradients (Debian: libgloo-dev). \
+${RATOON_LIBTORCH_NEXT}")
+endif()
 if(RATOON_LIBTORCH_PROBLEM)
   message(FATAL_ERROR "ratoon: ${RATOON_LIBTORCH_PROBLEM}")
 endif()

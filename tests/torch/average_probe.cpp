@@ -1,6 +1,7 @@
 // A trainer for digits_run_test.py: gradients that are known, so that their mean is.
 //
-//   average_probe MODE   whole: whole numbers, whose sums are exact; real: any numbers; other-weights
+//   average_probe MODE   whole: whole numbers, whose sums are exact; real: any numbers; small: few of them;
+//                        other-weights
 #include <chrono>
 #include <cstdio>
 #include <string_view>
@@ -14,10 +15,11 @@
 namespace {
 
 struct Model : torch::nn::Module {
+  explicit Model(std::int64_t size) : large(register_parameter("large", torch::randn({size}))) {}
   torch::Tensor small = register_parameter("small", torch::randn({3, 5}));
-  torch::Tensor large = register_parameter("large", torch::randn({3 << 20}));
   torch::Tensor precise = register_parameter("precise", torch::randn({7}, torch::kDouble));
   torch::Tensor partly = register_parameter("partly", torch::randn({11}));
+  torch::Tensor large;
   torch::Tensor never = register_parameter("never", torch::randn({2}));
 };
 
@@ -65,7 +67,7 @@ int main(int argc, char** argv) {
   torch::set_num_threads(1);
   return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
     torch::manual_seed(mode == "other-weights" ? session.rank() / 2 : 1);
-    Model model;
+    Model model(mode == "small" ? 1000 : 3 << 20);
     torch::manual_seed(100 + session.rank());
     for (const std::uint64_t step : session.steps(12)) {
       const auto start = std::chrono::steady_clock::now();
