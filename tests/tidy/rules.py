@@ -115,7 +115,8 @@ PARTS = (
          BASE + PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch"),
          ("googletest", "libtorch")),
     Part("tests/bench", EVERYTHING, ("benchmark",)),
-    Part("tests/install", PUBLIC + ("agent/include/ratoon/torch",), ("libtorch",), instead="it stands for a user's program"),
+    Part("tests/install", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
+         instead="it stands for a user's program"),
 )
 
 # Files that CMake or another project reads, not our compiler.
