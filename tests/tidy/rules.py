@@ -112,7 +112,7 @@ PARTS = (
     Part("tests/integration", EVERYTHING, ("nlohmann_json",)),
     Part("tests/conformance", BASE + ("base/http",), ("googletest", "openssl")),
     Part("tests/torch",
-         BASE + PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch"),
+         BASE + PUBLIC + SEAM + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch"),
          ("googletest", "libtorch")),
     Part("tests/bench", EVERYTHING, ("benchmark",)),
     Part("tests/install", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),

@@ -1,0 +1,155 @@
+// Ranks that meet, in threads of one process, and what becomes of collectives that are given up.
+#include "agent/src/torch/meeting.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include <ATen/ops/full.h>
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <ratoon/failure.h>
+
+#include "agent/src/session/leaving.h"
+#include "agent/src/torch/graveyard.h"
+#include "base/core/unique_fd.h"
+
+namespace ratoon {
+namespace {
+
+using std::chrono::steady_clock;
+using testing::ElementsAre;
+
+struct Place {
+  UniqueFd listening{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::uint16_t port = 0;
+
+  Place() {
+    sockaddr_in address{.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(listening.get(), generic, size), 0);
+    EXPECT_EQ(::listen(listening.get(), SOMAXCONN), 0);
+    EXPECT_EQ(::getsockname(listening.get(), generic, &size), 0);
+    port = ntohs(address.sin_port);
+  }
+
+  [[nodiscard]] std::shared_ptr<Meeting> join(std::uint32_t rank, std::uint32_t world, std::string mark,
+                                              std::uint64_t attempt = 1) const {
+    return std::make_shared<Meeting>(
+        Meeting::Plan{.rendezvous = {.host = "127.0.0.1",
+                                     .port = port,
+                                     .listening_fd = rank == 0 ? listening.get() : -1,
+                                     .own_host = "127.0.0.1"},
+                      .attempt = attempt,
+                      .rank = rank,
+                      .world_size = world,
+                      .mark = std::move(mark)});
+  }
+};
+
+void wait_for(const Meeting& meeting) {
+  while (!meeting.is_over()) std::this_thread::yield();
+}
+
+using Group = c10::intrusive_ptr<c10d::Backend>;
+
+std::vector<Group> meet(const Place& place, std::uint32_t world, std::uint64_t attempt) {
+  std::vector<std::shared_ptr<Meeting>> meetings;
+  for (std::uint32_t rank = world; rank-- > 0;) meetings.push_back(place.join(rank, world, "same", attempt));
+  std::vector<Group> groups;
+  for (const auto& meeting : meetings) {
+    wait_for(*meeting);
+    EXPECT_EQ(meeting->error(), nullptr);
+    groups.push_back(meeting->take_group());
+  }
+  return groups;
+}
+
+at::Tensor number(float value) {
+  return at::full({4}, value);
+}
+
+TEST(Meeting, ConnectsAllInEveryAttemptOnOneSocket) {
+  const Place place;
+  for (std::uint64_t attempt = 1; attempt <= 3; ++attempt) {
+    auto groups = meet(place, 3, attempt);
+    std::vector<at::Tensor> tensors = {number(1), number(2), number(4)};
+    std::vector<c10::intrusive_ptr<c10d::Work>> works;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      std::vector<at::Tensor> one{tensors[i]};
+      works.push_back(groups[i]->allreduce(one));
+    }
+    for (const auto& work : works) work->wait();
+    for (const at::Tensor& tensor : tensors) EXPECT_TRUE(tensor.equal(number(7)));
+  }
+}
+
+TEST(Meeting, RanksWithOtherMarksGetNoGroup) {
+  const Place place;
+  const auto first = place.join(0, 2, "these");
+  const auto second = place.join(1, 2, "those");
+  for (const auto& meeting : {first, second}) {
+    wait_for(*meeting);
+    EXPECT_EQ(meeting->error(), nullptr);
+    EXPECT_THAT(meeting->marks(), ElementsAre("these", "those"));
+    EXPECT_FALSE(meeting->take_group());
+  }
+}
+
+TEST(Meeting, OneThatIsGivenUpEndsThoughTheOthersNeverCome) {
+  const Place place;
+  const auto lonely = place.join(0, 2, "");
+  EXPECT_FALSE(lonely->is_over());
+  const auto start = steady_clock::now();
+  lonely->give_up();
+  wait_for(*lonely);
+  EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(5));
+}
+
+TEST(Graveyard, KeepsWhatStillRunsAndLetsGoOfTheRest) {
+  bool is_over = false;
+  const auto remains = std::make_shared<int>(1);
+  bury(remains, [&] { return is_over; });
+  EXPECT_EQ(clear_graves(), 1u);
+  EXPECT_EQ(remains.use_count(), 2);
+  is_over = true;
+  EXPECT_EQ(clear_graves(), 0u);
+  EXPECT_EQ(remains.use_count(), 1);
+}
+
+TEST(Graveyard, IsBounded) {
+  bool is_over = false;
+  const auto fill = [&] {
+    for (int i = 0; i < 100; ++i) bury(std::make_shared<int>(i), [&] { return is_over; });
+  };
+  EXPECT_THROW(fill(), Failure);
+  is_over = true;
+  EXPECT_EQ(clear_graves(), 0u);
+}
+
+// One rank waits in a collective that the other never enters: its thread would hold up the end of the process
+// until the group's time-out of minutes.
+[[noreturn]] void leave_with_abandoned_work() {
+  const Place place;
+  auto groups = std::make_shared<std::vector<Group>>(meet(place, 2, 1));
+  std::vector<at::Tensor> one{number(1)};
+  const auto work = (*groups)[0]->allreduce(one);
+  bury(groups, [work] { return work->isCompleted(); });
+  groups.reset();
+  std::exit(session::leave(7));
+}
+
+TEST(GraveyardDeathTest, TheProcessEndsAtOnceWithItsCode) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto start = steady_clock::now();
+  EXPECT_EXIT(leave_with_abandoned_work(), testing::ExitedWithCode(7), "");
+  EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(30));
+}
+
+}  // namespace
+}  // namespace ratoon
