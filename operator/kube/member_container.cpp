@@ -48,8 +48,8 @@ json habit_variables(const api::TrainingJob& job, const json& container) {
       variable(env::kRunName, policy.run_name.empty() ? job.meta.name : policy.run_name),
       variable(env::kSaveEverySteps, std::to_string(policy.interval_steps)),
       variable(env::kKeepLast, std::to_string(policy.keep_last)),
-      variable(kTerminationFile, path.empty() ? kTerminationPath : path),
-      variable(kMetricsPort, std::to_string(metrics_port_of(container))),
+      variable(env::kTerminationFile, path.empty() ? kTerminationPath : path),
+      variable(env::kMetricsPort, std::to_string(metrics_port_of(container))),
   });
   // Without a claim the template mounts a folder itself and says where it is.
   if (!policy.volume_claim_name.empty()) variables.push_back(variable(env::kSaveFolder, kCheckpointPath));
@@ -91,7 +91,7 @@ void add_metrics_port(json& container, std::uint16_t port) {
 
 std::uint16_t metrics_port_of(const json& container) {
   for (const auto& item : items_of(container, "env")) {
-    if (text_in(item, "name") != kMetricsPort) continue;
+    if (text_in(item, "name") != names::env::kMetricsPort) continue;
     const auto port = parse_whole(text_in(item, "value"));
     if (port && *port > 0 && *port <= 65535) return static_cast<std::uint16_t>(*port);
   }

@@ -9,8 +9,6 @@
 
 namespace ratoon::kube {
 
-inline constexpr const char* kTerminationFile = "RATOON_TERMINATION_FILE";
-inline constexpr const char* kMetricsPort = "RATOON_METRICS_PORT";
 inline constexpr const char* kTokenVolume = "ratoon-token";
 inline constexpr const char* kTokenPath = "/var/run/secrets/ratoon.dev";
 inline constexpr const char* kTokenFileName = "token";

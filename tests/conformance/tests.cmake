@@ -15,3 +15,4 @@ ratoon_test(conformance/http_transport_test
 ratoon_test(conformance/http_server_test
   SOURCES server_answers.cpp server_limits.cpp server_streams_and_stops.cpp
   LIBS http_test_support ratoon::base_http OpenSSL::Crypto LABELS threads)
+ratoon_test(conformance/reflector_test LIBS http_test_support ratoon::operator_runtime OpenSSL::Crypto LABELS threads)

@@ -8,6 +8,12 @@ if(TARGET ratoon_operator_core)
   ratoon_test(unit/operator/training_job_test LIBS ratoon::operator_api)
   ratoon_test(unit/operator/coordinator_test
     SOURCES coordinator/coordinator_test.cpp coordinator/door_test.cpp LIBS ratoon::operator_coordinator LABELS threads)
+  ratoon_test(unit/operator/operator_kube_test
+    SOURCES kube/access_test.cpp kube/answers_test.cpp kube/codecs_test.cpp kube/member_pod_test.cpp
+            kube/request_test.cpp kube/watch_decoder_test.cpp
+    LIBS ratoon::operator_kube)
+  ratoon_test(unit/operator/operator_runtime_test
+    SOURCES runtime/store_test.cpp LIBS ratoon::operator_runtime)
   ratoon_test(unit/operator/operator_local_test
     SOURCES local/machine_test.cpp local/process_group_test.cpp local/run_folder_test.cpp local/wakeup_test.cpp
     LIBS ratoon::operator_local)

@@ -1,0 +1,237 @@
+// The reflector against a server that answers as it is told: it drops, forgets and lies.
+#include "operator/runtime/reflector.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/conformance/support/scripted_server.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using http::testing::RawSocket;
+using http::testing::ScriptedServer;
+using nlohmann::json;
+
+// A copy as a set of names, and all that was said to it.
+class Copy final : public ObjectSink {
+ public:
+  void begin_list() override { listed_.clear(); }
+  void list_object(const json& object) override { listed_.insert(name_of(object)); }
+  void end_list(const std::string& version) override {
+    change([&] { names_ = listed_; }, "listed " + version);
+  }
+  void put(const json& object) override {
+    change([&] { names_.insert(name_of(object)); }, "put " + name_of(object));
+  }
+  void remove(const json& object) override {
+    change([&] { names_.erase(name_of(object)); }, "removed " + name_of(object));
+  }
+  void reach(const std::string& version) override {
+    change([] {}, "reached " + version);
+  }
+
+  // Whether that was said within a while; what is said after it is not looked at.
+  bool wait_for(const std::string& line) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(10),
+                             [&] { return std::find(lines_.begin(), lines_.end(), line) != lines_.end(); });
+  }
+  std::set<std::string> names() {
+    const std::lock_guard lock(mutex_);
+    return names_;
+  }
+
+ private:
+  static std::string name_of(const json& object) { return object["metadata"]["name"].get<std::string>(); }
+  template <class Change>
+  void change(Change apply, std::string line) {
+    const std::lock_guard lock(mutex_);
+    apply();
+    lines_.push_back(std::move(line));
+    changed_.notify_all();
+  }
+
+  std::set<std::string> listed_;  // of the reflector's thread
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<std::string> names_;
+  std::vector<std::string> lines_;
+};
+
+std::string object(const std::string& name, int version) {
+  return json{{"metadata", {{"name", name}, {"resourceVersion", std::to_string(version)}}}}.dump();
+}
+
+std::string list_of(const std::vector<std::string>& objects, int version, const std::string& more = "") {
+  std::string body = R"({"metadata":{"resourceVersion":")" + std::to_string(version) + R"(","continue":")" +
+                     more + R"("},"items":[)";
+  for (std::size_t i = 0; i < objects.size(); ++i) body += (i > 0 ? "," : "") + objects[i];
+  return body + "]}";
+}
+
+std::string event(const std::string& type, const std::string& object) {
+  return R"({"type":")" + type + R"(","object":)" + object + "}\n";
+}
+
+std::string reply(const std::string& status, const std::string& body) {
+  return "HTTP/1.1 " + status + "\r\nConnection: close\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + body;
+}
+
+const std::string kWatchHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+void send_chunk(const RawSocket& peer, const std::string& bytes) {
+  char size[16];
+  std::snprintf(size, sizeof size, "%zx\r\n", bytes.size());
+  peer.send(size + bytes + "\r\n");
+}
+
+class ReflectorTest : public testing::Test {
+ protected:
+  // Each request gets the next answer; after the last one connections hang.
+  using Answer = std::function<void(RawSocket& peer, const std::string& request)>;
+
+  void serve(std::vector<Answer> answers) {
+    answers_ = std::move(answers);
+    server_ = std::make_unique<ScriptedServer>([this](RawSocket& peer, int) {
+      const std::string head = peer.read_until("\r\n\r\n");
+      const std::string request = head.substr(0, head.find("\r\n"));
+      std::size_t number = 0;
+      {
+        const std::lock_guard lock(mutex_);
+        requests_.push_back(request);
+        number = requests_.size() - 1;
+      }
+      if (number < answers_.size()) return answers_[number](peer, request);
+      peer.read_to_end(std::chrono::seconds(20));
+    });
+    client_ = std::make_unique<ApiClient>(
+        kube::Access{.server = "http://127.0.0.1:" + std::to_string(server_->port())}, clock_);
+    ReflectorOptions options{.selection = {.resource = kube::kPods}, .watch_seconds = 1};
+    options.silence_margin = std::chrono::milliseconds(200);
+    options.pause_min = std::chrono::milliseconds(1);
+    options.pause_max = std::chrono::milliseconds(10);
+    options.draw = [] { return 0.0; };
+    reflector_ = std::make_unique<Reflector>(*client_, copy_, clock_, options,
+                                             Logger(clock_, {.min_level = LogLevel::kError}));
+  }
+  void TearDown() override {
+    reflector_.reset();
+    server_.reset();
+  }
+
+  std::vector<std::string> requests() {
+    const std::lock_guard lock(mutex_);
+    return requests_;
+  }
+  bool is_asked(std::size_t number, const std::string& words) {
+    return requests().size() > number && requests()[number].find(words) != std::string::npos;
+  }
+
+  static Answer say(const std::string& status, const std::string& body) {
+    return [=](RawSocket& peer, const std::string&) { peer.send(reply(status, body)); };
+  }
+  // Sends these pieces as they are and breaks the connection.
+  static Answer watch(const std::vector<std::string>& pieces) {
+    return [=](RawSocket& peer, const std::string&) {
+      peer.send(kWatchHead);
+      for (const auto& piece : pieces) send_chunk(peer, piece);
+      peer.reset();
+    };
+  }
+  static Answer watch_and_stay(const std::vector<std::string>& pieces) {
+    return [=](RawSocket& peer, const std::string&) {
+      peer.send(kWatchHead);
+      for (const auto& piece : pieces) send_chunk(peer, piece);
+      peer.read_to_end(std::chrono::seconds(20));
+    };
+  }
+
+  SystemClock clock_;
+  std::mutex mutex_;
+  std::vector<std::string> requests_;
+  std::vector<Answer> answers_;
+  Copy copy_;
+  std::unique_ptr<ScriptedServer> server_;
+  std::unique_ptr<ApiClient> client_;
+  std::unique_ptr<Reflector> reflector_;
+};
+
+TEST_F(ReflectorTest, ListsInPagesThenWatchesFromTheListsVersion) {
+  const std::string split = event("ADDED", object("c", 12));
+  serve({say("200 OK", list_of({object("a", 3)}, 9, "more/")), say("200 OK", list_of({object("b", 4)}, 10)),
+         watch_and_stay({split.substr(0, 20), split.substr(20), event("DELETED", object("a", 13)),
+                         event("BOOKMARK", object("", 20))})});
+  ASSERT_TRUE(copy_.wait_for("reached 20"));
+  EXPECT_EQ(copy_.names(), (std::set<std::string>{"b", "c"}));
+  EXPECT_TRUE(reflector_->is_synced());
+  EXPECT_FALSE(reflector_->behind_since());
+  EXPECT_TRUE(is_asked(1, "continue=more%2F"));
+  EXPECT_TRUE(is_asked(2, "resourceVersion=10&"));
+}
+
+TEST_F(ReflectorTest, AWatchThatBreaksGoesOnAfterTheLastEvent) {
+  serve({say("200 OK", list_of({}, 10)), watch({event("ADDED", object("a", 12)) + R"({"type":"ADD)"}),
+         watch_and_stay({event("ADDED", object("b", 14))})});
+  ASSERT_TRUE(copy_.wait_for("put b"));
+  EXPECT_TRUE(is_asked(2, "watch=true"));
+  EXPECT_TRUE(is_asked(2, "resourceVersion=12&"));
+  EXPECT_EQ(copy_.names(), (std::set<std::string>{"a", "b"}));
+}
+
+TEST_F(ReflectorTest, WhatTheServerForgotIsListedAnewAsADifference) {
+  serve({say("200 OK", list_of({object("a", 1), object("b", 2)}, 10)),
+         say("410 Gone", R"({"kind":"Status"})"), say("200 OK", list_of({object("b", 2)}, 20)),
+         watch({event("ERROR", R"({"kind":"Status","code":410,"reason":"Expired"})")}),
+         say("200 OK", list_of({object("c", 25)}, 30))});
+  ASSERT_TRUE(copy_.wait_for("listed 20"));
+  ASSERT_TRUE(copy_.wait_for("listed 30"));
+  EXPECT_EQ(copy_.names(), (std::set<std::string>{"c"}));
+}
+
+TEST_F(ReflectorTest, ALineThatIsNoEventIsMendedByAList) {
+  serve({say("200 OK", list_of({}, 10)), watch({"nonsense\n" + event("ADDED", object("a", 12))}),
+         say("200 OK", list_of({object("a", 12)}, 20))});
+  ASSERT_TRUE(copy_.wait_for("listed 20"));
+  EXPECT_TRUE(is_asked(2, "/pods?limit="));
+}
+
+TEST_F(ReflectorTest, RefusalsAreBorne) {
+  serve({say("500 Internal Server Error", "?"), say("200 OK", "no JSON"), say("200 OK", "{}"),
+         say("403 Forbidden", ""), say("200 OK", list_of({object("a", 1)}, 10))});
+  ASSERT_TRUE(copy_.wait_for("listed 10"));
+}
+
+TEST_F(ReflectorTest, AWatchThatFallsSilentIsGivenUp) {
+  serve({say("200 OK", list_of({}, 10)), watch_and_stay({}),
+         watch_and_stay({event("ADDED", object("a", 11))})});
+  ASSERT_TRUE(copy_.wait_for("put a")) << "after watch_seconds and the margin";
+  EXPECT_TRUE(is_asked(2, "resourceVersion=10&"));
+}
+
+TEST_F(ReflectorTest, ItIsBehindWhileNobodyAnswers) {
+  serve({[](RawSocket& peer, const std::string&) { peer.reset(); }});
+  EXPECT_FALSE(reflector_->is_synced());
+  EXPECT_TRUE(reflector_->behind_since());
+}
+
+TEST_F(ReflectorTest, EndsAtOnceWhateverItWaitsFor) {
+  serve({say("200 OK", list_of({}, 10)), watch_and_stay({})});
+  ASSERT_TRUE(copy_.wait_for("listed 10"));
+  const Timestamp began = clock_.now();
+  reflector_.reset();
+  EXPECT_LT(clock_.now() - began, std::chrono::milliseconds(500));
+}
+
+}  // namespace
+}  // namespace ratoon::runtime

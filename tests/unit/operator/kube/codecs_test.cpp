@@ -1,0 +1,134 @@
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/contract/codec.h"
+#include "operator/kube/node_codec.h"
+#include "operator/kube/pod_codec.h"
+
+namespace ratoon::kube {
+namespace {
+
+using nlohmann::json;
+
+json running() {
+  return json::parse(R"({
+    "metadata": {"name": "j-worker-1-i2", "namespace": "team-a", "uid": "p", "resourceVersion": "9",
+      "labels": {"ratoon.dev/job-name": "j", "ratoon.dev/job-uid": "old", "ratoon.dev/role": "worker",
+                 "ratoon.dev/index": "1", "ratoon.dev/incarnation": "2"},
+      "ownerReferences": [{"uid": "other"}, {"uid": "u", "controller": true}]},
+    "spec": {"nodeName": "n1", "containers": [{"name": "trainer"}, {"name": "sidecar"}]},
+    "status": {"phase": "Running"}})");
+}
+
+json ended(int exit_code, const std::string& message = "", const std::string& reason = "Error") {
+  json pod = running();
+  pod["status"] = {
+      {"phase", exit_code == 0 ? "Succeeded" : "Failed"},
+      {"containerStatuses",
+       {{{"name", "sidecar"}, {"state", {{"terminated", {{"exitCode", 7}}}}}},
+        {{"name", "trainer"},
+         {"state", {{"terminated", {{"exitCode", exit_code}, {"message", message}, {"reason", reason}}}}}}}}};
+  return pod;
+}
+
+TEST(PodCodec, ReadsWhoseMemberItIs) {
+  const auto pod = decode_pod(running());
+  ASSERT_TRUE(pod) << pod.error().message();
+  EXPECT_EQ(pod->pod, (api::Pod{.name = "j-worker-1-i2",
+                                .uid = "p",
+                                .role = "worker",
+                                .index = 1,
+                                .incarnation = 2,
+                                .node = "n1",
+                                .phase = api::PodPhase::kRunning}));
+  EXPECT_EQ(pod->name_space, "team-a");
+  EXPECT_EQ(pod->job_name, "j");
+  EXPECT_EQ(pod->job_uid, "u") << "the owner's, not the label's";
+  EXPECT_EQ(pod->resource_version, "9");
+}
+
+TEST(PodCodec, TheTrainerIsFoundByNameAndOnlyItsRecordCompletes) {
+  const std::string record = encode(CompletionRecord{.attempt = Attempt(3), .step = Step(100)});
+  EXPECT_EQ(decode_pod(ended(137))->pod.exit_code, 137);
+  EXPECT_FALSE(decode_pod(ended(0))->pod.is_completed) << "exit code 0 is no record";
+  EXPECT_FALSE(decode_pod(ended(0, "done"))->pod.is_completed);
+  EXPECT_TRUE(decode_pod(ended(1, record))->pod.is_completed);
+}
+
+TEST(PodCodec, ThePlatformsDoingIsToldFromTheProgramsOwn) {
+  EXPECT_FALSE(decode_pod(ended(1))->pod.is_evicted);
+  EXPECT_FALSE(decode_pod(ended(137, "", "OOMKilled"))->pod.is_evicted);
+  EXPECT_TRUE(decode_pod(ended(137, "", "ContainerStatusUnknown"))->pod.is_evicted);
+  json pod = running();
+  pod["status"]["conditions"] = {{{"type", "DisruptionTarget"}, {"status", "False"}}};
+  EXPECT_FALSE(decode_pod(pod)->pod.is_evicted);
+  pod["status"]["conditions"][0]["status"] = "True";
+  EXPECT_TRUE(decode_pod(pod)->pod.is_evicted);
+  for (const char* reason : {"Evicted", "OutOfcpu", "Terminated"}) {
+    pod["status"] = {{"phase", "Failed"}, {"reason", reason}};
+    EXPECT_TRUE(decode_pod(pod)->pod.is_evicted) << reason;
+  }
+  pod["status"]["reason"] = "DeadlineExceeded";
+  EXPECT_FALSE(decode_pod(pod)->pod.is_evicted) << "the user's own bound";
+}
+
+TEST(PodCodec, SaysWhyNoNodeTakesIt) {
+  json pod = running();
+  pod["status"] = {
+      {"phase", "Pending"},
+      {"conditions", {{{"type", "PodScheduled"}, {"status", "False"}, {"message", "0/3 nodes"}}}}};
+  EXPECT_EQ(decode_pod(pod)->pod.unplaced_reason, "") << "it is placed";
+  pod["spec"].erase("nodeName");
+  EXPECT_EQ(decode_pod(pod)->pod.unplaced_reason, "0/3 nodes");
+  EXPECT_EQ(decode_pod(pod)->pod.phase, api::PodPhase::kPending);
+}
+
+TEST(PodCodec, APodOfASilentNodeHasNotEnded) {
+  json pod = running();
+  pod["status"]["phase"] = "Unknown";
+  EXPECT_EQ(decode_pod(pod)->pod.phase, api::PodPhase::kRunning);
+  pod["metadata"]["deletionTimestamp"] = "2026-11-21T00:00:00Z";
+  EXPECT_TRUE(decode_pod(pod)->pod.is_deleting);
+}
+
+// Every value of a pod, one after the other, replaced by every kind of nonsense.
+TEST(PodCodec, NonsenseNeverThrows) {
+  const json whole = ended(1, "message").flatten();
+  const json nonsense[] = {nullptr,
+                           5,
+                           -1,
+                           1e300,
+                           18446744073709551615U,
+                           true,
+                           "x",
+                           json::array(),
+                           json::array({5}),
+                           json::object(),
+                           json::array({nullptr, json::array()})};
+  for (const auto& [path, value] : whole.items()) {
+    for (json::json_pointer at(path); !at.empty(); at.pop_back()) {
+      for (const auto& bad : nonsense) {
+        json pod = ended(1, "message");
+        pod[at] = bad;
+        const auto read = decode_pod(pod);
+        EXPECT_TRUE(read || read.error().kind() == ErrorKind::kInvalid);
+      }
+    }
+  }
+  for (const auto& bad : nonsense) EXPECT_FALSE(decode_pod(bad));
+}
+
+TEST(NodeCodec, ReadsWhatTellsWhetherItStays) {
+  const auto node = decode_node(json::parse(R"({"metadata": {"name": "n", "deletionTimestamp": "x"},
+      "spec": {"unschedulable": true, "taints": [{"key": "a", "effect": "NoExecute"}, 5, {"effect": "NoSchedule"}]}})"));
+  ASSERT_TRUE(node);
+  EXPECT_EQ(*node, (api::Node{.name = "n",
+                              .taints = {{.key = "a", .effect = "NoExecute"}},
+                              .is_unschedulable = true,
+                              .is_deleting = true}));
+  EXPECT_FALSE(decode_node(json::parse(R"({"metadata": {}})")));
+  EXPECT_EQ(*decode_node(json::parse(R"({"metadata": {"name": "n"}, "spec": 5})")), (api::Node{.name = "n"}));
+}
+
+}  // namespace
+}  // namespace ratoon::kube

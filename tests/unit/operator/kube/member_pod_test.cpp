@@ -1,0 +1,162 @@
+#include "operator/kube/member_pod.h"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+namespace ratoon::kube {
+namespace {
+
+using nlohmann::json;
+
+json document() {
+  return json::parse(R"({
+    "apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob",
+    "metadata": {"name": "digits", "namespace": "team-a", "uid": "u"},
+    "spec": {"numNodes": 2, "checkpointPolicy": {"volumeClaimName": "ckpt", "intervalSteps": 7},
+      "roles": [{"name": "worker", "template": {
+        "metadata": {"labels": {"team": "a"}, "annotations": {"prometheus.io/scrape": "false"}},
+        "spec": {"containers": [{"name": "trainer", "image": "i", "command": ["train"],
+          "env": [{"name": "LR", "value": "0.1"}, {"name": "RATOON_INDEX", "value": "77"},
+                  {"name": "RATOON_KEEP_LAST", "value": "9"}]},
+          {"name": "sidecar", "image": "s"}]}}}]},
+    "status": {"phase": "Pending", "attempt": 4, "worldSize": 0, "restarts": {"application": 0, "disruption": 0},
+               "progress": {"step": 0}}})");
+}
+
+Result<json> make(const json& job, const std::vector<std::string>& avoided = {}) {
+  const auto decoded = api::decode_training_job(job);
+  if (!decoded) return decoded.error();
+  const api::Pod member{.name = "digits-worker-1-i2", .role = "worker", .index = 1, .incarnation = 2};
+  return make_member_pod(*decoded, member, avoided, {.coordinator_url = "http://10.0.0.1:9443"});
+}
+
+json& pod_spec(json& job) {
+  return job["spec"]["roles"][0]["template"]["spec"];
+}
+
+std::map<std::string, json> environment(const json& pod) {
+  std::map<std::string, json> out;
+  for (const auto& item : pod["spec"]["containers"][0]["env"]) {
+    EXPECT_FALSE(out.contains(item["name"].get<std::string>())) << item << " stands twice";
+    out[item["name"].get<std::string>()] = item.contains("value") ? item["value"] : item["valueFrom"];
+  }
+  return out;
+}
+
+TEST(MemberPod, SaysWhoItIs) {
+  const auto pod = make(document());
+  ASSERT_TRUE(pod) << pod.error().message();
+  const json& meta = (*pod)["metadata"];
+  EXPECT_EQ(meta["name"], "digits-worker-1-i2");
+  EXPECT_EQ(meta["namespace"], "team-a");
+  EXPECT_EQ(meta["labels"],
+            json::parse(R"({"team": "a", "ratoon.dev/job-name": "digits", "ratoon.dev/job-uid": "u",
+      "ratoon.dev/role": "worker", "ratoon.dev/index": "1", "ratoon.dev/incarnation": "2"})"));
+  EXPECT_EQ(meta["annotations"],
+            json::parse(R"({"prometheus.io/scrape": "false", "prometheus.io/port": "9400",
+      "prometheus.io/path": "/metrics", "ratoon.dev/made-for-attempt": "4"})"));
+  EXPECT_EQ(meta["ownerReferences"],
+            json::parse(R"([{"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob",
+      "name": "digits", "uid": "u", "controller": true, "blockOwnerDeletion": true}])"));
+}
+
+TEST(MemberPod, TheTrainerLearnsEverythingAndTheUsersHabitsWin) {
+  auto env = environment(*make(document()));
+  const std::map<std::string, json> expected = {
+      {"RATOON_JOB_NAMESPACE", "team-a"},
+      {"RATOON_JOB_NAME", "digits"},
+      {"RATOON_ROLE", "worker"},
+      {"RATOON_INDEX", "1"},
+      {"RATOON_INCARNATION", "2"},
+      {"RATOON_MEMBER_UID", json::parse(R"({"fieldRef": {"fieldPath": "metadata.uid"}})")},
+      {"RATOON_POD_IP", json::parse(R"({"fieldRef": {"fieldPath": "status.podIP"}})")},
+      {"RATOON_PROCESSES_PER_NODE", "1"},
+      {"LOCAL_RANK", "0"},
+      {"RATOON_COORDINATOR_URL", "http://10.0.0.1:9443"},
+      {"RATOON_TOKEN_FILE", "/var/run/secrets/ratoon.dev/token"},
+      {"RATOON_SAVE_FOLDER", "/ratoon/checkpoints"},
+      {"RATOON_RUN_NAME", "digits"},
+      {"RATOON_SAVE_EVERY_STEPS", "7"},
+      {"RATOON_KEEP_LAST", "9"},
+      {"RATOON_TERMINATION_FILE", "/dev/termination-log"},
+      {"RATOON_METRICS_PORT", "9400"},
+      {"LR", "0.1"}};
+  EXPECT_EQ(env, expected);
+}
+
+TEST(MemberPod, OnlyTheTrainerIsChanged) {
+  const auto pod = make(document());
+  EXPECT_EQ((*pod)["spec"]["containers"][1], json::parse(R"({"name": "sidecar", "image": "s"})"));
+  const json& trainer = (*pod)["spec"]["containers"][0];
+  EXPECT_EQ(trainer["terminationMessagePolicy"], "File");
+  EXPECT_EQ(trainer["ports"][0]["containerPort"], 9400);
+  EXPECT_EQ(trainer["volumeMounts"].size(), 2u);
+  EXPECT_EQ(trainer["volumeMounts"][0]["readOnly"], true);
+  EXPECT_EQ((*pod)["spec"]["restartPolicy"], "Never");
+  EXPECT_EQ((*pod)["spec"]["automountServiceAccountToken"], false);
+  EXPECT_EQ((*pod)["spec"]["volumes"][0]["projected"]["sources"][0]["serviceAccountToken"],
+            json::parse(R"({"audience": "ratoon", "expirationSeconds": 3600, "path": "token"})"));
+  EXPECT_EQ((*pod)["spec"]["volumes"][1]["persistentVolumeClaim"]["claimName"], "ckpt");
+}
+
+TEST(MemberPod, WithoutAClaimTheTemplateSaysWhereToSave) {
+  json job = document();
+  job["spec"]["checkpointPolicy"].erase("volumeClaimName");
+  EXPECT_FALSE(environment(*make(job)).contains("RATOON_SAVE_FOLDER"));
+  pod_spec(job)["containers"][0]["env"].push_back({{"name", "RATOON_SAVE_FOLDER"}, {"value", "/own"}});
+  EXPECT_EQ(environment(*make(job))["RATOON_SAVE_FOLDER"], "/own");
+}
+
+TEST(MemberPod, EveryAlternativeOfTheUsersAffinityExcludesTheNodes) {
+  const json out = json::parse(R"([{"key": "metadata.name", "operator": "NotIn", "values": ["a"]},
+                                   {"key": "metadata.name", "operator": "NotIn", "values": ["b"]}])");
+  const json::json_pointer terms(
+      "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
+  EXPECT_FALSE(make(document())->contains(terms));
+  EXPECT_EQ((*make(document(), {"b", "a", "b"}))[terms], json::array({{{"matchFields", out}}}));
+
+  json job = document();
+  const json gpu = json::parse(R"([{"key": "gpu", "operator": "Exists"}])");
+  pod_spec(job)["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+               ["nodeSelectorTerms"] = {
+                   {{"matchExpressions", gpu}}, json::object(), {{"matchFields", json::array({out[0]})}}};
+  const json found = (*make(job, {"b"}))[terms];
+  EXPECT_EQ(found[0], (json{{"matchExpressions", gpu}, {"matchFields", json::array({out[1]})}}));
+  EXPECT_EQ(found[1], json::object()) << "matches nothing, and must not begin to";
+  EXPECT_EQ(found[2]["matchFields"], out);
+}
+
+TEST(MemberPod, WhatTheUserSaysOfPlacementStays) {
+  json job = document();
+  EXPECT_EQ((*make(job))["spec"]["tolerations"].size(), 2u);
+  pod_spec(job)["tolerations"] = {{{"key", "node.kubernetes.io/not-ready"}, {"operator", "Exists"}}};
+  const json tolerations = (*make(job))["spec"]["tolerations"];
+  ASSERT_EQ(tolerations.size(), 2u);
+  EXPECT_EQ(tolerations[1]["key"], "node.kubernetes.io/unreachable");
+  EXPECT_EQ(tolerations[1]["tolerationSeconds"], 20);
+  EXPECT_TRUE((*make(job))["spec"]["affinity"].contains("podAntiAffinity"));
+  pod_spec(job)["affinity"]["podAffinity"] = json::object();
+  EXPECT_FALSE((*make(job))["spec"]["affinity"].contains("podAntiAffinity"));
+}
+
+TEST(MemberPod, RefusesWhatItCannotDo) {
+  json job = document();
+  job["spec"]["processesPerNode"] = 8U;
+  EXPECT_EQ(
+      make(job).error().message(),
+      "role worker: processesPerNode is 8, but pods run one trainer process as yet: set processesPerNode "
+      "to 1 and raise numNodes");
+  job = document();
+  pod_spec(job)["volumes"] = {{{"name", "ratoon-token"}}};
+  EXPECT_FALSE(make(job));
+  job = document();
+  job["metadata"].erase("uid");
+  EXPECT_FALSE(make(job));
+  job = document();
+  job["spec"]["roles"][0]["name"] = "other";
+  EXPECT_EQ(make(job).error().message(), "pod digits-worker-1-i2: the job has no role 'worker'");
+}
+
+}  // namespace
+}  // namespace ratoon::kube

@@ -1,0 +1,158 @@
+#include "operator/runtime/store.h"
+
+#include <gtest/gtest.h>
+
+namespace ratoon::runtime {
+namespace {
+
+using nlohmann::json;
+
+const JobKey kJob{.name_space = "n", .name = "j"};
+
+json job(int version, const std::string& uid = "u") {
+  return {
+      {"apiVersion", "ratoon.dev/v1alpha1"},
+      {"kind", "TrainingJob"},
+      {"metadata",
+       {{"name", "j"}, {"namespace", "n"}, {"uid", uid}, {"resourceVersion", std::to_string(version)}}},
+      {"spec",
+       {{"roles",
+         {{{"name", "worker"}, {"template", {{"spec", {{"containers", {{{"command", {"train"}}}}}}}}}}}}}}};
+}
+
+json pod(int version, const std::string& node = "", const std::string& name = "p0") {
+  return {{"metadata",
+           {{"name", name},
+            {"namespace", "n"},
+            {"uid", "uid-" + name},
+            {"resourceVersion", std::to_string(version)},
+            {"labels",
+             {{"ratoon.dev/job-name", "j"},
+              {"ratoon.dev/job-uid", "u"},
+              {"ratoon.dev/role", "worker"},
+              {"ratoon.dev/index", "0"},
+              {"ratoon.dev/incarnation", "0"}}}}},
+          {"spec", {{"nodeName", node}}}};
+}
+
+json node(const std::string& name, bool is_cordoned = false) {
+  return {{"metadata", {{"name", name}}}, {"spec", {{"unschedulable", is_cordoned}}}};
+}
+
+class StoreTest : public testing::Test {
+ protected:
+  int told_ = 0;
+  Store store_{[this](const JobKey& key) {
+    EXPECT_EQ(key, kJob);
+    ++told_;
+  }};
+  // How often the job was named since the last question.
+  int news() { return std::exchange(told_, 0); }
+};
+
+TEST_F(StoreTest, AViewHasTheJobItsPodsAndTheNodesUnderThem) {
+  store_.put_job(job(1));
+  store_.put_pod(pod(2, "n1"));
+  store_.put_pod(pod(3, "n2", "p1"));
+  for (const char* name : {"n1", "n2", "n3"}) store_.put_node(node(name));
+  const auto view = store_.view(kJob);
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->pods.size(), 2u);
+  EXPECT_EQ(view->nodes.size(), 2u);
+  EXPECT_FALSE(store_.view({.name_space = "n", .name = "other"}));
+}
+
+TEST_F(StoreTest, OnlyWhatMattersIsNews) {
+  store_.put_job(job(1));
+  store_.put_pod(pod(2, "n1"));
+  store_.put_node(node("n1"));
+  EXPECT_EQ(news(), 3);
+  store_.put_job(job(1));
+  store_.put_pod(pod(3, "n1"));  // a new version of the same
+  store_.put_node(node("n1"));
+  store_.put_node(node("elsewhere"));
+  store_.remove_node(node("elsewhere"));
+  EXPECT_EQ(news(), 0);
+  store_.put_node(node("n1", true));
+  store_.remove_node(node("n1"));
+  EXPECT_EQ(news(), 2);
+}
+
+TEST_F(StoreTest, NothingOlderReplacesWhatWeWrote) {
+  store_.put_job(job(1));
+  store_.put_own_job(job(5));
+  store_.put_own_pod(pod(6, "n1"));
+  news();
+  store_.put_job(job(3));
+  store_.put_pod(pod(4));
+  EXPECT_EQ(news(), 0);
+  EXPECT_EQ(store_.view(kJob)->job.meta.resource_version, "5");
+  EXPECT_EQ(store_.view(kJob)->pods[0].node, "n1");
+  store_.replace_jobs({}, 4);  // a list that was taken before the write
+  store_.replace_pods({}, 5);
+  store_.remove_pod(pod(5));  // the end of another one of that name
+  ASSERT_TRUE(store_.view(kJob));
+  EXPECT_EQ(store_.view(kJob)->pods.size(), 1u);
+  store_.replace_pods({}, 6);
+  EXPECT_TRUE(store_.view(kJob)->pods.empty());
+  store_.replace_jobs({}, 5);
+  EXPECT_FALSE(store_.view(kJob));
+  EXPECT_EQ(news(), 2);
+}
+
+TEST_F(StoreTest, AnAnswerThatComesAfterTheEndBringsNothingBack) {
+  store_.put_job(job(1));
+  store_.put_pod(pod(2));
+  store_.remove_pod(pod(3));
+  store_.put_own_pod(pod(2));
+  EXPECT_TRUE(store_.view(kJob)->pods.empty());
+  store_.reach_pods(9);
+  store_.put_own_pod(pod(8));
+  EXPECT_TRUE(store_.view(kJob)->pods.empty());
+  store_.put_own_pod(pod(10));
+  EXPECT_EQ(store_.view(kJob)->pods.size(), 1u);
+}
+
+TEST_F(StoreTest, ANewJobOfTheSameNameHasNoneOfTheOldPods) {
+  store_.put_job(job(1));
+  store_.put_pod(pod(2));
+  store_.remove_job(job(3));
+  EXPECT_FALSE(store_.view(kJob));
+  store_.put_job(job(4, "another"));
+  EXPECT_TRUE(store_.view(kJob)->pods.empty());
+}
+
+TEST_F(StoreTest, AJobOnItsWayOutIsGone) {
+  json leaving = job(2);
+  leaving["metadata"]["deletionTimestamp"] = "2026-11-21T00:00:00Z";
+  store_.put_job(job(1));
+  store_.put_job(leaving);
+  EXPECT_FALSE(store_.view(kJob));
+  EXPECT_TRUE(store_.jobs().empty());
+}
+
+TEST_F(StoreTest, ABrokenJobSaysWhyAndIsMended) {
+  json broken = job(1);
+  broken["spec"]["roles"] = 5;
+  store_.put_job(broken);
+  EXPECT_FALSE(store_.view(kJob));
+  ASSERT_EQ(store_.broken_jobs().size(), 1u);
+  EXPECT_EQ(store_.broken_jobs()[0].meta.uid, "u");
+  EXPECT_NE(store_.broken_jobs()[0].complaint.find("spec.roles"), std::string::npos);
+  store_.put_job(job(2));
+  EXPECT_TRUE(store_.view(kJob));
+  EXPECT_TRUE(store_.broken_jobs().empty());
+  EXPECT_EQ(news(), 2);
+}
+
+TEST_F(StoreTest, APodWithoutItsLabelsIsNoMember) {
+  store_.put_job(job(1));
+  store_.put_pod(pod(2));
+  json bare = pod(3);
+  bare["metadata"].erase("labels");
+  store_.put_pod(bare);
+  EXPECT_TRUE(store_.view(kJob)->pods.empty());
+}
+
+}  // namespace
+}  // namespace ratoon::runtime
