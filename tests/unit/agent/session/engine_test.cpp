@@ -161,6 +161,7 @@ TEST_F(EngineTest, AloneItLeavesForAReplacementOnceAllIsCommitted) {
     EXPECT_STREQ(why.what(), "handed over at step 4: a replacement is ready");
   }
   EXPECT_THAT(alone.committed(), ElementsAre(4));
+  ASSERT_TRUE(alone.link.noted.committed.has_value());
   EXPECT_EQ(alone.link.noted.committed->step, Step(4)) << "told before it leaves";
   EXPECT_EQ(alone.link.noted.step, Step(4));
 }
@@ -194,6 +195,7 @@ TEST_F(EngineTest, ManyWishOneAgreesAndAllSaveAfterTheSameStep) {
 TEST_F(EngineTest, ManyWithoutACollectiveDoNotActOnTheirOwnWishes) {
   auto first = rank(0, 2);
   first.begin(100);
+  first.link.look_takes = 10s;  // whoever waits for the other rank gives up soon
   first.link.wants = {.save_request = 1, .hand_over = Attempt(kAttempt)};
   EXPECT_EQ(first.engine().wishes(), session::control::kSave | session::control::kLeave);
   EXPECT_NO_THROW(first.steps(3)) << "the other rank may be at another step";
