@@ -16,7 +16,8 @@ json kubeconfig() {
   return json::parse(R"({"current-context": "a",
     "contexts": [{"name": "b", "context": {"cluster": "none", "user": "u"}},
                  {"name": "a", "context": {"cluster": "c", "user": "u", "namespace": "team-a"}}],
-    "clusters": [{"name": "c", "cluster": {"server": "https://h:6443/", "certificate-authority-data": "Q0E="}}],
+    "clusters": [{"name": "c", "cluster": {
+       "server": "https://h:6443/", "certificate-authority-data": "Q0E="}}],
     "users": [{"name": "u", "user": {"client-certificate": "cert.pem", "client-key-data": "S0VZ"}}]})");
 }
 

@@ -120,7 +120,8 @@ TEST(PodCodec, NonsenseNeverThrows) {
 
 TEST(NodeCodec, ReadsWhatTellsWhetherItStays) {
   const auto node = decode_node(json::parse(R"({"metadata": {"name": "n", "deletionTimestamp": "x"},
-      "spec": {"unschedulable": true, "taints": [{"key": "a", "effect": "NoExecute"}, 5, {"effect": "NoSchedule"}]}})"));
+      "spec": {"unschedulable": true, "taints": [
+        {"key": "a", "effect": "NoExecute"}, 5, {"effect": "NoSchedule"}]}})"));
   ASSERT_TRUE(node);
   EXPECT_EQ(*node, (api::Node{.name = "n",
                               .taints = {{.key = "a", .effect = "NoExecute"}},

@@ -20,7 +20,8 @@ json document() {
           "env": [{"name": "LR", "value": "0.1"}, {"name": "RATOON_INDEX", "value": "77"},
                   {"name": "RATOON_KEEP_LAST", "value": "9"}]},
           {"name": "sidecar", "image": "s"}]}}}]},
-    "status": {"phase": "Pending", "attempt": 4, "worldSize": 0, "restarts": {"application": 0, "disruption": 0},
+    "status": {"phase": "Pending", "attempt": 4, "worldSize": 0,
+       "restarts": {"application": 0, "disruption": 0},
                "progress": {"step": 0}}})");
 }
 
