@@ -1,0 +1,52 @@
+// ratoon-operator: watches TrainingJobs and runs them. One process holds the coordinator, the caches and the
+// controller; it keeps nothing that its successor could not find in the cluster again.
+#include <cstdio>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "operator/runtime/operator.h"
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  ratoon-operator --namespace training       in a pod, for the jobs of one namespace
+  ratoon-operator --all-namespaces           in a pod, for all
+  ratoon-operator --kubeconfig ~/.kube/config --advertise-url http://192.0.2.10:9443
+                                             outside of the cluster; members must reach that address
+
+Metrics, /healthz and /readyz are on port 9402.
+Exit codes: 0 stopped by SIGTERM or SIGINT, 1 the cluster cannot be used, 82 the command line is wrong.)";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ratoon::runtime::OperatorOptions options;
+  bool is_for_all = false;
+  CLI::App app(
+      "Runs TrainingJobs on Kubernetes: replaces members that are lost and brings the rest back to "
+      "work in seconds.",
+      "ratoon-operator");
+  app.footer(kExamples);
+  auto* one = app.add_option("--namespace", options.name_space, "Serve the jobs of this namespace");
+  app.add_flag("--all-namespaces", is_for_all, "Serve the jobs of all namespaces (the default)")
+      ->excludes(one);
+  app.add_option("--kubeconfig", options.kubeconfig_path, "Use this file, not the pod's service account")
+      ->check(CLI::ExistingFile);
+  app.add_option("--advertise-url", options.advertise_url,
+                 "The address that members call (default: that of the Service named by "
+                 "RATOON_COORDINATOR_SERVICE)");
+  app.add_option("--coordinator-port", options.coordinator_port, "Port for members")->capture_default_str();
+  app.add_option("--metrics-port", options.metrics_port, "Port for metrics and health")
+      ->capture_default_str();
+  app.add_flag("--text-log", options.is_text_log, "Log for people, not JSON lines");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 82;
+  }
+  const auto ended = ratoon::runtime::run_operator(options);
+  if (ended) return 0;
+  std::fprintf(stderr, "ratoon-operator: %s\n", ended.error().message().c_str());
+  return ended.error().kind() == ratoon::ErrorKind::kInvalid ? 82 : 1;
+}

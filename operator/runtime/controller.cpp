@@ -1,0 +1,131 @@
+#include "operator/runtime/controller.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "operator/core/reconcile.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Each stored step is a write to the API server, and a thousand jobs share one.
+constexpr Duration kProgressPause = seconds(5);
+constexpr Duration kRetryPauseMin = milliseconds(100);
+constexpr int kRetryDoublingsMax = 7;
+// Beats that bring only a step ask for no look; their progress is stored by then.
+constexpr Duration kLookAgain = seconds(5);
+
+// Whether the two tell the same story, apart from how far it has come.
+bool differ_in_step_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
+  a.step = b.step;
+  return a == b;
+}
+
+std::string text_of(const JobKey& key) {
+  return key.name_space + "/" + key.name;
+}
+
+}  // namespace
+
+Controller::Controller(const Clock& clock, const Logger& logger, WorkQueue& queue, Cluster& cluster,
+                       coordinator::Coordinator& coordinator, OperatorMetrics& metrics)
+    : clock_(clock),
+      logger_(logger),
+      queue_(queue),
+      cluster_(cluster),
+      coordinator_(coordinator),
+      metrics_(metrics) {}
+
+void Controller::run(const std::stop_token& stop) {
+  for (const auto& key : cluster_.jobs()) queue_.add_now(key);
+  while (const auto key = queue_.take(stop)) look_at(*key);
+}
+
+void Controller::look_at(const JobKey& key) {
+  const auto view = cluster_.view(key);
+  if (!view) {
+    coordinator_.close(key);
+    metrics_.forget(key);
+    memories_.erase(key);
+    return;
+  }
+  const Timestamp began = clock_.now();
+  Memory& memory = memories_[key];
+  const core::Observation seen{.job = view->job,
+                               .pods = view->pods,
+                               .processes = coordinator_.processes(key),
+                               .world = coordinator_.world(key),
+                               .nodes = view->nodes,
+                               .wall_now = clock_.wall_now(),
+                               .recovery = memory.recovery,
+                               .listening_since = coordinator_.listening_since()};
+  const core::Decision decision = core::reconcile(seen, began);
+  metrics_.note_decision_seconds(ratoon::seconds(clock_.now() - began));
+  if (const auto done = carry_out(view->job, decision, memory); !done)
+    return retry_later(key, done.error(), memory);
+  memory.failures_in_a_row = 0;
+  const Timestamp next = clock_.now() + kLookAgain;
+  queue_.add(key, std::min(next, decision.wake_at.value_or(next)));
+}
+
+Result<void> Controller::carry_out(const api::TrainingJob& job, const core::Decision& decision,
+                                   Memory& memory) {
+  if (auto stored = store_status(job, decision, memory); !stored) return stored;
+  memory.recovery = decision.recovery;
+  metrics_.note_status(key_of(job), job.status, decision.status);
+  Result<void> all_done;
+  for (const auto& action : decision.actions) {
+    // One pod that cannot be made is no reason to leave the others unmade, or the agents untold.
+    if (auto done = act(job, action); !done) all_done = done;
+  }
+  coordinator_.announce(key_of(job), decision.announcement);
+  return all_done;
+}
+
+Result<void> Controller::store_status(api::TrainingJob job, const core::Decision& decision, Memory& memory) {
+  if (decision.status == job.status) return {};
+  const Timestamp now = clock_.now();
+  const bool may_wait = differ_in_step_alone(job.status, decision.status);
+  if (may_wait && now - memory.progress_stored < kProgressPause) return {};
+  job.status = decision.status;
+  auto written = cluster_.write_status(job);
+  if (written) memory.progress_stored = now;
+  return written;
+}
+
+Result<void> Controller::act(const api::TrainingJob& job, const core::Action& action) {
+  if (const auto* create = std::get_if<core::CreatePod>(&action)) {
+    auto created = cluster_.create_pod(job, *create);
+    if (created) {
+      queue_.add_now(key_of(job));  // its UID is to be noted
+    } else if (created.error().kind() == ErrorKind::kInvalid ||
+               created.error().kind() == ErrorKind::kNoSpace) {
+      cluster_.emit_event(job,
+                          {.is_warning = true, .reason = "PodRefused", .message = created.error().message()});
+    }
+    return created;
+  }
+  if (const auto* remove = std::get_if<core::DeletePod>(&action)) return cluster_.delete_pod(job, *remove);
+  const auto& event = std::get<core::EmitEvent>(action);
+  const std::string name = text_of(key_of(job));
+  logger_.log(event.is_warning ? LogLevel::kWarning : LogLevel::kInfo, event.message,
+              {{"job", name}, {"reason", event.reason}});
+  cluster_.emit_event(job, event);
+  return {};
+}
+
+void Controller::retry_later(const JobKey& key, const Error& error, Memory& memory) {
+  const int doublings = std::min(memory.failures_in_a_row++, kRetryDoublingsMax);
+  // Somebody else wrote first: no failure, the next look sees what he wrote.
+  if (error.kind() != ErrorKind::kConflict) {
+    const std::string name = text_of(key);
+    logger_.warning("a decision could not be carried out, it is made again",
+                    {{"job", name}, {"error", error.message()}});
+  }
+  queue_.add(key, clock_.now() + kRetryPauseMin * (1 << doublings));
+}
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,58 @@
+// Controller: looks at one job after the other, lets the core decide and carries the decision out in its
+// order: the status is stored, then pods are made and deleted, then agents are told. What fails is tried
+// again at the next look, which the failure itself asks for.
+//
+// Thread contract: notify() may be called from any thread; run() is one thread's work.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <stop_token>
+
+#include "base/core/clock.h"
+#include "base/core/log.h"
+#include "operator/coordinator/coordinator.h"
+#include "operator/core/decision.h"
+#include "operator/core/observation.h"
+#include "operator/runtime/cluster.h"
+#include "operator/runtime/operator_metrics.h"
+#include "operator/runtime/work_queue.h"
+
+namespace ratoon::runtime {
+
+class Controller {
+ public:
+  // All must outlive it.
+  Controller(const Clock& clock, const Logger& logger, WorkQueue& queue, Cluster& cluster,
+             coordinator::Coordinator& coordinator, OperatorMetrics& metrics);
+
+  // Works until it is told to stop.
+  void run(const std::stop_token& stop);
+
+ private:
+  // What is remembered of a job between two looks. Losing it costs nothing but an account of seconds.
+  struct Memory {
+    std::optional<core::RecoveryWatch> recovery;
+    Timestamp progress_stored;
+    int failures_in_a_row = 0;
+  };
+
+  void look_at(const JobKey& key);
+  [[nodiscard]] Result<void> carry_out(const api::TrainingJob& job, const core::Decision& decision,
+                                       Memory& memory);
+  // Stores the status if it says something new; progress alone waits for its turn.
+  [[nodiscard]] Result<void> store_status(api::TrainingJob job, const core::Decision& decision,
+                                          Memory& memory);
+  [[nodiscard]] Result<void> act(const api::TrainingJob& job, const core::Action& action);
+  void retry_later(const JobKey& key, const Error& error, Memory& memory);
+
+  const Clock& clock_;
+  const Logger& logger_;
+  WorkQueue& queue_;
+  Cluster& cluster_;
+  coordinator::Coordinator& coordinator_;
+  OperatorMetrics& metrics_;
+  std::map<JobKey, Memory> memories_;  // of the working thread
+};
+
+}  // namespace ratoon::runtime

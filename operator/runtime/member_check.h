@@ -1,0 +1,17 @@
+// Who may speak for a member: the bearer of a token that was made for that member's very pod.
+#pragma once
+
+#include <string_view>
+
+#include <ratoon/result.h>
+
+#include "base/contract/messages.h"
+#include "operator/runtime/cluster.h"
+
+namespace ratoon::runtime {
+
+// kPermissionDenied if the token is another's; any other error says that this cannot be found out now.
+[[nodiscard]] Result<void> check_member(Cluster& cluster, std::string_view token,
+                                        const ProcessIdentity& process);
+
+}  // namespace ratoon::runtime

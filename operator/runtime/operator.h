@@ -1,0 +1,27 @@
+// The whole operator as one call: caches, coordinator, controller, metrics, and the order in which they start
+// and stop.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "base/contract/names.h"
+
+namespace ratoon::runtime {
+
+struct OperatorOptions {
+  std::string name_space;       // empty: all
+  std::string kubeconfig_path;  // empty: the service account of the pod that we run in
+  std::string advertise_url;    // empty: the address of the Service that RATOON_COORDINATOR_SERVICE names
+  std::uint16_t coordinator_port = names::port::kCoordinator;
+  std::uint16_t metrics_port = names::port::kOperatorMetrics;
+  bool is_text_log = false;
+};
+
+// Serves until SIGTERM or SIGINT, which it blocks in the calling thread; that must be the first. An error
+// says why it cannot begin.
+[[nodiscard]] Result<void> run_operator(const OperatorOptions& options);
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,188 @@
+"""The mission on a real cluster: kubectl apply, a node dies, training goes on, and nobody can tell from the weights."""
+import json
+import os
+import pathlib
+import random
+import statistics
+import sys
+import time
+import unittest
+
+import lab as laboratory
+from lab import Lab, is_stepping
+from scraper import Scraper
+
+STEPS = int(os.environ.get("RATOON_STEPS", "1200"))
+TRIALS = int(os.environ.get("RATOON_TRIALS", "5"))
+SEED = int(os.environ.get("RATOON_SEED", str(random.randrange(1_000_000))))
+PAUSE_MS = 60
+PHASES = ("detect", "decide", "place", "start", "rendezvous", "load", "firstStep")
+GENTLE = {"disruptionPolicy": {"avoidNodeSeconds": 10}}
+
+
+def setUpModule():
+    global lab, unbroken, scraper, figures
+    print(f"RATOON_SEED={SEED}", flush=True)
+    random.seed(SEED)
+    figures = {"seed": SEED}
+    lab = Lab(f"train{os.getpid()}")
+    try:
+        lab.up()
+        lab.cluster("node", "add", "node-4")
+        lab.start("unbroken", STEPS, pause_ms=0)
+        lab.wait("unbroken", "success", lambda status: status.get("phase") == "Succeeded", 180)
+        unbroken = lab.weights("unbroken")
+        scraper = Scraper(lab)
+    except BaseException:
+        lab.down()
+        raise
+
+
+def tearDownModule():
+    scraper.stop()
+    lab.down()
+    print(json.dumps(figures, indent=1), flush=True)
+    if out := os.environ.get("RATOON_FIGURES"):
+        pathlib.Path(out).write_text(json.dumps(figures, indent=1) + "\n")
+
+
+class Training(unittest.TestCase):
+    def begin(self, name, **spec):
+        lab.start(name, STEPS, PAUSE_MS, **{**GENTLE, **spec})
+        lab.wait(name, "first steps", is_stepping(0), 60)
+
+    def let_it_train(self, name, steps):
+        """Until it has made about so many more, and one checkpoint at least."""
+        begun = lab.status(name)
+        goal = begun["progress"]["step"] + steps
+        return lab.wait(name, f"step {goal}", lambda status: is_stepping(goal)(status) and "lastCheckpoint" in status, 60)
+
+    def wait_recovered(self, name, before, killed_at, seconds=60):
+        """Returns the seconds from the loss until this test sees that all members step again, and the job's own account."""
+        old = before.get("lastDisruption")
+        status = lab.wait(name, "recovery", lambda now: now.get("lastDisruption") != old and now["phase"] == "Running", seconds)
+        return time.time() - killed_at, status["lastDisruption"]
+
+    def expect_unbroken_weights(self, name):
+        status = lab.wait(name, "success", lambda now: now.get("phase") == "Succeeded", 180)
+        self.assertEqual(status["progress"]["step"], STEPS)
+        self.assertEqual(status["restarts"]["application"], 0)
+        self.assertEqual(lab.weights(name), unbroken, "the weights of a run in which nothing happened")
+        return status
+
+    def test_1_a_node_dies_without_a_word(self):
+        neighbour = Neighbour(lab)
+        self.begin("silent")
+        neighbour.start()
+        totals, accounts = [], []
+        for trial in range(TRIALS):
+            before = self.let_it_train("silent", random.randrange(10, 40))
+            node = neighbour.node if trial == 0 else lab.node_of_a_member("silent", avoid=("node-1", neighbour.node))
+            killed_at = lab.kill_node(node)
+            seconds, account = self.wait_recovered("silent", before, killed_at)
+            self.assertEqual(account["node"], node)
+            totals.append(seconds)
+            accounts.append(account)
+            print(f"trial {trial}: {node} killed, all step again after {seconds:.2f} s: {json.dumps(account['phases'])}, "
+                  f"{account['lostSteps']} steps again", flush=True)
+            if node != neighbour.node:
+                lab.cluster("node", "add", node)
+        self.show_the_story("silent")
+        status = self.expect_unbroken_weights("silent")
+        self.assertGreaterEqual(status["restarts"]["disruption"], TRIALS)
+        figures["silent_death_seconds"] = {"median": statistics.median(totals), "all": totals}
+        figures["waterfall_seconds"] = {phase: statistics.median(a["phases"][phase + "Seconds"] for a in accounts)
+                                        for phase in PHASES}
+        figures["batch_job"] = neighbour.fate()
+        self.assertLessEqual(statistics.median(totals), 8.0)
+
+    def show_the_story(self, name):
+        table = lab.kubectl("get", "tj", name)
+        print(table, flush=True)
+        header, row = (line.split() for line in table.splitlines()[:2])
+        shown = dict(zip(header, row))
+        self.assertEqual(shown["PHASE"], "Running")
+        self.assertGreaterEqual(int(shown["LOST"]), TRIALS)
+        self.assertGreater(int(shown["STEP"]), 0)
+        reasons = {event["reason"] for event in lab.events(name)}
+        self.assertLessEqual({"MemberLost", "WorldFormed", "Recovered"}, reasons)
+
+    def test_2_a_node_gives_notice(self):
+        self.begin("noticed")
+        before = self.let_it_train("noticed", 20)
+        node = lab.node_of_a_member("noticed")
+        lab.taint(node)
+        noticed_at = time.time()
+        seconds, account = self.wait_recovered("noticed", before, noticed_at)
+        self.assertEqual(account["lostSteps"], 0)
+        figures["notice"] = {"lost_steps": account["lostSteps"], "stall_seconds": account["totalSeconds"],
+                             "seconds_to_new_world": seconds}
+        lab.wait("noticed", "an empty node", lambda _: node not in lab.nodes_of("noticed"), 30)
+        lab.kubectl("taint", "node", node, "karpenter.sh/disrupted-")
+        status = self.expect_unbroken_weights("noticed")
+        self.assertEqual(status["restarts"]["disruption"], 0, "nothing was lost")
+
+    def test_3_the_operator_dies(self):
+        self.begin("orphan")
+        before = self.let_it_train("orphan", 20)
+        lab.kill_operator()
+        after = self.let_it_train("orphan", 40)
+        self.assertEqual(after["attempt"], before["attempt"], "training did not stop")
+
+        # And now in the middle of a recovery.
+        before = lab.status("orphan")
+        node = lab.node_of_a_member("orphan")
+        killed_at = lab.kill_node(node)
+        time.sleep(random.uniform(0, 6))
+        lab.kill_operator()
+        status = lab.wait("orphan", "a new world", is_stepping(0, before["attempt"]), 60)
+        figures["with_the_operator_lost_too_seconds"] = time.time() - killed_at
+        self.assertGreater(status["attempt"], before["attempt"])
+        lab.cluster("node", "add", node)
+        self.expect_unbroken_weights("orphan")
+
+    def test_4_prometheus_saw_it_all(self):
+        empty = [query for query in scraper.dashboard_queries("silent") if not scraper.ask(query)]
+        self.assertEqual(empty, [], "queries of the dashboard without a series")
+
+
+class Neighbour:
+    """A batch/v1 Job with a pod on a node that dies and stays dead."""
+    node = "node-4"
+
+    def __init__(self, at):
+        self.lab = at
+
+    def start(self):
+        self.lab.apply({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "neighbour"}, "spec": {
+            "completions": 2, "parallelism": 2, "backoffLimit": 100,
+            "template": {"metadata": {"labels": {"app": "neighbour"}}, "spec": {
+                "restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
+                "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname",
+                                               "whenUnsatisfiable": "DoNotSchedule",
+                                               "labelSelector": {"matchLabels": {"app": "neighbour"}}}],
+                "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+                    {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In",
+                                           "values": ["node-1", self.node]}]}]}}},
+                "containers": [{"name": "trainer", "image": "ratoon-digits:dev", "imagePullPolicy": "Never",
+                                "command": ["digits", "--steps", "1000000", "--pause-ms", "2000", "--batch", "1",
+                                            "--save-folder", "/tmp", "--run-name", "neighbour"]}]}}}})
+        self.lab.wait_until("two running pods of the batch/v1 Job", lambda: len(self.running()) == 2, 60)
+        self.began = {pod["metadata"]["name"] for pod in self.running()}
+
+    def running(self):
+        return [pod for pod in self.lab.api.get("/api/v1/namespaces/default/pods?labelSelector=app%3Dneighbour")["items"]
+                if pod["status"].get("phase") == "Running"]
+
+    def fate(self):
+        """Whether a replacement of the lost pod runs by now, and how long ago its node died."""
+        killed_at = self.lab.killed_at[self.node]
+        fresh = [pod for pod in self.running() if pod["metadata"]["name"] not in self.began]
+        return {"replaced": bool(fresh), "seconds_since_its_node_died": time.time() - killed_at}
+
+
+if __name__ == "__main__":
+    if missing := laboratory.what_is_missing():
+        print(f"SKIPPED: {missing}")
+        sys.exit(77)
+    unittest.main(failfast=True)
