@@ -104,12 +104,13 @@ class Operator {
   Result<std::unique_ptr<Cluster>> connect(const std::string& url) {
     auto access = find_access();
     if (!access) return access.error();
-    return Cluster::connect(std::move(*access), clock_,
-                            {.name_space = options_.name_space,
-                             .on_news = [this](const JobKey& key) { queue_.add_now(key); },
-                             .settings = {.coordinator_url = url},
-                             .reporter = variable_or("HOSTNAME", "ratoon-operator"),
-                             .log = logger_});
+    ClusterOptions options;
+    options.name_space = options_.name_space;
+    options.on_news = [this](const JobKey& key) { queue_.add_now(key); };
+    options.settings.coordinator_url = url;
+    options.reporter = variable_or("HOSTNAME", "ratoon-operator");
+    options.log = logger_;
+    return Cluster::connect(std::move(*access), clock_, std::move(options));
   }
 
   Result<kube::Access> find_access() const {
