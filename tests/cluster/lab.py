@@ -67,7 +67,9 @@ class Lab:
         volume = self.folder / name
         volume.mkdir()
         volume.chmod(0o777)
-        self.apply(*claim(name, volume), digits(name, steps, pause_ms, **spec))
+        self.apply(*claim(name, volume))
+        self.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "--timeout=60s", f"pvc/{name}")
+        self.apply(digits(name, steps, pause_ms, **spec))
 
     def job(self, name):
         return self.api.get(f"{JOBS}/{name}")
