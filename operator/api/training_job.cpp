@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/contract/fields.h"
 #include "base/contract/names.h"
@@ -236,21 +237,26 @@ json encode_member(const MemberStatus& m) {
   return out;
 }
 
+// To the millisecond: people read it.
+double rounded(double seconds) {
+  return std::round(seconds * 1000) / 1000;
+}
+
+json encode_phases(const RecoveryPhases& p) {
+  return {{"detectSeconds", rounded(p.detect_seconds)},         {"decideSeconds", rounded(p.decide_seconds)},
+          {"placeSeconds", rounded(p.place_seconds)},           {"startSeconds", rounded(p.start_seconds)},
+          {"rendezvousSeconds", rounded(p.rendezvous_seconds)}, {"loadSeconds", rounded(p.load_seconds)},
+          {"firstStepSeconds", rounded(p.first_step_seconds)}};
+}
+
 json encode_disruption(const Disruption& d) {
   return {{"member", d.member},
           {"node", d.node},
           {"reason", d.reason},
           {"time", format_rfc3339(d.time)},
           {"lostSteps", d.lost_steps},
-          {"totalSeconds", d.phases.total_seconds()},
-          {"phases",
-           {{"detectSeconds", d.phases.detect_seconds},
-            {"decideSeconds", d.phases.decide_seconds},
-            {"placeSeconds", d.phases.place_seconds},
-            {"startSeconds", d.phases.start_seconds},
-            {"rendezvousSeconds", d.phases.rendezvous_seconds},
-            {"loadSeconds", d.phases.load_seconds},
-            {"firstStepSeconds", d.phases.first_step_seconds}}}};
+          {"totalSeconds", rounded(d.phases.total_seconds())},
+          {"phases", encode_phases(d.phases)}};
 }
 
 }  // namespace

@@ -184,6 +184,13 @@ api::Announcement announce(const Observation& seen, const api::TrainingJobStatus
   return announcement;
 }
 
+// For those who leave their world because of it.
+std::string describe(const Observation& seen, const Loss& loss) {
+  const auto& lost = loss.member;
+  return member_name(api::key_of(seen.job), lost.role, lost.index, lost.incarnation) +
+         " was lost: " + loss.reason;
+}
+
 }  // namespace
 
 Decision reconcile(const Observation& seen, Timestamp now) {
@@ -222,7 +229,8 @@ Decision reconcile(const Observation& seen, Timestamp now) {
     if (!fatal.empty()) return finish(seen, std::move(decision.status), JobPhase::kFailed, fatal);
   }
   watch_recovery(seen, change.losses, now, decision);
-  decision.announcement.reason = decision.status.message;
+  decision.announcement.reason =
+      change.losses.empty() ? decision.status.message : describe(seen, change.losses.front());
   decision.wake_at = silence.next_check;
   return decision;
 }

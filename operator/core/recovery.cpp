@@ -31,21 +31,23 @@ bool all_ranks(const Observation& seen, const std::function<bool(const Beat&)>& 
   });
 }
 
-Timestamp last_sign_of(const Observation& seen, const api::MemberStatus& member, Timestamp otherwise) {
+Timestamp last_sign_of(const Observation& seen, const Loss& loss, Timestamp now) {
   for (const auto& process : seen.processes) {
-    if (is_of(process.identity, member)) return std::min(otherwise, process.last_heard);
+    if (is_of(process.identity, loss.member)) return std::min(now, process.last_heard);
   }
-  return otherwise;
+  // Nobody heard it since we began to listen.
+  return loss.is_silent ? std::min(now, seen.listening_since) : now;
 }
 
-Watch begin(const Observation& seen, const api::MemberStatus& lost, std::string reason, Timestamp now) {
+Watch begin(const Observation& seen, const Loss& loss, Timestamp now) {
+  const auto& lost = loss.member;
   return {.member = member_name(api::key_of(seen.job), lost.role, lost.index, lost.incarnation),
           .role = lost.role,
           .index = lost.index,
           .node = lost.node,
-          .reason = std::move(reason),
+          .reason = loss.reason,
           .time = seen.wall_now,
-          .last_sign = last_sign_of(seen, lost, now),
+          .last_sign = last_sign_of(seen, loss, now),
           .decided = now};
 }
 
@@ -146,7 +148,7 @@ void watch_recovery(const Observation& seen, const std::vector<Loss>& losses, Ti
   auto& watch = decision.recovery = seen.recovery;
   const bool was_training = seen.job.status.is_formed;
   if (!losses.empty() && (watch || was_training)) {
-    Watch next = begin(seen, losses.front().member, losses.front().reason, now);
+    Watch next = begin(seen, losses.front(), now);
     // A loss on top of a loss is one recovery; it began with the first.
     if (watch) {
       next.time = watch->time;
@@ -160,7 +162,7 @@ void watch_recovery(const Observation& seen, const std::vector<Loss>& losses, Ti
     // itself.
     for (const auto& member : seen.job.status.members) {
       if (watch || !member.is_leaving()) continue;
-      watch = begin(seen, member, "its node will go", now);
+      watch = begin(seen, {.member = member, .reason = "its node will go"}, now);
       watch->last_sign = now;
     }
   }

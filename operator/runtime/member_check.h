@@ -10,6 +10,9 @@
 
 namespace ratoon::runtime {
 
+// Whether a token of that identity may speak for this process.
+[[nodiscard]] Result<void> match_member(const TokenIdentity& bearer, const ProcessIdentity& process);
+
 // kPermissionDenied if the token is another's; any other error says that this cannot be found out now.
 [[nodiscard]] Result<void> check_member(Cluster& cluster, std::string_view token,
                                         const ProcessIdentity& process);

@@ -2,8 +2,8 @@
 if(TARGET ratoon_operator_core)
   ratoon_test(unit/operator/operator_core_test
     SOURCES core/classify_test.cpp core/gang_test.cpp core/notice_test.cpp core/progress_test.cpp core/reconcile_test.cpp
-            core/recovery_test.cpp
-            core/resume_point_test.cpp core/roster_test.cpp core/silence_test.cpp core/suspects_test.cpp
+            core/recovery_test.cpp core/resume_point_test.cpp core/roster_test.cpp core/silence_test.cpp
+            core/suspects_test.cpp
     LIBS ratoon::operator_core)
   ratoon_test(unit/operator/training_job_test LIBS ratoon::operator_api)
   ratoon_test(unit/operator/coordinator_test
@@ -13,7 +13,9 @@ if(TARGET ratoon_operator_core)
             kube/request_test.cpp kube/watch_decoder_test.cpp
     LIBS ratoon::operator_kube)
   ratoon_test(unit/operator/operator_runtime_test
-    SOURCES runtime/store_test.cpp LIBS ratoon::operator_runtime)
+    SOURCES runtime/member_check_test.cpp runtime/operator_metrics_test.cpp runtime/store_test.cpp
+            runtime/work_queue_test.cpp
+    LIBS ratoon::operator_runtime LABELS threads)
   ratoon_test(unit/operator/operator_local_test
     SOURCES local/machine_test.cpp local/process_group_test.cpp local/run_folder_test.cpp local/wakeup_test.cpp
     LIBS ratoon::operator_local)
