@@ -1,6 +1,8 @@
 // ratoon-operator: watches TrainingJobs and runs them. One process holds the coordinator, the caches and the
 // controller; it keeps nothing that its successor could not find in the cluster again.
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -22,6 +24,11 @@ Exit codes: 0 stopped by SIGTERM or SIGINT, 1 the cluster cannot be used, 82 the
 
 int main(int argc, char** argv) {
   ratoon::runtime::OperatorOptions options;
+  options.environment = [](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr) return std::nullopt;
+    return value;
+  };
   bool is_for_all = false;
   CLI::App app(
       "Runs TrainingJobs on Kubernetes: replaces members that are lost and brings the rest back to "

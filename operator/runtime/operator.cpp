@@ -1,10 +1,7 @@
 #include "operator/runtime/operator.h"
 
-#include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <csignal>
-#include <cstdlib>
 #include <thread>
 
 #include "base/core/log.h"
@@ -12,9 +9,9 @@
 #include "operator/coordinator/coordinator.h"
 #include "operator/runtime/cluster.h"
 #include "operator/runtime/controller.h"
-#include "operator/runtime/kubeconfig.h"
 #include "operator/runtime/member_check.h"
 #include "operator/runtime/operator_metrics.h"
+#include "operator/runtime/whereabouts.h"
 #include "operator/runtime/work_queue.h"
 
 namespace ratoon::runtime {
@@ -38,32 +35,6 @@ bool is_signalled(const sigset_t& signals, Duration patience) {
   return ::sigtimedwait(&signals, nullptr, &limit) > 0;
 }
 
-// What Kubernetes puts into the environment of every pod for a Service: no name lookup in the path.
-Result<std::string> find_advertise_url(const OperatorOptions& options) {
-  if (!options.advertise_url.empty()) return options.advertise_url;
-  const char* service = std::getenv("RATOON_COORDINATOR_SERVICE");
-  if (service == nullptr) {
-    return Error(ErrorKind::kInvalid,
-                 "members could not find this operator: pass --advertise-url, or set "
-                 "RATOON_COORDINATOR_SERVICE to the name of a Service in this pod's namespace");
-  }
-  std::string variable = service;
-  std::transform(variable.begin(), variable.end(), variable.begin(),
-                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
-  const char* host = std::getenv((variable + "_SERVICE_HOST").c_str());
-  const char* port = std::getenv((variable + "_SERVICE_PORT").c_str());
-  if (host == nullptr || port == nullptr) {
-    return Error(ErrorKind::kInvalid, variable + "_SERVICE_HOST is not set: the Service " + service +
-                                          " was made after this pod; start the pod again");
-  }
-  return "http://" + std::string(host) + ":" + port;
-}
-
-std::string variable_or(const char* name, const char* otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : value;
-}
-
 class Operator {
  public:
   Operator(const OperatorOptions& options, const Clock& clock)
@@ -78,7 +49,8 @@ class Operator {
                              .on_news = [this](const JobKey& key) { queue_.add_now(key); }}) {}
 
   Result<void> run(const sigset_t& signals) {
-    const auto url = find_advertise_url(options_);
+    const auto url = options_.advertise_url.empty() ? find_advertise_url(options_.environment)
+                                                    : Result<std::string>(options_.advertise_url);
     if (!url) return url.error();
     if (auto open = open_health(); !open) return open;
     auto cluster = connect(*url);
@@ -102,24 +74,15 @@ class Operator {
 
  private:
   Result<std::unique_ptr<Cluster>> connect(const std::string& url) {
-    auto access = find_access();
+    auto access = find_access(options_.kubeconfig_path, options_.environment);
     if (!access) return access.error();
     ClusterOptions options;
     options.name_space = options_.name_space;
     options.on_news = [this](const JobKey& key) { queue_.add_now(key); };
     options.settings.coordinator_url = url;
-    options.reporter = variable_or("HOSTNAME", "ratoon-operator");
+    options.reporter = options_.environment("HOSTNAME").value_or("ratoon-operator");
     options.log = logger_;
     return Cluster::connect(std::move(*access), clock_, std::move(options));
-  }
-
-  Result<kube::Access> find_access() const {
-    if (!options_.kubeconfig_path.empty()) return read_kubeconfig(options_.kubeconfig_path);
-    const char* host = std::getenv("KUBERNETES_SERVICE_HOST");
-    if (host == nullptr) {
-      return Error(ErrorKind::kInvalid, "this is no pod of a cluster: pass --kubeconfig FILE");
-    }
-    return read_service_account(host, variable_or("KUBERNETES_SERVICE_PORT", "443"));
   }
 
   Result<void> open_health() {

@@ -8,6 +8,7 @@
 #include <ratoon/result.h>
 
 #include "base/contract/names.h"
+#include "operator/runtime/whereabouts.h"
 
 namespace ratoon::runtime {
 
@@ -18,6 +19,7 @@ struct OperatorOptions {
   std::uint16_t coordinator_port = names::port::kCoordinator;
   std::uint16_t metrics_port = names::port::kOperatorMetrics;
   bool is_text_log = false;
+  Environment environment;
 };
 
 // Serves until SIGTERM or SIGINT, which it blocks in the calling thread; that must be the first. An error

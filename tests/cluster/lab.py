@@ -123,7 +123,7 @@ class Lab:
 
     # losses
 
-    def node_of_a_member(self, name, avoid=("node-1",)):
+    def node_of_a_member(self, name, avoid=()):
         return random.choice(sorted(node for node in self.nodes_of(name) if node and node not in avoid))
 
     def kill_node(self, node):
@@ -177,9 +177,13 @@ def digits(name, steps, pause_ms, **spec):
                "command": ["digits", "--steps", str(steps), "--pause-ms", str(pause_ms), "--seed", "17",
                            "--out", "/ratoon/checkpoints/weights"],
                "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}}}
+    # The operator's node is for the operator, so that each member's node can be killed.
+    elsewhere = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+        {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["node-1"]}]}]}}}
+    pod = {"containers": [trainer], "affinity": elsewhere}
     return {"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob",
             "metadata": {"name": name, "namespace": "default"},
-            "spec": {"numNodes": 3, "roles": [{"name": "worker", "template": {"spec": {"containers": [trainer]}}}],
+            "spec": {"numNodes": 3, "roles": [{"name": "worker", "template": {"spec": pod}}],
                      "checkpointPolicy": {"volumeClaimName": name, "intervalSteps": 20, "keepLast": 3}, **spec}}
 
 

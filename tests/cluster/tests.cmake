@@ -1,2 +1,7 @@
 # On a real cluster of this machine, scripts/cluster. Each skips where there is no root or no servers.
 ratoon_python_test(cluster/cluster_test TIMEOUT 240)
+if(RATOON_WITH_TORCH)
+  # Kills nodes and the operator while digits train: minutes, in which nothing else should run beside it.
+  ratoon_python_test(cluster/training_test TIMEOUT 600)
+  set_tests_properties(cluster.training_test PROPERTIES RUN_SERIAL ON)
+endif()

@@ -77,7 +77,7 @@ class Training(unittest.TestCase):
         totals, accounts = [], []
         for trial in range(TRIALS):
             before = self.let_it_train("silent", random.randrange(10, 40))
-            node = neighbour.node if trial == 0 else lab.node_of_a_member("silent", avoid=("node-1", neighbour.node))
+            node = neighbour.node if trial == 0 else lab.node_of_a_member("silent", avoid=(neighbour.node,))
             killed_at = lab.kill_node(node)
             seconds, account = self.wait_recovered("silent", before, killed_at)
             self.assertEqual(account["node"], node)

@@ -63,6 +63,7 @@ CODE = (
             "tests/conformance/support/server_tests.h": "slow clients and late replies, in real time as the kernel is",
             "tests/conformance/transport_basics.cpp": "a server that answers slowly",
             "tests/unit/agent/session/coordinator_link_test.cpp": "looks for what threads behind sockets do",
+            "tests/unit/operator/runtime/work_queue_test.cpp": "a sleeper in real time wakes, or does not",
             "tests/conformance/transport_limits.cpp": "a server that falls silent",
         }),
     Ban("std::cout and friends", r"\bstd::(?:cout|cerr|clog|endl)\b", "log through base/core/log.h, print in cli",
@@ -71,12 +72,14 @@ CODE = (
         }),
     Ban("printing from a library", r"(?<![\w:.>])(?:std::)?(?:v?f?printf|f?puts|putchar|perror)\s*\(",
         "log through base/core/log.h: standard output belongs to the program", LIBRARIES, allowed={
+            "operator/main.cpp": "a program says on standard error why it cannot begin",
             "agent/src/session/train.cpp": "train() stands at the top of a user's main() and says why it ends",
         }),
     Ban("using namespace in a header", r"\busing\s+namespace\b", "write the namespace out", endings=HEADERS),
     Ban("std::getenv", r"\bgetenv\s*\(", "take the value as an option: one place reads the environment", PRODUCT,
         allowed={
             "agent/src/session/options.cpp": "Options::from_environment, the agent's one reader",
+            "operator/main.cpp": "the operator's one reader",
             "operator/local/runner.cpp": "PATH for the members it starts",
         }),
     Ban("code left out by the preprocessor", r"^[ \t]*#[ \t]*(?:if\s+[01]\b|(?:ifn?def|if)\b.*\bN?DEBUG\b)",

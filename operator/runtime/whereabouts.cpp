@@ -1,0 +1,37 @@
+#include "operator/runtime/whereabouts.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "operator/runtime/kubeconfig.h"
+
+namespace ratoon::runtime {
+
+Result<std::string> find_advertise_url(const Environment& environment) {
+  const auto service = environment("RATOON_COORDINATOR_SERVICE");
+  if (!service) {
+    return Error(ErrorKind::kInvalid,
+                 "members could not find this operator: pass --advertise-url, or set "
+                 "RATOON_COORDINATOR_SERVICE to the name of a Service in this pod's namespace");
+  }
+  std::string prefix = *service;
+  std::transform(prefix.begin(), prefix.end(), prefix.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
+  const auto host = environment(prefix + "_SERVICE_HOST");
+  const auto port = environment(prefix + "_SERVICE_PORT");
+  if (!host || !port) {
+    return Error(ErrorKind::kInvalid, prefix + "_SERVICE_HOST is not set: the Service " + *service +
+                                          " was made after this pod; start the pod again");
+  }
+  const bool is_ipv6 = host->find(':') != std::string::npos;
+  return "http://" + (is_ipv6 ? "[" + *host + "]" : *host) + ":" + *port;
+}
+
+Result<kube::Access> find_access(const std::string& kubeconfig_path, const Environment& environment) {
+  if (!kubeconfig_path.empty()) return read_kubeconfig(kubeconfig_path);
+  const auto host = environment("KUBERNETES_SERVICE_HOST");
+  if (!host) return Error(ErrorKind::kInvalid, "this is no pod of a cluster: pass --kubeconfig FILE");
+  return read_service_account(*host, environment("KUBERNETES_SERVICE_PORT").value_or("443"));
+}
+
+}  // namespace ratoon::runtime
