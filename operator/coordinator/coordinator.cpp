@@ -1,5 +1,6 @@
 #include "operator/coordinator/coordinator.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -148,7 +149,7 @@ void Coordinator::answer_parked(Room& room) {
 
 void Coordinator::announce(const JobKey& job, const api::Announcement& announcement) {
   const std::lock_guard lock(mutex_);
-  Room& room = rooms_[job];
+  Room& room = rooms_.try_emplace(job, Room{.opened = clock_.now()}).first->second;
   room.door.announce(announcement);
   answer_parked(room);
 }
@@ -170,9 +171,10 @@ std::vector<api::Seat> Coordinator::world(const JobKey& job) const {
   return room == rooms_.end() ? std::vector<api::Seat>{} : room->second.door.announcement().world;
 }
 
-Timestamp Coordinator::listening_since() const {
+Timestamp Coordinator::listening_since(const JobKey& job) const {
   const std::lock_guard lock(mutex_);
-  return listening_since_;
+  const auto room = rooms_.find(job);
+  return room == rooms_.end() ? clock_.now() : std::max(listening_since_, room->second.opened);
 }
 
 void Coordinator::keep_time(const std::stop_token& stop) {

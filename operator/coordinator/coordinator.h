@@ -48,8 +48,8 @@ class Coordinator {
 
   [[nodiscard]] std::vector<api::ProcessFacts> processes(const JobKey& job) const;
   [[nodiscard]] std::vector<api::Seat> world(const JobKey& job) const;
-  // Since when beats were heard without a stall of this process.
-  [[nodiscard]] Timestamp listening_since() const;
+  // Since when beats of this job were heard without a stall of this process: not before its door was open.
+  [[nodiscard]] Timestamp listening_since(const JobKey& job) const;
 
  private:
   // A long poll that waits for a seat (join) or for orders newer than it has seen.
@@ -60,6 +60,7 @@ class Coordinator {
     http::Responder responder;
   };
   struct Room {
+    Timestamp opened;
     Door door;
     std::vector<ParkedPoll> parked;
   };

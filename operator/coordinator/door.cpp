@@ -79,7 +79,23 @@ void Door::hear_join(const JoinRequest& request, Timestamp now) {
   supersede_others(request.process);
 }
 
+// The start of this process that has a seat, if it is another one. Only who joins takes its place: a beat
+// alone may be a late one, of a start before it that was never heard in time.
+api::ProcessFacts* Door::find_other_seated(const ProcessIdentity& process) {
+  const auto other = std::find_if(processes_.begin(), processes_.end(), [&](const auto& facts) {
+    return is_same_place(facts.identity, process) && facts.identity != process;
+  });
+  if (other == processes_.end()) return nullptr;
+  const bool sits = std::any_of(announcement_.world.begin(), announcement_.world.end(),
+                                [&](const auto& seat) { return seat.process == other->identity; });
+  return sits ? &*other : nullptr;
+}
+
 bool Door::hear_beat(const Beat& beat, Timestamp now) {
+  if (api::ProcessFacts* seated = find_other_seated(beat.process)) {
+    seated->last_heard = now;  // its pod lives; a new start joins as the first thing that it does
+    return false;
+  }
   auto& facts = facts_of(beat.process, now);
   if (facts.beat && beat.sequence <= facts.beat->sequence) return false;  // overtaken on its way
   const std::optional<Beat> before = std::exchange(facts.beat, beat);

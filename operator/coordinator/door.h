@@ -41,6 +41,7 @@ class Door {
   };
 
   api::ProcessFacts& facts_of(const ProcessIdentity& process, Timestamp now);
+  api::ProcessFacts* find_other_seated(const ProcessIdentity& process);
   void supersede_others(const ProcessIdentity& process);
 
   // One per (role, index, incarnation, local rank): the newest start.

@@ -43,20 +43,22 @@ std::string find_notice(const api::Node& node, const api::DisruptionPolicy& poli
   return "";
 }
 
-void name_successors(const Observation& seen, RosterChange& change) {
-  for (auto& member : change.members) {
+std::vector<Action> name_successors(const Observation& seen, std::vector<api::MemberStatus>& members) {
+  std::vector<Action> news;
+  for (auto& member : members) {
     if (member.is_leaving() || member.is_completed || member.node.empty()) continue;
     const std::string notice = find_node_notice(seen, member.node);
     if (notice.empty()) continue;
     member.successor = member.incarnation + 1;
     member.successor_uid.clear();
-    change.actions.push_back(EmitEvent{
+    news.push_back(EmitEvent{
         .is_warning = false,
         .reason = "NodeNotice",
         .message = member_name(api::key_of(seen.job), member.role, member.index, member.incarnation) +
                    " trains on until incarnation " + std::to_string(member.successor) +
                    " can take over: node " + member.node + " will go (" + notice + ")"});
   }
+  return news;
 }
 
 bool is_successor_ready(const Observation& seen, const api::MemberStatus& member) {
@@ -73,7 +75,7 @@ void promote_ready(const Observation& seen, std::vector<api::MemberStatus>& memb
   for (auto& member : members) {
     if (!is_successor_ready(seen, member)) continue;
     member = successor_of(member);
-    if (const api::Pod* pod = find_pod(seen, member)) member.node = pod->node;
+    note_pod(seen, member);
   }
 }
 

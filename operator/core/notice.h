@@ -13,8 +13,9 @@ namespace ratoon::core {
 // Why this node will go, in a few words; empty: nothing says that it will.
 [[nodiscard]] std::string find_notice(const api::Node& node, const api::DisruptionPolicy& policy);
 
-// Names a successor for each member whose node will go and that is not done.
-void name_successors(const Observation& seen, RosterChange& change);
+// Names a successor for each member whose node will go and that is not done, and tells people.
+[[nodiscard]] std::vector<Action> name_successors(const Observation& seen,
+                                                  std::vector<api::MemberStatus>& members);
 
 // Whether all processes of the successor wait for a world.
 [[nodiscard]] bool is_successor_ready(const Observation& seen, const api::MemberStatus& member);

@@ -46,15 +46,22 @@ Decision finish(const Observation& seen, api::TrainingJobStatus status, JobPhase
   return decision;
 }
 
-// The newest checkpoint of each process that completed.
-std::vector<InventoryEntry> committed_by_completed(const Observation& seen,
-                                                   const std::vector<api::MemberStatus>& members) {
+// What those saw committed that were in the job until now: some completed, some gave their place to a
+// successor that began to wait before they saved.
+std::vector<InventoryEntry> committed_until_now(const Observation& seen) {
   std::vector<InventoryEntry> committed;
+  const auto named = named_incarnations(seen.job.status.members);
   for (const auto& process : seen.processes) {
-    const bool is_current = std::any_of(members.begin(), members.end(),
-                                        [&](const auto& member) { return is_of(process.identity, member); });
-    if (is_current && process.is_completed && process.beat && process.beat->committed)
-      committed.push_back(*process.beat->committed);
+    const auto& id = process.identity;
+    const bool was_in_job = std::any_of(named.begin(), named.end(), [&](const auto& member) {
+      const bool is_older =
+          id.role == member.role && id.index == member.index && id.incarnation < member.incarnation;
+      return is_older || is_of(id, member);
+    });
+    if (!was_in_job) continue;
+    if (process.beat && process.beat->committed) committed.push_back(*process.beat->committed);
+    if (!process.waiting) continue;
+    committed.insert(committed.end(), process.waiting->inventory.begin(), process.waiting->inventory.end());
   }
   return committed;
 }
@@ -99,7 +106,7 @@ std::string form_world(const Observation& seen, const Gang& gang, Decision& deci
     if (joiner.left_attempt >= status.attempt) status.attempt = joiner.left_attempt.next();
   }
   decision.announcement.attempt = status.attempt;
-  const auto resume = pick_resume_point(gang.joiners, committed_by_completed(seen, status.members));
+  const auto resume = pick_resume_point(gang.joiners, committed_until_now(seen));
   if (auto missing = find_missing_checkpoint(status.last_checkpoint, resume); !missing.empty())
     return missing;
   warn_of_older_point(resume, decision);
@@ -155,8 +162,11 @@ namespace {
 // What the roster asks for: pods, and whom to avoid.
 void follow(const Observation& seen, RosterChange& change, Decision& decision) {
   auto& status = decision.status;
-  status.suspect_nodes = update_suspects(seen, change.losses);
+  auto losses = change.losses;
+  losses.insert(losses.end(), change.lost_successors.begin(), change.lost_successors.end());
+  status.suspect_nodes = update_suspects(seen, losses);
   append(decision.actions, std::move(change.actions));
+  append(decision.actions, name_successors(seen, status.members));
   append(decision.actions, follow_roster(seen, status.members, nodes_to_avoid(seen, status.suspect_nodes)));
 }
 
@@ -204,7 +214,6 @@ Decision reconcile(const Observation& seen, Timestamp now) {
   const Silence silence = find_silent(seen, now);
   RosterChange change = replace_lost(seen, silence.lost);
   count_in_vain(seen, has_stepped, change);
-  name_successors(seen, change);
   status.members = change.members;
   status.restarts = change.restarts;
   if (!change.fatal.empty()) {
@@ -222,6 +231,7 @@ Decision reconcile(const Observation& seen, Timestamp now) {
   Decision decision;
   decision.status = std::move(status);
   const bool keeps_world = keep_world(seen, change, decision.status);
+  const bool is_other_roster = decision.status.members != change.members;
   follow(seen, change, decision);
   decision.announcement = announce(seen, decision.status, keeps_world);
   if (!keeps_world) {
@@ -231,7 +241,9 @@ Decision reconcile(const Observation& seen, Timestamp now) {
   watch_recovery(seen, change.losses, now, decision);
   decision.announcement.reason =
       change.losses.empty() ? decision.status.message : describe(seen, change.losses.front());
-  decision.wake_at = silence.next_check;
+  // Whose silence counts, and among how many, is another question now.
+  const bool is_other_world = is_other_roster || decision.status.attempt != seen.job.status.attempt;
+  decision.wake_at = is_other_world ? now : silence.next_check;
   return decision;
 }
 

@@ -17,7 +17,7 @@ bool is_shared(const InventoryEntry& entry) {
 }  // namespace
 
 std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joiners,
-                                             const std::vector<InventoryEntry>& of_completed) {
+                                             const std::vector<InventoryEntry>& until_now) {
   struct Reach {
     bool by_all = false;
     std::set<std::size_t> holders;  // positions in joiners
@@ -31,7 +31,7 @@ std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joi
       reach.holders.insert(i);
     }
   }
-  for (const auto& entry : of_completed) {
+  for (const auto& entry : until_now) {
     if (entry.is_complete && is_shared(entry))
       candidates[{entry.attempt, entry.step, entry.digest}].by_all = true;
   }

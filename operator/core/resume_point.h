@@ -10,9 +10,9 @@ namespace ratoon::core {
 
 // The newest complete checkpoint that every joiner can reach: one on a shared tier that any of them saw, or
 // one that all of them hold. Newer attempts come first, whatever their step: a zombie of an older attempt may
-// have run ahead. A joiner's list is as old as its wait; what those that completed since then saw committed
-// on a shared tier counts too.
+// have run ahead. A joiner's list is as old as its wait; what anybody in the job saw committed on a shared
+// tier until now counts too.
 [[nodiscard]] std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joiners,
-                                                           const std::vector<InventoryEntry>& of_completed);
+                                                           const std::vector<InventoryEntry>& until_now);
 
 }  // namespace ratoon::core

@@ -81,6 +81,13 @@ bool is_completed(const Observation& seen, const api::MemberStatus& member) {
   return done == seen.job.spec.processes_per_node;
 }
 
+void note_pod(const Observation& seen, api::MemberStatus& member) {
+  const api::Pod* pod = find_pod(seen, member);
+  if (pod == nullptr) return;
+  member.uid = pod->uid;
+  member.node = pod->node;
+}
+
 api::MemberStatus successor_of(const api::MemberStatus& member) {
   return {.role = member.role,
           .index = member.index,
@@ -117,6 +124,10 @@ void follow_successor(const Observation& seen, const std::vector<api::MemberStat
   const api::MemberStatus successor = successor_of(member);
   if (const auto ending = find_ending(seen, successor, silent)) {
     count(seen, *ending, display_name(seen, successor) + ": " + ending->sentence, change);
+    api::MemberStatus lost = successor;
+    note_pod(seen, lost);
+    change.lost_successors.push_back(
+        {.member = lost, .reason = ending->sentence, .is_silent = contains(silent, successor)});
     ++member.successor;
     member.successor_uid.clear();
   } else if (const api::Pod* pod = find_pod(seen, successor)) {
@@ -134,17 +145,21 @@ api::MemberStatus next_incarnation(const api::MemberStatus& member) {
 RosterChange replace_lost(const Observation& seen, const std::vector<api::MemberStatus>& silent) {
   RosterChange change{.members = desired_members(seen.job), .restarts = seen.job.status.restarts};
   for (auto& member : change.members) {
+    if (is_completed(seen, member)) {
+      note_pod(seen, member);
+      member.is_completed = true;
+      member.successor = 0;  // nothing is left to take over
+      member.successor_uid.clear();
+      continue;
+    }
     if (member.is_leaving()) follow_successor(seen, silent, member, change);
     if (const auto ending = find_ending(seen, member, silent)) {
       count(seen, *ending, display_name(seen, member) + ": " + ending->sentence, change);
       change.losses.push_back(
           {.member = member, .reason = ending->sentence, .is_silent = contains(silent, member)});
       member = next_incarnation(member);
-    } else if (const api::Pod* pod = find_pod(seen, member)) {
-      member.uid = pod->uid;
-      member.node = pod->node;
     }
-    member.is_completed = is_completed(seen, member);
+    note_pod(seen, member);
   }
   return change;
 }

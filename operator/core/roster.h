@@ -21,6 +21,9 @@ namespace ratoon::core {
 // The pod of exactly this incarnation, or nullptr.
 [[nodiscard]] const api::Pod* find_pod(const Observation& seen, const api::MemberStatus& member);
 
+// What the status keeps of this incarnation's pod, if it has one.
+void note_pod(const Observation& seen, api::MemberStatus& member);
+
 // Whether the roster names this pod's incarnation; it may join, others are superseded.
 [[nodiscard]] bool is_named(const api::Pod& pod, const std::vector<api::MemberStatus>& members);
 
@@ -34,7 +37,7 @@ namespace ratoon::core {
 [[nodiscard]] std::vector<api::MemberStatus> named_incarnations(
     const std::vector<api::MemberStatus>& members);
 
-// A member that the world lost.
+// A member that the world lost, or a successor that never came into it.
 struct Loss {
   api::MemberStatus member;  // as it was
   std::string reason;
@@ -44,7 +47,8 @@ struct Loss {
 struct RosterChange {
   std::vector<api::MemberStatus> members;  // the new truth, stored before anything is done about it
   api::Restarts restarts;
-  std::vector<Loss> losses;     // of members of the world, not of successors
+  std::vector<Loss> losses;  // of members of the world
+  std::vector<Loss> lost_successors;
   std::vector<Action> actions;  // events of this change
   std::string fatal;            // not empty: the job cannot go on, and why
 };

@@ -24,14 +24,20 @@ struct Members {
   std::size_t completed = 0;
 };
 
-// When this pod's quietest process was heard; nothing while none was.
-std::optional<Timestamp> last_heard(const Observation& seen, const api::Pod& pod) {
-  std::optional<Timestamp> heard;
+struct Voices {
+  std::optional<Timestamp> quietest;  // when this one was heard, of those that have not completed
+  std::size_t count = 0;              // of the processes that were ever heard
+};
+
+Voices voices_of(const Observation& seen, const api::Pod& pod) {
+  Voices voices;
   for (const auto& process : seen.processes) {
-    if (process.identity.member_uid != pod.uid || process.is_completed) continue;
-    heard = std::min(process.last_heard, heard.value_or(process.last_heard));
+    if (process.identity.member_uid != pod.uid) continue;
+    ++voices.count;
+    if (!process.is_completed)
+      voices.quietest = std::min(process.last_heard, voices.quietest.value_or(process.last_heard));
   }
-  return heard;
+  return voices;
 }
 
 std::string place_of(const api::Pod& pod) {
@@ -41,15 +47,20 @@ std::string place_of(const api::Pod& pod) {
 Members find_members(const Observation& seen) {
   Members found;
   const bool is_world_forgotten = seen.job.status.is_formed && seen.world.empty();
+  const auto sits = [&](const api::MemberStatus& member) {  // a successor may not have spoken yet
+    return is_world_forgotten && std::find(seen.job.status.members.begin(), seen.job.status.members.end(),
+                                           member) != seen.job.status.members.end();
+  };
   const auto desired = desired_members(seen.job);
   for (const auto& member : named_incarnations(desired)) {
     if (is_completed(seen, member)) ++found.completed;
     const api::Pod* pod = find_pod(seen, member);
     if (pod == nullptr || pod->has_ended() || pod->is_deleting || is_completed(seen, member)) continue;
-    if (const auto heard = last_heard(seen, *pod)) {
-      found.heard.push_back({member, std::max(*heard, seen.listening_since), place_of(*pod)});
-    } else if (is_world_forgotten && member.uid == pod->uid) {
+    const Voices voices = voices_of(seen, *pod);
+    if (sits(member) && member.uid == pod->uid && voices.count < seen.job.spec.processes_per_node) {
       found.unheard.push_back({member, seen.listening_since, place_of(*pod)});
+    } else if (voices.quietest) {
+      found.heard.push_back({member, std::max(*voices.quietest, seen.listening_since), place_of(*pod)});
     }
   }
   return found;

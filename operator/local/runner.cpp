@@ -168,7 +168,7 @@ class Runner {
                                  .world = coordinator_.world(key),
                                  .wall_now = clock_.wall_now(),
                                  .recovery = recovery_,
-                                 .listening_since = coordinator_.listening_since()};
+                                 .listening_since = coordinator_.listening_since(key)};
     const core::Decision decision = core::reconcile(seen, clock_.now());
     wake_at_ = decision.wake_at;
     recovery_ = decision.recovery;

@@ -61,7 +61,7 @@ void Controller::look_at(const JobKey& key) {
                                .nodes = view->nodes,
                                .wall_now = clock_.wall_now(),
                                .recovery = memory.recovery,
-                               .listening_since = coordinator_.listening_since()};
+                               .listening_since = coordinator_.listening_since(key)};
   const core::Decision decision = core::reconcile(seen, began);
   metrics_.note_decision_seconds(ratoon::seconds(clock_.now() - began));
   if (const auto done = carry_out(view->job, decision, memory); !done)

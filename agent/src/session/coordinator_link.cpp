@@ -179,9 +179,11 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
   while (standing() == Standing::kGoOn) {
     const auto reply = exchange<JoinReply>(names::route::kJoin, request, kPollPatience, leaving_.get_token());
     if (!reply && !reply.error().is_retryable()) return reply.error();
-    if (!reply) {
+    if (!reply && standing() == Standing::kGoOn) {
       std::this_thread::sleep_for(kRetryPause);
-    } else if (reply->assignment) {
+      return reply.error();
+    }
+    if (reply && reply->assignment) {
       const std::lock_guard lock(mutex_);
       beat_pause_ = from_seconds(reply->assignment->beat_seconds);
       position_.attempt = reply->assignment->attempt;

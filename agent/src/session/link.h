@@ -45,7 +45,8 @@ class Link {
   virtual ~Link() = default;
 
   // Blocks until there is a world, or an error that says why there will be none (kCancelled: told to stop or
-  // fenced).
+  // fenced; kUnavailable: nobody answers. Who asks next may remember nothing: look what there is, and ask
+  // again).
   // The attempt will be newer than `newest_attempt`, the newest that left anything in the run's folder.
   [[nodiscard]] virtual Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
                                                 Attempt newest_attempt) = 0;

@@ -47,8 +47,8 @@ std::vector<InventoryEntry> report(checkpoint::RunStore::Inventory inventory,
   return entries;
 }
 
-Assignment join_world(session::Link& link, const checkpoint::RunStore& store,
-                      const std::set<checkpoint::CheckpointId>& unreadable) {
+Result<Assignment> ask_for_world(session::Link& link, const checkpoint::RunStore& store,
+                                 const std::set<checkpoint::CheckpointId>& unreadable) {
   const auto inventory = store.inventory();
   if (!inventory) fail(ExitCode::kStorage, inventory.error().message());
   const auto entries = report(*inventory, unreadable);
@@ -57,7 +57,15 @@ Assignment join_world(session::Link& link, const checkpoint::RunStore& store,
          "the run has " + std::to_string(entries.size()) +
              " checkpoints and none can be read; nothing is started over by itself");
   }
-  auto assignment = link.join(entries, inventory->newest_attempt);
+  return link.join(entries, inventory->newest_attempt);
+}
+
+Assignment join_world(session::Link& link, const checkpoint::RunStore& store,
+                      const std::set<checkpoint::CheckpointId>& unreadable) {
+  auto assignment = ask_for_world(link, store, unreadable);
+  // A coordinator that comes back knows of no checkpoint but those that it is told of: each call tells anew.
+  while (!assignment && assignment.error().is_retryable())
+    assignment = ask_for_world(link, store, unreadable);
   if (assignment) return *assignment;
   if (link.standing() == session::Standing::kFenced)
     fail(ExitCode::kStartAgain, assignment.error().message());

@@ -6,10 +6,17 @@
 #include "tests/support/builders.h"
 
 namespace ratoon::sim {
+namespace {
+
+constexpr std::uint32_t kSave = 1;  // the control word's bits
+constexpr std::uint32_t kLeave = 2;
+
+}  // namespace
 
 void World::act(Agent& agent) {
   if (agent.state == Agent::State::kGone || now_ < agent.frozen_until) return;
   if (agent.state == Agent::State::kTraining) train(agent);
+  if (agent.state == Agent::State::kHandingOver) hand_over(agent);
   if (agent.state == Agent::State::kFinishing) complete(agent);
   if (agent.state == Agent::State::kJoining) join(agent);
   if (agent.state != Agent::State::kGone) beat(agent);
@@ -30,18 +37,41 @@ bool World::can_step(const Agent& agent) const {
   return true;
 }
 
-void World::train(Agent& agent) {
-  if (agent.step < scenario_.total_steps && can_step(agent)) {
-    ++agent.step;
-    positions_[{agent.assignment.attempt, agent.assignment.rank}] = agent.step;
-    if (agent.step % scenario_.save_every == 0 || agent.step == scenario_.total_steps) save(agent);
+// What all ranks do after their next step: what any of them wished when the first one made it.
+std::uint32_t World::agree(const Agent& agent) {
+  const auto [word, is_first] = agreed_.try_emplace({agent.assignment.attempt, agent.step + 1}, 0);
+  if (!is_first) return word->second;
+  for (const auto& other : agents_) {
+    if (other->state != Agent::State::kTraining || other->assignment.attempt != agent.assignment.attempt)
+      continue;
+    if (other->wanted_save > other->served_save) word->second |= kSave;
+    if (other->wanted_hand_over == other->assignment.attempt) word->second |= kLeave;
   }
+  return word->second;
+}
+
+void World::train(Agent& agent) {
+  if (agent.step < scenario_.total_steps && can_step(agent)) make_step(agent);
+  if (agent.state != Agent::State::kTraining) return;
   commit(agent);
   if (agent.step >= scenario_.total_steps && agent.uncommitted.empty())
     agent.state = Agent::State::kFinishing;
 }
 
+void World::make_step(Agent& agent) {
+  const std::uint32_t agreed = agree(agent);
+  ++agent.step;
+  positions_[{agent.assignment.attempt, agent.assignment.rank}] = agent.step;
+  const bool is_at_end = agent.step == scenario_.total_steps;
+  const bool is_handed_over = (agreed & kLeave) != 0 && !is_at_end;
+  if (agent.step % scenario_.save_every == 0 || is_at_end || agreed != 0) save(agent);
+  if (!is_handed_over) return;
+  agent.state = Agent::State::kHandingOver;
+  agent.waits_until = now_ + std::chrono::seconds(60);
+}
+
 void World::save(Agent& agent) {
+  agent.served_save = agent.wanted_save;
   receipts_[{agent.assignment.attempt, Step(agent.step)}].insert(agent.assignment.rank);
   agent.uncommitted.insert(agent.step);
 }
@@ -58,39 +88,81 @@ void World::commit(Agent& agent) {
   }
 }
 
+void World::hand_over(Agent& agent) {
+  commit(agent);
+  if (agent.uncommitted.empty() || now_ >= agent.waits_until) leave_world(agent);
+}
+
+void World::leave_world(Agent& agent) {
+  agent.state = Agent::State::kJoining;
+  agent.left_attempt = std::max(agent.left_attempt, agent.assignment.attempt);
+  agent.left_step = agent.step;
+  agent.assignment = {};
+  agent.asked.reset();
+  agent.uncommitted.clear();
+}
+
+void World::ask(Agent& agent) {
+  // What is in the run's folder is no news to it, whoever wrote it.
+  for (const auto& [id, digest] : checkpoints_) agent.left_attempt = std::max(agent.left_attempt, id.first);
+  agent.asked = test::join_request(agent.identity, agent.left_attempt.value());
+  agent.asked->left_step = Step(agent.left_step);
+  for (const auto& [id, digest] : checkpoints_)
+    agent.asked->inventory.push_back(test::checkpoint(id.first.value(), id.second.value()));
+}
+
 void World::join(Agent& agent) {
-  if (!agent.asked) {
-    agent.asked = test::join_request(agent.identity, agent.left_attempt.value());
-    for (const auto& [id, digest] : checkpoints_)
-      agent.asked->inventory.push_back(test::checkpoint(id.first.value(), id.second.value()));
-  }
-  if (!is_reachable(agent)) return;
+  if (!is_reachable(agent)) return agent.asked.reset();  // it looks again before it asks again
+  if (!agent.asked) ask(agent);
   if (const auto refusal = door_.refuse_join(agent.identity))
     return leave(agent, refusal->kind == "superseded" ? 81 : 80);
   door_.hear_join(*agent.asked, now_);
   const auto assignment = door_.take_seat(agent.identity);
   if (!assignment || dice_.percent(5)) return;  // or the reply is lost: it asks again
+  sit_down(agent, *assignment);
+}
+
+void World::sit_down(Agent& agent, const Assignment& assignment) {
   agent.asked.reset();
-  agent.assignment = *assignment;
+  agent.assignment = assignment;
   agent.state = Agent::State::kTraining;
-  agent.uncommitted.clear();
-  agent.step = assignment->resume ? assignment->resume->step.value() : 0;
-  positions_[{assignment->attempt, assignment->rank}] = agent.step;
+  agent.served_save = 0;
+  agent.step = assignment.resume ? assignment.resume->step.value() : 0;
+  for (const auto& [seat, reached] : positions_) {
+    if (seat.first < assignment.attempt && reached > agent.step)
+      repeated_steps_ = std::max(repeated_steps_, reached - agent.step);
+  }
+  positions_[{assignment.attempt, assignment.rank}] = agent.step;
+  judge_seat(agent);
+}
+
+void World::judge_seat(const Agent& agent) {
+  for (const auto& other : agents_) {
+    const bool is_twin = other.get() != &agent && other->is_in_a_world() &&
+                         other->assignment.attempt == agent.assignment.attempt &&
+                         other->identity.index == agent.identity.index &&
+                         other->identity.local_rank == agent.identity.local_rank;
+    if (is_twin) broken_seat_ = "two of member " + std::to_string(agent.identity.index) + " sit in one world";
+  }
+  // An older world may still be told when its successor was only stored: nobody can train in it.
+  if (agent.assignment.attempt != job_.status.attempt) return;
+  const auto& member = job_.status.members.at(agent.identity.index);
+  if (agent.identity.incarnation != member.incarnation || agent.pod_uid != member.uid)
+    broken_seat_ = agent.pod_uid + " was superseded and has a seat";
 }
 
 void World::obey(Agent& agent, const Orders& orders) {
   if (orders.stop) return leave(agent, 80);
-  if (agent.state != Agent::State::kTraining || orders.attempt <= agent.assignment.attempt) return;
-  agent.state = Agent::State::kJoining;
-  agent.left_attempt = agent.assignment.attempt;
-  agent.assignment = {};
-  agent.asked.reset();
+  agent.wanted_save = orders.save_request;
+  agent.wanted_hand_over = orders.hand_over ? orders.attempt : Attempt(0);
+  const bool may_leave = agent.state == Agent::State::kTraining || agent.state == Agent::State::kHandingOver;
+  if (may_leave && orders.attempt > agent.assignment.attempt) leave_world(agent);
 }
 
 void World::beat(Agent& agent) {
   Beat beat = test::beat(agent.identity, agent.assignment.attempt.value(), agent.step, ++agent.sequence,
                          agent.committed);
-  if (dice_.percent(4)) late_beats_.emplace_back(now_ + std::chrono::seconds(dice_.below(40)), beat);
+  if (dice_.percent(4)) late_beats_.emplace_back(now_ + dice_.ticks(0, 80), beat);
   if (!is_reachable(agent)) return;
   if (door_.refuse(agent.identity)) return leave(agent, 81);
   door_.hear_beat(beat, now_);
@@ -98,7 +170,13 @@ void World::beat(Agent& agent) {
 }
 
 void World::complete(Agent& agent) {
-  if (!is_reachable(agent)) return;
+  done_.emplace(agent.pod_uid, agent.identity.local_rank);
+  // Nobody is there to be told: its record remains, or it will be found at the end by whoever runs it again.
+  if (!is_reachable(agent)) {
+    const bool may_give_up = scenario_.has_losses || scenario_.processes_per_node == 1;
+    if (may_give_up && dice_.percent(5)) leave(agent, 81);
+    return;
+  }
   if (door_.refuse(agent.identity)) return leave(agent, 81);
   door_.hear_completed(test::completed(agent.identity, agent.assignment.attempt.value(), agent.step), now_);
   if (!dice_.percent(10)) leave(agent, 0);  // else the reply is lost: it says so again

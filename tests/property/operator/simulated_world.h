@@ -1,7 +1,8 @@
 // A small cluster in which everything happens that happens in large ones, from a seed and without waiting:
-// pods start late, die, hang in Terminating; agents train, fall silent, come back when they were replaced;
-// the operator stops after any prefix of a decision and forgets what it was told. The coordinator's Door is
-// the real one.
+// pods start late, die, hang in Terminating; nodes get notice, lose it again, die with all their pods and
+// nobody says so, come back; agents train, fall silent, come back when they were replaced; the operator stops
+// after any prefix of a decision, or at any other moment, and forgets all but the status. The coordinator's
+// Door is the real one.
 //
 // Not simulated: the Kubernetes API itself (a status that is read is the newest one), retention of
 // checkpoints, pods of which a process never speaks.
@@ -9,7 +10,6 @@
 
 #include <map>
 #include <memory>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,52 +17,54 @@
 #include "operator/coordinator/door.h"
 #include "operator/core/decision.h"
 #include "operator/core/observation.h"
+#include "tests/property/operator/scenario.h"
 
 namespace ratoon::sim {
 
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
-  std::uint64_t below(std::uint64_t end) { return engine_() % end; }
-  bool percent(std::uint64_t chance) { return below(100) < chance; }
-
- private:
-  std::mt19937_64 engine_;
-};
-
-struct Scenario {
-  std::uint32_t members = 2;
-  std::uint32_t processes_per_node = 1;
-  std::uint32_t restarts_max = 100000;
-  std::uint64_t total_steps = 30;
-  std::uint64_t save_every = 5;
-  int chaos_ticks = 80;
-  bool has_fatal_exits = false;
-};
-
-Scenario draw_scenario(Dice& dice);
-
 // One start of a trainer process.
 struct Agent {
-  enum class State { kJoining, kTraining, kFinishing, kGone };
+  enum class State { kJoining, kTraining, kHandingOver, kFinishing, kGone };
   ProcessIdentity identity;
   std::string pod_uid;
   State state = State::kJoining;
   Assignment assignment;
   Attempt left_attempt{0};
+  std::uint64_t left_step = 0;
   std::uint64_t step = 0;
   std::uint64_t sequence = 0;
+  std::uint64_t wanted_save = 0;  // as the newest orders say
+  std::uint64_t served_save = 0;  // in this attempt
+  Attempt wanted_hand_over{0};
+  Timestamp waits_until;  // for the commit of what it hands over
   std::set<std::uint64_t> uncommitted;
   std::optional<InventoryEntry> committed;
   std::optional<JoinRequest> asked;  // its inventory is of the moment at which it began to wait
   Timestamp cut_until;               // hears nothing from the coordinator and is not heard, but trains
   Timestamp frozen_until;            // does nothing at all
+
+  [[nodiscard]] bool is_in_a_world() const { return state != State::kJoining && state != State::kGone; }
 };
 
 struct SimPod {
   api::Pod pod;
+  std::vector<std::string> avoid_nodes;
   Timestamp runs_at;
   Timestamp gone_at;  // once deleting
+};
+
+struct SimNode {
+  api::Node node;
+  bool is_dead = false;
+  bool is_known_dead = false;             // by the platform: nothing is placed here any more
+  std::optional<Timestamp> dies_at;       // what its notice announces; without losses: at the earliest
+  std::optional<Timestamp> retracted_at;  // or its notice is taken back
+  Timestamp known_at;                     // when the platform knows that it is dead
+  Timestamp fate_at;                      // when it comes back, or is removed
+  bool comes_back = false;
+
+  [[nodiscard]] bool takes_pods() const {
+    return node.taints.empty() && !node.is_unschedulable && !node.is_deleting && !is_known_dead;
+  }
 };
 
 using Lineage = std::pair<Attempt, Step>;
@@ -81,49 +83,86 @@ class World {
                                                 const core::Decision& decision) const;
 
   [[nodiscard]] Timestamp now() const { return now_; }
+  [[nodiscard]] WallTime wall_now() const { return {now_.since_boot + std::chrono::hours(1)}; }
+  [[nodiscard]] bool is_operator_down() const { return now_ < down_until_; }
   [[nodiscard]] const api::TrainingJob& job() const { return job_; }
   [[nodiscard]] const Scenario& scenario() const { return scenario_; }
   [[nodiscard]] const std::map<Lineage, std::string>& checkpoints() const { return checkpoints_; }
   [[nodiscard]] bool has_had_fatal_exit() const { return has_had_fatal_exit_; }
+  [[nodiscard]] std::uint64_t repeated_steps() const { return repeated_steps_; }
+  // Whether all processes of this incarnation are in the world of that attempt, or done.
+  [[nodiscard]] bool is_whole(const api::MemberStatus& member, Attempt attempt) const;
+  // What no process may ever be given, if it was.
+  [[nodiscard]] const std::string& broken_seat() const { return broken_seat_; }
   [[nodiscard]] std::vector<api::Pod> pods() const;
   [[nodiscard]] std::string describe() const;
   Dice& dice() { return dice_; }
 
  private:
+  // simulated_trouble.cpp
   void make_trouble();
   void trouble_for(Agent& agent);
+  void give_notice();
+  void lose_operator();
+  void end_half_pods();
+  // simulated_nodes.cpp
+  void add_node();
+  void move_nodes(bool is_chaos);
+  void kill_node(SimNode& node);
+  void return_node(SimNode& node);
+  void place(SimPod& pod);
+  [[nodiscard]] bool is_on_dead_node(const SimPod& pod) const;
+  // simulated_pods.cpp
+  void create_pod(const core::CreatePod& action);
+  void delete_pod(const std::string& uid, bool is_chaos);
   void move_pods();
   void start_processes(const SimPod& pod);
   void end_pod(const std::string& uid, int exit_code);
-  void end_half_pods();
+  void end_processes(const std::string& pod_uid);
+  // simulated_agent.cpp
   void act(Agent& agent);
   void train(Agent& agent);
+  void make_step(Agent& agent);
   void save(Agent& agent);
   void commit(Agent& agent);
+  void hand_over(Agent& agent);
   void join(Agent& agent);
+  void ask(Agent& agent);
+  void sit_down(Agent& agent, const Assignment& assignment);
+  void judge_seat(const Agent& agent);
   void beat(Agent& agent);
   void complete(Agent& agent);
   void obey(Agent& agent, const Orders& orders);
+  void leave_world(Agent& agent);
   void leave(Agent& agent, int exit_code);
   [[nodiscard]] bool can_step(const Agent& agent) const;
+  [[nodiscard]] std::uint32_t agree(const Agent& agent);
   [[nodiscard]] bool is_reachable(const Agent& agent) const { return is_open_ && now_ >= agent.cut_until; }
 
   Dice dice_;
   Scenario scenario_;
   Timestamp now_;
   api::TrainingJob job_;
-  std::map<std::string, SimPod> pods_;  // by UID
+  std::map<std::string, SimPod> pods_;    // by UID
+  std::map<std::string, SimNode> nodes_;  // by name
   std::vector<std::unique_ptr<Agent>> agents_;
-  std::map<std::pair<Attempt, Rank>, std::uint64_t> positions_;  // how far each rank of each world came
+  std::map<std::pair<Attempt, Rank>, std::uint64_t> positions_;        // how far each rank of each world came
+  std::map<std::pair<Attempt, std::uint64_t>, std::uint32_t> agreed_;  // control words, by step
   std::map<Lineage, std::set<Rank>> receipts_;
   std::map<Lineage, std::string> checkpoints_;
+  std::set<std::pair<std::string, std::uint32_t>> done_;  // processes, by pod and local rank
   std::vector<std::pair<Timestamp, Beat>> late_beats_;
   coordinator::Door door_;
+  std::optional<core::RecoveryWatch> recovery_;
   bool is_open_ = false;  // whether the operator that runs now has announced something
+  Timestamp down_until_;
   Timestamp listening_since_;
   std::uint64_t created_ = 0;
   std::uint64_t starts_ = 0;
+  std::uint64_t made_nodes_ = 0;
   bool has_had_fatal_exit_ = false;
+  std::uint64_t repeated_steps_ = 0;
+  std::string broken_seat_;
 };
 
 }  // namespace ratoon::sim

@@ -136,6 +136,19 @@ TEST_F(CoordinatorLinkTest, GivesUpAParkedJoinWhenItIsFenced) {
   EXPECT_EQ(link_->standing(), Standing::kFenced);
 }
 
+// Whoever answers next may remember nothing of what was saved: the list that is shown must be a new one.
+TEST_F(CoordinatorLinkTest, AJoinThatNobodyAnswersReturns) {
+  coordinator_.close(kJob);
+  const auto alone = join().get();
+  ASSERT_FALSE(alone);
+  EXPECT_TRUE(alone.error().is_retryable());
+  EXPECT_EQ(link_->standing(), Standing::kGoOn);
+  announce(1, 0);
+  auto joined = join();
+  form(1);
+  EXPECT_TRUE(joined.get());
+}
+
 TEST_F(CoordinatorLinkTest, HearsThatItIsToStop) {
   auto joined = join();
   form(1);

@@ -256,13 +256,23 @@ TEST_F(CoordinatorTest, CompletionIsNewsAndIsRemembered) {
 }
 
 TEST_F(CoordinatorTest, AfterAStallEverybodyGetsAFreshStart) {
-  EXPECT_EQ(coordinator_.listening_since(), test::at_seconds(1000));
+  announce(1, {process(0)});
+  const auto since = [this] { return coordinator_.listening_since(test::job_key()); };
+  EXPECT_EQ(since(), test::at_seconds(1000));
   clock_.advance(5s);
   const auto give_up = std::chrono::steady_clock::now() + 5s;
-  while (coordinator_.listening_since() != test::at_seconds(1005) &&
-         std::chrono::steady_clock::now() < give_up)
+  while (since() != test::at_seconds(1005) && std::chrono::steady_clock::now() < give_up)
     std::this_thread::yield();
-  EXPECT_EQ(coordinator_.listening_since(), test::at_seconds(1005));
+  EXPECT_EQ(since(), test::at_seconds(1005));
+}
+
+// A standby has run for hours when it takes over, and nobody could have spoken to it.
+TEST_F(CoordinatorTest, NobodyIsListenedToBeforeTheDoorIsOpen) {
+  clock_.advance(900ms);
+  EXPECT_EQ(coordinator_.listening_since(test::job_key()), test::at_seconds(1000.9));
+  announce(1, {process(0)});
+  clock_.advance(50ms);
+  EXPECT_EQ(coordinator_.listening_since(test::job_key()), test::at_seconds(1000.9));
 }
 
 TEST_F(CoordinatorTest, AJobThatIsClosedIsUnknown) {

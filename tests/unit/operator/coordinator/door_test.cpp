@@ -122,6 +122,48 @@ TEST(DoorRefuses, NoStartBecauseOfABeatAlone) {
   EXPECT_EQ(door.processes()[0].identity, newer);
 }
 
+// It may be a late one, of a start before it that was cut off as long as it lived.
+TEST(Door, ABeatAloneTakesNoSeatFromAnotherStart) {
+  Door door;
+  const ProcessIdentity seated = process(0, 0, 0, "start-2");
+  door.announce({.attempt = Attempt(1), .world = {test::seat(seated, 0)}, .current = {process(0)}});
+  door.hear_beat(test::beat(seated, 1, 5), at_seconds(1));
+  EXPECT_FALSE(door.hear_beat(test::beat(process(0), 0, 0, 17), at_seconds(2)));
+  ASSERT_EQ(door.processes().size(), 1u);
+  EXPECT_EQ(door.processes()[0].identity, seated);
+  EXPECT_EQ(door.processes()[0].beat->step, Step(5));
+  EXPECT_EQ(door.processes()[0].last_heard, at_seconds(2)) << "its pod lives";
+  door.hear_join(test::join_request(process(0)), at_seconds(3));
+  EXPECT_EQ(door.processes()[0].identity, process(0)) << "a join takes it";
+}
+
+TEST(DoorRefuses, NeitherAMemberNorItsSuccessorAndAllBetweenAndBefore) {
+  Door door;
+  ProcessIdentity successor = process(0, 3);
+  successor.member_uid.clear();  // not seen yet
+  door.announce(announcement(4, {process(0, 1), successor}));
+  EXPECT_TRUE(door.refuse(process(0, 0)).has_value());
+  EXPECT_EQ(door.refuse(process(0, 1)), std::nullopt);
+  EXPECT_TRUE(door.refuse(process(0, 2)).has_value()) << "a successor that was lost";
+  EXPECT_EQ(door.refuse(process(0, 3)), std::nullopt);
+  EXPECT_EQ(door.refuse(process(0, 4)), std::nullopt) << "newer than all we know";
+  ProcessIdentity namesake = process(0, 1);
+  namesake.member_uid = "other";
+  EXPECT_TRUE(door.refuse(namesake).has_value());
+}
+
+TEST(Door, KeepsWhatBothIncarnationsSaidUntilOneIsNotNamed) {
+  Door door;
+  door.announce(announcement(1, {process(0, 0), process(0, 1)}));
+  door.hear_beat(test::beat(process(0, 0), 1, 5), at_seconds(1));
+  door.hear_join(test::join_request(process(0, 1)), at_seconds(1));
+  door.announce(announcement(1, {process(0, 0), process(0, 1)}));
+  EXPECT_EQ(door.processes().size(), 2u);
+  door.announce(announcement(2, {process(0, 1)}));
+  ASSERT_EQ(door.processes().size(), 1u);
+  EXPECT_EQ(door.processes()[0].identity, process(0, 1));
+}
+
 TEST(Door, ABeatThatWasOvertakenIsASignOfLifeAndNoNews) {
   Door door;
   door.hear_beat(test::beat(process(0), 1, 9, 5), at_seconds(1));

@@ -64,6 +64,46 @@ TEST(IsIntact, NotWhenSomebodyIsMissingOrElsewhere) {
   }
 }
 
+// After a change of leader: the status says that the world stands, and nobody remembers its seats.
+Observation forgotten() {
+  auto seen = test::running(test::job(2));
+  seen.world.clear();
+  for (std::uint32_t i = 0; i < 2; ++i) seen.processes[i].beat = test::beat(process(i), 1, 5);
+  return seen;
+}
+
+TEST(IsIntact, WhenTheWorldIsForgottenAndItsMembersStillBeatInIt) {
+  auto seen = forgotten();
+  EXPECT_TRUE(is_intact(seen));
+  seen.processes.pop_back();
+  EXPECT_TRUE(is_intact(seen)) << "one was not heard yet; how long that may last is not judged here";
+  seen.processes.clear();
+  EXPECT_TRUE(is_intact(seen));
+}
+
+TEST(IsIntact, NotWhenTheWorldIsForgottenAndOneIsElsewhere) {
+  auto seen = forgotten();
+  seen.processes[1] = test::waiting(process(1), 1);
+  EXPECT_FALSE(is_intact(seen)) << "it waits";
+  seen.processes[1].beat = test::beat(process(1), 1, 5);
+  EXPECT_FALSE(is_intact(seen)) << "it waits, and beat before";
+  seen = forgotten();
+  seen.processes[1].beat = test::beat(process(1), 0, 0);
+  EXPECT_FALSE(is_intact(seen)) << "it is in no world";
+  seen.processes[1].beat.reset();
+  EXPECT_FALSE(is_intact(seen)) << "nothing says that it is in the world";
+  seen = forgotten();
+  seen.job.status.is_formed = false;
+  EXPECT_FALSE(is_intact(seen)) << "there was none";
+}
+
+TEST(Gather, NeedsNobodyOfAMemberThatIsKnownToBeDone) {
+  auto seen = test::running(test::job(2));
+  seen.job.status.members[0].is_completed = true;
+  seen.processes = {test::waiting(process(1))};
+  EXPECT_TRUE(gather(seen).is_complete()) << "though nobody remembers its words";
+}
+
 TEST(Gather, CountsThoseThatWaitAgainstThoseThatAreNeeded) {
   auto seen = test::running(test::job(3));
   seen.processes = {test::waiting(process(2)), test::waiting(process(0)), test::heard(process(1))};

@@ -84,6 +84,7 @@ TEST(Notice, HandsOverOnceTheSuccessorWaitsAndLosesNothing) {
   follow(seen, reconcile(seen, test::at_seconds(1.5)));  // notes the successor's UID
   seen.processes.push_back(test::waiting(process(1, 1), 0, {}, 2));
   const auto ordered = reconcile(seen, test::at_seconds(2));
+  EXPECT_NE(ordered.wake_at, test::at_seconds(2));
   EXPECT_TRUE(ordered.announcement.hand_over);
   EXPECT_TRUE(ordered.status.is_formed);
   follow(seen, ordered);
@@ -102,7 +103,72 @@ TEST(Notice, HandsOverOnceTheSuccessorWaitsAndLosesNothing) {
   ASSERT_EQ(deleted.size(), 1U);
   EXPECT_EQ(deleted[0].uid, test::uid_of(1));
   EXPECT_FALSE(formed.status.members[1].is_leaving());
+  EXPECT_EQ(formed.wake_at, test::at_seconds(3)) << "among others, another's silence may count";
   EXPECT_EQ(formed.status.restarts, api::Restarts());
+}
+
+// Its list of checkpoints is as old as its wait, and it may be the only one that joins.
+TEST(Notice, ASuccessorAloneGoesOnFromWhatWasSavedForIt) {
+  auto seen = test::running(test::job(1));
+  seen.nodes = {{.name = "node-1", .is_unschedulable = true}};
+  follow(seen, reconcile(seen, test::at_seconds(1)));
+  follow(seen, reconcile(seen, test::at_seconds(1.5)));
+  seen.processes.push_back(test::waiting(process(0, 1), 0, {}, 2));
+  seen.processes[0] = test::waiting(process(0), 1, {test::checkpoint(1, 40)}, 3);
+  seen.job.status.last_checkpoint = test::resume_point(1, 40);
+  auto formed = reconcile(seen, test::at_seconds(3));
+  ASSERT_EQ(formed.announcement.world.size(), 1U) << formed.status.message;
+  EXPECT_EQ(formed.announcement.world[0].process, process(0, 1));
+  EXPECT_EQ(formed.announcement.world[0].assignment.resume, test::resume_point(1, 40));
+
+  // The same once the decision was stored and nobody was told.
+  seen.job.status = formed.status;
+  formed = reconcile(seen, test::at_seconds(4));
+  ASSERT_EQ(formed.announcement.world.size(), 1U) << formed.status.message;
+  EXPECT_EQ(formed.announcement.world[0].assignment.resume, test::resume_point(1, 40));
+
+  // And when the old one was lost before it came back, after it told of its commit.
+  seen = test::running(test::job(1));
+  seen.job.status.members[0].successor = 1;
+  seen.job.status.members[0].successor_uid = test::uid_of(0, 1);
+  seen.pods = {test::ended_pod(0, 137), test::pod(0, 1)};
+  seen.processes[0].beat = test::beat(process(0), 1, 41, 9, test::checkpoint(1, 40));
+  seen.processes.push_back(test::waiting(process(0, 1)));
+  formed = reconcile(seen, test::at_seconds(1));
+  ASSERT_EQ(formed.announcement.world.size(), 1U) << formed.status.message;
+  EXPECT_EQ(formed.announcement.world[0].assignment.resume, test::resume_point(1, 40));
+}
+
+TEST(Notice, ANodeOnWhichASuccessorFellSilentIsAvoided) {
+  auto seen = noticed();
+  follow(seen, reconcile(seen, test::at_seconds(1)));
+  follow(seen, reconcile(seen, test::at_seconds(1.5)));
+  for (auto& process : seen.processes) process.last_heard = test::at_seconds(10);
+  seen.processes.push_back(test::heard(process(1, 1), 6));
+  const auto decision = reconcile(seen, test::at_seconds(10));
+  const auto created = only<CreatePod>(decision);
+  ASSERT_EQ(created.size(), 1U);
+  EXPECT_EQ(created[0].avoid_nodes, (std::vector<std::string>{"node-2", "node-4"}));
+}
+
+TEST(Notice, ASuccessorWhoseNodeWillGoTooHasOneItself) {
+  auto seen = noticed();
+  follow(seen, reconcile(seen, test::at_seconds(1)));
+  follow(seen, reconcile(seen, test::at_seconds(1.5)));
+  seen.nodes.push_back({.name = "node-4", .is_unschedulable = true});
+  std::erase_if(seen.pods, [](const auto& pod) { return pod.uid == test::uid_of(1); });
+  const auto decision = reconcile(seen, test::at_seconds(2));
+  EXPECT_EQ(decision.status.members[1].incarnation, 1U);
+  EXPECT_EQ(decision.status.members[1].successor, 2U) << "in the same decision";
+}
+
+TEST(Notice, ANoticeThatIsTakenBackLeavesTheSuccessorItNamed) {
+  auto seen = noticed();
+  follow(seen, reconcile(seen, test::at_seconds(1)));
+  seen.nodes[1].taints.clear();
+  const auto decision = reconcile(seen, test::at_seconds(2));
+  EXPECT_EQ(decision.status.members[1].successor, 1U);
+  EXPECT_TRUE(only<DeletePod>(decision).empty());
 }
 
 TEST(Notice, ANodeThatGoesBeforeItsSuccessorIsReadyIsALossWithAHeadStart) {

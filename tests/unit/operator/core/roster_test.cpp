@@ -121,6 +121,44 @@ TEST(ReplaceLost, KeepsThoseThatCompletedHoweverTheirPodEnded) {
   }
 }
 
+TEST(ReplaceLost, AMemberThatIsDoneHasNoSuccessorAnyMore) {
+  auto seen = test::running(test::job(1));
+  seen.job.status.members[0].successor = 1;
+  seen.job.status.members[0].successor_uid = test::uid_of(0, 1);
+  seen.processes = {test::done(process(0)), test::waiting(process(0, 1))};
+  seen.pods.push_back(test::ended_pod(0, 137, 1));
+  const auto change = replace_lost(seen, kNobody);
+  EXPECT_TRUE(change.members[0].is_completed);
+  EXPECT_FALSE(change.members[0].is_leaving());
+  EXPECT_EQ(change.members[0].successor_uid, "");
+  EXPECT_EQ(change.restarts, api::Restarts()) << "whatever became of it";
+}
+
+TEST(ReplaceLost, ASuccessorThatTakesOverBringsItsPodAlong) {
+  auto seen = test::running(test::job(2));
+  seen.job.status.members[1].successor = 1;
+  seen.pods[1] = test::ended_pod(1, 137);
+  seen.pods.push_back(test::pod(1, 1));
+  seen.pods.back().node = "node-7";
+  const auto change = replace_lost(seen, kNobody);
+  EXPECT_EQ(change.members[1].incarnation, 1U);
+  EXPECT_EQ(change.members[1].uid, test::uid_of(1, 1));
+  EXPECT_EQ(change.members[1].node, "node-7");
+}
+
+TEST(ReplaceLost, TellsOnWhichNodeASuccessorFellSilent) {
+  auto seen = test::running(test::job(1));
+  seen.job.status.members[0].successor = 1;
+  seen.job.status.members[0].successor_uid = test::uid_of(0, 1);
+  seen.pods.push_back(test::pod(0, 1));
+  seen.pods.back().node = "node-7";
+  const auto change = replace_lost(seen, {successor_of(seen.job.status.members[0])});
+  EXPECT_TRUE(change.losses.empty()) << "the world lost nobody";
+  ASSERT_EQ(change.lost_successors.size(), 1U);
+  EXPECT_EQ(change.lost_successors[0].member.node, "node-7");
+  EXPECT_TRUE(change.lost_successors[0].is_silent);
+}
+
 TEST(ReplaceLost, NotesTheUidOfAPodThatWasMade) {
   auto seen = test::running(test::job(1));
   seen.job.status.members[0].uid.clear();

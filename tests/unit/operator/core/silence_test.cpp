@@ -109,6 +109,28 @@ TEST(FindSilent, ASuccessorThatFellSilentIsLostWithoutItsMember) {
   EXPECT_EQ(lost[0].incarnation, 1U);
 }
 
+// A new leader must not take the time that a large program needs before its first call for silence.
+TEST(FindSilent, ASuccessorThatHasNotSpokenYetIsNotSilentInAForgottenWorld) {
+  auto seen = last_heard({100, 100});
+  seen.world.clear();
+  seen.job.status.members[1].successor = 1;
+  seen.job.status.members[1].successor_uid = test::uid_of(1, 1);
+  seen.pods.push_back(test::pod(1, 1));
+  EXPECT_EQ(lost_at(100, seen), Members());
+}
+
+TEST(FindSilent, AMemberIsSilentInAForgottenWorldWhileOneOfItsProcessesIs) {
+  auto seen = last_heard({100, 100, 100}, 97.1);
+  seen.job.spec.processes_per_node = 2;
+  seen.world.clear();
+  for (std::uint32_t i = 0; i < 2; ++i) seen.processes.push_back(test::heard(process(i, 0, 1), 100));
+  EXPECT_EQ(lost_at(100, seen), Members());
+  EXPECT_EQ(lost_at(100.1, seen), Members({2}));
+  seen.processes.push_back(test::heard(process(2, 0, 1), 100));
+  seen.processes.back().is_completed = true;
+  EXPECT_EQ(lost_at(100.1, seen), Members()) << "it is done";
+}
+
 TEST(FindSilent, WhoNeverSpokeIsNotSilent) {
   auto seen = last_heard({10, 10});
   seen.processes.pop_back();

@@ -1,0 +1,54 @@
+// The laws of the core, each decision looked at from all sides.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "operator/core/decision.h"
+#include "operator/core/observation.h"
+#include "tests/property/operator/simulated_world.h"
+
+namespace ratoon::sim {
+
+// A seat, as far as it must never differ between two that have the same attempt.
+using SeatKey = std::tuple<std::string, std::uint32_t, std::string, std::string>;
+using SeatList = std::vector<SeatKey>;
+
+[[nodiscard]] std::string name_of(const api::MemberStatus& member);
+// The names of the incarnations whose end this decision tells.
+[[nodiscard]] std::set<std::string> lost_in(const core::Decision& decision);
+[[nodiscard]] bool is_final(const api::TrainingJobStatus& status);
+
+class Laws {
+ public:
+  explicit Laws(World& world) : world_(world) {}
+
+  // Decides once, and checks the decision.
+  core::Decision decide();
+  // Checks what was stored, whether or not it could be told.
+  void note_stored(const core::Decision& decision, const api::TrainingJobStatus& before);
+  // Checks what agents were given, and what it cost.
+  void check_agents() const;
+
+ private:
+  void check_repetition(const core::Observation& seen, core::Decision decision);
+  void check_status(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) const;
+  void check_failure(const api::TrainingJobStatus& status) const;
+  void check_checkpoints(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) const;
+  void check_counting(const core::Observation& seen, const core::Decision& decision) const;
+  void check_given_up(const core::Observation& seen, const core::Decision& decision) const;
+  void check_placement(const core::Observation& seen, const core::Decision& decision) const;
+  void check_current(const core::Decision& decision) const;
+  void check_world(const core::Observation& seen, const core::Decision& decision);
+  void check_account(const core::Decision& decision) const;
+
+  World& world_;
+  std::map<Attempt, SeatList> worlds_;
+  std::set<std::string> counted_;  // incarnations whose end was counted
+  Lineage resumed_;
+};
+
+}  // namespace ratoon::sim

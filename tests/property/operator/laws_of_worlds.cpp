@@ -1,0 +1,122 @@
+// Laws about worlds: when one is given up, who sits in the next one, where its members may be, what it cost.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "operator/core/notice.h"
+#include "operator/core/roster.h"
+#include "tests/property/operator/laws.h"
+
+namespace ratoon::sim {
+namespace {
+
+using core::Decision;
+using core::Observation;
+
+Lineage newest_in(const Observation& seen, const std::vector<api::Seat>& world) {
+  Lineage newest;
+  for (const auto& process : seen.processes) {
+    const bool sits =
+        std::any_of(world.begin(), world.end(), [&](const auto& s) { return s.process == process.identity; });
+    if (!sits || !process.waiting) continue;
+    for (const auto& entry : process.waiting->inventory)
+      newest = std::max(newest, Lineage{entry.attempt, entry.step});
+  }
+  return newest;
+}
+
+}  // namespace
+
+// Losing the operator, or its memory, is no reason.
+void Laws::check_given_up(const Observation& seen, const Decision& decision) const {
+  const auto& before = seen.job.status;
+  if (!before.is_formed || decision.status.attempt == before.attempt) return;
+  const auto lost = lost_in(decision);
+  EXPECT_TRUE(std::any_of(before.members.begin(), before.members.end(),
+                          [&](const auto& member) {
+                            return lost.contains(name_of(member)) || !world_.is_whole(member, before.attempt);
+                          }))
+      << "attempt " << before.attempt.value() << " was given up for no reason\n"
+      << world_.describe();
+}
+
+void Laws::check_placement(const Observation& seen, const Decision& decision) const {
+  std::set<std::string> expected;
+  for (const auto& suspect : decision.status.suspect_nodes) {
+    EXPECT_GT(suspect.until, seen.wall_now) << "its time is up";
+    expected.insert(suspect.name);
+  }
+  for (const auto& node : seen.nodes)
+    if (!core::find_notice(node, seen.job.spec.disruption_policy).empty()) expected.insert(node.name);
+  for (const auto& action : decision.actions) {
+    const auto* create = std::get_if<core::CreatePod>(&action);
+    if (create == nullptr) continue;
+    EXPECT_EQ(std::set<std::string>(create->avoid_nodes.begin(), create->avoid_nodes.end()), expected);
+  }
+  if (seen.job.spec.disruption_policy.avoid_node_seconds == 0) return;
+  for (const auto& action : decision.actions) {
+    const auto* event = std::get_if<core::EmitEvent>(&action);
+    if (event == nullptr || !event->message.ends_with(": silent for too long")) continue;
+    const std::string name = event->message.substr(0, event->message.find(": "));
+    for (const auto& pod : seen.pods) {
+      if (pod.name != name) continue;
+      EXPECT_TRUE(pod.node.empty() || expected.contains(pod.node)) << name << " fell silent on " << pod.node;
+    }
+  }
+}
+
+// A member and its successor, and nobody else, may speak.
+void Laws::check_current(const Decision& decision) const {
+  std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> told;
+  for (const auto& current : decision.announcement.current)
+    EXPECT_TRUE(told.emplace(current.role, current.index, current.incarnation).second);
+  std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> named;
+  for (const auto& member : decision.status.members) {
+    named.emplace(member.role, member.index, member.incarnation);
+    if (member.is_leaving()) named.emplace(member.role, member.index, member.successor);
+  }
+  EXPECT_EQ(told, named);
+}
+
+void Laws::check_world(const Observation& seen, const Decision& decision) {
+  const auto& world = decision.announcement.world;
+  if (world.empty()) return;
+  std::set<std::uint32_t> ranks;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> places;
+  for (const auto& seat : world) {
+    ranks.insert(seat.assignment.rank.value());
+    EXPECT_EQ(seat.assignment.attempt, decision.status.attempt);
+    EXPECT_EQ(seat.assignment.world_size, world.size());
+    EXPECT_EQ(seat.assignment.resume, world.front().assignment.resume) << "one resume point for all";
+    EXPECT_TRUE(places.emplace(seat.process.index, seat.process.local_rank).second) << "two sit for one";
+    const auto& member = decision.status.members.at(seat.process.index);
+    EXPECT_TRUE(core::is_of(seat.process, member)) << "a superseded process has a seat";
+  }
+  EXPECT_EQ(ranks.size(), world.size());
+  EXPECT_EQ(*ranks.rbegin() + 1, world.size());
+  if (seen.job.status.is_formed && seen.job.status.attempt == decision.status.attempt) return;
+
+  // A new world.
+  const auto& resume = world.front().assignment.resume;
+  const Lineage from = resume ? Lineage{resume->attempt, resume->step} : Lineage{};
+  EXPECT_TRUE(!resume || world_.checkpoints().contains(from)) << "resumes from what was never committed";
+  EXPECT_GE(from, newest_in(seen, world)) << "a newer lineage was at hand";
+  EXPECT_GE(from, resumed_) << "the run went backwards";
+  if (const auto& last = decision.status.last_checkpoint) {
+    EXPECT_GE(from, (Lineage{last->attempt, last->step})) << "what was reported durable is lost";
+  }
+  resumed_ = from;
+}
+
+void Laws::check_account(const Decision& decision) const {
+  const auto& done = *decision.status.last_disruption;
+  const auto& p = done.phases;
+  for (const double phase : {p.detect_seconds, p.decide_seconds, p.place_seconds, p.start_seconds,
+                             p.rendezvous_seconds, p.load_seconds, p.first_step_seconds})
+    EXPECT_GE(phase, 0);
+  const double since_noticed = seconds(world_.wall_now().since_epoch - done.time.since_epoch);
+  EXPECT_NEAR(p.total_seconds(), p.detect_seconds + since_noticed, 1e-6)
+      << "the phases do not add up to the time that passed";
+}
+
+}  // namespace ratoon::sim

@@ -1,0 +1,64 @@
+// What a simulated world is like, drawn from its seed.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <initializer_list>
+#include <random>
+
+#include "base/core/clock.h"
+
+namespace ratoon::sim {
+
+inline constexpr Duration kTick = std::chrono::milliseconds(500);
+
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  std::uint64_t below(std::uint64_t end) { return engine_() % end; }
+  bool percent(std::uint64_t chance) { return below(100) < chance; }
+  Duration ticks(std::uint64_t from, std::uint64_t end) { return kTick * (from + below(end - from)); }
+  template <class T>
+  T pick(std::initializer_list<T> from) {
+    return *(from.begin() + below(from.size()));
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+struct Scenario {
+  std::uint32_t members = 2;
+  std::uint32_t processes_per_node = 1;
+  std::uint32_t restarts_max = 100000;
+  std::uint32_t avoid_node_seconds = 300;
+  std::uint64_t nodes = 3;
+  std::uint64_t total_steps = 30;
+  std::uint64_t save_every = 5;
+  int chaos_ticks = 80;
+  bool has_fatal_exits = false;
+  // What happens: each alone must hold laws that it need not hold among others.
+  bool has_losses = true;  // else nodes with notice live until nobody is on them
+  bool has_notice = true;
+  bool loses_operator = true;
+};
+
+inline Scenario draw_scenario(Dice& dice) {
+  Scenario s;
+  s.members = static_cast<std::uint32_t>(1 + dice.below(4));
+  s.processes_per_node = static_cast<std::uint32_t>(1 + dice.below(2));
+  s.avoid_node_seconds = static_cast<std::uint32_t>(dice.below(4) * 20);
+  s.nodes = 1 + dice.below(s.members + 2);
+  s.total_steps = 10 + dice.below(40);
+  s.save_every = 1 + dice.below(8);
+  s.chaos_ticks = static_cast<int>(20 + dice.below(180));
+  if (dice.percent(15)) s.restarts_max = static_cast<std::uint32_t>(dice.below(4));
+  s.has_fatal_exits = dice.percent(5);
+  s.has_losses = !dice.percent(30);
+  s.has_notice = dice.percent(70);
+  s.loses_operator = dice.percent(70);
+  if (!s.has_losses) s.total_steps *= 3;  // so that the training does not end before the notice
+  return s;
+}
+
+}  // namespace ratoon::sim

@@ -1,0 +1,90 @@
+// Pods: made, placed, started, ended, deleted; and the processes in them.
+#include <algorithm>
+
+#include "tests/property/operator/simulated_world.h"
+#include "tests/support/builders.h"
+
+namespace ratoon::sim {
+
+void World::create_pod(const core::CreatePod& action) {
+  const bool is_known = std::any_of(
+      pods_.begin(), pods_.end(), [&](const auto& item) { return item.second.pod.name == action.pod.name; });
+  if (is_known) return;
+  SimPod made{.pod = action.pod,
+              .avoid_nodes = action.avoid_nodes,
+              .runs_at = now_ + dice_.ticks(0, 8),
+              .gone_at = {}};
+  made.pod.uid = "uid-" + std::to_string(++created_);
+  pods_.emplace(made.pod.uid, made);
+}
+
+void World::delete_pod(const std::string& uid, bool is_chaos) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end() || found->second.pod.is_deleting) return;
+  found->second.pod.is_deleting = true;
+  // Some hang in Terminating, and what runs there runs on.
+  const bool hangs = is_chaos && dice_.percent(30);
+  found->second.gone_at = now_ + (hangs ? dice_.ticks(20, 120) : dice_.ticks(0, 4));
+}
+
+void World::move_pods() {
+  for (auto it = pods_.begin(); it != pods_.end();) {
+    SimPod& entry = it->second;
+    const bool is_stuck = is_on_dead_node(entry);
+    if (entry.pod.is_deleting && now_ >= entry.gone_at && !is_stuck) {
+      end_processes(it->first);
+      it = pods_.erase(it);
+      continue;
+    }
+    if (entry.pod.phase == api::PodPhase::kPending && !entry.pod.is_deleting && now_ >= entry.runs_at) {
+      if (entry.pod.node.empty()) {
+        place(entry);
+      } else if (!is_stuck) {
+        entry.pod.phase = api::PodPhase::kRunning;
+        start_processes(entry);
+      }
+    }
+    ++it;
+  }
+}
+
+void World::start_processes(const SimPod& pod) {
+  for (std::uint32_t local_rank = 0; local_rank < scenario_.processes_per_node; ++local_rank) {
+    auto agent = std::make_unique<Agent>();
+    agent->identity = test::process(pod.pod.index, pod.pod.incarnation, local_rank);
+    agent->identity.member_uid = pod.pod.uid;
+    agent->identity.start = "start-" + std::to_string(++starts_);
+    agent->pod_uid = pod.pod.uid;
+    // A large program takes its time before its first call.
+    agent->frozen_until = now_ + (dice_.percent(20) ? dice_.ticks(8, 24) : Duration(0));
+    agents_.push_back(std::move(agent));
+  }
+}
+
+void World::end_processes(const std::string& pod_uid) {
+  for (auto& agent : agents_)
+    if (agent->pod_uid == pod_uid) agent->state = Agent::State::kGone;
+}
+
+// A pod ends with its first process that fails, or with the last one that does not.
+void World::end_pod(const std::string& uid, int exit_code) {
+  const auto found = pods_.find(uid);
+  const bool others_live = std::any_of(agents_.begin(), agents_.end(), [&](const auto& agent) {
+    return agent->pod_uid == uid && agent->state != Agent::State::kGone;
+  });
+  if (exit_code == 0 && others_live) return;
+  end_processes(uid);
+  if (found == pods_.end() || found->second.pod.has_ended()) return;
+  api::Pod& pod = found->second.pod;
+  pod.phase = exit_code == 0 ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
+  pod.exit_code = exit_code;
+  // A container of one process leaves its record before it says anything.
+  pod.is_completed = scenario_.processes_per_node == 1 && done_.contains({uid, 0});
+}
+
+void World::leave(Agent& agent, int exit_code) {
+  agent.state = Agent::State::kGone;
+  end_pod(agent.pod_uid, exit_code);
+}
+
+}  // namespace ratoon::sim

@@ -1,0 +1,101 @@
+// Faults, as the dice say.
+#include <algorithm>
+
+#include "tests/property/operator/simulated_world.h"
+
+namespace ratoon::sim {
+
+void World::make_trouble() {
+  if (scenario_.loses_operator && dice_.percent(2)) lose_operator();
+  if (scenario_.has_notice && dice_.percent(3)) give_notice();
+  if (!scenario_.has_losses) return;
+  if (dice_.percent(2)) listening_since_ = now_;  // the operator stood still for a moment
+  if (dice_.percent(2)) {                         // the network between the operator and all agents
+    const Duration length = dice_.ticks(1, 121);
+    for (auto& agent : agents_) agent->cut_until = now_ + length;
+  }
+  if (dice_.percent(1) && !nodes_.empty()) {
+    auto& node = std::next(nodes_.begin(), static_cast<std::ptrdiff_t>(dice_.below(nodes_.size())))->second;
+    if (!node.is_dead) kill_node(node);
+  }
+  for (auto& agent : agents_) {
+    if (dice_.percent(3)) trouble_for(*agent);
+  }
+  if (dice_.percent(1) && !pods_.empty()) {  // the pod object vanishes; what ran there may run on
+    const auto victim = std::next(pods_.begin(), static_cast<std::ptrdiff_t>(dice_.below(pods_.size())));
+    if (dice_.percent(50)) end_processes(victim->first);
+    pods_.erase(victim);
+  }
+}
+
+void World::trouble_for(Agent& agent) {
+  switch (dice_.below(6)) {
+    case 0:
+      agent.frozen_until = now_ + dice_.ticks(1, 31);
+      break;
+    case 1:
+      agent.cut_until = now_ + dice_.ticks(1, 61);
+      break;
+    case 2:
+      leave(agent, dice_.pick({137, 143, 80, 81}));
+      break;
+    case 3:
+      end_processes(agent.pod_uid);  // exit code 0 is the pod's only once all processes have left
+      leave(agent, dice_.pick({1, 134, 139, 84, 0}));
+      break;
+    case 4:  // the launcher starts the process again in the same pod
+      done_.erase({agent.pod_uid, agent.identity.local_rank});
+      agent.identity.start = "start-" + std::to_string(++starts_);
+      leave_world(agent);
+      agent.left_attempt = Attempt(0);
+      agent.left_step = agent.step = 0;
+      agent.committed.reset();
+      break;
+    default:
+      if (scenario_.has_fatal_exits && dice_.percent(20)) {
+        has_had_fatal_exit_ = true;
+        leave(agent, dice_.pick({82, 83}));
+      }
+  }
+}
+
+void World::give_notice() {
+  if (nodes_.empty()) return;
+  auto& node = std::next(nodes_.begin(), static_cast<std::ptrdiff_t>(dice_.below(nodes_.size())))->second;
+  if (node.is_dead || !node.takes_pods()) return;
+  switch (dice_.below(3)) {
+    case 0:
+      node.node.taints.push_back({.key = "karpenter.sh/disrupted", .effect = "NoSchedule"});
+      break;
+    case 1:
+      node.node.is_unschedulable = true;
+      break;
+    default:
+      node.node.is_deleting = true;
+  }
+  if (!node.node.is_deleting && dice_.percent(30)) node.retracted_at = now_ + dice_.ticks(1, 60);
+  if (node.node.is_deleting || dice_.percent(80)) node.dies_at = now_ + dice_.ticks(1, 80);
+}
+
+// Its process ends. What agents said and were told is forgotten, and the recovery that it watched.
+void World::lose_operator() {
+  door_ = coordinator::Door();
+  recovery_.reset();
+  late_beats_.clear();
+  is_open_ = false;
+  down_until_ = now_ + (dice_.percent(50) ? Duration(0) : dice_.ticks(0, 30));
+  if (scenario_.has_losses) end_half_pods();
+}
+
+// The core waits for a process that left with 0 when nobody remembers that it completed, for as long as its
+// pod runs: there is no deadline yet for processes that never speak. Until there is one, such pods end here.
+void World::end_half_pods() {
+  for (const auto& [uid, entry] : pods_) {
+    const auto living = std::count_if(agents_.begin(), agents_.end(), [&, &id = uid](const auto& agent) {
+      return agent->pod_uid == id && agent->state != Agent::State::kGone;
+    });
+    if (living != 0 && living != scenario_.processes_per_node) end_pod(uid, 137);
+  }
+}
+
+}  // namespace ratoon::sim
