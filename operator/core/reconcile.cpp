@@ -231,7 +231,6 @@ Decision reconcile(const Observation& seen, Timestamp now) {
   Decision decision;
   decision.status = std::move(status);
   const bool keeps_world = keep_world(seen, change, decision.status);
-  const bool is_other_roster = decision.status.members != change.members;
   follow(seen, change, decision);
   decision.announcement = announce(seen, decision.status, keeps_world);
   if (!keeps_world) {
@@ -241,9 +240,10 @@ Decision reconcile(const Observation& seen, Timestamp now) {
   watch_recovery(seen, change.losses, now, decision);
   decision.announcement.reason =
       change.losses.empty() ? decision.status.message : describe(seen, change.losses.front());
-  // Whose silence counts, and among how many, is another question now.
-  const bool is_other_world = is_other_roster || decision.status.attempt != seen.job.status.attempt;
-  decision.wake_at = is_other_world ? now : silence.next_check;
+  // Whose silence counts, and among how many, is another question once the roster or the world is another.
+  const bool is_other = decision.status.members != seen.job.status.members ||
+                        decision.status.attempt != seen.job.status.attempt;
+  decision.wake_at = is_other ? now : silence.next_check;
   return decision;
 }
 

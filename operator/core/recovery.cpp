@@ -157,9 +157,9 @@ void watch_recovery(const Observation& seen, const std::vector<Loss>& losses, Ti
       next.lost_steps = watch->lost_steps;
     }
     watch = std::move(next);
-  } else if (was_training && !decision.status.is_formed) {
+  } else if (was_training && decision.status.attempt != seen.job.status.attempt) {
     // The world fell apart without a loss: a member gave its place to its successor, or a process left by
-    // itself.
+    // itself. The next world may stand already.
     for (const auto& member : seen.job.status.members) {
       if (watch || !member.is_leaving()) continue;
       watch = begin(seen, {.member = member, .reason = "its node will go"}, now);

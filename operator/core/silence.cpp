@@ -57,7 +57,7 @@ Members find_members(const Observation& seen) {
     const api::Pod* pod = find_pod(seen, member);
     if (pod == nullptr || pod->has_ended() || pod->is_deleting || is_completed(seen, member)) continue;
     const Voices voices = voices_of(seen, *pod);
-    if (sits(member) && member.uid == pod->uid && voices.count < seen.job.spec.processes_per_node) {
+    if (sits(member) && voices.count < seen.job.spec.processes_per_node) {
       found.unheard.push_back({member, seen.listening_since, place_of(*pod)});
     } else if (voices.quietest) {
       found.heard.push_back({member, std::max(*voices.quietest, seen.listening_since), place_of(*pod)});

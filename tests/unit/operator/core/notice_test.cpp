@@ -103,6 +103,7 @@ TEST(Notice, HandsOverOnceTheSuccessorWaitsAndLosesNothing) {
   ASSERT_EQ(deleted.size(), 1U);
   EXPECT_EQ(deleted[0].uid, test::uid_of(1));
   EXPECT_FALSE(formed.status.members[1].is_leaving());
+  EXPECT_EQ(formed.status.members[1].node, "node-4");
   EXPECT_EQ(formed.wake_at, test::at_seconds(3)) << "among others, another's silence may count";
   EXPECT_EQ(formed.status.restarts, api::Restarts());
 }
@@ -137,6 +138,34 @@ TEST(Notice, ASuccessorAloneGoesOnFromWhatWasSavedForIt) {
   formed = reconcile(seen, test::at_seconds(1));
   ASSERT_EQ(formed.announcement.world.size(), 1U) << formed.status.message;
   EXPECT_EQ(formed.announcement.world[0].assignment.resume, test::resume_point(1, 40));
+}
+
+TEST(Notice, WhatANamesakeSavedIsNotOfThisJob) {
+  auto seen = test::running(test::job(1));
+  ProcessIdentity namesake = process(0);
+  namesake.member_uid = "of a job that was deleted";
+  seen.processes.push_back(test::waiting(namesake, 0, {test::checkpoint(9, 900)}));
+  seen.processes[0] = test::waiting(process(0), 1, {test::checkpoint(1, 40)});
+  const auto formed = reconcile(seen, test::at_seconds(1));
+  ASSERT_EQ(formed.announcement.world.size(), 1U);
+  EXPECT_EQ(formed.announcement.world[0].assignment.resume, test::resume_point(1, 40));
+}
+
+TEST(IsSuccessorReady, WhenAllItsProcessesWait) {
+  auto seen = test::running(test::job(1));
+  seen.job.spec.processes_per_node = 2;
+  auto& member = seen.job.status.members[0];
+  EXPECT_FALSE(is_successor_ready(seen, member)) << "it has none";
+  member.successor = 1;
+  member.successor_uid = test::uid_of(0, 1);
+  seen.processes = {test::waiting(process(0, 0)), test::waiting(process(0, 0, 1))};
+  EXPECT_FALSE(is_successor_ready(seen, member)) << "it is the member that waits";
+  seen.processes.push_back(test::waiting(process(0, 1)));
+  EXPECT_FALSE(is_successor_ready(seen, member)) << "one of two";
+  seen.processes.push_back(test::heard(process(0, 1, 1)));
+  EXPECT_FALSE(is_successor_ready(seen, member)) << "the other one only beats";
+  seen.processes.back() = test::waiting(process(0, 1, 1));
+  EXPECT_TRUE(is_successor_ready(seen, member));
 }
 
 TEST(Notice, ANodeOnWhichASuccessorFellSilentIsAvoided) {

@@ -133,6 +133,15 @@ TEST(Reconcile, WakesWhenSomebodyMayBeLost) {
   EXPECT_EQ(decide(seen).wake_at, test::at_seconds(3));
 }
 
+// Among other members, or in another world, another one's silence may be long enough.
+TEST(Reconcile, DecidesAgainAtOnceWhenTheWorldIsAnother) {
+  auto seen = test::running(test::job(2));
+  seen.processes[1] = test::waiting(process(1), 1);
+  const auto decision = reconcile(seen, test::at_seconds(1));
+  EXPECT_EQ(decision.status.attempt, Attempt(2));
+  EXPECT_EQ(decision.wake_at, test::at_seconds(1));
+}
+
 TEST(Reconcile, TheJobSucceedsWhenAllHaveCompleted) {
   auto seen = test::running(test::job(2));
   seen.job.status.step = Step(400);

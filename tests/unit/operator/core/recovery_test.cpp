@@ -68,6 +68,21 @@ TEST(Recovery, EverySecondFromTheLastSignOfLifeToTheFirstStepIsAccountedFor) {
   EXPECT_FALSE(decision.recovery);
 }
 
+// Nothing had to be detected: the members left when they were told to.
+TEST(Recovery, AHandOverBeginsWhenTheWorldIsGivenUp) {
+  auto seen = test::running(test::job(2));
+  seen.job.status.members[1].successor = 1;
+  seen.job.status.members[1].successor_uid = test::uid_of(1, 1);
+  seen.pods.push_back(test::pod(1, 1));
+  for (auto& facts : seen.processes) facts = test::waiting(facts.identity, 1, {}, 100);
+  seen.processes.push_back(test::waiting(process(1, 1), 0, {}, 90));
+  const auto decision = reconcile(seen, at_seconds(102));
+  ASSERT_TRUE(decision.recovery);
+  EXPECT_EQ(decision.recovery->reason, "its node will go");
+  EXPECT_EQ(decision.recovery->last_sign, at_seconds(102));
+  EXPECT_EQ(decision.recovery->decided, at_seconds(102));
+}
+
 TEST(Recovery, AFirstStartIsNone) {
   auto seen = test::running(test::new_job(2));
   EXPECT_FALSE(reconcile(seen, at_seconds(1)).recovery);

@@ -131,6 +131,18 @@ TEST(FindSilent, AMemberIsSilentInAForgottenWorldWhileOneOfItsProcessesIs) {
   EXPECT_EQ(lost_at(100.1, seen), Members()) << "it is done";
 }
 
+// It never delays the loss of those that fell silent, and counts with them when it is judged itself.
+TEST(FindSilent, WhoWasNotHeardInAForgottenWorldIsJudgedAfterTheSilent) {
+  auto seen = last_heard({100, 96, 0}, 96);
+  seen.world.clear();
+  seen.processes.pop_back();
+  EXPECT_EQ(lost_at(100, seen), Members({1, 2}));
+  seen = last_heard({100, 96, 96, 0}, 96);
+  seen.world.clear();
+  seen.processes.pop_back();
+  EXPECT_EQ(lost_at(100, seen), Members()) << "three of four";
+}
+
 TEST(FindSilent, WhoNeverSpokeIsNotSilent) {
   auto seen = last_heard({10, 10});
   seen.processes.pop_back();
