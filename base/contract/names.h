@@ -26,6 +26,8 @@ inline constexpr std::string_view kIncarnation = "ratoon.dev/incarnation";
 namespace annotation {
 // The attempt at which a member was made; for people who read a pod.
 inline constexpr std::string_view kMadeForAttempt = "ratoon.dev/made-for-attempt";
+// The nodes that its affinity excludes, joined by commas.
+inline constexpr std::string_view kAvoidedNodes = "ratoon.dev/avoided-nodes";
 }  // namespace annotation
 
 // What a member's processes find in their environment.

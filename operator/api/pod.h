@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ratoon::api {
 
@@ -19,9 +20,10 @@ struct Pod {
   PodPhase phase = PodPhase::kPending;
   std::optional<int> exit_code;  // of its first container; 128 + n after signal n
   bool is_deleting = false;
-  bool is_completed = false;    // its first container left a record that the training is done
-  bool is_evicted = false;      // the platform says that it ended the pod, not the program
-  std::string unplaced_reason;  // the scheduler's words while no node takes it
+  bool is_completed = false;               // its first container left a record that the training is done
+  bool is_evicted = false;                 // the platform says that it ended the pod, not the program
+  std::vector<std::string> avoided_nodes;  // those it was made to stay away from
+  std::string unplaced_reason;             // the scheduler's words while no node takes it
 
   [[nodiscard]] bool has_ended() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
 

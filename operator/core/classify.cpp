@@ -43,6 +43,7 @@ Ending classify_exit_code(int code) {
 Ending classify(const api::Pod& pod, bool is_completed) {
   if (is_completed) return {EndCause::kCompleted, "completed"};
   if (pod.is_deleting) return {EndCause::kDisruption, "deleted"};
+  if (pod.is_evicted) return {EndCause::kDisruption, "ended by the platform"};
   if (pod.exit_code) return classify_exit_code(*pod.exit_code);
   return {EndCause::kDisruption, "ended without an exit code"};
 }

@@ -165,9 +165,11 @@ void follow(const Observation& seen, RosterChange& change, Decision& decision) {
   auto losses = change.losses;
   losses.insert(losses.end(), change.lost_successors.begin(), change.lost_successors.end());
   status.suspect_nodes = update_suspects(seen, losses);
+  const auto avoid_nodes = nodes_to_avoid(seen, status.suspect_nodes);
+  remake_unplaced(seen, avoid_nodes, status.members);
   append(decision.actions, std::move(change.actions));
   append(decision.actions, name_successors(seen, status.members));
-  append(decision.actions, follow_roster(seen, status.members, nodes_to_avoid(seen, status.suspect_nodes)));
+  append(decision.actions, follow_roster(seen, status.members, avoid_nodes));
 }
 
 // Keeps the world that stands, or takes the number of the next one.

@@ -10,12 +10,25 @@ namespace {
 
 constexpr std::size_t kSuspectsMax = 64;  // what the status can hold
 
+// Whether the node has spoken since. What it said shortly before its end may still reach us, and its clock
+// may be a little ahead.
+bool is_alive_again(const Observation& seen, const api::SuspectNode& suspect) {
+  const auto& policy = seen.job.spec.disruption_policy;
+  const Duration since = suspect.until.since_epoch - std::chrono::seconds(policy.avoid_node_seconds);
+  const Duration margin = std::chrono::seconds(policy.suspect_after_seconds);
+  return std::any_of(seen.nodes.begin(), seen.nodes.end(), [&](const api::Node& node) {
+    return node.name == suspect.name && node.is_ready && node.last_heartbeat.since_epoch > since + margin;
+  });
+}
+
 }  // namespace
 
 std::vector<api::SuspectNode> update_suspects(const Observation& seen, const std::vector<Loss>& losses) {
   std::vector<api::SuspectNode> suspects = seen.job.status.suspect_nodes;
   const Duration pause = std::chrono::seconds(seen.job.spec.disruption_policy.avoid_node_seconds);
-  std::erase_if(suspects, [&](const auto& node) { return node.until <= seen.wall_now; });
+  std::erase_if(suspects, [&](const auto& suspect) {
+    return suspect.until <= seen.wall_now || is_alive_again(seen, suspect);
+  });
   for (const auto& loss : losses) {
     // A program that failed, or a pod that somebody deleted, says nothing about its node; silence does.
     if (!loss.is_silent || loss.member.node.empty() || pause.count() == 0) continue;
@@ -37,6 +50,25 @@ std::vector<std::string> nodes_to_avoid(const Observation& seen,
     if (!find_notice(node, seen.job.spec.disruption_policy).empty()) names.insert(node.name);
   }
   return {names.begin(), names.end()};
+}
+
+void remake_unplaced(const Observation& seen, const std::vector<std::string>& avoid_nodes,
+                     std::vector<api::MemberStatus>& members) {
+  const auto is_outdated = [&](const api::MemberStatus& member) {
+    const api::Pod* pod = find_pod(seen, member);
+    if (pod == nullptr || !pod->node.empty() || pod->has_ended() || pod->is_deleting) return false;
+    return std::any_of(pod->avoided_nodes.begin(), pod->avoided_nodes.end(), [&](const auto& node) {
+      return std::find(avoid_nodes.begin(), avoid_nodes.end(), node) == avoid_nodes.end();
+    });
+  };
+  for (auto& member : members) {
+    if (member.is_leaving() && is_outdated(successor_of(member))) {
+      ++member.successor;
+      member.successor_uid.clear();
+    } else if (!member.is_leaving() && is_outdated(member)) {
+      member = {.role = member.role, .index = member.index, .incarnation = member.incarnation + 1, .uid = ""};
+    }
+  }
 }
 
 }  // namespace ratoon::core

@@ -10,12 +10,19 @@
 
 namespace ratoon::core {
 
-// The suspects of the status without those whose time is up, and with the nodes of these losses.
+// The suspects of the status without those whose time is up or that gave a sign of life, and with the nodes
+// of these losses.
 [[nodiscard]] std::vector<api::SuspectNode> update_suspects(const Observation& seen,
                                                             const std::vector<Loss>& losses);
 
 // Suspects, and nodes that will go.
 [[nodiscard]] std::vector<std::string> nodes_to_avoid(const Observation& seen,
                                                       const std::vector<api::SuspectNode>& suspects);
+
+// A pod that waits for a node keeps away from those that were to be avoided when it was made. Where one of
+// them may be used again, the pod is made anew under its next incarnation; nothing was lost, nothing is
+// counted.
+void remake_unplaced(const Observation& seen, const std::vector<std::string>& avoid_nodes,
+                     std::vector<api::MemberStatus>& members);
 
 }  // namespace ratoon::core

@@ -21,8 +21,14 @@ void set_if_absent(json& object, const char* name, json value) {
   if (child(object, name).is_null()) object[name] = std::move(value);
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
+}
+
 json make_metadata(const json& of_template, const api::TrainingJob& job, const api::Pod& member,
-                   std::uint16_t port) {
+                   const std::vector<std::string>& avoided, std::uint16_t port) {
   namespace label = names::label;
   json labels = child(of_template, "labels").is_object() ? child(of_template, "labels") : json::object();
   labels.update({{label::kJobName, job.meta.name},
@@ -35,6 +41,7 @@ json make_metadata(const json& of_template, const api::TrainingJob& job, const a
   set_if_absent(annotations, "prometheus.io/scrape", "true");
   set_if_absent(annotations, "prometheus.io/port", std::to_string(port));
   set_if_absent(annotations, "prometheus.io/path", "/metrics");
+  if (!avoided.empty()) annotations[names::annotation::kAvoidedNodes] = joined(avoided);
   annotations[names::annotation::kMadeForAttempt] = std::to_string(job.status.attempt.value());
   const json owner = {{"apiVersion", names::kApiVersion},
                       {"kind", names::kKind},
@@ -101,7 +108,7 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   set_if_absent(spec, "automountServiceAccountToken", false);
   return json{{"apiVersion", "v1"},
               {"kind", "Pod"},
-              {"metadata", make_metadata(child(*pod_template, "metadata"), job, member, port)},
+              {"metadata", make_metadata(child(*pod_template, "metadata"), job, member, avoided, port)},
               {"spec", std::move(spec)}};
 }
 

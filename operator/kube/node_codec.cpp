@@ -18,6 +18,11 @@ Result<api::Node> decode_node(const nlohmann::json& node) {
     if (std::string key = text_in(taint, "key"); !key.empty())
       out.taints.push_back({.key = std::move(key), .effect = text_in(taint, "effect")});
   }
+  for (const auto& condition : items_of(child(node, "status"), "conditions")) {
+    if (text_in(condition, "type") != "Ready") continue;
+    out.is_ready = text_in(condition, "status") == "True";
+    out.last_heartbeat = parse_rfc3339(text_in(condition, "lastHeartbeatTime")).value_or(WallTime{});
+  }
   return out;
 }
 

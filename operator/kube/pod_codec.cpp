@@ -25,6 +25,16 @@ std::string label(const json& labels, std::string_view name) {
   return text_in(labels, std::string(name).c_str());
 }
 
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
 // By name: the server does not promise the order of the specification.
 const json& trainer_state(const json& pod) {
   static const json nothing;
@@ -126,6 +136,7 @@ Result<MemberPod> decode_pod(const json& document) {
   pod.exit_code = exit_code_of(terminated);
   pod.is_completed = is_completion_record(text_in(terminated, "message"));
   pod.is_evicted = is_evicted(status, terminated);
+  pod.avoided_nodes = split(label(child(meta, "annotations"), names::annotation::kAvoidedNodes));
   if (pod.node.empty() && text_in(condition(status, "PodScheduled"), "status") == "False")
     pod.unplaced_reason = cut_text(text_in(condition(status, "PodScheduled"), "message"), kReasonBytesMax);
   return out;

@@ -207,6 +207,15 @@ std::set<JobKey> Store::jobs_on(const std::string& node) const {
   return touched;
 }
 
+namespace {
+
+bool differ_in_heartbeat_alone(api::Node a, const api::Node& b) {
+  a.last_heartbeat = b.last_heartbeat;
+  return a == b;
+}
+
+}  // namespace
+
 void Store::put_node(const json& object) {
   auto node = kube::decode_node(object);
   if (!node) return;
@@ -214,8 +223,9 @@ void Store::put_node(const json& object) {
   {
     const std::lock_guard lock(mutex_);
     const auto it = nodes_.find(node->name);
-    if (it != nodes_.end() && it->second == *node) return;  // a heartbeat
-    touched = jobs_on(node->name);
+    // A heartbeat alone is no news: whoever waits for one looks again by itself.
+    const bool is_news = it == nodes_.end() || !differ_in_heartbeat_alone(it->second, *node);
+    if (is_news) touched = jobs_on(node->name);
     nodes_[node->name] = std::move(*node);
   }
   tell(touched);
@@ -258,12 +268,14 @@ std::optional<View> Store::view(const JobKey& key) const {
   View view{.job = entry->second.job, .pods = {}, .nodes = {}};
   std::set<std::string> under;
   const auto own = pods_of_job_.find(view.job.meta.uid);
-  if (own == pods_of_job_.end()) return view;
-  for (const auto& pod_key : own->second) {
-    const api::Pod& pod = pods_.at(pod_key).pod;
-    view.pods.push_back(pod);
-    if (!pod.node.empty()) under.insert(pod.node);
+  if (own != pods_of_job_.end()) {
+    for (const auto& pod_key : own->second) {
+      const api::Pod& pod = pods_.at(pod_key).pod;
+      view.pods.push_back(pod);
+      if (!pod.node.empty()) under.insert(pod.node);
+    }
   }
+  for (const auto& suspect : view.job.status.suspect_nodes) under.insert(suspect.name);
   for (const auto& name : under)
     if (const auto node = nodes_.find(name); node != nodes_.end()) view.nodes.push_back(node->second);
   return view;

@@ -45,6 +45,42 @@ TEST(Suspects, LossesThatSayNothingAboutANodeDoNotCount) {
   EXPECT_TRUE(update_suspects(seen, {silent_loss("node-1")}).empty());
 }
 
+TEST(Suspects, ANodeThatSpokeSinceIsNoSuspect) {
+  auto seen = at(1000);
+  const auto suspects = update_suspects(seen, {silent_loss("node-1")});
+  seen.job.status.suspect_nodes = suspects;
+  seen.wall_now = wall(1020);
+  seen.nodes = {{.name = "node-1", .last_heartbeat = wall(1003)}};
+  EXPECT_EQ(update_suspects(seen, {}), suspects) << "its last words, by a clock that is a little ahead";
+  seen.nodes[0].last_heartbeat = wall(1004);
+  EXPECT_TRUE(update_suspects(seen, {}).empty());
+  seen.nodes[0].is_ready = false;
+  EXPECT_EQ(update_suspects(seen, {}), suspects);
+  seen.nodes[0] = {.name = "node-2", .last_heartbeat = wall(1010)};
+  EXPECT_EQ(update_suspects(seen, {}), suspects);
+}
+
+TEST(RemakeUnplaced, APodThatWaitsIsMadeAnewOnceAnAvoidedNodeMayBeUsed) {
+  auto seen = test::running(test::job(2));
+  seen.pods[1].node.clear();
+  seen.pods[1].phase = api::PodPhase::kPending;
+  seen.pods[1].avoided_nodes = {"node-2", "node-3"};
+  auto members = seen.job.status.members;
+  remake_unplaced(seen, {"node-2", "node-3", "node-9"}, members);
+  EXPECT_EQ(members, seen.job.status.members) << "nothing that it avoids may be used";
+  remake_unplaced(seen, {"node-2"}, members);
+  EXPECT_EQ(members[0], seen.job.status.members[0]);
+  EXPECT_EQ(members[1].incarnation, 1U);
+}
+
+TEST(RemakeUnplaced, PlacedOnesStay) {
+  auto seen = test::running(test::job(1));
+  seen.pods[0].avoided_nodes = {"node-7"};
+  auto members = seen.job.status.members;
+  remake_unplaced(seen, {}, members);
+  EXPECT_EQ(members, seen.job.status.members);
+}
+
 TEST(Suspects, TheListIsBoundedAndANodeIsInItOnce) {
   auto seen = at(5);
   for (int i = 0; i < 200; ++i)
