@@ -17,7 +17,6 @@ TRIALS = int(os.environ.get("RATOON_TRIALS", "5"))
 SEED = int(os.environ.get("RATOON_SEED", str(random.randrange(1_000_000))))
 PAUSE_MS = 60
 PHASES = ("detect", "decide", "place", "start", "rendezvous", "load", "firstStep")
-GENTLE = {"disruptionPolicy": {"avoidNodeSeconds": 10}}
 
 
 def setUpModule():
@@ -47,8 +46,8 @@ def tearDownModule():
 
 
 class Training(unittest.TestCase):
-    def begin(self, name, **spec):
-        lab.start(name, STEPS, PAUSE_MS, **{**GENTLE, **spec})
+    def begin(self, name):
+        lab.start(name, STEPS, PAUSE_MS)
         lab.wait(name, "first steps", is_stepping(0), 60)
 
     def let_it_train(self, name, steps):
