@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "agent/src/board/notes.h"
 #include "agent/src/checkpoint/manifest.h"
 #include "agent/src/checkpoint/pack.h"
 #include "base/contract/codec.h"
@@ -51,6 +52,22 @@ void pack(std::string_view bytes) {
   const auto states = checkpoint::decode_pack(bytes);
   if (!states) return require(states.error().kind() == ErrorKind::kCorrupted);
   require(checkpoint::decode_pack(checkpoint::encode_pack(*states)).value() == *states);
+}
+
+void board(std::string_view bytes) {
+  board::Notes notes;
+  for (board::Notes::Reader reader = 1;; ++reader) {
+    auto decoded = board::decode(bytes);
+    if (!decoded) return require(decoded.error().kind() == ErrorKind::kCorrupted);
+    if (!*decoded) break;
+    auto& [frame, size] = **decoded;
+    require(board::encode(frame) == bytes.substr(0, size));
+    bytes.remove_prefix(size);
+    for (const auto& answer : notes.take(reader, std::move(frame)))
+      require(answer.to <= reader && !notes.is_waiting(answer.to));
+    if (reader % 2 == 0) notes.forget(reader);
+  }
+  static_cast<void>(notes.begin(~std::uint64_t{0}));
 }
 
 void manifest(std::string_view bytes) {

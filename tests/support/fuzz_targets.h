@@ -8,6 +8,7 @@ namespace ratoon::fuzz {
 
 void contract(std::string_view bytes);  // every message, each of the decoders
 void pack(std::string_view bytes);
+void board(std::string_view bytes);  // a frame of where the ranks meet, and what becomes of it as a request
 void manifest(std::string_view bytes);  // as they are, and with the checksum line that they would need
 
 }  // namespace ratoon::fuzz

@@ -46,11 +46,12 @@ BASE = ("base/include/ratoon", "base/core", "base/contract")
 PUBLIC = ("base/include/ratoon", "agent/include/ratoon")  # what a trainer sees
 AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in ("file_names", "manifest", "pack"))
 AGENT_DATA = "agent/src/data"
+BOARD = ("agent/src/board", "agent/src/board/frame.*", "agent/src/board/notes.*")
 SEAM = ("agent/src/session/control_word.*", "agent/src/session/leaving.*")  # what collectives need of the session
 HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_link.*")
 EXPOSITION = "agent/src/metrics/exposition.*"
 METRICS = ("agent/src/metrics", "agent/src/metrics/endpoint.*")
-AGENT = PUBLIC + AGENT_PURE + SEAM + METRICS + (AGENT_DATA, "agent/src/checkpoint", "agent/src/session")
+AGENT = PUBLIC + AGENT_PURE + SEAM + METRICS + BOARD + (AGENT_DATA, "agent/src/checkpoint", "agent/src/session")
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local", "operator/kube",
             "operator/runtime")
 EVERYTHING = BASE + ("base/http",) + AGENT + HTTP_LINK + (EXPOSITION,) + OPERATOR + ("cli", "tests/support")  # but LibTorch
@@ -87,6 +88,8 @@ PARTS = (
     *(Part(path, BASE + PUBLIC + AGENT_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)
       for path in AGENT_PURE),
     Part(AGENT_DATA, BASE + PUBLIC, target="agent", is_pure=True, instead=_AT_THE_DOOR),
+    *(Part(path, BASE + PUBLIC + BOARD, target="agent", is_pure=True, instead=_AT_THE_DOOR) for path in BOARD[1:]),
+    Part("agent/src/board", BASE + PUBLIC + BOARD, target="agent"),
     Part("agent/src/checkpoint", BASE + PUBLIC + AGENT_PURE, target="agent"),
     *(Part(path, PUBLIC, target="agent", instead="agent/src/torch sees it: keep it without the session's own types")
       for path in SEAM),
@@ -97,7 +100,7 @@ PARTS = (
     Part("agent/src/session", BASE + AGENT, target="agent",
          instead="what needs HTTP is a Link: see coordinator_link.h; agents build without it"),
     *(Part(path, BASE + AGENT + ("base/http",) + HTTP_LINK, target="agent") for path in HTTP_LINK),
-    Part("agent/src/torch", BASE + PUBLIC + SEAM + ("agent/include/ratoon/torch",), ("libtorch", "nccl"),
+    Part("agent/src/torch", BASE + PUBLIC + SEAM + BOARD + ("agent/include/ratoon/torch",), ("libtorch", "nccl"),
          target="agent_torch agent_torch_cuda"),
 
     # The one place that links both halves.
@@ -114,7 +117,8 @@ PARTS = (
     Part("tests/conformance", BASE + ("base/http", "operator/kube", "operator/runtime"),
          ("googletest", "nlohmann_json", "openssl")),
     Part("tests/torch",
-         BASE + PUBLIC + SEAM + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch"),
+         BASE + PUBLIC + SEAM + BOARD +
+         ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch"),
          ("googletest", "libtorch")),
     Part("tests/bench", EVERYTHING, ("benchmark",)),
     Part("tests/install", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
@@ -133,7 +137,7 @@ STANDARD = set("""algorithm any array atomic barrier bit bitset cctype cerrno cf
     typeindex typeinfo unordered_map unordered_set utility valarray variant vector version""".split())
 
 # Of Linux, its C library and the compiler.
-SYSTEM = r"(arpa|linux|net|netinet|sys)/\w+\.h|(\w+mmintrin|fcntl|poll|pthread|sched|signal|spawn|stddef|unistd)\.h"
+SYSTEM = r"(arpa|linux|net|netinet|sys)/\w+\.h|(\w+mmintrin|dlfcn|fcntl|netdb|poll|pthread|sched|signal|spawn|stddef|unistd)\.h"
 
 # What a pure part may not see. <chrono> is fine for durations, <cstdio> for snprintf.
 IMPURE_HEADERS = {

@@ -111,6 +111,29 @@ TEST(Meeting, OneThatIsGivenUpEndsThoughTheOthersNeverCome) {
   EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(5));
 }
 
+TEST(Meeting, OneThatIsGivenUpEndsThoughRank0IsDead) {
+  const Place place;  // nobody answers
+  const auto lonely = place.join(1, 2, "");
+  lonely->give_up();
+  const auto start = steady_clock::now();
+  wait_for(*lonely);
+  EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(5));
+}
+
+TEST(Meeting, ARankOfAnOlderAttemptDisturbsNobody) {
+  const Place place;
+  const auto first = place.join(0, 2, "same", 2);
+  const auto late = place.join(1, 2, "other", 1);
+  wait_for(*late);
+  EXPECT_NE(late->error(), nullptr);
+  const auto second = place.join(1, 2, "same", 2);
+  for (const auto& meeting : {first, second}) {
+    wait_for(*meeting);
+    EXPECT_EQ(meeting->error(), nullptr);
+    EXPECT_TRUE(meeting->take_group());
+  }
+}
+
 TEST(Graveyard, KeepsWhatStillRunsAndLetsGoOfTheRest) {
   bool is_over = false;
   const auto remains = std::make_shared<int>(1);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,7 +34,7 @@ class Meeting {
 
   [[nodiscard]] bool is_over() const { return is_over_; }
   // From now on it ends when it can, and has no result.
-  void give_up() { is_given_up_ = true; }
+  void give_up() { *is_given_up_ = true; }
 
   // Once it is over.
   [[nodiscard]] const std::exception_ptr& error() const { return error_; }
@@ -48,7 +49,8 @@ class Meeting {
   c10::intrusive_ptr<c10d::Backend> group_;
   std::exception_ptr error_;
   std::atomic<bool> is_over_ = false;
-  std::atomic<bool> is_given_up_ = false;
+  // Shared with the group's store, which outlives the meeting.
+  const std::shared_ptr<std::atomic<bool>> is_given_up_ = std::make_shared<std::atomic<bool>>(false);
   std::thread thread_;
 };
 

@@ -21,6 +21,7 @@ void run_corpus(const std::string& name, void (*target)(std::string_view)) {
 }
 
 TEST(Corpus, OfEveryFuzzTargetKeepsTheLaws) {
+  run_corpus("board", fuzz::board);
   run_corpus("contract", fuzz::contract);
   run_corpus("pack", fuzz::pack);
   run_corpus("manifest", fuzz::manifest);

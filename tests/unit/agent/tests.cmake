@@ -6,6 +6,9 @@ ratoon_test(unit/agent/session_test
   SOURCES session/engine_test.cpp session/leaving_test.cpp session/meeting_socket_test.cpp session/options_test.cpp
           session/token_file_test.cpp session/train_test.cpp
   LIBS ratoon::agent ratoon::base_contract)
+ratoon_test(unit/agent/board_test
+  SOURCES board/client_test.cpp board/frame_test.cpp board/notes_test.cpp board/server_test.cpp
+  LIBS ratoon::agent ratoon::base_core LABELS threads)
 ratoon_test(unit/agent/data_test SOURCES data/permutation_test.cpp data/stream_test.cpp LIBS ratoon::agent)
 ratoon_test(unit/agent/atomic_file_test LIBS ratoon::base_core)
 if(RATOON_WITH_HTTP)

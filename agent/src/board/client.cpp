@@ -1,0 +1,148 @@
+#include "agent/src/board/client.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+
+namespace ratoon::board {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kLook(20);  // how often we ask whether the attempt was given up
+
+// The kernel may pick the port that we knock at as our own, when nobody listens there.
+bool is_connected_to_itself(int fd) {
+  SocketAddress here;
+  SocketAddress there;
+  here.size = there.size = sizeof here.bytes;
+  return ::getsockname(fd, here.get(), &here.size) == 0 && ::getpeername(fd, there.get(), &there.size) == 0 &&
+         here.size == there.size && std::memcmp(here.get(), there.get(), here.size) == 0;
+}
+
+}  // namespace
+
+std::string Client::place() const {
+  return plan_.host + " port " + std::to_string(plan_.port) + ", where rank 0 of attempt " +
+         std::to_string(plan_.attempt) + " keeps the board";
+}
+
+Result<std::vector<std::string>> Client::ask(Op op, std::vector<std::string> words, Deadline deadline) {
+  const Frame request = make_frame(op, plan_.attempt, std::move(words));
+  if (request.words.size() > kWordsMax || size_of(request) > kFrameMax) {
+    return Error(ErrorKind::kInvalid, "a request to the board has " + std::to_string(size_of(request)) +
+                                          " bytes; at most " + std::to_string(kFrameMax) + " are taken");
+  }
+  if (!fd_.is_open()) {
+    if (auto connected = connect(deadline); !connected) return connected.error();
+  }
+  auto reply = exchange(request, deadline);
+  if (!reply) {
+    fd_.reset();  // the answer may still come: nothing else may be asked on this connection
+    return reply.error();
+  }
+  const std::string why = reply->words.empty() ? "" : reply->words[0];
+  switch (static_cast<Status>(reply->kind)) {
+    case Status::kDone:
+      return std::move(reply->words);
+    case Status::kOver:
+      return Error(ErrorKind::kConflict, "asking " + place() + ": attempt " + why + " has begun");
+    case Status::kRefused:
+      return Error(ErrorKind::kInvalid, "asking " + place() + ": " + why);
+  }
+  fd_.reset();
+  return Error(ErrorKind::kCorrupted,
+               "asking " + place() + ": the answer is of unknown kind " + std::to_string(reply->kind));
+}
+
+// Rank 0 listened before its address was told; but the way to it may be made just now.
+Result<void> Client::connect(Deadline deadline) {
+  const auto address = read_ip(plan_.host, plan_.port);
+  if (!address) {
+    return Error(ErrorKind::kInvalid,
+                 "the address of rank 0 must be a numeric one, found '" + plan_.host + "'");
+  }
+  for (;;) {
+    auto fd = try_to_connect(*address, deadline);
+    if (fd) {
+      fd_ = std::move(*fd);
+      return {};
+    }
+    if (fd.error().kind() == ErrorKind::kCancelled || steady_clock::now() >= deadline) return fd.error();
+    // Nothing tells when the next try may succeed.
+    if (auto paused = wait_for(-1, 0, deadline); !paused && paused.error().kind() == ErrorKind::kCancelled)
+      return paused.error();
+  }
+}
+
+Result<UniqueFd> Client::try_to_connect(const SocketAddress& address, Deadline deadline) const {
+  UniqueFd fd(::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.is_open()) return system_error(errno, "making a socket to " + place());
+  const int on = 1;
+  static_cast<void>(::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
+  int problem = ::connect(fd.get(), address.get(), address.size) == 0 ? 0 : errno;
+  if (problem == EINPROGRESS || problem == EINTR) {
+    if (auto ready = wait_for(fd.get(), POLLOUT, deadline); !ready)
+      return ready.error().with_context("connecting to " + place());
+    socklen_t size = sizeof problem;
+    if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &problem, &size) != 0) problem = errno;
+  }
+  if (problem == 0 && is_connected_to_itself(fd.get())) problem = ECONNREFUSED;
+  if (problem != 0) return system_error(problem, "connecting to " + place());
+  return fd;
+}
+
+Result<Frame> Client::exchange(const Frame& request, Deadline deadline) {
+  const auto failed = [this](int problem) { return system_error(problem, "asking " + place()); };
+  const std::string out = encode(request);
+  for (std::size_t sent = 0; sent < out.size();) {
+    const auto size = ::send(fd_.get(), out.data() + sent, out.size() - sent, MSG_NOSIGNAL);
+    if (size >= 0) {
+      sent += static_cast<std::size_t>(size);
+    } else if (errno == EAGAIN) {
+      if (auto ready = wait_for(fd_.get(), POLLOUT, deadline); !ready) return ready.error();
+    } else if (errno != EINTR) {
+      return failed(errno);
+    }
+  }
+  std::string in;
+  std::array<char, 64 << 10> chunk{};
+  for (;;) {
+    auto decoded = decode(in);
+    if (!decoded) return decoded.error().with_context("asking " + place());
+    if (*decoded) return std::move((*decoded)->frame);
+    const auto size = ::recv(fd_.get(), chunk.data(), chunk.size(), 0);
+    if (size > 0) {
+      in.append(chunk.data(), static_cast<std::size_t>(size));
+    } else if (size == 0) {
+      return Error(ErrorKind::kUnavailable, "asking " + place() + ": it hung up");
+    } else if (errno == EAGAIN) {
+      if (auto ready = wait_for(fd_.get(), POLLIN, deadline); !ready) return ready.error();
+    } else if (errno != EINTR) {
+      return failed(errno);
+    }
+  }
+}
+
+Result<void> Client::wait_for(int fd, short events, Deadline deadline) const {
+  for (;;) {
+    if (*plan_.is_given_up)
+      return Error(ErrorKind::kCancelled, "the meeting at " + place() + " was given up");
+    const auto left = std::chrono::ceil<milliseconds>(
+        std::min<steady_clock::duration>(deadline - steady_clock::now(), kLook));
+    if (left <= milliseconds::zero()) {
+      return Error(ErrorKind::kTimeout, "waiting for " + place() + ": the time for it is over");
+    }
+    pollfd ready{fd, events, 0};
+    if (::poll(&ready, 1, static_cast<int>(left.count())) > 0) return {};
+    if (fd < 0) return {};
+  }
+}
+
+}  // namespace ratoon::board

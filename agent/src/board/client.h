@@ -1,0 +1,54 @@
+// Client: a rank's line to the board of its attempt. Every call ends when its deadline has passed or soon
+// after the attempt was given up. For one thread at a time.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "agent/src/board/frame.h"
+#include "agent/src/board/ip_address.h"
+#include "base/core/unique_fd.h"
+
+namespace ratoon::board {
+
+class Client {
+ public:
+  using Deadline = std::chrono::steady_clock::time_point;
+  static constexpr Deadline kNoDeadline = Deadline::max();
+
+  struct Plan {
+    std::string host;  // a numeric address
+    std::uint16_t port = 0;
+    std::uint64_t attempt = 0;
+    std::shared_ptr<const std::atomic<bool>> is_given_up;
+  };
+
+  // Connects with the first call of ask().
+  explicit Client(Plan plan) : plan_(std::move(plan)) {}
+
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+
+  // The words of the answer. kCancelled: given up; kTimeout: the deadline passed; kConflict: a newer attempt
+  // has begun; kInvalid: the board refused; kUnavailable: rank 0 hung up; kCorrupted: no board is there.
+  // Whether an op that timed out had its effect is not known.
+  [[nodiscard]] Result<std::vector<std::string>> ask(Op op, std::vector<std::string> words,
+                                                     Deadline deadline);
+
+ private:
+  [[nodiscard]] Result<void> connect(Deadline deadline);
+  [[nodiscard]] Result<UniqueFd> try_to_connect(const SocketAddress& address, Deadline deadline) const;
+  [[nodiscard]] Result<Frame> exchange(const Frame& request, Deadline deadline);
+  // Until `fd` has one of `events`, or -1: for one look.
+  [[nodiscard]] Result<void> wait_for(int fd, short events, Deadline deadline) const;
+  [[nodiscard]] std::string place() const;
+
+  const Plan plan_;
+  UniqueFd fd_;
+};
+
+}  // namespace ratoon::board

@@ -1,0 +1,84 @@
+#include "agent/src/board/frame.h"
+
+#include <concepts>
+
+namespace ratoon::board {
+namespace {
+
+constexpr std::string_view kMagic = "RTB1";
+constexpr std::size_t kHead = kMagic.size() + sizeof(std::uint32_t);
+constexpr std::size_t kBodyMin = sizeof(std::uint8_t) + sizeof(std::uint64_t);
+
+template <std::unsigned_integral T>
+void put(std::string& to, T number) {
+  for (std::size_t i = 0; i < sizeof(T); ++i) to.push_back(static_cast<char>(number >> 8 * i & 0xff));
+}
+
+// `bytes` holds it.
+template <std::unsigned_integral T>
+T take(std::string_view& bytes) {
+  T number = 0;
+  for (std::size_t i = 0; i < sizeof(T); ++i) {
+    number |= static_cast<T>(static_cast<T>(static_cast<unsigned char>(bytes[i])) << 8 * i);
+  }
+  bytes.remove_prefix(sizeof(T));
+  return number;
+}
+
+Error broken(const std::string& how) {
+  return {ErrorKind::kCorrupted, "a frame of the board where the ranks meet " + how};
+}
+
+}  // namespace
+
+std::size_t size_of(const Frame& frame) {
+  std::size_t size = kHead + kBodyMin;
+  for (const std::string& word : frame.words) size += sizeof(std::uint32_t) + word.size();
+  return size;
+}
+
+std::string encode(const Frame& frame) {
+  std::string bytes;
+  const std::size_t size = size_of(frame);
+  bytes.reserve(size);
+  bytes += kMagic;
+  put(bytes, static_cast<std::uint32_t>(size - kHead));
+  put(bytes, frame.kind);
+  put(bytes, frame.attempt);
+  for (const std::string& word : frame.words) {
+    put(bytes, static_cast<std::uint32_t>(word.size()));
+    bytes += word;
+  }
+  return bytes;
+}
+
+Result<std::optional<Decoded>> decode(std::string_view bytes) {
+  // Looked at before the rest has come: a stranger may never send as much as a head.
+  if (!kMagic.starts_with(bytes.substr(0, kMagic.size()))) {
+    return broken("must begin with '" + std::string(kMagic) + "', found other bytes: its sender is no rank");
+  }
+  if (bytes.size() < kHead) return std::optional<Decoded>();
+  std::string_view rest = bytes.substr(kMagic.size());
+  const std::size_t size = take<std::uint32_t>(rest);
+  if (size < kBodyMin || size > kFrameMax - kHead) {
+    return broken("must have " + std::to_string(kBodyMin) + " to " + std::to_string(kFrameMax - kHead) +
+                  " bytes after its head, found " + std::to_string(size));
+  }
+  if (rest.size() < size) return std::optional<Decoded>();
+  rest = rest.substr(0, size);
+  Decoded found{.size = kHead + size};
+  found.frame.kind = take<std::uint8_t>(rest);
+  found.frame.attempt = take<std::uint64_t>(rest);
+  while (!rest.empty()) {
+    if (found.frame.words.size() == kWordsMax)
+      return broken("has more than " + std::to_string(kWordsMax) + " words");
+    if (rest.size() < sizeof(std::uint32_t)) return broken("ends within the size of a word");
+    const std::size_t word = take<std::uint32_t>(rest);
+    if (word > rest.size()) return broken("ends within a word");
+    found.frame.words.emplace_back(rest.substr(0, word));
+    rest.remove_prefix(word);
+  }
+  return std::optional<Decoded>(std::move(found));
+}
+
+}  // namespace ratoon::board

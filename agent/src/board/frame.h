@@ -1,0 +1,66 @@
+// How ranks talk to the board: one frame asks, one frame answers. All numbers are little-endian.
+//
+//   4 bytes "RTB1" | u32 size of the rest | u8 kind | u64 attempt | for each word: u32 size, its bytes
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/result.h>
+
+namespace ratoon::board {
+
+inline constexpr std::size_t kFrameMax = std::size_t{16} << 20;  // with its head
+inline constexpr std::size_t kWordsMax = std::size_t{1} << 16;   // an empty word costs more memory than bytes
+
+// What a rank asks, with its words. No number is of an op and of a status, so that a socket that was
+// connected to itself is found out.
+enum class Op : std::uint8_t {
+  kSet = 1,     // key, value
+  kGet = 2,     // keys; answered with their values once all are there
+  kWait = 3,    // keys; answered with nothing once all are there
+  kCheck = 4,   // keys; answered with "1" if all are there, else "0"
+  kAdd = 5,     // key, number; answered with the sum, and the value is that in decimal
+  kAppend = 6,  // key, what to put behind its value
+  kErase = 7,   // key; answered with "1" if it was there, else "0"
+  kCount = 8,   // answered with the number of keys
+};
+
+enum class Status : std::uint8_t {
+  kDone = 128,
+  kOver = 129,     // a newer attempt has begun; its number is the word
+  kRefused = 130,  // why is the word
+};
+
+struct Frame {
+  std::uint8_t kind = 0;
+  std::uint64_t attempt = 0;
+  std::vector<std::string> words;
+
+  friend bool operator==(const Frame&, const Frame&) = default;
+};
+
+[[nodiscard]] inline Frame make_frame(Op op, std::uint64_t attempt, std::vector<std::string> words) {
+  return {static_cast<std::uint8_t>(op), attempt, std::move(words)};
+}
+[[nodiscard]] inline Frame make_frame(Status status, std::uint64_t attempt, std::vector<std::string> words) {
+  return {static_cast<std::uint8_t>(status), attempt, std::move(words)};
+}
+
+// The bytes that encode() makes.
+[[nodiscard]] std::size_t size_of(const Frame& frame);
+[[nodiscard]] std::string encode(const Frame& frame);
+
+struct Decoded {
+  Frame frame;
+  std::size_t size = 0;  // bytes that it took
+};
+
+// The first frame of `bytes`; nothing as long as more bytes may make it one.
+[[nodiscard]] Result<std::optional<Decoded>> decode(std::string_view bytes);
+
+}  // namespace ratoon::board

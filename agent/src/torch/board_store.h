@@ -1,0 +1,50 @@
+// BoardStore: the board of an attempt as Gloo and NCCL want it. LibTorch's own TCPStore asks the resolver for
+// the name behind every connection's address, which takes seconds where none answers, and its waits cannot be
+// given up.
+#pragma once
+
+#include <mutex>
+
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "agent/src/board/client.h"
+
+namespace ratoon {
+
+// From any thread; one that waits keeps the others out, unless they have a clone(). What fails throws
+// c10::Error.
+class BoardStore final : public c10d::Store {
+ public:
+  using Bytes = std::vector<std::uint8_t>;
+  using Keys = std::vector<std::string>;
+  using Milliseconds = std::chrono::milliseconds;
+
+  BoardStore(board::Client::Plan plan, const Milliseconds& timeout)
+      : Store(timeout), client_(std::move(plan)) {}
+
+  c10::intrusive_ptr<Store> clone() override;
+
+  using Store::set;
+  void set(const std::string& key, const Bytes& value) override;
+  Bytes get(const std::string& key) override;
+  std::int64_t add(const std::string& key, std::int64_t value) override;
+  bool deleteKey(const std::string& key) override;
+  bool check(const Keys& keys) override;
+  std::int64_t getNumKeys() override;
+  void wait(const Keys& keys) override;
+  void wait(const Keys& keys, const Milliseconds& timeout) override;
+
+  bool hasExtendedApi() const override { return true; }
+  void append(const std::string& key, const Bytes& value) override;
+  std::vector<Bytes> multiGet(const Keys& keys) override;
+  void multiSet(const Keys& keys, const std::vector<Bytes>& values) override;
+
+ private:
+  Keys ask(board::Op op, Keys words, const Milliseconds& timeout);
+  std::int64_t ask_for_number(board::Op op, Keys words);
+
+  std::mutex mutex_;
+  board::Client client_;  // guarded by mutex_
+};
+
+}  // namespace ratoon

@@ -1,0 +1,125 @@
+// A rank that asks where no board is, or none that answers.
+#include "agent/src/board/client.h"
+
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+namespace ratoon::board {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+using testing::HasSubstr;
+
+// Bound to loopback.
+struct Place {
+  SocketAddress address;
+  UniqueFd fd;
+
+  explicit Place(const std::string& host)
+      : address(read_ip(host, 0).value()),
+        fd(::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    is_there = ::bind(fd.get(), address.get(), address.size) == 0 &&
+               ::getsockname(fd.get(), address.get(), &address.size) == 0;
+  }
+  void listen() const { EXPECT_EQ(::listen(fd.get(), 1), 0); }
+  [[nodiscard]] Client client(const std::string& host, std::shared_ptr<std::atomic<bool>> flag) const {
+    return Client({.host = host, .port = address.port(), .attempt = 3, .is_given_up = std::move(flag)});
+  }
+
+  bool is_there = false;
+};
+
+class BoardClient : public testing::Test {
+ protected:
+  Error count(Client& client, std::chrono::milliseconds within) {
+    const auto start = steady_clock::now();
+    auto answer = client.ask(Op::kCount, {}, steady_clock::now() + within);
+    EXPECT_LT(steady_clock::now() - start, within + 5s);
+    return answer ? Error(ErrorKind::kInvalid, "it was answered") : answer.error();
+  }
+
+  std::shared_ptr<std::atomic<bool>> flag_ = std::make_shared<std::atomic<bool>>(false);
+  Place place_{"127.0.0.1"};
+};
+
+TEST_F(BoardClient, KnocksAgainUntilSomebodyListens) {
+  Client client = place_.client("127.0.0.1", flag_);
+  const Error refused = count(client, 100ms);
+  EXPECT_THAT(refused.message(),
+              HasSubstr("connecting to 127.0.0.1 port " + std::to_string(place_.address.port()) +
+                        ", where rank 0 of attempt 3 keeps the board"));
+  std::thread late([&] {
+    std::this_thread::yield();
+    place_.listen();
+    const UniqueFd fd(::accept(place_.fd.get(), nullptr, nullptr));
+    char byte = 0;
+    EXPECT_EQ(::recv(fd.get(), &byte, 1, 0), 1);
+  });
+  EXPECT_EQ(count(client, 10s).kind(), ErrorKind::kUnavailable) << "it hung up";
+  late.join();
+}
+
+TEST_F(BoardClient, WaitsForAnAnswerUntilItsDeadlineOrUntilItIsGivenUp) {
+  place_.listen();
+  Client client = place_.client("127.0.0.1", flag_);
+  EXPECT_EQ(count(client, 50ms).kind(), ErrorKind::kTimeout);
+  *flag_ = true;
+  EXPECT_EQ(count(client, 1h).kind(), ErrorKind::kCancelled);
+}
+
+// A queue of connections that is full drops what comes: to us as if the host were dead.
+TEST_F(BoardClient, ConnectsToADeadHostNoLongerThanItMay) {
+  place_.listen();
+  std::vector<UniqueFd> queue;
+  for (int i = 0; i < 4; ++i) {
+    queue.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    static_cast<void>(::connect(queue.back().get(), place_.address.get(), place_.address.size));
+  }
+  Client client = place_.client("127.0.0.1", flag_);
+  EXPECT_EQ(count(client, 60ms).kind(), ErrorKind::kTimeout);
+  *flag_ = true;
+  const Error given_up = count(client, 1h);
+  EXPECT_EQ(given_up.kind(), ErrorKind::kCancelled);
+  EXPECT_THAT(given_up.message(), HasSubstr("connecting to"));
+}
+
+TEST_F(BoardClient, TakesNoAnswerOfAStranger) {
+  place_.listen();
+  std::thread stranger([&] {
+    for (const std::string& bytes :
+         {std::string("220 mail ready\r\n"), encode(make_frame(Op::kSet, 3, {}))}) {
+      const UniqueFd fd(::accept(place_.fd.get(), nullptr, nullptr));
+      EXPECT_EQ(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                static_cast<ssize_t>(bytes.size()));
+      char chunk[256];
+      while (::recv(fd.get(), chunk, sizeof chunk, 0) > 0) continue;
+    }
+  });
+  Client client = place_.client("127.0.0.1", flag_);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(count(client, 10s).kind(), ErrorKind::kCorrupted);
+  stranger.join();
+}
+
+TEST_F(BoardClient, ResolvesNoNames) {
+  for (const std::string host : {"localhost", "rank-0.job", "", "[::1]", "127.1"}) {
+    Client client = place_.client(host, flag_);
+    const Error error = count(client, 10s);
+    EXPECT_EQ(error.kind(), ErrorKind::kInvalid);
+    EXPECT_EQ(error.message(), "the address of rank 0 must be a numeric one, found '" + host + "'");
+  }
+}
+
+TEST_F(BoardClient, SpeaksIpv6) {
+  const Place place("::1");
+  if (!place.is_there) GTEST_SKIP() << "no IPv6";
+  place.listen();
+  Client client = place.client("::1", flag_);
+  EXPECT_EQ(count(client, 50ms).kind(), ErrorKind::kTimeout) << "connected, and nobody answers";
+}
+
+}  // namespace
+}  // namespace ratoon::board

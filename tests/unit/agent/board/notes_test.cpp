@@ -1,0 +1,152 @@
+// What hangs on the board and who waits for it, without sockets.
+#include "agent/src/board/notes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ratoon::board {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class BoardNotes : public testing::Test {
+ protected:
+  // "reader:status words" of each answer.
+  static std::vector<std::string> text_of(const Notes::Answers& answers) {
+    std::vector<std::string> lines;
+    for (const auto& [to, frame] : answers) {
+      const auto status = static_cast<Status>(frame.kind);
+      std::string line = std::to_string(to) + ":" +
+                         (status == Status::kDone   ? "done"
+                          : status == Status::kOver ? "over"
+                                                    : "refused");
+      if (status != Status::kRefused)
+        for (const std::string& word : frame.words) line += " " + word;
+      lines.push_back(line);
+    }
+    return lines;
+  }
+  std::vector<std::string> take(Notes::Reader from, Op op, std::vector<std::string> words,
+                                std::uint64_t attempt = 1) {
+    return text_of(notes.take(from, make_frame(op, attempt, std::move(words))));
+  }
+
+  Notes notes;
+};
+
+TEST_F(BoardNotes, AreSetAndRead) {
+  EXPECT_THAT(take(1, Op::kSet, {"a", "first"}), ElementsAre("1:done"));
+  EXPECT_THAT(take(1, Op::kSet, {"a", "second"}), ElementsAre("1:done"));
+  EXPECT_THAT(take(2, Op::kAppend, {"a", "more"}), ElementsAre("2:done"));
+  EXPECT_THAT(take(2, Op::kAppend, {"b", "new"}), ElementsAre("2:done"));
+  EXPECT_THAT(take(3, Op::kGet, {"b", "a"}), ElementsAre("3:done new secondmore"));
+  EXPECT_THAT(take(3, Op::kCheck, {"a", "b"}), ElementsAre("3:done 1"));
+  EXPECT_THAT(take(3, Op::kCheck, {"a", "c"}), ElementsAre("3:done 0"));
+  EXPECT_THAT(take(3, Op::kCount, {}), ElementsAre("3:done 2"));
+  EXPECT_THAT(take(3, Op::kErase, {"a"}), ElementsAre("3:done 1"));
+  EXPECT_THAT(take(3, Op::kErase, {"a"}), ElementsAre("3:done 0"));
+}
+
+TEST_F(BoardNotes, AreCounted) {
+  EXPECT_THAT(take(1, Op::kAdd, {"n", "5"}), ElementsAre("1:done 5"));
+  EXPECT_THAT(take(1, Op::kAdd, {"n", "-7"}), ElementsAre("1:done -2"));
+  EXPECT_THAT(take(1, Op::kGet, {"n"}), ElementsAre("1:done -2"));
+  EXPECT_THAT(take(1, Op::kAdd, {"n", "x"}), ElementsAre("1:refused"));
+  EXPECT_THAT(take(1, Op::kAdd, {"n", "-9223372036854775807"}), ElementsAre("1:refused"));
+}
+
+TEST_F(BoardNotes, AreWaitedForUntilTheLastIsThere) {
+  EXPECT_THAT(take(1, Op::kGet, {"a", "b", "c"}), IsEmpty());
+  EXPECT_THAT(take(2, Op::kWait, {"c"}), IsEmpty());
+  EXPECT_THAT(take(9, Op::kSet, {"b", "B"}), ElementsAre("9:done"));
+  EXPECT_THAT(take(9, Op::kSet, {"c", "C"}), ElementsAre("9:done", "2:done"));
+  EXPECT_TRUE(notes.is_waiting(1));
+  EXPECT_THAT(take(9, Op::kAdd, {"a", "1"}), ElementsAre("9:done 1", "1:done 1 B C"));
+  EXPECT_FALSE(notes.is_waiting(1));
+}
+
+TEST_F(BoardNotes, ThatAreErasedMeanwhileAreWaitedForAgain) {
+  static_cast<void>(take(9, Op::kSet, {"a", "A"}));
+  EXPECT_THAT(take(1, Op::kGet, {"a", "b"}), IsEmpty());
+  static_cast<void>(take(9, Op::kErase, {"a"}));
+  EXPECT_THAT(take(9, Op::kSet, {"b", "B"}), ElementsAre("9:done"));
+  EXPECT_THAT(take(9, Op::kSet, {"a", "again"}), ElementsAre("9:done", "1:done again B"));
+}
+
+TEST_F(BoardNotes, AreNotKeptForReadersWhoLeft) {
+  EXPECT_THAT(take(1, Op::kGet, {"a"}), IsEmpty());
+  EXPECT_THAT(take(2, Op::kGet, {"a"}), IsEmpty());
+  notes.forget(1);
+  notes.forget(3);
+  EXPECT_THAT(take(9, Op::kSet, {"a", "A"}), ElementsAre("9:done", "2:done A"));
+}
+
+TEST_F(BoardNotes, OfOneAttemptAreUnknownInAnother) {
+  static_cast<void>(take(1, Op::kSet, {"a", "old"}));
+  EXPECT_THAT(take(2, Op::kGet, {"a"}, 2), IsEmpty());
+  EXPECT_THAT(take(3, Op::kSet, {"a", "new"}, 2), ElementsAre("3:done", "2:done new"));
+  EXPECT_THAT(take(1, Op::kGet, {"a"}), ElementsAre("1:done old"));
+}
+
+TEST_F(BoardNotes, OfOlderAttemptsAreDroppedAndWhoeverIsLateIsTold) {
+  static_cast<void>(take(1, Op::kSet, {"a", "old"}));
+  EXPECT_THAT(take(2, Op::kGet, {"b"}), IsEmpty());
+  EXPECT_THAT(take(3, Op::kGet, {"a"}, 2), IsEmpty());
+  EXPECT_THAT(text_of(notes.begin(2)), ElementsAre("2:over 2"));
+  EXPECT_FALSE(notes.is_waiting(2));
+  EXPECT_THAT(take(1, Op::kSet, {"a", "late"}), ElementsAre("1:over 2"));
+  EXPECT_TRUE(notes.is_waiting(3)) << "it came before rank 0 did";
+  EXPECT_THAT(text_of(notes.begin(1)), IsEmpty()) << "attempts never go back";
+  EXPECT_THAT(take(1, Op::kCount, {}), ElementsAre("1:over 2"));
+}
+
+TEST_F(BoardNotes, OfHundredsOfAttemptsTakeNoMoreThanOfOne) {
+  std::size_t of_one = 0;
+  for (std::uint64_t attempt = 1; attempt <= 500; ++attempt) {
+    static_cast<void>(notes.begin(attempt));
+    for (int i = 0; i < 10; ++i)
+      static_cast<void>(take(1, Op::kSet, {"key " + std::to_string(i), std::string(100, 'x')}, attempt));
+    EXPECT_THAT(take(attempt * 2, Op::kGet, {"never"}, attempt), IsEmpty());
+    if (attempt == 1) of_one = notes.bytes();
+    EXPECT_EQ(notes.bytes(), of_one);
+  }
+  static_cast<void>(notes.begin(501));
+  EXPECT_EQ(notes.bytes(), 0u);
+}
+
+TEST_F(BoardNotes, AreRefusedWhenItIsFull) {
+  notes = Notes(10'000);
+  const std::string large(6'000, 'x');
+  EXPECT_THAT(take(1, Op::kSet, {"a", large}), ElementsAre("1:done"));
+  EXPECT_THAT(take(1, Op::kSet, {"b", large}), ElementsAre("1:refused"));
+  EXPECT_THAT(take(1, Op::kAppend, {"a", large}), ElementsAre("1:refused"));
+  EXPECT_THAT(take(1, Op::kSet, {"a", large}), ElementsAre("1:done")) << "in the place of the old one";
+  EXPECT_THAT(take(1, Op::kGet, std::vector<std::string>(1'000, "c")), ElementsAre("1:refused"));
+  EXPECT_THAT(take(1, Op::kErase, {"a"}), ElementsAre("1:done 1"));
+  EXPECT_EQ(notes.bytes(), 0u);
+}
+
+TEST_F(BoardNotes, AreNotGivenOutInOneTooLargeAnswer) {
+  static_cast<void>(take(1, Op::kSet, {"a", std::string(kFrameMax / 4, 'x')}));
+  EXPECT_THAT(take(1, Op::kGet, {"a", "a", "a"}), ElementsAre("1:refused"));
+  EXPECT_THAT(take(1, Op::kWait, {"a", "a", "a"}), ElementsAre("1:done"));
+}
+
+TEST_F(BoardNotes, RefuseWhatTheyDoNotUnderstand) {
+  EXPECT_THAT(take(1, static_cast<Op>(99), {}), ElementsAre("1:refused"));
+  EXPECT_THAT(take(1, static_cast<Op>(Status::kDone), {}), ElementsAre("1:refused"));
+  EXPECT_THAT(take(1, Op::kSet, {"a"}), ElementsAre("1:refused"));
+  EXPECT_THAT(take(1, Op::kCount, {"a"}), ElementsAre("1:refused"));
+}
+
+TEST_F(BoardNotes, AreKeptForFewAttemptsThatAreStillToBegin) {
+  for (std::uint64_t attempt = 100; attempt < 116; ++attempt)
+    EXPECT_THAT(take(1, Op::kCount, {}, attempt), ElementsAre("1:done 0"));
+  EXPECT_THAT(take(1, Op::kCount, {}, 116), ElementsAre("1:refused"));
+  static_cast<void>(notes.begin(5));
+  EXPECT_THAT(take(1, Op::kCount, {}, 5), ElementsAre("1:done 0"));
+}
+
+}  // namespace
+}  // namespace ratoon::board

@@ -1,0 +1,211 @@
+// The board over sockets: ranks that ask, wait, come late and die, and strangers.
+#include "agent/src/board/server.h"
+
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "agent/src/board/client.h"
+
+namespace ratoon::board {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+using Flag = std::shared_ptr<std::atomic<bool>>;
+
+Flag make_flag() {
+  return std::make_shared<std::atomic<bool>>(false);
+}
+
+Client::Deadline soon() {
+  return steady_clock::now() + 20s;
+}
+
+// A listening socket of loopback, and perhaps a server on it.
+class BoardServer : public testing::Test {
+ protected:
+  BoardServer()
+      : address_(read_ip("127.0.0.1", 0).value()),
+        listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    EXPECT_EQ(::bind(listening_.get(), address_.get(), address_.size), 0);
+    EXPECT_EQ(::listen(listening_.get(), SOMAXCONN), 0);
+    EXPECT_EQ(::getsockname(listening_.get(), address_.get(), &address_.size), 0);
+    server_ = Server::start(listening_.get()).value();
+  }
+
+  [[nodiscard]] Client rank(std::uint64_t attempt = 1, Flag is_given_up = make_flag()) const {
+    return Client(
+        {.host = "127.0.0.1", .port = address_.port(), .attempt = attempt, .is_given_up = is_given_up});
+  }
+  static std::vector<std::string> ask(Client& client, Op op, std::vector<std::string> words) {
+    auto answer = client.ask(op, std::move(words), soon());
+    EXPECT_TRUE(answer) << answer.error().message();
+    return answer ? *answer : std::vector<std::string>{"failed"};
+  }
+  // A plain connection.
+  [[nodiscard]] UniqueFd knock() const {
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const timeval limit{.tv_sec = 20};
+    EXPECT_EQ(::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), 0);
+    EXPECT_EQ(::connect(fd.get(), address_.get(), address_.size), 0);
+    return fd;
+  }
+  static bool say(const UniqueFd& fd, std::string_view bytes) {
+    return ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
+  }
+  // What comes until the server hangs up, or a whole frame.
+  static std::string hear(const UniqueFd& fd) {
+    std::string heard;
+    char chunk[4096];
+    for (;;) {
+      const auto size = ::recv(fd.get(), chunk, sizeof chunk, 0);
+      if (size < 0 && errno != ECONNRESET) return "silence";
+      if (size <= 0) return heard;
+      heard.append(chunk, static_cast<std::size_t>(size));
+      if (const auto frame = decode(heard); frame && *frame) return heard;
+    }
+  }
+
+  SocketAddress address_;
+  UniqueFd listening_;
+  std::unique_ptr<Server> server_;
+};
+
+TEST_F(BoardServer, AnswersManyRanksThatWaitForEachOther) {
+  constexpr int kRanks = 40;
+  std::vector<std::string> keys;
+  for (int i = 0; i < kRanks; ++i) keys.push_back("rank " + std::to_string(i));
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int i = 0; i < kRanks; ++i) {
+    threads.emplace_back([&, i] {
+      Client client = rank();
+      ask(client, Op::kSet, {keys[static_cast<std::size_t>(i)], std::string(1000, 'v')});
+      right +=
+          ask(client, Op::kGet, keys) == std::vector<std::string>(kRanks, std::string(1000, 'v')) ? 1 : 0;
+      ask(client, Op::kAdd, {"sum", "1"});
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(right, kRanks);
+  Client client = rank();
+  EXPECT_THAT(ask(client, Op::kGet, {"sum"}), ElementsAre(std::to_string(kRanks)));
+}
+
+TEST_F(BoardServer, CarriesLargeValuesAndRefusesTooLargeOnes) {
+  Client client = rank();
+  const std::string large(kFrameMax / 4, 'x');
+  ask(client, Op::kSet, {"large", large});
+  EXPECT_EQ(ask(client, Op::kGet, {"large"}), std::vector{large});
+  const auto refused = client.ask(Op::kSet, {"k", std::string(kFrameMax, 'x')}, soon());
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kInvalid);
+  EXPECT_THAT(ask(client, Op::kCount, {}), ElementsAre("1")) << "the connection goes on";
+}
+
+TEST_F(BoardServer, AWaitEndsWithItsDeadlineAndTheRankAsksOn) {
+  Client client = rank();
+  const auto late = client.ask(Op::kGet, {"never"}, steady_clock::now() + 50ms);
+  EXPECT_EQ(late.error().kind(), ErrorKind::kTimeout);
+  ask(client, Op::kSet, {"never", "after all"});
+  EXPECT_THAT(ask(client, Op::kGet, {"never"}), ElementsAre("after all"));
+}
+
+TEST_F(BoardServer, AWaitEndsSoonAfterItIsGivenUp) {
+  const auto flag = make_flag();
+  Client client = rank(1, flag);
+  ask(client, Op::kCount, {});
+  steady_clock::time_point given_up;
+  std::thread other([&] {
+    Client second = rank();
+    static_cast<void>(second.ask(Op::kWait, {"never"}, steady_clock::now() + 100ms));
+    given_up = steady_clock::now();
+    *flag = true;
+  });
+  const auto answer = client.ask(Op::kGet, {"never"}, Client::kNoDeadline);
+  const auto end = steady_clock::now();
+  other.join();
+  EXPECT_EQ(answer.error().kind(), ErrorKind::kCancelled);
+  EXPECT_THAT(answer.error().message(), HasSubstr("where rank 0 of attempt 1 keeps the board was given up"));
+  EXPECT_LT(end - given_up, 2s) << "20 ms, on a machine that has nothing else to do";
+}
+
+TEST_F(BoardServer, ServesAttemptsInTurnAndTellsWhoIsLate) {
+  server_->begin(1);
+  Client old = rank(1);
+  Client early = rank(2);
+  ask(old, Op::kSet, {"key", "of 1"});
+  ask(early, Op::kSet, {"key", "of 2"});
+  std::thread waiting([&] {
+    Client client = rank(1);
+    const auto answer = client.ask(Op::kGet, {"never"}, soon());
+    EXPECT_EQ(answer.error().kind(), ErrorKind::kConflict);
+    EXPECT_THAT(answer.error().message(), HasSubstr("attempt 2 has begun"));
+  });
+  server_->begin(2);
+  waiting.join();
+  EXPECT_EQ(old.ask(Op::kSet, {"key", "late"}, soon()).error().kind(), ErrorKind::kConflict);
+  EXPECT_THAT(ask(early, Op::kGet, {"key"}), ElementsAre("of 2"));
+}
+
+TEST_F(BoardServer, OutlivesRanksThatDieWhileTheyWait) {
+  for (int i = 0; i < 50; ++i) {
+    const UniqueFd rank = knock();
+    EXPECT_TRUE(say(rank, encode(make_frame(Op::kGet, 1, {"key"}))));
+  }
+  Client client = rank();
+  ask(client, Op::kSet, {"key", "value"});
+  EXPECT_THAT(ask(client, Op::kGet, {"key"}), ElementsAre("value"));
+}
+
+TEST_F(BoardServer, PutsPartsOfFramesTogether) {
+  const UniqueFd fd = knock();
+  for (const char byte : encode(make_frame(Op::kAdd, 1, {"n", "3"}))) EXPECT_TRUE(say(fd, {&byte, 1}));
+  EXPECT_EQ(hear(fd), encode(make_frame(Status::kDone, 1, {"3"})));
+}
+
+TEST_F(BoardServer, HangsUpOnStrangersAndOnThoseWhoBreakTheProtocol) {
+  const std::string waits = encode(make_frame(Op::kGet, 1, {"never"}));
+  for (const std::string& bytes : {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("RTB1\xff\xff\xff\xff"),
+                                   std::string("RTB1\0\0\0\0", 8), waits + waits}) {
+    const UniqueFd fd = knock();
+    EXPECT_TRUE(say(fd, bytes));
+    EXPECT_EQ(hear(fd), "");
+  }
+  Client client = rank();
+  EXPECT_THAT(ask(client, Op::kCount, {}), ElementsAre("0"));
+}
+
+TEST_F(BoardServer, RefusesAnOpThatItDoesNotKnow) {
+  const UniqueFd fd = knock();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(say(fd, encode(make_frame(static_cast<Op>(77), 1, {"a"}))));
+    const auto answer = decode(hear(fd)).value();
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->frame.kind, static_cast<std::uint8_t>(Status::kRefused));
+    EXPECT_THAT(answer->frame.words, ElementsAre(HasSubstr("op 77 with 1 words")));
+  }
+}
+
+TEST_F(BoardServer, EndsWhileRanksAreConnected) {
+  Client client = rank();
+  ask(client, Op::kCount, {});
+  server_.reset();
+  EXPECT_EQ(client.ask(Op::kCount, {}, soon()).error().kind(), ErrorKind::kUnavailable);
+  server_ = Server::start(listening_.get()).value();  // the socket was the caller's all the time
+  EXPECT_THAT(ask(client, Op::kCount, {}), ElementsAre("0"));
+}
+
+TEST_F(BoardServer, SaysWhatItCannotListenOn) {
+  EXPECT_THAT(Server::start(-1).error().message(),
+              HasSubstr("taking the listening socket where the ranks meet"));
+}
+
+}  // namespace
+}  // namespace ratoon::board
