@@ -207,6 +207,17 @@ std::set<JobKey> Store::jobs_on(const std::string& node) const {
   return touched;
 }
 
+std::set<JobKey> Store::jobs_that_suspect(const std::string& node) const {
+  std::set<JobKey> found;
+  for (const auto& [key, entry] : jobs_) {
+    const auto& suspects = entry.job.status.suspect_nodes;
+    if (std::any_of(suspects.begin(), suspects.end(),
+                    [&](const auto& suspect) { return suspect.name == node; }))
+      found.insert(key);
+  }
+  return found;
+}
+
 namespace {
 
 bool differ_in_heartbeat_alone(api::Node a, const api::Node& b) {
@@ -223,9 +234,10 @@ void Store::put_node(const json& object) {
   {
     const std::lock_guard lock(mutex_);
     const auto it = nodes_.find(node->name);
-    // A heartbeat alone is no news: whoever waits for one looks again by itself.
+    // A heartbeat alone is news only to jobs that hold the node for dead.
     const bool is_news = it == nodes_.end() || !differ_in_heartbeat_alone(it->second, *node);
     if (is_news) touched = jobs_on(node->name);
+    if (is_news || it->second != *node) touched.merge(jobs_that_suspect(node->name));
     nodes_[node->name] = std::move(*node);
   }
   tell(touched);

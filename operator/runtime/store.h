@@ -81,6 +81,7 @@ class Store {
   bool put_pod_entry(kube::MemberPod pod);
   void erase_pod(const PodKey& key);
   [[nodiscard]] std::set<JobKey> jobs_on(const std::string& node) const;
+  [[nodiscard]] std::set<JobKey> jobs_that_suspect(const std::string& node) const;  // mutex_ is held
   void tell(const std::set<JobKey>& touched) const;
 
   const OnNews on_news_;

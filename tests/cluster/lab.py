@@ -19,7 +19,6 @@ from cluster import api as cluster_api  # noqa: E402
 from cluster import arguments, network, programs, state  # noqa: E402
 
 PROGRAMS = pathlib.Path(os.environ.get("RATOON_BUILD_DIR", ROOT / "build/release")) / "bin"
-LIBTORCH = pathlib.Path(os.environ.get("RATOON_LIBTORCH_ROOT", "")) / "torch/lib"
 JOBS = "/apis/ratoon.dev/v1alpha1/namespaces/default/trainingjobs"
 
 
@@ -37,15 +36,16 @@ class Lab:
         self.kubeconfig = self.cluster("kubeconfig").strip()
         handle = state.Cluster(arguments.cache_folder(), self.name).load()
         self.api = cluster_api.Api(handle, network.Plan(handle.slot))
-        for kind, program in (("operator", "ratoon-operator"), ("trainer", "digits")):
-            image = self.folder / f"{program}.tar"
-            tag = "ratoon-operator:dev" if kind == "operator" else "ratoon-digits:dev"
-            run(ROOT / "scripts/image", kind, image, "--program", PROGRAMS / program, "--libraries-from", LIBTORCH,
-                "--tag", tag)
-            self.cluster("image", "load", str(image))
+        self.load_image("operator", "ratoon-operator", "ratoon-operator:dev")
+        self.load_image("trainer", "digits", "ratoon-digits:dev", "--libraries-from", libtorch() / "torch/lib")
         run("helm", "install", "ratoon", ROOT / "charts/ratoon", "--kubeconfig", self.kubeconfig, "--namespace",
             "ratoon-system", "--create-namespace", "--wait", "--timeout", "90s",
             "--set", r"nodeSelector.kubernetes\.io/hostname=node-1", "--set", "image.pullPolicy=Never")
+
+    def load_image(self, kind, program, tag, *more):
+        image = self.folder / f"{program}.tar"
+        run(ROOT / "scripts/image", kind, image, "--program", PROGRAMS / program, "--tag", tag, *more)
+        self.cluster("image", "load", str(image))
 
     def down(self):
         self.cluster("down")
@@ -153,6 +153,13 @@ def what_is_missing():
         return f"{' '.join(lacking)} is not here; scripts/setup installs it"
     unbuilt = [name for name in ("ratoon-operator", "digits") if not (PROGRAMS / name).exists()]
     return f"{' '.join(unbuilt)} is not built in {PROGRAMS}" if unbuilt else ""
+
+
+def libtorch():
+    """Where scripts/setup put it, unless the environment names another one."""
+    if named := os.environ.get("RATOON_LIBTORCH_ROOT"):
+        return pathlib.Path(named)
+    return sorted(pathlib.Path(arguments.cache_folder()).glob("libtorch-*"))[-1]
 
 
 def run(*words, text=None):
