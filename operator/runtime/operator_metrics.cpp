@@ -33,6 +33,10 @@ const api::RecoveryPhases kNone;
 constexpr std::array kPhases = {api::JobPhase::kPending, api::JobPhase::kRunning, api::JobPhase::kRecovering,
                                 api::JobPhase::kSucceeded, api::JobPhase::kFailed};
 
+Labels labels_of(const JobKey& key) {
+  return {{"namespace", key.name_space}, {"job", key.name}};
+}
+
 Labels with(Labels labels, const std::string& name, std::string_view value) {
   labels[name] = std::string(value);
   return labels;
@@ -95,9 +99,9 @@ struct OperatorMetrics::Families {
   Family<Histogram>& recovery =
       build(registry, prometheus::BuildHistogram(), names::metric::kRecoverySeconds,
             "Seconds from a member's last sign of life to the first step of all, by phase");
-  Histogram& decision = build(registry, prometheus::BuildHistogram(), names::metric::kReconcileSeconds,
-                              "Seconds that a decision took, without its execution")
-                            .Add({}, kDecisionBuckets);
+  Family<Histogram>& decision =
+      build(registry, prometheus::BuildHistogram(), names::metric::kReconcileSeconds,
+            "Seconds that a decision took, without its execution");
   std::mutex mutex;
   std::map<JobKey, Job> jobs;  // guarded by mutex
 };
@@ -110,7 +114,7 @@ void OperatorMetrics::note_status(const JobKey& key, const api::TrainingJobStatu
   Families& f = *families_;
   const std::lock_guard lock(f.mutex);
   auto& job = f.jobs[key];
-  const Labels labels = {{"namespace", key.name_space}, {"job", key.name}};
+  const Labels labels = labels_of(key);
   const auto set = [&](auto& family, double value) { f.series(job, family, labels).Set(value); };
   for (const auto phase : kPhases)
     f.series(job, f.phase, with(labels, "phase", api::name_of(phase))).Set(phase == after.phase ? 1 : 0);
@@ -131,8 +135,10 @@ void OperatorMetrics::note_status(const JobKey& key, const api::TrainingJobStatu
   }
 }
 
-void OperatorMetrics::note_decision_seconds(double seconds) {
-  families_->decision.Observe(seconds);
+void OperatorMetrics::note_decision_seconds(const JobKey& key, double seconds) {
+  Families& f = *families_;
+  const std::lock_guard lock(f.mutex);
+  f.series(f.jobs[key], f.decision, labels_of(key), kDecisionBuckets).Observe(seconds);
 }
 
 void OperatorMetrics::forget(const JobKey& key) {

@@ -44,6 +44,7 @@ TEST(OperatorMetrics, AJobThatIsGoneLeavesNoSeriesAndComesBackAtZero) {
   api::TrainingJobStatus after;
   after.restarts.disruption = 2;
   metrics.note_status(kJob, {}, after);
+  metrics.note_decision_seconds(kJob, 0.002);
   metrics.note_status({.name_space = "default", .name = "other"}, {}, {});
   metrics.forget(kJob);
   EXPECT_THAT(metrics.text(), Not(HasSubstr("digits")));
