@@ -47,6 +47,7 @@ void Controller::run(const std::stop_token& stop) {
 void Controller::look_at(const JobKey& key) {
   const auto view = cluster_.view(key);
   if (!view) {
+    report_broken(key);
     coordinator_.close(key);
     metrics_.forget(key);
     memories_.erase(key);
@@ -69,6 +70,19 @@ void Controller::look_at(const JobKey& key) {
   memory.failures_in_a_row = 0;
   const Timestamp next = clock_.now() + kLookAgain;
   queue_.add(key, std::min(next, decision.wake_at.value_or(next)));
+}
+
+// A job that cannot be read, by an older operator or after an edit by hand, is left as it is: its members
+// train on, and its owner is told why nobody looks after them.
+void Controller::report_broken(const JobKey& key) {
+  for (const auto& broken : cluster_.broken_jobs()) {
+    if (broken.meta.name_space != key.name_space || broken.meta.name != key.name) continue;
+    const std::string name = text_of(key);
+    logger_.warning("a job cannot be read and is left alone", {{"job", name}, {"error", broken.complaint}});
+    api::TrainingJob job;
+    job.meta = broken.meta;
+    cluster_.emit_event(job, {.is_warning = true, .reason = "InvalidSpec", .message = broken.complaint});
+  }
 }
 
 Result<void> Controller::carry_out(const api::TrainingJob& job, const core::Decision& decision,

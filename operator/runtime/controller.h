@@ -38,6 +38,7 @@ class Controller {
   };
 
   void look_at(const JobKey& key);
+  void report_broken(const JobKey& key);
   [[nodiscard]] Result<void> carry_out(const api::TrainingJob& job, const core::Decision& decision,
                                        Memory& memory);
   // Stores the status if it says something new; progress alone waits for its turn.

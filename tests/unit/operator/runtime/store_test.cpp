@@ -50,6 +50,32 @@ class StoreTest : public testing::Test {
   int news() { return std::exchange(told_, 0); }
 };
 
+json heartbeat(const std::string& name, const std::string& at) {
+  json out = node(name);
+  out["status"] = {{"conditions", {{{"type", "Ready"}, {"status", "True"}, {"lastHeartbeatTime", at}}}}};
+  return out;
+}
+
+TEST_F(StoreTest, AHeartbeatIsNewsOnlyToJobsThatSuspectItsNode) {
+  json suspicious = job(1);
+  suspicious["status"] = api::encode_status({});
+  suspicious["status"]["suspectNodes"] = {
+      {{"name", "n2"}, {"reason", "silent"}, {"until", "2026-11-21T12:00:00.000Z"}}};
+  store_.put_job(suspicious);
+  store_.put_pod(pod(2, "n1"));
+  for (const char* name : {"n1", "n2"}) store_.put_node(heartbeat(name, "2026-11-21T11:00:00Z"));
+  news();
+  store_.put_node(heartbeat("n1", "2026-11-21T11:00:10Z"));
+  EXPECT_EQ(news(), 0);
+  store_.put_node(heartbeat("n2", "2026-11-21T11:00:10Z"));
+  EXPECT_EQ(news(), 1);
+  store_.put_node(heartbeat("n2", "2026-11-21T11:00:10Z"));
+  EXPECT_EQ(news(), 0) << "the same one again";
+  const auto view = store_.view(kJob);
+  ASSERT_EQ(view->nodes.size(), 2U) << "suspects are seen though no pod is on them";
+  EXPECT_EQ(format_rfc3339(view->nodes[1].last_heartbeat), "2026-11-21T11:00:10.000Z");
+}
+
 TEST_F(StoreTest, AViewHasTheJobItsPodsAndTheNodesUnderThem) {
   store_.put_job(job(1));
   store_.put_pod(pod(2, "n1"));
