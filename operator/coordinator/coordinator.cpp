@@ -57,9 +57,12 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
   const Result<Message> message = decode<Message>(request.body);
   if (!message) return refuse(responder, 422, names::refusal::kBadMessage, message.error().message());
   if (const auto known = options_.authenticate(bearer_token(request), message->process); !known) {
-    // No refusal: the caller is to try again.
-    if (known.error().kind() != ErrorKind::kPermissionDenied)
+    if (known.error().kind() != ErrorKind::kPermissionDenied) {
+      // No refusal: the caller is to try again. Its silence, and perhaps that of others, is our own deafness.
+      const std::lock_guard lock(mutex_);
+      listening_since_ = clock_.now();
       return responder.send({.status = 503, .body = known.error().message() + "\n"});
+    }
     return refuse(responder, 401, names::refusal::kUnauthorized, known.error().message());
   }
   bool is_news = false;

@@ -90,12 +90,23 @@ void warn_of_older_point(const std::optional<ResumePoint>& resume, Decision& dec
   last = resume;
 }
 
+// The scheduler's words about the first pod that no node takes.
+std::string why_not_placed(const Observation& seen) {
+  constexpr std::size_t kBytesMax = 300;
+  for (const auto& pod : seen.pods) {
+    if (pod.unplaced_reason.empty() || pod.is_deleting || pod.has_ended()) continue;
+    return "; no node takes " + pod.name + ": " + pod.unplaced_reason.substr(0, kBytesMax);
+  }
+  return "";
+}
+
 // Forms the next world if everybody is there. Returns why the job cannot go on, or nothing.
 std::string form_world(const Observation& seen, const Gang& gang, Decision& decision) {
   auto& status = decision.status;
   status.phase = status.attempt.value() <= 1 ? JobPhase::kPending : JobPhase::kRecovering;
   status.message = std::to_string(gang.joiners.size()) + " of " + std::to_string(gang.needed) +
-                   " processes are ready for attempt " + std::to_string(status.attempt.value());
+                   " processes are ready for attempt " + std::to_string(status.attempt.value()) +
+                   why_not_placed(seen);
   if (!gang.is_complete()) return "";
 
   // A status that was lost must not lead back to attempts whose checkpoints exist already.

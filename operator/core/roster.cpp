@@ -18,17 +18,6 @@ bool contains(const std::vector<api::MemberStatus>& members, const api::MemberSt
   });
 }
 
-bool is_heard_of(const Observation& seen, const api::MemberStatus& member) {
-  return std::any_of(seen.processes.begin(), seen.processes.end(),
-                     [&](const auto& process) { return is_of(process.identity, member); });
-}
-
-// The platform's word comes late; for who never spoke it is the only one.
-bool is_on_dead_node(const Observation& seen, const api::Pod& pod) {
-  return std::any_of(seen.nodes.begin(), seen.nodes.end(),
-                     [&](const api::Node& node) { return node.name == pod.node && !node.is_ready; });
-}
-
 // What ended this incarnation, if anything did.
 std::optional<Ending> find_ending(const Observation& seen, const api::MemberStatus& member,
                                   const std::vector<api::MemberStatus>& silent) {
@@ -39,8 +28,6 @@ std::optional<Ending> find_ending(const Observation& seen, const api::MemberStat
     return Ending{EndCause::kDisruption, "vanished"};
   }
   if (pod->has_ended() || pod->is_deleting) return classify(*pod, false);
-  if (!is_heard_of(seen, member) && is_on_dead_node(seen, *pod))
-    return Ending{EndCause::kDisruption, "never spoke, and its node is not ready"};
   if (contains(silent, member)) return Ending{EndCause::kDisruption, "silent for too long"};
   return std::nullopt;
 }
@@ -168,10 +155,8 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
     if (member.is_leaving()) follow_successor(seen, silent, member, change);
     if (const auto ending = find_ending(seen, member, silent)) {
       count(seen, *ending, display_name(seen, member) + ": " + ending->sentence, change);
-      const api::Pod* pod = find_pod(seen, member);
-      const bool is_silent =
-          contains(silent, member) || (pod != nullptr && !pod->has_ended() && is_on_dead_node(seen, *pod));
-      change.losses.push_back({.member = member, .reason = ending->sentence, .is_silent = is_silent});
+      change.losses.push_back(
+          {.member = member, .reason = ending->sentence, .is_silent = contains(silent, member)});
       member = next_incarnation(member);
     }
     note_pod(seen, member);

@@ -44,6 +44,12 @@ std::string place_of(const api::Pod& pod) {
   return pod.node.empty() ? "pod " + pod.uid : "node " + pod.node;
 }
 
+// The platform's word comes late; for who never spoke it is the only one.
+bool is_on_dead_node(const Observation& seen, const api::Pod& pod) {
+  return std::any_of(seen.nodes.begin(), seen.nodes.end(),
+                     [&](const api::Node& node) { return node.name == pod.node && !node.is_ready; });
+}
+
 Members find_members(const Observation& seen) {
   Members found;
   const bool is_world_forgotten = seen.job.status.is_formed && seen.world.empty();
@@ -57,7 +63,9 @@ Members find_members(const Observation& seen) {
     const api::Pod* pod = find_pod(seen, member);
     if (pod == nullptr || pod->has_ended() || pod->is_deleting || is_completed(seen, member)) continue;
     const Voices voices = voices_of(seen, *pod);
-    if (sits(member) && voices.count < seen.job.spec.processes_per_node) {
+    const bool is_missed = sits(member) && voices.count < seen.job.spec.processes_per_node;
+    const bool is_lost_unheard = !voices.quietest && is_on_dead_node(seen, *pod);
+    if (is_missed || is_lost_unheard) {
       found.unheard.push_back({member, seen.listening_since, place_of(*pod)});
     } else if (voices.quietest) {
       found.heard.push_back({member, std::max(*voices.quietest, seen.listening_since), place_of(*pod)});

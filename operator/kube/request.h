@@ -28,7 +28,6 @@ struct Resource {
 
 inline constexpr Resource kTrainingJobs{"/apis/ratoon.dev/v1alpha1", "trainingjobs"};
 inline constexpr Resource kPods{"/api/v1", "pods"};
-inline constexpr Resource kServices{"/api/v1", "services"};
 inline constexpr Resource kNodes{"/api/v1", "nodes", false};
 inline constexpr Resource kEvents{"/apis/events.k8s.io/v1", "events"};
 inline constexpr Resource kTokenReviews{"/apis/authentication.k8s.io/v1", "tokenreviews", false};

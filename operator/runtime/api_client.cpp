@@ -46,9 +46,10 @@ http::Request ApiClient::prepare(const kube::Request& request) const {
   return prepared;
 }
 
-Result<json> ApiClient::call(const kube::Request& request, std::stop_token stop) const {
+Result<json> ApiClient::call(const kube::Request& request, std::stop_token stop, Duration patience) const {
   for (bool is_last = false;; is_last = true) {
-    const auto reply = transport_->call(prepare(request), {.body_bytes_max = kReplyBytesMax}, stop);
+    const auto reply = transport_->call(
+        prepare(request), {.total = patience, .silence = patience, .body_bytes_max = kReplyBytesMax}, stop);
     if (!reply) return reply.error();
     if (reply->status >= 200 && reply->status < 300)
       return parse_json(reply->body, kReplyBytesMax, kDepthMax);
@@ -60,9 +61,10 @@ Result<json> ApiClient::call(const kube::Request& request, std::stop_token stop)
   }
 }
 
-Result<json> ApiClient::call(const Result<kube::Request>& request, std::stop_token stop) const {
+Result<json> ApiClient::call(const Result<kube::Request>& request, std::stop_token stop,
+                             Duration patience) const {
   if (!request) return request.error();
-  return call(*request, std::move(stop));
+  return call(*request, std::move(stop), patience);
 }
 
 Result<http::ResponseHead> ApiClient::stream(const kube::Request& request, const http::Limits& limits,

@@ -25,8 +25,10 @@ class ApiClient {
 
   // The reply's object; any status but success is an error (operator/kube/failure.h). A server that is
   // overloaded and says for how long is asked once more: such a refusal had no effect.
-  [[nodiscard]] Result<nlohmann::json> call(const kube::Request& request, std::stop_token stop) const;
-  [[nodiscard]] Result<nlohmann::json> call(const Result<kube::Request>& request, std::stop_token stop) const;
+  [[nodiscard]] Result<nlohmann::json> call(const kube::Request& request, std::stop_token stop,
+                                            Duration patience = std::chrono::seconds(30)) const;
+  [[nodiscard]] Result<nlohmann::json> call(const Result<kube::Request>& request, std::stop_token stop,
+                                            Duration patience = std::chrono::seconds(30)) const;
 
   // The body as it comes; the sink sees the head first, whatever its status.
   [[nodiscard]] Result<http::ResponseHead> stream(const kube::Request& request, const http::Limits& limits,

@@ -180,16 +180,4 @@ Result<TokenIdentity> Cluster::review_token(std::string_view token) {
   return parts_->tokens.review(token, parts_->stopping.get_token());
 }
 
-Result<std::string> Cluster::service_cluster_ip(const std::string& name_space, const std::string& name) {
-  const auto service =
-      parts_->client.call(kube::get({.resource = kube::kServices, .name_space = name_space, .name = name}),
-                          parts_->stopping.get_token());
-  if (!service) return service.error().with_context("reading service " + name_space + "/" + name);
-  const std::string address = kube::text_in(kube::child(*service, "spec"), "clusterIP");
-  if (address.empty() || address == "None")
-    return Error(ErrorKind::kInvalid, "service " + name_space + "/" + name +
-                                          " has no address of its own: give it a clusterIP (type ClusterIP)");
-  return address;
-}
-
 }  // namespace ratoon::runtime

@@ -66,9 +66,6 @@ class Cluster {
   void emit_event(const api::TrainingJob& job, const core::EmitEvent& action);
 
   [[nodiscard]] Result<TokenIdentity> review_token(std::string_view token);
-  // An address, not a name: members must not wait for DNS.
-  [[nodiscard]] Result<std::string> service_cluster_ip(const std::string& name_space,
-                                                       const std::string& name);
 
  private:
   struct Parts;

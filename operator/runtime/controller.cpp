@@ -55,6 +55,7 @@ void Controller::look_at(const JobKey& key) {
   }
   const Timestamp began = clock_.now();
   Memory& memory = memories_[key];
+  if (memory.uid != view->job.meta.uid) memory = {.uid = view->job.meta.uid};
   const core::Observation seen{.job = view->job,
                                .pods = view->pods,
                                .processes = coordinator_.processes(key),
@@ -65,11 +66,13 @@ void Controller::look_at(const JobKey& key) {
                                .listening_since = coordinator_.listening_since(key)};
   const core::Decision decision = core::reconcile(seen, began);
   metrics_.note_decision_seconds(key, ratoon::seconds(clock_.now() - began));
-  if (const auto done = carry_out(view->job, decision, memory); !done)
-    return retry_later(key, done.error(), memory);
-  memory.failures_in_a_row = 0;
-  const Timestamp next = clock_.now() + kLookAgain;
-  queue_.add(key, std::min(next, decision.wake_at.value_or(next)));
+  const auto done = carry_out(view->job, decision, memory);
+  if (!done) retry_later(key, done.error(), memory);
+  if (done) memory.failures_in_a_row = 0;
+  // A failure must not make us late for the next silence, nor spin.
+  const Timestamp now = clock_.now();
+  const Timestamp next = std::min(now + kLookAgain, decision.wake_at.value_or(now + kLookAgain));
+  queue_.add(key, done ? next : std::max(next, now + kRetryPauseMin));
 }
 
 // A job that cannot be read, by an older operator or after an edit by hand, is left as it is: its members
@@ -91,9 +94,11 @@ Result<void> Controller::carry_out(const api::TrainingJob& job, const core::Deci
   memory.recovery = decision.recovery;
   metrics_.note_status(key_of(job), job.status, decision.status);
   Result<void> all_done;
+  api::TrainingJob decided = job;
+  decided.status = decision.status;
   for (const auto& action : decision.actions) {
     // One pod that cannot be made is no reason to leave the others unmade, or the agents untold.
-    if (auto done = act(job, action); !done) all_done = done;
+    if (auto done = act(decided, action); !done) all_done = done;
   }
   coordinator_.announce(key_of(job), decision.announcement);
   return all_done;
@@ -115,8 +120,7 @@ Result<void> Controller::act(const api::TrainingJob& job, const core::Action& ac
     auto created = cluster_.create_pod(job, *create);
     if (created) {
       queue_.add_now(key_of(job));  // its UID is to be noted
-    } else if (created.error().kind() == ErrorKind::kInvalid ||
-               created.error().kind() == ErrorKind::kNoSpace) {
+    } else if (!created.error().is_retryable() || created.error().kind() == ErrorKind::kNoSpace) {
       cluster_.emit_event(job,
                           {.is_warning = true, .reason = "PodRefused", .message = created.error().message()});
     }

@@ -2,7 +2,7 @@
 // order: the status is stored, then pods are made and deleted, then agents are told. What fails is tried
 // again at the next look, which the failure itself asks for.
 //
-// Thread contract: notify() may be called from any thread; run() is one thread's work.
+// Thread contract: one thread's work; news come through the queue.
 #pragma once
 
 #include <map>
@@ -32,6 +32,7 @@ class Controller {
  private:
   // What is remembered of a job between two looks. Losing it costs nothing but an account of seconds.
   struct Memory {
+    std::string uid;  // of the job that had this name when it was written
     std::optional<core::RecoveryWatch> recovery;
     Timestamp progress_stored;
     int failures_in_a_row = 0;

@@ -285,6 +285,7 @@ std::optional<View> Store::view(const JobKey& key) const {
       const api::Pod& pod = pods_.at(pod_key).pod;
       view.pods.push_back(pod);
       if (!pod.node.empty()) under.insert(pod.node);
+      under.insert(pod.avoided_nodes.begin(), pod.avoided_nodes.end());
     }
   }
   for (const auto& suspect : view.job.status.suspect_nodes) under.insert(suspect.name);

@@ -5,6 +5,13 @@
 namespace ratoon::runtime {
 namespace {
 
+constexpr Duration kFresh = std::chrono::minutes(1);
+// While the API server is away, members that are known go on to be known.
+constexpr Duration kKnown = std::chrono::hours(1);
+// And it is not asked at each beat: the door has few threads.
+constexpr Duration kAskAgain = std::chrono::seconds(5);
+constexpr Duration kPatience = std::chrono::seconds(2);
+
 // A hash that an adversary cannot make two tokens meet in; the tokens themselves are not kept.
 std::string sha256(std::string_view text) {
   std::string digest(SHA256_DIGEST_LENGTH, '\0');
@@ -16,32 +23,37 @@ std::string sha256(std::string_view text) {
 }  // namespace
 
 Result<kube::TokenIdentity> TokenReviewer::review(std::string_view token, std::stop_token stop) {
-  constexpr Duration kFresh = std::chrono::minutes(1);
-  // While the API server is away, members that are known go on to be known.
-  constexpr Duration kKnown = std::chrono::minutes(10);
   constexpr std::size_t kTokenBytesMax = 16 * 1024;
   if (token.empty() || token.size() > kTokenBytesMax)
     return Error(ErrorKind::kPermissionDenied, "a token must have 1 to 16384 bytes");
   const std::string key = sha256(token);
   const Timestamp asked = clock_.now();
-  std::optional<kube::TokenIdentity> before;
-  {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(answers_, [&](const auto& item) { return asked - item.second.time > kKnown; });
-    if (const auto known = answers_.find(key); known != answers_.end()) {
-      if (asked - known->second.time <= kFresh) return known->second.identity;
-      before = known->second.identity;
-    }
+  const auto known = recall(key, asked);
+  if (known && asked < known->ask_again) return known->identity;
+  const auto reply =
+      client_.call(kube::create({.resource = kube::kTokenReviews}, kube::make_token_review(token)),
+                   std::move(stop), kPatience);
+  // That we cannot ask is no word about the member: who is known goes on to be known for a while.
+  if (!reply && known) {
+    remember(key, {.identity = known->identity, .time = known->time, .ask_again = asked + kAskAgain});
+    return known->identity;
   }
-  const auto reply = client_.call(
-      kube::create({.resource = kube::kTokenReviews}, kube::make_token_review(token)), std::move(stop));
-  if (!reply && reply.error().is_retryable() && before) return *before;
-  if (!reply) return reply.error().with_context("reviewing a token");
+  if (!reply) return Error(ErrorKind::kUnavailable, "reviewing a token: " + reply.error().message());
   auto identity = kube::read_token_review(*reply);
-  if (!identity) return identity;
-  const std::lock_guard lock(mutex_);
-  answers_[key] = {.identity = *identity, .time = asked};
+  if (identity) remember(key, {.identity = *identity, .time = asked, .ask_again = asked + kFresh});
   return identity;
+}
+
+std::optional<TokenReviewer::Answer> TokenReviewer::recall(const std::string& key, Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(answers_, [&](const auto& item) { return now - item.second.time > kKnown; });
+  const auto found = answers_.find(key);
+  return found == answers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void TokenReviewer::remember(const std::string& key, Answer answer) {
+  const std::lock_guard lock(mutex_);
+  answers_[key] = std::move(answer);
 }
 
 }  // namespace ratoon::runtime

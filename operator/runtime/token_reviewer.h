@@ -1,5 +1,6 @@
-// TokenReviewer tells whose token a member shows. Answers are kept for a minute by the token's SHA-256;
-// refusals are not kept, since a token that is refused now may be good once the server has caught up.
+// TokenReviewer tells whose token a member shows. Answers are kept for a minute by the token's SHA-256,
+// and for an hour while the server cannot be asked; refusals are not kept, since a token that is refused now
+// may be good once the server has caught up.
 #pragma once
 
 #include <map>
@@ -27,7 +28,11 @@ class TokenReviewer {
   struct Answer {
     kube::TokenIdentity identity;
     Timestamp time;
+    Timestamp ask_again;
   };
+
+  [[nodiscard]] std::optional<Answer> recall(const std::string& key, Timestamp now);
+  void remember(const std::string& key, Answer answer);
 
   const ApiClient& client_;
   const Clock& clock_;

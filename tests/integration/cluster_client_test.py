@@ -221,12 +221,6 @@ class RealCluster(unittest.TestCase):
         for bad in (token("ratoon"), token("https://ratoon.test", **bound), "nonsense"):
             self.assertEqual(self.probe.ask("token", bad)["error"], "permission_denied")
 
-    def test_a_service_has_an_address(self):
-        made = json.loads(self.server.request("POST", "/api/v1/namespaces/default/services", {
-            "metadata": {"name": "door"}, "spec": {"ports": [{"port": 9443}]}}))
-        self.assertEqual(self.probe.ask("service", "door"), made["spec"]["clusterIP"])
-        self.assertEqual(self.probe.ask("service", "none")["error"], "not_found")
-
     def test_watches_survive_a_restart_of_the_server(self):
         self.make("before")
         self.server.restart_api_server()

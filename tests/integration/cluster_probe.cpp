@@ -1,7 +1,7 @@
 // cluster_probe KUBECONFIG: does to a real API server what the operator does. Reads one command a line,
 // answers each with one line of JSON:
 //   wait-synced | fresh | jobs | broken | view NAME | keep NAME | write NAME STEP | write-kept STEP
-//   create NAME INDEX [AVOIDED] | delete NAME POD UID | event NAME MESSAGE | token TOKEN | service NAME |
+//   create NAME INDEX [AVOIDED] | delete NAME POD UID | event NAME MESSAGE | token TOKEN |
 //   news NAME
 #include <condition_variable>
 #include <cstdio>
@@ -100,7 +100,6 @@ class Probe {
     if (command == "broken") return broken();
     if (command == "write-kept") return write(kept_, words);
     if (command == "token") return review(words);
-    if (command == "service") return service(words);
     std::string name;
     words >> name;
     if (command == "news") return news_.count(name);
@@ -162,13 +161,6 @@ class Probe {
             {"service_account", identity->service_account},
             {"pod", identity->pod_name},
             {"pod_uid", identity->pod_uid}};
-  }
-
-  json service(std::istringstream& words) {
-    std::string name;
-    words >> name;
-    const auto address = cluster_.service_cluster_ip(kNamespace, name);
-    return address ? json(*address) : outcome(address.error());
   }
 
   runtime::Cluster& cluster_;

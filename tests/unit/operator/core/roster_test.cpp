@@ -104,17 +104,6 @@ TEST(ReplaceLost, TakesSilenceForALoss) {
   EXPECT_EQ(change.restarts, (api::Restarts{0, 1}));
 }
 
-TEST(ReplaceLost, WhoNeverSpokeIsLostWithItsNode) {
-  auto seen = test::running(test::job(2));
-  seen.nodes = {{.name = "node-2", .is_ready = false}};
-  EXPECT_TRUE(replace_lost(seen, kNobody).losses.empty()) << "it speaks: its beats know better";
-  seen.processes.pop_back();
-  const auto change = replace_lost(seen, kNobody);
-  ASSERT_EQ(change.losses.size(), 1U);
-  EXPECT_TRUE(change.losses[0].is_silent) << "and its node is avoided";
-  EXPECT_EQ(change.members[1], member(1, 1));
-}
-
 TEST(ReplaceLost, KeepsThoseThatCompletedHoweverTheirPodEnded) {
   for (const int code : {0, 1, 82, 137}) {
     auto seen = test::running(test::job(1));

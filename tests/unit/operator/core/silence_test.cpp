@@ -56,6 +56,16 @@ TEST(FindSilent, ANodeThatFallsSilentWithMostMembersIsOneLoss) {
   EXPECT_EQ(lost_at(3.0, seen), Members({0, 1}));
 }
 
+TEST(FindSilent, WhoNeverSpokeIsLostWithItsNodeOnceWeHaveListenedForLongEnough) {
+  auto seen = last_heard({12, 12}, 10);
+  seen.processes.pop_back();
+  seen.nodes = {{.name = "node-2", .is_ready = false}};
+  EXPECT_EQ(lost_at(12.9, seen), Members()) << "it may be speaking to a leader before us";
+  EXPECT_EQ(lost_at(13.0, seen), Members({1}));
+  seen.nodes[0].is_ready = true;
+  EXPECT_EQ(lost_at(13.0, seen), Members()) << "it may still be starting";
+}
+
 TEST(FindSilent, AMemberAloneIsNoMass) {
   EXPECT_EQ(lost_at(3.0, last_heard({0})), Members({0}));
 }
