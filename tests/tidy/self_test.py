@@ -65,7 +65,7 @@ class LayeringSelfTest(SelfTest):
         self.expect_fine(self.includes("agent/src/session/coordinator_link.cpp", '#include "base/http/server.h"', **tree))
 
     def test_unknown_folders_headers_and_files(self):
-        self.expect(self.includes("operator/kube/x.cpp", ""), "operator/kube/x.cpp is in no part", "add it to PARTS")
+        self.expect(self.includes("operator/webhook/x.cpp", ""), "operator/webhook/x.cpp is in no part", "add it to PARTS")
         self.expect(self.includes("base/core/x.cpp", "#include <spdlog/spdlog.h>"), "nothing is known about it")
         self.expect(self.includes("base/core/x.cpp", '#include "clok.h"'), "there is no such file")
 
