@@ -21,6 +21,7 @@
 namespace ratoon {
 namespace {
 
+using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 using testing::ElementsAre;
 
@@ -39,7 +40,8 @@ struct Place {
   }
 
   [[nodiscard]] std::shared_ptr<Meeting> join(std::uint32_t rank, std::uint32_t world, std::string mark,
-                                              std::uint64_t attempt = 1) const {
+                                              std::uint64_t attempt = 1,
+                                              std::chrono::milliseconds store_timeout = 30s) const {
     return std::make_shared<Meeting>(
         Meeting::Plan{.rendezvous = {.host = "127.0.0.1",
                                      .port = port,
@@ -48,7 +50,8 @@ struct Place {
                       .attempt = attempt,
                       .rank = rank,
                       .world_size = world,
-                      .mark = std::move(mark)});
+                      .mark = std::move(mark),
+                      .store_timeout = store_timeout});
   }
 };
 
@@ -118,6 +121,31 @@ TEST(Meeting, OneThatIsGivenUpEndsThoughRank0IsDead) {
   const auto start = steady_clock::now();
   wait_for(*lonely);
   EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(5));
+}
+
+// Rank 0 has more to load than the others.
+TEST(Meeting, Rank0MayComeLaterThanTheStoreWouldWait) {
+  constexpr auto kStoreTimeout = 2s;
+  const Place place;
+  const Place deserted;
+  const auto second = place.join(1, 2, "same", 1, kStoreTimeout);
+  const auto lonely = deserted.join(1, 2, "same", 1, kStoreTimeout);
+  const auto late = steady_clock::now() + kStoreTimeout + 500ms;
+  while (!second->is_over() && !lonely->is_over() && steady_clock::now() < late) std::this_thread::yield();
+  EXPECT_FALSE(second->is_over());
+  EXPECT_FALSE(lonely->is_over());
+
+  const auto first = place.join(0, 2, "same", 1, kStoreTimeout);
+  for (const auto& meeting : {first, second}) {
+    wait_for(*meeting);
+    EXPECT_EQ(meeting->error(), nullptr);
+    EXPECT_TRUE(meeting->take_group());
+  }
+
+  const auto start = steady_clock::now();
+  lonely->give_up();
+  wait_for(*lonely);
+  EXPECT_LT(steady_clock::now() - start, 5s);
 }
 
 TEST(Meeting, ARankOfAnOlderAttemptDisturbsNobody) {

@@ -15,6 +15,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+// Of one try to connect. The kernel asks ever more rarely where nobody answers: once the way is made, a new
+// try gets through sooner.
+constexpr milliseconds kTry = std::chrono::seconds(5);
 constexpr milliseconds kLook(20);  // how often we ask whether the attempt was given up
 
 // The kernel may pick the port that we knock at as our own, when nobody listens there.
@@ -69,7 +72,7 @@ Result<void> Client::connect(Deadline deadline) {
                  "the address of rank 0 must be a numeric one, found '" + plan_.host + "'");
   }
   for (;;) {
-    auto fd = try_to_connect(*address, deadline);
+    auto fd = try_to_connect(*address, std::min(deadline, steady_clock::now() + kTry));
     if (fd) {
       fd_ = std::move(*fd);
       return {};

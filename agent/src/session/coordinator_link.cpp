@@ -14,6 +14,7 @@
 #include "base/contract/codec.h"
 #include "base/contract/exit_code.h"
 #include "base/contract/names.h"
+#include "base/core/log.h"
 
 namespace ratoon::session {
 namespace {
@@ -21,9 +22,11 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr Duration kRetryPause = milliseconds(200);
+// Each try may cost the API server a review of our token.
+constexpr Duration kUnauthorizedPause = std::chrono::seconds(1);
 constexpr Duration kPollPatience = std::chrono::seconds(30);  // longer than the coordinator holds a poll
 constexpr Duration kOrphanGrace = std::chrono::seconds(10);
-constexpr Duration kLastBeatPatience = std::chrono::seconds(1);
+constexpr Duration kBeatPatienceMin = std::chrono::seconds(1);  // and of the last one, which holds up the end
 constexpr Duration kCompletePatience = std::chrono::seconds(60);
 
 const Clock& system_clock() {
@@ -45,6 +48,12 @@ Result<void> take_lifeline(int fd) {
   return {};
 }
 
+std::optional<Refusal> find_refusal(const Result<http::Response>& response) {
+  if (!response || response->status == 200) return std::nullopt;
+  auto refusal = decode<Refusal>(response->body);
+  return refusal ? std::optional(std::move(*refusal)) : std::nullopt;
+}
+
 std::string draw_start_id() {
   std::array<unsigned char, 16> bytes{};
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) std::abort();
@@ -59,7 +68,7 @@ std::string draw_start_id() {
 
 }  // namespace
 
-Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all) {
+Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, const LinkPatience& patience) {
   const MemberOptions& options = all.member;
   if (auto held = take_lifeline(options.lifeline_fd); !held) return held.error();
   auto lock = lock_folder(all, FolderUse::kTogether);
@@ -76,16 +85,17 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all) {
                           .local_rank = options.local_rank,
                           .start = draw_start_id()};
   return std::unique_ptr<Link>(new CoordinatorLink(options, std::move(*lock), std::move(process),
-                                                   std::move(*token), std::move(*meeting)));
+                                                   std::move(*token), std::move(*meeting), patience));
 }
 
 CoordinatorLink::CoordinatorLink(const MemberOptions& options, UniqueFd folder_lock, ProcessIdentity process,
-                                 TokenFile token, MeetingSocket meeting)
+                                 TokenFile token, MeetingSocket meeting, const LinkPatience& patience)
     : options_(options),
       folder_lock_(std::move(folder_lock)),
       process_(std::move(process)),
       token_(std::move(token)),
       meeting_(std::move(meeting)),
+      patience_(patience),
       transport_(http::make_transport()),
       lifeline_fd_(options_.lifeline_fd),
       phase_since_(system_clock().now()),
@@ -104,9 +114,14 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
   if (const std::string token = token_.token(); !token.empty())
     request.headers.set("Authorization", "Bearer " + token);
   const auto response = transport_->call(request, {.total = patience, .silence = patience}, stop);
+  const auto refusal = find_refusal(response);
+  if (refusal && refusal->kind == names::refusal::kUnauthorized) {
+    const bool counts = doubt_token(refusal->message);
+    return Error(counts ? ErrorKind::kInvalid : ErrorKind::kUnavailable, refusal->message);
+  }
+  trust_token();
   if (!response) return response.error();
   if (response->status == 200) return decode<Reply>(response->body);
-  const auto refusal = decode<Refusal>(response->body);
   if (!refusal) {
     return Error(ErrorKind::kUnavailable,
                  "the coordinator answers with status " + std::to_string(response->status));
@@ -134,6 +149,31 @@ void CoordinatorLink::hear(const Orders& orders) {
   if (position_.attempt.value() == 0 || told_attempt_ <= position_.attempt) return;
   Standing expected = Standing::kGoOn;
   if (standing_.compare_exchange_strong(expected, Standing::kWorldChanged)) reason_ = orders.reason;
+}
+
+bool CoordinatorLink::doubt_token(const std::string& why) {
+  token_.doubt();
+  const Timestamp now = system_clock().now();
+  const std::lock_guard lock(mutex_);
+  if (!unauthorized_since_) {
+    unauthorized_since_ = now;
+    const Logger logger(system_clock(), {.format = LogFormat::kText});
+    logger.warning("the coordinator does not take this process's token; it is read anew and shown again",
+                   {{"why", why}, {"patience_seconds", seconds(patience_.unauthorized)}});
+  }
+  return now - *unauthorized_since_ >= patience_.unauthorized;
+}
+
+// An answer of another kind shows that we are known; where none came, the row of refusals is broken too: a
+// coordinator that was away in between may have been mended meanwhile.
+void CoordinatorLink::trust_token() {
+  const std::lock_guard lock(mutex_);
+  unauthorized_since_.reset();
+}
+
+Duration CoordinatorLink::retry_pause() const {
+  const std::lock_guard lock(mutex_);
+  return unauthorized_since_ ? kUnauthorizedPause : kRetryPause;
 }
 
 void CoordinatorLink::set_standing(Standing standing, const std::string& reason) {
@@ -180,15 +220,18 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
     const auto reply = exchange<JoinReply>(names::route::kJoin, request, kPollPatience, leaving_.get_token());
     if (!reply && !reply.error().is_retryable()) return reply.error();
     if (!reply && standing() == Standing::kGoOn) {
-      std::this_thread::sleep_for(kRetryPause);
+      std::this_thread::sleep_for(retry_pause());
       return reply.error();
     }
     if (reply && reply->assignment) {
       const std::lock_guard lock(mutex_);
       beat_pause_ = from_seconds(reply->assignment->beat_seconds);
-      position_.attempt = reply->assignment->attempt;
-      if (told_attempt_ <= position_.attempt) return *reply->assignment;
-      left_attempt_ = request.left_attempt = position_.attempt;  // outdated before it arrived
+      if (told_attempt_ <= reply->assignment->attempt) {
+        position_.attempt = reply->assignment->attempt;
+        return *reply->assignment;
+      }
+      // Outdated before it arrived: we stay in no world, or the orders that outdated it would interrupt us.
+      left_attempt_ = request.left_attempt = reply->assignment->attempt;
     }
   }
   return Error(ErrorKind::kCancelled, reason());
@@ -204,7 +247,7 @@ Result<void> CoordinatorLink::complete(const Position& position) {
     // The job may be over because of our own first message, whose answer was lost.
     if (standing() == Standing::kStop) return {};
     if (!reply.error().is_retryable() || system_clock().now() > give_up) return reply.error();
-    std::this_thread::sleep_for(kRetryPause);
+    std::this_thread::sleep_for(retry_pause());
   }
 }
 
@@ -225,7 +268,8 @@ void CoordinatorLink::beat_until_stopped(const std::stop_token& stop) {
   while (!is_last) {
     is_last = stop.stop_requested();  // one more, so that what was committed at the very end is known
     const Duration pause = beat_pause_.load();
-    const Duration patience = is_last ? kLastBeatPatience : std::max(pause, kLastBeatPatience);
+    const Duration patience =
+        is_last ? kBeatPatienceMin : std::min(std::max(pause, kBeatPatienceMin), patience_.beat_max);
     if (const auto orders = exchange<Orders>(names::route::kBeat, next_beat(), patience, {})) hear(*orders);
     if (!is_last && !stop.stop_requested()) sleep_until_news(pause);
   }
@@ -239,7 +283,7 @@ void CoordinatorLink::listen_until_stopped(const std::stop_token& stop) {
       request.seen_revision = orders->revision;
       hear(*orders);
     } else if (!stop.stop_requested()) {
-      std::this_thread::sleep_for(kRetryPause);
+      std::this_thread::sleep_for(retry_pause());
     }
   }
 }

@@ -20,9 +20,19 @@
 
 namespace ratoon::session {
 
+// How long the link puts up with a coordinator; tests are in more of a hurry.
+struct LinkPatience {
+  // One beat, however rare beats are: while it hangs, nobody looks after the runner's lifeline, and what was
+  // committed since is not told.
+  Duration beat_max{std::chrono::seconds(5)};
+  // A token that is refused may be one that is being replaced, or the operator's own rights may be.
+  Duration unauthorized{std::chrono::minutes(1)};
+};
+
 class CoordinatorLink final : public Link {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<Link>> open(const Options& options);
+  [[nodiscard]] static Result<std::unique_ptr<Link>> open(const Options& options,
+                                                          const LinkPatience& patience = {});
   ~CoordinatorLink() override;
 
   [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
@@ -39,7 +49,7 @@ class CoordinatorLink final : public Link {
 
  private:
   CoordinatorLink(const MemberOptions& options, UniqueFd folder_lock, ProcessIdentity process,
-                  TokenFile token, MeetingSocket meeting);
+                  TokenFile token, MeetingSocket meeting, const LinkPatience& patience);
 
   void beat_until_stopped(const std::stop_token& stop);
   void listen_until_stopped(const std::stop_token& stop);
@@ -49,6 +59,10 @@ class CoordinatorLink final : public Link {
                          const std::stop_token& stop);
   void hear(const Refusal& refusal);
   void hear(const Orders& orders);
+  // Whether the refusals of our token have lasted so long that they count.
+  [[nodiscard]] bool doubt_token(const std::string& why);
+  void trust_token();
+  [[nodiscard]] Duration retry_pause() const;
   void set_standing(Standing standing, const std::string& reason);
   [[nodiscard]] Beat next_beat();
   void sleep_until_news(Duration at_most);
@@ -58,6 +72,7 @@ class CoordinatorLink final : public Link {
   const ProcessIdentity process_;
   TokenFile token_;
   const MeetingSocket meeting_;
+  const LinkPatience patience_;
   const std::unique_ptr<http::HttpTransport> transport_;
 
   Alarm news_;                            // something to beat about before the next second
@@ -65,12 +80,13 @@ class CoordinatorLink final : public Link {
   std::optional<Timestamp> orphaned_at_;  // of the beating thread
 
   mutable std::mutex mutex_;
-  Position position_;           // guarded by mutex_
-  Timestamp phase_since_;       // guarded by mutex_
-  std::string reason_;          // guarded by mutex_
-  Attempt left_attempt_{0};     // guarded by mutex_
-  Attempt told_attempt_{0};     // newest attempt that orders spoke of; guarded by mutex_
-  std::uint64_t sequence_ = 0;  // guarded by mutex_
+  Position position_;                            // guarded by mutex_
+  Timestamp phase_since_;                        // guarded by mutex_
+  std::string reason_;                           // guarded by mutex_
+  Attempt left_attempt_{0};                      // guarded by mutex_
+  Attempt told_attempt_{0};                      // newest attempt that orders spoke of; guarded by mutex_
+  std::uint64_t sequence_ = 0;                   // guarded by mutex_
+  std::optional<Timestamp> unauthorized_since_;  // all answers since refused our token; guarded by mutex_
   std::atomic<Duration> beat_pause_{std::chrono::seconds(1)};
   std::stop_source leaving_;  // stopped once we are to leave for good: a parked join is given up
   std::atomic<std::uint64_t> save_request_{0};

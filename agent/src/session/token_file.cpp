@@ -37,11 +37,17 @@ TokenFile::TokenFile(TokenFile&& other) noexcept
 std::string TokenFile::token() {
   const std::lock_guard lock(mutex_);
   const Timestamp now = clock_->now();
-  if (!path_.empty() && now - read_at_ >= kReadEvery) {
+  if (!path_.empty() && (is_doubted_ || now - read_at_ >= kReadEvery)) {
     read_at_ = now;
+    is_doubted_ = false;
     if (auto fresh = read_token(path_)) token_ = std::move(*fresh);
   }
   return token_;
+}
+
+void TokenFile::doubt() {
+  const std::lock_guard lock(mutex_);
+  is_doubted_ = true;
 }
 
 }  // namespace ratoon::session

@@ -1,5 +1,5 @@
 // TokenFile: the token with which a process shows who it is. A projected token is replaced in its file long
-// before it expires, so the file is read again each minute.
+// before it expires, so the file is read again each minute, and at once where the token was refused.
 //
 // Thread contract: any thread.
 #pragma once
@@ -23,6 +23,8 @@ class TokenFile {
 
   // The last good one where the file cannot be read now.
   [[nodiscard]] std::string token();
+  // The token was refused: the next call of token() reads the file again.
+  void doubt();
 
  private:
   TokenFile(std::string path, std::string token, const Clock& clock);
@@ -30,8 +32,9 @@ class TokenFile {
   const std::string path_;
   const Clock* clock_;
   std::mutex mutex_;
-  std::string token_;  // guarded by mutex_
-  Timestamp read_at_;  // guarded by mutex_
+  std::string token_;        // guarded by mutex_
+  Timestamp read_at_;        // guarded by mutex_
+  bool is_doubted_ = false;  // guarded by mutex_
 };
 
 }  // namespace ratoon::session

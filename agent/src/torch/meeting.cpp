@@ -14,10 +14,7 @@ namespace ratoon {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
-// Of one call of the store: waiting for a rank that has met the others and connects, too.
-constexpr milliseconds kStoreTimeout = std::chrono::seconds(30);
 // Of connecting and of every collective: how long one that was given up can live on. A rank that is slower
 // than this in one step, without being lost, ends the attempt.
 constexpr milliseconds kGroupTimeout = std::chrono::minutes(2);
@@ -69,13 +66,14 @@ void Meeting::meet() {
   board::Client client(way);
   std::vector<std::string> keys;
   for (std::uint32_t rank = 0; rank < plan_.world_size; ++rank) keys.push_back(mark_key(rank));
-  value_of(client.ask(board::Op::kSet, {keys[plan_.rank], plan_.mark}, steady_clock::now() + kStoreTimeout));
-  // A rank may take as long as it likes to get here.
+  // A rank may take as long as it likes to get here, rank 0 too: until it does, nobody serves the board. Who
+  // waits for one that never comes is given up when the operator says so.
+  value_of(client.ask(board::Op::kSet, {keys[plan_.rank], plan_.mark}, board::Client::kNoDeadline));
   marks_ = value_of(client.ask(board::Op::kGet, keys, board::Client::kNoDeadline));
   if (std::ranges::adjacent_find(marks_, std::not_equal_to()) != marks_.end()) return;
-  group_ =
-      connect_with_gloo(c10::make_intrusive<BoardStore>(way, kStoreTimeout), static_cast<int>(plan_.rank),
-                        static_cast<int>(plan_.world_size), plan_.rendezvous.own_host, kGroupTimeout);
+  group_ = connect_with_gloo(c10::make_intrusive<BoardStore>(way, plan_.store_timeout),
+                             static_cast<int>(plan_.rank), static_cast<int>(plan_.world_size),
+                             plan_.rendezvous.own_host, kGroupTimeout);
 }
 
 }  // namespace ratoon

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -25,6 +26,8 @@ class Meeting {
     std::uint32_t rank = 0;
     std::uint32_t world_size = 0;
     std::string mark;  // what this rank starts from
+    // Of one call of the group's store: waiting for a rank that has met the others and connects, too.
+    std::chrono::milliseconds store_timeout = std::chrono::seconds(30);
   };
 
   explicit Meeting(Plan plan);

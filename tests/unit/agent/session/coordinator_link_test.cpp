@@ -1,9 +1,11 @@
 // The agent's link against a real coordinator on loopback: what it hears in time, and that it ends at once.
 #include "agent/src/session/coordinator_link.h"
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <future>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -12,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/contract/names.h"
 #include "operator/coordinator/coordinator.h"
 #include "tests/support/temporary_folder.h"
 
@@ -27,6 +30,10 @@ class CoordinatorLinkTest : public testing::Test {
  protected:
   CoordinatorLinkTest() {
     auto server = http::HttpServer::start({}, [this](http::ServerRequest request, http::Responder responder) {
+      if (hangs_ && request.path == names::route::kBeat) {
+        const std::lock_guard lock(hanging_mutex_);
+        return hanging_.push_back(std::move(responder));
+      }
       coordinator_.handle(request, std::move(responder));
     });
     EXPECT_TRUE(server) << server.error().message();
@@ -40,15 +47,20 @@ class CoordinatorLinkTest : public testing::Test {
                        .role = "worker",
                        .member_uid = "uid-0"};
     announce(1, 0);
-    auto link = CoordinatorLink::open(options_);
-    EXPECT_TRUE(link) << link.error().message();
-    link_ = std::move(*link);
+    open();
   }
   ~CoordinatorLinkTest() override {
     link_.reset();
+    hanging_.clear();
     server_->stop();
   }
 
+  void open(const LinkPatience& patience = {}) {
+    link_.reset();
+    auto link = CoordinatorLink::open(options_, patience);
+    EXPECT_TRUE(link) << link.error().message();
+    link_ = std::move(*link);
+  }
   void announce(std::uint64_t attempt, std::uint32_t incarnation, std::vector<api::Seat> world = {},
                 bool stop = false) {
     ProcessIdentity current{.job = kJob, .role = "worker", .incarnation = incarnation};
@@ -71,12 +83,33 @@ class CoordinatorLinkTest : public testing::Test {
     return joiner.value_or(JoinRequest());
   }
   // Forms the world of that attempt with the process that waits.
-  void form(std::uint64_t attempt) {
+  void form(std::uint64_t attempt, double beat_seconds = 1) {
     const JoinRequest joiner = wait_for_joiner();
     announce(attempt, 0,
              {{.process = joiner.process,
-               .assignment = {.attempt = Attempt(attempt), .world_size = 1, .rendezvous = joiner.address}}});
+               .assignment = {.attempt = Attempt(attempt),
+                              .world_size = 1,
+                              .rendezvous = joiner.address,
+                              .beat_seconds = beat_seconds}}});
   }
+  // The link has heard orders that speak of this attempt and this request.
+  void tell(std::uint64_t attempt, std::uint64_t save_request) {
+    coordinator_.announce(kJob, {.attempt = Attempt(attempt),
+                                 .current = {{.job = kJob, .role = "worker"}},
+                                 .save_request = save_request,
+                                 .reason = "because the test says so"});
+    wait_until([&] { return link_->wanted().save_request == save_request; });
+    static_cast<void>(link_->reason());  // and is done with hearing them
+  }
+  // As the training does: until there is a world, or none to be hoped for.
+  std::future<Result<Assignment>> join_with_retries() {
+    return std::async(std::launch::async, [this] {
+      auto assignment = link_->join({}, Attempt(0));
+      while (!assignment && assignment.error().is_retryable()) assignment = link_->join({}, Attempt(0));
+      return assignment;
+    });
+  }
+  void replace_token(const std::string& token) { test::write_text(folder_ / "token", token); }
   template <class Condition>
   void wait_until(Condition condition) {
     const auto deadline = std::chrono::steady_clock::now() + 10s;
@@ -84,11 +117,19 @@ class CoordinatorLinkTest : public testing::Test {
     EXPECT_TRUE(condition());
   }
 
+  std::atomic<int> refusals_ = 0;
+  std::atomic<bool> hangs_ = false;  // beats are not answered
+  std::mutex hanging_mutex_;
+  std::vector<http::Responder> hanging_;  // guarded by hanging_mutex_
   test::TemporaryFolder folder_;
   SystemClock clock_;
   coordinator::Coordinator coordinator_{
       clock_,
-      {.authenticate = [](std::string_view, const ProcessIdentity&) { return Result<void>(); },
+      {.authenticate = [this](std::string_view token, const ProcessIdentity&) -> Result<void> {
+         if (token != "a wrong one") return {};
+         ++refusals_;
+         return Error(ErrorKind::kPermissionDenied, "the token is nobody's");
+       },
        .on_news = [](const JobKey&) {}}};
   std::unique_ptr<http::HttpServer> server_;
   Options options_;
@@ -113,13 +154,82 @@ TEST_F(CoordinatorLinkTest, JoinsLeavesWhenToldAndJoinsAgain) {
   EXPECT_EQ(link_->standing(), Standing::kGoOn);
 }
 
+// A member is lost while the world forms: the seat in it is on its way when orders speak of a newer one.
+TEST_F(CoordinatorLinkTest, ASeatThatNewerOrdersOvertookDisturbsNothing) {
+  auto joined = join();
+  wait_for_joiner();
+  tell(6, 1);
+  form(5);
+  wait_until([this] { return wait_for_joiner().left_attempt == Attempt(5); });
+  tell(6, 2);
+  EXPECT_EQ(link_->standing(), Standing::kGoOn) << "in no world, so there is none to be called out of";
+  form(6);
+  const auto assignment = joined.get();
+  ASSERT_TRUE(assignment) << assignment.error().message();
+  EXPECT_EQ(assignment->attempt, Attempt(6));
+  EXPECT_EQ(link_->standing(), Standing::kGoOn);
+  announce(7, 0);
+  wait_until([&] { return link_->standing() == Standing::kWorldChanged; });
+}
+
+TEST_F(CoordinatorLinkTest, ATokenThatIsReplacedIsShownAtOnce) {
+  options_.member.token_file = (folder_ / "token").string();
+  replace_token("a wrong one");
+  open();
+  auto joined = join_with_retries();
+  wait_until([this] { return refusals_ > 2; });
+  replace_token("a good one");
+  form(1);
+  const auto assignment = joined.get();
+  ASSERT_TRUE(assignment) << assignment.error().message();
+
+  replace_token("a wrong one");
+  open();  // it reads the file now; beats are refused, which ends nothing
+  refusals_ = 0;
+  auto told = std::async(std::launch::async, [this] { return link_->complete({.attempt = Attempt(1)}); });
+  wait_until([this] { return refusals_ > 3; });
+  EXPECT_EQ(link_->standing(), Standing::kGoOn);
+  replace_token("a good one");
+  EXPECT_TRUE(told.get());
+}
+
+TEST_F(CoordinatorLinkTest, ATokenThatStaysWrongCountsInTheEnd) {
+  options_.member.token_file = (folder_ / "token").string();
+  replace_token("a wrong one");
+  constexpr auto kPatience = 500ms;
+  const auto before = std::chrono::steady_clock::now();
+  open({.unauthorized = kPatience});
+  const auto assignment = join_with_retries().get();
+  const auto took = std::chrono::steady_clock::now() - before;
+  ASSERT_FALSE(assignment);
+  EXPECT_THAT(assignment.error().message(), HasSubstr("the token is nobody's"));
+  EXPECT_GE(took, kPatience);
+  EXPECT_LT(took, 10s);
+}
+
+TEST_F(CoordinatorLinkTest, ABeatThatHangsDoesNotHoldUpTheNextForLong) {
+  open({.beat_max = 500ms});
+  auto joined = join();
+  form(1, 60);
+  ASSERT_TRUE(joined.get());
+  hangs_ = true;
+  InventoryEntry entry{
+      .tier = "volume", .attempt = Attempt(1), .step = Step(10), .digest = "d", .is_complete = true};
+  link_->note({.attempt = Attempt(1), .step = Step(10), .committed = entry});
+  wait_until([this] {
+    const std::lock_guard lock(hanging_mutex_);
+    return !hanging_.empty();
+  });
+  hangs_ = false;
+  entry.step = Step(20);
+  link_->note({.attempt = Attempt(1), .step = Step(20), .committed = entry});
+  wait_until([&] { return coordinator_.processes(kJob).front().beat->committed == entry; });
+}
+
 TEST_F(CoordinatorLinkTest, InAPodItListensAtThePodsAddress) {
   EXPECT_EQ(link_->own_host(), "127.0.0.1");
-  link_.reset();
   options_.member.pod_ip = "127.0.0.9";
-  auto link = CoordinatorLink::open(options_);
-  ASSERT_TRUE(link) << link.error().message();
-  link_ = std::move(*link);
+  open();
   EXPECT_EQ(link_->own_host(), "127.0.0.9");
   EXPECT_GE(link_->listening_fd(), 0);
   auto joined = join();

@@ -22,6 +22,20 @@ TEST(TokenFile, IsReadAgainEachMinute) {
   EXPECT_EQ(file->token(), "second");
 }
 
+TEST(TokenFile, IsReadAgainAtOnceWhereItIsDoubted) {
+  const test::TemporaryFolder folder;
+  const ManualClock clock;
+  test::write_text(folder / "token", "first");
+  auto file = TokenFile::open((folder / "token").string(), clock);
+  ASSERT_TRUE(file);
+  test::write_text(folder / "token", "second");
+  EXPECT_EQ(file->token(), "first");
+  file->doubt();
+  EXPECT_EQ(file->token(), "second");
+  test::write_text(folder / "token", "third");
+  EXPECT_EQ(file->token(), "second") << "one doubt, one look";
+}
+
 TEST(TokenFile, KeepsTheLastGoodOne) {
   const test::TemporaryFolder folder;
   ManualClock clock;
