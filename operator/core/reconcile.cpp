@@ -183,12 +183,24 @@ void follow(const Observation& seen, RosterChange& change, Decision& decision) {
   append(decision.actions, follow_roster(seen, status.members, avoid_nodes));
 }
 
+// The newest attempt that a process has been in. A status that was lost, or restored from an older day, must
+// not lead back: agents follow only what is newer.
+Attempt newest_heard(const Observation& seen) {
+  Attempt newest{0};
+  for (const auto& process : seen.processes) {
+    if (process.beat) newest = std::max(newest, process.beat->attempt);
+    if (process.waiting) newest = std::max(newest, process.waiting->left_attempt);
+  }
+  return newest;
+}
+
 // Keeps the world that stands, or takes the number of the next one.
 bool keep_world(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status) {
   if (status.is_formed && change.losses.empty() && is_intact(seen, status.members)) return true;
   promote_ready(seen, status.members);
-  if (status.is_formed || status.attempt.value() == 0) {
-    status.attempt = status.attempt.next();
+  const Attempt heard = newest_heard(seen);
+  if (status.is_formed || status.attempt.value() == 0 || heard >= status.attempt) {
+    status.attempt = std::max(status.attempt, heard).next();
     status.is_formed = false;
     status.world_size = 0;
   }

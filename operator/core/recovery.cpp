@@ -35,8 +35,9 @@ Timestamp last_sign_of(const Observation& seen, const Loss& loss, Timestamp now)
   for (const auto& process : seen.processes) {
     if (is_of(process.identity, loss.member)) return std::min(now, process.last_heard);
   }
-  // Nobody heard it since we began to listen.
-  return loss.is_silent ? std::min(now, seen.listening_since) : now;
+  // Nobody heard it since we began to listen, and the world is older than that.
+  const bool is_world_forgotten = seen.job.status.is_formed && seen.world.empty();
+  return is_world_forgotten && loss.is_silent ? std::min(now, seen.listening_since) : now;
 }
 
 Watch begin(const Observation& seen, const Loss& loss, Timestamp now) {
@@ -152,7 +153,7 @@ void watch_recovery(const Observation& seen, const std::vector<Loss>& losses, Ti
     // A loss on top of a loss is one recovery; it began with the first.
     if (watch) {
       next.time = watch->time;
-      next.last_sign = std::min(next.last_sign, watch->last_sign);
+      next.last_sign = watch->last_sign;
       next.decided = watch->decided;
       next.lost_steps = watch->lost_steps;
     }

@@ -44,9 +44,12 @@ std::string place_of(const api::Pod& pod) {
   return pod.node.empty() ? "pod " + pod.uid : "node " + pod.node;
 }
 
-// The platform's word comes late; for who never spoke it is the only one.
-bool is_on_dead_node(const Observation& seen, const api::Pod& pod) {
-  return std::any_of(seen.nodes.begin(), seen.nodes.end(),
+// For who never spoke, what others on its node did counts, and the platform's word, which comes late.
+bool is_on_lost_node(const Observation& seen, const api::Pod& pod) {
+  const auto& suspects = seen.job.status.suspect_nodes;
+  return std::any_of(suspects.begin(), suspects.end(),
+                     [&](const api::SuspectNode& suspect) { return suspect.name == pod.node; }) ||
+         std::any_of(seen.nodes.begin(), seen.nodes.end(),
                      [&](const api::Node& node) { return node.name == pod.node && !node.is_ready; });
 }
 
@@ -64,7 +67,7 @@ Members find_members(const Observation& seen) {
     if (pod == nullptr || pod->has_ended() || pod->is_deleting || is_completed(seen, member)) continue;
     const Voices voices = voices_of(seen, *pod);
     const bool is_missed = sits(member) && voices.count < seen.job.spec.processes_per_node;
-    const bool is_lost_unheard = !voices.quietest && is_on_dead_node(seen, *pod);
+    const bool is_lost_unheard = !voices.quietest && is_on_lost_node(seen, *pod);
     if (is_missed || is_lost_unheard) {
       found.unheard.push_back({member, seen.listening_since, place_of(*pod)});
     } else if (voices.quietest) {

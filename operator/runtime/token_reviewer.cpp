@@ -8,8 +8,9 @@ namespace {
 constexpr Duration kFresh = std::chrono::minutes(1);
 // While the API server is away, members that are known go on to be known.
 constexpr Duration kKnown = std::chrono::hours(1);
-// And it is not asked at each beat: the door has few threads.
-constexpr Duration kAskAgain = std::chrono::seconds(5);
+// And after one failure nobody who is known is asked about: the door has few threads, and beats must be
+// heard.
+constexpr Duration kQuiet = std::chrono::seconds(10);
 constexpr Duration kPatience = std::chrono::seconds(2);
 
 // A hash that an adversary cannot make two tokens meet in; the tokens themselves are not kept.
@@ -29,18 +30,16 @@ Result<kube::TokenIdentity> TokenReviewer::review(std::string_view token, std::s
   const std::string key = sha256(token);
   const Timestamp asked = clock_.now();
   const auto known = recall(key, asked);
-  if (known && asked < known->ask_again) return known->identity;
+  if (known && (asked - known->time < kFresh || asked < quiet_until_.load())) return known->identity;
   const auto reply =
       client_.call(kube::create({.resource = kube::kTokenReviews}, kube::make_token_review(token)),
                    std::move(stop), kPatience);
   // That we cannot ask is no word about the member: who is known goes on to be known for a while.
-  if (!reply && known) {
-    remember(key, {.identity = known->identity, .time = known->time, .ask_again = asked + kAskAgain});
-    return known->identity;
-  }
+  if (!reply) quiet_until_ = clock_.now() + kQuiet;
+  if (!reply && known) return known->identity;
   if (!reply) return Error(ErrorKind::kUnavailable, "reviewing a token: " + reply.error().message());
   auto identity = kube::read_token_review(*reply);
-  if (identity) remember(key, {.identity = *identity, .time = asked, .ask_again = asked + kFresh});
+  if (identity) remember(key, {.identity = *identity, .time = asked});
   return identity;
 }
 

@@ -3,6 +3,7 @@
 // may be good once the server has caught up.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <stop_token>
@@ -28,7 +29,6 @@ class TokenReviewer {
   struct Answer {
     kube::TokenIdentity identity;
     Timestamp time;
-    Timestamp ask_again;
   };
 
   [[nodiscard]] std::optional<Answer> recall(const std::string& key, Timestamp now);
@@ -38,6 +38,7 @@ class TokenReviewer {
   const Clock& clock_;
   std::mutex mutex_;
   std::map<std::string, Answer> answers_;  // guarded by mutex_
+  std::atomic<Timestamp> quiet_until_{};
 };
 
 }  // namespace ratoon::runtime

@@ -186,5 +186,23 @@ TEST(Reconcile, TheEndIsFinal) {
   }
 }
 
+// Restored from a backup, or edited by hand.
+TEST(Reconcile, AStatusThatWentBackLeadsToANewerWorldThanTheMembersAreIn) {
+  for (const bool is_lost : {true, false}) {
+    auto seen = test::running(test::job(2));
+    for (auto& process : seen.processes) process.beat = test::beat(process.identity, 7, 300);
+    for (auto& seat : seen.world) seat.assignment.attempt = Attempt(7);
+    if (is_lost) {
+      seen.job.status = {};
+    } else {
+      seen.job.status.attempt = Attempt(3);
+    }
+    const auto decision = reconcile(seen, test::at_seconds(1));
+    EXPECT_EQ(decision.announcement.attempt, Attempt(8)) << is_lost;
+    EXPECT_EQ(decision.status.attempt, Attempt(8));
+    EXPECT_FALSE(decision.status.is_formed);
+  }
+}
+
 }  // namespace
 }  // namespace ratoon::core

@@ -64,6 +64,8 @@ TEST(FindSilent, WhoNeverSpokeIsLostWithItsNodeOnceWeHaveListenedForLongEnough) 
   EXPECT_EQ(lost_at(13.0, seen), Members({1}));
   seen.nodes[0].is_ready = true;
   EXPECT_EQ(lost_at(13.0, seen), Members()) << "it may still be starting";
+  seen.job.status.suspect_nodes = {{.name = "node-2", .reason = "", .until = {}}};
+  EXPECT_EQ(lost_at(13.0, seen), Members({1})) << "its neighbour fell silent";
 }
 
 TEST(FindSilent, AMemberAloneIsNoMass) {
