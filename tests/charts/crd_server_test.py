@@ -10,8 +10,8 @@ from bad_jobs import GOOD, changed
 
 # As the operator writes it, with every field.
 STATUS = {
-    "observedGeneration": 1, "phase": "Recovering", "message": "worker-1 was lost with its node", "attempt": 4,
-    "formed": True, "worldSize": 6, "startTime": "2026-11-21T11:00:00Z", "completionTime": "2026-11-21T12:00:00Z",
+    "phase": "Recovering", "message": "worker-1 was lost with its node", "attempt": 4,
+    "formed": True, "worldSize": 6,
     "members": [{"role": "worker", "index": 1, "incarnation": 2, "uid": "u1", "node": "n1", "completed": True,
                  "successor": 3, "successorUid": "u2"}],
     "restarts": {"application": 1, "disruption": 3, "withoutStep": 0},

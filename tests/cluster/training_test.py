@@ -12,7 +12,7 @@ import lab as laboratory
 from lab import Lab, is_stepping
 from scraper import Scraper
 
-STEPS = int(os.environ.get("RATOON_STEPS", "400"))
+STEPS = int(os.environ.get("RATOON_STEPS", "800"))
 TRIALS = int(os.environ.get("RATOON_TRIALS", "5"))
 SEED = int(os.environ.get("RATOON_SEED", str(random.randrange(1_000_000))))
 PAUSE_MS = 60
