@@ -179,10 +179,11 @@ int main(int argc, char** argv) {
     std::printf("%s\n", outcome(access.error()).dump().c_str());
     return 1;
   }
-  auto cluster = runtime::Cluster::connect(*access, clock,
-                                           {.on_news = [&](const JobKey& key) { news.take(key); },
-                                            .settings = {.coordinator_url = "http://10.96.0.7:9443"},
-                                            .reporter = "probe"});
+  runtime::ClusterOptions options;
+  options.on_news = [&](const JobKey& key) { news.take(key); };
+  options.settings.coordinator_url = "http://10.96.0.7:9443";
+  options.reporter = "probe";
+  auto cluster = runtime::Cluster::connect(*access, clock, std::move(options));
   if (!cluster) return 1;
   Probe probe(**cluster, news);
   for (std::string line; std::getline(std::cin, line);) {
