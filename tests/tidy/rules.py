@@ -51,7 +51,8 @@ SEAM = ("agent/src/session/control_word.*", "agent/src/session/leaving.*")  # wh
 HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_link.*")
 EXPOSITION = "agent/src/metrics/exposition.*"
 METRICS = ("agent/src/metrics", "agent/src/metrics/endpoint.*")
-AGENT = PUBLIC + AGENT_PURE + SEAM + METRICS + BOARD + (AGENT_DATA, "agent/src/checkpoint", "agent/src/session")
+AGENT_IO = ("agent/src/checkpoint", "agent/src/data/sets", "agent/src/session")
+AGENT = PUBLIC + AGENT_PURE + SEAM + METRICS + BOARD + (AGENT_DATA,) + AGENT_IO
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local", "operator/kube",
             "operator/runtime")
 EVERYTHING = BASE + ("base/http",) + AGENT + HTTP_LINK + (EXPOSITION,) + OPERATOR + ("cli", "tests/support")  # but LibTorch
@@ -88,6 +89,7 @@ PARTS = (
     *(Part(path, BASE + PUBLIC + AGENT_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)
       for path in AGENT_PURE),
     Part(AGENT_DATA, BASE + PUBLIC, target="agent", is_pure=True, instead=_AT_THE_DOOR),
+    Part("agent/src/data/sets", BASE + PUBLIC, target="agent"),
     *(Part(path, BASE + PUBLIC + BOARD, target="agent", is_pure=True, instead=_AT_THE_DOOR) for path in BOARD[1:]),
     Part("agent/src/board", BASE + PUBLIC + BOARD, target="agent"),
     Part("agent/src/checkpoint", BASE + PUBLIC + AGENT_PURE, target="agent"),

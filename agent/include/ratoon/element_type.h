@@ -1,0 +1,85 @@
+// ElementType: what the bytes of an array are.
+//
+//   static_assert(ratoon::size_of(ratoon::ElementType::kFloat32) == 4);
+//   std::cout << ratoon::name_of(ratoon::ElementType::kInt64) << '\n';  // int64
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace ratoon {
+
+enum class ElementType : std::uint8_t {
+  kBytes,  // as they are: a file, or something that only the user can read
+  kText,   // UTF-8
+  kUint8,
+  kInt8,
+  kUint16,
+  kInt16,
+  kUint32,
+  kInt32,
+  kUint64,
+  kInt64,
+  kFloat16,
+  kFloat32,
+  kFloat64,
+};
+
+// Bytes an element takes, little-endian; 1 for bytes and text.
+[[nodiscard]] constexpr std::size_t size_of(ElementType type) {
+  switch (type) {
+    case ElementType::kUint16:
+    case ElementType::kInt16:
+    case ElementType::kFloat16:
+      return 2;
+    case ElementType::kUint32:
+    case ElementType::kInt32:
+    case ElementType::kFloat32:
+      return 4;
+    case ElementType::kUint64:
+    case ElementType::kInt64:
+    case ElementType::kFloat64:
+      return 8;
+    case ElementType::kBytes:
+    case ElementType::kText:
+    case ElementType::kUint8:
+    case ElementType::kInt8:
+      break;
+  }
+  return 1;
+}
+
+[[nodiscard]] constexpr std::string_view name_of(ElementType type) {
+  switch (type) {
+    case ElementType::kBytes:
+      return "bytes";
+    case ElementType::kText:
+      return "text";
+    case ElementType::kUint8:
+      return "uint8";
+    case ElementType::kInt8:
+      return "int8";
+    case ElementType::kUint16:
+      return "uint16";
+    case ElementType::kInt16:
+      return "int16";
+    case ElementType::kUint32:
+      return "uint32";
+    case ElementType::kInt32:
+      return "int32";
+    case ElementType::kUint64:
+      return "uint64";
+    case ElementType::kInt64:
+      return "int64";
+    case ElementType::kFloat16:
+      return "float16";
+    case ElementType::kFloat32:
+      return "float32";
+    case ElementType::kFloat64:
+      return "float64";
+  }
+  return "unknown";
+}
+
+}  // namespace ratoon

@@ -1,0 +1,72 @@
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include <ratoon/sample.h>
+
+namespace ratoon {
+namespace {
+
+constexpr std::size_t kBlockBytes = 4096;
+constexpr std::size_t kAlignment = 16;  // of every array, so that any element type may be read in place
+
+}  // namespace
+
+std::size_t bytes_of(ElementType type, std::span<const std::uint64_t> shape) {
+  constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
+  std::uint64_t bytes = size_of(type);
+  for (const std::uint64_t dimension : shape) {
+    if (dimension != 0 && bytes > kMax / dimension) throw std::overflow_error("an array of over 2^63 bytes");
+    bytes *= dimension;
+  }
+  return bytes;
+}
+
+void Sample::begin(std::uint64_t id) {
+  id_ = id;
+  fields_.clear();
+  owners_.clear();
+  for (Block& block : blocks_) block.used = 0;
+}
+
+void Sample::keep_alive(std::shared_ptr<const void> owner) {
+  owners_.push_back(std::move(owner));
+}
+
+std::span<std::byte> Sample::allocate(std::size_t size) {
+  const std::size_t rounded = (size + kAlignment - 1) / kAlignment * kAlignment;
+  for (Block& block : blocks_) {
+    if (block.size - block.used < rounded) continue;
+    std::byte* const begin = block.bytes.get() + block.used;
+    block.used += rounded;
+    return {begin, size};
+  }
+  const std::size_t block_size = std::max(rounded, kBlockBytes);
+  blocks_.push_back({std::make_unique_for_overwrite<std::byte[]>(block_size), block_size, rounded});
+  return {blocks_.back().bytes.get(), size};
+}
+
+Field Sample::own(ElementType type, std::span<const std::uint64_t> shape, std::span<std::byte>& bytes) {
+  const std::span<std::byte> dimensions = allocate(shape.size_bytes());
+  std::memcpy(dimensions.data(), shape.data(), shape.size_bytes());
+  bytes = allocate(bytes_of(type, shape));
+  return {.type = type,
+          .shape = {reinterpret_cast<const std::uint64_t*>(dimensions.data()), shape.size()},
+          .bytes = bytes};
+}
+
+std::span<std::byte> Sample::add(ElementType type, std::span<const std::uint64_t> shape) {
+  std::span<std::byte> bytes;
+  fields_.push_back(own(type, shape, bytes));
+  return bytes;
+}
+
+std::span<std::byte> Sample::replace(std::size_t column, ElementType type,
+                                     std::span<const std::uint64_t> shape) {
+  std::span<std::byte> bytes;
+  fields_.at(column) = own(type, shape, bytes);
+  return bytes;
+}
+
+}  // namespace ratoon
