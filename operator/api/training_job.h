@@ -2,6 +2,7 @@
 // older program loses nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -115,6 +116,8 @@ struct Disruption {
 
   friend bool operator==(const Disruption&, const Disruption&) = default;
 };
+
+constexpr std::size_t kSuspectNodesMax = 64;  // what the status can hold
 
 // A node that lost a member a while ago; no member goes there until then.
 struct SuspectNode {

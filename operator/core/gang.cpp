@@ -19,11 +19,6 @@ bool has_completed(const api::ProcessFacts* process) {
   return process != nullptr && process->is_completed;
 }
 
-// After a change of leader nobody remembers who sits where; the members' own words count.
-bool is_world_forgotten(const Observation& seen) {
-  return seen.world.empty() && seen.job.status.is_formed;
-}
-
 // Whether this process sits in the world and has not come back for a newer one.
 bool holds_seat(const Observation& seen, const api::ProcessFacts* process) {
   if (is_world_forgotten(seen)) {

@@ -51,12 +51,11 @@ std::vector<Action> name_successors(const Observation& seen, std::vector<api::Me
     if (notice.empty()) continue;
     member.successor = member.incarnation + 1;
     member.successor_uid.clear();
-    news.push_back(EmitEvent{
-        .is_warning = false,
-        .reason = "NodeNotice",
-        .message = member_name(api::key_of(seen.job), member.role, member.index, member.incarnation) +
-                   " trains on until incarnation " + std::to_string(member.successor) +
-                   " can take over: node " + member.node + " will go (" + notice + ")"});
+    news.push_back(EmitEvent{.is_warning = false,
+                             .reason = "NodeNotice",
+                             .message = display_name(seen, member) + " trains on until incarnation " +
+                                        std::to_string(member.successor) + " can take over: node " +
+                                        member.node + " will go (" + notice + ")"});
   }
   return news;
 }

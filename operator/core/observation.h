@@ -45,4 +45,9 @@ struct Observation {
   Timestamp listening_since;  // since when the coordinator hears beats without having stalled itself
 };
 
+// After a change of leader nobody remembers who sits where; the members' own words count.
+[[nodiscard]] inline bool is_world_forgotten(const Observation& seen) {
+  return seen.job.status.is_formed && seen.world.empty();
+}
+
 }  // namespace ratoon::core

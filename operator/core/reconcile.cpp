@@ -166,10 +166,6 @@ std::vector<ProcessIdentity> current_members(const Observation& seen,
   return current;
 }
 
-}  // namespace
-
-namespace {
-
 // What the roster asks for: pods, and whom to avoid.
 void follow(const Observation& seen, RosterChange& change, Decision& decision) {
   auto& status = decision.status;
@@ -221,9 +217,7 @@ api::Announcement announce(const Observation& seen, const api::TrainingJobStatus
 
 // For those who leave their world because of it.
 std::string describe(const Observation& seen, const Loss& loss) {
-  const auto& lost = loss.member;
-  return member_name(api::key_of(seen.job), lost.role, lost.index, lost.incarnation) +
-         " was lost: " + loss.reason;
+  return display_name(seen, loss.member) + " was lost: " + loss.reason;
 }
 
 }  // namespace

@@ -36,13 +36,12 @@ Timestamp last_sign_of(const Observation& seen, const Loss& loss, Timestamp now)
     if (is_of(process.identity, loss.member)) return std::min(now, process.last_heard);
   }
   // Nobody heard it since we began to listen, and the world is older than that.
-  const bool is_world_forgotten = seen.job.status.is_formed && seen.world.empty();
-  return is_world_forgotten && loss.is_silent ? std::min(now, seen.listening_since) : now;
+  return is_world_forgotten(seen) && loss.is_silent ? std::min(now, seen.listening_since) : now;
 }
 
 Watch begin(const Observation& seen, const Loss& loss, Timestamp now) {
   const auto& lost = loss.member;
-  return {.member = member_name(api::key_of(seen.job), lost.role, lost.index, lost.incarnation),
+  return {.member = display_name(seen, lost),
           .role = lost.role,
           .index = lost.index,
           .node = lost.node,

@@ -7,10 +7,6 @@
 namespace ratoon::core {
 namespace {
 
-std::string display_name(const Observation& seen, const api::MemberStatus& member) {
-  return member_name(api::key_of(seen.job), member.role, member.index, member.incarnation);
-}
-
 bool contains(const std::vector<api::MemberStatus>& members, const api::MemberStatus& wanted) {
   return std::any_of(members.begin(), members.end(), [&](const auto& member) {
     return member.role == wanted.role && member.index == wanted.index &&
@@ -33,6 +29,10 @@ std::optional<Ending> find_ending(const Observation& seen, const api::MemberStat
 }
 
 }  // namespace
+
+std::string display_name(const Observation& seen, const api::MemberStatus& member) {
+  return member_name(api::key_of(seen.job), member.role, member.index, member.incarnation);
+}
 
 bool is_of(const ProcessIdentity& process, const api::MemberStatus& member) {
   return process.role == member.role && process.index == member.index &&
@@ -95,6 +95,11 @@ api::MemberStatus successor_of(const api::MemberStatus& member) {
           .uid = member.successor_uid};
 }
 
+api::MemberStatus next_incarnation(const api::MemberStatus& member) {
+  if (member.is_leaving()) return successor_of(member);
+  return {.role = member.role, .index = member.index, .incarnation = member.incarnation + 1, .uid = ""};
+}
+
 std::vector<api::MemberStatus> named_incarnations(const std::vector<api::MemberStatus>& members) {
   std::vector<api::MemberStatus> named;
   for (const auto& member : members) {
@@ -133,11 +138,6 @@ void follow_successor(const Observation& seen, const std::vector<api::MemberStat
   } else if (const api::Pod* pod = find_pod(seen, successor)) {
     member.successor_uid = pod->uid;
   }
-}
-
-api::MemberStatus next_incarnation(const api::MemberStatus& member) {
-  if (member.is_leaving()) return successor_of(member);
-  return {.role = member.role, .index = member.index, .incarnation = member.incarnation + 1, .uid = ""};
 }
 
 }  // namespace

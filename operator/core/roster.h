@@ -14,6 +14,9 @@ namespace ratoon::core {
 // the spec no longer has are left out.
 [[nodiscard]] std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job);
 
+// What this incarnation's pod is called.
+[[nodiscard]] std::string display_name(const Observation& seen, const api::MemberStatus& member);
+
 // Whether the process runs in the pod of exactly this incarnation. Before that pod was seen nobody does:
 // another pod of the same name may have been before it, and what ran there may still talk.
 [[nodiscard]] bool is_of(const ProcessIdentity& process, const api::MemberStatus& member);
@@ -32,6 +35,9 @@ void note_pod(const Observation& seen, api::MemberStatus& member);
 
 // The next incarnation of a leaving member, as a member of its own.
 [[nodiscard]] api::MemberStatus successor_of(const api::MemberStatus& member);
+
+// Who comes after this incarnation: its successor if it has one.
+[[nodiscard]] api::MemberStatus next_incarnation(const api::MemberStatus& member);
 
 // Every incarnation that may have a pod: each member, and its successor if it has one.
 [[nodiscard]] std::vector<api::MemberStatus> named_incarnations(

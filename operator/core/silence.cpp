@@ -55,10 +55,10 @@ bool is_on_lost_node(const Observation& seen, const api::Pod& pod) {
 
 Members find_members(const Observation& seen) {
   Members found;
-  const bool is_world_forgotten = seen.job.status.is_formed && seen.world.empty();
   const auto sits = [&](const api::MemberStatus& member) {  // a successor may not have spoken yet
-    return is_world_forgotten && std::find(seen.job.status.members.begin(), seen.job.status.members.end(),
-                                           member) != seen.job.status.members.end();
+    return is_world_forgotten(seen) &&
+           std::find(seen.job.status.members.begin(), seen.job.status.members.end(), member) !=
+               seen.job.status.members.end();
   };
   const auto desired = desired_members(seen.job);
   for (const auto& member : named_incarnations(desired)) {
@@ -83,6 +83,10 @@ std::set<std::string> places_of(const std::vector<Listened>& members) {
   return places;
 }
 
+void look_again_at(Timestamp moment, Silence& result) {
+  result.next_check = std::min(moment, result.next_check.value_or(moment));
+}
+
 // Takes those out of `silent` whose silence is long enough, given how many others talk.
 void judge(std::vector<Listened>& silent, std::size_t silent_beside, std::size_t others, Duration limit,
            Timestamp now, Silence& result) {
@@ -98,10 +102,7 @@ void judge(std::vector<Listened>& silent, std::size_t silent_beside, std::size_t
                    return true;
                  }) == 0;
     if (!is_settled) continue;
-    for (const auto& member : silent) {
-      const Timestamp moment = member.heard + patience;
-      result.next_check = std::min(moment, result.next_check.value_or(moment));
-    }
+    for (const auto& member : silent) look_again_at(member.heard + patience, result);
   }
 }
 
@@ -112,8 +113,7 @@ std::set<std::string> set_aside_talking(std::vector<Listened>& members, Duration
   std::erase_if(members, [&](const Listened& member) {
     if (now - member.heard >= limit) return false;
     places.insert(member.place);
-    const Timestamp moment = member.heard + limit;
-    result.next_check = std::min(moment, result.next_check.value_or(moment));
+    look_again_at(member.heard + limit, result);
     return true;
   });
   return places;

@@ -8,8 +8,6 @@
 namespace ratoon::core {
 namespace {
 
-constexpr std::size_t kSuspectsMax = 64;  // what the status can hold
-
 // Whether the node has spoken since. What it said shortly before its end may still reach us, and its clock
 // may be a little ahead.
 bool is_alive_again(const Observation& seen, const api::SuspectNode& suspect) {
@@ -37,8 +35,8 @@ std::vector<api::SuspectNode> update_suspects(const Observation& seen, const std
                         .reason = loss.reason,
                         .until = WallTime{seen.wall_now.since_epoch + pause}});
   }
-  if (suspects.size() > kSuspectsMax)
-    suspects.erase(suspects.begin(), suspects.end() - static_cast<std::ptrdiff_t>(kSuspectsMax));
+  if (suspects.size() > api::kSuspectNodesMax)
+    suspects.erase(suspects.begin(), suspects.end() - static_cast<std::ptrdiff_t>(api::kSuspectNodesMax));
   return suspects;
 }
 
@@ -66,7 +64,7 @@ void remake_unplaced(const Observation& seen, const std::vector<std::string>& av
       ++member.successor;
       member.successor_uid.clear();
     } else if (!member.is_leaving() && is_outdated(member)) {
-      member = {.role = member.role, .index = member.index, .incarnation = member.incarnation + 1, .uid = ""};
+      member = next_incarnation(member);
     }
   }
 }

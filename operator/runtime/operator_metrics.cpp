@@ -53,10 +53,6 @@ std::array<std::pair<const char*, double>, 8> parts_of(const api::RecoveryPhases
            {"total", p.total_seconds()}}};
 }
 
-}  // namespace
-
-namespace {
-
 template <class Builder>
 auto& build(prometheus::Registry& to, Builder builder, std::string_view name, const char* help) {
   return builder.Name(std::string(name)).Help(help).Register(to);

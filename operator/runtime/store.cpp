@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "operator/kube/lenient.h"
+#include "operator/kube/metadata.h"
 #include "operator/kube/node_codec.h"
 
 namespace ratoon::runtime {
@@ -10,17 +11,17 @@ namespace {
 
 using nlohmann::json;
 
-JobKey key_in(const json& object) {
-  const json& meta = kube::child(object, "metadata");
-  return {.name_space = kube::text_in(meta, "namespace"), .name = kube::text_in(meta, "name")};
-}
-
 std::uint64_t version_in(const json& object) {
-  return kube::parse_whole(kube::text_in(kube::child(object, "metadata"), "resourceVersion")).value_or(0);
+  return kube::parse_version(kube::text_in(kube::child(object, "metadata"), "resourceVersion"));
 }
 
 std::uint64_t version_of(const kube::MemberPod& pod) {
-  return kube::parse_whole(pod.resource_version).value_or(0);
+  return kube::parse_version(pod.resource_version);
+}
+
+bool differ_in_heartbeat_alone(api::Node a, const api::Node& b) {
+  a.last_heartbeat = b.last_heartbeat;
+  return a == b;
 }
 
 JobKey owner_of(const kube::MemberPod& pod) {
@@ -66,7 +67,7 @@ bool Store::put_job_entry(const JobKey& key, JobEntry entry) {
 }
 
 void Store::put_job(const json& object) {
-  const JobKey key = key_in(object);
+  const JobKey key = kube::key_in(object);
   JobEntry entry = make_entry(object);
   bool is_news = false;
   {
@@ -78,7 +79,7 @@ void Store::put_job(const json& object) {
 }
 
 void Store::put_own_job(const json& object) {
-  const JobKey key = key_in(object);
+  const JobKey key = kube::key_in(object);
   JobEntry entry = make_entry(object);
   const std::lock_guard lock(mutex_);
   // The server already told us of this moment and of later ones: it is gone again.
@@ -87,7 +88,7 @@ void Store::put_own_job(const json& object) {
 }
 
 void Store::remove_job(const json& object) {
-  const JobKey key = key_in(object);
+  const JobKey key = kube::key_in(object);
   const std::uint64_t version = version_in(object);
   {
     const std::lock_guard lock(mutex_);
@@ -164,7 +165,7 @@ void Store::put_own_pod(const json& object) {
 }
 
 void Store::remove_pod(const json& object) {
-  const PodKey key = key_in(object);
+  const PodKey key = kube::key_in(object);
   const std::uint64_t version = version_in(object);
   JobKey owner;
   {
@@ -218,15 +219,6 @@ std::set<JobKey> Store::jobs_that_suspect(const std::string& node) const {
   return found;
 }
 
-namespace {
-
-bool differ_in_heartbeat_alone(api::Node a, const api::Node& b) {
-  a.last_heartbeat = b.last_heartbeat;
-  return a == b;
-}
-
-}  // namespace
-
 void Store::put_node(const json& object) {
   auto node = kube::decode_node(object);
   if (!node) return;
@@ -244,7 +236,7 @@ void Store::put_node(const json& object) {
 }
 
 void Store::remove_node(const json& object) {
-  const std::string name = key_in(object).name;
+  const std::string name = kube::key_in(object).name;
   std::set<JobKey> touched;
   {
     const std::lock_guard lock(mutex_);

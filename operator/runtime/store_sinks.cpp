@@ -1,21 +1,12 @@
 #include "operator/runtime/store_sinks.h"
 
 #include "base/contract/names.h"
-#include "operator/kube/lenient.h"
+#include "operator/kube/metadata.h"
 
 namespace ratoon::runtime {
 namespace {
 
 using nlohmann::json;
-
-JobKey key_in(const json& object) {
-  const json& meta = kube::child(object, "metadata");
-  return {.name_space = kube::text_in(meta, "namespace"), .name = kube::text_in(meta, "name")};
-}
-
-std::uint64_t parse_version(const std::string& text) {
-  return kube::parse_whole(text).value_or(0);
-}
 
 // Items of a list leave out what the list says once: the codec of jobs wants it in each.
 json with_kind(const json& object) {
@@ -28,33 +19,33 @@ json with_kind(const json& object) {
 }  // namespace
 
 void JobSink::list_object(const json& object) {
-  listed_.insert(key_in(object));
+  listed_.insert(kube::key_in(object));
   store_.put_job(object.contains("kind") ? object : with_kind(object));
 }
 
 void JobSink::end_list(const std::string& resource_version) {
-  store_.replace_jobs(listed_, parse_version(resource_version));
+  store_.replace_jobs(listed_, kube::parse_version(resource_version));
 }
 
 void JobSink::reach(const std::string& resource_version) {
-  store_.reach_jobs(parse_version(resource_version));
+  store_.reach_jobs(kube::parse_version(resource_version));
 }
 
 void PodSink::list_object(const json& object) {
-  listed_.insert(key_in(object));
+  listed_.insert(kube::key_in(object));
   store_.put_pod(object);
 }
 
 void PodSink::end_list(const std::string& resource_version) {
-  store_.replace_pods(listed_, parse_version(resource_version));
+  store_.replace_pods(listed_, kube::parse_version(resource_version));
 }
 
 void PodSink::reach(const std::string& resource_version) {
-  store_.reach_pods(parse_version(resource_version));
+  store_.reach_pods(kube::parse_version(resource_version));
 }
 
 void NodeSink::list_object(const json& object) {
-  listed_.insert(key_in(object).name);
+  listed_.insert(kube::key_in(object).name);
   store_.put_node(object);
 }
 

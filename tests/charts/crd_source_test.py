@@ -6,7 +6,7 @@ import unittest
 
 import programs
 
-SOURCES = sorted((programs.ROOT / "operator" / "api").glob("training_job*.cpp"))
+SOURCES = sorted((programs.ROOT / "operator" / "api").glob("training_job*.*"))
 
 # Where the argument of each function stands in the schema.
 FUNCTIONS = {
@@ -24,7 +24,7 @@ _EVENT = re.compile(
     rf'Fields (?P<var>\w+) = {_CHAIN}(?=;)'
     r'|Fields (?P<child>\w+) = \w+\.child\((?P<item>\w+),'
     rf'|for \(const auto& (?P<each>\w+) : {_CHAIN}\.list\("(?P<list>\w+)", (?P<items>[^)]+)\)'
-    rf'|{_CHAIN}\.(?P<call>text|optional_text|whole|seconds|flag|object|list|find)\(\s*"(?P<name>\w+)"(?:, (?P<max>[^()]+))?\)'
+    rf'|{_CHAIN}\.(?P<call>(?:optional_)?(?:text|whole)|seconds|flag|object|list|find)\(\s*"(?P<name>\w+)"(?:, (?P<max>[^()]+))?\)'
     r'|read_(?P<helper>count|texts|time)\((?P<of>\w+), "(?P<field>\w+)"(?:, (?P<bounds>[^)]+))?\)')
 
 
@@ -83,7 +83,8 @@ class Reader:
             self.paths[event["each"]] = f"{path}.{event['list']}[]"
             yield from self._compare(f"{path}.{event['list']}", "maxItems", event["items"])
         elif "call" in event:
-            bound = {"text": "maxLength", "optional_text": "maxLength", "whole": "maximum", "list": "maxItems"}
+            bound = {"text": "maxLength", "optional_text": "maxLength", "whole": "maximum",
+                     "optional_whole": "maximum", "list": "maxItems"}
             yield from self._compare(f"{path}.{event['name']}", bound.get(event["call"]), event.get("max"))
         else:
             yield from self._helper(f"{self.paths.get(event['of'], '?')}.{event['field']}", event)

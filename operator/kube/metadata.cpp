@@ -1,0 +1,16 @@
+#include "operator/kube/metadata.h"
+
+#include "operator/kube/lenient.h"
+
+namespace ratoon::kube {
+
+JobKey key_in(const nlohmann::json& object) {
+  const auto& meta = child(object, "metadata");
+  return {.name_space = text_in(meta, "namespace"), .name = text_in(meta, "name")};
+}
+
+std::uint64_t parse_version(std::string_view text) {
+  return parse_whole(text).value_or(0);
+}
+
+}  // namespace ratoon::kube
