@@ -90,12 +90,12 @@ void Controller::report_broken(const JobKey& key) {
 
 Result<void> Controller::carry_out(const api::TrainingJob& job, const core::Decision& decision,
                                    Memory& memory) {
-  if (auto stored = store_status(job, decision, memory); !stored) return stored;
+  api::TrainingJob decided = job;
+  decided.status = decision.status;
+  if (auto stored = store_status(decided, job.status, memory); !stored) return stored;
   memory.recovery = decision.recovery;
   metrics_.note_status(key_of(job), job.status, decision.status);
   Result<void> all_done;
-  api::TrainingJob decided = job;
-  decided.status = decision.status;
   for (const auto& action : decision.actions) {
     // One pod that cannot be made is no reason to leave the others unmade, or the agents untold.
     if (auto done = act(decided, action); !done) all_done = done;
@@ -104,13 +104,13 @@ Result<void> Controller::carry_out(const api::TrainingJob& job, const core::Deci
   return all_done;
 }
 
-Result<void> Controller::store_status(api::TrainingJob job, const core::Decision& decision, Memory& memory) {
-  if (decision.status == job.status) return {};
+Result<void> Controller::store_status(const api::TrainingJob& decided, const api::TrainingJobStatus& before,
+                                      Memory& memory) {
+  if (decided.status == before) return {};
   const Timestamp now = clock_.now();
-  const bool may_wait = differ_in_step_alone(job.status, decision.status);
+  const bool may_wait = differ_in_step_alone(before, decided.status);
   if (may_wait && now - memory.progress_stored < kProgressPause) return {};
-  job.status = decision.status;
-  auto written = cluster_.write_status(job);
+  auto written = cluster_.write_status(decided);
   if (written) memory.progress_stored = now;
   return written;
 }

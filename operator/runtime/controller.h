@@ -43,8 +43,8 @@ class Controller {
   [[nodiscard]] Result<void> carry_out(const api::TrainingJob& job, const core::Decision& decision,
                                        Memory& memory);
   // Stores the status if it says something new; progress alone waits for its turn.
-  [[nodiscard]] Result<void> store_status(api::TrainingJob job, const core::Decision& decision,
-                                          Memory& memory);
+  [[nodiscard]] Result<void> store_status(const api::TrainingJob& decided,
+                                          const api::TrainingJobStatus& before, Memory& memory);
   [[nodiscard]] Result<void> act(const api::TrainingJob& job, const core::Action& action);
   void retry_later(const JobKey& key, const Error& error, Memory& memory);
 

@@ -24,7 +24,8 @@ _EVENT = re.compile(
     rf'Fields (?P<var>\w+) = {_CHAIN}(?=;)'
     r'|Fields (?P<child>\w+) = \w+\.child\((?P<item>\w+),'
     rf'|for \(const auto& (?P<each>\w+) : {_CHAIN}\.list\("(?P<list>\w+)", (?P<items>[^)]+)\)'
-    rf'|{_CHAIN}\.(?P<call>(?:optional_)?(?:text|whole)|seconds|flag|object|list|find)\(\s*"(?P<name>\w+)"(?:, (?P<max>[^()]+))?\)'
+    rf'|{_CHAIN}\.(?P<call>(?:optional_)?(?:text|whole)|seconds|flag|object|list|find)\(\s*"(?P<name>\w+)"'
+    r'(?:, (?P<max>[^()]+))?\)'
     r'|read_(?P<helper>count|texts|time)\((?P<of>\w+), "(?P<field>\w+)"(?:, (?P<bounds>[^)]+))?\)')
 
 
