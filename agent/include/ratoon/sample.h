@@ -65,6 +65,8 @@ class Sample {
   void begin(std::uint64_t id);
   // A field whose shape and bytes lie elsewhere, and stay there as long as what keep_alive() was given.
   void add(Field field) { fields_.push_back(field); }
+  // The same with a shape that is copied, for data sets whose shapes vary.
+  void add(ElementType type, std::span<const std::uint64_t> shape, std::span<const std::byte> bytes);
   // A field whose bytes are the sample's own; the caller fills them.
   std::span<std::byte> add(ElementType type, std::span<const std::uint64_t> shape);
   // Puts another array in the place of a field, in the sample's own memory; the caller fills it. What the
@@ -82,6 +84,7 @@ class Sample {
   };
 
   Field own(ElementType type, std::span<const std::uint64_t> shape, std::span<std::byte>& bytes);
+  std::span<const std::uint64_t> copy(std::span<const std::uint64_t> shape);
   std::span<std::byte> allocate(std::size_t size);
 
   std::uint64_t id_ = 0;

@@ -48,12 +48,19 @@ std::span<std::byte> Sample::allocate(std::size_t size) {
 }
 
 Field Sample::own(ElementType type, std::span<const std::uint64_t> shape, std::span<std::byte>& bytes) {
-  const std::span<std::byte> dimensions = allocate(shape.size_bytes());
-  std::memcpy(dimensions.data(), shape.data(), shape.size_bytes());
+  const std::span<const std::uint64_t> own_shape = copy(shape);
   bytes = allocate(bytes_of(type, shape));
-  return {.type = type,
-          .shape = {reinterpret_cast<const std::uint64_t*>(dimensions.data()), shape.size()},
-          .bytes = bytes};
+  return {.type = type, .shape = own_shape, .bytes = bytes};
+}
+
+std::span<const std::uint64_t> Sample::copy(std::span<const std::uint64_t> shape) {
+  const std::span<std::byte> place = allocate(shape.size_bytes());
+  if (!shape.empty()) std::memcpy(place.data(), shape.data(), shape.size_bytes());
+  return {reinterpret_cast<const std::uint64_t*>(place.data()), shape.size()};
+}
+
+void Sample::add(ElementType type, std::span<const std::uint64_t> shape, std::span<const std::byte> bytes) {
+  fields_.push_back({.type = type, .shape = copy(shape), .bytes = bytes});
 }
 
 std::span<std::byte> Sample::add(ElementType type, std::span<const std::uint64_t> shape) {
