@@ -139,7 +139,8 @@ STANDARD = set("""algorithm any array atomic barrier bit bitset cctype cerrno cf
     typeindex typeinfo unordered_map unordered_set utility valarray variant vector version""".split())
 
 # Of Linux, its C library and the compiler.
-SYSTEM = r"(arpa|linux|net|netinet|sys)/\w+\.h|(\w+mmintrin|dlfcn|fcntl|netdb|poll|pthread|sched|signal|spawn|stddef|unistd)\.h"
+SYSTEM = (r"(arpa|linux|net|netinet|sys)/\w+\.h|"
+          r"(\w+mmintrin|dirent|dlfcn|fcntl|netdb|poll|pthread|sched|signal|spawn|stddef|unistd)\.h")
 
 # What a pure part may not see. <chrono> is fine for durations, <cstdio> for snprintf.
 IMPURE_HEADERS = {

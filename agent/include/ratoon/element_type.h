@@ -4,9 +4,11 @@
 //   std::cout << ratoon::name_of(ratoon::ElementType::kInt64) << '\n';  // int64
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 namespace ratoon {
 
@@ -80,6 +82,36 @@ enum class ElementType : std::uint8_t {
       return "float64";
   }
   return "unknown";
+}
+
+// The type of a C++ number: element_type_of<float>() is kFloat32. std::byte is kBytes. No type, such as bool,
+// is taken for another one of its size.
+template <class T>
+[[nodiscard]] constexpr ElementType element_type_of() {
+  if constexpr (std::same_as<T, std::byte>)
+    return ElementType::kBytes;
+  else if constexpr (std::same_as<T, std::uint8_t>)
+    return ElementType::kUint8;
+  else if constexpr (std::same_as<T, std::int8_t>)
+    return ElementType::kInt8;
+  else if constexpr (std::same_as<T, std::uint16_t>)
+    return ElementType::kUint16;
+  else if constexpr (std::same_as<T, std::int16_t>)
+    return ElementType::kInt16;
+  else if constexpr (std::same_as<T, std::uint32_t>)
+    return ElementType::kUint32;
+  else if constexpr (std::same_as<T, std::int32_t>)
+    return ElementType::kInt32;
+  else if constexpr (std::same_as<T, std::uint64_t>)
+    return ElementType::kUint64;
+  else if constexpr (std::same_as<T, std::int64_t>)
+    return ElementType::kInt64;
+  else if constexpr (std::same_as<T, float>)
+    return ElementType::kFloat32;
+  else if constexpr (std::same_as<T, double>)
+    return ElementType::kFloat64;
+  else
+    static_assert(sizeof(T) == 0, "an element of an array is std::byte or a number of fixed size");
 }
 
 }  // namespace ratoon

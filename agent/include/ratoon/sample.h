@@ -15,8 +15,10 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <ratoon/element_type.h>
@@ -63,6 +65,8 @@ class Sample {
 
   // Forgets every field, keeps the memory.
   void begin(std::uint64_t id);
+  // Another number for the same fields: what a part calls it differs from what the whole does.
+  void rename(std::uint64_t id) { id_ = id; }
   // A field whose shape and bytes lie elsewhere, and stay there as long as what keep_alive() was given.
   void add(Field field) { fields_.push_back(field); }
   // The same with a shape that is copied, for data sets whose shapes vary.
@@ -72,11 +76,17 @@ class Sample {
   // Puts another array in the place of a field, in the sample's own memory; the caller fills it. What the
   // field held before stays readable until begin().
   std::span<std::byte> replace(std::size_t column, ElementType type, std::span<const std::uint64_t> shape);
+  // Memory that is no field, until begin(): for what a field is decoded from.
+  [[nodiscard]] std::span<std::byte> scratch(std::size_t size) { return allocate(size); }
   // Held until begin(): the file that the fields lie in.
   void keep_alive(std::shared_ptr<const void> owner);
+  // Whoever waits long for bytes asks this, and gives up when it says so: the reader has no use for them any
+  // more.
+  [[nodiscard]] const std::stop_token& stop() const { return stop_; }
+  void set_stop(std::stop_token stop) { stop_ = std::move(stop); }
 
  private:
-  // Memory that never moves while the sample lives, since fields point into it.
+  // Memory that does not move until begin(), since fields point into it.
   struct Block {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t size = 0;
@@ -86,11 +96,13 @@ class Sample {
   Field own(ElementType type, std::span<const std::uint64_t> shape, std::span<std::byte>& bytes);
   std::span<const std::uint64_t> copy(std::span<const std::uint64_t> shape);
   std::span<std::byte> allocate(std::size_t size);
+  void merge_blocks();
 
   std::uint64_t id_ = 0;
   std::vector<Field> fields_;
   std::vector<std::shared_ptr<const void>> owners_;
   std::vector<Block> blocks_;
+  std::stop_token stop_;
 };
 
 // Bytes that an array of this type and shape takes. Throws std::overflow_error beyond 2^63.

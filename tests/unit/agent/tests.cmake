@@ -10,6 +10,10 @@ ratoon_test(unit/agent/board_test
   SOURCES board/client_test.cpp board/frame_test.cpp board/notes_test.cpp board/server_test.cpp
   LIBS ratoon::agent ratoon::base_core LABELS threads)
 ratoon_test(unit/agent/data_test SOURCES data/permutation_test.cpp data/stream_test.cpp LIBS ratoon::agent)
+ratoon_test(unit/agent/data_sets_test
+  SOURCES data/sets/folder_dataset_test.cpp data/sets/memory_dataset_test.cpp data/sets/record_dataset_test.cpp
+          data/sets/sample_test.cpp
+  LIBS ratoon::agent LABELS threads)
 ratoon_test(unit/agent/atomic_file_test LIBS ratoon::base_core)
 if(RATOON_WITH_HTTP)
   ratoon_test(unit/agent/metrics_test

@@ -27,7 +27,16 @@ void Sample::begin(std::uint64_t id) {
   id_ = id;
   fields_.clear();
   owners_.clear();
-  for (Block& block : blocks_) block.used = 0;
+  if (blocks_.size() > 1) merge_blocks();
+  if (!blocks_.empty()) blocks_.front().used = 0;
+}
+
+// The next sample will want about as much: from one block, so that memory stays within the largest sample's.
+void Sample::merge_blocks() {
+  std::size_t used = 0;
+  for (const Block& block : blocks_) used += block.used;
+  blocks_.clear();
+  blocks_.push_back({std::make_unique_for_overwrite<std::byte[]>(used), used, 0});
 }
 
 void Sample::keep_alive(std::shared_ptr<const void> owner) {
@@ -36,15 +45,14 @@ void Sample::keep_alive(std::shared_ptr<const void> owner) {
 
 std::span<std::byte> Sample::allocate(std::size_t size) {
   const std::size_t rounded = (size + kAlignment - 1) / kAlignment * kAlignment;
-  for (Block& block : blocks_) {
-    if (block.size - block.used < rounded) continue;
-    std::byte* const begin = block.bytes.get() + block.used;
-    block.used += rounded;
-    return {begin, size};
+  if (blocks_.empty() || blocks_.back().size - blocks_.back().used < rounded) {
+    const std::size_t block_size = std::max(rounded, kBlockBytes);
+    blocks_.push_back({std::make_unique_for_overwrite<std::byte[]>(block_size), block_size, 0});
   }
-  const std::size_t block_size = std::max(rounded, kBlockBytes);
-  blocks_.push_back({std::make_unique_for_overwrite<std::byte[]>(block_size), block_size, rounded});
-  return {blocks_.back().bytes.get(), size};
+  Block& block = blocks_.back();
+  std::byte* const begin = block.bytes.get() + block.used;
+  block.used += rounded;
+  return {begin, size};
 }
 
 Field Sample::own(ElementType type, std::span<const std::uint64_t> shape, std::span<std::byte>& bytes) {

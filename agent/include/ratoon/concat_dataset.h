@@ -1,0 +1,45 @@
+// ConcatDataset: several data sets of the same columns as one, numbered one after the other. What is to be
+// mixed by weight is not joined: it is several sources of one Stream.
+//
+//   auto cifar = ratoon::ConcatDataset::of({batch_1, batch_2, batch_3, batch_4, batch_5});
+//
+// Thread contract: any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ratoon/dataset.h>
+
+namespace ratoon {
+
+class ConcatDataset final : public Dataset {
+ public:
+  // Throws std::invalid_argument if there is no part, or two differ in the names or types of their columns.
+  explicit ConcatDataset(std::vector<std::shared_ptr<const Dataset>> parts);
+  [[nodiscard]] static std::shared_ptr<ConcatDataset> of(std::vector<std::shared_ptr<const Dataset>> parts);
+
+  [[nodiscard]] std::uint64_t size() const override { return ends_.back(); }
+  // A shape that parts differ in varies.
+  [[nodiscard]] std::span<const Column> columns() const override { return columns_; }
+  // Of the parts' digests, in their order.
+  [[nodiscard]] std::string digest() const override;
+  void read(std::uint64_t id, Sample& into) const override;
+  // A part without shards is one.
+  [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
+  void expect(std::span<const std::uint64_t> ids) const override;
+
+ private:
+  // The part that has the sample, and its first id.
+  [[nodiscard]] std::size_t part_of(std::uint64_t id) const;
+  [[nodiscard]] std::uint64_t first_of(std::size_t part) const { return part == 0 ? 0 : ends_[part - 1]; }
+
+  std::vector<std::shared_ptr<const Dataset>> parts_;
+  std::vector<std::uint64_t> ends_;
+  std::vector<Column> columns_;
+};
+
+}  // namespace ratoon

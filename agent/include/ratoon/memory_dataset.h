@@ -1,0 +1,90 @@
+// MemoryDataset: samples that are in memory already, as named arrays.
+//
+//   std::vector<float> images = ...;         // 60000 * 28 * 28 of them, sample by sample
+//   std::vector<std::int64_t> labels = ...;  // 60000
+//   auto digits = ratoon::MemoryDataset::of({ratoon::MemoryColumn("image", std::move(images), {28, 28}),
+//                                            ratoon::MemoryColumn::view("label", labels)});
+//
+// Thread contract: any thread. Nobody changes the arrays while the data set lives.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ratoon/dataset.h>
+
+namespace ratoon {
+
+// All values of one column, sample by sample. `shape` is that of one sample; without it each is a number
+// alone.
+class MemoryColumn {
+ public:
+  // Keeps the array.
+  template <class T>
+  MemoryColumn(std::string name, std::vector<T> values, std::vector<std::uint64_t> shape = {})
+      : MemoryColumn(std::move(name), std::make_shared<const std::vector<T>>(std::move(values)),
+                     std::move(shape)) {}
+
+  // Looks at an array that outlives the data set.
+  template <class T>
+  static MemoryColumn view(std::string name, const std::vector<T>& values,
+                           std::vector<std::uint64_t> shape = {}) {
+    return {
+        {std::move(name), element_type_of<T>(), std::move(shape)}, std::as_bytes(std::span(values)), nullptr};
+  }
+
+  // Any bytes of any type, and what keeps them alive, if anything has to.
+  MemoryColumn(Column column, std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
+      : column_(std::move(column)), bytes_(bytes), owner_(std::move(owner)) {}
+
+  [[nodiscard]] const Column& column() const { return column_; }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  template <class T>
+  MemoryColumn(std::string name, std::shared_ptr<const std::vector<T>> values,
+               std::vector<std::uint64_t> shape)
+      : column_{std::move(name), element_type_of<T>(), std::move(shape)},
+        bytes_(std::as_bytes(std::span(*values))),
+        owner_(std::move(values)) {}
+
+  Column column_;
+  std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> owner_;
+};
+
+class MemoryDataset final : public Dataset {
+ public:
+  // Throws std::invalid_argument where there is no column, two have one name, an array is no whole number of
+  // samples, or two arrays have different numbers of them.
+  explicit MemoryDataset(std::vector<MemoryColumn> columns);
+  [[nodiscard]] static std::shared_ptr<MemoryDataset> of(std::vector<MemoryColumn> columns);
+
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] std::span<const Column> columns() const override { return columns_; }
+  // Of names, types, shapes and all bytes; computed when it is first asked for, at the speed of memory.
+  [[nodiscard]] std::string digest() const override;
+  // The fields lie in the arrays: they live as long as the data set.
+  void read(std::uint64_t id, Sample& into) const override;
+
+ private:
+  struct Array {
+    const std::byte* begin;
+    std::size_t sample_bytes;
+  };
+
+  std::uint64_t size_ = 0;
+  std::vector<Column> columns_;
+  std::vector<Array> arrays_;
+  std::vector<MemoryColumn> contents_;
+  mutable std::once_flag is_digest_known_;
+  mutable std::string digest_;
+};
+
+}  // namespace ratoon

@@ -1,0 +1,64 @@
+// SubsetDataset: some samples of another data set, numbered anew.
+//
+//   auto train = ratoon::SubsetDataset::of(all, {{0, 50000}});
+//   auto validation = ratoon::SubsetDataset::of(all, {{50000, all->size()}});
+//   auto odd = ratoon::SubsetDataset::of_ids(all, {1, 3, 5, 7});
+//
+// Thread contract: any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ratoon/dataset.h>
+
+namespace ratoon {
+
+// The samples [begin, end) of a data set.
+struct IdRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+
+  friend bool operator==(const IdRange&, const IdRange&) = default;
+};
+
+class SubsetDataset final : public Dataset {
+ public:
+  // The samples of all ranges, one range after the other; a sample may be in several. Costs 16 bytes a range.
+  // Throws std::invalid_argument if a range ends before it begins, or after the data set.
+  SubsetDataset(std::shared_ptr<const Dataset> all, std::span<const IdRange> ranges);
+  [[nodiscard]] static std::shared_ptr<SubsetDataset> of(std::shared_ptr<const Dataset> all,
+                                                         const std::vector<IdRange>& ranges);
+  // In this order. Neighbours become ranges.
+  [[nodiscard]] static std::shared_ptr<SubsetDataset> of_ids(std::shared_ptr<const Dataset> all,
+                                                             std::span<const std::uint64_t> ids);
+
+  // What a sample of this one is called in the whole.
+  [[nodiscard]] std::uint64_t id_in_all(std::uint64_t id) const;
+
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] std::span<const Column> columns() const override { return all_->columns(); }
+  // Of the whole's digest and the ranges.
+  [[nodiscard]] std::string digest() const override;
+  void read(std::uint64_t id, Sample& into) const override;
+  // Those of the whole, cut at the ends of the ranges.
+  [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
+  void expect(std::span<const std::uint64_t> ids) const override;
+
+ private:
+  struct Range {
+    std::uint64_t first_id;  // here
+    std::uint64_t first_in_all;
+  };
+
+  [[nodiscard]] std::uint64_t end_of(std::size_t range) const;
+
+  std::shared_ptr<const Dataset> all_;
+  std::vector<Range> ranges_;  // none is empty
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace ratoon

@@ -1,0 +1,201 @@
+#include <filesystem>
+#include <functional>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <ratoon/failure.h>
+#include <ratoon/record_dataset.h>
+
+#include "agent/src/data/sets/digest_note.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon {
+namespace {
+
+namespace fs = std::filesystem;
+using test::TemporaryFolder;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A letter and a pair of numbers: 5 bytes.
+RecordOptions letters() {
+  return {.columns = {{.name = "letter", .type = ElementType::kUint8, .shape = {{}}},
+                      {.name = "pair", .type = ElementType::kUint16, .shape = {{2}}}}};
+}
+
+std::string sentence_of(const std::function<void()>& function) {
+  try {
+    function();
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.exit_code, 82);
+    return failure.what();
+  }
+  return "no Failure was thrown";
+}
+
+void set_modified(const fs::path& path, std::int64_t seconds) {
+  const timespec times[] = {{.tv_sec = seconds, .tv_nsec = 5}, {.tv_sec = seconds, .tv_nsec = 5}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+}
+
+constexpr std::int64_t kLongAgo = 1'700'000'000;
+
+TEST(RecordDataset, GivesTheColumnsOfEachRecord) {
+  TemporaryFolder folder;
+  test::write_text(folder / "records", std::string("HEADERSa\1\0\2\0b\3\0\4\1", 17));
+  RecordOptions options = letters();
+  options.header_bytes = 7;
+  const auto records = RecordDataset::open(folder / "records", options);
+  ASSERT_EQ(records->size(), 2u);
+  Sample sample;
+  records->read(1, sample);
+  EXPECT_EQ(sample.id(), 1u);
+  EXPECT_EQ(sample.field(0).text(), "b");
+  EXPECT_TRUE(sample.field(0).shape.empty());
+  EXPECT_THAT(sample.field(1).shape, ElementsAre(2u));
+  EXPECT_EQ(sample.field(1).text(), std::string_view("\3\0\4\1", 4));
+  EXPECT_THROW(records->read(2, sample), std::out_of_range);
+  EXPECT_EQ(records->column("pair"), 1u);
+}
+
+TEST(RecordDataset, RefusesALengthThatIsNoWholeNumberOfRecords) {
+  TemporaryFolder folder;
+  for (const std::size_t bytes : {1u, 4u, 6u, 16u}) {
+    test::write_text(folder / "records", std::string(bytes, 'x'));
+    EXPECT_THAT(sentence_of([&] { RecordDataset(folder / "records", letters()); }),
+                AllOf(HasSubstr("records has " + std::to_string(bytes) + " bytes"), HasSubstr("of 5 bytes")));
+  }
+  RecordOptions options = letters();
+  options.header_bytes = 17;
+  EXPECT_THAT(sentence_of([&] { RecordDataset(folder / "records", options); }),
+              HasSubstr("17 bytes of header"));
+  options.header_bytes = 16;
+  EXPECT_EQ(RecordDataset(folder / "records", options).size(), 0u);
+}
+
+TEST(RecordDataset, RefusesWhatIsNoFileOrNoRecord) {
+  TemporaryFolder folder;
+  EXPECT_THAT(sentence_of([&] { RecordDataset(folder / "nowhere", letters()); }), HasSubstr("nowhere"));
+  EXPECT_THAT(sentence_of([&] { RecordDataset(folder.path(), letters()); }), HasSubstr("no regular file"));
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(sentence_of([&] { RecordDataset(folder / "pipe", letters()); }), HasSubstr("no regular file"));
+  EXPECT_THROW(RecordDataset(folder / "x", {}), std::invalid_argument);
+  EXPECT_THROW(RecordDataset(folder / "x", {.columns = {{.name = "a"}}}), std::invalid_argument)
+      << "no shape";
+  EXPECT_THROW(RecordDataset(folder / "x", {.columns = {{.name = "a", .shape = {{0}}}}}),
+               std::invalid_argument);
+  EXPECT_THROW(
+      RecordDataset(folder / "x", {.columns = {{.name = "a", .shape = {{}}}, {.name = "a", .shape = {{}}}}}),
+      std::invalid_argument);
+}
+
+TEST(RecordDataset, ItsDigestIsOfContent) {
+  TemporaryFolder folder;
+  test::write_text(folder / "one", "abcdeABCDE");
+  test::write_text(folder / "same", "abcdeABCDE");
+  test::write_text(folder / "other", "abcdeABCDF");
+  const auto digest = [&](const char* name) { return RecordDataset(folder / name, letters()).digest(); };
+  EXPECT_EQ(digest("one"), digest("same"));
+  EXPECT_NE(digest("one"), digest("other"));
+  RecordOptions renamed = letters();
+  renamed.columns[0].name = "digit";
+  EXPECT_NE(RecordDataset(folder / "one", renamed).digest(), digest("one"));
+  RecordOptions with_header = letters();
+  with_header.header_bytes = 2;
+  test::write_text(folder / "header", "..abcdeABCDE");
+  EXPECT_EQ(RecordDataset(folder / "header", with_header).digest(), digest("one"))
+      << "headers are no content";
+}
+
+TEST(RecordDataset, ADeclaredDigestReadsNothingAndIsNoContentsDigest) {
+  TemporaryFolder folder;
+  test::write_text(folder / "one", "abcde");
+  RecordOptions options = letters();
+  options.declared_digest = "web 2026-03";
+  const std::string declared = RecordDataset(folder / "one", options).digest();
+  EXPECT_FALSE(fs::exists(data::digest_note_of(folder / "one")));
+  test::write_text(folder / "one", "ABCDE");
+  EXPECT_EQ(RecordDataset(folder / "one", options).digest(), declared) << "its owner answers for it";
+  EXPECT_NE(RecordDataset(folder / "one", letters()).digest(), declared);
+  test::write_text(folder / "one", "ABCDEABCDE");
+  EXPECT_NE(RecordDataset(folder / "one", options).digest(), declared) << "not for what has another length";
+}
+
+TEST(RecordDataset, KeepsTheHashBesideTheFileAndBelievesIt) {
+  TemporaryFolder folder;
+  const fs::path file = folder / "records";
+  test::write_text(file, "abcdeABCDE");
+  set_modified(file, kLongAgo);
+  const std::string digest = RecordDataset(file, letters()).digest();
+  const fs::path note = data::digest_note_of(file);
+  ASSERT_TRUE(fs::exists(note));
+  test::write_text(file, "XXXXXXXXXX");
+  set_modified(file, kLongAgo);  // what make and rsync would not see either
+  EXPECT_EQ(RecordDataset(file, letters()).digest(), digest)
+      << "nothing is read while time and length are the same";
+  set_modified(file, kLongAgo + 1);
+  const std::string changed = RecordDataset(file, letters()).digest();
+  EXPECT_NE(changed, digest);
+  EXPECT_EQ(RecordDataset(file, letters()).digest(), changed);
+}
+
+TEST(RecordDataset, DoesNotBelieveANoteAsOldAsTheFilesLastChange) {
+  TemporaryFolder folder;
+  const fs::path file = folder / "records";
+  test::write_text(file, "abcdeABCDE");
+  set_modified(file, kLongAgo);
+  const std::string digest = RecordDataset(file, letters()).digest();
+  test::write_text(file, "XXXXXXXXXX");
+  set_modified(file, kLongAgo);
+  set_modified(data::digest_note_of(file),
+               kLongAgo + 1);  // the clock of a coarse file system may not have moved
+  EXPECT_NE(RecordDataset(file, letters()).digest(), digest);
+}
+
+TEST(RecordDataset, ADamagedNoteCostsAReadAndNothingElse) {
+  TemporaryFolder folder;
+  const fs::path file = folder / "records";
+  const fs::path note = data::digest_note_of(file);
+  test::write_text(file, "abcdeABCDE");
+  set_modified(file, kLongAgo);
+  const std::string digest = RecordDataset(file, letters()).digest();
+  const std::string good = test::read_text(note);
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    test::write_text(note, good.substr(0, size));
+    ASSERT_EQ(RecordDataset(file, letters()).digest(), digest) << size;
+    ASSERT_EQ(test::read_text(note), good) << "it is written anew";
+  }
+  test::write_text(note, good + "\n");
+  EXPECT_EQ(RecordDataset(file, letters()).digest(), digest);
+  fs::remove(note);
+  fs::create_directory(note);
+  EXPECT_EQ(RecordDataset(file, letters()).digest(), digest) << "where no note can be kept, too";
+}
+
+TEST(RecordDataset, AFileThatWasReplacedAfterItWasOpenedIsRefused) {
+  TemporaryFolder folder;
+  test::write_text(folder / "records", "abcde");
+  const RecordDataset records(folder / "records", letters());
+  test::write_text(folder / "new", "ABCDEabcde");
+  fs::rename(folder / "new", folder / "records");
+  EXPECT_THAT(sentence_of([&] { static_cast<void>(records.digest()); }), HasSubstr("was replaced"));
+  Sample sample;
+  records.read(0, sample);
+  EXPECT_EQ(sample.field(0).text(), "a") << "what was opened stays readable";
+}
+
+TEST(RecordDataset, HintsOfAnySampleAreHarmless) {
+  TemporaryFolder folder;
+  test::write_text(folder / "records", std::string(3 * 20000, 'x'));
+  const RecordDataset records(folder / "records",
+                              {.columns = {{.name = "x", .type = ElementType::kBytes, .shape = {{20000}}}}});
+  const std::uint64_t ids[] = {2, 0, 1, 3, ~std::uint64_t{0}};
+  records.expect(ids);
+}
+
+}  // namespace
+}  // namespace ratoon
