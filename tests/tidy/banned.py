@@ -6,7 +6,7 @@ PRODUCT = ("base/", "operator/", "agent/", "cli/")
 LIBRARIES = ("base/", "operator/", "agent/")
 EVERYWHERE = ("",)
 _WITHOUT_TENSORS = ("base/", "operator/", "agent/src/board/", "agent/src/session/", "agent/src/checkpoint/", "agent/src/data/",
-                    "cli/", "tests/unit/",
+                    "agent/src/objects/", "cli/", "tests/unit/",
                     "tests/conformance/", "tests/property/", "tests/support/")  # elsewhere a tensor is detached
 HEADERS = (".h",)
 
@@ -43,6 +43,7 @@ CODE = (
         }),
     Ban("new", r"\bnew\b(?!\s*\()", "use std::make_unique or a container", allowed={
         "agent/src/board/server.cpp": "a private constructor behind start()",
+        "agent/src/objects/cache/object_cache.cpp": "a private constructor behind open()",
         "agent/src/session/alone_link.cpp": "a private constructor behind open()",
         "agent/src/session/coordinator_link.cpp": "a private constructor behind open()",
         "base/http/request_parser.cpp": "a private type that make_unique cannot fill as an aggregate",

@@ -46,13 +46,16 @@ BASE = ("base/include/ratoon", "base/core", "base/contract")
 PUBLIC = ("base/include/ratoon", "agent/include/ratoon")  # what a trainer sees
 AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in ("file_names", "manifest", "pack"))
 AGENT_DATA = "agent/src/data"
+OBJECTS_PURE = tuple(f"agent/src/objects/{name}.*" for name in ("object_key", "store_uri", "cache/cache_name",
+                                                                "cache/eviction"))
+OBJECTS = OBJECTS_PURE + ("agent/src/objects",)
 BOARD = ("agent/src/board", "agent/src/board/frame.*", "agent/src/board/notes.*")
 SEAM = ("agent/src/session/control_word.*", "agent/src/session/leaving.*")  # what collectives need of the session
 HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_link.*")
 EXPOSITION = "agent/src/metrics/exposition.*"
 METRICS = ("agent/src/metrics", "agent/src/metrics/endpoint.*")
 AGENT_IO = ("agent/src/checkpoint", "agent/src/data/sets", "agent/src/session")
-AGENT = PUBLIC + AGENT_PURE + SEAM + METRICS + BOARD + (AGENT_DATA,) + AGENT_IO
+AGENT = PUBLIC + AGENT_PURE + SEAM + METRICS + BOARD + OBJECTS + (AGENT_DATA,) + AGENT_IO
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local", "operator/kube",
             "operator/runtime")
 EVERYTHING = BASE + ("base/http",) + AGENT + HTTP_LINK + (EXPOSITION,) + OPERATOR + ("cli", "tests/support")  # but LibTorch
@@ -91,6 +94,9 @@ PARTS = (
     Part(AGENT_DATA, BASE + PUBLIC, target="agent", is_pure=True, instead=_AT_THE_DOOR),
     Part("agent/src/data/sets", BASE + PUBLIC, target="agent"),
     *(Part(path, BASE + PUBLIC + BOARD, target="agent", is_pure=True, instead=_AT_THE_DOOR) for path in BOARD[1:]),
+    *(Part(path, BASE + PUBLIC + OBJECTS_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)
+      for path in OBJECTS_PURE),
+    Part("agent/src/objects", BASE + PUBLIC + OBJECTS_PURE, target="agent"),
     Part("agent/src/board", BASE + PUBLIC + BOARD, target="agent"),
     Part("agent/src/checkpoint", BASE + PUBLIC + AGENT_PURE, target="agent"),
     *(Part(path, PUBLIC, target="agent", instead="agent/src/torch sees it: keep it without the session's own types")

@@ -14,6 +14,9 @@ ratoon_test(unit/agent/data_sets_test
   SOURCES data/sets/folder_dataset_test.cpp data/sets/memory_dataset_test.cpp data/sets/record_dataset_test.cpp
           data/sets/sample_test.cpp
   LIBS ratoon::agent LABELS threads)
+ratoon_test(unit/agent/objects_test
+  SOURCES objects/eviction_test.cpp objects/file_store_test.cpp objects/names_test.cpp LIBS ratoon::agent)
+ratoon_test(unit/agent/object_cache_test SOURCES objects/object_cache_test.cpp LIBS ratoon::agent LABELS threads)
 ratoon_test(unit/agent/atomic_file_test LIBS ratoon::base_core)
 if(RATOON_WITH_HTTP)
   ratoon_test(unit/agent/metrics_test

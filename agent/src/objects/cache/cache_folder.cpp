@@ -1,0 +1,164 @@
+#include "agent/src/objects/cache/cache_folder.h"
+
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "agent/src/objects/cache/cache_name.h"
+#include "base/core/durable_folder.h"
+
+namespace ratoon::objects {
+namespace {
+
+constexpr const char* kLockName = ".ratoon-cache-lock";
+
+std::int64_t nanoseconds(const timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// Names of a cache have no '/' in them, so that O_NOFOLLOW covers all of the way.
+Result<UniqueFd> open_beneath(int folder, const std::string& name, int flags, const std::string& shown) {
+  UniqueFd fd(::openat(folder, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0644));
+  if (fd.is_open() || errno == ENOENT) return fd;
+  if (errno == ELOOP) {
+    return Error(ErrorKind::kInvalid, shown + " is a link, and a cache follows none: remove it");
+  }
+  return system_error(errno, "opening " + shown);
+}
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+}  // namespace
+
+Result<CacheFolder> CacheFolder::open(std::filesystem::path folder) {
+  if (auto made = create_folders(folder); !made) return made.error().with_context("opening the cache");
+  UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.is_open()) return system_error(errno, "opening the cache " + folder.string());
+  return CacheFolder(std::move(folder), std::move(fd));
+}
+
+bool CacheFolder::is_current(int fd, const std::string& name) const {
+  struct stat ours{};
+  struct stat named{};
+  return ::fstat(fd, &ours) == 0 && ::fstatat(fd_.get(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+}
+
+Result<CacheFolder::Opened> CacheFolder::lock_opened(UniqueFd fd, const std::string& name,
+                                                     int operation) const {
+  if (!fd.is_open()) return Opened{};
+  struct stat facts{};
+  if (::fstat(fd.get(), &facts) != 0) return system_error(errno, "looking at " + shown(name));
+  if (!S_ISREG(facts.st_mode)) return Error(ErrorKind::kInvalid, shown(name) + " is no file: remove it");
+  if (::flock(fd.get(), operation | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK || errno == EINTR) return Opened{.found = Found::kBusy};
+    return system_error(errno, "locking " + shown(name));
+  }
+  if (!is_current(fd.get(), name)) return Opened{.found = Found::kBusy};  // whoever changed it has just gone
+  if (::fstat(fd.get(), &facts) != 0) return system_error(errno, "looking at " + shown(name));
+  return Opened{Found::kOpen, std::move(fd), static_cast<std::uint64_t>(facts.st_size)};
+}
+
+Result<CacheFolder::Opened> CacheFolder::open_object(const std::string& name) const {
+  auto fd = open_beneath(fd_.get(), name, O_RDONLY, shown(name));
+  if (!fd) return fd.error();
+  auto opened = lock_opened(std::move(*fd), name, LOCK_SH);
+  if (opened && opened->found == Found::kOpen) {
+    // File systems are mounted without times of access, so we say it ourselves. Where the file is another
+    // user's this fails, and it only counts as used when it was written.
+    const std::array<timespec, 2> times{{{0, UTIME_NOW}, {0, UTIME_OMIT}}};
+    static_cast<void>(::futimens(opened->fd.get(), times.data()));
+  }
+  return opened;
+}
+
+Result<CacheFolder::Opened> CacheFolder::open_part(const std::string& name) const {
+  auto fd = open_beneath(fd_.get(), name, O_RDWR | O_CREAT, shown(name));
+  if (!fd) return fd.error();
+  if (!fd->is_open()) return Error(ErrorKind::kNotFound, "the cache " + path_.string() + " was removed");
+  return lock_opened(std::move(*fd), name, LOCK_EX);
+}
+
+Result<CacheFolder::Opened> CacheFolder::try_lock() const {
+  return open_part(kLockName);
+}
+
+Result<CacheFolder::Contents> CacheFolder::look(const std::string& own_part) const {
+  // An own descriptor, since reading a folder moves its position.
+  UniqueFd fd(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.is_open()) return system_error(errno, "opening the cache " + path_.string());
+  const std::unique_ptr<DIR, CloseFolder> folder(::fdopendir(fd.get()));
+  if (!folder) return system_error(errno, "listing the cache " + path_.string());
+  static_cast<void>(fd.release());
+
+  Contents contents;
+  for (errno = 0; const dirent* entry = ::readdir(folder.get()); errno = 0) {
+    const std::string name = entry->d_name;
+    const auto kind = parse_cache_name(name);
+    struct stat facts{};
+    if (!kind || name == own_part) continue;
+    if (::fstatat(fd_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(facts.st_mode))
+      continue;
+    const auto size = static_cast<std::uint64_t>(facts.st_size);
+    if (kind == CacheNameKind::kPart) {
+      const auto is_gone = try_evict(name);
+      if (!is_gone || !*is_gone) contents.held_bytes += size;
+      continue;
+    }
+    contents.held_bytes += size;
+    contents.objects.push_back(
+        {.name = name, .size_bytes = size, .last_use_nanoseconds = nanoseconds(facts.st_atim)});
+  }
+  if (errno != 0) return system_error(errno, "listing the cache " + path_.string());
+  return contents;
+}
+
+Result<bool> CacheFolder::try_evict(const std::string& name) const {
+  // For an exclusive lock NFS wants a file that is open for writing; another user's file stays.
+  auto fd = open_beneath(fd_.get(), name, O_RDWR, shown(name));
+  if (!fd && fd.error().kind() == ErrorKind::kPermissionDenied) return false;
+  if (!fd) return fd.error();
+  const auto opened = lock_opened(std::move(*fd), name, LOCK_EX);
+  if (!opened) return opened.error();
+  if (opened->found != Found::kOpen) return opened->found == Found::kMissing;
+  if (auto removed = remove(name); !removed) return removed.error();
+  return true;
+}
+
+Result<void> CacheFolder::remove(const std::string& name) const {
+  if (::unlinkat(fd_.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
+    return system_error(errno, "removing " + shown(name));
+  }
+  return {};
+}
+
+Result<void> CacheFolder::publish(const std::string& part, const std::string& name) const {
+  if (::renameat(fd_.get(), part.c_str(), fd_.get(), name.c_str()) != 0) {
+    return system_error(errno, "renaming " + shown(part) + " to " + name);
+  }
+  if (::fsync(fd_.get()) != 0) return system_error(errno, "syncing the cache " + path_.string());
+  return {};
+}
+
+std::optional<std::int64_t> CacheFolder::last_write(const std::string& name) const {
+  struct stat facts{};
+  if (::fstatat(fd_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  return nanoseconds(facts.st_mtim);
+}
+
+std::uint64_t CacheFolder::free_bytes() const {
+  struct statvfs facts{};
+  if (::fstatvfs(fd_.get(), &facts) != 0 || facts.f_blocks == 0) return ~std::uint64_t{0};
+  return std::uint64_t{facts.f_bavail} * facts.f_frsize;
+}
+
+}  // namespace ratoon::objects

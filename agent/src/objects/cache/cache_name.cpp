@@ -1,0 +1,49 @@
+#include "agent/src/objects/cache/cache_name.h"
+
+#include <algorithm>
+#include <span>
+
+#include "base/core/xxh3.h"
+
+namespace ratoon::objects {
+namespace {
+
+constexpr std::size_t kDigits = 32;
+constexpr std::size_t kShownMax = 60;
+constexpr std::string_view kObjectEnd = ".object";
+constexpr std::string_view kPartEnd = ".part";
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+         c == '_';
+}
+
+}  // namespace
+
+std::string object_name(const CacheKey& key) {
+  // No URI has a zero byte in it, so that no two keys make the same text.
+  const std::string text = key.source + '\0' + key.version;
+  std::string_view shown = key.source;
+  shown.remove_prefix(shown.rfind('/') + 1);  // npos + 1 is 0
+  if (shown.size() > kShownMax) shown.remove_prefix(shown.size() - kShownMax);
+  std::string name = to_hex(xxh3_128(std::as_bytes(std::span(text)))) + '-' + std::string(shown);
+  std::replace_if(name.begin(), name.end(), [](char c) { return !is_plain(c); }, '_');
+  return name.append(kObjectEnd);
+}
+
+std::string part_name(std::string_view object_name, std::string_view by) {
+  std::string name(object_name.substr(0, object_name.size() - kObjectEnd.size()));
+  if (!by.empty()) name.append(".").append(by);
+  return name.append(kPartEnd);
+}
+
+std::optional<CacheNameKind> parse_cache_name(std::string_view name) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (name.size() <= kDigits || name[kDigits] != '-') return std::nullopt;
+  if (!std::all_of(name.begin(), name.begin() + kDigits, is_digit)) return std::nullopt;
+  if (name.ends_with(kObjectEnd)) return CacheNameKind::kObject;
+  if (name.ends_with(kPartEnd)) return CacheNameKind::kPart;
+  return std::nullopt;
+}
+
+}  // namespace ratoon::objects

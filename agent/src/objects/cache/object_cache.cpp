@@ -1,0 +1,288 @@
+#include "agent/src/objects/cache/object_cache.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/src/objects/object_key.h"
+#include "agent/src/objects/pause.h"
+
+namespace ratoon::objects {
+namespace {
+
+using std::chrono::milliseconds;
+using Found = CacheFolder::Found;
+
+// Locks of other processes wake nobody up: we look again, less and less often.
+class Waiting {
+ public:
+  explicit Waiting(Duration patience) : patience_(patience), since_(clock_.now()) {}
+
+  [[nodiscard]] bool is_over() const { return clock_.now() - since_ >= patience_; }
+  // What we wait for goes on: the count starts again.
+  void saw_progress() { since_ = clock_.now(); }
+  [[nodiscard]] Result<void> look_again(const std::string& what, const std::stop_token& stop) {
+    if (!pause_for(pause_, stop))
+      return Error(ErrorKind::kCancelled, "waiting for " + what + " was cancelled");
+    pause_ = std::min<Duration>(pause_ * 2, milliseconds(50));
+    return {};
+  }
+
+ private:
+  SystemClock clock_;
+  Duration patience_;
+  Timestamp since_;
+  Duration pause_ = milliseconds(1);
+};
+
+std::string draw_salt() {
+  std::uint64_t salt = 0;
+  if (::getrandom(&salt, sizeof salt, 0) != sizeof salt) salt = static_cast<std::uint64_t>(::getpid());
+  std::string text(17, '\0');
+  text.resize(static_cast<std::size_t>(
+      std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(salt))));
+  return text;
+}
+
+std::string bytes(std::uint64_t count) {
+  return std::to_string(count) + " bytes";
+}
+
+// The file's bytes in memory, as long as it lives.
+class Mapping {
+ public:
+  static Result<Mapping> of(int fd, std::uint64_t size, const std::string& shown) {
+    if (size == 0) return Mapping(nullptr, 0);
+    void* at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) return system_error(errno, "mapping " + shown);
+    return Mapping(static_cast<const std::byte*>(at), size);
+  }
+  Mapping(Mapping&& other) noexcept : at_(std::exchange(other.at_, nullptr)), size_(other.size_) {}
+  ~Mapping() {
+    if (at_ != nullptr) ::munmap(const_cast<std::byte*>(at_), size_);
+  }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {at_, size_}; }
+
+ private:
+  Mapping(const std::byte* at, std::size_t size) : at_(at), size_(size) {}
+  const std::byte* at_;
+  std::size_t size_;
+};
+
+}  // namespace
+
+CacheRequest request_for(ObjectStore& store, std::string key, std::string version, std::uint64_t size_bytes,
+                         std::function<Result<void>(std::span<const std::byte>)> verify) {
+  CacheKey cache_key{join_uri(store.uri(), key), std::move(version)};
+  auto fill = [&store, key = std::move(key)](FileSink& file, const std::stop_token& stop) -> Result<void> {
+    auto got = store.get(key, file, {.stop = stop});
+    if (!got) return got.error();
+    return {};
+  };
+  return {std::move(cache_key), size_bytes, std::move(fill), std::move(verify)};
+}
+
+Result<CachedFile> open_in_place(const std::filesystem::path& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.is_open()) return system_error(errno, "opening " + path.string());
+  struct stat facts{};
+  if (::fstat(fd.get(), &facts) != 0) return system_error(errno, "looking at " + path.string());
+  if (!S_ISREG(facts.st_mode)) return Error(ErrorKind::kNotFound, path.string() + " is no file");
+  return CachedFile(std::move(fd), static_cast<std::uint64_t>(facts.st_size), path.string());
+}
+
+Result<std::unique_ptr<ObjectCache>> ObjectCache::open(CacheOptions options) {
+  auto folder = CacheFolder::open(options.folder);
+  if (!folder) return folder.error();
+  if (auto swept = folder->look(); !swept) return swept.error();
+  return std::unique_ptr<ObjectCache>(new ObjectCache(std::move(options), std::move(*folder)));
+}
+
+Result<CachedFile> ObjectCache::get(const CacheRequest& request, const std::stop_token& stop) {
+  if (options_.bytes_max != 0 && request.size_bytes > options_.bytes_max) {
+    return Error(ErrorKind::kInvalid, request.key.source + " has " + bytes(request.size_bytes) +
+                                          " and the cache " + folder_.path().string() + " may hold " +
+                                          bytes(options_.bytes_max) +
+                                          ": let it hold more, a few objects at least");
+  }
+  const std::string name = object_name(request.key);
+  std::string part = part_name(name);
+  Waiting waiting(options_.patience);
+  std::optional<std::int64_t> written_at;
+  UniqueFd fetched;  // keeps what we wrote from being evicted until we have opened it
+  while (true) {
+    auto whole = open_whole(request, name);
+    if (!whole) return whole.error();
+    if (whole->found == Found::kOpen) {
+      if (!fetched.is_open()) ++found_;
+      return CachedFile(std::move(whole->fd), whole->size_bytes, folder_.shown(name));
+    }
+    if (whole->found == Found::kMissing) {
+      auto writing = folder_.open_part(part);
+      if (!writing) return writing.error();
+      if (writing->found == Found::kOpen) {
+        if (auto done = fetch(request, name, part, writing->fd.get(), stop); !done) return done.error();
+        fetched = std::move(writing->fd);
+        continue;
+      }
+    }
+    if (const auto now = folder_.last_write(part); now != written_at) {
+      written_at = now;
+      waiting.saw_progress();
+    }
+    if (waiting.is_over()) {
+      // Its holder may be stopped, or on a machine that is gone: then two of us fetch it, which harms nobody.
+      part = part_name(name, draw_salt());
+      if (whole->found == Found::kBusy) {
+        if (auto removed = folder_.remove(name); !removed) return removed.error();
+      }
+    }
+    if (auto waited = waiting.look_again(request.key.source, stop); !waited) return waited.error();
+  }
+}
+
+Result<CacheFolder::Opened> ObjectCache::open_whole(const CacheRequest& request,
+                                                    const std::string& name) const {
+  auto opened = folder_.open_object(name);
+  if (!opened || opened->found != Found::kOpen || opened->size_bytes == request.size_bytes) return opened;
+  // Somebody outside cut it, or the object under this URI is another one now.
+  if (auto removed = folder_.remove(name); !removed) return removed.error();
+  return CacheFolder::Opened{};
+}
+
+// With the part's lock held; when it is over, the part is an object or gone.
+Result<void> ObjectCache::fetch(const CacheRequest& request, const std::string& name, const std::string& part,
+                                int fd, const std::stop_token& stop) {
+  // Whoever held the lock before us may have finished.
+  const auto whole = open_whole(request, name);
+  if (!whole) return whole.error();
+  if (whole->found != Found::kMissing) return folder_.remove(part);
+
+  auto done = write_part(request, part, fd, stop);
+  if (done) done = folder_.publish(part, name);
+  if (!done) {
+    static_cast<void>(folder_.remove(part));
+    return done;
+  }
+  ++fetched_;
+  // Readers may come in. That is not one step: it may be evicted in between, which costs a second fetch.
+  ::flock(fd, LOCK_SH | LOCK_NB);
+  return {};
+}
+
+Result<void> ObjectCache::write_part(const CacheRequest& request, const std::string& part, int fd,
+                                     const std::stop_token& stop) {
+  if (::ftruncate(fd, 0) != 0) return system_error(errno, "emptying " + folder_.shown(part));
+  if (auto reserved = reserve(request, part, fd, stop); !reserved) return reserved;
+  FileSink file(fd, folder_.shown(part), request.size_bytes);
+  if (auto filled = request.fill(file, stop); !filled)
+    return filled.error().kind() == ErrorKind::kNoSpace ? no_space(request) : filled;
+  if (file.written_bytes() != request.size_bytes) {
+    return Error(ErrorKind::kCorrupted, request.key.source + " gave " + bytes(file.written_bytes()) +
+                                            ", expected were " + bytes(request.size_bytes) +
+                                            "; check it, or what describes it");
+  }
+  if (request.verify) {
+    const auto mapping = Mapping::of(fd, request.size_bytes, folder_.shown(part));
+    if (!mapping) return mapping.error();
+    if (auto verified = request.verify(mapping->bytes()); !verified) {
+      return verified.error().with_context("checking " + request.key.source);
+    }
+  }
+  // An error here is final for this file: its pages may be lost although they count as clean from now on.
+  if (::fsync(fd) != 0) return system_error(errno, "syncing " + folder_.shown(part));
+  return {};
+}
+
+Result<void> ObjectCache::reserve(const CacheRequest& request, const std::string& part, int fd,
+                                  const std::stop_token& stop) {
+  if (options_.bytes_max == 0) return allocate(request, fd);
+  Waiting waiting(options_.patience);
+  while (true) {
+    auto lock = folder_.try_lock();
+    if (!lock) return lock.error();
+    // A folder lock that nobody gives up keeps nobody waiting for ever: the limit may be exceeded then.
+    if (lock->found == Found::kOpen || waiting.is_over()) {
+      const auto excess = make_room(request, part);
+      if (!excess) return excess.error();
+      if (*excess == 0) return allocate(request, fd);
+      if (waiting.is_over()) {
+        return Error(ErrorKind::kNoSpace,
+                     "the cache " + folder_.path().string() + " is full of files that are open: " +
+                         request.key.source + " needs " + bytes(request.size_bytes) + ", which is " +
+                         bytes(*excess) + " more than its limit of " + bytes(options_.bytes_max) +
+                         " leaves; raise the limit, or open fewer at once");
+      }
+    }
+    lock->fd.reset();
+    if (auto waited = waiting.look_again("room for " + request.key.source, stop); !waited) return waited;
+  }
+}
+
+Result<std::uint64_t> ObjectCache::make_room(const CacheRequest& request, const std::string& part) {
+  auto contents = folder_.look(part);
+  if (!contents) return contents.error();
+  std::uint64_t excess = excess_bytes(contents->held_bytes, request.size_bytes, options_.bytes_max);
+  if (excess == 0) return excess;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& object : contents->objects) {
+      if (const auto next = next_uses_.find(object.name); next != next_uses_.end())
+        object.next_use = next->second;
+    }
+  }
+  for (const std::size_t i : eviction_order(contents->objects)) {
+    if (excess == 0) break;
+    const CachedObject& object = contents->objects[i];
+    const auto is_gone = folder_.try_evict(object.name);
+    if (!is_gone) return is_gone.error();
+    if (!*is_gone) continue;
+    ++evicted_;
+    excess -= std::min(excess, object.size_bytes);
+  }
+  return excess;
+}
+
+// Takes the room now: a disk that is full is known before the download, and the others count with it.
+Result<void> ObjectCache::allocate(const CacheRequest& request, int fd) const {
+  if (request.size_bytes == 0) return {};
+  // Else the attempt itself would fill the disk for a moment.
+  if (request.size_bytes > folder_.free_bytes()) return no_space(request);
+  const auto size = static_cast<off_t>(request.size_bytes);
+  while (::fallocate(fd, 0, 0, size) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == ENOSPC || errno == EDQUOT) return no_space(request);
+    // A file system without it: the size alone tells the others.
+    if (::ftruncate(fd, size) != 0) return system_error(errno, "making room for " + request.key.source);
+    return {};
+  }
+  return {};
+}
+
+Error ObjectCache::no_space(const CacheRequest& request) const {
+  return {ErrorKind::kNoSpace,
+          "caching " + request.key.source + " needs " + bytes(request.size_bytes) + " in " +
+              folder_.path().string() + ", whose disk has " + bytes(folder_.free_bytes()) +
+              " free; make room there, set a lower limit for the cache or use another disk"};
+}
+
+void ObjectCache::expect(const std::vector<CacheKey>& next) {
+  std::map<std::string, std::uint64_t> uses;
+  for (std::size_t i = 0; i < next.size(); ++i) uses.emplace(object_name(next[i]), i);
+  const std::lock_guard lock(mutex_);
+  next_uses_ = std::move(uses);
+}
+
+Result<void> ObjectCache::forget(const CacheKey& key) {
+  return folder_.remove(object_name(key));
+}
+
+}  // namespace ratoon::objects

@@ -1,0 +1,35 @@
+// FileStore: a folder as a store. Writing is atomic and durable; reading follows links, since a folder of
+// data is its owner's to arrange.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "agent/src/objects/object_store.h"
+
+namespace ratoon::objects {
+
+class FileStore final : public ObjectStore {
+ public:
+  // The folder need not exist before the first put().
+  FileStore(std::filesystem::path folder, std::string uri)
+      : folder_(std::move(folder)), uri_(std::move(uri)) {}
+
+  [[nodiscard]] const std::string& uri() const override { return uri_; }
+  [[nodiscard]] Result<ObjectInfo> get(std::string_view key, ObjectSink& sink,
+                                       const GetOptions& options = {}) override;
+  [[nodiscard]] Result<ObjectInfo> head(std::string_view key, std::stop_token stop = {}) override;
+  [[nodiscard]] Result<void> put(std::string_view key, std::string_view bytes,
+                                 const PutOptions& options = {}) override;
+  // Everything on one page.
+  [[nodiscard]] Result<ObjectPage> list(std::string_view prefix, std::string_view page = {},
+                                        std::stop_token stop = {}) override;
+  [[nodiscard]] Result<void> remove(std::string_view key, std::stop_token stop = {}) override;
+  [[nodiscard]] std::optional<std::filesystem::path> local_path(std::string_view key) const override;
+
+ private:
+  const std::filesystem::path folder_;
+  const std::string uri_;
+};
+
+}  // namespace ratoon::objects

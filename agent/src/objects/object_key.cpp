@@ -1,0 +1,58 @@
+#include "agent/src/objects/object_key.h"
+
+#include <algorithm>
+
+namespace ratoon::objects {
+namespace {
+
+constexpr std::size_t kKeyBytesMax = 1024;
+
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+// A name from an index file may be anything: it is shown without what would break the line.
+std::string shown(std::string_view key) {
+  std::string text(key.substr(0, 200));
+  std::replace_if(text.begin(), text.end(), is_control, '?');
+  return "'" + text + "'" + (key.size() > 200 ? "..." : "");
+}
+
+Error bad(std::string_view key, std::string_view store_uri, std::string_view problem) {
+  return {ErrorKind::kInvalid, "the name " + shown(key) + " of an object in " + std::string(store_uri) + " " +
+                                   std::string(problem) +
+                                   "; expected a relative name such as train/shard.00000.mds"};
+}
+
+Result<void> check(std::string_view key, std::string_view store_uri, bool is_prefix) {
+  if (key.size() > kKeyBytesMax) return bad(key, store_uri, "is longer than 1024 bytes");
+  if (std::any_of(key.begin(), key.end(), is_control)) return bad(key, store_uri, "has a control character");
+  if (key.starts_with('/')) return bad(key, store_uri, "is absolute");
+  for (std::size_t start = 0; start <= key.size();) {
+    const std::size_t end = std::min(key.find('/', start), key.size());
+    const std::string_view part = key.substr(start, end - start);
+    const bool is_open = is_prefix && end == key.size();  // a prefix may stop short of anything
+    if (part.empty() && !is_open) return bad(key, store_uri, "has an empty part");
+    if ((part == "." || part == "..") && !is_open) return bad(key, store_uri, "would lead elsewhere");
+    start = end + 1;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_key(std::string_view key, std::string_view store_uri) {
+  return check(key, store_uri, false);
+}
+
+Result<void> check_prefix(std::string_view prefix, std::string_view store_uri) {
+  return check(prefix, store_uri, true);
+}
+
+std::string join_uri(std::string_view store_uri, std::string_view key) {
+  std::string uri(store_uri);
+  if (!uri.ends_with('/')) uri += '/';
+  return uri += key;
+}
+
+}  // namespace ratoon::objects

@@ -1,0 +1,16 @@
+#include "agent/src/objects/pause.h"
+
+#include <condition_variable>
+#include <mutex>
+
+namespace ratoon::objects {
+
+bool pause_for(Duration time, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_for(lock, stop, time, [] { return false; });
+  return !stop.stop_requested();
+}
+
+}  // namespace ratoon::objects

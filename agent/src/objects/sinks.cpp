@@ -1,0 +1,45 @@
+#include "agent/src/objects/sinks.h"
+
+#include <cerrno>
+
+#include <unistd.h>
+
+namespace ratoon::objects {
+
+Result<void> MemorySink::begin(const ObjectInfo& object) {
+  key_ = object.key;
+  bytes_.clear();
+  return {};
+}
+
+Result<void> MemorySink::write(std::string_view bytes) {
+  if (bytes.size() > bytes_max_ - bytes_.size()) {
+    return Error(ErrorKind::kInvalid,
+                 "the object " + key_ + " is longer than the " + std::to_string(bytes_max_) +
+                     " bytes that are taken into memory; check that it is what its name says");
+  }
+  bytes_.append(bytes);
+  return {};
+}
+
+Result<void> FileSink::begin(const ObjectInfo&) {
+  written_bytes_ = 0;
+  return {};
+}
+
+Result<void> FileSink::write(std::string_view bytes) {
+  if (bytes.size() > bytes_max_ - written_bytes_) {
+    return Error(ErrorKind::kCorrupted, shown_ + " is longer than the " + std::to_string(bytes_max_) +
+                                            " bytes that were expected; check its source");
+  }
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(written_bytes_));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return system_error(errno, "writing " + shown_);
+    written_bytes_ += static_cast<std::uint64_t>(written);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace ratoon::objects

@@ -1,0 +1,111 @@
+#include "agent/src/objects/store_uri.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "agent/src/objects/object_key.h"
+
+namespace ratoon::objects {
+namespace {
+
+constexpr std::string_view kExpected =
+    "; expected a folder, file:///folder, http(s)://host/path or s3://bucket/prefix";
+
+Error bad(std::string_view text, std::string_view problem) {
+  return {ErrorKind::kInvalid,
+          "the store '" + std::string(text) + "' " + std::string(problem) + std::string(kExpected)};
+}
+
+std::string_view without_slashes_at_end(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  return path;
+}
+
+std::optional<int> hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return std::nullopt;
+}
+
+std::optional<std::string> percent_decode(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      plain += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size()) return std::nullopt;
+    const auto high = hex_digit(text[i + 1]);
+    const auto low = hex_digit(text[i + 2]);
+    if (!high || !low || *high * 16 + *low == 0) return std::nullopt;
+    plain += static_cast<char>(*high * 16 + *low);
+    i += 2;
+  }
+  return plain;
+}
+
+// S3's rules for names of buckets that are reached by a host's name, and the older, wider ones.
+bool is_bucket(std::string_view name) {
+  return name.size() >= 3 && name.size() <= 255 && name.front() != '.' &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                  c == '.' || c == '_';
+         });
+}
+
+Result<StoreUri> parse_file(std::string_view text, std::string_view rest) {
+  if (rest.starts_with("localhost/")) rest.remove_prefix(9);
+  if (!rest.starts_with('/')) return bad(text, "names another machine, or no absolute folder");
+  const auto path = percent_decode(rest);
+  if (!path) return bad(text, "has a '%' that is no escape");
+  StoreUri uri{.path = std::string(without_slashes_at_end(*path))};
+  uri.shown = "file://" + uri.path;
+  return uri;
+}
+
+Result<StoreUri> parse_s3(std::string_view text, std::string_view rest) {
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  StoreUri uri{.scheme = StoreScheme::kS3, .bucket = std::string(rest.substr(0, slash))};
+  if (!is_bucket(uri.bucket)) return bad(text, "does not name a bucket");
+  std::string_view prefix = slash < rest.size() ? rest.substr(slash + 1) : "";
+  if (prefix.ends_with('/')) prefix.remove_suffix(1);
+  uri.path = std::string(prefix);
+  uri.shown = "s3://" + uri.bucket + (prefix.empty() ? "" : "/") + uri.path;
+  if (!prefix.empty()) {
+    if (auto checked = check_key(prefix, "s3://" + uri.bucket); !checked) return checked.error();
+  }
+  return uri;
+}
+
+Result<StoreUri> parse_http(std::string_view text) {
+  const std::size_t question = std::min(text.find('?'), text.size());
+  const std::string_view plain = text.substr(0, question);
+  const std::size_t host = plain.find("//") + 2;
+  if (plain.find('@') != std::string_view::npos) {
+    return bad(std::string(plain.substr(0, host)) + "...", "has a user or password in it, which is not used");
+  }
+  if (plain.size() == host) return bad(plain, "does not name a host");
+  StoreUri uri{.scheme = StoreScheme::kHttp, .path = std::string(without_slashes_at_end(plain))};
+  if (question < text.size()) uri.query = text.substr(question + 1);
+  uri.shown = uri.path;
+  return uri;
+}
+
+}  // namespace
+
+Result<StoreUri> parse_store_uri(std::string_view text) {
+  if (text.empty()) return bad(text, "is empty");
+  if (text.find('\0') != std::string_view::npos) return bad("", "has a zero byte in it");
+  if (text.starts_with("file://")) return parse_file(text, text.substr(7));
+  if (text.starts_with("s3://")) return parse_s3(text, text.substr(5));
+  if (text.starts_with("http://") || text.starts_with("https://")) return parse_http(text);
+  const std::size_t scheme = text.find("://");
+  if (scheme != std::string_view::npos && text.find('/') == scheme + 1) {
+    return bad(std::string(text.substr(0, scheme)) + "://...", "has a scheme that is not known");
+  }
+  const std::string path(without_slashes_at_end(text));
+  return StoreUri{.path = path, .shown = path};
+}
+
+}  // namespace ratoon::objects

@@ -1,0 +1,126 @@
+// A folder as a store.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "agent/src/objects/object_store.h"
+#include "agent/src/objects/sinks.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::objects {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class FileStoreTest : public testing::Test {
+ protected:
+  std::string read(std::string_view key, std::optional<ByteRange> range = {}) {
+    MemorySink sink;
+    const auto got = store_->get(key, sink, {.range = range});
+    EXPECT_TRUE(got) << got.error().message();
+    return sink.take();
+  }
+  Error failure_of(std::string_view key, std::optional<ByteRange> range = {}) {
+    MemorySink sink;
+    const auto got = store_->get(key, sink, {.range = range});
+    EXPECT_FALSE(got);
+    return got.error();
+  }
+  std::vector<std::string> keys(std::string_view prefix) {
+    std::vector<std::string> all;
+    const auto listed = list_all(*store_, prefix);
+    EXPECT_TRUE(listed) << listed.error().message();
+    for (const auto& object : *listed) all.push_back(object.key);
+    return all;
+  }
+
+  test::TemporaryFolder folder_;
+  std::shared_ptr<ObjectStore> store_ = open_store((folder_ / "new/store").string(), {}).value();
+};
+
+TEST_F(FileStoreTest, GivesBackWhatWasPut) {
+  ASSERT_TRUE(store_->put("a/b", "hello"));
+  EXPECT_EQ(read("a/b"), "hello");
+  EXPECT_EQ(store_->head("a/b").value(), (ObjectInfo{.key = "a/b", .size_bytes = 5}));
+  ASSERT_TRUE(store_->put("a/b", "again"));
+  EXPECT_EQ(read("a/b"), "again");
+  ASSERT_TRUE(store_->put("empty", ""));
+  EXPECT_EQ(read("empty"), "");
+}
+
+TEST_F(FileStoreTest, CreatesOnce) {
+  ASSERT_TRUE(store_->put("a", "first", {.replaces = false}));
+  const auto second = store_->put("a", "second", {.replaces = false});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind(), ErrorKind::kAlreadyExists);
+  EXPECT_EQ(read("a"), "first");
+}
+
+TEST_F(FileStoreTest, GivesRanges) {
+  ASSERT_TRUE(store_->put("a", "0123456789"));
+  EXPECT_EQ(read("a", ByteRange{2, 5}), "234");
+  EXPECT_EQ(read("a", ByteRange{8, 100}), "89");
+  for (const ByteRange bad : {ByteRange{10, 11}, ByteRange{3, 3}, ByteRange{5, 3}}) {
+    const Error error = failure_of("a", bad);
+    EXPECT_EQ(error.kind(), ErrorKind::kInvalid);
+    EXPECT_THAT(error.message(), HasSubstr("it has 10"));
+  }
+}
+
+TEST_F(FileStoreTest, ListsByPrefixInOrder) {
+  EXPECT_THAT(keys(""), ElementsAre()) << "a folder that does not exist yet";
+  for (const std::string key : {"b/2", "b/10", "a", "b.x", "c/d/e"}) ASSERT_TRUE(store_->put(key, "x"));
+  test::write_text(folder_ / "new/store/b/.10.tmp-0123456789abcdef", "of a put that was killed");
+  EXPECT_THAT(keys(""), ElementsAre("a", "b.x", "b/10", "b/2", "c/d/e"));
+  EXPECT_THAT(keys("b"), ElementsAre("b.x", "b/10", "b/2"));
+  EXPECT_THAT(keys("b/"), ElementsAre("b/10", "b/2"));
+  EXPECT_THAT(keys("b/1"), ElementsAre("b/10"));
+  EXPECT_THAT(keys("nothing/here"), ElementsAre());
+}
+
+TEST_F(FileStoreTest, RemovesAndDoesNotMindIfItIsGone) {
+  ASSERT_TRUE(store_->put("a", "x"));
+  EXPECT_TRUE(store_->remove("a"));
+  EXPECT_TRUE(store_->remove("a"));
+  EXPECT_EQ(failure_of("a").kind(), ErrorKind::kNotFound);
+}
+
+TEST_F(FileStoreTest, NamesTheFileThatIsMissing) {
+  EXPECT_THAT(failure_of("a/b").message(), HasSubstr((folder_ / "new/store/a/b").string()));
+  ASSERT_TRUE(store_->put("a/b", "x"));
+  EXPECT_EQ(failure_of("a").kind(), ErrorKind::kNotFound) << "a folder";
+  ASSERT_EQ(::mkfifo((folder_ / "new/store/pipe").c_str(), 0600), 0);
+  EXPECT_EQ(failure_of("pipe").kind(), ErrorKind::kNotFound) << "and nobody waits for its other end";
+}
+
+TEST_F(FileStoreTest, RefusesNamesThatLeadElsewhere) {
+  test::write_text(folder_ / "secret", "x");
+  for (const std::string key : {"../../secret", "/etc/passwd", ""}) {
+    EXPECT_EQ(failure_of(key).kind(), ErrorKind::kInvalid) << key;
+    EXPECT_FALSE(store_->put(key, "x"));
+    EXPECT_FALSE(store_->remove(key));
+    EXPECT_FALSE(store_->head(key));
+    EXPECT_EQ(store_->local_path(key), std::nullopt);
+  }
+  EXPECT_EQ(test::read_text(folder_ / "secret"), "x");
+}
+
+TEST_F(FileStoreTest, StopsWhenItIsTold) {
+  ASSERT_TRUE(store_->put("a", "x"));
+  std::stop_source stop;
+  stop.request_stop();
+  MemorySink sink;
+  EXPECT_EQ(store_->get("a", sink, {.stop = stop.get_token()}).error().kind(), ErrorKind::kCancelled);
+}
+
+TEST_F(FileStoreTest, MemoryIsBounded) {
+  ASSERT_TRUE(store_->put("a", "0123456789"));
+  MemorySink sink(9);
+  const auto got = store_->get("a", sink);
+  ASSERT_FALSE(got);
+  EXPECT_THAT(got.error().message(), HasSubstr("longer than the 9 bytes"));
+}
+
+}  // namespace
+}  // namespace ratoon::objects

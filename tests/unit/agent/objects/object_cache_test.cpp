@@ -1,0 +1,315 @@
+// A cache folder: whole files only, fetched once, within its limit, whatever the others do.
+#include "agent/src/objects/cache/object_cache.h"
+
+#include <atomic>
+#include <latch>
+#include <thread>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::objects {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+std::string read_all(const CachedFile& file) {
+  std::string bytes(file.size_bytes(), '\0');
+  EXPECT_EQ(::pread(file.fd(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+  return bytes;
+}
+
+Result<void> no_verdict(std::span<const std::byte>) {
+  return {};
+}
+
+class ObjectCacheTest : public testing::Test {
+ protected:
+  std::unique_ptr<ObjectCache> open(std::uint64_t bytes_max = 0, Duration patience = 200ms) {
+    return ObjectCache::open({.folder = folder_ / "cache", .bytes_max = bytes_max, .patience = patience})
+        .value();
+  }
+  // Made of its own name, so that a mix-up shows.
+  CacheRequest request(const std::string& name, std::size_t size = 10) {
+    return {.key = {"s3://bucket/" + name},
+            .size_bytes = size,
+            .fill =
+                [this, name, size](FileSink& file, const std::stop_token&) {
+                  ++fills_;
+                  return file.write(bytes_of(name, size));
+                },
+            .verify = no_verdict};
+  }
+  static std::string bytes_of(const std::string& name, std::size_t size) {
+    std::string bytes;
+    while (bytes.size() < size) bytes += name;
+    return bytes.substr(0, size);
+  }
+  fs::path path_of(const std::string& name) {
+    return folder_ / "cache" / object_name({"s3://bucket/" + name});
+  }
+  bool is_cached(const std::string& name) { return fs::exists(path_of(name)); }
+  // Of a cache's own files.
+  std::size_t file_count() {
+    std::size_t count = 0;
+    for (const auto& entry : fs::directory_iterator(folder_ / "cache"))
+      count += parse_cache_name(entry.path().filename().string()).has_value();
+    return count;
+  }
+  // Not on a moment ago: times of files move by whole ticks.
+  void set_last_use(const std::string& name, std::time_t at) {
+    const timespec times[] = {{at, 0}, {at, 0}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, path_of(name).c_str(), times, 0), 0);
+  }
+
+  test::TemporaryFolder folder_;
+  std::atomic<int> fills_{0};
+};
+
+TEST_F(ObjectCacheTest, FetchesOnce) {
+  const auto cache = open();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(read_all(cache->get(request("a")).value()), bytes_of("a", 10));
+  const auto other = open();
+  EXPECT_EQ(read_all(other->get(request("a")).value()), bytes_of("a", 10));
+  EXPECT_EQ(fills_, 1);
+  EXPECT_EQ(cache->counts().found, 2u);
+  EXPECT_EQ(cache->counts().fetched, 1u);
+  EXPECT_EQ(read_all(cache->get(request("empty", 0)).value()), "");
+}
+
+TEST_F(ObjectCacheTest, WhatIsNotRightNeverGetsItsName) {
+  const auto cache = open();
+  auto bad = request("a");
+  bad.verify = [&](std::span<const std::byte> bytes) -> Result<void> {
+    EXPECT_FALSE(is_cached("a")) << "it is looked at before it has its name";
+    EXPECT_EQ(bytes.size(), 10u);
+    return Error(ErrorKind::kCorrupted, "sha1 is wrong");
+  };
+  const auto refused = cache->get(bad);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kCorrupted);
+  EXPECT_EQ(refused.error().message(), "checking s3://bucket/a: sha1 is wrong");
+
+  auto torn = request("b");
+  torn.fill = [](FileSink& file, const std::stop_token&) -> Result<void> {
+    if (auto written = file.write("half"); !written) return written;
+    return Error(ErrorKind::kUnavailable, "cut");
+  };
+  EXPECT_EQ(cache->get(torn).error().message(), "cut");
+
+  auto small = request("c");
+  small.fill = [](FileSink& file, const std::stop_token&) { return file.write("short"); };
+  EXPECT_THAT(cache->get(small).error().message(), HasSubstr("gave 5 bytes, expected were 10 bytes"));
+  auto large = request("d");
+  large.fill = [](FileSink& file, const std::stop_token&) { return file.write("far too long"); };
+  EXPECT_THAT(cache->get(large).error().message(), HasSubstr("longer than the 10 bytes"));
+  EXPECT_EQ(file_count(), 0u) << "and nothing is left of it";
+  EXPECT_EQ(read_all(cache->get(request("a")).value()), bytes_of("a", 10));
+}
+
+TEST_F(ObjectCacheTest, ADownloadThatBeginsAnewCountsFromZero) {
+  auto twice = request("a");
+  twice.fill = [](FileSink& file, const std::stop_token&) -> Result<void> {
+    for (const std::string text : {"wrong", "0123456789"}) {
+      if (auto begun = file.begin({}); !begun) return begun;
+      if (auto written = file.write(text); !written) return written;
+    }
+    return {};
+  };
+  EXPECT_EQ(read_all(open()->get(twice).value()), "0123456789");
+}
+
+TEST_F(ObjectCacheTest, AFileOfAnotherSizeIsFetchedAgain) {
+  const auto cache = open();
+  ASSERT_TRUE(cache->get(request("a")));
+  fs::resize_file(path_of("a"), 3);
+  EXPECT_EQ(read_all(cache->get(request("a")).value()), bytes_of("a", 10));
+  EXPECT_EQ(fills_, 2);
+}
+
+TEST_F(ObjectCacheTest, ForgetsWhatTurnedOutBad) {
+  const auto cache = open();
+  const auto held = cache->get(request("a")).value();
+  ASSERT_TRUE(cache->forget({"s3://bucket/a"}));
+  EXPECT_FALSE(is_cached("a"));
+  EXPECT_EQ(read_all(held), bytes_of("a", 10)) << "whoever has it open keeps it";
+  ASSERT_TRUE(cache->get(request("a")));
+  EXPECT_EQ(fills_, 2);
+}
+
+TEST_F(ObjectCacheTest, RefusesAnObjectOverItsLimitAtOnce) {
+  const auto refused = open(9)->get(request("a"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kInvalid);
+  EXPECT_THAT(refused.error().message(), HasSubstr("s3://bucket/a has 10 bytes"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("may hold 9 bytes"));
+  EXPECT_EQ(fills_, 0);
+}
+
+TEST_F(ObjectCacheTest, EvictsTheLeastRecentlyUsed) {
+  const auto cache = open(30);
+  for (const std::string name : {"a", "b", "c"}) ASSERT_TRUE(cache->get(request(name)));
+  set_last_use("a", 1'000);
+  set_last_use("b", 3'000);
+  set_last_use("c", 2'000);
+  ASSERT_TRUE(cache->get(request("a"))) << "which is now the one used last";
+  ASSERT_TRUE(cache->get(request("d")));
+  EXPECT_TRUE(is_cached("a"));
+  EXPECT_TRUE(is_cached("b"));
+  EXPECT_FALSE(is_cached("c"));
+  EXPECT_EQ(cache->counts().evicted, 1u);
+}
+
+TEST_F(ObjectCacheTest, KeepsWhatIsExpectedSoonest) {
+  const auto cache = open(30);
+  for (const std::string name : {"a", "b", "c"}) ASSERT_TRUE(cache->get(request(name)));
+  set_last_use("a", 1'000);
+  set_last_use("b", 2'000);
+  set_last_use("c", 3'000);
+  cache->expect({{"s3://bucket/a"}, {"s3://bucket/c"}, {"s3://bucket/b"}});
+  ASSERT_TRUE(cache->get(request("d")));
+  EXPECT_TRUE(is_cached("a"));
+  EXPECT_FALSE(is_cached("b")) << "the one that is needed last";
+  EXPECT_TRUE(is_cached("c"));
+}
+
+TEST_F(ObjectCacheTest, LeavesOpenFilesAndSaysSoWhenAllAre) {
+  const auto cache = open(20);
+  auto held = std::make_optional(cache->get(request("a")).value());
+  set_last_use("a", 1'000);
+  ASSERT_TRUE(cache->get(request("b")));
+  ASSERT_TRUE(open(20)->get(request("c"))) << "another process";
+  EXPECT_TRUE(is_cached("a")) << "the oldest, but open";
+  EXPECT_FALSE(is_cached("b"));
+
+  const auto other = cache->get(request("c")).value();
+  const auto refused = cache->get(request("d"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kNoSpace);
+  EXPECT_THAT(refused.error().message(), HasSubstr("full of files that are open"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("10 bytes more than its limit of 20 bytes"));
+  held.reset();
+  EXPECT_TRUE(cache->get(request("d")));
+  EXPECT_EQ(file_count(), 2u);
+}
+
+TEST_F(ObjectCacheTest, WaitsForRoomThatSomebodyGivesUp) {
+  const auto cache = open(10, 10s);
+  auto held = std::make_optional(cache->get(request("a")).value());
+  std::jthread reader([&] {
+    while (!fs::exists(folder_ / "cache" / part_name(object_name({"s3://bucket/b"}))))
+      std::this_thread::yield();
+    held.reset();
+  });
+  EXPECT_TRUE(cache->get(request("b")));
+}
+
+TEST_F(ObjectCacheTest, LeavesFilesOfOthersAlone) {
+  fs::create_directories(folder_ / "cache");
+  test::write_text(folder_ / "cache/model.pt", std::string(100, 'x'));
+  test::write_text(folder_ / "cache/notes.part", "mine");
+  const auto cache = open(10);
+  ASSERT_TRUE(cache->get(request("a")));
+  ASSERT_TRUE(cache->get(request("b")));
+  EXPECT_TRUE(fs::exists(folder_ / "cache/model.pt"));
+  EXPECT_TRUE(fs::exists(folder_ / "cache/notes.part"));
+}
+
+TEST_F(ObjectCacheTest, FollowsNoLinks) {
+  const auto cache = open();
+  test::write_text(folder_ / "precious", "0123456789");
+  fs::create_symlink(folder_ / "precious", path_of("a"));
+  const auto refused = cache->get(request("a"));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("is a link"));
+  fs::create_symlink(folder_ / "precious", folder_ / "cache" / part_name(object_name({"s3://bucket/b"})));
+  EXPECT_FALSE(cache->get(request("b")));
+  EXPECT_EQ(test::read_text(folder_ / "precious"), "0123456789");
+}
+
+TEST_F(ObjectCacheTest, SweepsWhatDeadWritersLeft) {
+  static_cast<void>(open());
+  const fs::path part = folder_ / "cache" / part_name(object_name({"s3://bucket/a"}));
+  const fs::path other = folder_ / "cache" / part_name(object_name({"s3://bucket/b"}), "0123456789abcdef");
+  const fs::path alive = folder_ / "cache" / part_name(object_name({"s3://bucket/c"}));
+  for (const auto& path : {part, other, alive}) test::write_text(path, "half");
+  const UniqueFd writer(::open(alive.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::flock(writer.get(), LOCK_EX | LOCK_NB), 0);
+  const auto cache = open();
+  EXPECT_FALSE(fs::exists(part));
+  EXPECT_FALSE(fs::exists(other));
+  EXPECT_TRUE(fs::exists(alive)) << "somebody is at it";
+}
+
+TEST_F(ObjectCacheTest, TakesOverThePartOfADeadWriter) {
+  const auto cache = open();
+  test::write_text(folder_ / "cache" / part_name(object_name({"s3://bucket/a"})),
+                   "longer than what comes now");
+  EXPECT_EQ(read_all(cache->get(request("a")).value()), bytes_of("a", 10));
+  EXPECT_EQ(file_count(), 1u);
+}
+
+TEST_F(ObjectCacheTest, DoesNotWaitForEverForAWriterThatStandsStill) {
+  const auto cache = open(100);
+  const fs::path part = folder_ / "cache" / part_name(object_name({"s3://bucket/a"}));
+  test::write_text(part, "half");
+  const UniqueFd stopped(::open(part.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::flock(stopped.get(), LOCK_EX | LOCK_NB), 0);
+  const UniqueFd lock(
+      ::open((folder_ / "cache/.ratoon-cache-lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  ASSERT_EQ(::flock(lock.get(), LOCK_EX | LOCK_NB), 0);
+  EXPECT_EQ(read_all(cache->get(request("a")).value()), bytes_of("a", 10));
+}
+
+TEST_F(ObjectCacheTest, ThreadsThatWantTheSameFetchItOnce) {
+  const auto cache = open(1'000, 10s);
+  std::latch all_here(8);
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      auto slow = request("a");
+      slow.fill = [this, fill = slow.fill](FileSink& file, const std::stop_token& stop) {
+        const auto filled = fill(file, stop);
+        EXPECT_FALSE(is_cached("a"));
+        std::this_thread::yield();
+        return filled;
+      };
+      all_here.arrive_and_wait();
+      EXPECT_EQ(read_all(cache->get(slow).value()), bytes_of("a", 10));
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(fills_, 1);
+  EXPECT_EQ(cache->counts().found, 7u);
+}
+
+TEST_F(ObjectCacheTest, AWaitEndsWhenItIsTold) {
+  const auto cache = open(0, 1h);
+  const fs::path part = folder_ / "cache" / part_name(object_name({"s3://bucket/a"}));
+  test::write_text(part, "half");
+  const UniqueFd writer(::open(part.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::flock(writer.get(), LOCK_EX | LOCK_NB), 0);
+  std::stop_source stop;
+  std::jthread stopper([&] { stop.request_stop(); });
+  EXPECT_EQ(cache->get(request("a"), stop.get_token()).error().kind(), ErrorKind::kCancelled);
+}
+
+TEST_F(ObjectCacheTest, SaysHowMuchADiskLacks) {
+  const auto refused = open()->get(request("a", std::size_t{1} << 50));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kNoSpace) << refused.error().message();
+  EXPECT_THAT(refused.error().message(), HasSubstr("s3://bucket/a needs 1125899906842624 bytes"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("bytes free"));
+  EXPECT_EQ(fills_, 0) << "before the first byte is fetched";
+  EXPECT_EQ(file_count(), 0u);
+}
+
+}  // namespace
+}  // namespace ratoon::objects
