@@ -45,10 +45,10 @@ FREE_TARGETS = {"Threads::Threads", "ratoon_build_flags"}
 BASE = ("base/include/ratoon", "base/core", "base/contract")
 PUBLIC = ("base/include/ratoon", "agent/include/ratoon")  # what a trainer sees
 AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in ("file_names", "manifest", "pack"))
-AGENT_DATA = "agent/src/data"
 OBJECTS_PURE = tuple(f"agent/src/objects/{name}.*" for name in ("object_key", "store_uri", "cache/cache_name",
                                                                 "cache/eviction"))
 OBJECTS = OBJECTS_PURE + ("agent/src/objects",)
+AGENT_DATA = "agent/src/data/order"
 BOARD = ("agent/src/board", "agent/src/board/frame.*", "agent/src/board/notes.*")
 SEAM = ("agent/src/session/control_word.*", "agent/src/session/leaving.*")  # what collectives need of the session
 HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_link.*")

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace ratoon {
@@ -31,9 +32,16 @@ class Permutation {
   [[nodiscard]] std::uint64_t operator()(std::uint64_t place) const;
   [[nodiscard]] std::uint64_t inverse(std::uint64_t value) const;
 
+  // The values at `place`, place + 1, ..., as many as there is room for; and each of some places turned into
+  // its value. The same numbers as one by one, several times as fast: they are computed side by side.
+  void fill(std::uint64_t place, std::span<std::uint64_t> values) const;
+  void map(std::span<std::uint64_t> places) const;
+
  private:
   static constexpr int kRoundsMax = 24;
 
+  template <class Place>
+  void fill_from(std::span<std::uint64_t> values, Place place_of) const;
   [[nodiscard]] std::uint64_t forward(std::uint64_t x) const;
   [[nodiscard]] std::uint64_t backward(std::uint64_t x) const;
   void check(std::uint64_t x) const;

@@ -9,7 +9,6 @@ ratoon_test(unit/agent/session_test
 ratoon_test(unit/agent/board_test
   SOURCES board/client_test.cpp board/frame_test.cpp board/notes_test.cpp board/server_test.cpp
   LIBS ratoon::agent ratoon::base_core LABELS threads)
-ratoon_test(unit/agent/data_test SOURCES data/permutation_test.cpp data/stream_test.cpp LIBS ratoon::agent)
 ratoon_test(unit/agent/data_sets_test
   SOURCES data/sets/folder_dataset_test.cpp data/sets/memory_dataset_test.cpp data/sets/record_dataset_test.cpp
           data/sets/sample_test.cpp
@@ -17,6 +16,10 @@ ratoon_test(unit/agent/data_sets_test
 ratoon_test(unit/agent/objects_test
   SOURCES objects/eviction_test.cpp objects/file_store_test.cpp objects/names_test.cpp LIBS ratoon::agent)
 ratoon_test(unit/agent/object_cache_test SOURCES objects/object_cache_test.cpp LIBS ratoon::agent LABELS threads)
+ratoon_test(unit/agent/order_test
+  SOURCES data/order/batches_test.cpp data/order/blocks_test.cpp data/order/mixture_test.cpp
+          data/order/permutation_test.cpp data/order/plan_test.cpp data/order/stream_test.cpp
+  LIBS ratoon::agent)
 ratoon_test(unit/agent/atomic_file_test LIBS ratoon::base_core)
 if(RATOON_WITH_HTTP)
   ratoon_test(unit/agent/metrics_test

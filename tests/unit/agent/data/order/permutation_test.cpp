@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 #include <vector>
@@ -89,12 +90,36 @@ TEST(Permutation, EveryOrderOfFourIsEquallyLikely) {
   EXPECT_LT(chi_square, 49.7);
 }
 
+// Sizes around the number that is computed at once, and around the one where the rounds change.
+TEST(Permutation, InBulkItGivesTheSameNumbers) {
+  for (const std::uint64_t size : {1u, 2u, 3u, 7u, 8u, 9u, 100u, 65535u, 65536u, 65537u, 1000003u}) {
+    const Permutation order(size, permutation_key(3, "bulk", size));
+    for (const std::uint64_t start : {std::uint64_t{0}, size / 3, size - 1}) {
+      const std::uint64_t count = std::min<std::uint64_t>(size - start, 1000);
+      std::vector<std::uint64_t> filled(count);
+      order.fill(start, filled);
+      std::vector<std::uint64_t> mapped(count);
+      for (std::uint64_t i = 0; i < count; ++i) mapped[i] = start + count - 1 - i;
+      order.map(mapped);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        ASSERT_EQ(filled[i], order(start + i)) << "size " << size;
+        ASSERT_EQ(mapped[count - 1 - i], filled[i]) << "size " << size;
+      }
+    }
+  }
+}
+
 TEST(Permutation, RefusesWhatItCannotOrder) {
   EXPECT_THROW(Permutation(0, 1), std::invalid_argument);
   EXPECT_THROW(Permutation(Permutation::kSizeMax + 1, 1), std::invalid_argument);
   const Permutation order(10, 1);
   EXPECT_THROW(static_cast<void>(order(10)), std::out_of_range);
   EXPECT_THROW(static_cast<void>(order.inverse(10)), std::out_of_range);
+  std::vector<std::uint64_t> values(3);
+  EXPECT_THROW(order.fill(8, values), std::out_of_range);
+  EXPECT_THROW(order.fill(10, values), std::out_of_range);
+  values[1] = 10;
+  EXPECT_THROW(order.map(values), std::out_of_range);
 }
 
 }  // namespace

@@ -58,14 +58,17 @@ TEST(StreamVectors, TwoEpochsAndABit) {
   EXPECT_EQ(stream.cursor(), 24u);
   EXPECT_EQ(stream.digest(), 0x8ef7987576318728u);
   EXPECT_EQ(stream.save_state(),
-            R"({"cursor":24,"digest":"8ef7987576318728","format":1,"order":"feistel-1",)"
-            R"("segments":[{"global_batch":4,"samples":10,"seed":0,"source":"","start":0}]})");
+            R"({"batches":6,"cursor":24,"digest":"8ef7987576318728","epoch_end":"carry","format":1,)"
+            R"("global_batch":4,"order":"feistel-1","seed":0,)"
+            R"("segments":[{"batch":0,"from":0,"global_batch":4,"start":0}],)"
+            R"("sources":{"digest":"c1b42df18198b0a5","names":[""],"samples":[10],"weights":[65536]}})");
 }
 
 TEST(Stream, ABatchReachesOverTheEndOfAnEpoch) {
   Stream stream(ten());
   for (int step = 0; step < 2; ++step) static_cast<void>(stream.take(0, 1));
-  EXPECT_THAT(stream.take(0, 1), ElementsAre(Slot{8, 0, 5}, Slot{9, 0, 8}, Slot{10, 1, 3}, Slot{11, 1, 8}));
+  EXPECT_THAT(stream.take(0, 1),
+              ElementsAre(Slot{8, 0, 0, 5}, Slot{9, 0, 0, 8}, Slot{10, 1, 0, 3}, Slot{11, 1, 0, 8}));
 }
 
 TEST(Stream, RanksShareABatchWithoutGapOrOverlap) {
@@ -87,12 +90,11 @@ TEST(Stream, SharesDifferByOneAtMost) {
   for (std::uint32_t world = 1; world <= 9; ++world) {
     std::set<std::uint64_t> sizes;
     for (std::uint32_t rank = 0; rank < world; ++rank) {
-      const auto [first, last] = Stream::share(100, 23, rank, world);
-      sizes.insert(last - first);
+      sizes.insert(share_of({100, 123}, rank, world).size());
     }
     EXPECT_LE(*sizes.rbegin() - *sizes.begin(), 1u);
   }
-  EXPECT_EQ(Stream::share(0, ~0ULL, 8, 9).second, ~0ULL) << "without overflow";
+  EXPECT_EQ(share_of({0, ~0ULL}, 8, 9).last, ~0ULL) << "without overflow";
 }
 
 TEST(Stream, ResumedAtAnyStepItGoesOnAsIfUnbroken) {
@@ -164,11 +166,12 @@ TEST(Stream, RefusesWhatIsNoState) {
       {"", "cannot be read"},
       {"[]", "cannot be read"},
       {with("\"format\":1", "\"format\":2"), "a newer Ratoon wrote this"},
-      {with("feistel-1", "feistel-2"), "feistel-1, the only one"},
+      {with("feistel-1", "feistel-2"),
+       "the order is feistel-2, epoch end carry, and the program has feistel-1"},
       {with("\"cursor\":0", "\"cursor\":-1"), "stream.cursor"},
       {with("\"digest\":\"0", "\"digest\":\"z"), "16 hexadecimal digits"},
-      {with("\"start\":0", "\"start\":4"), "first segment"},
-      {with("\"segments\":[{", "\"segment\":[{"), "a newer Ratoon wrote this"},
+      {with("\"start\":0", "\"start\":4"), "does not follow"},
+      {with("\"segments\":[{", "\"segment\":[{"), "segments must be at least one"},
   };
   for (const auto& c : cases) {
     Stream stream(ten());

@@ -15,6 +15,9 @@ constexpr std::uint64_t kFewSamples = std::uint64_t{1} << 16;
 constexpr int kRoundsOfFew = 24;
 constexpr int kRoundsOfMany = 12;
 
+// As many as hide the time that each multiplication takes, and still fit the registers or nearly so.
+constexpr std::size_t kLanes = 8;
+
 // The smallest r with r * r >= n, digit by digit: a floating-point root is off by one for large n.
 std::uint64_t ceiling_root(std::uint64_t n) {
   std::uint64_t root = 0;
@@ -92,6 +95,64 @@ std::uint64_t Permutation::inverse(std::uint64_t value) const {
   do value = backward(value);
   while (value >= size_);
   return value;
+}
+
+// Each round waits for the one before it, so one number keeps a core half idle; lanes fill the gaps.
+template <class Place>
+void Permutation::fill_from(std::span<std::uint64_t> values, Place place_of) const {
+  const std::uint64_t low_radix = low_radix_;
+  const std::uint64_t high_radix = high_radix_;
+  std::size_t done = 0;
+  for (; done + kLanes <= values.size(); done += kLanes) {
+    std::uint64_t low[kLanes];
+    std::uint64_t high[kLanes];
+    for (std::size_t i = 0; i < kLanes; ++i) place_of(done + i, low[i], high[i]);
+    for (std::size_t round = 0; round < static_cast<std::size_t>(rounds_); round += 2) {
+      for (std::size_t i = 0; i < kLanes; ++i) {
+        const std::uint64_t sum = low[i] + round_value(high[i], round_keys_[round], low_radix);
+        low[i] = sum >= low_radix ? sum - low_radix : sum;
+      }
+      for (std::size_t i = 0; i < kLanes; ++i) {
+        const std::uint64_t sum = high[i] + round_value(low[i], round_keys_[round + 1], high_radix);
+        high[i] = sum >= high_radix ? sum - high_radix : sum;
+      }
+    }
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      std::uint64_t value = high[i] * low_radix + low[i];
+      while (value >= size_) value = forward(value);
+      values[done + i] = value;
+    }
+  }
+  for (; done < values.size(); ++done) {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    place_of(done, low, high);
+    values[done] = (*this)(high * low_radix + low);
+  }
+}
+
+void Permutation::fill(std::uint64_t place, std::span<std::uint64_t> values) const {
+  if (values.empty()) return;
+  check(place);
+  if (values.size() > size_ - place) check(size_);
+  std::uint64_t next_low = place % low_radix_;
+  std::uint64_t next_high = place / low_radix_;
+  fill_from(values, [&](std::size_t, std::uint64_t& low, std::uint64_t& high) {
+    low = next_low;
+    high = next_high;
+    if (++next_low == low_radix_) {  // no division for each
+      next_low = 0;
+      ++next_high;
+    }
+  });
+}
+
+void Permutation::map(std::span<std::uint64_t> places) const {
+  for (const std::uint64_t place : places) check(place);
+  fill_from(places, [&](std::size_t i, std::uint64_t& low, std::uint64_t& high) {
+    low = places[i] % low_radix_;
+    high = places[i] / low_radix_;
+  });
 }
 
 }  // namespace ratoon

@@ -1,0 +1,28 @@
+// When something is due, as a function of positions that are in the checkpoint: a run that was resumed in the
+// middle of an epoch does it at the same steps as one that was not.
+//
+//   const std::uint64_t before = stream.cursor();
+//   stream.advance();
+//   if (ratoon::crossed(before, stream.cursor(), {.count = stream.epoch_slots(), .parts = 4})) validate();
+//   if (ratoon::crossed(stream.batches() - 1, stream.batches(), {.count = 500})) draw_samples();
+#pragma once
+
+#include <cstdint>
+
+namespace ratoon {
+
+// count / parts of whatever is counted: {500} batches, {epoch_slots, 4} is a quarter of an epoch. A fraction,
+// since a rounded one would drift.
+struct Period {
+  std::uint64_t count = 1;
+  std::uint64_t parts = 1;
+};
+
+// How many multiples of the period, above 0, are at `position` or before it: the number of times that it was
+// due. Throws std::invalid_argument if a part of the period is 0.
+[[nodiscard]] std::uint64_t times_due(std::uint64_t position, Period period);
+
+// Whether a multiple of the period is after `before` and not after `after`.
+[[nodiscard]] bool crossed(std::uint64_t before, std::uint64_t after, Period period);
+
+}  // namespace ratoon

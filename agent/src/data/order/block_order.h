@@ -1,0 +1,46 @@
+// The order "blocks-1": shards are shuffled, cut into windows of so many shards, and the samples of each
+// window are shuffled among each other. Whoever reads in this order has the shards of one window open, not
+// all.
+//
+// It takes 8 bytes a shard for the shards' places in this epoch, beside the 8 that the recipe has.
+#pragma once
+
+#include <vector>
+
+#include <ratoon/permutation.h>
+
+#include "agent/src/data/order/epoch_order.h"
+
+namespace ratoon::data {
+
+class BlockOrder : public EpochOrder {
+ public:
+  BlockOrder(std::shared_ptr<const RecipeSource> source, std::uint64_t window_shards, std::uint64_t key);
+
+  [[nodiscard]] std::uint64_t at(std::uint64_t place) const override;
+  [[nodiscard]] std::uint64_t place_of(std::uint64_t sample) const override;
+  void fill(std::uint64_t place, std::span<std::uint64_t> samples) const override;
+
+ private:
+  struct Window {
+    std::uint64_t number = 0;
+    std::uint64_t first_shard = 0;  // in this epoch's order of shards
+    std::uint64_t last_shard = 0;
+    std::uint64_t start = 0;  // its first place
+    std::uint64_t end = 0;
+  };
+
+  [[nodiscard]] Window window(std::uint64_t number) const;
+  [[nodiscard]] Window window_at(std::uint64_t place) const;
+  [[nodiscard]] Permutation order_in(const Window& window) const;
+  // Which shard, counted in this epoch's order, holds a place of the window before its samples are shuffled.
+  [[nodiscard]] std::uint64_t shard_at(const Window& window, std::uint64_t place) const;
+
+  std::shared_ptr<const RecipeSource> source_;
+  std::uint64_t window_shards_;
+  std::uint64_t window_key_;
+  Permutation shards_;
+  std::vector<std::uint64_t> starts_;  // the first place of each shard, in this epoch's order of shards
+};
+
+}  // namespace ratoon::data

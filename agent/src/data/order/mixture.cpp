@@ -1,0 +1,99 @@
+#include "agent/src/data/order/mixture.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include "base/core/philox.h"
+
+namespace ratoon::data {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+// Parts of the largest weight, so that all that follows is in whole numbers.
+constexpr double kParts = 0x1p40;
+
+std::vector<std::uint64_t> parts_of(std::span<const double> weights) {
+  double largest = 0;
+  for (const double weight : weights) {
+    if (!std::isfinite(weight) || weight < 0)
+      throw std::invalid_argument("the weight of a source is a number of at least 0, and got " +
+                                  std::to_string(weight));
+    largest = std::max(largest, weight);
+  }
+  if (largest == 0) throw std::invalid_argument("at least one source needs a weight above 0");
+  std::vector<std::uint64_t> parts;
+  for (const double weight : weights)
+    parts.push_back(
+        weight == 0 ? 0 : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(weight / largest * kParts)));
+  return parts;
+}
+
+// The key of a block: of the seed and the block's first slot, so that no two blocks of a run share one.
+std::uint64_t block_key(std::uint64_t seed, std::uint64_t start) {
+  return mix_into(hash64(seed, "ratoon mixture 1"), start);
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> quantise(std::span<const double> weights) {
+  const std::vector<std::uint64_t> parts = parts_of(weights);
+  const Wide total = std::accumulate(parts.begin(), parts.end(), Wide{0});
+  std::vector<std::uint32_t> shares(parts.size());
+  std::vector<Wide> remainders(parts.size());
+  std::uint64_t given = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Wide exact = Wide{parts[i]} * kMixtureBlock;
+    shares[i] = static_cast<std::uint32_t>(exact / total);
+    remainders[i] = exact % total;
+    if (shares[i] == 0 && parts[i] != 0) {  // never so rare that it is not drawn at all
+      shares[i] = 1;
+      remainders[i] = 0;
+    }
+    given += shares[i];
+  }
+  std::vector<std::size_t> by_remainder(parts.size());
+  std::iota(by_remainder.begin(), by_remainder.end(), std::size_t{0});
+  std::stable_sort(by_remainder.begin(), by_remainder.end(),
+                   [&](std::size_t a, std::size_t b) { return remainders[a] > remainders[b]; });
+  for (std::size_t i = 0; given < kMixtureBlock; ++i, ++given) ++shares[by_remainder[i]];
+  for (; given > kMixtureBlock; --given) --*std::max_element(shares.begin(), shares.end());
+  return shares;
+}
+
+MixtureBlock::MixtureBlock(std::shared_ptr<const Mixture> mixture, std::uint64_t seed, std::uint64_t number)
+    : mixture_(std::move(mixture)), number_(number), start_(mixture_->origin + number * kMixtureBlock) {
+  const std::vector<std::uint32_t>& weights = mixture_->weights;
+  sources_.reserve(kMixtureBlock);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    sources_.insert(sources_.end(), weights[i], static_cast<std::uint16_t>(i));
+  // Fisher and Yates' shuffle; which random number goes where is part of the format.
+  const std::uint64_t key = block_key(seed, start_);
+  for (std::uint64_t last = kMixtureBlock - 1; last > 0; --last) {
+    const auto other = static_cast<std::uint64_t>((Wide{mix_into(key, last)} * (last + 1)) >> 64);
+    std::swap(sources_[last], sources_[other]);
+  }
+  std::vector<std::uint16_t> drawn(weights.size());
+  ranks_.reserve(kMixtureBlock);
+  for (const std::uint16_t source : sources_) ranks_.push_back(drawn[source]++);
+}
+
+std::vector<std::uint64_t> MixtureBlock::counts(std::uint64_t draw) const {
+  std::vector<std::uint64_t> counts(mixture_->weights.size());
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = drawn_before(i);
+  for (std::uint64_t i = 0; i < draw; ++i) ++counts[sources_[i]];
+  return counts;
+}
+
+std::uint64_t MixtureBlock::find(std::uint32_t source, std::uint64_t count) const {
+  const std::uint64_t rank = count - drawn_before(source);
+  for (std::uint64_t draw = 0; draw < kMixtureBlock; ++draw)
+    if (sources_[draw] == source && ranks_[draw] == rank) return draw;
+  std::abort();  // every rank below the weight is in the block
+}
+
+}  // namespace ratoon::data

@@ -1,0 +1,107 @@
+// Saving and loading of a Stream.
+#include <ratoon/failure.h>
+#include <ratoon/stream.h>
+
+#include "agent/src/data/order/plan.h"
+#include "agent/src/data/order/stream_differences.h"
+#include "agent/src/data/order/stream_state.h"
+#include "base/contract/exit_code.h"
+
+namespace ratoon {
+namespace {
+
+using data::Difference;
+using data::Subject;
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw Failure(static_cast<int>(ExitCode::kConfiguration),
+                "the state of the sample stream does not fit: " + why);
+}
+
+std::string name_of(Subject subject) {
+  switch (subject) {
+    case Subject::kOrder:
+      return "order";
+    case Subject::kSeed:
+      return "seed";
+    case Subject::kSources:
+      return "sources";
+    case Subject::kGlobalBatch:
+      return "global_batch";
+    case Subject::kWeights:
+      return "weights";
+  }
+  return "";
+}
+
+void check_accepted(const Difference& difference, const StreamOverride& accepted) {
+  if (data::is_accepted(accepted, difference.subject)) return;
+  refuse("in the checkpoint " + difference.what + " is " + difference.was + ", and the program has " +
+         difference.is +
+         ". Train with what the run began with, begin a run of another name, or allow it with "
+         "Stream::accept({." +
+         name_of(difference.subject) + " = true})");
+}
+
+bool has(const std::vector<Difference>& differences, Subject subject) {
+  for (const Difference& difference : differences)
+    if (difference.subject == subject) return true;
+  return false;
+}
+
+// Slots are no longer what they were: the plan begins anew where the cursor is.
+data::Plan replan(const data::StoredStream& stored, std::shared_ptr<const data::Recipe> recipe,
+                  bool is_other_batch) {
+  const std::uint64_t global_batch =
+      is_other_batch ? recipe->global_batch : stored.segments.back().global_batch;
+  if (!data::makes_batches(*recipe, global_batch))
+    refuse("a global batch of " + std::to_string(global_batch) +
+           " is above the samples of an epoch, and what fills no batch is dropped");
+  data::Plan plan = data::begin_plan(std::move(recipe), stored.cursor, stored.batches, global_batch);
+  plan.first_known = plan.last().start;
+  return plan;
+}
+
+}  // namespace
+
+std::string Stream::save_state() const {
+  data::StoredStream stream = data::store_recipe(*reader_.plan_->recipe);
+  stream.segments = data::store_segments(*reader_.plan_);
+  stream.first_known = reader_.plan_->first_known;
+  stream.cursor = cursor_;
+  stream.batches = batches_;
+  stream.digest = digest_;
+  stream.accepted = differences_;
+  return data::encode_stream(stream);
+}
+
+void Stream::load_state(std::string_view state) {
+  const std::shared_ptr<const data::Recipe>& recipe = reader_.plan_->recipe;
+  data::StoredStream stored = data::decode_stream(state);
+  const std::vector<Difference> differences = data::differences_between(stored, data::store_recipe(*recipe));
+  for (const Difference& difference : differences) {
+    check_accepted(difference, accepted_);
+    if (stored.accepted.size() == data::kAcceptedMax)
+      refuse("it was loaded with other options " + std::to_string(data::kAcceptedMax) +
+             " times, and keeps no more");
+    stored.accepted.push_back(
+        {.slot = stored.cursor, .what = difference.what, .was = difference.was, .is = difference.is});
+  }
+  data::Plan plan;
+  const bool is_other_batch = has(differences, Subject::kGlobalBatch);
+  if (has(differences, Subject::kOrder) || has(differences, Subject::kSeed) ||
+      has(differences, Subject::kSources)) {
+    plan = replan(stored, recipe, is_other_batch);
+  } else {
+    plan = data::restore_plan(stored, recipe);
+    if (is_other_batch) plan = data::with_global_batch(std::move(plan), stored.batches, recipe->global_batch);
+    if (has(differences, Subject::kWeights))
+      plan = data::with_weights(std::move(plan), stored.batches, recipe->weights);
+  }
+  batches_ = stored.batches;
+  digest_ = stored.digest;
+  differences_ = std::move(stored.accepted);
+  use(std::move(plan));
+}
+
+}  // namespace ratoon

@@ -1,0 +1,59 @@
+// The state of a Stream as text (docs/formats/stream.md): what it was made of, every change of its plan, and
+// how far it is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/stream.h>
+
+#include "agent/src/data/order/plan.h"
+
+namespace ratoon::data {
+
+constexpr std::size_t kAcceptedMax = 64;
+
+struct StoredSegment {
+  std::uint64_t from = 0;
+  std::uint64_t start = 0;
+  std::uint64_t batch = 0;
+  std::uint64_t global_batch = 0;
+  std::vector<std::uint32_t>
+      weights;  // where they begin; the first has none if they are those of the options
+};
+
+// Numbers of the file, not yet compared with anything.
+struct StoredStream {
+  std::uint64_t cursor = 0;
+  std::uint64_t batches = 0;
+  std::uint64_t digest = 0;
+  std::uint64_t first_known = 0;
+  std::vector<StoredSegment> segments;
+  std::vector<AcceptedDifference> accepted;
+  // What the options were.
+  std::string order;
+  std::string epoch_end;
+  std::uint64_t window_shards = 0;
+  std::uint64_t seed = 0;
+  std::uint64_t global_batch = 0;
+  std::uint64_t sources_digest = 0;
+  std::vector<std::string> names;  // none where they would be too long together
+  std::vector<std::uint64_t> samples;
+  std::vector<std::uint32_t> weights;
+};
+
+// One line of JSON with sorted keys.
+[[nodiscard]] std::string encode_stream(const StoredStream& stream);
+// Throws Failure if the text is no such state.
+[[nodiscard]] StoredStream decode_stream(std::string_view text);
+
+// What the recipe would be stored as; the rest is left empty.
+[[nodiscard]] StoredStream store_recipe(const Recipe& recipe);
+[[nodiscard]] std::vector<StoredSegment> store_segments(const Plan& plan);
+
+// The plan that a state of this very recipe had. Throws Failure if the state contradicts itself.
+[[nodiscard]] Plan restore_plan(const StoredStream& stored, std::shared_ptr<const Recipe> recipe);
+
+}  // namespace ratoon::data
