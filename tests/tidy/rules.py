@@ -45,6 +45,8 @@ FREE_TARGETS = {"Threads::Threads", "ratoon_build_flags"}
 BASE = ("base/include/ratoon", "base/core", "base/contract")
 PUBLIC = ("base/include/ratoon", "agent/include/ratoon")  # what a trainer sees
 AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in ("file_names", "manifest", "pack"))
+TORCH_LISTS = tuple(f"agent/src/data/order/{name}.*" for name in ("torch_distributed_sampler", "torch_list_memory",
+                                                                 "torch_lists"))
 OBJECTS_PURE = tuple(f"agent/src/objects/{name}.*" for name in ("object_key", "store_uri", "cache/cache_name",
                                                                 "cache/eviction"))
 OBJECTS = OBJECTS_PURE + ("agent/src/objects",)
@@ -55,7 +57,7 @@ HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_lin
 EXPOSITION = "agent/src/metrics/exposition.*"
 METRICS = ("agent/src/metrics", "agent/src/metrics/endpoint.*")
 AGENT_IO = ("agent/src/checkpoint", "agent/src/data/sets", "agent/src/session")
-AGENT = PUBLIC + AGENT_PURE + SEAM + METRICS + BOARD + OBJECTS + (AGENT_DATA,) + AGENT_IO
+AGENT = PUBLIC + AGENT_PURE + SEAM + METRICS + BOARD + OBJECTS + (AGENT_DATA,) + TORCH_LISTS + AGENT_IO
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local", "operator/kube",
             "operator/runtime")
 EVERYTHING = BASE + ("base/http",) + AGENT + HTTP_LINK + (EXPOSITION,) + OPERATOR + ("cli", "tests/support")  # but LibTorch
@@ -92,6 +94,9 @@ PARTS = (
     *(Part(path, BASE + PUBLIC + AGENT_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)
       for path in AGENT_PURE),
     Part(AGENT_DATA, BASE + PUBLIC, target="agent", is_pure=True, instead=_AT_THE_DOOR),
+    *(Part(path, BASE + PUBLIC + (AGENT_DATA,) + TORCH_LISTS, target="agent",
+           instead="lists of a gigabyte are shared and kept as files: what is more than that is arithmetic")
+      for path in TORCH_LISTS),
     Part("agent/src/data/sets", BASE + PUBLIC, target="agent"),
     *(Part(path, BASE + PUBLIC + BOARD, target="agent", is_pure=True, instead=_AT_THE_DOOR) for path in BOARD[1:]),
     *(Part(path, BASE + PUBLIC + OBJECTS_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)

@@ -20,6 +20,11 @@ ratoon_test(unit/agent/order_test
   SOURCES data/order/batches_test.cpp data/order/blocks_test.cpp data/order/mixture_test.cpp
           data/order/permutation_test.cpp data/order/plan_test.cpp data/order/stream_test.cpp
   LIBS ratoon::agent)
+ratoon_test(unit/agent/torch_order_test
+  SOURCES data/order/torch_distributed_sampler_test.cpp data/order/torch_lists_test.cpp
+          data/order/torch_positions_test.cpp data/order/torch_random_sampler_test.cpp data/order/torch_random_test.cpp
+  LIBS ratoon::agent LABELS threads)
+ratoon_test(unit/agent/torch_order_large_test SOURCES data/order/torch_large_test.cpp LIBS ratoon::agent LABELS nightly)
 ratoon_test(unit/agent/atomic_file_test LIBS ratoon::base_core)
 if(RATOON_WITH_HTTP)
   ratoon_test(unit/agent/metrics_test

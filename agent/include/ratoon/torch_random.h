@@ -1,0 +1,104 @@
+// TorchGenerator and torch_randperm: the random numbers and permutations that PyTorch makes on the CPU, bit
+// for bit and without LibTorch, so that a run that began in Python goes on in the same order.
+//
+//   ratoon::TorchGenerator generator(17);  // torch.Generator().manual_seed(17)
+//   const ratoon::IndexList order = ratoon::torch_randperm(60000, generator);
+//   load(order[0]);
+//
+// docs/formats/torch_order.md has the rules; tests/unit/agent/data/golden has what PyTorch itself gave.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace ratoon {
+
+// PyTorch 2.6 changed randperm for sizes of 214,748,364 and more; smaller ones are the same in all releases.
+enum class TorchRelease { kBefore2_6, kSince2_6 };
+
+// "torch-legacy" and "torch-2.6+", as states say it.
+[[nodiscard]] std::string_view name_of(TorchRelease release);
+
+// torch.Generator on the CPU: MT19937, of whose 64-bit seed only the low 32 bits count.
+class TorchGenerator {
+ public:
+  static constexpr std::uint64_t kSeedOfNewGenerators = 67280421310721;
+  static constexpr std::size_t kStateBytes = 5056;
+
+  // A negative seed of Python's is the same number modulo 2^64: static_cast<std::uint64_t>(-5).
+  explicit TorchGenerator(std::uint64_t seed = kSeedOfNewGenerators);
+
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }
+
+  // The next number, and the next two as one, the high half first.
+  std::uint32_t random();
+  std::uint64_t random64();
+  // What torch.empty((), dtype=torch.int64).random_() draws where Python needs a seed of its own: 63 bits.
+  std::uint64_t draw_seed();
+  void fill(std::span<std::uint32_t> numbers);
+  void discard(std::uint64_t numbers);
+
+  // The bytes of get_state(). What set_state() took from others (normal numbers that were drawn as a pair) is
+  // not kept: no sampler draws them.
+  [[nodiscard]] std::string state() const;
+  // Throws Failure where the bytes are no such state.
+  [[nodiscard]] static TorchGenerator from_state(std::string_view bytes);
+
+  // Whether they will give the same numbers.
+  friend bool operator==(const TorchGenerator& one, const TorchGenerator& other);
+
+ private:
+  static constexpr std::uint32_t kWords = 624;
+
+  void make_words();
+
+  std::uint64_t seed_;
+  std::array<std::uint32_t, kWords> words_{};
+  std::uint32_t used_ = kWords;  // of words_; all of them: the next number makes new ones
+  bool is_fresh_ = true;         // no number was taken yet; get_state() tells it apart
+};
+
+// A list of numbers in 4 bytes each where all are below 2^32, else in 8. Copies share the numbers, which
+// never change.
+class IndexList {
+ public:
+  // Keeps the numbers alive, and looks at those that come from a file before they are used.
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    // Throws Failure where the number at this place is not the one that was written.
+    virtual void check(std::uint64_t place) const = 0;
+  };
+
+  IndexList() = default;
+  IndexList(std::shared_ptr<const Owner> owner, std::span<const std::uint32_t> numbers, bool needs_checks);
+  IndexList(std::shared_ptr<const Owner> owner, std::span<const std::uint64_t> numbers, bool needs_checks);
+
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  [[nodiscard]] std::uint64_t bytes() const { return size_ * (wide_ != nullptr ? 8 : 4); }
+  // The same for lists that share their numbers.
+  [[nodiscard]] const void* identity() const { return owner_.get(); }
+
+  // `place` is below size().
+  [[nodiscard]] std::uint64_t operator[](std::uint64_t place) const {
+    if (needs_checks_) owner_->check(place);
+    return wide_ != nullptr ? wide_[place] : narrow_[place];
+  }
+
+ private:
+  std::shared_ptr<const Owner> owner_;
+  const std::uint32_t* narrow_ = nullptr;
+  const std::uint64_t* wide_ = nullptr;
+  std::uint64_t size_ = 0;
+  bool needs_checks_ = false;
+};
+
+// torch.randperm(size, generator=generator); the generator moves on as theirs does.
+[[nodiscard]] IndexList torch_randperm(std::uint64_t size, TorchGenerator& generator,
+                                       TorchRelease release = TorchRelease::kSince2_6);
+
+}  // namespace ratoon

@@ -1,0 +1,80 @@
+#include "agent/src/data/order/torch_list_memory.h"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ratoon/failure.h>
+
+#include "base/contract/exit_code.h"
+#include "base/core/unique_fd.h"
+
+namespace ratoon::data {
+namespace {
+
+template <class Number>
+std::span<const Number> numbers_in(ListMemory& memory) {
+  const auto bytes = memory.image().numbers_in(memory.bytes());
+  return {reinterpret_cast<const Number*>(bytes.data()), bytes.size() / sizeof(Number)};
+}
+
+}  // namespace
+
+ListMemory::ListMemory(const ListImage& image, std::span<std::byte> pages, std::filesystem::path path)
+    : image_(image), bytes_(pages), path_(std::move(path)), is_checked_(path_.empty() ? 0 : image.blocks()) {}
+
+ListMemory::~ListMemory() {
+  ::munmap(bytes_.data(), bytes_.size());
+}
+
+// Places of a permutation are visited in random order: with 4 KiB pages the table of pages would be what is
+// waited for.
+std::shared_ptr<ListMemory> ListMemory::allocate(const ListImage& image) {
+  void* pages = ::mmap(nullptr, image.bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  ::madvise(pages, image.bytes(), MADV_HUGEPAGE);
+  return std::make_shared<ListMemory>(image, std::span(static_cast<std::byte*>(pages), image.bytes()),
+                                      std::filesystem::path());
+}
+
+Result<std::shared_ptr<ListMemory>> ListMemory::map_file(const std::filesystem::path& path,
+                                                         const ListImage& image) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return system_error(errno, "opening " + path.string());
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) return system_error(errno, "looking at " + path.string());
+  if (static_cast<std::uint64_t>(status.st_size) != image.bytes()) {
+    return Error(ErrorKind::kCorrupted, path.string() + ": expected " + std::to_string(image.bytes()) +
+                                            " bytes and found " + std::to_string(status.st_size));
+  }
+  void* pages = ::mmap(nullptr, image.bytes(), PROT_READ, MAP_SHARED, file.get(), 0);
+  if (pages == MAP_FAILED) return system_error(errno, "mapping " + path.string());
+  auto memory =
+      std::make_shared<ListMemory>(image, std::span(static_cast<std::byte*>(pages), image.bytes()), path);
+  if (auto header = image.check_header(memory->bytes()); !header)
+    return header.error().with_context(path.string());
+  return memory;
+}
+
+void ListMemory::check(std::uint64_t place) const {
+  const std::size_t block = image_.block_of(place);
+  if (is_checked_[block].load(std::memory_order_acquire)) return;
+  if (const auto checked = image_.check_block(bytes_, block); !checked) {
+    ::unlink(path_.c_str());
+    throw Failure(static_cast<int>(ExitCode::kStartAgain),
+                  "the list of samples in " + path_.string() + " is damaged: " + checked.error().message() +
+                      ". It was removed, and the next start makes it again");
+  }
+  is_checked_[block].store(true, std::memory_order_release);
+}
+
+IndexList list_in(std::shared_ptr<ListMemory> memory) {
+  const bool needs_checks = memory->is_file();
+  if (memory->image().width() == 4) return {memory, numbers_in<std::uint32_t>(*memory), needs_checks};
+  return {memory, numbers_in<std::uint64_t>(*memory), needs_checks};
+}
+
+}  // namespace ratoon::data

@@ -1,0 +1,21 @@
+// torch.randperm's two algorithms, into memory that the caller has.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <ratoon/torch_random.h>
+
+namespace ratoon::data {
+
+// From this size on, PyTorch 2.6 and later draw 64 bits a place.
+inline constexpr std::uint64_t kLargePermutation = 214748364;  // floor((2^32 - 1) / 20)
+
+// A permutation of 0 .. numbers.size() - 1.
+void fill_randperm(std::span<std::uint32_t> numbers, TorchGenerator& generator, TorchRelease release);
+void fill_randperm(std::span<std::uint64_t> numbers, TorchGenerator& generator, TorchRelease release);
+
+// How many numbers the permutation takes from the generator.
+[[nodiscard]] std::uint64_t numbers_of_randperm(std::uint64_t size, TorchRelease release);
+
+}  // namespace ratoon::data

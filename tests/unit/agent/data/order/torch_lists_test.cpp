@@ -1,0 +1,217 @@
+#include "agent/src/data/order/torch_lists.h"
+
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ratoon/failure.h>
+#include <ratoon/torch_order.h>
+
+#include "agent/src/data/order/list_image.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon {
+namespace {
+
+namespace fs = std::filesystem;
+
+using test::read_text;
+using test::TemporaryFolder;
+using test::write_text;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr TorchRelease kRelease = TorchRelease::kSince2_6;
+constexpr std::uint64_t kSize = 50000;  // four blocks
+
+std::vector<std::uint64_t> numbers_of(const IndexList& list) {
+  std::vector<std::uint64_t> numbers;
+  for (std::uint64_t place = 0; place < list.size(); ++place) numbers.push_back(list[place]);
+  return numbers;
+}
+
+std::vector<std::uint64_t> expected(std::uint64_t seed) {
+  TorchGenerator generator(seed);
+  return numbers_of(torch_randperm(kSize, generator));
+}
+
+std::vector<std::string> files_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST(TorchLists, AreThoseOfRandpermInMemoryAndFromAFile) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(numbers_of(data::torch_list(kSize, 7, kRelease, "")), expected(7));
+  EXPECT_EQ(numbers_of(data::torch_list(kSize, 7, kRelease, folder.path())), expected(7)) << "made";
+  EXPECT_THAT(files_in(folder.path()), testing::ElementsAre("randperm-50000-seed-7-v1", "randperm.lock"));
+  EXPECT_EQ(numbers_of(data::torch_list(kSize, 7, kRelease, folder.path())), expected(7)) << "found";
+  EXPECT_EQ(data::torch_list(0, 7, kRelease, folder.path()).size(), 0U);
+}
+
+TEST(TorchLists, AFileThatIsThereIsNotMadeAgain) {
+  const TemporaryFolder folder;
+  static_cast<void>(data::torch_list(kSize, 7, kRelease, folder.path()));
+  const auto made = fs::last_write_time(folder / "randperm-50000-seed-7-v1");
+  const IndexList list = data::torch_list(kSize, 7 + (std::uint64_t{1} << 32), kRelease, folder.path());
+  EXPECT_EQ(numbers_of(list), expected(7));
+  EXPECT_EQ(fs::last_write_time(folder / "randperm-50000-seed-7-v1"), made) << "only 32 bits of a seed count";
+}
+
+TEST(TorchLists, OneOfAKindIsKeptAProcess) {
+  const IndexList one = data::torch_list(kSize, 7, kRelease, "");
+  const IndexList other = data::torch_list(kSize, 7, kRelease, "");
+  const IndexList another = data::torch_list(kSize, 8, kRelease, "");
+  EXPECT_EQ(one.identity(), other.identity());
+  EXPECT_NE(one.identity(), another.identity());
+}
+
+TEST(TorchLists, KeepsTheFilesOfTwoEpochsAndSweepsWhatTheDeadLeft) {
+  const TemporaryFolder folder;
+  write_text(folder / ".randperm-50000-seed-1-v1.tmp-0123456789abcdef", "half a list");
+  write_text(folder / "notes", "of someone else");
+  std::vector<IndexList> kept;
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+    kept.push_back(data::torch_list(kSize, seed, kRelease, folder.path()));
+    fs::last_write_time(folder / ("randperm-50000-seed-" + std::to_string(seed) + "-v1"),
+                        fs::file_time_type::clock::now() - std::chrono::seconds(100 - seed));
+  }
+  EXPECT_THAT(files_in(folder.path()), testing::ElementsAre("notes", "randperm-50000-seed-3-v1",
+                                                            "randperm-50000-seed-4-v1", "randperm.lock"));
+  EXPECT_EQ(numbers_of(kept[0]), expected(1)) << "in use, though its file is gone";
+}
+
+// Each byte of the header and the table of checksums, and some of the numbers.
+TEST(TorchLists, DamageIsNoticed) {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "randperm-50000-seed-7-v1";
+  static_cast<void>(data::torch_list(kSize, 7, kRelease, folder.path()));
+  const std::string good = read_text(path);
+  for (std::size_t at = 0; at < 80; ++at) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 4);
+    write_text(path, bad);
+    const auto list = numbers_of(data::torch_list(kSize, 7, kRelease, folder.path()));
+    const bool is_padding = at >= 40 && at < 64;
+    ASSERT_EQ(list, expected(7)) << "made anew, byte " << at;
+    ASSERT_EQ(read_text(path) == good, !is_padding) << "byte " << at;
+  }
+  for (const std::string& bad : {good.substr(0, good.size() - 1), good + "x", std::string()}) {
+    write_text(path, bad);
+    EXPECT_EQ(numbers_of(data::torch_list(kSize, 7, kRelease, folder.path())), expected(7));
+  }
+}
+
+TEST(TorchLists, ADamagedNumberEndsTheProcessOnceAndNeverTrains) {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "randperm-50000-seed-7-v1";
+  static_cast<void>(data::torch_list(kSize, 7, kRelease, folder.path()));
+  std::string bad = read_text(path);
+  bad[4096 + 2 * data::ListImage::kBlockBytes + 5] ^= 1;
+  write_text(path, bad);
+  const IndexList list = data::torch_list(kSize, 7, kRelease, folder.path());
+  EXPECT_EQ(list[0], expected(7)[0]) << "other blocks are good";
+  try {
+    static_cast<void>(list[2 * data::ListImage::kBlockBytes / 4 + 100]);
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.exit_code, 81) << "start me again";
+    EXPECT_THAT(failure.what(), AllOf(HasSubstr(path.string()), HasSubstr("block 2 has the CRC32C"),
+                                      HasSubstr("expected"), HasSubstr("removed")));
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+// Checksums can be made right by whoever writes the file.
+TEST(TorchLists, NumbersThatNameNoSampleAreRefused) {
+  const data::ListImage image({.size = 100, .seed = 1, .is_inside_out = false});
+  std::vector<std::byte> bytes(image.bytes());
+  std::span<std::byte> all(bytes);
+  image.numbers_in(all)[4 * 50] = std::byte{100};
+  image.seal(all);
+  EXPECT_TRUE(image.check_header(all));
+  EXPECT_THAT(image.check_block(all, 0).error().message(), HasSubstr("a number that is not below 100"));
+}
+
+TEST(TorchLists, AFolderThatCannotBeWrittenCostsTimeOnly) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "randperm-50000-seed-7-v1");  // in the way of the file
+  EXPECT_EQ(numbers_of(data::torch_list(kSize, 7, kRelease, folder.path())), expected(7));
+}
+
+TEST(TorchLists, AMissingFolderIsSaid) {
+  try {
+    static_cast<void>(data::torch_list(kSize, 7, kRelease, "/nowhere/at all"));
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.what(), AllOf(HasSubstr("/nowhere/at all"), HasSubstr("does not exist")));
+    EXPECT_EQ(failure.exit_code, 82);
+  }
+}
+
+// Processes that begin together: one writes, all are right. Some are killed on the way.
+TEST(TorchLists, ProcessesShareAFolder) {
+  const TemporaryFolder folder;
+  for (std::uint64_t round = 0; round < 20; ++round) {
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        bool is_right = false;
+        try {
+          is_right = numbers_of(data::torch_list(kSize, round, kRelease, folder.path())) == expected(round);
+        } catch (const std::exception&) {
+        }
+        ::_exit(is_right ? 0 : 1);
+      }
+      children.push_back(child);
+    }
+    ::kill(children[round % 4], SIGKILL);
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      int status = 0;
+      ASSERT_EQ(::waitpid(children[i], &status, 0), children[i]);
+      const bool was_killed = WIFSIGNALED(status) && i == round % 4;
+      EXPECT_TRUE(was_killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) << round;
+    }
+    EXPECT_EQ(numbers_of(data::torch_list(kSize, round, kRelease, folder.path())), expected(round));
+  }
+}
+
+TEST(TorchLists, ThreadsShareAList) {
+  const TemporaryFolder folder;
+  static_cast<void>(data::torch_list(kSize, 7, kRelease, folder.path()));
+  const auto right = expected(7);
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4, 0);
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    threads.emplace_back([&, i] {
+      const IndexList list = data::torch_list(kSize, 7, kRelease, folder.path());
+      for (std::uint64_t place = 0; place < kSize; ++place) wrong[i] += list[place] != right[place] ? 1 : 0;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(wrong, testing::Each(0));
+}
+
+TEST(TorchLists, ASamplerCanKeepItsListsAsFiles) {
+  const TemporaryFolder folder;
+  DistributedSampler plain({.samples = kSize, .world_size = 2, .rank = 1, .seed = 3});
+  DistributedSampler kept(
+      {.samples = kSize, .world_size = 2, .rank = 1, .seed = 3, .list_folder = folder.path().string()});
+  for (const std::uint64_t epoch : {0U, 1U}) {
+    plain.set_epoch(epoch);
+    kept.set_epoch(epoch);
+    EXPECT_EQ(plain.fetch(kSize), kept.fetch(kSize));
+  }
+  EXPECT_TRUE(fs::exists(folder / "randperm-50000-seed-4-v1")) << "seed + epoch";
+}
+
+}  // namespace
+}  // namespace ratoon
