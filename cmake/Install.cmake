@@ -6,9 +6,9 @@ include(InstallClosure)
 
 set(RATOON_CONFIG_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/ratoon)
 
-# One export set a component, so that a user of ratoon::agent never reads a target that names LibTorch.
+# One export set a component, so that a user of ratoon::agent never reads a target that names LibTorch or zstd.
 set(RATOON_INSTALLED "")
-foreach(component agent agent_torch agent_torch_cuda)
+foreach(component agent agent_mds agent_torch agent_torch_cuda)
   if(TARGET ratoon_${component})
     ratoon_link_closure(ratoon_${component} modules libraries)
     set(RATOON_${component}_LIBRARIES ${libraries})
@@ -23,12 +23,15 @@ foreach(component agent agent_torch agent_torch_cuda)
   endif()
 endforeach()
 
-set(without_torch "")
+set(left_out "")
 if(NOT RATOON_WITH_TORCH)
-  set(without_torch PATTERN torch EXCLUDE PATTERN torch.h EXCLUDE)
+  list(APPEND left_out PATTERN torch EXCLUDE PATTERN torch.h EXCLUDE)
+endif()
+if(NOT RATOON_WITH_MDS)
+  list(APPEND left_out PATTERN mds_*.h EXCLUDE)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/base/include/ ${PROJECT_SOURCE_DIR}/agent/include/
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN *.h ${without_torch})
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN *.h ${left_out})
 
 foreach(folder operator cli)
   if(RATOON_WITH_HTTP)
@@ -48,15 +51,19 @@ endif()
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/ratoonConfigVersion.cmake COMPATIBILITY ${compatibility})
 
 ratoon_find_dependency_lines(RATOON_FIND_DEPENDENCIES ${RATOON_agent_LIBRARIES})
+set(RATOON_agent_mds_OWN ${RATOON_agent_mds_LIBRARIES})
+list(REMOVE_ITEM RATOON_agent_mds_OWN ${RATOON_agent_LIBRARIES})
+ratoon_find_dependency_lines(RATOON_FIND_MDS_DEPENDENCIES ${RATOON_agent_mds_OWN})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/ratoonConfig.cmake.in
   ${PROJECT_BINARY_DIR}/ratoonConfig.cmake INSTALL_DESTINATION ${RATOON_CONFIG_DIR} NO_SET_AND_CHECK_MACRO)
 install(FILES ${PROJECT_BINARY_DIR}/ratoonConfig.cmake ${PROJECT_BINARY_DIR}/ratoonConfigVersion.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/FindBrotli.cmake ${PROJECT_SOURCE_DIR}/cmake/FindZstd.cmake
               ${PROJECT_SOURCE_DIR}/cmake/LibTorchFind.cmake ${PROJECT_SOURCE_DIR}/cmake/LibTorchTargets.cmake
         DESTINATION ${RATOON_CONFIG_DIR} COMPONENT dev)
 
 file(RELATIVE_PATH RATOON_PC_PREFIX /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 string(REGEX REPLACE "/$" "" RATOON_PC_PREFIX ${RATOON_PC_PREFIX})
-foreach(component agent agent_torch)
+foreach(component agent agent_mds agent_torch)
   if(TARGET ratoon_${component})
     string(REPLACE "_" "-" name ratoon-${component})
     ratoon_pkg_config_libs(RATOON_PC_LIBS ${component})

@@ -9,7 +9,11 @@ set(RATOON_THIRD_PARTY
   "Boost::system|Boost COMPONENTS system|-lboost_system|libboost-system-dev"
   "cpprestsdk::cpprest|cpprestsdk|-lcpprest|libcpprest-dev"
   "prometheus-cpp::core|prometheus-cpp|-lprometheus-cpp-core|prometheus-cpp-dev"
-  "ZLIB::ZLIB|ZLIB|-lz|zlib1g-dev")
+  "Brotli::decoder|Brotli|-lbrotlidec|libbrotli-dev"
+  "BZip2::BZip2|BZip2|-lbz2|libbz2-dev"
+  "Snappy::snappy|Snappy|-lsnappy|libsnappy-dev"
+  "ZLIB::ZLIB|ZLIB|-lz|zlib1g-dev"
+  "Zstd::zstd|Zstd|-lzstd|libzstd-dev")
 
 # The modules that `target` is linked from, itself included, each before those that it needs (the order of a linker's
 # command line), and the third-party libraries under them.
@@ -79,7 +83,7 @@ function(ratoon_debian_packages out)
   set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
-# The linker's words for a component; agent_torch's file requires agent's and so leaves out what that one says.
+# The linker's words for a component; files of others require agent's and so leave out what that one says.
 function(ratoon_pkg_config_libs out component)
   set(modules ${RATOON_${component}_MODULES})
   set(libraries ${RATOON_${component}_LIBRARIES})

@@ -2,6 +2,7 @@
 option(RATOON_DEVELOPER_MODE "Build examples, tests and benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(RATOON_INSTALL "Make install and package rules" ON)
 option(RATOON_WITH_HTTP "Build base/http (needs cpprestsdk), the operator and the command line" ON)
+option(RATOON_WITH_MDS "Build ratoon::agent_mds (needs zstd, snappy, brotli, bzip2, zlib and OpenSSL)" ON)
 option(RATOON_WITH_TORCH "Build ratoon::agent_torch (needs LibTorch's CPU libraries)" ON)
 option(RATOON_WITH_CUDA "Build ratoon::agent_torch_cuda (needs LibTorch's CUDA libraries and NCCL)" ${RATOON_WITH_TORCH})
 option(RATOON_WERROR "Treat warnings as errors" OFF)

@@ -6,8 +6,10 @@ import shutil
 import tempfile
 import unittest
 
-from installed_tree import (BUILD, CACHE, COMPONENTS, CONSUMER, SOURCE, WITH_CUDA, WITH_TORCH, configure, copy_of,
-                            install, one_line, run, sanitizer_flags)
+from installed_tree import (BUILD, CACHE, COMPONENTS, CONSUMER, SOURCE, WITH_CUDA, WITH_MDS, WITH_TORCH, configure,
+                            copy_of, install, one_line, run, sanitizer_flags)
+
+SHARDS = SOURCE / "tests" / "unit" / "agent" / "mds" / "golden" / "worked"
 
 
 def libtorch_prefix():
@@ -29,7 +31,8 @@ class Consumers(unittest.TestCase):
         build = pathlib.Path(tempfile.mkdtemp(dir=BUILD.parent, prefix=f"{BUILD.name}-{way}-"))
         self.addCleanup(shutil.rmtree, build)
         configure(CONSUMER, build, f"-DCONSUMER_WAY={way}", f"-DCONSUMER_COMPONENTS={';'.join(COMPONENTS)}", *words)
-        run("cmake", "--build", build, "--target", "consumer", *(["torch_consumer"] if WITH_TORCH else []))
+        run("cmake", "--build", build, "--target", "consumer", *(["mds_consumer"] if WITH_MDS else []),
+            *(["torch_consumer"] if WITH_TORCH else []))
         self.check_programs(build)
         return build
 
@@ -38,6 +41,9 @@ class Consumers(unittest.TestCase):
         loaded = run("ldd", folder / "consumer").stdout
         for library in ("libtorch", "libc10", "libnccl", "libcudart"):  # whole names: addresses hold a "c10" at times
             self.assertNotIn(library, loaded, "a program with ratoon::agent alone has no LibTorch in sight")
+        self.assertNotIn("libzstd", loaded, "a program with ratoon::agent alone unpacks no shards")
+        if WITH_MDS:
+            self.assertIn("3 samples\n", run(folder / "mds_consumer", SHARDS).stdout)
         if WITH_TORCH:
             said = run(folder / "torch_consumer").stdout
             self.assertRegex(said, "digest [0-9a-f]{32}\n")
@@ -71,6 +77,8 @@ class Consumers(unittest.TestCase):
         folder.mkdir()
         packages = {"consumer": ("ratoon-agent", "main.cpp")}
         environment = dict(os.environ, PKG_CONFIG_PATH=str(next(self.tree.rglob("pkgconfig"))))
+        if WITH_MDS:
+            packages["mds_consumer"] = ("ratoon-agent-mds", "mds_main.cpp")
         if WITH_TORCH:
             packages["torch_consumer"] = ("ratoon-agent-torch", "torch_main.cpp")
         for program, (package, source) in packages.items():
@@ -94,9 +102,18 @@ class Consumers(unittest.TestCase):
         self.assertIn(f"The Ratoon in {tree} has no component agent_torch: it was built without it. "
                       "Build Ratoon with -DRATOON_WITH_TORCH=ON", said)
 
+    def test_a_tree_without_mds_says_so(self):
+        tree = copy_of(self.tree, self.scratch / "without-mds")
+        for file in tree.rglob("ratoon_agent_mds_targets*.cmake"):
+            file.unlink()
+        said = self.refusal(f"-DCMAKE_PREFIX_PATH={tree}", "-DCONSUMER_COMPONENTS=agent_mds")
+        self.assertIn(f"The Ratoon in {tree} has no component agent_mds: it was built without it. "
+                      "Build Ratoon with -DRATOON_WITH_MDS=ON", said)
+
     def test_an_unknown_component_is_named(self):
         said = self.refusal(f"-DCMAKE_PREFIX_PATH={self.tree}", "-DCONSUMER_COMPONENTS=agent_tensorflow")
-        self.assertIn("Ratoon has no component agent_tensorflow; it has agent, agent_torch and agent_torch_cuda.", said)
+        self.assertIn("Ratoon has no component agent_tensorflow; it has agent, agent_mds, agent_torch and agent_torch_cuda.",
+                      said)
 
     def test_the_agent_alone_does_not_look_for_libtorch(self):
         for where in ("/nonexistent", CACHE.get("RATOON_LIBTORCH_ROOT", "")):

@@ -15,9 +15,10 @@ def is_on(option):
     return CACHE.get(option, "OFF").upper() in ("ON", "TRUE", "1")
 
 
+WITH_MDS = is_on("RATOON_WITH_MDS")
 WITH_TORCH = is_on("RATOON_WITH_TORCH")
 WITH_CUDA = WITH_TORCH and is_on("RATOON_WITH_CUDA")
-COMPONENTS = ["agent"] + ["agent_torch"] * WITH_TORCH + ["agent_torch_cuda"] * WITH_CUDA
+COMPONENTS = ["agent"] + ["agent_mds"] * WITH_MDS + ["agent_torch"] * WITH_TORCH + ["agent_torch_cuda"] * WITH_CUDA
 
 
 def run(*command, check=True, **more):
@@ -33,7 +34,8 @@ def configure(source, build, *words, **more):
     """cmake with this build's compiler, type and cache, so that ccache knows the files that both compile."""
     same = [f"-D{name}={CACHE[name]}" for name in
             ("CMAKE_CXX_COMPILER", "CMAKE_BUILD_TYPE", "CMAKE_CXX_FLAGS", "CMAKE_CXX_FLAGS_DEBUG", "RATOON_WERROR",
-             "RATOON_WITH_HTTP", "RATOON_WITH_TORCH", "RATOON_WITH_CUDA", "RATOON_SANITIZE", "RATOON_LIBTORCH_ROOT")
+             "RATOON_WITH_HTTP", "RATOON_WITH_MDS", "RATOON_WITH_TORCH", "RATOON_WITH_CUDA", "RATOON_SANITIZE",
+             "RATOON_LIBTORCH_ROOT")
             if CACHE.get(name)]
     # Where Ratoon is the top project it finds these itself; the link of a sanitized library needs its flag.
     same += [f"-DCMAKE_CXX_COMPILER_LAUNCHER={CACHE['RATOON_CCACHE']}"] if "/" in CACHE.get("RATOON_CCACHE", "") else []

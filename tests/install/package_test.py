@@ -29,6 +29,9 @@ class Packages(unittest.TestCase):
         self.assertIn("libc6-dev", self.field("libratoon-dev", "Depends"))
         if is_on("RATOON_WITH_HTTP"):
             self.assertIn("libcpprest-dev", self.field("libratoon-dev", "Depends"))
+        if is_on("RATOON_WITH_MDS"):
+            for library in ("libbrotli-dev", "libbz2-dev", "libsnappy-dev", "libssl-dev", "libzstd-dev", "zlib1g-dev"):
+                self.assertIn(library, self.field("libratoon-dev", "Depends"))
         tree = self.unpack("libratoon-dev")
         for file in ("include/ratoon/version.h", "lib/libratoon_agent.a", "lib/cmake/ratoon/ratoonConfig.cmake"):
             self.assertTrue((tree / file).exists(), file)

@@ -27,6 +27,8 @@ class Package:
 
 THIRD_PARTY = {
     "boost": Package(("boost/",), ("Boost::headers", "Boost::system")),
+    "brotli": Package(("brotli/",), ("Brotli::decoder",)),
+    "bzip2": Package(("bzlib.h",), ("BZip2::BZip2",)),
     "CLI11": Package(("CLI/",), ("CLI11::CLI11",)),
     "cpprestsdk": Package(("cpprest/", "pplx/"), ("cpprestsdk::cpprest",)),
     "googletest": Package(("gtest/", "gmock/"), ("GTest::gmock", "GTest::gtest", "GTest::gtest_main")),
@@ -35,10 +37,13 @@ THIRD_PARTY = {
     "nlohmann_json": Package(("nlohmann/",), ("nlohmann_json::nlohmann_json",)),
     "openssl": Package(("openssl/",), ("OpenSSL::SSL", "OpenSSL::Crypto")),
     "prometheus-cpp": Package(("prometheus/",), ("prometheus-cpp::core",)),
+    "snappy": Package(("snappy.h",), ("Snappy::snappy",)),
     "rapidcheck": Package(("rapidcheck.h", "rapidcheck/"), ("rapidcheck",)),
     "benchmark": Package(("benchmark/",), ("benchmark::benchmark",)),
     "xxhash": Package(("xxhash.h",)),
     "yaml-cpp": Package(("yaml-cpp/",), ("yaml-cpp",)),
+    "zlib": Package(("zlib.h",), ("ZLIB::ZLIB",)),
+    "zstd": Package(("zstd.h",), ("Zstd::zstd",)),
 }
 FREE_TARGETS = {"Threads::Threads", "ratoon_build_flags"}
 
@@ -60,7 +65,8 @@ AGENT_IO = ("agent/src/checkpoint", "agent/src/data/sets", "agent/src/session")
 AGENT = PUBLIC + AGENT_PURE + SEAM + METRICS + BOARD + OBJECTS + (AGENT_DATA,) + TORCH_LISTS + AGENT_IO
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local", "operator/kube",
             "operator/runtime")
-EVERYTHING = BASE + ("base/http",) + AGENT + HTTP_LINK + (EXPOSITION,) + OPERATOR + ("cli", "tests/support")  # but LibTorch
+MDS = ("agent/include/ratoon/mds_*", "agent/src/mds", "agent/src/mds/format")
+EVERYTHING = BASE + ("base/http",) + AGENT + HTTP_LINK + (EXPOSITION,) + MDS + OPERATOR + ("cli", "tests/support")  # but LibTorch
 
 _AT_THE_DOOR = "pass the bytes or the fact in as an argument, from a part that does input and output"
 
@@ -87,6 +93,7 @@ PARTS = (
 
     Part("agent/include/ratoon", ("base/include/ratoon",), target="agent",
          instead="users see it: forward-declare the type and include it in the .cpp file"),
+    Part("agent/include/ratoon/mds_*", PUBLIC, target="agent_mds"),
     Part("agent/include/ratoon/torch.*", PUBLIC + ("agent/include/ratoon/torch",),
          target="agent_torch agent_torch_cuda"),
     Part("agent/include/ratoon/torch", PUBLIC, ("libtorch",),
@@ -98,6 +105,10 @@ PARTS = (
            instead="lists of a gigabyte are shared and kept as files: what is more than that is arithmetic")
       for path in TORCH_LISTS),
     Part("agent/src/data/sets", BASE + PUBLIC, target="agent"),
+    Part("agent/src/mds/format", BASE + PUBLIC,
+         ("brotli", "bzip2", "nlohmann_json", "openssl", "snappy", "xxhash", "zlib", "zstd"), target="agent_mds",
+         is_pure=True, instead=_AT_THE_DOOR),
+    Part("agent/src/mds", BASE + PUBLIC + MDS + ("agent/src/data/sets",), target="agent_mds"),
     *(Part(path, BASE + PUBLIC + BOARD, target="agent", is_pure=True, instead=_AT_THE_DOOR) for path in BOARD[1:]),
     *(Part(path, BASE + PUBLIC + OBJECTS_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)
       for path in OBJECTS_PURE),
@@ -134,7 +145,7 @@ PARTS = (
          ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch"),
          ("googletest", "libtorch")),
     Part("tests/bench", EVERYTHING, ("benchmark",)),
-    Part("tests/install", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
+    Part("tests/install", PUBLIC + (MDS[0], "agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
          instead="it stands for a user's program"),
 )
 

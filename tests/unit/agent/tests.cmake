@@ -32,3 +32,8 @@ if(RATOON_WITH_HTTP)
   ratoon_test(unit/agent/coordinator_link_test
     SOURCES session/coordinator_link_test.cpp LIBS ratoon::agent ratoon::operator_coordinator LABELS threads)
 endif()
+if(RATOON_WITH_MDS)
+  ratoon_test(unit/agent/mds_test
+    SOURCES mds/golden_test.cpp mds/index_test.cpp mds/shard_test.cpp
+    LIBS ratoon::agent_mds ratoon::base_contract LABELS threads)
+endif()

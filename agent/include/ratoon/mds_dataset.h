@@ -1,0 +1,83 @@
+// MdsDataset: a folder of shards as MosaicML Streaming writes them (MDS, version 2).
+//
+//   auto digits = ratoon::MdsDataset::open("data/digits", {.split = "train"});
+//   ratoon::Sample sample;
+//   digits->read(4711, sample);
+//   std::int64_t label = sample.field(digits->column("label")).as<std::int64_t>();
+//
+// What a column becomes (docs/formats/mds.md has every encoding):
+//   int, uint8 ... float64     a number
+//   ndarray...                 an array of the type and shape that the encoding's name or the sample says
+//   str, json, str_int, ...    text; exact_integer() and exact_double() read numbers from it
+//   bytes, jpeg, png           bytes; image_shape() reads an image's height, width and channels
+//   pil                        uint8, (height, width) or (height, width, bytes of a pixel)
+//   jpeg_array, list[...]      bytes; elements() takes them apart
+//   pkl                        refused
+//
+// Fields lie in the shard's mapping wherever they can, at any alignment.
+//
+// Thread contract: any thread. No lock is taken once a shard is open.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/dataset.h>
+
+namespace ratoon {
+
+struct MdsOptions {
+  std::string split;  // the folder below each of the data set's that holds its index.json: "train"
+
+  // A shard's hashes are checked when a process opens it for the first time. Switching that off is for
+  // folders that something else has checked; lengths and offsets are checked all the same.
+  bool verifies_local_files = true;
+  // Whether shards of this machine's disks are mapped. A mapped file that somebody else cuts short, or that
+  // the disk cannot read, ends the process with SIGBUS, and no program can prevent that. Where files may
+  // change, or a network's volume may go, read them into memory instead.
+  bool maps_files = true;
+  // Of shards that are in memory, unpacked or read: more are given up, those first that were not read lately.
+  std::uint64_t memory_bytes_max = std::uint64_t{2} << 30;
+};
+
+class MdsDataset final : public Dataset {
+ public:
+  // Throws Failure if there is no index, or one that cannot be read.
+  [[nodiscard]] static std::shared_ptr<MdsDataset> open(const std::string& folder,
+                                                        const MdsOptions& options = {});
+  // Several folders, the samples of each behind those of the one before. Their columns are the same.
+  [[nodiscard]] static std::shared_ptr<MdsDataset> open(const std::vector<std::string>& folders,
+                                                        const MdsOptions& options = {});
+  ~MdsDataset() override;
+
+  [[nodiscard]] std::uint64_t size() const override;
+  [[nodiscard]] std::span<const Column> columns() const override;
+  // SHA-256 over columns and, of each shard, samples, length and hashes; without hashes in the index, two
+  // data sets with shards of the same lengths are the same to it.
+  [[nodiscard]] std::string digest() const override;
+  void read(std::uint64_t id, Sample& into) const override;
+  [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
+
+  // Streaming's name for what a column is encoded as: "ndarray:float32:28,28".
+  [[nodiscard]] const std::string& encoding(std::size_t column) const;
+
+  // Fills `into` with the elements of a list column's field, one field each: bytes of a file, or for
+  // list[pil] uint8 as of a column pil. They lie where `list` does. Throws Failure if `list` is no list of
+  // that column.
+  void elements(std::size_t column, const Field& list, Sample& into) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+
+ public:
+  explicit MdsDataset(std::unique_ptr<Parts> parts);  // for open(): nobody else has Parts
+};
+
+}  // namespace ratoon

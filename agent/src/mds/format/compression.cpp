@@ -1,0 +1,167 @@
+#include "agent/src/mds/format/compression.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+
+#include <brotli/decode.h>
+#include <bzlib.h>
+#include <snappy.h>
+#include <zlib.h>
+#include <zstd.h>
+
+namespace ratoon::mds {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+using Room = std::span<std::byte>;
+
+struct Family {
+  CompressionKind kind;
+  std::string_view name;
+  int level_min;
+  int level_max;
+  int level_default;
+};
+
+constexpr std::array kFamilies{
+    Family{CompressionKind::kBrotli, "br", 0, 11, 11}, Family{CompressionKind::kBzip2, "bz2", 1, 9, 9},
+    Family{CompressionKind::kGzip, "gz", 0, 9, 9},     Family{CompressionKind::kSnappy, "snappy", 0, 0, 0},
+    Family{CompressionKind::kZstd, "zstd", 1, 22, 3},
+};
+
+// The C libraries take `char*` or `Bytef*` and lengths of 32 bits; shards are below 2^32 bytes, and so is
+// what they are called with here.
+char* chars(const std::byte* at) {
+  return const_cast<char*>(reinterpret_cast<const char*>(at));
+}
+unsigned length(std::size_t bytes) {
+  return static_cast<unsigned>(std::min<std::size_t>(bytes, std::numeric_limits<unsigned>::max()));
+}
+
+bool unpack_brotli(Bytes compressed, Room raw) {
+  std::size_t size = raw.size();
+  const auto result =
+      BrotliDecoderDecompress(compressed.size(), reinterpret_cast<const std::uint8_t*>(compressed.data()),
+                              &size, reinterpret_cast<std::uint8_t*>(raw.data()));
+  return result == BROTLI_DECODER_RESULT_SUCCESS && size == raw.size();
+}
+
+// bzip2 and gzip files may be several streams one behind the other.
+bool unpack_bzip2(Bytes compressed, Room raw) {
+  while (!compressed.empty()) {
+    bz_stream stream{};
+    if (BZ2_bzDecompressInit(&stream, 0, 0) != BZ_OK) return false;
+    stream.next_in = chars(compressed.data());
+    stream.avail_in = length(compressed.size());
+    stream.next_out = chars(raw.data());
+    stream.avail_out = length(raw.size());
+    const unsigned in = stream.avail_in;
+    const unsigned out = stream.avail_out;
+    const int result = BZ2_bzDecompress(&stream);
+    compressed = compressed.subspan(in - stream.avail_in);
+    raw = raw.subspan(out - stream.avail_out);
+    BZ2_bzDecompressEnd(&stream);
+    if (result != BZ_STREAM_END) return false;
+  }
+  return raw.empty();
+}
+
+bool unpack_gzip(Bytes compressed, Room raw) {
+  constexpr int kGzipOnly = 15 + 16;
+  std::byte nowhere{};  // zlib wants a place to write even where nothing is to come
+  while (!compressed.empty()) {
+    z_stream stream{};
+    if (inflateInit2(&stream, kGzipOnly) != Z_OK) return false;
+    stream.next_in = reinterpret_cast<Bytef*>(chars(compressed.data()));
+    stream.avail_in = length(compressed.size());
+    stream.next_out = reinterpret_cast<Bytef*>(raw.empty() ? &nowhere : raw.data());
+    stream.avail_out = length(raw.size());
+    const unsigned in = stream.avail_in;
+    const unsigned out = stream.avail_out;
+    const int result = inflate(&stream, Z_FINISH);
+    compressed = compressed.subspan(in - stream.avail_in);
+    raw = raw.subspan(out - stream.avail_out);
+    inflateEnd(&stream);
+    if (result != Z_STREAM_END) return false;
+  }
+  return raw.empty();
+}
+
+bool unpack_snappy(Bytes compressed, Room raw) {
+  std::size_t size = 0;
+  return snappy::GetUncompressedLength(chars(compressed.data()), compressed.size(), &size) &&
+         size == raw.size() &&
+         snappy::RawUncompress(chars(compressed.data()), compressed.size(), chars(raw.data()));
+}
+
+bool unpack_zstd(Bytes compressed, Room raw) {
+  return ZSTD_decompress(raw.data(), raw.size(), compressed.data(), compressed.size()) == raw.size();
+}
+
+bool unpack(CompressionKind kind, Bytes compressed, Room raw) {
+  switch (kind) {
+    case CompressionKind::kBrotli:
+      return unpack_brotli(compressed, raw);
+    case CompressionKind::kBzip2:
+      return unpack_bzip2(compressed, raw);
+    case CompressionKind::kGzip:
+      return unpack_gzip(compressed, raw);
+    case CompressionKind::kSnappy:
+      return unpack_snappy(compressed, raw);
+    case CompressionKind::kZstd:
+      return unpack_zstd(compressed, raw);
+    case CompressionKind::kNone:
+      break;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view extension_of(CompressionKind kind) {
+  const auto found =
+      std::find_if(kFamilies.begin(), kFamilies.end(), [&](const Family& f) { return f.kind == kind; });
+  return found == kFamilies.end() ? std::string_view() : found->name;
+}
+
+Result<Compression> parse_compression(std::string_view name) {
+  const std::size_t colon = name.find(':');
+  for (const Family& family : kFamilies) {
+    if (family.name != name.substr(0, colon)) continue;
+    if (colon == std::string_view::npos) return Compression{family.kind, family.level_default};
+    const std::string_view digits = name.substr(colon + 1);
+    int level = -1;
+    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), level);
+    const bool is_level = problem == std::errc() && end == digits.data() + digits.size() &&
+                          level >= family.level_min && level <= family.level_max;
+    if (is_level && family.kind != CompressionKind::kSnappy) return Compression{family.kind, level};
+  }
+  return Error(ErrorKind::kInvalid,
+               "the compression '" + std::string(name.substr(0, 80)) +
+                   "' is unknown; there are br:0 to br:11, bz2:1 to bz2:9, gz:0 to gz:9, snappy "
+                   "and zstd:1 to zstd:22");
+}
+
+Result<void> decompress(CompressionKind kind, Bytes compressed, Room raw) {
+  if (unpack(kind, compressed, raw)) return {};
+  return Error(ErrorKind::kCorrupted, "its " + std::to_string(compressed.size()) + " bytes of " +
+                                          std::string(extension_of(kind)) + " do not unpack to the " +
+                                          std::to_string(raw.size()) + " bytes that the index says");
+}
+
+Result<std::string> compress(Compression compression, std::string_view raw) {
+  if (compression.kind != CompressionKind::kZstd)
+    return Error(ErrorKind::kInvalid, "only zstd is written, and " +
+                                          std::string(extension_of(compression.kind)) + " is read only");
+  std::string packed(ZSTD_compressBound(raw.size()), '\0');
+  const std::size_t size =
+      ZSTD_compress(packed.data(), packed.size(), raw.data(), raw.size(), compression.level);
+  if (ZSTD_isError(size) != 0) return Error(ErrorKind::kIo, std::string("zstd: ") + ZSTD_getErrorName(size));
+  packed.resize(size);
+  return packed;
+}
+
+}  // namespace ratoon::mds

@@ -1,0 +1,33 @@
+#include "agent/src/mds/format/digest.h"
+
+#include <span>
+
+namespace ratoon::mds {
+namespace {
+
+// A text of any content, so that no two lists of them are written the same way: "5:label".
+void add_text(std::string& to, std::string_view text) {
+  to += std::to_string(text.size());
+  to += ':';
+  to += text;
+  to += '\n';
+}
+
+}  // namespace
+
+Result<std::string> digest_of(const Index& index) {
+  std::string text = "ratoon mds 1\n";
+  for (std::size_t i = 0; i < index.columns.size(); ++i) {
+    text += "column\n";
+    add_text(text, index.columns.described()[i].name);
+    add_text(text, index.columns.encodings()[i].name);
+  }
+  for (const ShardInfo& shard : index.shards) {
+    if (shard.samples == 0) continue;  // nobody sees them
+    text += "shard " + std::to_string(shard.samples) + " " + std::to_string(shard.raw.size_bytes) + "\n";
+    for (const FileHash& hash : shard.raw.hashes) text += hash.algorithm + " " + hash.digest + "\n";
+  }
+  return hash_of("sha256", std::as_bytes(std::span(text)));
+}
+
+}  // namespace ratoon::mds

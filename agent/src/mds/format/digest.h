@@ -1,0 +1,16 @@
+// What a data set is, in 64 hexadecimal digits: SHA-256 over what its index says of its content. Places and
+// names of files are left out, so that equal data has equal digests wherever it lies; docs/formats/mds.md has
+// the definition.
+#pragma once
+
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "agent/src/mds/format/index.h"
+
+namespace ratoon::mds {
+
+[[nodiscard]] Result<std::string> digest_of(const Index& index);
+
+}  // namespace ratoon::mds

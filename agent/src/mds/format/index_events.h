@@ -1,0 +1,110 @@
+// The events of a JSON parser on index.json, put together to shards. An index of 100,000 shards is some 60
+// MB: no tree is built of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <ratoon/result.h>
+
+#include "agent/src/mds/format/index.h"
+
+namespace ratoon::mds {
+
+// A shard as the text says it, before anything is checked.
+struct RawShard {
+  std::vector<std::string> names, encodings, hash_names;
+  std::vector<std::optional<std::uint64_t>> sizes;
+  std::string compression, format;
+  std::optional<std::uint64_t> version, samples;
+  std::optional<FileInfo> raw, zip;
+};
+
+class IndexEvents {
+ public:
+  using json = nlohmann::json;
+
+  struct Handlers {
+    std::function<Result<void>(RawShard&)> take_shard;  // may move out of it
+    std::function<Result<void>(std::optional<std::uint64_t> version)> take_end;
+  };
+  explicit IndexEvents(Handlers handlers) : handlers_(std::move(handlers)) {}
+
+  // What went wrong first, if anything did.
+  [[nodiscard]] const std::optional<Error>& problem() const { return problem_; }
+
+  // What nlohmann::json::sax_parse calls; false ends the parsing.
+  bool null();
+  bool boolean(bool value) { return scalar(value ? "true" : "false"); }
+  bool number_integer(json::number_integer_t value) { return scalar(std::to_string(value)); }
+  bool number_unsigned(json::number_unsigned_t value);
+  bool number_float(json::number_float_t, const std::string& text) { return scalar(text); }
+  bool string(std::string& value);
+  bool binary(json::binary_t&) { return false; }  // JSON has none
+  bool start_object(std::size_t);
+  bool end_object();
+  bool start_array(std::size_t);
+  bool end_array();
+  bool key(std::string& name);
+  bool parse_error(std::size_t position, const std::string& last, const json::exception& error);
+
+ private:
+  enum class At : std::uint8_t {
+    kIndex,
+    kVersion,
+    kShards,
+    kShard,
+    kNames,
+    kEncodings,
+    kSizes,
+    kHashNames,
+    kCompression,
+    kFormat,
+    kShardVersion,
+    kSamples,
+    kRaw,
+    kZip,
+    kBasename,
+    kBytes,
+    kHashes,
+    kHash,
+    kOther,
+  };
+  struct Level {
+    At at;
+    bool is_open = false;  // its '{' or '[' has come
+  };
+  struct Key {
+    At in;
+    const char* name;
+    At leads_to;
+  };
+  static const Key kKeys[];
+  static const char* name_of(At at);
+
+  bool pop();
+  bool scalar(std::string_view found);
+  bool complain(At at, std::string_view found);
+  bool fail(const Error& error);
+  bool is_list(At at) const;
+  bool is_object(At at) const;
+  FileInfo& file() { return is_zip_ ? *shard_.zip : *shard_.raw; }
+
+  Handlers handlers_;
+  std::vector<Level> trail_{{At::kIndex}};  // where we are, outermost first; empty behind the last '}'
+  std::size_t depth_of_other_ = 0;          // below a key that means nothing here
+  RawShard shard_;
+  bool is_zip_ = false;
+  std::uint64_t shards_ = 0;
+  bool has_shards_ = false;
+  std::optional<std::uint64_t> version_;
+  std::optional<Error> problem_;
+};
+
+}  // namespace ratoon::mds

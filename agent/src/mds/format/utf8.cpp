@@ -1,0 +1,46 @@
+#include "agent/src/mds/format/utf8.h"
+
+#include <cstdint>
+
+#include "agent/src/mds/format/little_endian.h"
+
+namespace ratoon::mds {
+namespace {
+
+constexpr std::uint64_t kHighBits = 0x8080808080808080;
+
+std::size_t ascii_prefix(std::span<const std::byte> bytes) {
+  std::size_t at = 0;
+  while (at + 8 <= bytes.size() && (read_number<std::uint64_t>(bytes.data() + at) & kHighBits) == 0) at += 8;
+  while (at < bytes.size() && std::to_integer<unsigned>(bytes[at]) < 0x80) ++at;
+  return at;
+}
+
+// Bytes that the character at the beginning takes; 0 if it is none. It is not ASCII.
+std::size_t character_bytes(std::span<const std::byte> bytes) {
+  const auto lead = std::to_integer<unsigned>(bytes[0]);
+  const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || size > bytes.size()) return 0;
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((std::to_integer<unsigned>(bytes[i]) & 0xC0) != 0x80) return 0;
+  }
+  const auto second = std::to_integer<unsigned>(bytes[1]);
+  const bool is_overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+  const bool is_surrogate = lead == 0xED && second > 0x9F;
+  const bool is_above_unicode = lead == 0xF4 && second > 0x8F;
+  return is_overlong || is_surrogate || is_above_unicode ? 0 : size;
+}
+
+}  // namespace
+
+bool is_utf8(std::span<const std::byte> bytes) {
+  while (true) {
+    bytes = bytes.subspan(ascii_prefix(bytes));
+    if (bytes.empty()) return true;
+    const std::size_t size = character_bytes(bytes);
+    if (size == 0) return false;
+    bytes = bytes.subspan(size);
+  }
+}
+
+}  // namespace ratoon::mds

@@ -1,0 +1,87 @@
+#include "agent/src/mds/format/shard.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ratoon::mds {
+namespace {
+
+using testing::HasSubstr;
+
+std::string words(const std::vector<std::uint32_t>& values, const std::string& rest = "") {
+  std::string bytes(4 * values.size(), '\0');
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes + rest;
+}
+
+std::span<const std::byte> bytes_in(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+TEST(Shard, GivesEachSampleItsBytes) {
+  const std::string file = words({3, 22, 23, 23, 26}, "{}abcd");
+  const auto bytes = bytes_in(file);
+  ASSERT_TRUE(check_shard(bytes, 3));
+  const std::string found[] = {"a", "", "bcd"};
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const auto sample = sample_bytes(bytes, i);
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(sample.data()), sample.size()), found[i]);
+  }
+}
+
+TEST(Shard, MayBeEmpty) {
+  EXPECT_TRUE(check_shard(bytes_in(words({0, 8})), 0));
+  EXPECT_TRUE(check_shard(bytes_in(words({0, 10}, "{}")), 0));
+}
+
+TEST(Shard, IsRefusedWithWhatIsWrong) {
+  const struct {
+    const char* name;
+    std::string file;
+    std::uint32_t samples;
+    const char* sentence;
+  } cases[] = {
+      {"nothing", "", 0, "has 0 bytes, and no shard has less than 8"},
+      {"a word", words({0}), 0, "has 4 bytes"},
+      {"more than the index says", words({2, 16, 16, 16}), 1, "2 samples, and the index says 1"},
+      {"less than the index says", words({0, 8}), 1, "0 samples, and the index says 1"},
+      {"a table that is cut off", words({2, 16, 16}), 2,
+       "has 12 bytes, and the offsets of its 2 samples alone take 16"},
+      {"as many samples as can be said", words({0xffffffff, 8}), 0xffffffff, "alone take 17179869188"},
+      {"a sample inside of the table", words({1, 11, 12}), 1,
+       "byte 11, inside of its offsets, which end at 12"},
+      {"an end before the beginning", words({2, 17, 16, 18}, "ab"), 2,
+       "ends its sample 0 at byte 16, before it begins at 17"},
+      {"a beginning behind the end", words({2, 16, 19, 18}, "ab"), 2,
+       "ends its sample 1 at byte 18, before it begins at 19"},
+      {"bytes behind the last sample", words({1, 12, 13}, "ab"), 1,
+       "ends its samples at byte 13, and has 14 bytes"},
+      {"a last sample that is cut off", words({1, 12, 15}, "ab"), 1,
+       "ends its samples at byte 15, and has 14 bytes"},
+      {"an empty shard with bytes", words({0, 8}, "ab"), 0, "ends its samples at byte 8, and has 10 bytes"},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    const auto sound = check_shard(bytes_in(c.file), c.samples);
+    ASSERT_FALSE(sound);
+    EXPECT_EQ(sound.error().kind(), ErrorKind::kCorrupted);
+    EXPECT_THAT(sound.error().message(), HasSubstr(c.sentence));
+  }
+}
+
+// A mapped file is its writer's to change: what was right once is looked at again.
+TEST(Shard, GivesNothingWhereTheFileChangedSince) {
+  std::string file = words({1, 12, 14}, "ab");
+  const auto bytes = bytes_in(file);
+  ASSERT_TRUE(check_shard(bytes, 1));
+  for (const auto& changed :
+       {words({1, 12, 15}, "ab"), words({1, 15, 14}, "ab"), words({1, 0xffffffff, 14}, "ab")}) {
+    file.replace(0, file.size(), changed);
+    EXPECT_TRUE(sample_bytes(bytes, 0).empty());
+  }
+}
+
+}  // namespace
+}  // namespace ratoon::mds
