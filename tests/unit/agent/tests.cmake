@@ -18,8 +18,10 @@ ratoon_test(unit/agent/objects_test
 ratoon_test(unit/agent/object_cache_test SOURCES objects/object_cache_test.cpp LIBS ratoon::agent LABELS threads)
 ratoon_test(unit/agent/order_test
   SOURCES data/order/batches_test.cpp data/order/blocks_test.cpp data/order/mixture_test.cpp
-          data/order/permutation_test.cpp data/order/plan_test.cpp data/order/stream_test.cpp
-  LIBS ratoon::agent)
+          data/order/permutation_test.cpp data/order/plan_test.cpp data/order/resume_test.cpp
+          data/order/state_test.cpp data/order/stream_test.cpp data/order/vectors_test.cpp
+  LIBS ratoon::agent nlohmann_json::nlohmann_json)
+ratoon_python_test(unit/agent/data/order/vectors_test)
 ratoon_test(unit/agent/torch_order_test
   SOURCES data/order/torch_distributed_sampler_test.cpp data/order/torch_lists_test.cpp
           data/order/torch_positions_test.cpp data/order/torch_random_sampler_test.cpp data/order/torch_random_test.cpp
