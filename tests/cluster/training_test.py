@@ -14,6 +14,7 @@ from scraper import Scraper
 
 STEPS = int(os.environ.get("RATOON_STEPS", "800"))
 TRIALS = int(os.environ.get("RATOON_TRIALS", "5"))
+JOB_SECONDS = float(os.environ.get("RATOON_JOB_SECONDS", "0"))  # to wait for what a batch/v1 Job does by itself
 SEED = int(os.environ.get("RATOON_SEED", str(random.randrange(1_000_000))))
 PAUSE_MS = 60
 PHASES = ("detect", "decide", "place", "start", "rendezvous", "load", "firstStep")
@@ -166,6 +167,7 @@ class Neighbour:
                 "restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
                 "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname",
                                                "whenUnsatisfiable": "DoNotSchedule",
+                                               "nodeTaintsPolicy": "Honor",  # once it is known to be dead
                                                "labelSelector": {"matchLabels": {"app": "neighbour"}}}],
                 "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
                     {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In",
@@ -180,11 +182,15 @@ class Neighbour:
         return [pod for pod in self.lab.api.get("/api/v1/namespaces/default/pods?labelSelector=app%3Dneighbour")["items"]
                 if pod["status"].get("phase") == "Running"]
 
+    def is_replaced(self):
+        return any(pod["metadata"]["name"] not in self.began for pod in self.running())
+
     def fate(self):
         """Whether a replacement of the lost pod runs by now, and how long ago its node died."""
         killed_at = self.lab.killed_at[self.node]
-        fresh = [pod for pod in self.running() if pod["metadata"]["name"] not in self.began]
-        return {"replaced": bool(fresh), "seconds_since_its_node_died": time.time() - killed_at}
+        if JOB_SECONDS > 0:
+            self.lab.wait_until("the replacement of the batch/v1 Job's pod", self.is_replaced, JOB_SECONDS)
+        return {"replaced": self.is_replaced(), "seconds_since_its_node_died": time.time() - killed_at}
 
 
 if __name__ == "__main__":
