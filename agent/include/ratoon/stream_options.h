@@ -9,8 +9,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include <ratoon/torch_random.h>
 
 namespace ratoon {
 
@@ -25,6 +28,19 @@ enum class SampleOrder {
   kShuffled,  // any sample anywhere in its epoch ("feistel-1")
   kBlocks,   // shards shuffled, and samples among `window_shards` shards at a time ("blocks-1"): few are open
   kInOrder,  // as they are numbered ("in-order-1")
+  kTorch,    // as PyTorch's DistributedSampler has it (ratoon/torch_stream.h makes such options)
+};
+
+// What a run in Python was, whatever the world here: its batches are the slots of our steps, the part of its
+// rank r before that of rank r + 1.
+struct TorchOrder {
+  std::uint32_t world_size = 1;
+  std::uint64_t batch_size = 1;  // of each rank
+  bool shuffle = true;
+  bool drop_last = false;  // of the sampler; of the loader it is EpochEnd::kDrop
+  bool repeat_epoch_0 = false;
+  TorchRelease release = TorchRelease::kSince2_6;
+  std::shared_ptr<IndexLists> lists;
 };
 
 // Where batches end. It never changes which sample a slot holds.
@@ -43,6 +59,7 @@ struct StreamOptions {
   std::uint64_t window_shards = 16;  // for kBlocks: a wider window shuffles better and holds more shards open
   EpochEnd epoch_end = EpochEnd::kCarry;  // kShort and kDrop are for one source: those of a mixture end apart
   std::vector<Source> sources;            // instead of `samples` and `source`
+  TorchOrder torch;                       // for kTorch
 };
 
 // What of a loaded state may differ from the options (Stream::accept). Each use is kept in the state.

@@ -56,7 +56,8 @@ class StreamReader {
   [[nodiscard]] Slot at(std::uint64_t number) const;
   // Slots first, first + 1, ..., as many as there is room for: the same as one by one, several times as fast.
   void fill(std::uint64_t first, std::span<Slot> slots) const;
-  // The slot that holds a sample in an epoch of its source; none where its weight became 0 before.
+  // The slot that holds a sample in an epoch of its source, the first one if PyTorch's order has several;
+  // none where its weight became 0 before, or where that order leaves it out.
   [[nodiscard]] std::optional<std::uint64_t> slot_of(std::uint32_t source, std::uint64_t epoch,
                                                      std::uint64_t sample) const;
 

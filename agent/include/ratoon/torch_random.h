@@ -101,4 +101,16 @@ class IndexList {
 [[nodiscard]] IndexList torch_randperm(std::uint64_t size, TorchGenerator& generator,
                                        TorchRelease release = TorchRelease::kSince2_6);
 
+// Where lists come from that are too large to be made twice. Thread contract: any thread.
+class IndexLists {
+ public:
+  virtual ~IndexLists() = default;
+  // torch.randperm(size) with a generator of that seed.
+  [[nodiscard]] virtual IndexList randperm(std::uint64_t size, std::uint64_t seed, TorchRelease release) = 0;
+};
+
+// Lists that are kept: one of a kind in this process while it is in use and, in a folder, which must exist,
+// as a file that the processes of a machine share and that a restarted one maps at once.
+[[nodiscard]] std::shared_ptr<IndexLists> kept_lists(const std::string& folder = {});
+
 }  // namespace ratoon

@@ -23,8 +23,9 @@ ratoon_test(unit/agent/order_test
   LIBS ratoon::agent nlohmann_json::nlohmann_json)
 ratoon_python_test(unit/agent/data/order/vectors_test)
 ratoon_test(unit/agent/torch_order_test
-  SOURCES data/order/torch_distributed_sampler_test.cpp data/order/torch_lists_test.cpp
-          data/order/torch_positions_test.cpp data/order/torch_random_sampler_test.cpp data/order/torch_random_test.cpp
+  SOURCES data/order/replica_subset_test.cpp data/order/torch_distributed_sampler_test.cpp
+          data/order/torch_lists_test.cpp data/order/torch_positions_test.cpp
+          data/order/torch_random_sampler_test.cpp data/order/torch_random_test.cpp data/order/torch_stream_test.cpp
   LIBS ratoon::agent LABELS threads)
 ratoon_test(unit/agent/torch_order_large_test SOURCES data/order/torch_large_test.cpp LIBS ratoon::agent LABELS nightly)
 ratoon_test(unit/agent/atomic_file_test LIBS ratoon::base_core)

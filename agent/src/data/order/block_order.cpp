@@ -73,7 +73,7 @@ std::uint64_t BlockOrder::at(std::uint64_t place) const {
   return source_->shard_starts[shards_(shard)] + unshuffled - starts_[shard];
 }
 
-std::uint64_t BlockOrder::place_of(std::uint64_t sample) const {
+std::optional<std::uint64_t> BlockOrder::place_of(std::uint64_t sample) const {
   const std::uint64_t shard = last_start(source_->shard_starts, 0, source_->shard_starts.size(), sample);
   const std::uint64_t moved = shards_.inverse(shard);
   const Window in = window(moved / window_shards_);

@@ -18,7 +18,7 @@ class BlockOrder : public EpochOrder {
   BlockOrder(std::shared_ptr<const RecipeSource> source, std::uint64_t window_shards, std::uint64_t key);
 
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const override;
-  [[nodiscard]] std::uint64_t place_of(std::uint64_t sample) const override;
+  [[nodiscard]] std::optional<std::uint64_t> place_of(std::uint64_t sample) const override;
   void fill(std::uint64_t place, std::span<std::uint64_t> samples) const override;
 
  private:

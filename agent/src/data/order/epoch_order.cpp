@@ -6,6 +6,7 @@
 #include <ratoon/permutation.h>
 
 #include "agent/src/data/order/block_order.h"
+#include "agent/src/data/order/torch_epoch_order.h"
 
 namespace ratoon::data {
 namespace {
@@ -15,7 +16,7 @@ class Shuffled : public EpochOrder {
   Shuffled(std::uint64_t samples, std::uint64_t key) : permutation_(samples, key) {}
 
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const override { return permutation_(place); }
-  [[nodiscard]] std::uint64_t place_of(std::uint64_t sample) const override {
+  [[nodiscard]] std::optional<std::uint64_t> place_of(std::uint64_t sample) const override {
     return permutation_.inverse(sample);
   }
   void fill(std::uint64_t place, std::span<std::uint64_t> samples) const override {
@@ -29,7 +30,7 @@ class Shuffled : public EpochOrder {
 class InOrder : public EpochOrder {
  public:
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const override { return place; }
-  [[nodiscard]] std::uint64_t place_of(std::uint64_t sample) const override { return sample; }
+  [[nodiscard]] std::optional<std::uint64_t> place_of(std::uint64_t sample) const override { return sample; }
   void fill(std::uint64_t place, std::span<std::uint64_t> samples) const override {
     std::iota(samples.begin(), samples.end(), place);
   }
@@ -49,6 +50,8 @@ std::shared_ptr<const EpochOrder> make_epoch_order(const std::shared_ptr<const R
                                           recipe->window_shards, key);
     case SampleOrder::kInOrder:
       return std::make_shared<InOrder>();
+    case SampleOrder::kTorch:
+      return std::make_shared<TorchEpochOrder>(of.samples, recipe->torch, recipe->seed, epoch);
   }
   std::abort();  // no other order can be made
 }

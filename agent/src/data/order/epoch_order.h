@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "agent/src/data/order/recipe.h"
@@ -19,7 +20,8 @@ class EpochOrder {
   virtual ~EpochOrder() = default;
 
   [[nodiscard]] virtual std::uint64_t at(std::uint64_t place) const = 0;
-  [[nodiscard]] virtual std::uint64_t place_of(std::uint64_t sample) const = 0;
+  // The first one that holds it; none where the epoch leaves it out.
+  [[nodiscard]] virtual std::optional<std::uint64_t> place_of(std::uint64_t sample) const = 0;
   // The samples at place, place + 1, ...: the same as at() gives.
   virtual void fill(std::uint64_t place, std::span<std::uint64_t> samples) const = 0;
 };

@@ -164,7 +164,9 @@ std::optional<std::uint64_t> StreamReader::slot_of(std::uint32_t source, std::ui
     throw std::out_of_range("there is no sample " + std::to_string(sample) + " in source " +
                             std::to_string(source));
   const std::uint64_t an_epoch = data::epoch_slots(recipe.sources[source]);
-  const Wide count = Wide{epoch} * an_epoch + order_of(source, epoch).place_of(sample);
+  const std::optional<std::uint64_t> place = order_of(source, epoch).place_of(sample);
+  if (!place) return std::nullopt;
+  const Wide count = Wide{epoch} * an_epoch + *place;
   if (count >= data::kSlotsMax) return std::nullopt;
   return plan_->slot_with(source, static_cast<std::uint64_t>(count));
 }

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "agent/src/data/order/mixture.h"
+#include "agent/src/data/order/torch_epoch_order.h"
 #include "base/core/philox.h"
 
 namespace ratoon::data {
@@ -43,7 +44,7 @@ std::vector<std::uint64_t> starts_of(std::vector<std::uint64_t> shards, const So
   return shards;
 }
 
-RecipeSource take_source(Source source, SampleOrder order) {
+RecipeSource take_source(Source source, SampleOrder order, const TorchOrder& torch) {
   check_name(source.name);
   const std::uint64_t last_shard = source.shards.empty() ? 0 : source.shards.back();
   std::vector<std::uint64_t> starts = starts_of(std::move(source.shards), source);
@@ -53,7 +54,11 @@ RecipeSource take_source(Source source, SampleOrder order) {
   if (order != SampleOrder::kBlocks) starts = {};
   if (order == SampleOrder::kBlocks && starts.empty())
     refuse("in blocks needs the number of samples in each shard of " + title(source));
-  return {.name = std::move(source.name), .samples = source.samples, .shard_starts = std::move(starts)};
+  return {.name = std::move(source.name),
+          .samples = source.samples,
+          .shard_starts = std::move(starts),
+          .epoch_slots =
+              order == SampleOrder::kTorch ? torch_epoch_slots(source.samples, torch) : source.samples};
 }
 
 std::vector<Source> sources_of(StreamOptions& options) {
@@ -69,6 +74,24 @@ std::vector<Source> sources_of(StreamOptions& options) {
     refuse("takes up to " + std::to_string(kSourcesMax) + " sources, and got " +
            std::to_string(options.sources.size()));
   return std::move(options.sources);
+}
+
+void check_torch(const Recipe& recipe) {
+  const TorchOrder& torch = recipe.torch;
+  if (recipe.is_mixture())
+    refuse("in PyTorch's order has one source, and got " + std::to_string(recipe.sources.size()));
+  if (torch.world_size == 0 || torch.batch_size == 0 || torch.batch_size > kGlobalBatchMax)
+    refuse("in PyTorch's order needs the world size and batch size of the run in Python, at least 1 each");
+  if (torch.shuffle && torch.lists == nullptr)
+    refuse("in PyTorch's order needs torch.lists: kept_lists(), or what torch_stream() makes");
+  if (recipe.epoch_end == EpochEnd::kCarry)
+    refuse(
+        "in PyTorch's order ends batches with the epoch: epoch_end must be short or, with a loader that "
+        "drops the "
+        "last batch, drop");
+  if (epoch_slots(recipe) == 0)
+    refuse("in PyTorch's order is empty: " + std::to_string(recipe.sources[0].samples) + " samples give " +
+           std::to_string(torch.world_size) + " ranks none with drop_last");
 }
 
 void check_mixture(const Recipe& recipe) {
@@ -104,10 +127,11 @@ std::shared_ptr<const Recipe> make_recipe(StreamOptions options) {
   recipe->seed = options.seed;
   recipe->epoch_end = options.epoch_end;
   recipe->global_batch = options.global_batch;
+  recipe->torch = std::move(options.torch);
   std::vector<double> weights;
   for (Source& source : sources_of(options)) {
     weights.push_back(source.weight);
-    recipe->sources.push_back(take_source(std::move(source), options.order));
+    recipe->sources.push_back(take_source(std::move(source), options.order, recipe->torch));
   }
   recipe->weights = quantise(weights);
   if (options.order == SampleOrder::kBlocks) {
@@ -115,6 +139,7 @@ std::shared_ptr<const Recipe> make_recipe(StreamOptions options) {
     recipe->window_shards = options.window_shards;
   }
   check_mixture(*recipe);
+  if (options.order == SampleOrder::kTorch) check_torch(*recipe);
   check_batch(*recipe);
   return recipe;
 }
@@ -129,14 +154,16 @@ std::uint64_t digest_of(const std::vector<RecipeSource>& sources) {
   return digest;
 }
 
-std::string_view name_of(SampleOrder order) {
-  switch (order) {
+std::string name_of_order(const Recipe& recipe) {
+  switch (recipe.order) {
     case SampleOrder::kShuffled:
       return "feistel-1";
     case SampleOrder::kBlocks:
       return "blocks-1";
     case SampleOrder::kInOrder:
       return "in-order-1";
+    case SampleOrder::kTorch:
+      return name_of(recipe.torch);
   }
   return "";
 }

@@ -22,12 +22,14 @@ struct RecipeSource {
   std::uint64_t samples = 0;
   std::vector<std::uint64_t>
       shard_starts;  // the first sample of each shard; only where blocks are made of them
+  std::uint64_t epoch_slots = 0;
 };
 
 struct Recipe {
   std::vector<RecipeSource> sources;
   SampleOrder order = SampleOrder::kShuffled;
   std::uint64_t window_shards = 0;  // 0 for orders that have none
+  TorchOrder torch;                 // for kTorch
   std::uint64_t seed = 0;
   EpochEnd epoch_end = EpochEnd::kCarry;
   std::uint64_t global_batch = 0;      // what the options said; the plan has the one in use
@@ -42,13 +44,13 @@ struct Recipe {
 // Of names, samples and shards: what must be equal for two runs to have the same data.
 [[nodiscard]] std::uint64_t digest_of(const std::vector<RecipeSource>& sources);
 
-// How an order of an epoch is called in states: "feistel-1".
-[[nodiscard]] std::string_view name_of(SampleOrder order);
+// How the order of an epoch is called in states: "feistel-1". Equal names mean equal orders.
+[[nodiscard]] std::string name_of_order(const Recipe& recipe);
 [[nodiscard]] std::string_view name_of(EpochEnd epoch_end);
 
 // How many slots an epoch of a source has.
 [[nodiscard]] inline std::uint64_t epoch_slots(const RecipeSource& source) {
-  return source.samples;
+  return source.epoch_slots;
 }
 // And one of the stream.
 [[nodiscard]] std::uint64_t epoch_slots(const Recipe& recipe);

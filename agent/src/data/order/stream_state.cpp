@@ -20,6 +20,7 @@ constexpr std::size_t kTextBytesMax = 32 * 1024 * 1024;
 constexpr int kDepthMax = 4;
 constexpr std::size_t kDigestDigits = 16;
 constexpr std::size_t kWordBytesMax = 64;
+constexpr std::size_t kOrderBytesMax = 128;
 constexpr std::size_t kValueBytesMax = 512;
 constexpr std::size_t kNamesBytesMax = 512;  // of all names with quotes and commas: a state stays small
 
@@ -167,7 +168,7 @@ StoredStream decode_stream(std::string_view text) {
   constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
   if (f.whole("format", kAny) != kFormat) f.complain("format", "1: a newer Ratoon wrote this, use that one");
   StoredStream stream;
-  stream.order = f.text("order", kWordBytesMax);
+  stream.order = f.text("order", kOrderBytesMax);
   stream.epoch_end = f.text("epoch_end", kWordBytesMax);
   stream.window_shards = f.optional_whole("window_shards", kAny);
   stream.seed = f.whole("seed", kAny);
@@ -188,7 +189,7 @@ StoredStream decode_stream(std::string_view text) {
 
 StoredStream store_recipe(const Recipe& recipe) {
   StoredStream stream;
-  stream.order = name_of(recipe.order);
+  stream.order = name_of_order(recipe);
   stream.epoch_end = name_of(recipe.epoch_end);
   stream.window_shards = recipe.window_shards;
   stream.seed = recipe.seed;

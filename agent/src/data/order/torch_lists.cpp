@@ -130,6 +130,26 @@ IndexList torch_list(std::uint64_t size, std::uint64_t seed, TorchRelease releas
 
 }  // namespace data
 
+namespace {
+
+class KeptLists : public IndexLists {
+ public:
+  explicit KeptLists(std::string folder) : folder_(std::move(folder)) {}
+
+  IndexList randperm(std::uint64_t size, std::uint64_t seed, TorchRelease release) override {
+    return data::torch_list(size, seed, release, folder_);
+  }
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace
+
+std::shared_ptr<IndexLists> kept_lists(const std::string& folder) {
+  return std::make_shared<KeptLists>(folder);
+}
+
 IndexList torch_randperm(std::uint64_t size, TorchGenerator& generator, TorchRelease release) {
   return data::list_in(data::compute(data::key_of(size, generator.seed(), release), generator, release));
 }

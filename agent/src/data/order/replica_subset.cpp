@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include <ratoon/failure.h>
+#include <ratoon/replica_subset.h>
+
+#include "base/contract/exit_code.h"
+
+namespace ratoon {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 53;  // beyond, a fraction of them is not exact
+constexpr double kTolerance = 1e-9;
+
+std::uint64_t start_of(std::uint64_t rank, const ReplicaSubsetOptions& options) {
+  return static_cast<std::uint64_t>(Wide{options.samples} * rank / options.world_size);
+}
+
+std::uint64_t size_of(const ReplicaSubsetOptions& options) {
+  const double product = options.fraction * static_cast<double>(options.samples);
+  const double nearest = std::round(product);
+  const bool is_whole = std::abs(product - nearest) <= kTolerance * product && nearest >= 1;
+  const auto size = static_cast<std::uint64_t>(is_whole ? nearest : std::ceil(product));
+  return std::min(size, options.samples);
+}
+
+ReplicaSubsetOptions checked(const ReplicaSubsetOptions& options) {
+  if (options.samples == 0 || options.samples > kSamplesMax) {
+    throw std::invalid_argument("a ReplicaSubset is of 1 to 2^53 samples, and got " +
+                                std::to_string(options.samples));
+  }
+  if (options.rank >= options.world_size) {
+    throw std::invalid_argument("rank " + std::to_string(options.rank) + " is not in a world of " +
+                                std::to_string(options.world_size));
+  }
+  if (!(options.fraction > 0 && options.fraction <= 1)) {
+    throw std::invalid_argument("each rank holds a fraction of the samples above 0 and up to 1, and got " +
+                                std::to_string(options.fraction));
+  }
+  return options;
+}
+
+// The shortest text that reads back as the same number.
+std::string text_of(double value) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+}  // namespace
+
+ReplicaSubset::ReplicaSubset(const ReplicaSubsetOptions& options)
+    : options_(checked(options)), start_(start_of(options.rank, options)), size_(size_of(options)) {
+  if (options.shuffle_seed)
+    circle_.emplace(options.samples, permutation_key(*options.shuffle_seed, "ratoon replica subset 1", 0));
+}
+
+std::uint64_t ReplicaSubset::operator[](std::uint64_t place) const {
+  if (place >= size_) {
+    throw std::out_of_range("place " + std::to_string(place) + " is not below " + std::to_string(size_) +
+                            ", the samples of rank " + std::to_string(options_.rank));
+  }
+  const std::uint64_t on_circle = (start_ + place) % options_.samples;
+  return circle_ ? (*circle_)(on_circle) : on_circle;
+}
+
+std::vector<std::uint64_t> ReplicaSubset::ids() const {
+  std::vector<std::uint64_t> ids(size_);
+  for (std::uint64_t place = 0; place < size_; ++place) ids[place] = (*this)[place];
+  return ids;
+}
+
+bool ReplicaSubset::covers_all() const {
+  const std::uint64_t longest_gap = (options_.samples + options_.world_size - 1) / options_.world_size;
+  return size_ >= longest_gap;
+}
+
+std::uint64_t ReplicaSubset::bytes_needed(std::uint64_t bytes_a_sample) const {
+  const Wide bytes = Wide{size_} * bytes_a_sample;
+  if (bytes > std::numeric_limits<std::uint64_t>::max())
+    throw std::overflow_error(std::to_string(size_) + " samples of " + std::to_string(bytes_a_sample) +
+                              " bytes are more than 2^64");
+  return static_cast<std::uint64_t>(bytes);
+}
+
+void ReplicaSubset::check_fits(std::uint64_t bytes_a_sample, std::uint64_t bytes_available) const {
+  const std::uint64_t bytes = bytes_needed(bytes_a_sample);
+  if (bytes <= bytes_available) return;
+  const double fraction =
+      options_.fraction * static_cast<double>(bytes_available) / static_cast<double>(bytes);
+  throw Failure(static_cast<int>(ExitCode::kConfiguration),
+                "rank " + std::to_string(options_.rank) + " would hold " + std::to_string(size_) +
+                    " samples of " + std::to_string(bytes_a_sample) + " bytes, " + std::to_string(bytes) +
+                    " in all, and " + std::to_string(bytes_available) + " are free. A fraction of up to " +
+                    text_of(fraction) + " fits, in place of " + text_of(options_.fraction));
+}
+
+StreamOptions ReplicaSubset::stream(StreamOptions options) const {
+  options.samples = size_;
+  options.source += " rank " + std::to_string(options_.rank) + " of " + std::to_string(options_.world_size) +
+                    " holds " + text_of(options_.fraction) + " of " + std::to_string(options_.samples);
+  if (options_.shuffle_seed) options.source += " shuffled by " + std::to_string(*options_.shuffle_seed);
+  return options;
+}
+
+}  // namespace ratoon
