@@ -44,6 +44,7 @@ CODE = (
     Ban("new", r"\bnew\b(?!\s*\()", "use std::make_unique or a container", allowed={
         "agent/src/board/server.cpp": "a private constructor behind start()",
         "agent/src/objects/cache/object_cache.cpp": "a private constructor behind open()",
+        "agent/src/objects/s3/s3_client.cpp": "a private constructor behind make()",
         "agent/src/session/alone_link.cpp": "a private constructor behind open()",
         "agent/src/session/coordinator_link.cpp": "a private constructor behind open()",
         "base/http/request_parser.cpp": "a private type that make_unique cannot fill as an aggregate",
@@ -79,6 +80,7 @@ CODE = (
     Ban("using namespace in a header", r"\busing\s+namespace\b", "write the namespace out", endings=HEADERS),
     Ban("std::getenv", r"\bgetenv\s*\(", "take the value as an option: one place reads the environment", PRODUCT,
         allowed={
+            "agent/src/objects/remote/surroundings.cpp": "AWS' own variables, for those who have no options",
             "agent/src/session/options.cpp": "Options::from_environment, the agent's one reader",
             "operator/main.cpp": "the operator's one reader",
             "operator/local/runner.cpp": "PATH for the members it starts",

@@ -52,10 +52,16 @@ PUBLIC = ("base/include/ratoon", "agent/include/ratoon")  # what a trainer sees
 AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in ("file_names", "manifest", "pack"))
 TORCH_LISTS = tuple(f"agent/src/data/order/{name}.*" for name in ("torch_distributed_sampler", "torch_list_memory",
                                                                  "torch_lists"))
-OBJECTS_PURE = tuple(f"agent/src/objects/{name}.*" for name in ("object_key", "store_uri", "cache/cache_name",
-                                                                "cache/eviction"))
-OBJECTS = OBJECTS_PURE + ("agent/src/objects",)
 AGENT_DATA = "agent/src/data/order"
+_OBJECTS = "agent/src/objects"
+OBJECTS_WITH = {f"{_OBJECTS}/s3/sha256.*": "openssl", f"{_OBJECTS}/credentials/served.*": "nlohmann_json"}
+OBJECTS_PURE = tuple(f"{_OBJECTS}/{name}.*" for name in (
+    "object_info", "object_key", "percent", "store_uri", "cache/cache_name", "cache/eviction", "remote/content_range",
+    "remote/location", "remote/retry", "s3/s3_address", "s3/s3_replies", "s3/sigv4", "s3/xml",
+    "credentials/credentials", "credentials/freshness", "credentials/shared_files")) + tuple(OBJECTS_WITH)
+OBJECTS_REMOTE = (f"{_OBJECTS}/remote", f"{_OBJECTS}/s3", f"{_OBJECTS}/credentials")  # what needs HTTP
+OPEN_REMOTE = (f"{_OBJECTS}/remote/open_remote_store.*", f"{_OBJECTS}/remote/open_without_http.*")
+OBJECTS = OBJECTS_PURE + OPEN_REMOTE + (_OBJECTS,)
 BOARD = ("agent/src/board", "agent/src/board/frame.*", "agent/src/board/notes.*")
 SEAM = ("agent/src/session/control_word.*", "agent/src/session/leaving.*")  # what collectives need of the session
 HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_link.*")
@@ -66,7 +72,8 @@ AGENT = PUBLIC + AGENT_PURE + SEAM + METRICS + BOARD + OBJECTS + (AGENT_DATA,) +
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local", "operator/kube",
             "operator/runtime")
 MDS = ("agent/include/ratoon/mds_*", "agent/src/mds", "agent/src/mds/format")
-EVERYTHING = BASE + ("base/http",) + AGENT + HTTP_LINK + (EXPOSITION,) + MDS + OPERATOR + ("cli", "tests/support")  # but LibTorch
+EVERYTHING = (BASE + ("base/http",) + AGENT + OBJECTS_REMOTE + HTTP_LINK + (EXPOSITION,) + MDS + OPERATOR +
+              ("cli", "tests/support"))  # but LibTorch
 
 _AT_THE_DOOR = "pass the bytes or the fact in as an argument, from a part that does input and output"
 
@@ -110,9 +117,12 @@ PARTS = (
          is_pure=True, instead=_AT_THE_DOOR),
     Part("agent/src/mds", BASE + PUBLIC + MDS + ("agent/src/data/sets",), target="agent_mds"),
     *(Part(path, BASE + PUBLIC + BOARD, target="agent", is_pure=True, instead=_AT_THE_DOOR) for path in BOARD[1:]),
-    *(Part(path, BASE + PUBLIC + OBJECTS_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)
-      for path in OBJECTS_PURE),
-    Part("agent/src/objects", BASE + PUBLIC + OBJECTS_PURE, target="agent"),
+    *(Part(path, BASE + PUBLIC + OBJECTS_PURE, tuple(filter(None, [OBJECTS_WITH.get(path)])), target="agent",
+           is_pure=True, instead=_AT_THE_DOOR) for path in OBJECTS_PURE),
+    Part(_OBJECTS, BASE + PUBLIC + OBJECTS_PURE + OPEN_REMOTE, target="agent",
+         instead="stores that need HTTP are opened through open_remote_store.h; folders work without"),
+    *(Part(path, BASE + PUBLIC + OBJECTS + OBJECTS_REMOTE + ("base/http",), target="agent")
+      for path in OBJECTS_REMOTE + OPEN_REMOTE),
     Part("agent/src/board", BASE + PUBLIC + BOARD, target="agent"),
     Part("agent/src/checkpoint", BASE + PUBLIC + AGENT_PURE, target="agent"),
     *(Part(path, PUBLIC, target="agent", instead="agent/src/torch sees it: keep it without the session's own types")

@@ -9,7 +9,6 @@
 // Thread contract: any thread, any number at once. What a call takes may be ended through its stop_token.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -21,22 +20,9 @@
 #include <ratoon/result.h>
 #include <ratoon/store_options.h>
 
+#include "agent/src/objects/object_info.h"
+
 namespace ratoon::objects {
-
-struct ObjectInfo {
-  std::string key;
-  std::uint64_t size_bytes = 0;  // of the whole object, also where a part of it was asked for
-  std::string etag;              // of this version of it, as the store says it; empty where it says none
-
-  friend bool operator==(const ObjectInfo&, const ObjectInfo&) = default;
-};
-
-// [begin, end). One that reaches over the object's end gives what there is; one that begins there is an
-// error.
-struct ByteRange {
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-};
 
 // Takes an object's bytes, in the thread of the call. An error returned here ends the call with that error.
 class ObjectSink {
@@ -56,11 +42,6 @@ struct GetOptions {
 struct PutOptions {
   bool replaces = true;  // false: an object of that name is ErrorKind::kAlreadyExists, decided by the store
   std::stop_token stop{};
-};
-
-struct ObjectPage {
-  std::vector<ObjectInfo> objects;  // in the order of their keys' bytes; etags may be empty
-  std::string next;                 // hand it in for the next page; empty: this was the last one
 };
 
 // Errors name the object's URI, what was found and what to do. kNotFound: no such object (or bucket);

@@ -1,7 +1,7 @@
 #include <filesystem>
 
 #include "agent/src/objects/file_store.h"
-#include "agent/src/objects/remote_store.h"
+#include "agent/src/objects/remote/open_remote_store.h"
 #include "agent/src/objects/store_uri.h"
 
 namespace ratoon::objects {

@@ -1,9 +1,9 @@
 #include "agent/src/objects/store_uri.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "agent/src/objects/object_key.h"
+#include "agent/src/objects/percent.h"
 
 namespace ratoon::objects {
 namespace {
@@ -19,30 +19,6 @@ Error bad(std::string_view text, std::string_view problem) {
 std::string_view without_slashes_at_end(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   return path;
-}
-
-std::optional<int> hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return std::nullopt;
-}
-
-std::optional<std::string> percent_decode(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      plain += text[i];
-      continue;
-    }
-    if (i + 2 >= text.size()) return std::nullopt;
-    const auto high = hex_digit(text[i + 1]);
-    const auto low = hex_digit(text[i + 2]);
-    if (!high || !low || *high * 16 + *low == 0) return std::nullopt;
-    plain += static_cast<char>(*high * 16 + *low);
-    i += 2;
-  }
-  return plain;
 }
 
 // S3's rules for names of buckets that are reached by a host's name, and the older, wider ones.

@@ -13,8 +13,11 @@ ratoon_test(unit/agent/data_sets_test
   SOURCES data/sets/folder_dataset_test.cpp data/sets/memory_dataset_test.cpp data/sets/record_dataset_test.cpp
           data/sets/sample_test.cpp
   LIBS ratoon::agent LABELS threads)
+# With what a build without HTTP has in place of remote stores.
 ratoon_test(unit/agent/objects_test
-  SOURCES objects/eviction_test.cpp objects/file_store_test.cpp objects/names_test.cpp LIBS ratoon::agent)
+  SOURCES objects/eviction_test.cpp objects/file_store_test.cpp objects/names_test.cpp objects/without_http_test.cpp
+          ../../../agent/src/objects/remote/open_without_http.cpp
+  LIBS ratoon::agent)
 ratoon_test(unit/agent/object_cache_test SOURCES objects/object_cache_test.cpp LIBS ratoon::agent LABELS threads)
 ratoon_test(unit/agent/order_test
   SOURCES data/order/batches_test.cpp data/order/blocks_test.cpp data/order/mixture_test.cpp
@@ -32,6 +35,12 @@ ratoon_test(unit/agent/atomic_file_test LIBS ratoon::base_core)
 if(RATOON_WITH_HTTP)
   ratoon_test(unit/agent/metrics_test
     SOURCES metrics/endpoint_test.cpp LIBS ratoon::agent ratoon::base_http LABELS threads)
+  ratoon_test(unit/agent/object_rules_test
+    SOURCES objects/replies_test.cpp objects/shared_files_test.cpp objects/sigv4_test.cpp LIBS ratoon::agent ratoon::base_http)
+  ratoon_test(unit/agent/remote_store_test
+    SOURCES objects/credentials_test.cpp objects/http_store_test.cpp objects/keeper_test.cpp objects/s3_store_test.cpp
+            ../../support/scripted_http.cpp
+    LIBS ratoon::agent ratoon::base_http LABELS threads)
   ratoon_test(unit/agent/coordinator_link_test
     SOURCES session/coordinator_link_test.cpp LIBS ratoon::agent ratoon::operator_coordinator LABELS threads)
 endif()

@@ -1,4 +1,4 @@
-#include "agent/src/objects/remote_store.h"
+#include "agent/src/objects/remote/open_remote_store.h"
 
 namespace ratoon::objects {
 

@@ -1,0 +1,59 @@
+#include "agent/src/objects/credentials/chain.h"
+
+#include <utility>
+
+#include "agent/src/objects/credentials/served_sources.h"
+#include "agent/src/objects/credentials/static_sources.h"
+#include "agent/src/objects/credentials/sts.h"
+
+namespace ratoon::objects {
+namespace {
+
+class FirstOf final : public CredentialSource {
+ public:
+  explicit FirstOf(std::vector<std::unique_ptr<CredentialSource>> sources) : sources_(std::move(sources)) {}
+
+  Result<std::optional<Credentials>> fetch(const std::stop_token& stop) override {
+    if (chosen_ != nullptr) return chosen_->fetch(stop);
+    std::string looked;
+    for (const auto& source : sources_) {
+      auto found = source->fetch(stop);
+      if (!found) return found;
+      if (*found) {
+        chosen_ = source.get();
+        return found;
+      }
+      looked.append(looked.empty() ? "" : "; ").append(source->why_not());
+    }
+    why_not_ = std::move(looked);
+    return std::optional<Credentials>();
+  }
+
+  std::string why_not() const override { return chosen_ != nullptr ? chosen_->why_not() : why_not_; }
+
+ private:
+  std::vector<std::unique_ptr<CredentialSource>> sources_;
+  CredentialSource* chosen_ = nullptr;
+  std::string why_not_;
+};
+
+}  // namespace
+
+std::unique_ptr<CredentialSource> first_of(std::vector<std::unique_ptr<CredentialSource>> sources) {
+  return std::make_unique<FirstOf>(std::move(sources));
+}
+
+std::unique_ptr<CredentialSource> default_chain(const Surroundings& surroundings,
+                                                const StoreOptions& options) {
+  std::vector<std::unique_ptr<CredentialSource>> sources;
+  // A profile that the program names overrules keys in the environment; one from AWS_PROFILE does not.
+  if (options.profile.empty()) sources.push_back(environment_source(surroundings.environment));
+  sources.push_back(profile_role_source(surroundings, options));
+  sources.push_back(web_identity_source(surroundings, options));
+  sources.push_back(profile_source(surroundings.environment, options));
+  sources.push_back(container_source(surroundings));
+  sources.push_back(metadata_source(surroundings));
+  return first_of(std::move(sources));
+}
+
+}  // namespace ratoon::objects

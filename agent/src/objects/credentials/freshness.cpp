@@ -1,0 +1,21 @@
+#include "agent/src/objects/credentials/freshness.h"
+
+#include <algorithm>
+
+namespace ratoon::objects {
+namespace {
+
+constexpr Duration kAgeingBeforeEnd = std::chrono::minutes(15);
+constexpr Duration kLastMoment = std::chrono::seconds(10);
+
+}  // namespace
+
+Freshness freshness_of(const Credentials& credentials, WallTime fetched_at, WallTime now) {
+  if (!credentials.expires_at) return Freshness::kGood;
+  const Duration left = credentials.expires_at->since_epoch - now.since_epoch;
+  if (left <= kLastMoment) return Freshness::kExpired;
+  const Duration life = credentials.expires_at->since_epoch - fetched_at.since_epoch;
+  return left <= std::min(kAgeingBeforeEnd, life / 2) ? Freshness::kAgeing : Freshness::kGood;
+}
+
+}  // namespace ratoon::objects

@@ -1,0 +1,160 @@
+#include "agent/src/objects/credentials/served_sources.h"
+
+#include <utility>
+
+#include "agent/src/objects/credentials/served.h"
+#include "agent/src/objects/read_file.h"
+#include "agent/src/objects/remote/attempts.h"
+#include "agent/src/objects/remote/location.h"
+
+namespace ratoon::objects {
+namespace {
+
+using Found = Result<std::optional<Credentials>>;
+
+std::string without_line_end(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  return text;
+}
+
+// The answer with status 200, as text.
+Result<std::string> ask(const Surroundings& surroundings, const Patience& patience,
+                        const http::Request& request, const std::string& what, const std::stop_token& stop) {
+  Attempts attempts(surroundings, patience, what, stop);
+  const auto judge = [&](const http::Response& answer) -> std::optional<Refusal> {
+    if (answer.status == 200) return std::nullopt;
+    return Refusal{.error = Error(kind_of_status(answer.status),
+                                  request.method + ' ' + shown_url(request.url) +
+                                      " was answered with status " + std::to_string(answer.status)),
+                   .may_pass = may_pass(answer.status, "")};
+  };
+  auto answer = exchange(surroundings, {[&]() -> Result<http::Request> { return request; }, judge}, attempts);
+  if (!answer) return answer.error();
+  return std::move(answer->body);
+}
+
+class ContainerSource final : public CredentialSource {
+ public:
+  explicit ContainerSource(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
+
+  Found fetch(const std::stop_token& stop) override {
+    const auto relative = surroundings_.environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    const auto full = surroundings_.environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    if (!relative && !full) return std::optional<Credentials>();
+    http::Request request{.url = relative ? "http://169.254.170.2" + *relative : *full};
+    if (!is_trusted_container_url(request.url)) {
+      return Error(ErrorKind::kInvalid, "AWS_CONTAINER_CREDENTIALS_FULL_URI is " + shown_url(request.url) +
+                                            "; expected https, or this machine (127.0.0.1, localhost, [::1], "
+                                            "169.254.170.2, 169.254.170.23, [fd00:ec2::23])");
+    }
+    auto token = authorization();
+    if (!token) return token.error();
+    if (!token->empty()) request.headers.set("Authorization", *token);
+    const std::string source = "the container's endpoint " + shown_url(request.url);
+    const Patience patience{.retry = {.attempts_max = 3, .total = std::chrono::seconds(15)},
+                            .connect = std::chrono::seconds(2),
+                            .silence = std::chrono::seconds(5)};
+    const auto text = ask(surroundings_, patience, request, "getting credentials from " + source, stop);
+    if (!text) return text.error();
+    auto credentials = decode_served_credentials(*text);
+    if (!credentials) return credentials.error().with_context("getting credentials from " + source);
+    credentials->source = source;
+    return std::optional(*std::move(credentials));
+  }
+
+  std::string why_not() const override { return "AWS_CONTAINER_CREDENTIALS_FULL_URI is not set"; }
+
+ private:
+  Result<std::string> authorization() const {
+    if (const auto file = surroundings_.environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")) {
+      auto token = read_file(*file);
+      if (!token) return token.error().with_context("reading AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+      return without_line_end(*std::move(token));
+    }
+    return surroundings_.environment("AWS_CONTAINER_AUTHORIZATION_TOKEN").value_or("");
+  }
+
+  const Surroundings surroundings_;
+};
+
+class MetadataSource final : public CredentialSource {
+ public:
+  explicit MetadataSource(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
+
+  Found fetch(const std::stop_token& stop) override {
+    if (is_disabled()) {
+      why_not_ = "instance metadata is disabled (AWS_EC2_METADATA_DISABLED)";
+      return std::optional<Credentials>();
+    }
+    const std::string endpoint = endpoint_url();
+    // Where nobody answers this is no cloud machine, and that is soon known.
+    const Patience patience{.retry = {.attempts_max = 2, .total = std::chrono::seconds(5)},
+                            .connect = std::chrono::seconds(1),
+                            .silence = std::chrono::seconds(1)};
+    const std::string source = "instance metadata (" + endpoint + ")";
+    const std::string what = "getting credentials from " + source;
+    const auto token = ask(surroundings_, patience,
+                           {.method = "PUT",
+                            .url = endpoint + "/latest/api/token",
+                            .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "21600"}}},
+                           what, stop);
+    if (!token) return nobody(token.error());
+    const auto get = [&](const std::string& path) {
+      return ask(
+          surroundings_, patience,
+          {.url = endpoint + path, .headers = {{"X-aws-ec2-metadata-token", without_line_end(*token)}}}, what,
+          stop);
+    };
+    const std::string folder = "/latest/meta-data/iam/security-credentials/";
+    const auto roles = get(folder);
+    if (!roles)
+      return roles.error().kind() == ErrorKind::kNotFound ? nobody(roles.error()) : Found(roles.error());
+    const std::string role = roles->substr(0, roles->find_first_of("\r\n"));
+    const auto text = get(folder + role);
+    if (!text) return text.error();
+    auto credentials = decode_served_credentials(*text);
+    if (!credentials) return credentials.error().with_context(what);
+    credentials->source = "the role " + role + " from " + source;
+    return std::optional(*std::move(credentials));
+  }
+
+  std::string why_not() const override { return why_not_; }
+
+ private:
+  bool is_disabled() const {
+    std::string value = surroundings_.environment("AWS_EC2_METADATA_DISABLED").value_or("");
+    for (char& c : value) {
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return value == "true";
+  }
+  std::string endpoint_url() const {
+    if (auto endpoint = surroundings_.environment("AWS_EC2_METADATA_SERVICE_ENDPOINT")) {
+      while (endpoint->ends_with('/')) endpoint->pop_back();
+      return *endpoint;
+    }
+    const bool is_ipv6 =
+        surroundings_.environment("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE").value_or("") == "IPv6";
+    return is_ipv6 ? "http://[fd00:ec2::254]" : "http://169.254.169.254";
+  }
+  Found nobody(const Error& error) {
+    if (error.kind() == ErrorKind::kCancelled) return error;
+    why_not_ = error.message();
+    return std::optional<Credentials>();
+  }
+
+  const Surroundings surroundings_;
+  std::string why_not_;
+};
+
+}  // namespace
+
+std::unique_ptr<CredentialSource> container_source(Surroundings surroundings) {
+  return std::make_unique<ContainerSource>(std::move(surroundings));
+}
+
+std::unique_ptr<CredentialSource> metadata_source(Surroundings surroundings) {
+  return std::make_unique<MetadataSource>(std::move(surroundings));
+}
+
+}  // namespace ratoon::objects

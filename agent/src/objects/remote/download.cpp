@@ -1,0 +1,202 @@
+#include "agent/src/objects/remote/download.h"
+
+#include <algorithm>
+
+#include "agent/src/objects/remote/content_range.h"
+
+namespace ratoon::objects {
+namespace {
+
+constexpr std::size_t kRefusalBytesMax = 64 * 1024;
+
+class Download final : public http::BodySink {
+ public:
+  Download(const Surroundings& surroundings, const DownloadPlan& plan, ObjectSink& sink, Attempts& attempts)
+      : surroundings_(surroundings), plan_(plan), sink_(sink), attempts_(attempts) {}
+
+  Result<ObjectInfo> run() {
+    while (true) {
+      const auto refusal = attempt();
+      if (!refusal) return std::move(object_);
+      if (sink_error_) return *std::move(sink_error_);
+      if (auto next = attempts_.next(*refusal); !next) return next.error();
+    }
+  }
+
+  Result<void> on_head(const http::ResponseHead& head) override;
+  Result<void> on_bytes(std::string_view bytes) override;
+
+ private:
+  std::optional<Refusal> attempt();
+  std::optional<Refusal> judge_end();
+  Result<void> begin_anew(const http::Headers& headers, std::optional<std::uint64_t> total);
+  Result<void> continue_with(const ContentRange& range, const http::Headers& headers);
+
+  [[nodiscard]] std::uint64_t first_byte() const { return plan_.range ? plan_.range->begin : 0; }
+  [[nodiscard]] bool is_resuming() const { return delivered_bytes_ > 0; }
+  [[nodiscard]] bool is_object() const { return status_ == 200 || status_ == 206; }
+  [[nodiscard]] bool is_whole() const {
+    return has_begun_ && wanted_bytes_ && delivered_bytes_ == *wanted_bytes_;
+  }
+  // Nothing of what was given to the sink counts any more.
+  void forget() {
+    has_begun_ = false;
+    delivered_bytes_ = 0;
+    wanted_bytes_.reset();
+  }
+  Error flawed(ErrorKind kind, bool may_be_better_next_time, const std::string& how) {
+    flaw_ = Refusal{.error = Error(kind, "the server " + how), .may_pass = may_be_better_next_time};
+    return flaw_->error;
+  }
+  // An error of the sink is the caller's own, and ends everything.
+  Result<void> of_sink(Result<void> result) {
+    if (!result) sink_error_ = result.error();
+    return result;
+  }
+
+  const Surroundings& surroundings_;
+  const DownloadPlan& plan_;
+  ObjectSink& sink_;
+  Attempts& attempts_;
+
+  ObjectInfo object_;
+  bool has_begun_ = false;
+  std::uint64_t delivered_bytes_ = 0;            // to the sink, since it began
+  std::uint64_t most_bytes_ = 0;                 // that were ever delivered
+  std::optional<std::uint64_t> wanted_bytes_{};  // altogether, where the server said
+  std::optional<Error> sink_error_{};
+
+  // Of this attempt.
+  int status_ = 0;
+  http::ResponseHead head_{};
+  std::string refusal_body_{};
+  std::optional<Refusal> flaw_{};
+};
+
+std::optional<Refusal> Download::attempt() {
+  if (is_resuming() && !is_strong_etag(object_.etag)) forget();
+  http::Headers more;
+  const std::uint64_t from = first_byte() + delivered_bytes_;
+  if (from > 0 || plan_.range) {
+    more.set("Range", range_header(from, plan_.range ? std::optional(plan_.range->end) : std::nullopt));
+  }
+  if (is_resuming()) more.set("If-Match", object_.etag);
+  const auto request = plan_.make(more);
+  if (!request) return Refusal{.error = request.error(), .may_pass = may_pass(request.error())};
+
+  status_ = 0;
+  flaw_.reset();
+  refusal_body_.clear();
+  const auto streamed =
+      surroundings_.transport->stream(*request, attempts_.limits(), *this, attempts_.stop());
+  // Not what was had before: a server that always stops at the same byte would keep us for ever.
+  if (delivered_bytes_ > most_bytes_) attempts_.saw_progress();
+  most_bytes_ = std::max(most_bytes_, delivered_bytes_);
+  if (flaw_) return flaw_;
+  if (is_object() && is_whole()) return std::nullopt;  // whatever became of the connection afterwards
+  if (!streamed) return Refusal{.error = streamed.error(), .may_pass = may_pass(streamed.error())};
+  return judge_end();
+}
+
+std::optional<Refusal> Download::judge_end() {
+  if (!is_object()) {
+    const bool is_another_now = is_resuming() && (status_ == 412 || status_ == 416);
+    if (!is_another_now) return plan_.judge(head_, refusal_body_);
+    forget();
+    return Refusal{.error = Error(ErrorKind::kConflict, "it became another object while it was read"),
+                   .may_pass = true};
+  }
+  if (!wanted_bytes_) {  // a reply without a length ends where it ends
+    object_.size_bytes = delivered_bytes_;
+    return std::nullopt;
+  }
+  return Refusal{
+      .error = Error(ErrorKind::kUnavailable, "the server gave " + std::to_string(delivered_bytes_) +
+                                                  " bytes of " + std::to_string(*wanted_bytes_)),
+      .may_pass = true};
+}
+
+Result<void> Download::on_head(const http::ResponseHead& head) {
+  head_ = head;
+  status_ = head.status;
+  if (!is_object()) {
+    if (status_ / 100 == 2)
+      return flawed(ErrorKind::kInvalid, false,
+                    "answered with status " + std::to_string(status_) + ", expected was 200");
+    return {};
+  }
+  if (status_ == 200) {
+    if (plan_.range) {
+      return flawed(ErrorKind::kInvalid, false,
+                    "gives whole objects only, and a part was asked for; use one that knows Range");
+    }
+    return begin_anew(head.headers, parse_bytes(head.headers.get("Content-Length")));
+  }
+  const auto range = parse_content_range(head.headers.get("Content-Range"));
+  const std::uint64_t expected = first_byte() + delivered_bytes_;
+  if (!range || range->begin != expected) {
+    return flawed(ErrorKind::kCorrupted, false,
+                  "was asked for the bytes from " + std::to_string(expected) + " on and answered with '" +
+                      std::string(head.headers.get("Content-Range").substr(0, 100)) + "'");
+  }
+  return continue_with(*range, head.headers);
+}
+
+Result<void> Download::begin_anew(const http::Headers& headers, std::optional<std::uint64_t> total) {
+  forget();
+  object_ = object_info(plan_.key, headers);
+  object_.size_bytes = total.value_or(0);
+  wanted_bytes_ = total;
+  has_begun_ = true;
+  return of_sink(sink_.begin(object_));
+}
+
+Result<void> Download::continue_with(const ContentRange& range, const http::Headers& headers) {
+  if (!has_begun_) {
+    if (auto begun = begin_anew(headers, range.total_bytes); !begun) return begun;
+    // Without a total, what this reply has is all there is to go by.
+    wanted_bytes_ = range.end - range.begin;
+    if (range.total_bytes) {
+      const std::uint64_t end =
+          plan_.range ? std::min(plan_.range->end, *range.total_bytes) : *range.total_bytes;
+      wanted_bytes_ = end - range.begin;
+    }
+    return {};
+  }
+  const bool is_same =
+      headers.get("ETag") == object_.etag &&
+      (!range.total_bytes || object_.size_bytes == 0 || *range.total_bytes == object_.size_bytes);
+  if (is_same) return {};
+  forget();
+  return flawed(ErrorKind::kConflict, true, "goes on with another object than it began with");
+}
+
+Result<void> Download::on_bytes(std::string_view bytes) {
+  if (!is_object()) {
+    refusal_body_.append(
+        bytes.substr(0, kRefusalBytesMax - std::min(kRefusalBytesMax, refusal_body_.size())));
+    return {};
+  }
+  if (wanted_bytes_ && bytes.size() > *wanted_bytes_ - delivered_bytes_) {
+    return flawed(ErrorKind::kCorrupted, false,
+                  "gives more than the " + std::to_string(*wanted_bytes_) + " bytes that it announced");
+  }
+  if (auto taken = of_sink(sink_.write(bytes)); !taken) return taken;
+  delivered_bytes_ += bytes.size();
+  return {};
+}
+
+}  // namespace
+
+ObjectInfo object_info(std::string_view key, const http::Headers& headers) {
+  return {.key = std::string(key),
+          .size_bytes = parse_bytes(headers.get("Content-Length")).value_or(0),
+          .etag = std::string(headers.get("ETag"))};
+}
+
+Result<ObjectInfo> download(const Surroundings& surroundings, const DownloadPlan& plan, ObjectSink& sink,
+                            Attempts& attempts) {
+  return Download(surroundings, plan, sink, attempts).run();
+}
+
+}  // namespace ratoon::objects

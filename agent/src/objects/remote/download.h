@@ -1,0 +1,33 @@
+// download(): an object's bytes over HTTP into a sink, whatever the connection does. One that is cut goes on
+// where it stopped, but only if the server promises that it is the same object (If-Match on its ETag); else
+// it begins anew.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <ratoon/result.h>
+
+#include "agent/src/objects/object_store.h"
+#include "agent/src/objects/remote/attempts.h"
+
+namespace ratoon::objects {
+
+struct DownloadPlan {
+  std::string key;
+  std::optional<ByteRange> range;
+  // The request for the object with these headers too, called for each attempt.
+  std::function<Result<http::Request>(const http::Headers& more)> make;
+  // Of an answer without the object.
+  std::function<Refusal(const http::ResponseHead& head, std::string_view body)> judge;
+};
+
+[[nodiscard]] Result<ObjectInfo> download(const Surroundings& surroundings, const DownloadPlan& plan,
+                                          ObjectSink& sink, Attempts& attempts);
+
+// What the head of an answer to HEAD says.
+[[nodiscard]] ObjectInfo object_info(std::string_view key, const http::Headers& headers);
+
+}  // namespace ratoon::objects

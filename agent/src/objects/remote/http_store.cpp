@@ -1,0 +1,99 @@
+#include "agent/src/objects/remote/http_store.h"
+
+#include <utility>
+
+#include "agent/src/objects/object_key.h"
+#include "agent/src/objects/percent.h"
+#include "agent/src/objects/remote/download.h"
+#include "agent/src/objects/remote/location.h"
+
+namespace ratoon::objects {
+namespace {
+
+bool is_redirection(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+}  // namespace
+
+HttpStore::HttpStore(Surroundings surroundings, StoreUri uri, const StoreOptions& options)
+    : surroundings_(std::move(surroundings)), uri_(std::move(uri)), patience_(patience_of(options)) {}
+
+std::string HttpStore::url_of(std::string_view key) const {
+  std::string url = uri_.path + '/' + percent_encode(key, true);
+  if (!uri_.query.empty()) url += '?' + uri_.query;
+  return url;
+}
+
+Refusal HttpStore::judge(std::string_view method, std::string& url, int status,
+                         const http::Headers& headers) const {
+  const std::string shown = std::string(method) + ' ' + shown_url(url);
+  if (is_redirection(status)) {
+    const auto location = headers.get("Location");
+    auto target = follow_location(url, location);
+    if (!target) {
+      return {.error = Error(ErrorKind::kInvalid, shown + " was answered with " + std::to_string(status) +
+                                                      " and leads to '" + shown_url(location) +
+                                                      "', which is not followed")};
+    }
+    url = *std::move(target);
+    return {.error = Error(ErrorKind::kInvalid, shown + " leads to " + shown_url(url)),
+            .is_answered_anew = true};
+  }
+  std::string what = shown + " was answered with status " + std::to_string(status);
+  if (status == 401 || status == 403)
+    what += "; check what this server asks for and whether the URL is complete";
+  return {.error = Error(kind_of_status(status), std::move(what)),
+          .may_pass = may_pass(status, ""),
+          .retry_after = parse_retry_after(headers.get("Retry-After"), surroundings_.clock->wall_now())};
+}
+
+Result<ObjectInfo> HttpStore::get(std::string_view key, ObjectSink& sink, const GetOptions& options) {
+  if (auto checked = check_key(key, uri()); !checked) return checked.error();
+  std::string url = url_of(key);
+  const DownloadPlan plan{
+      .key = std::string(key),
+      .range = options.range,
+      .make = [&url](const http::Headers& more) -> Result<http::Request> {
+        return http::Request{.url = url, .headers = more};
+      },
+      .judge = [&](const http::ResponseHead& head,
+                   std::string_view) { return judge("GET", url, head.status, head.headers); }};
+  Attempts attempts(surroundings_, patience_, "reading " + join_uri(uri(), key), options.stop);
+  return download(surroundings_, plan, sink, attempts);
+}
+
+Result<ObjectInfo> HttpStore::head(std::string_view key, std::stop_token stop) {
+  if (auto checked = check_key(key, uri()); !checked) return checked.error();
+  std::string url = url_of(key);
+  Attempts attempts(surroundings_, patience_, "looking for " + join_uri(uri(), key), std::move(stop));
+  const auto response = exchange(
+      surroundings_,
+      {.make = [&url]() -> Result<http::Request> { return http::Request{.method = "HEAD", .url = url}; },
+       .judge = [&](const http::Response& answer) -> std::optional<Refusal> {
+         if (answer.status == 200) return std::nullopt;
+         return judge("HEAD", url, answer.status, answer.headers);
+       }},
+      attempts);
+  if (!response) return response.error();
+  return object_info(key, response->headers);
+}
+
+Error HttpStore::read_only(std::string_view doing) const {
+  return {ErrorKind::kInvalid, std::string(doing) + " " + uri() +
+                                   " is not possible: web servers are for reading; use s3:// or a folder"};
+}
+
+Result<void> HttpStore::put(std::string_view, std::string_view, const PutOptions&) {
+  return read_only("writing to");
+}
+
+Result<ObjectPage> HttpStore::list(std::string_view, std::string_view, std::stop_token) {
+  return read_only("listing");
+}
+
+Result<void> HttpStore::remove(std::string_view, std::stop_token) {
+  return read_only("removing from");
+}
+
+}  // namespace ratoon::objects

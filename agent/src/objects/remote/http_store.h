@@ -1,0 +1,40 @@
+// HttpStore: the files below a URL, for reading. Redirections are followed, but never from https to http.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "agent/src/objects/object_store.h"
+#include "agent/src/objects/remote/attempts.h"
+#include "agent/src/objects/store_uri.h"
+
+namespace ratoon::objects {
+
+class HttpStore final : public ObjectStore {
+ public:
+  HttpStore(Surroundings surroundings, StoreUri uri, const StoreOptions& options);
+
+  [[nodiscard]] const std::string& uri() const override { return uri_.shown; }
+  [[nodiscard]] Result<ObjectInfo> get(std::string_view key, ObjectSink& sink,
+                                       const GetOptions& options = {}) override;
+  [[nodiscard]] Result<ObjectInfo> head(std::string_view key, std::stop_token stop = {}) override;
+
+  // A web server offers none of these.
+  [[nodiscard]] Result<void> put(std::string_view key, std::string_view bytes,
+                                 const PutOptions& options = {}) override;
+  [[nodiscard]] Result<ObjectPage> list(std::string_view prefix, std::string_view page = {},
+                                        std::stop_token stop = {}) override;
+  [[nodiscard]] Result<void> remove(std::string_view key, std::stop_token stop = {}) override;
+
+ private:
+  [[nodiscard]] std::string url_of(std::string_view key) const;
+  [[nodiscard]] Refusal judge(std::string_view method, std::string& url, int status,
+                              const http::Headers& headers) const;
+  [[nodiscard]] Error read_only(std::string_view doing) const;
+
+  const Surroundings surroundings_;
+  const StoreUri uri_;
+  const Patience patience_;
+};
+
+}  // namespace ratoon::objects

@@ -1,0 +1,151 @@
+#include "agent/src/objects/s3/s3_client.h"
+
+#include <algorithm>
+#include <array>
+
+#include "agent/src/objects/percent.h"
+#include "agent/src/objects/remote/location.h"
+#include "agent/src/objects/s3/s3_replies.h"
+#include "agent/src/objects/s3/sha256.h"
+
+namespace ratoon::objects {
+namespace {
+
+bool says_ended(std::string_view code) {
+  constexpr std::array<std::string_view, 4> kEnded = {"ExpiredToken", "ExpiredTokenException", "InvalidToken",
+                                                      "TokenRefreshRequired"};
+  return std::find(kEnded.begin(), kEnded.end(), code) != kEnded.end();
+}
+
+std::string signed_by(const std::optional<Credentials>& signer) {
+  if (!signer) return "not signed, as is_anonymous asks for";
+  return "signed by " + signer->access_key_id + " from " + signer->source;
+}
+
+// What a refusal means for whoever reads it.
+std::string advice(int status, std::string_view code, const std::optional<Credentials>& signer) {
+  if (code == "SignatureDoesNotMatch") return "; check the secret key and the region; " + signed_by(signer);
+  if (code == "InvalidAccessKeyId") return "; this store does not know that key; " + signed_by(signer);
+  if (says_ended(code)) return "; these credentials have ended: have them renewed; " + signed_by(signer);
+  if (status == 401 || status == 403) return "; check what these credentials may do; " + signed_by(signer);
+  if (code == "NoSuchBucket") return "; check the bucket's name, and the endpoint";
+  if (status == 301 || status == 307 || status == 400) return "; check region and endpoint";
+  return "";
+}
+
+std::string answered(const S3Call& call, const S3Client::Attempt& attempt, int status,
+                     const S3Refusal& refusal) {
+  std::string text =
+      call.method + ' ' + shown_url(attempt.url) + " was answered with status " + std::to_string(status);
+  if (!refusal.code.empty()) text += ' ' + refusal.code;
+  if (!refusal.message.empty()) text += " (" + refusal.message + ")";
+  return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<S3Client>> S3Client::make(Surroundings surroundings, S3Place place,
+                                                 std::unique_ptr<CredentialKeeper> keeper,
+                                                 Patience patience) {
+  auto address = address_of(place);
+  if (!address) return address.error();
+  return std::unique_ptr<S3Client>(new S3Client(std::move(surroundings), std::move(place),
+                                                std::move(*address), std::move(keeper), patience));
+}
+
+Result<http::Request> S3Client::request(const S3Call& call, const http::Headers& more, Attempt& attempt,
+                                        const std::stop_token& stop) {
+  S3Address address;
+  {
+    const std::lock_guard lock(mutex_);
+    address = address_;
+    attempt.region = place_.region;
+  }
+  std::string path = address.path + call.key;
+  if (call.key.empty() && path.size() > 1) path.pop_back();  // "/bucket", as the bucket itself is called
+  attempt.url = address.origin + percent_encode(path, true);
+  if (!call.query.empty()) attempt.url += '?' + canonical_query(call.query);
+
+  http::Request request{.method = call.method, .url = attempt.url, .body = std::string(call.body)};
+  for (const auto& [name, value] : call.headers) request.headers.add(name, value);
+  for (const auto& [name, value] : more) request.headers.add(name, value);
+  attempt.signer.reset();
+  if (!keeper_) return request;
+
+  auto credentials = keeper_->current(stop);
+  if (!credentials) return credentials.error();
+  attempt.signer = *std::move(credentials);
+  RequestToSign to_sign{.method = call.method,
+                        .path = path,
+                        .query = call.query,
+                        .headers = {request.headers.begin(), request.headers.end()},
+                        .payload_sha256 = to_hex(sha256(call.body))};
+  to_sign.headers.emplace_back("Host", address.host);
+  const SigningScope scope{attempt.region, "s3", surroundings_.clock->wall_now()};
+  for (auto& [name, value] : sign(std::move(to_sign), scope, *attempt.signer))
+    request.headers.add(std::move(name), std::move(value));
+  return request;
+}
+
+bool S3Client::move_to(const std::string& region, const Attempt& attempt) {
+  const std::lock_guard lock(mutex_);
+  if (place_.region != attempt.region) return true;  // another thread was told so before
+  if (region.empty() || region == place_.region) return false;
+  S3Place place = place_;
+  place.region = region;
+  auto address = address_of(place);
+  if (!address) return false;
+  place_ = std::move(place);
+  address_ = *std::move(address);
+  return true;
+}
+
+Refusal S3Client::judge(const S3Call& call, const Attempt& attempt, int status, const http::Headers& headers,
+                        std::string_view body) {
+  const S3Refusal refusal = decode_refusal(body);
+  std::string text = answered(call, attempt, status, refusal);
+  const WallTime now = surroundings_.clock->wall_now();
+
+  if (status == 301 || status == 307 || status == 400) {
+    std::string region(headers.get("x-amz-bucket-region"));
+    if (region.empty()) region = refusal.region;
+    if (!region.empty() && move_to(region, attempt))
+      return {.error = Error(ErrorKind::kInvalid, text + "; its region is " + region),
+              .is_answered_anew = true};
+  }
+  if (refusal.code == "RequestTimeTooSkewed" || refusal.code == "RequestInTheFuture") {
+    const std::string server_time =
+        !refusal.server_time.empty() ? refusal.server_time : std::string(headers.get("Date"));
+    return {.error =
+                Error(ErrorKind::kPermissionDenied, text + ": it is " + format_rfc3339(now) + " here and " +
+                                                        server_time + " there; set this machine's clock")};
+  }
+  const bool ended = says_ended(refusal.code);
+  if (ended && attempt.signer && keeper_->doubt(*attempt.signer))
+    return {.error = Error(ErrorKind::kPermissionDenied, std::move(text)), .is_answered_anew = true};
+
+  text += advice(status, refusal.code, attempt.signer);
+  return {.error = Error(ended ? ErrorKind::kPermissionDenied : kind_of_status(status), std::move(text)),
+          .may_pass = may_pass(status, refusal.code),
+          .retry_after = parse_retry_after(headers.get("Retry-After"), now)};
+}
+
+Result<http::Response> S3Client::call(const S3Call& call, const std::string& what,
+                                      const std::stop_token& stop, const std::function<bool(int)>& accepts,
+                                      std::uint32_t* requests) {
+  Attempt attempt;
+  Attempts attempts(surroundings_, patience_, what, stop);
+  return exchange(surroundings_,
+                  {.make =
+                       [&] {
+                         if (requests != nullptr) ++*requests;
+                         return request(call, {}, attempt, stop);
+                       },
+                   .judge = [&](const http::Response& answer) -> std::optional<Refusal> {
+                     if (answer.status / 100 == 2 || (accepts && accepts(answer.status))) return std::nullopt;
+                     return judge(call, attempt, answer.status, answer.headers, answer.body);
+                   }},
+                  attempts);
+}
+
+}  // namespace ratoon::objects

@@ -1,0 +1,81 @@
+// S3Client: signed requests to one bucket, and what its refusals mean. Every operation on objects stands on
+// it, one file an operation or two.
+//
+// Thread contract: any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include <ratoon/result.h>
+
+#include "agent/src/objects/credentials/keeper.h"
+#include "agent/src/objects/remote/attempts.h"
+#include "agent/src/objects/s3/s3_address.h"
+#include "agent/src/objects/s3/sigv4.h"
+
+namespace ratoon::objects {
+
+struct S3Call {
+  std::string method = "GET";
+  std::string key{};  // of the bucket, whole; empty: the bucket itself
+  NameValues query{};
+  NameValues headers{};
+  std::string_view body{};  // lives as long as the call
+};
+
+class S3Client {
+ public:
+  // `keeper` null: requests are not signed.
+  [[nodiscard]] static Result<std::unique_ptr<S3Client>> make(Surroundings surroundings, S3Place place,
+                                                              std::unique_ptr<CredentialKeeper> keeper,
+                                                              Patience patience);
+
+  // A small answer. Statuses of 2xx are answers, and what `accepts` takes besides. `requests` counts those
+  // that were sent.
+  [[nodiscard]] Result<http::Response> call(const S3Call& call, const std::string& what,
+                                            const std::stop_token& stop,
+                                            const std::function<bool(int status)>& accepts = {},
+                                            std::uint32_t* requests = nullptr);
+
+  // For those that stream: one attempt's request, and what its refusal means.
+  struct Attempt {
+    std::optional<Credentials> signer{};
+    std::string region{};
+    std::string url{};
+  };
+  [[nodiscard]] Result<http::Request> request(const S3Call& call, const http::Headers& more, Attempt& attempt,
+                                              const std::stop_token& stop);
+  [[nodiscard]] Refusal judge(const S3Call& call, const Attempt& attempt, int status,
+                              const http::Headers& headers, std::string_view body);
+
+  [[nodiscard]] const Surroundings& surroundings() const { return surroundings_; }
+  [[nodiscard]] const Patience& patience() const { return patience_; }
+
+ private:
+  S3Client(Surroundings surroundings, S3Place place, S3Address address,
+           std::unique_ptr<CredentialKeeper> keeper, Patience patience)
+      : surroundings_(std::move(surroundings)),
+        keeper_(std::move(keeper)),
+        patience_(patience),
+        place_(std::move(place)),
+        address_(std::move(address)) {}
+
+  // Whether the bucket's region was another one so far.
+  [[nodiscard]] bool move_to(const std::string& region, const Attempt& attempt);
+
+  const Surroundings surroundings_;
+  const std::unique_ptr<CredentialKeeper> keeper_;
+  const Patience patience_;
+  std::mutex mutex_;
+  S3Place place_;      // guarded by mutex_
+  S3Address address_;  // guarded by mutex_
+};
+
+}  // namespace ratoon::objects

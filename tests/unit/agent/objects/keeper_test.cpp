@@ -1,0 +1,115 @@
+// How credentials are kept fresh.
+#include "agent/src/objects/credentials/keeper.h"
+
+#include <deque>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ratoon::objects {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+class ScriptedSource final : public CredentialSource {
+ public:
+  using Answer = Result<std::optional<Credentials>>;
+  Answer fetch(const std::stop_token&) override {
+    ++fetches;
+    if (answers.empty()) return Error(ErrorKind::kUnavailable, "the token service is away");
+    Answer answer = answers.front();
+    answers.pop_front();
+    return answer;
+  }
+  std::string why_not() const override { return "a script"; }
+
+  std::deque<Answer> answers;
+  int fetches = 0;
+};
+
+class KeeperTest : public testing::Test {
+ protected:
+  KeeperTest() {
+    auto source = std::make_unique<ScriptedSource>();
+    source_ = source.get();
+    keeper_ = std::make_unique<CredentialKeeper>(std::move(source), clock_);
+  }
+  Credentials ending_in(const std::string& id, Duration life) {
+    return {.access_key_id = id,
+            .secret_access_key = "S",
+            .expires_at = WallTime{clock_->wall_now().since_epoch + life},
+            .source = "a script"};
+  }
+  std::string id() {
+    const auto current = keeper_->current({});
+    return current ? current->access_key_id : current.error().message();
+  }
+
+  std::shared_ptr<ManualClock> clock_ =
+      std::make_shared<ManualClock>(Timestamp{}, parse_rfc3339("2026-03-01T12:00:00Z").value());
+  ScriptedSource* source_ = nullptr;
+  std::unique_ptr<CredentialKeeper> keeper_;
+};
+
+TEST_F(KeeperTest, FetchesOnceAndAgainBeforeTheEnd) {
+  source_->answers = {std::optional(ending_in("first", 1h))};
+  EXPECT_EQ(id(), "first");
+  clock_->advance(44min);
+  EXPECT_EQ(id(), "first");
+  EXPECT_EQ(source_->fetches, 1);
+  source_->answers = {std::optional(ending_in("second", 1h))};
+  clock_->advance(1min);
+  EXPECT_EQ(id(), "second");
+}
+
+TEST_F(KeeperTest, OldOnesServeAsLongAsTheyAreGood) {
+  source_->answers = {std::optional(ending_in("first", 1h))};
+  EXPECT_EQ(id(), "first");
+  clock_->advance(50min);
+  EXPECT_EQ(id(), "first") << "the token service is away";
+  EXPECT_EQ(id(), "first");
+  EXPECT_EQ(source_->fetches, 2) << "it is not asked with every request";
+  clock_->advance(1min);
+  EXPECT_EQ(id(), "first");
+  EXPECT_EQ(source_->fetches, 3);
+  clock_->advance(9min);
+  EXPECT_EQ(id(),
+            "the credentials from a script ended at 2026-03-01T13:00:00.000Z, and new ones could not be had: "
+            "the token service is away");
+  source_->answers = {std::optional(ending_in("second", 1h))};
+  EXPECT_EQ(id(), "second");
+}
+
+TEST_F(KeeperTest, WhatHasEndedIsNotUsed) {
+  source_->answers = {std::optional(ending_in("old", -1min))};
+  EXPECT_THAT(
+      id(),
+      HasSubstr(
+          "the credentials from a script ended at 2026-03-01T11:59:00.000Z; it is 2026-03-01T12:00:00"));
+}
+
+TEST_F(KeeperTest, DoubtFetchesAnewOnce) {
+  source_->answers = {std::optional(ending_in("first", 1h)), std::optional(ending_in("second", 1h)),
+                      std::optional(ending_in("second", 1h))};
+  const Credentials first = keeper_->current({}).value();
+  EXPECT_TRUE(keeper_->doubt(first));
+  const Credentials second = keeper_->current({}).value();
+  EXPECT_EQ(second.access_key_id, "second");
+  EXPECT_TRUE(keeper_->doubt(second));
+  EXPECT_EQ(keeper_->current({}).value(), second);
+  EXPECT_FALSE(keeper_->doubt(second)) << "the same again: nothing better is to be had";
+}
+
+TEST_F(KeeperTest, ThreadsShareOneFetch) {
+  source_->answers = {std::optional(ending_in("first", 1h))};
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 8; ++i) threads.emplace_back([&] { EXPECT_EQ(id(), "first"); });
+  threads.clear();
+  EXPECT_EQ(source_->fetches, 1);
+}
+
+}  // namespace
+}  // namespace ratoon::objects

@@ -1,0 +1,37 @@
+// A real transport in a world whose time, chance and environment are the test's. Time passes where somebody
+// waits.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/src/objects/remote/surroundings.h"
+
+namespace ratoon::objects::test {
+
+struct TestWorld {
+  std::shared_ptr<ManualClock> clock =
+      std::make_shared<ManualClock>(Timestamp{}, parse_rfc3339("2026-03-01T12:00:00Z").value());
+  std::map<std::string, std::string> environment{};
+  std::vector<Duration> pauses{};
+
+  Surroundings surroundings() {
+    return {.transport = http::make_transport(),
+            .clock = clock,
+            .environment = [this](const std::string& name) -> std::optional<std::string> {
+              const auto found = environment.find(name);
+              return found == environment.end() ? std::nullopt : std::optional(found->second);
+            },
+            .chance = [] { return 0.5; },
+            .pause =
+                [this](Duration time, const std::stop_token& stop) {
+                  pauses.push_back(time);
+                  clock->advance(time);
+                  return !stop.stop_requested();
+                }};
+  }
+};
+
+}  // namespace ratoon::objects::test
