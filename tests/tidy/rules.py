@@ -67,7 +67,7 @@ SEAM = ("agent/src/session/control_word.*", "agent/src/session/leaving.*")  # wh
 HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_link.*")
 EXPOSITION = "agent/src/metrics/exposition.*"
 METRICS = ("agent/src/metrics", "agent/src/metrics/endpoint.*")
-AGENT_IO = ("agent/src/checkpoint", "agent/src/data/sets", "agent/src/session")
+AGENT_IO = ("agent/src/checkpoint", "agent/src/data/sets", "agent/src/data/loader", "agent/src/session")
 AGENT = PUBLIC + AGENT_PURE + SEAM + METRICS + BOARD + OBJECTS + (AGENT_DATA,) + TORCH_LISTS + AGENT_IO
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local", "operator/kube",
             "operator/runtime")
@@ -112,6 +112,8 @@ PARTS = (
            instead="lists of a gigabyte are shared and kept as files: what is more than that is arithmetic")
       for path in TORCH_LISTS),
     Part("agent/src/data/sets", BASE + PUBLIC, target="agent"),
+    Part("agent/src/data/loader", BASE + PUBLIC + ("agent/src/data/sets",), target="agent",
+         instead="the order is known through StreamReader alone: see ratoon/stream_reader.h"),
     Part("agent/src/mds/format", BASE + PUBLIC,
          ("brotli", "bzip2", "nlohmann_json", "openssl", "snappy", "xxhash", "zlib", "zstd"), target="agent_mds",
          is_pure=True, instead=_AT_THE_DOOR),

@@ -80,8 +80,8 @@ class FolderDataset final : public Dataset {
   std::filesystem::path root_;
   FolderOptions options_;
   std::unique_ptr<const Files> files_;
-  mutable std::once_flag is_digest_known_;
-  mutable std::string digest_;
+  mutable std::mutex mutex_;
+  mutable std::string digest_;  // empty until it is asked for; guarded by mutex_
 };
 
 }  // namespace ratoon

@@ -83,8 +83,8 @@ class MemoryDataset final : public Dataset {
   std::vector<Column> columns_;
   std::vector<Array> arrays_;
   std::vector<MemoryColumn> contents_;
-  mutable std::once_flag is_digest_known_;
-  mutable std::string digest_;
+  mutable std::mutex mutex_;
+  mutable std::string digest_;  // empty until it is asked for; guarded by mutex_
 };
 
 }  // namespace ratoon

@@ -62,8 +62,8 @@ class RecordDataset final : public Dataset {
   std::uint64_t size_ = 0;
   std::size_t record_bytes_ = 0;
   std::vector<std::size_t> column_bytes_;
-  mutable std::once_flag is_digest_known_;
-  mutable std::string digest_;
+  mutable std::mutex mutex_;
+  mutable std::string digest_;  // empty until it is asked for; guarded by mutex_
 };
 
 }  // namespace ratoon

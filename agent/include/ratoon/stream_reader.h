@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace ratoon {
@@ -67,6 +68,15 @@ class StreamReader {
   [[nodiscard]] std::optional<std::uint64_t> batch_with(std::uint64_t slot) const;
   // How many batches it takes, from the first of the run on, until the cursor is at `slot` or beyond it.
   [[nodiscard]] std::uint64_t batches_until(std::uint64_t slot) const;
+
+  // What its plan is made of.
+  [[nodiscard]] std::uint32_t sources() const;
+  [[nodiscard]] const std::string& source_name(std::uint32_t source) const;
+  [[nodiscard]] std::uint64_t source_samples(std::uint32_t source) const;
+  [[nodiscard]] std::uint64_t seed() const;
+  [[nodiscard]] std::uint64_t epoch_slots() const;
+  // Whether both were taken with no change of plan and no load between.
+  [[nodiscard]] bool is_same_plan(const StreamReader& other) const { return plan_ == other.plan_; }
 
  private:
   friend class Stream;

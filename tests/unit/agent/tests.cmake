@@ -31,6 +31,10 @@ ratoon_test(unit/agent/torch_order_test
           data/order/torch_random_sampler_test.cpp data/order/torch_random_test.cpp data/order/torch_stream_test.cpp
   LIBS ratoon::agent LABELS threads)
 ratoon_test(unit/agent/torch_order_large_test SOURCES data/order/torch_large_test.cpp LIBS ratoon::agent LABELS nightly)
+ratoon_test(unit/agent/data_loader_test
+  SOURCES data/loader/batch_test.cpp data/loader/data_loader_test.cpp data/loader/loader_failures_test.cpp
+          data/loader/sample_random_test.cpp
+  LIBS ratoon::agent LABELS threads)
 ratoon_test(unit/agent/atomic_file_test LIBS ratoon::base_core)
 if(RATOON_WITH_HTTP)
   ratoon_test(unit/agent/metrics_test

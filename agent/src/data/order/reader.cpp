@@ -183,4 +183,24 @@ std::uint64_t StreamReader::batches_until(std::uint64_t slot) const {
   return plan_->batches_until(slot);
 }
 
+std::uint32_t StreamReader::sources() const {
+  return static_cast<std::uint32_t>(plan_->recipe->sources.size());
+}
+
+const std::string& StreamReader::source_name(std::uint32_t source) const {
+  return plan_->recipe->sources.at(source).name;
+}
+
+std::uint64_t StreamReader::source_samples(std::uint32_t source) const {
+  return plan_->recipe->sources.at(source).samples;
+}
+
+std::uint64_t StreamReader::seed() const {
+  return plan_->recipe->seed;
+}
+
+std::uint64_t StreamReader::epoch_slots() const {
+  return data::epoch_slots(*plan_->recipe);
+}
+
 }  // namespace ratoon

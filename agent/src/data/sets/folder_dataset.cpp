@@ -116,20 +116,20 @@ std::int64_t FolderDataset::label_of(std::uint64_t id) const {
 }
 
 std::string FolderDataset::digest() const {
-  std::call_once(is_digest_known_, [this] {
-    data::ContentDigest digest(kind_of(options_.digest));
-    digest.add(std::uint64_t{classes().size()});
-    for (std::size_t c = 0; c < classes().size(); ++c) {
-      digest.add(classes()[c]);
-      digest.add(files_->first_of(c + 1) - files_->first_of(c));
-    }
-    for (std::uint64_t id = 0; id < size(); ++id) {
-      const std::string name = files_->path(id);
-      digest.add(name);
-      add_content(digest, root_ / name, options_.digest);
-    }
-    digest_ = digest.text();
-  });
+  const std::lock_guard lock(mutex_);
+  if (!digest_.empty()) return digest_;
+  data::ContentDigest digest(kind_of(options_.digest));
+  digest.add(std::uint64_t{classes().size()});
+  for (std::size_t c = 0; c < classes().size(); ++c) {
+    digest.add(classes()[c]);
+    digest.add(files_->first_of(c + 1) - files_->first_of(c));
+  }
+  for (std::uint64_t id = 0; id < size(); ++id) {
+    const std::string name = files_->path(id);
+    digest.add(name);
+    add_content(digest, root_ / name, options_.digest);
+  }
+  digest_ = digest.text();
   return digest_;
 }
 

@@ -44,13 +44,13 @@ std::shared_ptr<MemoryDataset> MemoryDataset::of(std::vector<MemoryColumn> colum
 }
 
 std::string MemoryDataset::digest() const {
-  std::call_once(is_digest_known_, [this] {
-    data::ContentDigest digest("memory-1");
-    digest.add(columns_);
-    digest.add(size_);
-    for (const MemoryColumn& content : contents_) digest.add(content.bytes());
-    digest_ = digest.text();
-  });
+  const std::lock_guard lock(mutex_);
+  if (!digest_.empty()) return digest_;
+  data::ContentDigest digest("memory-1");
+  digest.add(columns_);
+  digest.add(size_);
+  for (const MemoryColumn& content : contents_) digest.add(content.bytes());
+  digest_ = digest.text();
   return digest_;
 }
 

@@ -76,18 +76,18 @@ std::shared_ptr<RecordDataset> RecordDataset::open(const std::filesystem::path& 
 }
 
 std::string RecordDataset::digest() const {
-  std::call_once(is_digest_known_, [this] {
-    data::ContentDigest digest(options_.declared_digest.empty() ? "records-1" : "records-declared-1");
-    digest.add(options_.columns);
-    digest.add(size_);
-    if (!options_.declared_digest.empty()) {
-      digest.add(options_.declared_digest);
-    } else {
-      digest.add(hash_of_records(file_->path, {file_->map.bytes().size(), options_.header_bytes,
-                                               file_->map.modified_nanoseconds()}));
-    }
-    digest_ = digest.text();
-  });
+  const std::lock_guard lock(mutex_);
+  if (!digest_.empty()) return digest_;
+  data::ContentDigest digest(options_.declared_digest.empty() ? "records-1" : "records-declared-1");
+  digest.add(options_.columns);
+  digest.add(size_);
+  if (!options_.declared_digest.empty()) {
+    digest.add(options_.declared_digest);
+  } else {
+    digest.add(hash_of_records(
+        file_->path, {file_->map.bytes().size(), options_.header_bytes, file_->map.modified_nanoseconds()}));
+  }
+  digest_ = digest.text();
   return digest_;
 }
 

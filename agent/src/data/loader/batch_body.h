@@ -1,0 +1,25 @@
+// What a Batch is a handle to.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <ratoon/batch.h>
+
+namespace ratoon::data {
+
+struct Course;
+
+struct BatchBody {
+  std::uint64_t index = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t index_in_epoch = 0;
+  SlotRange range;
+  SlotRange share;
+  std::shared_ptr<const Course> course;  // that the batch is of
+  std::vector<Slot> slots;
+  std::vector<BatchColumn> columns;
+};
+
+}  // namespace ratoon::data

@@ -1,0 +1,125 @@
+#include <algorithm>
+#include <stdexcept>
+
+#include <ratoon/data_loader.h>
+
+#include "agent/src/data/loader/prefetcher.h"
+#include "agent/src/data/sets/columns.h"
+
+namespace ratoon {
+namespace {
+
+constexpr std::uint32_t kThreadsMax = 1024;
+
+void check_sources(const std::vector<std::shared_ptr<const Dataset>>& sources, const StreamReader& plan) {
+  if (sources.size() != plan.sources()) {
+    throw std::invalid_argument("the stream has " + std::to_string(plan.sources()) +
+                                " sources, and the loader got " + std::to_string(sources.size()) +
+                                " data sets: it needs one for each, in their order");
+  }
+  for (std::uint32_t i = 0; i < sources.size(); ++i) {
+    if (sources[i]->size() == plan.source_samples(i)) continue;
+    throw std::invalid_argument("source " + std::to_string(i) + " '" + plan.source_name(i) +
+                                "' of the stream has " + std::to_string(plan.source_samples(i)) +
+                                " samples, and its data set has " + std::to_string(sources[i]->size()));
+  }
+}
+
+void check_options(const LoaderOptions& options) {
+  static_cast<void>(share_of({}, options.rank, options.world_size));
+  if (options.threads > kThreadsMax) {
+    throw std::invalid_argument("a loader of " + std::to_string(options.threads) + " threads; it has " +
+                                std::to_string(kThreadsMax) + " at most");
+  }
+  if (options.threads > 0 && options.prefetch_batches == 0) {
+    throw std::invalid_argument(
+        "threads that may read no batch ahead have nothing to do: set prefetch_batches to 1 "
+        "at least, or threads to 0");
+  }
+}
+
+data::Reading reading_of(std::vector<std::shared_ptr<const Dataset>> sources, LoaderOptions options) {
+  data::Reading reading;
+  reading.columns = data::common_columns(sources);
+  reading.sources = std::move(sources);
+  reading.augment = std::move(options.augment);
+  reading.purpose = std::move(options.purpose);
+  reading.allocate = options.allocate ? std::move(options.allocate) : data::allocate_aligned;
+  reading.pieces_wanted = std::max<std::size_t>(1, 4 * std::size_t{options.threads});
+  return reading;
+}
+
+data::Depth depth_of(const LoaderOptions& options) {
+  return {.threads = options.threads,
+          .made = options.threads == 0 ? 1 : options.prefetch_batches,
+          .planned = options.expect_batches};
+}
+
+}  // namespace
+
+DataLoader::DataLoader(std::vector<std::shared_ptr<const Dataset>> sources, Stream& stream,
+                       LoaderOptions options)
+    : stream_(stream), rank_(options.rank), world_size_(options.world_size), purpose_(options.purpose) {
+  check_options(options);
+  check_sources(sources, stream.reader());
+  const data::Depth depth = depth_of(options);
+  prefetcher_ = std::make_unique<data::Prefetcher>(reading_of(std::move(sources), std::move(options)), depth);
+}
+
+DataLoader::DataLoader(std::shared_ptr<const Dataset> source, Stream& stream, LoaderOptions options)
+    : DataLoader(std::vector{std::move(source)}, stream, std::move(options)) {}
+
+DataLoader::~DataLoader() = default;
+
+void DataLoader::begin_where_the_stream_is(const StreamReader& plan) {
+  course_ =
+      std::make_shared<data::Course>(data::Course{.plan = plan, .rank = rank_, .world_size = world_size_});
+  for (std::uint32_t i = 0; i < plan.sources(); ++i)
+    course_->random_keys.push_back(sample_random_key(plan.seed(), purpose_, plan.source_name(i)));
+  next_ = stream_.batches();
+  prefetcher_->set_course(course_, next_);
+}
+
+Batch DataLoader::next() {
+  const StreamReader plan = stream_.reader();
+  const bool goes_on = course_ != nullptr && course_->plan.is_same_plan(plan) && stream_.batches() <= next_;
+  if (!goes_on) begin_where_the_stream_is(plan);
+  Batch batch = prefetcher_->take();
+  ++next_;
+  return batch;
+}
+
+void DataLoader::advance(const Batch& batch) {
+  if (!batch.body().course->plan.is_same_plan(stream_.reader())) {
+    throw std::invalid_argument(
+        "batch " + std::to_string(batch.index()) +
+        " was read before the stream was loaded or changed, or is of another stream: it is no "
+        "longer what the stream takes next");
+  }
+  if (batch.index() != stream_.batches()) {
+    throw std::invalid_argument(
+        "batch " + std::to_string(batch.index()) + " cannot be counted: batch " +
+        std::to_string(stream_.batches()) +
+        " is the next one. Batches count in their order, each once; rewind() goes back to the "
+        "first that does not count yet");
+  }
+  stream_.advance();
+}
+
+void DataLoader::rewind() {
+  course_ = nullptr;
+}
+
+void DataLoader::set_share(std::uint32_t rank, std::uint32_t world_size) {
+  static_cast<void>(share_of({}, rank, world_size));
+  if (rank == rank_ && world_size == world_size_) return;
+  rank_ = rank;
+  world_size_ = world_size;
+  rewind();
+}
+
+void DataLoader::stop() noexcept {
+  prefetcher_->stop();
+}
+
+}  // namespace ratoon

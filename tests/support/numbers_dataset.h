@@ -1,0 +1,57 @@
+// A data set of any size whose samples are computed: their number, and a row that follows from it. What
+// happens at a read can be put in.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <ratoon/dataset.h>
+
+namespace ratoon::test {
+
+class NumbersDataset : public Dataset {
+ public:
+  explicit NumbersDataset(std::uint64_t size, std::function<void(std::uint64_t, Sample&)> at_read = nullptr)
+      : size_(size), at_read_(std::move(at_read)) {}
+
+  std::uint64_t size() const override { return size_; }
+  std::span<const Column> columns() const override { return columns_; }
+  std::string digest() const override { return "numbers " + std::to_string(size_); }
+  void read(std::uint64_t id, Sample& into) const override {
+    if (at_read_) at_read_(id, into);
+    into.begin(id);
+    std::memcpy(into.add(ElementType::kUint64, {}).data(), &id, sizeof id);
+    const std::array<std::uint32_t, 3> row = row_of(id);
+    std::memcpy(into.add(ElementType::kUint32, *columns_[1].shape).data(), row.data(), sizeof row);
+  }
+  void expect(std::span<const std::uint64_t> ids) const override {
+    const std::lock_guard lock(mutex_);
+    expected_.insert(expected_.end(), ids.begin(), ids.end());
+  }
+
+  static std::array<std::uint32_t, 3> row_of(std::uint64_t id) {
+    const auto low = static_cast<std::uint32_t>(id);
+    return {low, low * 7 + 1, static_cast<std::uint32_t>(id >> 32)};
+  }
+  // All ids that it was told to expect, in order.
+  std::vector<std::uint64_t> expected() const {
+    const std::lock_guard lock(mutex_);
+    return expected_;
+  }
+
+ private:
+  std::uint64_t size_;
+  std::function<void(std::uint64_t, Sample&)> at_read_;
+  std::vector<Column> columns_{{.name = "id", .type = ElementType::kUint64, .shape = {{}}},
+                               {.name = "row", .type = ElementType::kUint32, .shape = {{3}}}};
+  mutable std::mutex mutex_;
+  mutable std::vector<std::uint64_t> expected_;  // guarded by mutex_
+};
+
+}  // namespace ratoon::test
