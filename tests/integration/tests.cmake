@@ -4,3 +4,7 @@ ratoon_program(api_probe SOURCES integration/api_probe.cpp LIBS ratoon::base_htt
 ratoon_python_test(integration/api_server_test)
 ratoon_program(cluster_probe SOURCES integration/cluster_probe.cpp LIBS ratoon::operator_runtime)
 ratoon_python_test(integration/cluster_client_test)
+ratoon_program(store_probe SOURCES integration/store_probe.cpp LIBS ratoon::agent)
+ratoon_python_test(integration/object_store_test)
+ratoon_python_test(integration/object_cache_kill_test)
+ratoon_python_test(integration/object_cache_kill_nightly_test LABELS nightly TIMEOUT 3600)

@@ -40,16 +40,20 @@ Result<ObjectInfo> S3Store::get(std::string_view key, ObjectSink& sink, const Ge
 
 Result<ObjectInfo> S3Store::head(std::string_view key, std::stop_token stop) {
   if (auto checked = check_key(key, uri_); !checked) return checked.error();
-  const auto answer = client_->call(call_for("HEAD", key), "looking for " + join_uri(uri_, key), stop);
-  if (answer) return object_info(key, answer->headers);
-  const bool is_clear =
-      answer.error().kind() == ErrorKind::kNotFound || may_pass(answer.error()) || stop.stop_requested();
-  if (is_clear) return answer.error();
-  // A refused HEAD has no body and so no reason: the smallest GET has one.
-  MemorySink first_byte;
-  auto got = get(key, first_byte, {.range = ByteRange{0, 1}, .stop = stop});
-  if (got || got.error().kind() == ErrorKind::kInvalid) return answer.error();
-  return got.error();
+  const std::string what = "looking for " + join_uri(uri_, key);
+  auto answer = client_->call(call_for("HEAD", key), what, stop);
+  const bool is_clear = answer || answer.error().kind() == ErrorKind::kNotFound || may_pass(answer.error()) ||
+                        stop.stop_requested();
+  if (!is_clear) {
+    // A refused HEAD has no body and so no reason: the smallest GET has one, and learns the bucket's region.
+    MemorySink first_byte;
+    const auto got = get(key, first_byte, {.range = ByteRange{0, 1}, .stop = stop});
+    const bool is_only_empty = !got && got.error().kind() == ErrorKind::kInvalid;
+    if (!got && !is_only_empty) return got.error();
+    answer = client_->call(call_for("HEAD", key), what, stop);
+  }
+  if (!answer) return answer.error();
+  return object_info(key, answer->headers);
 }
 
 Result<void> S3Store::put(std::string_view key, std::string_view bytes, const PutOptions& options) {

@@ -1,0 +1,163 @@
+"""A real S3 server (versitygw) on loopback, a proxy before it that breaks what it is told to, and the probe that talks
+to both. Used by the tests beside it."""
+
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+PROBE = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin" / "store_probe"
+ROOT_KEY, ROOT_SECRET = "AKIDROOT", "root-secret-of-a-test"
+
+
+def missing_programs():
+    return [name for name in ("versitygw",) if shutil.which(name) is None]
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class S3Server:
+    def __init__(self, bucket="data"):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-s3-"))
+        self.bucket = self.folder / "root" / bucket
+        self.bucket.mkdir(parents=True)
+        for name in ("iam", "sidecar"):
+            (self.folder / name).mkdir()
+        self.port, self.admin_port = free_port(), free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.process = None
+        self.log = self.folder / "access.log"
+
+    def start(self):
+        with open(self.folder / "server.log", "wb") as log:
+            self.process = subprocess.Popen(
+                ["versitygw", "--port", f"127.0.0.1:{self.port}", "--admin-port", f"127.0.0.1:{self.admin_port}",
+                 "--access", ROOT_KEY, "--secret", ROOT_SECRET, "--iam-dir", self.folder / "iam", "--keep-alive",
+                 "--access-log", self.log, "--quiet", "posix", "--sidecar", self.folder / "sidecar",
+                 self.folder / "root"],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline and self.process.poll() is None:
+            with socket.socket() as s:
+                if s.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return self
+            time.sleep(0.02)
+        raise AssertionError(f"versitygw did not get ready:\n{(self.folder / 'server.log').read_text()[-2000:]}")
+
+    def add_user(self, key, secret):
+        subprocess.run(["versitygw", "admin", "--access", ROOT_KEY, "--secret", ROOT_SECRET, "--endpoint-url",
+                        f"http://127.0.0.1:{self.admin_port}", "create-user", "--access", key, "--secret", secret,
+                        "--role", "user"], check=True, capture_output=True, timeout=20)
+
+    def write(self, key, data):
+        """Puts an object there as the server's own files, for tests that only read."""
+        path = self.bucket / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+    def count_reads(self, key):
+        return sum(f" s3_GetObject {key} " in line for line in self.log.read_text().splitlines())
+
+    def close(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class FaultyProxy:
+    """Forwards connections to a server. `plan(number, reply)` may give other bytes for a reply (all of it, head and body)
+    and what follows: "keep", "cut" or "hang". Replies are read by their Content-Length."""
+
+    def __init__(self, port, plan):
+        self.port, self.plan, self.requests = free_port(), plan, 0
+        self._to = port
+        self._stopped = threading.Event()
+        self._listener = socket.create_server(("127.0.0.1", self.port), backlog=64)
+        self._threads = [threading.Thread(target=self._accept)]
+        self._threads[0].start()
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def close(self):
+        self._stopped.set()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for thread in self._threads:
+            thread.join(timeout=10)
+
+    def _accept(self):
+        while not self._stopped.is_set():
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            self._threads.append(threading.Thread(target=self._serve, args=(client,)))
+            self._threads[-1].start()
+
+    def _serve(self, client):
+        with client, socket.create_connection(("127.0.0.1", self._to)) as server:
+            client.settimeout(30)
+            while not self._stopped.is_set():
+                try:
+                    request = self._message(client)
+                    if not request:
+                        return
+                    server.sendall(request)
+                    reply = self._message(server, is_bodiless=request.startswith(b"HEAD "))
+                except OSError:
+                    return
+                self.requests += 1
+                data, then = self.plan(self.requests, reply)
+                try:
+                    for piece in [data] if isinstance(data, bytes) else data:
+                        if self._stopped.is_set():
+                            return
+                        client.sendall(piece)
+                    if then == "hang":
+                        client.recv(1)
+                except OSError:
+                    return
+                if then != "keep":
+                    return
+
+    @staticmethod
+    def _message(connection, is_bodiless=False):
+        data = b""
+        while b"\r\n\r\n" not in data:
+            more = connection.recv(65536)
+            if not more:
+                return b""
+            data += more
+        head, _, body = data.partition(b"\r\n\r\n")
+        length = 0
+        for line in head.split(b"\r\n")[1:]:
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length" and not is_bodiless:
+                length = int(value)
+        while len(body) < length:
+            body += connection.recv(65536)
+        return head + b"\r\n\r\n" + body
+
+
+def environment(endpoint, key=ROOT_KEY, secret=ROOT_SECRET, **more):
+    """Of a probe: nothing of this machine's own credentials."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "S3_"))}
+    clean |= {"HOME": "/nonexistent", "AWS_EC2_METADATA_DISABLED": "true", "AWS_ENDPOINT_URL_S3": endpoint}
+    if key:
+        clean |= {"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret}
+    return clean | more
+
+
+def probe(env, *arguments, timeout=60):
+    """(exit code, lines)."""
+    done = subprocess.run([PROBE, *map(str, arguments)], env=env, capture_output=True, text=True, timeout=timeout,
+                          check=False)
+    return done.returncode, (done.stdout + done.stderr).splitlines()
