@@ -6,6 +6,9 @@
 #include <span>
 #include <string>
 
+#include <ratoon/failure.h>
+#include <ratoon/stream.h>
+
 #include "agent/src/board/notes.h"
 #include "agent/src/checkpoint/manifest.h"
 #include "agent/src/checkpoint/pack.h"
@@ -34,7 +37,36 @@ void check_manifest(std::string_view bytes) {
     require(checkpoint::decode_receipt(checkpoint::encode_receipt(*known)).value() == *known);
 }
 
+// A state that was taken is saved as it was, or as one that is taken in turn, and gives slots.
+void check_stream(std::string_view bytes, const StreamOptions& options) {
+  Stream stream(options);
+  stream.accept({.global_batch = true, .weights = true, .sources = true, .seed = true, .order = true});
+  try {
+    stream.load_state(bytes);
+  } catch (const Failure& failure) {
+    return require(failure.exit_code == 82 && stream.batches() == 0 && stream.cursor() == 0);
+  }
+  const std::string saved = stream.save_state();
+  Stream again(options);
+  again.load_state(saved);
+  require(again.save_state() == saved && again.cursor() == stream.cursor());
+  require(again.at(again.cursor()) == stream.at(stream.cursor()));
+  require(again.accounts() == stream.accounts());
+}
+
 }  // namespace
+
+void stream(std::string_view bytes) {
+  check_stream(bytes, {.samples = 10, .global_batch = 4, .seed = 1, .source = "web"});
+  check_stream(bytes,
+               {.samples = 10, .global_batch = 4, .seed = 1, .source = "web", .epoch_end = EpochEnd::kDrop});
+  check_stream(bytes, {.global_batch = 4,
+                       .seed = 1,
+                       .order = SampleOrder::kBlocks,
+                       .window_shards = 2,
+                       .sources = {{.name = "web", .weight = 3, .shards = {3, 0, 7}},
+                                   {.name = "books", .shards = {5}}}});
+}
 
 void contract(std::string_view bytes) {
   check_message<JoinRequest>(bytes);

@@ -25,6 +25,7 @@ TEST(Corpus, OfEveryFuzzTargetKeepsTheLaws) {
   run_corpus("contract", fuzz::contract);
   run_corpus("pack", fuzz::pack);
   run_corpus("manifest", fuzz::manifest);
+  run_corpus("stream", fuzz::stream);
 }
 
 }  // namespace

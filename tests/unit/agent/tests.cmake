@@ -25,6 +25,8 @@ ratoon_test(unit/agent/order_test
           data/order/state_test.cpp data/order/stream_test.cpp data/order/vectors_test.cpp
   LIBS ratoon::agent nlohmann_json::nlohmann_json)
 ratoon_python_test(unit/agent/data/order/vectors_test)
+ratoon_test(unit/agent/shuffle_quality_test
+  SOURCES data/order/shuffle_measures.cpp data/order/shuffle_quality_test.cpp LIBS ratoon::agent)
 ratoon_test(unit/agent/torch_order_test
   SOURCES data/order/replica_subset_test.cpp data/order/torch_distributed_sampler_test.cpp
           data/order/torch_lists_test.cpp data/order/torch_positions_test.cpp

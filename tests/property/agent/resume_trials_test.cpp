@@ -1,0 +1,185 @@
+// Runs that are killed and go on in worlds of other sizes, thousands of them, with changes of the plan on the
+// way. A failure names its seed:
+//   RATOON_SEED=17 resume_trials_test          runs that one alone
+//   RATOON_SEEDS=1000000 resume_trials_test    digs deeper, from RATOON_FIRST_SEED on
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <ratoon/stream.h>
+
+#include "base/core/philox.h"
+
+namespace ratoon {
+namespace {
+
+std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) return otherwise;
+  std::from_chars(text, text + std::strlen(text), otherwise);
+  return otherwise;
+}
+
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : random_(seed, "resume trials") {}
+  std::uint64_t from_to(std::uint64_t least, std::uint64_t most) {
+    return least + random_.below(most - least + 1);
+  }
+  bool one_in(std::uint64_t n) { return random_.below(n) == 0; }
+  std::uint64_t any() { return random_.next_u64(); }
+  // Of every magnitude.
+  std::uint64_t size_up_to(std::uint64_t bits) { return from_to(1, std::uint64_t{1} << from_to(0, bits)); }
+
+ private:
+  CounterRandom random_;
+};
+
+StreamOptions any_options(Dice& dice) {
+  StreamOptions options{.global_batch = dice.size_up_to(6), .seed = dice.any()};
+  const bool is_mixture = dice.one_in(50);  // a mixture's blocks cost more than all the rest of a trial
+  for (std::uint64_t i = 0; i < (is_mixture ? 3 : 1); ++i) {
+    Source source{.name = "source " + std::to_string(i)};
+    for (std::uint64_t shard = dice.from_to(1, 9); shard > 0; --shard)
+      source.shards.push_back(dice.size_up_to(13));
+    source.weight = static_cast<double>(dice.from_to(i == 0 ? 1 : 0, 4));
+    options.sources.push_back(source);
+  }
+  if (dice.one_in(3)) options.order = SampleOrder::kBlocks;
+  if (dice.one_in(10)) options.order = SampleOrder::kInOrder;
+  options.window_shards = dice.from_to(1, 4);
+  if (!is_mixture && dice.one_in(3)) options.epoch_end = dice.one_in(2) ? EpochEnd::kShort : EpochEnd::kDrop;
+  if (options.epoch_end == EpochEnd::kDrop)
+    options.global_batch =
+        std::min(options.global_batch, Stream({.global_batch = 1, .sources = options.sources}).epoch_slots());
+  return options;
+}
+
+// What the program does before a batch, if anything.
+struct Change {
+  std::uint64_t global_batch = 0;
+  std::uint64_t skipped = 0;
+  std::vector<double> weights;
+};
+
+Change any_change(Dice& dice, const Stream& stream, const StreamOptions& options) {
+  Change change;
+  if (!dice.one_in(8)) return change;
+  switch (dice.from_to(0, 2)) {
+    case 0:
+      change.global_batch = std::min(dice.size_up_to(6), stream.epoch_slots());
+      break;
+    case 1:
+      change.skipped = dice.size_up_to(8);
+      break;
+    default:
+      for (const Source& source : options.sources) {
+        static_cast<void>(source);
+        change.weights.push_back(static_cast<double>(dice.from_to(change.weights.empty() ? 1 : 0, 4)));
+      }
+  }
+  return change;
+}
+
+void apply(const Change& change, Stream& stream) {
+  if (change.global_batch != 0) stream.change_global_batch(change.global_batch);
+  if (change.skipped != 0) stream.skip_to(stream.cursor() + change.skipped);
+  if (!change.weights.empty()) stream.change_weights(change.weights);
+}
+
+// The run as its checkpoints tell it.
+struct History {
+  std::vector<Change> changes;  // before each batch
+  std::vector<Slot> slots;
+  std::string state;
+};
+
+// All ranks of a world, in one step: what they take together. One of them is a Stream of its own.
+void step_of_world(Dice& dice, std::uint32_t world, Stream& of_one, Stream& of_others, History& run) {
+  const auto one = static_cast<std::uint32_t>(dice.from_to(0, world - 1));
+  const StreamReader reader = of_others.reader();
+  const SlotRange batch = of_others.next_batch();
+  for (std::uint32_t rank = 0; rank < world; ++rank) {
+    std::vector<Slot> share(share_of(batch, rank, world).size());
+    reader.fill(share_of(batch, rank, world).first, share);
+    if (rank == one) {
+      ASSERT_EQ(of_one.take(rank, world), share);
+    }
+    run.slots.insert(run.slots.end(), share.begin(), share.end());
+  }
+  of_others.advance();
+}
+
+// A world of any size goes on from the last checkpoint, makes some, and is killed.
+void live_and_die(Dice& dice, const StreamOptions& options, History& committed) {
+  const auto world = static_cast<std::uint32_t>(dice.from_to(1, 64));
+  Stream of_one(options);
+  Stream of_others(options);
+  of_one.load_state(committed.state);
+  of_others.load_state(committed.state);
+  ASSERT_EQ(of_one.save_state(), committed.state);
+  History run = committed;
+  for (std::uint64_t steps = dice.from_to(0, 4); steps > 0; --steps) {
+    run.changes.push_back(any_change(dice, of_others, options));
+    apply(run.changes.back(), of_one);
+    apply(run.changes.back(), of_others);
+    ASSERT_NO_FATAL_FAILURE(step_of_world(dice, world, of_one, of_others, run));
+    if (!dice.one_in(2)) continue;
+    run.state = of_one.save_state();
+    ASSERT_EQ(run.state, of_others.save_state());
+    committed = run;
+  }
+}
+
+void expect_each_once(const History& history) {
+  std::vector<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>> seen;
+  for (const Slot& slot : history.slots) seen.emplace_back(slot.source, slot.epoch, slot.sample);
+  std::sort(seen.begin(), seen.end());
+  ASSERT_TRUE(std::adjacent_find(seen.begin(), seen.end()) == seen.end()) << "a sample twice in an epoch";
+}
+
+void live_through(std::uint64_t seed) {
+  Dice dice(seed);
+  const StreamOptions options = any_options(dice);
+  History committed{.changes = {}, .slots = {}, .state = Stream(options).save_state()};
+  for (std::uint64_t worlds = dice.from_to(1, options.sources.size() == 1 ? 8 : 3); worlds > 0; --worlds)
+    ASSERT_NO_FATAL_FAILURE(live_and_die(dice, options, committed));
+
+  Stream unbroken(options);
+  std::vector<Slot> slots;
+  for (const Change& change : committed.changes) {
+    apply(change, unbroken);
+    for (const Slot& slot : unbroken.take(0, 1)) slots.push_back(slot);
+  }
+  ASSERT_EQ(unbroken.save_state(), committed.state);
+  ASSERT_TRUE(slots == committed.slots) << "not the samples of the run that was never killed";
+  expect_each_once(committed);
+  // And the checkpoint alone tells what each batch took.
+  Stream audited(options);
+  audited.load_state(committed.state);
+  std::vector<Slot> again;
+  for (std::uint64_t k = 0; k < audited.batches(); ++k) {
+    const SlotRange batch = audited.reader().batch(k);
+    for (std::uint64_t slot = batch.first; slot < batch.last; ++slot) again.push_back(audited.at(slot));
+  }
+  ASSERT_TRUE(again == committed.slots);
+}
+
+TEST(ResumeTrials, TheCommittedHistoryIsThatOfARunThatWasNeverKilled) {
+  if (const auto seed = number_from_environment("RATOON_SEED", 0); seed != 0) return live_through(seed);
+  const std::uint64_t seeds = number_from_environment("RATOON_SEEDS", 10'000);
+  const std::uint64_t first = number_from_environment("RATOON_FIRST_SEED", 1);
+  for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
+    SCOPED_TRACE("RATOON_SEED=" + std::to_string(seed));
+    live_through(seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace ratoon
