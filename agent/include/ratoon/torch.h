@@ -9,6 +9,9 @@
 
 #include <ratoon/stream.h>
 #include <ratoon/torch/average_gradients.h>
+#include <ratoon/torch/dataset_batches.h>
 #include <ratoon/torch/digest.h>
+#include <ratoon/torch/order_sampler.h>
+#include <ratoon/torch/stream_sampler.h>
 #include <ratoon/torch/track.h>
 #include <ratoon/train.h>

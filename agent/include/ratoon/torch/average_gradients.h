@@ -22,6 +22,6 @@ class Module;
 namespace ratoon {
 
 // What Session::average_gradients() calls.
-void average_gradients_of(Session& session, torch::nn::Module& module);
+void average_gradients_of(Session& session, ::torch::nn::Module& module);
 
 }  // namespace ratoon

@@ -31,6 +31,6 @@ struct NamedTensor {
 [[nodiscard]] Result<std::string> digest(std::span<const NamedTensor> tensors);
 
 // Over all parameters and buffers of the module and its submodules; not over members that are no tensors.
-[[nodiscard]] Result<std::string> digest(const torch::nn::Module& module);
+[[nodiscard]] Result<std::string> digest(const ::torch::nn::Module& module);
 
 }  // namespace ratoon

@@ -28,15 +28,15 @@ class Optimizer;
 
 namespace ratoon {
 
-[[nodiscard]] std::string save_module(const torch::nn::Module& module, const std::string& name);
-void load_module(torch::nn::Module& module, const std::string& name, std::string_view state);
+[[nodiscard]] std::string save_module(const ::torch::nn::Module& module, const std::string& name);
+void load_module(::torch::nn::Module& module, const std::string& name, std::string_view state);
 
 // Those of LibTorch: SGD, Adam, AdamW, Adagrad, RMSprop and LBFGS. `check_optimizer` refuses any other.
-void check_optimizer(torch::optim::Optimizer& optimizer, const std::string& name);
-[[nodiscard]] std::string save_optimizer(torch::optim::Optimizer& optimizer, const std::string& name);
-void load_optimizer(torch::optim::Optimizer& optimizer, const std::string& name, std::string_view state);
+void check_optimizer(::torch::optim::Optimizer& optimizer, const std::string& name);
+[[nodiscard]] std::string save_optimizer(::torch::optim::Optimizer& optimizer, const std::string& name);
+void load_optimizer(::torch::optim::Optimizer& optimizer, const std::string& name, std::string_view state);
 
-template <std::derived_from<torch::nn::Module> T>
+template <std::derived_from<::torch::nn::Module> T>
 struct TrackAdapter<T> {
   static void check(T&, const std::string&) {}
   static std::string save(T& module, const std::string& name) { return save_module(module, name); }
@@ -45,7 +45,7 @@ struct TrackAdapter<T> {
   }
 };
 
-template <std::derived_from<torch::optim::Optimizer> T>
+template <std::derived_from<::torch::optim::Optimizer> T>
 struct TrackAdapter<T> {
   static void check(T& optimizer, const std::string& name) { check_optimizer(optimizer, name); }
   static std::string save(T& optimizer, const std::string& name) { return save_optimizer(optimizer, name); }

@@ -1,0 +1,235 @@
+// Batches of a torch::data dataset, which stays as it is, in the order of a Stream: for a loop of one's own
+// or of a Session, where StreamSampler is for LibTorch's loader.
+//
+//   auto dataset = torch::data::datasets::MNIST(folder).map(torch::data::transforms::Stack<>());
+//   auto batches = ratoon::torch::batches(dataset, stream, {.rank = r, .world_size = w, .workers = 4});
+//   for (auto& batch : batches) {  // the rest of the epoch; next() goes on over epochs
+//     train_on(batch->data, batch->target);
+//     batches.advance(batch);  // only now does it count: what was fetched and not trained comes again
+//   }
+//
+// What the dataset throws comes out where its batch would have come, and that batch is tried again next time.
+// Any change of the stream takes effect with the next batch.
+//
+// Thread contract: one thread. Each worker has a copy of the dataset.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <torch/data/dataloader.h>
+
+#include <ratoon/stream.h>
+
+namespace ratoon::torch {
+
+struct BatchesOptions {
+  std::uint32_t rank = 0;
+  std::uint32_t world_size = 1;
+  std::size_t workers = 0;  // threads that fetch ahead; 0: the caller's own thread fetches
+  std::size_t ahead = 2;    // batches that each of them fetches ahead
+};
+
+// What the dataset gave for the rank's share of a batch, and where in the run that is.
+template <class Value>
+struct DatasetBatch {
+  Value value;
+  std::uint64_t index = 0;  // batches that the run took before it
+  std::uint64_t epoch = 0;
+  std::uint64_t index_in_epoch = 0;
+  SlotRange range{};  // of all ranks
+  SlotRange share{};
+
+  Value& operator*() { return value; }
+  Value* operator->() { return &value; }
+};
+
+namespace detail {
+
+// One batch after the other, without an end: how LibTorch's loader asks.
+class AheadSampler : public ::torch::data::samplers::Sampler<> {
+ public:
+  AheadSampler(StreamReader reader, std::uint64_t batch, std::uint32_t rank, std::uint32_t world_size)
+      : reader_(std::move(reader)), batch_(batch), rank_(rank), world_size_(world_size) {}
+
+  void reset(std::optional<std::size_t> = std::nullopt) override {}
+  // Nothing where the share is empty, which that loader cannot ask for.
+  std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
+  void save(::torch::serialize::OutputArchive&) const override {}
+  void load(::torch::serialize::InputArchive&) override {}
+
+ private:
+  StreamReader reader_;
+  std::uint64_t batch_;
+  std::uint32_t rank_;
+  std::uint32_t world_size_;
+};
+
+// Which batch comes next: the one after the last, or where the stream was taken meanwhile.
+class BatchCursor {
+ public:
+  BatchCursor(Stream& stream, std::uint32_t rank, std::uint32_t world_size);
+
+  // Whether the stream moved by something else than trained batches. If so, goes to where it is.
+  [[nodiscard]] bool was_moved();
+  void go_to_first_untrained() { next_ = stream_->batches(); }
+  void step() { ++next_; }
+  void train(std::uint64_t index);
+
+  [[nodiscard]] std::uint64_t next() const { return next_; }
+  [[nodiscard]] std::uint64_t epoch() const;
+  [[nodiscard]] std::uint64_t index_in_epoch() const;
+  [[nodiscard]] SlotRange range() const { return reader_.batch(next_); }
+  [[nodiscard]] SlotRange share() const { return share_of(range(), rank_, world_size_); }
+  [[nodiscard]] std::size_t largest_share() const;
+  [[nodiscard]] std::uint64_t samples() const;  // of all sources
+  [[nodiscard]] AheadSampler sampler() const { return {reader_, next_, rank_, world_size_}; }
+
+ private:
+  [[nodiscard]] bool is_in_step() const;
+
+  Stream* stream_;
+  std::uint32_t rank_;
+  std::uint32_t world_size_;
+  StreamReader reader_;
+  std::uint64_t trained_;  // when it was looked at last
+  std::uint64_t next_;
+};
+
+}  // namespace detail
+
+template <class Dataset>
+class DatasetBatches {
+  static_assert(!Dataset::is_stateful,
+                "a dataset with a position of its own cannot be read in another order");
+
+ public:
+  using Batch = DatasetBatch<typename Dataset::BatchType>;
+
+  // The stream outlives it. Throws std::invalid_argument where the dataset has another number of samples.
+  DatasetBatches(Dataset dataset, Stream& stream, BatchesOptions options)
+      : dataset_(std::move(dataset)), options_(options), cursor_(stream, options.rank, options.world_size) {
+    const std::optional<std::size_t> size = dataset_.size();
+    if (size && *size != cursor_.samples())
+      throw std::invalid_argument("the dataset has " + std::to_string(*size) + " samples, and the stream " +
+                                  std::to_string(cursor_.samples()));
+    if (options.workers > 0 && options.ahead == 0)
+      throw std::invalid_argument("workers that fetch no batch ahead fetch none: .ahead is 0");
+  }
+
+  // The batch after the last one, whichever epoch it is in.
+  [[nodiscard]] Batch next() {
+    if (cursor_.was_moved()) stop();
+    if (cursor_.share().size() == 0)
+      throw std::invalid_argument("batch " + std::to_string(cursor_.next()) + " has " +
+                                  std::to_string(cursor_.range().size()) + " samples for " +
+                                  std::to_string(options_.world_size) +
+                                  " ranks, and a dataset of LibTorch gives no empty batch");
+    Batch batch{.value = fetch(),
+                .index = cursor_.next(),
+                .epoch = cursor_.epoch(),
+                .index_in_epoch = cursor_.index_in_epoch(),
+                .range = cursor_.range(),
+                .share = cursor_.share()};
+    cursor_.step();
+    return batch;
+  }
+
+  // It was trained: moves the stream on by it. Batches are trained in the order in which they were handed
+  // out, each once; throws std::invalid_argument for any other.
+  void advance(const Batch& batch) { cursor_.train(batch.index); }
+
+  // From the first batch that is not trained to the end of its epoch.
+  class Iterator {
+   public:
+    using value_type = Batch;
+    using difference_type = std::ptrdiff_t;
+
+    explicit Iterator(DatasetBatches& from) : from_(&from), batch_(from.next()) {}
+    [[nodiscard]] Batch& operator*() { return *batch_; }
+    [[nodiscard]] Batch* operator->() { return &*batch_; }
+    Iterator& operator++() {
+      batch_ = from_->next_in_epoch(batch_->epoch);
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    [[nodiscard]] bool operator==(std::default_sentinel_t) const { return !batch_; }
+
+   private:
+    DatasetBatches* from_;
+    std::optional<Batch> batch_;
+  };
+
+  [[nodiscard]] Iterator begin() {
+    rewind();
+    return Iterator(*this);
+  }
+  [[nodiscard]] std::default_sentinel_t end() const { return {}; }
+
+  // The next next() begins again with the first batch that is not trained.
+  void rewind() {
+    const std::uint64_t before = cursor_.next();
+    const bool was_moved = cursor_.was_moved();
+    cursor_.go_to_first_untrained();
+    if (was_moved || cursor_.next() != before) stop();
+  }
+
+ private:
+  using Loader = ::torch::data::StatelessDataLoader<Dataset, detail::AheadSampler>;
+  using LoaderIterator = ::torch::data::Iterator<typename Dataset::BatchType>;
+
+  typename Dataset::BatchType fetch() {
+    try {
+      if (at_) {
+        ++*at_;
+      } else {
+        const auto how = ::torch::data::DataLoaderOptions(cursor_.largest_share())
+                             .workers(options_.workers)
+                             .max_jobs(options_.workers * options_.ahead);
+        loader_ = ::torch::data::make_data_loader(dataset_, cursor_.sampler(), how);
+        at_ = loader_->begin();
+      }
+      return std::move(**at_);
+    } catch (const ::torch::data::WorkerException& error) {
+      const std::exception_ptr original = error.original_exception;
+      stop();
+      std::rethrow_exception(original);
+    } catch (...) {
+      stop();
+      throw;
+    }
+  }
+
+  std::optional<Batch> next_in_epoch(std::uint64_t epoch) {
+    if (cursor_.was_moved()) stop();
+    if (cursor_.epoch() != epoch) return std::nullopt;
+    return next();
+  }
+
+  // LibTorch's loader cannot begin anew before its end.
+  void stop() {
+    at_.reset();
+    loader_.reset();
+  }
+
+  Dataset dataset_;
+  BatchesOptions options_;
+  detail::BatchCursor cursor_;
+  std::unique_ptr<Loader> loader_;
+  std::optional<LoaderIterator> at_;
+};
+
+template <class Dataset>
+[[nodiscard]] DatasetBatches<Dataset> batches(Dataset dataset, Stream& stream, BatchesOptions options = {}) {
+  return DatasetBatches<Dataset>(std::move(dataset), stream, options);
+}
+
+}  // namespace ratoon::torch
