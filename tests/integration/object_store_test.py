@@ -207,6 +207,20 @@ class RealS3(unittest.TestCase):
         line = self.run_probe("--attempts", 2, "get", "s3://data/x", "big", self.target, env=env, fails=True)
         self.assertRegex(line, "^error unavailable: reading s3://data/x/big failed 2 times")
 
+    def test_tls(self):
+        server = S3Server(is_encrypted=True)
+        self.addCleanup(server.close)
+        server.start()
+        own = environment(server.url, AWS_CA_BUNDLE=str(server.folder / "server.pem"))
+        self.run_probe("put", "s3://data", "k", self.source, env=own)
+        self.run_probe("get", "s3://data", "k", self.target, env=own)
+        self.assertEqual(self.target.read_bytes(), self.data)
+        line = self.run_probe("get", "s3://data", "k", self.target, env=environment(server.url), fails=True)
+        self.assertRegex(line, "^error permission_denied: .*certificate is not acceptable")
+        line = self.run_probe("get", "s3://data", "k", self.target, fails=True,
+                              env=environment(server.url, AWS_CA_BUNDLE="/nonexistent/ca.pem"))
+        self.assertRegex(line, r"^error not_found: opening s3://data: reading the trusted authorities \(ca_file, AWS_CA_BUNDLE\)")
+
 
 if __name__ == "__main__":
     if missing := missing_programs():

@@ -15,7 +15,7 @@ ROOT_KEY, ROOT_SECRET = "AKIDROOT", "root-secret-of-a-test"
 
 
 def missing_programs():
-    return [name for name in ("versitygw",) if shutil.which(name) is None]
+    return [name for name in ("versitygw", "openssl") if shutil.which(name) is None]
 
 
 def free_port():
@@ -25,15 +25,16 @@ def free_port():
 
 
 class S3Server:
-    def __init__(self, bucket="data"):
+    def __init__(self, bucket="data", is_encrypted=False):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-s3-"))
         self.bucket = self.folder / "root" / bucket
         self.bucket.mkdir(parents=True)
         for name in ("iam", "sidecar"):
             (self.folder / name).mkdir()
         self.port, self.admin_port = free_port(), free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http{'s' if is_encrypted else ''}://127.0.0.1:{self.port}"
         self.process = None
+        self.tls = self._make_certificate() if is_encrypted else []
         self.log = self.folder / "access.log"
 
     def start(self):
@@ -41,7 +42,7 @@ class S3Server:
             self.process = subprocess.Popen(
                 ["versitygw", "--port", f"127.0.0.1:{self.port}", "--admin-port", f"127.0.0.1:{self.admin_port}",
                  "--access", ROOT_KEY, "--secret", ROOT_SECRET, "--iam-dir", self.folder / "iam", "--keep-alive",
-                 "--access-log", self.log, "--quiet", "posix", "--sidecar", self.folder / "sidecar",
+                 "--access-log", self.log, "--quiet", *self.tls, "posix", "--sidecar", self.folder / "sidecar",
                  self.folder / "root"],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         deadline = time.monotonic() + 20
@@ -51,6 +52,13 @@ class S3Server:
                     return self
             time.sleep(0.02)
         raise AssertionError(f"versitygw did not get ready:\n{(self.folder / 'server.log').read_text()[-2000:]}")
+
+    def _make_certificate(self):
+        """The options of a server that shows server.pem, which is its own authority."""
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "server.key", "-out",
+                        "server.pem", "-subj", "/CN=s3", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"],
+                       cwd=self.folder, check=True, capture_output=True)
+        return ["--cert", self.folder / "server.pem", "--key", self.folder / "server.key"]
 
     def add_user(self, key, secret):
         subprocess.run(["versitygw", "admin", "--access", ROOT_KEY, "--secret", ROOT_SECRET, "--endpoint-url",

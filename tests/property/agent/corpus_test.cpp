@@ -26,6 +26,7 @@ TEST(Corpus, OfEveryFuzzTargetKeepsTheLaws) {
   run_corpus("pack", fuzz::pack);
   run_corpus("manifest", fuzz::manifest);
   run_corpus("stream", fuzz::stream);
+  run_corpus("objects", fuzz::objects);
 }
 
 }  // namespace
