@@ -10,7 +10,8 @@ void contract(std::string_view bytes);  // every message, each of the decoders
 void pack(std::string_view bytes);
 void board(std::string_view bytes);   // a frame of where the ranks meet, and what becomes of it as a request
 void stream(std::string_view bytes);  // as the state of a stream, of each kind of order
-void manifest(std::string_view bytes);  // as they are, and with the checksum line that they would need
-void objects(std::string_view bytes);   // answers of stores and token services, settings, names
+void manifest(std::string_view bytes);     // as they are, and with the checksum line that they would need
+void objects(std::string_view bytes);      // answers of stores and token services, settings, names
+void torch_order(std::string_view bytes);  // states of samplers, and positions that other packages saved
 
 }  // namespace ratoon::fuzz

@@ -27,6 +27,7 @@ TEST(Corpus, OfEveryFuzzTargetKeepsTheLaws) {
   run_corpus("manifest", fuzz::manifest);
   run_corpus("stream", fuzz::stream);
   run_corpus("objects", fuzz::objects);
+  run_corpus("torch_order", fuzz::torch_order);
 }
 
 }  // namespace

@@ -7,4 +7,6 @@ ratoon_test_properties(nightly.resume_trials_test nightly 3600)
 set_tests_properties(nightly.resume_trials_test PROPERTIES ENVIRONMENT RATOON_SEEDS=1000000)
 ratoon_test(property/agent/corpus_test
   SOURCES corpus_test.cpp ../../support/fuzz_targets.cpp ../../support/object_fuzz_targets.cpp
+          ../../support/torch_order_fuzz_targets.cpp
   LIBS ratoon::agent ratoon::base_contract)
+ratoon_test(property/agent/torch_order_property_test LIBS ratoon::agent rapidcheck)
