@@ -8,13 +8,13 @@
 // What a column becomes (docs/formats/mds.md has every encoding):
 //   int, uint8 ... float64     a number
 //   ndarray...                 an array of the type and shape that the encoding's name or the sample says
-//   str, json, str_int, ...    text; exact_integer() and exact_double() read numbers from it
-//   bytes, jpeg, png           bytes; image_shape() reads an image's height, width and channels
+//   str, json, str_int, ...    text; mds_values.h reads the numbers that are written out
+//   bytes, jpeg, png           bytes; mds_values.h reads the height, width and channels of images
 //   pil                        uint8, (height, width) or (height, width, bytes of a pixel)
 //   jpeg_array, list[...]      bytes; elements() takes them apart
 //   pkl                        refused
 //
-// Fields lie in the shard's mapping wherever they can, at any alignment.
+// Fields lie in the shard's mapping wherever they can, at any alignment, and live as long as the data set.
 //
 // Thread contract: any thread. No lock is taken once a shard is open.
 #pragma once

@@ -6,8 +6,11 @@ std::optional<ShardBytes> OpenShards::find(std::size_t shard) {
   Slot& slot = slots_[shard];
   const std::uint32_t before = slot.word.fetch_add(1, std::memory_order_acquire);
   std::optional<ShardBytes> found;
-  if ((before & kOpen) != 0) found = slot.bytes;
-  if (!slot.is_recent.load(std::memory_order_relaxed)) slot.is_recent.store(true, std::memory_order_relaxed);
+  if ((before & kOpen) != 0) {
+    found = slot.bytes;
+    if (!slot.is_recent.load(std::memory_order_relaxed))
+      slot.is_recent.store(true, std::memory_order_relaxed);
+  }
   slot.word.fetch_sub(1, std::memory_order_release);
   return found;
 }
@@ -54,16 +57,15 @@ void OpenShards::note(std::size_t shard, std::uint64_t memory_bytes) {
   };
   for (std::size_t tries = 2 * ring_.size(); tries > 0 && !ring_.empty() && is_over(); --tries) {
     hand_ = hand_ < ring_.size() ? hand_ : 0;
-    Slot& slot = slots_[ring_[hand_]];
-    if (slot.is_recent.exchange(false, std::memory_order_relaxed) || !try_close(ring_[hand_])) {
+    const std::size_t candidate = ring_[hand_];
+    if (!slots_[candidate].is_recent.exchange(false, std::memory_order_relaxed) && try_close(candidate))
+      ring_.erase(ring_.begin() + static_cast<std::ptrdiff_t>(hand_));
+    else
       ++hand_;
-      continue;
-    }
-    ring_[hand_] = ring_.back();
-    ring_.pop_back();
   }
-  slots_[shard].is_recent.store(true, std::memory_order_relaxed);
-  ring_.push_back(shard);
+  // Just behind the hand, which comes by again when it has seen all others.
+  ring_.insert(ring_.begin() + static_cast<std::ptrdiff_t>(hand_), shard);
+  ++hand_;
 }
 
 }  // namespace ratoon::mds

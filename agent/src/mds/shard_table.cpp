@@ -14,7 +14,7 @@ ShardTable::ShardTable(std::span<const std::uint64_t> sizes) : begins_{0} {
     while (shard + 1 < sizes.size() && begins_[shard + 1] <= range << shift_) ++shard;
     first_shards_.push_back(shard);
   }
-  first_shards_.push_back(shard);
+  first_shards_.push_back(sizes.empty() ? 0 : static_cast<std::uint32_t>(sizes.size() - 1));
 }
 
 ShardTable::Place ShardTable::find(std::uint64_t id) const {

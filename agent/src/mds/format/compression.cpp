@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 #include <limits>
-#include <optional>
+#include <memory>
 
 #include <brotli/decode.h>
 #include <bzlib.h>
@@ -42,11 +42,16 @@ unsigned length(std::size_t bytes) {
 }
 
 bool unpack_brotli(Bytes compressed, Room raw) {
-  std::size_t size = raw.size();
-  const auto result =
-      BrotliDecoderDecompress(compressed.size(), reinterpret_cast<const std::uint8_t*>(compressed.data()),
-                              &size, reinterpret_cast<std::uint8_t*>(raw.data()));
-  return result == BROTLI_DECODER_RESULT_SUCCESS && size == raw.size();
+  const std::unique_ptr<BrotliDecoderState, decltype(&BrotliDecoderDestroyInstance)> state(
+      BrotliDecoderCreateInstance(nullptr, nullptr, nullptr), &BrotliDecoderDestroyInstance);
+  std::size_t in = compressed.size();
+  std::size_t out = raw.size();
+  const auto* from = reinterpret_cast<const std::uint8_t*>(compressed.data());
+  auto* to = reinterpret_cast<std::uint8_t*>(raw.data());
+  return state != nullptr &&
+         BrotliDecoderDecompressStream(state.get(), &in, &from, &out, &to, nullptr) ==
+             BROTLI_DECODER_RESULT_SUCCESS &&
+         in == 0 && out == 0;
 }
 
 // bzip2 and gzip files may be several streams one behind the other.

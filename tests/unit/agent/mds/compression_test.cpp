@@ -1,0 +1,104 @@
+#include "agent/src/mds/format/compression.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/agent/mds/golden_folders.h"
+
+namespace ratoon::mds {
+namespace {
+
+struct Packed {
+  CompressionKind kind;
+  std::string bytes;  // Streaming's
+  std::string
+      raw;  // the same, unpacked: equal in all of golden/compressed but for the name of the compression
+};
+
+Packed packed(const std::string& name, CompressionKind kind) {
+  const auto folder = kGolden / "compressed" / name;
+  const auto shard = nlohmann::json::parse(test::read_text(folder / "index.json"))["shards"][1];
+  Packed known{.kind = kind,
+               .bytes = test::read_text(folder / shard["zip_data"]["basename"].get<std::string>()),
+               .raw = std::string(shard["raw_data"]["bytes"].get<std::size_t>(), '\0')};
+  const auto done =
+      decompress(kind, std::as_bytes(std::span(known.bytes)), std::as_writable_bytes(std::span(known.raw)));
+  EXPECT_TRUE(done) << name;
+  return known;
+}
+
+std::vector<Packed> all() {
+  return {packed("br", CompressionKind::kBrotli), packed("bz2", CompressionKind::kBzip2),
+          packed("gz", CompressionKind::kGzip), packed("snappy", CompressionKind::kSnappy),
+          packed("zstd", CompressionKind::kZstd)};
+}
+
+bool unpacks(CompressionKind kind, const std::string& bytes, std::size_t size, std::string* raw = nullptr) {
+  std::string room(size, '\0');
+  const auto done =
+      decompress(kind, std::as_bytes(std::span(bytes)), std::as_writable_bytes(std::span(room)));
+  if (raw != nullptr) *raw = room;
+  if (!done) {
+    EXPECT_EQ(done.error().kind(), ErrorKind::kCorrupted);
+    EXPECT_THAT(done.error().message(),
+                testing::HasSubstr("do not unpack to the " + std::to_string(size) + " bytes"));
+  }
+  return done.has_value();
+}
+
+TEST(Compression, UnpacksToExactlyWhatTheIndexSays) {
+  for (const Packed& known : all()) {
+    SCOPED_TRACE(extension_of(known.kind));
+    EXPECT_TRUE(unpacks(known.kind, known.bytes, known.raw.size()));
+    EXPECT_FALSE(unpacks(known.kind, known.bytes, known.raw.size() - 1));
+    EXPECT_FALSE(unpacks(known.kind, known.bytes, known.raw.size() + 1));
+    EXPECT_FALSE(unpacks(known.kind, known.bytes, 0));
+    EXPECT_FALSE(unpacks(known.kind, "", known.raw.size()));
+    EXPECT_FALSE(unpacks(known.kind, known.bytes + "x", known.raw.size()));
+    for (std::size_t size = 0; size < known.bytes.size(); ++size)
+      EXPECT_FALSE(unpacks(known.kind, known.bytes.substr(0, size), known.raw.size())) << size;
+  }
+}
+
+TEST(Compression, OfNothingUnpacksToNothing) {
+  EXPECT_TRUE(unpacks(CompressionKind::kZstd, compress({CompressionKind::kZstd, 3}, "").value(), 0));
+  EXPECT_TRUE(unpacks(CompressionKind::kSnappy, std::string(1, '\0'), 0));
+  EXPECT_TRUE(unpacks(CompressionKind::kBrotli, ";", 0));
+}
+
+// As cat and parallel compressors make them; Python reads them too.
+TEST(Compression, StreamsBehindEachOtherAreOne) {
+  for (const Packed& known : all()) {
+    if (known.kind == CompressionKind::kBrotli || known.kind == CompressionKind::kSnappy) continue;
+    std::string raw;
+    EXPECT_TRUE(unpacks(known.kind, known.bytes + known.bytes, 2 * known.raw.size(), &raw));
+    EXPECT_EQ(raw, known.raw + known.raw);
+  }
+}
+
+TEST(Compression, NamesAreStreamings) {
+  EXPECT_EQ(parse_compression("br").value(), (Compression{CompressionKind::kBrotli, 11}));
+  EXPECT_EQ(parse_compression("bz2:1").value(), (Compression{CompressionKind::kBzip2, 1}));
+  EXPECT_EQ(parse_compression("gz:0").value(), (Compression{CompressionKind::kGzip, 0}));
+  EXPECT_EQ(parse_compression("snappy").value(), (Compression{CompressionKind::kSnappy, 0}));
+  EXPECT_EQ(parse_compression("zstd").value(), (Compression{CompressionKind::kZstd, 3}));
+  EXPECT_EQ(parse_compression("zstd:22").value(), (Compression{CompressionKind::kZstd, 22}));
+  for (const char* name : {"", "br:12", "bz2:0", "gz:10", "snappy:0", "zstd:0", "zstd:23", "zstd:", "zstd:3x",
+                           "zstd:+3", "zstd: 3", "lz4", "ZSTD", "zstd:3:3", ":3"})
+    EXPECT_FALSE(parse_compression(name)) << name;
+}
+
+TEST(Compression, WritesZstdOnly) {
+  const std::string raw(10'000, 'a');
+  const auto packed = compress({CompressionKind::kZstd, 19}, raw);
+  ASSERT_TRUE(packed);
+  EXPECT_LT(packed->size(), 100u);
+  std::string unpacked;
+  EXPECT_TRUE(unpacks(CompressionKind::kZstd, *packed, raw.size(), &unpacked));
+  EXPECT_EQ(unpacked, raw);
+  EXPECT_FALSE(compress({CompressionKind::kGzip, 9}, raw));
+}
+
+}  // namespace
+}  // namespace ratoon::mds

@@ -1,0 +1,124 @@
+#include "agent/src/mds/open_shards.h"
+
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace ratoon::mds {
+namespace {
+
+// A shard in memory whose bytes are all its own number; `alive` counts those that somebody still holds.
+ShardBytes shard_of(std::size_t number, std::atomic<int>& alive, std::size_t size = 100) {
+  ++alive;
+  const auto memory = std::shared_ptr<std::vector<std::byte>>(
+      std::make_unique<std::vector<std::byte>>(size, static_cast<std::byte>(number)).release(),
+      [&alive](std::vector<std::byte>* bytes) {
+        std::fill(bytes->begin(), bytes->end(), std::byte{0xee});
+        const std::unique_ptr<std::vector<std::byte>> owned(bytes);
+        --alive;
+      });
+  return {.bytes = *memory, .owner = memory, .memory_bytes = size};
+}
+
+TEST(OpenShards, AreOpenedOnce) {
+  OpenShards shards(3, {.memory_bytes_max = 1000});
+  std::atomic<int> alive{0};
+  EXPECT_FALSE(shards.find(1));
+  for (int i = 0; i < 3; ++i) {
+    const auto opened = shards.find_or_open(1, [&] { return Result(shard_of(1, alive)); });
+    EXPECT_EQ(opened->bytes[0], std::byte{1});
+  }
+  EXPECT_EQ(alive, 1);
+  EXPECT_TRUE(shards.find(1));
+  EXPECT_FALSE(shards.find(0));
+}
+
+TEST(OpenShards, AFailureIsNotKept) {
+  OpenShards shards(1, {});
+  EXPECT_EQ(shards.find_or_open(0, [] { return Result<ShardBytes>(Error(ErrorKind::kIo, "no")); })
+                .error()
+                .message(),
+            "no");
+  EXPECT_FALSE(shards.find(0));
+  std::atomic<int> alive{0};
+  EXPECT_TRUE(shards.find_or_open(0, [&] { return Result(shard_of(0, alive)); }));
+}
+
+TEST(OpenShards, NumberAndMemoryAreBounded) {
+  std::atomic<int> alive{0};
+  OpenShards few(100, {.count_max = 7, .memory_bytes_max = 1'000'000});
+  OpenShards small(100, {.memory_bytes_max = 550});
+  for (std::size_t i = 0; i < 100; ++i) {
+    ASSERT_TRUE(few.find_or_open(i, [&] { return Result(shard_of(i, alive)); }));
+    ASSERT_TRUE(small.find_or_open(i, [&] { return Result(shard_of(i, alive)); }));
+    EXPECT_EQ(few.find(i)->bytes[0], static_cast<std::byte>(i));
+  }
+  EXPECT_EQ(few.count(), 7u);
+  EXPECT_EQ(small.count(), 5u);
+  EXPECT_EQ(alive, 12);
+}
+
+TEST(OpenShards, OneMayAlwaysBeOpen) {
+  std::atomic<int> alive{0};
+  OpenShards shards(2, {.memory_bytes_max = 0});
+  for (std::size_t i = 0; i < 2; ++i) {
+    ASSERT_TRUE(shards.find_or_open(i, [&] { return Result(shard_of(i, alive)); }));
+    EXPECT_TRUE(shards.find(i));
+  }
+  EXPECT_EQ(alive, 1);
+}
+
+TEST(OpenShards, WhatIsHeldStaysReadable) {
+  std::atomic<int> alive{0};
+  OpenShards shards(3, {.count_max = 1, .memory_bytes_max = 1000});
+  const auto held = shards.find_or_open(0, [&] { return Result(shard_of(0, alive)); });
+  for (std::size_t i = 1; i < 3; ++i)
+    ASSERT_TRUE(shards.find_or_open(i, [&] { return Result(shard_of(i, alive)); }));
+  EXPECT_FALSE(shards.find(0));
+  EXPECT_EQ(held->bytes[99], std::byte{0});
+  EXPECT_EQ(alive, 2);
+}
+
+TEST(OpenShards, ThoseThatAreReadStayBeforeThoseThatAreNot) {
+  std::atomic<int> alive{0};
+  OpenShards shards(200, {.count_max = 10, .memory_bytes_max = 1'000'000});
+  for (std::size_t i = 0; i < 200; ++i) {
+    ASSERT_TRUE(shards.find_or_open(i, [&] { return Result(shard_of(i, alive)); }));
+    EXPECT_TRUE(shards.find(0)) << i;  // read all the time
+  }
+}
+
+// Run under ThreadSanitizer and AddressSanitizer: what find() gives is never what another thread gives up.
+TEST(OpenShards, ManyThreadsReadWhileShardsComeAndGo) {
+  constexpr std::size_t kShards = 40;
+  constexpr int kReads = 20'000;
+  std::atomic<int> alive{0}, wrong{0};
+  {
+    OpenShards shards(kShards, {.count_max = 5, .memory_bytes_max = 2000});
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        std::uint64_t state = t + 1;
+        for (int i = 0; i < kReads; ++i) {
+          state = state * 6364136223846793005U + 1442695040888963407U;
+          const std::size_t number = (state >> 33) % (i % 8 == 0 ? kShards : 4);
+          auto found = shards.find(number);
+          if (!found)
+            found = shards.find_or_open(number, [&] { return Result(shard_of(number, alive)); }).value();
+          if (found->bytes.front() != static_cast<std::byte>(number) ||
+              found->bytes.back() != found->bytes.front())
+            ++wrong;
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    EXPECT_LE(shards.count(), 5u + threads.size());  // those that were just looked at may stay once
+    EXPECT_EQ(static_cast<std::size_t>(alive), shards.count());
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(alive, 0);
+}
+
+}  // namespace
+}  // namespace ratoon::mds
