@@ -1,0 +1,102 @@
+// MdsWriter: a folder of shards in MDS format, for MdsDataset and for MosaicML Streaming. The same samples
+// give the same bytes that Streaming's writer makes of them.
+//
+//   ratoon::MdsWriter writer("data/digits", {{"image", "ndarray:uint8:28,28"}, {"label", "int"}},
+//                            {.hashes = {"xxh3_128"}});
+//   for (const auto& [pixels, label] : digits) {
+//     const std::uint64_t shape[] = {28, 28};
+//     const ratoon::Field image{ratoon::ElementType::kUint8, shape, std::as_bytes(std::span(pixels))};
+//     writer.write({{"image", image}, {"label", label}});
+//   }
+//   writer.finish();
+//
+// A shard appears whole or not at all, and the index comes last: a folder without index.json was not
+// finished, and a new writer begins it anew.
+//
+// Thread contract: one thread.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <ratoon/sample.h>
+
+namespace ratoon {
+
+struct MdsWriterOptions {
+  std::string compression;  // "zstd", "zstd:1" to "zstd:22"; empty: none
+  // Of every file, in its index; MdsDataset checks all of them, Streaming one that it is told to.
+  std::vector<std::string> hashes;
+  // A shard ends before the sample that would make it longer. 0: all samples in one. Below 2^32.
+  std::uint64_t size_limit_bytes = std::uint64_t{1} << 26;
+};
+
+// What is written into a column. It is looked at during write() only.
+//
+//   a number                 int, uint8 ... float64, str_int, str_float
+//   a text                   str, json, str_decimal, str_int
+//   a field with an array    ndarray of its type and shape; pil, as uint8 of (height, width) or (height,
+//   width, 2 to 4) a field with bytes       any column: stored as they are. bytes, jpeg and png take nothing
+//   else fields                   the elements of a list
+class MdsValue {
+ public:
+  using Variant =
+      std::variant<std::int64_t, std::uint64_t, double, std::string_view, Field, std::span<const Field>>;
+
+  template <std::integral T>
+    requires(!std::same_as<T, bool> && !std::same_as<T, char>)
+  MdsValue(T number)  // NOLINT: implicit by design, as are the others
+      : value_(static_cast<std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>(number)) {}
+  template <std::floating_point T>
+  MdsValue(T number) : value_(static_cast<double>(number)) {}  // NOLINT
+  template <class T>
+    requires std::convertible_to<const T&, std::string_view>
+  MdsValue(const T& text) : value_(std::string_view(text)) {}      // NOLINT
+  MdsValue(const Field& field) : value_(field) {}                  // NOLINT
+  MdsValue(std::span<const Field> elements) : value_(elements) {}  // NOLINT
+
+  [[nodiscard]] const Variant& get() const { return value_; }
+
+ private:
+  Variant value_;
+};
+
+class MdsWriter {
+ public:
+  struct Value {
+    std::string_view column;
+    MdsValue value;
+  };
+
+  // Columns with the names of their encodings (docs/formats/mds.md). Creates the folder. Throws
+  // std::invalid_argument for what cannot be written, Failure if the folder holds a data set already or
+  // cannot be used.
+  MdsWriter(std::filesystem::path folder, std::vector<std::pair<std::string, std::string>> columns,
+            MdsWriterOptions options = {});
+  ~MdsWriter();
+
+  // One value for each column, in any order. Throws std::invalid_argument where a column is missing or
+  // unknown or a value is none of its encoding, and Failure where a shard cannot be stored; after that the
+  // data set cannot be finished.
+  void write(std::span<const Value> sample);
+  void write(std::initializer_list<Value> sample) { write(std::span(sample.begin(), sample.size())); }
+
+  // Writes the last shard and the index: only now there is a data set.
+  void finish();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace ratoon

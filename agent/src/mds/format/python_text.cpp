@@ -1,0 +1,72 @@
+#include "agent/src/mds/format/python_text.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+namespace ratoon::mds {
+namespace {
+
+using nlohmann::json;
+
+// dump() of nlohmann has the escapes of Python but for this one character, which Python does not count as
+// printable.
+std::string escaped(const json& text) {
+  constexpr char kDelete = 0x7f;
+  std::string out = text.dump(-1, ' ', true);
+  for (std::size_t at = out.find(kDelete); at != std::string::npos; at = out.find(kDelete, at))
+    out.replace(at, 1, "\\u007f");
+  return out;
+}
+
+void append(std::string& out, const json& value) {
+  const char* between = "";
+  if (value.is_object()) {
+    out += '{';
+    for (const auto& [key, item] : value.items()) {
+      out += between + escaped(json(key)) + ": ";
+      append(out, item);
+      between = ", ";
+    }
+    out += '}';
+  } else if (value.is_array()) {
+    out += '[';
+    for (const auto& item : value) {
+      out += between;
+      append(out, item);
+      between = ", ";
+    }
+    out += ']';
+  } else {
+    out += value.is_string() ? escaped(value) : value.dump();
+  }
+}
+
+}  // namespace
+
+std::string python_json(const json& value) {
+  std::string out;
+  append(out, value);
+  return out;
+}
+
+std::string python_float(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  std::array<char, 400> text{};
+  // The shortest digits, with an exponent of at least two digits, as Python has it.
+  auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific).ptr;
+  const std::string scientific(text.data(), end);
+  const std::string_view exponent = std::string_view(scientific).substr(scientific.find('e') + 1);
+  int power = 0;
+  std::from_chars(exponent.data() + (exponent.front() == '+' ? 1 : 0), exponent.data() + exponent.size(),
+                  power);
+  if (power < -4 || power >= 16) return scientific;
+  end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed).ptr;
+  std::string fixed(text.data(), end);
+  if (fixed.find('.') == std::string::npos) fixed += ".0";
+  return fixed;
+}
+
+}  // namespace ratoon::mds

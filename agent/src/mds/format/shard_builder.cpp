@@ -1,0 +1,51 @@
+#include "agent/src/mds/format/shard_builder.h"
+
+#include <limits>
+#include <utility>
+
+namespace ratoon::mds {
+namespace {
+
+constexpr std::uint64_t kFileBytesMax = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t kWord = sizeof(std::uint32_t);
+
+void append(std::string& out, std::uint32_t value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+}  // namespace
+
+bool ShardBuilder::is_full_for(std::size_t sample_bytes) const {
+  const std::uint64_t now = 2 * kWord + config_.size() + kWord * ends_.size() + bytes_.size();
+  return size_limit_bytes_ != 0 && now + sample_bytes + kWord > size_limit_bytes_;
+}
+
+Result<void> ShardBuilder::add(std::string_view sample) {
+  const std::uint64_t size =
+      2 * kWord + config_.size() + kWord * (ends_.size() + 1) + bytes_.size() + sample.size();
+  if (size > kFileBytesMax) {
+    return Error(ErrorKind::kInvalid,
+                 "the shard would have " + std::to_string(size) +
+                     " bytes, and none can have 2^32 or more: lower size_limit_bytes, or make "
+                     "samples smaller");
+  }
+  bytes_ += sample;
+  ends_.push_back(static_cast<std::uint32_t>(bytes_.size()));
+  return {};
+}
+
+std::string ShardBuilder::take() {
+  const auto begin = static_cast<std::uint32_t>(2 * kWord + kWord * ends_.size() + config_.size());
+  std::string file;
+  file.reserve(begin + bytes_.size());
+  append(file, samples());
+  append(file, begin);
+  for (const std::uint32_t end : ends_) append(file, begin + end);
+  file += config_;
+  file += bytes_;
+  bytes_.clear();
+  ends_.clear();
+  return file;
+}
+
+}  // namespace ratoon::mds

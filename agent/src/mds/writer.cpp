@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <stdexcept>
+
+#include <ratoon/atomic_file.h>
+#include <ratoon/failure.h>
+#include <ratoon/mds_writer.h>
+
+#include "agent/src/mds/format/columns.h"
+#include "agent/src/mds/format/compression.h"
+#include "agent/src/mds/format/encode.h"
+#include "agent/src/mds/format/hash.h"
+#include "agent/src/mds/format/python_text.h"
+#include "agent/src/mds/format/shard_builder.h"
+#include "agent/src/mds/format/utf8.h"
+#include "base/contract/exit_code.h"
+#include "base/core/durable_folder.h"
+
+namespace ratoon {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+template <class T>
+T checked(Result<T> result) {
+  if (!result) throw std::invalid_argument("MdsWriter: " + result.error().message());
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+void stored(const Result<void>& result) {
+  if (!result) throw Failure(static_cast<int>(ExitCode::kStorage), result.error().message());
+}
+
+// In the order of the names' code points, which is that of UTF-8's bytes.
+mds::Columns make_columns(std::vector<std::pair<std::string, std::string>> given) {
+  if (given.empty()) throw std::invalid_argument("MdsWriter: there are no columns");
+  std::sort(given.begin(), given.end());
+  std::vector<std::string> names, encodings;
+  for (auto& [name, encoding] : given) {
+    if (!mds::is_utf8(std::as_bytes(std::span(name))))
+      throw std::invalid_argument("MdsWriter: a column's name is not UTF-8");
+    names.push_back(std::move(name));
+    encodings.push_back(std::move(encoding));
+  }
+  std::vector<std::optional<std::uint32_t>> sizes;
+  for (const auto& name : encodings) {
+    const auto encoding = mds::parse_encoding(name);
+    sizes.push_back(encoding && encoding->size_bytes != 0 ? std::optional(encoding->size_bytes)
+                                                          : std::nullopt);
+  }
+  return checked(mds::Columns::make(std::move(names), encodings, sizes));
+}
+
+mds::Compression make_compression(const std::string& name) {
+  if (name.empty()) return {};
+  const mds::Compression compression = checked(mds::parse_compression(name));
+  checked(mds::compress(compression, ""));  // can it be written at all?
+  return compression;
+}
+
+// What Streaming calls the config: in each shard, and in the index behind what each shard has of its own.
+json make_config(const mds::Columns& columns, const MdsWriterOptions& options) {
+  json names = json::array(), encodings = json::array(), sizes = json::array();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    names.push_back(columns.described()[i].name);
+    encodings.push_back(columns.encodings()[i].name);
+    sizes.push_back(columns.sizes()[i] == 0 ? json() : json(columns.sizes()[i]));
+  }
+  return {{"column_encodings", std::move(encodings)},
+          {"column_names", std::move(names)},
+          {"column_sizes", std::move(sizes)},
+          {"compression", options.compression.empty() ? json() : json(options.compression)},
+          {"format", "mds"},
+          {"hashes", options.hashes},
+          {"size_limit", options.size_limit_bytes == 0 ? json() : json(options.size_limit_bytes)},
+          {"version", 2}};
+}
+
+MdsWriterOptions check(MdsWriterOptions options) {
+  if (options.size_limit_bytes >= std::uint64_t{1} << 32)
+    throw std::invalid_argument("MdsWriter: size_limit_bytes must be below 2^32, since offsets have 32 bits");
+  std::sort(options.hashes.begin(), options.hashes.end());
+  if (std::adjacent_find(options.hashes.begin(), options.hashes.end()) != options.hashes.end())
+    throw std::invalid_argument("MdsWriter: a hash is named twice");
+  for (const auto& name : options.hashes) checked(mds::hash_of(name, {}));
+  return options;
+}
+
+}  // namespace
+
+struct MdsWriter::Parts {
+  Parts(fs::path where, std::vector<std::pair<std::string, std::string>> given, MdsWriterOptions wanted)
+      : folder(std::move(where)),
+        columns(make_columns(std::move(given))),
+        options(check(std::move(wanted))),
+        compression(make_compression(options.compression)),
+        config(make_config(columns, options)),
+        builder(mds::python_json(config), options.size_limit_bytes) {}
+
+  std::size_t find(std::string_view name) const;
+  void encode(std::span<const Value> given);
+  json save(const std::string& basename, std::string_view bytes, bool is_stored) const;
+  void flush();
+
+  const fs::path folder;
+  const mds::Columns columns;
+  const MdsWriterOptions options;
+  const mds::Compression compression;
+  const json config;
+  mds::ShardBuilder builder;
+  json shards = json::array();
+  std::vector<const MdsValue*> values;  // of the sample that is written, in the order of the columns
+  std::string sample, body;
+  bool is_over = false;  // finished, or failed in a way that leaves a shard out
+};
+
+std::size_t MdsWriter::Parts::find(std::string_view name) const {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns.described()[i].name == name) return i;
+  }
+  throw std::invalid_argument("MdsWriter: there is no column '" + std::string(name) + "'");
+}
+
+// Into `sample`: sizes of the columns that vary, then all bytes.
+void MdsWriter::Parts::encode(std::span<const Value> given) {
+  values.assign(columns.size(), nullptr);
+  for (const Value& value : given) {
+    const MdsValue*& place = values[find(value.column)];
+    if (place != nullptr)
+      throw std::invalid_argument("MdsWriter: column '" + std::string(value.column) + "' has two values");
+    place = &value.value;
+  }
+  sample.clear();
+  body.clear();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::string& name = columns.described()[i].name;
+    if (values[i] == nullptr) throw std::invalid_argument("MdsWriter: column '" + name + "' has no value");
+    const std::size_t before = body.size();
+    if (const auto encoded = mds::encode_value(columns.encodings()[i], *values[i], body); !encoded)
+      throw std::invalid_argument("MdsWriter: column '" + name + "': " + encoded.error().message());
+    if (body.size() >= std::uint64_t{1} << 32)
+      throw std::invalid_argument("MdsWriter: a sample of 2^32 bytes or more");
+    const auto size = static_cast<std::uint32_t>(body.size() - before);
+    if (columns.sizes()[i] == 0) sample.append(reinterpret_cast<const char*>(&size), sizeof size);
+  }
+  sample += body;
+}
+
+json MdsWriter::Parts::save(const std::string& basename, std::string_view bytes, bool is_stored) const {
+  json hashes = json::object();
+  for (const auto& name : options.hashes)
+    hashes[name] = checked(mds::hash_of(name, std::as_bytes(std::span(bytes))));
+  if (is_stored) stored(save_file_atomically(folder / basename, bytes));
+  return {{"basename", basename}, {"bytes", bytes.size()}, {"hashes", std::move(hashes)}};
+}
+
+void MdsWriter::Parts::flush() {
+  std::array<char, 32> name{};
+  std::snprintf(name.data(), name.size(), "shard.%05zu.mds", shards.size());
+  is_over = true;  // until the shard is stored
+  json shard = config;
+  shard["samples"] = builder.samples();
+  const std::string raw = builder.take();
+  const bool is_compressed = compression.kind != mds::CompressionKind::kNone;
+  shard["raw_data"] = save(name.data(), raw, !is_compressed);
+  shard["zip_data"] = nullptr;
+  if (is_compressed) {
+    const std::string zip = checked(mds::compress(compression, raw));
+    shard["zip_data"] =
+        save(std::string(name.data()) + "." + std::string(mds::extension_of(compression.kind)), zip, true);
+  }
+  shards.push_back(std::move(shard));
+  is_over = false;
+}
+
+MdsWriter::MdsWriter(fs::path folder, std::vector<std::pair<std::string, std::string>> columns,
+                     MdsWriterOptions options)
+    : parts_(std::make_unique<Parts>(std::move(folder), std::move(columns), std::move(options))) {
+  stored(create_folders(parts_->folder));
+  std::error_code ignored;
+  if (!fs::is_directory(parts_->folder, ignored))
+    throw Failure(static_cast<int>(ExitCode::kStorage), parts_->folder.string() + " is no folder");
+  if (fs::exists(parts_->folder / "index.json", ignored)) {
+    throw Failure(static_cast<int>(ExitCode::kStorage),
+                  (parts_->folder / "index.json").string() +
+                      " is there already: write to a folder of its own, or remove it");
+  }
+}
+
+MdsWriter::~MdsWriter() = default;
+
+void MdsWriter::write(std::span<const Value> sample) {
+  if (parts_->is_over) throw std::invalid_argument("MdsWriter: it is finished, or failed before");
+  parts_->encode(sample);
+  if (parts_->builder.is_full_for(parts_->sample.size())) parts_->flush();
+  checked(parts_->builder.add(parts_->sample));
+}
+
+void MdsWriter::finish() {
+  if (parts_->is_over) throw std::invalid_argument("MdsWriter: it is finished, or failed before");
+  if (parts_->builder.samples() > 0) parts_->flush();
+  parts_->is_over = true;
+  const std::string index = mds::python_json({{"shards", parts_->shards}, {"version", 2}});
+  stored(save_file_atomically(parts_->folder / "index.json", index));
+}
+
+}  // namespace ratoon
