@@ -114,7 +114,7 @@ PARTS = (
     Part("agent/src/data/sets", BASE + PUBLIC, target="agent"),
     Part("agent/src/data/loader", BASE + PUBLIC + ("agent/src/data/sets",), target="agent",
          instead="the order is known through StreamReader alone: see ratoon/stream_reader.h"),
-    Part("agent/src/mds/format", BASE + PUBLIC,
+    Part("agent/src/mds/format", BASE + PUBLIC + (MDS[0],),
          ("brotli", "bzip2", "nlohmann_json", "openssl", "snappy", "xxhash", "zlib", "zstd"), target="agent_mds",
          is_pure=True, instead=_AT_THE_DOOR),
     Part("agent/src/mds", BASE + PUBLIC + MDS + ("agent/src/data/sets",), target="agent_mds"),
