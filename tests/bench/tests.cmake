@@ -2,3 +2,7 @@
 find_package(benchmark REQUIRED)
 ratoon_program(bench_checksums SOURCES bench/bench_checksums.cpp LIBS ratoon::base_core benchmark::benchmark)
 ratoon_program(bench_stream SOURCES bench/bench_stream.cpp LIBS ratoon::agent benchmark::benchmark)
+if(RATOON_WITH_MDS)
+  ratoon_program(bench_mds
+    SOURCES bench/bench_mds.cpp LIBS ratoon::agent_mds ratoon::base_contract ratoon::base_core benchmark::benchmark)
+endif()

@@ -1,0 +1,134 @@
+// Reading shards in MDS format: 200,000 small samples in 62 shards, as tests/bench/peers/peer_streaming.py
+// reads them with Streaming, and an index of 100,000 shards. The folder is made once, under the folder for
+// temporary files.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+#include <unistd.h>
+
+#include <ratoon/mds_dataset.h>
+#include <ratoon/mds_writer.h>
+#include <ratoon/permutation.h>
+
+#include "agent/src/mds/format/index.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kSamples = 200'000;
+constexpr std::uint64_t kShardBytes = 248'000;  // 62 shards
+
+fs::path small_samples() {
+  const fs::path folder = fs::temp_directory_path() / "ratoon-bench-mds-small";
+  if (fs::exists(folder / "index.json")) return folder;
+  fs::remove_all(folder);
+  ratoon::MdsWriter writer(folder, {{"x", "ndarray:float32:16"}, {"y", "int"}},
+                           {.size_limit_bytes = kShardBytes});
+  std::vector<float> x(16);
+  const std::uint64_t shape[] = {16};
+  for (std::uint64_t id = 0; id < kSamples; ++id) {
+    std::fill(x.begin(), x.end(), static_cast<float>(id % 1000));
+    writer.write(
+        {{"x", ratoon::Field{ratoon::ElementType::kFloat32, shape, std::as_bytes(std::span(x))}}, {"y", id}});
+  }
+  writer.finish();
+  return folder;
+}
+
+// As Streaming writes them: some 480 bytes a shard.
+std::string large_index(std::uint64_t shards) {
+  std::string text = R"({"shards": [)";
+  for (std::uint64_t i = 0; i < shards; ++i) {
+    text +=
+        (i == 0 ? "" : ", ") +
+        std::string(
+            R"({"column_encodings": ["jpeg", "int"], "column_names": ["image", "label"], )"
+            R"("column_sizes": [null, 8], "compression": "zstd", "format": "mds", "hashes": ["sha1"], )"
+            R"("raw_data": {"basename": "shard.)") +
+        std::to_string(i) +
+        R"(.mds", "bytes": 67108740, "hashes": {"sha1": "52e19daa386daeff05b95e5c8edb3e97e538b9b2"}}, )" +
+        R"("samples": 582, "size_limit": 67108864, "version": 2, "zip_data": {"basename": "shard.)" +
+        std::to_string(i) +
+        R"(.mds.zstd", "bytes": 66108740, "hashes": {"sha1": "a2536e7798bb47cbe4882855a59b22985b6af24d"}}})";
+  }
+  return text + R"(], "version": 2})";
+}
+
+double resident_mebibytes() {
+  std::ifstream statm("/proc/self/statm");
+  double all = 0, resident = 0;
+  statm >> all >> resident;
+  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
+void parse_index(benchmark::State& state) {
+  const std::string text = large_index(static_cast<std::uint64_t>(state.range(0)));
+  for (auto _ : state) {
+    auto index = ratoon::mds::parse_index(text);
+    if (!index) state.SkipWithError(index.error().message().c_str());
+    benchmark::DoNotOptimize(index);
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));
+}
+
+void open_folder(benchmark::State& state) {
+  const std::string folder = small_samples().string();
+  for (auto _ : state) benchmark::DoNotOptimize(ratoon::MdsDataset::open(folder));
+}
+
+// Open, and read a batch of 256 from a place in a shuffled epoch: what a restarted process does before its
+// first step.
+void resume(benchmark::State& state) {
+  const std::string folder = small_samples().string();
+  const std::uint64_t start = kSamples * static_cast<std::uint64_t>(state.range(0)) / 100;
+  for (auto _ : state) {
+    const auto data = ratoon::MdsDataset::open(folder);
+    const ratoon::Permutation order(data->size(), 17);
+    ratoon::Sample sample;
+    for (std::uint64_t i = 0; i < 256; ++i) {
+      data->read(order(start + i), sample);
+      benchmark::DoNotOptimize(sample.field(1).as<std::int64_t>());
+    }
+  }
+}
+
+enum class Order { kSequential, kRandom };
+
+// Samples a second of all threads together.
+void read_samples(benchmark::State& state, Order order) {
+  static const auto data = ratoon::MdsDataset::open(small_samples().string());
+  std::vector<std::uint64_t> ids(kSamples);
+  for (std::uint64_t i = 0; i < kSamples; ++i) ids[i] = i;
+  std::mt19937_64 random(static_cast<std::uint64_t>(state.thread_index()));
+  for (std::uint64_t i = kSamples; order == Order::kRandom && i > 1; --i)
+    std::swap(ids[i - 1], ids[random() % i]);
+  ratoon::Sample sample;
+  std::int64_t sum = 0;
+  std::size_t next = 0;
+  for (auto _ : state) {
+    data->read(ids[next], sample);
+    sum += sample.field(1).as<std::int64_t>() + std::to_integer<int>(sample.field(0).bytes[5]);
+    next = next + 1 == ids.size() ? 0 : next + 1;
+  }
+  benchmark::DoNotOptimize(sum);
+  state.SetItemsProcessed(state.iterations());
+  state.counters["resident_MiB"] = benchmark::Counter(resident_mebibytes(), benchmark::Counter::kAvgThreads);
+}
+
+BENCHMARK(parse_index)->Arg(100'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(open_folder)->Unit(benchmark::kMillisecond);
+BENCHMARK(resume)->Arg(10)->Arg(50)->Arg(90)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(read_samples, sequential, Order::kSequential);
+BENCHMARK_CAPTURE(read_samples, random, Order::kRandom)->ThreadRange(1, 2)->UseRealTime();
+
+}  // namespace
+
+BENCHMARK_MAIN();
