@@ -1,9 +1,12 @@
-// MdsDataset: a folder of shards as MosaicML Streaming writes them (MDS, version 2).
+// MdsDataset: shards as MosaicML Streaming writes them (MDS, version 2), in a folder, on a web server or in
+// an S3-compatible store.
 //
 //   auto digits = ratoon::MdsDataset::open("data/digits", {.split = "train"});
 //   ratoon::Sample sample;
 //   digits->read(4711, sample);
 //   std::int64_t label = sample.field(digits->column("label")).as<std::int64_t>();
+//
+//   auto far = ratoon::MdsDataset::open("s3://bucket/digits", {.cache_folder = "/scratch/shards"});
 //
 // What a column becomes (docs/formats/mds.md has every encoding):
 //   int, uint8 ... float64     a number
@@ -21,6 +24,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,18 +33,30 @@
 #include <vector>
 
 #include <ratoon/dataset.h>
+#include <ratoon/store_options.h>
 
 namespace ratoon {
 
 struct MdsOptions {
   std::string split;  // the folder below each of the data set's that holds its index.json: "train"
 
+  // ---- data sets that are elsewhere: http(s)://host/path, s3://bucket/prefix
+  // Where fetched shards are kept, unpacked; several processes and data sets share it. Given for a folder of
+  // this machine as well, its shards are copied from there first: for volumes that are slow.
+  std::filesystem::path cache_folder;
+  // Of all files in it: those go first that are not needed soon. 0: no limit.
+  std::uint64_t cache_bytes_max = 0;
+  StoreOptions store;
+  std::uint32_t fetch_threads = 4;  // that fetch, unpack and check shards before they are read
+
+  // ---- files of this machine
   // A shard's hashes are checked when a process opens it for the first time. Switching that off is for
-  // folders that something else has checked; lengths and offsets are checked all the same.
+  // folders that something else has checked; lengths and offsets are checked all the same, and what is
+  // fetched is.
   bool verifies_local_files = true;
-  // Whether shards of this machine's disks are mapped. A mapped file that somebody else cuts short, or that
-  // the disk cannot read, ends the process with SIGBUS, and no program can prevent that. Where files may
-  // change, or a network's volume may go, read them into memory instead.
+  // Whether shards are mapped. A mapped file that somebody else cuts short, or that the disk cannot read,
+  // ends the process with SIGBUS, and no program can prevent that. Where files may change, or a network's
+  // volume may go, read them into memory instead.
   bool maps_files = true;
   // Of shards that are in memory, unpacked or read: more are given up, those first that were not read lately.
   std::uint64_t memory_bytes_max = std::uint64_t{2} << 30;
@@ -48,11 +64,12 @@ struct MdsOptions {
 
 class MdsDataset final : public Dataset {
  public:
-  // Throws Failure if there is no index, or one that cannot be read.
-  [[nodiscard]] static std::shared_ptr<MdsDataset> open(const std::string& folder,
+  // `uri` is a folder ("data/digits", "file:///data/digits") or a URL. Throws Failure if there is no index,
+  // or one that cannot be read.
+  [[nodiscard]] static std::shared_ptr<MdsDataset> open(const std::string& uri,
                                                         const MdsOptions& options = {});
-  // Several folders, the samples of each behind those of the one before. Their columns are the same.
-  [[nodiscard]] static std::shared_ptr<MdsDataset> open(const std::vector<std::string>& folders,
+  // Several, the samples of each behind those of the one before. Their columns are the same.
+  [[nodiscard]] static std::shared_ptr<MdsDataset> open(const std::vector<std::string>& uris,
                                                         const MdsOptions& options = {});
   ~MdsDataset() override;
 
@@ -63,6 +80,9 @@ class MdsDataset final : public Dataset {
   [[nodiscard]] std::string digest() const override;
   void read(std::uint64_t id, Sample& into) const override;
   [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
+  // Begins to fetch, unpack and check the shards of these samples, in their order, behind those that were
+  // expected before.
+  void expect(std::span<const std::uint64_t> ids) const override;
 
   // Streaming's name for what a column is encoded as: "ndarray:float32:28,28".
   [[nodiscard]] const std::string& encoding(std::size_t column) const;

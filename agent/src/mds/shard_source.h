@@ -2,7 +2,8 @@
 // hashes of what was stored and of what it unpacks to, offsets.
 #pragma once
 
-#include <filesystem>
+#include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 
@@ -17,38 +18,31 @@ namespace ratoon::mds {
 class ShardSource {
  public:
   virtual ~ShardSource() = default;
+
   // index.json; errors name it.
   [[nodiscard]] virtual Result<Index> read_index() = 0;
+  // Errors name the shard's file or URL.
   [[nodiscard]] virtual Result<ShardBytes> open(const ShardInfo& shard, const std::stop_token& stop) = 0;
-  // The file or URL of the shard, for messages.
+  // The shard's file or URL.
   [[nodiscard]] virtual std::string shown(const ShardInfo& shard) const = 0;
+
+  // Whether it is worth a thread's time to open shards before they are needed.
+  [[nodiscard]] virtual bool is_slow() const = 0;
+  // What will be opened next, the nearest first, in place of what was said before.
+  virtual void expect(std::span<const ShardInfo* const> next) = 0;
 };
 
-// A folder of this machine. The file as it is used, where it is there, else the compressed one, unpacked in
-// memory.
-class LocalSource final : public ShardSource {
- public:
-  struct Options {
-    bool maps_files = true;
-    bool verifies_hashes = true;
-  };
-  LocalSource(std::filesystem::path folder, Options options)
-      : folder_(std::move(folder)), options_(options) {}
-
-  [[nodiscard]] Result<Index> read_index() override;
-  [[nodiscard]] Result<ShardBytes> open(const ShardInfo& shard, const std::stop_token& stop) override;
-  [[nodiscard]] std::string shown(const ShardInfo& shard) const override;
-
- private:
-  // Bytes of a file whose length and hashes are right.
-  [[nodiscard]] Result<ShardBytes> load(const FileInfo& file) const;
-
-  const std::filesystem::path folder_;
-  const Options options_;
+struct LoadOptions {
+  bool maps_files = true;
+  bool verifies_local_files = true;
 };
 
-// The bytes that a compressed shard unpacks to, with the hashes of both checked.
+// The bytes that a compressed shard unpacks to, with its hashes checked.
 [[nodiscard]] Result<ShardBytes> unpack(const ShardInfo& shard, std::span<const std::byte> compressed,
                                         bool verifies_hashes);
+
+// Checks the offsets; errors begin with `shown`.
+[[nodiscard]] Result<ShardBytes> checked_shard(ShardBytes bytes, const ShardInfo& shard,
+                                               const std::string& shown);
 
 }  // namespace ratoon::mds

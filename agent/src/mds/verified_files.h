@@ -7,7 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
-#include <tuple>
+#include <utility>
 
 #include <ratoon/result.h>
 
@@ -27,8 +27,12 @@ class VerifiedFiles {
   [[nodiscard]] Result<void> check(const FileIdentity& file, std::span<const FileHash> expected,
                                    std::span<const std::byte> bytes);
 
+  // That it has passed elsewhere: when it was fetched.
+  void note(const FileIdentity& file, std::span<const FileHash> passed);
+
  private:
-  using Passed = std::tuple<FileIdentity, std::string>;  // and the hashes that it passed
+  using Passed = std::pair<FileIdentity, std::string>;  // and the hashes that it passed
+  static Passed entry_of(const FileIdentity& file, std::span<const FileHash> hashes);
 
   std::mutex mutex_;
   std::set<Passed> passed_;  // guarded by mutex_

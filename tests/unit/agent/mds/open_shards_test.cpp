@@ -45,6 +45,39 @@ TEST(OpenShards, AFailureIsNotKept) {
   EXPECT_TRUE(shards.find_or_open(0, [&] { return Result(shard_of(0, alive)); }));
 }
 
+TEST(OpenShards, AnExceptionLeavesNobodyWaiting) {
+  OpenShards shards(1, {});
+  EXPECT_THROW(
+      static_cast<void>(shards.find_or_open(0, []() -> Result<ShardBytes> { throw std::bad_alloc(); })),
+      std::bad_alloc);
+  std::atomic<int> alive{0};
+  EXPECT_TRUE(shards.find_or_open(0, [&] { return Result(shard_of(0, alive)); }));
+}
+
+TEST(OpenShards, WhoeverWaitsMayGiveUp) {
+  OpenShards shards(1, {});
+  std::atomic<int> alive{0};
+  std::atomic<bool> may_go{false}, is_opening{false};
+  std::thread opener([&] {
+    EXPECT_TRUE(shards.find_or_open(0, [&] {
+      is_opening = true;
+      while (!may_go) std::this_thread::yield();
+      return Result(shard_of(0, alive));
+    }));
+  });
+  while (!is_opening) std::this_thread::yield();
+  EXPECT_TRUE(shards.is_coming(0));
+  std::stop_source stop;
+  std::thread stopper([&] { stop.request_stop(); });
+  const auto waited = shards.find_or_open(0, [&] { return Result(shard_of(0, alive)); }, stop.get_token());
+  stopper.join();
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().kind(), ErrorKind::kCancelled);
+  may_go = true;
+  opener.join();
+  EXPECT_TRUE(shards.find(0));
+}
+
 TEST(OpenShards, NumberAndMemoryAreBounded) {
   std::atomic<int> alive{0};
   OpenShards few(100, {.count_max = 7, .memory_bytes_max = 1'000'000});

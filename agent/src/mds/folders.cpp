@@ -1,0 +1,97 @@
+#include "agent/src/mds/folders.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <sys/resource.h>
+
+#include "agent/src/mds/local_source.h"
+#include "agent/src/mds/remote_source.h"
+
+namespace ratoon::mds {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Sources as they are opened; the cache is made for the first that needs it.
+class Sources {
+ public:
+  explicit Sources(const MdsOptions& options)
+      : options_(options),
+        load_{.maps_files = options.maps_files, .verifies_local_files = options.verifies_local_files} {}
+
+  Result<std::unique_ptr<ShardSource>> open(const std::string& uri) {
+    auto store = objects::open_store(uri, options_.store);
+    if (!store) return store.error();
+    const std::string prefix = options_.split.empty() ? "" : options_.split + "/";
+    const auto local = (*store)->local_path(prefix + "index.json");
+    if (local && options_.cache_folder.empty())
+      return std::unique_ptr<ShardSource>(std::make_unique<LocalSource>(local->parent_path(), load_));
+    if (options_.cache_folder.empty()) {
+      return Error(ErrorKind::kInvalid, (*store)->uri() +
+                                            " is no folder of this machine: MdsOptions::cache_folder must "
+                                            "name one where its shards are kept while they are read");
+    }
+    if (cache_ == nullptr) {
+      auto cache = objects::ObjectCache::open(
+          {.folder = options_.cache_folder, .bytes_max = options_.cache_bytes_max});
+      if (!cache) return cache.error();
+      cache_ = std::move(*cache);
+    }
+    auto source = std::make_unique<RemoteSource>(std::move(*store), prefix, cache_, load_);
+    remote_.push_back(source.get());
+    return std::unique_ptr<ShardSource>(std::move(source));
+  }
+
+  // Once the index is known: whether shards will be evicted, and what follows from that.
+  Result<void> fit(const Index& index, OpenShards::Limits& limits) {
+    const std::uint64_t bytes_max = options_.cache_bytes_max;
+    if (cache_ == nullptr || bytes_max == 0) return {};
+    std::uint64_t all = 0;
+    std::uint64_t largest = 0;
+    for (const ShardInfo& shard : index.shards) {
+      all += shard.raw.size_bytes;
+      largest = std::max(largest, shard.raw.size_bytes);
+    }
+    if (largest > bytes_max / 2) {
+      return Error(ErrorKind::kInvalid, "the cache " + options_.cache_folder.string() + " may hold " +
+                                            std::to_string(bytes_max) + " bytes, and the largest shard has " +
+                                            std::to_string(largest) + ": let it hold twice that at least");
+    }
+    if (all <= bytes_max / 2) return {};
+    // Open files are not evicted. Several processes share the cache: each holds only a part of it open.
+    for (RemoteSource* source : remote_) source->hold_files();
+    limits.held_bytes_max = bytes_max / 16;
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) == 0)
+      limits.count_max = std::min<std::size_t>(limits.count_max, files.rlim_cur / 4 + 1);
+    return {};
+  }
+
+ private:
+  const MdsOptions& options_;
+  const LoadOptions load_;
+  std::shared_ptr<objects::ObjectCache> cache_;
+  std::vector<RemoteSource*> remote_;
+};
+
+}  // namespace
+
+Result<Folders> open_folders(const std::vector<std::string>& uris, const MdsOptions& options) {
+  Folders folders{.index = {}, .sources = {}, .limits = {.memory_bytes_max = options.memory_bytes_max}};
+  Sources sources(options);
+  for (const std::string& uri : uris) {
+    auto source = sources.open(uri);
+    if (!source) return source.error();
+    auto index = (*source)->read_index();
+    if (!index) return index.error();
+    const auto number = static_cast<std::uint32_t>(folders.sources.size());
+    if (const auto added = append(folders.index, std::move(*index), number); !added)
+      return added.error().with_context(uri);
+    folders.sources.push_back(std::move(*source));
+  }
+  if (const auto fits = sources.fit(folders.index, folders.limits); !fits) return fits.error();
+  return folders;
+}
+
+}  // namespace ratoon::mds

@@ -1,0 +1,25 @@
+// What MdsDataset::open() is given, opened: the index of all folders together, and where their shards come
+// from.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ratoon/mds_dataset.h>
+#include <ratoon/result.h>
+
+#include "agent/src/mds/open_shards.h"
+#include "agent/src/mds/shard_source.h"
+
+namespace ratoon::mds {
+
+struct Folders {
+  Index index;
+  std::vector<std::unique_ptr<ShardSource>> sources;  // by ShardInfo::source
+  OpenShards::Limits limits;
+};
+
+[[nodiscard]] Result<Folders> open_folders(const std::vector<std::string>& uris, const MdsOptions& options);
+
+}  // namespace ratoon::mds

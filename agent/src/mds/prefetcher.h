@@ -1,0 +1,44 @@
+// Prefetcher: threads that open shards before anybody reads them, in the order in which they will be needed.
+// They begin with the first shard that is asked for.
+//
+// Thread contract: any thread; the destructor ends what is under way and waits for it.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+namespace ratoon::mds {
+
+class Prefetcher {
+ public:
+  // Opens a shard unless it is open; what goes wrong is told to whoever reads it.
+  using Open = std::function<void(std::size_t shard, const std::stop_token& stop)>;
+
+  Prefetcher(std::size_t threads_max, Open open) : threads_max_(threads_max), open_(std::move(open)) {}
+  ~Prefetcher();
+  Prefetcher(const Prefetcher&) = delete;
+  Prefetcher& operator=(const Prefetcher&) = delete;
+
+  // Behind what was asked for before and is not begun; of more than can be remembered the nearest are kept.
+  void ask(std::span<const std::size_t> shards);
+
+ private:
+  void work(const std::stop_token& stop);
+
+  const std::size_t threads_max_;
+  const Open open_;
+  std::mutex mutex_;
+  std::condition_variable_any asked_;
+  std::deque<std::size_t> next_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace ratoon::mds

@@ -1,0 +1,240 @@
+// Shards that are fetched into a cache: here from a folder, through the same store and cache as from a
+// server.
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ratoon/failure.h>
+
+#include "agent/src/mds/future.h"
+#include "agent/src/mds/prefetcher.h"
+#include "tests/unit/agent/mds/golden_folders.h"
+
+namespace ratoon::mds {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+// A copy of a golden folder that plays the far side, and a cache.
+struct Far {
+  explicit Far(const std::string& golden) {
+    fs::copy(kGolden / golden, scratch / "far", fs::copy_options::recursive);
+  }
+
+  [[nodiscard]] std::string uri() const { return "file://" + (scratch / "far").string(); }
+  [[nodiscard]] MdsOptions options() const { return {.cache_folder = scratch / "cache"}; }
+  [[nodiscard]] std::size_t cached() const {
+    std::size_t count = 0;
+    for (const auto& file : fs::directory_iterator(scratch / "cache"))
+      count += file.path().extension() == ".object" ? 1 : 0;
+    return count;
+  }
+  [[nodiscard]] fs::path only_cached() const {
+    for (const auto& file : fs::directory_iterator(scratch / "cache")) {
+      if (file.path().extension() == ".object") return file.path();
+    }
+    return {};
+  }
+
+  test::TemporaryFolder scratch;
+};
+
+std::string failure_of(const Far& far, const MdsOptions& options) {
+  try {
+    const auto data = MdsDataset::open(far.uri(), options);
+    Sample sample;
+    for (std::uint64_t id = 0; id < data->size(); ++id) data->read(id, sample);
+  } catch (const Failure& failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+class Fetched : public testing::TestWithParam<std::string> {};
+
+TEST_P(Fetched, IsWhatIsThere) {
+  const Far far(GetParam());
+  const auto expected = expected_of(kGolden / GetParam());
+  const auto data = MdsDataset::open(far.uri(), far.options());
+  expect_content(*data, expected);
+  EXPECT_EQ(data->digest(), MdsDataset::open((kGolden / GetParam()).string())->digest());
+  MdsOptions in_memory = far.options();
+  in_memory.maps_files = false;
+  expect_content(*MdsDataset::open(far.uri(), in_memory), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Streaming, Fetched,
+                         testing::Values("worked", "every", "merged", "split", "empty_shard", "zstd_hashes",
+                                         "compressed/br", "compressed/snappy"),
+                         [](const auto& one) {
+                           std::string name = one.param;
+                           for (char& c : name)
+                             c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+                           return name;
+                         });
+
+TEST(Fetched, ComesFromTheCacheTheSecondTime) {
+  const Far far("split");
+  EXPECT_EQ(failure_of(far, far.options()), "");
+  EXPECT_EQ(far.cached(), 5u);
+  for (int i = 0; i < 5; ++i) fs::remove(far.scratch / ("far/shard.0000" + std::to_string(i) + ".mds"));
+  EXPECT_EQ(failure_of(far, far.options()), "");
+}
+
+TEST(Fetched, AFileOfTheCacheThatWentBadIsFetchedAgain) {
+  const Far far("hashes");
+  EXPECT_EQ(failure_of(far, far.options()), "");
+  const std::string bytes = test::read_text(far.only_cached());
+  std::string bad = bytes;
+  bad.back() = static_cast<char>(bad.back() ^ 1);
+  test::write_text(far.only_cached(), bad);
+  EXPECT_EQ(failure_of(far, far.options()), "");
+  EXPECT_EQ(test::read_text(far.only_cached()), bytes);
+  test::write_text(far.only_cached(), bytes.substr(1));
+  EXPECT_EQ(failure_of(far, far.options()), "");
+  EXPECT_EQ(test::read_text(far.only_cached()), bytes);
+}
+
+TEST(Fetched, WhatTheStoreHasWrongIsRefused) {
+  for (const char* golden : {"hashes", "zstd_hashes"}) {
+    const Far far(golden);
+    const json shard = json::parse(test::read_text(far.scratch / "far/index.json"))["shards"][0];
+    const fs::path file =
+        far.scratch / "far" /
+        (shard["zip_data"].is_null() ? shard["raw_data"] : shard["zip_data"])["basename"].get<std::string>();
+    std::string bytes = test::read_text(file);
+    const std::string whole = bytes;
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+    test::write_text(file, bytes);
+    EXPECT_THAT(failure_of(far, far.options()),
+                testing::AllOf(HasSubstr("blake2b is "), HasSubstr(file.filename().string())));
+    test::write_text(file, whole.substr(0, 100));
+    EXPECT_THAT(failure_of(far, far.options()), HasSubstr(file.filename().string()));
+    test::write_text(file, whole + whole);
+    EXPECT_THAT(failure_of(far, far.options()), HasSubstr(file.filename().string()));
+    fs::remove(file);
+    EXPECT_THAT(failure_of(far, far.options()), HasSubstr(file.filename().string()));
+    EXPECT_EQ(far.cached(), 0u);
+    test::write_text(file, whole);
+    EXPECT_EQ(failure_of(far, far.options()), "");
+  }
+}
+
+// The hashes of what it unpacks to, apart from those of the compressed file.
+TEST(Fetched, WhatItUnpacksToIsCheckedToo) {
+  const Far far("zstd_hashes");
+  json index = json::parse(test::read_text(far.scratch / "far/index.json"));
+  index["shards"][0]["raw_data"]["hashes"]["xxh32"] = "00000000";
+  test::write_text(far.scratch / "far/index.json", index.dump());
+  EXPECT_THAT(failure_of(far, far.options()), HasSubstr("and the index says 00000000"));
+  EXPECT_EQ(far.cached(), 0u);
+}
+
+TEST(Fetched, ALimitIsKeptWhileEverythingIsRead) {
+  const Far far("split");
+  MdsOptions options = far.options();
+  options.cache_bytes_max = 1100;  // two of five shards
+  const auto data = MdsDataset::open(far.uri(), options);
+  const json expected = expected_of(kGolden / "split");
+  for (int round = 0; round < 3; ++round) {
+    expect_content(*data, expected);
+    std::uintmax_t bytes = 0;
+    for (const auto& file : fs::directory_iterator(far.scratch / "cache")) bytes += file.file_size();
+    EXPECT_LE(bytes, 1100u);
+  }
+}
+
+TEST(Fetched, ACacheSmallerThanAShardIsRefusedAtTheBeginning) {
+  const Far far("split");
+  MdsOptions options = far.options();
+  options.cache_bytes_max = 1000;
+  EXPECT_THAT(failure_of(far, options),
+              testing::AllOf(HasSubstr("may hold 1000 bytes, and the largest shard has 501"),
+                             HasSubstr("let it hold twice that at least")));
+}
+
+TEST(Fetched, AStoreElsewhereNeedsACache) {
+  try {
+    (void)MdsDataset::open("http://127.0.0.1:1/data");
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.what(), HasSubstr("http://127.0.0.1:1/data"));
+  }
+}
+
+// Waits for what threads do, for a while.
+template <class Done>
+bool becomes(Done done) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+TEST(Fetched, WhatIsExpectedComesBeforeAnybodyReads) {
+  const Far far("split");
+  const auto data = MdsDataset::open(far.uri(), far.options());
+  const std::uint64_t ids[] = {39, 0, 38, 12345};
+  data->expect(ids);
+  EXPECT_TRUE(becomes([&] { return far.cached() == 2; }));
+  const std::uint64_t all[] = {0, 10, 20, 30, 39, 25, 35};
+  data->expect(all);
+  data->expect({});
+  EXPECT_TRUE(becomes([&] { return far.cached() == 5; }));
+  expect_content(*data, expected_of(kGolden / "split"));
+}
+
+TEST(Prefetcher, OpensInTheOrderOfNeed) {
+  std::mutex mutex;
+  std::vector<std::size_t> opened;
+  bool may_go = false;
+  std::condition_variable changed;
+  Prefetcher prefetcher(1, [&](std::size_t shard, const std::stop_token&) {
+    std::unique_lock lock(mutex);
+    opened.push_back(shard);
+    changed.notify_all();
+    changed.wait(lock, [&] { return may_go; });
+  });
+  prefetcher.ask(std::vector<std::size_t>{5});
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return !opened.empty(); });
+  prefetcher.ask(std::vector<std::size_t>{3, 1});
+  prefetcher.ask(std::vector<std::size_t>{1, 2, 3});
+  may_go = true;
+  changed.notify_all();
+  changed.wait(lock, [&] { return opened.size() == 4; });
+  EXPECT_THAT(opened, ElementsAre(5, 3, 1, 2));
+}
+
+TEST(Prefetcher, ItsEndEndsWhatIsUnderWay) {
+  std::atomic<int> begun{0};
+  {
+    Prefetcher prefetcher(2, [&](std::size_t, const std::stop_token& stop) {
+      ++begun;
+      while (!stop.stop_requested()) std::this_thread::yield();
+    });
+    prefetcher.ask(std::vector<std::size_t>{1, 2, 3});
+    EXPECT_TRUE(becomes([&] { return begun == 2; }));
+  }
+  EXPECT_EQ(begun, 2);
+}
+
+TEST(Future, HoldsTheShardsOfTheLastBatches) {
+  Future future(2);
+  EXPECT_THAT(future.shards(), ElementsAre());
+  future.expect({3, 1});
+  future.expect({1, 2});
+  EXPECT_THAT(future.shards(), ElementsAre(3, 1, 2));
+  future.expect({4});
+  EXPECT_THAT(future.shards(), ElementsAre(1, 2, 4));
+  EXPECT_THAT(distinct(std::vector<std::size_t>{7, 7, 1, 7}), ElementsAre(7, 1));
+}
+
+}  // namespace
+}  // namespace ratoon::mds
