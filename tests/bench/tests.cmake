@@ -6,3 +6,4 @@ if(RATOON_WITH_MDS)
   ratoon_program(bench_mds
     SOURCES bench/bench_mds.cpp LIBS ratoon::agent_mds ratoon::base_contract ratoon::base_core benchmark::benchmark)
 endif()
+ratoon_program(bench_torch_order SOURCES bench/bench_torch_order.cpp LIBS ratoon::agent benchmark::benchmark)

@@ -1,0 +1,154 @@
+// PyTorch's order made here, beside tests/bench/peers/peer_torch_order.py, which makes it with PyTorch. One
+// core. peak_bytes is what a case took at its most, above what the process had before.
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <benchmark/benchmark.h>
+
+#include <ratoon/torch_order.h>
+#include <ratoon/torch_stream.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using ratoon::DistributedSampler;
+using ratoon::DistributedSamplerOptions;
+using ratoon::Stream;
+
+std::uint64_t memory_field(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  std::string field;
+  std::uint64_t kilobytes = 0;
+  while (status >> field) {
+    if (field == name && status >> kilobytes) break;
+  }
+  return kilobytes * 1024;
+}
+
+// The peak since it was made.
+class Peak {
+ public:
+  Peak() { std::ofstream("/proc/self/clear_refs") << 5; }
+  void report(benchmark::State& state) const {
+    const std::uint64_t peak = memory_field("VmHWM:");
+    state.counters["peak_bytes"] = static_cast<double>(peak > before_ ? peak - before_ : 0);
+  }
+
+ private:
+  std::uint64_t before_ = memory_field("VmRSS:");
+};
+
+std::uint64_t samples_of(const benchmark::State& state) {
+  return static_cast<std::uint64_t>(state.range(0));
+}
+
+void randperm(benchmark::State& state) {
+  const Peak peak;
+  for (auto _ : state) {
+    ratoon::TorchGenerator generator(0);
+    benchmark::DoNotOptimize(ratoon::torch_randperm(samples_of(state), generator)[0]);
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+  peak.report(state);
+}
+
+DistributedSamplerOptions rank_3_of_8(const benchmark::State& state) {
+  return {.samples = samples_of(state), .world_size = 8, .rank = 3, .seed = 17};
+}
+
+// A new process: the sampler is made, goes to the middle of an epoch, and gives the next batch.
+void distributed_sampler_to_the_middle(benchmark::State& state) {
+  const Peak peak;
+  std::uint64_t epoch = 0;
+  for (auto _ : state) {
+    DistributedSampler sampler(rank_3_of_8(state));
+    sampler.seek({.epoch = ++epoch, .consumed = samples_of(state) / 2});
+    benchmark::DoNotOptimize(sampler.fetch(256));
+  }
+  peak.report(state);
+}
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "ratoon-bench-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] std::string path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// The same where the list of the epoch is a file already.
+void distributed_sampler_to_the_middle_with_a_file(benchmark::State& state) {
+  const Folder folder;
+  DistributedSamplerOptions options = rank_3_of_8(state);
+  options.list_folder = folder.path();
+  static_cast<void>(DistributedSampler(options).at(0));
+  const Peak peak;
+  for (auto _ : state) {
+    DistributedSampler sampler(options);
+    sampler.seek({.epoch = 0, .consumed = samples_of(state) / 2});
+    benchmark::DoNotOptimize(sampler.fetch(256));
+  }
+  peak.report(state);
+}
+
+// From the text of a checkpoint to the first batch, half way through an epoch.
+void stream_resume_at_half(benchmark::State& state) {
+  const ratoon::StreamOptions options = ratoon::torch_stream(
+      {.samples = samples_of(state), .world_size = 1, .seed = 17}, {.batch_size = 256, .source = "bench"});
+  Stream saved(options);
+  const std::uint64_t batches = samples_of(state) / 2 / 256;
+  begin_at(saved, {.samples = samples_of(state)}, {.epoch = 0, .consumed = batches * 256});
+  const std::string text = saved.save_state();
+  state.counters["state_bytes"] = static_cast<double>(text.size());
+  const Peak peak;
+  for (auto _ : state) {
+    Stream stream(options);
+    stream.load_state(text);
+    benchmark::DoNotOptimize(stream.take(0, 1));
+  }
+  peak.report(state);
+}
+
+// Through a whole epoch, batch by batch.
+void stream_through_an_epoch(benchmark::State& state) {
+  const ratoon::StreamOptions options =
+      ratoon::torch_stream({.samples = samples_of(state), .world_size = 8, .seed = 17}, {.batch_size = 32});
+  Stream stream(options);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(stream.take(0, 8));
+    if (stream.epoch() > 0) {
+      state.PauseTiming();
+      stream = Stream(options);
+      state.ResumeTiming();
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * 256);
+}
+
+BENCHMARK(randperm)->Arg(1'000'000)->Arg(10'000'000)->Arg(100'000'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(distributed_sampler_to_the_middle)
+    ->Arg(1'000'000)
+    ->Arg(10'000'000)
+    ->Arg(100'000'000)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(distributed_sampler_to_the_middle_with_a_file)
+    ->Arg(1'000'000)
+    ->Arg(100'000'000)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(stream_resume_at_half)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(stream_through_an_epoch)->Arg(10'000'000);
+
+}  // namespace
+
+BENCHMARK_MAIN();
