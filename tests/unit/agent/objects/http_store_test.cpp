@@ -130,7 +130,7 @@ TEST_F(HttpStoreTest, ProgressIsNoFailure) {
 
 TEST_F(HttpStoreTest, AnObjectThatBecameAnotherBeginsAnew) {
   const std::string object = numbered(kObject);
-  const std::string other = "other " + object;
+  const std::string other(object.rbegin(), object.rend());  // as long: only its ETag tells
   for (const bool knows_if_match : {true, false}) {
     sink_ = {};
     const ScriptedHttp server([&](const ScriptedRequest& request, int number) {

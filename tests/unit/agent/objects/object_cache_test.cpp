@@ -253,7 +253,21 @@ TEST_F(ObjectCacheTest, TakesOverThePartOfADeadWriter) {
   test::write_text(folder_ / "cache" / part_name(object_name({"s3://bucket/a"})),
                    "longer than what comes now");
   EXPECT_EQ(read_all(cache->get(request("a")).value()), bytes_of("a", 10));
+  EXPECT_EQ(fills_, 1) << "what was left behind is in nobody's way";
   EXPECT_EQ(file_count(), 1u);
+}
+
+TEST_F(ObjectCacheTest, WhatOthersAreWritingCountsToo) {
+  const auto cache = open(20);
+  const fs::path part = folder_ / "cache" / part_name(object_name({"s3://bucket/b"}));
+  test::write_text(part, std::string(15, 'x'));
+  UniqueFd writer(::open(part.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::flock(writer.get(), LOCK_EX | LOCK_NB), 0);
+  const auto refused = cache->get(request("a"));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("5 bytes more than its limit of 20 bytes"));
+  writer.reset();
+  EXPECT_TRUE(cache->get(request("a"))) << "that of a dead writer does not";
 }
 
 TEST_F(ObjectCacheTest, DoesNotWaitForEverForAWriterThatStandsStill) {
@@ -288,6 +302,31 @@ TEST_F(ObjectCacheTest, ThreadsThatWantTheSameFetchItOnce) {
   threads.clear();
   EXPECT_EQ(fills_, 1);
   EXPECT_EQ(cache->counts().found, 7u);
+}
+
+// Where locks are taken, released and files removed at the same moments, again and again.
+TEST_F(ObjectCacheTest, ManyThreadsOverManyObjectsFetchEachOnceWhileOthersSweep) {
+  constexpr int kObjects = 200;
+  const auto cache = open(0, 20s);
+  std::atomic<bool> is_over = false;
+  std::jthread sweeper([&] {
+    while (!is_over) static_cast<void>(open());
+  });
+  std::vector<std::jthread> readers;
+  for (int i = 0; i < 4; ++i) {
+    readers.emplace_back([&] {
+      for (int object = 0; object < kObjects; ++object) {
+        const std::string name = std::to_string(object);
+        const auto file = cache->get(request(name));
+        ASSERT_TRUE(file) << file.error().message();
+        EXPECT_EQ(read_all(*file), bytes_of(name, 10));
+      }
+    });
+  }
+  readers.clear();
+  is_over = true;
+  EXPECT_EQ(fills_, kObjects);
+  EXPECT_EQ(cache->counts().fetched, std::uint64_t{kObjects});
 }
 
 TEST_F(ObjectCacheTest, AWaitEndsWhenItIsTold) {
