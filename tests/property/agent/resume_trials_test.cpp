@@ -60,41 +60,44 @@ StreamOptions any_options(Dice& dice) {
   return options;
 }
 
-// What the program does before a batch, if anything.
+// What the program does before a batch.
 struct Change {
   std::uint64_t global_batch = 0;
   std::uint64_t skipped = 0;
   std::vector<double> weights;
 };
 
-Change any_change(Dice& dice, const Stream& stream, const StreamOptions& options) {
-  Change change;
-  if (!dice.one_in(8)) return change;
-  switch (dice.from_to(0, 2)) {
-    case 0:
-      change.global_batch = std::min(dice.size_up_to(6), stream.epoch_slots());
-      break;
-    case 1:
-      change.skipped = dice.size_up_to(8);
-      break;
-    default:
-      for (const Source& source : options.sources) {
-        static_cast<void>(source);
-        change.weights.push_back(static_cast<double>(dice.from_to(change.weights.empty() ? 1 : 0, 4)));
-      }
+// Mostly none.
+std::vector<Change> any_changes(Dice& dice, const Stream& stream, const StreamOptions& options) {
+  std::vector<Change> changes;
+  for (bool is_more = dice.one_in(8); is_more; is_more = dice.one_in(2)) {
+    Change& change = changes.emplace_back();
+    switch (dice.from_to(0, 2)) {
+      case 0:
+        change.global_batch = std::min(dice.size_up_to(6), stream.epoch_slots());
+        break;
+      case 1:
+        change.skipped = dice.size_up_to(8);
+        break;
+      default:
+        for (std::size_t i = 0; i < options.sources.size(); ++i)
+          change.weights.push_back(static_cast<double>(dice.from_to(i == 0 ? 1 : 0, 4)));
+    }
   }
-  return change;
+  return changes;
 }
 
-void apply(const Change& change, Stream& stream) {
-  if (change.global_batch != 0) stream.change_global_batch(change.global_batch);
-  if (change.skipped != 0) stream.skip_to(stream.cursor() + change.skipped);
-  if (!change.weights.empty()) stream.change_weights(change.weights);
+void apply(const std::vector<Change>& changes, Stream& stream) {
+  for (const Change& change : changes) {
+    if (change.global_batch != 0) stream.change_global_batch(change.global_batch);
+    if (change.skipped != 0) stream.skip_to(stream.cursor() + change.skipped);
+    if (!change.weights.empty()) stream.change_weights(change.weights);
+  }
 }
 
 // The run as its checkpoints tell it.
 struct History {
-  std::vector<Change> changes;  // before each batch
+  std::vector<std::vector<Change>> changes;  // before each batch
   std::vector<Slot> slots;
   std::string state;
 };
@@ -125,7 +128,7 @@ void live_and_die(Dice& dice, const StreamOptions& options, History& committed) 
   ASSERT_EQ(of_one.save_state(), committed.state);
   History run = committed;
   for (std::uint64_t steps = dice.from_to(0, 4); steps > 0; --steps) {
-    run.changes.push_back(any_change(dice, of_others, options));
+    run.changes.push_back(any_changes(dice, of_others, options));
     apply(run.changes.back(), of_one);
     apply(run.changes.back(), of_others);
     ASSERT_NO_FATAL_FAILURE(step_of_world(dice, world, of_one, of_others, run));
@@ -152,8 +155,8 @@ void live_through(std::uint64_t seed) {
 
   Stream unbroken(options);
   std::vector<Slot> slots;
-  for (const Change& change : committed.changes) {
-    apply(change, unbroken);
+  for (const std::vector<Change>& changes : committed.changes) {
+    apply(changes, unbroken);
     for (const Slot& slot : unbroken.take(0, 1)) slots.push_back(slot);
   }
   ASSERT_EQ(unbroken.save_state(), committed.state);

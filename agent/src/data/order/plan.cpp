@@ -93,7 +93,6 @@ std::uint64_t Plan::batches_until(std::uint64_t slot) const {
   for (std::size_t i = 0; i + 1 < segments.size(); ++i) {
     const Segment& next = segments[i + 1];
     if (slot <= next.from) return segments[i].batch + rule(segments[i]).batches_to(segments[i].start, slot);
-    if (slot <= next.start) return next.batch;
   }
   return last().batch + rule(last()).batches_to(last().start, slot);
 }

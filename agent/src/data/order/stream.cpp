@@ -29,13 +29,7 @@ Stream::Stream(StreamOptions options)
     : reader_(std::make_shared<const data::Plan>(first_plan(std::move(options)))) {}
 
 void Stream::use(data::Plan plan) {
-  const bool is_same_recipe = plan.recipe == reader_.plan_->recipe;
-  auto shared = std::make_shared<const data::Plan>(std::move(plan));
-  if (is_same_recipe) {
-    reader_.plan_ = std::move(shared);  // what was computed stays right
-  } else {
-    reader_ = StreamReader(std::move(shared));
-  }
+  reader_.plan_ = std::make_shared<const data::Plan>(std::move(plan));  // what it computed stays right
   cursor_ = reader_.plan_->cursor_after(batches_);
 }
 

@@ -185,6 +185,18 @@ TEST(Mixture, TheSlotOfASampleIsFoundOverChangesOfWeights) {
     ASSERT_EQ(stream.reader().slot_of(slot.source, slot.epoch, slot.sample), slot.number);
 }
 
+TEST(Mixture, WeightsThatWereChangedFirstHoldWhereARunBeginsLater) {
+  Stream stream(three());
+  const double only_books[] = {0, 1, 0};
+  stream.change_weights(only_books);
+  stream.begin_at(1000, 10);
+  for (const Slot& slot : stream.take(0, 1)) EXPECT_EQ(slot.source, 1u);
+  Stream again(three());
+  again.load_state(stream.save_state());
+  EXPECT_EQ(again.save_state(), stream.save_state());
+  EXPECT_EQ(again.take(0, 1), stream.take(0, 1));
+}
+
 TEST(Mixture, RefusesSourcesThatMakeNone) {
   StreamOptions options = three();
   options.sources[1].name = "web";
