@@ -87,11 +87,11 @@ std::vector<Change> any_changes(Dice& dice, const Stream& stream, const StreamOp
   return changes;
 }
 
-void apply(const std::vector<Change>& changes, Stream& stream) {
-  for (const Change& change : changes) {
-    if (change.global_batch != 0) stream.change_global_batch(change.global_batch);
-    if (change.skipped != 0) stream.skip_to(stream.cursor() + change.skipped);
-    if (!change.weights.empty()) stream.change_weights(change.weights);
+void change(const std::vector<Change>& changes, Stream& stream) {
+  for (const Change& each : changes) {
+    if (each.global_batch != 0) stream.change_global_batch(each.global_batch);
+    if (each.skipped != 0) stream.skip_to(stream.cursor() + each.skipped);
+    if (!each.weights.empty()) stream.change_weights(each.weights);
   }
 }
 
@@ -129,8 +129,8 @@ void live_and_die(Dice& dice, const StreamOptions& options, History& committed) 
   History run = committed;
   for (std::uint64_t steps = dice.from_to(0, 4); steps > 0; --steps) {
     run.changes.push_back(any_changes(dice, of_others, options));
-    apply(run.changes.back(), of_one);
-    apply(run.changes.back(), of_others);
+    change(run.changes.back(), of_one);
+    change(run.changes.back(), of_others);
     ASSERT_NO_FATAL_FAILURE(step_of_world(dice, world, of_one, of_others, run));
     if (!dice.one_in(2)) continue;
     run.state = of_one.save_state();
@@ -156,7 +156,7 @@ void live_through(std::uint64_t seed) {
   Stream unbroken(options);
   std::vector<Slot> slots;
   for (const std::vector<Change>& changes : committed.changes) {
-    apply(changes, unbroken);
+    change(changes, unbroken);
     for (const Slot& slot : unbroken.take(0, 1)) slots.push_back(slot);
   }
   ASSERT_EQ(unbroken.save_state(), committed.state);
