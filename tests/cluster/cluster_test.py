@@ -55,6 +55,15 @@ def wait_ready(*pods, name=NAME):
     kubectl("wait", "--for=condition=Ready", "--timeout=45s", *(f"pod/{each}" for each in pods), name=name)
 
 
+def wait_restarted(name, seconds=120):
+    """Until the pod's container has been started again: a node that comes back may need more than one go."""
+    deadline = time.monotonic() + seconds
+    while kubectl("get", "pod", name, "-o", "jsonpath={.status.containerStatuses[0].restartCount}") == "0":
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{name} was not started again within {seconds} s\n{kubectl('describe', 'pod', name)}")
+        time.sleep(0.5)
+
+
 def build_probe(folder):
     program = folder / "probe"
     subprocess.run(["cc", "-static", "-Os", "-s", "-o", program, HERE / "probe.c"], check=True)
@@ -132,7 +141,7 @@ class Cluster(unittest.TestCase):
         create(pod("serve-late", "serve", "8080", node="late"))
         cluster("node", "add", "node-3")
         wait_ready("serve-late")
-        kubectl("wait", "--for=jsonpath={.status.containerStatuses[0].restartCount}=1", "--timeout=45s", "pod/serve-3")
+        wait_restarted("serve-3")
         wait_ready("serve-3")
         cluster("node", "remove", "late")
         self.assertNotIn("late", kubectl("get", "nodes"))
