@@ -3,9 +3,9 @@
 // restarts.
 //
 //   auto digits = ratoon::RecordDataset::open("digits.bin", {...});
-//   ratoon::Stream stream({.samples = digits->size(), .global_batch = 256, .seed = 17, .source =
-//   digits->digest()}); ratoon::DataLoader loader(digits, stream, {.rank = rank, .world_size = world_size,
-//   .threads = 4}); while (stream.epoch() < 90) {
+//   ratoon::Stream stream({.global_batch = 256, .seed = 17, .sources = {ratoon::source_of(*digits)}});
+//   ratoon::DataLoader loader(digits, stream, {.rank = rank, .world_size = world_size, .threads = 4});
+//   while (stream.epoch() < 90) {
 //     ratoon::Batch batch = loader.next();
 //     train(batch);
 //     loader.advance(batch);  // only now does it count: what was fetched and not trained comes again
@@ -55,6 +55,10 @@ struct LoaderOptions {
   // pinned or shared; otherwise ordinary memory.
   std::function<std::shared_ptr<std::byte>(std::size_t bytes)> allocate;
 };
+
+// What a stream has to know of a data set; its digest is its name, so that a run goes on over the same data
+// only.
+[[nodiscard]] Source source_of(const Dataset& data, double weight = 1);
 
 class DataLoader {
  public:

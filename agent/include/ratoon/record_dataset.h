@@ -1,12 +1,10 @@
 // RecordDataset: one file of records of the same size, such as CIFAR-10's binary files, MNIST's or tokens by
 // the row. It is mapped, not read: opening costs the same for a gigabyte and a terabyte.
 //
-//   auto cifar = ratoon::RecordDataset::open(
-//       "data/data_batch_1.bin", {.columns = {{.name = "label", .type = ratoon::ElementType::kUint8, .shape =
-//       {{}}},
-//                                             {.name = "image",
-//                                              .type = ratoon::ElementType::kUint8,
-//                                              .shape = {{3, 32, 32}}}}});
+//   using ratoon::ElementType;
+//   auto cifar = ratoon::RecordDataset::open("data/data_batch_1.bin",
+//       {.columns = {{.name = "label", .type = ElementType::kUint8, .shape = {{}}},
+//                    {.name = "image", .type = ElementType::kUint8, .shape = {{3, 32, 32}}}}});
 //
 // Thread contract: any thread.
 #pragma once

@@ -34,7 +34,7 @@ class SubsetDataset final : public Dataset {
                                                          const std::vector<IdRange>& ranges);
   // In this order. Neighbours become ranges.
   [[nodiscard]] static std::shared_ptr<SubsetDataset> of_ids(std::shared_ptr<const Dataset> all,
-                                                             std::span<const std::uint64_t> ids);
+                                                             const std::vector<std::uint64_t>& ids);
 
   // What a sample of this one is called in the whole.
   [[nodiscard]] std::uint64_t id_in_all(std::uint64_t id) const;

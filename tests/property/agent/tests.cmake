@@ -5,6 +5,7 @@ ratoon_test(property/agent/resume_trials_test LIBS ratoon::agent)
 add_test(NAME nightly.resume_trials_test COMMAND resume_trials_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 ratoon_test_properties(nightly.resume_trials_test nightly 3600)
 set_tests_properties(nightly.resume_trials_test PROPERTIES ENVIRONMENT RATOON_SEEDS=1000000)
+ratoon_test(property/agent/loader_property_test LIBS ratoon::agent rapidcheck LABELS threads)
 ratoon_test(property/agent/corpus_test
   SOURCES corpus_test.cpp ../../support/fuzz_targets.cpp ../../support/object_fuzz_targets.cpp
           ../../support/torch_order_fuzz_targets.cpp

@@ -35,6 +35,7 @@ ratoon_test(unit/agent/torch_order_test
 ratoon_test(unit/agent/torch_order_large_test SOURCES data/order/torch_large_test.cpp LIBS ratoon::agent LABELS nightly)
 ratoon_test(unit/agent/data_loader_test
   SOURCES data/loader/batch_test.cpp data/loader/data_loader_test.cpp data/loader/loader_failures_test.cpp
+          data/loader/loader_resume_test.cpp
           data/loader/sample_random_test.cpp
   LIBS ratoon::agent LABELS threads)
 ratoon_test(unit/agent/atomic_file_test LIBS ratoon::base_core)

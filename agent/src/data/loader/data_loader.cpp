@@ -57,6 +57,10 @@ data::Depth depth_of(const LoaderOptions& options) {
 
 }  // namespace
 
+Source source_of(const Dataset& data, double weight) {
+  return {.name = data.digest(), .samples = data.size(), .weight = weight, .shards = data.shard_sizes()};
+}
+
 DataLoader::DataLoader(std::vector<std::shared_ptr<const Dataset>> sources, Stream& stream,
                        LoaderOptions options)
     : stream_(stream), rank_(options.rank), world_size_(options.world_size), purpose_(options.purpose) {

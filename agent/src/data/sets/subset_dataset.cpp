@@ -30,7 +30,7 @@ std::shared_ptr<SubsetDataset> SubsetDataset::of(std::shared_ptr<const Dataset> 
 }
 
 std::shared_ptr<SubsetDataset> SubsetDataset::of_ids(std::shared_ptr<const Dataset> all,
-                                                     std::span<const std::uint64_t> ids) {
+                                                     const std::vector<std::uint64_t>& ids) {
   std::vector<IdRange> ranges;
   for (const std::uint64_t id : ids) {
     data::check_id(id, all->size());

@@ -131,6 +131,18 @@ TEST_P(BatchColumns, OfRowsThatAreAlikeNowAndThen) {
   }
 }
 
+// Where there is room for all, rows that are in their places already and rows that push them on.
+TEST_P(BatchColumns, OfRowsOfWhichOneIsLonger) {
+  const auto shape_of = [](std::uint64_t id) {
+    return std::vector<std::uint64_t>{id < 20 ? 8u : id < 40 || id % 10 != 0 ? 4u : 6u};
+  };
+  Stream stream(in_order(10));
+  LoaderOptions one_ahead = options();
+  one_ahead.prefetch_batches = 1;
+  DataLoader loader(texts(shape_of), stream, one_ahead);
+  expect_all_rows(loader, shape_of);
+}
+
 TEST_P(BatchColumns, OfRowsWithoutBytes) {
   const auto shape_of = [](std::uint64_t) { return std::vector<std::uint64_t>{0}; };
   Stream stream(in_order(7));

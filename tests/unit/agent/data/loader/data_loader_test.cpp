@@ -125,6 +125,19 @@ TEST(DataLoader, DrawsForASampleDoNotDependOnTheBatchItIsIn) {
   EXPECT_NE(rows_of(again.next()), rows_of(other_purpose.next()));
 }
 
+TEST(DataLoader, DrawsForASampleCanBeComputedAgain) {
+  Stream stream(options());
+  DataLoader loader(numbers(), stream, {.augment = test::add_draws});
+  const std::uint64_t key = sample_random_key(5, "augment", "numbers");
+  for (const SeenRow& row : train(loader, 12)) {
+    SampleRandom random = sample_random(key, row.slot.epoch, row.slot.sample);
+    std::uint32_t expected = 0, drawn = 0;
+    for (int i = 0; i < 10; ++i) expected += random.next_u32();
+    std::memcpy(&drawn, row.bytes.data() + row.bytes.size() - sizeof drawn, sizeof drawn);
+    EXPECT_EQ(drawn, expected) << "slot " << row.slot.number;
+  }
+}
+
 TEST(DataLoader, ReadsEachSourceOfAMixtureFromItsOwnDataSet) {
   StreamOptions mixture{.global_batch = 32,
                         .seed = 3,

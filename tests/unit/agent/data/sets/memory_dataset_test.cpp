@@ -138,10 +138,9 @@ TEST(SubsetDataset, IsTheSamplesOfItsRanges) {
 
 TEST(SubsetDataset, IsTheSamplesOfItsIds) {
   const auto all = numbers(0, 10);
-  const std::uint64_t ids[] = {5, 6, 7, 2, 2, 1, 9};
-  EXPECT_THAT(values_of(*SubsetDataset::of_ids(all, ids)), ElementsAre(5, 6, 7, 2, 2, 1, 9));
-  const std::uint64_t beyond[] = {10};
-  EXPECT_THROW(SubsetDataset::of_ids(all, beyond), std::out_of_range);
+  EXPECT_THAT(values_of(*SubsetDataset::of_ids(all, {5, 6, 7, 2, 2, 1, 9})),
+              ElementsAre(5, 6, 7, 2, 2, 1, 9));
+  EXPECT_THROW(SubsetDataset::of_ids(all, {10}), std::out_of_range);
 }
 
 TEST(SubsetDataset, ItsDigestIsOfTheWholeAndWhatIsInIt) {

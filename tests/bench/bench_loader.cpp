@@ -1,0 +1,171 @@
+// Samples through a loader, and how long a resumed run waits for its first batch.
+//
+// bench_loader/...       rate of tiny samples, end to end: order, read, batch, account (Stream's digest)
+// resume/...             open the data, load the state, first batch; `percent` is how far the run was
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include <benchmark/benchmark.h>
+
+#include <ratoon/data_loader.h>
+#include <ratoon/memory_dataset.h>
+#include <ratoon/record_dataset.h>
+
+namespace {
+
+using ratoon::Column;
+using ratoon::ElementType;
+
+constexpr std::uint64_t kSamples = 200'000;
+constexpr std::uint64_t kBatch = 256;
+
+const std::vector<Column>& columns() {
+  static const std::vector<Column> columns{{.name = "x", .type = ElementType::kFloat32, .shape = {{16}}},
+                                           {.name = "y", .type = ElementType::kInt64, .shape = {{}}}};
+  return columns;
+}
+
+// A file of 200,000 records of 72 bytes, made once.
+const std::filesystem::path& record_file() {
+  static const std::filesystem::path path = [] {
+    auto made = std::filesystem::temp_directory_path() / "ratoon-bench-records";
+    std::ofstream out(made, std::ios::binary);
+    for (std::uint64_t id = 0; id < kSamples; ++id) {
+      const std::vector<float> x(16, static_cast<float>(id));
+      out.write(reinterpret_cast<const char*>(x.data()), 64);
+      out.write(reinterpret_cast<const char*>(&id), 8);
+    }
+    return made;
+  }();
+  return path;
+}
+
+std::shared_ptr<const ratoon::Dataset> records() {
+  return ratoon::RecordDataset::open(record_file(), {.columns = columns(), .declared_digest = "bench"});
+}
+
+std::shared_ptr<const ratoon::Dataset> memory() {
+  std::vector<float> x(16 * kSamples);
+  std::vector<std::int64_t> y(kSamples);
+  return ratoon::MemoryDataset::of(
+      {ratoon::MemoryColumn("x", std::move(x), {16}), ratoon::MemoryColumn("y", std::move(y))});
+}
+
+// Samples that are computed, as many as one likes.
+class Virtual : public ratoon::Dataset {
+ public:
+  explicit Virtual(std::uint64_t size) : size_(size) {}
+  std::uint64_t size() const override { return size_; }
+  std::span<const Column> columns() const override { return ::columns(); }
+  std::string digest() const override { return "virtual"; }
+  void read(std::uint64_t id, ratoon::Sample& into) const override {
+    into.begin(id);
+    into.add(ElementType::kFloat32, *::columns()[0].shape)[0] = static_cast<std::byte>(id);
+    std::memcpy(into.add(ElementType::kInt64, {}).data(), &id, sizeof id);
+  }
+
+ private:
+  std::uint64_t size_;
+};
+
+ratoon::StreamOptions options(std::uint64_t samples) {
+  return {.samples = samples, .global_batch = kBatch, .seed = 17, .source = "bench"};
+}
+
+double peak_megabytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    double kilobytes = 0;
+    if (word == "VmHWM:" && status >> kilobytes) return kilobytes / 1024;
+  }
+  return 0;
+}
+
+void forget_peak() {
+  std::ofstream("/proc/self/clear_refs") << "5";
+}
+
+void run_through(benchmark::State& state, const std::shared_ptr<const ratoon::Dataset>& data, bool augments) {
+  forget_peak();
+  ratoon::LoaderOptions loading{.threads = static_cast<std::uint32_t>(state.range(0)), .prefetch_batches = 8};
+  if (augments) {
+    loading.augment = [](ratoon::Sample&, ratoon::SampleRandom& random) {
+      benchmark::DoNotOptimize(random.next_u64());
+    };
+  }
+  ratoon::Stream stream(options(kSamples));
+  ratoon::DataLoader loader(data, stream, loading);
+  for (auto _ : state) {
+    const ratoon::Batch batch = loader.next();
+    benchmark::DoNotOptimize(batch.column("x").bytes().data());
+    loader.advance(batch);
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatch));
+  state.counters["peak_megabytes"] = peak_megabytes();
+}
+
+void through_memory(benchmark::State& state) {
+  run_through(state, memory(), false);
+}
+
+void through_records(benchmark::State& state) {
+  run_through(state, records(), false);
+}
+
+void through_records_with_draws(benchmark::State& state) {
+  run_through(state, records(), true);
+}
+
+BENCHMARK(through_memory)->ArgName("threads")->Arg(0)->Arg(1)->Arg(2)->UseRealTime()->MeasureProcessCPUTime();
+BENCHMARK(through_records)
+    ->ArgName("threads")
+    ->Arg(0)
+    ->Arg(1)
+    ->Arg(2)
+    ->UseRealTime()
+    ->MeasureProcessCPUTime();
+BENCHMARK(through_records_with_draws)->ArgName("threads")->Arg(0)->UseRealTime()->MeasureProcessCPUTime();
+
+// From nothing to the first batch of a run that was so many percent through its third epoch.
+void resume(benchmark::State& state, std::uint64_t samples,
+            const std::function<std::shared_ptr<const ratoon::Dataset>()>& open) {
+  ratoon::Stream before(options(samples));
+  before.skip_to(2 * samples + samples / 100 * static_cast<std::uint64_t>(state.range(0)));
+  const std::string saved = before.save_state();
+  for (auto _ : state) {
+    const auto data = open();
+    ratoon::Stream stream(options(samples));
+    stream.load_state(saved);
+    ratoon::DataLoader loader(data, stream, {.threads = 2});
+    const ratoon::Batch batch = loader.next();
+    benchmark::DoNotOptimize(batch.column("x").bytes().data());
+  }
+}
+
+void resume_records(benchmark::State& state) {
+  resume(state, kSamples, records);
+}
+
+void resume_a_billion(benchmark::State& state) {
+  resume(state, 1'000'000'000, [] { return std::make_shared<Virtual>(1'000'000'000); });
+}
+
+BENCHMARK(resume_records)
+    ->ArgName("percent")
+    ->Arg(10)
+    ->Arg(50)
+    ->Arg(90)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(resume_a_billion)
+    ->ArgName("percent")
+    ->Arg(10)
+    ->Arg(50)
+    ->Arg(90)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();
