@@ -154,7 +154,7 @@ PARTS = (
          ("googletest", "nlohmann_json", "openssl")),
     Part("tests/torch",
          BASE + PUBLIC + SEAM + BOARD +
-         ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch"),
+         ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch", "tests/support"),
          ("googletest", "libtorch")),
     Part("tests/bench", EVERYTHING, ("benchmark",)),
     Part("tests/install", PUBLIC + (MDS[0], "agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),

@@ -12,7 +12,9 @@
 
 #include <ratoon/torch/dataset_batches.h>
 #include <ratoon/torch/digest.h>
+#include <ratoon/train.h>
 
+#include "tests/support/temporary_folder.h"
 #include "tests/torch/numbers.h"
 
 namespace {
@@ -202,6 +204,33 @@ TEST_P(DatasetBatches, ATrainingOverResumesHasTheSameBits) {
     state = stream.save_state();
   }
   EXPECT_EQ(ratoon::digest(*ours).value(), ratoon::digest(*theirs).value());
+}
+
+// In a run that dies twice: what counts is what the last checkpoint has.
+TEST_P(DatasetBatches, ASessionGoesOnWhereItsLastCheckpointIs) {
+  const StreamOptions options = of(22, 4);
+  const ratoon::test::TemporaryFolder folder;
+  ratoon::Options run;
+  run.save_folder = folder.path();
+  run.run_name = "run";
+  run.save_every_steps = 3;
+  Batches trained(20);
+  for (const std::uint64_t dies_at : {8u, 14u, 100u}) {
+    const int code = ratoon::train(run, [&](ratoon::Session& session) {
+      Stream stream(options);
+      session.track("stream", stream);
+      auto batches = this->batches(stream, session.rank(), session.world_size());
+      for (const std::uint64_t step : session.steps(20)) {
+        const auto batch = batches.next();
+        EXPECT_EQ(batch.index, step);
+        trained[step] = *batch;
+        batches.advance(batch);
+        if (step == dies_at) throw std::runtime_error("the process dies");
+      }
+    });
+    EXPECT_EQ(code, dies_at < 20 ? 1 : 0);
+  }
+  EXPECT_EQ(trained, of_stream(options, 20));
 }
 
 TEST_P(DatasetBatches, AreTrainedInTheirOrderEachOnce) {

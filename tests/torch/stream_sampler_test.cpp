@@ -13,7 +13,9 @@
 
 #include <ratoon/failure.h>
 #include <ratoon/torch/stream_sampler.h>
+#include <ratoon/train.h>
 
+#include "tests/support/temporary_folder.h"
 #include "tests/torch/numbers.h"
 
 namespace {
@@ -142,6 +144,36 @@ TEST_P(Workers, ThreeResumesInARowLoseAndRepeatNothing) {
   EXPECT_EQ(trained, of_stream(options, 41));
   unbroken.advance(41);
   EXPECT_EQ(state, unbroken.save_state()) << "the digest of the samples too";
+}
+
+// In a run that dies twice: what counts is what the last checkpoint has.
+TEST_P(Workers, GoOnInASessionWhereItsLastCheckpointIs) {
+  const StreamOptions options = of(22, 4);
+  const ratoon::test::TemporaryFolder folder;
+  ratoon::Options run;
+  run.save_folder = folder.path();
+  run.run_name = "run";
+  run.save_every_steps = 3;
+  Batches trained(20);
+  for (const std::uint64_t dies_at : {8u, 14u, 100u}) {
+    const int code = ratoon::train(run, [&](ratoon::Session& session) {
+      Stream stream(options);
+      session.track("stream", stream);
+      StreamSampler sampler(stream, session.rank(), session.world_size());
+      const auto loader = this->loader(options, sampler, 4);
+      auto batch = loader->end();
+      for (const std::uint64_t step : session.steps(20)) {
+        if (batch == loader->end()) batch = loader->begin();
+        EXPECT_EQ(sampler.iteration(), step);
+        trained[step] = *batch;
+        sampler.advance();
+        ++batch;
+        if (step == dies_at) throw std::runtime_error("the process dies");
+      }
+    });
+    EXPECT_EQ(code, dies_at < 20 ? 1 : 0);
+  }
+  EXPECT_EQ(trained, of_stream(options, 20));
 }
 
 // The loader of the row in which the state is saved after batch 4 and the program ends after 6.

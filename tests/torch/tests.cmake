@@ -2,6 +2,7 @@
 ratoon_test(torch/tensor_bytes_test LIBS ratoon::agent_torch)
 ratoon_test(torch/digest_test LIBS ratoon::agent_torch)
 ratoon_test(torch/track_test LIBS ratoon::agent_torch)
+ratoon_test(torch/batch_tensor_test LIBS ratoon::agent_torch)
 ratoon_test(torch/dataset_batches_test LIBS ratoon::agent_torch)
 ratoon_test(torch/order_sampler_test LIBS ratoon::agent_torch)
 ratoon_test(torch/stream_sampler_test LIBS ratoon::agent_torch)

@@ -9,7 +9,9 @@
 
 #include <ratoon/stream.h>
 #include <ratoon/torch/average_gradients.h>
+#include <ratoon/torch/batch_tensor.h>
 #include <ratoon/torch/dataset_batches.h>
+#include <ratoon/torch/device_dataset.h>
 #include <ratoon/torch/digest.h>
 #include <ratoon/torch/order_sampler.h>
 #include <ratoon/torch/stream_sampler.h>

@@ -50,6 +50,8 @@ struct DatasetBatch {
 
   Value& operator*() { return value; }
   Value* operator->() { return &value; }
+  const Value& operator*() const { return value; }
+  const Value* operator->() const { return &value; }
 };
 
 namespace detail {
