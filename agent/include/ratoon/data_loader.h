@@ -41,8 +41,8 @@ struct LoaderOptions {
   std::uint32_t rank = 0;
   std::uint32_t world_size = 1;
   std::uint32_t threads = 2;  // 0: next() reads by itself, when it is called
-  std::uint32_t prefetch_batches =
-      2;  // read ahead of the one that was handed out; their memory is the loader's
+  // Read ahead of the one that was handed out; their memory is the loader's.
+  std::uint32_t prefetch_batches = 2;
   // How many batches ahead data sets are told what will be read (Dataset::expect), so that they can fetch it.
   std::uint32_t expect_batches = 16;
 

@@ -1,11 +1,12 @@
 // ReplicaSubset: which samples of a data set a rank holds where one device has no room for all, and an order
 // over those that can be interrupted like any other.
 //
-//   const ratoon::ReplicaSubset mine({.samples = all->size(), .rank = rank, .world_size = 8, .fraction =
-//   0.25}); mine.check_fits(bytes_a_sample, bytes_free);  // before anything is loaded const auto data =
-//   ratoon::SubsetDataset::of_ids(all, mine.ids()); ratoon::Stream stream(mine.stream({.global_batch = 32,
-//   .seed = 17, .source = all->digest()})); for (const ratoon::Slot& slot : stream.take(0, 1)) train_on(data,
-//   slot.sample);  // this rank's own 32
+//   const ratoon::ReplicaSubset mine(
+//       {.samples = all->size(), .rank = rank, .world_size = 8, .fraction = 0.25});
+//   mine.check_fits(bytes_a_sample, bytes_free);  // before anything is loaded
+//   const auto data = ratoon::SubsetDataset::of_ids(all, mine.ids());
+//   ratoon::Stream stream(mine.stream({.global_batch = 32, .seed = 17, .source = all->digest()}));
+//   for (const ratoon::Slot& slot : stream.take(0, 1)) train_on(data, slot.sample);  // this rank's own 32
 //
 // The data set is a circle of places. Rank r holds a stretch of it that begins at floor(r N / W) and goes
 // round behind the end; with a fraction of 1 / W or more, the ranks together hold every sample. Stretches are

@@ -1,9 +1,9 @@
 // Positions that other packages saved, as places in ours: a run that began in Python goes on here with the
 // sample that it would have trained next.
 //
-//   # in Python, from the checkpoint:  print(json.dumps(checkpoint["sampler"]))   ->  {"progress": 512,
-//   "epoch": 3} ratoon::DistributedSampler sampler({.samples = 60000, .world_size = 8, .rank = rank, .seed =
-//   0}); sampler.seek(ratoon::position_of_cycling_utils(text, sampler.options()));
+//   # in Python, from the checkpoint: print(json.dumps(checkpoint["sampler"])) -> {"progress": 9, "epoch": 3}
+//   ratoon::DistributedSampler sampler({.samples = 60000, .world_size = 8, .rank = rank, .seed = 0});
+//   sampler.seek(ratoon::position_of_cycling_utils(text, sampler.options()));
 //
 // `saved_with` is the sampler that saved: its world_size counts, its rank does not. Going on in a world of
 // another size is right; the position is the whole world's. A position that does not fit throws Failure with

@@ -1,7 +1,8 @@
 // Random numbers that are a pure function of where they are used (Philox4x32-10 of Salmon et al., SC 2011).
 //
-//   ratoon::CounterRandom random(17, "mask", sample, epoch);  // the same numbers on any rank, after any
-//   restart const std::uint64_t at = random.below(512); const bool is_flipped = random.unit_double() < 0.5;
+//   ratoon::CounterRandom random(17, "mask", sample, epoch);  // the same on any rank, after any restart
+//   const std::uint64_t at = random.below(512);
+//   const bool is_flipped = random.unit_double() < 0.5;
 //
 // There is no state to save: the same (seed, purpose, stream, substream) gives the same numbers on any rank,
 // thread or machine, and after any restart. What is drawn here decides which samples a run sees, so the
