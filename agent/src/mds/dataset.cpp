@@ -31,8 +31,8 @@ T taken(Result<T> result) {
 }  // namespace
 
 struct MdsDataset::Parts {
-  Parts(mds::Folders folders, std::size_t fetch_threads)
-      : reader(std::move(folders), fetch_threads), digest(taken(mds::digest_of(reader.index()))) {}
+  explicit Parts(mds::Folders folders)
+      : reader(std::move(folders)), digest(taken(mds::digest_of(reader.index()))) {}
 
   [[nodiscard]] const mds::Columns& columns() const { return reader.index().columns; }
 
@@ -51,7 +51,7 @@ std::shared_ptr<MdsDataset> MdsDataset::open(const std::vector<std::string>& uri
                                              const MdsOptions& options) {
   if (options.fetch_threads == 0) throw std::invalid_argument("MdsOptions::fetch_threads must be 1 or more");
   auto folders = taken(mds::open_folders(uris, options));
-  return std::make_shared<MdsDataset>(std::make_unique<Parts>(std::move(folders), options.fetch_threads));
+  return std::make_shared<MdsDataset>(std::make_unique<Parts>(std::move(folders)));
 }
 
 std::uint64_t MdsDataset::size() const {
@@ -83,8 +83,8 @@ void MdsDataset::expect(std::span<const std::uint64_t> ids) const {
 void MdsDataset::read(std::uint64_t id, Sample& into) const {
   data::check_id(id, size());
   const mds::ShardTable::Place place = parts_->reader.table().find(id);
-  mds::ShardBytes shard = taken(parts_->reader.open(place.shard, {}));
-  into.begin(id);
+  into.begin(id);  // first of all: the shard that it held may have to make room for the one that is wanted
+  mds::ShardBytes shard = taken(parts_->reader.open(place.shard, into.stop()));
   const auto decoded =
       mds::decode_sample(parts_->columns(), mds::sample_bytes(shard.bytes, place.sample), into);
   into.keep_alive(std::move(shard.owner));

@@ -44,12 +44,12 @@ class Sources {
   }
 
   // Once the index is known: whether shards will be evicted, and what follows from that.
-  Result<void> fit(const Index& index, OpenShards::Limits& limits) {
+  Result<void> fit(Folders& folders) {
     const std::uint64_t bytes_max = options_.cache_bytes_max;
     if (cache_ == nullptr || bytes_max == 0) return {};
     std::uint64_t all = 0;
     std::uint64_t largest = 0;
-    for (const ShardInfo& shard : index.shards) {
+    for (const ShardInfo& shard : folders.index.shards) {
       all += shard.raw.size_bytes;
       largest = std::max(largest, shard.raw.size_bytes);
     }
@@ -61,10 +61,12 @@ class Sources {
     if (all <= bytes_max / 2) return {};
     // Open files are not evicted. Several processes share the cache: each holds only a part of it open.
     for (RemoteSource* source : remote_) source->hold_files();
-    limits.held_bytes_max = bytes_max / 16;
+    folders.limits.held_bytes_max = bytes_max / 16;
+    // What is fetched ahead must leave room for what is read now.
+    folders.fetch_threads = std::min<std::uint64_t>(folders.fetch_threads, bytes_max / 4 / largest);
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) == 0)
-      limits.count_max = std::min<std::size_t>(limits.count_max, files.rlim_cur / 4 + 1);
+      folders.limits.count_max = std::min<std::size_t>(folders.limits.count_max, files.rlim_cur / 4 + 1);
     return {};
   }
 
@@ -78,7 +80,10 @@ class Sources {
 }  // namespace
 
 Result<Folders> open_folders(const std::vector<std::string>& uris, const MdsOptions& options) {
-  Folders folders{.index = {}, .sources = {}, .limits = {.memory_bytes_max = options.memory_bytes_max}};
+  Folders folders{.index = {},
+                  .sources = {},
+                  .limits = {.memory_bytes_max = options.memory_bytes_max},
+                  .fetch_threads = options.fetch_threads};
   Sources sources(options);
   for (const std::string& uri : uris) {
     auto source = sources.open(uri);
@@ -90,7 +95,7 @@ Result<Folders> open_folders(const std::vector<std::string>& uris, const MdsOpti
       return added.error().with_context(uri);
     folders.sources.push_back(std::move(*source));
   }
-  if (const auto fits = sources.fit(folders.index, folders.limits); !fits) return fits.error();
+  if (const auto fits = sources.fit(folders); !fits) return fits.error();
   return folders;
 }
 

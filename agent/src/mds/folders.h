@@ -18,6 +18,7 @@ struct Folders {
   Index index;
   std::vector<std::unique_ptr<ShardSource>> sources;  // by ShardInfo::source
   OpenShards::Limits limits;
+  std::size_t fetch_threads = 0;
 };
 
 [[nodiscard]] Result<Folders> open_folders(const std::vector<std::string>& uris, const MdsOptions& options);

@@ -15,7 +15,7 @@ std::optional<ShardBytes> OpenShards::find(std::size_t shard) {
   return found;
 }
 
-Result<ShardBytes> OpenShards::find_or_open(std::size_t shard,
+Result<ShardBytes> OpenShards::find_or_open(std::size_t shard, std::uint64_t held_bytes,
                                             const std::function<Result<ShardBytes>()>& open,
                                             const std::stop_token& stop) {
   Slot& slot = slots_[shard];
@@ -25,26 +25,29 @@ Result<ShardBytes> OpenShards::find_or_open(std::size_t shard,
       return Error(ErrorKind::kCancelled, "waiting for a shard was cancelled");
     if (auto found = find(shard)) return std::move(*found);
     slot.is_opening = true;
+    held_bytes_ += held_bytes;
+    if (held_bytes > 0) make_room();
   }
   Result<ShardBytes> opened = Error(ErrorKind::kCancelled, "opening a shard was cancelled");
   try {
     opened = open();
   } catch (...) {  // memory may be out; whoever waits must not wait for ever
-    end_opening(slot);
+    end_opening(slot, held_bytes);
     throw;
   }
   if (opened) {
     const std::lock_guard lock(mutex_);
     keep(shard, *opened);
   }
-  end_opening(slot);
+  end_opening(slot, held_bytes);
   return opened;
 }
 
-void OpenShards::end_opening(Slot& slot) {
+void OpenShards::end_opening(Slot& slot, std::uint64_t held_bytes) {
   {
     const std::lock_guard lock(mutex_);
     slot.is_opening = false;
+    held_bytes_ -= held_bytes;
   }
   opened_.notify_all();
 }

@@ -38,8 +38,9 @@ class OpenShards {
   [[nodiscard]] std::optional<ShardBytes> find(std::size_t shard);
 
   // The same, opened by `open` where it is not; of several threads that ask, one opens and the others wait.
-  // Whoever waits gives up when it is told to: kCancelled.
-  [[nodiscard]] Result<ShardBytes> find_or_open(std::size_t shard,
+  // Whoever waits gives up when it is told to: kCancelled. Room for what it will take of a cache's files,
+  // `held_bytes`, is made before: what we hold open might be what the cache needs to evict for it.
+  [[nodiscard]] Result<ShardBytes> find_or_open(std::size_t shard, std::uint64_t held_bytes,
                                                 const std::function<Result<ShardBytes>()>& open,
                                                 const std::stop_token& stop = {});
 
@@ -57,7 +58,7 @@ class OpenShards {
   };
   static constexpr std::uint32_t kOpen = 1U << 31;
 
-  void end_opening(Slot& slot);
+  void end_opening(Slot& slot, std::uint64_t held_bytes);
   // With mutex_ held.
   void keep(std::size_t shard, const ShardBytes& bytes);
   void make_room();

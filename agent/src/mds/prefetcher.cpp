@@ -15,6 +15,7 @@ Prefetcher::~Prefetcher() {
 }
 
 void Prefetcher::ask(std::span<const std::size_t> shards) {
+  if (threads_max_ == 0) return;
   const std::lock_guard lock(mutex_);
   for (const std::size_t shard : shards) {
     if (next_.size() == kAskedMax) break;

@@ -19,7 +19,8 @@ namespace ratoon::mds {
 
 class Prefetcher {
  public:
-  // Opens a shard unless it is open; what goes wrong is told to whoever reads it.
+  // Opens a shard unless it is open; what goes wrong is told to whoever reads it. Without
+  // threads nothing is.
   using Open = std::function<void(std::size_t shard, const std::stop_token& stop)>;
 
   Prefetcher(std::size_t threads_max, Open open) : threads_max_(threads_max), open_(std::move(open)) {}

@@ -25,6 +25,7 @@ class RemoteSource final : public ShardSource {
   [[nodiscard]] Result<ShardBytes> open(const ShardInfo& shard, const std::stop_token& stop) override;
   [[nodiscard]] std::string shown(const ShardInfo& shard) const override;
   [[nodiscard]] bool is_slow() const override { return true; }
+  [[nodiscard]] bool holds_files() const override { return holds_files_; }
   void expect(std::span<const ShardInfo* const> next) override;
 
  private:

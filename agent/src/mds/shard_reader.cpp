@@ -9,19 +9,21 @@ std::vector<std::uint64_t> sizes_of(const Index& index) {
   return sizes;
 }
 
-ShardReader::ShardReader(Folders folders, std::size_t fetch_threads)
+ShardReader::ShardReader(Folders folders)
     : index_(std::move(folders.index)),
       sources_(std::move(folders.sources)),
       table_(sizes_of(index_)),
       open_(index_.shards.size(), folders.limits),
-      prefetcher_(fetch_threads, [this](std::size_t shard, const std::stop_token& stop) {
+      prefetcher_(folders.fetch_threads, [this](std::size_t shard, const std::stop_token& stop) {
         if (!open_.is_coming(shard)) static_cast<void>(open(shard, stop));
       }) {}
 
 Result<ShardBytes> ShardReader::open(std::size_t shard, const std::stop_token& stop) {
   if (auto found = open_.find(shard)) return std::move(*found);
+  const ShardInfo& info = index_.shards[shard];
+  const std::uint64_t held_bytes = source_of(shard).holds_files() ? info.raw.size_bytes : 0;
   auto opened =
-      open_.find_or_open(shard, [&] { return source_of(shard).open(index_.shards[shard], stop); }, stop);
+      open_.find_or_open(shard, held_bytes, [&] { return source_of(shard).open(info, stop); }, stop);
   if (!opened) return opened.error().with_context("shard " + std::to_string(shard) + " of the data set");
   return opened;
 }

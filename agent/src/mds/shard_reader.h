@@ -21,7 +21,7 @@ namespace ratoon::mds {
 
 class ShardReader {
  public:
-  ShardReader(Folders folders, std::size_t fetch_threads);
+  explicit ShardReader(Folders folders);
 
   [[nodiscard]] const Index& index() const { return index_; }
   [[nodiscard]] const ShardTable& table() const { return table_; }

@@ -28,6 +28,8 @@ class ShardSource {
 
   // Whether it is worth a thread's time to open shards before they are needed.
   [[nodiscard]] virtual bool is_slow() const = 0;
+  // Whether an open shard keeps a cache from evicting its file.
+  [[nodiscard]] virtual bool holds_files() const { return false; }
   // What will be opened next, the nearest first, in place of what was said before.
   virtual void expect(std::span<const ShardInfo* const> next) = 0;
 };

@@ -26,7 +26,7 @@ TEST(OpenShards, AreOpenedOnce) {
   std::atomic<int> alive{0};
   EXPECT_FALSE(shards.find(1));
   for (int i = 0; i < 3; ++i) {
-    const auto opened = shards.find_or_open(1, [&] { return Result(shard_of(1, alive)); });
+    const auto opened = shards.find_or_open(1, 0, [&] { return Result(shard_of(1, alive)); });
     EXPECT_EQ(opened->bytes[0], std::byte{1});
   }
   EXPECT_EQ(alive, 1);
@@ -36,22 +36,22 @@ TEST(OpenShards, AreOpenedOnce) {
 
 TEST(OpenShards, AFailureIsNotKept) {
   OpenShards shards(1, {});
-  EXPECT_EQ(shards.find_or_open(0, [] { return Result<ShardBytes>(Error(ErrorKind::kIo, "no")); })
+  EXPECT_EQ(shards.find_or_open(0, 0, [] { return Result<ShardBytes>(Error(ErrorKind::kIo, "no")); })
                 .error()
                 .message(),
             "no");
   EXPECT_FALSE(shards.find(0));
   std::atomic<int> alive{0};
-  EXPECT_TRUE(shards.find_or_open(0, [&] { return Result(shard_of(0, alive)); }));
+  EXPECT_TRUE(shards.find_or_open(0, 0, [&] { return Result(shard_of(0, alive)); }));
 }
 
 TEST(OpenShards, AnExceptionLeavesNobodyWaiting) {
   OpenShards shards(1, {});
   EXPECT_THROW(
-      static_cast<void>(shards.find_or_open(0, []() -> Result<ShardBytes> { throw std::bad_alloc(); })),
+      static_cast<void>(shards.find_or_open(0, 0, []() -> Result<ShardBytes> { throw std::bad_alloc(); })),
       std::bad_alloc);
   std::atomic<int> alive{0};
-  EXPECT_TRUE(shards.find_or_open(0, [&] { return Result(shard_of(0, alive)); }));
+  EXPECT_TRUE(shards.find_or_open(0, 0, [&] { return Result(shard_of(0, alive)); }));
 }
 
 TEST(OpenShards, WhoeverWaitsMayGiveUp) {
@@ -59,7 +59,7 @@ TEST(OpenShards, WhoeverWaitsMayGiveUp) {
   std::atomic<int> alive{0};
   std::atomic<bool> may_go{false}, is_opening{false};
   std::thread opener([&] {
-    EXPECT_TRUE(shards.find_or_open(0, [&] {
+    EXPECT_TRUE(shards.find_or_open(0, 0, [&] {
       is_opening = true;
       while (!may_go) std::this_thread::yield();
       return Result(shard_of(0, alive));
@@ -69,7 +69,7 @@ TEST(OpenShards, WhoeverWaitsMayGiveUp) {
   EXPECT_TRUE(shards.is_coming(0));
   std::stop_source stop;
   std::thread stopper([&] { stop.request_stop(); });
-  const auto waited = shards.find_or_open(0, [&] { return Result(shard_of(0, alive)); }, stop.get_token());
+  const auto waited = shards.find_or_open(0, 0, [&] { return Result(shard_of(0, alive)); }, stop.get_token());
   stopper.join();
   ASSERT_FALSE(waited);
   EXPECT_EQ(waited.error().kind(), ErrorKind::kCancelled);
@@ -83,8 +83,8 @@ TEST(OpenShards, NumberAndMemoryAreBounded) {
   OpenShards few(100, {.count_max = 7, .memory_bytes_max = 1'000'000});
   OpenShards small(100, {.memory_bytes_max = 550});
   for (std::size_t i = 0; i < 100; ++i) {
-    ASSERT_TRUE(few.find_or_open(i, [&] { return Result(shard_of(i, alive)); }));
-    ASSERT_TRUE(small.find_or_open(i, [&] { return Result(shard_of(i, alive)); }));
+    ASSERT_TRUE(few.find_or_open(i, 0, [&] { return Result(shard_of(i, alive)); }));
+    ASSERT_TRUE(small.find_or_open(i, 0, [&] { return Result(shard_of(i, alive)); }));
     EXPECT_EQ(few.find(i)->bytes[0], static_cast<std::byte>(i));
   }
   EXPECT_EQ(few.count(), 7u);
@@ -92,11 +92,31 @@ TEST(OpenShards, NumberAndMemoryAreBounded) {
   EXPECT_EQ(alive, 12);
 }
 
+// The cache may need what we hold before it can fetch what we want.
+TEST(OpenShards, RoomInACacheIsMadeBeforeOpening) {
+  std::atomic<int> alive{0};
+  const auto held = [&](std::size_t number) {
+    ShardBytes shard = shard_of(number, alive);
+    shard.held_bytes = 100;
+    return Result(shard);
+  };
+  OpenShards shards(3, {.held_bytes_max = 150});
+  ASSERT_TRUE(shards.find_or_open(0, 100, [&] { return held(0); }));
+  ASSERT_TRUE(shards.find_or_open(1, 100, [&] {
+    EXPECT_EQ(alive, 0);
+    return held(1);
+  }));
+  EXPECT_FALSE(shards.find_or_open(2, 100, [] { return Result<ShardBytes>(Error(ErrorKind::kIo, "no")); }));
+  EXPECT_EQ(shards.count(), 0u);
+  ASSERT_TRUE(shards.find_or_open(2, 40, [&] { return held(2); }));  // what failed takes no room any more
+  EXPECT_TRUE(shards.find(2));
+}
+
 TEST(OpenShards, OneMayAlwaysBeOpen) {
   std::atomic<int> alive{0};
   OpenShards shards(2, {.memory_bytes_max = 0});
   for (std::size_t i = 0; i < 2; ++i) {
-    ASSERT_TRUE(shards.find_or_open(i, [&] { return Result(shard_of(i, alive)); }));
+    ASSERT_TRUE(shards.find_or_open(i, 0, [&] { return Result(shard_of(i, alive)); }));
     EXPECT_TRUE(shards.find(i));
   }
   EXPECT_EQ(alive, 1);
@@ -105,9 +125,9 @@ TEST(OpenShards, OneMayAlwaysBeOpen) {
 TEST(OpenShards, WhatIsHeldStaysReadable) {
   std::atomic<int> alive{0};
   OpenShards shards(3, {.count_max = 1, .memory_bytes_max = 1000});
-  const auto held = shards.find_or_open(0, [&] { return Result(shard_of(0, alive)); });
+  const auto held = shards.find_or_open(0, 0, [&] { return Result(shard_of(0, alive)); });
   for (std::size_t i = 1; i < 3; ++i)
-    ASSERT_TRUE(shards.find_or_open(i, [&] { return Result(shard_of(i, alive)); }));
+    ASSERT_TRUE(shards.find_or_open(i, 0, [&] { return Result(shard_of(i, alive)); }));
   EXPECT_FALSE(shards.find(0));
   EXPECT_EQ(held->bytes[99], std::byte{0});
   EXPECT_EQ(alive, 2);
@@ -117,7 +137,7 @@ TEST(OpenShards, ThoseThatAreReadStayBeforeThoseThatAreNot) {
   std::atomic<int> alive{0};
   OpenShards shards(200, {.count_max = 10, .memory_bytes_max = 1'000'000});
   for (std::size_t i = 0; i < 200; ++i) {
-    ASSERT_TRUE(shards.find_or_open(i, [&] { return Result(shard_of(i, alive)); }));
+    ASSERT_TRUE(shards.find_or_open(i, 0, [&] { return Result(shard_of(i, alive)); }));
     EXPECT_TRUE(shards.find(0)) << i;  // read all the time
   }
 }
@@ -138,7 +158,7 @@ TEST(OpenShards, ManyThreadsReadWhileShardsComeAndGo) {
           const std::size_t number = (state >> 33) % (i % 8 == 0 ? kShards : 4);
           auto found = shards.find(number);
           if (!found)
-            found = shards.find_or_open(number, [&] { return Result(shard_of(number, alive)); }).value();
+            found = shards.find_or_open(number, 0, [&] { return Result(shard_of(number, alive)); }).value();
           if (found->bytes.front() != static_cast<std::byte>(number) ||
               found->bytes.back() != found->bytes.front())
             ++wrong;

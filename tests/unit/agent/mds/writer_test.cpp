@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <ratoon/failure.h>
-#include <ratoon/mds_values.h>
 #include <ratoon/mds_writer.h>
 
 #include "agent/src/mds/format/half.h"
 #include "agent/src/mds/format/python_text.h"
+#include "tests/support/mds_copy.h"
 #include "tests/unit/agent/mds/golden_folders.h"
 
 namespace ratoon::mds {
@@ -24,55 +24,11 @@ Field bytes_field(std::string_view text) {
   return {.bytes = std::as_bytes(std::span(text))};
 }
 
-// What was read of a column, as a user would have given it: numbers as numbers, arrays as arrays.
-MdsValue again(const std::string& encoding, const Field& field) {
-  if (encoding == "str_float") return nearest_double(field.text()).value();
-  if (encoding == "str_int" && exact_integer(field.text())) return *exact_integer(field.text());
-  if (field.type == ElementType::kText) return field.text();
-  if (encoding == "int" || encoding == "int64") return field.as<std::int64_t>();
-  if (encoding == "uint8") return field.as<std::uint8_t>();
-  if (encoding == "int8") return field.as<std::int8_t>();
-  if (encoding == "uint16") return field.as<std::uint16_t>();
-  if (encoding == "int16") return field.as<std::int16_t>();
-  if (encoding == "uint32") return field.as<std::uint32_t>();
-  if (encoding == "int32") return field.as<std::int32_t>();
-  if (encoding == "uint64") return field.as<std::uint64_t>();
-  if (encoding == "float32") return field.as<float>();
-  if (encoding == "float64") return field.as<double>();
-  return field;
-}
-
-bool is_list(const std::string& encoding) {
-  return encoding.starts_with("list[") || encoding == "jpeg_array" || encoding == "jpegarray";
-}
-
-// Writes the samples of `data` again, of those columns.
-void copy(const MdsDataset& data, const std::vector<std::pair<std::string, std::string>>& columns,
-          MdsWriter& writer) {
-  Sample sample;
-  for (std::uint64_t id = 0; id < data.size(); ++id) {
-    data.read(id, sample);
-    std::vector<MdsWriter::Value> values;
-    std::vector<std::unique_ptr<Sample>> lists;
-    for (const auto& [name, encoding] : columns) {
-      const std::size_t column = data.column(name);
-      if (!is_list(encoding)) {
-        values.push_back({name, again(encoding, sample.field(column))});
-        continue;
-      }
-      data.elements(column, sample.field(column), *lists.emplace_back(std::make_unique<Sample>()));
-      values.push_back({name, lists.back()->fields()});
-    }
-    writer.write(values);
-  }
-  writer.finish();
-}
-
 // Reads a folder that Streaming wrote and writes it again.
 void write_again(const fs::path& golden, const fs::path& folder) {
   const json index = json::parse(test::read_text(golden / "index.json"));
   const auto data = MdsDataset::open(golden.string());
-  std::vector<std::pair<std::string, std::string>> columns;
+  test::MdsColumns columns;
   for (std::size_t i = data->columns().size(); i-- > 0;)
     columns.emplace_back(data->columns()[i].name, data->encoding(i));
   MdsWriterOptions options;
@@ -86,7 +42,7 @@ void write_again(const fs::path& golden, const fs::path& folder) {
     columns = {{"a", "int"}};
   }
   MdsWriter writer(folder, columns, options);
-  copy(*data, columns, writer);
+  test::copy_samples(*data, columns, writer);
 }
 
 // The 242 bytes of the worked example, empty shards, the split rule, names that are not ASCII, 17 hashes.
@@ -128,12 +84,12 @@ TEST(MdsWriter, CompressedFilesUnpackToThoseOfStreaming) {
 TEST(MdsWriter, EncodesAsStreamingDoes) {
   const auto data = MdsDataset::open((kGolden / "every").string());
   const test::TemporaryFolder scratch;
-  std::vector<std::pair<std::string, std::string>> columns;
+  test::MdsColumns columns;
   for (std::size_t i = 0; i < data->columns().size(); ++i) {
     if (data->encoding(i) != "pil") columns.emplace_back(data->columns()[i].name, data->encoding(i));
   }
   MdsWriter writer(scratch.path(), columns);
-  copy(*data, columns, writer);
+  test::copy_samples(*data, columns, writer);
   json notes = expected_of(kGolden / "every");
   for (auto& note : notes["samples"]) note.erase("pil");
   expect_content(*MdsDataset::open(scratch.path().string()), notes);
