@@ -11,3 +11,8 @@ ratoon_test(property/agent/corpus_test
           ../../support/torch_order_fuzz_targets.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(property/agent/torch_order_property_test LIBS ratoon::agent rapidcheck)
+if(RATOON_WITH_MDS)
+  ratoon_test(property/agent/mds_property_test
+    SOURCES mds_property_test.cpp ../../support/mds_fuzz_targets.cpp
+    LIBS ratoon::agent_mds ratoon::base_contract rapidcheck)
+endif()
