@@ -1,6 +1,21 @@
 #include "agent/src/mds/verified_files.h"
 
+#include <ctime>
+
 namespace ratoon::mds {
+namespace {
+
+// File times advance in ticks of some milliseconds: a file that was written a moment ago may be written again
+// and have the same times.
+bool is_settled(const FileIdentity& file) {
+  constexpr std::int64_t kSettledNanoseconds = 2'000'000'000;
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec - file.changed_nanoseconds >
+         kSettledNanoseconds;
+}
+
+}  // namespace
 
 VerifiedFiles& VerifiedFiles::of_this_process() {
   static VerifiedFiles files;
@@ -20,8 +35,9 @@ Result<void> VerifiedFiles::check(const FileIdentity& file, std::span<const File
     const std::lock_guard lock(mutex_);
     if (passed_.contains(entry_of(file, expected))) return {};
   }
+  const bool was_settled = is_settled(file);
   if (const auto sound = check_hashes(expected, bytes); !sound) return sound;
-  note(file, expected);
+  if (was_settled) note(file, expected);
   return {};
 }
 

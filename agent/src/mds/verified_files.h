@@ -23,7 +23,7 @@ class VerifiedFiles {
   [[nodiscard]] static VerifiedFiles& of_this_process();
 
   // As check_hashes(), unless the same file in the same state has passed the same check before. A file that
-  // is written to has another time; whoever sets that back as well deceives us.
+  // is written to has another time, unless that was a moment ago: then it is not remembered.
   [[nodiscard]] Result<void> check(const FileIdentity& file, std::span<const FileHash> expected,
                                    std::span<const std::byte> bytes);
 
