@@ -12,4 +12,5 @@ if(RATOON_WITH_MDS)
   ratoon_program(mds_probe
     SOURCES integration/mds_probe.cpp LIBS ratoon::agent_mds ratoon::base_contract nlohmann_json::nlohmann_json)
   ratoon_python_test(integration/mds_remote_test)
+  ratoon_python_test(integration/mds_streaming_nightly_test LABELS nightly TIMEOUT 3600)
 endif()
