@@ -68,7 +68,8 @@ class MdsDataset final : public Dataset {
   // or one that cannot be read.
   [[nodiscard]] static std::shared_ptr<MdsDataset> open(const std::string& uri,
                                                         const MdsOptions& options = {});
-  // Several, the samples of each behind those of the one before. Their columns are the same.
+  // Several, the samples of each behind those of the one before. Their columns are the same. Throws
+  // std::invalid_argument if there is none.
   [[nodiscard]] static std::shared_ptr<MdsDataset> open(const std::vector<std::string>& uris,
                                                         const MdsOptions& options = {});
   ~MdsDataset() override;

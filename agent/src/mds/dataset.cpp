@@ -49,6 +49,7 @@ std::shared_ptr<MdsDataset> MdsDataset::open(const std::string& uri, const MdsOp
 
 std::shared_ptr<MdsDataset> MdsDataset::open(const std::vector<std::string>& uris,
                                              const MdsOptions& options) {
+  if (uris.empty()) throw std::invalid_argument("MdsDataset::open: there is no folder");
   if (options.fetch_threads == 0) throw std::invalid_argument("MdsOptions::fetch_threads must be 1 or more");
   auto folders = taken(mds::open_folders(uris, options));
   return std::make_shared<MdsDataset>(std::make_unique<Parts>(std::move(folders)));

@@ -8,7 +8,7 @@
 #include <ratoon/mds_values.h>
 
 #include "agent/src/mds/format/array_header.h"
-#include "agent/src/mds/format/half.h"
+#include "agent/src/mds/format/encode_number.h"
 #include "agent/src/mds/format/pil_header.h"
 #include "agent/src/mds/format/python_text.h"
 #include "agent/src/mds/format/utf8.h"
@@ -37,56 +37,6 @@ void append(std::string& out, std::span<const std::byte> bytes) {
 
 // ---- numbers
 
-template <class T, class From>
-Result<void> append_integer(std::string& out, From number) {
-  if (!std::in_range<T>(number)) return refused(std::to_string(number) + " is out of its range");
-  append(out, static_cast<T>(number));
-  return {};
-}
-
-Result<void> append_float(std::string& out, ElementType type, double number) {
-  const bool is_finite = number - number == 0;
-  if (type == ElementType::kFloat64) return append(out, number), Result<void>();
-  if (type == ElementType::kFloat32) {
-    if (is_finite &&
-        (number > std::numeric_limits<float>::max() || number < std::numeric_limits<float>::lowest()))
-      return refused(python_float(number) + " is out of its range");
-    return append(out, static_cast<float>(number)), Result<void>();
-  }
-  const std::uint16_t half = to_half(number);
-  if (is_finite && (half & 0x7fff) == 0x7c00) return refused(python_float(number) + " is out of its range");
-  return append(out, half), Result<void>();
-}
-
-template <class From>
-Result<void> append_number(std::string& out, ElementType type, From number) {
-  switch (type) {
-    case ElementType::kUint8:
-      return append_integer<std::uint8_t>(out, number);
-    case ElementType::kInt8:
-      return append_integer<std::int8_t>(out, number);
-    case ElementType::kUint16:
-      return append_integer<std::uint16_t>(out, number);
-    case ElementType::kInt16:
-      return append_integer<std::int16_t>(out, number);
-    case ElementType::kUint32:
-      return append_integer<std::uint32_t>(out, number);
-    case ElementType::kInt32:
-      return append_integer<std::int32_t>(out, number);
-    case ElementType::kUint64:
-      return append_integer<std::uint64_t>(out, number);
-    case ElementType::kInt64:
-      return append_integer<std::int64_t>(out, number);
-    case ElementType::kFloat16:
-    case ElementType::kFloat32:
-    case ElementType::kFloat64:
-    case ElementType::kBytes:
-    case ElementType::kText:
-      break;
-  }
-  return append_float(out, type, static_cast<double>(number));
-}
-
 bool is_float(ElementType type) {
   return type == ElementType::kFloat16 || type == ElementType::kFloat32 || type == ElementType::kFloat64;
 }
@@ -100,13 +50,13 @@ Result<void> encode_fixed(const Encoding& encoding, const MdsValue& value, std::
   }
   if (!encoding.shape->empty()) return is_none(encoding, "an array of its type and shape");
   if (const auto* number = std::get_if<std::int64_t>(&value.get()))
-    return append_number(out, encoding.type, *number);
+    return encode_number(encoding.type, *number, out);
   if (const auto* number = std::get_if<std::uint64_t>(&value.get()))
-    return append_number(out, encoding.type, *number);
+    return encode_number(encoding.type, *number, out);
   const auto* number = std::get_if<double>(&value.get());
   if (number == nullptr || !is_float(encoding.type))
     return is_none(encoding, is_float(encoding.type) ? "a number" : "a whole number");
-  return append_float(out, encoding.type, *number);
+  return encode_number(encoding.type, *number, out);
 }
 
 // ---- texts

@@ -70,6 +70,12 @@ TEST(MdsDataset, ReadsAgainFromTheWorkedExample) {
   EXPECT_EQ(sample.field(1).text(), "xx");
 }
 
+TEST(MdsDataset, NoFolderIsNoDataset) {
+  EXPECT_THROW((void)MdsDataset::open(std::vector<std::string>()), std::invalid_argument);
+  EXPECT_THROW((void)MdsDataset::open((kGolden / "worked").string(), {.fetch_threads = 0}),
+               std::invalid_argument);
+}
+
 TEST(MdsDataset, ASplitIsAFolderBelow) {
   const auto data = MdsDataset::open((kGolden / "compressed").string(), {.split = "zstd"});
   EXPECT_EQ(data->size(), 3u);
