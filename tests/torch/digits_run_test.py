@@ -70,7 +70,8 @@ class DigitsRun(unittest.TestCase):
                 survivors = [run.pids_of(i)[0] for i in range(3) if i != index]
                 run.hurt(index)
                 wait_until(lambda r=run: r.has_stepped(2, 0), "a step in attempt 2")
-                self.assertEqual([run.pids_of(i)[0] for i in range(3) if i != index], survivors)
+                self.assertEqual([run.pids_of(i)[0] for i in range(3) if i != index], survivors,
+                                 f"{run.status()}\n{run.logs()}")
                 self.assert_as_unbroken(run)
 
     def test_stop_of_one(self):

@@ -82,6 +82,7 @@ Result<http::Response> exchange(const Surroundings& surroundings, const Exchange
         if (!refusal) return response;
       } else {
         refusal = Refusal{.error = response.error(), .may_pass = may_pass(response.error())};
+        if (refusal->may_pass && exchange.explain) refusal = exchange.explain().value_or(*refusal);
       }
     }
     if (auto next = attempts.next(*refusal); !next) return next.error();

@@ -130,6 +130,22 @@ Refusal S3Client::judge(const S3Call& call, const Attempt& attempt, int status, 
           .retry_after = parse_retry_after(headers.get("Retry-After"), now)};
 }
 
+std::optional<Refusal> S3Client::why_cut_off(const std::stop_token& stop) {
+  const S3Call question{.query = {{"list-type", "2"}, {"max-keys", "0"}}};
+  Attempt attempt;
+  const auto request = this->request(question, {}, attempt, stop);
+  if (!request) return std::nullopt;
+  const http::Limits limits{
+      .total = patience_.silence, .silence = patience_.silence, .connect = patience_.connect};
+  const auto answer = surroundings_.transport->call(*request, limits, stop);
+  if (!answer || answer->status / 100 == 2) return std::nullopt;
+  // Whoever may write need not be allowed to list.
+  if (decode_refusal(answer->body).code == "AccessDenied") return std::nullopt;
+  Refusal refusal = judge(question, attempt, answer->status, answer->headers, answer->body);
+  if (refusal.may_pass) return std::nullopt;
+  return refusal;
+}
+
 Result<http::Response> S3Client::call(const S3Call& call, const std::string& what,
                                       const std::stop_token& stop, const std::function<bool(int)>& accepts,
                                       std::uint32_t* requests) {
@@ -144,6 +160,10 @@ Result<http::Response> S3Client::call(const S3Call& call, const std::string& wha
                    .judge = [&](const http::Response& answer) -> std::optional<Refusal> {
                      if (answer.status / 100 == 2 || (accepts && accepts(answer.status))) return std::nullopt;
                      return judge(call, attempt, answer.status, answer.headers, answer.body);
+                   },
+                   .explain = [&]() -> std::optional<Refusal> {
+                     if (call.body.empty()) return std::nullopt;
+                     return why_cut_off(stop);
                    }},
                   attempts);
 }

@@ -67,6 +67,10 @@ class S3Client {
         place_(std::move(place)),
         address_(std::move(address)) {}
 
+  // A server may refuse a body without reading it, and what it said is lost with the connection. A question
+  // without a body is answered: what ails bucket or credentials ailed that call too.
+  [[nodiscard]] std::optional<Refusal> why_cut_off(const std::stop_token& stop);
+
   // Whether the bucket's region was another one so far.
   [[nodiscard]] bool move_to(const std::string& region, const Attempt& attempt);
 
