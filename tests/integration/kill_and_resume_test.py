@@ -102,7 +102,7 @@ class KillAndResume(unittest.TestCase):
         self.run_.wait_for_commit(30)
         pids = self.run_.pids_of(0) + self.run_.pids_of(1)
         self.run_.process.kill()
-        self.run_.process.communicate()
+        self.run_.process.wait()
         wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids), "members to end by themselves")
         last = max(self.run_.commits())
         self.run_.start()

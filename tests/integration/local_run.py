@@ -53,15 +53,18 @@ class LocalRun:
 
     def start(self):
         # A session of its own, so that a Ctrl-C for it reaches it alone.
-        self.process = subprocess.Popen(
-            [BIN / "ratoon", "run", self.job_file, "--folder", self.folder],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        with open(self.root / "output.txt", "w") as output:
+            self.process = subprocess.Popen([BIN / "ratoon", "run", self.job_file, "--folder", self.folder],
+                                            stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
         return self
+
+    def output(self):
+        """What the last start printed so far."""
+        return (self.root / "output.txt").read_text()
 
     def finish(self, seconds=60):
         """(exit code, what was printed)"""
-        output, _ = self.process.communicate(timeout=seconds)
-        return self.process.returncode, output
+        return self.process.wait(timeout=seconds), self.output()
 
     def status(self):
         try:
@@ -107,5 +110,5 @@ class LocalRun:
     def close(self):
         if self.process and self.process.poll() is None:
             self.process.kill()
-            self.process.communicate()
+            self.process.wait()
         shutil.rmtree(self.root, ignore_errors=True)

@@ -71,7 +71,7 @@ class DigitsRun(unittest.TestCase):
                 run.hurt(index)
                 wait_until(lambda r=run: r.has_stepped(2, 0), "a step in attempt 2")
                 self.assertEqual([run.pids_of(i)[0] for i in range(3) if i != index], survivors,
-                                 f"{run.status()}\n{run.logs()}")
+                                 f"{run.output()}\n{run.logs()}")
                 self.assert_as_unbroken(run)
 
     def test_stop_of_one(self):
