@@ -1,6 +1,7 @@
 #include "agent/src/torch/meeting.h"
 
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <mutex>
 
@@ -36,6 +37,15 @@ void serve(const Rendezvous& rendezvous, std::uint64_t attempt) {
   server->begin(attempt);
 }
 
+// Gloo writes to its connections without MSG_NOSIGNAL. That the other end has died must be the error of a
+// call, not the end of this process; whoever has a handler of his own keeps it.
+void ignore_broken_pipes() {
+  struct sigaction now{};
+  if (::sigaction(SIGPIPE, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
+      now.sa_handler == SIG_DFL)
+    std::signal(SIGPIPE, SIG_IGN);
+}
+
 std::string mark_key(std::uint32_t rank) {
   return "mark " + std::to_string(rank);
 }
@@ -43,6 +53,7 @@ std::string mark_key(std::uint32_t rank) {
 }  // namespace
 
 Meeting::Meeting(Plan plan) : plan_(std::move(plan)) {
+  ignore_broken_pipes();
   thread_ = std::thread([this] {
     try {
       meet();
