@@ -63,8 +63,8 @@ class Attempts {
 };
 
 // A request whose answer is small, tried until it is answered. `make` is called for each attempt, since a
-// signature has its time; `judge` says what is wrong with an answer, or nothing; `explain`, where there is one,
-// says what a lost answer must have been, or nothing.
+// signature has its time; `judge` says what is wrong with an answer, or nothing; `explain`, where there is
+// one, says what a lost answer must have been, or nothing.
 struct Exchange {
   std::function<Result<http::Request>()> make;
   std::function<std::optional<Refusal>(const http::Response&)> judge;
