@@ -26,6 +26,12 @@ enum class ElementType : std::uint8_t {
   kFloat16,
   kFloat32,
   kFloat64,
+  // Of tensors in checkpoints; no data set has columns of these.
+  kBool,
+  kBfloat16,
+  kFloat8E4m3Fn,
+  kFloat8E5m2,
+  kComplex64,
 };
 
 // Bytes an element takes, little-endian; 1 for bytes and text.
@@ -34,6 +40,7 @@ enum class ElementType : std::uint8_t {
     case ElementType::kUint16:
     case ElementType::kInt16:
     case ElementType::kFloat16:
+    case ElementType::kBfloat16:
       return 2;
     case ElementType::kUint32:
     case ElementType::kInt32:
@@ -42,11 +49,15 @@ enum class ElementType : std::uint8_t {
     case ElementType::kUint64:
     case ElementType::kInt64:
     case ElementType::kFloat64:
+    case ElementType::kComplex64:
       return 8;
     case ElementType::kBytes:
     case ElementType::kText:
     case ElementType::kUint8:
     case ElementType::kInt8:
+    case ElementType::kBool:
+    case ElementType::kFloat8E4m3Fn:
+    case ElementType::kFloat8E5m2:
       break;
   }
   return 1;
@@ -80,6 +91,16 @@ enum class ElementType : std::uint8_t {
       return "float32";
     case ElementType::kFloat64:
       return "float64";
+    case ElementType::kBool:
+      return "bool";
+    case ElementType::kBfloat16:
+      return "bfloat16";
+    case ElementType::kFloat8E4m3Fn:
+      return "float8_e4m3fn";
+    case ElementType::kFloat8E5m2:
+      return "float8_e5m2";
+    case ElementType::kComplex64:
+      return "complex64";
   }
   return "unknown";
 }

@@ -71,6 +71,16 @@ at::ScalarType scalar_type_of(ElementType type) {
       return at::kFloat;
     case ElementType::kFloat64:
       return at::kDouble;
+    case ElementType::kBool:
+      return at::kBool;
+    case ElementType::kBfloat16:
+      return at::kBFloat16;
+    case ElementType::kFloat8E4m3Fn:
+      return at::kFloat8_e4m3fn;
+    case ElementType::kFloat8E5m2:
+      return at::kFloat8_e5m2;
+    case ElementType::kComplex64:
+      return at::kComplexFloat;
   }
   return at::kByte;
 }

@@ -64,6 +64,11 @@ Result<void> append_number(ElementType type, From number, std::string& out) {
     case ElementType::kFloat64:
     case ElementType::kBytes:
     case ElementType::kText:
+    case ElementType::kBool:
+    case ElementType::kBfloat16:
+    case ElementType::kFloat8E4m3Fn:
+    case ElementType::kFloat8E5m2:
+    case ElementType::kComplex64:
       break;
   }
   return append_float(type, static_cast<double>(number), out);

@@ -1,0 +1,42 @@
+// TensorView: a tensor that lies in memory, as checkpoints see it: a name, a type, a shape, the bytes.
+//
+//   std::vector<float> weights(6);
+//   const ratoon::TensorView view{.name = "layer.weight",
+//                                 .type = ratoon::ElementType::kFloat32,
+//                                 .shape = {2, 3},
+//                                 .bytes = std::as_bytes(std::span(weights))};
+//
+// The bytes are row-major and little-endian, and there are exactly as many as type and shape say. Whoever
+// hands out a view keeps the bytes alive and unchanged as long as the function that takes it says.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ratoon/element_type.h>
+
+namespace ratoon {
+
+using TensorShape = std::vector<std::uint64_t>;  // {}: one number, no dimension
+
+// Where a view lies in the tensor that it is a part of.
+struct TensorBox {
+  TensorShape begin;  // of the part's first element; as many numbers as `whole_shape`
+  TensorShape whole_shape;
+
+  friend bool operator==(const TensorBox&, const TensorBox&) = default;
+};
+
+struct TensorView {
+  std::string name;
+  ElementType type = ElementType::kUint8;
+  TensorShape shape{};
+  std::span<const std::byte> bytes{};
+  std::optional<TensorBox> box{};  // none: the view is the whole tensor
+};
+
+}  // namespace ratoon
