@@ -193,7 +193,4 @@ IMPURE_WORDS = {
     r"\b(?:fs|filesystem)::(?!path\b)\w+": "files",
     r"\b(?:thread_local|std::(?:jthread|thread|async)\b)": "threads",
 }
-IMPURE_ALLOWED = {
-    # Names are joined as fs::path values, so that callers need not; any other name of std::filesystem is refused.
-    ("agent/src/checkpoint/file_names.h", "filesystem"),
-}
+IMPURE_ALLOWED = set()  # (file, header) of a pure part

@@ -7,8 +7,6 @@
 namespace ratoon::checkpoint {
 namespace {
 
-namespace fs = std::filesystem;
-
 std::string numbered(char prefix, int digits, std::uint64_t value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%c%0*llu", prefix, digits, static_cast<unsigned long long>(value));
@@ -22,57 +20,68 @@ std::string step_name(Step step) {
   return numbered('s', 10, step.value());
 }
 
-fs::path checkpoint_folder(const fs::path& run, const char* kind, const CheckpointId& id) {
-  return run / kind / attempt_name(id.attempt) / step_name(id.step);
+std::string checkpoint_folder(const std::string& kind, const CheckpointId& id) {
+  return kind + "/" + attempt_name(id.attempt) + "/" + step_name(id.step);
+}
+
+std::string rank_name(Rank rank) {
+  return numbered('r', 4, rank.value());
+}
+
+std::string manifest_name(const CheckpointId& id) {
+  return step_name(id.step) + "." + attempt_name(id.attempt) + ".json";
+}
+
+// The number that is written as "x123" after its letter; 0 where there is none.
+std::uint64_t number_in(std::string_view name) {
+  std::uint64_t number = 0;
+  if (name.size() > 1) std::from_chars(name.data() + 1, name.data() + name.size(), number);
+  return number;
 }
 
 }  // namespace
 
-fs::path manifests_folder(const fs::path& run) {
-  return run / "manifests";
+std::string manifest_path(const CheckpointId& id) {
+  return std::string(kManifests) + "/" + manifest_name(id);
 }
 
-fs::path manifest_path(const fs::path& run, const CheckpointId& id) {
-  return manifests_folder(run) / (step_name(id.step) + "." + attempt_name(id.attempt) + ".json");
+std::string packs_folder(const CheckpointId& id) {
+  return checkpoint_folder(kPacks, id);
 }
 
-fs::path packs_folder(const fs::path& run) {
-  return run / "packs";
+std::string receipts_folder(const CheckpointId& id) {
+  return checkpoint_folder(kReceipts, id);
 }
 
-fs::path packs_folder(const fs::path& run, const CheckpointId& id) {
-  return checkpoint_folder(run, "packs", id);
+std::string pack_path(const CheckpointId& id, Rank rank) {
+  return packs_folder(id) + "/" + rank_name(rank) + ".safetensors";
 }
-fs::path receipts_folder(const fs::path& run, const CheckpointId& id) {
-  return checkpoint_folder(run, "receipts", id);
+
+std::string receipt_path(const CheckpointId& id, Rank rank) {
+  return receipts_folder(id) + "/" + rank_name(rank) + ".json";
 }
-std::string pack_name(Rank rank) {
-  return numbered('r', 4, rank.value()) + ".safetensors";
-}
-std::string receipt_name(Rank rank) {
-  return numbered('r', 4, rank.value()) + ".json";
-}
+
+// Only a name that we would give ourselves counts: this refuses signs, spaces, missing zeros and other
+// endings.
 
 std::optional<Attempt> parse_attempt_name(std::string_view name) {
-  std::uint64_t attempt = 0;
-  if (name.size() > 1) std::from_chars(name.data() + 1, name.data() + name.size(), attempt);
-  if (attempt_name(Attempt(attempt)) != name) return std::nullopt;
-  return Attempt(attempt);
+  const Attempt attempt(number_in(name));
+  if (attempt_name(attempt) != name) return std::nullopt;
+  return attempt;
+}
+
+std::optional<Step> parse_step_name(std::string_view name) {
+  const Step step(number_in(name));
+  if (step_name(step) != name) return std::nullopt;
+  return step;
 }
 
 std::optional<CheckpointId> parse_manifest_name(std::string_view name) {
   const auto dot = name.find('.');
-  if (dot == std::string_view::npos || name.size() < dot + 3 || name.front() != 's' || name[dot + 1] != 'a') {
-    return std::nullopt;
-  }
-  std::uint64_t step = 0;
-  std::uint64_t attempt = 0;
-  std::from_chars(name.data() + 1, name.data() + dot, step);
-  std::from_chars(name.data() + dot + 2, name.data() + name.size(), attempt);
-  const CheckpointId id{.attempt = Attempt(attempt), .step = Step(step)};
-  // Only a name that we would give ourselves counts: this refuses signs, spaces, missing zeros and other
-  // endings.
-  if (manifest_path("", id).filename() != name) return std::nullopt;
+  if (dot == std::string_view::npos) return std::nullopt;
+  const CheckpointId id{.attempt = Attempt(number_in(name.substr(dot + 1))),
+                        .step = Step(number_in(name.substr(0, dot)))};
+  if (manifest_name(id) != name) return std::nullopt;
   return id;
 }
 

@@ -4,10 +4,11 @@
 //   <save_folder>/<run_name>/packs/a0003/s0000001200/r0002.safetensors   one rank's tensors
 //                            receipts/a0003/s0000001200/r0002.json       that rank's vote for its pack
 //                            manifests/s0000001200.a0003.json            the commit: names every pack
+//                            quarantine/s0000001200.a0003.json           a manifest whose checkpoint is bad
 #pragma once
 
-#include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/contract/messages.h"
@@ -22,16 +23,22 @@ struct CheckpointId {
   friend auto operator<=>(const CheckpointId&, const CheckpointId&) = default;
 };
 
-[[nodiscard]] std::filesystem::path manifests_folder(const std::filesystem::path& run);
-[[nodiscard]] std::filesystem::path manifest_path(const std::filesystem::path& run, const CheckpointId& id);
-[[nodiscard]] std::filesystem::path packs_folder(const std::filesystem::path& run);
-[[nodiscard]] std::filesystem::path packs_folder(const std::filesystem::path& run, const CheckpointId& id);
-[[nodiscard]] std::filesystem::path receipts_folder(const std::filesystem::path& run, const CheckpointId& id);
-[[nodiscard]] std::string pack_name(Rank rank);
-[[nodiscard]] std::string receipt_name(Rank rank);
+// Paths below the run's folder.
+inline constexpr const char* kManifests = "manifests";
+inline constexpr const char* kPacks = "packs";
+inline constexpr const char* kReceipts = "receipts";
+inline constexpr const char* kQuarantine = "quarantine";
+[[nodiscard]] std::string manifest_path(const CheckpointId& id);
+[[nodiscard]] std::string packs_folder(const CheckpointId& id);
+[[nodiscard]] std::string receipts_folder(const CheckpointId& id);
+[[nodiscard]] std::string pack_path(const CheckpointId& id, Rank rank);
+[[nodiscard]] std::string receipt_path(const CheckpointId& id, Rank rank);
 
 // "a0003", and nothing else.
 [[nodiscard]] std::optional<Attempt> parse_attempt_name(std::string_view name);
+
+// "s0000001200", and nothing else.
+[[nodiscard]] std::optional<Step> parse_step_name(std::string_view name);
 
 // "s0000001200.a0003.json", and nothing else.
 [[nodiscard]] std::optional<CheckpointId> parse_manifest_name(std::string_view name);

@@ -13,7 +13,6 @@ using nlohmann::json;
 
 constexpr std::uint64_t kFormat = 1;
 constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
-constexpr std::size_t kTextBytesMax = 64 * 1024 * 1024;
 constexpr std::size_t kRanksMax = 65536;
 constexpr int kDepthMax = 8;
 constexpr std::size_t kDigestBytes = 32;
@@ -38,7 +37,7 @@ Result<json> unseal(std::string_view text) {
   if (text.substr(body.size()) != checksum_line(body)) {
     return Error(ErrorKind::kCorrupted, "the checksum line does not fit the text");
   }
-  return parse_json(body, kTextBytesMax, kDepthMax);
+  return parse_json(body, kManifestBytesMax, kDepthMax);
 }
 
 json to_json(const PackRecord& pack) {

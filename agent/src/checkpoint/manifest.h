@@ -27,6 +27,8 @@ struct Manifest {
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
+inline constexpr std::uint64_t kManifestBytesMax = 64ULL << 20;  // of a manifest, and of a receipt
+
 // Both texts end with a line that holds the CRC32C of everything before it.
 [[nodiscard]] std::string encode_receipt(const PackRecord& receipt);
 [[nodiscard]] Result<PackRecord> decode_receipt(std::string_view text);

@@ -1,60 +1,61 @@
-// RunStore: the checkpoints of one run in one folder. How a checkpoint comes to be:
-//   1. every rank writes its pack, durably                              write_pack
-//   2. every rank writes its receipt, durably: "my pack is on the disk"  write_pack
-//   3. rank 0 sees all receipts and writes the manifest, once            try_commit  <- the commit
-//   4. only now older checkpoints may go                                 retire_old
+// RunStore: the checkpoints of one run in one folder; commit.h says how one comes to be.
 //
 // Thread contract: one thread. Several processes share a folder, each with its own RunStore.
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <ratoon/result.h>
 
-#include "agent/src/checkpoint/manifest.h"
-#include "agent/src/checkpoint/pack.h"
+#include "agent/src/checkpoint/commit.h"
+#include "agent/src/checkpoint/disk/disk.h"
+#include "agent/src/checkpoint/inventory.h"
+#include "agent/src/checkpoint/retention.h"
 
 namespace ratoon::checkpoint {
 
 class RunStore {
  public:
-  // Creates the folder where it is missing.
-  [[nodiscard]] static Result<RunStore> open(std::filesystem::path folder);
+  // Makes the folder where it is missing.
+  [[nodiscard]] static Result<RunStore> open(const std::filesystem::path& folder);
+  // `mark` names this process in temporary files: no other one has it.
+  [[nodiscard]] static Result<RunStore> open(std::shared_ptr<Disk> disk, std::string mark);
 
-  // Complete checkpoints, newest first, with the digests of their manifests. Manifests that cannot be read
-  // are left where they are and count as not complete; their attempts and steps are used up all the same.
-  struct Inventory {
-    Attempt newest_attempt{0};  // that left anything here, committed or not
-    std::vector<InventoryEntry> complete;
-    std::vector<InventoryEntry> damaged;
-  };
-  [[nodiscard]] Result<Inventory> inventory() const;
+  [[nodiscard]] Result<Inventory> inventory() const { return take_inventory(*disk_); }
 
-  [[nodiscard]] Result<void> write_pack(const CheckpointId& id, Rank rank, const NamedStates& states) const;
-
-  // Nothing if receipts are still missing; else the committed checkpoint, whoever committed it.
+  [[nodiscard]] Result<void> write_pack(const CheckpointId& id, Rank rank, const NamedStates& states) const {
+    return checkpoint::write_pack(*disk_, id, rank, states, mark_);
+  }
   [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(const CheckpointId& id,
-                                                                 std::uint32_t world_size) const;
-
-  // The entry of this checkpoint if its manifest is there.
-  [[nodiscard]] Result<std::optional<InventoryEntry>> find(const CheckpointId& id) const;
+                                                                 std::uint32_t world_size) const {
+    return checkpoint::try_commit(*disk_, id, world_size, mark_);
+  }
+  [[nodiscard]] Result<std::optional<InventoryEntry>> find(const CheckpointId& id) const {
+    return find_committed(*disk_, id);
+  }
 
   // What `rank` tracked. A world of another size reads the pack of the rank modulo the size at that time.
   [[nodiscard]] Result<NamedStates> load(const ResumePoint& point, Rank rank) const;
 
-  // Keeps the newest `keep` checkpoints, after checking that the newest one reads back. Never touches
-  // attempts newer than `own`.
-  [[nodiscard]] Result<void> retire_old(std::uint64_t keep, Attempt own) const;
+  // kCorrupted or kNotFound where a byte of it is not what was committed.
+  [[nodiscard]] Result<void> verify(const CheckpointId& id) const;
+
+  [[nodiscard]] Result<void> set_aside(const CheckpointId& id, std::string_view reason) const {
+    return checkpoint::set_aside(*disk_, id, reason, mark_);
+  }
+
+  // Lets go what the rules do not keep, and what older attempts never committed, after checking that the
+  // newest checkpoint reads back.
+  [[nodiscard]] Result<void> retire_old(const KeepRules& rules, Attempt own) const;
 
  private:
-  explicit RunStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  [[nodiscard]] Result<Manifest> read_manifest(const CheckpointId& id, std::string* digest) const;
-  [[nodiscard]] Result<NamedStates> read_pack(const CheckpointId& id, const PackRecord& record) const;
+  RunStore(std::shared_ptr<Disk> disk, std::string mark) : disk_(std::move(disk)), mark_(std::move(mark)) {}
 
-  std::filesystem::path folder_;
+  std::shared_ptr<Disk> disk_;
+  std::string mark_;
 };
 
 }  // namespace ratoon::checkpoint

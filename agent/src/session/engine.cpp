@@ -170,7 +170,7 @@ void Session::Engine::advance_commits() {
     position_.committed = **committed;
     uncommitted_.erase(uncommitted_.begin(), uncommitted_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     if (!commits) return;
-    if (const auto retired = store_.retire_old(options_.keep_last, assignment_.attempt); !retired) {
+    if (const auto retired = store_.retire_old({.last = options_.keep_last}, assignment_.attempt); !retired) {
       fail(ExitCode::kStorage, "old checkpoints cannot be retired: " + retired.error().message());
     }
     return;

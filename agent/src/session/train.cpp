@@ -29,7 +29,7 @@ namespace {
 }
 
 // What can be loaded, and after it what cannot, so that nobody picks it for us.
-std::vector<InventoryEntry> report(checkpoint::RunStore::Inventory inventory,
+std::vector<InventoryEntry> report(checkpoint::Inventory inventory,
                                    const std::set<checkpoint::CheckpointId>& unreadable) {
   // The newest few are enough to find one that all can reach.
   constexpr std::ptrdiff_t kReportedMax = 16;

@@ -69,11 +69,11 @@ RC_GTEST_PROP(Manifest, AnyOneChangedByteIsSeen, ()) {
 RC_GTEST_PROP(ManifestName, IsParsedOnlyIfItIsOurOwn, ()) {
   const CheckpointId id{.attempt = Attempt(*gen::arbitrary<std::uint64_t>()),
                         .step = Step(*gen::arbitrary<std::uint64_t>())};
-  const std::string name = manifest_path("", id).filename().string();
+  const std::string name = manifest_path(id).substr(10);
   RC_ASSERT(parse_manifest_name(name) == id);
   const std::string other = mutated(name);
   if (const auto parsed = parse_manifest_name(other))
-    RC_ASSERT(manifest_path("", *parsed).filename() == other);
+    RC_ASSERT(manifest_path(*parsed).substr(10) == other);
 }
 
 }  // namespace

@@ -39,9 +39,9 @@ class RunStoreTest : public testing::Test {
       ids.push_back(id(entry.attempt.value(), entry.step.value()));
     return ids;
   }
-  std::filesystem::path manifest(const CheckpointId& which) { return manifest_path(folder_ / "run", which); }
+  std::filesystem::path manifest(const CheckpointId& which) { return folder_ / "run" / manifest_path(which); }
   std::filesystem::path pack(const CheckpointId& which, std::uint32_t rank) {
-    return packs_folder(folder_ / "run", which) / pack_name(Rank(rank));
+    return folder_ / "run" / pack_path(which, Rank(rank));
   }
   static void damage(const std::filesystem::path& path) {
     std::string text = test::read_text(path);
@@ -88,7 +88,7 @@ TEST_F(RunStoreTest, CommittingTwiceIsTheSame) {
 TEST_F(RunStoreTest, AReceiptThatIsDamagedOrOfAnotherRankIsNoVote) {
   ASSERT_TRUE(store_.write_pack(id(1, 20), Rank(0), states(id(1, 20), 0)));
   ASSERT_TRUE(store_.write_pack(id(1, 20), Rank(1), states(id(1, 20), 1)));
-  const auto receipts = receipts_folder(folder_ / "run", id(1, 20));
+  const auto receipts = folder_ / "run" / receipts_folder(id(1, 20));
   std::filesystem::copy_file(receipts / "r0000.json", receipts / "r0001.json",
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_FALSE(store_.try_commit(id(1, 20), 2));
@@ -129,12 +129,12 @@ TEST_F(RunStoreTest, ADamagedManifestIsLeftOutAndCounted) {
 }
 
 TEST_F(RunStoreTest, ForeignFilesAreNotCheckpointsAndAreLeftAlone) {
-  const auto folder = manifests_folder(folder_ / "run");
+  const auto folder = folder_ / "run" / kManifests;
   for (const char* name : {"latest", "s20.a1.json", ".s0000000020.a0001.json.tmp-00", "notes.txt"})
     test::write_text(folder / name, "mine");
   for (const unsigned step : {20U, 40U, 60U, 80U}) commit(id(1, step));
   EXPECT_EQ(store_.inventory()->damaged.size(), 0u);
-  ASSERT_TRUE(store_.retire_old(2, Attempt(1)));
+  ASSERT_TRUE(store_.retire_old({.last = 2}, Attempt(1)));
   for (const char* name : {"latest", "s20.a1.json", ".s0000000020.a0001.json.tmp-00", "notes.txt"})
     EXPECT_EQ(test::read_text(folder / name), "mine");
 }
@@ -172,26 +172,26 @@ TEST_F(RunStoreTest, AWorldOfAnotherSizeReadsThePacksThatAreThere) {
 
 TEST_F(RunStoreTest, RetiringKeepsTheNewest) {
   for (const unsigned step : {20U, 40U, 60U, 80U}) commit(id(1, step));
-  ASSERT_TRUE(store_.retire_old(4, Attempt(1)));
+  ASSERT_TRUE(store_.retire_old({.last = 4}, Attempt(1)));
   EXPECT_EQ(complete().size(), 4u);
-  ASSERT_TRUE(store_.retire_old(2, Attempt(1)));
+  ASSERT_TRUE(store_.retire_old({.last = 2}, Attempt(1)));
   EXPECT_EQ(complete(), Ids({id(1, 80), id(1, 60)}));
-  EXPECT_FALSE(std::filesystem::exists(packs_folder(folder_ / "run", id(1, 20))));
-  EXPECT_FALSE(std::filesystem::exists(receipts_folder(folder_ / "run", id(1, 20))));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run" / packs_folder(id(1, 20))));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run" / receipts_folder(id(1, 20))));
   EXPECT_TRUE(std::filesystem::exists(pack(id(1, 60), 0)));
 }
 
 TEST_F(RunStoreTest, AZombieNeverRetiresWhatNewerAttemptsWrote) {
   commit(id(1, 20));
   for (const unsigned step : {30U, 40U, 50U}) commit(id(2, step));
-  ASSERT_TRUE(store_.retire_old(2, Attempt(1)));
+  ASSERT_TRUE(store_.retire_old({.last = 2}, Attempt(1)));
   EXPECT_EQ(complete(), Ids({id(2, 50), id(2, 40), id(2, 30)}));
 }
 
 TEST_F(RunStoreTest, NothingIsRetiredWhileTheNewestCannotBeRead) {
   for (const unsigned step : {20U, 40U, 60U}) commit(id(1, step));
   damage(pack(id(1, 60), 0));
-  EXPECT_FALSE(store_.retire_old(2, Attempt(1)));
+  EXPECT_FALSE(store_.retire_old({.last = 2}, Attempt(1)));
   EXPECT_EQ(complete().size(), 3u);
 }
 

@@ -1,0 +1,77 @@
+#include "agent/src/checkpoint/commit.h"
+
+#include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/inventory.h"
+#include "base/core/xxh3.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+// No file of a run is ever written again: whoever finds its name taken is not who it thinks it is.
+constexpr IfThere kOnce = IfThere::kRefuse;
+
+// Nothing where it is not there yet.
+Result<std::optional<PackRecord>> read_receipt(const Disk& disk, const CheckpointId& id, Rank rank) {
+  const std::string path = receipt_path(id, rank);
+  const auto text = read_whole(disk, path, kManifestBytesMax);
+  if (!text && text.error().kind() == ErrorKind::kNotFound) return std::optional<PackRecord>();
+  if (!text) return text.error();
+  auto receipt = decode_receipt(*text);
+  if (!receipt) return receipt.error().with_context(disk.shown(path));
+  if (receipt->rank != rank) return Error(ErrorKind::kCorrupted, disk.shown(path) + " is of another rank");
+  return std::optional(*std::move(receipt));
+}
+
+// What a receipt says and what lies there must agree at the moment of the commit.
+Result<void> check_pack(const Disk& disk, const CheckpointId& id, const PackRecord& record) {
+  const std::string path = pack_path(id, record.rank);
+  const auto file = disk.open(path);
+  if (!file) return file.error();
+  const auto size = (*file)->size();
+  if (!size) return size.error();
+  if (*size == record.size_bytes) return {};
+  return Error(ErrorKind::kCorrupted, disk.shown(path) + " has " + std::to_string(*size) +
+                                          " bytes, and its receipt says " +
+                                          std::to_string(record.size_bytes));
+}
+
+}  // namespace
+
+Result<void> write_pack(Disk& disk, const CheckpointId& id, Rank rank, const NamedStates& states,
+                        std::string_view mark) {
+  const std::string pack = encode_pack(states);
+  const PackRecord record{
+      .rank = rank, .size_bytes = pack.size(), .digest = to_hex(xxh3_128(std::as_bytes(std::span(pack))))};
+  if (auto made = make_folders(disk, packs_folder(id), Lasts::kPowerCuts); !made) return made;
+  if (auto saved = save_durably(disk, pack_path(id, rank), pack, mark, kOnce); !saved) return saved;
+  if (auto made = make_folders(disk, receipts_folder(id), Lasts::kForNow); !made) return made;
+  return save_for_now(disk, receipt_path(id, rank), encode_receipt(record), mark);
+}
+
+Result<std::optional<InventoryEntry>> find_committed(const Disk& disk, const CheckpointId& id) {
+  auto sealed = read_manifest(disk, id);
+  if (sealed) return std::optional(entry_of(id, std::move(sealed->digest), true));
+  if (sealed.error().kind() == ErrorKind::kNotFound) return std::optional<InventoryEntry>();
+  return sealed.error();
+}
+
+Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id, std::uint32_t world_size,
+                                                 std::string_view mark) {
+  Manifest manifest{.id = id, .packs = {}};
+  for (std::uint32_t rank = 0; rank < world_size; ++rank) {
+    auto receipt = read_receipt(disk, id, Rank(rank));
+    if (!receipt) return receipt.error();
+    if (!*receipt) return std::optional<InventoryEntry>();
+    if (auto checked = check_pack(disk, id, **receipt); !checked) return checked.error();
+    manifest.packs.push_back(**std::move(receipt));
+  }
+  const auto saved = save_durably(disk, manifest_path(id), encode_manifest(manifest), mark, kOnce);
+  if (!saved && saved.error().kind() != ErrorKind::kAlreadyExists) return saved.error();
+  // Whoever was first: its name may not be on the disk yet.
+  if (!saved) {
+    if (auto synced = disk.sync_folder(kManifests); !synced) return synced.error();
+  }
+  return find_committed(disk, id);
+}
+
+}  // namespace ratoon::checkpoint

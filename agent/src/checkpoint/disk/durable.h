@@ -1,0 +1,54 @@
+// What the engine does to a Disk more than once: whole files and folders that survive a power cut.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/disk/disk.h"
+
+namespace ratoon::checkpoint {
+
+enum class Lasts { kForNow, kPowerCuts };
+enum class IfThere { kRefuse, kReplace };
+
+// Makes a folder and those above it that are missing. With kPowerCuts they are on the disk when it returns,
+// also where another process made them a moment ago and has not synced them yet.
+[[nodiscard]] Result<void> make_folders(Disk& disk, const std::string& path, Lasts lasts);
+
+// Writes "<folder>/.<name>.<mark>.tmp", syncs and closes it, renames it, syncs the folder. `mark` is the
+// writer's own, so that two writers never share a temporary file. Where only the last sync of the folder
+// failed, the name may be there; otherwise a failure leaves it as it was. A failed sync() is never tried
+// again on that file.
+[[nodiscard]] Result<void> save_durably(Disk& disk, const std::string& path, std::string_view bytes,
+                                        std::string_view mark, IfThere if_there);
+
+// The same for a new name that others wait for and that nobody needs after a power cut: nothing is synced.
+[[nodiscard]] Result<void> save_for_now(Disk& disk, const std::string& path, std::string_view bytes,
+                                        std::string_view mark);
+
+// The name of that temporary file, and whether a name is one.
+[[nodiscard]] std::string temporary_path(const std::string& path, std::string_view mark);
+[[nodiscard]] bool is_temporary_name(std::string_view name);
+
+// Gives a written and closed file its name and syncs the folder.
+[[nodiscard]] Result<void> publish(Disk& disk, const std::string& temporary, const std::string& path,
+                                   IfThere if_there);
+
+[[nodiscard]] Result<std::string> read_whole(const Disk& disk, const std::string& path,
+                                             std::uint64_t bytes_max);
+
+// What `read` gives, or gives the second time: bytes may go wrong on their way from a sound disk, and a
+// checkpoint is given up only for what stays wrong.
+template <class Read>
+[[nodiscard]] auto read_twice(const Read& read) {
+  auto result = read();
+  if (!result && result.error().kind() == ErrorKind::kCorrupted) result = read();
+  return result;
+}
+
+// A file or a folder with all that is below it; what is not there is removed. Nothing is synced.
+[[nodiscard]] Result<void> remove_tree(Disk& disk, const std::string& path);
+
+}  // namespace ratoon::checkpoint

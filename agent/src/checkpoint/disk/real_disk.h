@@ -1,0 +1,42 @@
+// RealDisk: a folder of the machine. Every path is walked name by name from the folder's descriptor, so
+// neither "..", nor a link, nor a rename of a folder above changes where a file lies.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "agent/src/checkpoint/disk/disk.h"
+#include "base/core/unique_fd.h"
+
+namespace ratoon::checkpoint {
+
+class RealDisk : public Disk {
+ public:
+  // Makes the folder where it is missing; what leads to it may be links.
+  [[nodiscard]] static Result<std::unique_ptr<RealDisk>> open_folder(const std::filesystem::path& folder);
+
+  [[nodiscard]] std::string shown(std::string_view path) const override;
+  [[nodiscard]] Result<std::unique_ptr<WriteFile>> create(const std::string& path) override;
+  [[nodiscard]] Result<std::unique_ptr<ReadFile>> open(const std::string& path) const override;
+  [[nodiscard]] Result<void> rename_new(const std::string& from, const std::string& to) override;
+  [[nodiscard]] Result<void> rename_over(const std::string& from, const std::string& to) override;
+  [[nodiscard]] Result<void> remove(const std::string& path) override;
+  [[nodiscard]] Result<void> remove_folder(const std::string& path) override;
+  [[nodiscard]] Result<void> make_folder(const std::string& path) override;
+  [[nodiscard]] Result<void> sync_folder(const std::string& path) override;
+  [[nodiscard]] Result<std::vector<DiskEntry>> list(const std::string& path) const override;
+
+ private:
+  struct Place;  // a folder's descriptor and a name in it
+  RealDisk(std::filesystem::path folder, UniqueFd fd) : folder_(std::move(folder)), fd_(std::move(fd)) {}
+
+  [[nodiscard]] Result<Place> find(const std::string& path) const;
+  [[nodiscard]] Result<UniqueFd> open_at(const std::string& path) const;  // a folder; "" is ours
+  [[nodiscard]] Result<void> rename(const std::string& from, const std::string& to, bool replaces);
+  [[nodiscard]] Error error(const std::string& doing, std::string_view path) const;  // of errno
+
+  const std::filesystem::path folder_;
+  const UniqueFd fd_;
+};
+
+}  // namespace ratoon::checkpoint

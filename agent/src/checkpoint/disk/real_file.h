@@ -1,0 +1,17 @@
+// The files of RealDisk. `shown` is what messages call them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "agent/src/checkpoint/disk/disk.h"
+#include "base/core/unique_fd.h"
+
+namespace ratoon::checkpoint {
+
+[[nodiscard]] std::unique_ptr<WriteFile> make_write_file(UniqueFd fd, std::string shown);
+
+// Refuses what is no regular file.
+[[nodiscard]] Result<std::unique_ptr<ReadFile>> make_read_file(UniqueFd fd, std::string shown);
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,61 @@
+#include "tests/support/crash/crash_checker.h"
+
+#include <unordered_map>
+
+namespace ratoon::test {
+namespace {
+
+class Checker {
+ public:
+  Checker(const CrashPlan& plan, const CrashJudge& judge) : plan_(plan), judge_(judge), chance_(plan.seed) {}
+
+  CrashReport run() {
+    for (std::size_t cut = 0; cut <= plan_.ops.size(); ++cut) {
+      for (const Fate fate : {Fate::kNothing, Fate::kEverything, Fate::kNamesOnly, Fate::kBytesOnly})
+        check(cut, fate, NameOrder::kOrdered);
+      for (std::uint32_t i = 0; i < plan_.chances_a_cut; ++i)
+        check(cut, Fate::kChance, i % 2 == 0 ? NameOrder::kOrdered : NameOrder::kAnyOrder);
+    }
+    return report_;
+  }
+
+ private:
+  void check(std::size_t cut, Fate fate, NameOrder order) {
+    const CrashState state = crash(plan_.before, std::span(plan_.ops).first(cut), fate, order, chance_);
+    ++report_.states;
+    // What was acknowledged decides as well: a state that was fine before a promise may break it.
+    const std::uint64_t key = fingerprint(state.image) * 31 + state.acknowledged.size();
+    const auto [seen, is_new] = seen_.try_emplace(key, false);
+    if (is_new) {
+      ++report_.distinct;
+      if (const auto problem = judge_(state)) {
+        seen->second = true;
+        if (report_.first_bad.empty())
+          report_.first_bad = *problem + " (power cut after operation " + std::to_string(cut) + " of " +
+                              std::to_string(plan_.ops.size()) + ", seed " + std::to_string(plan_.seed) + ")";
+      }
+    }
+    if (seen->second) ++report_.bad;
+  }
+
+  const CrashPlan& plan_;
+  const CrashJudge& judge_;
+  std::mt19937_64 chance_;
+  std::unordered_map<std::uint64_t, bool> seen_;  // whether it was bad
+  CrashReport report_;
+};
+
+}  // namespace
+
+CrashReport check_crashes(const CrashPlan& plan, const CrashJudge& judge) {
+  return Checker(plan, judge).run();
+}
+
+void add(CrashReport& sum, const CrashReport& more) {
+  sum.states += more.states;
+  sum.distinct += more.distinct;
+  sum.bad += more.bad;
+  if (sum.first_bad.empty()) sum.first_bad = more.first_bad;
+}
+
+}  // namespace ratoon::test

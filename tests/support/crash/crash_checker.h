@@ -1,0 +1,36 @@
+// Cuts the power after every operation of a log, in every fate of crash_states.h and many by chance, and asks
+// a judge about each state that is left.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tests/support/crash/crash_states.h"
+
+namespace ratoon::test {
+
+struct CrashReport {
+  std::uint64_t states = 0;
+  std::uint64_t distinct = 0;
+  std::uint64_t bad = 0;
+  std::string first_bad;  // what the judge said, and where the power failed
+};
+
+// What is wrong with a state, or nothing.
+using CrashJudge = std::function<std::optional<std::string>(const CrashState& state)>;
+
+struct CrashPlan {
+  DiskImage before{};
+  std::vector<DiskOp> ops;
+  std::uint32_t chances_a_cut = 20;  // besides the fates without chance
+  std::uint64_t seed = 1;
+};
+[[nodiscard]] CrashReport check_crashes(const CrashPlan& plan, const CrashJudge& judge);
+
+void add(CrashReport& sum, const CrashReport& more);
+
+}  // namespace ratoon::test

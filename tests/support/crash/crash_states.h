@@ -1,0 +1,37 @@
+// What a power cut may leave of a ModelDisk: the persistence model, and the choice of states in it.
+//
+// After k operations the power fails. On the disk are for certain: the bytes of each file as of its last
+// sync, the names of each folder as of its last sync. What came after may be there in part:
+//   bytes    none, all, a prefix of the writes, any of their 4 KiB blocks, the last torn at a multiple of
+//   512; or
+//            the new length is there and zeros where bytes were not written yet
+//   names    kOrdered: of each folder a prefix of what was done to it, as a journal leaves it
+//            kAnyOrder: any part of it, as file systems without one may
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tests/support/crash/model_disk.h"
+
+namespace ratoon::test {
+
+enum class NameOrder { kOrdered, kAnyOrder };
+enum class Fate { kNothing, kEverything, kNamesOnly, kBytesOnly, kChance };
+
+struct CrashState {
+  DiskImage image;
+  std::vector<std::string> acknowledged;  // before the cut
+};
+
+// `ops` is the log up to the cut, on a disk that held `before`.
+[[nodiscard]] CrashState crash(const DiskImage& before, std::span<const DiskOp> ops, Fate fate,
+                               NameOrder order, std::mt19937_64& chance);
+
+// The same for equal images, whatever their numbers.
+[[nodiscard]] std::uint64_t fingerprint(const DiskImage& image);
+
+}  // namespace ratoon::test

@@ -1,0 +1,86 @@
+#include "tests/support/crash/run_life.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace ratoon::test {
+
+using namespace checkpoint;
+
+NamedStates states_of(const CheckpointId& id, std::uint32_t rank) {
+  const std::string mark =
+      std::to_string(id.attempt.value()) + "/" + std::to_string(id.step.value()) + "/" + std::to_string(rank);
+  return {{"sum", mark},
+          {"weights", std::string(600 + id.step.value() * 7, static_cast<char>('a' + rank)) + mark}};
+}
+
+std::string text_of(const CheckpointId& id) {
+  return std::to_string(id.attempt.value()) + " " + std::to_string(id.step.value());
+}
+
+CheckpointId parse_id(const std::string& text) {
+  char* rest = nullptr;
+  const std::uint64_t attempt = std::strtoull(text.c_str(), &rest, 10);
+  return {.attempt = Attempt(attempt), .step = Step(std::strtoull(rest, nullptr, 10))};
+}
+
+Result<void> Life::save(const CheckpointId& id) {
+  auto store = RunStore::open(disk, "mark");
+  if (!store) return store.error();
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    if (auto written = store->write_pack(id, Rank(rank), states_of(id, rank)); !written) return written;
+  }
+  const auto committed = store->try_commit(id, ranks);
+  if (!committed) return committed.error();
+  if (!*committed) return Error(ErrorKind::kInvalid, "receipts are missing");
+  disk->acknowledge(text_of(id));
+  return store->retire_old(rules, id.attempt);
+}
+
+std::optional<std::string> recover(const RunStore& store, std::optional<CheckpointId>& recovered) {
+  const auto inventory = store.inventory();
+  if (!inventory) return "no inventory: " + inventory.error().message();
+  for (const InventoryEntry& entry : inventory->complete) {
+    const CheckpointId id = id_of(entry);
+    const auto verified = store.verify(id);
+    if (!verified && verified.error().kind() != ErrorKind::kCorrupted &&
+        verified.error().kind() != ErrorKind::kNotFound)
+      return "cannot be read: " + verified.error().message();
+    if (!verified) {
+      if (auto aside = store.set_aside(id, verified.error().message()); !aside)
+        return "cannot set aside: " + aside.error().message();
+      continue;
+    }
+    const ResumePoint point{.attempt = id.attempt, .step = id.step, .digest = entry.digest};
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      const auto loaded = store.load(point, Rank(rank));
+      if (!loaded) return "verified, but cannot be loaded: " + loaded.error().message();
+      if (*loaded != states_of(id, rank)) return "wrong bytes accepted for " + text_of(id);
+    }
+    recovered = id;
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> find_litter(const RunStore& store, const ModelDisk& disk) {
+  const auto inventory = store.inventory();
+  std::vector<std::string> known;
+  const auto note = [&](const InventoryEntry& entry) {
+    known.push_back(packs_folder(id_of(entry)));
+    known.push_back(receipts_folder(id_of(entry)));
+    known.push_back(manifest_path(id_of(entry)));
+  };
+  std::for_each(inventory->complete.begin(), inventory->complete.end(), note);
+  std::for_each(inventory->damaged.begin(), inventory->damaged.end(), note);
+  for (const std::string& path : disk.all_paths()) {
+    const bool is_known = std::any_of(known.begin(), known.end(),
+                                      [&](const std::string& start) { return path.starts_with(start); });
+    const bool is_aside = path.starts_with("quarantine/") && !path.ends_with(".tmp");
+    if (!is_known && !is_aside) return path;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ratoon::test
