@@ -50,6 +50,7 @@ FREE_TARGETS = {"Threads::Threads", "ratoon_build_flags"}
 BASE = ("base/include/ratoon", "base/core", "base/contract")
 PUBLIC = ("base/include/ratoon", "agent/include/ratoon")  # what a trainer sees
 AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in ("file_names", "manifest", "pack"))
+PACK = "agent/src/checkpoint/pack"
 TORCH_LISTS = tuple(f"agent/src/data/order/{name}.*" for name in ("torch_distributed_sampler", "torch_list_memory",
                                                                  "torch_lists"))
 AGENT_DATA = "agent/src/data/order"
@@ -68,7 +69,7 @@ HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_lin
 EXPOSITION = "agent/src/metrics/exposition.*"
 METRICS = ("agent/src/metrics", "agent/src/metrics/endpoint.*")
 AGENT_IO = ("agent/src/checkpoint", "agent/src/data/sets", "agent/src/data/loader", "agent/src/session")
-AGENT = PUBLIC + AGENT_PURE + SEAM + METRICS + BOARD + OBJECTS + (AGENT_DATA,) + TORCH_LISTS + AGENT_IO
+AGENT = PUBLIC + AGENT_PURE + (PACK,) + SEAM + METRICS + BOARD + OBJECTS + (AGENT_DATA,) + TORCH_LISTS + AGENT_IO
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local", "operator/kube",
             "operator/runtime")
 MDS = ("agent/include/ratoon/mds_*", "agent/src/mds", "agent/src/mds/format")
@@ -107,6 +108,7 @@ PARTS = (
          target="agent_torch agent_torch_cuda"),
     *(Part(path, BASE + PUBLIC + AGENT_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)
       for path in AGENT_PURE),
+    Part(PACK, BASE + PUBLIC, ("nlohmann_json",), target="agent", is_pure=True, instead=_AT_THE_DOOR),
     Part(AGENT_DATA, BASE + PUBLIC, target="agent", is_pure=True, instead=_AT_THE_DOOR),
     *(Part(path, BASE + PUBLIC + (AGENT_DATA,) + TORCH_LISTS, target="agent",
            instead="lists of a gigabyte are shared and kept as files: what is more than that is arithmetic")
@@ -126,7 +128,7 @@ PARTS = (
     *(Part(path, BASE + PUBLIC + OBJECTS + OBJECTS_REMOTE + ("base/http",), target="agent")
       for path in OBJECTS_REMOTE + OPEN_REMOTE),
     Part("agent/src/board", BASE + PUBLIC + BOARD, target="agent"),
-    Part("agent/src/checkpoint", BASE + PUBLIC + AGENT_PURE, target="agent"),
+    Part("agent/src/checkpoint", BASE + PUBLIC + AGENT_PURE + (PACK,), target="agent"),
     *(Part(path, PUBLIC, target="agent", instead="agent/src/torch sees it: keep it without the session's own types")
       for path in SEAM),
     Part("agent/src/metrics", BASE + PUBLIC + METRICS, target="agent"),

@@ -2,6 +2,9 @@ ratoon_test(unit/agent/checkpoint_test
   SOURCES checkpoint/file_names_test.cpp checkpoint/manifest_test.cpp checkpoint/pack_test.cpp
           checkpoint/run_store_test.cpp
   LIBS ratoon::agent ratoon::base_contract)
+ratoon_test(unit/agent/pack_test
+  SOURCES checkpoint/pack/header_test.cpp checkpoint/pack/layout_test.cpp
+  LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/session_test
   SOURCES session/engine_test.cpp session/leaving_test.cpp session/meeting_socket_test.cpp session/options_test.cpp
           session/token_file_test.cpp session/train_test.cpp

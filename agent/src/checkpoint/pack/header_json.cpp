@@ -1,0 +1,125 @@
+#include "agent/src/checkpoint/pack/header_json.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "agent/src/checkpoint/pack/boxes.h"
+#include "agent/src/checkpoint/pack/types.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+void append_escaped(std::string& out, char c) {
+  constexpr std::string_view kNamed = "\"\"\\\\\bb\ff\nn\rr\tt";  // a character, and what stands for it
+  for (std::size_t i = 0; i < kNamed.size(); i += 2) {
+    if (c == kNamed[i]) {
+      out.append("\\").append(1, kNamed[i + 1]);
+      return;
+    }
+  }
+  const auto code = static_cast<unsigned char>(c);
+  out.append("\\u00").append(1, kHexDigits[code >> 4]).append(1, kHexDigits[code & 0xf]);
+}
+
+bool is_plain(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
+}
+
+void append_text(std::string& out, std::string_view text) {
+  while (!text.empty()) {
+    const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+    out.append(text.substr(0, plain));
+    if (plain == text.size()) return;
+    append_escaped(out, text[plain]);
+    text.remove_prefix(plain + 1);
+  }
+}
+
+void append_hex(std::string& out, std::uint64_t value, std::size_t digits) {
+  std::array<char, 16> text{};
+  for (std::size_t i = 0; i < digits; ++i) text[i] = kHexDigits[(value >> (4 * (digits - 1 - i))) & 0xf];
+  out.append(text.data(), digits);
+}
+
+void append_boxes(std::string& out, const PackLayout& layout) {
+  std::vector<const PackedTensor*> parts;
+  for (const auto& tensor : layout.tensors) {
+    if (tensor.box) parts.push_back(&tensor);
+  }
+  std::ranges::sort(parts, {}, [](const PackedTensor* part) -> const std::string& { return part->name; });
+  for (const PackedTensor* part : parts) {
+    out.append("\"").append(kBoxKey);
+    append_text(out, part->name);
+    out.append("\":\"").append(to_text(*part->box)).append("\",");
+  }
+}
+
+void append_tensor(std::string& out, const PackedTensor& tensor) {
+  out += ",\"";
+  append_text(out, tensor.name);
+  out.append("\":{\"dtype\":\"").append(safetensors_name(tensor.type));
+  out.append("\",\"shape\":[").append(to_text(tensor.shape));
+  out.append("],\"data_offsets\":[").append(std::to_string(tensor.begin)).append(",");
+  out.append(std::to_string(tensor.end)).append("]}");
+}
+
+// Bytes that follow the first one, and the least code that needs as many; 0: no first byte.
+struct Utf8Form {
+  std::size_t following;
+  std::uint32_t least;
+  std::uint32_t bits;
+};
+
+Utf8Form utf8_form(unsigned char first) {
+  if (first >= 0xc2 && first < 0xe0) return {1, 0x80, first & 0x1fU};
+  if (first >= 0xe0 && first < 0xf0) return {2, 0x800, first & 0x0fU};
+  if (first >= 0xf0 && first < 0xf5) return {3, 0x10000, first & 0x07U};
+  return {0, 0, 0};
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    if (first < 0x80) continue;
+    const Utf8Form form = utf8_form(first);
+    if (form.following == 0 || form.following >= text.size() - i) return false;
+    std::uint32_t code = form.bits;
+    for (std::size_t k = 1; k <= form.following; ++k) {
+      const auto next = static_cast<unsigned char>(text[i + k]);
+      if ((next & 0xc0) != 0x80) return false;
+      code = code << 6 | (next & 0x3fU);
+    }
+    const bool is_surrogate = code >= 0xd800 && code < 0xe000;
+    if (code < form.least || code > 0x10ffff || is_surrogate) return false;
+    i += form.following;
+  }
+  return true;
+}
+
+std::string header_json(const PackLayout& layout, std::span<const std::uint32_t> block_crcs,
+                        std::span<const Hash128> hashes) {
+  std::string out;
+  out.reserve(block_crcs.size() * kCrcDigits + hashes.size() * kHashDigits + layout.tensors.size() * 100 +
+              256);
+  out.append("{\"").append(kMetadataKey).append("\":{");
+  append_boxes(out, layout);
+  out.append("\"").append(kBlocksKey).append("\":\"");
+  for (const std::uint32_t crc : block_crcs) append_hex(out, crc, kCrcDigits);
+  out.append("\",\"").append(kFormatKey).append("\":\"").append(kPackFormat);
+  out.append("\",\"").append(kHashesKey).append("\":\"");
+  for (const Hash128& hash : hashes) {
+    append_hex(out, hash.high, kHashDigits / 2);
+    append_hex(out, hash.low, kHashDigits / 2);
+  }
+  out += "\"}";
+  for (const auto& tensor : layout.tensors) append_tensor(out, tensor);
+  out += '}';
+  return out;
+}
+
+}  // namespace ratoon::checkpoint

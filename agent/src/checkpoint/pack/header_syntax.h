@@ -1,0 +1,33 @@
+// The JSON of a safetensors header as it stands there, before anyone asks whether it makes sense.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ratoon/result.h>
+#include <ratoon/tensor_view.h>
+
+namespace ratoon::checkpoint {
+
+struct TensorEntry {
+  std::string name;
+  std::string type_name;
+  TensorShape shape;
+  std::vector<std::uint64_t> offsets;  // two
+};
+
+struct HeaderSyntax {
+  std::vector<TensorEntry> tensors;                           // in the order of the text, names may repeat
+  std::vector<std::pair<std::string, std::string>> metadata;  // likewise
+};
+
+// Refuses JSON of any other form: values of other kinds, keys that no header has, entries that lack one.
+[[nodiscard]] Result<HeaderSyntax> read_syntax(std::string_view json);
+
+// "not a sound pack: ..."
+[[nodiscard]] Error unsound(const std::string& what);
+
+}  // namespace ratoon::checkpoint
