@@ -11,7 +11,6 @@
 
 #include "agent/src/board/notes.h"
 #include "agent/src/checkpoint/manifest.h"
-#include "agent/src/checkpoint/pack.h"
 #include "base/contract/codec.h"
 #include "base/core/crc32c.h"
 
@@ -78,12 +77,6 @@ void contract(std::string_view bytes) {
   check_message<Completed>(bytes);
   check_message<CompletionRecord>(bytes);
   check_message<Refusal>(bytes);
-}
-
-void pack(std::string_view bytes) {
-  const auto states = checkpoint::decode_pack(bytes);
-  if (!states) return require(states.error().kind() == ErrorKind::kCorrupted);
-  require(checkpoint::decode_pack(checkpoint::encode_pack(*states)).value() == *states);
 }
 
 void board(std::string_view bytes) {

@@ -43,6 +43,7 @@ CODE = (
         }),
     Ban("new", r"\bnew\b(?!\s*\()", "use std::make_unique or a container", allowed={
         "agent/src/board/server.cpp": "a private constructor behind start()",
+        "agent/src/checkpoint/disk/real_disk.cpp": "a private constructor behind open_folder()",
         "agent/src/objects/cache/object_cache.cpp": "a private constructor behind open()",
         "agent/src/objects/s3/s3_client.cpp": "a private constructor behind make()",
         "agent/src/session/alone_link.cpp": "a private constructor behind open()",

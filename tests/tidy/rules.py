@@ -49,7 +49,7 @@ FREE_TARGETS = {"Threads::Threads", "ratoon_build_flags"}
 
 BASE = ("base/include/ratoon", "base/core", "base/contract")
 PUBLIC = ("base/include/ratoon", "agent/include/ratoon")  # what a trainer sees
-AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in ("file_names", "manifest", "pack"))
+AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in ("file_names", "manifest"))
 PACK = "agent/src/checkpoint/pack"
 TORCH_LISTS = tuple(f"agent/src/data/order/{name}.*" for name in ("torch_distributed_sampler", "torch_list_memory",
                                                                  "torch_lists"))
@@ -195,4 +195,4 @@ IMPURE_WORDS = {
     r"\b(?:fs|filesystem)::(?!path\b)\w+": "files",
     r"\b(?:thread_local|std::(?:jthread|thread|async)\b)": "threads",
 }
-IMPURE_ALLOWED = set()  # (file, header) of a pure part
+IMPURE_ALLOWED = set()  # pairs of a pure part's file and a header that it may include all the same

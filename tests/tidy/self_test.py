@@ -87,7 +87,6 @@ class LayeringSelfTest(SelfTest):
                                 f"{path}:1", f"({effect})", "is pure and sees no clock")
         self.expect_fine(layering_test.check_purity(Repository({
             "operator/core/x.cpp": "#include <chrono>\nTimestamp now; // getenv()\nauto later = now + seconds(1);",
-            "agent/src/checkpoint/file_names.h": "#include <filesystem>\nfs::path name();",
             "agent/src/checkpoint/run_store.cpp": "#include <fstream>"}), self.table))
 
     def links(self, text):

@@ -1,14 +1,13 @@
 #include "agent/src/checkpoint/commit.h"
 
+#include <ratoon/version.h>
+
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/inventory.h"
-#include "base/core/xxh3.h"
+#include "agent/src/checkpoint/pack_writer.h"
 
 namespace ratoon::checkpoint {
 namespace {
-
-// No file of a run is ever written again: whoever finds its name taken is not who it thinks it is.
-constexpr IfThere kOnce = IfThere::kRefuse;
 
 // Nothing where it is not there yet.
 Result<std::optional<PackRecord>> read_receipt(const Disk& disk, const CheckpointId& id, Rank rank) {
@@ -37,15 +36,13 @@ Result<void> check_pack(const Disk& disk, const CheckpointId& id, const PackReco
 
 }  // namespace
 
-Result<void> write_pack(Disk& disk, const CheckpointId& id, Rank rank, const NamedStates& states,
+Result<void> write_pack(Disk& disk, const CheckpointId& id, Rank rank, std::span<const TensorView> tensors,
                         std::string_view mark) {
-  const std::string pack = encode_pack(states);
-  const PackRecord record{
-      .rank = rank, .size_bytes = pack.size(), .digest = to_hex(xxh3_128(std::as_bytes(std::span(pack))))};
   if (auto made = make_folders(disk, packs_folder(id), Lasts::kPowerCuts); !made) return made;
-  if (auto saved = save_durably(disk, pack_path(id, rank), pack, mark, kOnce); !saved) return saved;
+  const auto record = write_pack_file(disk, pack_path(id, rank), rank, tensors, mark);
+  if (!record) return record.error();
   if (auto made = make_folders(disk, receipts_folder(id), Lasts::kForNow); !made) return made;
-  return save_for_now(disk, receipt_path(id, rank), encode_receipt(record), mark);
+  return save_for_now(disk, receipt_path(id, rank), encode_receipt(*record), mark);
 }
 
 Result<std::optional<InventoryEntry>> find_committed(const Disk& disk, const CheckpointId& id) {
@@ -57,7 +54,7 @@ Result<std::optional<InventoryEntry>> find_committed(const Disk& disk, const Che
 
 Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id, std::uint32_t world_size,
                                                  std::string_view mark) {
-  Manifest manifest{.id = id, .packs = {}};
+  Manifest manifest{.id = id, .writer = "ratoon " + std::string(version()), .packs = {}};
   for (std::uint32_t rank = 0; rank < world_size; ++rank) {
     auto receipt = read_receipt(disk, id, Rank(rank));
     if (!receipt) return receipt.error();
@@ -65,7 +62,8 @@ Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId&
     if (auto checked = check_pack(disk, id, **receipt); !checked) return checked.error();
     manifest.packs.push_back(**std::move(receipt));
   }
-  const auto saved = save_durably(disk, manifest_path(id), encode_manifest(manifest), mark, kOnce);
+  // No file of a run is ever written again: whoever finds its name taken is not who it thinks it is.
+  const auto saved = save_durably(disk, manifest_path(id), encode_manifest(manifest), mark, IfThere::kRefuse);
   if (!saved && saved.error().kind() != ErrorKind::kAlreadyExists) return saved.error();
   // Whoever was first: its name may not be on the disk yet.
   if (!saved) {

@@ -8,20 +8,21 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include <ratoon/result.h>
+#include <ratoon/tensor_view.h>
 
 #include "agent/src/checkpoint/disk/disk.h"
 #include "agent/src/checkpoint/manifest.h"
-#include "agent/src/checkpoint/pack.h"
 #include "base/contract/messages.h"
 
 namespace ratoon::checkpoint {
 
 // Steps 1 and 2 for one rank. `mark` names the writer in temporary files.
 [[nodiscard]] Result<void> write_pack(Disk& disk, const CheckpointId& id, Rank rank,
-                                      const NamedStates& states, std::string_view mark);
+                                      std::span<const TensorView> tensors, std::string_view mark);
 
 // Step 3. Nothing if receipts are still missing; else the committed checkpoint, whoever committed it.
 [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,

@@ -11,11 +11,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kFormat = 2;
 constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
 constexpr std::size_t kRanksMax = 65536;
 constexpr int kDepthMax = 8;
 constexpr std::size_t kDigestBytes = 32;
+constexpr std::size_t kWriterBytesMax = 200;
 
 std::string checksum_line(std::string_view body) {
   std::array<char, 24> text{};
@@ -41,20 +42,24 @@ Result<json> unseal(std::string_view text) {
 }
 
 json to_json(const PackRecord& pack) {
-  return {{"rank", pack.rank.value()}, {"size_bytes", pack.size_bytes}, {"digest", pack.digest}};
+  return {{"rank", pack.rank.value()},
+          {"size_bytes", pack.size_bytes},
+          {"header_bytes", pack.header_bytes},
+          {"header_digest", pack.header_digest}};
 }
 
 PackRecord read_pack(Fields f) {
   PackRecord pack;
   pack.rank = Rank(static_cast<std::uint32_t>(f.whole("rank", kRanksMax - 1)));
   pack.size_bytes = f.whole("size_bytes", kCountMax);
-  pack.digest = f.text("digest", kDigestBytes);
+  pack.header_bytes = f.whole("header_bytes", kCountMax);
+  pack.header_digest = f.text("header_digest", kDigestBytes);
   return pack;
 }
 
 void check_format(Fields& f) {
   if (f.whole("format", kCountMax) != kFormat)
-    f.complain("format", "1: a newer Ratoon wrote this, use that one");
+    f.complain("format", "2, which this version reads; use the Ratoon that wrote it");
 }
 
 }  // namespace
@@ -80,6 +85,7 @@ std::string encode_manifest(const Manifest& manifest) {
   return seal({{"format", kFormat},
                {"attempt", manifest.id.attempt.value()},
                {"step", manifest.id.step.value()},
+               {"writer", manifest.writer},
                {"packs", std::move(packs)}});
 }
 
@@ -91,6 +97,7 @@ Result<Manifest> decode_manifest(std::string_view text) {
   check_format(f);
   Manifest manifest;
   manifest.id = {.attempt = Attempt(f.whole("attempt", kCountMax)), .step = Step(f.whole("step", kCountMax))};
+  manifest.writer = f.text("writer", kWriterBytesMax);
   for (const auto& item : f.list("packs", kRanksMax)) {
     manifest.packs.push_back(read_pack(f.child(item, "packs[]")));
     if (manifest.packs.back().rank.value() + 1 != manifest.packs.size())

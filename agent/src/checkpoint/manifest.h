@@ -14,14 +14,16 @@ namespace ratoon::checkpoint {
 
 struct PackRecord {
   Rank rank{0};
-  std::uint64_t size_bytes = 0;
-  std::string digest;  // XXH3-128 of the whole pack
+  std::uint64_t size_bytes = 0;    // of the file
+  std::uint64_t header_bytes = 0;  // the first so many bytes of it
+  std::string header_digest{};     // XXH3-128 of those; they hold the sums of all others
 
   friend bool operator==(const PackRecord&, const PackRecord&) = default;
 };
 
 struct Manifest {
   CheckpointId id;
+  std::string writer{};           // "ratoon 0.1.0"
   std::vector<PackRecord> packs;  // in rank order; as many as the world had ranks
 
   friend bool operator==(const Manifest&, const Manifest&) = default;

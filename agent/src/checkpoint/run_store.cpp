@@ -8,7 +8,6 @@
 
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/disk/real_disk.h"
-#include "base/core/xxh3.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -19,25 +18,6 @@ std::string own_mark() {
   std::array<char, 17> text{};
   std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(salt));
   return text.data();
-}
-
-Result<std::string> read_pack_once(const Disk& disk, const CheckpointId& id, const PackRecord& record) {
-  const std::string path = pack_path(id, record.rank);
-  const auto file = disk.open(path);
-  if (!file) return file.error();
-  const auto size = (*file)->size();
-  if (!size) return size.error();
-  const Error damaged(ErrorKind::kCorrupted,
-                      disk.shown(path) + " does not hold the bytes that were committed");
-  if (*size != record.size_bytes) return damaged;
-  std::string bytes(*size, '\0');
-  if (auto read = (*file)->read(0, std::as_writable_bytes(std::span(bytes))); !read) return read.error();
-  if (to_hex(xxh3_128(std::as_bytes(std::span(bytes)))) != record.digest) return damaged;
-  return bytes;
-}
-
-Result<std::string> read_pack(const Disk& disk, const CheckpointId& id, const PackRecord& record) {
-  return read_twice([&] { return read_pack_once(disk, id, record); });
 }
 
 }  // namespace
@@ -53,7 +33,7 @@ Result<RunStore> RunStore::open(std::shared_ptr<Disk> disk, std::string mark) {
   return RunStore(std::move(disk), std::move(mark));
 }
 
-Result<NamedStates> RunStore::load(const ResumePoint& point, Rank rank) const {
+Result<StoredTensors> RunStore::load(const ResumePoint& point, Rank rank) const {
   const CheckpointId id{.attempt = point.attempt, .step = point.step};
   const auto sealed = read_manifest(*disk_, id);
   if (!sealed) return sealed.error();
@@ -64,18 +44,18 @@ Result<NamedStates> RunStore::load(const ResumePoint& point, Rank rank) const {
   }
   const auto& packs = sealed->manifest.packs;
   const PackRecord& record = packs[rank.value() % packs.size()];
-  const auto bytes = read_pack(*disk_, id, record);
-  if (!bytes) return bytes.error();
-  auto states = decode_pack(*bytes);
-  if (!states) return states.error().with_context(disk_->shown(pack_path(id, record.rank)));
-  return states;
+  const auto pack = PackReader::open(*disk_, pack_path(id, record.rank), record);
+  if (!pack) return pack.error();
+  return pack->read_all();
 }
 
 Result<void> RunStore::verify(const CheckpointId& id) const {
   const auto sealed = read_manifest(*disk_, id);
   if (!sealed) return sealed.error();
   for (const auto& record : sealed->manifest.packs) {
-    if (const auto bytes = read_pack(*disk_, id, record); !bytes) return bytes.error();
+    const auto pack = PackReader::open(*disk_, pack_path(id, record.rank), record);
+    if (!pack) return pack.error();
+    if (auto verified = pack->verify(); !verified) return verified;
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include "agent/src/checkpoint/commit.h"
 #include "agent/src/checkpoint/disk/disk.h"
 #include "agent/src/checkpoint/inventory.h"
+#include "agent/src/checkpoint/pack_reader.h"
 #include "agent/src/checkpoint/retention.h"
 
 namespace ratoon::checkpoint {
@@ -26,8 +27,9 @@ class RunStore {
 
   [[nodiscard]] Result<Inventory> inventory() const { return take_inventory(*disk_); }
 
-  [[nodiscard]] Result<void> write_pack(const CheckpointId& id, Rank rank, const NamedStates& states) const {
-    return checkpoint::write_pack(*disk_, id, rank, states, mark_);
+  [[nodiscard]] Result<void> write_pack(const CheckpointId& id, Rank rank,
+                                        std::span<const TensorView> tensors) const {
+    return checkpoint::write_pack(*disk_, id, rank, tensors, mark_);
   }
   [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(const CheckpointId& id,
                                                                  std::uint32_t world_size) const {
@@ -38,7 +40,7 @@ class RunStore {
   }
 
   // What `rank` tracked. A world of another size reads the pack of the rank modulo the size at that time.
-  [[nodiscard]] Result<NamedStates> load(const ResumePoint& point, Rank rank) const;
+  [[nodiscard]] Result<StoredTensors> load(const ResumePoint& point, Rank rank) const;
 
   // kCorrupted or kNotFound where a byte of it is not what was committed.
   [[nodiscard]] Result<void> verify(const CheckpointId& id) const;

@@ -89,7 +89,7 @@ void Session::Engine::restore() {
                                          std::to_string(assignment_.resume->step.value()) +
                                          " has no state named '" + name + "': it is of another program");
     }
-    if (!object.load(state->second)) {
+    if (!object.load(state->second.bytes)) {
       fail(ExitCode::kConfiguration,
            "the state named '" + name + "' has another size in the checkpoint of step " +
                std::to_string(assignment_.resume->step.value()) + ": it is of another program");
@@ -150,9 +150,12 @@ void Session::Engine::save() {
   enter(ProcessPhase::kSave);
   // What is asked for until now is served by this save, whoever asked for it and why ever it is made.
   served_save_request_ = link_.wanted().save_request;
-  checkpoint::NamedStates states;
+  std::map<std::string, std::string> states;
   for (const auto& [name, object] : tracked_) states[name] = object.save();
-  const auto written = store_.write_pack(id_at(position_.step), assignment_.rank, states);
+  std::vector<TensorView> views;
+  for (const auto& [name, bytes] : states)
+    views.push_back({.name = name, .shape = {bytes.size()}, .bytes = std::as_bytes(std::span(bytes))});
+  const auto written = store_.write_pack(id_at(position_.step), assignment_.rank, views);
   if (!written) fail(ExitCode::kStorage, "nothing can be saved: " + written.error().message());
   uncommitted_.push_back(position_.step);
   meters_.save_stall.add(clock_.now() - began);

@@ -3,21 +3,11 @@
 
 #include "agent/src/checkpoint/file_names.h"
 #include "agent/src/checkpoint/manifest.h"
-#include "agent/src/checkpoint/pack.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
 namespace gen = rc::gen;
-
-NamedStates any_states() {
-  NamedStates states;
-  for (int i = *gen::inRange(0, 5); i > 0; --i) {
-    const auto name = *gen::container<std::string>(gen::inRange('a', 'e'));
-    states["n" + name] = *gen::container<std::string>(gen::arbitrary<char>());
-  }
-  return states;
-}
 
 // Changes bytes, mostly where the header is: flips, cuts and insertions.
 std::string mutated(std::string bytes) {
@@ -40,24 +30,12 @@ std::string mutated(std::string bytes) {
   return bytes;
 }
 
-RC_GTEST_PROP(Pack, SurvivesARoundTrip, ()) {
-  const NamedStates states = any_states();
-  RC_ASSERT(decode_pack(encode_pack(states)).value() == states);
-}
-
-RC_GTEST_PROP(Pack, AnyDamageIsTakenWithoutHarm, ()) {
-  const auto decoded = decode_pack(mutated(encode_pack(any_states())));
-  if (!decoded) {
-    RC_ASSERT(decoded.error().kind() == ErrorKind::kCorrupted);
-    RC_ASSERT(!decoded.error().message().empty());
-  }
-}
-
 RC_GTEST_PROP(Manifest, AnyOneChangedByteIsSeen, ()) {
   Manifest manifest{.id = {.attempt = Attempt(*gen::inRange<std::uint64_t>(0, 1ULL << 53)),
                            .step = Step(*gen::inRange<std::uint64_t>(0, 1ULL << 53))}};
   for (std::uint32_t rank = 0; rank < *gen::inRange<std::uint32_t>(1, 6); ++rank)
-    manifest.packs.push_back({.rank = Rank(rank), .size_bytes = 1000 + rank, .digest = "0123456789abcdef"});
+    manifest.packs.push_back(
+        {.rank = Rank(rank), .size_bytes = 1000 + rank, .header_digest = "0123456789abcdef"});
   const std::string text = encode_manifest(manifest);
   RC_ASSERT(decode_manifest(text).value() == manifest);
   std::string changed = text;
@@ -72,8 +50,7 @@ RC_GTEST_PROP(ManifestName, IsParsedOnlyIfItIsOurOwn, ()) {
   const std::string name = manifest_path(id).substr(10);
   RC_ASSERT(parse_manifest_name(name) == id);
   const std::string other = mutated(name);
-  if (const auto parsed = parse_manifest_name(other))
-    RC_ASSERT(manifest_path(*parsed).substr(10) == other);
+  if (const auto parsed = parse_manifest_name(other)) RC_ASSERT(manifest_path(*parsed).substr(10) == other);
 }
 
 }  // namespace

@@ -8,11 +8,25 @@ namespace ratoon::test {
 
 using namespace checkpoint;
 
-NamedStates states_of(const CheckpointId& id, std::uint32_t rank) {
+StoredTensors states_of(const CheckpointId& id, std::uint32_t rank) {
   const std::string mark =
       std::to_string(id.attempt.value()) + "/" + std::to_string(id.step.value()) + "/" + std::to_string(rank);
-  return {{"sum", mark},
-          {"weights", std::string(600 + id.step.value() * 7, static_cast<char>('a' + rank)) + mark}};
+  std::string weights(600 + id.step.value() * 8, static_cast<char>('a' + rank));
+  weights.replace(0, mark.size(), mark);
+  return {{"sum", {.shape = {mark.size()}, .bytes = mark}},
+          {"weights",
+           {.type = ElementType::kFloat32, .shape = {weights.size() / 4}, .bytes = std::move(weights)}}};
+}
+
+std::vector<TensorView> views_of(const StoredTensors& tensors) {
+  std::vector<TensorView> views;
+  for (const auto& [name, tensor] : tensors)
+    views.push_back({.name = name,
+                     .type = tensor.type,
+                     .shape = tensor.shape,
+                     .bytes = std::as_bytes(std::span(tensor.bytes)),
+                     .box = tensor.box});
+  return views;
 }
 
 std::string text_of(const CheckpointId& id) {
@@ -29,7 +43,8 @@ Result<void> Life::save(const CheckpointId& id) {
   auto store = RunStore::open(disk, "mark");
   if (!store) return store.error();
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    if (auto written = store->write_pack(id, Rank(rank), states_of(id, rank)); !written) return written;
+    const StoredTensors states = states_of(id, rank);
+    if (auto written = store->write_pack(id, Rank(rank), views_of(states)); !written) return written;
   }
   const auto committed = store->try_commit(id, ranks);
   if (!committed) return committed.error();

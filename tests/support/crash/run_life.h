@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/src/checkpoint/run_store.h"
 #include "tests/support/crash/model_disk.h"
@@ -11,7 +12,10 @@
 namespace ratoon::test {
 
 // What a rank tracks at a step; no two are the same.
-[[nodiscard]] checkpoint::NamedStates states_of(const checkpoint::CheckpointId& id, std::uint32_t rank);
+[[nodiscard]] checkpoint::StoredTensors states_of(const checkpoint::CheckpointId& id, std::uint32_t rank);
+
+// They look at `tensors`, which outlives them.
+[[nodiscard]] std::vector<TensorView> views_of(const checkpoint::StoredTensors& tensors);
 
 // As acknowledged in the log.
 [[nodiscard]] std::string text_of(const checkpoint::CheckpointId& id);

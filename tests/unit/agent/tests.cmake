@@ -1,5 +1,5 @@
 ratoon_test(unit/agent/checkpoint_test
-  SOURCES checkpoint/file_names_test.cpp checkpoint/manifest_test.cpp checkpoint/pack_test.cpp
+  SOURCES checkpoint/file_names_test.cpp checkpoint/manifest_test.cpp
           checkpoint/run_store_test.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/pack_test

@@ -13,11 +13,16 @@ namespace {
 using testing::HasSubstr;
 
 PackRecord record(std::uint32_t rank) {
-  return {.rank = Rank(rank), .size_bytes = 4104, .digest = "0123456789abcdef0123456789abcdef"};
+  return {.rank = Rank(rank),
+          .size_bytes = 4104,
+          .header_bytes = 4096,
+          .header_digest = "0123456789abcdef0123456789abcdef"};
 }
 
 Manifest manifest() {
-  return {.id = {.attempt = Attempt(3), .step = Step(1200)}, .packs = {record(0), record(1)}};
+  return {.id = {.attempt = Attempt(3), .step = Step(1200)},
+          .writer = "ratoon 0.1.0",
+          .packs = {record(0), record(1)}};
 }
 
 // A body with the checksum line that it would have, had we written it.
@@ -39,12 +44,13 @@ TEST(Manifest, SurvivesARoundTrip) {
   EXPECT_EQ(decode_receipt(encode_receipt(record(7))).value(), record(7));
 }
 
-// Those who wrote checkpoints with version 1 want to read them for ever.
-TEST(Manifest, IsWrittenAsInFormat1) {
+// Those who wrote checkpoints in this format want to read them for ever.
+TEST(Manifest, IsWrittenAsInFormat2) {
   EXPECT_EQ(encode_receipt(record(1)), sealed("{\n"
-                                              " \"format\": 1,\n"
+                                              " \"format\": 2,\n"
                                               " \"pack\": {\n"
-                                              "  \"digest\": \"0123456789abcdef0123456789abcdef\",\n"
+                                              "  \"header_bytes\": 4096,\n"
+                                              "  \"header_digest\": \"0123456789abcdef0123456789abcdef\",\n"
                                               "  \"rank\": 1,\n"
                                               "  \"size_bytes\": 4104\n"
                                               " }\n"
@@ -77,13 +83,14 @@ TEST(Manifest, WhatNobodyWouldWriteIsRefused) {
     std::string with;
     const char* sentence;
   } cases[] = {
-      {"\"format\": 1", "\"format\": 2",
-       "manifest.format must be 1: a newer Ratoon wrote this, use that one, found 2"},
+      {"\"format\": 2", "\"format\": 3",
+       "manifest.format must be 2, which this version reads; use the Ratoon that wrote it, found 3"},
       {"\"attempt\": 3", "\"attempt\": -3", "manifest.attempt must be a whole number"},
       {"\"step\": 1200", "\"step\": \"1200\"", "manifest.step must be a whole number"},
       {"\"rank\": 1", "\"rank\": 0", "manifest.packs must be one pack a rank, in order"},
       {"\"rank\": 1", "\"rank\": 65536", "manifest.packs[].rank must be a whole number from 0 to 65535"},
-      {"\"digest\": \"0", "\"digest\": \"00", "manifest.packs[].digest must be a text of at most 32 bytes"},
+      {"\"header_digest\": \"0", "\"header_digest\": \"00",
+       "manifest.packs[].header_digest must be a text of at most 32 bytes"},
       {"\"size_bytes\": 4104", "\"size_bytes\": 1e9", "manifest.packs[].size_bytes must be a whole number"},
       {"{\n", "[\n", "not valid JSON"},
   };
@@ -92,9 +99,10 @@ TEST(Manifest, WhatNobodyWouldWriteIsRefused) {
     ASSERT_FALSE(decoded) << c.with;
     EXPECT_THAT(decoded.error().message(), HasSubstr(c.sentence));
   }
-  EXPECT_THAT(
-      decode_manifest(sealed("{\"format\":1,\"attempt\":1,\"step\":1,\"packs\":[]}")).error().message(),
-      HasSubstr("manifest.packs must be at least one pack"));
+  EXPECT_THAT(decode_manifest(sealed("{\"format\":2,\"attempt\":1,\"step\":1,\"writer\":\"w\",\"packs\":[]}"))
+                  .error()
+                  .message(),
+              HasSubstr("manifest.packs must be at least one pack"));
   EXPECT_FALSE(decode_manifest(sealed("[]")));
   EXPECT_FALSE(decode_manifest(sealed(std::string(5000, '['))));
 }

@@ -19,15 +19,21 @@ class RunStoreTest : public testing::Test {
   RunStoreTest() : store_(*RunStore::open(folder_ / "run")) {}
 
   InventoryEntry commit(const CheckpointId& which, std::uint32_t world_size = 1) {
-    for (std::uint32_t rank = 0; rank < world_size; ++rank)
-      EXPECT_TRUE(store_.write_pack(which, Rank(rank), states(which, rank)));
+    for (std::uint32_t rank = 0; rank < world_size; ++rank) EXPECT_TRUE(write(which, rank));
     const auto committed = store_.try_commit(which, world_size);
     EXPECT_TRUE(committed && *committed) << "not committed";
     return **committed;
   }
-  static NamedStates states(const CheckpointId& which, std::uint32_t rank) {
-    return {{"sum", std::to_string(which.attempt.value()) + "/" + std::to_string(which.step.value()) + "/" +
-                        std::to_string(rank)}};
+  static StoredTensors states(const CheckpointId& which, std::uint32_t rank) {
+    const std::string sum = std::to_string(which.attempt.value()) + "/" + std::to_string(which.step.value()) +
+                            "/" + std::to_string(rank);
+    return {{"sum", {.shape = {sum.size()}, .bytes = sum}}};
+  }
+  Result<void> write(const CheckpointId& which, std::uint32_t rank) {
+    const StoredTensors tensors = states(which, rank);
+    const StoredTensor& sum = tensors.at("sum");
+    const TensorView view{.name = "sum", .shape = sum.shape, .bytes = std::as_bytes(std::span(sum.bytes))};
+    return store_.write_pack(which, Rank(rank), std::span(&view, 1));
   }
   static ResumePoint point(const InventoryEntry& entry) {
     return {.attempt = entry.attempt, .step = entry.step, .digest = entry.digest};
@@ -56,12 +62,12 @@ class RunStoreTest : public testing::Test {
 };
 
 TEST_F(RunStoreTest, ACheckpointExistsOnceAllReceiptsAreThereAndItWasCommitted) {
-  ASSERT_TRUE(store_.write_pack(id(1, 20), Rank(0), states(id(1, 20), 0)));
+  ASSERT_TRUE(write(id(1, 20), 0));
   EXPECT_EQ(store_.try_commit(id(1, 20), 2).value(), std::nullopt) << "the second rank's receipt is missing";
   EXPECT_EQ(store_.find(id(1, 20)).value(), std::nullopt);
   EXPECT_TRUE(complete().empty());
 
-  ASSERT_TRUE(store_.write_pack(id(1, 20), Rank(1), states(id(1, 20), 1)));
+  ASSERT_TRUE(write(id(1, 20), 1));
   EXPECT_TRUE(complete().empty()) << "receipts are votes, not the commit";
   const auto committed = store_.try_commit(id(1, 20), 2).value();
   ASSERT_TRUE(committed.has_value());
@@ -78,7 +84,7 @@ TEST_F(RunStoreTest, CommittingTwiceIsTheSame) {
   const std::string text = test::read_text(manifest(id(1, 20)));
   EXPECT_EQ(store_.try_commit(id(1, 20), 1).value(), first);
   // Nor can a vote be changed: what was committed is what readers may have seen already.
-  const auto again = store_.write_pack(id(1, 20), Rank(0), {{"sum", "of another life"}});
+  const auto again = write(id(1, 20), 0);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().kind(), ErrorKind::kAlreadyExists);
   EXPECT_EQ(store_.try_commit(id(1, 20), 1).value(), first);
@@ -86,8 +92,8 @@ TEST_F(RunStoreTest, CommittingTwiceIsTheSame) {
 }
 
 TEST_F(RunStoreTest, AReceiptThatIsDamagedOrOfAnotherRankIsNoVote) {
-  ASSERT_TRUE(store_.write_pack(id(1, 20), Rank(0), states(id(1, 20), 0)));
-  ASSERT_TRUE(store_.write_pack(id(1, 20), Rank(1), states(id(1, 20), 1)));
+  ASSERT_TRUE(write(id(1, 20), 0));
+  ASSERT_TRUE(write(id(1, 20), 1));
   const auto receipts = folder_ / "run" / receipts_folder(id(1, 20));
   std::filesystem::copy_file(receipts / "r0000.json", receipts / "r0001.json",
                              std::filesystem::copy_options::overwrite_existing);
@@ -101,7 +107,7 @@ TEST_F(RunStoreTest, AReceiptThatIsDamagedOrOfAnotherRankIsNoVote) {
 TEST_F(RunStoreTest, AnAttemptThatCommittedNothingIsSeenToo) {
   EXPECT_EQ(store_.inventory()->newest_attempt, Attempt(0));
   commit(id(2, 20));
-  ASSERT_TRUE(store_.write_pack(id(5, 30), Rank(0), states(id(5, 30), 0)));
+  ASSERT_TRUE(write(id(5, 30), 0));
   std::filesystem::create_directories(folder_ / "run" / "packs" / "a0009-of-somebody");
   EXPECT_EQ(store_.inventory()->newest_attempt, Attempt(5));
 }
@@ -141,14 +147,20 @@ TEST_F(RunStoreTest, ForeignFilesAreNotCheckpointsAndAreLeftAlone) {
 
 TEST_F(RunStoreTest, ADamagedPackIsAnErrorWhenItIsLoaded) {
   const auto entry = commit(id(1, 20), 2);
-  damage(pack(id(1, 20), 1));
+  std::string last_changed = test::read_text(pack(id(1, 20), 1));
+  last_changed.back() ^= 1;
+  test::write_text(pack(id(1, 20), 1), last_changed);
   EXPECT_TRUE(store_.load(point(entry), Rank(0)));
   const auto loaded = store_.load(point(entry), Rank(1));
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().kind(), ErrorKind::kCorrupted);
   EXPECT_THAT(loaded.error().message(),
-              HasSubstr("r0001.safetensors does not hold the bytes that were committed"));
+              HasSubstr("r0001.safetensors does not hold the bytes that were committed: tensor 'sum'"));
+  EXPECT_THAT(store_.verify(id(1, 20)).error().message(), HasSubstr("the 6 bytes from 4096"));
 
+  damage(pack(id(1, 20), 0));
+  EXPECT_THAT(store_.load(point(entry), Rank(0)).error().message(),
+              HasSubstr("r0000.safetensors: its header is not the one that was committed"));
   test::write_text(pack(id(1, 20), 0), test::read_text(pack(id(1, 20), 0)) + "more");
   EXPECT_EQ(store_.load(point(entry), Rank(0)).error().kind(), ErrorKind::kCorrupted);
   std::filesystem::remove(pack(id(1, 20), 0));

@@ -267,7 +267,7 @@ TEST_F(TrainTest, ADamagedPackIsNotLoaded) {
   ASSERT_EQ(count(30), 0);
   for (const auto& file : files("packs")) damage(file);
   EXPECT_EQ(count(30), 83);
-  EXPECT_THAT(said_, HasSubstr("does not hold the bytes that were committed"));
+  EXPECT_THAT(said_, HasSubstr("its header is not the one that was committed"));
 }
 
 TEST_F(TrainTest, ASecondRunInTheSameFolderIsRefused) {
