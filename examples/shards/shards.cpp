@@ -1,0 +1,122 @@
+// Shards of MosaicML Streaming's format, walked over without LibTorch: local or remote, in another order each
+// epoch, augmented, read ahead by threads. Nothing here knows about failures, and yet:
+//
+//   cmake --build build/no-torch --target shards && cd /tmp
+//   .../build/no-torch/bin/shards --list > first.log &     makes its own data set, and walks over it
+//   kill -9 $!                                             whenever you like
+//   .../build/no-torch/bin/shards --list >> first.log      goes on with the exact next sample
+//
+// What was trained after the last checkpoint is trained again, with the same samples and the same
+// augmentation; nothing else comes twice, and nothing is left out. The digests that the last line shows are
+// those of a run that nobody killed, whatever --threads, --cache or the place of the data were on the way.
+// docs/data.md has the chapter, `shards --help` the flags.
+#include <algorithm>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <thread>
+
+#include <ratoon/data_loader.h>
+#include <ratoon/mds_dataset.h>
+#include <ratoon/train.h>
+
+#include "flags.h"
+#include "shapes.h"
+
+namespace {
+
+// Pictures (uint8, height x width, or x bytes of a pixel) are mirrored by chance and made brighter or darker;
+// other fields stay as they are. The numbers are the sample's own: who reads it, and when, does not matter.
+void augment(ratoon::Sample& sample, ratoon::SampleRandom& random) {
+  for (std::size_t i = 0; i < sample.size(); ++i) {
+    const ratoon::Field from = sample.field(i);
+    if (from.type != ratoon::ElementType::kUint8 || from.shape.size() < 2 || from.bytes.empty()) continue;
+    const bool is_mirrored = random.below(2) == 1;
+    const int brighter = static_cast<int>(random.below(33)) - 16;
+    const std::size_t row = from.bytes.size() / from.shape[0], pixel = row / from.shape[1];
+    const auto to = sample.replace(i, from.type, from.shape);
+    for (std::size_t at = 0; at < to.size(); ++at) {
+      const std::size_t left = at % row - at % pixel;  // in its row, of the pixel that is written
+      const std::size_t source = is_mirrored ? at + row - pixel - 2 * left : at;
+      const int value = std::to_integer<int>(from.bytes[source]) + brighter;
+      to[at] = static_cast<std::byte>(std::clamp(value, 0, 255));
+    }
+  }
+}
+
+// Of all that a sample looks like, after augmentation.
+std::uint64_t digest_of(const ratoon::Batch& batch, std::size_t row) {
+  std::uint64_t digest = 0;
+  for (const ratoon::BatchColumn& column : batch.columns())
+    digest = ratoon::hash64(digest, column.row(row).text());
+  return digest;
+}
+
+void report(const ratoon::Session& session, const ratoon::Batch& batch, bool lists_samples) {
+  if (!lists_samples && batch.index() % 20 != 0) return;
+  std::printf("rank %" PRIu32 " step %" PRIu64 " epoch %" PRIu64, session.rank(), batch.index(),
+              batch.epoch());
+  for (std::size_t row = 0; lists_samples && row < batch.size(); ++row)
+    std::printf(" %" PRIu64 ":%08" PRIx64, batch.slots()[row].sample, digest_of(batch, row) >> 32);
+  std::printf("\n");
+}
+
+ratoon::StreamOptions stream_options(const ratoon::Dataset& data, const Flags& flags) {
+  return {.global_batch = flags.batch,
+          .seed = flags.seed,
+          .order = flags.window > 0 ? ratoon::SampleOrder::kBlocks : ratoon::SampleOrder::kShuffled,
+          .window_shards = flags.window,
+          .sources = {ratoon::source_of(data)}};
+}
+
+void train(ratoon::Session& session, const Flags& flags) {
+  if (flags.makes_data) make_shapes(session, flags.data, flags.samples);
+  const auto data = ratoon::MdsDataset::open(
+      flags.data, {.cache_folder = flags.cache, .cache_bytes_max = flags.cache_bytes});
+  ratoon::Stream stream(stream_options(*data, flags));
+  ratoon::DataLoader loader(data, stream,
+                            {.rank = session.rank(),
+                             .world_size = session.world_size(),
+                             .threads = static_cast<std::uint32_t>(flags.threads),
+                             .augment = augment});
+  std::uint64_t model = 0;  // stands for weights: it depends on all that it was shown, and on the order
+  session.track("stream", stream);
+  session.track("model", model);
+
+  const std::uint64_t total = stream.batches_until_epoch(flags.epochs);
+  bool is_first = true;
+  for (const std::uint64_t step : session.steps(total)) {
+    if (std::exchange(is_first, false)) {
+      std::printf("attempt %" PRIu64 " rank %" PRIu32 " of %" PRIu32 " goes on with step %" PRIu64
+                  " of %" PRIu64 "\n",
+                  session.attempt(), session.rank(), session.world_size(), step, total);
+    }
+    const ratoon::Batch batch = loader.next();
+    for (std::size_t row = 0; row < batch.size(); ++row)
+      model = ratoon::mix_into(model, digest_of(batch, row));
+    loader.advance(batch);  // it is in the model now: it counts
+    report(session, batch, flags.lists_samples);
+    std::this_thread::sleep_for(std::chrono::milliseconds(flags.pause_ms));
+  }
+  std::printf("done: %" PRIu64 " steps, %" PRIu64 " samples, digest %016" PRIx64 ", model %016" PRIx64 "\n",
+              stream.batches(), stream.cursor(), stream.digest(), model);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto flags = read_flags(argc, argv);
+  if (!flags) {
+    std::fprintf(stderr, "shards: %s\n", flags.error().message().c_str());
+    return 82;
+  }
+  if (flags->wants_help) {
+    std::fputs(kHelp, stdout);
+    return 0;
+  }
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);  // lines come out whole, also into files
+  const ratoon::Options defaults{
+      .save_folder = "shards-runs", .run_name = "first", .save_every_steps = 20, .member = {}};
+  return ratoon::train(ratoon::Options::from_environment(argc, argv, defaults),
+                       [&](ratoon::Session& session) { train(session, *flags); });
+}
