@@ -88,6 +88,17 @@ class Consumers(unittest.TestCase):
                 *sanitizer_flags())
         self.check_programs(folder)
 
+    @unittest.skipUnless(WITH_MDS, "this build has no agent_mds")
+    def test_the_example_of_shards_builds_alone(self):
+        build = pathlib.Path(tempfile.mkdtemp(dir=BUILD.parent, prefix=f"{BUILD.name}-shards-"))
+        self.addCleanup(shutil.rmtree, build)
+        configure(SOURCE / "examples" / "shards", build, f"-DCMAKE_PREFIX_PATH={self.tree}")
+        run("cmake", "--build", build)
+        said = run(build / "shards", "--samples", 100, "--epochs", 2, "--pause-ms", 0, cwd=self.scratch).stdout
+        self.assertRegex(said, "(?s)made shards-data, .*\ndone: 4 steps, 256 samples, digest [0-9a-f]{16}, model")
+        for library in ("libtorch", "libc10"):
+            self.assertNotIn(library, run("ldd", build / "shards").stdout)
+
     def refusal(self, *words, **more):
         done = configure(CONSUMER, self.scratch / "build-refused", "--fresh", "-DCONSUMER_WAY=installed", *words,
                          check=False, **more)

@@ -58,6 +58,8 @@ CODE = (
             "agent/src/torch/average_gradients.cpp": "a collective has no descriptor, and orders come on another thread",
             "examples/counter/counter.cpp": "stands for the work of a step",
             "examples/digits/digits.cpp": "stands for a longer step",
+            "examples/shards/shapes.cpp": "another process writes the file, and looks for no one who waits",
+            "examples/shards/shards.cpp": "stands for the work of a step",
             "agent/src/session/coordinator_link.cpp": "a pause between tries, far shorter than a poll",
             "agent/src/session/engine.cpp": "the votes of other ranks are files on a shared disk: nothing wakes us",
             "tests/conformance/server_answers.cpp": "slow clients and late replies, in real time as the kernel is",

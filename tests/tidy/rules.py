@@ -147,6 +147,7 @@ PARTS = (
     Part("examples/digits", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
          instead="examples see what users see: <ratoon/...>"),
     Part("examples/counter", PUBLIC, instead="examples see what users see: <ratoon/...>"),
+    Part("examples/shards", PUBLIC + (MDS[0],), instead="examples see what users see: <ratoon/...>"),
 
     Part("tests/unit", EVERYTHING, ("googletest", "nlohmann_json")),
     Part("tests/property", EVERYTHING, ("googletest", "nlohmann_json", "rapidcheck")),
