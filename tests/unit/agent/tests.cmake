@@ -40,7 +40,7 @@ ratoon_test(unit/agent/data_loader_test
   SOURCES data/loader/batch_test.cpp data/loader/data_loader_test.cpp data/loader/loader_failures_test.cpp
           data/loader/loader_resume_test.cpp
           data/loader/sample_random_test.cpp
-  LIBS ratoon::agent LABELS threads)
+  LIBS ratoon::agent nlohmann_json::nlohmann_json LABELS threads)
 ratoon_test(unit/agent/atomic_file_test LIBS ratoon::base_core)
 if(RATOON_WITH_HTTP)
   ratoon_test(unit/agent/metrics_test

@@ -5,9 +5,8 @@
 #include <map>
 #include <numeric>
 
+#include <ratoon/counter_random.h>
 #include <ratoon/permutation.h>
-
-#include "base/core/philox.h"
 
 namespace ratoon::test {
 namespace {
