@@ -4,8 +4,9 @@
 #include <atomic>
 #include <stop_token>
 
+#include <ratoon/counter_random.h>
+
 #include "base/contract/names.h"
-#include "base/core/philox.h"
 #include "operator/kube/lenient.h"
 #include "operator/kube/patch.h"
 #include "operator/runtime/api_client.h"

@@ -25,8 +25,8 @@ CODE = (
     Ban("std::regex", r"\bstd::w?(?:regex|smatch|cmatch)\b", "parse with find and std::from_chars: std::regex is slow "
         "and overflows the stack on long input"),
     Ban("a standard distribution", r"\bstd::(?:shuffle|sample|random_shuffle|\w+_distribution)\b",
-        "use base/core/philox.h: standard libraries differ in what these draw"),
-    Ban("rand()", r"(?<![\w.>])(?:std::|::)?(?:s?rand|drand48)\s*\(", "use base/core/philox.h, or getrandom() for secrets"),
+        "use ratoon/counter_random.h: standard libraries differ in what these draw"),
+    Ban("rand()", r"(?<![\w.>])(?:std::|::)?(?:s?rand|drand48)\s*\(", "use ratoon/counter_random.h, or getrandom() for secrets"),
     Ban("an unbounded write", r"\b(?:v?sprintf|strcpy|strcat|gets)\s*\(", "use std::string, or snprintf with its size"),
     Ban("a number read without checks", r"\b(?:ato[ifl]l?|sto(?:u?ll?|[ifd])|strto(?:u?ll?|[df]))\s*\(",
         "use std::from_chars and say which text was wrong", PRODUCT, allowed={

@@ -11,9 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ratoon/counter_random.h>
 #include <ratoon/stream.h>
-
-#include "base/core/philox.h"
 
 namespace ratoon {
 namespace {

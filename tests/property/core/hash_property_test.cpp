@@ -9,8 +9,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <ratoon/counter_random.h>
+
 #include "base/core/crc32c.h"
-#include "base/core/philox.h"
 #include "base/core/xxh3.h"
 
 namespace ratoon {

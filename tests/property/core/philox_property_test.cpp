@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "base/core/philox.h"
+#include <ratoon/counter_random.h>
 
 namespace ratoon {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/core/philox.h"
+#include <ratoon/counter_random.h>
 
 namespace ratoon {
 namespace {

@@ -1,5 +1,3 @@
-#include "base/core/philox.h"
-
 #include <algorithm>
 #include <array>
 #include <random>
@@ -7,6 +5,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <ratoon/counter_random.h>
 
 namespace ratoon {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/core/philox.h"
+#include <ratoon/counter_random.h>
 
 namespace ratoon::data {
 namespace {

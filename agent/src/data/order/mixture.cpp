@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "base/core/philox.h"
+#include <ratoon/counter_random.h>
 
 namespace ratoon::data {
 namespace {

@@ -1,9 +1,8 @@
 #include <stdexcept>
 #include <string>
 
+#include <ratoon/counter_random.h>
 #include <ratoon/permutation.h>
-
-#include "base/core/philox.h"
 
 namespace ratoon {
 namespace {

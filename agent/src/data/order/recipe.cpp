@@ -4,9 +4,10 @@
 #include <set>
 #include <stdexcept>
 
+#include <ratoon/counter_random.h>
+
 #include "agent/src/data/order/mixture.h"
 #include "agent/src/data/order/torch_epoch_order.h"
-#include "base/core/philox.h"
 
 namespace ratoon::data {
 namespace {

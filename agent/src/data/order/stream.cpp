@@ -2,10 +2,10 @@
 #include <array>
 #include <stdexcept>
 
+#include <ratoon/counter_random.h>
 #include <ratoon/stream.h>
 
 #include "agent/src/data/order/plan.h"
-#include "base/core/philox.h"
 
 namespace ratoon {
 namespace {

@@ -8,9 +8,10 @@
 
 #include <sys/random.h>
 
+#include <ratoon/counter_random.h>
+
 #include "agent/src/objects/pause.h"
 #include "agent/src/objects/read_file.h"
-#include "base/core/philox.h"
 
 namespace ratoon::objects {
 namespace {
