@@ -1,7 +1,9 @@
 // Samples through a loader, and how long a resumed run waits for its first batch.
 //
-// bench_loader/...       rate of tiny samples, end to end: order, read, batch, account (Stream's digest)
-// resume/...             open the data, load the state, first batch; `percent` is how far the run was
+// through_.../threads    rate of tiny samples, end to end: order, read, batch, account (Stream's digest)
+// resume_.../percent     open the data, load the state, first batch; `percent` is how far the run was
+//
+// Samples are 72 bytes: in memory, in a file of records, in shards of MDS; each in a random order.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -9,15 +11,18 @@
 #include <benchmark/benchmark.h>
 
 #include <ratoon/data_loader.h>
+#include <ratoon/mds_dataset.h>
 #include <ratoon/memory_dataset.h>
 #include <ratoon/record_dataset.h>
+
+#include "tests/bench/small_shards.h"
 
 namespace {
 
 using ratoon::Column;
 using ratoon::ElementType;
 
-constexpr std::uint64_t kSamples = 200'000;
+constexpr std::uint64_t kSamples = ratoon::bench::kSmallSamples;
 constexpr std::uint64_t kBatch = 256;
 
 const std::vector<Column>& columns() {
@@ -50,6 +55,10 @@ std::shared_ptr<const ratoon::Dataset> memory() {
   std::vector<std::int64_t> y(kSamples);
   return ratoon::MemoryDataset::of(
       {ratoon::MemoryColumn("x", std::move(x), {16}), ratoon::MemoryColumn("y", std::move(y))});
+}
+
+std::shared_ptr<const ratoon::Dataset> shards() {
+  return ratoon::MdsDataset::open(ratoon::bench::small_shards().string());
 }
 
 // Samples that are computed, as many as one likes.
@@ -117,14 +126,17 @@ void through_records_with_draws(benchmark::State& state) {
   run_through(state, records(), true);
 }
 
-BENCHMARK(through_memory)->ArgName("threads")->Arg(0)->Arg(1)->Arg(2)->UseRealTime()->MeasureProcessCPUTime();
-BENCHMARK(through_records)
-    ->ArgName("threads")
-    ->Arg(0)
-    ->Arg(1)
-    ->Arg(2)
-    ->UseRealTime()
-    ->MeasureProcessCPUTime();
+void through_shards(benchmark::State& state) {
+  run_through(state, shards(), false);
+}
+
+void of_threads(benchmark::internal::Benchmark* of) {
+  of->ArgName("threads")->Arg(0)->Arg(1)->Arg(2)->UseRealTime()->MeasureProcessCPUTime();
+}
+
+BENCHMARK(through_memory)->Apply(of_threads);
+BENCHMARK(through_records)->Apply(of_threads);
+BENCHMARK(through_shards)->Apply(of_threads);
 BENCHMARK(through_records_with_draws)->ArgName("threads")->Arg(0)->UseRealTime()->MeasureProcessCPUTime();
 
 // From nothing to the first batch of a run that was so many percent through its third epoch.
@@ -151,20 +163,17 @@ void resume_a_billion(benchmark::State& state) {
   resume(state, 1'000'000'000, [] { return std::make_shared<Virtual>(1'000'000'000); });
 }
 
-BENCHMARK(resume_records)
-    ->ArgName("percent")
-    ->Arg(10)
-    ->Arg(50)
-    ->Arg(90)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK(resume_a_billion)
-    ->ArgName("percent")
-    ->Arg(10)
-    ->Arg(50)
-    ->Arg(90)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
+void resume_shards(benchmark::State& state) {
+  resume(state, kSamples, shards);
+}
+
+void of_percents(benchmark::internal::Benchmark* of) {
+  of->ArgName("percent")->Arg(10)->Arg(50)->Arg(90)->UseRealTime()->Unit(benchmark::kMillisecond);
+}
+
+BENCHMARK(resume_records)->Apply(of_percents);
+BENCHMARK(resume_shards)->Apply(of_percents);
+BENCHMARK(resume_a_billion)->Apply(of_percents);
 
 }  // namespace
 

@@ -1,9 +1,7 @@
 // Reading shards in MDS format: 200,000 small samples in 62 shards, as tests/bench/peers/peer_streaming.py
-// reads them with Streaming, and an index of 100,000 shards. The folder is made once, under the folder for
-// temporary files.
+// reads them with Streaming, and an index of 100,000 shards.
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
@@ -14,34 +12,15 @@
 #include <unistd.h>
 
 #include <ratoon/mds_dataset.h>
-#include <ratoon/mds_writer.h>
 #include <ratoon/permutation.h>
 
 #include "agent/src/mds/format/index.h"
+#include "tests/bench/small_shards.h"
 
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::uint64_t kSamples = 200'000;
-constexpr std::uint64_t kShardBytes = 248'000;  // 62 shards
-
-fs::path small_samples() {
-  const fs::path folder = fs::temp_directory_path() / "ratoon-bench-mds-small";
-  if (fs::exists(folder / "index.json")) return folder;
-  fs::remove_all(folder);
-  ratoon::MdsWriter writer(folder, {{"x", "ndarray:float32:16"}, {"y", "int"}},
-                           {.size_limit_bytes = kShardBytes});
-  std::vector<float> x(16);
-  const std::uint64_t shape[] = {16};
-  for (std::uint64_t id = 0; id < kSamples; ++id) {
-    std::fill(x.begin(), x.end(), static_cast<float>(id % 1000));
-    writer.write(
-        {{"x", ratoon::Field{ratoon::ElementType::kFloat32, shape, std::as_bytes(std::span(x))}}, {"y", id}});
-  }
-  writer.finish();
-  return folder;
-}
+using ratoon::bench::small_shards;
+constexpr std::uint64_t kSamples = ratoon::bench::kSmallSamples;
 
 // As Streaming writes them: some 480 bytes a shard.
 std::string large_index(std::uint64_t shards) {
@@ -80,14 +59,14 @@ void parse_index(benchmark::State& state) {
 }
 
 void open_folder(benchmark::State& state) {
-  const std::string folder = small_samples().string();
+  const std::string folder = small_shards().string();
   for (auto _ : state) benchmark::DoNotOptimize(ratoon::MdsDataset::open(folder));
 }
 
 // Open, and read a batch of 256 from a place in a shuffled epoch: what a restarted process does before its
 // first step.
 void resume(benchmark::State& state) {
-  const std::string folder = small_samples().string();
+  const std::string folder = small_shards().string();
   const std::uint64_t start = kSamples * static_cast<std::uint64_t>(state.range(0)) / 100;
   for (auto _ : state) {
     const auto data = ratoon::MdsDataset::open(folder);
@@ -104,7 +83,7 @@ enum class Order { kSequential, kRandom };
 
 // Samples a second of all threads together.
 void read_samples(benchmark::State& state, Order order) {
-  static const auto data = ratoon::MdsDataset::open(small_samples().string());
+  static const auto data = ratoon::MdsDataset::open(small_shards().string());
   std::vector<std::uint64_t> ids(kSamples);
   for (std::uint64_t i = 0; i < kSamples; ++i) ids[i] = i;
   std::mt19937_64 random(static_cast<std::uint64_t>(state.thread_index()));

@@ -5,6 +5,6 @@ ratoon_program(bench_stream SOURCES bench/bench_stream.cpp LIBS ratoon::agent be
 if(RATOON_WITH_MDS)
   ratoon_program(bench_mds
     SOURCES bench/bench_mds.cpp LIBS ratoon::agent_mds ratoon::base_contract ratoon::base_core benchmark::benchmark)
+  ratoon_program(bench_loader SOURCES bench/bench_loader.cpp LIBS ratoon::agent_mds benchmark::benchmark)
 endif()
 ratoon_program(bench_torch_order SOURCES bench/bench_torch_order.cpp LIBS ratoon::agent benchmark::benchmark)
-ratoon_program(bench_loader SOURCES bench/bench_loader.cpp LIBS ratoon::agent benchmark::benchmark)
