@@ -17,7 +17,7 @@ from shards_run import History, Life
 
 KILLS = int(os.environ.get("RATOON_KILLS", 50))
 SECONDS = 60 * int(os.environ.get("RATOON_NIGHTLY_MINUTES", 60)) // 2
-SAMPLES = 2000
+SAMPLES = 3000
 
 
 class QuietHandler(http.server.SimpleHTTPRequestHandler):
@@ -60,7 +60,7 @@ class Kills(unittest.TestCase):
         with open(log, "w") as file:
             process = shards_run.start(self.folder, *words, log=file)
             try:
-                process.wait(self.chance.uniform(0, 0.4))
+                process.wait(self.chance.uniform(0, self.chance.choice([0.04, 0.3, 0.3])))
             except subprocess.TimeoutExpired:
                 process.kill()
                 self.kills += 1
@@ -73,7 +73,7 @@ class Kills(unittest.TestCase):
         history, log = History(), self.folder / "log"
         while True:
             is_made = (self.folder / "shards-data" / "index.json").exists()
-            life = ["--run-name", name, "--save-every", self.chance.randrange(1, 30), "--pause-ms", self.chance.choice([0, 1]),
+            life = ["--run-name", name, "--save-every", self.chance.randrange(1, 30), "--pause-ms", self.chance.choice([0, 1, 1, 2]),
                     "--threads", self.chance.randrange(5)]
             code = self.live([*(self.place() if is_made else []), *stream, *life], log)
             text = log.read_text()
