@@ -73,8 +73,8 @@ class Kills(unittest.TestCase):
         history, log = History(), self.folder / "log"
         while True:
             is_made = (self.folder / "shards-data" / "index.json").exists()
-            life = ["--run-name", name, "--save-every", self.chance.randrange(1, 30), "--pause-ms", self.chance.choice([0, 1, 1, 2]),
-                    "--threads", self.chance.randrange(5)]
+            life = ["--run-name", name, "--save-every", self.chance.randrange(1, 30),
+                    "--pause-ms", self.chance.choice([0, 1, 1, 2]), "--threads", self.chance.randrange(5)]
             code = self.live([*(self.place() if is_made else []), *stream, *life], log)
             text = log.read_text()
             self.assertIn(code, (0, -9), text[-1000:])
