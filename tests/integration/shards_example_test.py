@@ -7,34 +7,19 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import threading
 import unittest
 
 import shards_run
 from local_run import LocalRun, wait_until
 from s3_server import S3Server, environment, missing_programs
-from shards_run import DONE, History, Life, merge_ranks
+from shards_run import DONE, History, Life, Shards, merge_ranks
 
 
 class QuietHandler(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
-
-
-class Shards(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.made = shards_run.scratch_folder()
-        cls.addClassCleanup(shutil.rmtree, cls.made, ignore_errors=True)
-        code, cls.unbroken = shards_run.run(cls.made, "--samples", 1000, "--epochs", 2, "--batch", 7, "--list",
-                                            "--pause-ms", 0, "--threads", 0)
-        if code != 0:
-            raise AssertionError(cls.unbroken)
-
-    def setUp(self):
-        self.folder = shards_run.scratch_folder()
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.data = self.made / "shards-data"
 
 
 class Use(Shards):
@@ -183,7 +168,7 @@ class Worlds(Shards):
                                    "--run-name", "shards", "--save-every", 10, *words)
         try:
             output, _ = process.communicate(timeout=seconds)
-        except shards_run.subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired:
             process.kill()
             output, _ = process.communicate()
         for life in Life.of(output):

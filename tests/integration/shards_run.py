@@ -3,8 +3,10 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
+import unittest
 
 SHARDS = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin" / "shards"
 BEGIN = re.compile(r"attempt (\d+) rank (\d+) of (\d+) goes on with step (\d+) of (\d+)")
@@ -87,3 +89,21 @@ class History:
         self.resumed_at = life.first
         self.redone += min(len(again), len(life.steps))
         self.steps[life.first:] = life.steps
+
+
+class Shards(unittest.TestCase):
+    """A data set that the example made, and what it printed of an unbroken run over it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.made = scratch_folder()
+        cls.addClassCleanup(shutil.rmtree, cls.made, ignore_errors=True)
+        code, cls.unbroken = run(cls.made, "--samples", 1000, "--epochs", 2, "--batch", 7, "--list", "--pause-ms", 0,
+                                 "--threads", 0)
+        if code != 0:
+            raise AssertionError(cls.unbroken)
+
+    def setUp(self):
+        self.folder = scratch_folder()
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.data = self.made / "shards-data"

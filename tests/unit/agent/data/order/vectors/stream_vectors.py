@@ -25,7 +25,7 @@ def mix(h, word):
 
 
 def text_hash(seed, text):
-    data = text.encode()
+    data = text if isinstance(text, bytes) else text.encode()
     h = splitmix64(seed)
     for start in range(0, len(data), 8):
         h = mix(h, int.from_bytes(data[start:start + 8], "little"))
