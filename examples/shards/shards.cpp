@@ -52,10 +52,10 @@ std::uint64_t digest_of(const ratoon::Batch& batch, std::size_t row) {
   return digest;
 }
 
-void report(const ratoon::Session& session, const ratoon::Batch& batch, bool lists_samples) {
-  if (!lists_samples && batch.index() % 20 != 0) return;
-  std::printf("rank %" PRIu32 " step %" PRIu64 " epoch %" PRIu64, session.rank(), batch.index(),
-              batch.epoch());
+void report(const ratoon::Session& session, std::uint64_t step, const ratoon::Batch& batch,
+            bool lists_samples) {
+  if (!lists_samples && step % 20 != 0) return;
+  std::printf("rank %" PRIu32 " step %" PRIu64 " epoch %" PRIu64, session.rank(), step, batch.epoch());
   for (std::size_t row = 0; lists_samples && row < batch.size(); ++row)
     std::printf(" %" PRIu64 ":%08" PRIx64, batch.slots()[row].sample, digest_of(batch, row) >> 32);
   std::printf("\n");
@@ -84,18 +84,16 @@ void train(ratoon::Session& session, const Flags& flags) {
   session.track("model", model);
 
   const std::uint64_t total = stream.batches_until_epoch(flags.epochs);
-  bool is_first = true;
-  for (const std::uint64_t step : session.steps(total)) {
-    if (std::exchange(is_first, false)) {
-      std::printf("attempt %" PRIu64 " rank %" PRIu32 " of %" PRIu32 " goes on with step %" PRIu64
-                  " of %" PRIu64 "\n",
-                  session.attempt(), session.rank(), session.world_size(), step, total);
-    }
+  const auto steps = session.steps(total);  // from here on stream and model are those of the last checkpoint
+  std::printf("attempt %" PRIu64 " rank %" PRIu32 " of %" PRIu32 " goes on with step %" PRIu64 " of %" PRIu64
+              "\n",
+              session.attempt(), session.rank(), session.world_size(), session.steps_done(), total);
+  for (const std::uint64_t step : steps) {
     const ratoon::Batch batch = loader.next();
     for (std::size_t row = 0; row < batch.size(); ++row)
       model = ratoon::mix_into(model, digest_of(batch, row));
     loader.advance(batch);  // it is in the model now: it counts
-    report(session, batch, flags.lists_samples);
+    report(session, step, batch, flags.lists_samples);
     std::this_thread::sleep_for(std::chrono::milliseconds(flags.pause_ms));
   }
   std::printf("done: %" PRIu64 " steps, %" PRIu64 " samples, digest %016" PRIx64 ", model %016" PRIx64 "\n",

@@ -56,8 +56,6 @@ class Life:
                     raise AssertionError(f"after {len(life.steps)} steps from {life.first}: {line}")
                 life.steps.append(step[4].split())
             elif done := DONE.fullmatch(line):
-                if not lives:
-                    lives.append(Life(0, 0, 1, int(done[1]), int(done[1])))
                 lives[-1].done = done.groups()
         return lives
 
