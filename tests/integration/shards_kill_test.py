@@ -55,12 +55,13 @@ class Kills(unittest.TestCase):
             cache += ["--cache-bytes", self.chance.choice([250_000, 10_000_000])]
         return self.chance.choice([[], [], ["shards-data"], ["shards-data", *cache], [self.web, *cache]])
 
-    def live(self, words, log):
-        """One life that is killed, unless it ends before. Its exit code."""
+    def live(self, words, log, patience):
+        """One life that is killed, unless it ends before or there were kills enough. Its exit code."""
         with open(log, "w") as file:
             process = shards_run.start(self.folder, *words, log=file)
+            moment = self.chance.uniform(0, patience * self.chance.choice([0.1, 1, 1]))
             try:
-                process.wait(self.chance.uniform(0, self.chance.choice([0.04, 0.3, 0.3])))
+                process.wait(moment if self.kills < KILLS else 60)
             except subprocess.TimeoutExpired:
                 process.kill()
                 self.kills += 1
@@ -70,12 +71,12 @@ class Kills(unittest.TestCase):
         batch, epochs = self.chance.randrange(3, 20), self.chance.randrange(2, 5)
         stream = ["--list", "--samples", SAMPLES, "--batch", batch, "--epochs", epochs, "--seed", self.chance.randrange(99),
                   "--window", self.chance.choice([0, 1, 4])]
-        history, log = History(), self.folder / "log"
+        history, log, patience = History(), self.folder / "log", 0.3
         while True:
             is_made = (self.folder / "shards-data" / "index.json").exists()
             life = ["--run-name", name, "--save-every", self.chance.randrange(1, 30),
                     "--pause-ms", self.chance.choice([0, 1, 1, 2]), "--threads", self.chance.randrange(5)]
-            code = self.live([*(self.place() if is_made else []), *stream, *life], log)
+            code = self.live([*(self.place() if is_made else []), *stream, *life], log, patience)
             text = log.read_text()
             self.assertIn(code, (0, -9), text[-1000:])
             self.killed_while_making += not (self.folder / "shards-data" / "index.json").exists()
@@ -83,6 +84,7 @@ class Kills(unittest.TestCase):
             self.assertLessEqual(len(lives), 1, "alone, a process makes one attempt")
             if lives:
                 history.add(lives[0])
+            patience = 0.3 if lives and lives[0].steps else 1.5 * patience  # a machine so busy that nothing got done
             if code == 0:
                 break
         self.redone += history.redone
@@ -115,7 +117,7 @@ class Kills(unittest.TestCase):
                 shutil.rmtree(self.folder / "shards-data")  # so that it is made again, and again killed over it
         print(f"{self.kills} kills over {runs} runs, {self.killed_while_making} while the data was made; "
               f"{self.redone} steps were made again", flush=True)
-        self.assertGreater(self.redone, self.kills // 2, "kills hit what was trained and not committed")
+        self.assertGreater(self.redone, self.kills // 10, "kills hit what was trained and not committed")
 
 
 if __name__ == "__main__":
