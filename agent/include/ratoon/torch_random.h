@@ -72,6 +72,8 @@ class IndexList {
     virtual ~Owner() = default;
     // Throws Failure where the number at this place is not the one that was written.
     virtual void check(std::uint64_t place) const = 0;
+    // Where in a permutation a number stands; any thread. Throws as check does.
+    [[nodiscard]] virtual std::uint64_t place_of(std::uint64_t number) const = 0;
   };
 
   IndexList() = default;
@@ -88,6 +90,10 @@ class IndexList {
     if (needs_checks_) owner_->check(place);
     return wide_ != nullptr ? wide_[place] : narrow_[place];
   }
+
+  // The place that holds this number, which is below size(). The first call makes a table of all places, as
+  // large as the list; lists that share their numbers share it.
+  [[nodiscard]] std::uint64_t place_of(std::uint64_t number) const { return owner_->place_of(number); }
 
  private:
   std::shared_ptr<const Owner> owner_;

@@ -65,11 +65,7 @@ std::uint64_t TorchEpochOrder::at(std::uint64_t place) const {
 }
 
 std::optional<std::uint64_t> TorchEpochOrder::place_of(std::uint64_t sample) const {
-  std::uint64_t entry = sample;
-  if (is_shuffled_) {
-    for (entry = 0; list_[entry] != sample;) ++entry;
-  }
-  return layout_.place_of(entry);
+  return layout_.place_of(is_shuffled_ ? list_.place_of(sample) : sample);
 }
 
 void TorchEpochOrder::fill(std::uint64_t place, std::span<std::uint64_t> samples) const {

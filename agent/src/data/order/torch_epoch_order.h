@@ -43,7 +43,7 @@ class TorchEpochOrder : public EpochOrder {
   TorchEpochOrder(std::uint64_t samples, const TorchOrder& torch, std::uint64_t seed, std::uint64_t epoch);
 
   [[nodiscard]] std::uint64_t at(std::uint64_t place) const override;
-  // Looks through the list: there is no inverse of it.
+  // The first call makes the inverse of the list.
   [[nodiscard]] std::optional<std::uint64_t> place_of(std::uint64_t sample) const override;
   void fill(std::uint64_t place, std::span<std::uint64_t> samples) const override;
 

@@ -16,9 +16,15 @@ namespace ratoon::data {
 namespace {
 
 template <class Number>
-std::span<const Number> numbers_in(ListMemory& memory) {
-  const auto bytes = memory.image().numbers_in(memory.bytes());
-  return {reinterpret_cast<const Number*>(bytes.data()), bytes.size() / sizeof(Number)};
+std::span<Number> numbers_in(const ListImage& image, std::span<std::byte> memory) {
+  const auto bytes = image.numbers_in(memory);
+  return {reinterpret_cast<Number*>(bytes.data()), bytes.size() / sizeof(Number)};
+}
+
+template <class Number>
+void write_places(std::span<const Number> numbers, std::span<Number> places) {
+  for (std::size_t place = 0; place < numbers.size(); ++place)
+    places[numbers[place]] = static_cast<Number>(place);
 }
 
 }  // namespace
@@ -71,10 +77,36 @@ void ListMemory::check(std::uint64_t place) const {
   is_checked_[block].store(true, std::memory_order_release);
 }
 
+std::uint64_t ListMemory::place_of(std::uint64_t number) const {
+  const std::scoped_lock guard(mutex_);
+  if (inverse_ == nullptr) inverse_ = invert();
+  if (image_.width() == 4) return numbers_in<std::uint32_t>(image_, inverse_->bytes_)[number];
+  return numbers_in<std::uint64_t>(image_, inverse_->bytes_)[number];
+}
+
+std::shared_ptr<ListMemory> ListMemory::invert() const {
+  const std::uint64_t block_numbers = ListImage::kBlockBytes / image_.width();
+  for (std::size_t block = 0; is_file() && block < image_.blocks(); ++block) check(block * block_numbers);
+  auto inverse = allocate(image_);
+  if (image_.width() == 4) {
+    write_places<std::uint32_t>(numbers_in<std::uint32_t>(image_, bytes_),
+                                numbers_in<std::uint32_t>(image_, inverse->bytes_));
+  } else {
+    write_places<std::uint64_t>(numbers_in<std::uint64_t>(image_, bytes_),
+                                numbers_in<std::uint64_t>(image_, inverse->bytes_));
+  }
+  return inverse;
+}
+
 IndexList list_in(std::shared_ptr<ListMemory> memory) {
   const bool needs_checks = memory->is_file();
-  if (memory->image().width() == 4) return {memory, numbers_in<std::uint32_t>(*memory), needs_checks};
-  return {memory, numbers_in<std::uint64_t>(*memory), needs_checks};
+  const ListImage& image = memory->image();
+  if (image.width() == 4) {
+    const std::span<const std::uint32_t> numbers = numbers_in<std::uint32_t>(image, memory->bytes());
+    return {std::move(memory), numbers, needs_checks};
+  }
+  const std::span<const std::uint64_t> numbers = numbers_in<std::uint64_t>(image, memory->bytes());
+  return {std::move(memory), numbers, needs_checks};
 }
 
 }  // namespace ratoon::data

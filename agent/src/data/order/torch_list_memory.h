@@ -4,6 +4,7 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include <ratoon/torch_random.h>
@@ -32,12 +33,17 @@ class ListMemory : public IndexList::Owner {
 
   // A damaged file is removed: the next start makes it again.
   void check(std::uint64_t place) const override;
+  [[nodiscard]] std::uint64_t place_of(std::uint64_t number) const override;
 
  private:
+  [[nodiscard]] std::shared_ptr<ListMemory> invert() const;
+
   ListImage image_;
   std::span<std::byte> bytes_;
   std::filesystem::path path_;                         // empty: pages of our own
   mutable std::vector<std::atomic<bool>> is_checked_;  // a block each; two threads may both check one
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<ListMemory> inverse_;  // once somebody asked for a place; guarded by mutex_
 };
 
 // The list in that memory.

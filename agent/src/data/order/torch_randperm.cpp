@@ -58,7 +58,7 @@ void fill_from_the_front(std::span<Number> numbers, TorchGenerator& generator) {
 // Inside-out, with 64 bits a place: each number goes to a drawn place among those so far, and what was there
 // goes to the end.
 template <class Number>
-void fill_inside_out(std::span<Number> numbers, TorchGenerator& generator) {
+void run_inside_out(std::span<Number> numbers, TorchGenerator& generator) {
   if (numbers.empty()) return;
   run_ahead(
       numbers, numbers.size(),
@@ -79,13 +79,21 @@ bool is_inside_out(std::uint64_t size, TorchRelease release) {
 template <class Number>
 void fill(std::span<Number> numbers, TorchGenerator& generator, TorchRelease release) {
   if (is_inside_out(numbers.size(), release)) {
-    fill_inside_out(numbers, generator);
+    run_inside_out(numbers, generator);
   } else {
     fill_from_the_front(numbers, generator);
   }
 }
 
 }  // namespace
+
+void fill_inside_out(std::span<std::uint32_t> numbers, TorchGenerator& generator) {
+  run_inside_out(numbers, generator);
+}
+
+void fill_inside_out(std::span<std::uint64_t> numbers, TorchGenerator& generator) {
+  run_inside_out(numbers, generator);
+}
 
 void fill_randperm(std::span<std::uint32_t> numbers, TorchGenerator& generator, TorchRelease release) {
   fill(numbers, generator, release);

@@ -11,6 +11,10 @@ namespace ratoon::data {
 // From this size on, PyTorch 2.6 and later draw 64 bits a place.
 inline constexpr std::uint64_t kLargePermutation = 214748364;  // floor((2^32 - 1) / 20)
 
+// The algorithm of those, for a list of any size.
+void fill_inside_out(std::span<std::uint32_t> numbers, TorchGenerator& generator);
+void fill_inside_out(std::span<std::uint64_t> numbers, TorchGenerator& generator);
+
 // A permutation of 0 .. numbers.size() - 1.
 void fill_randperm(std::span<std::uint32_t> numbers, TorchGenerator& generator, TorchRelease release);
 void fill_randperm(std::span<std::uint64_t> numbers, TorchGenerator& generator, TorchRelease release);

@@ -2,13 +2,18 @@
 #include "agent/src/objects/cache/object_cache.h"
 
 #include <atomic>
+#include <functional>
 #include <latch>
 #include <thread>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/temporary_folder.h"
@@ -329,6 +334,35 @@ TEST_F(ObjectCacheTest, ManyThreadsOverManyObjectsFetchEachOnceWhileOthersSweep)
   EXPECT_EQ(cache->counts().fetched, std::uint64_t{kObjects});
 }
 
+// Between opening a file and locking it, its writer may have published it and another may stand there.
+TEST_F(ObjectCacheTest, ALockIsOfTheFileThatStandsUnderTheName) {
+  const std::string part = part_name(object_name({"s3://bucket/a"}));
+  const auto folder = CacheFolder::open(folder_ / "cache").value();
+  std::atomic<int> wrong = 0;
+  std::atomic<int> locks = 0;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&, name = std::to_string(i)] {
+      for (int round = 0; round < 20'000; ++round) {
+        const auto opened = folder.open_part(part);
+        ASSERT_TRUE(opened) << opened.error().message();
+        if (opened->found != CacheFolder::Found::kOpen) continue;
+        ++locks;
+        struct stat ours{};
+        struct stat named{};
+        const bool is_ours = ::fstat(opened->fd.get(), &ours) == 0 &&
+                             ::stat((folder_ / "cache" / part).c_str(), &named) == 0 &&
+                             ours.st_ino == named.st_ino;
+        wrong += is_ours ? 0 : 1;
+        EXPECT_TRUE(folder.publish(part, name)) << "only we may";
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(locks, 1'000);
+}
+
 TEST_F(ObjectCacheTest, AWaitEndsWhenItIsTold) {
   const auto cache = open(0, 1h);
   const fs::path part = folder_ / "cache" / part_name(object_name({"s3://bucket/a"}));
@@ -347,6 +381,72 @@ TEST_F(ObjectCacheTest, SaysHowMuchADiskLacks) {
   EXPECT_THAT(refused.error().message(), HasSubstr("s3://bucket/a needs 1125899906842624 bytes"));
   EXPECT_THAT(refused.error().message(), HasSubstr("bytes free"));
   EXPECT_EQ(fills_, 0) << "before the first byte is fetched";
+  EXPECT_EQ(file_count(), 0u);
+}
+
+// A disk of this process's own, of a megabyte. Unmounted when the process ends, however that ends.
+bool mount_small_disk(const fs::path& folder) {
+  if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  return ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=1m") == 0;
+}
+
+// What a child process finds, since the test's own mounts are not to change.
+void expect_on_a_small_disk(const fs::path& folder, const std::function<bool()>& holds) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (!mount_small_disk(folder)) ::_exit(2);
+    const bool is_right = holds();
+    ::_exit(is_right && !testing::Test::HasFailure() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "mounting a small disk needs a privileged user";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(ObjectCacheTest, AFullDiskIsSaidAndGoesOnWhenThereIsRoom) {
+  fs::create_directories(folder_ / "cache");
+  expect_on_a_small_disk(folder_ / "cache", [this] {
+    const auto cache = open();
+    EXPECT_TRUE(cache->get(request("a", 700'000)));
+    const auto refused = cache->get(request("b", 700'000));
+    EXPECT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind(), ErrorKind::kNoSpace);
+    EXPECT_THAT(refused.error().message(), HasSubstr("caching s3://bucket/b needs 700000 bytes"));
+    EXPECT_EQ(fills_, 1) << "before the first byte is fetched";
+    EXPECT_EQ(file_count(), 1u);
+    EXPECT_TRUE(cache->forget({"s3://bucket/a"}));
+    EXPECT_EQ(read_all(cache->get(request("b", 700'000)).value()), bytes_of("b", 700'000));
+    return true;
+  });
+}
+
+TEST_F(ObjectCacheTest, RoomThatWasTakenStaysUntilItIsWritten) {
+  fs::create_directories(folder_ / "cache");
+  expect_on_a_small_disk(folder_ / "cache", [this] {
+    const auto cache = open();
+    auto crowded = request("a", 700'000);
+    crowded.fill = [this, fill = crowded.fill](FileSink& file, const std::stop_token& stop) {
+      test::write_text(folder_ / "cache/of-somebody-else", std::string(700'000, 'x'));
+      return fill(file, stop);
+    };
+    EXPECT_EQ(read_all(cache->get(crowded).value()), bytes_of("a", 700'000));
+    return true;
+  });
+}
+
+TEST_F(ObjectCacheTest, ADownloadThatFindsNoRoomSaysWhatToDo) {
+  auto unlucky = request("a");
+  unlucky.fill = [](FileSink&, const std::stop_token&) -> Result<void> {
+    return Error(ErrorKind::kNoSpace, "writing a part: No space left on device");
+  };
+  const auto refused = open()->get(unlucky);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kNoSpace);
+  EXPECT_THAT(refused.error().message(), HasSubstr("make room there"));
   EXPECT_EQ(file_count(), 0u);
 }
 

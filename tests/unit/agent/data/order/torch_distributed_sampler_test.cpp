@@ -98,6 +98,14 @@ TEST(DistributedSampler, WhatIsFetchedAndNotTrainedComesAgain) {
   EXPECT_TRUE(sampler.fetch(9).empty());
 }
 
+TEST(DistributedSampler, WhatIsTrainedWithoutFetchingIsNotFetchedLater) {
+  DistributedSampler sampler({.samples = 10, .world_size = 2, .rank = 0});
+  sampler.advance(2);
+  EXPECT_THAT(sampler.fetch(2), ElementsAre(3, 0));
+  sampler.advance(3);
+  EXPECT_TRUE(sampler.fetch(2).empty());
+}
+
 TEST(DistributedSampler, AdvancesToTheEndOfTheEpochAndNotBeyond) {
   DistributedSampler sampler({.samples = 10, .world_size = 4, .rank = 0});
   sampler.advance(3);

@@ -4,8 +4,10 @@
 #include <fstream>
 #include <thread>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include <ratoon/torch_order.h>
 
 #include "agent/src/data/order/list_image.h"
+#include "base/core/unique_fd.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon {
@@ -106,6 +109,7 @@ TEST(TorchLists, DamageIsNoticed) {
   for (const std::string& bad : {good.substr(0, good.size() - 1), good + "x", std::string()}) {
     write_text(path, bad);
     EXPECT_EQ(numbers_of(data::torch_list(kSize, 7, kRelease, folder.path())), expected(7));
+    EXPECT_EQ(read_text(path), good) << "made anew";
   }
 }
 
@@ -144,6 +148,69 @@ TEST(TorchLists, AFolderThatCannotBeWrittenCostsTimeOnly) {
   const TemporaryFolder folder;
   fs::create_directory(folder / "randperm-50000-seed-7-v1");  // in the way of the file
   EXPECT_EQ(numbers_of(data::torch_list(kSize, 7, kRelease, folder.path())), expected(7));
+}
+
+TEST(TorchLists, WhoDoesNotHoldTheLockWritesNothing) {
+  const TemporaryFolder folder;
+  const UniqueFd lock(::open((folder / "randperm.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  ASSERT_EQ(::flock(lock.get(), LOCK_EX | LOCK_NB), 0);
+  write_text(folder / ".randperm-50000-seed-7-v1.tmp-0123456789abcdef", "what its holder writes now");
+  EXPECT_EQ(numbers_of(data::torch_list(kSize, 7, kRelease, folder.path())), expected(7));
+  EXPECT_THAT(files_in(folder.path()),
+              testing::ElementsAre(".randperm-50000-seed-7-v1.tmp-0123456789abcdef", "randperm.lock"));
+}
+
+TEST(TorchLists, AListInMemoryIsStillLeftInTheFolderOfWhoeverNamesOne) {
+  const TemporaryFolder folder;
+  const IndexList in_memory = data::torch_list(kSize, 7, kRelease, "");
+  const IndexList in_folder = data::torch_list(kSize, 7, kRelease, folder.path());
+  EXPECT_NE(in_memory.identity(), in_folder.identity());
+  EXPECT_TRUE(fs::exists(folder / "randperm-50000-seed-7-v1"));
+}
+
+TEST(TorchLists, TakesEightBytesANumberWhereFourAreTooFew) {
+  const auto image = [](std::uint64_t size) { return data::ListImage({.size = size}); };
+  EXPECT_EQ(image((std::uint64_t{1} << 32) - 1).width(), 4U);
+  EXPECT_EQ(image(std::uint64_t{1} << 32).width(), 8U);
+  EXPECT_GT(image(std::uint64_t{1} << 32).bytes(), std::uint64_t{8} << 32);
+  EXPECT_EQ(image(std::uint64_t{1} << 32).block_of(8192), 1U);
+}
+
+TEST(TorchLists, KnowThePlaceOfEachNumber) {
+  const TemporaryFolder folder;
+  const auto right = expected(7);
+  for (const std::string& where : {std::string(), folder.path().string(), folder.path().string()}) {
+    const IndexList list = data::torch_list(kSize, 7, kRelease, where);
+    for (std::uint64_t place = 0; place < kSize; ++place) ASSERT_EQ(list.place_of(right[place]), place);
+  }
+}
+
+TEST(TorchLists, NoPlaceIsSaidFromADamagedFile) {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "randperm-50000-seed-7-v1";
+  static_cast<void>(data::torch_list(kSize, 7, kRelease, folder.path()));
+  std::string bad = read_text(path);
+  bad.back() ^= 1;
+  write_text(path, bad);
+  const IndexList list = data::torch_list(kSize, 7, kRelease, folder.path());
+  const std::uint64_t first = list[0];
+  EXPECT_THROW(static_cast<void>(list.place_of(first)), Failure) << "which block holds it is not known";
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(TorchLists, ThreadsAskForPlacesTogether) {
+  const auto right = expected(7);
+  const IndexList list = data::torch_list(kSize, 7, kRelease, "");
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4, 0);
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    threads.emplace_back([&, i] {
+      for (std::uint64_t place = i; place < kSize; place += 4)
+        wrong[i] += list.place_of(right[place]) != place ? 1 : 0;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(wrong, testing::Each(0));
 }
 
 TEST(TorchLists, AMissingFolderIsSaid) {

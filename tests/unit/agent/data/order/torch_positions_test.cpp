@@ -118,6 +118,21 @@ TEST(TorchPositions, MegatronsCyclicSamplerGoesOn) {
   }
 }
 
+// Its active_total_samples: 96 of 100 where a step takes 8.
+TEST(TorchPositions, MegatronsEpochsEndWithItsLastWholeStep) {
+  const MegatronSampler sampler{.total_samples = 100,
+                                .micro_batch_size = 4,
+                                .data_parallel_size = 2,
+                                .is_cyclic = true,
+                                .has_data_sharding = false};
+  const auto position = [&](std::uint64_t consumed) {
+    return position_of_megatron(consumed, sampler).position;
+  };
+  EXPECT_EQ(position(88), (ListPosition{.epoch = 0, .consumed = 88}));
+  EXPECT_EQ(position(96), (ListPosition{.epoch = 1, .consumed = 0}));
+  EXPECT_EQ(position(96 * 26 + 8), (ListPosition{.epoch = 26, .consumed = 8}));
+}
+
 TEST(TorchPositions, MegatronsSingleSamplerIsTheDataSetsOwnOrder) {
   const MegatronPosition found =
       position_of_megatron(24, {.total_samples = 100, .micro_batch_size = 4, .data_parallel_size = 2});
@@ -132,8 +147,20 @@ TEST(TorchPositions, TheEndOfAnEpochIsTheEndInEveryWorld) {
   EXPECT_EQ(position_of_cycling_utils(R"({"progress":2,"epoch":1})", saved).consumed, 8U);
   EXPECT_EQ(position_of_dlrover(R"({"completed_num":12,"epoch":1})", saved).consumed, 10U);
   EXPECT_EQ(position_of_torchdata(R"({"yielded":3})", saved, 1).consumed, 10U);
+  const char* finished = R"({"_snapshot":{"_main_snapshot":{"_sampler_iter_state":{"samples_yielded":1}}},)"
+                         R"("_steps_since_snapshot":2,"_iterator_finished":true})";
+  EXPECT_EQ(position_of_torchdata(finished, saved, 1).consumed, 10U) << "whatever the batch size";
   const DistributedSamplerOptions dropping{.samples = 10, .world_size = 4, .drop_last = true};
   EXPECT_EQ(position_of_cycling_utils(R"({"progress":2,"epoch":1})", dropping).consumed, 10U);
+  EXPECT_EQ(position_of_dlrover(R"({"completed_num":10,"epoch":1})", dropping).consumed, 10U)
+      << "the whole list, of which 8 are taken";
+}
+
+TEST(TorchPositions, TheSamplersOwnCountIsTheOneThatCounts) {
+  const DistributedSamplerOptions saved{.samples = 100, .world_size = 4};
+  EXPECT_EQ(
+      position_of_torchdata(R"({"samples_yielded":8,"sampler_state":{"yielded":7}})", saved, 0).consumed,
+      28U);
 }
 
 std::string sentence_of(const std::function<void()>& function) {

@@ -175,6 +175,31 @@ TEST(TorchRandperm, IsTheSameInEightBytes) {
   }
 }
 
+// Lists that PyTorch itself orders so take gigabytes and are the nightly test's: here, the algorithm beside
+// its textbook form over the standard library's generator.
+TEST(TorchRandperm, InsideOutIsTheTextbooks) {
+  for (const std::uint32_t size : {0U, 1U, 2U, 127U, 128U, 129U, 256U, 257U, 1000U}) {
+    std::mt19937 reference(11);
+    std::vector<std::uint64_t> expected;
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const std::uint64_t high = reference();
+      const std::uint64_t place = (high << 32 | reference()) % (i + 1);
+      expected.push_back(i);
+      std::swap(expected[place], expected.back());
+    }
+    std::vector<std::uint32_t> narrow(size);
+    std::vector<std::uint64_t> wide(size);
+    TorchGenerator one(11);
+    TorchGenerator other(11);
+    data::fill_inside_out(std::span(narrow), one);
+    data::fill_inside_out(std::span(wide), other);
+    EXPECT_EQ(wide, expected) << size;
+    EXPECT_THAT(narrow, ElementsAreArray(expected)) << size;
+    EXPECT_TRUE(one == other);
+    EXPECT_EQ(one.random(), reference()) << "numbers drawn for " << size;
+  }
+}
+
 TEST(TorchRandperm, SaysHowManyNumbersItTakes) {
   EXPECT_EQ(data::numbers_of_randperm(0, TorchRelease::kSince2_6), 0U);
   EXPECT_EQ(data::numbers_of_randperm(1, TorchRelease::kSince2_6), 0U);
