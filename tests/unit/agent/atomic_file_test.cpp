@@ -1,13 +1,23 @@
+#include <cerrno>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <ratoon/atomic_file.h>
 
+#include "base/core/durable_folder.h"
+#include "tests/support/disk_watch.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon {
 namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::StartsWith;
 
 class AtomicFileTest : public testing::Test {
  protected:
@@ -46,6 +56,40 @@ TEST_F(AtomicFileTest, DoesNotReplaceWhenToldSo) {
   EXPECT_EQ(second.error().kind(), ErrorKind::kAlreadyExists);
   EXPECT_EQ(test::read_text(path_), "first");
   EXPECT_EQ(names(), Names({"file"}));
+}
+
+TEST_F(AtomicFileTest, IsOnTheDiskBeforeItHasItsNameAndItsNameBeforeItIsDone) {
+  const std::string folder = "sync " + folder_.path().filename().string();
+  const auto temporary = [](const std::string& doing, const std::string& end) {
+    return AllOf(StartsWith(doing + " .file.tmp-"), EndsWith(end));
+  };
+  {
+    const test::DiskWatch watch;
+    ASSERT_TRUE(save_file_atomically(path_, "12 and more."));
+    EXPECT_THAT(watch.calls(),
+                ElementsAre(temporary("sync", ", 12 bytes"), temporary("rename", " to file"), folder));
+  }
+  const test::DiskWatch watch;
+  ASSERT_TRUE(save_file_atomically(folder_ / "new", "", {.replaces = false}));
+  EXPECT_THAT(watch.calls(), ElementsAre(StartsWith("sync .new.tmp-"), EndsWith(" to new"), folder));
+}
+
+// Its pages count as clean from then on, although they may be lost.
+TEST_F(AtomicFileTest, AFailedSyncIsFinal) {
+  ASSERT_TRUE(save_file_atomically(path_, "old"));
+  const test::DiskWatch watch(EIO);
+  const auto saved = save_file_atomically(path_, "new");
+  ASSERT_FALSE(saved);
+  EXPECT_THAT(saved.error().message(), StartsWith("syncing "));
+  EXPECT_EQ(watch.calls().size(), 1u);
+  EXPECT_EQ(test::read_text(path_), "old");
+  EXPECT_EQ(names(), Names({"file"}));
+}
+
+TEST_F(AtomicFileTest, EachNewFolderIsOnTheDiskBeforeOneIsMadeInIt) {
+  const test::DiskWatch watch;
+  ASSERT_TRUE(create_folders(folder_ / "a/b"));
+  EXPECT_THAT(watch.calls(), ElementsAre("sync " + folder_.path().filename().string(), "sync a"));
 }
 
 TEST_F(AtomicFileTest, HasTheModeThatWasAskedForLessTheUmask) {

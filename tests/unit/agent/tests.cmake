@@ -21,7 +21,9 @@ ratoon_test(unit/agent/objects_test
   SOURCES objects/eviction_test.cpp objects/file_store_test.cpp objects/names_test.cpp objects/without_http_test.cpp
           ../../../agent/src/objects/remote/open_without_http.cpp
   LIBS ratoon::agent)
-ratoon_test(unit/agent/object_cache_test SOURCES objects/object_cache_test.cpp LIBS ratoon::agent LABELS threads)
+ratoon_test(unit/agent/object_cache_test
+  SOURCES objects/cache_disk_test.cpp objects/object_cache_test.cpp ../../support/disk_watch.cpp
+  LIBS ratoon::agent LABELS threads)
 ratoon_test(unit/agent/order_test
   SOURCES data/order/batches_test.cpp data/order/blocks_test.cpp data/order/mixture_test.cpp
           data/order/permutation_test.cpp data/order/plan_test.cpp data/order/resume_test.cpp
@@ -41,7 +43,8 @@ ratoon_test(unit/agent/data_loader_test
           data/loader/loader_resume_test.cpp
           data/loader/sample_random_test.cpp
   LIBS ratoon::agent nlohmann_json::nlohmann_json LABELS threads)
-ratoon_test(unit/agent/atomic_file_test LIBS ratoon::base_core)
+ratoon_test(unit/agent/atomic_file_test
+  SOURCES atomic_file_test.cpp ../../support/disk_watch.cpp LIBS ratoon::base_core)
 if(RATOON_WITH_HTTP)
   ratoon_test(unit/agent/metrics_test
     SOURCES metrics/endpoint_test.cpp LIBS ratoon::agent ratoon::base_http LABELS threads)

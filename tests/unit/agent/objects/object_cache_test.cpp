@@ -1,82 +1,24 @@
 // A cache folder: whole files only, fetched once, within its limit, whatever the others do.
-#include "agent/src/objects/cache/object_cache.h"
-
 #include <atomic>
-#include <functional>
 #include <latch>
 #include <thread>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/file.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/support/temporary_folder.h"
+#include "tests/unit/agent/objects/object_cache_fixture.h"
 
 namespace ratoon::objects {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
+using test::ObjectCacheTest;
+using test::read_all;
 using testing::HasSubstr;
-
-std::string read_all(const CachedFile& file) {
-  std::string bytes(file.size_bytes(), '\0');
-  EXPECT_EQ(::pread(file.fd(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
-  return bytes;
-}
-
-Result<void> no_verdict(std::span<const std::byte>) {
-  return {};
-}
-
-class ObjectCacheTest : public testing::Test {
- protected:
-  std::unique_ptr<ObjectCache> open(std::uint64_t bytes_max = 0, Duration patience = 200ms) {
-    return ObjectCache::open({.folder = folder_ / "cache", .bytes_max = bytes_max, .patience = patience})
-        .value();
-  }
-  // Made of its own name, so that a mix-up shows.
-  CacheRequest request(const std::string& name, std::size_t size = 10) {
-    return {.key = {"s3://bucket/" + name},
-            .size_bytes = size,
-            .fill =
-                [this, name, size](FileSink& file, const std::stop_token&) {
-                  ++fills_;
-                  return file.write(bytes_of(name, size));
-                },
-            .verify = no_verdict};
-  }
-  static std::string bytes_of(const std::string& name, std::size_t size) {
-    std::string bytes;
-    while (bytes.size() < size) bytes += name;
-    return bytes.substr(0, size);
-  }
-  fs::path path_of(const std::string& name) {
-    return folder_ / "cache" / object_name({"s3://bucket/" + name});
-  }
-  bool is_cached(const std::string& name) { return fs::exists(path_of(name)); }
-  // Of a cache's own files.
-  std::size_t file_count() {
-    std::size_t count = 0;
-    for (const auto& entry : fs::directory_iterator(folder_ / "cache"))
-      count += parse_cache_name(entry.path().filename().string()).has_value();
-    return count;
-  }
-  // Not on a moment ago: times of files move by whole ticks.
-  void set_last_use(const std::string& name, std::time_t at) {
-    const timespec times[] = {{at, 0}, {at, 0}};
-    ASSERT_EQ(::utimensat(AT_FDCWD, path_of(name).c_str(), times, 0), 0);
-  }
-
-  test::TemporaryFolder folder_;
-  std::atomic<int> fills_{0};
-};
 
 TEST_F(ObjectCacheTest, FetchesOnce) {
   const auto cache = open();
@@ -218,8 +160,8 @@ TEST_F(ObjectCacheTest, WaitsForRoomThatSomebodyGivesUp) {
 
 TEST_F(ObjectCacheTest, LeavesFilesOfOthersAlone) {
   fs::create_directories(folder_ / "cache");
-  test::write_text(folder_ / "cache/model.pt", std::string(100, 'x'));
-  test::write_text(folder_ / "cache/notes.part", "mine");
+  ratoon::test::write_text(folder_ / "cache/model.pt", std::string(100, 'x'));
+  ratoon::test::write_text(folder_ / "cache/notes.part", "mine");
   const auto cache = open(10);
   ASSERT_TRUE(cache->get(request("a")));
   ASSERT_TRUE(cache->get(request("b")));
@@ -229,14 +171,14 @@ TEST_F(ObjectCacheTest, LeavesFilesOfOthersAlone) {
 
 TEST_F(ObjectCacheTest, FollowsNoLinks) {
   const auto cache = open();
-  test::write_text(folder_ / "precious", "0123456789");
+  ratoon::test::write_text(folder_ / "precious", "0123456789");
   fs::create_symlink(folder_ / "precious", path_of("a"));
   const auto refused = cache->get(request("a"));
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), HasSubstr("is a link"));
   fs::create_symlink(folder_ / "precious", folder_ / "cache" / part_name(object_name({"s3://bucket/b"})));
   EXPECT_FALSE(cache->get(request("b")));
-  EXPECT_EQ(test::read_text(folder_ / "precious"), "0123456789");
+  EXPECT_EQ(ratoon::test::read_text(folder_ / "precious"), "0123456789");
 }
 
 TEST_F(ObjectCacheTest, SweepsWhatDeadWritersLeft) {
@@ -244,7 +186,7 @@ TEST_F(ObjectCacheTest, SweepsWhatDeadWritersLeft) {
   const fs::path part = folder_ / "cache" / part_name(object_name({"s3://bucket/a"}));
   const fs::path other = folder_ / "cache" / part_name(object_name({"s3://bucket/b"}), "0123456789abcdef");
   const fs::path alive = folder_ / "cache" / part_name(object_name({"s3://bucket/c"}));
-  for (const auto& path : {part, other, alive}) test::write_text(path, "half");
+  for (const auto& path : {part, other, alive}) ratoon::test::write_text(path, "half");
   const UniqueFd writer(::open(alive.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::flock(writer.get(), LOCK_EX | LOCK_NB), 0);
   const auto cache = open();
@@ -255,8 +197,8 @@ TEST_F(ObjectCacheTest, SweepsWhatDeadWritersLeft) {
 
 TEST_F(ObjectCacheTest, TakesOverThePartOfADeadWriter) {
   const auto cache = open();
-  test::write_text(folder_ / "cache" / part_name(object_name({"s3://bucket/a"})),
-                   "longer than what comes now");
+  ratoon::test::write_text(folder_ / "cache" / part_name(object_name({"s3://bucket/a"})),
+                           "longer than what comes now");
   EXPECT_EQ(read_all(cache->get(request("a")).value()), bytes_of("a", 10));
   EXPECT_EQ(fills_, 1) << "what was left behind is in nobody's way";
   EXPECT_EQ(file_count(), 1u);
@@ -265,7 +207,7 @@ TEST_F(ObjectCacheTest, TakesOverThePartOfADeadWriter) {
 TEST_F(ObjectCacheTest, WhatOthersAreWritingCountsToo) {
   const auto cache = open(20);
   const fs::path part = folder_ / "cache" / part_name(object_name({"s3://bucket/b"}));
-  test::write_text(part, std::string(15, 'x'));
+  ratoon::test::write_text(part, std::string(15, 'x'));
   UniqueFd writer(::open(part.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::flock(writer.get(), LOCK_EX | LOCK_NB), 0);
   const auto refused = cache->get(request("a"));
@@ -278,7 +220,7 @@ TEST_F(ObjectCacheTest, WhatOthersAreWritingCountsToo) {
 TEST_F(ObjectCacheTest, DoesNotWaitForEverForAWriterThatStandsStill) {
   const auto cache = open(100);
   const fs::path part = folder_ / "cache" / part_name(object_name({"s3://bucket/a"}));
-  test::write_text(part, "half");
+  ratoon::test::write_text(part, "half");
   const UniqueFd stopped(::open(part.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::flock(stopped.get(), LOCK_EX | LOCK_NB), 0);
   const UniqueFd lock(
@@ -366,88 +308,12 @@ TEST_F(ObjectCacheTest, ALockIsOfTheFileThatStandsUnderTheName) {
 TEST_F(ObjectCacheTest, AWaitEndsWhenItIsTold) {
   const auto cache = open(0, 1h);
   const fs::path part = folder_ / "cache" / part_name(object_name({"s3://bucket/a"}));
-  test::write_text(part, "half");
+  ratoon::test::write_text(part, "half");
   const UniqueFd writer(::open(part.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::flock(writer.get(), LOCK_EX | LOCK_NB), 0);
   std::stop_source stop;
   std::jthread stopper([&] { stop.request_stop(); });
   EXPECT_EQ(cache->get(request("a"), stop.get_token()).error().kind(), ErrorKind::kCancelled);
-}
-
-TEST_F(ObjectCacheTest, SaysHowMuchADiskLacks) {
-  const auto refused = open()->get(request("a", std::size_t{1} << 50));
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().kind(), ErrorKind::kNoSpace) << refused.error().message();
-  EXPECT_THAT(refused.error().message(), HasSubstr("s3://bucket/a needs 1125899906842624 bytes"));
-  EXPECT_THAT(refused.error().message(), HasSubstr("bytes free"));
-  EXPECT_EQ(fills_, 0) << "before the first byte is fetched";
-  EXPECT_EQ(file_count(), 0u);
-}
-
-// A disk of this process's own, of a megabyte. Unmounted when the process ends, however that ends.
-bool mount_small_disk(const fs::path& folder) {
-  if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
-  return ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=1m") == 0;
-}
-
-// What a child process finds, since the test's own mounts are not to change.
-void expect_on_a_small_disk(const fs::path& folder, const std::function<bool()>& holds) {
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    if (!mount_small_disk(folder)) ::_exit(2);
-    const bool is_right = holds();
-    ::_exit(is_right && !testing::Test::HasFailure() ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "mounting a small disk needs a privileged user";
-  EXPECT_EQ(WEXITSTATUS(status), 0);
-}
-
-TEST_F(ObjectCacheTest, AFullDiskIsSaidAndGoesOnWhenThereIsRoom) {
-  fs::create_directories(folder_ / "cache");
-  expect_on_a_small_disk(folder_ / "cache", [this] {
-    const auto cache = open();
-    EXPECT_TRUE(cache->get(request("a", 700'000)));
-    const auto refused = cache->get(request("b", 700'000));
-    EXPECT_FALSE(refused);
-    EXPECT_EQ(refused.error().kind(), ErrorKind::kNoSpace);
-    EXPECT_THAT(refused.error().message(), HasSubstr("caching s3://bucket/b needs 700000 bytes"));
-    EXPECT_EQ(fills_, 1) << "before the first byte is fetched";
-    EXPECT_EQ(file_count(), 1u);
-    EXPECT_TRUE(cache->forget({"s3://bucket/a"}));
-    EXPECT_EQ(read_all(cache->get(request("b", 700'000)).value()), bytes_of("b", 700'000));
-    return true;
-  });
-}
-
-TEST_F(ObjectCacheTest, RoomThatWasTakenStaysUntilItIsWritten) {
-  fs::create_directories(folder_ / "cache");
-  expect_on_a_small_disk(folder_ / "cache", [this] {
-    const auto cache = open();
-    auto crowded = request("a", 700'000);
-    crowded.fill = [this, fill = crowded.fill](FileSink& file, const std::stop_token& stop) {
-      test::write_text(folder_ / "cache/of-somebody-else", std::string(700'000, 'x'));
-      return fill(file, stop);
-    };
-    EXPECT_EQ(read_all(cache->get(crowded).value()), bytes_of("a", 700'000));
-    return true;
-  });
-}
-
-TEST_F(ObjectCacheTest, ADownloadThatFindsNoRoomSaysWhatToDo) {
-  auto unlucky = request("a");
-  unlucky.fill = [](FileSink&, const std::stop_token&) -> Result<void> {
-    return Error(ErrorKind::kNoSpace, "writing a part: No space left on device");
-  };
-  const auto refused = open()->get(unlucky);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().kind(), ErrorKind::kNoSpace);
-  EXPECT_THAT(refused.error().message(), HasSubstr("make room there"));
-  EXPECT_EQ(file_count(), 0u);
 }
 
 }  // namespace

@@ -1,0 +1,98 @@
+#include "tests/support/disk_watch.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <mutex>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace ratoon::test {
+namespace {
+
+struct Notes {
+  std::mutex mutex;
+  bool is_watching = false;
+  int errno_of_syncs = 0;
+  std::vector<std::string> calls;
+};
+
+Notes& notes() {
+  static Notes kept;
+  return kept;
+}
+
+std::string name_of(const char* path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+void note(const std::string& call) {
+  const std::scoped_lock guard(notes().mutex);
+  if (notes().is_watching) notes().calls.push_back(call);
+}
+
+int note_names(const char* doing, const char* from, const char* to, long result) {
+  if (result == 0) note(doing + (" " + name_of(from)) + " to " + name_of(to));
+  return static_cast<int>(result);
+}
+
+int sync(int fd) {
+  struct stat facts{};
+  std::error_code code;
+  const auto path = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), code);
+  const bool is_file = ::fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode);
+  note("sync " + path.filename().string() +
+       (is_file ? ", " + std::to_string(facts.st_size) + " bytes" : std::string()));
+  const std::scoped_lock guard(notes().mutex);
+  if (is_file && notes().is_watching && notes().errno_of_syncs != 0) {
+    errno = notes().errno_of_syncs;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_fsync, fd));
+}
+
+}  // namespace
+
+DiskWatch::DiskWatch(int errno_of_syncs) {
+  const std::scoped_lock guard(notes().mutex);
+  notes().is_watching = true;
+  notes().errno_of_syncs = errno_of_syncs;
+  notes().calls.clear();
+}
+
+DiskWatch::~DiskWatch() {
+  const std::scoped_lock guard(notes().mutex);
+  notes().is_watching = false;
+}
+
+std::vector<std::string> DiskWatch::calls() const {
+  const std::scoped_lock guard(notes().mutex);
+  return notes().calls;
+}
+
+}  // namespace ratoon::test
+
+using ratoon::test::note_names;
+
+extern "C" {
+
+int fsync(int fd) {
+  return ratoon::test::sync(fd);
+}
+
+int rename(const char* from, const char* to) noexcept {
+  return note_names("rename", from, to, ::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+
+int renameat(int from_folder, const char* from, int to_folder, const char* to) noexcept {
+  return note_names("rename", from, to, ::syscall(SYS_renameat2, from_folder, from, to_folder, to, 0));
+}
+
+int link(const char* from, const char* to) noexcept {
+  return note_names("link", from, to, ::syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+
+}  // extern "C"
