@@ -16,7 +16,7 @@ namespace {
 struct Notes {
   std::mutex mutex;
   bool is_watching = false;
-  int errno_of_syncs = 0;
+  DiskFaults faults;
   std::vector<std::string> calls;
 };
 
@@ -39,6 +39,14 @@ int note_names(const char* doing, const char* from, const char* to, long result)
   return static_cast<int>(result);
 }
 
+// And sets errno.
+bool fails(int DiskFaults::* kind) {
+  const std::scoped_lock guard(notes().mutex);
+  if (!notes().is_watching || notes().faults.*kind == 0) return false;
+  errno = notes().faults.*kind;
+  return true;
+}
+
 int sync(int fd) {
   struct stat facts{};
   std::error_code code;
@@ -46,20 +54,16 @@ int sync(int fd) {
   const bool is_file = ::fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode);
   note("sync " + path.filename().string() +
        (is_file ? ", " + std::to_string(facts.st_size) + " bytes" : std::string()));
-  const std::scoped_lock guard(notes().mutex);
-  if (is_file && notes().is_watching && notes().errno_of_syncs != 0) {
-    errno = notes().errno_of_syncs;
-    return -1;
-  }
+  if (is_file && fails(&DiskFaults::syncs)) return -1;
   return static_cast<int>(::syscall(SYS_fsync, fd));
 }
 
 }  // namespace
 
-DiskWatch::DiskWatch(int errno_of_syncs) {
+DiskWatch::DiskWatch(DiskFaults faults) {
   const std::scoped_lock guard(notes().mutex);
   notes().is_watching = true;
-  notes().errno_of_syncs = errno_of_syncs;
+  notes().faults = faults;
   notes().calls.clear();
 }
 
@@ -75,12 +79,18 @@ std::vector<std::string> DiskWatch::calls() const {
 
 }  // namespace ratoon::test
 
+using ratoon::test::DiskFaults;
 using ratoon::test::note_names;
 
 extern "C" {
 
 int fsync(int fd) {
   return ratoon::test::sync(fd);
+}
+
+int fallocate(int fd, int mode, off_t offset, off_t size) {
+  if (ratoon::test::fails(&DiskFaults::allocations)) return -1;
+  return static_cast<int>(::syscall(SYS_fallocate, fd, mode, offset, size));
 }
 
 int rename(const char* from, const char* to) noexcept {

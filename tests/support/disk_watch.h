@@ -1,6 +1,6 @@
 // DiskWatch: what a program does to make files durable, in its order. A test program that is linked with it
-// has fsync, rename, renameat and link of its own, which note the call and pass it on to the kernel, or let
-// it fail.
+// has fsync, fallocate, rename, renameat and link of its own, which pass the call on to the kernel, or let it
+// fail.
 //
 //   const DiskWatch watch;
 //   save_file_atomically(folder / "a", "text");
@@ -14,15 +14,21 @@
 
 namespace ratoon::test {
 
+// With which errno calls fail; 0: they do not.
+struct DiskFaults {
+  int syncs = 0;  // of regular files
+  int allocations = 0;
+};
+
 class DiskWatch {
  public:
-  // From now on, an fsync of a regular file fails with this errno; 0: none does.
-  explicit DiskWatch(int errno_of_syncs = 0);
+  explicit DiskWatch(DiskFaults faults = {});
   ~DiskWatch();
   DiskWatch(const DiskWatch&) = delete;
   DiskWatch& operator=(const DiskWatch&) = delete;
 
-  // "sync NAME, 12 bytes" of a file, "sync NAME" of a folder, "rename NAME to NAME", "link NAME to NAME"
+  // All but allocations: "sync NAME, 12 bytes" of a file, "sync NAME" of a folder, "rename NAME to NAME",
+  // "link NAME to NAME"
   [[nodiscard]] std::vector<std::string> calls() const;
 };
 

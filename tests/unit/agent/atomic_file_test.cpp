@@ -77,7 +77,7 @@ TEST_F(AtomicFileTest, IsOnTheDiskBeforeItHasItsNameAndItsNameBeforeItIsDone) {
 // Its pages count as clean from then on, although they may be lost.
 TEST_F(AtomicFileTest, AFailedSyncIsFinal) {
   ASSERT_TRUE(save_file_atomically(path_, "old"));
-  const test::DiskWatch watch(EIO);
+  const test::DiskWatch watch({.syncs = EIO});
   const auto saved = save_file_atomically(path_, "new");
   ASSERT_FALSE(saved);
   EXPECT_THAT(saved.error().message(), StartsWith("syncing "));

@@ -61,6 +61,6 @@ if(RATOON_WITH_MDS)
   ratoon_test(unit/agent/mds_test
     SOURCES mds/compression_test.cpp mds/dataset_test.cpp mds/decode_test.cpp mds/golden_test.cpp mds/hash_test.cpp
             mds/index_test.cpp mds/open_shards_test.cpp mds/remote_source_test.cpp mds/shard_table_test.cpp
-            mds/shard_test.cpp mds/values_test.cpp mds/writer_test.cpp
+            mds/shard_test.cpp mds/values_test.cpp mds/verified_files_test.cpp mds/writer_test.cpp
     LIBS ratoon::agent_mds ratoon::base_contract LABELS threads)
 endif()

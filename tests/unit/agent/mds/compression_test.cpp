@@ -77,6 +77,12 @@ TEST(Compression, StreamsBehindEachOtherAreOne) {
   }
 }
 
+TEST(Compression, GzIsGzipAndNotItsNeighbourZlib) {
+  // zlib.compress(b"hello")
+  const std::string zlib("\x78\x9c\xcb\x48\xcd\xc9\xc9\x07\x00\x06\x2c\x02\x15", 13);
+  EXPECT_FALSE(unpacks(CompressionKind::kGzip, zlib, 5)) << "gzip.decompress() refuses it, too";
+}
+
 TEST(Compression, NamesAreStreamings) {
   EXPECT_EQ(parse_compression("br").value(), (Compression{CompressionKind::kBrotli, 11}));
   EXPECT_EQ(parse_compression("bz2:1").value(), (Compression{CompressionKind::kBzip2, 1}));
@@ -98,6 +104,16 @@ TEST(Compression, WritesZstdOnly) {
   EXPECT_TRUE(unpacks(CompressionKind::kZstd, *packed, raw.size(), &unpacked));
   EXPECT_EQ(unpacked, raw);
   EXPECT_FALSE(compress({CompressionKind::kGzip, 9}, raw));
+}
+
+TEST(Compression, ALevelIsWorthItsTime) {
+  std::string raw;
+  for (int i = 0; i < 20'000; ++i) raw += std::to_string(i * i % 9973) + ",";
+  const auto size_at = [&](int level) {
+    return compress({CompressionKind::kZstd, level}, raw).value().size();
+  };
+  EXPECT_LT(size_at(19), size_at(3));
+  EXPECT_LT(size_at(3), size_at(1));
 }
 
 }  // namespace

@@ -64,6 +64,20 @@ TEST(Index, MayHaveNoShards) {
   EXPECT_TRUE(index->shards.empty());
 }
 
+TEST(Index, OfAKeyThatComesTwiceTheLastOneCountsAsInPython) {
+  const std::string said = index_of({shard()});
+  for (const std::string twice : {R"("column_names":["x","y","z"],)", R"("column_encodings":["str"],)",
+                                  R"("column_sizes":[1,2,3],)", R"("hashes":["md5"],)", R"("samples":9,)",
+                                  R"("raw_data":{"basename":"x","bytes":9,"hashes":{"md5":"0"}},)"}) {
+    std::string text = said;
+    text.insert(text.find('[') + 2, twice);
+    const auto index = parse_index(text);
+    ASSERT_TRUE(index) << twice << index.error().message();
+    EXPECT_EQ(index->shards, parse_index(said)->shards) << twice;
+    EXPECT_EQ(index->columns, parse_index(said)->columns) << twice;
+  }
+}
+
 TEST(Index, KeysThatAreNotKnownAreLeftOut) {
   json extended = with(shard(), "/note", {{"deep", {1, {{"x", "y"}}, json::array()}}});
   extended["raw_data"]["etag"] = {1.5, true, -3, nullptr};

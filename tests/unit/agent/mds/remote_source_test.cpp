@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <ratoon/failure.h>
+#include <ratoon/mds_writer.h>
 
 #include "agent/src/mds/future.h"
 #include "agent/src/mds/prefetcher.h"
@@ -85,6 +86,26 @@ TEST(Fetched, ComesFromTheCacheTheSecondTime) {
   EXPECT_EQ(failure_of(far, far.options()), "");
 }
 
+// Its shards have the names and sizes of before, and no hashes that tell them apart.
+TEST(Fetched, ADataSetThatWasWrittenAnewIsFetchedAnew) {
+  const test::TemporaryFolder scratch;
+  const auto first_of = [&](const std::vector<std::int64_t>& values) {
+    fs::remove_all(scratch / "far");
+    MdsWriter writer(scratch / "far", {{"a", "int"}}, {.size_limit_bytes = 1});  // each its own shard
+    for (const std::int64_t value : values) writer.write({{"a", value}});
+    writer.finish();
+    Sample sample;
+    const auto data =
+        MdsDataset::open("file://" + (scratch / "far").string(), {.cache_folder = scratch / "cache"});
+    data->read(0, sample);
+    std::int64_t first = 0;
+    std::memcpy(&first, sample.field(0).bytes.data(), sizeof first);
+    return first;
+  };
+  EXPECT_EQ(first_of({1, 2}), 1);
+  EXPECT_EQ(first_of({7, 8, 9}), 7);
+}
+
 TEST(Fetched, AFileOfTheCacheThatWentBadIsFetchedAgain) {
   const Far far("hashes");
   EXPECT_EQ(failure_of(far, far.options()), "");
@@ -134,6 +155,49 @@ TEST(Fetched, WhatItUnpacksToIsCheckedToo) {
   EXPECT_EQ(far.cached(), 0u);
 }
 
+TEST(Fetched, AndTheHashesOfTheCompressedFileWhereItHasNoOthers) {
+  const Far far("zstd_hashes");
+  json index = json::parse(test::read_text(far.scratch / "far/index.json"));
+  index["shards"][0]["hashes"] = json::array();
+  index["shards"][0]["raw_data"]["hashes"] = json::object();
+  index["shards"][0]["zip_data"]["hashes"] = {{"xxh32", "00000000"}};
+  test::write_text(far.scratch / "far/index.json", index.dump());
+  EXPECT_THAT(failure_of(far, far.options()), HasSubstr("and the index says 00000000"));
+  EXPECT_EQ(far.cached(), 0u);
+}
+
+TEST(Fetched, ACompressedFileOfAnotherSizeIsRefused) {
+  const Far far("compressed/zstd");
+  json index = json::parse(test::read_text(far.scratch / "far/index.json"));
+  const auto bytes = index["shards"][0]["zip_data"]["bytes"].get<std::uint64_t>();
+  index["shards"][0]["zip_data"]["bytes"] = bytes + 1;
+  test::write_text(far.scratch / "far/index.json", index.dump());
+  EXPECT_THAT(
+      failure_of(far, far.options()),
+      HasSubstr("has " + std::to_string(bytes) + " bytes, and the index says " + std::to_string(bytes + 1)));
+}
+
+TEST(Fetched, WhatIsNeededNextIsEvictedLast) {
+  const Far far("split");
+  MdsOptions options = far.options();
+  options.cache_bytes_max = 1100;  // two of five shards, the largest of 501 bytes
+  const auto data = MdsDataset::open(far.uri(), options);
+  const auto sizes = data->shard_sizes();
+  const std::uint64_t second = sizes[0];
+  const std::uint64_t third = sizes[0] + sizes[1];
+  Sample sample;
+  for (const std::uint64_t id : {std::uint64_t{0}, second}) {
+    data->read(id, sample);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // times of files advance in ticks
+  }
+  const std::uint64_t next[] = {third, 0};
+  data->expect(next);
+  data->read(third, sample);
+  for (int i = 0; i < 3; ++i) fs::remove(far.scratch / ("far/shard.0000" + std::to_string(i) + ".mds"));
+  EXPECT_NO_THROW(data->read(0, sample)) << "used longest ago, but expected";
+  EXPECT_THROW(data->read(second, sample), Failure) << "nobody needs it";
+}
+
 TEST(Fetched, ALimitIsKeptWhileEverythingIsRead) {
   const Far far("split");
   MdsOptions options = far.options();
@@ -146,6 +210,20 @@ TEST(Fetched, ALimitIsKeptWhileEverythingIsRead) {
     for (const auto& file : fs::directory_iterator(far.scratch / "cache")) bytes += file.file_size();
     EXPECT_LE(bytes, 1100u);
   }
+}
+
+// A cache of open files has no room: what is open counts, as long as it is.
+TEST(Fetched, OpenShardsLeaveRoomInTheCache) {
+  const test::TemporaryFolder scratch;
+  MdsWriter writer(scratch / "far", {{"a", "int"}}, {.size_limit_bytes = 1});  // each its own shard
+  for (std::int64_t value = 0; value < 60; ++value) writer.write({{"a", value}});
+  writer.finish();
+  const auto shard_bytes = fs::file_size(scratch / "far/shard.00001.mds");
+  const auto data =
+      MdsDataset::open("file://" + (scratch / "far").string(),
+                       {.cache_folder = scratch / "cache", .cache_bytes_max = 20 * shard_bytes});
+  Sample sample;
+  for (std::uint64_t id = 0; id < 60; ++id) EXPECT_NO_THROW(data->read(id, sample)) << id;
 }
 
 TEST(Fetched, ACacheSmallerThanAShardIsRefusedAtTheBeginning) {

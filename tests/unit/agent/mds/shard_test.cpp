@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include "agent/src/mds/format/shard_builder.h"
 
 namespace ratoon::mds {
 namespace {
@@ -81,6 +84,33 @@ TEST(Shard, GivesNothingWhereTheFileChangedSince) {
     file.replace(0, file.size(), changed);
     EXPECT_TRUE(sample_bytes(bytes, 0).empty());
   }
+}
+
+// Streaming flushes where size_limit < new_shard_size + len(sample) + 4, which begins at 8 + len(config).
+TEST(ShardBuilder, IsFullForTheFirstByteBeyondItsLimit) {
+  ShardBuilder builder(std::string(10, 'c'), 100);
+  EXPECT_FALSE(builder.is_full_for(100 - 22));
+  EXPECT_TRUE(builder.is_full_for(100 - 22 + 1));
+  ASSERT_TRUE(builder.add(std::string(30, 's')));
+  EXPECT_FALSE(builder.is_full_for(100 - 52 - 4));
+  EXPECT_TRUE(builder.is_full_for(100 - 52 - 4 + 1));
+  ASSERT_TRUE(builder.add(std::string(100 - 52 - 4, 's')));
+  EXPECT_EQ(builder.take().size(), 100u);
+  EXPECT_FALSE(builder.is_full_for(100 - 22)) << "the next shard is empty";
+  EXPECT_FALSE(ShardBuilder("", 0).is_full_for(std::size_t{1} << 40)) << "no limit";
+}
+
+// Its pages are never touched, so that they take no memory.
+TEST(ShardBuilder, RefusesWhatOffsetsOf32BitsDoNotReach) {
+  constexpr std::size_t kBytes = (std::size_t{1} << 32) - 1;
+  void* const pages = ::mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  ShardBuilder builder("", 0);
+  const auto refused = builder.add({static_cast<const char*>(pages), kBytes - 11});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("the shard would have 4294967296 bytes"));
+  EXPECT_EQ(builder.samples(), 0u);
+  ::munmap(pages, kBytes);
 }
 
 }  // namespace

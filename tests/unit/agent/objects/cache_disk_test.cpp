@@ -31,7 +31,7 @@ TEST_F(ObjectCacheTest, AnObjectIsOnTheDiskBeforeItHasItsName) {
     EXPECT_THAT(watch.calls(), testing::ElementsAre("sync " + part + ", 10 bytes",
                                                     "rename " + part + " to " + name, "sync cache"));
   }
-  const DiskWatch watch(EIO);
+  const DiskWatch watch({.syncs = EIO});
   const auto refused = cache->get(request("b"));
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), testing::StartsWith("syncing "));
@@ -101,6 +101,22 @@ TEST_F(ObjectCacheTest, RoomThatWasTakenStaysUntilItIsWritten) {
     EXPECT_EQ(read_all(cache->get(crowded).value()), bytes_of("a", 700'000));
     return true;
   });
+}
+
+TEST_F(ObjectCacheTest, AQuotaThatIsUsedUpIsSaidBeforeTheFirstByte) {
+  for (const int problem : {ENOSPC, EDQUOT}) {
+    const DiskWatch watch({.allocations = problem});
+    const auto refused = open()->get(request("a"));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind(), ErrorKind::kNoSpace);
+    EXPECT_THAT(refused.error().message(), HasSubstr("caching s3://bucket/a needs 10 bytes"));
+  }
+  EXPECT_EQ(fills_, 0);
+}
+
+TEST_F(ObjectCacheTest, ADiskThatTakesNoRoomBeforehandWillDo) {
+  const DiskWatch watch({.allocations = EOPNOTSUPP});
+  EXPECT_EQ(read_all(open()->get(request("a")).value()), bytes_of("a", 10));
 }
 
 TEST_F(ObjectCacheTest, ADownloadThatFindsNoRoomSaysWhatToDo) {

@@ -1,4 +1,5 @@
 // Web servers over real connections: what is tried again, what is resumed, and what each error says.
+#include "agent/src/objects/remote/attempts.h"
 #include "agent/src/objects/sinks.h"
 #include "tests/unit/agent/objects/remote_store_fixture.h"
 
@@ -148,6 +149,18 @@ TEST_F(HttpStoreTest, AnObjectThatBecameAnotherBeginsAnew) {
   }
 }
 
+TEST_F(HttpStoreTest, AnObjectThatGrewUnderItsETagBeginsAnew) {
+  const std::string object = numbered(kObject);
+  const std::string longer = object + "and more";
+  const ScriptedHttp server([&](const ScriptedRequest& request, int number) {
+    return cut_after(request, number == 1 ? object : longer, number == 1 ? kCut : 2 * kObject);
+  });
+  const auto got = get(*web(server));
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_TRUE(sink_.bytes == longer);
+  EXPECT_EQ(sink_.begins, 2);
+}
+
 TEST_F(HttpStoreTest, WithoutAStrongETagItBeginsAnew) {
   const std::string object = numbered(kObject);
   for (const std::string etag : {"", "W/\"v1\""}) {
@@ -199,6 +212,16 @@ TEST_F(HttpStoreTest, AnAnswerForOtherBytesIsRefused) {
   EXPECT_EQ(sink_.begins, 0);
 }
 
+TEST_F(HttpStoreTest, MoreBytesThanWereAnnouncedAreRefused) {
+  const ScriptedHttp server([](const ScriptedRequest&, int) {
+    return reply(206, "23456789", "ETag: \"v1\"\r\nContent-Range: bytes 2-4/10\r\n");
+  });
+  const auto got = get(*web(server), ByteRange{2, 5});
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().kind(), ErrorKind::kCorrupted);
+  EXPECT_THAT(got.error().message(), HasSubstr("gives more than the 3 bytes that it announced"));
+}
+
 TEST_F(HttpStoreTest, BusyServersAreAskedAgainAndNotBeforeTheySay) {
   const ScriptedHttp server([](const ScriptedRequest&, int number) {
     if (number == 1) return reply(503, "", "Retry-After: 7\r\n");
@@ -229,6 +252,34 @@ TEST_F(HttpStoreTest, AttemptsAndTimeAreBounded) {
   EXPECT_EQ(timely.error().kind(), ErrorKind::kTimeout);
   EXPECT_THAT(timely.error().message(), HasSubstr("within 5.0 s"));
   EXPECT_THAT(timely.error().message(), HasSubstr("status 503"));
+}
+
+TEST_F(HttpStoreTest, NoPauseGoesBeyondTheDeadline) {
+  options_.object_seconds = 5;
+  const ScriptedHttp server(
+      [](const ScriptedRequest&, int) { return reply(503, "", "Retry-After: 60\r\n"); });
+  const auto got = get(*web(server));
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().kind(), ErrorKind::kTimeout);
+  EXPECT_THAT(got.error().message(),
+              HasSubstr("cannot be done within 5.0 s, since the next attempt is due in 60.0 s"));
+  EXPECT_THAT(world_.pauses, ElementsAre()) << "nothing is waited for in vain";
+}
+
+TEST_F(HttpStoreTest, AnAttemptHasWhatIsLeftOfTheTime) {
+  options_.object_seconds = 5;
+  options_.connect_seconds = 2;
+  options_.silence_seconds = 3;
+  const Surroundings surroundings = world_.surroundings();
+  const Patience patience = patience_of(options_);
+  const Attempts attempts(surroundings, patience, "reading", {});
+  EXPECT_EQ(attempts.limits().total, 5s);
+  world_.clock->advance(4s);
+  EXPECT_EQ(attempts.limits().total, 1s);
+  EXPECT_EQ(attempts.limits().connect, 2s);
+  EXPECT_EQ(attempts.limits().silence, 3s);
+  world_.clock->advance(4s);
+  EXPECT_EQ(attempts.limits().total, 1ms) << "0 would be no limit";
 }
 
 TEST_F(HttpStoreTest, ASlowServerIsLeftAtTheDeadline) {

@@ -101,6 +101,8 @@ TEST(CacheNameTest, StaysInItsFolderAndTellsObjectsApart) {
   EXPECT_NE(name, object_name({"s3://bucket/train/shard.00007.mds", "v2"}));
   EXPECT_NE(name, object_name({"s3://other/train/shard.00007.mds", "v1"}));
   EXPECT_EQ(name, object_name({"s3://bucket/train/shard.00007.mds", "v1"}));
+  const std::string long_name = "s3://bucket/" + std::string(70, 'a');  // of which the end is shown
+  EXPECT_NE(object_name({long_name, "aaa"}), object_name({long_name + "aaa", ""}));
   for (const std::string& source :
        std::vector<std::string>{"../..", "/", "a/..", "a b\nc", "é", std::string(3000, 'x')}) {
     const std::string other = object_name({source, ""});

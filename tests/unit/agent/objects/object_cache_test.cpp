@@ -76,9 +76,11 @@ TEST_F(ObjectCacheTest, ADownloadThatBeginsAnewCountsFromZero) {
 TEST_F(ObjectCacheTest, AFileOfAnotherSizeIsFetchedAgain) {
   const auto cache = open();
   ASSERT_TRUE(cache->get(request("a")));
-  fs::resize_file(path_of("a"), 3);
-  EXPECT_EQ(read_all(cache->get(request("a")).value()), bytes_of("a", 10));
-  EXPECT_EQ(fills_, 2);
+  for (const int size : {3, 0, 11}) {
+    fs::resize_file(path_of("a"), static_cast<std::uintmax_t>(size));
+    EXPECT_EQ(read_all(cache->get(request("a")).value()), bytes_of("a", 10)) << size;
+  }
+  EXPECT_EQ(fills_, 4);
 }
 
 TEST_F(ObjectCacheTest, ForgetsWhatTurnedOutBad) {
@@ -125,6 +127,15 @@ TEST_F(ObjectCacheTest, KeepsWhatIsExpectedSoonest) {
   EXPECT_TRUE(is_cached("a"));
   EXPECT_FALSE(is_cached("b")) << "the one that is needed last";
   EXPECT_TRUE(is_cached("c"));
+}
+
+TEST_F(ObjectCacheTest, OfSeveralUsesTheNextOneCounts) {
+  const auto cache = open(30);
+  for (const std::string name : {"a", "b", "c"}) ASSERT_TRUE(cache->get(request(name)));
+  cache->expect({{"s3://bucket/b"}, {"s3://bucket/a"}, {"s3://bucket/c"}, {"s3://bucket/b"}});
+  ASSERT_TRUE(cache->get(request("d")));
+  EXPECT_TRUE(is_cached("b"));
+  EXPECT_FALSE(is_cached("c"));
 }
 
 TEST_F(ObjectCacheTest, LeavesOpenFilesAndSaysSoWhenAllAre) {
@@ -227,6 +238,24 @@ TEST_F(ObjectCacheTest, DoesNotWaitForEverForAWriterThatStandsStill) {
       ::open((folder_ / "cache/.ratoon-cache-lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   ASSERT_EQ(::flock(lock.get(), LOCK_EX | LOCK_NB), 0);
   EXPECT_EQ(read_all(cache->get(request("a")).value()), bytes_of("a", 10));
+}
+
+TEST_F(ObjectCacheTest, WaitsForASlowWriterAsLongAsItWrites) {
+  const auto cache = open(0, 1500ms);
+  const fs::path part = folder_ / "cache" / part_name(object_name({"s3://bucket/a"}));
+  ratoon::test::write_text(part, "");
+  const UniqueFd fd(::open(part.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::flock(fd.get(), LOCK_EX | LOCK_NB), 0);
+  std::jthread writer([&] {
+    for (int i = 0; i < 100; ++i) {
+      std::this_thread::sleep_for(20ms);
+      EXPECT_EQ(::pwrite(fd.get(), bytes_of("a", 10).data(), 10, 0), 10);
+    }
+    fs::rename(part, path_of("a"));
+    ::flock(fd.get(), LOCK_UN);
+  });
+  EXPECT_EQ(read_all(cache->get(request("a")).value()), bytes_of("a", 10));
+  EXPECT_EQ(fills_, 0);
 }
 
 TEST_F(ObjectCacheTest, ThreadsThatWantTheSameFetchItOnce) {

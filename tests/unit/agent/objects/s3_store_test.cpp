@@ -187,6 +187,45 @@ TEST_F(S3StoreTest, ACreationWhoseReplyWasLostIsRecognised) {
   }
 }
 
+// A server that refuses a write may close before it has read the bytes: then its answer is lost.
+TEST_F(S3StoreTest, AWriteWhoseAnswerIsLostAsksWhatAilsBucketOrCredentials) {
+  ScriptedReply ails;
+  const ScriptedHttp server([&](const ScriptedRequest& request, int number) {
+    if (request.method == "GET") return ails;
+    return number == 1 ? ScriptedReply{"", ScriptedReply::kCut} : reply(200, "");
+  });
+  ails = reply(404, refusal("NoSuchBucket"));
+  const auto put = s3(server)->put("k", "bytes");
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.error().kind(), ErrorKind::kNotFound);
+  EXPECT_THAT(put.error().message(), HasSubstr("check the bucket's name"));
+  EXPECT_EQ(server.requests().size(), 2u);
+  EXPECT_EQ(server.requests().at(1).target, "/bucket?list-type=2&max-keys=0");
+}
+
+TEST_F(S3StoreTest, AWriteWhoseAnswerIsLostIsMadeAgainWhereNothingIsKnownToAilIt) {
+  for (const ScriptedReply& answer :
+       {reply(200, "<ListBucketResult/>"), reply(403, refusal("AccessDenied")),
+        reply(503, refusal("SlowDown")), ScriptedReply{"", ScriptedReply::kCut}}) {
+    const ScriptedHttp server([&](const ScriptedRequest& request, int number) {
+      if (request.method == "GET") return answer;
+      return number == 1 ? ScriptedReply{"", ScriptedReply::kCut} : reply(200, "");
+    });
+    const auto put = s3(server)->put("k", "bytes");
+    EXPECT_TRUE(put) << answer.bytes << put.error().message();
+    EXPECT_EQ(server.requests().size(), 3u) << answer.bytes;
+    EXPECT_EQ(server.requests().back().body, "bytes");
+  }
+}
+
+TEST_F(S3StoreTest, WhatHasNoBytesIsJustAskedAgain) {
+  const ScriptedHttp server([](const ScriptedRequest&, int number) {
+    return number == 1 ? ScriptedReply{"", ScriptedReply::kCut} : reply(204, "");
+  });
+  EXPECT_TRUE(s3(server)->remove("k"));
+  EXPECT_EQ(server.requests().size(), 2u);
+}
+
 TEST_F(S3StoreTest, ListsPageByPage) {
   const ScriptedHttp server([](const ScriptedRequest& request, int) {
     const bool is_second = request.target.find("continuation-token=t%2B1") != std::string::npos;

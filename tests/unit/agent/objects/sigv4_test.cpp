@@ -181,6 +181,16 @@ TEST(SigV4Test, ATokenIsSentAndSigned) {
               HasSubstr("SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token,"));
 }
 
+TEST(SigV4Test, SpacesAroundValuesDoNotCount) {
+  const auto with = [](const std::string& value) {
+    return canonical_request(
+        {.method = "GET", .path = "/", .headers = {{"Host", "h"}, {"X-Amz-Meta-A", value}}});
+  };
+  EXPECT_THAT(with("a b"), testing::HasSubstr("\nx-amz-meta-a:a b\n"));
+  for (const std::string spaced : {" a b", "a b ", "a b  ", "\ta  b\t"})
+    EXPECT_EQ(with(spaced), with("a b")) << spaced;
+}
+
 TEST(SigV4Test, EscapesOnceAndEveryByte) {
   EXPECT_EQ(percent_encode("a b/c%20d+é~*", true), "a%20b/c%2520d%2B%C3%A9~%2A");
   EXPECT_EQ(percent_encode("a/b", false), "a%2Fb");

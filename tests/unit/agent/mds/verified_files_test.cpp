@@ -1,0 +1,85 @@
+#include "agent/src/mds/verified_files.h"
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::mds {
+namespace {
+
+constexpr FileIdentity kSettled{.device = 1, .inode = 2, .size_bytes = 3, .changed_nanoseconds = 1};
+
+std::span<const std::byte> bytes_in(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+std::vector<FileHash> hashes_of(std::string_view text) {
+  return {{"md5", hash_of("md5", bytes_in(text)).value()}};
+}
+
+// What is there now does not matter any more: that is how it shows that nobody looks.
+TEST(VerifiedFiles, AreHashedOnce) {
+  VerifiedFiles files;
+  EXPECT_FALSE(files.check(kSettled, hashes_of("abc"), bytes_in("xyz")));
+  EXPECT_FALSE(files.check(kSettled, hashes_of("abc"), bytes_in("xyz"))) << "what failed is not remembered";
+  EXPECT_TRUE(files.check(kSettled, hashes_of("abc"), bytes_in("abc")));
+  EXPECT_TRUE(files.check(kSettled, hashes_of("abc"), bytes_in("xyz")));
+}
+
+TEST(VerifiedFiles, MayHavePassedElsewhere) {
+  VerifiedFiles files;
+  files.note(kSettled, hashes_of("abc"));
+  EXPECT_TRUE(files.check(kSettled, hashes_of("abc"), bytes_in("xyz")));
+}
+
+TEST(VerifiedFiles, AnotherHashOrFileIsAnotherMatter) {
+  VerifiedFiles files;
+  ASSERT_TRUE(files.check(kSettled, hashes_of("abc"), bytes_in("abc")));
+  EXPECT_FALSE(files.check(kSettled, hashes_of("xyz"), bytes_in("abc"))) << "the index says another one now";
+  for (std::uint64_t FileIdentity::* part :
+       {&FileIdentity::device, &FileIdentity::inode, &FileIdentity::size_bytes}) {
+    FileIdentity other = kSettled;
+    ++(other.*part);
+    EXPECT_FALSE(files.check(other, hashes_of("abc"), bytes_in("xyz")));
+  }
+  for (std::int64_t FileIdentity::* time :
+       {&FileIdentity::modified_nanoseconds, &FileIdentity::changed_nanoseconds}) {
+    FileIdentity other = kSettled;
+    ++(other.*time);
+    EXPECT_FALSE(files.check(other, hashes_of("abc"), bytes_in("xyz")));
+  }
+}
+
+// It may be written again and have the same times.
+TEST(VerifiedFiles, WhatWasWrittenAMomentAgoIsNotRemembered) {
+  VerifiedFiles files;
+  FileIdentity young = kSettled;
+  young.changed_nanoseconds = std::chrono::nanoseconds(std::chrono::hours(24 * 365 * 100)).count();
+  EXPECT_TRUE(files.check(young, hashes_of("abc"), bytes_in("abc")));
+  EXPECT_FALSE(files.check(young, hashes_of("abc"), bytes_in("xyz")));
+}
+
+// As cp --preserve and rsync do it.
+TEST(FileIdentity, TellsAFileThatWasWrittenAnewWithItsOldTime) {
+  const test::TemporaryFolder folder;
+  test::write_text(folder / "a", "abc");
+  const FileIdentity before = open_file(folder / "a")->identity;
+  struct stat facts{};
+  ASSERT_EQ(::stat((folder / "a").c_str(), &facts), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // times of files advance in ticks
+  test::write_text(folder / "a", "xyz");
+  const timespec times[] = {facts.st_atim, facts.st_mtim};
+  ASSERT_EQ(::utimensat(AT_FDCWD, (folder / "a").c_str(), times, 0), 0);
+  const FileIdentity after = open_file(folder / "a")->identity;
+  EXPECT_EQ(after.modified_nanoseconds, before.modified_nanoseconds);
+  EXPECT_NE(after, before);
+}
+
+}  // namespace
+}  // namespace ratoon::mds
