@@ -89,6 +89,15 @@ TEST_F(CredentialsTest, TheEnvironmentComesFirst) {
   EXPECT_EQ(found_id(), "TEAM") << "but not where the program names a profile";
 }
 
+TEST_F(CredentialsTest, WhereTheyWereFoundOnceTheyAreRenewed) {
+  write_credentials("[default]\naws_access_key_id=FILE\naws_secret_access_key=S\n");
+  const auto chain = default_chain(world_.surroundings(), options_);
+  EXPECT_EQ(chain->fetch({}).value()->access_key_id, "FILE");
+  set("AWS_ACCESS_KEY_ID", "ENV");
+  set("AWS_SECRET_ACCESS_KEY", "S");
+  EXPECT_EQ(chain->fetch({}).value()->access_key_id, "FILE") << "no other identity in the midst of a run";
+}
+
 TEST_F(CredentialsTest, ProfilesOfBothFiles) {
   write_credentials("[default]\naws_access_key_id=A\naws_secret_access_key=S\naws_session_token=T\n");
   write_config(
@@ -158,6 +167,20 @@ TEST_F(CredentialsTest, WebIdentityThatIsRefusedIsAnErrorAndNoSilentOtherIdentit
   EXPECT_THAT(failure(), HasSubstr("reading the web identity token"));
 }
 
+TEST_F(CredentialsTest, AnIdentityProviderThatIsAwayIsAskedAgain) {
+  ScriptedHttp sts([](const ScriptedRequest&, int number) {
+    return number == 1 ? reply(400, "<E><Error><Code>IDPCommunicationError</Code></Error></E>")
+                       : reply(200, assumed("ASIAWEB"));
+  });
+  ratoon::test::write_text(folder_ / "token", "t");
+  set("AWS_ENDPOINT_URL_STS", sts.url());
+  set("AWS_WEB_IDENTITY_TOKEN_FILE", (folder_ / "token").string());
+  set("AWS_ROLE_ARN", "arn:role");
+  EXPECT_EQ(found_id(), "ASIAWEB");
+  ratoon::test::write_text(folder_ / "token", std::string(1024 * 1024 + 1, 't'));
+  EXPECT_THAT(failure(), HasSubstr("is over a megabyte"));
+}
+
 TEST_F(CredentialsTest, ARoleOfAProfile) {
   ScriptedHttp sts([](const ScriptedRequest&, int number) {
     return reply(200, assumed("ASIA" + std::to_string(number)));
@@ -217,7 +240,7 @@ TEST_F(CredentialsTest, TheContainersEndpoint) {
 TEST_F(CredentialsTest, InstanceMetadataVersion2) {
   ScriptedHttp metadata([](const ScriptedRequest& request, int) {
     if (request.method == "PUT" && request.target == "/latest/api/token" &&
-        !request.header("x-aws-ec2-metadata-token-ttl-seconds").empty())
+        request.header("x-aws-ec2-metadata-token-ttl-seconds") == "21600")
       return reply(200, "imds-token");
     if (request.header("x-aws-ec2-metadata-token") != "imds-token") return reply(401, "");
     if (request.target == "/latest/meta-data/iam/security-credentials/") return reply(200, "node-role\n");
@@ -229,6 +252,18 @@ TEST_F(CredentialsTest, InstanceMetadataVersion2) {
   set("AWS_EC2_METADATA_SERVICE_ENDPOINT", metadata.url() + "/");
   EXPECT_EQ(found_id(), "NODE");
   EXPECT_EQ(find().value()->source, "the role node-role from instance metadata (" + metadata.url() + ")");
+}
+
+TEST_F(CredentialsTest, AMachineWithoutARoleIsNoErrorAndOneThatRefusesIs) {
+  int status = 404;
+  ScriptedHttp metadata([&](const ScriptedRequest& request, int) {
+    return request.method == "PUT" ? reply(200, "imds-token") : reply(status, "");
+  });
+  world_.environment.erase("AWS_EC2_METADATA_DISABLED");
+  set("AWS_EC2_METADATA_SERVICE_ENDPOINT", metadata.url());
+  EXPECT_EQ(found_id(), "none");
+  status = 403;
+  EXPECT_THAT(failure(), HasSubstr("was answered with status 403"));
 }
 
 TEST_F(CredentialsTest, NoMachineOfACloudIsNoError) {

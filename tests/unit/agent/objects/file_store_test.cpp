@@ -114,6 +114,35 @@ TEST_F(FileStoreTest, StopsWhenItIsTold) {
   EXPECT_EQ(store_->get("a", sink, {.stop = stop.get_token()}).error().kind(), ErrorKind::kCancelled);
 }
 
+TEST_F(FileStoreTest, AFileThatIsCutWhileItIsReadIsAnError) {
+  class Cutting final : public ObjectSink {
+   public:
+    explicit Cutting(std::filesystem::path path) : path_(std::move(path)) {}
+    Result<void> begin(const ObjectInfo&) override {
+      std::filesystem::resize_file(path_, 4);
+      return {};
+    }
+    Result<void> write(std::string_view) override { return {}; }
+
+   private:
+    const std::filesystem::path path_;
+  };
+  ASSERT_TRUE(store_->put("a", "0123456789"));
+  Cutting cutting(folder_ / "new/store/a");
+  const auto got = store_->get("a", cutting);
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().kind(), ErrorKind::kCorrupted);
+  EXPECT_THAT(got.error().message(), HasSubstr("became shorter while it was read: 4 bytes instead of 10"));
+}
+
+TEST_F(FileStoreTest, MemoryIsBoundedOverAllPieces) {
+  MemorySink sink(10);
+  ASSERT_TRUE(sink.begin({.key = "a"}));
+  EXPECT_TRUE(sink.write("012345"));
+  EXPECT_FALSE(sink.write("67890"));
+  EXPECT_TRUE(sink.write("6789"));
+}
+
 TEST_F(FileStoreTest, MemoryIsBounded) {
   ASSERT_TRUE(store_->put("a", "0123456789"));
   MemorySink sink(9);

@@ -222,6 +222,12 @@ TEST_F(HttpStoreTest, MoreBytesThanWereAnnouncedAreRefused) {
   EXPECT_THAT(got.error().message(), HasSubstr("gives more than the 3 bytes that it announced"));
 }
 
+TEST_F(HttpStoreTest, AnAnswerWithoutAnObjectIsNone) {
+  const ScriptedHttp server([](const ScriptedRequest&, int) { return reply(203, "of a proxy"); });
+  EXPECT_THAT(get(*web(server)).error().message(), HasSubstr("answered with status 203, expected was 200"));
+  EXPECT_EQ(sink_.begins, 0);
+}
+
 TEST_F(HttpStoreTest, BusyServersAreAskedAgainAndNotBeforeTheySay) {
   const ScriptedHttp server([](const ScriptedRequest&, int number) {
     if (number == 1) return reply(503, "", "Retry-After: 7\r\n");

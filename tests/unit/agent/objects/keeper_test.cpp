@@ -19,6 +19,7 @@ class ScriptedSource final : public CredentialSource {
   using Answer = Result<std::optional<Credentials>>;
   Answer fetch(const std::stop_token&) override {
     ++fetches;
+    std::this_thread::sleep_for(delay);
     if (answers.empty()) return Error(ErrorKind::kUnavailable, "the token service is away");
     Answer answer = answers.front();
     answers.pop_front();
@@ -28,6 +29,7 @@ class ScriptedSource final : public CredentialSource {
 
   std::deque<Answer> answers;
   int fetches = 0;
+  std::chrono::milliseconds delay{0};
 };
 
 class KeeperTest : public testing::Test {
@@ -103,7 +105,19 @@ TEST_F(KeeperTest, DoubtFetchesAnewOnce) {
   EXPECT_FALSE(keeper_->doubt(second)) << "the same again: nothing better is to be had";
 }
 
+TEST_F(KeeperTest, DoubtOfOldOnesLeavesTheNewOnes) {
+  source_->answers = {std::optional(ending_in("first", 1h))};
+  const Credentials first = keeper_->current({}).value();
+  clock_->advance(45min);
+  source_->answers = {std::optional(ending_in("second", 1h))};
+  EXPECT_EQ(id(), "second");
+  EXPECT_TRUE(keeper_->doubt(first)) << "others are there already";
+  EXPECT_EQ(id(), "second");
+  EXPECT_EQ(source_->fetches, 2);
+}
+
 TEST_F(KeeperTest, ThreadsShareOneFetch) {
+  source_->delay = 50ms;  // all of them wait for it
   source_->answers = {std::optional(ending_in("first", 1h))};
   std::vector<std::jthread> threads;
   for (int i = 0; i < 8; ++i) threads.emplace_back([&] { EXPECT_EQ(id(), "first"); });

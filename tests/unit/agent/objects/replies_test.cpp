@@ -40,6 +40,8 @@ TEST(XmlTest, ReadsWhatS3Writes) {
   EXPECT_EQ(root->find("E")->text, "x");
   EXPECT_EQ(root->child("E"), nullptr);
   EXPECT_EQ(root->find("G"), nullptr);
+  EXPECT_EQ(parse_xml("<a>&#x7f;&#x80;&#x7ff;&#x800;&#xffff;&#65536;&#x10ffff;</a>")->text,
+            "\x7f\u0080\u07ff\u0800\uffff\U00010000\U0010ffff");
 }
 
 TEST(XmlTest, RefusesWhatIsNone) {
@@ -191,7 +193,8 @@ TEST(ServedTest, TrustsThisMachineAndTls) {
     EXPECT_TRUE(is_trusted_container_url(good)) << good;
   for (const std::string bad :
        {"http://example.com/", "http://127.0.0.1.evil.com/", "http://localhost@evil.com/",
-        "http://169.254.169.254/", "ftp://127.0.0.1/", "http://[::2]/", "http://[::1", ""})
+        "http://localhost:80@evil.com/", "http://169.254.169.254/", "ftp://127.0.0.1/", "http://[::2]/",
+        "http://[::1", ""})
     EXPECT_FALSE(is_trusted_container_url(bad)) << bad;
 }
 

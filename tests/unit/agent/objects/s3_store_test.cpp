@@ -172,8 +172,8 @@ TEST_F(S3StoreTest, CreatesOnce) {
 }
 
 TEST_F(S3StoreTest, ACreationWhoseReplyWasLostIsRecognised) {
-  for (const bool is_ours : {true, false}) {
-    std::string stored = is_ours ? "mine" : "not mine";
+  for (const std::string stored : {"mine", "not mine", "your"}) {
+    const bool is_ours = stored == "mine";
     const ScriptedHttp server([&](const ScriptedRequest& request, int number) {
       if (request.method == "GET") return reply(200, stored);
       if (number == 1) return ScriptedReply{"", ScriptedReply::kCut};
@@ -241,6 +241,14 @@ TEST_F(S3StoreTest, ListsPageByPage) {
   const auto all = list_all(*store, "x/").value();
   EXPECT_THAT(all, ElementsAre(ObjectInfo{"a", 1, ""}, ObjectInfo{"b", 1, ""}));
   EXPECT_EQ(server.requests().at(0).target, "/bucket?encoding-type=url&list-type=2&prefix=data%2Fx%2F");
+}
+
+TEST_F(S3StoreTest, AListOfWhatIsElsewhereIsAnError) {
+  const ScriptedHttp server([](const ScriptedRequest&, int) {
+    return reply(
+        200, "<ListBucketResult><Contents><Key>secret/a</Key><Size>1</Size></Contents></ListBucketResult>");
+  });
+  EXPECT_THAT(list_all(*s3(server), "").error().message(), HasSubstr("gave 'secret/a', which is elsewhere"));
 }
 
 TEST_F(S3StoreTest, AListThatDoesNotEndIsAnError) {

@@ -39,5 +39,12 @@ TEST(SharedFilesTest, NameTheLineAndNeverItsText) {
   }
 }
 
+TEST(SharedFilesTest, TheCredentialsFileCountsBeforeTheOther) {
+  const auto profile = find_profile("team", {{"team", {{"region", "of-credentials"}}}},
+                                    {{"profile team", {{"region", "of-config"}, {"role_arn", "r"}}}});
+  EXPECT_EQ(profile->get("region"), "of-credentials");
+  EXPECT_EQ(profile->get("role_arn"), "r");
+}
+
 }  // namespace
 }  // namespace ratoon::objects
