@@ -2,6 +2,7 @@
 #include "agent/src/objects/credentials/keeper.h"
 
 #include <deque>
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -19,7 +20,7 @@ class ScriptedSource final : public CredentialSource {
   using Answer = Result<std::optional<Credentials>>;
   Answer fetch(const std::stop_token&) override {
     ++fetches;
-    std::this_thread::sleep_for(delay);
+    for (int i = 0; i < yields; ++i) std::this_thread::yield();
     if (answers.empty()) return Error(ErrorKind::kUnavailable, "the token service is away");
     Answer answer = answers.front();
     answers.pop_front();
@@ -29,7 +30,7 @@ class ScriptedSource final : public CredentialSource {
 
   std::deque<Answer> answers;
   int fetches = 0;
-  std::chrono::milliseconds delay{0};
+  int yields = 0;  // so that others come meanwhile
 };
 
 class KeeperTest : public testing::Test {
@@ -117,10 +118,16 @@ TEST_F(KeeperTest, DoubtOfOldOnesLeavesTheNewOnes) {
 }
 
 TEST_F(KeeperTest, ThreadsShareOneFetch) {
-  source_->delay = 50ms;  // all of them wait for it
+  source_->yields = 10'000;
+  std::latch all_here(8);
   source_->answers = {std::optional(ending_in("first", 1h))};
   std::vector<std::jthread> threads;
-  for (int i = 0; i < 8; ++i) threads.emplace_back([&] { EXPECT_EQ(id(), "first"); });
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      all_here.arrive_and_wait();
+      EXPECT_EQ(id(), "first");
+    });
+  }
   threads.clear();
   EXPECT_EQ(source_->fetches, 1);
 }

@@ -241,14 +241,15 @@ TEST_F(ObjectCacheTest, DoesNotWaitForEverForAWriterThatStandsStill) {
 }
 
 TEST_F(ObjectCacheTest, WaitsForASlowWriterAsLongAsItWrites) {
-  const auto cache = open(0, 1500ms);
+  const auto cache = open(0, 1s);
   const fs::path part = folder_ / "cache" / part_name(object_name({"s3://bucket/a"}));
   ratoon::test::write_text(part, "");
   const UniqueFd fd(::open(part.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::flock(fd.get(), LOCK_EX | LOCK_NB), 0);
   std::jthread writer([&] {
-    for (int i = 0; i < 100; ++i) {
-      std::this_thread::sleep_for(20ms);
+    const SystemClock clock;
+    const Timestamp began = clock.now();
+    while (clock.now() - began < 1500ms) {
       EXPECT_EQ(::pwrite(fd.get(), bytes_of("a", 10).data(), 10, 0), 10);
     }
     fs::rename(part, path_of("a"));
