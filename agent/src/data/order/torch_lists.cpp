@@ -117,7 +117,7 @@ class Shelf {
 ListKey key_of(std::uint64_t size, std::uint64_t seed, TorchRelease release) {
   return {.size = size,
           .seed = static_cast<std::uint32_t>(seed),
-          .is_inside_out = release == TorchRelease::kSince2_6 && size >= kLargePermutation};
+          .is_inside_out = is_inside_out(size, release)};
 }
 
 }  // namespace

@@ -72,10 +72,6 @@ void run_inside_out(std::span<Number> numbers, TorchGenerator& generator) {
       });
 }
 
-bool is_inside_out(std::uint64_t size, TorchRelease release) {
-  return release == TorchRelease::kSince2_6 && size >= kLargePermutation;
-}
-
 template <class Number>
 void fill(std::span<Number> numbers, TorchGenerator& generator, TorchRelease release) {
   if (is_inside_out(numbers.size(), release)) {
@@ -86,6 +82,10 @@ void fill(std::span<Number> numbers, TorchGenerator& generator, TorchRelease rel
 }
 
 }  // namespace
+
+bool is_inside_out(std::uint64_t size, TorchRelease release) {
+  return release == TorchRelease::kSince2_6 && size >= kLargePermutation;
+}
 
 void fill_inside_out(std::span<std::uint32_t> numbers, TorchGenerator& generator) {
   run_inside_out(numbers, generator);

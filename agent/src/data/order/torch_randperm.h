@@ -15,6 +15,9 @@ inline constexpr std::uint64_t kLargePermutation = 214748364;  // floor((2^32 - 
 void fill_inside_out(std::span<std::uint32_t> numbers, TorchGenerator& generator);
 void fill_inside_out(std::span<std::uint64_t> numbers, TorchGenerator& generator);
 
+// Whether a release orders lists of that size so.
+[[nodiscard]] bool is_inside_out(std::uint64_t size, TorchRelease release);
+
 // A permutation of 0 .. numbers.size() - 1.
 void fill_randperm(std::span<std::uint32_t> numbers, TorchGenerator& generator, TorchRelease release);
 void fill_randperm(std::span<std::uint64_t> numbers, TorchGenerator& generator, TorchRelease release);

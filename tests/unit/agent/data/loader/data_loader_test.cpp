@@ -107,6 +107,22 @@ TEST(DataLoader, SaysWhichBatchItIs) {
   }
 }
 
+TEST(DataLoader, CountsTheBatchesOfAnEpochAlsoOnceTheirSizeHasChanged) {
+  StreamOptions short_epochs = options();
+  short_epochs.epoch_end = EpochEnd::kShort;
+  Stream stream(short_epochs);
+  DataLoader loader(numbers(), stream);
+  static_cast<void>(train(loader, 6));
+  stream.change_global_batch(40);  // three an epoch from now on
+  for (std::uint64_t i = 0; i < 9; ++i) {
+    const Batch batch = loader.next();
+    EXPECT_EQ(batch.index(), 6 + i);
+    EXPECT_EQ(batch.epoch(), 1 + i / 3);
+    EXPECT_EQ(batch.index_in_epoch(), i % 3);
+    loader.advance(batch);
+  }
+}
+
 TEST(DataLoader, DrawsForASampleDoNotDependOnTheBatchItIsIn) {
   std::map<std::uint64_t, std::vector<std::byte>> of_slot;
   for (const std::uint64_t global_batch : {1u, 7u, 20u, 64u}) {
