@@ -243,5 +243,18 @@ TEST(Batch, UsesMemoryAgainAndTheUsersOwn) {
   EXPECT_EQ(freed, allocations);
 }
 
+// A trainer that holds many batches and gives all back at once leaves no memory for as many behind.
+TEST(BodyPool, KeepsNoMoreSparesThanItMay) {
+  data::BodyPool pool(1);
+  auto one = pool.get();
+  auto two = pool.get();
+  one->index = 1;
+  two->index = 2;
+  pool.put(std::move(one));
+  pool.put(std::move(two));
+  EXPECT_EQ(pool.get()->index, 1U);
+  EXPECT_EQ(pool.get()->index, data::BatchBody().index) << "a new one";
+}
+
 }  // namespace
 }  // namespace ratoon
