@@ -6,6 +6,7 @@
 #include <ratoon/data_loader.h>
 #include <ratoon/memory_dataset.h>
 
+#include "agent/src/data/loader/body_pool.h"
 #include "agent/src/data/loader/column_maker.h"
 
 namespace ratoon {
@@ -241,6 +242,26 @@ TEST(Batch, UsesMemoryAgainAndTheUsersOwn) {
         << "what was thrown away is used again as well, if threads have left it";
   }
   EXPECT_EQ(freed, allocations);
+}
+
+class Huge : public Dataset {
+ public:
+  std::uint64_t size() const override { return 64; }
+  std::span<const Column> columns() const override { return columns_; }
+  std::string digest() const override { return "huge"; }
+  void read(std::uint64_t, Sample&) const override { throw std::logic_error("nothing is to be read"); }
+
+ private:
+  std::vector<Column> columns_{
+      {.name = "x", .type = ElementType::kUint8, .shape = {{std::uint64_t{1} << 61}}}};
+};
+
+TEST(Batch, OfMoreBytesThanThereAreIsRefused) {
+  Stream stream(in_order(8));
+  DataLoader loader(std::make_shared<Huge>(), stream);
+  EXPECT_THAT(
+      [&] { static_cast<void>(loader.next()); },
+      ThrowsMessage<std::length_error>(HasSubstr("column 'x' of a batch would have over 2^63 bytes")));
 }
 
 // A trainer that holds many batches and gives all back at once leaves no memory for as many behind.
