@@ -1,4 +1,5 @@
 // S3 over real connections: what is signed, what refusals mean, and what is done about them.
+#include "agent/src/objects/s3/s3_client.h"
 #include "tests/unit/agent/objects/remote_store_fixture.h"
 
 namespace ratoon::objects {
@@ -100,6 +101,24 @@ TEST_F(S3StoreTest, MovesToTheBucketsRegion) {
   store = s3(server);
   EXPECT_TRUE(store->head("k"));
   EXPECT_THAT(world_.pauses, ElementsAre());
+}
+
+TEST_F(S3StoreTest, TwoThatAreToldTheRegionAtOnceBothGoOn) {
+  const auto client = S3Client::make(world_.surroundings(),
+                                     {.endpoint = "http://127.0.0.1:1",
+                                      .region = "us-east-1",
+                                      .bucket = "bucket",
+                                      .uses_path_style = {}},
+                                     nullptr, {})
+                          .value();
+  const S3Call call{.key = "k"};
+  S3Client::Attempt one;
+  S3Client::Attempt other;
+  ASSERT_TRUE(client->request(call, {}, one, {}));
+  ASSERT_TRUE(client->request(call, {}, other, {}));
+  const std::string body = refusal("AuthorizationHeaderMalformed", "Wrong.", "<Region>eu-west-1</Region>");
+  EXPECT_TRUE(client->judge(call, one, 400, {}, body).is_answered_anew);
+  EXPECT_TRUE(client->judge(call, other, 400, {}, body).is_answered_anew);
 }
 
 TEST_F(S3StoreTest, ARegionThatIsNeverRightIsAnError) {

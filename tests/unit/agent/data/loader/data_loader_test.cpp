@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -97,6 +101,7 @@ TEST(DataLoader, SaysWhichBatchItIs) {
   DataLoader loader(numbers(), stream, {.rank = 1, .world_size = 2});
   for (std::uint64_t i = 0; i < 20; ++i) {
     const Batch batch = loader.next();
+    EXPECT_THROW(static_cast<void>(batch.column("row").values<std::byte>()), std::invalid_argument);
     EXPECT_EQ(batch.index(), i);
     EXPECT_EQ(batch.epoch(), i / 6);
     EXPECT_EQ(batch.index_in_epoch(), i % 6);
@@ -121,6 +126,32 @@ TEST(DataLoader, CountsTheBatchesOfAnEpochAlsoOnceTheirSizeHasChanged) {
     EXPECT_EQ(batch.index_in_epoch(), i % 3);
     loader.advance(batch);
   }
+}
+
+// Each second call takes its time, and the one after it must wait all the same.
+class SlowToExpect : public NumbersDataset {
+ public:
+  using NumbersDataset::NumbersDataset;
+  void expect(std::span<const std::uint64_t> ids) const override {
+    const bool is_slow = calls_++ % 2 == 0;
+    for (int i = 0; is_slow && i < 2'000; ++i) std::this_thread::yield();
+    NumbersDataset::expect(ids);
+  }
+
+ private:
+  mutable std::atomic<int> calls_ = 0;
+};
+
+TEST(DataLoader, TellsDataSetsInOrderWhatComesWhateverTheThreads) {
+  const auto data = std::make_shared<SlowToExpect>(kSamples);
+  Stream stream(options());
+  DataLoader loader(data, stream, {.threads = 4, .prefetch_batches = 4, .expect_batches = 16});
+  static_cast<void>(train(loader, 15));
+  std::vector<std::uint64_t> samples;
+  for (const Slot& slot : canonical(stream, 0, 300)) samples.push_back(slot.sample);
+  const auto expected = data->expected();
+  ASSERT_GE(expected.size(), samples.size());
+  EXPECT_TRUE(std::equal(samples.begin(), samples.end(), expected.begin()));
 }
 
 TEST(DataLoader, DrawsForASampleDoNotDependOnTheBatchItIsIn) {
