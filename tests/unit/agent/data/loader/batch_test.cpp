@@ -244,6 +244,35 @@ TEST(Batch, UsesMemoryAgainAndTheUsersOwn) {
   EXPECT_EQ(freed, allocations);
 }
 
+// Says that a field has three letters, and gives as many bytes as it was told to.
+class Lying : public Dataset {
+ public:
+  explicit Lying(std::size_t bytes) : bytes_(bytes, 'x') {}
+  std::uint64_t size() const override { return 64; }
+  std::span<const Column> columns() const override { return columns_; }
+  std::string digest() const override { return "lying"; }
+  void read(std::uint64_t id, Sample& into) const override {
+    into.begin(id);
+    into.add(Field{.type = ElementType::kText, .shape = shape_, .bytes = std::as_bytes(std::span(bytes_))});
+  }
+
+ private:
+  std::string bytes_;
+  std::vector<std::uint64_t> shape_{3};
+  std::vector<Column> columns_{{.name = "text", .type = ElementType::kText}};
+};
+
+TEST(Batch, AFieldHasTheBytesOfItsShapeNoFewerAndNoMore) {
+  for (const std::size_t bytes : {2U, 5U}) {
+    Stream stream(in_order(8));
+    DataLoader loader(std::make_shared<Lying>(bytes), stream);
+    EXPECT_THAT([&] { static_cast<void>(loader.next()); },
+                testing::Throws<std::exception>(testing::Property(
+                    &std::exception::what,
+                    HasSubstr("has " + std::to_string(bytes) + " bytes, and its shape says 3"))));
+  }
+}
+
 class Huge : public Dataset {
  public:
   std::uint64_t size() const override { return 64; }

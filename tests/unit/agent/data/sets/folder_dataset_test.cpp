@@ -233,6 +233,16 @@ TEST(FolderDataset, RefusesAnEmptyClassUnlessItIsAllowed) {
   EXPECT_THAT(files_of(FolderDataset(root.path(), {.allows_empty_classes = true})), ElementsAre("a/x.png"));
 }
 
+TEST(FolderDataset, ItsDigestNamesClassesThatHaveNoFile) {
+  TemporaryFolder root;
+  make_file(root / "a/x.png");
+  fs::create_directory(root / "b");
+  const auto digest = [&] { return FolderDataset(root.path(), {.allows_empty_classes = true}).digest(); };
+  const std::string before = digest();
+  fs::rename(root / "b", root / "c");
+  EXPECT_NE(digest(), before) << "the label 1 means another thing";
+}
+
 TEST(FolderDataset, RefusesALinkThatLeadsInACircle) {
   TemporaryFolder root;
   make_file(root / "a/b/x.png");
@@ -253,6 +263,19 @@ TEST(FolderDataset, AFileThatIsGoneOrNoFileIsNamed) {
   EXPECT_THAT(sentence_of([&] { folder.read(2, sample); }), HasSubstr("no regular file"));
   fs::remove(root / "a/x.png");
   EXPECT_THAT(sentence_of([&] { folder.read(0, sample); }), HasSubstr("a/x.png"));
+}
+
+// Linux says of the files below /sys that they have a page, and gives what there is.
+TEST(FolderDataset, AFileThatEndsBeforeItsSizeIsNamed) {
+  const fs::path shorter = "/sys/kernel/mm/transparent_hugepage/enabled";
+  if (!fs::is_regular_file(shorter)) GTEST_SKIP() << "this kernel has no " << shorter;
+  TemporaryFolder root;
+  fs::create_directory(root / "a");
+  fs::create_symlink(shorter, root / "a/x.png");
+  const FolderDataset folder(root.path(), {});
+  Sample sample;
+  EXPECT_THAT(sentence_of([&] { folder.read(0, sample); }),
+              AllOf(HasSubstr("a/x.png"), HasSubstr(", and had 4096 when it was opened")));
 }
 
 }  // namespace

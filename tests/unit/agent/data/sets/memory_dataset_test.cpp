@@ -9,6 +9,8 @@
 #include <ratoon/memory_dataset.h>
 #include <ratoon/subset_dataset.h>
 
+#include "agent/src/data/sets/content_digest.h"
+
 namespace ratoon {
 namespace {
 
@@ -76,6 +78,22 @@ TEST(MemoryDataset, ItsDigestIsOfNamesTypesShapesAndBytes) {
   EXPECT_NE(digest(MemoryColumn::view("x", pixels, {2})), base);
   EXPECT_NE(digest(MemoryColumn::view("x", pixels, {1})), base);
   EXPECT_NE(digest(MemoryColumn::view("x", others)), base);
+}
+
+TEST(MemoryDataset, ItsDigestTellsRowsFromColumns) {
+  const auto digest = [](std::vector<std::uint64_t> shape) {
+    return MemoryDataset::of({MemoryColumn("x", std::vector<float>(6), std::move(shape))})->digest();
+  };
+  EXPECT_NE(digest({2, 3}), digest({3, 2}));
+  EXPECT_NE(digest({6}), digest({6, 1}));
+}
+
+TEST(ContentDigest, TellsWhereOneTextEndsAndTheNextBegins) {
+  data::ContentDigest one("kind");
+  data::ContentDigest other("kind");
+  for (const char* text : {"ab", "c"}) one.add(std::string_view(text));
+  for (const char* text : {"a", "bc"}) other.add(std::string_view(text));
+  EXPECT_NE(one.text(), other.text());
 }
 
 TEST(MemoryDataset, ThreadsThatAskForTheDigestAtOnceGetTheSame) {

@@ -1,5 +1,7 @@
+#include <chrono>
 #include <filesystem>
 #include <functional>
+#include <thread>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -10,6 +12,7 @@
 #include <ratoon/record_dataset.h>
 
 #include "agent/src/data/sets/digest_note.h"
+#include "agent/src/data/sets/file_hash.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon {
@@ -198,6 +201,23 @@ TEST(RecordDataset, HintsOfAnySampleAreHarmless) {
                               {.columns = {{.name = "x", .type = ElementType::kBytes, .shape = {{20000}}}}});
   const std::uint64_t ids[] = {2, 0, 1, 3, ~std::uint64_t{0}};
   records.expect(ids);
+}
+
+// One try may fall between two changes; many do not.
+TEST(HashFile, AFileThatChangesMeanwhileIsRefused) {
+  TemporaryFolder folder;
+  const fs::path file = folder / "records";
+  test::write_text(file, std::string(1 << 22, 'x'));
+  std::jthread writer([&](const std::stop_token& stop) {
+    for (std::int64_t second = 0; !stop.stop_requested(); ++second) set_modified(file, kLongAgo + second);
+  });
+  bool was_refused = false;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!was_refused && std::chrono::steady_clock::now() < end) {
+    const auto hashed = data::hash_file(file, 0);
+    was_refused = !hashed && hashed.error().kind() == ErrorKind::kConflict;
+  }
+  EXPECT_TRUE(was_refused);
 }
 
 }  // namespace
