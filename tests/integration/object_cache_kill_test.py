@@ -77,11 +77,20 @@ class SharedCache(unittest.TestCase):
     def parts(self):
         return list(self.folder.glob("*.part"))
 
+    def wait_for_a_moment(self, group):
+        """Any moment, and every other time one at which something is being written, however slow the machine is."""
+        if self.chance.random() < 0.5:
+            return time.sleep(self.chance.uniform(0.005, 0.15))
+        deadline = time.monotonic() + 5
+        while not self.parts() and time.monotonic() < deadline and all(process.poll() is None for process in group):
+            time.sleep(0.001)
+        time.sleep(self.chance.uniform(0, 0.01))
+
     def kill_again_and_again(self, *options, others=0):
         deadline, kills, parts, killed_at_work = time.monotonic() + SECONDS, 0, 0, 0
         while kills < KILLS and time.monotonic() < deadline:
             group = [self.start(*options, repeats=1 if others else 3) for _ in range(1 + others)]
-            time.sleep(self.chance.uniform(0.005, 0.15))
+            self.wait_for_a_moment(group)
             victims = self.chance.sample(group, self.chance.randint(1, len(group)))
             for victim in victims:
                 killed_at_work += victim.poll() is None

@@ -8,6 +8,9 @@ ratoon_test(property/agent/crash/checkpoint_faults_test
   SOURCES checkpoint_faults_test.cpp ../../../support/crash/crash_checker.cpp ../../../support/crash/crash_states.cpp
           ../../../support/crash/model_disk.cpp ../../../support/crash/run_life.cpp
   LIBS ratoon::agent ratoon::base_contract TIMEOUT 600)
+ratoon_test(property/agent/crash/checkpoint_damage_test
+  SOURCES checkpoint_damage_test.cpp ../../../support/crash/model_disk.cpp ../../../support/crash/run_life.cpp
+  LIBS ratoon::agent ratoon::base_contract TIMEOUT 600)
 ratoon_test(property/agent/data_property_test LIBS ratoon::agent rapidcheck)
 ratoon_test(property/agent/resume_trials_test LIBS ratoon::agent)
 add_test(NAME nightly.resume_trials_test COMMAND resume_trials_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

@@ -115,9 +115,8 @@ class Shelf {
 };
 
 ListKey key_of(std::uint64_t size, std::uint64_t seed, TorchRelease release) {
-  return {.size = size,
-          .seed = static_cast<std::uint32_t>(seed),
-          .is_inside_out = is_inside_out(size, release)};
+  return {
+      .size = size, .seed = static_cast<std::uint32_t>(seed), .is_inside_out = is_inside_out(size, release)};
 }
 
 }  // namespace
