@@ -201,6 +201,13 @@ TEST(ConcatDataset, KeepsShardsAndHandsHintsDown) {
   EXPECT_THAT(last->expected, ElementsAre(15u, 1u));
 }
 
+TEST(ConcatDataset, NeedsTheSameTypes) {
+  const auto one = MemoryDataset::of({MemoryColumn("x", std::vector<float>(2))});
+  const auto other = MemoryDataset::of({MemoryColumn("x", std::vector<std::int32_t>(2))});
+  EXPECT_THAT([&] { static_cast<void>(ConcatDataset::of({one, other})); },
+              ThrowsMessage<std::invalid_argument>(HasSubstr("one has x float32, another x int32")));
+}
+
 TEST(ConcatDataset, NeedsTheSameColumns) {
   const std::vector<float> values(6);
   const auto pairs = MemoryDataset::of({MemoryColumn::view("x", values, {2})});

@@ -67,6 +67,30 @@ TEST(Sample, ReusesItsMemory) {
   EXPECT_EQ(sample.add(ElementType::kBytes, {&size, 1}).data(), last) << "the same memory for the same wish";
 }
 
+TEST(Sample, BeginsEachArrayWhereAnyTypeMayLie) {
+  Sample sample;
+  sample.begin(0);
+  for (std::uint64_t size = 0; size < 40; ++size) {
+    const std::uint64_t shape[] = {size};
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(sample.add(ElementType::kBytes, shape).data()) % 16, 0u)
+        << size;
+  }
+}
+
+TEST(Sample, LiesInOnePieceOnceItsSizeIsKnown) {
+  Sample sample;
+  const std::uint64_t shape[] = {4000};
+  for (int round = 0; round < 3; ++round) {
+    sample.begin(0);
+    const auto first = sample.add(ElementType::kBytes, shape);
+    const auto second = sample.add(ElementType::kBytes, shape);
+    const auto third = sample.add(ElementType::kBytes, shape);
+    if (round == 0) continue;
+    EXPECT_EQ(second.data() - first.data(), 4000 + 16) << "a shape lies between";
+    EXPECT_EQ(third.data() - second.data(), 4000 + 16);
+  }
+}
+
 TEST(Sample, AFieldOfAnotherSizeIsNotReadAsANumber) {
   Sample sample;
   sample.begin(0);
