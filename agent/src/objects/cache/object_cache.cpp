@@ -129,8 +129,9 @@ Result<CachedFile> ObjectCache::get(const CacheRequest& request, const std::stop
       auto writing = folder_.open_part(part);
       if (!writing) return writing.error();
       if (writing->found == Found::kOpen) {
-        if (auto done = fetch(request, name, part, writing->fd.get(), stop); !done) return done.error();
-        fetched = std::move(writing->fd);
+        const auto is_ours = fetch(request, name, part, writing->fd.get(), stop);
+        if (!is_ours) return is_ours.error();
+        if (*is_ours) fetched = std::move(writing->fd);
         continue;
       }
     }
@@ -159,23 +160,26 @@ Result<CacheFolder::Opened> ObjectCache::open_whole(const CacheRequest& request,
 }
 
 // With the part's lock held; when it is over, the part is an object or gone.
-Result<void> ObjectCache::fetch(const CacheRequest& request, const std::string& name, const std::string& part,
+Result<bool> ObjectCache::fetch(const CacheRequest& request, const std::string& name, const std::string& part,
                                 int fd, const std::stop_token& stop) {
   // Whoever held the lock before us may have finished.
   const auto whole = open_whole(request, name);
   if (!whole) return whole.error();
-  if (whole->found != Found::kMissing) return folder_.remove(part);
+  if (whole->found != Found::kMissing) {
+    if (auto removed = folder_.remove(part); !removed) return removed.error();
+    return false;
+  }
 
   auto done = write_part(request, part, fd, stop);
   if (done) done = folder_.publish(part, name);
   if (!done) {
     static_cast<void>(folder_.remove(part));
-    return done;
+    return done.error();
   }
   ++fetched_;
   // Readers may come in. That is not one step: it may be evicted in between, which costs a second fetch.
   ::flock(fd, LOCK_SH | LOCK_NB);
-  return {};
+  return true;
 }
 
 Result<void> ObjectCache::write_part(const CacheRequest& request, const std::string& part, int fd,

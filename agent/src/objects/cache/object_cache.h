@@ -105,7 +105,8 @@ class ObjectCache {
 
   [[nodiscard]] Result<CacheFolder::Opened> open_whole(const CacheRequest& request,
                                                        const std::string& name) const;
-  [[nodiscard]] Result<void> fetch(const CacheRequest& request, const std::string& name,
+  // Whether it was fetched: somebody else may have done so a moment ago.
+  [[nodiscard]] Result<bool> fetch(const CacheRequest& request, const std::string& name,
                                    const std::string& part, int fd, const std::stop_token& stop);
   [[nodiscard]] Result<void> write_part(const CacheRequest& request, const std::string& part, int fd,
                                         const std::stop_token& stop);
