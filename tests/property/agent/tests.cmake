@@ -15,6 +15,7 @@ ratoon_test(property/agent/crash/other_protocols_test
   SOURCES other_protocols_test.cpp ../../../support/crash/crash_checker.cpp ../../../support/crash/crash_states.cpp
           ../../../support/crash/model_disk.cpp
   LIBS ratoon::agent ratoon::base_contract)
+ratoon_test(property/agent/pack_property_test LIBS ratoon::agent rapidcheck)
 ratoon_test(property/agent/data_property_test LIBS ratoon::agent rapidcheck)
 ratoon_test(property/agent/resume_trials_test LIBS ratoon::agent)
 add_test(NAME nightly.resume_trials_test COMMAND resume_trials_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

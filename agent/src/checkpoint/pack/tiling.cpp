@@ -1,0 +1,131 @@
+#include "agent/src/checkpoint/pack/tiling.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace ratoon::checkpoint {
+namespace {
+
+using Numbers = std::span<const std::uint64_t>;
+
+bool is_empty(const BoxList& boxes, std::size_t box) {
+  for (std::size_t d = 0; d < boxes.dimensions(); ++d) {
+    if (boxes.begin(box, d) >= boxes.end(box, d)) return true;
+  }
+  return false;
+}
+
+// How often each element is covered is a function on the grid. Its difference along every dimension is zero
+// but at the corners of boxes, where it is +1 or -1, and two such functions are equal exactly if their
+// differences are. So the corners of the boxes must cancel those of the region; and where, in row-major
+// order, the first does not, nothing before it has a part in the sum that makes the function there: what is
+// left over is by how much that element is covered too often, or too little.
+class Corners {
+ public:
+  explicit Corners(std::vector<std::size_t> dimensions) : dimensions_(std::move(dimensions)) {}
+
+  // `at(dimension, is_end)` is a side of the box.
+  template <class Side>
+  void add(Side at, std::int64_t weight) {
+    for (std::uint64_t ends = 0; ends < (std::uint64_t{1} << dimensions_.size()); ++ends) {
+      for (std::size_t i = 0; i < dimensions_.size(); ++i)
+        points_.push_back(at(dimensions_[i], (ends >> i & 1) != 0));
+      weights_.push_back(std::popcount(ends) % 2 == 0 ? weight : -weight);
+    }
+  }
+
+  // The first point whose weights do not cancel, and what they leave.
+  struct Rest {
+    Numbers point;
+    std::int64_t weight;
+  };
+  std::optional<Rest> first_rest() const {
+    std::vector<std::size_t> order(weights_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto by_point = [this](std::size_t a, std::size_t b) {
+      return std::ranges::lexicographical_compare(point(a), point(b));
+    };
+    std::ranges::sort(order, by_point);
+    for (std::size_t i = 0; i < order.size();) {
+      std::int64_t weight = 0;
+      const std::size_t first = order[i];
+      for (; i < order.size() && std::ranges::equal(point(order[i]), point(first)); ++i)
+        weight += weights_[order[i]];
+      if (weight != 0) return Rest{point(first), weight};
+    }
+    return std::nullopt;
+  }
+
+  const std::vector<std::size_t>& dimensions() const { return dimensions_; }
+
+ private:
+  Numbers point(std::size_t corner) const {
+    return Numbers(points_).subspan(corner * dimensions_.size(), dimensions_.size());
+  }
+
+  std::vector<std::size_t> dimensions_;  // those that any box is cut along
+  std::vector<std::uint64_t> points_;
+  std::vector<std::int64_t> weights_;
+};
+
+std::vector<std::size_t> cut_dimensions(const BoxList& boxes, std::span<const std::size_t> filled,
+                                        Numbers begin, Numbers end) {
+  std::vector<std::size_t> dimensions;
+  for (std::size_t d = 0; d < begin.size(); ++d) {
+    const auto is_cut = [&](std::size_t box) {
+      return boxes.begin(box, d) != begin[d] || boxes.end(box, d) != end[d];
+    };
+    if (std::ranges::any_of(filled, is_cut)) dimensions.push_back(d);
+  }
+  return dimensions;
+}
+
+// What nearly all checkpoints are: cut along one dimension, in order.
+bool is_row(const BoxList& boxes, std::span<const std::size_t> filled, std::size_t d, std::uint64_t begin,
+            std::uint64_t end) {
+  for (const std::size_t box : filled) {
+    if (boxes.begin(box, d) != begin) return false;
+    begin = boxes.end(box, d);
+  }
+  return begin == end;
+}
+
+}  // namespace
+
+void BoxList::add(Numbers begin, Numbers end) {
+  numbers_.insert(numbers_.end(), begin.begin(), begin.end());
+  numbers_.insert(numbers_.end(), end.begin(), end.end());
+  ++size_;
+}
+
+std::optional<TilingFault> find_fault(const BoxList& boxes, Numbers region_begin, Numbers region_end) {
+  BoxList region(boxes.dimensions());
+  region.add(region_begin, region_end);
+  if (is_empty(region, 0)) return std::nullopt;
+
+  std::vector<std::size_t> filled;
+  for (std::size_t box = 0; box < boxes.size(); ++box) {
+    if (!is_empty(boxes, box)) filled.push_back(box);
+  }
+  Corners corners(cut_dimensions(boxes, filled, region_begin, region_end));
+  const auto& cut = corners.dimensions();
+  if (cut.size() == 1 && is_row(boxes, filled, cut[0], region_begin[cut[0]], region_end[cut[0]]))
+    return std::nullopt;
+
+  const auto add = [&corners](const BoxList& list, std::size_t box, std::int64_t weight) {
+    corners.add([&](std::size_t d, bool is_end) { return is_end ? list.end(box, d) : list.begin(box, d); },
+                weight);
+  };
+  for (const std::size_t box : filled) add(boxes, box, 1);
+  add(region, 0, -1);
+  const auto rest = corners.first_rest();
+  if (!rest) return std::nullopt;
+
+  TilingFault fault{.element = TensorShape(region_begin.begin(), region_begin.end()),
+                    .times = static_cast<std::uint64_t>(rest->weight + 1)};
+  for (std::size_t i = 0; i < cut.size(); ++i) fault.element[cut[i]] = rest->point[i];
+  return fault;
+}
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,47 @@
+// Whether boxes tile a region: every element in exactly one of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <ratoon/tensor_view.h>
+
+namespace ratoon::checkpoint {
+
+// Boxes of one number of dimensions, in one piece of memory: there may be millions.
+class BoxList {
+ public:
+  explicit BoxList(std::size_t dimensions) : dimensions_(dimensions) {}
+
+  // The box from `begin` to before `end`, with as many numbers each as there are dimensions.
+  void add(std::span<const std::uint64_t> begin, std::span<const std::uint64_t> end);
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t dimensions() const { return dimensions_; }
+  [[nodiscard]] std::uint64_t begin(std::size_t box, std::size_t dimension) const {
+    return numbers_[2 * dimensions_ * box + dimension];
+  }
+  [[nodiscard]] std::uint64_t end(std::size_t box, std::size_t dimension) const {
+    return numbers_[2 * dimensions_ * box + dimensions_ + dimension];
+  }
+
+ private:
+  std::size_t dimensions_;
+  std::size_t size_ = 0;
+  std::vector<std::uint64_t> numbers_;
+};
+
+struct TilingFault {
+  TensorShape element;      // the first one, in row-major order, that is not in exactly one box
+  std::uint64_t times = 0;  // in how many it is
+};
+
+// None: the boxes tile the region, in which each of them lies. Boxes without elements count for nothing.
+// Exact, in O(n log n) for the dimensions that they are cut along, each of which doubles the work.
+[[nodiscard]] std::optional<TilingFault> find_fault(const BoxList& boxes,
+                                                    std::span<const std::uint64_t> region_begin,
+                                                    std::span<const std::uint64_t> region_end);
+
+}  // namespace ratoon::checkpoint
