@@ -6,7 +6,7 @@ namespace ratoon::checkpoint {
 namespace {
 
 // Tensors up to here lie in one extent, so that one thread can hash them alone; for longer ones the blocks at
-// their ends are 3 % more to read at most. Two of them and a block are less than an extent: where one is
+// their ends are 1.6 % more to read at most. Two of them and a block are less than an extent: where one is
 // moved to the next extent, the one that the first extent begins with is not cut either.
 constexpr std::uint64_t kHashedBytesMax = 4 * 1024 * 1024;
 static_assert(2 * kHashedBytesMax + 3 * kPackBlockBytes < kExtentBytesMax);

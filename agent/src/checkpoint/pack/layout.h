@@ -18,7 +18,7 @@ namespace ratoon::checkpoint {
 // Data is verified block by block. Whoever reads a slice reads whole blocks, and a rank of another world size
 // has two ragged ends in each tensor: blocks of 64 KiB cost it 1 to 5 % more bytes where blocks of 4 MiB
 // would double what it reads. Checksums of blocks that lie in a row combine (crc32c_combine).
-inline constexpr std::uint64_t kPackBlockBytes = 64 * 1024;
+inline constexpr std::uint64_t kPackBlockBytes = 32 * 1024;
 inline constexpr std::uint64_t kDataAlignment = 4096;
 inline constexpr std::uint64_t kLengthBytes = 8;
 inline constexpr std::uint64_t kHeaderJsonBytesMax = 100'000'000;  // more is refused by other readers

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/model_shapes.h"
 #include "tests/support/sharded_checkpoint.h"
 
 namespace ratoon::checkpoint {
@@ -111,10 +112,10 @@ TEST(ReadPlan, OneTensorOrSliceIsReadAlone) {
 
   const TensorSpec rows = slice(tensors[2], {100, 0}, {50, 1000});
   EXPECT_EQ(loaded(files, rows, 50'000), tensors[2].bytes.substr(100'000, 50'000));
-  const ReadPlan part = plan_of(files, {rows});  // 400,007 to 450,007: block 6
-  EXPECT_EQ(part.bytes_read, kPackBlockBytes);
-  EXPECT_EQ(part.packs[0].extents[0].first_block, 6u);
-  EXPECT_EQ(part.packs[0].extents[0].block_count, 1u);
+  const ReadPlan part = plan_of(files, {rows});  // 400,007 to 450,007: blocks 12 and 13
+  EXPECT_EQ(part.bytes_read, 2 * kPackBlockBytes);
+  EXPECT_EQ(part.packs[0].extents[0].first_block, 12u);
+  EXPECT_EQ(part.packs[0].extents[0].block_count, 2u);
   EXPECT_THAT(part.packs[0].extents[0].hashed, IsEmpty());
 }
 
@@ -260,7 +261,35 @@ TEST(ReadPlan, DamageIsNamed) {
   EXPECT_EQ(complaint(slice(tensors[2], {150'000}, {10})), "");
   files[0].bytes[4096 + 1100 + 150'000] ^= 4;
   EXPECT_EQ(complaint(slice(tensors[2], {150'005}, {10})),
-            "bytes 135168 to 200704 of the pack, block 2, are not the bytes that were saved");
+            "bytes 135168 to 167936 of the pack, block 4, are not the bytes that were saved");
+}
+
+// Bytes that all ranks read, over those that they want, where another number of ranks wrote them.
+double reading(const std::vector<TensorSpec>& model, std::uint64_t writers, std::uint64_t readers) {
+  const auto layouts = test::sharded_layouts(model, writers);
+  const PartIndex index = test::index_of(layouts);
+  std::uint64_t read = 0;
+  std::uint64_t wanted = 0;
+  for (std::uint32_t rank = 0; rank < readers; ++rank) {
+    const ReadPlan plan = plan_reads(index, test::shard(model, rank, readers), rank).value();
+    read += plan.bytes_read;
+    wanted += plan.bytes_wanted;
+  }
+  std::uint64_t whole = 0;
+  for (const auto& layout : layouts) whole += layout.data_bytes;
+  EXPECT_EQ(wanted, whole);
+  return static_cast<double>(read) / static_cast<double>(whole);
+}
+
+TEST(ReadPlan, AnotherWorldReadsHardlyMoreThanThereIs) {
+  const auto large = test::transformer(32, 4096, 11008, 32000, kBfloat16);  // 7 billion weights
+  const auto small = test::transformer(12, 768, 3072, 50257, kFloat32);     // 124 million
+  for (const auto& model : {large, small}) {
+    EXPECT_EQ(reading(model, 4, 4), 1.0);
+    EXPECT_LE(reading(model, 4, 3), 1.05);
+    EXPECT_LE(reading(model, 8, 5), 1.05);
+    EXPECT_LE(reading(model, 3, 8), 1.05);
+  }
 }
 
 }  // namespace
