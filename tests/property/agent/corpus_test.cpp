@@ -23,6 +23,7 @@ void run_corpus(const std::string& name, void (*target)(std::string_view)) {
 TEST(Corpus, OfEveryFuzzTargetKeepsTheLaws) {
   run_corpus("board", fuzz::board);
   run_corpus("contract", fuzz::contract);
+  run_corpus("pack_header", fuzz::pack_header);
   run_corpus("manifest", fuzz::manifest);
   run_corpus("stream", fuzz::stream);
   run_corpus("objects", fuzz::objects);

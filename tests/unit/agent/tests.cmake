@@ -3,8 +3,8 @@ ratoon_test(unit/agent/checkpoint_test
           checkpoint/run_store_test.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/pack_test
-  SOURCES checkpoint/pack/cover_test.cpp checkpoint/pack/header_test.cpp checkpoint/pack/layout_test.cpp
-          checkpoint/pack/read_plan_test.cpp
+  SOURCES checkpoint/pack/cover_test.cpp checkpoint/pack/golden_test.cpp checkpoint/pack/header_test.cpp
+          checkpoint/pack/layout_test.cpp checkpoint/pack/read_plan_test.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/session_test
   SOURCES session/engine_test.cpp session/leaving_test.cpp session/meeting_socket_test.cpp session/options_test.cpp

@@ -1,5 +1,5 @@
-// The text of a pack's header, letter by letter as safetensors' own writer would put it: metadata sorted by
-// key, then the tensors in the order of their data, no spaces.
+// The text of a pack's header, letter by letter as safetensors' own writer puts it: metadata (here sorted by
+// key, so that equal packs are equal bytes), then the tensors in the order of their data, no spaces.
 #pragma once
 
 #include <cstdint>
