@@ -8,6 +8,8 @@ ratoon_program(store_probe SOURCES integration/store_probe.cpp LIBS ratoon::agen
 ratoon_python_test(integration/object_store_test)
 ratoon_python_test(integration/object_cache_kill_test)
 ratoon_python_test(integration/object_cache_kill_nightly_test LABELS nightly TIMEOUT 3600)
+ratoon_program(pack_probe SOURCES integration/pack_probe.cpp LIBS ratoon::agent nlohmann_json::nlohmann_json)
+ratoon_python_test(integration/pack_safetensors_nightly_test LABELS nightly TIMEOUT 600)
 if(RATOON_WITH_MDS)
   ratoon_program(mds_probe
     SOURCES integration/mds_probe.cpp LIBS ratoon::agent_mds ratoon::base_contract nlohmann_json::nlohmann_json)
