@@ -130,11 +130,10 @@ rest::http_request convert_request(const Request& request, const Url& url,
                                    const std::shared_ptr<Channel>& channel) {
   rest::http_request converted(request.method);
   converted.set_request_uri(relative_uri(url));
-  const std::size_t size =
-      request.body_source != nullptr ? request.body_source->size_bytes() : request.body.size();
+  const std::string_view body = request.body_view.empty() ? request.body : request.body_view;
+  const std::size_t size = request.body_source != nullptr ? request.body_source->size_bytes() : body.size();
   if (size != 0) {
-    auto upload =
-        request.body_source != nullptr ? make_upload(channel) : make_upload(std::string_view(request.body));
+    auto upload = request.body_source != nullptr ? make_upload(channel) : make_upload(body);
     converted.set_body(upload, size, "");
   }
   auto& headers = converted.headers();

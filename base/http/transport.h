@@ -34,6 +34,7 @@ struct Request {
   std::string url{};  // absolute: http://127.0.0.1:8080/path?query, already escaped
   Headers headers{};
   std::string body{};
+  std::string_view body_view{};       // instead of `body`, without a copy; must outlive the call
   BodySource* body_source = nullptr;  // instead of `body`; must outlive the call
 };
 

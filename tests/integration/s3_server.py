@@ -83,10 +83,15 @@ class S3Server:
 
 class FaultyProxy:
     """Forwards connections to a server. `plan(number, reply)` may give other bytes for a reply (all of it, head and body)
-    and what follows: "keep", "cut" or "hang". Replies are read by their Content-Length."""
+    and what follows: "keep", "cut" or "hang". Replies are read by their Content-Length.
 
-    def __init__(self, port, plan):
+    `meddle(request)` gives what is sent instead: a list of requests, of which the last one's answer is passed on (none: the
+    connection is cut), or such a list and a function of that answer that stands for the plan. `cut_body(data)`, asked with
+    the beginning of each request, says after how many bytes both sides are cut, or None."""
+
+    def __init__(self, port, plan=lambda number, reply: (reply, "keep"), meddle=None, cut_body=None):
         self.port, self.plan, self.requests = free_port(), plan, 0
+        self._meddle, self._cut_body = meddle, cut_body
         self._to = port
         self._stopped = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", self.port), backlog=64)
@@ -115,15 +120,23 @@ class FaultyProxy:
             client.settimeout(30)
             while not self._stopped.is_set():
                 try:
-                    request = self._message(client)
-                    if not request:
+                    request, is_cut = self._request(client)
+                    if is_cut:
+                        server.sendall(request)
+                    if is_cut or not request:
                         return
-                    server.sendall(request)
-                    reply = self._message(server, is_bodiless=request.startswith(b"HEAD "))
+                    sent = self._meddle(request) if self._meddle else [request]
+                    sent, judge = sent if isinstance(sent, tuple) else (sent, None)
+                    reply = b""
+                    for one in sent:
+                        server.sendall(one)
+                        reply = self._message(server, is_bodiless=one.startswith(b"HEAD "))
                 except OSError:
                     return
                 self.requests += 1
-                data, then = self.plan(self.requests, reply)
+                if not sent and not judge:
+                    return
+                data, then = judge(reply) if judge else self.plan(self.requests, reply)
                 try:
                     for piece in [data] if isinstance(data, bytes) else data:
                         if self._stopped.is_set():
@@ -136,9 +149,28 @@ class FaultyProxy:
                 if then != "keep":
                     return
 
+    def _request(self, client):
+        """The request, and whether it is to be cut off where it ends here."""
+        if self._cut_body is None:
+            return self._message(client), False
+        head = b""
+        while b"\r\n\r\n" not in head:
+            more = client.recv(4096)
+            if not more:
+                return b"", False
+            head += more
+        limit = self._cut_body(head)
+        if limit is None:
+            return self._message(client, data=head), False
+        while len(head) < limit:
+            more = client.recv(min(65536, limit - len(head)))
+            if not more:
+                break
+            head += more
+        return head, True
+
     @staticmethod
-    def _message(connection, is_bodiless=False):
-        data = b""
+    def _message(connection, is_bodiless=False, data=b""):
         while b"\r\n\r\n" not in data:
             more = connection.recv(65536)
             if not more:
@@ -150,9 +182,13 @@ class FaultyProxy:
             name, _, value = line.partition(b":")
             if name.lower() == b"content-length" and not is_bodiless:
                 length = int(value)
+        body = bytearray(body)
         while len(body) < length:
-            body += connection.recv(65536)
-        return head + b"\r\n\r\n" + body
+            more = connection.recv(1 << 20)
+            if not more:
+                return b""
+            body += more
+        return head + b"\r\n\r\n" + bytes(body)
 
 
 def environment(endpoint, key=ROOT_KEY, secret=ROOT_SECRET, **more):

@@ -2,8 +2,9 @@
 //
 //   get URI KEY FILE [BEGIN END]     head URI KEY     put URI KEY FILE     create URI KEY FILE
 //   list URI PREFIX                  remove URI KEY
-//   cache URI FOLDER ORDER           ORDER has a line "key size sha256" for each object to open, in that
-//   order
+//   upload URI KEY FILE [create] [part=BYTES] [threads=N] [crc32c=N] [stop=BYTES]   stop: once so much is
+//   stored tidy URI PREFIX SECONDS cache URI FOLDER ORDER           ORDER has a line "key size sha256" for
+//   each object to open, in that order
 //
 // Prints a line for each thing done; an error as "error KIND: SENTENCE", with exit code 1.
 #include <charconv>
@@ -16,12 +17,14 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/src/objects/cache/object_cache.h"
 #include "agent/src/objects/object_store.h"
 #include "agent/src/objects/s3/sha256.h"
 #include "agent/src/objects/sinks.h"
+#include "agent/src/objects/sources.h"
 
 namespace {
 
@@ -130,6 +133,43 @@ int fill(ObjectStore& store, CacheOptions options, const std::string& order) {
   return 0;
 }
 
+// The most memory that this program ever had. (getrusage() would count what its parent had before exec.)
+std::uint64_t peak_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word == "VmHWM:" && status >> word) return number(word);
+  }
+  return 0;
+}
+
+// Streamed from the file; prints what was stored, and the most memory that the process ever had.
+int upload(ObjectStore& store, const std::vector<std::string>& words) {
+  const UniqueFd fd(::open(words.at(3).c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat facts{};
+  if (::fstat(fd.get(), &facts) != 0) return 2;
+  FileSource source(fd.get(), words.at(3), static_cast<std::uint64_t>(facts.st_size));
+  std::stop_source stop;
+  UploadOptions options{.stop = stop.get_token()};
+  std::uint64_t stop_at = ~std::uint64_t{0};
+  for (std::size_t i = 4; i < words.size(); ++i) {
+    const std::string name = words[i].substr(0, words[i].find('='));
+    const std::uint64_t value = name.size() < words[i].size() ? number(words[i].substr(name.size() + 1)) : 0;
+    if (name == "create") options.replaces = false;
+    if (name == "part") options.part_bytes = value;
+    if (name == "threads") options.threads = static_cast<std::uint32_t>(value);
+    if (name == "crc32c") options.crc32c = static_cast<std::uint32_t>(value);
+    if (name == "stop") stop_at = value;
+  }
+  options.progress = [&](std::uint64_t stored) {
+    if (stored >= stop_at) stop.request_stop();
+  };
+  const auto uploaded = store.upload(words.at(2), source, options);
+  if (!uploaded) return fail(uploaded.error());
+  print("stored " + std::to_string(uploaded->size_bytes) + " crc32c " + std::to_string(uploaded->crc32c) +
+        " peak_kib " + std::to_string(peak_kib()));
+  return 0;
+}
+
 int done(const Result<void>& result) {
   if (!result) return fail(result.error());
   print("done");
@@ -154,6 +194,13 @@ int main(int argc, char** argv) {
   }
   if (command == "put" || command == "create")
     return done((*store)->put(words.at(2), read_file(words.at(3)), {.replaces = command == "put"}));
+  if (command == "upload") return upload(**store, words);
+  if (command == "tidy") {
+    const auto tidied = (*store)->abort_stale_uploads(words.at(2), from_seconds(std::stod(words.at(3))));
+    if (!tidied) return fail(tidied.error());
+    print("aborted " + std::to_string(*tidied));
+    return 0;
+  }
   if (command == "list") return list(**store, words.at(2));
   if (command == "remove") return done((*store)->remove(words.at(2)));
   if (command == "cache") {

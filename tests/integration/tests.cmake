@@ -6,6 +6,7 @@ ratoon_program(cluster_probe SOURCES integration/cluster_probe.cpp LIBS ratoon::
 ratoon_python_test(integration/cluster_client_test)
 ratoon_program(store_probe SOURCES integration/store_probe.cpp LIBS ratoon::agent)
 ratoon_python_test(integration/object_store_test)
+ratoon_python_test(integration/object_upload_test)
 ratoon_python_test(integration/object_cache_kill_test)
 ratoon_python_test(integration/object_cache_kill_nightly_test LABELS nightly TIMEOUT 3600)
 ratoon_program(pack_probe SOURCES integration/pack_probe.cpp LIBS ratoon::agent nlohmann_json::nlohmann_json)

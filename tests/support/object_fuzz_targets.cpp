@@ -43,6 +43,13 @@ void check_replies(std::string_view bytes) {
     require(page.error().kind() == ErrorKind::kCorrupted);
     require_sentence(page.error());
   }
+  if (const auto id = decode_upload_id(bytes)) require(!id->empty());
+  require(decode_completed_crc32c(bytes).size() <= 500);
+  if (const auto open = decode_open_uploads(bytes)) {
+    for (const auto& upload : open->uploads) require(!upload.key.empty() && !upload.id.empty());
+  } else {
+    require_sentence(open.error());
+  }
   const auto role = decode_assumed_role(bytes);
   require(role ? role->expires_at.has_value() : role.error().kind() == ErrorKind::kCorrupted);
   const auto served = decode_served_credentials(bytes);

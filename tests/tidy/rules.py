@@ -58,7 +58,7 @@ _OBJECTS = "agent/src/objects"
 OBJECTS_WITH = {f"{_OBJECTS}/s3/sha256.*": "openssl", f"{_OBJECTS}/credentials/served.*": "nlohmann_json"}
 OBJECTS_PURE = tuple(f"{_OBJECTS}/{name}.*" for name in (
     "object_info", "object_key", "percent", "store_uri", "cache/cache_name", "cache/eviction", "remote/content_range",
-    "remote/location", "remote/retry", "s3/s3_address", "s3/s3_replies", "s3/sigv4", "s3/xml",
+    "remote/location", "remote/retry", "s3/checksum_text", "s3/part_plan", "s3/s3_address", "s3/s3_replies", "s3/sigv4", "s3/xml",
     "credentials/credentials", "credentials/freshness", "credentials/shared_files")) + tuple(OBJECTS_WITH)
 OBJECTS_REMOTE = (f"{_OBJECTS}/remote", f"{_OBJECTS}/s3", f"{_OBJECTS}/credentials")  # what needs HTTP
 OPEN_REMOTE = (f"{_OBJECTS}/remote/open_remote_store.*", f"{_OBJECTS}/remote/open_without_http.*")

@@ -10,7 +10,9 @@
 
 #include <ratoon/atomic_file.h>
 
+#include "agent/src/objects/file_upload.h"
 #include "agent/src/objects/object_key.h"
+#include "base/core/atomic_fill.h"
 #include "base/core/durable_folder.h"
 #include "base/core/unique_fd.h"
 
@@ -72,9 +74,9 @@ Result<void> copy(int fd, ByteRange range, ObjectSink& sink, const std::stop_tok
   return {};
 }
 
-// A put() that was killed leaves one of these behind; it was never an object.
+// A writer that was killed leaves one of these behind; it was never an object.
 bool is_temporary(const std::string& name) {
-  return name.starts_with('.') && name.find(".tmp-") != std::string::npos;
+  return !name_behind_temporary(name).empty();
 }
 
 }  // namespace
@@ -103,6 +105,18 @@ Result<void> FileStore::put(std::string_view key, std::string_view bytes, const 
   const fs::path path = folder_ / key;
   if (auto made = create_folders(path.parent_path()); !made) return made;
   return save_file_atomically(path, bytes, {.replaces = options.replaces});
+}
+
+Result<UploadedObject> FileStore::upload(std::string_view key, ObjectSource& source,
+                                         const UploadOptions& options) {
+  if (auto checked = check_key(key, uri_); !checked) return checked.error();
+  return upload_file(folder_ / key, source, options, join_uri(uri_, key));
+}
+
+Result<std::uint64_t> FileStore::abort_stale_uploads(std::string_view prefix, Duration older_than,
+                                                     std::stop_token stop) {
+  if (auto checked = check_prefix(prefix, uri_); !checked) return checked.error();
+  return remove_temporary_files(folder_, prefix, older_than, uri_, stop);
 }
 
 Result<ObjectPage> FileStore::list(std::string_view prefix, std::string_view, std::stop_token stop) {

@@ -21,6 +21,10 @@ class FileStore final : public ObjectStore {
   [[nodiscard]] Result<ObjectInfo> head(std::string_view key, std::stop_token stop = {}) override;
   [[nodiscard]] Result<void> put(std::string_view key, std::string_view bytes,
                                  const PutOptions& options = {}) override;
+  [[nodiscard]] Result<UploadedObject> upload(std::string_view key, ObjectSource& source,
+                                              const UploadOptions& options = {}) override;
+  [[nodiscard]] Result<std::uint64_t> abort_stale_uploads(std::string_view prefix, Duration older_than,
+                                                          std::stop_token stop = {}) override;
   // Everything on one page.
   [[nodiscard]] Result<ObjectPage> list(std::string_view prefix, std::string_view page = {},
                                         std::stop_token stop = {}) override;

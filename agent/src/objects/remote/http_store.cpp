@@ -88,6 +88,14 @@ Result<void> HttpStore::put(std::string_view, std::string_view, const PutOptions
   return read_only("writing to");
 }
 
+Result<UploadedObject> HttpStore::upload(std::string_view, ObjectSource&, const UploadOptions&) {
+  return read_only("writing to");
+}
+
+Result<std::uint64_t> HttpStore::abort_stale_uploads(std::string_view, Duration, std::stop_token) {
+  return read_only("tidying");
+}
+
 Result<ObjectPage> HttpStore::list(std::string_view, std::string_view, std::stop_token) {
   return read_only("listing");
 }

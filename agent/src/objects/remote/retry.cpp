@@ -31,13 +31,11 @@ bool may_pass(int status, std::string_view code) {
   if (status == 408 || status == 425 || status == 429) return true;
   if (status >= 500) return status != 501 && status != 505;
   // S3 says some of what passes with other statuses.
-  constexpr std::array<std::string_view, 7> kPassing = {"RequestTimeout",
-                                                        "SlowDown",
-                                                        "Throttling",
-                                                        "ThrottlingException",
-                                                        "InternalError",
-                                                        "OperationAborted",
-                                                        "ConditionalRequestConflict"};
+  constexpr std::array<std::string_view, 10> kPassing = {
+      "RequestTimeout", "SlowDown", "Throttling", "ThrottlingException", "InternalError", "OperationAborted",
+      "ConditionalRequestConflict",
+      // What arrived is not what was sent.
+      "BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody"};
   return std::find(kPassing.begin(), kPassing.end(), code) != kPassing.end();
 }
 

@@ -66,7 +66,7 @@ Result<http::Request> S3Client::request(const S3Call& call, const http::Headers&
   attempt.url = address.origin + percent_encode(path, true);
   if (!call.query.empty()) attempt.url += '?' + canonical_query(call.query);
 
-  http::Request request{.method = call.method, .url = attempt.url, .body = std::string(call.body)};
+  http::Request request{.method = call.method, .url = attempt.url, .body_view = call.body};
   for (const auto& [name, value] : call.headers) request.headers.add(name, value);
   for (const auto& [name, value] : more) request.headers.add(name, value);
   attempt.signer.reset();
@@ -147,23 +147,36 @@ std::optional<Refusal> S3Client::why_cut_off(const std::stop_token& stop) {
 }
 
 Result<http::Response> S3Client::call(const S3Call& call, const std::string& what,
-                                      const std::stop_token& stop, const std::function<bool(int)>& accepts,
-                                      std::uint32_t* requests) {
+                                      const CallOptions& options) {
   Attempt attempt;
-  Attempts attempts(surroundings_, patience_, what, stop);
+  Attempts attempts(surroundings_, options.patience != nullptr ? *options.patience : patience_, what,
+                    options.stop);
+  const auto refused = [&](const http::Response& answer) {
+    return judge(call, attempt, answer.status, answer.headers, answer.body);
+  };
   return exchange(surroundings_,
                   {.make =
                        [&] {
-                         if (requests != nullptr) ++*requests;
-                         return request(call, {}, attempt, stop);
+                         if (options.requests != nullptr) ++*options.requests;
+                         return request(call, {}, attempt, options.stop);
                        },
                    .judge = [&](const http::Response& answer) -> std::optional<Refusal> {
-                     if (answer.status / 100 == 2 || (accepts && accepts(answer.status))) return std::nullopt;
-                     return judge(call, attempt, answer.status, answer.headers, answer.body);
+                     if (options.accepts && options.accepts(answer)) return std::nullopt;
+                     if (answer.status / 100 != 2) return refused(answer);
+                     if (options.may_fail_late && !decode_refusal(answer.body).code.empty())
+                       return refused(answer);
+                     if (!options.doubts) return std::nullopt;
+                     auto doubt = options.doubts(answer);
+                     if (!doubt) return std::nullopt;
+                     return Refusal{.error = *std::move(doubt), .may_pass = true};
                    },
                    .explain = [&]() -> std::optional<Refusal> {
                      if (call.body.empty()) return std::nullopt;
-                     return why_cut_off(stop);
+                     if (auto refusal = why_cut_off(options.stop)) return refusal;
+                     if (!options.explains) return std::nullopt;
+                     auto error = options.explains();
+                     if (!error) return std::nullopt;
+                     return Refusal{.error = *std::move(error)};
                    }},
                   attempts);
 }

@@ -30,6 +30,19 @@ struct S3Call {
   std::string_view body{};  // lives as long as the call
 };
 
+struct CallOptions {
+  std::stop_token stop{};
+  // What is an answer beside statuses of 2xx.
+  std::function<bool(const http::Response&)> accepts{};
+  // What is wrong with an answer of 2xx: then the call is made again.
+  std::function<std::optional<Error>(const http::Response&)> doubts{};
+  // What a lost answer must have been: asked each time one is lost, before the call is made again.
+  std::function<std::optional<Error>()> explains{};
+  bool may_fail_late = false;          // S3 may say 200 at once, and later in the body that it failed
+  std::uint32_t* requests = nullptr;   // counts those that were sent
+  const Patience* patience = nullptr;  // instead of the client's
+};
+
 class S3Client {
  public:
   // `keeper` null: requests are not signed.
@@ -37,12 +50,9 @@ class S3Client {
                                                               std::unique_ptr<CredentialKeeper> keeper,
                                                               Patience patience);
 
-  // A small answer. Statuses of 2xx are answers, and what `accepts` takes besides. `requests` counts those
-  // that were sent.
+  // A small answer. `what` begins the sentence of an error: "reading s3://bucket/key".
   [[nodiscard]] Result<http::Response> call(const S3Call& call, const std::string& what,
-                                            const std::stop_token& stop,
-                                            const std::function<bool(int status)>& accepts = {},
-                                            std::uint32_t* requests = nullptr);
+                                            const CallOptions& options);
 
   // For those that stream: one attempt's request, and what its refusal means.
   struct Attempt {

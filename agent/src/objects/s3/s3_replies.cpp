@@ -69,6 +69,48 @@ Result<ObjectPage> decode_list(std::string_view body) {
   return page;
 }
 
+Result<std::string> decode_upload_id(std::string_view body) {
+  const auto document = parse_xml(body);
+  if (!document) return document.error();
+  std::string id(document->text_of("UploadId"));
+  if (document->name != "InitiateMultipartUploadResult" || id.empty())
+    return Error(ErrorKind::kCorrupted, "the store does not say what the upload is called (UploadId)");
+  return id;
+}
+
+std::string decode_completed_crc32c(std::string_view body) {
+  const auto document = parse_xml(body);
+  if (!document || document->name != "CompleteMultipartUploadResult") return {};
+  return one_line(document->text_of("ChecksumCRC32C"));
+}
+
+Result<OpenUploadPage> decode_open_uploads(std::string_view body) {
+  const auto document = parse_xml(body);
+  if (!document) return document.error();
+  if (document->name != "ListMultipartUploadsResult")
+    return bad_list("is no ListMultipartUploadsResult but " + one_line(document->name));
+  const bool is_escaped = document->text_of("EncodingType") == "url";
+  const auto plain = [&](std::string_view text) {
+    return is_escaped ? unescape_name(text) : std::optional(std::string(text));
+  };
+  OpenUploadPage page;
+  for (const XmlElement& entry : document->children) {
+    if (entry.name != "Upload") continue;
+    auto key = plain(entry.text_of("Key"));
+    std::string id(entry.text_of("UploadId"));
+    const auto initiated = parse_rfc3339(entry.text_of("Initiated"));
+    if (!key || key->empty() || id.empty() || !initiated)
+      return bad_list("has an upload without a Key, an UploadId or a readable time");
+    page.uploads.push_back({.key = std::move(*key), .id = std::move(id), .initiated = *initiated});
+  }
+  if (document->text_of("IsTruncated") != "true") return page;
+  auto next = plain(document->text_of("NextKeyMarker"));
+  if (!next || next->empty()) return bad_list("is cut short and does not say how it goes on");
+  page.next_key = std::move(*next);
+  page.next_id = document->text_of("NextUploadIdMarker");
+  return page;
+}
+
 Result<Credentials> decode_assumed_role(std::string_view body) {
   const auto document = parse_xml(body);
   if (!document) return document.error();

@@ -3,11 +3,13 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <ratoon/result.h>
 
 #include "agent/src/objects/credentials/credentials.h"
 #include "agent/src/objects/object_info.h"
+#include "base/core/clock.h"
 
 namespace ratoon::objects {
 
@@ -24,6 +26,27 @@ struct S3Refusal {
 
 // A ListBucketResult of list-type 2; keys as the bucket has them.
 [[nodiscard]] Result<ObjectPage> decode_list(std::string_view body);
+
+// What an upload in parts is called, of an InitiateMultipartUploadResult.
+[[nodiscard]] Result<std::string> decode_upload_id(std::string_view body);
+
+// The checksum that a CompleteMultipartUploadResult proves, as S3 writes it; empty where it says none.
+[[nodiscard]] std::string decode_completed_crc32c(std::string_view body);
+
+struct OpenUpload {
+  std::string key;  // as the bucket has it
+  std::string id;
+  WallTime initiated{};
+
+  friend bool operator==(const OpenUpload&, const OpenUpload&) = default;
+};
+struct OpenUploadPage {
+  std::vector<OpenUpload> uploads;
+  std::string next_key;  // where the next page begins; empty: this was the last one
+  std::string next_id;
+};
+// A ListMultipartUploadsResult.
+[[nodiscard]] Result<OpenUploadPage> decode_open_uploads(std::string_view body);
 
 // The answer of AssumeRoleWithWebIdentity or AssumeRole; the source is the caller's to say.
 [[nodiscard]] Result<Credentials> decode_assumed_role(std::string_view body);

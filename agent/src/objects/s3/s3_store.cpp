@@ -4,18 +4,15 @@
 
 #include "agent/src/objects/object_key.h"
 #include "agent/src/objects/remote/download.h"
+#include "agent/src/objects/s3/open_uploads.h"
+#include "agent/src/objects/s3/part_plan.h"
+#include "agent/src/objects/s3/s3_multipart.h"
 #include "agent/src/objects/s3/s3_replies.h"
 #include "agent/src/objects/sinks.h"
+#include "agent/src/objects/sources.h"
+#include "base/core/crc32c.h"
 
 namespace ratoon::objects {
-namespace {
-
-// For If-None-Match: 412 as it should be, 304 from older MinIO.
-bool says_it_exists(int status) {
-  return status == 412 || status == 304;
-}
-
-}  // namespace
 
 S3Call S3Store::call_for(std::string method, std::string_view key) const {
   return {.method = std::move(method), .key = prefix_ + std::string(key)};
@@ -41,7 +38,7 @@ Result<ObjectInfo> S3Store::get(std::string_view key, ObjectSink& sink, const Ge
 Result<ObjectInfo> S3Store::head(std::string_view key, std::stop_token stop) {
   if (auto checked = check_key(key, uri_); !checked) return checked.error();
   const std::string what = "looking for " + join_uri(uri_, key);
-  auto answer = client_->call(call_for("HEAD", key), what, stop);
+  auto answer = client_->call(call_for("HEAD", key), what, {.stop = stop});
   const bool is_clear = answer || answer.error().kind() == ErrorKind::kNotFound || may_pass(answer.error()) ||
                         stop.stop_requested();
   if (!is_clear) {
@@ -50,40 +47,45 @@ Result<ObjectInfo> S3Store::head(std::string_view key, std::stop_token stop) {
     const auto got = get(key, first_byte, {.range = ByteRange{0, 1}, .stop = stop});
     const bool is_only_empty = !got && got.error().kind() == ErrorKind::kInvalid;
     if (!got && !is_only_empty) return got.error();
-    answer = client_->call(call_for("HEAD", key), what, stop);
+    answer = client_->call(call_for("HEAD", key), what, {.stop = stop});
   }
   if (!answer) return answer.error();
   return object_info(key, answer->headers);
 }
 
-Result<void> S3Store::put(std::string_view key, std::string_view bytes, const PutOptions& options) {
-  if (auto checked = check_key(key, uri_); !checked) return checked;
-  if (!options.replaces) return create(key, bytes, options.stop);
-  S3Call call = call_for("PUT", key);
-  call.headers = {{"Content-Type", "application/octet-stream"}};
-  call.body = bytes;
-  const auto answer = client_->call(call, "writing " + join_uri(uri_, key), options.stop);
-  if (!answer) return answer.error();
-  return {};
+S3Writer S3Store::writer_for(std::string_view key, bool replaces) const {
+  return {*client_, prefix_ + std::string(key), join_uri(uri_, key), replaces};
 }
 
-Result<void> S3Store::create(std::string_view key, std::string_view bytes, const std::stop_token& stop) {
-  S3Call call = call_for("PUT", key);
-  call.headers = {{"Content-Type", "application/octet-stream"}, {"If-None-Match", "*"}};
-  call.body = bytes;
-  const std::string uri = join_uri(uri_, key);
-  std::uint32_t requests = 0;
-  const auto answer = client_->call(call, "creating " + uri, stop, says_it_exists, &requests);
-  if (!answer) return answer.error();
-  if (!says_it_exists(answer->status)) return {};
-  if (requests > 1) {
-    // An earlier request of ours may have made it, with its reply lost: then it holds our bytes.
-    MemorySink there(bytes.size());
-    const auto got = get(key, there, {.stop = stop});
-    if (got && there.bytes() == bytes) return {};
-    if (!got && got.error().kind() != ErrorKind::kInvalid) return got.error();
-  }
-  return Error(ErrorKind::kAlreadyExists, uri + " exists, and was to be created");
+Result<void> S3Store::put(std::string_view key, std::string_view bytes, const PutOptions& options) {
+  if (auto checked = check_key(key, uri_); !checked) return checked;
+  return writer_for(key, options.replaces).put(bytes, crc32c(std::as_bytes(std::span(bytes))), options.stop);
+}
+
+Result<UploadedObject> S3Store::upload(std::string_view key, ObjectSource& source,
+                                       const UploadOptions& options) {
+  if (auto checked = check_key(key, uri_); !checked) return checked.error();
+  S3Writer writer = writer_for(key, options.replaces);
+  const auto plan = plan_parts(source.size_bytes(), options.part_bytes);
+  if (!plan) return plan.error().with_context("writing " + writer.uri());
+  if (plan->count > 1) return upload_in_parts(writer, *plan, source, options);
+
+  std::string bytes(plan->size_bytes, '\0');
+  if (auto read = source.read(0, bytes); !read) return read.error().with_context("writing " + writer.uri());
+  const UploadedObject uploaded{.size_bytes = bytes.size(),
+                                .crc32c = crc32c(std::as_bytes(std::span(bytes)))};
+  if (auto checked = check_source(options.crc32c, uploaded.crc32c, writer.uri()); !checked)
+    return checked.error();
+  if (auto put = writer.put(bytes, uploaded.crc32c, options.stop); !put) return put.error();
+  if (options.progress) options.progress(bytes.size());
+  return uploaded;
+}
+
+Result<std::uint64_t> S3Store::abort_stale_uploads(std::string_view prefix, Duration older_than,
+                                                   std::stop_token stop) {
+  if (auto checked = check_prefix(prefix, uri_); !checked) return checked.error();
+  return abort_open_uploads(*client_, prefix_ + std::string(prefix), join_uri(uri_, prefix), older_than,
+                            stop);
 }
 
 Result<ObjectPage> S3Store::list(std::string_view prefix, std::string_view page, std::stop_token stop) {
@@ -93,7 +95,7 @@ Result<ObjectPage> S3Store::list(std::string_view prefix, std::string_view page,
   call.query = {{"list-type", "2"}, {"encoding-type", "url"}, {"prefix", prefix_ + std::string(prefix)}};
   if (!page.empty()) call.query.emplace_back("continuation-token", page);
   const std::string what = "listing " + join_uri(uri_, prefix);
-  const auto answer = client_->call(call, what, stop);
+  const auto answer = client_->call(call, what, {.stop = stop});
   if (!answer) return answer.error();
   auto decoded = decode_list(answer->body);
   if (!decoded) return decoded.error().with_context(what);
@@ -107,7 +109,8 @@ Result<ObjectPage> S3Store::list(std::string_view prefix, std::string_view page,
 
 Result<void> S3Store::remove(std::string_view key, std::stop_token stop) {
   if (auto checked = check_key(key, uri_); !checked) return checked;
-  const auto answer = client_->call(call_for("DELETE", key), "removing " + join_uri(uri_, key), stop);
+  const auto answer =
+      client_->call(call_for("DELETE", key), "removing " + join_uri(uri_, key), {.stop = stop});
   if (answer) return {};
   // What is not there is removed, but for a bucket that is not there.
   const bool is_gone = answer.error().kind() == ErrorKind::kNotFound &&

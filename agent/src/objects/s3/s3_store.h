@@ -6,6 +6,7 @@
 
 #include "agent/src/objects/object_store.h"
 #include "agent/src/objects/s3/s3_client.h"
+#include "agent/src/objects/s3/s3_writer.h"
 
 namespace ratoon::objects {
 
@@ -21,14 +22,17 @@ class S3Store final : public ObjectStore {
   [[nodiscard]] Result<ObjectInfo> head(std::string_view key, std::stop_token stop = {}) override;
   [[nodiscard]] Result<void> put(std::string_view key, std::string_view bytes,
                                  const PutOptions& options = {}) override;
+  [[nodiscard]] Result<UploadedObject> upload(std::string_view key, ObjectSource& source,
+                                              const UploadOptions& options = {}) override;
+  [[nodiscard]] Result<std::uint64_t> abort_stale_uploads(std::string_view prefix, Duration older_than,
+                                                          std::stop_token stop = {}) override;
   [[nodiscard]] Result<ObjectPage> list(std::string_view prefix, std::string_view page = {},
                                         std::stop_token stop = {}) override;
   [[nodiscard]] Result<void> remove(std::string_view key, std::stop_token stop = {}) override;
 
  private:
   [[nodiscard]] S3Call call_for(std::string method, std::string_view key) const;
-  [[nodiscard]] Result<void> create(std::string_view key, std::string_view bytes,
-                                    const std::stop_token& stop);
+  [[nodiscard]] S3Writer writer_for(std::string_view key, bool replaces) const;
 
   const std::shared_ptr<S3Client> client_;
   const std::string prefix_;

@@ -1,10 +1,14 @@
 // A folder as a store.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include "agent/src/objects/object_store.h"
 #include "agent/src/objects/sinks.h"
+#include "agent/src/objects/sources.h"
+#include "base/core/crc32c.h"
+#include "base/core/unique_fd.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::objects {
@@ -32,6 +36,15 @@ class FileStoreTest : public testing::Test {
     const auto listed = list_all(*store_, prefix);
     EXPECT_TRUE(listed) << listed.error().message();
     for (const auto& object : *listed) all.push_back(object.key);
+    return all;
+  }
+
+  // All that lies there, in order.
+  std::vector<std::string> files() {
+    std::vector<std::string> all;
+    for (const auto& file : std::filesystem::recursive_directory_iterator(folder_ / "new/store"))
+      all.push_back(file.path().lexically_relative(folder_ / "new/store"));
+    std::sort(all.begin(), all.end());
     return all;
   }
 
@@ -141,6 +154,86 @@ TEST_F(FileStoreTest, MemoryIsBoundedOverAllPieces) {
   EXPECT_TRUE(sink.write("012345"));
   EXPECT_FALSE(sink.write("67890"));
   EXPECT_TRUE(sink.write("6789"));
+}
+
+TEST_F(FileStoreTest, UploadsPieceByPiece) {
+  std::string bytes(2'500'000, '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31 >> 3);
+  MemorySource source(bytes);
+  std::vector<std::uint64_t> stored;
+  const auto uploaded =
+      store_->upload("a/b", source, {.progress = [&](std::uint64_t now) { stored.push_back(now); }});
+  ASSERT_TRUE(uploaded) << uploaded.error().message();
+  const std::uint32_t crc = crc32c(std::as_bytes(std::span(bytes)));
+  EXPECT_EQ(*uploaded, (UploadedObject{2'500'000, crc}));
+  EXPECT_THAT(stored, ElementsAre(1u << 20, 2u << 20, 2'500'000u));
+  EXPECT_EQ(read("a/b"), bytes);
+  MemorySource again("again");
+  EXPECT_EQ(store_->upload("a/b", again, {.replaces = false}).error().kind(), ErrorKind::kAlreadyExists);
+  EXPECT_EQ(store_->upload("../b", again).error().kind(), ErrorKind::kInvalid);
+  EXPECT_EQ(read("a/b"), bytes);
+  ASSERT_TRUE(store_->upload("a/b", again));
+  EXPECT_EQ(read("a/b"), "again");
+  MemorySource nothing("");
+  EXPECT_EQ(store_->upload("empty", nothing).value(), (UploadedObject{0, 0}));
+  EXPECT_EQ(read("empty"), "");
+  EXPECT_THAT(files(), ElementsAre("a", "a/b", "empty"));
+}
+
+TEST_F(FileStoreTest, AnUploadOfOtherBytesThanExpectedStoresNothing) {
+  MemorySource source("123456789");
+  ASSERT_TRUE(store_->upload("good", source, {.crc32c = 0xE3069283}));
+  const auto uploaded = store_->upload("bad", source, {.crc32c = 0xE3069284});
+  ASSERT_FALSE(uploaded);
+  EXPECT_EQ(uploaded.error().kind(), ErrorKind::kCorrupted);
+  EXPECT_THAT(uploaded.error().message(), HasSubstr("have the CRC32C e3069283, expected is e3069284"));
+  EXPECT_THAT(files(), ElementsAre("good"));
+}
+
+TEST_F(FileStoreTest, AnUploadThatFailsOnTheWayLeavesNothing) {
+  test::write_text(folder_ / "source", std::string(100, 'x'));
+  const UniqueFd fd(::open((folder_ / "source").c_str(), O_RDONLY));
+  FileSource too_long(fd.get(), "the source", 101);
+  EXPECT_THAT(store_->upload("a", too_long).error().message(), HasSubstr("100 bytes instead of 101"));
+  FileSource source(fd.get(), "the source", 100);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(store_->upload("a", source, {.stop = stop.get_token()}).error().kind(), ErrorKind::kCancelled);
+  EXPECT_THAT(files(), ElementsAre());
+  ASSERT_TRUE(store_->upload("a", source));
+  EXPECT_EQ(read("a"), std::string(100, 'x'));
+}
+
+TEST_F(FileStoreTest, AFullDiskIsKnownBeforeTheFirstByte) {
+  struct Endless final : ObjectSource {
+    std::uint64_t size_bytes() const override { return std::uint64_t{1} << 60; }
+    Result<void> read(std::uint64_t, std::span<char>) override {
+      ADD_FAILURE() << "nothing is read";
+      return Error(ErrorKind::kIo, "read");
+    }
+  } endless;
+  const auto uploaded = store_->upload("a", endless);
+  ASSERT_FALSE(uploaded);
+  EXPECT_THAT(uploaded.error().message(), HasSubstr("making room for the 1152921504606846976 bytes"));
+  EXPECT_THAT(files(), ElementsAre());
+}
+
+TEST_F(FileStoreTest, TidiesWhatKilledWritersLeft) {
+  ASSERT_TRUE(store_->put("a/x", "x"));
+  const auto left = [&](const std::string& name) { test::write_text(folder_ / "new/store" / name, "left"); };
+  for (const std::string name :
+       {"a/.x.tmp-0123456789abcdef", "a/.y.tmp-0123456789abcdef", ".b.tmp-0123456789abcdef",
+        "a/.x.tmp-0123456789abcdeg", "a/.x.tmp-123", "a/x.tmp-0123456789abcdef"})
+    left(name);
+  test::write_text(folder_ / "elsewhere", "x");
+  std::filesystem::create_symlink(folder_ / "elsewhere", folder_ / "new/store/a/.l.tmp-0123456789abcdef");
+  EXPECT_EQ(store_->abort_stale_uploads("", std::chrono::hours(1)).value(), 0u) << "they are young";
+  EXPECT_EQ(store_->abort_stale_uploads("a/x", {}).value(), 1u);
+  EXPECT_EQ(store_->abort_stale_uploads("", {}).value(), 2u);
+  EXPECT_THAT(files(), ElementsAre("a", "a/.l.tmp-0123456789abcdef", "a/.x.tmp-0123456789abcdeg",
+                                   "a/.x.tmp-123", "a/x", "a/x.tmp-0123456789abcdef"));
+  EXPECT_EQ(store_->abort_stale_uploads("nothing/here", {}).value(), 0u);
+  EXPECT_FALSE(store_->abort_stale_uploads("../", {}));
 }
 
 TEST_F(FileStoreTest, MemoryIsBounded) {

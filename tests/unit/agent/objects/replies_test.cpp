@@ -8,6 +8,8 @@
 #include "agent/src/objects/remote/content_range.h"
 #include "agent/src/objects/remote/location.h"
 #include "agent/src/objects/remote/retry.h"
+#include "agent/src/objects/s3/checksum_text.h"
+#include "agent/src/objects/s3/part_plan.h"
 #include "agent/src/objects/s3/s3_address.h"
 #include "agent/src/objects/s3/s3_replies.h"
 #include "agent/src/objects/s3/xml.h"
@@ -104,6 +106,81 @@ TEST(S3RepliesTest, RefusesListsThatAreNone) {
     ASSERT_FALSE(page) << text;
     EXPECT_EQ(page.error().kind(), ErrorKind::kCorrupted);
   }
+}
+
+TEST(S3RepliesTest, Uploads) {
+  EXPECT_EQ(decode_upload_id("<InitiateMultipartUploadResult><UploadId>a&amp;b</UploadId>"
+                             "</InitiateMultipartUploadResult>")
+                .value(),
+            "a&b");
+  for (const std::string text :
+       {"", "<Error/>", "<InitiateMultipartUploadResult/>", "<Other><UploadId>a</UploadId></Other>"})
+    EXPECT_EQ(decode_upload_id(text).error().kind(), ErrorKind::kCorrupted) << text;
+
+  EXPECT_EQ(
+      decode_completed_crc32c("\n <CompleteMultipartUploadResult><ChecksumCRC32C>4waSgw==</ChecksumCRC32C>"
+                              "</CompleteMultipartUploadResult>"),
+      "4waSgw==");
+  for (const std::string text :
+       {"", "<CompleteMultipartUploadResult/>", "<X><ChecksumCRC32C>a</ChecksumCRC32C></X>"})
+    EXPECT_EQ(decode_completed_crc32c(text), "") << text;
+}
+
+TEST(S3RepliesTest, OpenUploads) {
+  const std::string upload =
+      "<Upload><Key>a+b%2F</Key><UploadId>u1</UploadId><Initiated>2026-03-01T12:00:00.000Z</Initiated></"
+      "Upload>";
+  const auto page = decode_open_uploads(
+      "<ListMultipartUploadsResult><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>"
+      "<NextKeyMarker>a+b</NextKeyMarker><NextUploadIdMarker>u1</NextUploadIdMarker>" +
+      upload + "</ListMultipartUploadsResult>");
+  ASSERT_TRUE(page) << page.error().message();
+  EXPECT_THAT(page->uploads, ElementsAre(OpenUpload{"a b/", "u1", at("2026-03-01T12:00:00Z")}));
+  EXPECT_EQ(page->next_key, "a b");
+  EXPECT_EQ(page->next_id, "u1");
+  const auto last = decode_open_uploads("<ListMultipartUploadsResult><NextKeyMarker>x</NextKeyMarker>" +
+                                        upload + "</ListMultipartUploadsResult>");
+  EXPECT_EQ(last->next_key, "");
+  EXPECT_EQ(last->uploads.at(0).key, "a+b%2F");
+  for (const std::string text :
+       {"<Upload><Key>a</Key><UploadId>u</UploadId></Upload>", "<IsTruncated>true</IsTruncated>",
+        "<Upload><Key>a</Key><Initiated>2026-03-01T12:00:00Z</Initiated></Upload>",
+        "<Upload><UploadId>u</UploadId><Initiated>2026-03-01T12:00:00Z</Initiated></Upload>"}) {
+    const auto bad =
+        decode_open_uploads("<ListMultipartUploadsResult>" + text + "</ListMultipartUploadsResult>");
+    ASSERT_FALSE(bad) << text;
+    EXPECT_EQ(bad.error().kind(), ErrorKind::kCorrupted);
+  }
+  EXPECT_FALSE(decode_open_uploads("<ListBucketResult/>"));
+}
+
+TEST(ChecksumTextTest, IsBase64OfTheHighestByteFirst) {
+  // Of "123456789" and of 32 zero bytes (RFC 3720, B.4), written by Python's struct and base64.
+  EXPECT_EQ(checksum_text(0xE3069283), "4waSgw==");
+  EXPECT_EQ(checksum_text(0x8A9136AA), "ipE2qg==");
+  EXPECT_EQ(checksum_text(0), "AAAAAA==");
+  EXPECT_EQ(checksum_text(0xFFFFFFFF), "/////w==");
+  EXPECT_EQ(checksum_text(0xFBEFBE03), "++++Aw==");
+  EXPECT_EQ(composite_checksum_text({0xE3069283, 0x8A9136AA}), "hf0cLg==-2");
+}
+
+TEST(PartPlanTest, KeepsToS3sRules) {
+  constexpr std::uint64_t kMiB = 1 << 20;
+  EXPECT_EQ(plan_parts(0, 8 * kMiB).value(), (PartPlan{0, 8 * kMiB, 1}));
+  EXPECT_EQ(plan_parts(8 * kMiB, 8 * kMiB).value(), (PartPlan{8 * kMiB, 8 * kMiB, 1}));
+  EXPECT_EQ(plan_parts(8 * kMiB + 1, 8 * kMiB).value(), (PartPlan{8 * kMiB + 1, 8 * kMiB, 2}));
+  EXPECT_EQ(plan_parts(6 * kMiB, 1).value(), (PartPlan{6 * kMiB, 5 * kMiB, 2})) << "none below 5 MiB";
+  EXPECT_EQ(plan_parts(50'000 * kMiB, 5 * kMiB).value().count, 10'000u);
+  EXPECT_EQ(plan_parts(50'000 * kMiB + 1, 5 * kMiB).value(), (PartPlan{50'000 * kMiB + 1, 6 * kMiB, 8334}));
+  constexpr std::uint64_t kMost = 10'000 * 5120 * kMiB;
+  EXPECT_EQ(plan_parts(kMost, 1).value(), (PartPlan{kMost, 5120 * kMiB, 10'000}));
+  EXPECT_EQ(plan_parts(kMost, ~std::uint64_t{0}).value().part_bytes, 5120 * kMiB);
+  for (const std::uint64_t size : {kMost + 1, ~std::uint64_t{0}})
+    EXPECT_THAT(plan_parts(size, 1).error().message(), HasSubstr("store it as several objects"));
+  const PartPlan plan = plan_parts(11 * kMiB, 5 * kMiB).value();
+  EXPECT_EQ(plan.begin(2), 10 * kMiB);
+  EXPECT_EQ(plan.bytes(1), 5 * kMiB);
+  EXPECT_EQ(plan.bytes(2), kMiB);
 }
 
 TEST(S3RepliesTest, Roles) {
@@ -235,6 +312,8 @@ TEST(RetryTest, WhatMayPass) {
     EXPECT_FALSE(may_pass(status, "")) << status;
   EXPECT_TRUE(may_pass(400, "RequestTimeout"));
   EXPECT_TRUE(may_pass(409, "ConditionalRequestConflict"));
+  for (const std::string code : {"BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody"})
+    EXPECT_TRUE(may_pass(400, code)) << "what arrived is not what was sent";
   EXPECT_FALSE(may_pass(403, "AccessDenied"));
   EXPECT_TRUE(may_pass(Error(ErrorKind::kUnavailable, "")));
   EXPECT_TRUE(may_pass(Error(ErrorKind::kTimeout, "")));

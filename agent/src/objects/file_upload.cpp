@@ -1,0 +1,120 @@
+#include "agent/src/objects/file_upload.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <span>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/src/objects/sources.h"
+#include "base/core/atomic_fill.h"
+#include "base/core/crc32c.h"
+#include "base/core/durable_folder.h"
+
+namespace ratoon::objects {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kPieceBytes = 1024 * 1024;
+
+Error cancelled(const std::string& what) {
+  return {ErrorKind::kCancelled, what + " was cancelled"};
+}
+
+// A full disk is known before the first byte. File systems that cannot say so find it out on the way.
+Result<void> reserve(int fd, std::uint64_t size, const std::string& uri) {
+  if (size == 0 || ::fallocate(fd, 0, 0, static_cast<off_t>(size)) == 0) return {};
+  if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};
+  return system_error(errno, "making room for the " + std::to_string(size) + " bytes of " + uri);
+}
+
+Result<void> write_piece(int fd, std::string_view piece, std::uint64_t at, const std::string& uri) {
+  while (!piece.empty()) {
+    const ssize_t written = ::pwrite(fd, piece.data(), piece.size(), static_cast<off_t>(at));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return system_error(errno, "writing " + uri);
+    at += static_cast<std::uint64_t>(written);
+    piece.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+// All of the source, with its CRC32C.
+Result<std::uint32_t> pour(ObjectSource& source, int fd, const UploadOptions& options,
+                           const std::string& uri) {
+  const std::uint64_t size = source.size_bytes();
+  if (auto reserved = reserve(fd, size, uri); !reserved) return reserved.error();
+  std::string piece(std::min<std::uint64_t>(kPieceBytes, size), '\0');
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = 0; at < size; at += piece.size()) {
+    if (options.stop.stop_requested()) return cancelled("writing " + uri);
+    piece.resize(std::min<std::uint64_t>(kPieceBytes, size - at));
+    if (auto read = source.read(at, piece); !read) return read.error().with_context("writing " + uri);
+    crc = crc32c(std::as_bytes(std::span(piece)), crc);
+    if (auto written = write_piece(fd, piece, at, uri); !written) return written.error();
+    if (options.progress) options.progress(at + piece.size());
+  }
+  if (auto checked = check_source(options.crc32c, crc, uri); !checked) return checked.error();
+  return crc;
+}
+
+bool is_older(const fs::path& path, Duration age) {
+  struct stat facts{};
+  timespec now{};
+  if (::lstat(path.c_str(), &facts) != 0 || ::clock_gettime(CLOCK_REALTIME, &now) != 0) return false;
+  const auto at = [](const timespec& time) {
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  };
+  return at(now) - at(facts.st_mtim) >= age;
+}
+
+}  // namespace
+
+Result<UploadedObject> upload_file(const fs::path& path, ObjectSource& source, const UploadOptions& options,
+                                   const std::string& uri) {
+  if (auto made = create_folders(path.parent_path()); !made) return made.error();
+  UploadedObject uploaded{.size_bytes = source.size_bytes()};
+  const auto fill = [&](int fd) -> Result<void> {
+    const auto crc = pour(source, fd, options, uri);
+    if (!crc) return crc.error();
+    uploaded.crc32c = *crc;
+    return {};
+  };
+  const auto written = fill_file_atomically(path, fill, {.replaces = options.replaces});
+  if (!written) return written.error();
+  return uploaded;
+}
+
+Result<std::uint64_t> remove_temporary_files(const fs::path& folder, std::string_view prefix,
+                                             Duration older_than, const std::string& uri,
+                                             const std::stop_token& stop) {
+  const std::size_t slash = prefix.rfind('/');
+  const fs::path top = slash == std::string_view::npos ? folder : folder / prefix.substr(0, slash);
+  std::error_code code;
+  std::uint64_t count = 0;
+  // Links are not followed: what they lead to is another's.
+  fs::recursive_directory_iterator it(top, code);
+  if (code.value() == ENOENT || code.value() == ENOTDIR) return count;
+  for (; !code && it != fs::recursive_directory_iterator(); it.increment(code)) {
+    if (stop.stop_requested()) return cancelled("tidying " + uri);
+    const std::string name = it->path().filename().string();
+    const std::string_view meant = name_behind_temporary(name);
+    std::error_code vanished;
+    if (meant.empty() || it->symlink_status(vanished).type() != fs::file_type::regular) continue;
+    const std::string key = (it->path().parent_path() / meant).lexically_relative(folder).generic_string();
+    if (!key.starts_with(prefix) || !is_older(it->path(), older_than)) continue;
+    if (::unlink(it->path().c_str()) == 0) {
+      ++count;
+    } else if (errno != ENOENT) {
+      return system_error(errno, "removing " + it->path().string());
+    }
+  }
+  if (code) return system_error(code.value(), "tidying " + uri);
+  return count;
+}
+
+}  // namespace ratoon::objects

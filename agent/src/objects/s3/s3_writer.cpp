@@ -1,0 +1,170 @@
+#include "agent/src/objects/s3/s3_writer.h"
+
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "agent/src/objects/remote/download.h"
+#include "agent/src/objects/s3/checksum_text.h"
+#include "agent/src/objects/sources.h"
+
+namespace ratoon::objects {
+namespace {
+
+constexpr const char* kMark = "x-amz-meta-ratoon-writer";
+
+// Different for each writer there ever is.
+std::string new_mark(const Surroundings& surroundings) {
+  std::array<char, 33> text{};
+  const auto draw = [&] { return static_cast<unsigned long long>(surroundings.chance() * 0x1p53); };
+  const unsigned long long first = draw();
+  const auto now = static_cast<unsigned long long>(surroundings.clock->wall_now().since_epoch.count());
+  std::snprintf(text.data(), text.size(), "%014llx-%016llx", first, now);
+  return text.data();
+}
+
+// Notes whether the object has the source's bytes; ends the download at the first that differs.
+class ComparingSink final : public ObjectSink {
+ public:
+  explicit ComparingSink(ObjectSource& source) : source_(source) {}
+
+  Result<void> begin(const ObjectInfo&) override {
+    compared_bytes_ = 0;
+    return {};
+  }
+  Result<void> write(std::string_view bytes) override {
+    std::string own(bytes.size(), '\0');
+    is_different_ = compared_bytes_ + bytes.size() > source_.size_bytes();
+    if (!is_different_) {
+      if (auto read = source_.read(compared_bytes_, own); !read) return read;
+      is_different_ = own != bytes;
+    }
+    if (is_different_) return Error(ErrorKind::kConflict, "other bytes");
+    compared_bytes_ += bytes.size();
+    return {};
+  }
+  [[nodiscard]] bool is_different() const { return is_different_; }
+  [[nodiscard]] bool is_equal() const { return !is_different_ && compared_bytes_ == source_.size_bytes(); }
+
+ private:
+  ObjectSource& source_;
+  std::uint64_t compared_bytes_ = 0;
+  bool is_different_ = false;
+};
+
+}  // namespace
+
+std::optional<Error> doubt_stored(const http::Response& answer, std::string_view checksum) {
+  const std::string_view theirs = answer.headers.get(kChecksumHeader);
+  if (theirs.empty() || theirs == checksum) return std::nullopt;
+  return Error(ErrorKind::kCorrupted, "the store has got bytes with the checksum '" +
+                                          std::string(theirs.substr(0, 64)) + "', sent were some with '" +
+                                          std::string(checksum) + "'");
+}
+
+bool says_it_exists(const http::Response& answer) {
+  return answer.status == 412 || answer.status == 304;
+}
+
+S3Writer::S3Writer(S3Client& client, std::string key, std::string uri, bool replaces)
+    : client_(client),
+      key_(std::move(key)),
+      uri_(std::move(uri)),
+      replaces_(replaces),
+      mark_(new_mark(client.surroundings())) {}
+
+NameValues S3Writer::headers() const {
+  return {{"Content-Type", "application/octet-stream"}, {kMark, mark_}};
+}
+
+Error S3Writer::already_exists() const {
+  return {ErrorKind::kAlreadyExists, uri_ + " exists, and was to be created"};
+}
+
+Result<void> S3Writer::put(std::string_view bytes, std::uint32_t crc32c, const std::stop_token& stop) {
+  const std::string checksum = checksum_text(crc32c);
+  S3Call call{.method = "PUT", .key = key_, .headers = headers(), .body = bytes};
+  call.headers.emplace_back(kChecksumHeader, checksum);
+  if (!replaces_) call.headers.emplace_back("If-None-Match", "*");
+  MemorySource source(bytes);
+  std::uint32_t requests = 0;
+  bool is_there = false;
+  CallOptions options{.stop = stop, .requests = &requests};
+  options.doubts = [&](const http::Response& answer) { return doubt_stored(answer, checksum); };
+  if (!replaces_) {
+    options.accepts = says_it_exists;
+    // A store that refuses a name which is taken may close without having read the bytes, each time.
+    options.explains = [&]() -> std::optional<Error> {
+      const auto found = look(source, crc32c, true, {.stop = stop});
+      if (!found)
+        return found.error().kind() == ErrorKind::kCorrupted ? std::optional(found.error()) : std::nullopt;
+      is_there = *found == Found::kOurs;
+      return *found == Found::kNothing ? std::nullopt : std::optional(already_exists());
+    };
+  }
+  const auto answer = client_.call(call, (replaces_ ? "writing " : "creating ") + uri_, options);
+  if (is_there) return {};
+  if (!answer && answer.error().kind() == ErrorKind::kAlreadyExists) return already_exists();
+  if (!answer) return answer.error();
+  if (answer->status / 100 == 2) return {};
+  return resolve_taken(source, crc32c, requests, {.stop = stop});
+}
+
+Result<void> S3Writer::resolve_taken(ObjectSource& source, std::uint32_t crc32c, std::uint32_t requests,
+                                     const CallOptions& options) {
+  const auto found = look(source, crc32c, requests > 1, options);
+  if (!found) {
+    // Who may write need not be allowed to read, and the only answer there was is clear enough.
+    if (requests == 1 && found.error().kind() == ErrorKind::kPermissionDenied) return already_exists();
+    return found.error();
+  }
+  if (*found == Found::kOurs) return {};
+  if (*found == Found::kAnothers) return already_exists();
+  return Error(ErrorKind::kConflict, uri_ +
+                                         " existed when it was to be created and was removed just now; "
+                                         "find out who else writes there, then try again");
+}
+
+Result<S3Writer::Found> S3Writer::look(ObjectSource& source, std::uint32_t crc32c, bool may_be_unmarked,
+                                       const CallOptions& options) {
+  const S3Call call{.method = "HEAD", .key = key_, .headers = {{"x-amz-checksum-mode", "ENABLED"}}};
+  CallOptions with_nothing = options;
+  with_nothing.accepts = [](const http::Response& answer) { return answer.status == 404; };
+  const auto answer = client_.call(call, "looking whose " + uri_ + " is", with_nothing);
+  if (!answer) return answer.error();
+  if (answer->status == 404) return Found::kNothing;
+  const std::string_view mark = answer->headers.get(kMark);
+  if (mark.empty() && may_be_unmarked) return compare(source, options);
+  if (mark != mark_) return Found::kAnothers;
+  const std::uint64_t size = object_info(key_, answer->headers).size_bytes;
+  const std::string_view checksum = answer->headers.get(kChecksumHeader);
+  const bool is_of_parts = checksum.find('-') != std::string_view::npos;
+  if (size == source.size_bytes() && (checksum.empty() || is_of_parts || checksum == checksum_text(crc32c)))
+    return Found::kOurs;
+  return Error(ErrorKind::kCorrupted, uri_ + " holds other bytes than were sent: " + std::to_string(size) +
+                                          " with the checksum '" + std::string(checksum.substr(0, 64)) +
+                                          "', sent were " + std::to_string(source.size_bytes()) + " with '" +
+                                          checksum_text(crc32c) + "'; remove it");
+}
+
+Result<S3Writer::Found> S3Writer::compare(ObjectSource& source, const CallOptions& options) {
+  const S3Call call{.key = key_};
+  S3Client::Attempt attempt;
+  const DownloadPlan plan{
+      .key = key_,
+      .range = std::nullopt,
+      .make = [&](const http::Headers& more) { return client_.request(call, more, attempt, options.stop); },
+      .judge =
+          [&](const http::ResponseHead& head, std::string_view body) {
+            return client_.judge(call, attempt, head.status, head.headers, body);
+          }};
+  Attempts attempts(client_.surroundings(), client_.patience(), "comparing " + uri_, options.stop);
+  ComparingSink sink(source);
+  const auto got = download(client_.surroundings(), plan, sink, attempts);
+  if (sink.is_different()) return Found::kAnothers;
+  if (got) return sink.is_equal() ? Found::kOurs : Found::kAnothers;
+  if (got.error().kind() == ErrorKind::kNotFound) return Found::kNothing;
+  return got.error();
+}
+
+}  // namespace ratoon::objects

@@ -1,0 +1,51 @@
+#include "agent/src/objects/sources.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include <unistd.h>
+
+namespace ratoon::objects {
+namespace {
+
+std::string hex(std::uint32_t value) {
+  std::array<char, 9> text{};
+  std::snprintf(text.data(), text.size(), "%08x", value);
+  return text.data();
+}
+
+}  // namespace
+
+Result<void> MemorySource::read(std::uint64_t offset, std::span<char> into) {
+  const std::string_view wanted = bytes_.substr(offset, into.size());
+  std::copy(wanted.begin(), wanted.end(), into.begin());
+  return {};
+}
+
+Result<void> FileSource::read(std::uint64_t offset, std::span<char> into) {
+  while (!into.empty()) {
+    const ssize_t count = ::pread(fd_, into.data(), into.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error(errno, "reading " + shown_);
+    if (count == 0) {
+      return Error(ErrorKind::kCorrupted, shown_ +
+                                              " became shorter while it was sent: " + std::to_string(offset) +
+                                              " bytes instead of " + std::to_string(size_bytes_));
+    }
+    offset += static_cast<std::uint64_t>(count);
+    into = into.subspan(static_cast<std::size_t>(count));
+  }
+  return {};
+}
+
+Result<void> check_source(std::optional<std::uint32_t> expected_crc32c, std::uint32_t crc32c,
+                          std::string_view uri) {
+  if (!expected_crc32c || *expected_crc32c == crc32c) return {};
+  return Error(ErrorKind::kCorrupted, "the bytes for " + std::string(uri) + " have the CRC32C " +
+                                          hex(crc32c) + ", expected is " + hex(*expected_crc32c) +
+                                          ": they changed since they were written; nothing was stored");
+}
+
+}  // namespace ratoon::objects

@@ -1,0 +1,45 @@
+// Where an object's bytes come from: memory, or a file from its beginning.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "agent/src/objects/object_store.h"
+
+namespace ratoon::objects {
+
+class MemorySource final : public ObjectSource {
+ public:
+  // The bytes are their owner's.
+  explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
+
+  [[nodiscard]] std::uint64_t size_bytes() const override { return bytes_.size(); }
+  [[nodiscard]] Result<void> read(std::uint64_t offset, std::span<char> into) override;
+
+ private:
+  const std::string_view bytes_;
+};
+
+// The file is its owner's. One that became shorter than `size_bytes` is kCorrupted.
+class FileSource final : public ObjectSource {
+ public:
+  // `shown` names the file in messages.
+  FileSource(int fd, std::string shown, std::uint64_t size_bytes)
+      : fd_(fd), shown_(std::move(shown)), size_bytes_(size_bytes) {}
+
+  [[nodiscard]] std::uint64_t size_bytes() const override { return size_bytes_; }
+  [[nodiscard]] Result<void> read(std::uint64_t offset, std::span<char> into) override;
+
+ private:
+  const int fd_;
+  const std::string shown_;
+  const std::uint64_t size_bytes_;
+};
+
+// What there is to say where a source's bytes have another checksum than their owner knows.
+[[nodiscard]] Result<void> check_source(std::optional<std::uint32_t> expected_crc32c, std::uint32_t crc32c,
+                                        std::string_view uri);
+
+}  // namespace ratoon::objects
