@@ -36,7 +36,7 @@ struct StoreOptions {
   std::string ca_file;             // PEM of the authorities to trust; empty: AWS_CA_BUNDLE, else the system's
   double connect_seconds = 5;      // one connection
   double silence_seconds = 30;     // between two bytes of the other side
-  double object_seconds = 300;     // one object, all attempts and pauses included
+  double object_seconds = 300;     // one object, or one part of an upload: all attempts and pauses included
   std::uint32_t attempts_max = 8;  // of one request
 };
 

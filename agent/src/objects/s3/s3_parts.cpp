@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -29,7 +30,11 @@ Result<std::optional<std::vector<StoredPart>>> S3Parts::send() {
     const std::stop_callback pass_on(options_.stop, [this] { ended_.request_stop(); });
     const std::uint32_t threads = std::clamp(options_.threads, 1u, plan_.count);
     std::vector<std::jthread> others;
-    for (std::uint32_t i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
+    try {
+      for (std::uint32_t i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // No more threads are to be had here: those there are send all parts as well.
+    }
     work();
   }
   if (failure_) return *std::move(failure_);
