@@ -12,7 +12,7 @@
 #include "agent/src/mds/format/index.h"
 #include "agent/src/mds/format/little_endian.h"
 #include "agent/src/mds/format/shard.h"
-#include "agent/src/mds/format/utf8.h"
+#include "base/core/utf8.h"
 #include "tests/support/fuzz_targets.h"
 
 namespace ratoon::fuzz {
@@ -63,7 +63,7 @@ void check_field(const Field& field, Bytes file) {
   require(bytes_of(field.type, field.shape) == field.bytes.size());
   require(field.bytes.empty() || (field.bytes.data() >= file.data() &&
                                   field.bytes.data() + field.bytes.size() <= file.data() + file.size()));
-  if (field.type == ElementType::kText) require(mds::is_utf8(field.bytes));
+  if (field.type == ElementType::kText) require(is_utf8(field.bytes));
 }
 
 void check_sample(const mds::Columns& columns, Bytes bytes) {

@@ -13,9 +13,9 @@
 #include "agent/src/mds/format/hash.h"
 #include "agent/src/mds/format/python_text.h"
 #include "agent/src/mds/format/shard_builder.h"
-#include "agent/src/mds/format/utf8.h"
 #include "base/contract/exit_code.h"
 #include "base/core/durable_folder.h"
+#include "base/core/utf8.h"
 
 namespace ratoon {
 namespace {
@@ -39,7 +39,7 @@ mds::Columns make_columns(std::vector<std::pair<std::string, std::string>> given
   std::sort(given.begin(), given.end());
   std::vector<std::string> names, encodings;
   for (auto& [name, encoding] : given) {
-    if (!mds::is_utf8(std::as_bytes(std::span(name))))
+    if (!is_utf8(std::as_bytes(std::span(name))))
       throw std::invalid_argument("MdsWriter: a column's name is not UTF-8");
     names.push_back(std::move(name));
     encodings.push_back(std::move(encoding));

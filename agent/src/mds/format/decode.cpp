@@ -5,7 +5,7 @@
 #include "agent/src/mds/format/array_header.h"
 #include "agent/src/mds/format/image_list.h"
 #include "agent/src/mds/format/pil_header.h"
-#include "agent/src/mds/format/utf8.h"
+#include "base/core/utf8.h"
 
 namespace ratoon::mds {
 namespace {

@@ -11,7 +11,7 @@
 #include "agent/src/mds/format/encode_number.h"
 #include "agent/src/mds/format/pil_header.h"
 #include "agent/src/mds/format/python_text.h"
-#include "agent/src/mds/format/utf8.h"
+#include "base/core/utf8.h"
 
 namespace ratoon::mds {
 namespace {

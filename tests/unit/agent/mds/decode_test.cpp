@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/src/mds/format/utf8.h"
+#include "base/core/utf8.h"
 
 namespace ratoon::mds {
 namespace {

@@ -1,17 +1,19 @@
-#include "agent/src/mds/format/utf8.h"
+#include "base/core/utf8.h"
 
 #include <cstdint>
+#include <cstring>
 
-#include "agent/src/mds/format/little_endian.h"
-
-namespace ratoon::mds {
+namespace ratoon {
 namespace {
 
 constexpr std::uint64_t kHighBits = 0x8080808080808080;
 
 std::size_t ascii_prefix(std::span<const std::byte> bytes) {
   std::size_t at = 0;
-  while (at + 8 <= bytes.size() && (read_number<std::uint64_t>(bytes.data() + at) & kHighBits) == 0) at += 8;
+  for (std::uint64_t eight = 0; at + 8 <= bytes.size(); at += 8) {
+    std::memcpy(&eight, bytes.data() + at, sizeof eight);
+    if ((eight & kHighBits) != 0) break;
+  }
   while (at < bytes.size() && std::to_integer<unsigned>(bytes[at]) < 0x80) ++at;
   return at;
 }
@@ -43,4 +45,4 @@ bool is_utf8(std::span<const std::byte> bytes) {
   }
 }
 
-}  // namespace ratoon::mds
+}  // namespace ratoon

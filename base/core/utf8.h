@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <span>
 
-namespace ratoon::mds {
+namespace ratoon {
 
 [[nodiscard]] bool is_utf8(std::span<const std::byte> bytes);
 
-}  // namespace ratoon::mds
+}  // namespace ratoon
