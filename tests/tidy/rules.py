@@ -68,8 +68,10 @@ SEAM = ("agent/src/session/control_word.*", "agent/src/session/leaving.*")  # wh
 HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_link.*")
 EXPOSITION = "agent/src/metrics/exposition.*"
 METRICS = ("agent/src/metrics", "agent/src/metrics/endpoint.*")
+INTEROP = "agent/src/checkpoint/interop"  # files of PyTorch and safetensors
 AGENT_IO = ("agent/src/checkpoint", "agent/src/data/sets", "agent/src/data/loader", "agent/src/session")
-AGENT = PUBLIC + AGENT_PURE + (PACK,) + SEAM + METRICS + BOARD + OBJECTS + (AGENT_DATA,) + TORCH_LISTS + AGENT_IO
+AGENT = (PUBLIC + AGENT_PURE + (PACK, INTEROP) + SEAM + METRICS + BOARD + OBJECTS + (AGENT_DATA,) + TORCH_LISTS +
+         AGENT_IO)
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local", "operator/kube",
             "operator/runtime")
 MDS = ("agent/include/ratoon/mds_*", "agent/src/mds", "agent/src/mds/format")
@@ -129,6 +131,7 @@ PARTS = (
       for path in OBJECTS_REMOTE + OPEN_REMOTE),
     Part("agent/src/board", BASE + PUBLIC + BOARD, target="agent"),
     Part("agent/src/checkpoint", BASE + PUBLIC + AGENT_PURE + (PACK,), target="agent"),
+    Part(INTEROP, BASE + PUBLIC, ("nlohmann_json",), target="agent", is_pure=True, instead=_AT_THE_DOOR),
     *(Part(path, PUBLIC, target="agent", instead="agent/src/torch sees it: keep it without the session's own types")
       for path in SEAM),
     Part("agent/src/metrics", BASE + PUBLIC + METRICS, target="agent"),

@@ -1,0 +1,19 @@
+// ByteSink: where a file goes that is written from its beginning to its end, piece by piece.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <ratoon/result.h>
+
+namespace ratoon::checkpoint {
+
+class ByteSink {
+ public:
+  virtual ~ByteSink() = default;
+
+  // The bytes follow those of the calls before. After an error nothing more is appended.
+  [[nodiscard]] virtual Result<void> append(std::span<const std::byte> bytes) = 0;
+};
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,106 @@
+#include "agent/src/checkpoint/interop/pt_archive.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "agent/src/checkpoint/interop/quoted.h"
+#include "agent/src/checkpoint/interop/zip_reader.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+constexpr int kVersionMax = 10;  // of the archive, as PyTorch 2.11 reads them
+
+std::string_view text_of(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Error refused(std::string what) {
+  return Error(ErrorKind::kInvalid, std::move(what));
+}
+
+// Files of torch.save begin with a record's header.
+Result<void> check_kind(Bytes file) {
+  const std::string_view text = text_of(file);
+  constexpr std::string_view kOldMagic("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14);
+  if (text.starts_with("PK\x03\x04")) return {};
+  if (text.starts_with(kOldMagic))
+    return refused(
+        "it is a file of torch.save from before PyTorch 1.6, or of _use_new_zipfile_serialization="
+        "False; rewrite it in Python: torch.save(torch.load(path, weights_only=True), path)");
+  if (text.starts_with("\x80"))
+    return refused(
+        "it is a bare pickle, not a file of torch.save; load it where it was made, and save its "
+        "tensors with torch.save");
+  return refused("it is not a file of torch.save, which begins as a zip file does");
+}
+
+Result<void> check_version(Bytes record) {
+  std::string_view text = text_of(record);
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  int version = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+  if (error == std::errc() && end == text.data() + text.size() && version >= 1 && version <= kVersionMax)
+    return {};
+  return refused("its archive is of version " + quoted(text) + ", where 1 to " + std::to_string(kVersionMax) +
+                 " are known; save it with PyTorch 2.11 or older");
+}
+
+Result<void> check_marks(const PtArchive& archive) {
+  const auto& records = archive.records;
+  if (records.contains("constants.pkl"))
+    return refused(
+        "it is a TorchScript program (torch.jit.save), not a state; save module.state_dict() instead");
+  if (!records.contains("data.pkl"))
+    return refused("it is a zip file without a record " + quoted(archive.shown("data.pkl")) +
+                   ", and so not one of torch.save");
+  if (const auto order = records.find("byteorder");
+      order != records.end() && text_of(order->second) != "little")
+    return refused("its numbers are of byte order " + quoted(text_of(order->second)) +
+                   "; load it in Python, and save it again on a machine that is little-endian");
+  const auto version = records.find("version");
+  return version == records.end() ? Result<void>() : check_version(version->second);
+}
+
+Result<void> verify_all(const std::vector<ZipRecord>& records, bool checksums_may_be_missing) {
+  const bool are_missing =
+      std::all_of(records.begin(), records.end(), [](const ZipRecord& record) { return record.crc == 0; });
+  if (are_missing && checksums_may_be_missing) return {};
+  if (are_missing)
+    return refused(
+        "none of its records has a checksum, as of torch.serialization.set_crc32_options(False): "
+        "bad bytes in it would not be seen; say that checksums may be missing to take it as it is");
+  for (const ZipRecord& record : records)
+    if (auto verified = verify(record); !verified) return verified;
+  return {};
+}
+
+}  // namespace
+
+std::string PtArchive::shown(std::string_view record) const {
+  return folder + "/" + std::string(record);
+}
+
+Result<PtArchive> open_archive(Bytes file, bool checksums_may_be_missing) {
+  if (auto known = check_kind(file); !known) return known.error();
+  const auto records = read_zip(file);
+  if (!records) return records.error();
+  if (auto verified = verify_all(*records, checksums_may_be_missing); !verified) return verified.error();
+
+  PtArchive archive;
+  for (const ZipRecord& record : *records) {
+    const std::size_t slash = record.name.find('/');
+    const std::string folder = record.name.substr(0, slash);
+    if (archive.records.empty()) archive.folder = folder;
+    if (slash == std::string::npos || folder != archive.folder)
+      return refused("its record " + quoted(record.name) + " is not in the folder " + quoted(archive.folder) +
+                     ", where torch.save has them all");
+    archive.records.emplace(record.name.substr(slash + 1), record.bytes);
+  }
+  if (auto checked = check_marks(archive); !checked) return checked.error();
+  return archive;
+}
+
+}  // namespace ratoon::checkpoint

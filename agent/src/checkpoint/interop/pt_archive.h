@@ -1,0 +1,24 @@
+// The records of a torch.save file, each verified.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <ratoon/result.h>
+
+namespace ratoon::checkpoint {
+
+struct PtArchive {
+  std::string folder;  // all records are in it, and their names here are without it
+  std::map<std::string, std::span<const std::byte>, std::less<>> records;
+
+  // "model/data.pkl" as messages show it.
+  [[nodiscard]] std::string shown(std::string_view record) const;
+};
+
+[[nodiscard]] Result<PtArchive> open_archive(std::span<const std::byte> file, bool checksums_may_be_missing);
+
+}  // namespace ratoon::checkpoint

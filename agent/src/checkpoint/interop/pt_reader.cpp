@@ -1,0 +1,158 @@
+#include "agent/src/checkpoint/interop/pt_reader.h"
+
+#include <set>
+
+#include "agent/src/checkpoint/interop/pickle_reader.h"
+#include "agent/src/checkpoint/interop/pt_archive.h"
+#include "agent/src/checkpoint/interop/quoted.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+// Values may be shared, and so a small file can unfold into a large one.
+constexpr std::size_t kDepthMax = 64;
+constexpr std::size_t kVisitsMax = std::size_t{1} << 24;
+constexpr std::size_t kLeavesMax = std::size_t{1} << 22;
+constexpr std::size_t kNameBytesMax = 4096;
+constexpr std::size_t kTextBytesMax = std::size_t{256} << 20;  // of all names and texts
+constexpr std::uint64_t kExpansionMax = 16;                    // tensors to file
+constexpr std::uint64_t kExpandedBytesFree = std::uint64_t{1} << 30;
+
+Error refused(const std::string& what) {
+  return Error(ErrorKind::kInvalid, what);
+}
+
+// A name as it is written in messages.
+std::string shown(const std::string& name) {
+  return name.empty() ? "the whole" : quoted(name);
+}
+
+// The storage's bytes, which are as many as the pickle says.
+Result<Bytes> bytes_of(const StorageValue& storage, const PtArchive& archive) {
+  const std::string name = "data/" + storage.key;
+  const auto record = archive.records.find(name);
+  if (record == archive.records.end())
+    return Error(ErrorKind::kCorrupted,
+                 "its record " + quoted(archive.shown(name)) + " is not in the file; get the file again");
+  const std::uint64_t element_bytes = storage.is_typed ? size_of(storage.type) : 1;
+  if (record->second.size() / element_bytes != storage.elements)
+    return Error(ErrorKind::kCorrupted, "its record " + quoted(archive.shown(name)) + " has " +
+                                            std::to_string(record->second.size()) + " bytes, where " +
+                                            std::to_string(storage.elements) + " elements of " +
+                                            std::to_string(element_bytes) +
+                                            " are said to be; get the file again");
+  return record->second;
+}
+
+// Walks the values from the root and gives each its name.
+class Unfolder {
+ public:
+  Unfolder(const Pickle& pickle, const PtArchive& archive, std::uint64_t file_bytes)
+      : pickle_(pickle), archive_(archive), bytes_left_(kExpandedBytesFree + kExpansionMax * file_bytes) {}
+
+  Result<PtFile> run() {
+    const bool is_tensor = std::holds_alternative<TensorIndex>(pickle_.values[pickle_.root]);
+    if (auto done = visit(pickle_.root, is_tensor ? "tensor" : "", 0); !done) return done.error();
+    return std::move(file_);
+  }
+
+ private:
+  Result<void> visit(ValueId id, const std::string& name, std::size_t depth) {
+    if (++visits_ > kVisitsMax || leaves() > kLeavesMax)
+      return refused("it unfolds into over 4 million values; save the tensors in several files");
+    if (depth > kDepthMax)
+      return refused("its containers are nested over " + std::to_string(kDepthMax) +
+                     " deep, or in themselves, at " + shown(name));
+    const PickleValue& value = pickle_.values[id];
+    if (const auto* list = std::get_if<ListValue>(&value)) return visit_list(*list, name, depth);
+    if (const auto* dict = std::get_if<DictValue>(&value)) return visit_dict(*dict, name, depth);
+    if (!names_.insert(name).second)
+      return refused("two of its values have the name " + shown(name) + " when keys are joined by dots");
+    return add_leaf(value, name);
+  }
+
+  Result<void> visit_list(const ListValue& list, const std::string& name, std::size_t depth) {
+    for (std::size_t i = 0; i < list.items.size(); ++i)
+      if (auto done = visit_named(list.items[i], name, std::to_string(i), depth); !done) return done;
+    return {};
+  }
+
+  Result<void> visit_dict(const DictValue& dict, const std::string& name, std::size_t depth) {
+    for (const auto& [key, value] : dict.items) {
+      const auto* text = std::get_if<std::string>(&pickle_.values[key]);
+      const auto* number = std::get_if<std::int64_t>(&pickle_.values[key]);
+      if (text == nullptr && number == nullptr)
+        return refused(shown(name) + " has a key that is neither a text nor a whole number; rename it");
+      auto done = visit_named(value, name, text != nullptr ? *text : std::to_string(*number), depth);
+      if (!done) return done;
+    }
+    return {};
+  }
+
+  Result<void> visit_named(ValueId id, const std::string& parent, const std::string& key, std::size_t depth) {
+    if (parent.size() + key.size() >= kNameBytesMax)
+      return refused("the name of a value below " + shown(parent) + " has over " +
+                     std::to_string(kNameBytesMax) + " bytes");
+    return visit(id, depth == 0 ? key : parent + "." + key, depth + 1);
+  }
+
+  Result<void> add_leaf(const PickleValue& value, const std::string& name) {
+    const auto* text = std::get_if<std::string>(&value);
+    text_bytes_ += name.size() + (text != nullptr ? text->size() : 0);
+    if (text_bytes_ > kTextBytesMax) return refused("it unfolds into over 256 MiB of names and texts");
+    if (const auto* index = std::get_if<TensorIndex>(&value))
+      return add_tensor(pickle_.tensors[index->index], name);
+    if (text != nullptr) return add_scalar(name, *text);
+    if (const auto* number = std::get_if<std::int64_t>(&value)) return add_scalar(name, *number);
+    if (const auto* number = std::get_if<double>(&value)) return add_scalar(name, *number);
+    if (const auto* flag = std::get_if<bool>(&value)) return add_scalar(name, *flag);
+    if (std::holds_alternative<NoneValue>(value)) return add_scalar(name, std::monostate{});
+    return refused(shown(name) +
+                   " is a type or a bare storage, neither a tensor nor a plain value; leave it out, "
+                   "or save a text");
+  }
+
+  Result<void> add_scalar(const std::string& name, decltype(PtScalar::value) value) {
+    file_.scalars.push_back({name, std::move(value)});
+    return {};
+  }
+
+  Result<void> add_tensor(const TensorValue& tensor, const std::string& name) {
+    const auto said = [&](const Error& error) { return error.with_context("tensor " + quoted(name)); };
+    const auto storage = bytes_of(pickle_.storages[tensor.storage], archive_);
+    if (!storage) return said(storage.error());
+    auto stored = StoredTensor::make(tensor.type, tensor.shape, tensor.strides, tensor.offset, *storage);
+    if (!stored) return said(stored.error());
+    if (stored->size_bytes() > bytes_left_)
+      return refused(
+          "its tensors, up to " + quoted(name) +
+          ", take over 16 times the file's bytes; save tensor.clone() of those that are views of one");
+    bytes_left_ -= stored->size_bytes();
+    file_.tensors.push_back({name, std::move(*stored)});
+    return {};
+  }
+
+  [[nodiscard]] std::size_t leaves() const { return file_.tensors.size() + file_.scalars.size(); }
+
+  const Pickle& pickle_;
+  const PtArchive& archive_;
+  std::uint64_t bytes_left_;
+  std::size_t visits_ = 0;
+  std::size_t text_bytes_ = 0;
+  std::set<std::string> names_;
+  PtFile file_;
+};
+
+}  // namespace
+
+Result<PtFile> read_pt(Bytes file, const PtReadOptions& options) {
+  const auto archive = open_archive(file, options.checksums_may_be_missing);
+  if (!archive) return archive.error();
+  const auto pickle = read_pickle(archive->records.find("data.pkl")->second);
+  if (!pickle) return pickle.error().with_context("record " + quoted(archive->shown("data.pkl")));
+  return Unfolder(*pickle, *archive, file.size()).run();
+}
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,50 @@
+// Reads a file of torch.save: tensors and plain values in dictionaries, lists and tuples, and nothing else.
+// No pickle is executed, every checksum is verified (torch.load verifies none), and every byte of the file is
+// accounted for. docs/checkpoints/interop.md says what is admitted and what is refused.
+//
+//   const auto file = MappedFile::open(path);
+//   const auto state = read_pt(file->bytes());
+//   for (const PtTensor& tensor : state->tensors) tensor.stored.write(sink);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/interop/stored_tensor.h"
+
+namespace ratoon::checkpoint {
+
+struct PtTensor {
+  std::string name;
+  StoredTensor stored;  // its bytes are the file's
+};
+
+// A value that is no tensor: None, a bool, a whole number, a real one, a text.
+struct PtScalar {
+  std::string name;
+  std::variant<std::monostate, bool, std::int64_t, double, std::string> value;
+};
+
+// In the file's order. A name is the path of keys and positions, joined by dots: "model.layers.0.weight"; a
+// file that is one tensor alone has the name "tensor". Containers that are empty leave no trace.
+struct PtFile {
+  std::vector<PtTensor> tensors;
+  std::vector<PtScalar> scalars;
+};
+
+struct PtReadOptions {
+  // Takes files of torch.serialization.set_crc32_options(False), whose checksums are all 0.
+  bool checksums_may_be_missing = false;
+};
+
+// The file's bytes stay where they are as long as the result is used. kInvalid: a sound file of more than
+// tensors and plain values, or an old one; kCorrupted: not the bytes that were written.
+[[nodiscard]] Result<PtFile> read_pt(std::span<const std::byte> file, const PtReadOptions& options = {});
+
+}  // namespace ratoon::checkpoint

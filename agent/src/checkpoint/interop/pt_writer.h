@@ -1,0 +1,30 @@
+// Writes tensors as torch.save writes a dictionary {name: tensor}: a file that
+//
+//   torch.load(path, weights_only=True)
+//
+// reads as equal tensors, in PyTorch 2.5 and later for types that it has. docs/checkpoints/interop.md says
+// what is in it.
+//
+//   auto source = source_of(view);
+//   auto written = write_pt(std::span(&*source, 1), sink);
+#pragma once
+
+#include <span>
+#include <string>
+
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/interop/byte_sink.h"
+#include "agent/src/checkpoint/interop/tensor_source.h"
+
+namespace ratoon::checkpoint {
+
+struct PtWriteOptions {
+  std::string archive = "archive";  // the folder in the file; torch.save takes the file's name without ending
+};
+
+// The same tensors under the same names make the same bytes. After an error what the sink got is of no use.
+[[nodiscard]] Result<void> write_pt(std::span<const TensorSource> tensors, ByteSink& sink,
+                                    const PtWriteOptions& options = {});
+
+}  // namespace ratoon::checkpoint
