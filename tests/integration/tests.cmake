@@ -11,6 +11,8 @@ ratoon_python_test(integration/object_cache_kill_test)
 ratoon_python_test(integration/object_cache_kill_nightly_test LABELS nightly TIMEOUT 3600)
 ratoon_program(pack_probe SOURCES integration/pack_probe.cpp LIBS ratoon::agent nlohmann_json::nlohmann_json)
 ratoon_python_test(integration/pack_safetensors_nightly_test LABELS nightly TIMEOUT 600)
+ratoon_program(interop_probe SOURCES integration/interop_probe.cpp LIBS ratoon::agent)
+ratoon_python_test(integration/interop_nightly_test LABELS nightly TIMEOUT 3600)
 if(RATOON_WITH_MDS)
   ratoon_program(mds_probe
     SOURCES integration/mds_probe.cpp LIBS ratoon::agent_mds ratoon::base_contract nlohmann_json::nlohmann_json)

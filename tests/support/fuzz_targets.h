@@ -13,6 +13,8 @@ void stream(std::string_view bytes);  // as the state of a stream, of each kind 
 void manifest(std::string_view bytes);     // as they are, and with the checksum line that they would need
 void objects(std::string_view bytes);      // answers of stores and token services, settings, names
 void torch_order(std::string_view bytes);  // states of samplers, and positions that other packages saved
+void pt_file(std::string_view bytes);      // as a file of torch.save, and as the pickle in one
+void safetensors_file(std::string_view bytes);
 // Built where agent/src/mds is.
 void mds_index(std::string_view bytes);
 void mds_shard(std::string_view bytes);  // the first byte chooses columns; the rest is a shard, and a sample

@@ -28,6 +28,8 @@ TEST(Corpus, OfEveryFuzzTargetKeepsTheLaws) {
   run_corpus("stream", fuzz::stream);
   run_corpus("objects", fuzz::objects);
   run_corpus("torch_order", fuzz::torch_order);
+  run_corpus("pt_file", fuzz::pt_file);
+  run_corpus("safetensors_file", fuzz::safetensors_file);
 }
 
 }  // namespace

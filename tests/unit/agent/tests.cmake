@@ -6,6 +6,13 @@ ratoon_test(unit/agent/pack_test
   SOURCES checkpoint/pack/cover_test.cpp checkpoint/pack/golden_test.cpp checkpoint/pack/header_test.cpp
           checkpoint/pack/layout_test.cpp checkpoint/pack/read_plan_test.cpp
   LIBS ratoon::agent ratoon::base_contract)
+ratoon_test(unit/agent/interop_test
+  SOURCES checkpoint/interop/golden_test.cpp checkpoint/interop/pickle_reader_test.cpp
+          checkpoint/interop/pt_writer_test.cpp checkpoint/interop/stored_tensor_test.cpp
+          checkpoint/interop/zip_reader_test.cpp
+  LIBS ratoon::agent nlohmann_json::nlohmann_json)
+ratoon_test(unit/agent/interop_large_test SOURCES checkpoint/interop/large_test.cpp
+  LIBS ratoon::agent nlohmann_json::nlohmann_json TIMEOUT 600)
 ratoon_test(unit/agent/session_test
   SOURCES session/engine_test.cpp session/leaving_test.cpp session/meeting_socket_test.cpp session/options_test.cpp
           session/token_file_test.cpp session/train_test.cpp

@@ -1,6 +1,6 @@
 #include "agent/src/checkpoint/interop/pt_reader.h"
 
-#include <set>
+#include <unordered_set>
 
 #include "agent/src/checkpoint/interop/pickle_reader.h"
 #include "agent/src/checkpoint/interop/pt_archive.h"
@@ -13,8 +13,8 @@ using Bytes = std::span<const std::byte>;
 
 // Values may be shared, and so a small file can unfold into a large one.
 constexpr std::size_t kDepthMax = 64;
-constexpr std::size_t kVisitsMax = std::size_t{1} << 24;
-constexpr std::size_t kLeavesMax = std::size_t{1} << 22;
+constexpr std::size_t kVisitsMax = std::size_t{1} << 22;
+constexpr std::size_t kLeavesMax = std::size_t{1} << 20;
 constexpr std::size_t kNameBytesMax = 4096;
 constexpr std::size_t kTextBytesMax = std::size_t{256} << 20;  // of all names and texts
 constexpr std::uint64_t kExpansionMax = 16;                    // tensors to file
@@ -61,7 +61,7 @@ class Unfolder {
  private:
   Result<void> visit(ValueId id, const std::string& name, std::size_t depth) {
     if (++visits_ > kVisitsMax || leaves() > kLeavesMax)
-      return refused("it unfolds into over 4 million values; save the tensors in several files");
+      return refused("it unfolds into over a million values; save the tensors in several files");
     if (depth > kDepthMax)
       return refused("its containers are nested over " + std::to_string(kDepthMax) +
                      " deep, or in themselves, at " + shown(name));
@@ -141,7 +141,7 @@ class Unfolder {
   std::uint64_t bytes_left_;
   std::size_t visits_ = 0;
   std::size_t text_bytes_ = 0;
-  std::set<std::string> names_;
+  std::unordered_set<std::string> names_;
   PtFile file_;
 };
 

@@ -97,9 +97,10 @@ Result<Entry> take_entry(Bytes& directory) {
     return Error(ErrorKind::kInvalid,
                  "record " + quoted(entry.name) + " is encrypted or packed in another way");
   if (get<std::uint16_t>(directory, 10) != 0)
-    return Error(ErrorKind::kInvalid, "record " + quoted(entry.name) +
-                                          " is compressed, which torch.save never does; unzip the file, then "
-                                          "zip it without compression");
+    return Error(ErrorKind::kInvalid,
+                 "record " + quoted(entry.name) +
+                     " is compressed, which torch.save never does; of a program of torch.jit.save "
+                     "save module.state_dict(), else zip the file without compression");
   if (get<std::uint16_t>(directory, 34) != 0)
     return Error(ErrorKind::kInvalid, "record " + quoted(entry.name) + " is in another part of the zip file");
   const Bytes extra = directory.subspan(kCentralHeaderBytes + name_bytes, extra_bytes);

@@ -24,11 +24,11 @@ std::uint32_t saturated(std::uint64_t number) {
 }
 
 // The numbers that do not fit into their 32 bits, in the order that the format gives them.
-std::string extra_64(std::uint64_t size_bytes, std::uint64_t offset) {
+std::string extra_64(std::uint64_t size_bytes, std::uint64_t stored_bytes, std::uint64_t offset) {
   std::string numbers;
   if (needs_64(size_bytes)) {
     put(numbers, size_bytes);
-    put(numbers, size_bytes);  // stored: compressed is the same
+    put(numbers, stored_bytes);
   }
   if (needs_64(offset)) put(numbers, offset);
   if (numbers.empty()) return numbers;
@@ -60,7 +60,7 @@ Result<void> ZipWriter::begin(std::string_view name, std::uint64_t size_bytes) {
   if (record.name.size() > std::numeric_limits<std::uint16_t>::max())
     return Error(ErrorKind::kInvalid, "record " + quoted(record.name) + " has a name of over 65535 bytes");
 
-  const std::string extra = extra_64(size_bytes, record.offset);
+  const std::string extra = extra_64(size_bytes, 0, record.offset);  // not stored yet, says PyTorch
   const std::string pad = padding(record.offset + zip::kLocalHeaderBytes + record.name.size() + extra.size());
   std::string header;
   put(header, zip::kLocalHeader);
@@ -107,7 +107,7 @@ Result<void> ZipWriter::end() {
 }
 
 void ZipWriter::list(const Record& record) {
-  const std::string extra = extra_64(record.size_bytes, record.offset);
+  const std::string extra = extra_64(record.size_bytes, record.size_bytes, record.offset);
   put(directory_, zip::kCentralHeader);
   put(directory_, std::uint32_t{0});  // versions
   put(directory_,

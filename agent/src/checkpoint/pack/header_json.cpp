@@ -6,6 +6,7 @@
 
 #include "agent/src/checkpoint/pack/boxes.h"
 #include "agent/src/checkpoint/pack/types.h"
+#include "base/core/utf8.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -58,7 +59,8 @@ void append_boxes(std::string& out, const PackLayout& layout) {
 }
 
 void append_tensor(std::string& out, const PackedTensor& tensor) {
-  out += ",\"";
+  if (out.back() != '{') out += ',';
+  out += '"';
   append_text(out, tensor.name);
   out.append("\":{\"dtype\":\"").append(safetensors_name(tensor.type));
   out.append("\",\"shape\":[").append(to_text(tensor.shape));
@@ -66,39 +68,10 @@ void append_tensor(std::string& out, const PackedTensor& tensor) {
   out.append(std::to_string(tensor.end)).append("]}");
 }
 
-// Bytes that follow the first one, and the least code that needs as many; 0: no first byte.
-struct Utf8Form {
-  std::size_t following;
-  std::uint32_t least;
-  std::uint32_t bits;
-};
-
-Utf8Form utf8_form(unsigned char first) {
-  if (first >= 0xc2 && first < 0xe0) return {1, 0x80, first & 0x1fU};
-  if (first >= 0xe0 && first < 0xf0) return {2, 0x800, first & 0x0fU};
-  if (first >= 0xf0 && first < 0xf5) return {3, 0x10000, first & 0x07U};
-  return {0, 0, 0};
-}
-
 }  // namespace
 
 bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto first = static_cast<unsigned char>(text[i]);
-    if (first < 0x80) continue;
-    const Utf8Form form = utf8_form(first);
-    if (form.following == 0 || form.following >= text.size() - i) return false;
-    std::uint32_t code = form.bits;
-    for (std::size_t k = 1; k <= form.following; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + k]);
-      if ((next & 0xc0) != 0x80) return false;
-      code = code << 6 | (next & 0x3fU);
-    }
-    const bool is_surrogate = code >= 0xd800 && code < 0xe000;
-    if (code < form.least || code > 0x10ffff || is_surrogate) return false;
-    i += form.following;
-  }
-  return true;
+  return ratoon::is_utf8(std::as_bytes(std::span(text)));
 }
 
 std::string header_json(const PackLayout& layout, std::span<const std::uint32_t> block_crcs,
@@ -117,6 +90,25 @@ std::string header_json(const PackLayout& layout, std::span<const std::uint32_t>
     append_hex(out, hash.low, kHashDigits / 2);
   }
   out += "\"}";
+  for (const auto& tensor : layout.tensors) append_tensor(out, tensor);
+  out += '}';
+  return out;
+}
+
+std::string plain_header_json(const PackLayout& layout, const std::map<std::string, std::string>& metadata) {
+  std::string out = "{";
+  if (!metadata.empty()) {
+    out.append("\"").append(kMetadataKey).append("\":{");
+    for (const auto& [key, value] : metadata) {
+      if (out.back() != '{') out += ',';
+      out += '"';
+      append_text(out, key);
+      out += "\":\"";
+      append_text(out, value);
+      out += '"';
+    }
+    out += '}';
+  }
   for (const auto& tensor : layout.tensors) append_tensor(out, tensor);
   out += '}';
   return out;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,11 @@ inline constexpr std::size_t kHashDigits = 32;
 // Without padding. Its length depends on the layout's tensors and sizes alone, not on the digests.
 [[nodiscard]] std::string header_json(const PackLayout& layout, std::span<const std::uint32_t> block_crcs,
                                       std::span<const Hash128> hashes);
+
+// The same of a file that is no pack: the metadata is the caller's, and without any there is none in the
+// text.
+[[nodiscard]] std::string plain_header_json(const PackLayout& layout,
+                                            const std::map<std::string, std::string>& metadata);
 
 [[nodiscard]] bool is_utf8(std::string_view text);
 

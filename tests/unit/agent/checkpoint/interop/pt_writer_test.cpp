@@ -1,0 +1,127 @@
+#include "agent/src/checkpoint/interop/pt_writer.h"
+
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/src/checkpoint/interop/safetensors_file.h"
+#include "tests/unit/agent/checkpoint/interop/interop_support.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+using testing::HasSubstr;
+using namespace test;  // NOLINT
+
+std::string refusal_of(const std::vector<TensorSource>& sources) {
+  TextSink sink;
+  const auto written = write_pt(sources, sink);
+  return written ? "written" : written.error().message();
+}
+
+std::string safetensors_refusal_of(const std::vector<TensorSource>& sources) {
+  TextSink sink;
+  const auto written = write_safetensors(sources, sink);
+  return written ? "written" : written.error().message();
+}
+
+TEST(PtWriter, RefusesWhatNoTensorOfTorchIs) {
+  for (const ElementType type : {ElementType::kBytes, ElementType::kText})
+    EXPECT_THAT(refusal_of({source("x", type, {1}, "a")}), HasSubstr("hand it over as uint8"));
+  EXPECT_THAT(
+      refusal_of({source("x", ElementType::kInt8, {1}, "a"), source("x", ElementType::kInt8, {1}, "b")}),
+      HasSubstr("two tensors of the name 'x'"));
+  EXPECT_THAT(refusal_of({source("\xff", ElementType::kInt8, {1}, "a")}), HasSubstr("not UTF-8"));
+  EXPECT_THAT(refusal_of({source("x", ElementType::kInt8, {std::uint64_t{1} << 63}, "a")}),
+              HasSubstr("2^62"));
+}
+
+TEST(PtWriter, ATensorHandsOverExactlyItsBytes) {
+  for (const auto& refusal : {refusal_of, safetensors_refusal_of}) {
+    EXPECT_THAT(refusal({source("short", ElementType::kInt8, {3}, "ab")}),
+                testing::AllOf(HasSubstr("'short'"), HasSubstr("1 bytes less")));
+    EXPECT_THAT(refusal({source("long", ElementType::kInt8, {1}, "ab")}),
+                testing::AllOf(HasSubstr("'long'"), HasSubstr("more")));
+    EXPECT_THAT(refusal({source("some", ElementType::kInt8, {0}, "a")}), HasSubstr("more"));
+    EXPECT_EQ(refusal({source("fine", ElementType::kInt8, {2}, "ab")}), "written");
+  }
+}
+
+TEST(PtWriter, ErrorsOfSourcesAndSinksComeThrough) {
+  struct Full final : ByteSink {
+    explicit Full(std::size_t room) : room_bytes(room) {}
+    Result<void> append(std::span<const std::byte> bytes) override {
+      if (bytes.size() > room_bytes) return Error(ErrorKind::kNoSpace, "the disk is full");
+      room_bytes -= bytes.size();
+      return {};
+    }
+    std::size_t room_bytes;
+  };
+  const std::vector sources{source("x", ElementType::kInt8, {2}, "ab")};
+  TextSink whole, plain;
+  ASSERT_TRUE(write_pt(sources, whole).has_value());
+  ASSERT_TRUE(write_safetensors(sources, plain).has_value());
+  for (std::size_t room = 0; room < whole.text.size(); ++room) {
+    Full sink(room);
+    const auto written = write_pt(sources, sink);
+    ASSERT_FALSE(written.has_value()) << room;
+    EXPECT_EQ(written.error().kind(), ErrorKind::kNoSpace);
+  }
+  for (std::size_t room = 0; room < plain.text.size(); ++room) {
+    Full sink(room);
+    EXPECT_FALSE(write_safetensors(sources, sink).has_value()) << room;
+  }
+  Full enough(whole.text.size());
+  EXPECT_TRUE(write_pt(sources, enough).has_value());
+
+  std::vector broken{sources};
+  broken[0].write = [](ByteSink&) { return Result<void>(Error(ErrorKind::kIo, "no such disk")); };
+  EXPECT_EQ(refusal_of(broken), "writing tensor 'x': no such disk");
+}
+
+TEST(PtWriter, DifferentContentsHaveDifferentIds) {
+  std::set<std::string> ids;
+  const auto id_of = [](const std::vector<TensorSource>& sources) {
+    TextSink sink;
+    EXPECT_TRUE(write_pt(sources, sink).has_value());
+    const std::size_t at = sink.text.find("PK\x07\x08", sink.text.find(".data/serialization_id"));
+    return sink.text.substr(at - 40, 40);
+  };
+  for (const char* name : {"x", "y"})
+    for (const char* bytes : {"ab", "ac"}) ids.insert(id_of({source(name, ElementType::kInt8, {2}, bytes)}));
+  EXPECT_EQ(ids.size(), 4u);
+  EXPECT_THAT(*ids.begin(), testing::MatchesRegex("[0-9]+"));
+  EXPECT_EQ(id_of({source("x", ElementType::kInt8, {2}, "ab")}),
+            id_of({source("x", ElementType::kInt8, {2}, "ab")}));
+}
+
+TEST(TensorSource, IsAViewOfAWholeTensor) {
+  const std::string bytes = "abcdef";
+  TensorView view{.name = "w", .type = ElementType::kInt16, .shape = {3}, .bytes = bytes_in(bytes)};
+  TextSink sink;
+  ASSERT_TRUE(source_of(view)->write(sink).has_value());
+  EXPECT_EQ(sink.text, bytes);
+  view.box = TensorBox{.begin = {0}, .whole_shape = {6}};
+  EXPECT_THAT(source_of(view).error().message(), HasSubstr("a part of a tensor"));
+  view.box.reset();
+  view.shape = {2};
+  EXPECT_THAT(source_of(view).error().message(), HasSubstr("6 bytes where its type and shape say 4"));
+}
+
+TEST(Safetensors, BytesAndTextAreU8ToOthers) {
+  TextSink sink;
+  ASSERT_TRUE(write_safetensors(std::vector{source("b", ElementType::kBytes, {2}, "ab")}, sink).has_value());
+  EXPECT_THAT(sink.text, HasSubstr("{\"b\":{\"dtype\":\"U8\",\"shape\":[2]"));
+  EXPECT_EQ(read_safetensors(bytes_in(sink.text))->at(0).type, ElementType::kUint8);
+}
+
+TEST(Safetensors, EveryTruncationAndAddedByteIsRefused) {
+  const std::string whole = golden("every.safetensors");
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_FALSE(read_safetensors(bytes_in(whole).first(size)).has_value()) << size;
+  EXPECT_FALSE(read_safetensors(bytes_in(whole + '\0')).has_value());
+}
+
+}  // namespace
+}  // namespace ratoon::checkpoint
