@@ -41,10 +41,14 @@ inline std::string contents(const StoredTensor& tensor) {
   return tensor.write(sink) ? std::move(sink.text) : "not written";
 }
 
+// Hands its bytes over in two pieces, as larger ones come.
 inline TensorSource source(const std::string& name, ElementType type, TensorShape shape, std::string bytes) {
-  return {.name = name, .type = type, .shape = std::move(shape), .write = [bytes](ByteSink& sink) {
-            return sink.append(bytes_in(bytes));
-          }};
+  const auto write = [bytes](ByteSink& sink) -> Result<void> {
+    const auto whole = bytes_in(bytes);
+    if (auto appended = sink.append(whole.first(whole.size() / 2)); !appended) return appended;
+    return sink.append(whole.subspan(whole.size() / 2));
+  };
+  return {.name = name, .type = type, .shape = std::move(shape), .write = write};
 }
 
 // A file of torch.save's form with this pickle and these further records.
