@@ -58,11 +58,11 @@ Result<void> PackReader::read(std::size_t index, std::span<std::byte> into) cons
   });
 }
 
-Result<StoredTensors> PackReader::read_all() const {
-  StoredTensors tensors;
+Result<LoadedTensors> PackReader::read_all() const {
+  LoadedTensors tensors;
   for (std::size_t i = 0; i < header_.layout.tensors.size(); ++i) {
     const PackedTensor& place = header_.layout.tensors[i];
-    StoredTensor& tensor = tensors[place.name];
+    LoadedTensor& tensor = tensors[place.name];
     tensor = {.type = place.type,
               .shape = place.shape,
               .box = place.box,

@@ -17,15 +17,15 @@
 
 namespace ratoon::checkpoint {
 
-struct StoredTensor {
+struct LoadedTensor {
   ElementType type = ElementType::kUint8;
   TensorShape shape{};
   std::optional<TensorBox> box{};
   std::string bytes{};
 
-  friend bool operator==(const StoredTensor&, const StoredTensor&) = default;
+  friend bool operator==(const LoadedTensor&, const LoadedTensor&) = default;
 };
-using StoredTensors = std::map<std::string, StoredTensor>;  // by name
+using LoadedTensors = std::map<std::string, LoadedTensor>;  // by name
 
 class PackReader {
  public:
@@ -37,7 +37,7 @@ class PackReader {
 
   // Tensor `index` of the layout, into memory of its size; checked against its hash.
   [[nodiscard]] Result<void> read(std::size_t index, std::span<std::byte> into) const;
-  [[nodiscard]] Result<StoredTensors> read_all() const;
+  [[nodiscard]] Result<LoadedTensors> read_all() const;
 
   // Reads all data once, in pieces, against the sums of its blocks.
   [[nodiscard]] Result<void> verify() const;

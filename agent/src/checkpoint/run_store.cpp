@@ -33,7 +33,7 @@ Result<RunStore> RunStore::open(std::shared_ptr<Disk> disk, std::string mark) {
   return RunStore(std::move(disk), std::move(mark));
 }
 
-Result<StoredTensors> RunStore::load(const ResumePoint& point, Rank rank) const {
+Result<LoadedTensors> RunStore::load(const ResumePoint& point, Rank rank) const {
   const CheckpointId id{.attempt = point.attempt, .step = point.step};
   const auto sealed = read_manifest(*disk_, id);
   if (!sealed) return sealed.error();

@@ -40,7 +40,7 @@ class RunStore {
   }
 
   // What `rank` tracked. A world of another size reads the pack of the rank modulo the size at that time.
-  [[nodiscard]] Result<StoredTensors> load(const ResumePoint& point, Rank rank) const;
+  [[nodiscard]] Result<LoadedTensors> load(const ResumePoint& point, Rank rank) const;
 
   // kCorrupted or kNotFound where a byte of it is not what was committed.
   [[nodiscard]] Result<void> verify(const CheckpointId& id) const;

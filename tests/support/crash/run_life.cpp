@@ -8,7 +8,7 @@ namespace ratoon::test {
 
 using namespace checkpoint;
 
-StoredTensors states_of(const CheckpointId& id, std::uint32_t rank) {
+LoadedTensors states_of(const CheckpointId& id, std::uint32_t rank) {
   const std::string mark =
       std::to_string(id.attempt.value()) + "/" + std::to_string(id.step.value()) + "/" + std::to_string(rank);
   std::string weights(600 + id.step.value() * 8, static_cast<char>('a' + rank));
@@ -18,7 +18,7 @@ StoredTensors states_of(const CheckpointId& id, std::uint32_t rank) {
            {.type = ElementType::kFloat32, .shape = {weights.size() / 4}, .bytes = std::move(weights)}}};
 }
 
-std::vector<TensorView> views_of(const StoredTensors& tensors) {
+std::vector<TensorView> views_of(const LoadedTensors& tensors) {
   std::vector<TensorView> views;
   for (const auto& [name, tensor] : tensors)
     views.push_back({.name = name,
@@ -43,7 +43,7 @@ Result<void> Life::save(const CheckpointId& id) {
   auto store = RunStore::open(disk, "mark");
   if (!store) return store.error();
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    const StoredTensors states = states_of(id, rank);
+    const LoadedTensors states = states_of(id, rank);
     if (auto written = store->write_pack(id, Rank(rank), views_of(states)); !written) return written;
   }
   const auto committed = store->try_commit(id, ranks);

@@ -12,10 +12,10 @@
 namespace ratoon::test {
 
 // What a rank tracks at a step; no two are the same.
-[[nodiscard]] checkpoint::StoredTensors states_of(const checkpoint::CheckpointId& id, std::uint32_t rank);
+[[nodiscard]] checkpoint::LoadedTensors states_of(const checkpoint::CheckpointId& id, std::uint32_t rank);
 
 // They look at `tensors`, which outlives them.
-[[nodiscard]] std::vector<TensorView> views_of(const checkpoint::StoredTensors& tensors);
+[[nodiscard]] std::vector<TensorView> views_of(const checkpoint::LoadedTensors& tensors);
 
 // As acknowledged in the log.
 [[nodiscard]] std::string text_of(const checkpoint::CheckpointId& id);

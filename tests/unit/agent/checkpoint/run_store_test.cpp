@@ -24,14 +24,14 @@ class RunStoreTest : public testing::Test {
     EXPECT_TRUE(committed && *committed) << "not committed";
     return **committed;
   }
-  static StoredTensors states(const CheckpointId& which, std::uint32_t rank) {
+  static LoadedTensors states(const CheckpointId& which, std::uint32_t rank) {
     const std::string sum = std::to_string(which.attempt.value()) + "/" + std::to_string(which.step.value()) +
                             "/" + std::to_string(rank);
     return {{"sum", {.shape = {sum.size()}, .bytes = sum}}};
   }
   Result<void> write(const CheckpointId& which, std::uint32_t rank) {
-    const StoredTensors tensors = states(which, rank);
-    const StoredTensor& sum = tensors.at("sum");
+    const LoadedTensors tensors = states(which, rank);
+    const LoadedTensor& sum = tensors.at("sum");
     const TensorView view{.name = "sum", .shape = sum.shape, .bytes = std::as_bytes(std::span(sum.bytes))};
     return store_.write_pack(which, Rank(rank), std::span(&view, 1));
   }
