@@ -6,7 +6,7 @@
 
 namespace ratoon::fuzz {
 
-void contract(std::string_view bytes);  // every message, each of the decoders
+void contract(std::string_view bytes);     // every message, each of the decoders
 void pack_header(std::string_view bytes);  // as the beginning of a file that has what its header says
 void board(std::string_view bytes);   // a frame of where the ranks meet, and what becomes of it as a request
 void stream(std::string_view bytes);  // as the state of a stream, of each kind of order
