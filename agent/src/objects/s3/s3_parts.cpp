@@ -66,20 +66,35 @@ Result<void> S3Parts::send_part(std::uint32_t index, std::string& bytes) {
                     .query = {{"partNumber", std::to_string(index + 1)}, {"uploadId", upload_id_}},
                     .headers = {{kChecksumHeader, checksum}},
                     .body = bytes};
-  const auto answer = writer_.client().call(
-      call, what,
-      {.stop = ended_.get_token(), .accepts = says_no_upload, .doubts = [&](const http::Response& got) {
-         return doubt(got, checksum);
-       }});
-  if (!answer) return answer.error();
-  if (answer->status == 404) {
-    is_gone_ = true;
+  const CallOptions options{.stop = ended_.get_token(),
+                            .accepts = says_no_upload,
+                            .doubts = [&](const http::Response& got) { return doubt(got, checksum); },
+                            .explains = [&] { return explain_lost(); }};
+  const auto answer = writer_.client().call(call, what, options);
+  if (answer && answer->status == 404) is_gone_ = true;
+  if (is_gone_) {
     ended_.request_stop();
     return {};
   }
+  if (!answer) return answer.error();
   part.etag = answer->headers.get("ETag");
   note_stored(bytes.size());
   return {};
+}
+
+// A store that knows nothing of the upload may close without having read the part, each time, so that its
+// answer is lost. A question without a body is answered.
+std::optional<Error> S3Parts::explain_lost() {
+  Patience once = writer_.client().patience();
+  once.retry.attempts_max = 1;
+  once.retry.total = once.silence;
+  const S3Call question{.key = writer_.key(), .query = {{"max-parts", "1"}, {"uploadId", upload_id_}}};
+  const auto answer =
+      writer_.client().call(question, "looking for the upload to " + writer_.uri(),
+                            {.stop = ended_.get_token(), .accepts = says_no_upload, .patience = &once});
+  if (!answer || answer->status != 404) return std::nullopt;
+  is_gone_ = true;
+  return Error(ErrorKind::kConflict, "the upload is not there any more");
 }
 
 std::optional<Error> S3Parts::doubt(const http::Response& answer, const std::string& checksum) const {

@@ -36,6 +36,7 @@ class S3Parts {
  private:
   void work();
   [[nodiscard]] Result<void> send_part(std::uint32_t index, std::string& bytes);
+  [[nodiscard]] std::optional<Error> explain_lost();
   [[nodiscard]] std::optional<Error> doubt(const http::Response& answer, const std::string& checksum) const;
   void fail(Error error);
   void note_stored(std::uint64_t bytes);

@@ -257,6 +257,32 @@ TEST_F(S3UploadTest, OtherBytesThanExpectedAreNeverCompleted) {
   EXPECT_EQ(server.requests().size(), 6u) << "a small one is not even sent";
 }
 
+TEST_F(S3UploadTest, AnUploadThatIsGoneIsFoundOutAlsoWhereTheAnswerIsLost) {
+  const ScriptedHttp server([&](const ScriptedRequest& request, int) {
+    if (request.method == "GET") {
+      const bool is_about_the_upload = request.target == "/bucket/data/k?max-parts=1&uploadId=u";
+      return is_about_the_upload ? reply(404, refusal("NoSuchUpload")) : reply(200, "");
+    }
+    return is_part(request) && begins_ == 1 ? ScriptedReply{"", ScriptedReply::kCut} : good(request);
+  });
+  EXPECT_EQ(upload(server).value(), all());
+  EXPECT_EQ(begins_, 2);
+}
+
+TEST_F(S3UploadTest, AnErrorThatComesAfterA200IsOne) {
+  int completions = 0;
+  const ScriptedHttp server([&](const ScriptedRequest& request, int) {
+    if (!is_complete(request)) return good(request);
+    ++completions;
+    return reply(200, "\n\n" + refusal("AccessDenied"));
+  });
+  const auto uploaded = upload(server);
+  ASSERT_FALSE(uploaded);
+  EXPECT_THAT(uploaded.error().message(), HasSubstr("status 200 AccessDenied (As S3 says.)"));
+  EXPECT_EQ(completions, 1);
+  EXPECT_EQ(aborts_, 2);
+}
+
 TEST_F(S3UploadTest, ProgressFallsBackWhereAllBeginsAnew) {
   const ScriptedHttp server([&](const ScriptedRequest& request, int) {
     return is_complete(request) && begins_ == 1 ? reply(409, refusal("ConditionalRequestConflict"))
