@@ -92,10 +92,11 @@ class Unfolder {
   }
 
   Result<void> visit_named(ValueId id, const std::string& parent, const std::string& key, std::size_t depth) {
-    if (parent.size() + key.size() >= kNameBytesMax)
+    const std::string name = depth == 0 ? key : parent + "." + key;
+    if (name.size() > kNameBytesMax)
       return refused("the name of a value below " + shown(parent) + " has over " +
                      std::to_string(kNameBytesMax) + " bytes");
-    return visit(id, depth == 0 ? key : parent + "." + key, depth + 1);
+    return visit(id, name, depth + 1);
   }
 
   Result<void> add_leaf(const PickleValue& value, const std::string& name) {

@@ -252,7 +252,8 @@ TEST(PickleReader, WhatUnfoldsIsBounded) {
   for (int i = 0; i < 63; ++i) deep += "]";
   EXPECT_EQ(refusal_of(deep + "N" + std::string(63, 'a')), "read");
   EXPECT_THAT(refusal_of("]]" + deep + "N" + std::string(65, 'a')), HasSubstr("nested over 64 deep"));
-  EXPECT_THAT(refusal_of("}" + text(std::string(5000, 'k')) + "Ns"), HasSubstr("over 4096 bytes"));
+  EXPECT_THAT(refusal_of("}" + text(std::string(4097, 'k')) + "Ns"), HasSubstr("over 4096 bytes"));
+  EXPECT_EQ(refusal_of("}" + text(std::string(4096, 'k')) + "Ns"), "read");
   EXPECT_THAT(refusal_of("}(" + text("a") + "N" + text("a") + "Nu"), HasSubstr("two of its values"));
   EXPECT_THAT(refusal_of("}\x88Ns"), HasSubstr("neither a text nor a whole number"));
 }

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/src/checkpoint/interop/pickle_writer.h"
 #include "agent/src/checkpoint/interop/safetensors_file.h"
 #include "tests/unit/agent/checkpoint/interop/interop_support.h"
 
@@ -78,6 +79,24 @@ TEST(PtWriter, ErrorsOfSourcesAndSinksComeThrough) {
   std::vector broken{sources};
   broken[0].write = [](ByteSink&) { return Result<void>(Error(ErrorKind::kIo, "no such disk")); };
   EXPECT_EQ(refusal_of(broken), "writing tensor 'x': no such disk");
+}
+
+// As Python 3.11 pickles them in protocol 2.
+TEST(PtWriter, WholeNumbersTakeTheFewestBytesThatKeepTheirSign) {
+  using namespace std::string_literals;
+  const std::vector<std::pair<std::uint64_t, std::string>> cases{
+      {255, "K\xff"s},
+      {256, "M\0\1"s},
+      {65535, "M\xff\xff"s},
+      {65536, "J\0\0\1\0"s},
+      {0x7fffffff, "J\xff\xff\xff\x7f"s},
+      {0x80000000, "\x8a\5\0\0\0\x80\0"s},
+      {0x7fffffffff, "\x8a\5\xff\xff\xff\xff\x7f"s},
+      {0x8000000000, "\x8a\6\0\0\0\0\x80\0"s}};
+  for (const auto& [number, pickled] : cases) {
+    const auto pickle = pickle_of(std::vector{source("w", ElementType::kInt8, {number}, "")});
+    EXPECT_THAT(pickle.value(), HasSubstr("K\0"s + pickled + "\x85")) << number;
+  }
 }
 
 TEST(PtWriter, DifferentContentsHaveDifferentIds) {
