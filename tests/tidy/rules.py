@@ -110,7 +110,7 @@ PARTS = (
          target="agent_torch agent_torch_cuda"),
     *(Part(path, BASE + PUBLIC + AGENT_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)
       for path in AGENT_PURE),
-    Part(PACK, BASE + PUBLIC, ("nlohmann_json",), target="agent", is_pure=True, instead=_AT_THE_DOOR),
+    Part(PACK, BASE + PUBLIC, target="agent", is_pure=True, instead=_AT_THE_DOOR),
     Part(AGENT_DATA, BASE + PUBLIC, target="agent", is_pure=True, instead=_AT_THE_DOOR),
     *(Part(path, BASE + PUBLIC + (AGENT_DATA,) + TORCH_LISTS, target="agent",
            instead="lists of a gigabyte are shared and kept as files: what is more than that is arithmetic")

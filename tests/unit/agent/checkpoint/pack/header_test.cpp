@@ -137,6 +137,13 @@ TEST(PackHeader, MustBeginWithItsBraceAndBeJson) {
   EXPECT_THAT(foreign_complaint("{} {}", 0), HasSubstr("not JSON at byte"));
   EXPECT_THAT(foreign_complaint("{\"a\":", 0), HasSubstr("not JSON at byte"));
   EXPECT_THAT(foreign_complaint("{\"\xff\":{}}", 0), HasSubstr("not JSON at byte"));
+  for (const char* wrong :
+       {"{", "{\"a\"", "{\"a\" 1}", "{,}", "{\"a\":{\"dtype\":\"U8}", "{\"a\":{\"dtype\":\"\n\"",
+        "{\"a\":{\"shape\":[1,]", "{\"a\":{\"shape\":[1 2]", "{\"a\":{\"shape\":[x]", "{\"\\x\":1}",
+        "{\"\\ud800\":1}", "{\"\\udc00\":1}", "{\"\\ud800\\u0041\":1}", "{\"\\u12\":1}", "{\"\\u-123\":1}",
+        "{\"__metadata__\":{},}", "{\"\xed\xa0\x80\":1}", "{\"\\"})
+    EXPECT_THAT(foreign_complaint(wrong, 0), HasSubstr("not JSON at byte")) << wrong;
+  EXPECT_THAT(foreign_complaint(std::string("{}\0", 3), 0), HasSubstr("not JSON at byte 2"));
 }
 
 TEST(PackHeader, MetadataIsCheckedToTheLastKey) {
@@ -203,6 +210,18 @@ TEST(ForeignHeader, IsReadInTheOrderOfTheData) {
   EXPECT_EQ(layout.header_bytes, 8 + text.size());
 }
 
+// As the nlohmann library reads them, to the last escape and the last space.
+TEST(ForeignHeader, NamesAreReadAsAnyJsonIs) {
+  for (const char* name : {"plain", "\\u0041\\u00e9\\u20AC", "\\ud83c\\udf31", "\\\"\\\\\\/\\b\\f\\n\\r\\t",
+                           "\\u0000", "\u00e9\U0001f331\x7f"}) {
+    const std::string text = std::string("{ \"") + name +
+                             "\"\t:\n{\"dtype\" : \"U8\", \"shape\":[ 1 ,1\r] ,\"data_offsets\":[0, 1 ] } }";
+    const auto layout = decode_foreign_header(with_length(text.size(), text), 8 + text.size() + 1);
+    ASSERT_TRUE(layout) << layout.error().message();
+    EXPECT_EQ(layout->tensors.at(0).name, json::parse(text).begin().key());
+  }
+}
+
 TEST(ForeignHeader, RangesLeaveNoHoleAndFitTheirShapes) {
   const auto two = [](const std::string& first, const std::string& second, std::uint64_t data_bytes) {
     return foreign_complaint("{" + entry("a", "U8", "4", first) + "," + entry("b", "U8", "4", second) + "}",
@@ -219,6 +238,8 @@ TEST(ForeignHeader, RangesLeaveNoHoleAndFitTheirShapes) {
               HasSubstr("tensor 'b' of type U8 and shape 4 is said to lie from 4 to 7"));
   EXPECT_THAT(foreign_complaint("{" + entry("a", "F32", "4", "0,4") + "}", 4),
               HasSubstr("of type F32 and shape 4"));
+  EXPECT_THAT(foreign_complaint("{" + entry("a", "U8", "3", "0,4") + "}", 4),
+              HasSubstr("of type U8 and shape 3"));
   EXPECT_THAT(foreign_complaint("{" + entry("a", "U8", "4294967296,4294967296", "0,0") + "}", 0),
               HasSubstr("'a'"));
   EXPECT_THAT(

@@ -77,6 +77,9 @@ TEST(StridedCopy, HasAsFewRowsAsThereCanBe) {
   EXPECT_THAT(loops, ElementsAre(CopyLoop{5, 336, 56}, CopyLoop{7, 16, 8}));
   EXPECT_EQ(copy({5, 7, 2}, {0, 0, 0}, {5, 7, 4}, {0, 0, 0}, {5, 7, 2}).loop_count, 1u);
   EXPECT_THAT(loops, ElementsAre(CopyLoop{35, 16, 8}));
+  // On one side only, they stay two.
+  EXPECT_EQ(copy({5, 7, 2}, {0, 0, 0}, {5, 7, 4}, {0, 0, 0}, {5, 9, 3}).loop_count, 2u);
+  EXPECT_EQ(copy({5, 7, 2}, {0, 0, 0}, {5, 9, 4}, {0, 0, 0}, {5, 7, 3}).loop_count, 2u);
 }
 
 // Cut into any two pieces, at every byte.
