@@ -270,6 +270,7 @@ TEST(ForeignHeader, EntriesHaveTheirThreeKeysAndNoOther) {
       {R"({"dtype":"U8","shape":[1],"data_offsets":[1]})", "data_offsets that are not two numbers"},
       {R"({"dtype":"U8","shape":[-1],"data_offsets":[0,1]})", "a number below zero"},
       {R"({"dtype":"U8","shape":[1.0],"data_offsets":[0,1]})", "a number that is not whole"},
+      {R"({"dtype":"U8","shape":[01],"data_offsets":[0,1]})", "a number that is not whole"},
       {R"({"dtype":"U8","shape":[1e0],"data_offsets":[0,1]})", "a number that is not whole"},
       {R"({"dtype":"U8","shape":[18446744073709551616],"data_offsets":[0,1]})", "a number that is not whole"},
       {R"({"dtype":"U8","shape":["1"],"data_offsets":[0,1]})", "a text where there is none"},

@@ -113,6 +113,10 @@ TEST(ReadPlan, OneTensorOrSliceIsReadAlone) {
   EXPECT_THAT(small.packs[0].extents[0].hashed, ElementsAre(1));
   EXPECT_EQ(small.packs[0].extents[0].block_count, 0u);
 
+  const ReadPlan few = plan_of(files, {slice(tensors[1], {2}, {3})});  // the tensor is less than its block
+  EXPECT_EQ(few.bytes_read, 7u);
+  EXPECT_THAT(few.packs[0].extents[0].hashed, ElementsAre(1));
+
   const TensorSpec rows = slice(tensors[2], {100, 0}, {50, 1000});
   EXPECT_EQ(loaded(files, rows, 50'000), tensors[2].bytes.substr(100'000, 50'000));
   const ReadPlan part = plan_of(files, {rows});  // 400,007 to 450,007: blocks 12 and 13
@@ -180,6 +184,32 @@ TEST(ReadPlan, NoHashedTensorIsCut) {
   for (auto& bytes : found) destinations.push_back(std::as_writable_bytes(std::span(bytes)));
   ASSERT_TRUE(test::carry_out(plan, files, destinations));
   for (std::size_t i = 1; i <= 5; ++i) EXPECT_EQ(found[i - 1], tensors[i].bytes);
+}
+
+// A slice, verified by its blocks, and beside it a tensor that ends in the middle of one.
+TEST(ReadPlan, BlocksAndHashesVouchForOneExtent) {
+  const std::vector<WholeTensor> tensors = {tensor("c", {100'000}), tensor("d", {50'000}),
+                                            tensor("e", {100'000})};
+  auto files = one_pack(tensors);
+  const std::vector<TensorSpec> wanted = {slice(tensors[0], {90'000}, {10'000}), all_of(tensors[1])};
+  const ReadPlan plan = plan_of(files, wanted);
+  ASSERT_EQ(plan.packs[0].extents.size(), 1u);
+  const Extent& extent = plan.packs[0].extents[0];
+  EXPECT_EQ(extent.begin, 2 * kPackBlockBytes);
+  EXPECT_EQ(extent.end, 150'000u);
+  EXPECT_EQ(extent.first_block, 2u);
+  EXPECT_EQ(extent.block_count, 2u);
+  EXPECT_THAT(extent.hashed, ElementsAre(1));
+  std::string one(10'000, '?');
+  std::string other(50'000, '?');
+  const std::vector<std::span<std::byte>> destinations = {std::as_writable_bytes(std::span(one)),
+                                                          std::as_writable_bytes(std::span(other))};
+  EXPECT_TRUE(test::carry_out(plan, files, destinations));
+  for (const std::size_t damaged : {95'000u, 120'000u, 149'999u}) {
+    files[0].bytes[4096 + damaged] ^= 1;
+    EXPECT_FALSE(test::carry_out(plan, files, destinations)) << damaged;
+    files[0].bytes[4096 + damaged] ^= 1;
+  }
 }
 
 TEST(ReadPlan, ShortGapsAreReadAndLongOnesSkipped) {
