@@ -10,7 +10,7 @@ lane_preset() { if [[ $1 == fast ]]; then echo no-torch; else echo "$1"; fi; }
 # lane_selection NAME: the arguments that make ctest pick the lane's tests, one a line.
 lane_selection() {
   case $1 in
-    fast) printf '%s\n' --label-regex '^(unit|property|tidy)$' --label-exclude "$elsewhere" ;;
+    fast) printf '%s\n' --label-regex '^(unit|property|tidy)$' --label-exclude '^(long|nightly|bench|gpu)$' ;;
     no-torch) printf '%s\n' --label-exclude '^(install|integration|cluster|torch|nightly|bench|gpu)$' ;;
     asan-ubsan) printf '%s\n' --label-regex '^(unit|property|conformance)$' --label-exclude "$elsewhere" ;;
     tsan) printf '%s\n' --label-regex '^threads$' --label-exclude "$elsewhere" ;;

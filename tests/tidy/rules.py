@@ -131,7 +131,7 @@ PARTS = (
       for path in OBJECTS_REMOTE + OPEN_REMOTE),
     Part("agent/src/board", BASE + PUBLIC + BOARD, target="agent"),
     Part("agent/src/checkpoint", BASE + PUBLIC + AGENT_PURE + (PACK,), target="agent"),
-    Part(INTEROP, BASE + PUBLIC, ("nlohmann_json",), target="agent", is_pure=True, instead=_AT_THE_DOOR),
+    Part(INTEROP, BASE + PUBLIC + (PACK,), target="agent", is_pure=True, instead=_AT_THE_DOOR),
     *(Part(path, PUBLIC, target="agent", instead="agent/src/torch sees it: keep it without the session's own types")
       for path in SEAM),
     Part("agent/src/metrics", BASE + PUBLIC + METRICS, target="agent"),

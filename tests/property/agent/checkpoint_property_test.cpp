@@ -32,7 +32,8 @@ std::string mutated(std::string bytes) {
 
 RC_GTEST_PROP(Manifest, AnyOneChangedByteIsSeen, ()) {
   Manifest manifest{.id = {.attempt = Attempt(*gen::inRange<std::uint64_t>(0, 1ULL << 53)),
-                           .step = Step(*gen::inRange<std::uint64_t>(0, 1ULL << 53))}};
+                           .step = Step(*gen::inRange<std::uint64_t>(0, 1ULL << 53))},
+                    .writer = "ratoon 0.1.0"};
   for (std::uint32_t rank = 0; rank < *gen::inRange<std::uint32_t>(1, 6); ++rank)
     manifest.packs.push_back(
         {.rank = Rank(rank), .size_bytes = 1000 + rank, .header_digest = "0123456789abcdef"});

@@ -3,21 +3,21 @@ ratoon_test(property/agent/checkpoint_property_test LIBS ratoon::agent ratoon::b
 ratoon_test(property/agent/crash/checkpoint_crash_test
   SOURCES checkpoint_crash_test.cpp ../../../support/crash/crash_checker.cpp ../../../support/crash/crash_states.cpp
           ../../../support/crash/model_disk.cpp ../../../support/crash/run_life.cpp
-  LIBS ratoon::agent ratoon::base_contract TIMEOUT 600)
+  LIBS ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
 ratoon_test(property/agent/crash/checkpoint_faults_test
   SOURCES checkpoint_faults_test.cpp ../../../support/crash/crash_checker.cpp ../../../support/crash/crash_states.cpp
           ../../../support/crash/model_disk.cpp ../../../support/crash/run_life.cpp
-  LIBS ratoon::agent ratoon::base_contract TIMEOUT 600)
+  LIBS ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
 ratoon_test(property/agent/crash/checkpoint_damage_test
   SOURCES checkpoint_damage_test.cpp ../../../support/crash/model_disk.cpp ../../../support/crash/run_life.cpp
-  LIBS ratoon::agent ratoon::base_contract TIMEOUT 600)
+  LIBS ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
 ratoon_test(property/agent/crash/other_protocols_test
   SOURCES other_protocols_test.cpp ../../../support/crash/crash_checker.cpp ../../../support/crash/crash_states.cpp
           ../../../support/crash/model_disk.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(property/agent/pack_property_test LIBS ratoon::agent rapidcheck)
 ratoon_test(property/agent/data_property_test LIBS ratoon::agent rapidcheck)
-ratoon_test(property/agent/resume_trials_test LIBS ratoon::agent)
+ratoon_test(property/agent/resume_trials_test LIBS ratoon::agent LABELS long)
 add_test(NAME nightly.resume_trials_test COMMAND resume_trials_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 ratoon_test_properties(nightly.resume_trials_test nightly 3600)
 set_tests_properties(nightly.resume_trials_test PROPERTIES ENVIRONMENT RATOON_SEEDS=1000000)

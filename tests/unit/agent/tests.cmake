@@ -12,7 +12,7 @@ ratoon_test(unit/agent/interop_test
           checkpoint/interop/zip_reader_test.cpp
   LIBS ratoon::agent nlohmann_json::nlohmann_json)
 ratoon_test(unit/agent/interop_large_test SOURCES checkpoint/interop/large_test.cpp
-  LIBS ratoon::agent nlohmann_json::nlohmann_json TIMEOUT 600)
+  LIBS ratoon::agent nlohmann_json::nlohmann_json LABELS long TIMEOUT 600)
 ratoon_test(unit/agent/session_test
   SOURCES session/engine_test.cpp session/leaving_test.cpp session/meeting_socket_test.cpp session/options_test.cpp
           session/token_file_test.cpp session/train_test.cpp

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/crash/crash_checker.h"
+#include "tests/support/crash/effort.h"
 #include "tests/support/crash/run_life.h"
 
 namespace ratoon::checkpoint {
@@ -76,14 +77,17 @@ TEST(PowerCut, NothingAcknowledgedIsLost) {
                             Case{"milestones", 2, {.last = 1, .every_steps = 20}}}) {
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
       const CrashReport report =
-          check_crashes({.ops = log_of(which), .chances_a_cut = 80, .seed = seed}, judge);
+          check_crashes({.ops = log_of(which),
+                         .chances_a_cut = static_cast<std::uint32_t>(test::afforded(80)),
+                         .seed = seed},
+                        judge);
       EXPECT_EQ(report.bad, 0u) << which.name << ": " << report.first_bad;
       add(sum, report);
     }
   }
   std::printf("%llu states, %llu of them different, %llu bad\n", static_cast<unsigned long long>(sum.states),
               static_cast<unsigned long long>(sum.distinct), static_cast<unsigned long long>(sum.bad));
-  EXPECT_GE(sum.states, 100'000u);
+  EXPECT_GE(sum.states, test::afforded(100'000));
 }
 
 // What the engine asks of the disk, one promise at a time: without it, some power cut loses something.

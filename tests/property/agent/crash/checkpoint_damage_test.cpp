@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/crash/effort.h"
 #include "tests/support/crash/run_life.h"
 
 namespace ratoon::checkpoint {
@@ -66,7 +67,7 @@ std::optional<CheckpointId> recovered_from(const std::shared_ptr<ModelDisk>& dis
 }
 
 TEST(Damage, OfTheNewestIsNoticedAndTheOneBeforeIsTaken) {
-  constexpr std::uint64_t kTrials = 100'000;
+  constexpr std::uint64_t kTrials = test::afforded(100'000);
   const DiskImage sound = two_checkpoints();
   ASSERT_EQ(recovered_from(std::make_shared<ModelDisk>(sound)), kNewest);
   std::mt19937_64 chance(20261121);
@@ -89,7 +90,7 @@ TEST(Damage, OfTheNewestIsNoticedAndTheOneBeforeIsTaken) {
 TEST(Damage, OfEveryCheckpointIsNoFreshStart) {
   const DiskImage sound = two_checkpoints();
   std::mt19937_64 chance(7);
-  for (int trial = 0; trial < 3'000 && !HasFailure(); ++trial) {
+  for (int trial = 0; trial < static_cast<int>(test::afforded(3'000)) && !HasFailure(); ++trial) {
     const auto disk = std::make_shared<ModelDisk>(sound);
     for (const CheckpointId& id : {kOlder, kNewest}) {
       const std::string path = files_of(id)[chance() % 3];

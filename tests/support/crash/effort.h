@@ -1,0 +1,19 @@
+// How much of a long search a build can afford: sanitizers slow it down tenfold, and look for other things.
+#pragma once
+
+#include <cstdint>
+
+namespace ratoon::test {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr std::uint64_t kEffortPercent = 10;
+#else
+inline constexpr std::uint64_t kEffortPercent = 100;
+#endif
+
+// So many of `all`, and at least one.
+[[nodiscard]] constexpr std::uint64_t afforded(std::uint64_t all) {
+  return all * kEffortPercent / 100 == 0 ? 1 : all * kEffortPercent / 100;
+}
+
+}  // namespace ratoon::test
