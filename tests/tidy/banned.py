@@ -78,6 +78,7 @@ CODE = (
     Ban("printing from a library", r"(?<![\w:.>])(?:std::)?(?:v?f?printf|f?puts|putchar|perror)\s*\(",
         "log through base/core/log.h: standard output belongs to the program", LIBRARIES, allowed={
             "operator/main.cpp": "a program says on standard error why it cannot begin",
+            "agent/src/session/engine.cpp": "the same, of what does not end the run: standard error is train()'s voice",
             "agent/src/session/train.cpp": "train() stands at the top of a user's main() and says why it ends",
         }),
     Ban("using namespace in a header", r"\busing\s+namespace\b", "write the namespace out", endings=HEADERS),

@@ -4,13 +4,14 @@
 
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/inventory.h"
+#include "agent/src/checkpoint/pack_reader.h"
 #include "agent/src/checkpoint/pack_writer.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
 // Nothing where it is not there yet.
-Result<std::optional<PackRecord>> read_receipt(const Disk& disk, const CheckpointId& id, Rank rank) {
+Result<std::optional<PackRecord>> read_receipt_once(const Disk& disk, const CheckpointId& id, Rank rank) {
   const std::string path = receipt_path(id, rank);
   const auto text = read_whole(disk, path, kManifestBytesMax);
   if (!text && text.error().kind() == ErrorKind::kNotFound) return std::optional<PackRecord>();
@@ -21,17 +22,8 @@ Result<std::optional<PackRecord>> read_receipt(const Disk& disk, const Checkpoin
   return std::optional(*std::move(receipt));
 }
 
-// What a receipt says and what lies there must agree at the moment of the commit.
-Result<void> check_pack(const Disk& disk, const CheckpointId& id, const PackRecord& record) {
-  const std::string path = pack_path(id, record.rank);
-  const auto file = disk.open(path);
-  if (!file) return file.error();
-  const auto size = (*file)->size();
-  if (!size) return size.error();
-  if (*size == record.size_bytes) return {};
-  return Error(ErrorKind::kCorrupted, disk.shown(path) + " has " + std::to_string(*size) +
-                                          " bytes, and its receipt says " +
-                                          std::to_string(record.size_bytes));
+Result<std::optional<PackRecord>> read_receipt(const Disk& disk, const CheckpointId& id, Rank rank) {
+  return read_twice([&] { return read_receipt_once(disk, id, rank); });
 }
 
 }  // namespace
@@ -45,9 +37,13 @@ Result<void> write_pack(Disk& disk, const CheckpointId& id, Rank rank, std::span
   return save_for_now(disk, receipt_path(id, rank), encode_receipt(*record), mark);
 }
 
-Result<std::optional<InventoryEntry>> find_committed(const Disk& disk, const CheckpointId& id) {
+Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const CheckpointId& id) {
   auto sealed = read_manifest(disk, id);
-  if (sealed) return std::optional(entry_of(id, std::move(sealed->digest), true));
+  if (sealed) {
+    // Whoever wrote it may not have synced its name yet, and what we say is told on as durable.
+    if (auto synced = disk.sync_folder(kManifests); !synced) return synced.error();
+    return std::optional(entry_of(id, std::move(sealed->digest), true));
+  }
   if (sealed.error().kind() == ErrorKind::kNotFound) return std::optional<InventoryEntry>();
   return sealed.error();
 }
@@ -59,16 +55,14 @@ Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId&
     auto receipt = read_receipt(disk, id, Rank(rank));
     if (!receipt) return receipt.error();
     if (!*receipt) return std::optional<InventoryEntry>();
-    if (auto checked = check_pack(disk, id, **receipt); !checked) return checked.error();
+    // What a receipt says and what lies there must agree at the moment of the commit.
+    const auto pack = PackReader::open(disk, pack_path(id, Rank(rank)), **receipt);
+    if (!pack) return pack.error();
     manifest.packs.push_back(**std::move(receipt));
   }
   // No file of a run is ever written again: whoever finds its name taken is not who it thinks it is.
   const auto saved = save_durably(disk, manifest_path(id), encode_manifest(manifest), mark, IfThere::kRefuse);
   if (!saved && saved.error().kind() != ErrorKind::kAlreadyExists) return saved.error();
-  // Whoever was first: its name may not be on the disk yet.
-  if (!saved) {
-    if (auto synced = disk.sync_folder(kManifests); !synced) return synced.error();
-  }
   return find_committed(disk, id);
 }
 

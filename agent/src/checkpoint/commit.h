@@ -29,7 +29,7 @@ namespace ratoon::checkpoint {
                                                                std::uint32_t world_size,
                                                                std::string_view mark);
 
-// What is committed under this name, or nothing.
-[[nodiscard]] Result<std::optional<InventoryEntry>> find_committed(const Disk& disk, const CheckpointId& id);
+// What is committed under this name, durably, or nothing.
+[[nodiscard]] Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const CheckpointId& id);
 
 }  // namespace ratoon::checkpoint

@@ -85,4 +85,38 @@ std::optional<CheckpointId> parse_manifest_name(std::string_view name) {
   return id;
 }
 
+namespace {
+
+constexpr std::string_view kTemporaryEnding = ".tmp";
+constexpr std::string_view kReasonEnding = ".reason.txt";
+
+// "name" of ".name.mark.tmp".
+std::optional<std::string_view> parse_temporary_name(std::string_view name) {
+  if (!name.starts_with('.') || !name.ends_with(kTemporaryEnding)) return std::nullopt;
+  name.remove_prefix(1);
+  name.remove_suffix(kTemporaryEnding.size());
+  const auto mark = name.rfind('.');
+  if (mark == std::string_view::npos) return std::nullopt;
+  return name.substr(0, mark);
+}
+
+}  // namespace
+
+bool is_name_of_rank_file(std::string_view name) {
+  name = parse_temporary_name(name).value_or(name);
+  const auto dot = name.find('.');
+  if (dot == std::string_view::npos) return false;
+  const std::uint64_t rank = number_in(name.substr(0, dot));
+  if (rank > 0xffffffff || rank_name(Rank(static_cast<std::uint32_t>(rank))) != name.substr(0, dot))
+    return false;
+  return name.substr(dot) == ".safetensors" || name.substr(dot) == ".json";
+}
+
+std::optional<CheckpointId> parse_temporary_manifest_name(std::string_view name) {
+  auto whole = parse_temporary_name(name);
+  if (!whole) return std::nullopt;
+  if (whole->ends_with(kReasonEnding)) whole->remove_suffix(kReasonEnding.size());
+  return parse_manifest_name(*whole);
+}
+
 }  // namespace ratoon::checkpoint

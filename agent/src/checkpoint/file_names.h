@@ -40,6 +40,12 @@ inline constexpr const char* kQuarantine = "quarantine";
 // "s0000001200", and nothing else.
 [[nodiscard]] std::optional<Step> parse_step_name(std::string_view name);
 
+// Packs, receipts, and their temporary files: "r0002.safetensors", ".r0002.json.0123.tmp".
+[[nodiscard]] bool is_name_of_rank_file(std::string_view name);
+
+// ".s0000001200.a0003.json.0123.tmp", and of the reason of a quarantine: whose temporary file it is.
+[[nodiscard]] std::optional<CheckpointId> parse_temporary_manifest_name(std::string_view name);
+
 // "s0000001200.a0003.json", and nothing else.
 [[nodiscard]] std::optional<CheckpointId> parse_manifest_name(std::string_view name);
 

@@ -71,8 +71,6 @@ Result<SealedManifest> read_manifest(const Disk& disk, const CheckpointId& id) {
 Result<Inventory> take_inventory(const Disk& disk) {
   const auto committed = manifests_in(disk, kManifests);
   if (!committed) return committed.error();
-  const auto set_aside = manifests_in(disk, kQuarantine);
-  if (!set_aside) return set_aside.error();
   const auto newest = newest_attempt_in(disk);
   if (!newest) return newest.error();
 
@@ -84,9 +82,14 @@ Result<Inventory> take_inventory(const Disk& disk) {
       found.complete.push_back(entry_of(id, std::move(sealed->digest), true));
     else if (sealed.error().kind() == ErrorKind::kCorrupted)
       found.damaged.push_back(entry_of(id, "damaged", false));
+    else if (sealed.error().kind() == ErrorKind::kIo)
+      found.damaged.push_back(entry_of(id, kUnreadable, false));
     else if (sealed.error().kind() != ErrorKind::kNotFound)  // else it was retired since it was listed
       return sealed.error();
   }
+  // Last, so that what is set aside meanwhile is in one of the two lists at least.
+  const auto set_aside = manifests_in(disk, kQuarantine);
+  if (!set_aside) return set_aside.error();
   for (const CheckpointId& id : *set_aside) {
     found.newest_attempt = std::max(found.newest_attempt, id.attempt);
     found.damaged.push_back(entry_of(id, "set aside", false));

@@ -21,6 +21,9 @@ struct Inventory {
 };
 [[nodiscard]] Result<Inventory> take_inventory(const Disk& disk);
 
+// In place of a damaged entry's digest: the disk refuses its manifest. It may be sound.
+inline constexpr const char* kUnreadable = "unreadable";
+
 struct SealedManifest {
   Manifest manifest;
   std::string digest;  // XXH3-128 of its text: what a resume point names

@@ -38,9 +38,11 @@ Result<PackHeader> read_header(const ReadFile& file, const std::string& shown, c
 
 Result<PackReader> PackReader::open(const Disk& disk, const std::string& path, const PackRecord& record) {
   auto file = disk.open(path);
+  if (!file && file.error().kind() == ErrorKind::kNotFound)
+    return Error(ErrorKind::kCorrupted, disk.shown(path) + " is not there, and a manifest names it");
   if (!file) return file.error();
   const std::string shown = disk.shown(path);
-  auto header = read_twice([&] { return read_header(**file, shown, record); });
+  auto header = read_twice([&] { return read_header(**file, shown, record); }, [&] { (*file)->forget(); });
   if (!header) return header.error();
   return PackReader(*std::move(file), shown, *std::move(header));
 }
@@ -51,11 +53,12 @@ Error PackReader::damaged(const std::string& where) const {
 
 Result<void> PackReader::read(std::size_t index, std::span<std::byte> into) const {
   const PackedTensor& tensor = header_.layout.tensors.at(index);
-  return read_twice([&]() -> Result<void> {
+  const auto read_once = [&]() -> Result<void> {
     if (auto read = file_->read(header_.layout.header_bytes + tensor.begin, into); !read) return read;
     if (xxh3_128(into) == header_.hashes.at(index)) return {};
     return damaged("tensor " + in_quotes(tensor.name));
-  });
+  };
+  return read_twice(read_once, [&] { file_->forget(); });
 }
 
 Result<LoadedTensors> PackReader::read_all() const {
@@ -74,6 +77,7 @@ Result<LoadedTensors> PackReader::read_all() const {
 
 Result<void> PackReader::verify() const {
   const PackLayout& layout = header_.layout;
+  file_->forget();  // or a page that never reached the disk whole would vouch for it
   std::vector<std::byte> piece(kBlocksAtOnce * kPackBlockBytes);
   for (std::uint64_t block = 0; block < layout.block_count(); block += kBlocksAtOnce) {
     const std::uint64_t begin = block * kPackBlockBytes;

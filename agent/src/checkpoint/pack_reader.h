@@ -29,7 +29,7 @@ using LoadedTensors = std::map<std::string, LoadedTensor>;  // by name
 
 class PackReader {
  public:
-  // Reads the header and checks it against the record.
+  // Reads the header and checks it against the record. A pack that is not there is damage, too.
   [[nodiscard]] static Result<PackReader> open(const Disk& disk, const std::string& path,
                                                const PackRecord& record);
 

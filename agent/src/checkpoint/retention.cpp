@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/manifest.h"
@@ -17,30 +18,51 @@ std::string quarantine_path(const CheckpointId& id) {
   return std::string(kQuarantine) + manifest_path(id).substr(std::string_view(kManifests).size());
 }
 
-// What an attempt left under `kind` ("packs", "receipts") for steps that have no manifest.
-Result<void> sweep_attempt(Disk& disk, const std::string& kind, const DiskEntry& attempt,
-                           const std::set<CheckpointId>& committed) {
-  const std::string folder = kind + "/" + attempt.name;
-  const auto steps = disk.list(folder);
-  if (!steps) return steps.error();
-  for (const DiskEntry& entry : *steps) {
-    const auto step = parse_step_name(entry.name);
-    if (!step || committed.contains({.attempt = *parse_attempt_name(attempt.name), .step = *step})) continue;
-    if (auto removed = remove_tree(disk, folder + "/" + entry.name); !removed) return removed;
-  }
-  // Full while something of it is kept, or somebody's file is in it.
-  static_cast<void>(disk.remove_folder(folder));
-  return {};
-}
-
-// Those of writers that died, since one attempt has one writer here, and an older one must not commit any
-// more.
-Result<void> sweep_temporary_files(Disk& disk, const std::string& folder) {
+// What we put into the folder of a step; anything else is somebody's, and keeps the folder.
+Result<void> remove_ours(Disk& disk, const std::string& folder) {
   const auto entries = disk.list(folder);
   if (!entries && entries.error().kind() == ErrorKind::kNotFound) return {};
   if (!entries) return entries.error();
   for (const DiskEntry& entry : *entries) {
-    if (entry.is_folder || !is_temporary_name(entry.name)) continue;
+    if (entry.is_folder || !is_name_of_rank_file(entry.name)) continue;
+    const auto removed = disk.remove(folder + "/" + entry.name);
+    if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
+  }
+  // A late writer of an older attempt may just have made another file in it: the next sweep finds that.
+  static_cast<void>(disk.remove_folder(folder));
+  return {};
+}
+
+Result<std::vector<DiskEntry>> list_if_there(const Disk& disk, const std::string& folder) {
+  auto entries = disk.list(folder);
+  if (!entries && entries.error().kind() == ErrorKind::kNotFound) return std::vector<DiskEntry>();
+  return entries;
+}
+
+// What an attempt left under `kind` ("packs", "receipts") for steps that have no manifest.
+Result<void> sweep_attempt(Disk& disk, const std::string& kind, const DiskEntry& attempt,
+                           const std::set<CheckpointId>& committed) {
+  const std::string folder = kind + "/" + attempt.name;
+  const auto steps = list_if_there(disk, folder);
+  if (!steps) return steps.error();
+  for (const DiskEntry& entry : *steps) {
+    const auto step = parse_step_name(entry.name);
+    if (!step || !entry.is_folder) continue;
+    if (committed.contains({.attempt = *parse_attempt_name(attempt.name), .step = *step})) continue;
+    if (auto removed = remove_ours(disk, folder + "/" + entry.name); !removed) return removed;
+  }
+  // Full while something of it is kept.
+  static_cast<void>(disk.remove_folder(folder));
+  return {};
+}
+
+// Those of writers that died, since an older attempt must not commit any more.
+Result<void> sweep_temporary_files(Disk& disk, const std::string& folder, Attempt own) {
+  const auto entries = list_if_there(disk, folder);
+  if (!entries) return entries.error();
+  for (const DiskEntry& entry : *entries) {
+    const auto id = parse_temporary_manifest_name(entry.name);
+    if (!id || id->attempt >= own || entry.is_folder) continue;
     const auto removed = disk.remove(folder + "/" + entry.name);
     if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
   }
@@ -50,8 +72,7 @@ Result<void> sweep_temporary_files(Disk& disk, const std::string& folder) {
 Result<std::set<CheckpointId>> named_checkpoints(const Disk& disk) {
   std::set<CheckpointId> ids;
   for (const char* folder : {kManifests, kQuarantine}) {
-    const auto entries = disk.list(folder);
-    if (!entries && entries.error().kind() == ErrorKind::kNotFound) continue;
+    const auto entries = list_if_there(disk, folder);
     if (!entries) return entries.error();
     for (const DiskEntry& entry : *entries) {
       if (const auto id = parse_manifest_name(entry.name)) ids.insert(*id);
@@ -78,23 +99,24 @@ Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id) {
   const auto removed = disk.remove(manifest_path(id));
   if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
   if (auto synced = disk.sync_folder(kManifests); !synced) return synced;
-  if (auto receipts = remove_tree(disk, receipts_folder(id)); !receipts) return receipts;
-  return remove_tree(disk, packs_folder(id));
+  if (auto receipts = remove_ours(disk, receipts_folder(id)); !receipts) return receipts;
+  return remove_ours(disk, packs_folder(id));
 }
 
 Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reason, std::string_view mark) {
+  const auto manifest = read_whole(disk, manifest_path(id), kManifestBytesMax);
+  if (!manifest && manifest.error().kind() == ErrorKind::kNotFound)
+    return {};  // retired, or set aside before
+  if (!manifest) return manifest.error();
   if (auto made = make_folders(disk, kQuarantine, Lasts::kPowerCuts); !made) return made;
   const std::string place = quarantine_path(id);
-  std::string text(reason);
-  text += '\n';
-  static_cast<void>(disk.remove(place + ".reason.txt"));  // of an earlier try
-  if (auto told = save_for_now(disk, place + ".reason.txt", text, mark); !told) return told;
   // Copied and then removed: after a cut there are both rather than none, which would look like a fresh
   // start.
-  const auto manifest = read_whole(disk, manifest_path(id), kManifestBytesMax);
-  if (!manifest && manifest.error().kind() == ErrorKind::kNotFound) return {};
-  if (!manifest) return manifest.error();
   if (auto copied = save_durably(disk, place, *manifest, mark, IfThere::kReplace); !copied) return copied;
+  std::string text(reason);
+  text += '\n';
+  // For people: that it is not there, or of another rank that found the same, changes nothing.
+  static_cast<void>(save_for_now(disk, place + ".reason.txt", text, mark));
   const auto removed = disk.remove(manifest_path(id));
   if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
   return disk.sync_folder(kManifests);
@@ -104,18 +126,25 @@ Result<void> sweep_uncommitted(Disk& disk, Attempt own) {
   const auto named = named_checkpoints(disk);
   if (!named) return named.error();
   for (const char* folder : {kManifests, kQuarantine}) {
-    if (auto swept = sweep_temporary_files(disk, folder); !swept) return swept;
+    if (auto swept = sweep_temporary_files(disk, folder, own); !swept) return swept;
   }
   // Votes go first: a pack without its vote is in no commit.
   for (const char* kind : {kReceipts, kPacks}) {
-    const auto attempts = disk.list(kind);
-    if (!attempts && attempts.error().kind() == ErrorKind::kNotFound) continue;
+    const auto attempts = list_if_there(disk, kind);
     if (!attempts) return attempts.error();
     for (const DiskEntry& entry : *attempts) {
       const auto attempt = parse_attempt_name(entry.name);
       if (!attempt || *attempt >= own || !entry.is_folder) continue;
       if (auto swept = sweep_attempt(disk, kind, entry, *named); !swept) return swept;
     }
+  }
+  // A late writer may have committed meanwhile what we took for abandoned: that would be a manifest without
+  // packs.
+  const auto named_now = named_checkpoints(disk);
+  if (!named_now) return named_now.error();
+  for (const CheckpointId& id : *named_now) {
+    if (id.attempt >= own || named->contains(id)) continue;
+    if (auto removed = remove_checkpoint(disk, id); !removed) return removed;
   }
   return {};
 }

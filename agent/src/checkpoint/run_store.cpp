@@ -38,10 +38,12 @@ Result<LoadedTensors> RunStore::load(const ResumePoint& point, Rank rank) const 
   const auto sealed = read_manifest(*disk_, id);
   if (!sealed) return sealed.error();
   if (sealed->digest != point.digest) {
-    return Error(ErrorKind::kCorrupted, disk_->shown(manifest_path(id)) +
-                                            " is not the manifest that was chosen (" + point.digest +
-                                            " expected, " + sealed->digest + " found)");
+    return Error(ErrorKind::kNotFound, disk_->shown(manifest_path(id)) +
+                                           " is not the manifest that was chosen (" + point.digest +
+                                           " expected, " + sealed->digest + " found)");
   }
+  // It is reported as durable from now on; whoever committed it may have died before its name was.
+  if (auto synced = disk_->sync_folder(kManifests); !synced) return synced.error();
   const auto& packs = sealed->manifest.packs;
   const PackRecord& record = packs[rank.value() % packs.size()];
   const auto pack = PackReader::open(*disk_, pack_path(id, record.rank), record);
@@ -67,7 +69,10 @@ Result<void> RunStore::retire_old(const KeepRules& rules, Attempt own) const {
   for (const auto& entry : found->complete) ids.push_back(id_of(entry));
   const auto retired = choose_retired(ids, rules, own);
   if (!retired.empty()) {
-    if (auto verified = verify(ids.front()); !verified) return verified;
+    const auto verified = verify(ids.front());
+    const bool is_bad = !verified && verified.error().kind() == ErrorKind::kCorrupted;
+    if (is_bad) static_cast<void>(set_aside(ids.front(), verified.error().message()));
+    if (!verified) return verified;
   }
   for (const CheckpointId& id : retired) {
     if (auto removed = remove_checkpoint(*disk_, id); !removed)

@@ -42,7 +42,7 @@ class RunStore {
   // What `rank` tracked. A world of another size reads the pack of the rank modulo the size at that time.
   [[nodiscard]] Result<LoadedTensors> load(const ResumePoint& point, Rank rank) const;
 
-  // kCorrupted or kNotFound where a byte of it is not what was committed.
+  // kCorrupted where a byte of it is not what was committed, kNotFound where there is no such checkpoint.
   [[nodiscard]] Result<void> verify(const CheckpointId& id) const;
 
   [[nodiscard]] Result<void> set_aside(const CheckpointId& id, std::string_view reason) const {
@@ -50,7 +50,8 @@ class RunStore {
   }
 
   // Lets go what the rules do not keep, and what older attempts never committed, after checking that the
-  // newest checkpoint reads back.
+  // newest checkpoint reads back; one that does not is set aside, and nothing goes. After an error more is
+  // kept than has to be, and no harm is done.
   [[nodiscard]] Result<void> retire_old(const KeepRules& rules, Attempt own) const;
 
  private:

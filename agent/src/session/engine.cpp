@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <thread>
 #include <utility>
 
@@ -76,11 +77,13 @@ void Session::Engine::restore() {
   if (!states) {
     const std::string sentence =
         "the checkpoint to resume from cannot be loaded: " + states.error().message();
-    const bool is_bad =
-        states.error().kind() == ErrorKind::kCorrupted || states.error().kind() == ErrorKind::kNotFound;
+    // Refused by the disk, too: a bad sector costs a fallback, not the run.
+    const ErrorKind kind = states.error().kind();
+    const bool is_bad = kind == ErrorKind::kCorrupted || kind == ErrorKind::kNotFound ||
+                        kind == ErrorKind::kIo || kind == ErrorKind::kInvalid;
     if (!is_bad) fail(ExitCode::kStorage, sentence);
     throw CheckpointUnreadable({.attempt = assignment_.resume->attempt, .step = assignment_.resume->step},
-                               sentence);
+                               kind, sentence);
   }
   for (const auto& [name, object] : tracked_) {
     const auto state = states->find(name);
@@ -173,9 +176,9 @@ void Session::Engine::advance_commits() {
     position_.committed = **committed;
     uncommitted_.erase(uncommitted_.begin(), uncommitted_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     if (!commits) return;
-    if (const auto retired = store_.retire_old({.last = options_.keep_last}, assignment_.attempt); !retired) {
-      fail(ExitCode::kStorage, "old checkpoints cannot be retired: " + retired.error().message());
-    }
+    if (const auto retired = store_.retire_old({.last = options_.keep_last}, assignment_.attempt); !retired)
+      std::fprintf(stderr, "ratoon: old checkpoints are kept for now: %s\n",
+                   retired.error().message().c_str());
     return;
   }
 }

@@ -24,9 +24,10 @@ namespace ratoon {
 // function it is a change of the world like any other; the next one resumes from an older checkpoint.
 class CheckpointUnreadable : public Interrupted {
  public:
-  CheckpointUnreadable(const checkpoint::CheckpointId& which, const std::string& why)
-      : Interrupted(why), id(which) {}
+  CheckpointUnreadable(const checkpoint::CheckpointId& which, ErrorKind of_load, const std::string& why)
+      : Interrupted(why), id(which), kind(of_load) {}
   checkpoint::CheckpointId id;
+  ErrorKind kind;  // kCorrupted: its bytes are there and wrong
 };
 
 class Session::Engine {

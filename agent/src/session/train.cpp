@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <set>
+#include <map>
 
 #include <ratoon/train.h>
 
@@ -24,13 +24,15 @@ int run_attempt(Session& session, const std::function<void(Session&)>& function)
 
 namespace {
 
+using Unreadable =
+    std::map<checkpoint::CheckpointId, ErrorKind>;  // what this process could not load, and why
+
 [[noreturn]] void fail(ExitCode code, const std::string& sentence) {
   throw Failure(static_cast<int>(code), sentence);
 }
 
 // What can be loaded, and after it what cannot, so that nobody picks it for us.
-std::vector<InventoryEntry> report(checkpoint::Inventory inventory,
-                                   const std::set<checkpoint::CheckpointId>& unreadable) {
+std::vector<InventoryEntry> report(checkpoint::Inventory inventory, const Unreadable& unreadable) {
   // The newest few are enough to find one that all can reach.
   constexpr std::ptrdiff_t kReportedMax = 16;
   for (auto& entry : inventory.complete) {
@@ -47,12 +49,25 @@ std::vector<InventoryEntry> report(checkpoint::Inventory inventory,
   return entries;
 }
 
+bool is_refused_by_disk(const checkpoint::Inventory& inventory, const Unreadable& unreadable) {
+  return std::any_of(unreadable.begin(), unreadable.end(),
+                     [](const auto& one) { return one.second == ErrorKind::kIo; }) ||
+         std::any_of(inventory.damaged.begin(), inventory.damaged.end(),
+                     [](const auto& entry) { return entry.digest == checkpoint::kUnreadable; });
+}
+
 Result<Assignment> ask_for_world(session::Link& link, const checkpoint::RunStore& store,
-                                 const std::set<checkpoint::CheckpointId>& unreadable) {
+                                 const Unreadable& unreadable) {
   const auto inventory = store.inventory();
   if (!inventory) fail(ExitCode::kStorage, inventory.error().message());
   const auto entries = report(*inventory, unreadable);
   if (!entries.empty() && !entries.front().is_complete) {
+    if (is_refused_by_disk(*inventory, unreadable)) {
+      fail(ExitCode::kStorage,
+           "no checkpoint of the run can be read, and some may be sound: the disk refuses; see the lines "
+           "above, "
+           "mend or mount it, start again");
+    }
     fail(ExitCode::kCheckpointsBad,
          "the run has " + std::to_string(entries.size()) +
              " checkpoints and none can be read; nothing is started over by itself");
@@ -60,8 +75,7 @@ Result<Assignment> ask_for_world(session::Link& link, const checkpoint::RunStore
   return link.join(entries, inventory->newest_attempt);
 }
 
-Assignment join_world(session::Link& link, const checkpoint::RunStore& store,
-                      const std::set<checkpoint::CheckpointId>& unreadable) {
+Assignment join_world(session::Link& link, const checkpoint::RunStore& store, const Unreadable& unreadable) {
   auto assignment = ask_for_world(link, store, unreadable);
   // A coordinator that comes back knows of no checkpoint but those that it is told of: each call tells anew.
   while (!assignment && assignment.error().is_retryable())
@@ -72,6 +86,15 @@ Assignment join_world(session::Link& link, const checkpoint::RunStore& store,
   if (assignment.error().kind() == ErrorKind::kCancelled)
     fail(ExitCode::kPreempted, assignment.error().message());
   fail(ExitCode::kConfiguration, "the world cannot be joined: " + assignment.error().message());
+}
+
+// So that no later start tries it again, but for the last one: if all are bad it is this machine that is.
+// Where that fails this run goes on all the same: it knows.
+void set_aside(const checkpoint::RunStore& store, const CheckpointUnreadable& why) {
+  const auto inventory = store.inventory();
+  if (!inventory || inventory->complete.size() < 2) return;
+  const auto done = store.set_aside(why.id, why.what());
+  if (!done) std::fprintf(stderr, "ratoon: it cannot be set aside: %s\n", done.error().message().c_str());
 }
 
 int train_to_the_end(const Options& options, const std::function<void(Session&)>& function) {
@@ -88,7 +111,7 @@ int train_to_the_end(const Options& options, const std::function<void(Session&)>
   const auto endpoint =
       metrics::open_endpoint(options.member, meters, Logger(clock, {.format = LogFormat::kText}));
 
-  std::set<checkpoint::CheckpointId> unreadable;
+  Unreadable unreadable;
   for (;;) {
     auto engine = std::make_unique<Session::Engine>(surroundings, join_world(**link, *store, unreadable));
     const Session::Engine& state = *engine;
@@ -106,7 +129,8 @@ int train_to_the_end(const Options& options, const std::function<void(Session&)>
       return code;
     } catch (const CheckpointUnreadable& why) {
       std::fprintf(stderr, "ratoon: %s; an older checkpoint is asked for\n", why.what());
-      unreadable.insert(why.id);
+      unreadable[why.id] = why.kind;
+      if (why.kind == ErrorKind::kCorrupted) set_aside(*store, why);
     } catch (const Interrupted& why) {
       std::fprintf(stderr, "ratoon: attempt %llu ends at step %llu: %s\n",
                    static_cast<unsigned long long>(session.attempt()),

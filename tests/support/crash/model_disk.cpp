@@ -103,6 +103,8 @@ class ModelReadFile : public checkpoint::ReadFile {
     return {};
   }
 
+  void forget() const override {}
+
  private:
   const ModelDisk& disk_;
   const std::string bytes_;

@@ -45,6 +45,8 @@ class ReadFile {
   [[nodiscard]] virtual Result<std::uint64_t> size() const = 0;
   // All of them, or an error.
   [[nodiscard]] virtual Result<void> read(std::uint64_t at, std::span<std::byte> bytes) const = 0;
+  // Asks that what comes next is read from the disk, not from what the system remembers of it.
+  virtual void forget() const = 0;
 };
 
 struct DiskEntry {

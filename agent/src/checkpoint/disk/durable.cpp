@@ -43,10 +43,6 @@ std::string temporary_path(const std::string& path, std::string_view mark) {
   return temporary;
 }
 
-bool is_temporary_name(std::string_view name) {
-  return name.starts_with('.') && name.ends_with(kTemporaryEnding);
-}
-
 Result<void> publish(Disk& disk, const std::string& temporary, const std::string& path, IfThere if_there) {
   const auto renamed =
       if_there == IfThere::kRefuse ? disk.rename_new(temporary, path) : disk.rename_over(temporary, path);
@@ -85,22 +81,6 @@ Result<std::string> read_whole(const Disk& disk, const std::string& path, std::u
   std::string bytes(*size, '\0');
   if (auto read = (*file)->read(0, std::as_writable_bytes(std::span(bytes))); !read) return read.error();
   return bytes;
-}
-
-Result<void> remove_tree(Disk& disk, const std::string& path) {
-  const auto entries = disk.list(path);
-  if (!entries) {
-    if (entries.error().kind() == ErrorKind::kNotFound) return {};
-    return entries.error();
-  }
-  for (const DiskEntry& entry : *entries) {
-    const std::string below = path + "/" + entry.name;
-    const auto removed = entry.is_folder ? remove_tree(disk, below) : disk.remove(below);
-    if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
-  }
-  const auto removed = disk.remove_folder(path);
-  if (says(removed, ErrorKind::kNotFound)) return {};
-  return removed;
 }
 
 }  // namespace ratoon::checkpoint

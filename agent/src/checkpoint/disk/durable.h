@@ -28,9 +28,8 @@ enum class IfThere { kRefuse, kReplace };
 [[nodiscard]] Result<void> save_for_now(Disk& disk, const std::string& path, std::string_view bytes,
                                         std::string_view mark);
 
-// The name of that temporary file, and whether a name is one.
+// The name of that temporary file.
 [[nodiscard]] std::string temporary_path(const std::string& path, std::string_view mark);
-[[nodiscard]] bool is_temporary_name(std::string_view name);
 
 // Gives a written and closed file its name and syncs the folder.
 [[nodiscard]] Result<void> publish(Disk& disk, const std::string& temporary, const std::string& path,
@@ -40,15 +39,18 @@ enum class IfThere { kRefuse, kReplace };
                                              std::uint64_t bytes_max);
 
 // What `read` gives, or gives the second time: bytes may go wrong on their way from a sound disk, and a
-// checkpoint is given up only for what stays wrong.
+// checkpoint is given up only for what stays wrong. `before_again` is called between the two.
+template <class Read, class BeforeAgain>
+[[nodiscard]] auto read_twice(const Read& read, const BeforeAgain& before_again) {
+  auto result = read();
+  if (result || (result.error().kind() != ErrorKind::kCorrupted && result.error().kind() != ErrorKind::kIo))
+    return result;
+  before_again();
+  return read();
+}
 template <class Read>
 [[nodiscard]] auto read_twice(const Read& read) {
-  auto result = read();
-  if (!result && result.error().kind() == ErrorKind::kCorrupted) result = read();
-  return result;
+  return read_twice(read, [] {});
 }
-
-// A file or a folder with all that is below it; what is not there is removed. Nothing is synced.
-[[nodiscard]] Result<void> remove_tree(Disk& disk, const std::string& path);
 
 }  // namespace ratoon::checkpoint

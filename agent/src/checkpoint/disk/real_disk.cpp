@@ -17,6 +17,16 @@ namespace {
 
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
+// Whoever made these folders may have died before it synced their names. What we may not open we did not
+// make.
+Result<void> sync_way_to(const std::filesystem::path& folder) {
+  for (std::filesystem::path at = folder; at.has_relative_path(); at = at.parent_path()) {
+    const auto synced = sync_folder(at.has_parent_path() ? at.parent_path() : std::filesystem::path("."));
+    if (!synced && synced.error().kind() != ErrorKind::kPermissionDenied) return synced;
+  }
+  return {};
+}
+
 bool is_folder(int fd, const dirent& entry) {
   if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
   struct stat status{};
@@ -32,6 +42,7 @@ struct RealDisk::Place {
 
 Result<std::unique_ptr<RealDisk>> RealDisk::open_folder(const std::filesystem::path& folder) {
   if (auto made = create_folders(folder); !made) return made.error();
+  if (auto synced = sync_way_to(folder); !synced) return synced.error();
   UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.is_open()) return system_error(errno, "opening folder " + folder.string());
   return std::unique_ptr<RealDisk>(new RealDisk(folder, std::move(fd)));

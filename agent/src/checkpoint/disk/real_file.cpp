@@ -74,6 +74,8 @@ class RealReadFile : public ReadFile {
     return {};
   }
 
+  void forget() const override { static_cast<void>(::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED)); }
+
  private:
   const UniqueFd fd_;
   const std::string shown_;

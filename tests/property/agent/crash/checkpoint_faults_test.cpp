@@ -99,6 +99,26 @@ TEST(Faults, AtEveryCall) {
               static_cast<unsigned long long>(sum.states));
 }
 
+TEST(Faults, AManifestThatTheDiskNeverReadsIsPassedOver) {
+  Life life{.disk = std::make_shared<ModelDisk>()};
+  ASSERT_TRUE(life.save({.attempt = Attempt(1), .step = Step(10)}));
+  ASSERT_TRUE(life.save({.attempt = Attempt(1), .step = Step(20)}));
+  life.disk->set_faults([](DiskCall call, const std::string& path) {
+    return Fault{.error = call == DiskCall::kRead && path == "manifests/s0000000010.a0001.json"
+                              ? std::optional(kBroken)
+                              : std::nullopt};
+  });
+  const auto store = RunStore::open(life.disk, "next");
+  const auto inventory = store->inventory();
+  ASSERT_TRUE(inventory);
+  EXPECT_EQ(inventory->complete.size(), 1u);
+  ASSERT_EQ(inventory->damaged.size(), 1u);
+  EXPECT_EQ(inventory->damaged.front().digest, kUnreadable);
+  std::optional<CheckpointId> recovered;
+  EXPECT_EQ(test::recover(*store, recovered), std::nullopt);
+  EXPECT_EQ(recovered->step, Step(20));
+}
+
 TEST(Faults, AFullDiskIsKnownBeforeTheFirstByte) {
   Life life{.disk = std::make_shared<ModelDisk>()};
   bool has_written = false;

@@ -164,7 +164,53 @@ TEST_F(RunStoreTest, ADamagedPackIsAnErrorWhenItIsLoaded) {
   test::write_text(pack(id(1, 20), 0), test::read_text(pack(id(1, 20), 0)) + "more");
   EXPECT_EQ(store_.load(point(entry), Rank(0)).error().kind(), ErrorKind::kCorrupted);
   std::filesystem::remove(pack(id(1, 20), 0));
-  EXPECT_EQ(store_.load(point(entry), Rank(0)).error().kind(), ErrorKind::kNotFound);
+  const auto missing = store_.load(point(entry), Rank(0)).error();
+  EXPECT_EQ(missing.kind(), ErrorKind::kCorrupted);
+  EXPECT_THAT(missing.message(), HasSubstr("r0000.safetensors is not there, and a manifest names it"));
+}
+
+TEST_F(RunStoreTest, WhatIsSetAsideIsNotChosenAndNotForgotten) {
+  commit(id(1, 10));
+  commit(id(1, 20));
+  ASSERT_TRUE(store_.set_aside(id(1, 20), "a bad block"));
+  ASSERT_TRUE(store_.set_aside(id(1, 20), "again")) << "somebody else was faster";
+  EXPECT_EQ(complete(), (Ids{id(1, 10)}));
+  EXPECT_EQ(store_.inventory()->damaged.size(), 1u);
+  const auto aside = folder_ / "run/quarantine/s0000000020.a0001.json";
+  EXPECT_TRUE(decode_manifest(test::read_text(aside)));
+  EXPECT_EQ(test::read_text(aside.string() + ".reason.txt"), "a bad block\n");
+  EXPECT_TRUE(std::filesystem::exists(pack(id(1, 20), 0))) << "nothing of it is deleted";
+}
+
+TEST_F(RunStoreTest, WhatNobodyCommittedGoesOnceANewerAttemptHasCommitted) {
+  ASSERT_TRUE(write(id(1, 10), 0));
+  commit(id(1, 20));
+  ASSERT_TRUE(store_.retire_old({.last = 2}, Attempt(2)));
+  EXPECT_TRUE(std::filesystem::exists(pack(id(1, 10), 0))) << "attempt 2 has committed nothing yet";
+  ASSERT_TRUE(write(id(3, 25), 0));
+  commit(id(2, 30));
+  const auto manifests = folder_ / "run/manifests";
+  test::write_text(manifests / ".s0000000025.a0001.json.0123.tmp", "of a dead writer");
+  test::write_text(manifests / ".s0000000025.a0003.json.0123.tmp", "of a newer attempt");
+  test::write_text(manifests / ".notes.tmp", "a user's");
+  ASSERT_TRUE(write(id(1, 15), 0));
+  test::write_text(folder_ / "run" / packs_folder(id(1, 15)) / "notes.txt", "a user's");
+  ASSERT_TRUE(store_.retire_old({.last = 2}, Attempt(2)));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run" / packs_folder(id(1, 10))));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run" / receipts_folder(id(1, 10))));
+  EXPECT_FALSE(std::filesystem::exists(manifests / ".s0000000025.a0001.json.0123.tmp"));
+  EXPECT_TRUE(std::filesystem::exists(manifests / ".s0000000025.a0003.json.0123.tmp"));
+  EXPECT_TRUE(std::filesystem::exists(manifests / ".notes.tmp"));
+  EXPECT_FALSE(std::filesystem::exists(pack(id(1, 15), 0)));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "run" / packs_folder(id(1, 15)) / "notes.txt"));
+  EXPECT_TRUE(std::filesystem::exists(pack(id(3, 25), 0))) << "of a newer attempt";
+  EXPECT_EQ(complete(), (Ids{id(2, 30), id(1, 20)}));
+}
+
+TEST_F(RunStoreTest, MilestonesAreKept) {
+  for (const std::uint64_t step : {10, 20, 30, 40, 50}) commit(id(1, step));
+  ASSERT_TRUE(store_.retire_old({.last = 1, .every_steps = 20}, Attempt(1)));
+  EXPECT_EQ(complete(), (Ids{id(1, 50), id(1, 40), id(1, 20)}));
 }
 
 TEST_F(RunStoreTest, AnotherManifestThanTheChosenOneIsNotLoaded) {
@@ -204,7 +250,8 @@ TEST_F(RunStoreTest, NothingIsRetiredWhileTheNewestCannotBeRead) {
   for (const unsigned step : {20U, 40U, 60U}) commit(id(1, step));
   damage(pack(id(1, 60), 0));
   EXPECT_FALSE(store_.retire_old({.last = 2}, Attempt(1)));
-  EXPECT_EQ(complete().size(), 3u);
+  EXPECT_EQ(complete().size(), 2u) << "it is set aside, and the others stay";
+  EXPECT_EQ(store_.inventory()->damaged.size(), 1u);
 }
 
 TEST_F(RunStoreTest, APlaceThatCannotBeAFolderIsAnError) {

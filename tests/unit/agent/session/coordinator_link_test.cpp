@@ -223,7 +223,11 @@ TEST_F(CoordinatorLinkTest, ABeatThatHangsDoesNotHoldUpTheNextForLong) {
   hangs_ = false;
   entry.step = Step(20);
   link_->note({.attempt = Attempt(1), .step = Step(20), .committed = entry});
-  wait_until([&] { return coordinator_.processes(kJob).front().beat->committed == entry; });
+  wait_until([&] {
+    const auto processes = coordinator_.processes(kJob);
+    const auto& beat = processes.front().beat;  // none yet while the first one still hangs
+    return beat && beat->committed == entry;
+  });
 }
 
 TEST_F(CoordinatorLinkTest, InAPodItListensAtThePodsAddress) {

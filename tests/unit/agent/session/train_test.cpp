@@ -268,6 +268,17 @@ TEST_F(TrainTest, ADamagedPackIsNotLoaded) {
   for (const auto& file : files("packs")) damage(file);
   EXPECT_EQ(count(30), 83);
   EXPECT_THAT(said_, HasSubstr("its header is not the one that was committed"));
+  EXPECT_EQ(files("manifests").size(), 1u) << "the last one stays; the other is in quarantine";
+  EXPECT_EQ(count(30), 83) << "and the run is not a new one";
+}
+
+TEST_F(TrainTest, WhatTheSystemDoesNotReadCostsAFallbackAndNotTheRun) {
+  ASSERT_EQ(count(30), 0);
+  const auto newest = files("packs").back();
+  std::filesystem::remove(newest);
+  std::filesystem::create_directory(newest);
+  EXPECT_EQ(count(40), 0);
+  EXPECT_THAT(said_, HasSubstr("an older checkpoint is asked for"));
 }
 
 TEST_F(TrainTest, ASecondRunInTheSameFolderIsRefused) {
