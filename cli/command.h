@@ -5,7 +5,12 @@
 
 namespace ratoon::cli {
 
+void add_checkpoint_command(CLI::App& app, int& exit_code);
+void add_control_commands(CLI::App& app, int& exit_code);  // kill, reclaim
+void add_launch_command(CLI::App& app, int& exit_code);
+void add_report_command(CLI::App& app, int& exit_code);
 void add_run_command(CLI::App& app, int& exit_code);
+void add_status_command(CLI::App& app, int& exit_code);
 
 // Prints "ratoon: <sentence>" to stderr.
 void complain(const std::string& sentence);

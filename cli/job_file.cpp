@@ -6,6 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
 
+#include "cli/job_definition.h"
+#include "cli/job_fields.h"
+
 namespace ratoon::cli {
 namespace {
 
@@ -74,7 +77,12 @@ Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
   json document;
   try {
     std::size_t values_left = 100'000;
-    document = to_json(YAML::LoadFile(path.string()), 0, values_left);
+    const YAML::Node file = YAML::LoadFile(path.string());
+    document = to_json(file, 0, values_left);  // first: it bounds what aliases can grow to
+    if (const auto unknown = find_unknown_field(file, YAML::Load(job_definition()))) {
+      return Error(ErrorKind::kInvalid,
+                   path.string() + ":" + std::to_string(unknown->line) + ": " + unknown->sentence);
+    }
   } catch (const YAML::BadFile&) {
     return Error(ErrorKind::kNotFound,
                  "cannot read " + path.string() + ": give the path of a TrainingJob file");
@@ -84,6 +92,10 @@ Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
   }
   auto job = api::decode_training_job(document);
   if (!job) return job.error().with_context(path.string());
+  if (job->spec.is_suspended) {
+    return Error(ErrorKind::kInvalid, path.string() + ": spec.suspend is true, so that nothing of this job " +
+                                          "is to run: set it to false, or remove it");
+  }
   auto& command = job->spec.roles.front().command;
   command.insert(command.end(), more_arguments.begin(), more_arguments.end());
   return job;

@@ -20,6 +20,11 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = 0;
   ratoon::cli::add_run_command(app, exit_code);
+  ratoon::cli::add_launch_command(app, exit_code);
+  ratoon::cli::add_status_command(app, exit_code);
+  ratoon::cli::add_control_commands(app, exit_code);
+  ratoon::cli::add_checkpoint_command(app, exit_code);
+  ratoon::cli::add_report_command(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

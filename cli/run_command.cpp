@@ -1,13 +1,16 @@
-#include <cstdio>
-#include <filesystem>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/contract/exit_code.h"
 #include "cli/command.h"
+#include "cli/duration.h"
 #include "cli/job_file.h"
-#include "operator/local/runner.h"
+#include "cli/run_job.h"
 
 namespace ratoon::cli {
 namespace {
@@ -16,6 +19,15 @@ constexpr const char* kExamples = R"(Examples:
   ratoon run job.yaml                      run it here; the same command again goes on where it stood
   ratoon run job.yaml -- --steps 500       with more arguments for the trainer
   ratoon run job.yaml --folder /data/runs  keep status, logs and checkpoints elsewhere
+  ratoon run job.yaml --fresh              start over; what was there is moved to before/ in the folder
+  ratoon run job.yaml --reclaim-every 20s  lose the node of a member every 20 seconds
+  ratoon run job.yaml --trace spot.csv --trace-speed 60 --reclaim-notice 2s
+                                           lose and get nodes as a real cluster did, an hour in a minute
+
+A trace has a line an event: milliseconds since the start, 'add' or 'remove', the node's name. Its nodes are
+the run's, and each run begins with its beginning.
+
+Meanwhile, from another terminal: ratoon status, ratoon kill worker-1, ratoon reclaim node-2.
 
 A trainer named without a '/' is looked for in PATH, then beside this program.
 A relative path counts from the folder you are in.
@@ -23,41 +35,85 @@ A relative path counts from the folder you are in.
 Exit codes: 0 completed, 1 failed, 82 the file or the command line is wrong, 84 the folder cannot be used,
 130 stopped by Ctrl-C.)";
 
+constexpr std::size_t kTraceBytesMax = 64 * 1024 * 1024;
+
 struct RunArguments {
   std::string file;
   std::string folder;
+  bool is_fresh = false;
+  bool is_sure = false;
+  std::string reclaim_every;
+  std::string reclaim_notice;
+  std::uint64_t seed = 0;
+  std::string trace;
+  double trace_speed = 1;
   std::vector<std::string> trainer_arguments;
 };
 
-int exit_code_of(const Error& error) {
-  const bool is_storage = error.kind() == ErrorKind::kNoSpace || error.kind() == ErrorKind::kIo ||
-                          error.kind() == ErrorKind::kPermissionDenied;
-  return static_cast<int>(is_storage ? ExitCode::kStorage : ExitCode::kConfiguration);
+Result<std::vector<local::TraceEvent>> read_trace(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return system_error(errno, "opening " + path);
+  std::string text;
+  std::array<char, 64 * 1024> block{};
+  while ((in.read(block.data(), block.size()) || in.gcount() > 0) && text.size() <= kTraceBytesMax)
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+  if (in.bad()) return system_error(EIO, "reading " + path);
+  if (text.size() > kTraceBytesMax) return Error(ErrorKind::kInvalid, path + " is larger than 64 MiB");
+  auto trace = local::parse_trace(text);
+  if (!trace) return trace.error().with_context(path);
+  return trace;
+}
+
+Result<local::LossPlan> plan_losses(const RunArguments& arguments) {
+  local::LossPlan plan{.seed = arguments.seed, .trace_speed = arguments.trace_speed};
+  if (!arguments.reclaim_every.empty()) {
+    const auto every = parse_duration(arguments.reclaim_every);
+    if (!every) return every.error().with_context("--reclaim-every");
+    plan.every = *every;
+  }
+  if (!arguments.reclaim_notice.empty()) {
+    const auto notice = parse_duration(arguments.reclaim_notice);
+    if (!notice) return notice.error().with_context("--reclaim-notice");
+    plan.notice_seconds = seconds(*notice);
+  }
+  if (!arguments.trace.empty()) {
+    auto trace = read_trace(arguments.trace);
+    if (!trace) return trace.error();
+    plan.trace = *std::move(trace);
+  }
+  return plan;
+}
+
+int refuse(const Error& error) {
+  complain(error.message());
+  return static_cast<int>(ExitCode::kConfiguration);
 }
 
 int run(const RunArguments& arguments) {
-  auto job = read_job_file(arguments.file, arguments.trainer_arguments);
-  if (!job) {
-    complain(job.error().message());
-    return static_cast<int>(ExitCode::kConfiguration);
-  }
-  const std::filesystem::path folder = arguments.folder.empty()
-                                           ? std::filesystem::path("ratoon-runs") / job->meta.name
-                                           : std::filesystem::path(arguments.folder);
-  const auto print = [](const std::string& line) {
-    std::printf("%s\n", line.c_str());
-    std::fflush(stdout);
-  };
-  print("running " + job->meta.name + " in " + folder.string() +
-        "; Ctrl-C stops it, the same command goes on");
-  std::error_code ignored;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const auto code = local::run(
-      {.job = *job, .folder = folder, .program_folder = program.parent_path().string(), .print = print},
-      SystemClock());
-  if (code) return *code;
-  complain(code.error().message());
-  return exit_code_of(code.error());
+  const auto job = read_job_file(arguments.file, arguments.trainer_arguments);
+  if (!job) return refuse(job.error());
+  auto losses = plan_losses(arguments);
+  if (!losses) return refuse(losses.error());
+  return run_job(*job, {.folder = arguments.folder,
+                        .losses = *std::move(losses),
+                        .starts_over = arguments.is_fresh,
+                        .is_sure = arguments.is_sure,
+                        .how_to_start_over = "--fresh, or another --folder"});
+}
+
+void add_loss_options(CLI::App& command, RunArguments& arguments) {
+  auto* every = command.add_option("--reclaim-every", arguments.reclaim_every,
+                                   "Lose a node with a member on it, so often");
+  auto* trace = command.add_option("--trace", arguments.trace, "Lose and get nodes as in this file");
+  command.add_option("--reclaim-notice", arguments.reclaim_notice,
+                     "How long before a node goes that is said (default: it goes without a word)");
+  command.add_option("--seed", arguments.seed, "Of --reclaim-every: which nodes")
+      ->capture_default_str()
+      ->needs(every);
+  command.add_option("--trace-speed", arguments.trace_speed, "60: an hour of the trace in a minute")
+      ->capture_default_str()
+      ->check(CLI::Range(0.001, 1e6))
+      ->needs(trace);
 }
 
 }  // namespace
@@ -70,6 +126,10 @@ void add_run_command(CLI::App& app, int& exit_code) {
   command->add_option("file", arguments->file, "TrainingJob in YAML")->required();
   command->add_option("--folder", arguments->folder,
                       "Status, logs and checkpoints (default: ratoon-runs/<job>)");
+  auto* fresh = command->add_flag("--fresh", arguments->is_fresh,
+                                  "Start over; what the runs before left is moved aside, never deleted");
+  command->add_flag("--yes", arguments->is_sure, "Start over without asking")->needs(fresh);
+  add_loss_options(*command, *arguments);
   command->add_option("trainer-arguments", arguments->trainer_arguments, "After --: handed to the trainer");
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }

@@ -10,6 +10,7 @@ set(RATOON_THIRD_PARTY
   "cpprestsdk::cpprest|cpprestsdk|-lcpprest|libcpprest-dev"
   "prometheus-cpp::core|prometheus-cpp|-lprometheus-cpp-core|prometheus-cpp-dev"
   "Brotli::decoder|Brotli|-lbrotlidec|libbrotli-dev"
+  "Brotli::encoder|Brotli|-lbrotlienc|libbrotli-dev"
   "BZip2::BZip2|BZip2|-lbz2|libbz2-dev"
   "Snappy::snappy|Snappy|-lsnappy|libsnappy-dev"
   "ZLIB::ZLIB|ZLIB|-lz|zlib1g-dev"

@@ -173,6 +173,26 @@ void read(Fields& f, JoinReply& m) {
   }
 }
 
+json to_json(const Outlook& m) {
+  json out = {{"position", m.position}, {"total", m.total}, {"unit", m.unit}};
+  if (m.loss) out["loss"] = *m.loss;
+  return out;
+}
+
+Outlook read_outlook(Fields f) {
+  Outlook outlook;
+  outlook.position = f.whole("position", kCountMax);
+  outlook.total = f.whole("total", kCountMax);
+  outlook.unit = f.text("unit", kNameBytesMax);
+  if (const auto* loss = f.find("loss"); loss != nullptr) {
+    if (loss->is_number())
+      outlook.loss = loss->get<double>();
+    else
+      f.complain("loss", "a number");
+  }
+  return outlook;
+}
+
 json to_json(const Beat& m) {
   json out = {{"attempt", m.attempt.value()},  {"phase", name_of(m.phase)},
               {"process", to_json(m.process)}, {"seconds_in_phase", m.seconds_in_phase},
@@ -181,6 +201,7 @@ json to_json(const Beat& m) {
   if (!m.silent_peers.empty()) {
     for (const Rank rank : m.silent_peers) out["silent_peers"].push_back(rank.value());
   }
+  if (m.outlook) out["outlook"] = to_json(*m.outlook);
   return out;
 }
 
@@ -202,6 +223,7 @@ void read(Fields& f, Beat& m) {
     }
     m.silent_peers.emplace_back(rank.get<std::uint32_t>());
   }
+  if (f.find("outlook") != nullptr) m.outlook = read_outlook(f.object("outlook"));
 }
 
 json to_json(const OrdersRequest& m) {
@@ -262,12 +284,15 @@ void read(Fields& f, Completed& m) {
 }
 
 json to_json(const CompletionRecord& m) {
-  return {{"attempt", m.attempt.value()}, {"step", m.step.value()}};
+  json out = {{"attempt", m.attempt.value()}, {"step", m.step.value()}};
+  if (!m.weights.empty()) out["weights"] = m.weights;
+  return out;
 }
 
 void read(Fields& f, CompletionRecord& m) {
   m.attempt = Attempt(f.whole("attempt", kCountMax));
   m.step = Step(f.whole("step", kCountMax));
+  m.weights = f.optional_text("weights", kWeightsBytesMax);
 }
 
 json to_json(const Refusal& m) {

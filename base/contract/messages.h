@@ -2,6 +2,7 @@
 // the codecs in codec.h bound every size and refuse nonsense with a sentence.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -99,6 +100,16 @@ struct JoinReply {
 
 enum class ProcessPhase { kJoining, kLoad, kData, kCompute, kCollective, kSave, kValidate, kUser };
 
+// How far a run is, as its rank 0 counts.
+struct Outlook {
+  std::uint64_t position = 0;
+  std::uint64_t total = 0;     // at which it is over; 0: not known
+  std::string unit;            // of both: "step", "sample"
+  std::optional<double> loss;  // of the last step that reported one; finite
+
+  friend bool operator==(const Outlook&, const Outlook&) = default;
+};
+
 // "I am alive, and this is where I am."
 struct Beat {
   ProcessIdentity process;
@@ -109,6 +120,7 @@ struct Beat {
   double seconds_in_phase = 0;
   std::optional<InventoryEntry> committed;  // newest checkpoint that this process knows to be complete
   std::vector<Rank> silent_peers;           // ranks whose sockets failed
+  std::optional<Outlook> outlook{};         // rank 0 alone has one
 
   friend bool operator==(const Beat&, const Beat&) = default;
 };
@@ -149,10 +161,16 @@ struct Completed {
   friend bool operator==(const Completed&, const Completed&) = default;
 };
 
+// Under which name Completed.result says where the weights are, and how long that may be, here and below: a
+// path that is longer is not told.
+inline constexpr const char* kWeightsResult = "weights";
+inline constexpr std::size_t kWeightsBytesMax = 253;
+
 // The same, without any coordinator: what a container leaves in its termination message.
 struct CompletionRecord {
   Attempt attempt{0};
   Step step{0};
+  std::string weights{};  // the file that has them; empty: there is none
 
   friend bool operator==(const CompletionRecord&, const CompletionRecord&) = default;
 };

@@ -46,13 +46,33 @@ inline constexpr const char* kTokenFile = "RATOON_TOKEN_FILE";
 inline constexpr const char* kSaveFolder = "RATOON_SAVE_FOLDER";
 inline constexpr const char* kRunName = "RATOON_RUN_NAME";
 inline constexpr const char* kSaveEverySteps = "RATOON_SAVE_EVERY_STEPS";
+inline constexpr const char* kMaxDuration = "RATOON_MAX_DURATION";
 inline constexpr const char* kKeepLast = "RATOON_KEEP_LAST";
+inline constexpr const char* kStores = "RATOON_STORES";  // URLs, separated by commas
+inline constexpr const char* kLoadFrom = "RATOON_LOAD_FROM";
+inline constexpr const char* kOverwrite = "RATOON_OVERWRITE";  // "true": begin anew under an old name
+inline constexpr const char* kKeepLastInStores = "RATOON_KEEP_LAST_IN_STORES";
+inline constexpr const char* kKeepEverySteps = "RATOON_KEEP_EVERY_STEPS";
+inline constexpr const char* kKeepMib = "RATOON_KEEP_MIB";
+inline constexpr const char* kLatestName = "RATOON_LATEST_NAME";
+inline constexpr const char* kStagingFolder = "RATOON_STAGING_FOLDER";
+inline constexpr const char* kStagingSlots = "RATOON_STAGING_SLOTS";
+inline constexpr const char* kStagingMemoryMib = "RATOON_STAGING_MEMORY_MIB";
+inline constexpr const char* kMaxMissedSaves = "RATOON_MAX_MISSED_SAVES";
+inline constexpr const char* kDiskPatienceSeconds = "RATOON_DISK_PATIENCE_SECONDS";
+inline constexpr const char* kFinalWeights = "RATOON_FINAL_WEIGHTS";
 // Number of an inherited descriptor that reads end-of-file when the local runner is gone.
 inline constexpr const char* kLifelineFd = "RATOON_LIFELINE_FD";
 // Where a container leaves its record of completion; docs/formats/contract.md.
 inline constexpr const char* kTerminationFile = "RATOON_TERMINATION_FILE";
 // Port of local rank 0's /metrics, the others follow; 0: none.
 inline constexpr const char* kMetricsPort = "RATOON_METRICS_PORT";
+inline constexpr const char* kTimeLimit = "RATOON_TIME_LIMIT";
+inline constexpr const char* kGraceSeconds = "RATOON_GRACE_SECONDS";  // from SIGTERM to the end
+inline constexpr const char* kNoticeSignal = "RATOON_NOTICE_SIGNAL";
+inline constexpr const char* kSignals = "RATOON_SIGNALS";  // "false": the agent handles none
+inline constexpr const char* kSlurmJobEndTime = "SLURM_JOB_END_TIME";
+inline constexpr const char* kSlurmJobId = "SLURM_JOB_ID";
 inline constexpr const char* kLocalRank = "LOCAL_RANK";
 }  // namespace env
 
@@ -89,8 +109,21 @@ inline constexpr std::string_view kStep = "ratoon_step";
 inline constexpr std::string_view kStepSeconds = "ratoon_step_seconds";
 inline constexpr std::string_view kDurableStep = "ratoon_durable_step";
 inline constexpr std::string_view kSaveStallSeconds = "ratoon_save_stall_seconds_total";
+inline constexpr std::string_view kMissedSaves = "ratoon_missed_saves_total";
+inline constexpr std::string_view kStaleSaves = "ratoon_stale_saves_total";
+inline constexpr std::string_view kStoreDurableStep = "ratoon_store_durable_step";
+inline constexpr std::string_view kMissedCopies = "ratoon_missed_copies_total";
 inline constexpr std::string_view kReplayedSteps = "ratoon_replayed_steps_total";
 inline constexpr std::string_view kWorldSize = "ratoon_world_size";
+inline constexpr std::string_view kProgress = "ratoon_progress_ratio";
+inline constexpr std::string_view kSamples = "ratoon_samples";
+inline constexpr std::string_view kReplayedSamples = "ratoon_replayed_samples_total";
+inline constexpr std::string_view kValue = "ratoon_value";
+inline constexpr std::string_view kDurableAge = "ratoon_durable_age_seconds";
+inline constexpr std::string_view kStoreDurableAge = "ratoon_store_durable_age_seconds";
+inline constexpr std::string_view kRejoins = "ratoon_rejoins_total";
+inline constexpr std::string_view kLastRecovery = "ratoon_last_recovery_seconds";
+inline constexpr std::string_view kRunLedgerSeconds = "ratoon_run_ledger_seconds";
 inline constexpr std::string_view kRestarts = "ratoon_restarts_total";
 inline constexpr std::string_view kRecoverySeconds = "ratoon_recovery_seconds";
 inline constexpr std::string_view kLedgerSeconds = "ratoon_ledger_seconds_total";
@@ -109,6 +142,11 @@ inline constexpr std::string_view kJob = "job";
 inline constexpr std::string_view kRole = "role";
 inline constexpr std::string_view kIndex = "index";
 inline constexpr std::string_view kLocalRank = "local_rank";
+inline constexpr std::string_view kStore = "store";
+inline constexpr std::string_view kPart = "part";
+inline constexpr std::string_view kName = "name";
+inline constexpr std::string_view kCause = "cause";
+inline constexpr std::string_view kPhase = "phase";
 }  // namespace metric_label
 
 }  // namespace ratoon::names

@@ -4,38 +4,19 @@
 //   4. close, and look at the result: some file systems report lost writes only now
 //   5. rename (or link, when the name must be new): the moment at which readers see it
 //   6. fsync the folder: the name is on the disk
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 
-#include <fcntl.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/core/atomic_fill.h"
 #include "base/core/durable_folder.h"
-#include "base/core/unique_fd.h"
+#include "base/core/temporary_file.h"
 
 namespace ratoon {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kMark = ".tmp-";
-constexpr std::size_t kSaltDigits = 16;
-
-fs::path temporary_name(const fs::path& path) {
-  std::uint64_t salt = 0;
-  if (::getrandom(&salt, sizeof salt, 0) != sizeof salt) salt = static_cast<std::uint64_t>(::getpid());
-  std::array<char, kSaltDigits + 1> text{};
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(salt));
-  std::string name(1, '.');
-  name += path.filename().string();
-  name += kMark;
-  name += text.data();
-  return path.parent_path() / name;
-}
 
 Result<void> write_all(int fd, std::span<const std::byte> bytes, const fs::path& path) {
   while (!bytes.empty()) {
@@ -47,13 +28,11 @@ Result<void> write_all(int fd, std::span<const std::byte> bytes, const fs::path&
   return {};
 }
 
-Result<void> write_durably(const fs::path& temporary, const std::function<Result<void>(int)>& fill,
-                           unsigned mode) {
-  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-  if (!fd.is_open()) return system_error(errno, "creating " + temporary.string());
-  if (auto filled = fill(fd.get()); !filled) return filled;
-  if (::fsync(fd.get()) != 0) return system_error(errno, "syncing " + temporary.string());
-  if (auto closed = fd.close(); !closed) return closed.error().with_context(temporary.string());
+Result<void> write_durably(TemporaryFile& temporary, const std::function<Result<void>(int)>& fill) {
+  if (auto filled = fill(temporary.fd.get()); !filled) return filled;
+  if (::fsync(temporary.fd.get()) != 0) return system_error(errno, "syncing " + temporary.path.string());
+  if (auto closed = temporary.fd.close(); !closed)
+    return closed.error().with_context(temporary.path.string());
   return {};
 }
 
@@ -64,30 +43,32 @@ Result<void> publish(const fs::path& temporary, const fs::path& path, bool repla
     return {};
   }
   if (::link(temporary.c_str(), path.c_str()) != 0) return system_error(errno, "creating " + path.string());
-  ::unlink(temporary.c_str());
   return {};
 }
 
-}  // namespace
+// Also where the caller's code throws, nothing is left of what was not published.
+class RemovedAtEnd {
+ public:
+  explicit RemovedAtEnd(const fs::path& path) : path_(path) {}
+  ~RemovedAtEnd() { ::unlink(path_.c_str()); }  // after a rename there is none
+  RemovedAtEnd(const RemovedAtEnd&) = delete;
+  RemovedAtEnd& operator=(const RemovedAtEnd&) = delete;
 
-std::string_view name_behind_temporary(std::string_view file_name) {
-  const std::size_t tail = kMark.size() + kSaltDigits;
-  if (!file_name.starts_with('.') || file_name.size() < 2 + tail) return {};
-  const std::string_view end = file_name.substr(file_name.size() - tail);
-  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  if (!end.starts_with(kMark) || !std::all_of(end.begin() + kMark.size(), end.end(), is_digit)) return {};
-  return file_name.substr(1, file_name.size() - tail - 1);
-}
+ private:
+  const fs::path& path_;
+};
+
+}  // namespace
 
 Result<void> fill_file_atomically(const fs::path& path, const std::function<Result<void>(int)>& fill,
                                   AtomicFileOptions options) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  const fs::path temporary = temporary_name(path);
-  auto done = write_durably(temporary, fill, options.mode);
-  if (done) done = publish(temporary, path, options.replaces);
-  if (!done) {
-    ::unlink(temporary.c_str());
-    return done;
+  auto temporary = create_temporary_file(path, options.mode);
+  if (!temporary) return temporary.error();
+  {
+    const RemovedAtEnd removed(temporary->path);
+    if (auto done = write_durably(*temporary, fill); !done) return done;
+    if (auto done = publish(temporary->path, path, options.replaces); !done) return done;
   }
   return sync_folder(folder);
 }
@@ -99,6 +80,14 @@ Result<void> save_file_atomically(const fs::path& path, std::span<const std::byt
 
 Result<void> save_file_atomically(const fs::path& path, std::string_view text, AtomicFileOptions options) {
   return save_file_atomically(path, std::as_bytes(std::span(text)), options);
+}
+
+Result<void> save_file_atomically(const fs::path& path, const WriteFileBody& write,
+                                  AtomicFileOptions options) {
+  const auto fill = [&](int fd) {
+    return write([&](std::span<const std::byte> bytes) { return write_all(fd, bytes, path); });
+  };
+  return fill_file_atomically(path, fill, options);
 }
 
 }  // namespace ratoon

@@ -13,6 +13,14 @@ namespace ratoon {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+fs::path parent_of(const fs::path& folder) {
+  return folder.has_parent_path() ? folder.parent_path() : fs::path(".");
+}
+
+}  // namespace
+
 Result<void> sync_folder(const fs::path& folder) {
   const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.is_open()) return system_error(errno, "opening folder " + folder.string());
@@ -20,14 +28,23 @@ Result<void> sync_folder(const fs::path& folder) {
   return {};
 }
 
+Error not_allowed(const Error& refused, const fs::path& folder) {
+  return {refused.kind(), refused.message() + "; user " + std::to_string(::geteuid()) +
+                              " must be able to write in " + folder.string() +
+                              ": change its owner or mode, or use another folder"};
+}
+
 Result<void> create_folders(const fs::path& folder) {
   std::error_code code;
   if (folder.empty() || fs::is_directory(folder, code)) return {};
   if (auto above = create_folders(folder.parent_path()); !above) return above;
   // Others may make the same folder at the same moment; whoever comes second syncs it as well.
-  if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
-    return system_error(errno, "creating folder " + folder.string());
-  return sync_folder(folder.has_parent_path() ? folder.parent_path() : fs::path("."));
+  if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
+    const int number = errno;
+    const Error refused = system_error(number, "creating folder " + folder.string());
+    return number == EACCES || number == EPERM ? not_allowed(refused, parent_of(folder)) : refused;
+  }
+  return sync_folder(parent_of(folder));
 }
 
 }  // namespace ratoon

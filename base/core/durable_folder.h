@@ -13,4 +13,7 @@ namespace ratoon {
 // Makes the folder and those above it that are missing, and syncs the parent of each that it made.
 [[nodiscard]] Result<void> create_folders(const std::filesystem::path& folder);
 
+// The same error, and who needs which right: a user of this number must be able to write in `folder`.
+[[nodiscard]] Error not_allowed(const Error& refused, const std::filesystem::path& folder);
+
 }  // namespace ratoon

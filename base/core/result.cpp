@@ -41,6 +41,24 @@ bool Error::is_retryable() const {
   return kind_ == ErrorKind::kUnavailable || kind_ == ErrorKind::kTimeout || kind_ == ErrorKind::kConflict;
 }
 
+namespace {
+
+// What the system does not say: the way on, where it is always the same one.
+std::string_view way_on(int error_number) {
+  switch (error_number) {
+    case ENOSPC:
+      return "; free room on that volume, or use another one";
+    case EDQUOT:
+      return "; remove something that counts against the quota, or use another volume";
+    case EROFS:
+      return "; use a volume that can be written, or see why this one cannot (dmesg)";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
 Error system_error(int error_number, std::string_view doing) {
   const auto kind = [&] {
     switch (error_number) {
@@ -66,7 +84,8 @@ Error system_error(int error_number, std::string_view doing) {
         return ErrorKind::kIo;
     }
   }();
-  return Error(kind, std::string(doing) + ": " + std::system_category().message(error_number));
+  return Error(kind, std::string(doing) + ": " + std::system_category().message(error_number) +
+                         std::string(way_on(error_number)));
 }
 
 }  // namespace ratoon

@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
       }
       std::this_thread::sleep_for(pause);
       sum += step;
+      session.report("sum", static_cast<double>(sum));
     }
     std::printf("done: %llu steps, sum %llu\n", static_cast<unsigned long long>(steps),
                 static_cast<unsigned long long>(sum));

@@ -28,6 +28,7 @@ shapes is made in ./shards-data first.
 Ratoon's own, of every program that calls train():
   --save-folder FOLDER, --run-name NAME   where the run keeps its state (shards-runs, first)
   --save-every N, --keep-last N           steps between checkpoints, how many are kept (20, 3)
+  --stores URL,URL, --load-from WHERE     copies of checkpoints; another run's weights to begin with
 
 Examples:
   shards                                     makes the data; kill -9 it; the same command goes on
@@ -47,7 +48,8 @@ using ratoon::ErrorKind;
 using ratoon::Result;
 
 constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
-constexpr std::string_view kOfRatoon[] = {"--save-folder", "--run-name", "--save-every", "--keep-last"};
+constexpr std::string_view kOfRatoon[] = {"--save-folder", "--run-name", "--save-every",
+                                          "--keep-last",   "--stores",   "--load-from"};
 
 struct Row {
   std::string_view flag;

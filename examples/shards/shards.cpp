@@ -113,8 +113,10 @@ int main(int argc, char** argv) {
     return 0;
   }
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);  // lines come out whole, also into files
-  const ratoon::Options defaults{
-      .save_folder = "shards-runs", .run_name = "first", .save_every_steps = 20, .member = {}};
+  const ratoon::Options defaults{.save_folder = "shards-runs",
+                                 .run_name = "first",
+                                 .save_every = ratoon::Every::steps(20),
+                                 .member = {}};
   return ratoon::train(ratoon::Options::from_environment(argc, argv, defaults),
                        [&](ratoon::Session& session) { train(session, *flags); });
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/core/clock.h"
+
 namespace ratoon::api {
 
 enum class PodPhase { kPending, kRunning, kSucceeded, kFailed };
@@ -22,8 +24,11 @@ struct Pod {
   bool is_deleting = false;
   bool is_completed = false;               // its first container left a record that the training is done
   bool is_evicted = false;                 // the platform says that it ended the pod, not the program
+  std::vector<std::string> end_reasons;    // the platform's words for its end: Evicted, OOMKilled
   std::vector<std::string> avoided_nodes;  // those it was made to stay away from
   std::string unplaced_reason;             // the scheduler's words while no node takes it
+  std::optional<WallTime> ended_at;        // its first container, where the platform says
+  std::string last_lines;                  // that its program printed before it failed
 
   [[nodiscard]] bool has_ended() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
 

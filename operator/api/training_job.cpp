@@ -4,6 +4,8 @@
 
 #include "base/contract/fields.h"
 #include "base/contract/names.h"
+#include "operator/api/spec_fields.h"
+#include "operator/api/training_job_policies.h"
 #include "operator/api/training_job_status.h"
 
 namespace ratoon::api {
@@ -16,41 +18,16 @@ constexpr std::size_t kWordBytesMax = 32 * 1024;
 constexpr std::size_t kEnvironmentMax = 256;
 constexpr std::size_t kJobNameBytesMax = 40;  // leaves room for "-<role>-<index>-i<incarnation>" within 63
 constexpr std::size_t kRoleNameBytesMax = 12;
-constexpr std::uint32_t kSecondsMax = 3600;
-constexpr std::uint32_t kStepsMax = 1'000'000'000;
-constexpr std::size_t kNoticeTaintsMax = 32;
-constexpr std::size_t kTaintKeyBytesMax = 316;  // prefix of 253, '/', name of 63
-constexpr std::uint32_t kAvoidSecondsMax = 24 * 3600;
-
-bool is_dns_label(std::string_view name) {
-  const auto is_inner = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
-  return !name.empty() && std::all_of(name.begin(), name.end(), is_inner) && name.front() >= 'a' &&
-         name.back() != '-';
-}
+constexpr std::uint32_t kElasticSecondsMax = 24 * 3600;
+constexpr std::uint32_t kDurationSecondsMax = 366 * 24 * 3600;
+constexpr std::uint32_t kDeadlineSecondsMax = 24 * 3600;
+constexpr std::uint32_t kTtlSecondsMax = 366 * 24 * 3600;
+constexpr std::uint64_t kGenerationMax = (1ULL << 53) - 1;
 
 std::string read_name(Fields& f, std::size_t bytes_max) {
   std::string name = f.text("name", bytes_max);
   if (!is_dns_label(name)) f.complain("name", "lower-case letters, digits and '-', beginning with a letter");
   return name;
-}
-
-std::uint32_t read_count(Fields& f, const char* name, std::uint32_t min, std::uint32_t max,
-                         std::uint32_t absent) {
-  if (f.find(name) == nullptr) return absent;
-  const auto value = static_cast<std::uint32_t>(f.whole(name, max));
-  if (value < min) f.complain(name, "at least " + std::to_string(min));
-  return value;
-}
-
-void read_texts(Fields& f, const char* name, std::size_t texts_max, std::size_t bytes_max,
-                std::vector<std::string>& texts) {
-  for (const auto& text : f.list(name, texts_max)) {
-    if (!text.is_string() || text.get_ref<const std::string&>().size() > bytes_max) {
-      f.complain(name, "a list of texts");
-      return;
-    }
-    texts.push_back(text.get<std::string>());
-  }
 }
 
 void read_container(Fields container, Role& role) {
@@ -77,6 +54,33 @@ Role read_role(Fields f) {
   return role;
 }
 
+ElasticPolicy read_elastic(Fields f, const TrainingJobSpec& spec) {
+  ElasticPolicy policy;
+  policy.members_min = read_count(f, "minReplicas", 1, kMembersMax, 1);
+  if (policy.members_min > spec.num_nodes) f.complain("minReplicas", "at most numNodes");
+  const bool is_any_elastic =
+      std::any_of(spec.roles.begin(), spec.roles.end(), [](const Role& role) { return !role.replicas; });
+  if (!is_any_elastic) f.complain("minReplicas", "of use only with a role that has no replicas of its own");
+  policy.shrink_after_seconds = read_count(f, "shrinkAfterSeconds", 0, kElasticSecondsMax, 30);
+  policy.grow_cooldown_seconds = read_count(f, "growCooldownSeconds", 0, kElasticSecondsMax, 60);
+  return policy;
+}
+
+// Policies name roles, and a name that no role has would be a wish that is never met.
+void check_role_names(Fields& f, const TrainingJobSpec& spec) {
+  const auto is_role = [&](const std::string& name) {
+    return std::any_of(spec.roles.begin(), spec.roles.end(), [&](const Role& r) { return r.name == name; });
+  };
+  const auto are_roles = [&](const std::vector<std::string>& names) {
+    return std::all_of(names.begin(), names.end(), is_role);
+  };
+  if (!are_roles(spec.success_policy.roles)) f.complain("successPolicy", "about roles that the job has");
+  if (!are_roles(spec.failure_policy.roles)) f.complain("failurePolicy", "about roles that the job has");
+  const auto& rules = spec.restart_policy.rules;
+  if (!std::all_of(rules.begin(), rules.end(), [&](const auto& rule) { return are_roles(rule.roles); }))
+    f.complain("restartPolicy", "with rules about roles that the job has");
+}
+
 TrainingJobSpec read_spec(Fields f) {
   TrainingJobSpec spec;
   for (const auto& item : f.list("roles", kRolesMax)) {
@@ -89,30 +93,25 @@ TrainingJobSpec read_spec(Fields f) {
   if (spec.roles.empty()) f.complain("roles", "a list of at least one role");
   spec.num_nodes = read_count(f, "numNodes", 1, kMembersMax, 1);
   spec.processes_per_node = read_count(f, "processesPerNode", 1, 64, 1);
-  if (f.find("restartPolicy") != nullptr) {
-    Fields p = f.object("restartPolicy");
-    spec.restart_policy.restarts_max = read_count(p, "maxRestarts", 0, 1'000'000, 10);
-  }
-  if (f.find("disruptionPolicy") != nullptr) {
-    Fields p = f.object("disruptionPolicy");
-    spec.disruption_policy.heartbeat_seconds = read_count(p, "heartbeatSeconds", 1, kSecondsMax, 1);
-    spec.disruption_policy.suspect_after_seconds = read_count(p, "suspectAfterSeconds", 2, kSecondsMax, 3);
-    if (spec.disruption_policy.suspect_after_seconds <= spec.disruption_policy.heartbeat_seconds) {
-      p.complain("suspectAfterSeconds", "more than heartbeatSeconds");
-    }
-    read_texts(p, "noticeTaints", kNoticeTaintsMax, kTaintKeyBytesMax, spec.disruption_policy.notice_taints);
-    spec.disruption_policy.avoid_node_seconds = read_count(p, "avoidNodeSeconds", 0, kAvoidSecondsMax, 300);
-  }
-  if (f.find("checkpointPolicy") != nullptr) {
-    Fields p = f.object("checkpointPolicy");
-    spec.checkpoint_policy.run_name = p.optional_text("runName", 63);
-    if (!spec.checkpoint_policy.run_name.empty() && !is_dns_label(spec.checkpoint_policy.run_name)) {
-      p.complain("runName", "lower-case letters, digits and '-', beginning with a letter");
-    }
-    spec.checkpoint_policy.volume_claim_name = p.optional_text("volumeClaimName", 253);
-    spec.checkpoint_policy.interval_steps = read_count(p, "intervalSteps", 1, kStepsMax, 100);
-    spec.checkpoint_policy.keep_last = read_count(p, "keepLast", 2, 1000, 3);
-  }
+  spec.is_suspended = f.flag("suspend");
+  if (f.find("elasticPolicy") != nullptr) spec.elastic_policy = read_elastic(f.object("elasticPolicy"), spec);
+  spec.max_duration_seconds = read_count(f, "maxDurationSeconds", 0, kDurationSecondsMax, 0);
+  spec.start_deadline_seconds = read_count(f, "startDeadlineSeconds", 0, kDeadlineSecondsMax, 600);
+  spec.progress_deadline_seconds = read_count(f, "progressDeadlineSeconds", 0, kDeadlineSecondsMax, 0);
+  if (f.find("restartPolicy") != nullptr)
+    spec.restart_policy = read_restart_policy(f.object("restartPolicy"));
+  if (f.find("successPolicy") != nullptr)
+    spec.success_policy = read_success_policy(f.object("successPolicy"));
+  if (f.find("failurePolicy") != nullptr)
+    spec.failure_policy = read_failure_policy(f.object("failurePolicy"));
+  if (f.find("cleanPodPolicy") != nullptr) spec.clean_pod_policy = read_clean_pod_policy(f);
+  if (f.find("ttlSecondsAfterFinished") != nullptr)
+    spec.ttl_seconds_after_finished = read_count(f, "ttlSecondsAfterFinished", 0, kTtlSecondsMax, 0);
+  if (f.find("disruptionPolicy") != nullptr)
+    spec.disruption_policy = read_disruption_policy(f.object("disruptionPolicy"));
+  if (f.find("checkpointPolicy") != nullptr)
+    spec.checkpoint_policy = read_checkpoint_policy(f.object("checkpointPolicy"));
+  check_role_names(f, spec);
   return spec;
 }
 
@@ -129,6 +128,7 @@ Result<TrainingJob> decode_training_job(const json& document) {
   if (meta.find("namespace") != nullptr) job.meta.name_space = meta.text("namespace", 63);
   job.meta.uid = meta.optional_text("uid", 253);
   job.meta.resource_version = meta.optional_text("resourceVersion", 253);
+  job.meta.generation = meta.optional_whole("generation", kGenerationMax);
   job.spec = read_spec(root.object("spec"));
   if (root.find("status") != nullptr && !root.find("status")->empty())
     job.status = read_status(root.object("status"));
@@ -143,7 +143,10 @@ json encode_training_job(const TrainingJob& job) {
   // Fields of the status that a newer program wrote stay; ours are replaced, these as a whole.
   json& target = out["status"];
   if (!target.is_object()) target = json::object();
-  for (const char* whole : {"lastCheckpoint", "lastDisruption", "suspectNodes"}) target.erase(whole);
+  for (const char* whole :
+       {"formedAt", "waitingSince", "activeSince", "suspendingSince", "lastCheckpoint", "lineageStart",
+        "lastDisruption", "lastFailure", "completionTime", "suspectNodes"})
+    target.erase(whole);
   target.update(encode_status(job.status), /*merge_objects=*/true);
   return out;
 }

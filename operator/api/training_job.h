@@ -25,6 +25,7 @@ struct ObjectMeta {
   std::string name;
   std::string uid;
   std::string resource_version;  // what a write must find, or it is refused; empty where nobody else writes
+  std::uint64_t generation = 0;  // grows with each change of the spec; 0 where nobody counts
 };
 
 // A named group of equal members.
@@ -35,9 +36,32 @@ struct Role {
   std::map<std::string, std::string> environment;
 };
 
-struct RestartPolicy {
-  std::uint32_t restarts_max = 10;  // application failures only; disruptions are free
+enum class RuleAction { kRestart, kFail, kIgnore };
+
+// What an ending that meets one of these is taken for.
+struct RestartRule {
+  std::vector<std::uint32_t> exit_codes;
+  std::vector<std::uint32_t> signals;
+  std::vector<std::string> reasons;  // the platform's words: OOMKilled, Evicted, PreemptionByScheduler
+  std::vector<std::string> roles;    // of whose members; empty: of all
+  RuleAction action = RuleAction::kRestart;
 };
+
+struct RestartPolicy {
+  std::uint32_t restarts_max = 10;             // application failures only; disruptions are free
+  std::vector<RestartRule> rules;              // the first that is met counts
+  std::uint32_t losses_without_step_max = 10;  // in a row, of each member
+  std::uint32_t backoff_seconds = 1;           // before a member that failed is made again; doubles each time
+  std::uint32_t backoff_max_seconds = 300;
+};
+
+// Whose end decides over the job; empty: everybody's.
+struct DecidingRoles {
+  std::vector<std::string> roles;
+};
+
+// What becomes of pods when the job is over.
+enum class CleanPodPolicy { kNone, kRunning, kAll };
 
 struct DisruptionPolicy {
   std::uint32_t heartbeat_seconds = 1;
@@ -51,18 +75,40 @@ struct CheckpointPolicy {
   std::string run_name;           // empty: the job's name
   std::uint32_t interval_steps = 100;
   std::uint32_t keep_last = 3;
+  std::vector<std::string> stores;       // get copies of every checkpoint: folders, s3://bucket/prefix
+  std::string load_from;                 // weights to begin from where no checkpoint of this run exists
+  bool overwrites = false;               // the first world begins anew, whatever the run's name has saved
+  std::uint64_t staging_memory_mib = 0;  // of a member; 0: what is staged is the process's own memory
+  std::uint32_t grace_seconds = 0;       // for a last save when the platform ends a pod; 0: the template's
+};
+
+// Roles without a number of their own may train with fewer members for a while.
+struct ElasticPolicy {
+  std::uint32_t members_min = 1;            // of each such role
+  std::uint32_t shrink_after_seconds = 30;  // so long a world waits for members that are missing
+  std::uint32_t grow_cooldown_seconds =
+      60;  // so long it stands before it is given up for those that are back
 };
 
 struct TrainingJobSpec {
   std::vector<Role> roles;
   std::uint32_t num_nodes = 1;
   std::uint32_t processes_per_node = 1;
+  std::optional<ElasticPolicy> elastic_policy;  // absent: a world has all members
+  bool is_suspended = false;                    // nobody is to train for now
   RestartPolicy restart_policy;
+  DecidingRoles success_policy;  // the job is done when all members of these are
+  DecidingRoles failure_policy;  // only failures of these fail the job
+  CleanPodPolicy clean_pod_policy = CleanPodPolicy::kRunning;
+  std::optional<std::uint32_t> ttl_seconds_after_finished;  // absent: it stays
+  std::uint32_t max_duration_seconds = 0;       // of all time that it was not suspended; 0: no end
+  std::uint32_t start_deadline_seconds = 600;   // in which a member that runs has to speak; 0: none
+  std::uint32_t progress_deadline_seconds = 0;  // in which a world has to make a step; 0: none
   DisruptionPolicy disruption_policy;
   CheckpointPolicy checkpoint_policy;
 };
 
-enum class JobPhase { kPending, kRunning, kRecovering, kSucceeded, kFailed };
+enum class JobPhase { kPending, kRunning, kRecovering, kSuspended, kSucceeded, kFailed };
 
 // The incarnation of a member that may join now. Older ones are fenced out.
 struct MemberStatus {
@@ -74,7 +120,10 @@ struct MemberStatus {
   bool is_completed = false;  // all processes of it said that they are done
   // Its node will go: this incarnation is made while the present one trains on. 0: none.
   std::uint32_t successor = 0;
-  std::string successor_uid;  // of the successor's pod; empty until it was seen
+  std::string successor_uid;              // of the successor's pod; empty until it was seen
+  bool is_absent = false;                 // the last world was formed without it
+  std::optional<WallTime> not_before;     // its program failed: its next pod is not made earlier
+  std::optional<WallTime> awaited_since;  // its pod runs since then, and not all of its processes have spoken
 
   [[nodiscard]] bool is_leaving() const { return successor != 0; }
 
@@ -83,8 +132,11 @@ struct MemberStatus {
 
 struct Restarts {
   std::uint32_t application = 0;
+  std::uint32_t ignored = 0;  // of these, those of roles that failurePolicy leaves out
   std::uint32_t disruption = 0;
   std::uint32_t without_step = 0;  // losses in a row since a process of this job last made a step
+  std::uint32_t crashes_in_a_row =
+      0;  // times that members failed since then, those that failed together once
 
   friend bool operator==(const Restarts&, const Restarts&) = default;
 };
@@ -128,18 +180,63 @@ struct SuspectNode {
   friend bool operator==(const SuspectNode&, const SuspectNode&) = default;
 };
 
+constexpr std::size_t kLastLinesBytesMax = 4096;
+
+// The failure that broke a world: the first of its members to fail. Those that follow because of it are no
+// causes.
+struct Failure {
+  std::string member;
+  std::string node;
+  WallTime time;       // when it ended, as far as the platform says, else when it was noticed
+  Attempt attempt{0};  // the world that it sat in; 0: none yet
+  std::string reason;  // what the ending was taken for: "exit code 3"
+  std::optional<std::uint32_t> exit_code;
+  std::optional<std::uint32_t> signal;
+  std::string exception;   // its own words for it, if its last lines have any
+  std::string last_lines;  // that it printed
+
+  friend bool operator==(const Failure&, const Failure&) = default;
+};
+
+// As Kubernetes' conditions: the time is that of the last change of `is_true`, not of the words.
+struct Condition {
+  std::string type;
+  bool is_true = false;
+  std::string reason;   // one word
+  std::string message;  // for people
+  WallTime since;
+  std::uint64_t observed_generation = 0;
+
+  friend bool operator==(const Condition&, const Condition&) = default;
+};
+
 struct TrainingJobStatus {
   JobPhase phase = JobPhase::kPending;
-  std::string message;  // why it is in this phase, in one sentence
+  std::string message;                    // why it is in this phase, in one sentence
+  std::uint64_t observed_generation = 0;  // of the spec that this is about
+  std::vector<Condition> conditions;      // one a type, each from the moment on at which it first held
+  std::optional<WallTime> completed_at;   // when the job ended, well or badly
   Attempt attempt{0};
   bool is_formed = false;  // whether that attempt's world was handed out
   std::uint32_t world_size = 0;
+  std::optional<WallTime> formed_at;      // while a world stands
+  std::optional<WallTime> waiting_since;  // while none does
+  std::optional<WallTime> suspending_since;
+  std::optional<WallTime> active_since;  // while it is not suspended
+  std::uint64_t active_seconds = 0;      // before that
+  std::optional<WallTime> stepped_at;    // when `step` last grew
   std::vector<MemberStatus> members;
   Restarts restarts;
   Step step{0};
   std::optional<ResumePoint> last_checkpoint;
+  std::string last_checkpoint_tier;  // where it was seen committed; empty: by an operator that did not say
+  // Of a job that was to begin anew: its first world's attempt, 0 before there was one. Checkpoints of older
+  // attempts are another run's.
+  std::optional<Attempt> lineage_start;
   std::optional<Disruption> last_disruption;  // the last one that all members came back from
+  std::optional<Failure> last_failure;
   std::vector<SuspectNode> suspect_nodes;
+  std::uint32_t replicas = 0;  // members with a pod, of roles that numNodes sizes; what kubectl scale sees
 
   friend bool operator==(const TrainingJobStatus&, const TrainingJobStatus&) = default;
 };

@@ -10,9 +10,10 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
+constexpr std::size_t kConditionsMax = 16;
 
-constexpr std::array<std::string_view, 5> kPhases = {"Pending", "Running", "Recovering", "Succeeded",
-                                                     "Failed"};
+constexpr std::array<std::string_view, 6> kPhases = {"Pending",   "Running",   "Recovering",
+                                                     "Suspended", "Succeeded", "Failed"};
 
 ResumePoint read_checkpoint(Fields f) {
   return {.attempt = Attempt(f.whole("attempt", kCountMax)),
@@ -36,13 +37,46 @@ RecoveryPhases read_phases(Fields f) {
           .first_step_seconds = f.seconds("firstStepSeconds")};
 }
 
-Disruption read_disruption(Fields f) {
-  return {.member = f.text("member", 253),
-          .node = f.optional_text("node", 253),
-          .reason = f.optional_text("reason", 4096),
-          .time = read_time(f, "time"),
-          .lost_steps = f.whole("lostSteps", kCountMax),
-          .phases = read_phases(f.object("phases"))};
+// What is no UTF-8 in a log becomes three bytes a piece when it is written; the schema counts characters.
+Failure read_failure(Fields f) {
+  Failure failure{.member = f.text("member", 253),
+                  .node = f.optional_text("node", 253),
+                  .time = read_time(f, "time"),
+                  .attempt = Attempt(f.optional_whole("attempt", kCountMax)),
+                  .reason = f.optional_text("reason", 4096),
+                  .exit_code = std::nullopt,
+                  .signal = std::nullopt,
+                  .exception = f.optional_text("exception", 3 * 1024),
+                  .last_lines = f.optional_text("lastLines", 3 * kLastLinesBytesMax)};
+  if (f.find("exitCode") != nullptr)
+    failure.exit_code = static_cast<std::uint32_t>(f.whole("exitCode", 0xffffffffU));
+  if (f.find("signal") != nullptr)
+    failure.signal = static_cast<std::uint32_t>(f.whole("signal", 0xffffffffU));
+  return failure;
+}
+
+Condition read_condition(Fields f) {
+  return {.type = f.text("type", 63),
+          .is_true = f.text("status", 16) == "True",
+          .reason = f.optional_text("reason", 256),
+          .message = f.optional_text("message", 4096),
+          .since = read_time(f, "lastTransitionTime"),
+          .observed_generation = f.optional_whole("observedGeneration", kCountMax)};
+}
+
+MemberStatus read_member(Fields f) {
+  MemberStatus member{.role = f.text("role", 63),
+                      .index = static_cast<std::uint32_t>(f.whole("index", kMembersMax)),
+                      .incarnation = static_cast<std::uint32_t>(f.whole("incarnation", 0xffffffffU)),
+                      .uid = f.optional_text("uid", 253),
+                      .node = f.optional_text("node", 253),
+                      .is_completed = f.flag("completed"),
+                      .successor = static_cast<std::uint32_t>(f.optional_whole("successor", 0xffffffffU)),
+                      .successor_uid = f.optional_text("successorUid", 253),
+                      .is_absent = f.flag("absent")};
+  if (f.find("notBefore") != nullptr) member.not_before = read_time(f, "notBefore");
+  if (f.find("awaitedSince") != nullptr) member.awaited_since = read_time(f, "awaitedSince");
+  return member;
 }
 
 json encode_member(const MemberStatus& m) {
@@ -51,6 +85,9 @@ json encode_member(const MemberStatus& m) {
   if (m.is_completed) out["completed"] = true;
   if (m.is_leaving()) out["successor"] = m.successor;
   if (!m.successor_uid.empty()) out["successorUid"] = m.successor_uid;
+  if (m.is_absent) out["absent"] = true;
+  if (m.not_before) out["notBefore"] = format_rfc3339(*m.not_before);
+  if (m.awaited_since) out["awaitedSince"] = format_rfc3339(*m.awaited_since);
   return out;
 }
 
@@ -76,10 +113,41 @@ json encode_disruption(const Disruption& d) {
           {"phases", encode_phases(d.phases)}};
 }
 
+json encode_failure(const Failure& f) {
+  json out = {{"member", f.member},
+              {"node", f.node},
+              {"time", format_rfc3339(f.time)},
+              {"attempt", f.attempt.value()},
+              {"reason", f.reason}};
+  if (f.exit_code) out["exitCode"] = *f.exit_code;
+  if (f.signal) out["signal"] = *f.signal;
+  if (!f.exception.empty()) out["exception"] = f.exception;
+  if (!f.last_lines.empty()) out["lastLines"] = f.last_lines;
+  return out;
+}
+
+json encode_condition(const Condition& c) {
+  return {{"type", c.type},
+          {"status", c.is_true ? "True" : "False"},
+          {"reason", c.reason},
+          {"message", c.message},
+          {"lastTransitionTime", format_rfc3339(c.since)},
+          {"observedGeneration", c.observed_generation}};
+}
+
 }  // namespace
 
 std::string_view name_of(JobPhase phase) {
   return kPhases[static_cast<std::size_t>(phase)];
+}
+
+Disruption read_disruption(Fields f) {
+  return {.member = f.text("member", 253),
+          .node = f.optional_text("node", 253),
+          .reason = f.optional_text("reason", 4096),
+          .time = read_time(f, "time"),
+          .lost_steps = f.whole("lostSteps", kCountMax),
+          .phases = read_phases(f.object("phases"))};
 }
 
 TrainingJobStatus read_status(Fields f) {
@@ -91,31 +159,41 @@ TrainingJobStatus read_status(Fields f) {
   else
     status.phase = static_cast<JobPhase>(known - kPhases.begin());
   status.message = f.optional_text("message", 4096);
+  status.observed_generation = f.optional_whole("observedGeneration", kCountMax);
+  status.replicas = static_cast<std::uint32_t>(f.optional_whole("replicas", kMembersMax * kRolesMax));
+  for (const auto& item : f.list("conditions", kConditionsMax))
+    status.conditions.push_back(read_condition(f.child(item, "conditions[]")));
+  if (f.find("completionTime") != nullptr) status.completed_at = read_time(f, "completionTime");
   status.attempt = Attempt(f.whole("attempt", kCountMax));
   status.is_formed = f.flag("formed");
   status.world_size = static_cast<std::uint32_t>(f.whole("worldSize", 65536));
+  if (f.find("formedAt") != nullptr) status.formed_at = read_time(f, "formedAt");
+  if (f.find("waitingSince") != nullptr) status.waiting_since = read_time(f, "waitingSince");
+  if (f.find("suspendingSince") != nullptr) status.suspending_since = read_time(f, "suspendingSince");
+  if (f.find("activeSince") != nullptr) status.active_since = read_time(f, "activeSince");
+  status.active_seconds = f.optional_whole("activeSeconds", kCountMax);
   for (const auto& item : f.list("members", kMembersMax * kRolesMax)) {
-    Fields m = f.child(item, "members[]");
-    status.members.push_back(
-        {.role = m.text("role", 63),
-         .index = static_cast<std::uint32_t>(m.whole("index", kMembersMax)),
-         .incarnation = static_cast<std::uint32_t>(m.whole("incarnation", 0xffffffffU)),
-         .uid = m.optional_text("uid", 253),
-         .node = m.optional_text("node", 253),
-         .is_completed = m.flag("completed"),
-         .successor = static_cast<std::uint32_t>(m.optional_whole("successor", 0xffffffffU)),
-         .successor_uid = m.optional_text("successorUid", 253)});
+    status.members.push_back(read_member(f.child(item, "members[]")));
   }
   Fields restarts = f.object("restarts");
   status.restarts.application = static_cast<std::uint32_t>(restarts.whole("application", 0xffffffffU));
+  status.restarts.ignored = static_cast<std::uint32_t>(restarts.optional_whole("ignored", 0xffffffffU));
   status.restarts.disruption = static_cast<std::uint32_t>(restarts.whole("disruption", 0xffffffffU));
   status.restarts.without_step =
       static_cast<std::uint32_t>(restarts.optional_whole("withoutStep", 0xffffffffU));
-  status.step = Step(f.object("progress").whole("step", kCountMax));
-  if (f.find("lastCheckpoint") != nullptr)
+  status.restarts.crashes_in_a_row =
+      static_cast<std::uint32_t>(restarts.optional_whole("crashesInARow", 0xffffffffU));
+  Fields progress = f.object("progress");
+  status.step = Step(progress.whole("step", kCountMax));
+  if (progress.find("time") != nullptr) status.stepped_at = read_time(progress, "time");
+  if (f.find("lastCheckpoint") != nullptr) {
     status.last_checkpoint = read_checkpoint(f.object("lastCheckpoint"));
+    status.last_checkpoint_tier = f.object("lastCheckpoint").optional_text("tier", 16);
+  }
+  if (f.find("lineageStart") != nullptr) status.lineage_start = Attempt(f.whole("lineageStart", kCountMax));
   if (f.find("lastDisruption") != nullptr)
     status.last_disruption = read_disruption(f.object("lastDisruption"));
+  if (f.find("lastFailure") != nullptr) status.last_failure = read_failure(f.object("lastFailure"));
   for (const auto& item : f.list("suspectNodes", kSuspectNodesMax)) {
     Fields node = f.child(item, "suspectNodes[]");
     status.suspect_nodes.push_back({.name = node.text("name", 253),
@@ -130,21 +208,37 @@ json encode_status(const TrainingJobStatus& status) {
   for (const auto& m : status.members) members.push_back(encode_member(m));
   json out = {{"phase", name_of(status.phase)},
               {"message", status.message},
+              {"observedGeneration", status.observed_generation},
+              {"replicas", status.replicas},
               {"attempt", status.attempt.value()},
               {"formed", status.is_formed},
               {"worldSize", status.world_size},
               {"members", std::move(members)},
               {"restarts",
                {{"application", status.restarts.application},
+                {"ignored", status.restarts.ignored},
                 {"disruption", status.restarts.disruption},
-                {"withoutStep", status.restarts.without_step}}},
+                {"withoutStep", status.restarts.without_step},
+                {"crashesInARow", status.restarts.crashes_in_a_row}}},
+              {"activeSeconds", status.active_seconds},
               {"progress", {{"step", status.step.value()}}}};
+  if (status.stepped_at) out["progress"]["time"] = format_rfc3339(*status.stepped_at);
+  if (status.active_since) out["activeSince"] = format_rfc3339(*status.active_since);
+  if (status.formed_at) out["formedAt"] = format_rfc3339(*status.formed_at);
+  if (status.waiting_since) out["waitingSince"] = format_rfc3339(*status.waiting_since);
+  if (status.suspending_since) out["suspendingSince"] = format_rfc3339(*status.suspending_since);
   if (status.last_checkpoint) {
     out["lastCheckpoint"] = {{"attempt", status.last_checkpoint->attempt.value()},
                              {"step", status.last_checkpoint->step.value()},
                              {"digest", status.last_checkpoint->digest}};
+    if (!status.last_checkpoint_tier.empty()) out["lastCheckpoint"]["tier"] = status.last_checkpoint_tier;
   }
+  if (status.lineage_start) out["lineageStart"] = status.lineage_start->value();
   if (status.last_disruption) out["lastDisruption"] = encode_disruption(*status.last_disruption);
+  if (status.last_failure) out["lastFailure"] = encode_failure(*status.last_failure);
+  if (status.completed_at) out["completionTime"] = format_rfc3339(*status.completed_at);
+  json& conditions = out["conditions"] = json::array();
+  for (const auto& c : status.conditions) conditions.push_back(encode_condition(c));
   if (!status.suspect_nodes.empty()) {
     json& nodes = out["suspectNodes"] = json::array();
     for (const auto& n : status.suspect_nodes)

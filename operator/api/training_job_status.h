@@ -13,5 +13,7 @@ constexpr std::size_t kRolesMax = 8;
 constexpr std::uint32_t kMembersMax = 4096;  // of a role
 
 [[nodiscard]] TrainingJobStatus read_status(Fields f);
+// As it stands in a status, and in the events of a local run.
+[[nodiscard]] Disruption read_disruption(Fields f);
 
 }  // namespace ratoon::api

@@ -1,6 +1,10 @@
 #include "operator/core/classify.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "base/contract/exit_code.h"
+#include "operator/core/restart_rules.h"
 
 namespace ratoon::core {
 namespace {
@@ -38,14 +42,52 @@ Ending classify_exit_code(int code) {
   return {EndCause::kApplication, text};
 }
 
-}  // namespace
-
-Ending classify(const api::Pod& pod, bool is_completed) {
-  if (is_completed) return {EndCause::kCompleted, "completed"};
-  if (pod.is_deleting) return {EndCause::kDisruption, "deleted"};
+Ending classify_by_itself(const api::Pod& pod) {
+  constexpr std::string_view kOutOfMemory = "OOMKilled";
   if (pod.is_evicted) return {EndCause::kDisruption, "ended by the platform"};
+  // The same start would need as much again; nobody outside did this.
+  if (std::find(pod.end_reasons.begin(), pod.end_reasons.end(), kOutOfMemory) != pod.end_reasons.end())
+    return {EndCause::kApplication, "ended by signal 9: its memory limit was reached (OOMKilled)"};
   if (pod.exit_code) return classify_exit_code(*pod.exit_code);
   return {EndCause::kDisruption, "ended without an exit code"};
+}
+
+EndCause cause_of(api::RuleAction action) {
+  switch (action) {
+    case api::RuleAction::kRestart:
+      return EndCause::kApplication;
+    case api::RuleAction::kFail:
+      return EndCause::kFatal;
+    case api::RuleAction::kIgnore:
+      break;
+  }
+  return EndCause::kDisruption;
+}
+
+std::string_view name_of(api::RuleAction action) {
+  switch (action) {
+    case api::RuleAction::kRestart:
+      return "Restart";
+    case api::RuleAction::kFail:
+      return "Fail";
+    case api::RuleAction::kIgnore:
+      break;
+  }
+  return "Ignore";
+}
+
+}  // namespace
+
+Ending classify(const api::Pod& pod, bool is_completed, const api::RestartPolicy& policy) {
+  if (is_completed) return {EndCause::kCompleted, "completed"};
+  if (pod.is_deleting) return {EndCause::kDisruption, "deleted"};
+  Ending ending = classify_by_itself(pod);
+  if (const auto rule = find_rule(policy, pod)) {
+    ending.cause = cause_of(rule->action);
+    ending.sentence +=
+        " (rules[" + std::to_string(rule->number) + "]: " + std::string(name_of(rule->action)) + ")";
+  }
+  return ending;
 }
 
 }  // namespace ratoon::core

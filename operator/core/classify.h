@@ -1,9 +1,11 @@
-// Why did a member end? Completion record, then disruption, then exit code, then unknown.
+// Why did a member end? Completion record, then deletion, then the job's own rules, then disruption, then
+// exit code, then unknown.
 #pragma once
 
 #include <string>
 
 #include "operator/api/pod.h"
+#include "operator/api/training_job.h"
 
 namespace ratoon::core {
 
@@ -19,6 +21,8 @@ struct Ending {
   std::string sentence;  // "exit code 82 (configuration): the same start would fail again"
 };
 
-[[nodiscard]] Ending classify(const api::Pod& pod, bool is_completed);
+// The job's own rules come before what a code or a reason means by itself, and after what was done to the
+// pod.
+[[nodiscard]] Ending classify(const api::Pod& pod, bool is_completed, const api::RestartPolicy& policy = {});
 
 }  // namespace ratoon::core

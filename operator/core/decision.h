@@ -42,7 +42,14 @@ struct EmitEvent {
   friend bool operator==(const EmitEvent&, const EmitEvent&) = default;
 };
 
-using Action = std::variant<CreatePod, DeletePod, EmitEvent>;
+// Delete the job itself, by UID; its pods go with it.
+struct DeleteJob {
+  std::string uid;
+
+  friend bool operator==(const DeleteJob&, const DeleteJob&) = default;
+};
+
+using Action = std::variant<CreatePod, DeletePod, EmitEvent, DeleteJob>;
 
 struct Decision {
   api::TrainingJobStatus status;

@@ -45,7 +45,7 @@ bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& me
     if (!is_current(seat, members) || seat.assignment.attempt != seen.job.status.attempt) return false;
   }
   for (const auto& member : members) {
-    if (member.is_completed) continue;
+    if (member.is_completed || member.is_absent) continue;
     for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
       const auto* process = find_process(seen, member, local_rank);
       if (!has_completed(process) && !holds_seat(seen, process)) return false;
@@ -54,10 +54,19 @@ bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& me
   return true;
 }
 
+bool is_ready(const Observation& seen, const api::MemberStatus& member) {
+  if (member.is_completed) return true;
+  for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
+    const auto* process = find_process(seen, member, local_rank);
+    if (process == nullptr || (!process->waiting && !process->is_completed)) return false;
+  }
+  return true;
+}
+
 Gang gather(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   Gang gang;
   for (const auto& member : members) {
-    if (member.is_completed) continue;
+    if (member.is_completed || member.is_absent) continue;
     for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
       const auto* process = find_process(seen, member, local_rank);
       if (has_completed(process)) continue;

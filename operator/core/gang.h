@@ -14,6 +14,9 @@ namespace ratoon::core {
 // Whether the world that was handed out still consists of living processes that are in it.
 [[nodiscard]] bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& members);
 
+// Whether all processes of this incarnation wait for an attempt, or are done.
+[[nodiscard]] bool is_ready(const Observation& seen, const api::MemberStatus& member);
+
 struct Gang {
   std::vector<JoinRequest> joiners;  // in rank order; complete or not
   std::size_t needed = 0;
@@ -21,7 +24,7 @@ struct Gang {
   [[nodiscard]] bool is_complete() const { return joiners.size() == needed; }
 };
 
-// Those of the current incarnations that wait for an attempt.
+// Those of the current incarnations that wait for an attempt; absent members are not asked.
 [[nodiscard]] Gang gather(const Observation& seen, const std::vector<api::MemberStatus>& members);
 
 // Seats for a complete gang.

@@ -9,7 +9,7 @@ namespace {
 
 // Taints that those who end nodes put on them before they do. Candidates for removal (PreferNoSchedule) are
 // no notice: most of them stay.
-constexpr std::array<std::string_view, 9> kNoticeTaints = {
+constexpr std::array<std::string_view, 10> kNoticeTaints = {
     "karpenter.sh/disrupted",
     "ToBeDeletedByClusterAutoscaler",
     "aws-node-termination-handler/spot-itn",
@@ -19,14 +19,8 @@ constexpr std::array<std::string_view, 9> kNoticeTaints = {
     "cloud.google.com/impending-node-termination",
     "node.kubernetes.io/out-of-service",
     "node.cloudprovider.kubernetes.io/shutdown",
+    kReclaimTaint,
 };
-
-std::string find_node_notice(const Observation& seen, const std::string& name) {
-  for (const auto& node : seen.nodes) {
-    if (node.name == name) return find_notice(node, seen.job.spec.disruption_policy);
-  }
-  return "";
-}
 
 }  // namespace
 
@@ -43,10 +37,17 @@ std::string find_notice(const api::Node& node, const api::DisruptionPolicy& poli
   return "";
 }
 
+std::string find_node_notice(const Observation& seen, const std::string& node_name) {
+  for (const auto& node : seen.nodes) {
+    if (node.name == node_name) return find_notice(node, seen.job.spec.disruption_policy);
+  }
+  return "";
+}
+
 std::vector<Action> name_successors(const Observation& seen, std::vector<api::MemberStatus>& members) {
   std::vector<Action> news;
   for (auto& member : members) {
-    if (member.is_leaving() || member.is_completed || member.node.empty()) continue;
+    if (member.is_leaving() || member.is_completed || member.is_absent || member.node.empty()) continue;
     const std::string notice = find_node_notice(seen, member.node);
     if (notice.empty()) continue;
     member.successor = member.incarnation + 1;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "operator/core/observation.h"
@@ -10,10 +11,16 @@
 
 namespace ratoon::core {
 
+// Of a local run's nodes, which are names: what they get before they go.
+inline constexpr std::string_view kReclaimTaint = "ratoon.dev/reclaim";
+
 // Why this node will go, in a few words; empty: nothing says that it will.
 [[nodiscard]] std::string find_notice(const api::Node& node, const api::DisruptionPolicy& policy);
 
-// Names a successor for each member whose node will go and that is not done, and tells people.
+// The same for the node of that name, as far as it is known.
+[[nodiscard]] std::string find_node_notice(const Observation& seen, const std::string& node_name);
+
+// Names a successor for each member that sits, is not done and whose node will go, and tells people.
 [[nodiscard]] std::vector<Action> name_successors(const Observation& seen,
                                                   std::vector<api::MemberStatus>& members);
 

@@ -11,4 +11,7 @@ namespace ratoon::core {
 // Both only move forward within an attempt; beats of a dead attempt tell nothing.
 void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status);
 
+// What a world saved last before it left: no beat tells it any more, those who wait for the next one do.
+void note_left(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status);
+
 }  // namespace ratoon::core

@@ -4,14 +4,25 @@
 #include <string>
 #include <utility>
 
+#include "operator/core/backoff.h"
+#include "operator/core/begin_anew.h"
+#include "operator/core/clean_pods.h"
+#include "operator/core/conditions.h"
+#include "operator/core/deadlines.h"
+#include "operator/core/duration.h"
+#include "operator/core/elastic.h"
+#include "operator/core/form_world.h"
 #include "operator/core/gang.h"
+#include "operator/core/last_failure.h"
 #include "operator/core/notice.h"
 #include "operator/core/progress.h"
 #include "operator/core/recovery.h"
-#include "operator/core/resume_point.h"
 #include "operator/core/roster.h"
 #include "operator/core/silence.h"
+#include "operator/core/success_policy.h"
 #include "operator/core/suspects.h"
+#include "operator/core/suspend.h"
+#include "operator/core/time_to_live.h"
 
 namespace ratoon::core {
 namespace {
@@ -28,14 +39,13 @@ Decision finish(const Observation& seen, api::TrainingJobStatus status, JobPhase
   const bool is_news = status.phase != phase;
   status.phase = phase;
   if (is_news) status.message = message;
+  if (!status.completed_at) status.completed_at = seen.wall_now;
   status.is_formed = false;
   status.world_size = 0;
-  for (const auto& pod : seen.pods) {
-    // Members that completed end by themselves; those that were replaced do not.
-    const bool ends_by_itself = phase == JobPhase::kSucceeded && is_named(pod, status.members);
-    if (pod.has_ended() || pod.is_deleting || ends_by_itself) continue;
-    decision.actions.push_back(DeletePod{.name = pod.name, .uid = pod.uid, .reason = message});
-  }
+  status.formed_at.reset();
+  status.waiting_since.reset();
+  status.suspending_since.reset();
+  append(decision.actions, clean_pods(seen, status, message));
   if (is_news) {
     decision.actions.push_back(EmitEvent{
         .is_warning = phase == JobPhase::kFailed, .reason = std::string(name_of(phase)), .message = message});
@@ -46,105 +56,15 @@ Decision finish(const Observation& seen, api::TrainingJobStatus status, JobPhase
   return decision;
 }
 
-// What those saw committed that were in the job until now: some completed, some gave their place to a
-// successor that began to wait before they saved.
-std::vector<InventoryEntry> committed_until_now(const Observation& seen) {
-  std::vector<InventoryEntry> committed;
-  const auto named = named_incarnations(seen.job.status.members);
-  for (const auto& process : seen.processes) {
-    const auto& id = process.identity;
-    const bool was_in_job = std::any_of(named.begin(), named.end(), [&](const auto& member) {
-      const bool is_older =
-          id.role == member.role && id.index == member.index && id.incarnation < member.incarnation;
-      return is_older || is_of(id, member);
-    });
-    if (!was_in_job) continue;
-    if (process.beat && process.beat->committed) committed.push_back(*process.beat->committed);
-    if (!process.waiting) continue;
-    committed.insert(committed.end(), process.waiting->inventory.begin(), process.waiting->inventory.end());
-  }
-  return committed;
-}
-
-// What was reported durable is looked for before anything starts: a run must not begin anew because a volume
-// is missing.
-std::string find_missing_checkpoint(const std::optional<ResumePoint>& last,
-                                    const std::optional<ResumePoint>& resume) {
-  if (!last || resume) return "";
-  return "the checkpoint of step " + std::to_string(last->step.value()) +
-         " was durable and cannot be found by any member: bring back the checkpoints, or start over in "
-         "another folder "
-         "or under another run name";
-}
-
-// An older point than the last durable one: its damage costs steps, and people must know.
-void warn_of_older_point(const std::optional<ResumePoint>& resume, Decision& decision) {
-  auto& last = decision.status.last_checkpoint;
-  if (last && resume && std::pair(resume->attempt, resume->step) < std::pair(last->attempt, last->step)) {
-    decision.actions.push_back(EmitEvent{
-        .is_warning = true,
-        .reason = "CheckpointUnreadable",
-        .message = "the checkpoint of step " + std::to_string(last->step.value()) +
-                   " cannot be read; the run goes back to step " + std::to_string(resume->step.value())});
-  }
-  last = resume;
-}
-
-// The scheduler's words about the first pod that no node takes.
-std::string why_not_placed(const Observation& seen) {
-  constexpr std::size_t kBytesMax = 300;
-  for (const auto& pod : seen.pods) {
-    if (pod.unplaced_reason.empty() || pod.is_deleting || pod.has_ended()) continue;
-    return "; no node takes " + pod.name + ": " + pod.unplaced_reason.substr(0, kBytesMax);
-  }
-  return "";
-}
-
-// Forms the next world if everybody is there. Returns why the job cannot go on, or nothing.
-std::string form_world(const Observation& seen, const Gang& gang, Decision& decision) {
-  auto& status = decision.status;
-  status.phase = status.attempt.value() <= 1 ? JobPhase::kPending : JobPhase::kRecovering;
-  status.message = std::to_string(gang.joiners.size()) + " of " + std::to_string(gang.needed) +
-                   " processes are ready for attempt " + std::to_string(status.attempt.value()) +
-                   why_not_placed(seen);
-  if (!gang.is_complete()) return "";
-
-  // A status that was lost must not lead back to attempts whose checkpoints exist already.
-  for (const auto& joiner : gang.joiners) {
-    for (const auto& entry : joiner.inventory) {
-      if (entry.attempt >= status.attempt) status.attempt = entry.attempt.next();
-    }
-    if (joiner.left_attempt >= status.attempt) status.attempt = joiner.left_attempt.next();
-  }
-  decision.announcement.attempt = status.attempt;
-  const auto resume = pick_resume_point(gang.joiners, committed_until_now(seen));
-  if (auto missing = find_missing_checkpoint(status.last_checkpoint, resume); !missing.empty())
-    return missing;
-  warn_of_older_point(resume, decision);
-  decision.announcement.world = assign_seats(
-      gang, status.attempt, static_cast<double>(seen.job.spec.disruption_policy.heartbeat_seconds), resume);
-  status.phase = JobPhase::kRunning;
-  status.is_formed = true;
-  status.world_size = static_cast<std::uint32_t>(gang.needed);
-  // Steps after the resume point are in no weights any more.
-  status.step = resume ? resume->step : Step(0);
-  status.message = "attempt " + std::to_string(status.attempt.value()) + " trains with " +
-                   std::to_string(gang.needed) + " processes from step " +
-                   std::to_string(status.step.value());
-  decision.actions.push_back(
-      EmitEvent{.is_warning = false, .reason = "WorldFormed", .message = status.message});
-  return "";
-}
-
 // Losses in a row without a step. Spot machines can be lost several times before the first one; a program
 // that cannot start is lost for ever, whatever its exit code says.
 void count_in_vain(const Observation& seen, bool has_stepped, RosterChange& change) {
-  constexpr std::size_t kPerMemberMax = 10;
+  const std::size_t per_member_max = seen.job.spec.restart_policy.losses_without_step_max;
   const auto& before = seen.job.status.restarts;
   const std::uint32_t losses =
       change.restarts.application + change.restarts.disruption - before.application - before.disruption;
   change.restarts.without_step = (has_stepped ? 0 : before.without_step) + losses;
-  if (losses == 0 || change.restarts.without_step <= kPerMemberMax * change.members.size()) return;
+  if (losses == 0 || change.restarts.without_step <= per_member_max * change.members.size()) return;
   if (change.fatal.empty()) {
     change.fatal = std::to_string(change.restarts.without_step) +
                    " losses in a row and not one step: see the members' logs";
@@ -166,12 +86,15 @@ std::vector<ProcessIdentity> current_members(const Observation& seen,
   return current;
 }
 
+std::vector<api::SuspectNode> note_suspects(const Observation& seen, const RosterChange& change) {
+  auto losses = change.losses;
+  losses.insert(losses.end(), change.outside_losses.begin(), change.outside_losses.end());
+  return update_suspects(seen, losses);
+}
+
 // What the roster asks for: pods, and whom to avoid.
 void follow(const Observation& seen, RosterChange& change, Decision& decision) {
   auto& status = decision.status;
-  auto losses = change.losses;
-  losses.insert(losses.end(), change.lost_successors.begin(), change.lost_successors.end());
-  status.suspect_nodes = update_suspects(seen, losses);
   const auto avoid_nodes = nodes_to_avoid(seen, status.suspect_nodes);
   remake_unplaced(seen, avoid_nodes, status.members);
   append(decision.actions, std::move(change.actions));
@@ -199,11 +122,15 @@ bool keep_world(const Observation& seen, const RosterChange& change, api::Traini
     status.attempt = std::max(status.attempt, heard).next();
     status.is_formed = false;
     status.world_size = 0;
+    status.formed_at.reset();
   }
+  if (!status.waiting_since) status.waiting_since = seen.wall_now;
   return false;
 }
 
-api::Announcement announce(const Observation& seen, const api::TrainingJobStatus& status, bool keeps_world) {
+// Without a world, nobody grows.
+api::Announcement announce(const Observation& seen, const api::TrainingJobStatus& status, bool keeps_world,
+                           const Growth& growth) {
   api::Announcement announcement{.attempt = status.attempt,
                                  .world = keeps_world ? seen.world : std::vector<api::Seat>{},
                                  .current = current_members(seen, status.members)};
@@ -212,7 +139,87 @@ api::Announcement announce(const Observation& seen, const api::TrainingJobStatus
     ++announcement.save_request;
     announcement.hand_over = announcement.hand_over || is_successor_ready(seen, member);
   }
+  if (growth.is_due) {
+    ++announcement.save_request;
+    announcement.hand_over = true;
+  }
   return announcement;
+}
+
+// A world that stands saves before it is given up, and is not waited for without end.
+std::optional<Decision> drain(const Observation& seen, const RosterChange& change, const Silence& silence,
+                              const std::string& purpose, api::TrainingJobStatus status) {
+  const bool stands = status.is_formed && change.losses.empty() && is_intact(seen, status.members);
+  if (!stands || seen.wall_now >= end_of_draining(status)) return std::nullopt;
+  Decision decision;
+  decision.actions = change.actions;
+  status.message = "saves at step " + std::to_string(status.step.value()) + " or soon after, " + purpose;
+  decision.announcement = announce(seen, status, true, find_growth(seen, status));
+  ++decision.announcement.save_request;
+  decision.announcement.hand_over = true;
+  decision.wake_at = silence.next_check;
+  decision.status = std::move(status);
+  return decision;
+}
+
+// Nobody gets a pod, and nobody keeps one longer than it takes to save.
+Decision suspend(const Observation& seen, const RosterChange& change, const Silence& silence,
+                 api::TrainingJobStatus status) {
+  if (!status.suspending_since) status.suspending_since = seen.wall_now;
+  if (auto draining = drain(seen, change, silence, "to be suspended", status)) return std::move(*draining);
+  Decision decision;
+  decision.actions = change.actions;
+  note_left(seen.processes, status);
+  stop_time(seen.wall_now, status);
+  if (status.is_formed) status.attempt = status.attempt.next();
+  status.is_formed = false;
+  status.world_size = 0;
+  status.formed_at.reset();
+  status.waiting_since.reset();
+  release_members(seen, status.members);
+  for (const auto& pod : seen.pods) {
+    if (pod.has_ended() || pod.is_deleting) continue;
+    decision.actions.push_back(DeletePod{.name = pod.name, .uid = pod.uid, .reason = "suspended"});
+  }
+  const bool is_news = std::exchange(status.phase, JobPhase::kSuspended) != JobPhase::kSuspended;
+  status.message = "suspended; goes on from step " +
+                   std::to_string(status.last_checkpoint ? status.last_checkpoint->step.value() : 0);
+  if (is_news)
+    decision.actions.push_back(
+        EmitEvent{.is_warning = false, .reason = "Suspended", .message = status.message});
+  decision.announcement = announce(seen, status, false, {});
+  decision.announcement.reason = status.message;
+  decision.status = std::move(status);
+  return decision;
+}
+
+// Its time is over: it saves, and fails.
+Decision end_in_time(const Observation& seen, const RosterChange& change, const Silence& silence,
+                     api::TrainingJobStatus status) {
+  if (!status.suspending_since) status.suspending_since = seen.wall_now;
+  const std::string limit = "maxDurationSeconds (" + std::to_string(seen.job.spec.max_duration_seconds) + ")";
+  if (auto draining = drain(seen, change, silence, limit + " is over", status)) return std::move(*draining);
+  note_left(seen.processes, status);
+  const std::string saved = status.last_checkpoint
+                                ? "the checkpoint of step " +
+                                      std::to_string(status.last_checkpoint->step.value()) + " is its newest"
+                                : "nothing was saved";
+  Decision decision = finish(seen, std::move(status), JobPhase::kFailed, limit + " is over; " + saved);
+  decision.actions.insert(decision.actions.begin(), change.actions.begin(), change.actions.end());
+  return decision;
+}
+
+void wake_by(std::optional<WallTime> moment, WallTime wall_now, Timestamp now, Decision& decision) {
+  if (!moment) return;
+  const Timestamp due = now + std::max(Duration(0), moment->since_epoch - wall_now.since_epoch);
+  decision.wake_at = std::min(due, decision.wake_at.value_or(due));
+}
+
+// Losses that no pod shows by itself.
+std::vector<Verdict> find_condemned(const Observation& seen) {
+  auto condemned = find_late(seen);
+  for (auto& stalled : find_stalled(seen)) condemned.push_back(std::move(stalled));
+  return condemned;
 }
 
 // For those who leave their world because of it.
@@ -220,41 +227,52 @@ std::string describe(const Observation& seen, const Loss& loss) {
   return display_name(seen, loss.member) + " was lost: " + loss.reason;
 }
 
-}  // namespace
-
-Decision reconcile(const Observation& seen, Timestamp now) {
+Decision decide(const Observation& seen, Timestamp now) {
   api::TrainingJobStatus status = seen.job.status;
-  if (status.phase == JobPhase::kSucceeded || status.phase == JobPhase::kFailed) {
-    return finish(seen, status, status.phase, status.message);
-  }
+  note_wish_to_begin_anew(seen.job, status);
   note_progress(seen.processes, status);
   const bool has_stepped = status.step > seen.job.status.step;
+  if (has_stepped) status.stepped_at = seen.wall_now;
 
   const Silence silence = find_silent(seen, now);
-  RosterChange change = replace_lost(seen, silence.lost);
+  RosterChange change =
+      replace_lost(seen, silence.lost, has_stepped ? std::vector<Verdict>() : find_condemned(seen));
   count_in_vain(seen, has_stepped, change);
+  put_off_crashed(seen, has_stepped, change);
   status.members = change.members;
   status.restarts = change.restarts;
+  note_failure(seen, change, status);
+  const auto pauses_end_at = end_pauses(seen, status.members);
+  status.suspect_nodes = note_suspects(seen, change);
   if (!change.fatal.empty()) {
     Decision decision = finish(seen, std::move(status), JobPhase::kFailed, change.fatal);
     decision.actions.insert(decision.actions.begin(), change.actions.begin(), change.actions.end());
     return decision;
   }
-  const bool is_done = std::all_of(status.members.begin(), status.members.end(),
-                                   [&](const auto& member) { return is_completed(seen, member); });
-  if (is_done) {
+  if (has_succeeded(seen, status.members)) {
     return finish(seen, std::move(status), JobPhase::kSucceeded,
                   "completed at step " + std::to_string(status.step.value()));
   }
+
+  if (seen.job.spec.is_suspended) return suspend(seen, change, silence, std::move(status));
+  resume_time(seen.wall_now, status);
+  const auto time_ends_at = end_of_time(seen.job.spec, status);
+  if (time_ends_at && *time_ends_at <= seen.wall_now)
+    return end_in_time(seen, change, silence, std::move(status));
+  status.suspending_since.reset();
 
   Decision decision;
   decision.status = std::move(status);
   const bool keeps_world = keep_world(seen, change, decision.status);
   follow(seen, change, decision);
-  decision.announcement = announce(seen, decision.status, keeps_world);
+  const Growth growth = keeps_world ? find_growth(seen, decision.status) : Growth();
+  decision.announcement = announce(seen, decision.status, keeps_world, growth);
+  std::optional<WallTime> changes_size_at = growth.due_at;
   if (!keeps_world) {
-    const std::string fatal = form_world(seen, gather(seen, decision.status.members), decision);
-    if (!fatal.empty()) return finish(seen, std::move(decision.status), JobPhase::kFailed, fatal);
+    const Forming forming = form_world(seen, decision);
+    if (!forming.fatal.empty())
+      return finish(seen, std::move(decision.status), JobPhase::kFailed, forming.fatal);
+    changes_size_at = forming.fewer_at;
   }
   watch_recovery(seen, change.losses, now, decision);
   decision.announcement.reason =
@@ -263,6 +281,24 @@ Decision reconcile(const Observation& seen, Timestamp now) {
   const bool is_other = decision.status.members != seen.job.status.members ||
                         decision.status.attempt != seen.job.status.attempt;
   decision.wake_at = is_other ? now : silence.next_check;
+  const auto late_at = note_awaited(seen, decision.status);
+  for (const auto& moment :
+       {changes_size_at, pauses_end_at, late_at, time_ends_at, stalls_at(seen.job.spec, decision.status)})
+    wake_by(moment, seen.wall_now, now, decision);
+  return decision;
+}
+
+}  // namespace
+
+Decision reconcile(const Observation& seen, Timestamp now) {
+  const auto& stored = seen.job.status;
+  if (stored.phase == JobPhase::kSucceeded || stored.phase == JobPhase::kFailed) {
+    Decision decision = finish(seen, stored, stored.phase, stored.message);
+    end_of_life(seen, now, decision);
+    return decision;
+  }
+  Decision decision = decide(seen, now);
+  note_conditions(seen, decision.status);
   return decision;
 }
 

@@ -3,28 +3,36 @@
 #include <algorithm>
 
 #include "operator/core/classify.h"
+#include "operator/core/failure_policy.h"
 
 namespace ratoon::core {
 namespace {
 
+bool is_same(const api::MemberStatus& a, const api::MemberStatus& b) {
+  return a.role == b.role && a.index == b.index && a.incarnation == b.incarnation;
+}
+
 bool contains(const std::vector<api::MemberStatus>& members, const api::MemberStatus& wanted) {
-  return std::any_of(members.begin(), members.end(), [&](const auto& member) {
-    return member.role == wanted.role && member.index == wanted.index &&
-           member.incarnation == wanted.incarnation;
-  });
+  return std::any_of(members.begin(), members.end(),
+                     [&](const auto& member) { return is_same(member, wanted); });
 }
 
 // What ended this incarnation, if anything did.
 std::optional<Ending> find_ending(const Observation& seen, const api::MemberStatus& member,
-                                  const std::vector<api::MemberStatus>& silent) {
+                                  const std::vector<api::MemberStatus>& silent,
+                                  const std::vector<Verdict>& condemned) {
   if (is_completed(seen, member)) return std::nullopt;
   const api::Pod* pod = find_pod(seen, member);
   if (pod == nullptr) {
     if (member.uid.empty()) return std::nullopt;  // not made yet
     return Ending{EndCause::kDisruption, "vanished"};
   }
-  if (pod->has_ended() || pod->is_deleting) return classify(*pod, false);
+  if (pod->has_ended() || pod->is_deleting)
+    return judge(seen.job.spec, member.role, classify(*pod, false, seen.job.spec.restart_policy));
   if (contains(silent, member)) return Ending{EndCause::kDisruption, "silent for too long"};
+  const auto verdict = std::find_if(condemned.begin(), condemned.end(),
+                                    [&](const Verdict& v) { return is_same(v.member, member); });
+  if (verdict != condemned.end()) return verdict->ending;
   return std::nullopt;
 }
 
@@ -92,12 +100,16 @@ api::MemberStatus successor_of(const api::MemberStatus& member) {
   return {.role = member.role,
           .index = member.index,
           .incarnation = member.successor,
-          .uid = member.successor_uid};
+          .uid = member.successor_uid,
+          .is_absent = member.is_absent};
 }
 
 api::MemberStatus next_incarnation(const api::MemberStatus& member) {
   if (member.is_leaving()) return successor_of(member);
-  return {.role = member.role, .index = member.index, .incarnation = member.incarnation + 1, .uid = ""};
+  return {.role = member.role,
+          .index = member.index,
+          .incarnation = member.incarnation + 1,
+          .is_absent = member.is_absent};
 }
 
 std::vector<api::MemberStatus> named_incarnations(const std::vector<api::MemberStatus>& members) {
@@ -112,12 +124,16 @@ std::vector<api::MemberStatus> named_incarnations(const std::vector<api::MemberS
 namespace {
 
 // Counts an ending under its cause and tells people.
-void count(const Observation& seen, const Ending& ending, const std::string& news, RosterChange& change) {
+void count(const Observation& seen, const api::MemberStatus& member, const Ending& ending,
+           RosterChange& change) {
+  const std::string news = display_name(seen, member) + ": " + ending.sentence;
   if (ending.cause == EndCause::kFatal) change.fatal = news;
-  if (ending.cause == EndCause::kApplication &&
-      ++change.restarts.application > seen.job.spec.restart_policy.restarts_max) {
-    change.fatal =
-        news + "; maxRestarts (" + std::to_string(seen.job.spec.restart_policy.restarts_max) + ") is used up";
+  if (ending.cause == EndCause::kApplication) {
+    const std::uint32_t restarts_max = seen.job.spec.restart_policy.restarts_max;
+    ++change.restarts.application;
+    if (!can_fail_job(seen.job.spec, member.role)) ++change.restarts.ignored;
+    if (change.restarts.application > std::uint64_t{change.restarts.ignored} + restarts_max)
+      change.fatal = news + "; maxRestarts (" + std::to_string(restarts_max) + ") is used up";
   }
   if (ending.cause == EndCause::kDisruption) ++change.restarts.disruption;
   change.actions.push_back(EmitEvent{.is_warning = true, .reason = "MemberLost", .message = news});
@@ -127,12 +143,14 @@ void count(const Observation& seen, const Ending& ending, const std::string& new
 void follow_successor(const Observation& seen, const std::vector<api::MemberStatus>& silent,
                       api::MemberStatus& member, RosterChange& change) {
   const api::MemberStatus successor = successor_of(member);
-  if (const auto ending = find_ending(seen, successor, silent)) {
-    count(seen, *ending, display_name(seen, successor) + ": " + ending->sentence, change);
+  if (const auto ending = find_ending(seen, successor, silent, {})) {
+    count(seen, successor, *ending, change);
     api::MemberStatus lost = successor;
     note_pod(seen, lost);
-    change.lost_successors.push_back(
-        {.member = lost, .reason = ending->sentence, .is_silent = contains(silent, successor)});
+    change.outside_losses.push_back({.member = lost,
+                                     .reason = ending->sentence,
+                                     .is_silent = contains(silent, successor),
+                                     .cause = ending->cause});
     ++member.successor;
     member.successor_uid.clear();
   } else if (const api::Pod* pod = find_pod(seen, successor)) {
@@ -142,7 +160,8 @@ void follow_successor(const Observation& seen, const std::vector<api::MemberStat
 
 }  // namespace
 
-RosterChange replace_lost(const Observation& seen, const std::vector<api::MemberStatus>& silent) {
+RosterChange replace_lost(const Observation& seen, const std::vector<api::MemberStatus>& silent,
+                          const std::vector<Verdict>& condemned) {
   RosterChange change{.members = desired_members(seen.job), .restarts = seen.job.status.restarts};
   for (auto& member : change.members) {
     if (is_completed(seen, member)) {
@@ -153,10 +172,13 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
       continue;
     }
     if (member.is_leaving()) follow_successor(seen, silent, member, change);
-    if (const auto ending = find_ending(seen, member, silent)) {
-      count(seen, *ending, display_name(seen, member) + ": " + ending->sentence, change);
-      change.losses.push_back(
-          {.member = member, .reason = ending->sentence, .is_silent = contains(silent, member)});
+    if (const auto ending = find_ending(seen, member, silent, condemned)) {
+      count(seen, member, *ending, change);
+      auto& losses = member.is_absent ? change.outside_losses : change.losses;
+      losses.push_back({.member = member,
+                        .reason = ending->sentence,
+                        .is_silent = contains(silent, member),
+                        .cause = ending->cause});
       member = next_incarnation(member);
     }
     note_pod(seen, member);
@@ -174,6 +196,7 @@ std::vector<Action> follow_roster(const Observation& seen, const std::vector<api
   }
   for (const auto& member : named_incarnations(members)) {
     if (find_pod(seen, member) != nullptr || !member.uid.empty() || member.is_completed) continue;
+    if (member.not_before && *member.not_before > seen.wall_now) continue;
     api::Pod pod;
     pod.name = display_name(seen, member);
     pod.role = member.role;

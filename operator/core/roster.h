@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "operator/core/classify.h"
 #include "operator/core/decision.h"
 #include "operator/core/observation.h"
 
@@ -43,25 +44,33 @@ void note_pod(const Observation& seen, api::MemberStatus& member);
 [[nodiscard]] std::vector<api::MemberStatus> named_incarnations(
     const std::vector<api::MemberStatus>& members);
 
-// A member that the world lost, or a successor that never came into it.
+// A member that the world lost, or one outside it.
 struct Loss {
   api::MemberStatus member;  // as it was
   std::string reason;
   bool is_silent = false;
+  EndCause cause = EndCause::kDisruption;
+};
+
+// A member that counts as ended though its pod runs.
+struct Verdict {
+  api::MemberStatus member;
+  Ending ending;
 };
 
 struct RosterChange {
   std::vector<api::MemberStatus> members;  // the new truth, stored before anything is done about it
   api::Restarts restarts;
-  std::vector<Loss> losses;  // of members of the world
-  std::vector<Loss> lost_successors;
-  std::vector<Action> actions;  // events of this change
-  std::string fatal;            // not empty: the job cannot go on, and why
+  std::vector<Loss> losses;          // of members of the world
+  std::vector<Loss> outside_losses;  // successors, and members that it was formed without
+  std::vector<Action> actions;       // events of this change
+  std::string fatal;                 // not empty: the job cannot go on, and why
 };
 
-// Moves members that ended, vanished or fell silent to their next incarnation and counts each once.
-[[nodiscard]] RosterChange replace_lost(const Observation& seen,
-                                        const std::vector<api::MemberStatus>& silent);
+// Moves members that ended, vanished, fell silent or are condemned to their next incarnation and counts each
+// once.
+[[nodiscard]] RosterChange replace_lost(const Observation& seen, const std::vector<api::MemberStatus>& silent,
+                                        const std::vector<Verdict>& condemned = {});
 
 // Creates pods that are missing, away from `avoid_nodes`, and deletes those that the roster does not name.
 [[nodiscard]] std::vector<Action> follow_roster(const Observation& seen,

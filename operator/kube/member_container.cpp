@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/contract/names.h"
+#include "operator/api/trainer_environment.h"
 #include "operator/kube/lenient.h"
 
 namespace ratoon::kube {
@@ -45,12 +46,12 @@ json habit_variables(const api::TrainingJob& job, const json& container) {
   const auto& policy = job.spec.checkpoint_policy;
   const std::string path = text_in(container, "terminationMessagePath");
   json variables = json::array({
-      variable(env::kRunName, policy.run_name.empty() ? job.meta.name : policy.run_name),
-      variable(env::kSaveEverySteps, std::to_string(policy.interval_steps)),
-      variable(env::kKeepLast, std::to_string(policy.keep_last)),
       variable(env::kTerminationFile, path.empty() ? kTerminationPath : path),
       variable(env::kMetricsPort, std::to_string(metrics_port_of(container))),
   });
+  for (const auto& [name, value] : api::trainer_environment(job))
+    variables.push_back(variable(name.c_str(), value));
+  if (policy.staging_memory_mib > 0) variables.push_back(variable(env::kStagingFolder, kStagingPath));
   // Without a claim the template mounts a folder itself and says where it is.
   if (!policy.volume_claim_name.empty()) variables.push_back(variable(env::kSaveFolder, kCheckpointPath));
   return variables;
@@ -103,12 +104,15 @@ void complete_trainer(json& container, const api::TrainingJob& job, const api::P
   add_metrics_port(container, metrics_port_of(container));
   container["env"] = merge_environment(identity_variables(job, member, settings),
                                        habit_variables(job, container), items_of(container, "env"));
-  // The record of completion is in that file; the last lines of the log would take its place.
-  container["terminationMessagePolicy"] = "File";
+  // The record of completion is in that file. Only where a trainer fails and wrote none, the last lines of
+  // its log take its place.
+  container["terminationMessagePolicy"] = "FallbackToLogsOnError";
   json& mounts = list_in(container, "volumeMounts");
   mounts.push_back({{"name", kTokenVolume}, {"mountPath", kTokenPath}, {"readOnly", true}});
   if (!job.spec.checkpoint_policy.volume_claim_name.empty())
     mounts.push_back({{"name", kCheckpointVolume}, {"mountPath", kCheckpointPath}});
+  if (job.spec.checkpoint_policy.staging_memory_mib > 0)
+    mounts.push_back({{"name", kStagingVolume}, {"mountPath", kStagingPath}});
 }
 
 }  // namespace ratoon::kube

@@ -14,6 +14,8 @@ inline constexpr const char* kTokenPath = "/var/run/secrets/ratoon.dev";
 inline constexpr const char* kTokenFileName = "token";
 inline constexpr const char* kCheckpointVolume = "ratoon-checkpoints";
 inline constexpr const char* kCheckpointPath = "/ratoon/checkpoints";
+inline constexpr const char* kStagingVolume = "ratoon-staging";
+inline constexpr const char* kStagingPath = "/ratoon/staging";
 
 // The port on which the trainer serves metrics: the user's variable, or the usual one.
 [[nodiscard]] std::uint16_t metrics_port_of(const nlohmann::json& container);

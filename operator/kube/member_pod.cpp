@@ -1,5 +1,6 @@
 #include "operator/kube/member_pod.h"
 
+#include "base/core/lists.h"
 #include "operator/kube/lenient.h"
 #include "operator/kube/member_container.h"
 #include "operator/kube/placement.h"
@@ -21,12 +22,6 @@ void set_if_absent(json& object, const char* name, json value) {
   if (child(object, name).is_null()) object[name] = std::move(value);
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const auto& name : names) text += (text.empty() ? "" : ",") + name;
-  return text;
-}
-
 json make_metadata(const json& of_template, const api::TrainingJob& job, const api::Pod& member,
                    const std::vector<std::string>& avoided, std::uint16_t port) {
   namespace label = names::label;
@@ -41,7 +36,7 @@ json make_metadata(const json& of_template, const api::TrainingJob& job, const a
   set_if_absent(annotations, "prometheus.io/scrape", "true");
   set_if_absent(annotations, "prometheus.io/port", std::to_string(port));
   set_if_absent(annotations, "prometheus.io/path", "/metrics");
-  if (!avoided.empty()) annotations[names::annotation::kAvoidedNodes] = joined(avoided);
+  if (!avoided.empty()) annotations[names::annotation::kAvoidedNodes] = join(avoided, ",");
   annotations[names::annotation::kMadeForAttempt] = std::to_string(job.status.attempt.value());
   const json owner = {{"apiVersion", names::kApiVersion},
                       {"kind", names::kKind},
@@ -67,6 +62,12 @@ void add_volumes(json& spec, const api::TrainingJob& job, const PodSettings& set
   const std::string& claim = job.spec.checkpoint_policy.volume_claim_name;
   if (!claim.empty())
     volumes.push_back({{"name", kCheckpointVolume}, {"persistentVolumeClaim", {{"claimName", claim}}}});
+  // Memory that the pod pays for: never there unasked.
+  const std::uint64_t staging_mib = job.spec.checkpoint_policy.staging_memory_mib;
+  if (staging_mib > 0) {
+    const json memory = {{"medium", "Memory"}, {"sizeLimit", std::to_string(staging_mib) + "Mi"}};
+    volumes.push_back({{"name", kStagingVolume}, {"emptyDir", memory}});
+  }
 }
 
 Result<void> check(const api::TrainingJob& job, const json& spec) {
@@ -82,7 +83,7 @@ Result<void> check(const api::TrainingJob& job, const json& spec) {
     return refuse("the template has no container: add one that runs the trainer");
   for (const auto& volume : items_of(spec, "volumes")) {
     const std::string name = text_in(volume, "name");
-    if (name == kTokenVolume || name == kCheckpointVolume)
+    if (name == kTokenVolume || name == kCheckpointVolume || name == kStagingVolume)
       return refuse("the template has a volume '" + name + "', a name that the operator needs: rename it");
   }
   return {};
@@ -106,6 +107,9 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   leave_lost_nodes_after(spec, settings.lost_node_toleration_seconds);
   spec["restartPolicy"] = "Never";  // a dead container is a new incarnation
   set_if_absent(spec, "automountServiceAccountToken", false);
+  // What the template says of it is longer, or the job would have been refused.
+  const std::uint32_t grace_seconds = job.spec.checkpoint_policy.grace_seconds;
+  if (grace_seconds > 0) set_if_absent(spec, "terminationGracePeriodSeconds", grace_seconds);
   return json{{"apiVersion", "v1"},
               {"kind", "Pod"},
               {"metadata", make_metadata(child(*pod_template, "metadata"), job, member, avoided, port)},

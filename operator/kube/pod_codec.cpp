@@ -6,6 +6,8 @@
 
 #include "base/contract/codec.h"
 #include "base/contract/names.h"
+#include "base/core/lists.h"
+#include "operator/api/training_job.h"
 #include "operator/kube/lenient.h"
 
 namespace ratoon::kube {
@@ -23,16 +25,6 @@ std::optional<std::uint32_t> number_label(const json& labels, std::string_view n
 
 std::string label(const json& labels, std::string_view name) {
   return text_in(labels, std::string(name).c_str());
-}
-
-std::vector<std::string> split(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
 }
 
 // By name: the server does not promise the order of the specification.
@@ -73,6 +65,18 @@ bool is_evicted(const json& status, const json& terminated) {
          (is_platform_reason(text_in(status, "reason")) || is_platform_reason(text_in(terminated, "reason")));
 }
 
+std::vector<std::string> end_reasons(const json& status, const json& terminated) {
+  const json& target = condition(status, "DisruptionTarget");
+  std::vector<std::string> reasons;
+  for (const std::string& reason :
+       {text_in(target, "status") == "True" ? text_in(target, "reason") : std::string(),
+        text_in(status, "reason"), text_in(terminated, "reason")}) {
+    if (!reason.empty() && reason != "Error" && reason != "Completed")
+      reasons.push_back(cut_text(reason, kReasonBytesMax));
+  }
+  return reasons;
+}
+
 // "Unknown" says that the node is silent, not that the pod ended.
 api::PodPhase phase_of(const json& status, bool is_placed) {
   const std::string phase = text_in(status, "phase");
@@ -87,6 +91,15 @@ std::optional<int> exit_code_of(const json& terminated) {
   if (!code || *code < std::numeric_limits<int>::min() || *code > std::numeric_limits<int>::max())
     return std::nullopt;
   return static_cast<int>(*code);
+}
+
+// Of a trainer that failed; what others leave behind nobody reads.
+void note_last_words(const json& terminated, api::Pod& pod) {
+  pod.ended_at = parse_rfc3339(text_in(terminated, "finishedAt"));
+  if (pod.exit_code.value_or(0) == 0 || pod.is_completed) return;
+  std::string lines = text_in(terminated, "message");
+  if (lines.size() > api::kLastLinesBytesMax) lines.erase(0, lines.size() - api::kLastLinesBytesMax);
+  pod.last_lines = lines;
 }
 
 // A program may end with any last words; only the record counts.
@@ -135,8 +148,10 @@ Result<MemberPod> decode_pod(const json& document) {
   const json& terminated = trainer_state(document);
   pod.exit_code = exit_code_of(terminated);
   pod.is_completed = is_completion_record(text_in(terminated, "message"));
+  note_last_words(terminated, pod);
   pod.is_evicted = is_evicted(status, terminated);
-  pod.avoided_nodes = split(label(child(meta, "annotations"), names::annotation::kAvoidedNodes));
+  pod.end_reasons = end_reasons(status, terminated);
+  pod.avoided_nodes = split(label(child(meta, "annotations"), names::annotation::kAvoidedNodes), ',');
   if (pod.node.empty() && text_in(condition(status, "PodScheduled"), "status") == "False")
     pod.unplaced_reason = cut_text(text_in(condition(status, "PodScheduled"), "message"), kReasonBytesMax);
   return out;

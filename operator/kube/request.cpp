@@ -98,16 +98,19 @@ Result<Request> create(const Target& place, const json& object) {
       .method = "POST", .target = std::move(*path), .content_type = kJsonType, .body = dump(object)};
 }
 
-Result<Request> remove(const Target& target, const std::string& uid, std::uint32_t grace_seconds) {
+Result<Request> remove(const Target& target, const std::string& uid, std::uint32_t grace_seconds,
+                       const std::string& resource_version) {
   auto path = path_of(target);
   if (!path) return path.error();
   if (uid.empty())
     return Error(ErrorKind::kInvalid,
                  "deleting " + target.name + " needs its UID: another one may have that name");
+  json preconditions = {{"uid", uid}};
+  if (!resource_version.empty()) preconditions["resourceVersion"] = resource_version;
   const json options = {{"apiVersion", "v1"},
                         {"kind", "DeleteOptions"},
                         {"gracePeriodSeconds", grace_seconds},
-                        {"preconditions", {{"uid", uid}}}};
+                        {"preconditions", std::move(preconditions)}};
   return Request{
       .method = "DELETE", .target = std::move(*path), .content_type = kJsonType, .body = dump(options)};
 }

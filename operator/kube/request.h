@@ -55,9 +55,10 @@ struct Target {
 
 [[nodiscard]] Result<Request> get(const Target& target);
 [[nodiscard]] Result<Request> create(const Target& place, const nlohmann::json& object);
-// Only if the object of this name still has this UID.
+// Only if the object of this name still has this UID and, where a version is given, nobody has written it
+// since.
 [[nodiscard]] Result<Request> remove(const Target& target, const std::string& uid,
-                                     std::uint32_t grace_seconds);
+                                     std::uint32_t grace_seconds, const std::string& resource_version = "");
 [[nodiscard]] Result<Request> merge_patch(const Target& target, const nlohmann::json& patch);
 // A stale writer is refused: `patch` is of the status, the version is what the writer read.
 [[nodiscard]] Result<Request> patch_status(const Target& target, const std::string& resource_version,

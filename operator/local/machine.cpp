@@ -5,6 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "operator/api/training_job.h"
+#include "operator/local/last_lines.h"
+
 namespace ratoon::local {
 namespace {
 
@@ -34,13 +37,15 @@ std::string Machine::find_node(const api::Pod& pod) const {
   for (const auto& [name, entry] : entries_) {
     if (!entry.group.has_ended()) taken.insert(entry.pod.node);
   }
-  if (const auto last = last_node_of_.find(place_of(pod)); last != last_node_of_.end())
-    taken.insert(last->second);
-  for (std::size_t i = 1; i <= nodes_; ++i) {
-    const std::string node = "node-" + std::to_string(i);
-    if (!taken.contains(node)) return node;
+  const auto last = last_node_of_.find(place_of(pod));
+  const std::string avoided = last == last_node_of_.end() ? "" : last->second;
+  std::string fallback;
+  for (const std::string& node : nodes_.stable()) {
+    if (taken.contains(node)) continue;
+    if (node != avoided) return node;
+    fallback = node;
   }
-  return "";
+  return fallback;
 }
 
 Result<void> Machine::create(api::Pod pod) {
@@ -72,11 +77,45 @@ void Machine::remove_all() {
   }
 }
 
+Result<std::string> Machine::kill_member(const std::string& member) {
+  Entry* newest = nullptr;
+  std::string known;
+  for (auto& [name, entry] : entries_) {
+    if (entry.group.has_ended() || entry.pod.is_deleting) continue;
+    known += (known.empty() ? "" : ", ") + name;
+    const std::string without_incarnation = name.substr(0, name.rfind("-i"));
+    if (member != name && member != without_incarnation && member != place_of(entry.pod)) continue;
+    if (newest == nullptr || newest->pod.incarnation < entry.pod.incarnation) newest = &entry;
+  }
+  if (newest == nullptr) {
+    return Error(ErrorKind::kNotFound, "there is no member '" + member + "' that runs; there " +
+                                           (known.empty() ? "is none" : "are " + known));
+  }
+  newest->group.kill();
+  return newest->pod.name;
+}
+
+Result<std::vector<std::string>> Machine::end_node(const std::string& node) {
+  auto taken_along = living_pods_on(node);
+  if (auto removed = nodes_.remove(node); !removed) return removed.error();
+  for (const auto& name : taken_along) entries_.at(name).group.kill();
+  return taken_along;
+}
+
+std::vector<std::string> Machine::living_pods_on(const std::string& node) const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : entries_)
+    if (entry.pod.node == node && !entry.group.has_ended()) names.push_back(name);
+  return names;
+}
+
 void Machine::observe() {
   for (auto& [name, entry] : entries_) {
     entry.group.reap();
     if (!entry.group.has_ended() || entry.pod.has_ended()) continue;
     entry.pod.exit_code = entry.group.exit_code();
+    if (*entry.pod.exit_code != 0)
+      entry.pod.last_lines = read_last_lines(plan_(entry.pod).log_path, api::kLastLinesBytesMax);
     entry.pod.phase = *entry.pod.exit_code == 0 ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
   }
   std::erase_if(entries_,

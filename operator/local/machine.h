@@ -1,5 +1,5 @@
 // Machine: this computer in the role of a cluster. Pods are process groups, nodes are names; each node holds
-// one pod.
+// one pod, and none that is about to go takes a new one.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,7 @@
 #include <ratoon/result.h>
 
 #include "operator/api/pod.h"
+#include "operator/local/node_pool.h"
 #include "operator/local/process_group.h"
 
 namespace ratoon::local {
@@ -21,7 +22,7 @@ class Machine {
   // `plan` says how to start the processes of a pod that has its UID.
   using Planner = std::function<LaunchPlan(const api::Pod& pod)>;
 
-  Machine(std::size_t nodes, Planner plan) : nodes_(nodes), plan_(std::move(plan)) {}
+  Machine(NodePool nodes, Planner plan) : nodes_(std::move(nodes)), plan_(std::move(plan)) {}
 
   [[nodiscard]] bool has_room_for(const api::Pod& pod) const { return !find_node(pod).empty(); }
   // Nothing happens if a pod of that name exists.
@@ -29,6 +30,15 @@ class Machine {
   // Kills the pod with that UID; it is gone once its processes are.
   void remove(const std::string& uid);
   void remove_all();
+  // Kills the processes of the newest pod of that member, called "<job>-<role>-<index>", with or without its
+  // incarnation, or "<role>-<index>"; to those who watch it, it ended by itself. Returns the pod's name.
+  [[nodiscard]] Result<std::string> kill_member(const std::string& member);
+  // The node is gone, and with it every process on it. Returns the names of the pods that it took along.
+  [[nodiscard]] Result<std::vector<std::string>> end_node(const std::string& node);
+  [[nodiscard]] NodePool& nodes() { return nodes_; }
+  [[nodiscard]] const NodePool& nodes() const { return nodes_; }
+  [[nodiscard]] std::vector<std::string> living_pods_on(const std::string& node) const;
+
   // Takes note of processes that ended and forgets removed pods that are gone.
   void observe();
 
@@ -44,7 +54,7 @@ class Machine {
 
   [[nodiscard]] std::string find_node(const api::Pod& pod) const;
 
-  std::size_t nodes_;
+  NodePool nodes_;
   Planner plan_;
   std::map<std::string, Entry> entries_;             // by name
   std::map<std::string, std::string> last_node_of_;  // "role-index" to node: a replacement goes elsewhere

@@ -1,12 +1,16 @@
 #include "operator/local/run_folder.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fstream>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <poll.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <ratoon/atomic_file.h>
 
@@ -20,6 +24,33 @@ namespace fs = std::filesystem;
 constexpr std::size_t kStatusBytesMax = 64 * 1024 * 1024;
 constexpr int kDepthMax = 64;
 constexpr unsigned kPrivate = 0600;
+constexpr const char* kLock = "lock";
+constexpr const char* kStatus = "status.json";
+
+// Who only looks whether a run is at work holds the lock for a moment: that is no run.
+bool take_lock(int fd) {
+  constexpr int kTries = 20;
+  constexpr int kPauseMillis = 10;
+  for (int i = 0; i < kTries; ++i) {
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    ::poll(nullptr, 0, kPauseMillis);
+  }
+  return false;
+}
+
+// What is moved must stay on its disk: a link would go and leave its target, a mounted folder cannot go.
+Result<void> check_movable(const fs::path& path) {
+  struct stat above{};
+  struct stat there{};
+  if (::lstat(path.c_str(), &there) != 0) return {};
+  const bool is_moved = S_ISDIR(there.st_mode) && ::stat(path.parent_path().c_str(), &above) == 0 &&
+                        above.st_dev == there.st_dev;
+  if (is_moved) return {};
+  return Error(ErrorKind::kInvalid,
+               path.string() +
+                   " is a link or a disk of its own and cannot be moved aside: nothing was changed; "
+                   "move what is in it yourself, or pass another --folder");
+}
 
 }  // namespace
 
@@ -28,10 +59,10 @@ Result<RunFolder> RunFolder::open(fs::path folder) {
   fs::create_directories(folder / "logs", code);
   if (code) return system_error(code.value(), "creating the run's folder " + folder.string());
   folder = fs::absolute(folder);
-  const std::string lock_path = (folder / "lock").string();
+  const std::string lock_path = (folder / kLock).string();
   UniqueFd lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!lock.is_open()) return system_error(errno, "opening " + lock_path);
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (!take_lock(lock.get())) {
     return Error(ErrorKind::kAlreadyExists,
                  "another `ratoon run` is at work in " + folder.string() +
                      ": wait for it, end it with Ctrl-C, or pass another --folder");
@@ -39,24 +70,62 @@ Result<RunFolder> RunFolder::open(fs::path folder) {
   return RunFolder(std::move(folder), std::move(lock));
 }
 
-Result<std::optional<api::TrainingJobStatus>> RunFolder::read_status(const api::TrainingJob& job) const {
-  std::ifstream in(status_path(), std::ios::binary);
-  if (!in && errno == ENOENT) return std::optional<api::TrainingJobStatus>();
-  if (!in) return system_error(errno, "opening " + status_path().string());
+bool RunFolder::is_in_use(const fs::path& folder) {
+  const UniqueFd lock(::open((folder / kLock).c_str(), O_RDONLY | O_CLOEXEC));
+  return lock.is_open() && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+Result<std::optional<nlohmann::json>> RunFolder::read_document(const fs::path& folder) {
+  const std::string path = (folder / kStatus).string();
+  std::ifstream in(path, std::ios::binary);
+  if (!in && errno == ENOENT) return std::optional<nlohmann::json>();
+  if (!in) return system_error(errno, "opening " + path);
   std::string text;
   std::array<char, 64 * 1024> block;
   while (in.read(block.data(), block.size()) || in.gcount() > 0)
     text.append(block.data(), static_cast<std::size_t>(in.gcount()));
-  if (in.bad()) return system_error(EIO, "reading " + status_path().string());
+  if (in.bad()) return system_error(EIO, "reading " + path);
   auto document = parse_json(text, kStatusBytesMax, kDepthMax);
-  if (!document) return document.error().with_context(status_path().string());
-  auto stored = api::decode_training_job(document->is_object() ? (*document)["job"] : *document);
+  if (!document) return document.error().with_context(path);
+  return std::optional(*std::move(document));
+}
+
+Result<std::optional<api::TrainingJobStatus>> RunFolder::read_status(const api::TrainingJob& job) const {
+  auto read = read_document(folder_);
+  if (!read) return read.error();
+  if (!*read) return std::optional<api::TrainingJobStatus>();
+  nlohmann::json& document = **read;
+  auto stored = api::decode_training_job(document.is_object() ? document["job"] : document);
   if (!stored) return stored.error().with_context(status_path().string());
   if (api::key_of(*stored) != api::key_of(job)) {
     return Error(ErrorKind::kInvalid, folder_.string() + " holds a run of job '" + stored->meta.name +
                                           "', not of '" + job.meta.name + "': pass another --folder");
   }
   return std::optional(stored->status);
+}
+
+Result<fs::path> RunFolder::set_aside(WallTime now,
+                                      const std::function<Result<void>()>& store_fresh_status) const {
+  if (const auto movable = check_movable(folder_ / "checkpoints"); !movable) return movable.error();
+  std::string time = format_rfc3339(now);
+  std::ranges::replace(time, ':', '-');  // some file systems refuse it
+  fs::path before = folder_ / "before" / time;
+  std::error_code code;
+  for (int i = 2; fs::exists(before, code); ++i)
+    before = folder_ / "before" / (time + "-" + std::to_string(i));
+  fs::create_directories(before, code);
+  if (code) return system_error(code.value(), "creating " + before.string());
+  if (fs::exists(status_path(), code)) fs::copy_file(status_path(), before / kStatus, code);
+  if (code) return system_error(code.value(), "copying " + status_path().string() + " to " + before.string());
+  if (auto stored = store_fresh_status(); !stored) return stored.error();
+  for (const char* name : {"staging", "logs", "checkpoints", "events.jsonl"}) {
+    fs::rename(folder_ / name, before / name, code);
+    if (code && code != std::errc::no_such_file_or_directory)
+      return system_error(code.value(), "moving " + (folder_ / name).string() + " to " + before.string());
+  }
+  fs::create_directories(folder_ / "logs", code);
+  if (code) return system_error(code.value(), "creating " + (folder_ / "logs").string());
+  return before;
 }
 
 Result<void> RunFolder::write_status(const nlohmann::json& document) const {
@@ -67,6 +136,21 @@ Result<void> RunFolder::write_status(const nlohmann::json& document) const {
 
 Result<void> RunFolder::write_token(const std::string& token) const {
   return save_file_atomically(token_path(), token + "\n", {.mode = kPrivate});
+}
+
+void RunFolder::append_event(const std::string& line) const {
+  const UniqueFd file(::open(events_path().c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!file.is_open()) return;
+  // Half a line that a full disk left is cut off, so that no line begins in the middle of another; one that a
+  // power cut left is ended.
+  const off_t before = ::lseek(file.get(), 0, SEEK_END);
+  char last = '\n';
+  if (before > 0 && ::pread(file.get(), &last, 1, before - 1) == 1 && last != '\n' &&
+      ::write(file.get(), "\n", 1) != 1)
+    return;
+  const ssize_t written = ::write(file.get(), line.data(), line.size());
+  if (written > 0 && static_cast<std::size_t>(written) < line.size() && ::ftruncate(file.get(), before) != 0)
+    return;
 }
 
 fs::path RunFolder::log_path(const std::string& member) const {

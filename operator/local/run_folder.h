@@ -2,12 +2,16 @@
 //
 //   <folder>/lock           held while a runner lives: a second one is refused
 //   <folder>/status.json    the TrainingJob with its status, and where its members run; mode 0600
+//   <folder>/events.jsonl   what happened in all lives of the run: run_events.h
 //   <folder>/token          what members show to the coordinator; mode 0600
 //   <folder>/logs/<member>.log
 //   <folder>/checkpoints/<run name>/...
+//   <folder>/control        the socket by which its owner speaks to the runner; mode 0600
+//   <folder>/before/<time>/ what was there when a run was begun afresh
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -15,6 +19,7 @@
 
 #include <ratoon/result.h>
 
+#include "base/core/clock.h"
 #include "base/core/unique_fd.h"
 #include "operator/api/training_job.h"
 
@@ -25,14 +30,28 @@ class RunFolder {
   // Creates it where it is missing and takes the lock.
   [[nodiscard]] static Result<RunFolder> open(std::filesystem::path folder);
 
+  // Whether a runner is at work in it. Creates nothing; a folder that is not there has none.
+  [[nodiscard]] static bool is_in_use(const std::filesystem::path& folder);
+  // status.json as it stands, whoever wrote it; nothing where it is missing.
+  [[nodiscard]] static Result<std::optional<nlohmann::json>> read_document(
+      const std::filesystem::path& folder);
+
   // What the last runner left, or nothing. The spec may have changed since; another job's folder is refused.
   [[nodiscard]] Result<std::optional<api::TrainingJobStatus>> read_status(const api::TrainingJob& job) const;
+  // Moves all that the runs before left to before/<time>/, and says where that is; nothing is deleted.
+  // `store_fresh_status` is called before anything is out of its place: once it has, nothing older counts,
+  // and a move that is cut off changes nothing about that.
+  [[nodiscard]] Result<std::filesystem::path> set_aside(
+      WallTime now, const std::function<Result<void>()>& store_fresh_status) const;
   [[nodiscard]] Result<void> write_status(const nlohmann::json& document) const;
   [[nodiscard]] Result<void> write_token(const std::string& token) const;
+  // A line that cannot be written is left out: a run does not end for the account of it.
+  void append_event(const std::string& line) const;
 
   [[nodiscard]] const std::filesystem::path& path() const { return folder_; }
   [[nodiscard]] std::filesystem::path token_path() const { return folder_ / "token"; }
   [[nodiscard]] std::filesystem::path status_path() const { return folder_ / "status.json"; }
+  [[nodiscard]] std::filesystem::path events_path() const { return folder_ / "events.jsonl"; }
   [[nodiscard]] std::filesystem::path checkpoints_path() const { return folder_ / "checkpoints"; }
   [[nodiscard]] std::filesystem::path log_path(const std::string& member) const;
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -14,12 +13,18 @@
 #include "base/contract/exit_code.h"
 #include "base/contract/names.h"
 #include "base/http/server.h"
+#include "operator/api/trainer_environment.h"
 #include "operator/coordinator/coordinator.h"
+#include "operator/core/duration.h"
 #include "operator/core/progress.h"
 #include "operator/core/reconcile.h"
 #include "operator/core/roster.h"
+#include "operator/local/controls.h"
 #include "operator/local/machine.h"
+#include "operator/local/run_book.h"
+#include "operator/local/run_events.h"
 #include "operator/local/run_folder.h"
+#include "operator/local/staging_folder.h"
 #include "operator/local/wakeup.h"
 
 namespace ratoon::local {
@@ -76,7 +81,10 @@ class Runner {
         lifeline_(std::move(lifeline)),
         token_(std::move(token)),
         job_(options.job),
-        machine_(count_members() + 1, [this](const api::Pod& pod) { return plan(pod); }),
+        // As many as members, and one to go to when a node is lost; or those of the trace.
+        machine_(options.losses.trace.empty() ? NodePool(count_members() + 1) : NodePool(),
+                 [this](const api::Pod& pod) { return plan(pod); }),
+        controls_(machine_, book_, clock, options.print),
         coordinator_(clock, {.authenticate = [this](std::string_view shown,
                                                     const ProcessIdentity&) { return authenticate(shown); },
                              .on_news = [this](const JobKey&) { wakeup_.notify(); }}) {}
@@ -84,7 +92,8 @@ class Runner {
   Result<int> run() {
     if (auto ready = prepare(); !ready) return ready.error();
     if (job_.status.phase == api::JobPhase::kSucceeded) {
-      options_.print(job_.meta.name + " has completed already; to start over, pass another --folder");
+      options_.print(job_.meta.name + " has completed already; to start over, pass " +
+                     options_.how_to_start_over);
       return static_cast<int>(ExitCode::kDone);
     }
     while (!is_over()) {
@@ -111,15 +120,60 @@ class Runner {
   Result<void> prepare() {
     auto stored = folder_.read_status(job_);
     if (!stored) return stored.error();
-    if (*stored) job_.status = recover_status(**stored);
+    if (auto begun = begin_from(*stored); !begun) return begun;
+    if (auto staged = prepare_staging(); !staged) return staged;
+    tell_what_counts_no_more(stored->has_value());
+    tell_what_never_happens_here();
     if (auto written = folder_.write_token(token_); !written) return written;
+    if (job_.status.phase != api::JobPhase::kSucceeded) events_.begin(job_, clock_.wall_now());
     auto server =
         http::HttpServer::start({.port = 0}, [this](http::ServerRequest request, http::Responder responder) {
           coordinator_.handle(request, std::move(responder));
         });
     if (!server) return server.error().with_context("opening the coordinator's port on 127.0.0.1");
     server_ = std::move(*server);
+    controls_.follow(options_.losses);
+    controls_.listen(folder_.path());
+    wakeup_.watch(controls_.fd());
     return {};
+  }
+
+  // With what the run before left, if it is to go on.
+  Result<void> begin_from(const std::optional<api::TrainingJobStatus>& stored) {
+    if (options_.starts_over) {
+      job_.status = fresh_status(stored.value_or(api::TrainingJobStatus()));
+      const auto before = folder_.set_aside(clock_.wall_now(), [this] { return store_status(); });
+      if (!before) return before.error();
+      options_.print("what the runs before left is in " + before->string());
+      return {};
+    }
+    if (stored) job_.status = recover_status(*stored);
+    const auto document = RunFolder::read_document(folder_.path());
+    if (document && *document) book_.restore(**document);
+    return {};
+  }
+
+  Result<void> prepare_staging() {
+    if (job_.spec.checkpoint_policy.staging_memory_mib == 0) return {};
+    auto staging = StagingFolder::open(StagingFolder::kMemoryRoot, folder_.path());
+    if (!staging) return staging.error();
+    staging_ = std::move(*staging);
+    if (!staging_->why_not_in_memory().empty()) options_.print(staging_->why_not_in_memory());
+    return {};
+  }
+
+  void tell_what_counts_no_more(bool has_begun) const {
+    if (!has_begun || !job_.spec.checkpoint_policy.overwrites) return;
+    options_.print("checkpointPolicy.overwrite counts for the first run in a folder only: this one goes on");
+  }
+
+  // Processes end with codes and signals; evictions and memory limits are a cluster's.
+  void tell_what_never_happens_here() const {
+    const auto& rules = job_.spec.restart_policy.rules;
+    if (std::any_of(rules.begin(), rules.end(), [](const auto& rule) { return !rule.reasons.empty(); }))
+      options_.print("restartPolicy.rules: reasons are a cluster's words, and never met here");
+    if (job_.spec.ttl_seconds_after_finished)
+      options_.print("ttlSecondsAfterFinished: nothing is deleted here; the run's folder stays");
   }
 
   Result<void> authenticate(std::string_view shown) const {
@@ -143,10 +197,9 @@ class Runner {
     common[env::kCoordinatorUrl] = "http://127.0.0.1:" + std::to_string(server_->port());
     common[env::kTokenFile] = folder_.token_path().string();
     common[env::kSaveFolder] = folder_.checkpoints_path().string();
-    common[env::kRunName] =
-        spec.checkpoint_policy.run_name.empty() ? job_.meta.name : spec.checkpoint_policy.run_name;
-    common[env::kSaveEverySteps] = std::to_string(spec.checkpoint_policy.interval_steps);
-    common[env::kKeepLast] = std::to_string(spec.checkpoint_policy.keep_last);
+    // What the template says of these wins, as on a cluster.
+    common.merge(api::trainer_environment(job_));
+    if (staging_) common.try_emplace(env::kStagingFolder, staging_->path().string());
     common[env::kLifelineFd] = "3";
     LaunchPlan plan{.command = role->command,
                     .environments = {},
@@ -160,12 +213,14 @@ class Runner {
   }
 
   Result<void> decide() {
+    controls_.act();
     machine_.observe();
     const JobKey key = api::key_of(job_);
     const core::Observation seen{.job = job_,
                                  .pods = machine_.pods(),
                                  .processes = coordinator_.processes(key),
                                  .world = coordinator_.world(key),
+                                 .nodes = machine_.nodes().nodes(),
                                  .wall_now = clock_.wall_now(),
                                  .recovery = recovery_,
                                  .listening_since = coordinator_.listening_since(key)};
@@ -174,6 +229,9 @@ class Runner {
     recovery_ = decision.recovery;
     print_progress(decision.status);
     print_long_wait(decision.status);
+    if (decision.status.last_disruption && decision.status.last_disruption != job_.status.last_disruption)
+      book_.note_recovery(*decision.status.last_disruption);
+    book_.note_progress(seen.processes, decision.status, clock_.now());
     job_.status = decision.status;
     if (auto stored = store_status(); !stored) return stored;
     for (const auto& action : decision.actions) {
@@ -194,9 +252,14 @@ class Runner {
     machine_.remove(action.uid);
     return {};
   }
+  // The file that the job came from is its user's: ttlSecondsAfterFinished is a cluster's, and said so.
+  static Result<void> act(const core::DeleteJob&) { return {}; }
   Result<void> act(const core::EmitEvent& action) {
     // A loss that ends the job is two events, for a cluster's list of them, and one line here.
-    if (action.message != last_news_) options_.print(action.message);
+    if (action.message != last_news_) {
+      options_.print(action.message);
+      events_.tell(action.reason, action.message, clock_.wall_now());
+    }
     last_news_ = action.message;
     return {};
   }
@@ -216,9 +279,13 @@ class Runner {
   }
 
   Result<void> store_status() {
-    nlohmann::json document = {{"job", api::encode_training_job(job_)},
-                               {"members", machine_.describe()},
-                               {"runner_pid", ::getpid()}};
+    if (events_.has_begun()) events_.observe(job_.status, machine_.pods(), clock_.wall_now());
+    nlohmann::json document = book_.describe();
+    document["job"] = api::encode_training_job(job_);
+    document["members"] = machine_.describe();
+    document["nodes"] = machine_.nodes().describe();
+    document["runner_pid"] = ::getpid();
+    if (options_.show) options_.show(document);
     if (document == stored_) return {};
     if (auto written = folder_.write_status(document); !written) return written;
     stored_ = std::move(document);
@@ -227,8 +294,10 @@ class Runner {
 
   Duration next_sleep() const {
     const Timestamp now = clock_.now();
-    if (!wake_at_ || *wake_at_ - now > kSleepMax) return kSleepMax;
-    return std::max(*wake_at_ - now, Duration(milliseconds(1)));
+    Timestamp next = now + kSleepMax;
+    for (const auto& moment : {wake_at_, controls_.next()})
+      if (moment) next = std::min(next, *moment);
+    return std::max(next - now, Duration(milliseconds(1)));
   }
 
   int stop_for_user() {
@@ -250,6 +319,7 @@ class Runner {
 
   // Gives members time to leave by themselves, then none.
   void drain() {
+    wakeup_.watch(-1);  // who asks now is told by our end
     const Timestamp deadline = clock_.now() + kDrainMax;
     for (machine_.observe(); !machine_.is_quiet() && clock_.now() < deadline; machine_.observe()) {
       if (wakeup_.sleep(milliseconds(50)) > 0) break;
@@ -261,34 +331,35 @@ class Runner {
     }
     machine_.observe();
     core::note_progress(coordinator_.processes(api::key_of(job_)), job_.status);  // the last beats
+    core::stop_time(clock_.wall_now(), job_.status);
     static_cast<void>(store_status());
+    events_.end(clock_.wall_now());
   }
 
   const RunOptions& options_;
   const Clock& clock_;
   const RunFolder folder_;
-  const Wakeup wakeup_;
+  Wakeup wakeup_;
   const Lifeline lifeline_;
   const std::string token_;
   api::TrainingJob job_;
+  std::optional<StagingFolder> staging_;
   Machine machine_;
+  RunBook book_;
+  Controls controls_;
   coordinator::Coordinator coordinator_;
   std::unique_ptr<http::HttpServer> server_;  // after the coordinator: it stops before what it calls is gone
   std::optional<Timestamp> wake_at_;
   std::optional<core::RecoveryWatch> recovery_;
   Timestamp waiting_since_ = clock_.now();
   std::string last_news_;
+  RunEvents events_{[this](const std::string& line) { folder_.append_event(line); }};
   nlohmann::json stored_;
 };
 
 }  // namespace
 
 Result<int> run(const RunOptions& options, const Clock& clock) {
-  // Trainers that lie beside the ratoon program are found, after everything that the user's own PATH finds.
-  const char* path = std::getenv("PATH");
-  const std::string search =
-      (path == nullptr ? std::string() : std::string(path) + ":") + options.program_folder;
-  ::setenv("PATH", search.c_str(), 1);
   auto wakeup = Wakeup::open();  // first: threads made later inherit the blocked signals
   if (!wakeup) return wakeup.error();
   auto folder = RunFolder::open(options.folder);

@@ -6,18 +6,26 @@
 #include <functional>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <ratoon/result.h>
 
 #include "base/core/clock.h"
 #include "operator/api/training_job.h"
+#include "operator/local/loss_schedule.h"
 
 namespace ratoon::local {
 
 struct RunOptions {
   api::TrainingJob job;
   std::filesystem::path folder;
-  std::string program_folder;  // searched for trainers after PATH
   std::function<void(const std::string& line)> print;
+  LossPlan losses{};         // on purpose
+  bool starts_over = false;  // what the folder holds of this job is set aside first
+  // What a person is told whose run has completed already: "to start over, pass" this.
+  std::string how_to_start_over = "another --folder";
+  // May be empty: sees what is written to status.json, whenever something happened and every second.
+  std::function<void(const nlohmann::json& document)> show{};
 };
 
 // Runs the job to its end and returns the exit code: 0 completed, 130 interrupted by Ctrl-C, 1 failed. Errors
@@ -27,5 +35,9 @@ struct RunOptions {
 
 // The status with which a run goes on after its runner is gone: nothing of the old members is left.
 [[nodiscard]] api::TrainingJobStatus recover_status(api::TrainingJobStatus status);
+
+// The status with which a job begins again from its beginning. Attempts go on counting, and nothing that an
+// older one saved, wherever it lies, is the job's own any more.
+[[nodiscard]] api::TrainingJobStatus fresh_status(const api::TrainingJobStatus& status);
 
 }  // namespace ratoon::local

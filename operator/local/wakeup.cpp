@@ -35,7 +35,7 @@ void Wakeup::notify() const {
 }
 
 int Wakeup::sleep(Duration at_most) const {
-  std::array<pollfd, 2> ready{{{signals_.get(), POLLIN, 0}, {news_.get(), POLLIN, 0}}};
+  std::array<pollfd, 3> ready{{{signals_.get(), POLLIN, 0}, {news_.get(), POLLIN, 0}, {watched_, POLLIN, 0}}};
   const auto millis = std::chrono::ceil<std::chrono::milliseconds>(at_most).count();
   ::poll(ready.data(), ready.size(), static_cast<int>(millis));
 

@@ -17,6 +17,8 @@ class Wakeup {
   // here.
   [[nodiscard]] static Result<Wakeup> open();
 
+  // This one wakes us as well, once there is something to read; -1: none does.
+  void watch(int fd) { watched_ = fd; }
   // From any thread.
   void notify() const;
   // Returns how often the user asked to stop (SIGINT, SIGTERM, or SIGHUP: the terminal is gone) during this
@@ -28,6 +30,7 @@ class Wakeup {
 
   UniqueFd signals_;
   UniqueFd news_;
+  int watched_ = -1;
 };
 
 }  // namespace ratoon::local

@@ -172,6 +172,18 @@ Result<void> Cluster::delete_pod(const api::TrainingJob& job, const core::Delete
   return reply.error().with_context("deleting pod " + action.name);
 }
 
+Result<void> Cluster::delete_job(const api::TrainingJob& job, const core::DeleteJob& action) {
+  const kube::Target target{
+      .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
+  // Who has just given the job more time is not to lose it: a change that we have not seen refuses this.
+  const auto request = kube::remove(target, action.uid, kGraceSeconds, job.meta.resource_version);
+  const auto reply = parts_->client.call(request, parts_->stopping.get_token());
+  if (reply) return {};
+  const ErrorKind kind = reply.error().kind();
+  if (kind == ErrorKind::kNotFound || kind == ErrorKind::kConflict) return {};
+  return reply.error().with_context("deleting job " + job.meta.name + ", whose time to live is over");
+}
+
 void Cluster::emit_event(const api::TrainingJob& job, const core::EmitEvent& action) {
   parts_->events.emit(job.meta,
                       {.is_warning = action.is_warning, .reason = action.reason, .message = action.message});

@@ -62,6 +62,8 @@ class Cluster {
   [[nodiscard]] Result<void> create_pod(const api::TrainingJob& job, const core::CreatePod& action);
   // Fine if it is gone, or another one has its name.
   [[nodiscard]] Result<void> delete_pod(const api::TrainingJob& job, const core::DeletePod& action);
+  // Fine if it is gone, or another one has its name. Its pods go after it.
+  [[nodiscard]] Result<void> delete_job(const api::TrainingJob& job, const core::DeleteJob& action);
   // Returns at once; of the job, only meta is looked at.
   void emit_event(const api::TrainingJob& job, const core::EmitEvent& action);
 

@@ -21,6 +21,7 @@ constexpr Duration kLookAgain = seconds(5);
 // Whether the two tell the same story, apart from how far it has come.
 bool differ_in_step_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
   a.step = b.step;
+  a.stepped_at = b.stepped_at;
   return a == b;
 }
 
@@ -127,6 +128,7 @@ Result<void> Controller::act(const api::TrainingJob& job, const core::Action& ac
     return created;
   }
   if (const auto* remove = std::get_if<core::DeletePod>(&action)) return cluster_.delete_pod(job, *remove);
+  if (const auto* end = std::get_if<core::DeleteJob>(&action)) return cluster_.delete_job(job, *end);
   const auto& event = std::get<core::EmitEvent>(action);
   const std::string name = text_of(key_of(job));
   logger_.log(event.is_warning ? LogLevel::kWarning : LogLevel::kInfo, event.message,

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
 
+#include "base/core/read_file.h"
 #include "operator/kube/lenient.h"
-#include "operator/runtime/read_file.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -60,7 +60,7 @@ Result<kube::Access> read_kubeconfig(const std::string& path, const std::string&
 }
 
 Result<kube::Access> read_service_account(const std::string& host, const std::string& port) {
-  return kube::access_in_cluster(host, port, read_file);
+  return kube::access_in_cluster(host, port, [](const std::string& file) { return read_file(file); });
 }
 
 }  // namespace ratoon::runtime

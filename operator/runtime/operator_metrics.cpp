@@ -30,8 +30,9 @@ const Histogram::BucketBoundaries kDecisionBuckets = {0.0001, 0.0005, 0.001, 0.0
 
 const api::RecoveryPhases kNone;
 
-constexpr std::array kPhases = {api::JobPhase::kPending, api::JobPhase::kRunning, api::JobPhase::kRecovering,
-                                api::JobPhase::kSucceeded, api::JobPhase::kFailed};
+constexpr std::array kPhases = {api::JobPhase::kPending,    api::JobPhase::kRunning,
+                                api::JobPhase::kRecovering, api::JobPhase::kSuspended,
+                                api::JobPhase::kSucceeded,  api::JobPhase::kFailed};
 
 Labels labels_of(const JobKey& key) {
   return {{"namespace", key.name_space}, {"job", key.name}};

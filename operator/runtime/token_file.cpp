@@ -1,6 +1,6 @@
 #include "operator/runtime/token_file.h"
 
-#include "operator/runtime/read_file.h"
+#include "base/core/read_file.h"
 
 namespace ratoon::runtime {
 

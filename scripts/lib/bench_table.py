@@ -1,7 +1,11 @@
-"""Prints google-benchmark's JSON files as one table: benchmark, real time, CPU time, rate, and peak memory where a
-benchmark has the counter peak_bytes."""
+"""Prints google-benchmark's JSON files as one table: benchmark, real time, CPU time, rate, peak memory where a benchmark
+has the counter peak_bytes, and its other counters; then what bench_ratios.py compared."""
 import json
 import sys
+
+# What google-benchmark itself puts into a row; all other numbers are counters.
+OWN = {"family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations", "real_time",
+       "cpu_time", "rounds", "items_per_second", "bytes_per_second", "peak_bytes"}
 
 
 def amount(value, unit):
@@ -24,24 +28,40 @@ def peak(row):
     return amount(row["peak_bytes"], "B") if "peak_bytes" in row else ""
 
 
+def counters(row):
+    numbers = ((key, value) for key, value in row.items() if key not in OWN and isinstance(value, (int, float)))
+    return ", ".join(f"{key} {value:.4g}" for key, value in numbers if not isinstance(value, bool))
+
+
 def rows(paths):
     for path in paths:
         with open(path) as file:
-            for row in json.load(file)["benchmarks"]:
-                if row.get("error_occurred"):
-                    yield row["name"], "failed", row.get("error_message", ""), "", ""
-                else:
-                    unit = row["time_unit"]
-                    yield (row["name"], f"{row['real_time']:.4g} {unit}", f"{row['cpu_time']:.4g} {unit}", rate(row),
-                           peak(row))
+            yield from json.load(file)["benchmarks"]
+
+
+def cells(row):
+    if row.get("error_occurred"):
+        return row["name"], "failed", row.get("error_message", ""), "", "", ""
+    unit = row["time_unit"]
+    return (row["name"], f"{row['real_time']:.4g} {unit}", f"{row['cpu_time']:.4g} {unit}", rate(row), peak(row),
+            counters(row))
+
+
+def print_table(table):
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    for row in table:
+        columns = [row[0].ljust(widths[0])] + [row[i].rjust(widths[i]) for i in range(1, len(row) - 1)] + [row[-1]]
+        print("  ".join(columns).rstrip())
 
 
 def main(paths):
-    table = [("benchmark", "real", "cpu", "rate", "peak"), *rows(paths)]
-    widths = [max(len(row[column]) for row in table) for column in range(5)]
-    for row in table:
-        cells = [row[0].ljust(widths[0])] + [row[column].rjust(widths[column]) for column in (1, 2, 3, 4)]
-        print("  ".join(cells).rstrip())
+    all_rows = list(rows(paths))
+    print_table([("benchmark", "real", "cpu", "rate", "peak", "counters"), *map(cells, all_rows)])
+    ratios = [(row["name"], each["field"], f"{each['ratio']:.3g} x", each["of"])
+              for row in all_rows for each in row.get("ratios", ())]
+    if ratios:
+        print()
+        print_table([("above 1 is better", "of its", "ratio", "to"), *ratios])
 
 
 if __name__ == "__main__":

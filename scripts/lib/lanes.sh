@@ -14,7 +14,7 @@ lane_selection() {
     no-torch) printf '%s\n' --label-exclude '^(install|integration|cluster|torch|nightly|bench|gpu)$' ;;
     asan-ubsan) printf '%s\n' --label-regex '^(unit|property|conformance)$' --label-exclude "$elsewhere" ;;
     tsan) printf '%s\n' --label-regex '^threads$' --label-exclude "$elsewhere" ;;
-    release) printf '%s\n' --label-exclude '^(tidy|scripts|nightly|bench)$' ;;
+    release) printf '%s\n' --label-exclude '^(unit|property|conformance|tidy|scripts|nightly|bench)$' ;;
     *) return 1 ;;
   esac
 }

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# The environment of the Python peers: made on first use from tests/bench/peers/requirements.txt, never in CI.
+# The environment of the Python peers: made on first use from tests/bench/peers/requirements.txt, in scripts/bench --peers and
+# scripts/nightly, never in CI.
 
 # ensure_peers: sets `peers` to the folder of the environment.
 peers=
@@ -9,13 +10,15 @@ ensure_peers() {
   pin=$(checksum_of "$requirements")
   peers=$RATOON_CACHE/peers-$pin
   lock_cache
-  if is_complete "$peers" "$pin"; then return; fi
-  step_count=1
-  begin_step "the peers' packages"
-  say_step installing
-  rm -rf "$peers"
-  run_logged "$log" install_peers "$requirements" || explain_failure "$log" "the peers' packages"
-  echo "$pin" >"$peers/.ratoon-complete"
+  if ! is_complete "$peers" "$pin"; then
+    step_count=1
+    begin_step "the peers' packages"
+    say_step installing
+    rm -rf "$peers"
+    run_logged "$log" install_peers "$requirements" || explain_failure "$log" "the peers' packages"
+    echo "$pin" >"$peers/.ratoon-complete"
+  fi
+  exec 9>&- # what uses them may take hours, and no setup waits for it
 }
 
 # An environment cannot be renamed, so it is stamped when it is whole.

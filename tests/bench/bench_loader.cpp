@@ -15,12 +15,14 @@
 #include <ratoon/memory_dataset.h>
 #include <ratoon/record_dataset.h>
 
+#include "tests/bench/peak.h"
 #include "tests/bench/small_shards.h"
 
 namespace {
 
 using ratoon::Column;
 using ratoon::ElementType;
+using ratoon::bench::Peak;
 
 constexpr std::uint64_t kSamples = ratoon::bench::kSmallSamples;
 constexpr std::uint64_t kBatch = 256;
@@ -82,21 +84,8 @@ ratoon::StreamOptions options(std::uint64_t samples) {
   return {.samples = samples, .global_batch = kBatch, .seed = 17, .source = "bench"};
 }
 
-double peak_megabytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    double kilobytes = 0;
-    if (word == "VmHWM:" && status >> kilobytes) return kilobytes / 1024;
-  }
-  return 0;
-}
-
-void forget_peak() {
-  std::ofstream("/proc/self/clear_refs") << "5";
-}
-
 void run_through(benchmark::State& state, const std::shared_ptr<const ratoon::Dataset>& data, bool augments) {
-  forget_peak();
+  const Peak peak;
   ratoon::LoaderOptions loading{.threads = static_cast<std::uint32_t>(state.range(0)), .prefetch_batches = 8};
   if (augments) {
     loading.augment = [](ratoon::Sample&, ratoon::SampleRandom& random) {
@@ -111,7 +100,7 @@ void run_through(benchmark::State& state, const std::shared_ptr<const ratoon::Da
     loader.advance(batch);
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatch));
-  state.counters["peak_megabytes"] = peak_megabytes();
+  peak.report_whole(state);
 }
 
 void through_memory(benchmark::State& state) {

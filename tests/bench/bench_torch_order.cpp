@@ -3,13 +3,14 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include <benchmark/benchmark.h>
 
 #include <ratoon/torch_order.h>
 #include <ratoon/torch_stream.h>
+
+#include "tests/bench/peak.h"
 
 namespace {
 
@@ -18,29 +19,7 @@ namespace fs = std::filesystem;
 using ratoon::DistributedSampler;
 using ratoon::DistributedSamplerOptions;
 using ratoon::Stream;
-
-std::uint64_t memory_field(const std::string& name) {
-  std::ifstream status("/proc/self/status");
-  std::string field;
-  std::uint64_t kilobytes = 0;
-  while (status >> field) {
-    if (field == name && status >> kilobytes) break;
-  }
-  return kilobytes * 1024;
-}
-
-// The peak since it was made.
-class Peak {
- public:
-  Peak() { std::ofstream("/proc/self/clear_refs") << 5; }
-  void report(benchmark::State& state) const {
-    const std::uint64_t peak = memory_field("VmHWM:");
-    state.counters["peak_bytes"] = static_cast<double>(peak > before_ ? peak - before_ : 0);
-  }
-
- private:
-  std::uint64_t before_ = memory_field("VmRSS:");
-};
+using ratoon::bench::Peak;
 
 std::uint64_t samples_of(const benchmark::State& state) {
   return static_cast<std::uint64_t>(state.range(0));
@@ -53,7 +32,7 @@ void randperm(benchmark::State& state) {
     benchmark::DoNotOptimize(ratoon::torch_randperm(samples_of(state), generator)[0]);
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
-  peak.report(state);
+  peak.report_above(state);
 }
 
 DistributedSamplerOptions rank_3_of_8(const benchmark::State& state) {
@@ -69,7 +48,7 @@ void distributed_sampler_to_the_middle(benchmark::State& state) {
     sampler.seek({.epoch = ++epoch, .consumed = samples_of(state) / 2});
     benchmark::DoNotOptimize(sampler.fetch(256));
   }
-  peak.report(state);
+  peak.report_above(state);
 }
 
 class Folder {
@@ -99,7 +78,7 @@ void distributed_sampler_to_the_middle_with_a_file(benchmark::State& state) {
     sampler.seek({.epoch = 0, .consumed = samples_of(state) / 2});
     benchmark::DoNotOptimize(sampler.fetch(256));
   }
-  peak.report(state);
+  peak.report_above(state);
 }
 
 // From the text of a checkpoint to the first batch, half way through an epoch.
@@ -117,7 +96,7 @@ void stream_resume_at_half(benchmark::State& state) {
     stream.load_state(text);
     benchmark::DoNotOptimize(stream.take(0, 1));
   }
-  peak.report(state);
+  peak.report_above(state);
 }
 
 // Through a whole epoch, batch by batch.
@@ -136,6 +115,29 @@ void stream_through_an_epoch(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * 256);
 }
 
+// Which slot has a sample: the first question in an epoch makes a table, ...
+void first_slot_of(benchmark::State& state) {
+  const Peak peak;
+  const Stream stream(ratoon::torch_stream({.samples = samples_of(state), .seed = 17}, {.batch_size = 256}));
+  std::uint64_t epoch = 0;
+  for (auto _ : state) {
+    state.PauseTiming();  // the epoch's own list is there already
+    benchmark::DoNotOptimize(stream.at(++epoch * samples_of(state)));
+    state.ResumeTiming();
+    benchmark::DoNotOptimize(stream.slot_of(epoch, 4711));
+  }
+  peak.report_above(state);
+}
+
+// ... and each one after it looks there.
+void next_slot_of(benchmark::State& state) {
+  const Stream stream(ratoon::torch_stream({.samples = samples_of(state), .seed = 17}, {.batch_size = 256}));
+  benchmark::DoNotOptimize(stream.slot_of(0, 0));
+  std::uint64_t sample = 0;
+  for (auto _ : state)
+    benchmark::DoNotOptimize(stream.slot_of(0, sample = (sample * 25173 + 13849) % samples_of(state)));
+}
+
 BENCHMARK(randperm)->Arg(1'000'000)->Arg(10'000'000)->Arg(100'000'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(distributed_sampler_to_the_middle)
     ->Arg(1'000'000)
@@ -148,6 +150,8 @@ BENCHMARK(distributed_sampler_to_the_middle_with_a_file)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(stream_resume_at_half)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 BENCHMARK(stream_through_an_epoch)->Arg(10'000'000);
+BENCHMARK(first_slot_of)->Arg(10'000'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(next_slot_of)->Arg(10'000'000);
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// 200,000 samples of 72 bytes in 62 shards, as tests/bench/peers/peer_streaming.py makes them with Streaming:
+// 200,000 samples of 72 bytes in 62 shards, as tests/bench/peers/peer_mds.py makes them with Streaming:
 // a float32 array of 16 and a number. Made once, under the folder for temporary files.
 #pragma once
 

@@ -7,5 +7,13 @@ if(RATOON_WITH_MDS)
     SOURCES bench/bench_mds.cpp LIBS ratoon::agent_mds ratoon::base_contract ratoon::base_core benchmark::benchmark)
   ratoon_program(bench_loader SOURCES bench/bench_loader.cpp LIBS ratoon::agent_mds benchmark::benchmark)
 endif()
+ratoon_program(bench_checkpoint_save
+  SOURCES bench/bench_checkpoint_save.cpp LIBS ratoon::agent ratoon::base_contract benchmark::benchmark)
 ratoon_program(bench_pack SOURCES bench/bench_pack.cpp LIBS ratoon::agent benchmark::benchmark)
+ratoon_program(bench_progress SOURCES bench/bench_progress.cpp LIBS ratoon::agent ratoon::base_contract benchmark::benchmark)
+if(RATOON_WITH_HTTP)
+  ratoon_program(bench_session SOURCES bench/bench_session.cpp LIBS ratoon::agent ratoon::base_contract benchmark::benchmark)
+endif()
 ratoon_program(bench_torch_order SOURCES bench/bench_torch_order.cpp LIBS ratoon::agent benchmark::benchmark)
+ratoon_program(bench_checkpoint_load
+  SOURCES bench/bench_checkpoint_load.cpp LIBS ratoon::agent ratoon::base_contract benchmark::benchmark)

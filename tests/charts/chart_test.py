@@ -32,8 +32,9 @@ BAD_VALUES = [
 
 # (may it, verb, resource, more words)
 RIGHTS = [
-    *((True, verb, "trainingjobs.ratoon.dev", ["--all-namespaces"]) for verb in ("get", "list", "watch")),
-    *((False, verb, "trainingjobs.ratoon.dev", []) for verb in ("create", "update", "patch", "delete")),
+    *((True, verb, "trainingjobs.ratoon.dev", ["--all-namespaces"])
+      for verb in ("get", "list", "watch", "delete")),
+    *((False, verb, "trainingjobs.ratoon.dev", []) for verb in ("create", "update", "patch")),
     *((True, verb, "trainingjobs.ratoon.dev", ["--subresource=status"]) for verb in ("get", "patch", "update")),
     *((True, verb, "pods", ["--all-namespaces"]) for verb in ("get", "list", "watch", "create", "delete")),
     *((False, verb, "pods", []) for verb in ("update", "patch", "deletecollection")),

@@ -11,11 +11,20 @@ from bad_jobs import GOOD, changed
 # As the operator writes it, with every field.
 STATUS = {
     "phase": "Recovering", "message": "worker-1 was lost with its node", "attempt": 4,
-    "formed": True, "worldSize": 6,
+    "formed": True, "worldSize": 6, "observedGeneration": 2, "replicas": 5,
+    "conditions": [{"type": "Recovering", "status": "True", "reason": "MembersMissing", "message": "attempt 4 is waited for",
+                    "lastTransitionTime": "2026-11-21T11:38:21.250Z", "observedGeneration": 2}],
+    "completionTime": "2026-11-21T11:38:21.250Z",
+    "lastFailure": {"member": "good-worker-0-i0", "node": "n2", "time": "2026-11-21T11:38:21.250Z", "attempt": 3,
+                    "reason": "crashed with signal 11", "exitCode": 139, "signal": 11, "exception": "no such layer",
+                    "lastLines": "step 6\n" * 585},
     "members": [{"role": "worker", "index": 1, "incarnation": 2, "uid": "u1", "node": "n1", "completed": True,
-                 "successor": 3, "successorUid": "u2"}],
-    "restarts": {"application": 1, "disruption": 3, "withoutStep": 0},
-    "progress": {"step": 1234}, "lastCheckpoint": {"attempt": 3, "step": 1200, "digest": "0011"},
+                 "successor": 3, "successorUid": "u2", "absent": True, "notBefore": "2026-11-21T11:38:21.250Z",
+                 "awaitedSince": "2026-11-21T11:38:21.250Z"}],
+    "activeSince": "2026-11-21T11:38:21.250Z", "activeSeconds": 60,
+    "restarts": {"application": 1, "ignored": 1, "disruption": 3, "withoutStep": 0, "crashesInARow": 1},
+    "progress": {"step": 1234, "time": "2026-11-21T11:38:21.250Z"},
+    "lastCheckpoint": {"attempt": 3, "step": 1200, "digest": "0011", "tier": "volume"}, "lineageStart": 2,
     "lastDisruption": {
         "member": "good-worker-1-i1", "node": "n0", "reason": "silent", "time": "2026-11-21T11:38:21.250Z", "lostSteps": 34,
         "totalSeconds": 7.25, "phases": {"detectSeconds": 3.5, "decideSeconds": 0, "placeSeconds": 0.25, "startSeconds": 2,
@@ -74,20 +83,57 @@ class CrdOnAServer(unittest.TestCase):
         spec = json.loads(self.cluster.must("get", "tj", "good", "--output=json"))["spec"]
         self.assertEqual((spec["restartPolicy"]["maxRestarts"], spec["checkpointPolicy"]["intervalSteps"]), (5, 20))
 
+    def test_sizes_and_roles_of_a_suspended_job_can_be_changed(self):
+        self.create(changed(("metadata.name", "paused")))
+        self.cluster.must("apply", "--filename=-", document=changed(
+            ("metadata.name", "paused"), ("spec.suspend", True), ("spec.numNodes", 3), (f"{bad_jobs.TRAINER}.image", "digits:2")))
+        spec = json.loads(self.cluster.must("get", "tj", "paused", "--output=json"))["spec"]
+        self.assertEqual((spec["suspend"], spec["numNodes"]), (True, 3))
+
+    def test_kubectl_scales_a_suspended_job_and_no_other(self):
+        self.create(changed(("metadata.name", "scaled")), STATUS)
+        done = self.cluster.kubectl("scale", "tj/scaled", "--replicas=3")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("numNodes cannot be changed while members run: set suspend to true", done.stderr)
+        self.cluster.must("patch", "tj", "scaled", "--type=merge", "--patch", json.dumps({"spec": {"suspend": True}}))
+        self.cluster.must("scale", "tj/scaled", "--current-replicas=2", "--replicas=3")
+        self.assertEqual(json.loads(self.cluster.must("get", "tj", "scaled", "--output=json"))["spec"]["numNodes"], 3)
+        scale = json.loads(self.cluster.must("get", "tj", "scaled", "--subresource=scale", "--output=json"))
+        self.assertEqual((scale["spec"]["replicas"], scale["status"]["replicas"]), (3, STATUS["replicas"]))
+
+    def test_kubectl_waits_for_conditions(self):
+        self.create(changed(("metadata.name", "waited")), STATUS)
+        self.cluster.must("wait", "tj/waited", "--for=condition=Recovering", "--timeout=30s")
+
     def test_defaults_are_written_out(self):
         template = GOOD["spec"]["roles"][0]["template"]
         self.create({**GOOD, "metadata": {"name": "least"}, "spec": {"roles": [{"name": "worker", "template": template}]}})
         spec = json.loads(self.cluster.must("get", "tj", "least", "--output=json"))["spec"]
         self.assertEqual(spec.pop("roles")[0]["template"], template)
         self.assertEqual(spec, {
-            "numNodes": 1, "processesPerNode": 1, "restartPolicy": {"maxRestarts": 10},
-            "checkpointPolicy": {"intervalSteps": 100, "keepLast": 3},
+            "numNodes": 1, "processesPerNode": 1, "suspend": False, "maxDurationSeconds": 0,
+            "startDeadlineSeconds": 600, "progressDeadlineSeconds": 0, "cleanPodPolicy": "Running",
+            "restartPolicy": {"maxRestarts": 10, "maxLossesWithoutStep": 10, "backoffSeconds": 1, "backoffMaxSeconds": 300},
+            "checkpointPolicy": {"intervalSteps": 100, "keepLast": 3, "overwrite": False},
             "disruptionPolicy": {"heartbeatSeconds": 1, "suspectAfterSeconds": 3, "avoidNodeSeconds": 300}})
 
     def test_samples_are_taken(self):
         for path in programs.SAMPLES:
             with self.subTest(path.name):
                 done = self.cluster.kubectl("apply", "--validate=strict", "--dry-run=server", f"--filename={path}")
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_each_policy_of_the_docs_is_taken(self):
+        text = (programs.ROOT / "docs" / "operations" / "policies.md").read_text()
+        pieces = re.findall(r"^```yaml\n(.*?)^```$", text, re.M | re.S)
+        (minimal,) = programs.read_yaml((programs.ROOT / "crds" / "samples" / "minimal.yaml").read_text())
+        self.assertGreaterEqual(len(pieces), 8)
+        for piece in pieces:
+            with self.subTest(piece):
+                head = "apiVersion: ratoon.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: policy}\n"
+                (job,) = programs.read_yaml(head + piece)
+                job["spec"] = {**minimal["spec"], **job["spec"]}
+                done = self.cluster.kubectl("apply", "--validate=strict", "--dry-run=server", "--filename=-", document=job)
                 self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_status_comes_back_whole(self):
@@ -108,7 +154,10 @@ class CrdOnAServer(unittest.TestCase):
         self.addCleanup(self.cluster.must, "delete", "tj", "b" * 40)
         stored["spec"]["restartPolicy"]["maxRestarts"] = 4
         stored = json.loads(self.cluster.server.request("PUT", f"{path}/{'b' * 40}", stored))
+        # All that can be said of one member at once: who is done is not awaited, and who has no pod has no UID.
         member = {**STATUS["members"][0], "uid": "0" * 36, "successorUid": "0" * 36, "node": "n" * 40}
+        for never_beside in ("completed", "absent", "notBefore"):
+            del member[never_beside]
         stored["status"] = {**STATUS, "members": [{**member, "role": f"role{n // 512}", "index": n % 512} for n in range(4096)]}
         stored = json.loads(self.cluster.server.request("PUT", f"{path}/{'b' * 40}/status", stored))
         self.assertEqual(len(stored["status"]["members"]), 4096)
@@ -121,6 +170,7 @@ class CrdOnAServer(unittest.TestCase):
         wide = self.cluster.must("get", "ratoon", "--output=wide")
         self.assertIn("MESSAGE", wide)
         self.assertIn(STATUS["message"], wide)
+        self.assertIn(STATUS["lastFailure"]["reason"], wide)
 
     def test_a_status_cannot_be_written_as_a_part_of_the_job(self):
         self.create({**changed(("metadata.name", "forged")), "status": {"phase": "Succeeded"}})

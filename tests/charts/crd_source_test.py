@@ -10,13 +10,20 @@ SOURCES = sorted((programs.ROOT / "operator" / "api").glob("training_job*.*"))
 
 # Where the argument of each function stands in the schema.
 FUNCTIONS = {
-    "read_spec": "spec", "read_role": "spec.roles[]", "read_container": "spec.roles[].template.spec.containers[]",
+    "read_spec": "spec", "read_checkpoint_policy": "spec.checkpointPolicy",
+    "read_disruption_policy": "spec.disruptionPolicy", "read_restart_policy": "spec.restartPolicy",
+    "read_rule": "spec.restartPolicy.rules[]", "read_member": "status.members[]",
+    "read_success_policy": "spec.successPolicy", "read_failure_policy": "spec.failurePolicy",
+    "read_clean_pod_policy": "spec", "read_failure": "status.lastFailure", "read_condition": "status.conditions[]",
+    "encode_failure": "status.lastFailure", "encode_condition": "status.conditions[]",
+    "read_elastic": "spec.elasticPolicy", "read_role": "spec.roles[]",
+    "read_container": "spec.roles[].template.spec.containers[]",
     "read_status": "status", "read_checkpoint": "status.lastCheckpoint", "read_disruption": "status.lastDisruption",
     "read_phases": "status.lastDisruption.phases",
     "encode_status": "status", "encode_member": "status.members[]", "encode_disruption": "status.lastDisruption",
     "encode_phases": "status.lastDisruption.phases",
 }
-HELPERS = {"read_name", "read_count", "read_texts", "read_time"}  # take the name or the place from their caller
+HELPERS = {"read_name", "read_count", "read_texts", "read_numbers", "read_time"}  # take the name or the place from their caller
 
 _FUNCTION = re.compile(r"^[\w:<>]+ (\w+)\(([^)]*)\) \{$(.*?)^\}$", re.M | re.S)
 _CHAIN = r'(\w+)((?:\.object\("\w+"\))*)'
@@ -26,7 +33,7 @@ _EVENT = re.compile(
     rf'|for \(const auto& (?P<each>\w+) : {_CHAIN}\.list\("(?P<list>\w+)", (?P<items>[^)]+)\)'
     rf'|{_CHAIN}\.(?P<call>(?:optional_)?(?:text|whole)|seconds|flag|object|list|find)\(\s*"(?P<name>\w+)"'
     r'(?:, (?P<max>[^()]+))?\)'
-    r'|read_(?P<helper>count|texts|time)\((?P<of>\w+), "(?P<field>\w+)"(?:, (?P<bounds>[^)]+))?\)')
+    r'|read_(?P<helper>count|texts|numbers|time)\((?P<of>\w+), "(?P<field>\w+)"(?:, (?P<bounds>[^)]+))?\)')
 
 
 def constants(text):
@@ -92,7 +99,7 @@ class Reader:
 
     def _helper(self, path, event):
         bounds = [number(text, self.known) for text in re.sub(r", &?\w+\.?[\w.]*$", "", event["bounds"]).split(",")] \
-            if event["helper"] == "texts" else \
+            if event["helper"] in ("texts", "numbers") else \
             [number(text, self.known) for text in event.get("bounds", "").split(",") if text]
         node = at(self.schema, path)
         if node is None:
@@ -100,6 +107,8 @@ class Reader:
         elif event["helper"] == "time" and node.get("format") != "date-time":
             yield f"{path}: {self.function} reads a time and the schema has none"
         elif event["helper"] == "texts" and [node["maxItems"], node["items"]["maxLength"]] != bounds:
+            yield f"{path}: the schema's bounds are not those of {self.function}, {bounds}"
+        elif event["helper"] == "numbers" and [node["maxItems"], node["items"]["maximum"]] != bounds:
             yield f"{path}: the schema's bounds are not those of {self.function}, {bounds}"
         elif event["helper"] == "count":
             if [node.get("minimum"), node.get("maximum")] != bounds[:2]:
@@ -161,7 +170,7 @@ class CrdAgainstSource(unittest.TestCase):
         status = self.schema()
         del status["properties"]["status"]["properties"]["members"]["items"]["properties"]["incarnation"]
         found = list(complaints(status, self.text))
-        self.assertIn("status.members[].incarnation: read_status reads it and the schema does not have it", found)
+        self.assertIn("status.members[].incarnation: read_member reads it and the schema does not have it", found)
         self.assertIn("status.members[]: encode_member writes incarnation and the schema does not have it", found)
 
         spec = self.schema()

@@ -41,7 +41,8 @@ def traces():
     found |= {f"mount {line.split()[4]}" for line in _read("/proc/self/mountinfo").splitlines()}
     found |= {f"cgroup {folder}" for folder, _, _ in os.walk("/sys/fs/cgroup")}
     found |= {f"setting {key} {_read('/proc/sys/' + key).strip()}" for key in ("vm/overcommit_memory", "kernel/panic")}
-    found |= {f"folder {path}" for path in ("/run/containerd", "/var/lib/cni", "/var/log/containers", "/run/netns")
+    shared = ("/run/containerd", "/var/lib/cni", "/var/lib/kubelet", "/var/log/containers", "/run/netns")
+    found |= {f"folder {path}" for path in shared
               if os.path.exists(path)}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         command = _read(f"/proc/{pid}/cmdline").replace("\0", " ")

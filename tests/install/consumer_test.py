@@ -99,6 +99,27 @@ class Consumers(unittest.TestCase):
         for library in ("libtorch", "libc10"):
             self.assertNotIn(library, run("ldd", build / "shards").stdout)
 
+    @unittest.skipUnless(WITH_TORCH, "this build has no agent_torch")
+    def test_the_examples_with_libtorch_build_alone(self):
+        for name in ("digits", "charlm"):
+            build = pathlib.Path(tempfile.mkdtemp(dir=BUILD.parent, prefix=f"{BUILD.name}-{name}-"))
+            self.addCleanup(shutil.rmtree, build)
+            configure(SOURCE / "examples" / name, build, f"-DCMAKE_PREFIX_PATH={self.tree}")
+            run("cmake", "--build", build)
+            words = ["--steps", 3, "--batch", 4]
+            alone = ["--save-folder", self.scratch / name, "--run-name", "alone"]
+            for said in (run(build / f"plain_{name}", *words), run(build / name, *words, *alone)):
+                self.assertRegex(said.stdout, "(?s)step 2 loss .*\nweights [0-9a-f]{16}\n")
+            self.assertNotIn("libssl", run("ldd", build / f"plain_{name}").stdout, "the twin has nothing of Ratoon's")
+
+    @unittest.skipUnless(WITH_TORCH, "this build has no agent_torch")
+    def test_the_example_that_evaluates_builds_alone(self):
+        build = pathlib.Path(tempfile.mkdtemp(dir=BUILD.parent, prefix=f"{BUILD.name}-evaluate-"))
+        self.addCleanup(shutil.rmtree, build)
+        configure(SOURCE / "examples" / "evaluate", build, f"-DCMAKE_PREFIX_PATH={self.tree}")
+        run("cmake", "--build", build)
+        self.assertEqual(run(build / "evaluate", self.scratch / "no-run", check=False).returncode, 82)
+
     def refusal(self, *words, **more):
         done = configure(CONSUMER, self.scratch / "build-refused", "--fresh", "-DCONSUMER_WAY=installed", *words,
                          check=False, **more)

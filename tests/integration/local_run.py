@@ -51,11 +51,12 @@ class LocalRun:
     def write_job(self):
         self.job_file.write_text(json.dumps(self.document))  # JSON is YAML
 
-    def start(self):
+    def start(self, *options):
         # A session of its own, so that a Ctrl-C for it reaches it alone.
         with open(self.root / "output.txt", "w") as output:
-            self.process = subprocess.Popen([BIN / "ratoon", "run", self.job_file, "--folder", self.folder],
-                                            stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+            self.process = subprocess.Popen([BIN / "ratoon", "run", self.job_file, "--folder", self.folder, *options],
+                                            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                                            start_new_session=True)
         return self
 
     def output(self):

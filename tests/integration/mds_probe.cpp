@@ -1,14 +1,17 @@
-// mds_probe [--cache FOLDER] [--limit BYTES] [--split NAME] [--expect] [--attempts N] COMMAND URI ...
+// mds_probe [--cache FOLDER] [--limit BYTES] [--split NAME] [--expect] [--attempts N] [--silence S]
+//           [--seconds S] COMMAND URI ...
 //
-//   dump URI           every field of every sample, as JSON in the form of tests/unit/agent/mds/golden's
-//   expected.json copy FROM TO       the same samples, written again, with the compression and hashes that
-//   follow: [zstd:7] [sha1 ...]
+//   dump URI           every field of every sample, as JSON in the form of golden/*/expected.json
+//   copy FROM TO       the same samples, written again, with the compression and hashes that follow:
+//                      [zstd:7] [sha1 ...]
+//   meet URI ID ...    a thread for each of these samples, all at once; a line for each: "have ID" or why not
 //
 // An error is one line on standard output, with exit code 1.
 #include <charconv>
 #include <cstdio>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -16,6 +19,7 @@
 #include <ratoon/failure.h>
 #include <ratoon/mds_dataset.h>
 
+#include "agent/src/mds/format/compression.h"
 #include "agent/src/mds/format/hash.h"
 #include "tests/support/mds_copy.h"
 
@@ -50,6 +54,10 @@ Arguments parse(int argc, char** argv) {
       arguments.options.split = argv[++i];
     else if (word == "--attempts")
       arguments.options.store.attempts_max = static_cast<std::uint32_t>(number(argv[++i]));
+    else if (word == "--silence")
+      arguments.options.store.silence_seconds = std::stod(argv[++i]);
+    else if (word == "--seconds")
+      arguments.options.store.object_seconds = std::stod(argv[++i]);
     else
       arguments.words.push_back(word);
   }
@@ -102,9 +110,38 @@ void dump(const MdsDataset& data, bool expects) {
   std::puts(samples.dump().c_str());
 }
 
+std::string outcome_of(const MdsDataset& data, std::uint64_t id) {
+  Sample sample;
+  try {
+    data.read(id, sample);
+    return "have " + std::to_string(id);
+  } catch (const Failure& failure) {
+    return failure.what();
+  }
+}
+
+// Whether all of them came.
+bool meet(const MdsDataset& data, std::span<const std::string> ids, bool expects) {
+  std::vector<std::uint64_t> wanted;
+  for (const std::string& id : ids) wanted.push_back(number(id));
+  if (expects) data.expect(wanted);
+  std::vector<std::string> outcomes(wanted.size());
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      threads.emplace_back([&, i] { outcomes[i] = outcome_of(data, wanted[i]); });
+  }
+  bool all_came = true;
+  for (const std::string& outcome : outcomes) {
+    std::puts(outcome.c_str());
+    all_came = all_came && outcome.starts_with("have ");
+  }
+  return all_came;
+}
+
 void copy(const MdsDataset& data, const std::string& to, std::vector<std::string> how) {
   MdsWriterOptions options;
-  if (!how.empty() && how.front().starts_with("zstd")) {
+  if (!how.empty() && mds::parse_compression(how.front())) {
     options.compression = how.front();
     how.erase(how.begin());
   }
@@ -126,6 +163,7 @@ int main(int argc, char** argv) {
   try {
     const auto data = MdsDataset::open(words.at(1), arguments.options);
     if (words[0] == "dump") dump(*data, arguments.expects);
+    if (words[0] == "meet") return meet(*data, std::span(words).subspan(2), arguments.expects) ? 0 : 1;
     if (words[0] == "copy") copy(*data, words.at(2), {words.begin() + 3, words.end()});
     return 0;
   } catch (const Failure& failure) {

@@ -7,12 +7,11 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
-import unittest
+import time
 
-from s3_server import S3Server, environment, missing_programs
+from s3_server import S3Test, environment, run_tests
 
 PROBE = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin" / "mds_probe"
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "unit" / "agent" / "mds" / "golden"
@@ -27,19 +26,21 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-class Remote(unittest.TestCase):
+class Remote(S3Test):
     @classmethod
     def setUpClass(cls):
-        cls.server = S3Server()
-        cls.addClassCleanup(cls.server.close)
-        cls.server.start()
-        cls.own = environment(cls.server.url)
+        super().setUpClass()
         shutil.copytree(GOLDEN, cls.server.bucket / "golden")
-        web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietHandler, directory=GOLDEN))
+        cls.web = cls.serve(QuietHandler)
+
+    @classmethod
+    def serve(cls, handler):
+        """The URL of a plain web server of the golden folders."""
+        web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=GOLDEN))
         threading.Thread(target=web.serve_forever, daemon=True).start()
         cls.addClassCleanup(web.server_close)
         cls.addClassCleanup(web.shutdown)
-        cls.web = f"http://127.0.0.1:{web.server_port}"
+        return f"http://127.0.0.1:{web.server_port}"
 
     def setUp(self):
         self.cache = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-mds-"))
@@ -93,21 +94,77 @@ class Remote(unittest.TestCase):
         (hurt / "shard.00000.mds").write_bytes(shard[:-1])
         self.assertRegex(self.refusal("s3://data/hurt"), f"shard.00000.mds.*{len(shard) - 1}.*{len(shard)}")
         (hurt / "shard.00000.mds").unlink()
-        self.assertIn("s3://data/hurt/shard.00000.mds", self.refusal("s3://data/hurt"))
+        self.assertRegex(self.refusal("s3://data/hurt"), "s3://data/hurt/shard.00000.mds.* 404 NoSuchKey")
         self.assertEqual([file.name for file in self.cache.iterdir() if file.suffix == ".object"], [])
         self.assertIn("s3://data/nowhere/index.json", self.refusal("s3://data/nowhere"))
         self.assertIn(f"{self.web}/nowhere/index.json", self.refusal(f"{self.web}/nowhere"))
 
-    def test_servers_that_forbid_or_are_not_there_are_named(self):
-        stranger = environment(self.server.url, "AKIDSTRANGER", "wrong")
-        self.assertIn("s3://data/golden/split/index.json", self.refusal("s3://data/golden/split", env=stranger))
+    # ---- servers that refuse, and that are not there
+
+    def test_credentials_that_do_not_do(self):
+        self.server.add_user("AKIDUSER", "secret-of-a-user")
+        url = self.server.url
+        for env, why in (
+                (environment(url, secret="wrong"), "403 SignatureDoesNotMatch .*check the secret key"),
+                (environment(url, key="AKIDNOBODY"), "403 InvalidAccessKeyId"),
+                (environment(url, key="AKIDUSER", secret="secret-of-a-user"), "403 AccessDenied .*signed by AKIDUSER"),
+                (environment(url, key=None), "there are no credentials"),
+                (environment(url, AWS_CREDENTIAL_EXPIRATION="2020-01-01T00:00:00Z"), "ended at 2020-01-01T00:00:00")):
+            with self.subTest(why):
+                said = self.refusal("s3://data/golden/split", env=env)
+                self.assertRegex(said, f"s3://data/golden/split/index.json.*{why}")
+                self.assertEqual(said.count("\n"), 1, "one sentence")
+
+    def test_credentials_that_end_on_the_way(self):
+        """The index comes, and no shard does: a server's own answer to a token that ended meanwhile."""
+        body = b"<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>"
+        expired = b"HTTP/1.1 403 Forbidden\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+        env, proxy = self.proxy(lambda number, reply: (reply if number == 1 else expired, "keep"))
+        said = self.refusal("s3://data/golden/split", env=env)
+        self.assertRegex(said, "s3://data/golden/split/shard.00000.mds.*403 ExpiredToken .*The provided token has expired")
+        self.assertLessEqual(proxy.requests, 3, "asked again with fresh credentials, and not for ever")
+
+    def test_a_web_server_that_forbids(self):
+        class Forbidding(QuietHandler):
+            def do_GET(self):
+                if self.path.endswith(".mds"):
+                    return self.send_error(403)
+                return super().do_GET()
+
+        web = self.serve(Forbidding)
+        self.assertRegex(self.refusal(f"{web}/split"), f"{web}/split/shard.00000.mds.* 403")
+        self.assertEqual([file.name for file in self.cache.iterdir() if file.suffix == ".object"], [])
+
+    def test_nobody_there(self):
         said = self.refusal("--attempts", 2, "http://127.0.0.1:1/split")
-        self.assertIn("http://127.0.0.1:1/split/index.json", said)
+        self.assertRegex(said, "http://127.0.0.1:1/split/index.json failed 2 times")
+
+    def test_a_server_that_never_answers_costs_one_deadline(self):
+        """However many threads wait for it, and for whichever shards; those that are fetched ahead as well."""
+        for options in ((), ("--expect",)):
+            env, _ = self.proxy(lambda number, reply: (reply, "keep") if number == 1 else (b"", "hang"))
+            began = time.monotonic()
+            code, said = self.run_probe("--silence", 1, "--seconds", 2.5, *options, "meet", "s3://data/golden/split",
+                                        0, 0, 0, 0, 0, 1, 2, 16, env=env)
+            took = time.monotonic() - began
+            self.assertEqual(code, 1, said)
+            self.assertEqual(len(said.splitlines()), 8, said)
+            for line in said.splitlines():
+                self.assertRegex(line, r"s3://data/golden/split/shard.0000\d.mds")
+            self.assertGreater(took, 1)
+            self.assertLess(took, 2 * 2.5, said)
+
+    # ---- caches that are too small
+
+    def test_a_cache_below_a_shard_is_refused_at_once(self):
+        before = self.server.count_reads("golden/split/shard.00000.mds")
+        largest = max(file.stat().st_size for file in (GOLDEN / "split").glob("*.mds"))
+        for limit in (largest - 1, largest):
+            said = self.refusal("--limit", limit, "s3://data/golden/split")
+            self.assertRegex(said, f"the cache {self.cache} may hold {limit} bytes, and the largest shard, "
+                                   rf"s3://data/golden/split/shard.0000\d.mds, has {largest}: let it hold twice that")
+        self.assertEqual(self.server.count_reads("golden/split/shard.00000.mds"), before)
 
 
 if __name__ == "__main__":
-    missing = missing_programs()
-    if missing:
-        print(f"SKIPPED: {', '.join(missing)} not found; scripts/setup brings what is missing")
-        sys.exit(77)
-    unittest.main(verbosity=2)
+    run_tests()

@@ -55,7 +55,7 @@ class Streaming(unittest.TestCase):
 
     def test_what_is_written_here_streaming_reads(self):
         for name in self.names:
-            for how in ((), ("zstd:7", "sha1", "xxh64")):
+            for how in ((), ("zstd:7", "sha1", "xxh64"), ("br:4", "md5"), ("bz2",), ("gz:3", "sha256"), ("snappy", "xxh3_64")):
                 with self.subTest(name, how=how):
                     if name == "nothing":
                         continue  # Streaming opens no folder without samples

@@ -3,22 +3,17 @@
 import hashlib
 import random
 import re
-import sys
 import time
-import unittest
 
-from s3_server import FaultyProxy, ROOT_KEY, ROOT_SECRET, S3Server, environment, missing_programs, probe
+from s3_server import ROOT_KEY, ROOT_SECRET, S3Server, S3Test, environment, probe, run_tests
 
 STRANGE_KEY = "a b/c+d%é~(1)$&=@,;:!'*#?[]\"<>\\^`{|}.mds"
 
 
-class RealS3(unittest.TestCase):
+class RealS3(S3Test):
     @classmethod
     def setUpClass(cls):
-        cls.server = S3Server()
-        cls.addClassCleanup(cls.server.close)
-        cls.server.start()
-        cls.own = environment(cls.server.url)
+        super().setUpClass()
         cls.data = random.Random(5).randbytes(3_000_000)
         cls.source, cls.target = cls.server.folder / "source", cls.server.folder / "target"
         cls.source.write_bytes(cls.data)
@@ -33,11 +28,6 @@ class RealS3(unittest.TestCase):
             return lines
         self.assertEqual((code, len(lines)), (1, 1), lines)
         return lines[0]
-
-    def proxy(self, plan):
-        proxy = FaultyProxy(self.server.port, plan)
-        self.addCleanup(proxy.close)
-        return environment(proxy.url), proxy
 
     # ---- operations
 
@@ -238,7 +228,4 @@ class RealS3(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if missing := missing_programs():
-        print(f"SKIPPED: {', '.join(missing)} not found; scripts/setup --only test builds them (needs Go 1.25)")
-        sys.exit(77)
-    unittest.main()
+    run_tests()

@@ -6,12 +6,10 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import threading
 import time
-import unittest
 
-from s3_server import PROBE, FaultyProxy, S3Server, environment, missing_programs, probe
+from s3_server import PROBE, S3Server, S3Test, environment, probe, run_tests
 
 KILLS = int(os.environ.get("RATOON_KILLS", 20))
 MIB = 1 << 20
@@ -46,13 +44,10 @@ def conflict(status, code):
     return b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body)
 
 
-class Uploads(unittest.TestCase):
+class Uploads(S3Test):
     @classmethod
     def setUpClass(cls):
-        cls.server = S3Server()
-        cls.addClassCleanup(cls.server.close)
-        cls.server.start()
-        cls.own = environment(cls.server.url)
+        super().setUpClass()
         cls.seed = int(os.environ.get("RATOON_SEED", random.randrange(2**32)))
         print(f"RATOON_SEED={cls.seed}", flush=True)
         chance = random.Random(cls.seed)
@@ -88,8 +83,8 @@ class Uploads(unittest.TestCase):
         self.assertEqual(code, 0, lines)
         return int(lines[0].split()[1])
 
-    def proxy(self, meddle=None, cut_body=None):
-        """`meddle(kind, number of that kind, request)`"""
+    def counting(self, meddle=None, cut_body=None):
+        """The environment of a probe whose requests are counted. `meddle(kind, number of that kind, request)`"""
         lock = threading.Lock()
 
         def count(request):
@@ -99,9 +94,7 @@ class Uploads(unittest.TestCase):
                 number = self.counts[kind]
             return meddle(kind, number, request) if meddle else [request]
 
-        proxy = FaultyProxy(self.server.port, meddle=count, cut_body=cut_body)
-        self.addCleanup(proxy.close)
-        return environment(proxy.url)
+        return self.proxy(meddle=count, cut_body=cut_body)[0]
 
     def assert_stored(self):
         self.assertTrue(self.stored.read_bytes() == self.data, "the object has the bytes")
@@ -109,7 +102,7 @@ class Uploads(unittest.TestCase):
     # ---- well
 
     def test_in_parts_and_whole(self):
-        env = self.proxy()
+        env = self.counting()
         self.upload(file=self.big, env=env)
         self.assertTrue(self.stored.read_bytes() == self.big.read_bytes(), "the object has the bytes")
         self.assertEqual(self.counts, {"begin": 1, "part": 5, "complete": 1}, "the answer proves the checksum")
@@ -165,7 +158,7 @@ class Uploads(unittest.TestCase):
         def cut_body(data):
             return next(cuts, None) if kind_of(data) == "part" else None
 
-        self.upload("create", PART, env=self.proxy(cut_body=cut_body))
+        self.upload("create", PART, env=self.counting(cut_body=cut_body))
         self.assert_stored()
         self.assertEqual(self.counts["part"], 5)
 
@@ -175,7 +168,7 @@ class Uploads(unittest.TestCase):
                 with self.subTest(lost=what, mode=mode):
                     self.counts.clear()
                     self.remove()
-                    env = self.proxy(lambda kind, number, request, what=what:
+                    env = self.counting(lambda kind, number, request, what=what:
                                      lost(request) if (kind, number) == (what, 1) else [request])
                     self.upload(mode, PART, env=env)
                     self.assert_stored()
@@ -187,7 +180,7 @@ class Uploads(unittest.TestCase):
         def lose(kind, number, request):
             return lost(request) if (kind, number) == ("put", 1) else [request]
 
-        self.upload("create", f"part={41 * MIB}", env=self.proxy(lose))
+        self.upload("create", f"part={41 * MIB}", env=self.counting(lose))
         self.assert_stored()
         self.assertEqual((self.counts["put"], self.counts["look"]), (1, 1), "its mark tells that it is ours")
 
@@ -196,7 +189,7 @@ class Uploads(unittest.TestCase):
         def lose(kind, _, request):
             return lost(request) if kind == "complete" else [request]
 
-        self.upload("create", PART, env=self.proxy(lose), options=("--attempts", 2))
+        self.upload("create", PART, env=self.counting(lose), options=("--attempts", 2))
         self.assert_stored()
 
     def test_requests_that_come_twice(self):
@@ -206,7 +199,7 @@ class Uploads(unittest.TestCase):
         for mode in ("create", "replace"):
             for part in (PART, f"part={41 * MIB}"):
                 self.remove()
-                self.upload(mode, part, env=self.proxy(twice))
+                self.upload(mode, part, env=self.counting(twice))
                 self.assert_stored()
 
     def test_busy(self):
@@ -214,7 +207,7 @@ class Uploads(unittest.TestCase):
             return answered(BUSY) if number == 1 else [request]
 
         began = time.monotonic()
-        self.upload("create", PART, "threads=1", env=self.proxy(busy))
+        self.upload("create", PART, "threads=1", env=self.counting(busy))
         self.assert_stored()
         self.assertGreaterEqual(time.monotonic() - began, 3, "begin, a part, the completion: each a second")
 
@@ -222,7 +215,7 @@ class Uploads(unittest.TestCase):
         def busy(kind, number, request):
             return answered(BUSY.replace(b"Retry-After: 1\r\n", b"")) if kind == "part" and number > 2 else [request]
 
-        line = self.upload("create", PART, "threads=1", env=self.proxy(busy), options=("--attempts", 2), fails=True)
+        line = self.upload("create", PART, "threads=1", env=self.counting(busy), options=("--attempts", 2), fails=True)
         self.assertRegex(line, rf"^error unavailable: writing s3://data/up/{self.key}, part 3 of 5 failed 2 times .* 503$")
         self.assertEqual(self.counts["abort"], 2, "until the store knows nothing of it any more")
         self.assertFalse(self.stored.exists())
@@ -237,12 +230,12 @@ class Uploads(unittest.TestCase):
                 request = bytes(request)
             return [request]
 
-        self.upload("create", PART, env=self.proxy(flip))
+        self.upload("create", PART, env=self.counting(flip))
         self.assert_stored()
         self.assertEqual(self.counts["part"], 7)
         self.counts.clear()
         self.remove()
-        self.upload("create", f"part={41 * MIB}", env=self.proxy(flip))
+        self.upload("create", f"part={41 * MIB}", env=self.counting(flip))
         self.assert_stored()
         self.assertEqual(self.counts["put"], 2)
 
@@ -250,7 +243,7 @@ class Uploads(unittest.TestCase):
         def flip(kind, _, request):
             return [request[:-10] + bytes([request[-10] ^ 1]) + request[-9:]] if kind == "part" else [request]
 
-        line = self.upload("create", PART, "threads=1", env=self.proxy(flip), options=("--attempts", 3), fails=True)
+        line = self.upload("create", PART, "threads=1", env=self.counting(flip), options=("--attempts", 3), fails=True)
         self.assertRegex(line, "part 1 of 5 failed 3 times .* 400 (BadDigest|XAmzContentSHA256Mismatch)")
         self.assertFalse(self.stored.exists())
 
@@ -262,7 +255,7 @@ class Uploads(unittest.TestCase):
                 self.upload(file=self.other)
             return [request]
 
-        self.assertIn("error already_exists: ", self.upload("create", PART, env=self.proxy(write), fails=True))
+        self.assertIn("error already_exists: ", self.upload("create", PART, env=self.counting(write), fails=True))
         self.assertEqual(self.stored.read_bytes(), self.other.read_bytes())
 
     def test_another_writes_and_our_answer_is_lost(self):
@@ -273,7 +266,7 @@ class Uploads(unittest.TestCase):
             self.upload(file=self.other)
             return []
 
-        self.assertIn("error already_exists: ", self.upload("create", PART, env=self.proxy(write), fails=True))
+        self.assertIn("error already_exists: ", self.upload("create", PART, env=self.counting(write), fails=True))
         self.assertEqual(self.stored.read_bytes(), self.other.read_bytes())
 
     def test_a_conflict_begins_anew(self):
@@ -282,7 +275,7 @@ class Uploads(unittest.TestCase):
                 return answered(conflict(409, "ConditionalRequestConflict"))
             return [request]
 
-        self.upload("create", PART, env=self.proxy(conflicts))
+        self.upload("create", PART, env=self.counting(conflicts))
         self.assert_stored()
         self.assertEqual((self.counts["begin"], self.counts["part"], self.counts["abort"]), (2, 10, 2))
 
@@ -290,7 +283,7 @@ class Uploads(unittest.TestCase):
         def conflicts(kind, _, request):
             return answered(conflict(409, "ConditionalRequestConflict")) if kind == "complete" else [request]
 
-        self.assertRegex(self.upload("create", PART, env=self.proxy(conflicts), fails=True),
+        self.assertRegex(self.upload("create", PART, env=self.counting(conflicts), fails=True),
                          f"^error conflict: writing s3://data/up/{self.key} was disturbed 4 times")
         self.assertFalse(self.stored.exists())
 
@@ -300,7 +293,7 @@ class Uploads(unittest.TestCase):
                 self.assertEqual(self.tidy(), 1)
             return [request]
 
-        self.upload("create", PART, "threads=1", env=self.proxy(abort))
+        self.upload("create", PART, "threads=1", env=self.counting(abort))
         self.assert_stored()
         self.assertEqual(self.counts["begin"], 3)
 
@@ -312,7 +305,7 @@ class Uploads(unittest.TestCase):
                 self.upload(file=self.other)
             return [request]
 
-        line = self.upload("create", PART, env=self.proxy(abort), fails=True, options=("--attempts", 2))
+        line = self.upload("create", PART, env=self.counting(abort), fails=True, options=("--attempts", 2))
         self.assertIn("error already_exists", line)
         self.assertEqual(self.stored.read_bytes(), self.other.read_bytes())
 
@@ -329,7 +322,7 @@ class Uploads(unittest.TestCase):
                 return answered(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
             return [request]
 
-        self.upload("create", PART, env=self.proxy(late))
+        self.upload("create", PART, env=self.counting(late))
         self.assert_stored()
         self.assertEqual((self.counts["complete"], self.counts["begin"]), (2, 1))
 
@@ -353,7 +346,7 @@ class Uploads(unittest.TestCase):
         keys = (f"{self.key}/a", f"{self.key}/b", f"{self.key}x")
         for key in keys:
             self.counts.clear()
-            self.upload("create", PART, env=self.proxy(lose), key=key)
+            self.upload("create", PART, env=self.counting(lose), key=key)
         self.assertEqual(self.open_uploads(), 3)
         self.assertEqual(self.tidy(3600), 0, "they are younger")
         self.assertEqual(self.tidy(prefix=f"{self.key}/"), 2)
@@ -394,7 +387,4 @@ class Uploads(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if missing := missing_programs():
-        print(f"SKIPPED: {', '.join(missing)} not found; scripts/setup --only test builds them (needs Go 1.25)")
-        sys.exit(77)
-    unittest.main()
+    run_tests()

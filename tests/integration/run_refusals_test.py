@@ -111,7 +111,11 @@ class Refusals(unittest.TestCase):
         for change, part in [
             (lambda d: d.update(kind="Job"), "kind must be TrainingJob"),
             (lambda d: d["spec"].update(numNodes=0), "numNodes must be at least 1"),
+            (lambda d: d["spec"].update(suspend=True), "spec.suspend is true"),
+            (lambda d: d["spec"].update(numNodes=2, elasticPolicy={"minReplicas": 3}), "minReplicas must be at most numNodes"),
             (lambda d: d["spec"].update(roles=[]), "roles must be"),
+            (lambda d: d["spec"].update(checkpointPolicy={"intervalStep": 5}),
+             "job.yaml:1: spec.checkpointPolicy.intervalStep is not a field of a TrainingJob; did you mean intervalSteps?"),
             (lambda d: d["metadata"].update(name="Has_Capitals"), "metadata.name must be lower-case letters"),
         ]:
             run = self.run_job()

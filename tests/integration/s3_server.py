@@ -6,9 +6,11 @@ import pathlib
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
+import unittest
 
 PROBE = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin" / "store_probe"
 ROOT_KEY, ROOT_SECRET = "AKIDROOT", "root-secret-of-a-test"
@@ -205,3 +207,27 @@ def probe(env, *arguments, timeout=60):
     done = subprocess.run([PROBE, *map(str, arguments)], env=env, capture_output=True, text=True, timeout=timeout,
                           check=False)
     return done.returncode, (done.stdout + done.stderr).splitlines()
+
+
+class S3Test(unittest.TestCase):
+    """Tests that share a server: cls.server, and cls.own, the environment of a probe that may do everything there."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = S3Server()
+        cls.addClassCleanup(cls.server.close)
+        cls.server.start()
+        cls.own = environment(cls.server.url)
+
+    def proxy(self, *arguments, **options):
+        """A FaultyProxy before the server, and the environment of a probe that goes through it."""
+        proxy = FaultyProxy(self.server.port, *arguments, **options)
+        self.addCleanup(proxy.close)
+        return environment(proxy.url), proxy
+
+
+def run_tests():
+    if missing := missing_programs():
+        print(f"SKIPPED: {', '.join(missing)} not found; scripts/setup --only test builds them (needs Go 1.25)")
+        sys.exit(77)
+    unittest.main(module="__main__", verbosity=2)

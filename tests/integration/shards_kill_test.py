@@ -117,6 +117,7 @@ class Kills(unittest.TestCase):
                 shutil.rmtree(self.folder / "shards-data")  # so that it is made again, and again killed over it
         print(f"{self.kills} kills over {runs} runs, {self.killed_while_making} while the data was made; "
               f"{self.redone} steps were made again", flush=True)
+        self.assertGreaterEqual(self.kills, KILLS, f"{SECONDS} s were too few: scripts/nightly takes more minutes")
         self.assertGreater(self.redone, self.kills // 10, "kills hit what was trained and not committed")
 
 

@@ -19,6 +19,18 @@ REFUSED = {
 }
 
 
+# Says 3 us, then 6, then 9.
+PEER = """
+import json, os, sys
+calls = __file__ + ".calls"
+open(calls, "a").write("x")
+with open(sys.argv[1], "w") as out:
+    json.dump({"benchmarks": [{"name": "peer hash", "real_time": 3 * os.path.getsize(calls), "cpu_time": 1, "time_unit": "us"}]},
+              out)
+assert sys.argv[2] == "1"
+"""
+
+
 class Commands(unittest.TestCase):
     def setUp(self):
         self.machine = FakeMachine(self)
@@ -80,6 +92,40 @@ class Bench(unittest.TestCase):
         self.assertTrue(self.results()[0].endswith("-hash.json"))
         self.assertEqual(len(self.results()), 1)
 
+    def test_ratios_are_in_the_json_and_below_the_table(self):
+        self.repository.write("tests/bench/ratios.txt", "# row | field | limit\n"
+                              "BM_Hash/* | real_time | 3e-6\nBM_Hash/* | bytes_per_second | 5e9\n"
+                              "BM_Codec | kept_bytes | kept_bytes_limit\nBM_Codec | real_time | peer codec real_time\n")
+        result = self.repository.run("scripts/bench", "hash")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(self.results()[0]) as file:
+            rows = {row["name"]: row for row in json.load(file)["benchmarks"]}
+        self.assertEqual(rows["BM_Hash/4096"]["ratios"], [{"field": "real_time", "of": "limit 3e-6", "ratio": 2.0},
+                                                         {"field": "bytes_per_second", "of": "limit 5e9", "ratio": 0.5}])
+        self.assertEqual(rows["BM_Codec"]["ratios"], [{"field": "kept_bytes", "of": "kept_bytes_limit", "ratio": 4.0}])
+        self.assertRegex(result.stdout, r"BM_Hash/4096 +real_time +2 x +limit 3e-6")
+        self.assertIn("kept_bytes 256, kept_bytes_limit 1024", result.stdout, "counters are shown")
+
+    def test_peers_by_turns_with_medians(self):
+        requirements = self.repository.write("tests/bench/peers/requirements.txt", "")
+        self.repository.write("tests/bench/peers/peer_hash.py", PEER)
+        self.repository.write("tests/bench/ratios.txt", "BM_Hash/* | real_time | peer hash real_time\n")
+        script = f'. scripts/lib/cache.sh; pin=$(checksum_of {requirements}); echo "$pin"'
+        pin = subprocess.run(["bash", "-c", script], cwd=self.repository.path, capture_output=True, text=True).stdout.strip()
+        peers = os.path.join(self.repository.root, "cache/ratoon", f"peers-{pin}")
+        os.makedirs(os.path.join(peers, "bin"))
+        os.symlink(shutil.which("python3"), os.path.join(peers, "bin/python3"))
+        with open(os.path.join(peers, ".ratoon-complete"), "w") as file:
+            file.write(pin + "\n")
+        result = self.repository.run("scripts/bench", "--peers")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual([os.path.basename(path).split("-", 3)[3] for path in self.results()],
+                         ["codec.json", "hash.json", "peer_hash.json"])
+        with open(self.results()[2]) as file:
+            [row] = json.load(file)["benchmarks"]
+        self.assertEqual((row["real_time"], row["rounds"]), (6, 3), "3, 6 and 9 in three processes")
+        self.assertRegex(result.stdout, r"BM_Hash/4096 +real_time +4 x +peer hash")
+
     def test_an_unknown_name(self):
         result = self.repository.run("scripts/bench", "nothing")
         self.assertEqual(result.returncode, 1)
@@ -110,6 +156,29 @@ class Nightly(unittest.TestCase):
         self.assertRegex(result.stdout, r"fuzz_codec: \d+ s, seed \d+")
         with open(self.target + ".calls") as file:
             self.assertRegex(file.read(), r"-max_total_time=3 -seed=\d+ ")
+
+    def test_a_skipped_test_is_red(self):
+        text = self.repository.read("CMakeLists.txt")
+        self.repository.write("CMakeLists.txt", text.replace("tiny_test(nightly.zeta",
+                              'tiny_test(nightly.iota "nightly" sh -c "echo SKIPPED: no peers here && exit 77")\n'
+                              'tiny_test(nightly.zeta'))
+        result = self.repository.run("scripts/nightly", "4")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("nightly.iota was skipped: no peers here", result.stderr)
+
+    def test_less_than_the_table_asks_for_is_red(self):
+        text = self.repository.read("CMakeLists.txt")
+        self.repository.write("CMakeLists.txt", text.replace("tiny_test(nightly.zeta",
+                              'tiny_test(nightly.kappa "nightly" sh -c "echo 1000 kills && echo 999 kills, at work")\n'
+                              'tiny_test(nightly.zeta'))
+        for least, code in ((999, 0), (1000, 1)):
+            self.repository.write("tests/nightly_counts.txt", f"# table\nnightly.kappa | {least} | kills\n")
+            result = self.repository.run("scripts/nightly", "4")
+            self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+            self.assertIn("nightly.kappa: 1000 kills, 999 kills\n", result.stdout)
+        self.assertIn("nightly.kappa has to do 1000 kills or more", result.stderr)
+        self.repository.write("tests/nightly_counts.txt", "nightly.lambda | 1 | trials\n")
+        self.assertIn("nightly.lambda did not run", self.repository.run("scripts/nightly", "4").stderr)
 
     def test_red_prints_what_replays_it_and_goes_on(self):
         self.repository.write("property-is-red", "")

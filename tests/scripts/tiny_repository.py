@@ -36,7 +36,8 @@ for argument; do case $argument in --benchmark_out=*) out=${argument#*=} ;; esac
 cat >"$out" <<'END'
 {"benchmarks": [{"name": "BM_Hash/4096", "real_time": 1.5, "cpu_time": 1.25, "time_unit": "us",
                  "bytes_per_second": 2.5e9},
-                {"name": "BM_Codec", "real_time": 15, "cpu_time": 15, "time_unit": "ms", "items_per_second": 250000}]}
+                {"name": "BM_Codec", "real_time": 15, "cpu_time": 15, "time_unit": "ms", "items_per_second": 250000,
+                 "kept_bytes": 256, "kept_bytes_limit": 1024}]}
 END
 """
 FUZZ_TARGET = """#!/bin/sh

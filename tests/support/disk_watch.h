@@ -18,6 +18,7 @@ namespace ratoon::test {
 struct DiskFaults {
   int syncs = 0;  // of regular files
   int allocations = 0;
+  int dies_at_call = 0;  // before this call, counted from 1, the process is killed; 0: it is not
 };
 
 class DiskWatch {

@@ -2,12 +2,14 @@
 // happens at a read can be put in.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,14 @@ class NumbersDataset : public Dataset {
   void expect(std::span<const std::uint64_t> ids) const override {
     const std::lock_guard lock(mutex_);
     expected_.insert(expected_.end(), ids.begin(), ids.end());
+    hints_.emplace_back(ids.begin(), ids.end());
+  }
+  void expect_no_more(std::span<const std::uint64_t> ids) const override {
+    const std::lock_guard lock(mutex_);
+    const auto hint = std::find(hints_.begin(), hints_.end(), std::vector(ids.begin(), ids.end()));
+    if (hint == hints_.end()) throw std::logic_error("these were not expected");
+    hints_.erase(hint);
+    ++taken_back_;
   }
 
   static std::array<std::uint32_t, 3> row_of(std::uint64_t id) {
@@ -44,6 +54,15 @@ class NumbersDataset : public Dataset {
     const std::lock_guard lock(mutex_);
     return expected_;
   }
+  // Those that were not taken back, in order, and how many were.
+  std::vector<std::vector<std::uint64_t>> hints() const {
+    const std::lock_guard lock(mutex_);
+    return hints_;
+  }
+  std::uint64_t taken_back() const {
+    const std::lock_guard lock(mutex_);
+    return taken_back_;
+  }
 
  private:
   std::uint64_t size_;
@@ -51,7 +70,10 @@ class NumbersDataset : public Dataset {
   std::vector<Column> columns_{{.name = "id", .type = ElementType::kUint64, .shape = {{}}},
                                {.name = "row", .type = ElementType::kUint32, .shape = {{3}}}};
   mutable std::mutex mutex_;
-  mutable std::vector<std::uint64_t> expected_;  // guarded by mutex_
+  // Guarded by mutex_.
+  mutable std::vector<std::uint64_t> expected_;
+  mutable std::vector<std::vector<std::uint64_t>> hints_;
+  mutable std::uint64_t taken_back_ = 0;
 };
 
 }  // namespace ratoon::test

@@ -26,6 +26,7 @@ inline api::TrainingJob job(std::uint32_t members = 2) {
   job.status.phase = api::JobPhase::kRunning;
   job.status.attempt = Attempt(1);
   job.status.is_formed = true;
+  job.status.active_since = WallTime{};
   job.status.world_size = members;
   for (std::uint32_t i = 0; i < members; ++i) {
     job.status.members.push_back({.role = "worker",

@@ -76,7 +76,8 @@ inline std::vector<Box> boxes_of(const Cuts& cuts) {
 // Parts of tensors on their way into packs; their bytes live here.
 class PackShelf {
  public:
-  explicit PackShelf(std::size_t packs) : packs_(packs) {}
+  // With `boxes_all` whole tensors have a box, too: ranks share them.
+  explicit PackShelf(std::size_t packs, bool boxes_all = false) : boxes_all_(boxes_all), packs_(packs) {}
 
   void put(std::size_t pack, const WholeTensor& tensor, const Box& box) {
     packs_[pack].push_back(
@@ -94,7 +95,8 @@ class PackShelf {
       for (const auto& part : parts) {
         views.push_back(
             {.name = part.name, .type = part.type, .shape = part.box.shape, .bytes = bytes_of(part.bytes)});
-        if (part.box.shape != part.whole) views.back().box = TensorBox{part.box.begin, part.whole};
+        if (boxes_all_ || part.box.shape != part.whole)
+          views.back().box = TensorBox{part.box.begin, part.whole};
       }
       files.push_back(make_pack("r" + std::to_string(files.size()), views));
     }
@@ -109,6 +111,7 @@ class PackShelf {
     TensorShape whole;
     std::string bytes;
   };
+  bool boxes_all_;
   std::vector<std::vector<Part>> packs_;
 };
 

@@ -79,8 +79,8 @@ class Repository:
         """The repository's own file that an #include means, or None."""
         plain = name[1:-1]
         folders = self.PUBLIC_FOLDERS if name[0] == "<" else ("", file.folder)
-        return next((self.files[path] for path in (os.path.join(folder, plain).lstrip("/") for folder in folders)
-                     if path in self.files), None)
+        paths = (os.path.normpath(os.path.join(folder, plain)).lstrip("/") for folder in folders)
+        return next((self.files[path] for path in paths if path in self.files), None)
 
     def closure(self, file):
         """The file and all that it includes, directly or not."""

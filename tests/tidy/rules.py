@@ -27,7 +27,7 @@ class Package:
 
 THIRD_PARTY = {
     "boost": Package(("boost/",), ("Boost::headers", "Boost::system")),
-    "brotli": Package(("brotli/",), ("Brotli::decoder",)),
+    "brotli": Package(("brotli/",), ("Brotli::decoder", "Brotli::encoder")),
     "bzip2": Package(("bzlib.h",), ("BZip2::BZip2",)),
     "CLI11": Package(("CLI/",), ("CLI11::CLI11",)),
     "cpprestsdk": Package(("cpprest/", "pplx/"), ("cpprestsdk::cpprest",)),
@@ -49,11 +49,15 @@ FREE_TARGETS = {"Threads::Threads", "ratoon_build_flags"}
 
 BASE = ("base/include/ratoon", "base/core", "base/contract")
 PUBLIC = ("base/include/ratoon", "agent/include/ratoon")  # what a trainer sees
-AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in ("file_names", "manifest"))
+AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in ("file_names", "manifest", "run_record"))
 PACK = "agent/src/checkpoint/pack"
+STAGING_PURE = tuple(f"agent/src/checkpoint/staging/{name}.*" for name in (
+    "freshness", "slot_info", "slot_rules", "slot_table"))
+STREAMING = "agent/src/checkpoint/staging/streaming_copy.*"  # what the processor can do beyond memcpy()
 TORCH_LISTS = tuple(f"agent/src/data/order/{name}.*" for name in ("torch_distributed_sampler", "torch_list_memory",
                                                                  "torch_lists"))
 AGENT_DATA = "agent/src/data/order"
+LOADED_STATE = f"{AGENT_DATA}/loaded_state.*"  # says on stderr that a load was for nothing
 _OBJECTS = "agent/src/objects"
 OBJECTS_WITH = {f"{_OBJECTS}/s3/sha256.*": "openssl", f"{_OBJECTS}/credentials/served.*": "nlohmann_json"}
 OBJECTS_PURE = tuple(f"{_OBJECTS}/{name}.*" for name in (
@@ -65,13 +69,20 @@ OPEN_REMOTE = (f"{_OBJECTS}/remote/open_remote_store.*", f"{_OBJECTS}/remote/ope
 OBJECTS = OBJECTS_PURE + OPEN_REMOTE + (_OBJECTS,)
 BOARD = ("agent/src/board", "agent/src/board/frame.*", "agent/src/board/notes.*")
 SEAM = ("agent/src/session/control_word.*", "agent/src/session/leaving.*")  # what collectives need of the session
+# What a session is made of, without a session: time and facts come in.
+SESSION_RULES = tuple(f"agent/src/session/{name}.*" for name in ("amount", "every", "hang", "ledger", "until")) + (
+    "agent/src/preemption",)
+COURSE = "agent/src/session/course.*"  # the same of what the control word and the manifest say
+HISTORY = ("agent/src/history/line.*", "agent/src/history/join.*", "agent/src/history")
+PROGRESS = ("agent/src/progress/render.*", "agent/src/progress")
 HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_link.*")
 EXPOSITION = "agent/src/metrics/exposition.*"
 METRICS = ("agent/src/metrics", "agent/src/metrics/endpoint.*")
 INTEROP = "agent/src/checkpoint/interop"  # files of PyTorch and safetensors
+TIERS = "agent/src/checkpoint/tiers"  # the one place where checkpoints meet object stores
 AGENT_IO = ("agent/src/checkpoint", "agent/src/data/sets", "agent/src/data/loader", "agent/src/session")
-AGENT = (PUBLIC + AGENT_PURE + (PACK, INTEROP) + SEAM + METRICS + BOARD + OBJECTS + (AGENT_DATA,) + TORCH_LISTS +
-         AGENT_IO)
+AGENT = (PUBLIC + AGENT_PURE + STAGING_PURE + (STREAMING, PACK, INTEROP, TIERS) + SEAM + (COURSE,) + SESSION_RULES + HISTORY +
+         PROGRESS + METRICS + BOARD + OBJECTS + (AGENT_DATA,) + TORCH_LISTS + AGENT_IO)
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local", "operator/kube",
             "operator/runtime")
 MDS = ("agent/include/ratoon/mds_*", "agent/src/mds", "agent/src/mds/format")
@@ -110,11 +121,13 @@ PARTS = (
          target="agent_torch agent_torch_cuda"),
     *(Part(path, BASE + PUBLIC + AGENT_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)
       for path in AGENT_PURE),
-    Part(PACK, BASE + PUBLIC, target="agent", is_pure=True, instead=_AT_THE_DOOR),
+    Part(STREAMING, BASE + PUBLIC, target="agent"),
+    Part(PACK, BASE + PUBLIC + (STREAMING,), target="agent", is_pure=True, instead=_AT_THE_DOOR),
     Part(AGENT_DATA, BASE + PUBLIC, target="agent", is_pure=True, instead=_AT_THE_DOOR),
     *(Part(path, BASE + PUBLIC + (AGENT_DATA,) + TORCH_LISTS, target="agent",
            instead="lists of a gigabyte are shared and kept as files: what is more than that is arithmetic")
       for path in TORCH_LISTS),
+    Part(LOADED_STATE, BASE + PUBLIC + (AGENT_DATA,), target="agent"),
     Part("agent/src/data/sets", BASE + PUBLIC, target="agent"),
     Part("agent/src/data/loader", BASE + PUBLIC + ("agent/src/data/sets",), target="agent",
          instead="the order is known through StreamReader alone: see ratoon/stream_reader.h"),
@@ -130,10 +143,22 @@ PARTS = (
     *(Part(path, BASE + PUBLIC + OBJECTS + OBJECTS_REMOTE + ("base/http",), target="agent")
       for path in OBJECTS_REMOTE + OPEN_REMOTE),
     Part("agent/src/board", BASE + PUBLIC + BOARD, target="agent"),
-    Part("agent/src/checkpoint", BASE + PUBLIC + AGENT_PURE + (PACK,), target="agent"),
+    Part("agent/src/checkpoint", BASE + PUBLIC + AGENT_PURE + STAGING_PURE + (PACK, STREAMING), target="agent"),
+    *(Part(path, BASE + PUBLIC + AGENT_PURE + STAGING_PURE + (PACK,), target="agent", is_pure=True,
+           instead=_AT_THE_DOOR) for path in STAGING_PURE),
+    Part(TIERS, BASE + PUBLIC + AGENT_PURE + STAGING_PURE + (PACK, "agent/src/checkpoint") + OBJECTS, target="agent"),
     Part(INTEROP, BASE + PUBLIC + (PACK,), target="agent", is_pure=True, instead=_AT_THE_DOOR),
     *(Part(path, PUBLIC, target="agent", instead="agent/src/torch sees it: keep it without the session's own types")
       for path in SEAM),
+    *(Part(path, BASE + PUBLIC + SESSION_RULES, target="agent", is_pure=True, instead=_AT_THE_DOOR)
+      for path in SESSION_RULES),
+    Part(COURSE, BASE + PUBLIC + SESSION_RULES + (COURSE, SEAM[0]) + AGENT_PURE, target="agent", is_pure=True,
+         instead=_AT_THE_DOOR),
+    *(Part(path, BASE + PUBLIC + HISTORY[:2] + AGENT_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)
+      for path in HISTORY[:2]),
+    Part("agent/src/history", BASE + PUBLIC + HISTORY + AGENT_PURE + ("agent/src/checkpoint",), target="agent"),
+    Part(PROGRESS[0], BASE + PUBLIC, target="agent", is_pure=True, instead=_AT_THE_DOOR),
+    Part(PROGRESS[1], BASE + PUBLIC + PROGRESS, target="agent"),
     Part("agent/src/metrics", BASE + PUBLIC + METRICS, target="agent"),
     Part(EXPOSITION, BASE + PUBLIC + METRICS, ("prometheus-cpp",), target="agent",
          instead="libraries of metrics end here: the rest of the agent writes to meters.h"),
@@ -141,14 +166,17 @@ PARTS = (
     Part("agent/src/session", BASE + AGENT, target="agent",
          instead="what needs HTTP is a Link: see coordinator_link.h; agents build without it"),
     *(Part(path, BASE + AGENT + ("base/http",) + HTTP_LINK, target="agent") for path in HTTP_LINK),
-    Part("agent/src/torch", BASE + PUBLIC + SEAM + BOARD + ("agent/include/ratoon/torch",), ("libtorch", "nccl"),
+    Part("agent/src/torch", BASE + PUBLIC + SEAM + BOARD + ("agent/include/ratoon/torch", PACK, INTEROP), ("libtorch", "nccl"),
          target="agent_torch agent_torch_cuda"),
 
     # The one place that links both halves.
-    Part("cli", BASE + ("agent/include/ratoon", "operator/api", "operator/local"),
+    Part("cli", BASE + ("agent/include/ratoon", "agent/src/checkpoint", "operator/api", "operator/local") + AGENT_PURE +
+         HISTORY + (PACK, INTEROP),
          ("CLI11", "nlohmann_json", "yaml-cpp")),
-    Part("examples/digits", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
-         instead="examples see what users see: <ratoon/...>"),
+    *(Part(path, PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
+           instead="examples see what users see: <ratoon/...>") for path in ("examples/digits", "examples/charlm")),
+    Part("examples/evaluate", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "examples/digits"),
+         ("libtorch",), instead="examples see what users see: <ratoon/...>"),
     Part("examples/counter", PUBLIC, instead="examples see what users see: <ratoon/...>"),
     Part("examples/shards", PUBLIC + (MDS[0],), instead="examples see what users see: <ratoon/...>"),
 
@@ -180,7 +208,7 @@ STANDARD = set("""algorithm any array atomic barrier bit bitset cctype cerrno cf
 
 # Of Linux, its C library and the compiler.
 SYSTEM = (r"(arpa|linux|net|netinet|sys)/\w+\.h|"
-          r"(\w+mmintrin|dirent|dlfcn|fcntl|malloc|netdb|poll|pthread|sched|signal|spawn|stddef|unistd)\.h")
+          r"(\w+mmintrin|dirent|dlfcn|fcntl|ifaddrs|malloc|netdb|poll|pthread|sched|signal|spawn|stddef|unistd)\.h")
 
 # What a pure part may not see. <chrono> is fine for durations, <cstdio> for snprintf.
 IMPURE_HEADERS = {

@@ -132,6 +132,7 @@ class BannedSelfTest(SelfTest):
         "rand()": "int n = std::rand();", "an unbounded write": "sprintf(text, format);",
         "a number read without checks": "int n = std::stoi(text);",
         "a function with hidden state": "auto* t = localtime(&now);", "a shell": "std::system(command);",
+        "fork": "const pid_t child = ::fork();",
         "volatile": "volatile int n;", "assert": "assert(n == 1);", "a detached thread": "thread.detach();",
         "new": "auto* a = new Thing(1);", "delete": "delete thing;", "malloc": "void* p = malloc(8);",
         "goto": "goto end;", "a sleep": "std::this_thread::sleep_for(pause);",

@@ -339,4 +339,15 @@ TEST(DeviceDataset, WhatCannotBeHeldIsRefused) {
               HasSubstr("sample 12 is not among the 12"));
 }
 
+TEST(Index, HasTheSamplesOfTheSlots) {
+  Stream stream({.samples = kSamples, .global_batch = 5, .seed = 3});
+  const std::vector<Slot> slots = Stream(stream).take(0, 2);
+  const at::Tensor index = ratoon::torch::index(stream.take(0, 2));
+  ASSERT_EQ(slots.size(), 2U);
+  ASSERT_EQ(index.sizes(), at::IntArrayRef({2}));
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    EXPECT_EQ(static_cast<std::uint64_t>(index.const_data_ptr<std::int64_t>()[i]), slots[i].sample);
+  EXPECT_EQ(ratoon::torch::index({}).sizes(), at::IntArrayRef({0}));
+}
+
 }  // namespace

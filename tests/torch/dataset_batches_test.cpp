@@ -213,7 +213,7 @@ TEST_P(DatasetBatches, ASessionGoesOnWhereItsLastCheckpointIs) {
   ratoon::Options run;
   run.save_folder = folder.path();
   run.run_name = "run";
-  run.save_every_steps = 3;
+  run.save_every = ratoon::Every::steps(3);
   Batches trained(20);
   for (const std::uint64_t dies_at : {8u, 14u, 100u}) {
     const int code = ratoon::train(run, [&](ratoon::Session& session) {

@@ -10,31 +10,14 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 from local_run import LocalRun, wait_until  # noqa: E402
+from trainer_run import TrainerRun  # noqa: E402
 
 STEPS = 120
-LINE = re.compile(r"^attempt (\d+) rank (\d+) step (\d+) loss (\S+)$", re.M)
-WEIGHTS = re.compile(r"^weights ([0-9a-f]{32})$", re.M)
 
 
-class Digits(LocalRun):
-    def __init__(self, members=3, *more):
-        super().__init__("digits", {"numNodes": members},
-                         ["digits", "--steps", str(STEPS), "--batch", "30", "--pause-ms", "10", *more])
-
-    def progress(self):
-        """{(step, rank): [(attempt, loss), ...]}"""
-        found = {}
-        for text in self.logs().values():
-            for attempt, rank, step, loss in LINE.findall(text):
-                found.setdefault((int(step), int(rank)), []).append((int(attempt), loss))
-        return found
-
-    def has_stepped(self, attempt, step, rank=None):
-        return any(a == attempt and s >= step and rank in (None, r)
-                   for (s, r), seen in self.progress().items() for a, _ in seen)
-
-    def weights(self):
-        return [digest for text in self.logs().values() for digest in WEIGHTS.findall(text)]
+class Digits(TrainerRun):
+    def __init__(self, members=3):
+        super().__init__("digits", members, "--steps", STEPS, "--batch", 30, "--pause-ms", 10)
 
 
 class DigitsRun(unittest.TestCase):

@@ -150,10 +150,8 @@ TEST_P(Workers, ThreeResumesInARowLoseAndRepeatNothing) {
 TEST_P(Workers, GoOnInASessionWhereItsLastCheckpointIs) {
   const StreamOptions options = of(22, 4);
   const ratoon::test::TemporaryFolder folder;
-  ratoon::Options run;
-  run.save_folder = folder.path();
-  run.run_name = "run";
-  run.save_every_steps = 3;
+  const ratoon::Options run{
+      .save_folder = folder.path(), .run_name = "run", .save_every = ratoon::Every::steps(3)};
   Batches trained(20);
   for (const std::uint64_t dies_at : {8u, 14u, 100u}) {
     const int code = ratoon::train(run, [&](ratoon::Session& session) {
@@ -169,6 +167,34 @@ TEST_P(Workers, GoOnInASessionWhereItsLastCheckpointIs) {
         sampler.advance();
         ++batch;
         if (step == dies_at) throw std::runtime_error("the process dies");
+      }
+    });
+    EXPECT_EQ(code, dies_at < 20 ? 1 : 0);
+  }
+  EXPECT_EQ(trained, of_stream(options, 20));
+}
+
+// The same where the loop over epochs and batches is the program's own, as docs/agent.md has it.
+TEST_P(Workers, KeepTheirLoopInASession) {
+  const StreamOptions options = of(22, 4);
+  const ratoon::test::TemporaryFolder folder;
+  const ratoon::Options run{
+      .save_folder = folder.path(), .run_name = "run", .save_every = ratoon::Every::steps(3)};
+  Batches trained(20);
+  for (const std::uint64_t dies_at : {8u, 14u, 100u}) {
+    const int code = ratoon::train(run, [&](ratoon::Session& session) {
+      Stream stream(options);
+      session.track("stream", stream);
+      StreamSampler sampler(stream, session.rank(), session.world_size());
+      const auto loader = this->loader(options, sampler, 4);
+      const auto steps = session.steps(20);
+      for (auto step = steps.begin(); step != steps.end();) {
+        for (Ids& batch : *loader) {
+          trained[*step] = batch;
+          sampler.advance();
+          if (*step == dies_at) throw std::runtime_error("the process dies");
+          if (++step == steps.end()) break;
+        }
       }
     });
     EXPECT_EQ(code, dies_at < 20 ? 1 : 0);

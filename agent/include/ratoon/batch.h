@@ -86,7 +86,9 @@ class Batch {
   // What each row is: slot, epoch, source and sample.
   [[nodiscard]] std::span<const Slot> slots() const;
 
-  // Rows: samples of this rank. May be none, where there are more ranks than slots.
+  // Rows: samples of this rank. May be none, where there are more ranks than slots; columns then have the
+  // type and the shape of a row that the data set declares or, where it declares none or samples are
+  // augmented, those of the first sample of range().
   [[nodiscard]] std::size_t size() const;
   // What this rank's mean counts in the mean of all: its part of the slots. Those of all ranks sum to 1.
   [[nodiscard]] double weight() const;

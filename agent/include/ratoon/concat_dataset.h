@@ -31,11 +31,14 @@ class ConcatDataset final : public Dataset {
   // A part without shards is one.
   [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
   void expect(std::span<const std::uint64_t> ids) const override;
+  void expect_no_more(std::span<const std::uint64_t> ids) const override;
 
  private:
   // The part that has the sample, and its first id.
   [[nodiscard]] std::size_t part_of(std::uint64_t id) const;
   [[nodiscard]] std::uint64_t first_of(std::size_t part) const { return part == 0 ? 0 : ends_[part - 1]; }
+  [[nodiscard]] std::vector<std::vector<std::uint64_t>> ids_of_parts(
+      std::span<const std::uint64_t> ids) const;
 
   std::vector<std::shared_ptr<const Dataset>> parts_;
   std::vector<std::uint64_t> ends_;

@@ -59,8 +59,12 @@ class Dataset {
   // where any order costs the same. Order::kBlocks needs it.
   [[nodiscard]] virtual std::vector<std::uint64_t> shard_sizes() const { return {}; }
 
-  // A hint: these are read next, in this order. A data set that fetches from afar starts to.
+  // A hint: these are read next, in this order, behind all that was expected before. A data set that fetches
+  // from afar starts to, and keeps what is expected.
   virtual void expect(std::span<const std::uint64_t> ids) const { (void)ids; }
+  // Takes the hint of one expect() with these very ids back: they were read, or the position has moved and
+  // they will not be. Ids that nobody expects are all right.
+  virtual void expect_no_more(std::span<const std::uint64_t> ids) const { (void)ids; }
 
   // The number of a column by its name. Throws std::invalid_argument that lists the names there are.
   [[nodiscard]] std::size_t column(std::string_view name) const;

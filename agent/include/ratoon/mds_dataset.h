@@ -58,7 +58,9 @@ struct MdsOptions {
   // ends the process with SIGBUS, and no program can prevent that. Where files may change, or a network's
   // volume may go, read them into memory instead.
   bool maps_files = true;
-  // Of shards that are in memory, unpacked or read: more are given up, those first that were not read lately.
+  // Of shards that are in memory, unpacked or read: more are given up, those first that nobody expects and
+  // that were not read lately. A compressed shard takes more while it is fetched into a cache, and that is
+  // not counted: its bytes and those it unpacks to, for each thread that does so.
   std::uint64_t memory_bytes_max = std::uint64_t{2} << 30;
 };
 
@@ -82,8 +84,11 @@ class MdsDataset final : public Dataset {
   void read(std::uint64_t id, Sample& into) const override;
   [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
   // Begins to fetch, unpack and check the shards of these samples, in their order, behind those that were
-  // expected before.
+  // expected before, as many as there is room for; what is expected is given up and evicted last, the latest
+  // first.
   void expect(std::span<const std::uint64_t> ids) const override;
+  // What nobody expects any more is not fetched, and is the first to be given up or evicted.
+  void expect_no_more(std::span<const std::uint64_t> ids) const override;
 
   // Streaming's name for what a column is encoded as: "ndarray:float32:28,28".
   [[nodiscard]] const std::string& encoding(std::size_t column) const;

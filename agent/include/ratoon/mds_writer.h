@@ -34,7 +34,9 @@
 namespace ratoon {
 
 struct MdsWriterOptions {
-  std::string compression;  // "zstd", "zstd:1" to "zstd:22"; empty: none
+  // "br", "bz2", "gz", "snappy" or "zstd", with a level where there are some: "zstd:1" to "zstd:22". Empty:
+  // none.
+  std::string compression;
   // Of every file, in its index; MdsDataset checks all of them, Streaming one that it is told to.
   std::vector<std::string> hashes;
   // A shard ends before the sample that would make it longer. 0: all samples in one. Below 2^32.

@@ -9,8 +9,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include <ratoon/every.h>
 #include <ratoon/result.h>
+#include <ratoon/store_options.h>
+#include <ratoon/until.h>
 
 namespace ratoon {
 
@@ -32,12 +36,74 @@ struct MemberOptions {
   int lifeline_fd = -1;
 };
 
+// Processes that torchrun or srun started: their numbers are given, and they meet in the run's folder. Filled
+// from the launcher's variables; a program leaves it alone.
+struct GroupOptions {
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;  // 1: this process is alone, or in a world that a coordinator forms
+  std::string name;        // the same for all processes of one launch, and for no other launch
+  bool is_on_one_machine = true;
+};
+
+// What tells a process that it will be ended, docs/agent/notice.md. Slurm's own two are filled from its
+// variables.
+struct NoticeOptions {
+  std::string time_limit{};  // --time-limit, RATOON_TIME_LIMIT: "4h"; so long after the process began it
+                             // has saved and left; empty: no limit
+  std::uint64_t grace_seconds = 30;  // --grace-seconds, RATOON_GRACE_SECONDS; from SIGTERM to the end
+  std::string signal{};  // --notice-signal, RATOON_NOTICE_SIGNAL: "USR1", "USR2" or "none"; empty: USR1
+                         // under Slurm, else none, and USR1 saves
+  bool handles_signals = true;  // --signals false, RATOON_SIGNALS: none are handled, and Ctrl-C loses what
+                                // was not saved
+  std::string slurm_job_end_time{};
+  std::string slurm_job_id{};
+};
+
+inline constexpr std::uint64_t kKeepAllCheckpoints = ~std::uint64_t{0};
+
 struct Options {
   std::string save_folder;               // --save-folder, RATOON_SAVE_FOLDER; required
   std::string run_name;                  // --run-name, RATOON_RUN_NAME; required: the identity of the run
-  std::uint64_t save_every_steps = 100;  // --save-every, RATOON_SAVE_EVERY_STEPS
-  std::uint64_t keep_last = 3;  // --keep-last, RATOON_KEEP_LAST; committed checkpoints to keep, at least 2
+  Every save_every = Every::steps(100);  // --save-every, RATOON_SAVE_EVERY_STEPS: "100st", "0.5ep", "10m",
+                                         // "auto"; a number alone is of steps
+  std::optional<Until> max_duration{};   // --max-duration, RATOON_MAX_DURATION: "90ep", "5000st", "12h"; from
+                                         // the run's beginning, instead of what the program says
+  std::uint64_t keep_last = 3;  // --keep-last, RATOON_KEEP_LAST; committed checkpoints to keep in the folder:
+                                // at least 2, "all", or 0: none that every store holds
+  // A save is copied into a slot, and training goes on while it is brought to the disk. Slots are the
+  // process's own memory, or files in a folder of a memory file system: then what was staged survives the
+  // process, and the next one in its place writes it.
+  std::string staging_folder{};          // --staging-folder, RATOON_STAGING_FOLDER
+  std::uint64_t staging_slots = 2;       // --staging-slots, RATOON_STAGING_SLOTS; 0: saves wait for the disk
+  std::uint64_t staging_memory_mib = 0;  // --staging-memory-mib, RATOON_STAGING_MEMORY_MIB; of all slots of
+                                         // this process; 0: half of what is free at the start
+  std::uint64_t max_missed_saves = 3;    // --max-missed-saves, RATOON_MAX_MISSED_SAVES; saves in a row that
+                                         // may fail before the run ends with exit code 84
+  std::uint64_t disk_patience_seconds = 300;  // --disk-patience, RATOON_DISK_PATIENCE_SECONDS; how long one
+                                              // call to the disk may hang
+  // Checkpoints get copies in stores, "s3://bucket/runs" or "file:///mnt/other/runs", each run under its
+  // name; a start resumes from the newest of all places. docs/checkpoints/tiers.md
+  std::vector<std::string> stores{};  // --stores, RATOON_STORES; separated by commas
+  StoreOptions store_options{};       // how they are reached; a program's to set
+  std::string load_from{};  // --load-from, RATOON_LOAD_FROM; another run's folder, store or manifest:
+                            // its weights, where nowhere is a checkpoint of this run
+  bool overwrite = false;   // --overwrite true, RATOON_OVERWRITE; begins anew at each start of the
+                            // process and sets aside what there is; deletes nothing
+  std::uint64_t keep_last_in_stores = 3;  // --keep-last-in-stores, RATOON_KEEP_LAST_IN_STORES; at least 2, or
+                                          // "all"
+  std::uint64_t keep_every_steps = 0;     // --keep-every, RATOON_KEEP_EVERY_STEPS; each whose step is a
+                                          // multiple stays, here and in stores; 0: none
+  std::uint64_t keep_mib = 0;             // --keep-mib, RATOON_KEEP_MIB; of all in the folder, oldest go
+                                          // first, the newest stays; 0: no limit
+  std::string latest_name{"latest-rank{rank}"};  // --latest-name, RATOON_LATEST_NAME; a link to the newest
+                                                 // pack; empty: none
+  std::string final_weights{"weights.safetensors"};  // --final-weights, RATOON_FINAL_WEIGHTS; the file that
+                                                     // takes the weights at the end, in the run's folder
+                                                     // unless it has one; empty: none
+  std::string help{};  // --ratoon-help: all of these, which train() prints, and does no more
   MemberOptions member;
+  GroupOptions group{};
+  NoticeOptions notice{};
 
   // Flags that are not Ratoon's are left to the program.
   [[nodiscard]] static Result<Options> from_environment(int argc, const char* const* argv);

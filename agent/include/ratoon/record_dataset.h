@@ -1,6 +1,11 @@
 // RecordDataset: one file of records of the same size, such as CIFAR-10's binary files, MNIST's or tokens by
 // the row. It is mapped, not read: opening costs the same for a gigabyte and a terabyte.
 //
+// A file that was cut before it is opened is refused, unless the cut is between two records: then the digest
+// is another one, and no run goes on over it. A file that somebody cuts while it is mapped, or that its disk
+// cannot read, ends the process with SIGBUS, and no program can prevent that: write a new version under
+// another name and rename it; what is open stays whole.
+//
 //   using ratoon::ElementType;
 //   auto cifar = ratoon::RecordDataset::open("data/data_batch_1.bin",
 //       {.columns = {{.name = "label", .type = ElementType::kUint8, .shape = {{}}},

@@ -6,22 +6,28 @@
 //     for (std::uint64_t step : session.steps(1000)) sum += work(step);
 //   }
 //
-// All but check() is for the thread that runs the training function.
+// All but check() and notify() is for the thread that runs the training function.
 #pragma once
 
+#include <array>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <typeindex>
 #include <utility>
 
+#include <ratoon/state.h>
 #include <ratoon/stateful.h>
+#include <ratoon/until.h>
 
 namespace ratoon {
 
@@ -35,12 +41,16 @@ struct Rendezvous {
 };
 
 // How an object is saved and restored that is no Stateful: specialised for types of other libraries
-// (<ratoon/torch/track.h> does so for LibTorch), with
+// (<ratoon/torch/track.h> does so for LibTorch) and for a program's own; <ratoon/state.h> has an example.
 //   static void check(T& object, const std::string& name);   called at once; may throw Failure
-//   static std::string save(T& object, const std::string& name);
-//   static void load(T& object, const std::string& name, std::string_view state);   may throw Failure
+//   static void save(T& object, StateWriter& out);
+//   static void load(T& object, StateReader& in);            says what it wants; may throw Failure
+//   static constexpr bool kIsWeights = true;                 where --load-from is to fill it; else left out
 template <class T>
 struct TrackAdapter;
+
+// kData: waits for samples. kValidation: after a step that was validated before a loss, it is made again.
+enum class Phase { kData, kValidation };
 
 class Session {
  public:
@@ -54,14 +64,13 @@ class Session {
   // loop. The same name twice is a configuration error.
   void track(std::string name, Stateful& object);
 
-  // The same for a plain value, kept as its bytes.
+  // The same for a plain value.
   template <class T>
     requires(std::is_arithmetic_v<T>)
   void track(std::string name, T& value) {
-    track_bytes(
-        std::move(name),
-        [&value] { return std::string(reinterpret_cast<const char*>(&value), sizeof value); },
-        [&value](std::string_view state) { return copy_exactly(state, &value, sizeof value); });
+    track_state(
+        std::move(name), [&value](StateWriter& out) { out.number("", value); },
+        [&value](StateReader& in) { in.number("", value); });
   }
 
   // The same for what has a TrackAdapter.
@@ -69,12 +78,10 @@ class Session {
     requires(requires(T& object, const std::string& name) { TrackAdapter<T>::check(object, name); })
   void track(std::string name, T& object) {
     TrackAdapter<T>::check(object, name);
-    track_bytes(
-        name, [&object, name] { return TrackAdapter<T>::save(object, name); },
-        [&object, name](std::string_view state) {
-          TrackAdapter<T>::load(object, name, state);
-          return true;
-        });
+    track_state(
+        std::move(name), [&object](StateWriter& out) { TrackAdapter<T>::save(object, out); },
+        [&object](StateReader& in) { TrackAdapter<T>::load(object, in); },
+        requires { requires TrackAdapter<T>::kIsWeights; });
   }
 
   // The mean of every gradient over all ranks, once a step; needs <ratoon/torch.h>, or another header with an
@@ -88,8 +95,51 @@ class Session {
   // All ranks leave the loop after the same step: the last checkpoint needs all of them.
   // The steps that are left until `total` steps of the run are done: restores what is tracked, counts, saves
   // and commits checkpoints, and throws Interrupted when the world changes. Whoever leaves the loop early
-  // keeps what was saved by then.
+  // keeps what was saved by then. Names of what is tracked are those that the checkpoint has, or it is
+  // refused: a state that nobody takes would begin anew next to what goes on.
   [[nodiscard]] StepRange steps(std::uint64_t total);
+  // The same until so much is done, counted from the run's beginning. --max-duration outweighs both.
+  [[nodiscard]] StepRange steps(Until until);
+
+  // What epochs and samples are counted of: a ratoon::Stream, or what has its cursor() and epoch_slots(). It
+  // must outlive the loop; called before steps().
+  template <class Counted>
+    requires(requires(const Counted& stream) {
+      { stream.cursor() } -> std::convertible_to<std::uint64_t>;
+      { stream.epoch_slots() } -> std::convertible_to<std::uint64_t>;
+    })
+  void follow(const Counted& stream) {
+    follow_data([&stream] { return stream.cursor(); }, [&stream] { return stream.epoch_slots(); });
+  }
+
+  // A number of the step under way, the mean of so many samples: for the history on the disk, /metrics and,
+  // where it is called "loss", the bar. Of what is reported before average_gradients() these show the mean
+  // over ranks, weighted by samples; of what comes after it, rank 0's own, and /metrics the mean with the
+  // next step. Finite or not, it never ends the run.
+  void report(std::string_view name, double value, std::uint64_t samples = 1);
+
+  // The run is done before its time, say because the loss no longer falls: the step under way is the last
+  // one. It is saved, and the run is complete. One rank is enough, where all agree once a step; with several
+  // ranks that do not, it is a configuration error. In a run of several ranks the step after may be the last.
+  void finish(const std::string& reason);
+
+  // This process will be ended after so long, as somebody told the program: it saves at once, trains on,
+  // saves again as late as it can, and leaves with exit code 80. Told again it replaces what was told before.
+  // From any thread.
+  //   watch_my_cloud([&session](auto left) { session.notify(left, "a spot reclaim"); });
+  void notify(std::chrono::nanoseconds left, const std::string& why);
+  void take_back_notice();
+
+  // What the time inside of the loop is spent for, where it is not the step itself: for the ledger of the run
+  // and for whoever looks at a process that takes long. Until the scope ends, or another one within it
+  // begins.
+  //
+  //   if (is_epoch_over) {
+  //     const auto validates = session.in(ratoon::Phase::kValidation);
+  //     validate(net);
+  //   }
+  class PhaseScope;
+  [[nodiscard]] PhaseScope in(Phase phase);
 
   [[nodiscard]] std::uint64_t attempt() const;
   [[nodiscard]] std::uint32_t rank() const;
@@ -111,6 +161,11 @@ class Session {
   // The bits that any rank wished for, the same on every rank; takes effect at the end of the current step.
   // With one process wishes count by themselves. With more they count only in steps in which this is called.
   void agree(std::uint32_t wishes_of_all);
+  // Numbers that come with the wishes, always as many: added up over all ranks they are means of what was
+  // reported. Leaving them out is allowed; then values are those of each rank.
+  static constexpr std::size_t kNumbers = 28;
+  [[nodiscard]] std::array<float, kNumbers> numbers() const;
+  void take_sums(std::span<const float, kNumbers> sums_of_all);
   // The one T of this attempt, made when it is asked for first. It goes when the training function has
   // returned or thrown, before the session does.
   template <class T, class... Arguments>
@@ -124,16 +179,26 @@ class Session {
   friend class StepIterator;
   friend int run_attempt(Session& session, const std::function<void(Session&)>& function);
 
-  void track_bytes(std::string name, std::function<std::string()> save,
-                   std::function<bool(std::string_view)> load);
-  static bool copy_exactly(std::string_view from, void* to, std::size_t size) {
-    if (from.size() != size) return false;
-    std::memcpy(to, from.data(), size);
-    return true;
-  }
+  void track_state(std::string name, std::function<void(StateWriter&)> save,
+                   std::function<void(StateReader&)> load, bool is_weights = false);
+  void follow_data(std::function<std::uint64_t()> cursor, std::function<std::uint64_t()> epoch_slots);
 
   std::unique_ptr<Engine> engine_;
   std::map<std::type_index, std::shared_ptr<void>> parts_;
+};
+
+class Session::PhaseScope {
+ public:
+  ~PhaseScope();
+  PhaseScope(const PhaseScope&) = delete;
+  PhaseScope& operator=(const PhaseScope&) = delete;
+
+ private:
+  friend class Session;
+  PhaseScope(Session& session, Phase phase);
+  Session& session_;
+  const int outer_;
+  const int exceptions_;  // when it began: one that came meanwhile ends it unfinished
 };
 
 // Walks over step numbers: `*it` is the number of steps done before this one. Advancing ends the step.

@@ -28,6 +28,10 @@
 
 namespace ratoon {
 
+namespace data {
+class LoadedState;
+}  // namespace data
+
 // How much of a source was drawn, in whole numbers.
 struct SourceAccount {
   std::uint64_t drawn = 0;    // samples that batches took
@@ -71,8 +75,11 @@ class Stream : public Stateful {
   // Over the samples of all slots that batches took, in order. Equal digests mean the same samples.
   [[nodiscard]] std::uint64_t digest() const { return digest_; }
 
-  [[nodiscard]] StreamReader reader() const { return reader_; }
-  [[nodiscard]] Slot at(std::uint64_t number) const { return reader_.at(number); }
+  [[nodiscard]] StreamReader reader() const {
+    note_use();
+    return reader_;
+  }
+  [[nodiscard]] Slot at(std::uint64_t number) const { return reader().at(number); }
   [[nodiscard]] std::optional<std::uint64_t> slot_of(std::uint64_t epoch, std::uint64_t sample) const {
     return reader_.slot_of(0, epoch, sample);
   }
@@ -104,6 +111,8 @@ class Stream : public Stateful {
   [[nodiscard]] std::string save_state() const override;
   // Takes effect whatever was taken before. Throws Failure where the state is of other sources, another seed,
   // order, batch or weights than the options say; the sentence has both values. Nothing is taken over then.
+  // A load that nothing comes of, while another stream over the same sources is trained with, is said on
+  // stderr when this stream ends.
   void load_state(std::string_view state) override;
   // Loads that follow may differ in this from the options. What was used is kept in the state.
   void accept(const StreamOverride& differences) { accepted_ = differences; }
@@ -112,6 +121,12 @@ class Stream : public Stateful {
  private:
   void consume(SlotRange batch, SlotRange mine, std::vector<Slot>* slots);
   void use(data::Plan plan);
+  void note_use() const {
+    if (loaded_) forget_load();
+  }
+  void note_load();
+  void forget_load() const;
+  void note_batch() const;
 
   StreamReader reader_;
   std::uint64_t cursor_ = 0;
@@ -119,6 +134,7 @@ class Stream : public Stateful {
   std::uint64_t digest_ = 0;
   StreamOverride accepted_;
   std::vector<AcceptedDifference> differences_;
+  mutable std::shared_ptr<data::LoadedState> loaded_;  // shared by copies, until one of them is used
 };
 
 }  // namespace ratoon

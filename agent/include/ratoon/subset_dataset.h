@@ -47,6 +47,7 @@ class SubsetDataset final : public Dataset {
   // Those of the whole, cut at the ends of the ranges.
   [[nodiscard]] std::vector<std::uint64_t> shard_sizes() const override;
   void expect(std::span<const std::uint64_t> ids) const override;
+  void expect_no_more(std::span<const std::uint64_t> ids) const override;
 
  private:
   struct Range {
@@ -55,6 +56,7 @@ class SubsetDataset final : public Dataset {
   };
 
   [[nodiscard]] std::uint64_t end_of(std::size_t range) const;
+  [[nodiscard]] std::vector<std::uint64_t> ids_in_all(std::span<const std::uint64_t> ids) const;
 
   std::shared_ptr<const Dataset> all_;
   std::vector<Range> ranges_;  // none is empty

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <ratoon/stream.h>
+#include <ratoon/torch/atomic_save.h>
 #include <ratoon/torch/average_gradients.h>
 #include <ratoon/torch/batch_tensor.h>
 #include <ratoon/torch/dataset_batches.h>

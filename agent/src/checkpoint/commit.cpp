@@ -1,9 +1,15 @@
 #include "agent/src/checkpoint/commit.h"
 
+#include <string>
+#include <vector>
+
 #include <ratoon/version.h>
 
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/inventory.h"
+#include "agent/src/checkpoint/pack/boxes.h"
+#include "agent/src/checkpoint/pack/cover.h"
+#include "agent/src/checkpoint/pack/part_index.h"
 #include "agent/src/checkpoint/pack_reader.h"
 #include "agent/src/checkpoint/pack_writer.h"
 
@@ -26,15 +32,94 @@ Result<std::optional<PackRecord>> read_receipt(const Disk& disk, const Checkpoin
   return read_twice([&] { return read_receipt_once(disk, id, rank); });
 }
 
+// Nothing where one is not there yet.
+Result<std::optional<std::vector<PackRecord>>> read_receipts(const Disk& disk, const CheckpointId& id,
+                                                             std::uint32_t world_size) {
+  std::vector<PackRecord> receipts;
+  for (std::uint32_t rank = 0; rank < world_size; ++rank) {
+    auto receipt = read_receipt(disk, id, Rank(rank));
+    if (!receipt) return receipt.error();
+    if (!*receipt) return std::optional<std::vector<PackRecord>>();
+    receipts.push_back(**std::move(receipt));
+  }
+  return std::optional(std::move(receipts));
+}
+
+Error not_whole(const std::string& why) {
+  return Error(ErrorKind::kInvalid,
+               "what the ranks saved is no whole checkpoint, and it is not committed: " + why);
+}
+
+// Whether the parts of each tensor that ranks share make up the tensor: nobody can load it otherwise.
+Result<void> check_shared(std::span<const PackReader> packs) {
+  std::vector<IndexedPack> indexed;
+  for (const auto& pack : packs) {
+    indexed.push_back({.name = pack.shown(),
+                       .layout = &pack.header().layout,
+                       .hashes = pack.header().hashes,
+                       .has_only_boxes = true});
+  }
+  const auto index = PartIndex::build(indexed);
+  if (!index) return not_whole(index.error().message());
+  if (index->tensors().empty()) return {};
+  if (auto covered = check_cover(*index); !covered) return not_whole(covered.error().message());
+  for (const auto& pack : indexed) {
+    for (const auto& tensor : pack.layout->tensors) {
+      if (is_part(pack, tensor) || index->find(tensor.name) == nullptr) continue;
+      return not_whole("tensor " + in_quotes(tensor.name) + " is the rank's own in " +
+                       std::string(pack.name) + ", and a part with a box in another pack");
+    }
+  }
+  return {};
+}
+
+// What an earlier try left. With a receipt all is done; a pack without one is nobody's, and its name may not
+// be on the disk.
+Result<std::optional<PackRecord>> take_or_clear(Disk& disk, const CheckpointId& id, Rank rank) {
+  auto receipt = read_receipt(disk, id, rank);
+  if (receipt && *receipt) return receipt;
+  if (!receipt && receipt.error().kind() != ErrorKind::kCorrupted) return receipt;
+  for (const std::string& path : {receipt_path(id, rank), pack_path(id, rank)}) {
+    const auto removed = disk.remove(path);
+    if (!removed && removed.error().kind() != ErrorKind::kNotFound) return removed.error();
+  }
+  return std::optional<PackRecord>();
+}
+
 }  // namespace
+
+Result<void> vote(Disk& disk, const CheckpointId& id, const PackRecord& record, std::string_view mark) {
+  if (auto made = make_folders(disk, receipts_folder(id), Lasts::kForNow); !made) return made;
+  return save_for_now(disk, receipt_path(id, record.rank), encode_receipt(record), mark);
+}
+
+Result<WrittenPack> write_staged_pack(Disk& disk, const CheckpointId& id, Rank rank, const PackLayout& layout,
+                                      std::span<const std::byte> image, std::string_view mark, Tried tried,
+                                      const Filling& filling, const std::optional<RunRecord>& run) {
+  if (auto made = make_folders(disk, packs_folder(id), Lasts::kPowerCuts); !made) return made.error();
+  if (tried == Tried::kBefore) {
+    auto left = take_or_clear(disk, id, rank);
+    if (!left) return left.error();
+    if (*left) return WrittenPack{.record = **std::move(left), .hashes = {}};
+  }
+  auto written = write_pack_image(disk, pack_path(id, rank), rank, layout, image, mark, filling);
+  if (!written) return written;
+  written->record.run = run;
+  if (auto told = vote(disk, id, written->record, mark); !told) return told.error();
+  return written;
+}
+
+Result<PackRecord> write_unvoted_pack(Disk& disk, const CheckpointId& id, Rank rank,
+                                      std::span<const TensorView> tensors, std::string_view mark) {
+  if (auto made = make_folders(disk, packs_folder(id), Lasts::kPowerCuts); !made) return made.error();
+  return write_pack_file(disk, pack_path(id, rank), rank, tensors, mark);
+}
 
 Result<void> write_pack(Disk& disk, const CheckpointId& id, Rank rank, std::span<const TensorView> tensors,
                         std::string_view mark) {
-  if (auto made = make_folders(disk, packs_folder(id), Lasts::kPowerCuts); !made) return made;
-  const auto record = write_pack_file(disk, pack_path(id, rank), rank, tensors, mark);
+  const auto record = write_unvoted_pack(disk, id, rank, tensors, mark);
   if (!record) return record.error();
-  if (auto made = make_folders(disk, receipts_folder(id), Lasts::kForNow); !made) return made;
-  return save_for_now(disk, receipt_path(id, rank), encode_receipt(*record), mark);
+  return vote(disk, id, *record, mark);
 }
 
 Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const CheckpointId& id) {
@@ -50,20 +135,28 @@ Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const Checkpoin
 
 Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id, std::uint32_t world_size,
                                                  std::string_view mark) {
-  Manifest manifest{.id = id, .writer = "ratoon " + std::string(version()), .packs = {}};
-  for (std::uint32_t rank = 0; rank < world_size; ++rank) {
-    auto receipt = read_receipt(disk, id, Rank(rank));
-    if (!receipt) return receipt.error();
-    if (!*receipt) return std::optional<InventoryEntry>();
-    // What a receipt says and what lies there must agree at the moment of the commit.
-    const auto pack = PackReader::open(disk, pack_path(id, Rank(rank)), **receipt);
+  auto receipts = read_receipts(disk, id, world_size);
+  if (!receipts) return receipts.error();
+  if (!*receipts) return std::optional<InventoryEntry>();
+  // What a receipt says and what lies there must agree at the moment of the commit.
+  std::vector<PackReader> packs;
+  for (const PackRecord& receipt : **receipts) {
+    auto pack = PackReader::open(disk, pack_path(id, receipt.rank), receipt);
     if (!pack) return pack.error();
-    manifest.packs.push_back(**std::move(receipt));
+    packs.push_back(*std::move(pack));
   }
+  if (auto shared = check_shared(packs); !shared) return shared.error();
+  auto run = (*receipts)->front().run;
+  const Manifest manifest{.id = id,
+                          .writer = "ratoon " + std::string(version()),
+                          .packs = **std::move(receipts),
+                          .run = std::move(run)};
   // No file of a run is ever written again: whoever finds its name taken is not who it thinks it is.
-  const auto saved = save_durably(disk, manifest_path(id), encode_manifest(manifest), mark, IfThere::kRefuse);
-  if (!saved && saved.error().kind() != ErrorKind::kAlreadyExists) return saved.error();
-  return find_committed(disk, id);
+  const std::string text = encode_manifest(manifest);
+  const auto saved = save_durably(disk, manifest_path(id), text, mark);
+  if (saved) return std::optional(entry_of(id, manifest_digest(text), true));
+  if (saved.error().kind() == ErrorKind::kAlreadyExists) return find_committed(disk, id);
+  return saved.error();
 }
 
 }  // namespace ratoon::checkpoint

@@ -1,10 +1,10 @@
 // How a checkpoint comes to be:
 //   1. every rank writes its pack, durably
-//   2. every rank writes its receipt: "my pack is on the disk". The receipt itself need not be: after a power
-//   cut
-//      nobody commits what an earlier attempt left
+//   2. every rank writes its receipt: "my pack is on the disk". The receipt itself need not be there: nobody
+//      commits after a power cut what an earlier attempt left
 //   3. rank 0 sees all receipts and writes the manifest, once            <- the commit
-// A checkpoint without a manifest does not exist.
+// A checkpoint without a manifest does not exist. There is none, either, where parts of a tensor that ranks
+// share do not make up the tensor.
 #pragma once
 
 #include <optional>
@@ -16,6 +16,7 @@
 
 #include "agent/src/checkpoint/disk/disk.h"
 #include "agent/src/checkpoint/manifest.h"
+#include "agent/src/checkpoint/pack_writer.h"
 #include "base/contract/messages.h"
 
 namespace ratoon::checkpoint {
@@ -24,7 +25,26 @@ namespace ratoon::checkpoint {
 [[nodiscard]] Result<void> write_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                       std::span<const TensorView> tensors, std::string_view mark);
 
+// The same of a pack that lies in memory as it will in its file, or is being copied there; `image` is
+// layout.file_bytes() long. Where it was tried before, by this process or by one that died, whatever that
+// left of this rank's is taken or replaced: nobody else writes under these names. `run` goes into the
+// receipt.
+enum class Tried { kNever, kBefore };
+[[nodiscard]] Result<WrittenPack> write_staged_pack(Disk& disk, const CheckpointId& id, Rank rank,
+                                                    const PackLayout& layout,
+                                                    std::span<const std::byte> image, std::string_view mark,
+                                                    Tried tried, const Filling& filling,
+                                                    const std::optional<RunRecord>& run = {});
+
+// Each of the two alone: who may lose the tensors meanwhile looks again before the vote.
+[[nodiscard]] Result<PackRecord> write_unvoted_pack(Disk& disk, const CheckpointId& id, Rank rank,
+                                                    std::span<const TensorView> tensors,
+                                                    std::string_view mark);
+[[nodiscard]] Result<void> vote(Disk& disk, const CheckpointId& id, const PackRecord& record,
+                                std::string_view mark);
+
 // Step 3. Nothing if receipts are still missing; else the committed checkpoint, whoever committed it.
+// kInvalid where the packs are not one whole checkpoint; the sentence names the tensor.
 [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
                                                                std::uint32_t world_size,
                                                                std::string_view mark);

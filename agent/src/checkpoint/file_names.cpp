@@ -7,6 +7,8 @@
 namespace ratoon::checkpoint {
 namespace {
 
+constexpr std::string_view kHistoryEnding = ".jsonl";
+
 std::string numbered(char prefix, int digits, std::uint64_t value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%c%0*llu", prefix, digits, static_cast<unsigned long long>(value));
@@ -61,6 +63,10 @@ std::string receipt_path(const CheckpointId& id, Rank rank) {
   return receipts_folder(id) + "/" + rank_name(rank) + ".json";
 }
 
+std::string history_path(Attempt attempt) {
+  return std::string(kHistory) + "/" + attempt_name(attempt) + std::string(kHistoryEnding);
+}
+
 // Only a name that we would give ourselves counts: this refuses signs, spaces, missing zeros and other
 // endings.
 
@@ -68,6 +74,12 @@ std::optional<Attempt> parse_attempt_name(std::string_view name) {
   const Attempt attempt(number_in(name));
   if (attempt_name(attempt) != name) return std::nullopt;
   return attempt;
+}
+
+std::optional<Attempt> parse_history_name(std::string_view name) {
+  if (!name.ends_with(kHistoryEnding)) return std::nullopt;
+  name.remove_suffix(kHistoryEnding.size());
+  return parse_attempt_name(name);
 }
 
 std::optional<Step> parse_step_name(std::string_view name) {
@@ -101,6 +113,15 @@ std::optional<std::string_view> parse_temporary_name(std::string_view name) {
 }
 
 }  // namespace
+
+std::string temporary_path(const std::string& path, std::string_view mark) {
+  std::string temporary = path;
+  temporary.insert(path.rfind('/') + 1, ".");  // npos + 1 is 0
+  temporary += '.';
+  temporary += mark;
+  temporary += kTemporaryEnding;
+  return temporary;
+}
 
 bool is_name_of_rank_file(std::string_view name) {
   name = parse_temporary_name(name).value_or(name);

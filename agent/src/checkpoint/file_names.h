@@ -5,6 +5,8 @@
 //                            receipts/a0003/s0000001200/r0002.json       that rank's vote for its pack
 //                            manifests/s0000001200.a0003.json            the commit: names every pack
 //                            quarantine/s0000001200.a0003.json           a manifest whose checkpoint is bad
+//                            aside/s0000001200.a0003.json                one of a lineage that was given up
+//                            history/a0003.jsonl                         what that attempt reported
 #pragma once
 
 #include <optional>
@@ -28,17 +30,27 @@ inline constexpr const char* kManifests = "manifests";
 inline constexpr const char* kPacks = "packs";
 inline constexpr const char* kReceipts = "receipts";
 inline constexpr const char* kQuarantine = "quarantine";
+inline constexpr const char* kAside = "aside";
+inline constexpr const char* kHistory = "history";
 [[nodiscard]] std::string manifest_path(const CheckpointId& id);
 [[nodiscard]] std::string packs_folder(const CheckpointId& id);
 [[nodiscard]] std::string receipts_folder(const CheckpointId& id);
 [[nodiscard]] std::string pack_path(const CheckpointId& id, Rank rank);
 [[nodiscard]] std::string receipt_path(const CheckpointId& id, Rank rank);
+[[nodiscard]] std::string history_path(Attempt attempt);
 
 // "a0003", and nothing else.
 [[nodiscard]] std::optional<Attempt> parse_attempt_name(std::string_view name);
 
+// "a0003.jsonl", and nothing else.
+[[nodiscard]] std::optional<Attempt> parse_history_name(std::string_view name);
+
 // "s0000001200", and nothing else.
 [[nodiscard]] std::optional<Step> parse_step_name(std::string_view name);
+
+// "packs/a0003/.r0002.json.0123.tmp" while "packs/a0003/r0002.json" is being written by the one of mark
+// "0123".
+[[nodiscard]] std::string temporary_path(const std::string& path, std::string_view mark);
 
 // Packs, receipts, and their temporary files: "r0002.safetensors", ".r0002.json.0123.tmp".
 [[nodiscard]] bool is_name_of_rank_file(std::string_view name);

@@ -8,12 +8,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-// No entries where there is no folder yet.
-Result<std::vector<DiskEntry>> list_if_there(const Disk& disk, const std::string& path) {
-  auto entries = disk.list(path);
-  if (!entries && entries.error().kind() == ErrorKind::kNotFound) return std::vector<DiskEntry>();
-  return entries;
-}
+constexpr int kLooksMax = 100;
 
 Result<std::vector<CheckpointId>> manifests_in(const Disk& disk, const char* folder) {
   const auto entries = list_if_there(disk, folder);
@@ -27,13 +22,21 @@ Result<std::vector<CheckpointId>> manifests_in(const Disk& disk, const char* fol
   return ids;
 }
 
-// Whoever wrote packs and committed nothing has used up its number all the same.
+// Whoever wrote packs or a history and committed nothing has used up its number all the same, and so has a
+// lineage that was given up.
 Result<Attempt> newest_attempt_in(const Disk& disk) {
   const auto entries = list_if_there(disk, kPacks);
   if (!entries) return entries.error();
-  Attempt newest{0};
+  const auto histories = list_if_there(disk, kHistory);
+  if (!histories) return histories.error();
+  const auto aside = manifests_in(disk, kAside);
+  if (!aside) return aside.error();
+  Attempt newest = aside->empty() ? Attempt(0) : aside->front().attempt;
   for (const DiskEntry& entry : *entries) {
     if (const auto attempt = parse_attempt_name(entry.name)) newest = std::max(newest, *attempt);
+  }
+  for (const DiskEntry& entry : *histories) {
+    if (const auto attempt = parse_history_name(entry.name)) newest = std::max(newest, *attempt);
   }
   return newest;
 }
@@ -46,11 +49,14 @@ Result<SealedManifest> read_manifest_once(const Disk& disk, const CheckpointId& 
   if (!manifest) return Error(manifest.error().kind(), disk.shown(path) + ": " + manifest.error().message());
   if (manifest->id != id)
     return Error(ErrorKind::kCorrupted, disk.shown(path) + " describes another checkpoint");
-  return SealedManifest{.manifest = *std::move(manifest),
-                        .digest = to_hex(xxh3_128(std::as_bytes(std::span(*text))))};
+  return SealedManifest{.manifest = *std::move(manifest), .digest = manifest_digest(*text)};
 }
 
 }  // namespace
+
+std::string manifest_digest(std::string_view text) {
+  return to_hex(xxh3_128(std::as_bytes(std::span(text))));
+}
 
 InventoryEntry entry_of(const CheckpointId& id, std::string digest, bool is_complete) {
   return {.tier = "volume",
@@ -68,24 +74,60 @@ Result<SealedManifest> read_manifest(const Disk& disk, const CheckpointId& id) {
   return read_twice([&] { return read_manifest_once(disk, id); });
 }
 
-Result<Inventory> take_inventory(const Disk& disk) {
-  const auto committed = manifests_in(disk, kManifests);
-  if (!committed) return committed.error();
-  const auto newest = newest_attempt_in(disk);
-  if (!newest) return newest.error();
+bool misses_a_pack(const Disk& disk, const Manifest& manifest) {
+  const std::string folder = packs_folder(manifest.id);
+  const auto there = list_if_there(disk, folder);  // by name
+  if (!there) return false;
+  return !std::all_of(manifest.packs.begin(), manifest.packs.end(), [&](const PackRecord& pack) {
+    const DiskEntry wanted{.name = pack_path(manifest.id, pack.rank).substr(folder.size() + 1)};
+    return std::binary_search(there->begin(), there->end(), wanted);
+  });
+}
 
-  Inventory found{.newest_attempt = *newest, .complete = {}, .damaged = {}};
-  for (const CheckpointId& id : *committed) {
+namespace {
+
+// Whether all that was listed could be looked at: what is gone by now was retired by somebody who has
+// committed something newer, and who looks only at what is left would take the run for a new one.
+Result<bool> look_at(const Disk& disk, std::span<const CheckpointId> listed, Inventory& found) {
+  for (const CheckpointId& id : listed) {
     found.newest_attempt = std::max(found.newest_attempt, id.attempt);
     auto sealed = read_manifest(disk, id);
-    if (sealed)
+    const bool has_all = sealed && !misses_a_pack(disk, sealed->manifest);
+    // Packs go after their manifest: which of the two is the reason?
+    if (sealed && !has_all) sealed = read_manifest(disk, id);
+    if (!sealed && sealed.error().kind() == ErrorKind::kNotFound) return false;
+    if (has_all)
       found.complete.push_back(entry_of(id, std::move(sealed->digest), true));
+    else if (sealed)
+      found.damaged.push_back(entry_of(id, kWithoutPack, false));
     else if (sealed.error().kind() == ErrorKind::kCorrupted)
       found.damaged.push_back(entry_of(id, "damaged", false));
     else if (sealed.error().kind() == ErrorKind::kIo)
       found.damaged.push_back(entry_of(id, kUnreadable, false));
-    else if (sealed.error().kind() != ErrorKind::kNotFound)  // else it was retired since it was listed
+    else
       return sealed.error();
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Inventory> take_inventory(const Disk& disk) {
+  const auto newest = newest_attempt_in(disk);
+  if (!newest) return newest.error();
+  Inventory found;
+  bool has_seen_all = false;
+  for (int look = 0; !has_seen_all; ++look) {
+    if (look == kLooksMax)
+      return Error(ErrorKind::kUnavailable, "the checkpoints in " + disk.shown(kManifests) +
+                                                " change faster than they can be listed; another process of "
+                                                "this run is still saving: stop it, or try again");
+    const auto committed = manifests_in(disk, kManifests);
+    if (!committed) return committed.error();
+    found = Inventory{.newest_attempt = *newest, .complete = {}, .damaged = {}};
+    const auto looked = look_at(disk, *committed, found);
+    if (!looked) return looked.error();
+    has_seen_all = *looked;
   }
   // Last, so that what is set aside meanwhile is in one of the two lists at least.
   const auto set_aside = manifests_in(disk, kQuarantine);

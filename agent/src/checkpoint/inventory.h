@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ratoon/result.h>
@@ -13,7 +14,7 @@
 namespace ratoon::checkpoint {
 
 // Newest first. That something was saved here once is never forgotten: what is damaged or was set aside is
-// told, so that nobody starts over where there is something to lose.
+// told, so that nobody starts over where there is something to lose. Others may commit and retire meanwhile.
 struct Inventory {
   Attempt newest_attempt{0};  // that left anything here, committed or not
   std::vector<InventoryEntry> complete;
@@ -24,11 +25,21 @@ struct Inventory {
 // In place of a damaged entry's digest: the disk refuses its manifest. It may be sound.
 inline constexpr const char* kUnreadable = "unreadable";
 
+// And where a pack that its manifest names is gone.
+inline constexpr const char* kWithoutPack = "without a pack";
+
+// XXH3-128 of a manifest's text: what a resume point names.
+[[nodiscard]] std::string manifest_digest(std::string_view text);
+
 struct SealedManifest {
   Manifest manifest;
-  std::string digest;  // XXH3-128 of its text: what a resume point names
+  std::string digest;
 };
 [[nodiscard]] Result<SealedManifest> read_manifest(const Disk& disk, const CheckpointId& id);
+
+// Whether one of its packs is gone; no where the disk does not say. A late writer of an older attempt may
+// commit what was swept before: such a manifest is no checkpoint, and takes the place of none.
+[[nodiscard]] bool misses_a_pack(const Disk& disk, const Manifest& manifest);
 
 [[nodiscard]] InventoryEntry entry_of(const CheckpointId& id, std::string digest, bool is_complete);
 [[nodiscard]] CheckpointId id_of(const InventoryEntry& entry);

@@ -13,6 +13,7 @@ using nlohmann::json;
 
 constexpr std::uint64_t kFormat = 2;
 constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
+constexpr std::uint64_t kNanosecondsMax = (1ULL << 63) - 1;
 constexpr std::size_t kRanksMax = 65536;
 constexpr int kDepthMax = 8;
 constexpr std::size_t kDigestBytes = 32;
@@ -48,6 +49,33 @@ json to_json(const PackRecord& pack) {
           {"header_digest", pack.header_digest}};
 }
 
+json to_json(const RunRecord& run) {
+  json body = {{"batches", run.batches},
+               {"samples", run.samples},
+               {"epoch_samples", run.epoch_samples},
+               {"trained_nanoseconds", run.trained_nanoseconds}};
+  if (run.history_attempt != 0)
+    body["history"] = {{"attempt", run.history_attempt}, {"bytes", run.history_bytes}};
+  return body;
+}
+
+// Of those who wrote before there was one, and of ranks that have nothing to say, there is none.
+std::optional<RunRecord> read_run(Fields& parent) {
+  if (parent.find("run") == nullptr) return std::nullopt;
+  Fields f = parent.object("run");
+  RunRecord run;
+  run.batches = f.whole("batches", kCountMax);
+  run.samples = f.whole("samples", kCountMax);
+  run.epoch_samples = f.whole("epoch_samples", kCountMax);
+  run.trained_nanoseconds = f.whole("trained_nanoseconds", kNanosecondsMax);
+  if (f.find("history") != nullptr) {
+    Fields history = f.object("history");
+    run.history_attempt = history.whole("attempt", kCountMax);
+    run.history_bytes = history.whole("bytes", kCountMax);
+  }
+  return run;
+}
+
 PackRecord read_pack(Fields f) {
   PackRecord pack;
   pack.rank = Rank(static_cast<std::uint32_t>(f.whole("rank", kRanksMax - 1)));
@@ -65,7 +93,9 @@ void check_format(Fields& f) {
 }  // namespace
 
 std::string encode_receipt(const PackRecord& receipt) {
-  return seal({{"format", kFormat}, {"pack", to_json(receipt)}});
+  json body = {{"format", kFormat}, {"pack", to_json(receipt)}};
+  if (receipt.run) body["run"] = to_json(*receipt.run);
+  return seal(body);
 }
 
 Result<PackRecord> decode_receipt(std::string_view text) {
@@ -75,6 +105,7 @@ Result<PackRecord> decode_receipt(std::string_view text) {
   Fields f(*body, "receipt", complaint);
   check_format(f);
   PackRecord receipt = read_pack(f.object("pack"));
+  receipt.run = read_run(f);
   if (complaint) return *complaint;
   return receipt;
 }
@@ -82,11 +113,13 @@ Result<PackRecord> decode_receipt(std::string_view text) {
 std::string encode_manifest(const Manifest& manifest) {
   json packs = json::array();
   for (const auto& pack : manifest.packs) packs.push_back(to_json(pack));
-  return seal({{"format", kFormat},
+  json body = {{"format", kFormat},
                {"attempt", manifest.id.attempt.value()},
                {"step", manifest.id.step.value()},
                {"writer", manifest.writer},
-               {"packs", std::move(packs)}});
+               {"packs", std::move(packs)}};
+  if (manifest.run) body["run"] = to_json(*manifest.run);
+  return seal(body);
 }
 
 Result<Manifest> decode_manifest(std::string_view text) {
@@ -104,6 +137,7 @@ Result<Manifest> decode_manifest(std::string_view text) {
       f.complain("packs", "one pack a rank, in order");
   }
   if (manifest.packs.empty()) f.complain("packs", "at least one pack");
+  manifest.run = read_run(f);
   if (complaint) return *complaint;
   return manifest;
 }

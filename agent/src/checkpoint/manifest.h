@@ -2,6 +2,7 @@
 // names every pack and is the commit: a checkpoint without one does not exist.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include <ratoon/result.h>
 
 #include "agent/src/checkpoint/file_names.h"
+#include "agent/src/checkpoint/run_record.h"
 
 namespace ratoon::checkpoint {
 
@@ -17,14 +19,16 @@ struct PackRecord {
   std::uint64_t size_bytes = 0;    // of the file
   std::uint64_t header_bytes = 0;  // the first so many bytes of it
   std::string header_digest{};     // XXH3-128 of those; they hold the sums of all others
+  std::optional<RunRecord> run{};  // in the receipt of rank 0, from where the manifest takes it
 
   friend bool operator==(const PackRecord&, const PackRecord&) = default;
 };
 
 struct Manifest {
   CheckpointId id;
-  std::string writer{};           // "ratoon 0.1.0"
-  std::vector<PackRecord> packs;  // in rank order; as many as the world had ranks
+  std::string writer{};            // "ratoon 0.1.0"
+  std::vector<PackRecord> packs;   // in rank order; as many as the world had ranks
+  std::optional<RunRecord> run{};  // nothing where whoever wrote it did not say
 
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };

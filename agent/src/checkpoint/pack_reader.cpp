@@ -75,7 +75,7 @@ Result<LoadedTensors> PackReader::read_all() const {
   return tensors;
 }
 
-Result<void> PackReader::verify() const {
+Result<void> PackReader::verify(const std::function<void(std::uint64_t)>& on_verified) const {
   const PackLayout& layout = header_.layout;
   file_->forget();  // or a page that never reached the disk whole would vouch for it
   std::vector<std::byte> piece(kBlocksAtOnce * kPackBlockBytes);
@@ -94,6 +94,7 @@ Result<void> PackReader::verify() const {
       return {};
     });
     if (!checked) return checked;
+    if (on_verified) on_verified(bytes.size());
   }
   return {};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,18 +34,24 @@ class PackReader {
   [[nodiscard]] static Result<PackReader> open(const Disk& disk, const std::string& path,
                                                const PackRecord& record);
 
-  [[nodiscard]] const PackLayout& layout() const { return header_.layout; }
+  [[nodiscard]] const std::string& shown() const { return shown_; }  // as messages call it
 
-  // Tensor `index` of the layout, into memory of its size; checked against its hash.
-  [[nodiscard]] Result<void> read(std::size_t index, std::span<std::byte> into) const;
   [[nodiscard]] Result<LoadedTensors> read_all() const;
 
-  // Reads all data once, in pieces, against the sums of its blocks.
-  [[nodiscard]] Result<void> verify() const;
+  // Reads all data once, in pieces, against the sums of its blocks. `on_verified` is told how many bytes were
+  // right since it was told last.
+  [[nodiscard]] Result<void> verify(const std::function<void(std::uint64_t)>& on_verified = {}) const;
+
+  // For who reads parts of it by a plan (pack/read_plan.h): nothing of the file is believed but through the
+  // header.
+  [[nodiscard]] const PackHeader& header() const { return header_; }
+  [[nodiscard]] const ReadFile& file() const { return *file_; }
 
  private:
   PackReader(std::unique_ptr<ReadFile> file, std::string shown, PackHeader header)
       : file_(std::move(file)), shown_(std::move(shown)), header_(std::move(header)) {}
+  // Tensor `index` of the layout, into memory of its size; checked against its hash.
+  [[nodiscard]] Result<void> read(std::size_t index, std::span<std::byte> into) const;
   [[nodiscard]] Error damaged(const std::string& where) const;
 
   std::unique_ptr<ReadFile> file_;

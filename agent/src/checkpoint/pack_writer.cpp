@@ -1,13 +1,15 @@
 #include "agent/src/checkpoint/pack_writer.h"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/pack/boxes.h"
 #include "agent/src/checkpoint/pack/header.h"
 #include "agent/src/checkpoint/pack/layout.h"
-#include "base/core/crc32c.h"
+#include "agent/src/checkpoint/pack/pack_sums.h"
+#include "agent/src/checkpoint/sums_beside.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -16,26 +18,9 @@ using Bytes = std::span<const std::byte>;
 
 // Smaller writes are gathered: a state of a thousand small tensors is not a thousand calls.
 constexpr std::size_t kGatherBytes = 4 << 20;
-
-// CRC32C of each block of a row of bytes that comes in pieces.
-class BlockSums {
- public:
-  void add(Bytes bytes) {
-    while (!bytes.empty()) {
-      const std::size_t room = kPackBlockBytes - in_block_;
-      const Bytes piece = bytes.first(std::min(room, bytes.size()));
-      if (in_block_ == 0) sums_.push_back(0);
-      sums_.back() = crc32c(piece, sums_.back());
-      in_block_ = (in_block_ + piece.size()) % kPackBlockBytes;
-      bytes = bytes.subspan(piece.size());
-    }
-  }
-  [[nodiscard]] const std::vector<std::uint32_t>& sums() const { return sums_; }
-
- private:
-  std::vector<std::uint32_t> sums_;
-  std::size_t in_block_ = 0;
-};
+// Of an image, in one call. The disk is idle between two of them; and each is watched for as long as we are
+// patient.
+constexpr std::size_t kImagePieceBytes = 32 << 20;
 
 // Bytes one after the other into a file, few writes for many pieces.
 class Appender {
@@ -78,61 +63,119 @@ std::vector<TensorSpec> specs_of(std::span<const TensorView> tensors) {
   return specs;
 }
 
-Result<std::string> write_data(WriteFile& file, const PackLayout& layout, std::span<const TensorView> tensors,
-                               std::span<const std::size_t> order) {
-  BlockSums sums;
-  std::vector<Hash128> hashes;
-  hashes.reserve(order.size());
-  Appender data(file, layout.header_bytes);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const TensorView& tensor = tensors[order[i]];
-    const PackedTensor& place = layout.tensors[i];
-    if (tensor.bytes.size() != place.end - place.begin) {
-      return Error(ErrorKind::kInvalid, "tensor " + in_quotes(tensor.name) + " has " +
-                                            std::to_string(tensor.bytes.size()) + " bytes, and " +
-                                            std::to_string(place.end - place.begin) +
-                                            " follow from its type and shape");
-    }
-    sums.add(tensor.bytes);
-    hashes.push_back(xxh3_128(tensor.bytes));
-    if (auto appended = data.append(tensor.bytes); !appended) return appended.error();
-  }
-  if (auto flushed = data.flush(); !flushed) return flushed.error();
-  return encode_header(layout, sums.sums(), hashes);
+Result<void> check_length(const TensorView& tensor, const PackedTensor& place) {
+  if (tensor.bytes.size() == place.end - place.begin) return {};
+  return Error(ErrorKind::kInvalid, "tensor " + in_quotes(tensor.name) + " has " +
+                                        std::to_string(tensor.bytes.size()) + " bytes, and " +
+                                        std::to_string(place.end - place.begin) +
+                                        " follow from its type and shape");
 }
 
-Result<PackRecord> write_temporary(Disk& disk, const std::string& temporary, Rank rank,
-                                   std::span<const TensorView> tensors) {
-  const std::vector<TensorSpec> specs = specs_of(tensors);
-  const auto layout = plan_pack(specs);
-  if (!layout) return layout.error();
+// Summed by another thread while this one waits for the disk.
+Result<void> write_tensors(WriteFile& file, const PackLayout& layout, std::span<const TensorView> tensors,
+                           std::span<const std::size_t> order, PackSums& sums) {
+  std::vector<Bytes> parts;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const TensorView& tensor = tensors[order[i]];
+    if (auto checked = check_length(tensor, layout.tensors[i]); !checked) return checked;
+    parts.push_back(tensor.bytes);
+  }
+  SumsBeside beside(sums, parts);
+  Appender data(file, layout.header_bytes);
+  for (const Bytes part : parts) {
+    if (auto appended = data.append(part); !appended) return appended;
+  }
+  if (auto flushed = data.flush(); !flushed) return flushed;
+  beside.finish();
+  return {};
+}
+
+Error cancelled() {
+  return {ErrorKind::kCancelled, "what was copied is of no one moment, and is copied again"};
+}
+
+// A header with sums is written last, so that nothing is a pack before its filling is complete.
+Result<void> write_image(WriteFile& file, const PackLayout& layout, Bytes image, PackSums& sums,
+                         const Filling& filling) {
+  const std::uint64_t begin = layout.header_bytes;
+  SumsBeside beside(sums, image.subspan(begin),
+                    [&](std::uint64_t bytes) { return filling.wait_for(begin + bytes); });
+  for (std::uint64_t at = begin; at < image.size(); at += kImagePieceBytes) {
+    const Bytes piece = image.subspan(at, std::min<std::uint64_t>(kImagePieceBytes, image.size() - at));
+    if (!filling.wait_for(at + piece.size())) return cancelled();
+    if (auto written = file.write(at, piece); !written) return written;
+  }
+  if (!filling.wait_until_complete()) return cancelled();
+  beside.finish();
+  return {};
+}
+
+using WriteData = std::function<Result<void>(WriteFile& file, PackSums& sums)>;
+
+Result<WrittenPack> write_temporary(Disk& disk, const std::string& temporary, Rank rank,
+                                    const PackLayout& layout, const WriteData& write_data) {
   auto file = disk.create(temporary);
   if (!file) return file.error();
-  if (auto reserved = (*file)->reserve(layout->file_bytes()); !reserved) return reserved.error();
-  const auto header = write_data(**file, *layout, tensors, data_order(specs));
-  if (!header) return header.error();
-  const Bytes header_bytes = std::as_bytes(std::span(*header));
+  if (auto reserved = (*file)->reserve(layout.file_bytes()); !reserved) return reserved.error();
+  PackSums sums(layout);
+  if (auto written = write_data(**file, sums); !written) return written.error();
+  std::string header = encode_header(layout, sums.block_crcs(), sums.hashes());
+  const Bytes header_bytes = std::as_bytes(std::span(header));
   if (auto written = (*file)->write(0, header_bytes); !written) return written.error();
   if (auto synced = (*file)->sync(); !synced) return synced.error();
   if (auto closed = (*file)->close(); !closed) return closed.error();
-  return PackRecord{.rank = rank,
-                    .size_bytes = layout->file_bytes(),
-                    .header_bytes = layout->header_bytes,
-                    .header_digest = to_hex(xxh3_128(header_bytes))};
+  return WrittenPack{.record = {.rank = rank,
+                                .size_bytes = layout.file_bytes(),
+                                .header_bytes = layout.header_bytes,
+                                .header_digest = to_hex(xxh3_128(header_bytes))},
+                     .hashes = sums.hashes()};
+}
+
+Result<WrittenPack> write_and_publish(Disk& disk, const std::string& path, Rank rank,
+                                      const PackLayout& layout, std::string_view mark,
+                                      const WriteData& write_data) {
+  const std::string temporary = temporary_path(path, mark);
+  auto written = write_temporary(disk, temporary, rank, layout, write_data);
+  if (written) {
+    if (auto published = publish(disk, temporary, path); !published) written = published.error();
+  }
+  if (!written) static_cast<void>(disk.remove(temporary));
+  return written;
 }
 
 }  // namespace
 
 Result<PackRecord> write_pack_file(Disk& disk, const std::string& path, Rank rank,
                                    std::span<const TensorView> tensors, std::string_view mark) {
-  const std::string temporary = temporary_path(path, mark);
-  auto record = write_temporary(disk, temporary, rank, tensors);
-  if (record) {
-    if (auto published = publish(disk, temporary, path, IfThere::kRefuse); !published)
-      record = published.error();
+  const std::vector<TensorSpec> specs = specs_of(tensors);
+  const auto layout = plan_pack(specs);
+  if (!layout) return layout.error();
+  const std::vector<std::size_t> order = data_order(specs);
+  const auto written = write_and_publish(
+      disk, path, rank, *layout, mark,
+      [&](WriteFile& file, PackSums& sums) { return write_tensors(file, *layout, tensors, order, sums); });
+  if (!written) return written.error();
+  return written->record;
+}
+
+Result<PackImage> lay_out_image(std::span<const TensorView> tensors) {
+  const std::vector<TensorSpec> specs = specs_of(tensors);
+  auto layout = plan_pack(specs);
+  if (!layout) return layout.error();
+  PackImage image{.layout = *std::move(layout), .order = data_order(specs)};
+  for (std::size_t i = 0; i < image.order.size(); ++i) {
+    if (auto checked = check_length(tensors[image.order[i]], image.layout.tensors[i]); !checked)
+      return checked.error();
   }
-  if (!record) static_cast<void>(disk.remove(temporary));
-  return record;
+  return image;
+}
+
+Result<WrittenPack> write_pack_image(Disk& disk, const std::string& path, Rank rank, const PackLayout& layout,
+                                     std::span<const std::byte> image, std::string_view mark,
+                                     const Filling& filling) {
+  return write_and_publish(disk, path, rank, layout, mark, [&](WriteFile& file, PackSums& sums) {
+    return write_image(file, layout, image, sums, filling);
+  });
 }
 
 }  // namespace ratoon::checkpoint

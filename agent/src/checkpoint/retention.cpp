@@ -1,10 +1,12 @@
 #include "agent/src/checkpoint/retention.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <set>
 #include <vector>
 
 #include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/inventory.h"
 #include "agent/src/checkpoint/manifest.h"
 
 namespace ratoon::checkpoint {
@@ -20,8 +22,7 @@ std::string quarantine_path(const CheckpointId& id) {
 
 // What we put into the folder of a step; anything else is somebody's, and keeps the folder.
 Result<void> remove_ours(Disk& disk, const std::string& folder) {
-  const auto entries = disk.list(folder);
-  if (!entries && entries.error().kind() == ErrorKind::kNotFound) return {};
+  const auto entries = list_if_there(disk, folder);
   if (!entries) return entries.error();
   for (const DiskEntry& entry : *entries) {
     if (entry.is_folder || !is_name_of_rank_file(entry.name)) continue;
@@ -31,12 +32,6 @@ Result<void> remove_ours(Disk& disk, const std::string& folder) {
   // A late writer of an older attempt may just have made another file in it: the next sweep finds that.
   static_cast<void>(disk.remove_folder(folder));
   return {};
-}
-
-Result<std::vector<DiskEntry>> list_if_there(const Disk& disk, const std::string& folder) {
-  auto entries = disk.list(folder);
-  if (!entries && entries.error().kind() == ErrorKind::kNotFound) return std::vector<DiskEntry>();
-  return entries;
 }
 
 // What an attempt left under `kind` ("packs", "receipts") for steps that have no manifest.
@@ -69,9 +64,17 @@ Result<void> sweep_temporary_files(Disk& disk, const std::string& folder, Attemp
   return {};
 }
 
-Result<std::set<CheckpointId>> named_checkpoints(const Disk& disk) {
+bool is_without_packs(const Disk& disk, const CheckpointId& id) {
+  const auto sealed = read_manifest(disk, id);
+  return sealed && misses_a_pack(disk, sealed->manifest);
+}
+
+}  // namespace
+
+Result<std::set<CheckpointId>> checkpoints_named_in(const Disk& disk,
+                                                    std::initializer_list<const char*> folders) {
   std::set<CheckpointId> ids;
-  for (const char* folder : {kManifests, kQuarantine}) {
+  for (const char* folder : folders) {
     const auto entries = list_if_there(disk, folder);
     if (!entries) return entries.error();
     for (const DiskEntry& entry : *entries) {
@@ -81,16 +84,32 @@ Result<std::set<CheckpointId>> named_checkpoints(const Disk& disk) {
   return ids;
 }
 
-}  // namespace
+Result<std::set<CheckpointId>> given_up_checkpoints(const Disk& disk) {
+  return checkpoints_named_in(disk, {kQuarantine, kAside});
+}
 
-std::vector<CheckpointId> choose_retired(std::span<const CheckpointId> newest_first, const KeepRules& rules,
+std::vector<CheckpointId> choose_retired(std::span<const KeptCheckpoint> newest_first, const KeepRules& rules,
                                          Attempt own) {
+  const bool is_only_in_store = rules.last == 0;
   const std::uint64_t last = std::max<std::uint64_t>(rules.last, 1);
+  std::vector<bool> goes(newest_first.size());
+  std::uint64_t kept_bytes = 0;
+  for (std::size_t i = 0; i < newest_first.size(); ++i) {
+    const KeptCheckpoint& one = newest_first[i];
+    const bool is_milestone = rules.every_steps != 0 && one.id.step.value() % rules.every_steps == 0;
+    const bool is_among_last = i < last && !(is_only_in_store && one.is_in_store);
+    goes[i] = !is_among_last && !is_milestone && !one.is_pinned && one.id.attempt <= own;
+    if (!goes[i]) kept_bytes += one.size_bytes;
+  }
+  for (std::size_t i = newest_first.size(); i-- > 1 && kept_bytes > rules.bytes_max;) {
+    const KeptCheckpoint& one = newest_first[i];
+    if (goes[i] || one.is_pinned || one.id.attempt > own) continue;
+    goes[i] = true;
+    kept_bytes -= one.size_bytes;
+  }
   std::vector<CheckpointId> retired;
-  for (std::size_t i = last; i < newest_first.size(); ++i) {
-    const CheckpointId& id = newest_first[i];
-    const bool is_milestone = rules.every_steps != 0 && id.step.value() % rules.every_steps == 0;
-    if (!is_milestone && id.attempt <= own) retired.push_back(id);
+  for (std::size_t i = 0; i < newest_first.size(); ++i) {
+    if (goes[i]) retired.push_back(newest_first[i].id);
   }
   return retired;
 }
@@ -112,7 +131,8 @@ Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reas
   const std::string place = quarantine_path(id);
   // Copied and then removed: after a cut there are both rather than none, which would look like a fresh
   // start.
-  if (auto copied = save_durably(disk, place, *manifest, mark, IfThere::kReplace); !copied) return copied;
+  const auto copied = save_durably(disk, place, *manifest, mark);
+  if (!copied && !says(copied, ErrorKind::kAlreadyExists)) return copied;
   std::string text(reason);
   text += '\n';
   // For people: that it is not there, or of another rank that found the same, changes nothing.
@@ -123,9 +143,9 @@ Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reas
 }
 
 Result<void> sweep_uncommitted(Disk& disk, Attempt own) {
-  const auto named = named_checkpoints(disk);
+  const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named) return named.error();
-  for (const char* folder : {kManifests, kQuarantine}) {
+  for (const char* folder : {kManifests, kQuarantine, kAside}) {
     if (auto swept = sweep_temporary_files(disk, folder, own); !swept) return swept;
   }
   // Votes go first: a pack without its vote is in no commit.
@@ -138,12 +158,12 @@ Result<void> sweep_uncommitted(Disk& disk, Attempt own) {
       if (auto swept = sweep_attempt(disk, kind, entry, *named); !swept) return swept;
     }
   }
-  // A late writer may have committed meanwhile what we took for abandoned: that would be a manifest without
-  // packs.
-  const auto named_now = named_checkpoints(disk);
+  // A late writer may have committed meanwhile what we, or an earlier sweep, took for abandoned: a manifest
+  // whose packs are gone.
+  const auto named_now = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named_now) return named_now.error();
   for (const CheckpointId& id : *named_now) {
-    if (id.attempt >= own || named->contains(id)) continue;
+    if (id.attempt >= own || (named->contains(id) && !is_without_packs(disk, id))) continue;
     if (auto removed = remove_checkpoint(disk, id); !removed) return removed;
   }
   return {};

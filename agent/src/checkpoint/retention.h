@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,15 +16,34 @@
 
 namespace ratoon::checkpoint {
 
+inline constexpr std::uint64_t kKeepAll = ~std::uint64_t{0};
+
 struct KeepRules {
-  std::uint64_t last = 2;         // at least one is kept always
+  // Of the newest; kKeepAll: every one. 0: none that a store holds as well; where none does, the newest.
+  std::uint64_t last = 2;
   std::uint64_t every_steps = 0;  // and each whose step is a multiple; 0: none
+  // Of all that is kept here. The oldest go first, milestones too; the newest and what is pinned stay,
+  // whatever their size.
+  std::uint64_t bytes_max = kKeepAll;
+};
+
+struct KeptCheckpoint {
+  CheckpointId id;
+  std::uint64_t size_bytes = 0;
+  bool is_pinned = false;    // stays, whatever the other rules say
+  bool is_in_store = false;  // committed there, too
 };
 
 // Those of `newest_first` that the rules let go. Never one of an attempt newer than `own`: whoever is behind
-// the world does not clean up for it.
-[[nodiscard]] std::vector<CheckpointId> choose_retired(std::span<const CheckpointId> newest_first,
+// the world does not clean up for it. Never the newest, unless a store holds it.
+[[nodiscard]] std::vector<CheckpointId> choose_retired(std::span<const KeptCheckpoint> newest_first,
                                                        const KeepRules& rules, Attempt own);
+
+// Those of which a manifest lies in any of these folders, whatever is in it.
+[[nodiscard]] Result<std::set<CheckpointId>> checkpoints_named_in(const Disk& disk,
+                                                                  std::initializer_list<const char*> folders);
+// Those that were set aside: found bad, or of a lineage that was given up.
+[[nodiscard]] Result<std::set<CheckpointId>> given_up_checkpoints(const Disk& disk);
 
 // Removes one: its manifest first, so that from then on it does not exist, whatever is left of it.
 [[nodiscard]] Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id);

@@ -81,6 +81,10 @@ void MdsDataset::expect(std::span<const std::uint64_t> ids) const {
   parts_->reader.expect(ids);
 }
 
+void MdsDataset::expect_no_more(std::span<const std::uint64_t> ids) const {
+  parts_->reader.expect_no_more(ids);
+}
+
 void MdsDataset::read(std::uint64_t id, Sample& into) const {
   data::check_id(id, size());
   const mds::ShardTable::Place place = parts_->reader.table().find(id);

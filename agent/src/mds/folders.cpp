@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include <sys/resource.h>
 
@@ -53,15 +54,13 @@ class Sources {
       all += shard.raw.size_bytes;
       largest = std::max(largest, shard.raw.size_bytes);
     }
-    if (largest > bytes_max / 2) {
-      return Error(ErrorKind::kInvalid, "the cache " + options_.cache_folder.string() + " may hold " +
-                                            std::to_string(bytes_max) + " bytes, and the largest shard has " +
-                                            std::to_string(largest) + ": let it hold twice that at least");
-    }
+    if (largest > bytes_max / 2) return too_small(folders, largest);
     if (all <= bytes_max / 2) return {};
     // Open files are not evicted. Several processes share the cache: each holds only a part of it open.
     for (RemoteSource* source : remote_) source->hold_files();
     folders.limits.held_bytes_max = bytes_max / 16;
+    folders.ahead_max.cache_bytes = bytes_max / 4;
+    folders.cache = cache_;
     // What is fetched ahead must leave room for what is read now.
     folders.fetch_threads = std::min<std::uint64_t>(folders.fetch_threads, bytes_max / 4 / largest);
     rlimit files{};
@@ -71,6 +70,16 @@ class Sources {
   }
 
  private:
+  [[nodiscard]] Error too_small(const Folders& folders, std::uint64_t largest) const {
+    const auto& shard = *std::find_if(folders.index.shards.begin(), folders.index.shards.end(),
+                                      [&](const ShardInfo& one) { return one.raw.size_bytes == largest; });
+    return {ErrorKind::kInvalid, "the cache " + options_.cache_folder.string() + " may hold " +
+                                     std::to_string(options_.cache_bytes_max) +
+                                     " bytes, and the largest shard, " +
+                                     folders.sources[shard.source]->shown(shard) + ", has " +
+                                     std::to_string(largest) + ": let it hold twice that at least"};
+  }
+
   const MdsOptions& options_;
   const LoadOptions load_;
   std::shared_ptr<objects::ObjectCache> cache_;
@@ -83,6 +92,9 @@ Result<Folders> open_folders(const std::vector<std::string>& uris, const MdsOpti
   Folders folders{.index = {},
                   .sources = {},
                   .limits = {.memory_bytes_max = options.memory_bytes_max},
+                  .ahead_max = {.memory_bytes = options.memory_bytes_max,
+                                .cache_bytes = std::numeric_limits<std::uint64_t>::max()},
+                  .cache = nullptr,
                   .fetch_threads = options.fetch_threads};
   Sources sources(options);
   for (const std::string& uri : uris) {

@@ -18,7 +18,10 @@ class LocalSource final : public ShardSource {
   [[nodiscard]] std::string shown(const ShardInfo& shard) const override;
   // To hash or to unpack a shard takes long; to map it does not.
   [[nodiscard]] bool is_slow() const override { return is_slow_; }
-  void expect(std::span<const ShardInfo* const>) override {}
+  // Of a compressed one, that which nobody has unpacked beside it.
+  [[nodiscard]] ShardCost cost(const ShardInfo& shard) const override {
+    return {.memory_bytes = shard.zip || !options_.maps_files ? shard.raw.size_bytes : 0};
+  }
 
  private:
   // Bytes of a file whose length and hashes are right.

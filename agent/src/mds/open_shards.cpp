@@ -1,5 +1,10 @@
 #include "agent/src/mds/open_shards.h"
 
+#include <algorithm>
+#include <functional>
+
+#include "agent/src/mds/future.h"
+
 namespace ratoon::mds {
 
 std::optional<ShardBytes> OpenShards::find(std::size_t shard) {
@@ -18,44 +23,71 @@ std::optional<ShardBytes> OpenShards::find(std::size_t shard) {
 Result<ShardBytes> OpenShards::find_or_open(std::size_t shard, std::uint64_t held_bytes,
                                             const std::function<Result<ShardBytes>()>& open,
                                             const std::stop_token& stop) {
-  Slot& slot = slots_[shard];
-  {
+  while (true) {
     std::unique_lock lock(mutex_);
-    if (!opened_.wait(lock, stop, [&] { return !slot.is_opening; }))
-      return Error(ErrorKind::kCancelled, "waiting for a shard was cancelled");
     if (auto found = find(shard)) return std::move(*found);
-    slot.is_opening = true;
-    held_bytes_ += held_bytes;
-    if (held_bytes > 0) make_room();
+    const auto at = openings_.find(shard);
+    if (at == openings_.end()) {
+      openings_.emplace(shard, std::make_shared<Opening>(held_bytes));
+      held_bytes_ += held_bytes;
+      lock.unlock();
+      return open_one(shard, held_bytes > 0, open);
+    }
+    const std::shared_ptr<const Opening> opening = at->second;
+    if (!opened_.wait(lock, stop, [&] { return opening->is_over; }))
+      return Error(ErrorKind::kCancelled, "waiting for a shard was cancelled");
+    // Where the other one was told to stop we were not.
+    if (opening->error && opening->error->kind() != ErrorKind::kCancelled) return *opening->error;
   }
-  Result<ShardBytes> opened = Error(ErrorKind::kCancelled, "opening a shard was cancelled");
-  try {
-    opened = open();
-  } catch (...) {  // memory may be out; whoever waits must not wait for ever
-    end_opening(slot, held_bytes);
-    throw;
-  }
-  if (opened) {
-    const std::lock_guard lock(mutex_);
-    keep(shard, *opened);
-  }
-  end_opening(slot, held_bytes);
-  return opened;
 }
 
-void OpenShards::end_opening(Slot& slot, std::uint64_t held_bytes) {
+// All that may throw is in here: whoever waits must not wait for ever, and what failed takes no room.
+Result<ShardBytes> OpenShards::open_one(std::size_t shard, bool needs_room,
+                                        const std::function<Result<ShardBytes>()>& open) {
+  try {
+    if (needs_room) {
+      const std::lock_guard lock(mutex_);
+      make_room();
+    }
+    auto opened = open();
+    if (opened) {
+      const std::lock_guard lock(mutex_);
+      keep(shard, *opened);
+    }
+    end_opening(shard, opened ? std::nullopt : std::optional(opened.error()));
+    return opened;
+  } catch (...) {
+    end_opening(shard, std::nullopt);  // memory may be out: an error for the others might not be had
+    throw;
+  }
+}
+
+// Whoever waits takes the error, or tries itself where there is none and the shard is not open.
+void OpenShards::end_opening(std::size_t shard, std::optional<Error> error) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    slot.is_opening = false;
-    held_bytes_ -= held_bytes;
+    const auto at = openings_.find(shard);
+    at->second->is_over = true;
+    at->second->error = std::move(error);
+    held_bytes_ -= at->second->reserved_bytes;
+    openings_.erase(at);
   }
   opened_.notify_all();
 }
 
 void OpenShards::keep(std::size_t shard, const ShardBytes& bytes) {
+  ring_.reserve(ring_.size() + 1);  // what may fail comes before what would have to be undone
+  // From here on it counts as what it takes, no more as what was to be expected.
+  held_bytes_ -= std::exchange(openings_.at(shard)->reserved_bytes, 0);
   memory_bytes_ += bytes.memory_bytes;
   held_bytes_ += bytes.held_bytes;
-  make_room();
+  try {
+    make_room();
+  } catch (...) {
+    memory_bytes_ -= bytes.memory_bytes;
+    held_bytes_ -= bytes.held_bytes;
+    throw;
+  }
   slots_[shard].bytes = bytes;
   slots_[shard].word.fetch_or(kOpen, std::memory_order_release);
   // Just behind the hand, which comes by again when it has seen all others.
@@ -70,14 +102,49 @@ bool OpenShards::is_over() const {
 
 // Gives up shards until one more is within the limits, or none can go.
 void OpenShards::make_room() {
+  if (!is_over() || ring_.empty()) return;
+  auto uses = next_uses_ ? next_uses_(ring_) : std::vector<std::uint64_t>(ring_.size(), Future::kNever);
+  make_room_of_unexpected(uses);
+  make_room_of_latest(uses);
+}
+
+// `uses` goes with ring_.
+void OpenShards::make_room_of_unexpected(std::vector<std::uint64_t>& uses) {
   for (std::size_t tries = 2 * ring_.size(); tries > 0 && !ring_.empty() && is_over(); --tries) {
     hand_ = hand_ < ring_.size() ? hand_ : 0;
     const std::size_t candidate = ring_[hand_];
-    if (!slots_[candidate].is_recent.exchange(false, std::memory_order_relaxed) && try_close(candidate))
-      ring_.erase(ring_.begin() + static_cast<std::ptrdiff_t>(hand_));
-    else
+    if (uses[hand_] == Future::kNever &&
+        !slots_[candidate].is_recent.exchange(false, std::memory_order_relaxed) && try_close(candidate)) {
+      uses.erase(uses.begin() + static_cast<std::ptrdiff_t>(hand_));
+      drop_from_ring(hand_);
+    } else {
       ++hand_;
+    }
   }
+}
+
+void OpenShards::make_room_of_latest(const std::vector<std::uint64_t>& uses) {
+  std::vector<std::pair<std::uint64_t, std::size_t>> expected;  // with their shards
+  for (std::size_t i = 0; is_over() && i < ring_.size(); ++i) {
+    if (uses[i] != Future::kNever) expected.emplace_back(uses[i], ring_[i]);
+  }
+  std::sort(expected.begin(), expected.end(), std::greater());
+  for (const auto& [use, shard] : expected) {
+    if (!is_over()) return;
+    if (try_close(shard))
+      drop_from_ring(static_cast<std::size_t>(std::ranges::find(ring_, shard) - ring_.begin()));
+  }
+}
+
+void OpenShards::drop_from_ring(std::size_t at) {
+  ring_.erase(ring_.begin() + static_cast<std::ptrdiff_t>(at));
+  if (at < hand_) --hand_;
+}
+
+void OpenShards::close(std::size_t shard) {
+  const std::lock_guard lock(mutex_);
+  const auto at = std::ranges::find(ring_, shard);
+  if (at != ring_.end() && try_close(shard)) drop_from_ring(static_cast<std::size_t>(at - ring_.begin()));
 }
 
 bool OpenShards::try_close(std::size_t shard) {
@@ -92,7 +159,7 @@ bool OpenShards::try_close(std::size_t shard) {
 
 bool OpenShards::is_coming(std::size_t shard) const {
   const std::lock_guard lock(mutex_);
-  return slots_[shard].is_opening || (slots_[shard].word.load(std::memory_order_relaxed) & kOpen) != 0;
+  return openings_.contains(shard) || (slots_[shard].word.load(std::memory_order_relaxed) & kOpen) != 0;
 }
 
 std::size_t OpenShards::count() const {

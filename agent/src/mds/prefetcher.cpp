@@ -3,28 +3,24 @@
 #include <algorithm>
 
 namespace ratoon::mds {
-namespace {
-
-constexpr std::size_t kAskedMax = 4096;
-
-}  // namespace
 
 Prefetcher::~Prefetcher() {
   for (std::jthread& thread : threads_) thread.request_stop();
   threads_.clear();  // waits
 }
 
-void Prefetcher::ask(std::span<const std::size_t> shards) {
+void Prefetcher::ask(std::vector<std::size_t> shards) {
   if (threads_max_ == 0) return;
   const std::lock_guard lock(mutex_);
-  for (const std::size_t shard : shards) {
-    if (next_.size() == kAskedMax) break;
-    if (std::find(next_.begin(), next_.end(), shard) != next_.end()) continue;
-    next_.push_back(shard);
-    asked_.notify_one();
-  }
+  next_.assign(shards.begin(), shards.end());
   while (threads_.size() < std::min(threads_max_, next_.size()))
     threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
+  if (!next_.empty()) asked_.notify_all();
+}
+
+bool Prefetcher::is_idle() const {
+  const std::lock_guard lock(mutex_);
+  return next_.empty();
 }
 
 void Prefetcher::work(const std::stop_token& stop) {
@@ -35,7 +31,11 @@ void Prefetcher::work(const std::stop_token& stop) {
     const std::size_t shard = next_.front();
     next_.pop_front();
     lock.unlock();
-    open_(shard, stop);
+    try {
+      open_(shard, stop);
+    } catch (...) {  // memory may be out: whoever reads the shard opens it, and is told
+      continue;
+    }
   }
 }
 

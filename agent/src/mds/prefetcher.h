@@ -1,5 +1,5 @@
 // Prefetcher: threads that open shards before anybody reads them, in the order in which they will be needed.
-// They begin with the first shard that is asked for.
+// They begin with the first shard that is asked for, and what was asked for last is all that they do.
 //
 // Thread contract: any thread; the destructor ends what is under way and waits for it.
 #pragma once
@@ -10,7 +10,6 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <span>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -28,15 +27,17 @@ class Prefetcher {
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  // Behind what was asked for before and is not begun; of more than can be remembered the nearest are kept.
-  void ask(std::span<const std::size_t> shards);
+  // In place of what was asked for before and is not begun: the future is another one now.
+  void ask(std::vector<std::size_t> shards);
+  // Whether all that was asked for is begun.
+  [[nodiscard]] bool is_idle() const;
 
  private:
   void work(const std::stop_token& stop);
 
   const std::size_t threads_max_;
   const Open open_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable_any asked_;
   std::deque<std::size_t> next_;
   std::vector<std::jthread> threads_;

@@ -32,7 +32,16 @@ std::string RemoteSource::shown(const ShardInfo& shard) const {
   return objects::join_uri(store_->uri(), prefix_ + (shard.zip ? *shard.zip : shard.raw).basename);
 }
 
-objects::CacheKey RemoteSource::cache_key(const ShardInfo& shard) const {
+ShardCost RemoteSource::cost(const ShardInfo& shard) const {
+  return {.memory_bytes = options_.maps_files ? 0 : shard.raw.size_bytes,
+          .cache_bytes = holds_files_ ? shard.raw.size_bytes : 0};
+}
+
+std::optional<objects::CacheKey> RemoteSource::cache_key(const ShardInfo& shard) const {
+  return holds_files_ ? std::optional(key_of(shard)) : std::nullopt;
+}
+
+objects::CacheKey RemoteSource::key_of(const ShardInfo& shard) const {
   objects::CacheKey key{.source = shown(shard)};
   for (const FileHash& hash : shard.raw.hashes) key.version += hash.algorithm + " " + hash.digest + " ";
   if (key.version.empty()) key.version = version_;
@@ -65,7 +74,7 @@ objects::CacheRequest RemoteSource::request(const ShardInfo& shard) const {
   };
   objects::CacheRequest request =
       objects::request_for(*store_, prefix_ + shard.raw.basename, "", shard.raw.size_bytes, verify);
-  request.key = cache_key(shard);
+  request.key = key_of(shard);
   if (shard.zip) {
     request.fill = [this, &shard](objects::FileSink& file, const std::stop_token& stop) {
       return fetch_unpacked(shard, file, stop);
@@ -103,27 +112,18 @@ Result<ShardBytes> RemoteSource::load(const ShardInfo& shard, const std::stop_to
     loaded->owner = both;
     loaded->held_bytes = held->size_bytes();
   }
-  return loaded;
+  return checked_shard(std::move(*loaded), shard, shown(shard) + " (kept as " + held->shown() + ")");
 }
 
 Result<ShardBytes> RemoteSource::open(const ShardInfo& shard, const std::stop_token& stop) {
   auto loaded = load(shard, stop);
   if (!loaded && loaded.error().kind() == ErrorKind::kCorrupted) {
-    // A file that the cache had may have gone bad on this disk since it was fetched: once more, from the
-    // store.
-    if (const auto forgotten = cache_->forget(cache_key(shard)); !forgotten) return forgotten.error();
+    // A file that the cache had may have gone bad on this disk since it was fetched, which only its offsets
+    // tell where the index has no hashes: once more, from the store.
+    if (const auto forgotten = cache_->forget(key_of(shard)); !forgotten) return forgotten.error();
     loaded = load(shard, stop);
   }
-  if (!loaded) return loaded;
-  return checked_shard(std::move(*loaded), shard, shown(shard));
-}
-
-void RemoteSource::expect(std::span<const ShardInfo* const> next) {
-  if (!holds_files_) return;  // nothing is evicted
-  std::vector<objects::CacheKey> keys;
-  keys.reserve(next.size());
-  for (const ShardInfo* shard : next) keys.push_back(cache_key(*shard));
-  cache_->expect(keys);
+  return loaded;
 }
 
 }  // namespace ratoon::mds

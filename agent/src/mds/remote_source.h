@@ -25,11 +25,11 @@ class RemoteSource final : public ShardSource {
   [[nodiscard]] Result<ShardBytes> open(const ShardInfo& shard, const std::stop_token& stop) override;
   [[nodiscard]] std::string shown(const ShardInfo& shard) const override;
   [[nodiscard]] bool is_slow() const override { return true; }
-  [[nodiscard]] bool holds_files() const override { return holds_files_; }
-  void expect(std::span<const ShardInfo* const> next) override;
+  [[nodiscard]] ShardCost cost(const ShardInfo& shard) const override;
+  [[nodiscard]] std::optional<objects::CacheKey> cache_key(const ShardInfo& shard) const override;
 
  private:
-  [[nodiscard]] objects::CacheKey cache_key(const ShardInfo& shard) const;
+  [[nodiscard]] objects::CacheKey key_of(const ShardInfo& shard) const;
   [[nodiscard]] objects::CacheRequest request(const ShardInfo& shard) const;
   // Writes what the compressed object unpacks to.
   [[nodiscard]] Result<void> fetch_unpacked(const ShardInfo& shard, objects::FileSink& file,

@@ -28,21 +28,35 @@ class ShardReader {
 
   [[nodiscard]] Result<ShardBytes> open(std::size_t shard, const std::stop_token& stop);
   void expect(std::span<const std::uint64_t> ids);
+  void expect_no_more(std::span<const std::uint64_t> ids);
   [[nodiscard]] std::string shown(std::size_t shard) const;
 
  private:
   [[nodiscard]] ShardSource& source_of(std::size_t shard) const {
     return *sources_[index_.shards[shard].source];
   }
-  void tell_caches(std::span<const std::size_t> shards);
+  [[nodiscard]] ShardCost cost_of(std::size_t shard) const {
+    return source_of(shard).cost(index_.shards[shard]);
+  }
+  // Those that are worth fetching ahead, each once.
+  [[nodiscard]] std::vector<std::size_t> shards_of(std::span<const std::uint64_t> ids) const;
+  [[nodiscard]] std::vector<std::size_t> known_future() const;
+  // What the cache knows them by, the nearest first.
+  [[nodiscard]] std::vector<objects::CacheKey> keys_of_future() const;
+  void fetch_ahead();
 
   const Index index_;
   const std::vector<std::unique_ptr<ShardSource>> sources_;
   const ShardTable table_;
-  OpenShards open_;
+  const ShardCost ahead_max_;
+  const std::size_t ahead_count_max_;
 
-  std::mutex mutex_;
-  Future future_;          // guarded by mutex_
+  // Of those that change the future, for as long as it takes; taken before any other lock.
+  std::mutex changing_;
+  bool is_more_expected_ = false;  // than there is room for ahead; guarded by changing_
+  mutable std::mutex mutex_;       // taken last, and for a moment
+  Future future_;                  // guarded by mutex_
+  OpenShards open_;
   Prefetcher prefetcher_;  // the last: its threads use all of the above
 };
 

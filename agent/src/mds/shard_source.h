@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -10,7 +11,9 @@
 #include <ratoon/result.h>
 
 #include "agent/src/mds/format/index.h"
+#include "agent/src/mds/future.h"
 #include "agent/src/mds/shard_bytes.h"
+#include "agent/src/objects/cache/cache_name.h"
 
 namespace ratoon::mds {
 
@@ -28,10 +31,12 @@ class ShardSource {
 
   // Whether it is worth a thread's time to open shards before they are needed.
   [[nodiscard]] virtual bool is_slow() const = 0;
-  // Whether an open shard keeps a cache from evicting its file.
-  [[nodiscard]] virtual bool holds_files() const { return false; }
-  // What will be opened next, the nearest first, in place of what was said before.
-  virtual void expect(std::span<const ShardInfo* const> next) = 0;
+  // What the shard takes while it is open.
+  [[nodiscard]] virtual ShardCost cost(const ShardInfo& shard) const = 0;
+  // What a cache that evicts files knows the shard by.
+  [[nodiscard]] virtual std::optional<objects::CacheKey> cache_key(const ShardInfo&) const {
+    return std::nullopt;
+  }
 };
 
 struct LoadOptions {

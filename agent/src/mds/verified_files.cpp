@@ -42,8 +42,14 @@ Result<void> VerifiedFiles::check(const FileIdentity& file, std::span<const File
 }
 
 void VerifiedFiles::note(const FileIdentity& file, std::span<const FileHash> passed) {
+  if (passed.empty()) return;  // it would only take memory: check() passes it without a look
   const std::lock_guard lock(mutex_);
   passed_.insert(entry_of(file, passed));
+}
+
+std::size_t VerifiedFiles::count() const {
+  const std::lock_guard lock(mutex_);
+  return passed_.size();
 }
 
 }  // namespace ratoon::mds

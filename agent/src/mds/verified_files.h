@@ -29,12 +29,13 @@ class VerifiedFiles {
 
   // That it has passed elsewhere: when it was fetched.
   void note(const FileIdentity& file, std::span<const FileHash> passed);
+  [[nodiscard]] std::size_t count() const;
 
  private:
   using Passed = std::pair<FileIdentity, std::string>;  // and the hashes that it passed
   static Passed entry_of(const FileIdentity& file, std::span<const FileHash> hashes);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::set<Passed> passed_;  // guarded by mutex_
 };
 

@@ -23,7 +23,7 @@ http::Response answer(const http::ServerRequest& request, const MemberOptions& m
   if (request.method != "GET") return {.status = 405, .headers = {{"Allow", "GET"}}, .body = "GET it\n"};
   return {.status = 200,
           .headers = {{"Content-Type", std::string(kContentType)}},
-          .body = expose(meters, member)};
+          .body = expose(meters, member, SystemClock().now())};
 }
 
 }  // namespace

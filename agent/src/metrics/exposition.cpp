@@ -29,13 +29,42 @@ class Page {
       one_.label.push_back({.name = std::string(name), .value = value});
   }
 
-  void gauge(std::string_view name, const char* help, std::uint64_t value) {
-    one_.gauge.value = static_cast<double>(value);
+  void gauge(std::string_view name, const char* help, double value) {
+    one_.gauge.value = value;
     add(name, help, MetricType::Gauge);
   }
   void counter(std::string_view name, const char* help, double value) {
     one_.counter.value = value;
     add(name, help, MetricType::Counter);
+  }
+  // A series for each value of a label; none without.
+  void by_label(std::string_view name, const char* help, MetricType type, std::string_view label,
+                const std::vector<std::pair<std::string_view, double>>& values) {
+    MetricFamily family{.name = std::string(name), .help = help, .type = type, .metric = {}};
+    for (const auto& [of, value] : values) {
+      ClientMetric one{.label = one_.label};
+      one.label.push_back({.name = std::string(label), .value = std::string(of)});
+      (type == MetricType::Gauge ? one.gauge.value : one.counter.value) = value;
+      family.metric.push_back(std::move(one));
+    }
+    if (!family.metric.empty()) families_.push_back(std::move(family));
+  }
+  // A series for each store; none without.
+  template <class Value>
+  void of_stores(std::string_view name, const char* help, MetricType type, const Meters& meters,
+                 Value value) {
+    MetricFamily family{.name = std::string(name), .help = help, .type = type, .metric = {}};
+    for (const StoreMeters& store : meters.stores) {
+      ClientMetric one{.label = one_.label};
+      one.label.push_back({.name = std::string(names::metric_label::kStore), .value = store.uri});
+      const auto number = static_cast<double>(value(store));
+      if (type == MetricType::Gauge)
+        one.gauge.value = number;
+      else
+        one.counter.value = number;
+      family.metric.push_back(std::move(one));
+    }
+    if (!family.metric.empty()) families_.push_back(std::move(family));
   }
   void histogram(std::string_view name, const char* help, const StepTimes& times) {
     auto& histogram = one_.histogram;
@@ -64,18 +93,84 @@ class Page {
   std::vector<MetricFamily> families_;
 };
 
+double of_nanoseconds(const std::atomic<Duration::rep>& count) {
+  return seconds(Duration(count.load(std::memory_order_relaxed)));
+}
+
+void add_progress(const Meters& meters, Page& page) {
+  namespace metric = names::metric;
+  page.gauge(metric::kProgress, "How much of the run is done, from 0 to 1.", meters.progress);
+  page.gauge(metric::kSamples, "Samples that are in the weights.", static_cast<double>(meters.samples));
+  page.counter(metric::kReplayedSamples, "Samples that were lost with steps, by this process.",
+               static_cast<double>(meters.replayed_samples));
+  const auto all = meters.values.all();
+  std::vector<std::pair<std::string_view, double>> values(all.begin(), all.end());
+  page.by_label(metric::kValue,
+                "Newest value that the training reported; a mean over ranks where they agree.",
+                MetricType::Gauge, names::metric_label::kName, values);
+}
+
+void add_time(const Meters& meters, Page& page) {
+  namespace metric = names::metric;
+  namespace label = names::metric_label;
+  if (meters.ledger) {
+    page.by_label(metric::kLedgerSeconds, "Where the time of this process went.", MetricType::Counter,
+                  label::kPart, meters.ledger());
+  }
+  if (meters.run_ledger) {
+    page.by_label(metric::kRunLedgerSeconds,
+                  "Where the time of the run went, over all processes and the time between them.",
+                  MetricType::Gauge, label::kPart, meters.run_ledger());
+  }
+  page.by_label(metric::kRejoins, "Attempts that this process left for another one.", MetricType::Counter,
+                label::kCause,
+                {{"world_changed", static_cast<double>(meters.rejoins.world_changed)},
+                 {"handed_over", static_cast<double>(meters.rejoins.handed_over)},
+                 {"checkpoint_unreadable", static_cast<double>(meters.rejoins.checkpoint_unreadable)}});
+  page.by_label(metric::kLastRecovery, "Time of each phase of the last way back to training.",
+                MetricType::Gauge, label::kPhase,
+                {{"join", of_nanoseconds(meters.last_recovery.join)},
+                 {"load", of_nanoseconds(meters.last_recovery.load)},
+                 {"first_step", of_nanoseconds(meters.last_recovery.first_step)}});
+}
+
+void add_ages(const Meters& meters, Timestamp now, Page& page) {
+  namespace metric = names::metric;
+  if (const auto age = meters.durable_since.age(now)) {
+    page.gauge(metric::kDurableAge, "Time since a checkpoint was last known to be committed.", seconds(*age));
+  }
+  std::vector<std::pair<std::string_view, double>> ages;
+  for (const StoreMeters& store : meters.stores)
+    if (const auto age = store.durable_since.age(now)) ages.emplace_back(store.uri, seconds(*age));
+  page.by_label(metric::kStoreDurableAge, "The same of a store.", MetricType::Gauge,
+                names::metric_label::kStore, ages);
+}
+
 }  // namespace
 
-std::string expose(const Meters& meters, const MemberOptions& member) {
+std::string expose(const Meters& meters, const MemberOptions& member, Timestamp now) {
   namespace metric = names::metric;
   Page page(member);
-  page.gauge(metric::kAttempt, "Attempt that this process is in.", meters.attempt);
-  page.gauge(metric::kWorldSize, "Processes that train together in it.", meters.world_size);
-  page.gauge(metric::kStep, "Optimizer steps that are in the weights.", meters.step);
+  page.gauge(metric::kAttempt, "Attempt that this process is in.", static_cast<double>(meters.attempt));
+  page.gauge(metric::kWorldSize, "Processes that train together in it.",
+             static_cast<double>(meters.world_size));
+  page.gauge(metric::kStep, "Optimizer steps that are in the weights.", static_cast<double>(meters.step));
   page.gauge(metric::kDurableStep, "Step of the newest checkpoint known to be committed.",
-             meters.durable_step);
+             static_cast<double>(meters.durable_step));
+  add_progress(meters, page);
+  add_time(meters, page);
+  add_ages(meters, now, page);
+  page.of_stores(metric::kStoreDurableStep, "Step of the newest checkpoint known to be committed in a store.",
+                 MetricType::Gauge, meters, [](const StoreMeters& s) { return s.durable_step.load(); });
+  page.of_stores(metric::kMissedCopies,
+                 "Tries to bring a checkpoint to a store that failed, in this process.", MetricType::Counter,
+                 meters, [](const StoreMeters& s) { return s.missed_copies.load(); });
   page.counter(metric::kReplayedSteps, "Steps that were lost and had to be made again, by this process.",
                static_cast<double>(meters.replayed_steps));
+  page.counter(metric::kMissedSaves, "Saves that failed, in this process.",
+               static_cast<double>(meters.missed_saves));
+  page.counter(metric::kStaleSaves, "Saves of which no byte was new although steps had been made.",
+               static_cast<double>(meters.stale_saves));
   page.counter(metric::kSaveStallSeconds, "Time that training stood still for saving.",
                seconds(meters.save_stall.total()));
   page.histogram(metric::kStepSeconds, "Time of a step, without saving.", meters.step_times);

@@ -7,7 +7,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "agent/src/metrics/values.h"
 #include "base/core/clock.h"
 
 namespace ratoon::metrics {
@@ -44,12 +52,64 @@ class StepTimes {
   Stopwatch sum_;
 };
 
+// When something happened last; before it did there is no age.
+class Since {
+ public:
+  void set(Timestamp at) { nanoseconds_.store(at.since_boot.count(), std::memory_order_relaxed); }
+  [[nodiscard]] std::optional<Duration> age(Timestamp now) const {
+    const auto at = nanoseconds_.load(std::memory_order_relaxed);
+    if (at == 0) return std::nullopt;
+    return std::max(now.since_boot - Duration(at), Duration(0));
+  }
+
+ private:
+  std::atomic<Duration::rep> nanoseconds_{0};
+};
+
+// How long the way back to training took the last time, as this process saw it.
+struct LastRecovery {
+  std::atomic<Duration::rep> join{0};
+  std::atomic<Duration::rep> load{0};
+  std::atomic<Duration::rep> first_step{0};
+};
+
+// Why attempts of this process ended and it joined again.
+struct Rejoins {
+  std::atomic<std::uint64_t> world_changed{0};
+  std::atomic<std::uint64_t> handed_over{0};
+  std::atomic<std::uint64_t> checkpoint_unreadable{0};
+};
+
+// Seconds by part, as they stand when it is asked; set before anybody looks, and called from any thread.
+using ReadLedger = std::function<std::vector<std::pair<std::string_view, double>>()>;
+
+// How far the copies in one store are.
+struct StoreMeters {
+  explicit StoreMeters(std::string where) : uri(std::move(where)) {}
+  const std::string uri;
+  std::atomic<std::uint64_t> durable_step{0};
+  std::atomic<std::uint64_t> missed_copies{0};
+  Since durable_since;
+};
+
 struct Meters {
   std::atomic<std::uint64_t> attempt{0};
   std::atomic<std::uint64_t> world_size{0};
   std::atomic<std::uint64_t> step{0};
   std::atomic<std::uint64_t> durable_step{0};
   std::atomic<std::uint64_t> replayed_steps{0};
+  std::atomic<std::uint64_t> missed_saves{0};
+  std::atomic<std::uint64_t> stale_saves{0};
+  std::deque<StoreMeters> stores;  // all of them are there before anybody looks
+  Since durable_since;
+  std::atomic<double> progress{0};  // 0 to 1
+  std::atomic<std::uint64_t> samples{0};
+  std::atomic<std::uint64_t> replayed_samples{0};
+  Values values;
+  Rejoins rejoins;
+  LastRecovery last_recovery;
+  ReadLedger ledger;      // of this process
+  ReadLedger run_ledger;  // of the run: empty but on rank 0
   Stopwatch save_stall;
   StepTimes step_times;
 };

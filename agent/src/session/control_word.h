@@ -10,6 +10,12 @@ namespace ratoon::session::control {
 
 inline constexpr std::uint32_t kSave = 1U << 0;   // save together after this step
 inline constexpr std::uint32_t kLeave = 1U << 1;  // save, wait for the commit, leave the attempt, join again
-inline constexpr std::uint32_t kBits = 2;         // how many bits there are
+inline constexpr std::uint32_t kEnd = 1U << 2;    // the time of the run is over: save, and take no more steps
+// Save, wait for the commit, and end the process with ExitCode::kPreempted.
+inline constexpr std::uint32_t kStop = 1U << 3;
+inline constexpr std::uint32_t kInterrupt = 1U << 4;  // with kStop: a user's Ctrl-C, and its exit code
+inline constexpr std::uint32_t kFinish = 1U << 5;     // the program says that the run is at its end: as kEnd
+inline constexpr std::uint32_t kGo = 1U << 6;         // as kStop, without a save: none can end in time
+inline constexpr std::uint32_t kBits = 7;             // how many bits there are
 
 }  // namespace ratoon::session::control

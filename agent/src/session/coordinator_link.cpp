@@ -144,11 +144,19 @@ void CoordinatorLink::hear(const Orders& orders) {
   if (orders.attempt >= told_attempt_) {  // two threads hear orders: older ones may come later
     save_request_.store(orders.save_request);
     hand_over_.store(orders.hand_over ? orders.attempt.value() : 0);
+    const auto& drain = orders.drain_deadline_seconds;
+    drain_deadline_.store(drain ? system_clock().now() + from_seconds(*drain) : kNever);
   }
   told_attempt_ = std::max(told_attempt_, orders.attempt);
   if (position_.attempt.value() == 0 || told_attempt_ <= position_.attempt) return;
   Standing expected = Standing::kGoOn;
   if (standing_.compare_exchange_strong(expected, Standing::kWorldChanged)) reason_ = orders.reason;
+}
+
+Wanted CoordinatorLink::wanted() const {
+  Wanted wanted{.save_request = save_request_.load(), .hand_over = Attempt(hand_over_.load())};
+  if (const Timestamp deadline = drain_deadline_.load(); deadline != kNever) wanted.drain_deadline = deadline;
+  return wanted;
 }
 
 bool CoordinatorLink::doubt_token(const std::string& why) {
@@ -223,6 +231,7 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
       std::this_thread::sleep_for(retry_pause());
       return reply.error();
     }
+    if (reply && !reply->assignment) note_waiting();
     if (reply && reply->assignment) {
       const std::lock_guard lock(mutex_);
       beat_pause_ = from_seconds(reply->assignment->beat_seconds);
@@ -238,8 +247,8 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
 }
 
 Result<void> CoordinatorLink::complete(const Position& position) {
-  const Completed message{
-      .process = process_, .attempt = position.attempt, .step = position.step, .result = {}};
+  Completed message{.process = process_, .attempt = position.attempt, .step = position.step, .result = {}};
+  if (!position.weights.empty()) message.result[kWeightsResult] = position.weights;
   const Timestamp give_up = system_clock().now() + kCompletePatience;
   for (;;) {
     const auto reply = exchange<Orders>(names::route::kCompleted, message, kPollPatience, {});
@@ -259,7 +268,9 @@ Beat CoordinatorLink::next_beat() {
           .step = position_.step,
           .phase = position_.phase,
           .seconds_in_phase = seconds(system_clock().now() - phase_since_),
-          .committed = position_.committed};
+          .committed = position_.committed,
+          .silent_peers = {},
+          .outlook = position_.outlook};
 }
 
 void CoordinatorLink::beat_until_stopped(const std::stop_token& stop) {

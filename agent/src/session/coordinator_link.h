@@ -42,10 +42,9 @@ class CoordinatorLink final : public Link {
   void note(const Position& position) override;
   [[nodiscard]] Standing standing() const override { return standing_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::string reason() const override;
-  [[nodiscard]] Wanted wanted() const override {
-    return {.save_request = save_request_.load(), .hand_over = Attempt(hand_over_.load())};
-  }
+  [[nodiscard]] Wanted wanted() const override;
   [[nodiscard]] Result<void> complete(const Position& position) override;
+  void give_up(const std::string& reason) override { set_standing(Standing::kStop, reason); }
 
  private:
   CoordinatorLink(const MemberOptions& options, UniqueFd folder_lock, ProcessIdentity process,
@@ -66,6 +65,8 @@ class CoordinatorLink final : public Link {
   void set_standing(Standing standing, const std::string& reason);
   [[nodiscard]] Beat next_beat();
   void sleep_until_news(Duration at_most);
+
+  static constexpr Timestamp kNever{Duration::max()};
 
   const MemberOptions options_;
   const UniqueFd folder_lock_;
@@ -91,6 +92,7 @@ class CoordinatorLink final : public Link {
   std::stop_source leaving_;  // stopped once we are to leave for good: a parked join is given up
   std::atomic<std::uint64_t> save_request_{0};
   std::atomic<std::uint64_t> hand_over_{0};  // the attempt to be left for a replacement
+  std::atomic<Timestamp> drain_deadline_{kNever};
   std::atomic<Standing> standing_{Standing::kGoOn};
   std::jthread beating_;  // last: they use everything above
   std::jthread listening_;

@@ -1,189 +1,161 @@
 #include "agent/src/session/engine.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <thread>
 #include <utility>
 
-#include <ratoon/failure.h>
-
 #include "agent/src/session/control_word.h"
+#include "agent/src/session/fail.h"
 #include "agent/src/session/meeting_socket.h"
-#include "base/contract/exit_code.h"
 
 namespace ratoon {
-namespace {
 
-constexpr std::size_t kNameBytesMax = 255;
-constexpr auto kHandOverPatience = std::chrono::seconds(60);
-constexpr auto kCommitPause = std::chrono::milliseconds(10);
-
-[[noreturn]] void fail(ExitCode code, const std::string& sentence) {
-  throw Failure(static_cast<int>(code), sentence);
-}
-
-}  // namespace
+using session::fail;
 
 Session::Engine::Engine(const Surroundings& surroundings, Assignment assignment)
     : options_(surroundings.options),
-      store_(surroundings.store),
+      places_(surroundings.places),
+      saver_(surroundings.saver),
       link_(surroundings.link),
       clock_(surroundings.clock),
       meters_(surroundings.meters),
-      assignment_(std::move(assignment)) {
+      accounts_(surroundings.accounts ? surroundings.accounts : std::make_shared<session::Accounts>(clock_)),
+      assignment_(std::move(assignment)),
+      history_disk_(surroundings.history_disk),
+      drain_(surroundings.drain),
+      joined_(clock_.now()) {
   position_.attempt = assignment_.attempt;
   position_.milestone = session::Milestone::kJoined;
   meters_.attempt = assignment_.attempt.value();
   meters_.world_size = assignment_.world_size;
+  places_.begin_attempt(assignment_, [this] { return link_.standing() == session::Standing::kGoOn; });
+  auto world = places_.saving_world(assignment_);
+  world.before_commit = [history = history_] {
+    if (*history) (*history)->sync();
+  };
+  saver_.begin_attempt(world);
   enter(ProcessPhase::kLoad);
 }
 
-void Session::Engine::track(std::string name, std::function<std::string()> save,
-                            std::function<bool(std::string_view)> load) {
+void Session::Engine::track(std::string name, session::TrackedObjects::Save save,
+                            session::TrackedObjects::Load load, bool is_weights) {
   if (has_begun_)
     fail(ExitCode::kConfiguration, "'" + name + "' is tracked too late: call track() before steps()");
-  const bool is_printable =
-      std::all_of(name.begin(), name.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f; });
-  if (name.empty() || name.size() > kNameBytesMax || !is_printable || name.starts_with("__")) {
-    fail(ExitCode::kConfiguration, "a tracked object needs a name of 1 to " + std::to_string(kNameBytesMax) +
-                                       " printable ASCII characters that does not begin with '__'");
-  }
-  if (!tracked_.emplace(name, Tracked{std::move(save), std::move(load)}).second) {
-    fail(ExitCode::kConfiguration, "'" + name + "' is tracked twice: give each object its own name");
-  }
+  tracked_.add(std::move(name), std::move(save), std::move(load), is_weights);
 }
 
-void Session::Engine::begin(std::uint64_t total_steps) {
-  if (has_begun_) fail(ExitCode::kConfiguration, "steps() was called twice in one attempt");
-  has_begun_ = true;
-  total_ = Step(total_steps);
-  restore();
-  count_replay();
-  position_.milestone = session::Milestone::kLoaded;
-  enter(ProcessPhase::kCompute);
-  step_began_ = clock_.now();
+void Session::Engine::end_reporting() {
+  accounts_->leave();
+  reporting_.reset();
 }
 
-// Within this process: what an earlier start of it had done is the operator's to count.
-void Session::Engine::count_replay() {
-  const std::uint64_t left = meters_.step.exchange(position_.step.value());
-  if (left > position_.step.value()) meters_.replayed_steps += left - position_.step.value();
+void Session::Engine::report(std::string_view name, double value, std::uint64_t samples) {
+  if (!course_) fail(ExitCode::kConfiguration, "report() belongs into the loop over steps()");
+  if (reporting_) reporting_->report(name, value, samples);
+  means_.report(name, value, samples);
 }
 
-void Session::Engine::restore() {
-  if (!assignment_.resume) return;
-  const auto states = store_.load(*assignment_.resume, assignment_.rank);
-  if (!states) {
-    const std::string sentence =
-        "the checkpoint to resume from cannot be loaded: " + states.error().message();
-    // Refused by the disk, too: a bad sector costs a fallback, not the run.
-    const ErrorKind kind = states.error().kind();
-    const bool is_bad = kind == ErrorKind::kCorrupted || kind == ErrorKind::kNotFound ||
-                        kind == ErrorKind::kIo || kind == ErrorKind::kInvalid;
-    if (!is_bad) fail(ExitCode::kStorage, sentence);
-    throw CheckpointUnreadable({.attempt = assignment_.resume->attempt, .step = assignment_.resume->step},
-                               kind, sentence);
-  }
-  for (const auto& [name, object] : tracked_) {
-    const auto state = states->find(name);
-    if (state == states->end()) {
-      fail(ExitCode::kConfiguration, "the checkpoint of step " +
-                                         std::to_string(assignment_.resume->step.value()) +
-                                         " has no state named '" + name + "': it is of another program");
-    }
-    if (!object.load(state->second.bytes)) {
-      fail(ExitCode::kConfiguration,
-           "the state named '" + name + "' has another size in the checkpoint of step " +
-               std::to_string(assignment_.resume->step.value()) + ": it is of another program");
-    }
-  }
-  position_.step = assignment_.resume->step;
-  position_.committed = InventoryEntry{.tier = "volume",
-                                       .attempt = assignment_.resume->attempt,
-                                       .step = assignment_.resume->step,
-                                       .digest = assignment_.resume->digest,
-                                       .is_complete = true};
+void Session::Engine::take_sums(std::span<const float, session::RankMeans::kNumbers> sums_of_all) {
+  has_summed_ = true;
+  const auto means = means_.take(sums_of_all, assignment_.world_size);
+  show(means);
+  if (!reporting_) return;
+  for (const auto& mean : means)
+    if (mean.is_of_all_ranks) reporting_->replace(mean.name, mean.weighted_sum, mean.samples);
 }
 
-checkpoint::CheckpointId Session::Engine::id_at(Step step) const {
-  return {.attempt = assignment_.attempt, .step = step};
+void Session::Engine::show(const std::vector<session::RankMeans::Mean>& means) {
+  for (const auto& mean : means) meters_.values.set(mean.name, mean.value());
+}
+
+void Session::Engine::show_progress() {
+  const auto& position = course_->position();
+  const auto total = static_cast<double>(course_->until().total(position));
+  const auto done = static_cast<double>(count_of(position, course_->until().unit()));
+  meters_.progress = total > 0 ? std::min(1.0, done / total) : 1.0;
+  meters_.samples = position.samples;
 }
 
 void Session::Engine::enter(ProcessPhase phase) {
   position_.phase = phase;
   if (position_.committed) meters_.durable_step = position_.committed->step.value();
+  accounts_->enter(phase, position_.step.value());
   link_.note(position_);
+}
+
+void Session::Engine::enter_within_step(ProcessPhase phase) {
+  if (has_begun_) enter(phase);
 }
 
 std::uint32_t Session::Engine::take_agreed() {
   // A world of one needs no collective to agree with itself.
   if (assignment_.world_size == 1) agree(wishes());
+  if ((course_->needs_agreement() || !finish_reason_.empty()) && !has_agreed_) {
+    fail(
+        ExitCode::kConfiguration,
+        "with several ranks a run that saves or ends by time, or by finish(), agrees on it once a step: call "
+        "average_gradients() or agree(), or count in steps (st), epochs (ep) or samples (sp)");
+  }
+  has_agreed_ = false;
   return std::exchange(agreed_, 0);
 }
 
 void Session::Engine::end_step() {
-  meters_.step_times.observe(clock_.now() - step_began_);
+  const Timestamp now = clock_.now();
+  meters_.step_times.observe(now - step_began_);
+  drain_->note_step(now - step_began_);
+  if (position_.milestone != session::Milestone::kStepped) {
+    save_costs_.recovery = now - joined_;
+    meters_.last_recovery.first_step = (now - step_began_).count();
+  }
   position_.step = position_.step.next();
   position_.milestone = session::Milestone::kStepped;
   meters_.step = position_.step.value();
+  course_->end_step(data(), now);
+  show_progress();
+  if (!has_summed_) show(means_.take_own());
   const std::uint32_t agreed = take_agreed();
+  course_->take(agreed);
+  if (reporting_) {
+    reporting_->end_step(course_->position());
+    position_.outlook = reporting_->outlook(course_->position());
+  }
+  if ((agreed & session::control::kFinish) != 0 && is_first()) say_that_it_is_finished();
   // At the end of the training finish() waits for the last checkpoint, and nothing is left to hand over.
   const bool is_handed_over = (agreed & session::control::kLeave) != 0 && !is_at_end();
-  const bool is_due = position_.step.value() % options_.save_every_steps == 0 || is_at_end();
-  if (is_due || is_handed_over || (agreed & session::control::kSave) != 0) save();
+  const bool is_stopped = (agreed & session::control::kStop) != 0 && !is_at_end();
+  if (course_->is_save_due() || is_handed_over || is_stopped) save();
+  if (is_stopped) stop(agreed);
+  if ((agreed & session::control::kGo) != 0 && !is_at_end())
+    throw drain_->farewell(agreed, position_.step, false);
   if (is_handed_over) hand_over();
-  advance_commits();
+  static_cast<void>(look_at_saves());
   enter(ProcessPhase::kCompute);
   check();
+  leave_if_drained();
   step_began_ = clock_.now();
 }
 
-void Session::Engine::hand_over() {
-  const bool is_committed = wait_for_commits(kHandOverPatience);
-  const std::string step = std::to_string(position_.step.value());
-  if (is_committed) throw Interrupted("handed over at step " + step + ": a replacement is ready");
-  throw Interrupted("handed over at step " + step + ", but its checkpoint was not committed within " +
-                    std::to_string(kHandOverPatience.count()) +
-                    " s: an older one is resumed from; see why not all ranks could save");
+void Session::Engine::finish_early(const std::string& reason) {
+  if (!course_) fail(ExitCode::kConfiguration, "finish() belongs into the loop over steps()");
+  finish_reason_ = reason.empty() ? "the program says so" : reason;
 }
 
-void Session::Engine::save() {
-  const Timestamp began = clock_.now();
-  enter(ProcessPhase::kSave);
-  // What is asked for until now is served by this save, whoever asked for it and why ever it is made.
-  served_save_request_ = link_.wanted().save_request;
-  std::map<std::string, std::string> states;
-  for (const auto& [name, object] : tracked_) states[name] = object.save();
-  std::vector<TensorView> views;
-  for (const auto& [name, bytes] : states)
-    views.push_back({.name = name, .shape = {bytes.size()}, .bytes = std::as_bytes(std::span(bytes))});
-  const auto written = store_.write_pack(id_at(position_.step), assignment_.rank, views);
-  if (!written) fail(ExitCode::kStorage, "nothing can be saved: " + written.error().message());
-  uncommitted_.push_back(position_.step);
-  meters_.save_stall.add(clock_.now() - began);
+void Session::Engine::say_that_it_is_finished() {
+  if (reporting_) reporting_->make_room();
+  std::fprintf(stderr, "ratoon: finished at step %llu: %s\n",
+               static_cast<unsigned long long>(position_.step.value()),
+               finish_reason_.empty() ? "another rank says so" : finish_reason_.c_str());
 }
 
-// A commit stands for all before it: rank 0 may have committed and retired those between two of our looks.
-void Session::Engine::advance_commits() {
-  const bool commits = assignment_.rank.value() == 0;
-  for (std::size_t i = uncommitted_.size(); i-- > 0;) {
-    const auto id = id_at(uncommitted_[i]);
-    const auto committed = commits ? store_.try_commit(id, assignment_.world_size) : store_.find(id);
-    if (!committed)
-      fail(ExitCode::kStorage, "a checkpoint cannot be committed: " + committed.error().message());
-    if (!*committed) continue;
-    position_.committed = **committed;
-    uncommitted_.erase(uncommitted_.begin(), uncommitted_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    if (!commits) return;
-    if (const auto retired = store_.retire_old({.last = options_.keep_last}, assignment_.attempt); !retired)
-      std::fprintf(stderr, "ratoon: old checkpoints are kept for now: %s\n",
-                   retired.error().message().c_str());
-    return;
-  }
+void Session::Engine::leave_if_drained() {
+  if (is_at_end()) return;
+  const bool agrees = ever_agreed_ || assignment_.world_size == 1;
+  if (const auto why = drain_->must_go(clock_.now(), agrees)) throw *why;
 }
 
 void Session::Engine::check() const {
+  if (const auto why = places_.lost()) fail(ExitCode::kStartAgain, *why);
   switch (link_.standing()) {
     case session::Standing::kGoOn:
       return;
@@ -198,38 +170,20 @@ void Session::Engine::check() const {
 
 std::uint32_t Session::Engine::wishes() const {
   const auto wanted = link_.wanted();
-  std::uint32_t bits = 0;
+  std::uint32_t bits = course_ ? course_->wishes() : 0;
   if (wanted.save_request > served_save_request_) bits |= session::control::kSave;
   if (wanted.hand_over == assignment_.attempt) bits |= session::control::kLeave;
+  if (!finish_reason_.empty()) bits |= session::control::kFinish;
+  bits |= drain_->wishes(wanted, clock_.now());
   return bits;
 }
 
 Rendezvous Session::Engine::rendezvous() const {
-  const bool is_first = assignment_.rank.value() == 0;
   auto meeting = session::split_address(assignment_.rendezvous);
   return {.host = std::move(meeting.host),
           .port = meeting.port,
-          .listening_fd = is_first ? link_.listening_fd() : -1,
+          .listening_fd = is_first() ? link_.listening_fd() : -1,
           .own_host = link_.own_host()};
-}
-
-void Session::Engine::finish() {
-  // What is tracked lived in the function and may be gone: steps after the last save are not in it.
-  static_cast<void>(wait_for_commits(std::nullopt));
-}
-
-bool Session::Engine::wait_for_commits(std::optional<Duration> at_most) {
-  const Timestamp began = clock_.now();
-  while (!uncommitted_.empty()) {
-    advance_commits();
-    enter(ProcessPhase::kSave);  // the commit is told at once
-    if (uncommitted_.empty()) break;
-    check();
-    if (at_most && clock_.now() - began > *at_most) break;
-    std::this_thread::sleep_for(kCommitPause);
-  }
-  meters_.save_stall.add(clock_.now() - began);
-  return uncommitted_.empty();
 }
 
 }  // namespace ratoon

@@ -3,19 +3,27 @@
 #pragma once
 
 #include <functional>
-#include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <ratoon/failure.h>
 #include <ratoon/options.h>
 #include <ratoon/session.h>
 
-#include "agent/src/checkpoint/run_store.h"
+#include "agent/src/checkpoint/saver.h"
 #include "agent/src/metrics/meters.h"
+#include "agent/src/preemption/save_interval.h"
+#include "agent/src/session/accounts.h"
+#include "agent/src/session/course.h"
+#include "agent/src/session/drain.h"
 #include "agent/src/session/link.h"
+#include "agent/src/session/places.h"
+#include "agent/src/session/rank_means.h"
+#include "agent/src/session/reporting.h"
+#include "agent/src/session/tracked_objects.h"
 #include "base/core/clock.h"
 
 namespace ratoon {
@@ -35,62 +43,120 @@ class Session::Engine {
   // What outlives the attempts.
   struct Surroundings {
     const Options& options;
-    const checkpoint::RunStore& store;
+    session::Places& places;
+    checkpoint::Saver& saver;
     session::Link& link;
     const Clock& clock;
     metrics::Meters& meters;
+    std::shared_ptr<checkpoint::Disk> history_disk{};  // the run's folder; null: there is no history
+    std::shared_ptr<session::Accounts> accounts{};     // null: of this attempt alone
+    std::shared_ptr<session::Drain> drain = std::make_shared<session::Drain>();
   };
   Engine(const Surroundings& surroundings, Assignment assignment);
 
-  void track(std::string name, std::function<std::string()> save, std::function<bool(std::string_view)> load);
-  void begin(std::uint64_t total_steps);
+  void track(std::string name, session::TrackedObjects::Save save, session::TrackedObjects::Load load,
+             bool is_weights = false);
+  void follow(std::function<session::DataPosition()> data) { data_ = std::move(data); }
+  void begin(Until until);
+  void report(std::string_view name, double value, std::uint64_t samples);
+  [[nodiscard]] session::RankMeans::Numbers numbers() const { return means_.numbers(); }
+  void take_sums(std::span<const float, session::RankMeans::kNumbers> sums_of_all);
+  // The attempt is over. The bar stands as it is, and other lines come after it.
+  void end_reporting();
   void end_step();
+  // The step under way is the last one, once all have agreed.
+  void finish_early(const std::string& reason);
+  // From any thread.
+  void notify(Duration left, const std::string& why) { drain_->notify(clock_.now(), left, why); }
+  void take_back_notice() { drain_->take_back_notice(); }
+  // Nothing before the loop: all of that is a restart.
+  void enter_within_step(ProcessPhase phase);
   // The training function returned: the last checkpoint is committed before this does.
   void finish();
 
   [[nodiscard]] Rendezvous rendezvous() const;
   void check() const;  // from any thread
   [[nodiscard]] std::uint32_t wishes() const;
-  void agree(std::uint32_t wishes_of_all) { agreed_ |= wishes_of_all; }
+  void agree(std::uint32_t wishes_of_all) {
+    agreed_ |= wishes_of_all;
+    has_agreed_ = ever_agreed_ = true;
+  }
 
   [[nodiscard]] const Assignment& assignment() const { return assignment_; }
   [[nodiscard]] Step step() const { return position_.step; }
-  [[nodiscard]] bool is_at_end() const { return position_.step >= total_; }
+  [[nodiscard]] bool is_at_end() const { return !course_ || course_->is_over(); }
   [[nodiscard]] const session::Position& position() const { return position_; }
 
  private:
-  struct Tracked {
-    std::function<std::string()> save;
-    std::function<bool(std::string_view)> load;
-  };
-
   void restore();
+  // Nowhere is a checkpoint to resume from.
+  void begin_new_run();
+  void check_that_nothing_is_left() const;
+  // The first save finds its memory there.
+  void prepare_saves();
   void count_replay();
+  // At the end, by rank 0. The training is done all the same where this fails: the checkpoint has them.
+  void leave_weights();
+  void show_progress();
+  void show(const std::vector<session::RankMeans::Mean>& means);
+  void begin_course(Until until);
+  void begin_reporting();
+  void carry_ledger_over();
+  [[nodiscard]] bool is_first() const { return assignment_.rank.value() == 0; }
+  [[nodiscard]] session::DataPosition data() const { return data_ ? data_() : session::DataPosition(); }
   void save();
-  // Rank 0 commits what all ranks have written; the others only look.
-  void advance_commits();
-  // Until nothing that this rank wrote is uncommitted, or false after that time. Throws as check() does.
-  [[nodiscard]] bool wait_for_commits(std::optional<Duration> at_most);
+  // For the manifest; rank 0's alone.
+  [[nodiscard]] std::optional<checkpoint::RunRecord> run_record();
+  void note_commit(Step step);
+  // Hears how the saves stand. Throws once too many were missed.
+  checkpoint::SaveProgress look_at_saves();
+  // Until nothing that was saved is uncommitted: false after that time, and where the newest was missed.
+  // Throws as check() does, where it needs a world that stands.
+  [[nodiscard]] bool wait_for_commits(std::optional<Duration> at_most, bool needs_world = true);
   // Waits for the checkpoint that was just saved, and throws Interrupted.
   [[noreturn]] void hand_over();
+  // Waits for the checkpoint that was just saved, and throws Failure: the process ends.
+  [[noreturn]] void stop(std::uint32_t agreed);
+  void leave_if_drained();
+  void say_that_it_is_finished();
   // The control word that holds for the step that ends.
   [[nodiscard]] std::uint32_t take_agreed();
   void enter(ProcessPhase phase);
-  [[nodiscard]] checkpoint::CheckpointId id_at(Step step) const;
 
   const Options& options_;
-  const checkpoint::RunStore& store_;
+  session::Places& places_;
+  checkpoint::Saver& saver_;
   session::Link& link_;
   const Clock& clock_;
   metrics::Meters& meters_;
+  const std::shared_ptr<session::Accounts> accounts_;
   const Assignment assignment_;
-  std::map<std::string, Tracked> tracked_;
+  session::TrackedObjects tracked_;
   session::Position position_;
-  Step total_{0};
+  const std::shared_ptr<checkpoint::Disk> history_disk_;
+  const std::shared_ptr<session::Drain> drain_;
+  std::function<session::DataPosition()> data_;
+  std::optional<checkpoint::RunRecord> resumed_;   // as the manifest has it
+  std::optional<session::Course> course_;          // from begin() on
+  std::unique_ptr<session::Reporting> reporting_;  // of rank 0, from begin() on
+  // What the writer of commits syncs before: null before begin(), and so before any commit.
+  std::shared_ptr<std::shared_ptr<session::HistoryWriter>> history_ =
+      std::make_shared<std::shared_ptr<session::HistoryWriter>>();
+  struct Saved {
+    RunPosition position;
+    Timestamp began;
+  };
+  std::vector<Saved> saved_;  // and not known to be committed
+  preemption::SaveCosts save_costs_;
+  session::RankMeans means_;
+  bool has_summed_ = false;  // in this attempt: values of all ranks come together
+  const Timestamp joined_;
   Timestamp step_began_;
-  std::vector<Step> uncommitted_;  // written by this rank, not known to be committed; oldest first
   std::uint64_t served_save_request_ = 0;
   std::uint32_t agreed_ = 0;  // control word of the current step
+  bool has_agreed_ = false;   // in the current step
+  bool ever_agreed_ = false;
+  std::string finish_reason_;  // empty: the run ends as it was to
   bool has_begun_ = false;
 };
 

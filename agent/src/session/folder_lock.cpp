@@ -1,21 +1,60 @@
 #include "agent/src/session/folder_lock.h"
 
 #include <cerrno>
-#include <filesystem>
+#include <cstring>
+#include <span>
+#include <string>
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "agent/src/session/place_options.h"
+#include "base/core/durable_folder.h"
+#include "base/core/xxh3.h"
 
 namespace ratoon::session {
+namespace {
+
+Error is_taken(const std::string& place) {
+  return {ErrorKind::kAlreadyExists,
+          "another process trains in " + place + ": wait for it, end it, or use another --run-name"};
+}
+
+// A socket's name without a file: the kernel gives it to one, and takes it back when that one ends.
+Result<UniqueFd> lock_name(const std::string& place) {
+  const std::string name = "ratoon-run-" + to_hex(xxh3_128(std::as_bytes(std::span(place))));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(&address.sun_path[1], name.data(), name.size());  // after a zero: no file
+  const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  UniqueFd lock(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!lock.is_open()) return system_error(errno, "making a lock for " + place);
+  if (::bind(lock.get(), reinterpret_cast<const sockaddr*>(&address), bytes) == 0) return lock;
+  return errno == EADDRINUSE ? is_taken(place) : system_error(errno, "locking " + place);
+}
+
+}  // namespace
 
 Result<UniqueFd> lock_folder(const Options& options, FolderUse use) {
-  const auto folder = std::filesystem::path(options.save_folder) / options.run_name;
+  // Ranks of one world share a machine at times: the claim in the bucket keeps other runs out.
+  if (is_home_in_store(options) && use == FolderUse::kTogether) return UniqueFd();
+  if (is_home_in_store(options)) return lock_name(home_of(options));
+  const auto folder = run_folder(options);
   const std::string path = (folder / "lock").string();
-  UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (!lock.is_open()) return system_error(errno, "opening " + path);
+  UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644));
+  const int number = errno;
+  if (!lock.is_open() && number == ELOOP)
+    return Error(ErrorKind::kInvalid,
+                 path + " is a link, and links in a run's folder are not followed: remove it");
+  if (!lock.is_open()) {
+    const Error refused = system_error(number, "opening " + path);
+    return number == EACCES || number == EPERM ? not_allowed(refused, folder) : refused;
+  }
   if (::flock(lock.get(), (use == FolderUse::kAlone ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
-    return Error(ErrorKind::kAlreadyExists, "another process trains in " + folder.string() +
-                                                ": wait for it, end it, or use another --run-name");
+    if (errno != EWOULDBLOCK) return system_error(errno, "locking " + path);
+    return is_taken(folder.string());
   }
   return lock;
 }

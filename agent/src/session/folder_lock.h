@@ -1,5 +1,9 @@
 // A run's folder belongs to one run at a time: a process that trains alone holds it for itself, the processes
 // of a world hold it together. The lock dies with its holder, however that ends.
+//
+// Where the run has no folder but a bucket, the lock is a name of this machine (of this network namespace):
+// it keeps processes of one machine apart, which claims in the bucket take for starts of one job. A world has
+// none there, and what is returned is closed.
 #pragma once
 
 #include <ratoon/options.h>

@@ -3,15 +3,18 @@
 // Thread contract: used by the training thread; implementations bring their own threads behind it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ratoon/options.h>
 #include <ratoon/result.h>
 
 #include "base/contract/messages.h"
+#include "base/core/clock.h"
 
 namespace ratoon::session {
 
@@ -32,12 +35,15 @@ struct Position {
   ProcessPhase phase = ProcessPhase::kJoining;
   Milestone milestone = Milestone::kNone;
   std::optional<InventoryEntry> committed;  // newest checkpoint known to be complete
+  std::string weights{};                    // at the end: the file that has them, where there is one
+  std::optional<Outlook> outlook{};         // of rank 0
 };
 
 // What the outside would like to happen after an agreed step; nobody is made to leave by it.
 struct Wanted {
   std::uint64_t save_request = 0;  // a count: save together once it is greater than the one already served
   Attempt hand_over{0};            // leave this attempt for a replacement that is ready; 0: none
+  std::optional<Timestamp> drain_deadline{};  // when our node will go
 };
 
 class Link {
@@ -61,6 +67,20 @@ class Link {
   [[nodiscard]] virtual Wanted wanted() const = 0;
   // Tells that this process reached the end. Returns once that is known where it counts.
   [[nodiscard]] virtual Result<void> complete(const Position& position) = 0;
+  // From any thread: no world is waited for any more, join() returns with kCancelled and this reason.
+  // Nothing, where it never waits.
+  virtual void give_up(const std::string& reason) { static_cast<void>(reason); }
+
+  // Called within join(), each time that members are known to be missing.
+  void tell_of_waiting(std::function<void()> told) { told_of_waiting_ = std::move(told); }
+
+ protected:
+  void note_waiting() const {
+    if (told_of_waiting_) told_of_waiting_();
+  }
+
+ private:
+  std::function<void()> told_of_waiting_;
 };
 
 [[nodiscard]] Result<std::unique_ptr<Link>> make_link(const Options& options);

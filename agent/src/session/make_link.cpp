@@ -1,10 +1,12 @@
 #include "agent/src/session/alone_link.h"
 #include "agent/src/session/coordinator_link.h"
+#include "agent/src/session/group_link.h"
 
 namespace ratoon::session {
 
 Result<std::unique_ptr<Link>> make_link(const Options& options) {
-  return options.member.coordinator_url.empty() ? AloneLink::open(options) : CoordinatorLink::open(options);
+  if (!options.member.coordinator_url.empty()) return CoordinatorLink::open(options);
+  return options.group.size > 1 ? GroupLink::open(options) : AloneLink::open(options);
 }
 
 }  // namespace ratoon::session

@@ -1,3 +1,5 @@
+#include <exception>
+
 #include <ratoon/session.h>
 
 #include "agent/src/session/engine.h"
@@ -8,22 +10,62 @@ Session::Session(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 Session::~Session() = default;
 
 void Session::track(std::string name, Stateful& object) {
-  track_bytes(
-      std::move(name), [&object] { return object.save_state(); },
-      [&object](std::string_view state) {
-        object.load_state(state);
-        return true;
+  track_state(
+      std::move(name), [&object](StateWriter& out) { out.bytes("", object.save_state()); },
+      [&object](StateReader& in) {
+        in.bytes("", [&object](const std::string& state) { object.load_state(state); });
       });
 }
 
-void Session::track_bytes(std::string name, std::function<std::string()> save,
-                          std::function<bool(std::string_view)> load) {
-  engine_->track(std::move(name), std::move(save), std::move(load));
+void Session::track_state(std::string name, std::function<void(StateWriter&)> save,
+                          std::function<void(StateReader&)> load, bool is_weights) {
+  engine_->track(std::move(name), std::move(save), std::move(load), is_weights);
 }
 
 Session::StepRange Session::steps(std::uint64_t total) {
-  engine_->begin(total);
+  return steps(Until::steps(total));
+}
+
+Session::StepRange Session::steps(Until until) {
+  engine_->begin(until);
   return StepRange(*this);
+}
+
+void Session::follow_data(std::function<std::uint64_t()> cursor, std::function<std::uint64_t()> epoch_slots) {
+  engine_->follow([cursor = std::move(cursor), epoch_slots = std::move(epoch_slots)] {
+    return session::DataPosition{.samples = cursor(), .epoch_samples = epoch_slots()};
+  });
+}
+
+void Session::report(std::string_view name, double value, std::uint64_t samples) {
+  engine_->report(name, value, samples);
+}
+
+void Session::finish(const std::string& reason) {
+  engine_->finish_early(reason);
+}
+void Session::notify(std::chrono::nanoseconds left, const std::string& why) {
+  engine_->notify(left, why);
+}
+void Session::take_back_notice() {
+  engine_->take_back_notice();
+}
+
+Session::PhaseScope Session::in(Phase phase) {
+  return PhaseScope(*this, phase);
+}
+
+Session::PhaseScope::PhaseScope(Session& session, Phase phase)
+    : session_(session),
+      outer_(static_cast<int>(session.engine_->position().phase)),
+      exceptions_(std::uncaught_exceptions()) {
+  session_.engine_->enter_within_step(phase == Phase::kData ? ProcessPhase::kData : ProcessPhase::kValidate);
+}
+
+// Whoever unwinds leaves the attempt: the time is of what it was until then.
+Session::PhaseScope::~PhaseScope() {
+  if (std::uncaught_exceptions() == exceptions_)
+    session_.engine_->enter_within_step(static_cast<ProcessPhase>(outer_));
 }
 
 std::uint64_t Session::attempt() const {
@@ -50,6 +92,13 @@ std::uint32_t Session::wishes() const {
 }
 void Session::agree(std::uint32_t wishes_of_all) {
   engine_->agree(wishes_of_all);
+}
+
+std::array<float, Session::kNumbers> Session::numbers() const {
+  return engine_->numbers();
+}
+void Session::take_sums(std::span<const float, kNumbers> sums_of_all) {
+  engine_->take_sums(sums_of_all);
 }
 
 std::uint64_t StepIterator::operator*() const {

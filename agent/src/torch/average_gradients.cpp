@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -72,10 +73,14 @@ class Averager {
     for (const at::Tensor& parameter : module.parameters())
       if (parameter.requires_grad()) parameters.push_back(parameter);
     if (!group_) group_ = connect(module);
-    if (!buckets_ || !buckets_->is_for(parameters)) buckets_ = std::make_shared<GradientBuckets>(parameters);
+    if (!buckets_ || !buckets_->is_for(parameters))
+      buckets_ = std::make_shared<GradientBuckets>(parameters, Session::kNumbers);
 
     buckets_->fill(session_.wishes());
+    const auto numbers = session_.numbers();
+    std::ranges::copy(numbers, buckets_->more().begin());
     reduce();
+    session_.take_sums(buckets_->more().first<Session::kNumbers>());
     session_.agree(buckets_->spread(session_.world_size()));
   }
 

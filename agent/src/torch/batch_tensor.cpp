@@ -101,6 +101,13 @@ std::vector<at::Tensor> tensors(const Batch& batch, std::string_view name) {
   return rows;
 }
 
+at::Tensor index(std::span<const Slot> slots) {
+  at::Tensor index = at::empty({static_cast<std::int64_t>(slots.size())}, at::TensorOptions(at::kLong));
+  auto* number = index.mutable_data_ptr<std::int64_t>();
+  for (const Slot& slot : slots) *number++ = static_cast<std::int64_t>(slot.sample);
+  return index;
+}
+
 std::function<std::shared_ptr<std::byte>(std::size_t)> pinned_memory() {
   if (!at::detail::getCUDAHooks().hasCUDA()) return {};
   return [](std::size_t bytes) {

@@ -104,6 +104,7 @@ void read_piece(const Dataset& dataset, const std::vector<Held>& held, const std
       });
     }
   }
+  dataset.expect_no_more(ids);
   for (const std::exception_ptr& error : errors) {
     if (error) std::rethrow_exception(error);
   }

@@ -21,16 +21,17 @@ constexpr at::ScalarType kControlType = at::kFloat;
 
 }  // namespace
 
-GradientBuckets::GradientBuckets(std::vector<at::Tensor> parameters) : parameters_(std::move(parameters)) {
+GradientBuckets::GradientBuckets(std::vector<at::Tensor> parameters, std::size_t more)
+    : parameters_(std::move(parameters)), more_(more) {
   struct Size {
     at::ScalarType type;
     std::int64_t elements;
   };
   std::vector<Size> sizes;
-  const auto last_takes = [&sizes](at::ScalarType type, std::int64_t more) {
+  const auto last_takes = [&sizes](at::ScalarType type, std::int64_t elements) {
     const auto element_bytes = static_cast<std::int64_t>(c10::elementSize(type));
     return !sizes.empty() && sizes.back().type == type &&
-           (sizes.back().elements + more) * element_bytes <= kPieceBytes;
+           (sizes.back().elements + elements) * element_bytes <= kPieceBytes;
   };
   for (const at::Tensor& parameter : parameters_) {
     if (!last_takes(parameter.scalar_type(), parameter.numel()))
@@ -38,7 +39,7 @@ GradientBuckets::GradientBuckets(std::vector<at::Tensor> parameters) : parameter
     places_.push_back({sizes.size() - 1, sizes.back().elements});
     sizes.back().elements += parameter.numel();
   }
-  const auto control_numbers = kWishBits + static_cast<std::int64_t>(parameters_.size());
+  const auto control_numbers = kWishBits + static_cast<std::int64_t>(parameters_.size() + more_);
   if (sizes.empty() || sizes.back().type != kControlType) sizes.push_back({kControlType, 0});
   sizes.back().elements += control_numbers;
   for (const Size& size : sizes) pieces_.push_back(at::zeros({size.elements}, at::TensorOptions(size.type)));
@@ -48,6 +49,11 @@ GradientBuckets::GradientBuckets(std::vector<at::Tensor> parameters) : parameter
 bool GradientBuckets::is_for(const std::vector<at::Tensor>& parameters) const {
   return std::ranges::equal(parameters, parameters_,
                             [](const at::Tensor& a, const at::Tensor& b) { return a.is_same(b); });
+}
+
+std::span<float> GradientBuckets::more() {
+  return std::span(control_.mutable_data_ptr<float>(), static_cast<std::size_t>(control_.numel()))
+      .last(more_);
 }
 
 at::Tensor GradientBuckets::view_of(std::size_t parameter) const {

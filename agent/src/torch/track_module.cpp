@@ -1,66 +1,63 @@
+#include <map>
+#include <mutex>
+
 #include <ATen/CPUGeneratorImpl.h>
 #include <torch/nn/module.h>
 
 #include <ratoon/torch/track.h>
 
-#include "agent/src/torch/restore.h"
+#include "agent/src/torch/stored_tensor.h"
 
 namespace ratoon {
 namespace {
 
-constexpr const char* kKind = "module";
-constexpr const char* kGenerator = "generator cpu";
+constexpr const char* kGenerator = "generator:cpu";
 
-// A parameter and a buffer may share a name. Undefined ones (a Linear without bias has one) hold nothing.
-TensorsByName tensors_of(const torch::nn::Module& module) {
-  TensorsByName tensors;
+// By the names of PyTorch's state_dict(). A parameter and a buffer may share one. Undefined tensors (a Linear
+// without bias has one) hold nothing.
+std::map<std::string, at::Tensor> tensors_of(const ::torch::nn::Module& module) {
+  std::map<std::string, at::Tensor> tensors;
   for (const auto& item : module.named_parameters())
-    if (item.value().defined()) tensors["parameter " + item.key()] = item.value();
-  for (const auto& item : module.named_buffers())
-    if (item.value().defined()) tensors["buffer " + item.key()] = item.value();
+    if (item.value().defined()) tensors[item.key()] = item.value();
+  const auto parameters = module.named_parameters();
+  for (const auto& item : module.named_buffers()) {
+    if (!item.value().defined()) continue;
+    tensors[parameters.contains(item.key()) ? "buffer:" + item.key() : item.key()] = item.value();
+  }
   return tensors;
+}
+
+at::Tensor generator_state() {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::scoped_lock lock(generator.mutex());
+  return generator.get_state();
+}
+
+void load_generator(StateReader& in) {
+  const at::Tensor state = generator_state();
+  want_tensor(in, kGenerator, state);
+  in.at_end([state] {
+    at::Generator generator = at::detail::getDefaultCPUGenerator();
+    const std::scoped_lock lock(generator.mutex());
+    generator.set_state(state);
+  });
 }
 
 }  // namespace
 
-std::string save_module(const torch::nn::Module& module, const std::string& name) {
-  TensorsByName tensors = tensors_of(module);
-  at::Generator generator = at::detail::getDefaultCPUGenerator();
-  {
-    const std::scoped_lock lock(generator.mutex());
-    tensors[kGenerator] = generator.get_state();
-  }
-  return save_archive(name, {.kind = kKind, .tensors = std::move(tensors)});
+void save_module(const ::torch::nn::Module& module, StateWriter& out) {
+  for (const auto& [name, tensor] : tensors_of(module)) put_tensor(out, name, tensor);
+  put_tensor(out, kGenerator, generator_state());
 }
 
-// All is looked at before anything is changed.
-void load_module(torch::nn::Module& module, const std::string& name, std::string_view state) {
-  const TensorsByName saved = read_state(name, kKind, state);
-  const TensorsByName now = tensors_of(module);
-  at::Generator generator = at::detail::getDefaultCPUGenerator();
-  for (const auto& [tensor_name, tensor] : now) {
-    const auto found = saved.find(tensor_name);
-    if (found == saved.end())
-      refuse_state(name, "the checkpoint has no tensor \"" + tensor_name + "\": it is of another model");
-    check_same_form(name, tensor_name, found->second, tensor);
+void load_module(::torch::nn::Module& module, StateReader& in) {
+  const auto now = tensors_of(module);
+  for (const auto& [name, tensor] : now) want_tensor(in, name, tensor);
+  if (!in.is_for_weights_alone()) load_generator(in);
+  for (const std::string& name : in.names()) {
+    if (name == kGenerator || now.contains(name)) continue;
+    in.refuse("the program has no tensor \"" + name + "\", which the checkpoint has: it is of another model");
   }
-  for (const auto& [tensor_name, tensor] : saved) {
-    if (tensor_name == kGenerator)
-      check_same_form(name, tensor_name, tensor, generator.get_state());
-    else if (!now.contains(tensor_name))
-      refuse_state(name, "the program has no tensor \"" + tensor_name +
-                             "\", which the checkpoint has: it is of another model");
-  }
-  if (const auto found = saved.find(kGenerator); found != saved.end()) {
-    try {
-      const std::scoped_lock lock(generator.mutex());
-      generator.set_state(found->second);
-    } catch (const c10::Error& error) {
-      refuse_state(name, std::string("the generator's state is damaged: ") + error.what_without_backtrace());
-    }
-  }
-  const torch::NoGradGuard no_grad;
-  for (const auto& [tensor_name, tensor] : now) tensor.copy_(saved.at(tensor_name));
 }
 
 }  // namespace ratoon

@@ -1,176 +1,206 @@
-#include <cstring>
 #include <deque>
+#include <memory>
 #include <optional>
+#include <set>
 #include <tuple>
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
+#include <ATen/ops/empty_like.h>
 
+#include <ratoon/failure.h>
 #include <ratoon/torch/track.h>
 
 #include "agent/src/torch/optimizer_fields.h"
-#include "agent/src/torch/restore.h"
+#include "agent/src/torch/stored_tensor.h"
+#include "base/contract/exit_code.h"
 
 namespace ratoon {
 namespace {
 
-namespace optim = torch::optim;
+namespace optim = ::torch::optim;
 
-template <class T>
-constexpr at::ScalarType kTypeOf = std::is_same_v<T, bool>     ? at::kBool
-                                   : std::is_same_v<T, double> ? at::kDouble
-                                                               : at::kLong;
 template <class T>
 concept Number = std::is_same_v<T, bool> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>;
 
-// Numbers are tensors without dimensions, texts are bytes; what is undefined or absent has no tensor.
+// What has to fit is in names, types and shapes, so that it is known before anything is read: the kind of
+// optimizer is the name of a tensor without elements, the size of a group the shape of a list.
+std::string kind_name(const char* kind) {
+  return std::string("kind.") + kind;
+}
+
+// What is undefined or absent has no tensor.
 struct Put {
-  TensorsByName& tensors;
+  StateWriter& out;
   std::string path;
 
   template <Number T>
   void operator()(const std::string& name, T value) const {
-    tensors[path + name] = at::full({}, value, at::TensorOptions(kTypeOf<T>));
+    out.number(path + name, value);
   }
   void operator()(const std::string& name, const at::Tensor& tensor) const {
-    if (tensor.defined()) tensors[path + name] = tensor;
+    if (tensor.defined()) put_tensor(out, path + name, tensor);
   }
   void operator()(const std::string& name, const std::tuple<double, double>& pair) const {
-    (*this)(name + " 0", std::get<0>(pair));
-    (*this)(name + " 1", std::get<1>(pair));
+    (*this)(name + ".0", std::get<0>(pair));
+    (*this)(name + ".1", std::get<1>(pair));
   }
-  void operator()(const std::string& name, const std::string& text) const {
-    at::Tensor bytes = at::empty({static_cast<std::int64_t>(text.size())}, at::TensorOptions(at::kByte));
-    std::memcpy(bytes.mutable_data_ptr(), text.data(), text.size());
-    tensors[path + name] = bytes;
-  }
+  void operator()(const std::string& name, const std::string& text) const { out.bytes(path + name, text); }
   template <class T>
   void operator()(const std::string& name, const std::optional<T>& value) const {
     if (value) (*this)(name, *value);
   }
+  // The list itself is one byte an element, 1 where it is defined.
   template <class List>
     requires(std::is_same_v<typename List::value_type, at::Tensor>)
   void operator()(const std::string& name, const List& list) const {
-    (*this)(name + " count", static_cast<std::int64_t>(list.size()));
-    for (std::size_t i = 0; i < list.size(); ++i) (*this)(name + " " + std::to_string(i), list[i]);
+    std::string defined;
+    for (const at::Tensor& tensor : list) defined += tensor.defined() ? '\1' : '\0';
+    out.bytes(path + name, defined);
+    for (std::size_t i = 0; i < list.size(); ++i) (*this)(name + "." + std::to_string(i), list[i]);
   }
 };
 
-// The same walk the other way. What is taken leaves the map: the rest belongs to no field.
+// The same walk the other way, into an object that is put in its place at the end. What is taken leaves
+// `left`: the rest belongs to no field.
 struct Take {
-  TensorsByName& tensors;
-  std::string object;
+  StateReader& in;
+  std::set<std::string>& left;
   std::string path;
   const at::Tensor* parameter = nullptr;  // that the tensors must be like, if they must
 
-  at::Tensor find(const std::string& name) const {
-    const auto found = tensors.extract(path + name);
-    return found.empty() ? at::Tensor() : found.mapped();
+  bool has(const std::string& name) const { return in.find(path + name).has_value(); }
+  std::string taken(const std::string& name) const {
+    left.erase(path + name);
+    return path + name;
   }
   template <Number T>
   void operator()(const std::string& name, T& value) const {
-    const at::Tensor tensor = find(name);
-    if (!tensor.defined() || tensor.numel() != 1 || tensor.scalar_type() != kTypeOf<T>)
-      refuse_state(object, "the checkpoint has no number \"" + path + name + "\": it is of another program");
-    value = tensor.item<T>();
+    in.number(taken(name), value);
   }
   void operator()(const std::string& name, at::Tensor& tensor) const {
-    tensor = find(name);
-    if (!tensor.defined() || parameter == nullptr) return;
-    check_same_form(object, path + name, tensor, *parameter);
-    tensor = tensor.to(parameter->device());
+    tensor = at::Tensor();
+    if (!has(name)) return;
+    tensor = parameter != nullptr ? at::empty_like(*parameter, at::MemoryFormat::Contiguous)
+                                  : like_stored(in, path + name);
+    want_tensor(in, taken(name), tensor);
   }
   void operator()(const std::string& name, std::tuple<double, double>& pair) const {
-    (*this)(name + " 0", std::get<0>(pair));
-    (*this)(name + " 1", std::get<1>(pair));
+    (*this)(name + ".0", std::get<0>(pair));
+    (*this)(name + ".1", std::get<1>(pair));
   }
   void operator()(const std::string& name, std::string& text) const {
-    const at::Tensor bytes = find(name);
-    text.assign(static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes());
+    in.bytes(taken(name), [&text](std::string stored) { text = std::move(stored); });
   }
   template <class T>
   void operator()(const std::string& name, std::optional<T>& value) const {
     value.reset();
-    if (tensors.contains(path + name) || tensors.contains(path + name + " count"))
-      (*this)(name, value.emplace());
+    if (has(name)) (*this)(name, value.emplace());
   }
   template <class List>
     requires(std::is_same_v<typename List::value_type, at::Tensor>)
   void operator()(const std::string& name, List& list) const {
-    std::int64_t count = 0;
-    (*this)(name + " count", count);
+    const auto form = in.find(path + name);
+    const std::size_t count = form && form->shape.size() == 1 ? form->shape.front() : 0;
+    in.bytes(taken(name), [](const std::string&) {});
     list.clear();
-    for (std::int64_t i = 0; i < count; ++i) list.push_back(find(name + " " + std::to_string(i)));
+    list.resize(count);
+    for (std::size_t i = 0; i < count; ++i) (*this)(name + "." + std::to_string(i), list[i]);
   }
 };
 
 std::string group_path(std::size_t group) {
-  return "group " + std::to_string(group) + " ";
+  return "param_groups." + std::to_string(group) + ".";
 }
-std::string parameter_path(std::size_t group, std::size_t index) {
-  return "parameter " + std::to_string(group) + "." + std::to_string(index) + " ";
+std::string state_path(std::int64_t number) {
+  return "state." + std::to_string(number) + ".";
 }
 
+// Names and numbers as PyTorch's state_dict() has them: parameters are counted through all groups.
 template <class Options, class State>
 struct Kind {
-  static TensorsByName save(optim::Optimizer& optimizer) {
-    TensorsByName tensors;
+  static void save(optim::Optimizer& optimizer, StateWriter& out) {
+    std::int64_t number = 0;
     auto& groups = optimizer.param_groups();
     for (std::size_t g = 0; g < groups.size(); ++g) {
-      const Put put{tensors, group_path(g)};
-      put("size", static_cast<std::int64_t>(groups[g].params().size()));
-      visit_fields(static_cast<Options&>(groups[g].options()), put);
-      for (std::size_t i = 0; i < groups[g].params().size(); ++i) {
-        const auto found = optimizer.state().find(groups[g].params()[i].unsafeGetTensorImpl());
-        if (found == optimizer.state().end()) continue;  // had no gradient yet
-        visit_fields(static_cast<State&>(*found->second), Put{tensors, parameter_path(g, i)});
+      std::vector<std::int64_t> numbers;
+      for (const at::Tensor& parameter : groups[g].params()) {
+        const auto found = optimizer.state().find(parameter.unsafeGetTensorImpl());
+        if (found != optimizer.state().end())  // else it had no gradient yet
+          visit_fields(static_cast<State&>(*found->second), Put{out, state_path(number)});
+        numbers.push_back(number++);
       }
-    }
-    return tensors;
-  }
-
-  static void load(optim::Optimizer& optimizer, const std::string& name, TensorsByName tensors) {
-    auto& groups = optimizer.param_groups();
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      auto& params = groups[g].params();
-      const Take take{tensors, name, group_path(g)};
-      std::int64_t size = 0;
-      take("size", size);
-      if (size != static_cast<std::int64_t>(params.size())) {
-        refuse_state(name, "group " + std::to_string(g) + " has " + std::to_string(size) +
-                               " parameters in the checkpoint and " + std::to_string(params.size()) +
-                               " in the program: it is of another model");
-      }
-      visit_fields(static_cast<Options&>(groups[g].options()), take);
-      for (std::size_t i = 0; i < params.size(); ++i) load_one(optimizer, name, tensors, g, i);
-    }
-    if (!tensors.empty()) {
-      refuse_state(name, "the program has no place for \"" + tensors.begin()->first +
-                             "\", which the checkpoint has: it is of another model");
+      auto owner = std::make_shared<const std::vector<std::int64_t>>(std::move(numbers));
+      out.tensor({.name = group_path(g) + "params",
+                  .type = ElementType::kInt64,
+                  .shape = {owner->size()},
+                  .bytes = std::as_bytes(std::span(*owner))},
+                 owner);
+      visit_fields(static_cast<Options&>(groups[g].options()), Put{out, group_path(g)});
     }
   }
 
-  static void load_one(optim::Optimizer& optimizer, const std::string& name, TensorsByName& tensors,
-                       std::size_t group, std::size_t index) {
-    const at::Tensor& parameter = optimizer.param_groups()[group].params()[index];
+  static void load(optim::Optimizer& optimizer, StateReader& in, std::set<std::string> left) {
+    std::int64_t number = 0;
+    auto& groups = optimizer.param_groups();
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      check_size(in, g, groups[g].params().size());
+      left.erase(group_path(g) + "params");
+      auto options = std::make_shared<Options>(static_cast<Options&>(groups[g].options()));
+      visit_fields(*options, Take{in, left, group_path(g)});
+      in.at_end([&optimizer, g, options] {
+        static_cast<Options&>(optimizer.param_groups()[g].options()) = *options;
+      });
+      for (const at::Tensor& parameter : groups[g].params())
+        load_one(optimizer, in, left, parameter, state_path(number++));
+    }
+    if (!left.empty()) {
+      in.refuse("the program has no place for \"" + *left.begin() +
+                "\", which the checkpoint has: it is of another model");
+    }
+  }
+
+  static void check_size(StateReader& in, std::size_t group, std::size_t size) {
+    const auto form = in.find(group_path(group) + "params");
+    const std::uint64_t saved = form && form->shape.size() == 1 ? form->shape.front() : 0;
+    if (form && saved == size) return;
+    in.refuse("group " + std::to_string(group) + " has " + std::to_string(saved) +
+              " parameters in the checkpoint and " + std::to_string(size) +
+              " in the program: it is of another model");
+  }
+
+  static void load_one(optim::Optimizer& optimizer, StateReader& in, std::set<std::string>& left,
+                       const at::Tensor& parameter, const std::string& path) {
     void* const key = parameter.unsafeGetTensorImpl();
-    const std::string path = parameter_path(group, index);
-    const auto first = tensors.lower_bound(path);
-    if (first == tensors.end() || !first->first.starts_with(path)) {
-      optimizer.state().erase(key);
+    const auto first = left.lower_bound(path);
+    if (first == left.end() || !first->starts_with(path)) {
+      in.at_end([&optimizer, key] { optimizer.state().erase(key); });
       return;
     }
-    auto state = std::make_unique<State>();
+    auto state = std::make_shared<std::unique_ptr<State>>(std::make_unique<State>());
     // LBFGS keeps long vectors over all parameters at once.
     constexpr bool kIsLikeParameter = !std::is_same_v<State, optim::LBFGSParamState>;
-    visit_fields(*state, Take{tensors, name, path, kIsLikeParameter ? &parameter : nullptr});
-    optimizer.state()[key] = std::move(state);
+    visit_fields(**state, Take{in, left, path, kIsLikeParameter ? &parameter : nullptr});
+    in.at_end([&optimizer, key, state] { optimizer.state()[key] = std::move(*state); });
   }
 };
 
+// Takes the kind out of `left`.
+void check_kind(StateReader& in, std::set<std::string>& left, const char* word) {
+  const std::string start = kind_name("");
+  const auto kind = left.lower_bound(start);
+  if (kind == left.end() || !kind->starts_with(start)) {
+    in.bytes(kind_name(word), [](const std::string&) {});  // says that it is not there
+    return;
+  }
+  const std::string saved = kind->substr(start.size());
+  left.erase(kind);
+  if (saved == word) return;
+  in.refuse("the checkpoint has the state of a " + saved + " and the program tracks a " + word +
+            " under this name: it is of another program");
+}
+
 // Calls `then` with the Kind of the optimizer and its name.
-template <class F>
-auto with_kind(optim::Optimizer& optimizer, const std::string& name, F&& then) {
+template <class Refuse, class F>
+void with_kind(optim::Optimizer& optimizer, Refuse&& refuse, F&& then) {
   if (dynamic_cast<optim::AdamW*>(&optimizer))
     return then(Kind<optim::AdamWOptions, optim::AdamWParamState>(), "AdamW");
   if (dynamic_cast<optim::Adam*>(&optimizer))
@@ -183,24 +213,38 @@ auto with_kind(optim::Optimizer& optimizer, const std::string& name, F&& then) {
     return then(Kind<optim::RMSpropOptions, optim::RMSpropParamState>(), "RMSprop");
   if (dynamic_cast<optim::LBFGS*>(&optimizer))
     return then(Kind<optim::LBFGSOptions, optim::LBFGSParamState>(), "LBFGS");
-  refuse_state(name, "it is an optimizer that is not LibTorch's own: specialise ratoon::TrackAdapter for it");
+  refuse("it is an optimizer that is not LibTorch's own: specialise ratoon::TrackAdapter for it");
 }
 
 }  // namespace
 
 void check_optimizer(optim::Optimizer& optimizer, const std::string& name) {
-  with_kind(optimizer, name, [](auto, const char*) {});
+  with_kind(
+      optimizer,
+      [&](const std::string& why) {
+        throw Failure(static_cast<int>(ExitCode::kConfiguration), "tracked '" + name + "': " + why);
+      },
+      [](auto, const char*) {});
 }
 
-std::string save_optimizer(optim::Optimizer& optimizer, const std::string& name) {
-  return with_kind(optimizer, name, [&](auto kind, const char* word) {
-    return save_archive(name, {.kind = word, .tensors = kind.save(optimizer)});
-  });
+void save_optimizer(optim::Optimizer& optimizer, StateWriter& out) {
+  with_kind(
+      optimizer, [&](const std::string& why) { out.refuse(why); },
+      [&](auto kind, const char* word) {
+        out.bytes(kind_name(word), "");
+        kind.save(optimizer, out);
+      });
 }
 
-void load_optimizer(optim::Optimizer& optimizer, const std::string& name, std::string_view state) {
-  with_kind(optimizer, name,
-            [&](auto kind, const char* word) { kind.load(optimizer, name, read_state(name, word, state)); });
+void load_optimizer(optim::Optimizer& optimizer, StateReader& in) {
+  with_kind(
+      optimizer, [&](const std::string& why) { in.refuse(why); },
+      [&](auto kind, const char* word) {
+        const auto names = in.names();
+        std::set<std::string> left(names.begin(), names.end());
+        check_kind(in, left, word);
+        kind.load(optimizer, in, std::move(left));
+      });
 }
 
 }  // namespace ratoon

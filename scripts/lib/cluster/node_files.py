@@ -9,7 +9,7 @@ PAUSE_IMAGE = "ratoon.test/pause:1"
 
 def write(cluster, plan, node, index, snapshotter):
     folder = cluster.node_folder(node)
-    for name in ("run", "cni", "cni-state", "containers", "containerd", "kubelet", "pods"):
+    for name in ("run", "cni", "cni-state", "containers", "containerd", "kubelet", "kubelet-shared", "pods"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / "containerd.toml").write_text(_containerd(folder, snapshotter))
     (folder / "cni/10-pods.conflist").write_text(json.dumps(_pods_network(plan, index), indent=2))

@@ -1,4 +1,4 @@
-"""What clusters cannot have of their own: three folders whose paths are compiled into containerd and kubelet, and kernel
+"""What clusters cannot have of their own: four folders whose paths are compiled into containerd and kubelet, and kernel
 settings that kubelet writes. Every node puts its own folders over those of the machine, in its own mount namespace; what
 the first cluster made or changed is undone by the last one."""
 import json
@@ -8,7 +8,8 @@ import pathlib
 from . import cgroups
 from .state import machine_locked
 
-FOLDERS = {"/run/containerd": "run", "/var/lib/cni": "cni-state", "/var/log/containers": "containers"}
+FOLDERS = {"/run/containerd": "run", "/var/lib/cni": "cni-state", "/var/log/containers": "containers",
+           "/var/lib/kubelet": "kubelet-shared"}
 _SETTINGS = ("vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops",
              "kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes")
 _SYSCTLS = pathlib.Path("/proc/sys")

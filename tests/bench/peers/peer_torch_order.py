@@ -1,6 +1,6 @@
 """PyTorch's own order, and how long its loaders take to come back to the middle of an epoch.
 
-    peer_torch_order.py RESULT.json       every case, each three times in a process of its own; medians
+    peer_torch_order.py RESULT.json [REPEATS]       every case, so often in a process of its own; medians
 
 peak_bytes is what a case took at its most, above what the process had after its imports.
 """
@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 
-REPEATS = 3
 BATCH = 256
 
 
@@ -110,10 +109,10 @@ def run(name, size):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def main(result):
+def main(result, repeats=3):
     rows = []
     for case, size in CASES:
-        runs = [run(case.__name__, size) for _ in range(REPEATS)]
+        runs = [run(case.__name__, size) for _ in range(int(repeats))]
         row = {key: statistics.median(each[key] for each in runs) for key in runs[0]}
         rows.append({"name": f"peer {case.__name__}/{size}", "real_time": row["seconds"] * 1000,
                      "cpu_time": row["cpu"] * 1000, "time_unit": "ms", "peak_bytes": row["peak_bytes"]})
@@ -127,4 +126,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "--case":
         run_here(sys.argv[2], int(sys.argv[3]))
     else:
-        main(sys.argv[1])
+        main(*sys.argv[1:])

@@ -173,7 +173,8 @@ std::vector<Row> any_rows() {
 RC_GTEST_PROP(MdsRoundTrip, WhatIsWrittenIsReadAgain, ()) {
   const auto rows = any_rows();
   const MdsWriterOptions options{
-      .compression = *gen::elementOf(std::vector<std::string>{"", "zstd", "zstd:1"}),
+      .compression =
+          *gen::elementOf(std::vector<std::string>{"", "br:1", "bz2", "gz", "snappy", "zstd", "zstd:1"}),
       .hashes = *gen::elementOf(std::vector<std::vector<std::string>>{{}, {"xxh64"}, {"sha256", "md5"}}),
       .size_limit_bytes = *gen::elementOf(std::vector<std::uint64_t>{0, 1, 350, 500, 2000, 1 << 26})};
   const test::TemporaryFolder folder;

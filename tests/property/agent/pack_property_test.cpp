@@ -6,6 +6,7 @@
 
 #include "agent/src/checkpoint/pack/boxes.h"
 #include "agent/src/checkpoint/pack/cover.h"
+#include "tests/support/packs_disk.h"
 #include "tests/support/sharded_checkpoint.h"
 
 namespace ratoon::checkpoint {
@@ -61,7 +62,7 @@ struct Checkpoint {
 
 // Each pack holds at most one part of a tensor: as many packs as the most parts, and copies where there is
 // room.
-Checkpoint any_checkpoint() {
+Checkpoint any_checkpoint(bool boxes_all = false) {
   Checkpoint made;
   std::vector<std::vector<Box>> boxes;
   std::size_t packs = 1;
@@ -71,7 +72,7 @@ Checkpoint any_checkpoint() {
     packs = std::max(packs, boxes.back().size());
   }
   packs += number_between<std::size_t>(0, 2);
-  test::PackShelf shelf(packs);
+  test::PackShelf shelf(packs, boxes_all);
   for (std::size_t t = 0; t < made.tensors.size(); ++t) {
     const auto turn = number_between<std::size_t>(0, packs - 1);
     for (std::size_t i = 0; i < boxes[t].size(); ++i)
@@ -180,6 +181,40 @@ RC_GTEST_PROP(Pack2, AnyWorldReadsWhatAnyOtherWrote, ()) {
   RC_ASSERT(check_cover(index).has_value());
   const Wish wish = any_wish(checkpoint);
   RC_ASSERT(load(checkpoint, wish) == wish.expected);
+}
+
+// The same from a disk, in pieces of any length and by any number of threads: nothing is read that the plan
+// does not name but for what lies in the same page, and a bit that is turned in what is copied never goes
+// through.
+RC_GTEST_PROP(Pack2, AnyWorldReadsItFromADisk, ()) {
+  const Checkpoint checkpoint = any_checkpoint(true);
+  const Wish wish = any_wish(checkpoint);
+  const auto disk = std::make_shared<test::PacksDisk>(checkpoint.packs);
+  const ReadOptions options{.threads = number_between<std::size_t>(1, 3),
+                            .bytes_at_once = number_between<std::uint64_t>(1, 200'000)};
+  const Rank rank(number_between<std::uint32_t>(0, 9));
+  auto reader = CheckpointReader::open(disk, disk->names(), rank, options).value();
+  std::vector<std::string> found;
+  for (const auto& bytes : wish.expected) found.emplace_back(bytes.size(), '?');
+  std::vector<std::span<std::byte>> places;
+  for (auto& bytes : found) places.push_back(std::as_writable_bytes(std::span(bytes)));
+  const auto amount = reader.load(wish.specs, places);
+  RC_ASSERT(amount.has_value());
+  RC_ASSERT(found == wish.expected);
+  // Past the page cache a piece is read from the beginning of the page where it begins.
+  RC_ASSERT(disk->data_bytes_read() >= amount->bytes_read);
+  RC_ASSERT(disk->data_bytes_read() <= amount->bytes_read + disk->reads().size() * kDirectAlignment);
+  if (amount->bytes_wanted == 0) return;
+
+  const auto reads = disk->reads();
+  auto& packs = disk->packs();
+  const auto read = reads[number_between<std::size_t>(0, reads.size() - 1)];
+  RC_PRE(read.begin != 0);
+  auto& pack = *std::ranges::find(packs, read.path, &test::PackFile::name);
+  pack.bytes[number_between(read.begin, read.end - 1)] ^= 16;
+  const auto again = reader.load(wish.specs, places);
+  const bool is_noticed = !again && again.error().kind() == ErrorKind::kCorrupted;
+  RC_ASSERT(is_noticed || (again.has_value() && found == wish.expected));
 }
 
 // Extents lie apart and in order, are not too long, and each wanted byte is vouched for.

@@ -4,6 +4,8 @@
 //   RATOON_SEEDS=1000000 resume_trials_test    digs deeper, from RATOON_FIRST_SEED on
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <tuple>
@@ -172,14 +174,30 @@ void live_through(std::uint64_t seed) {
   ASSERT_TRUE(again == committed.slots);
 }
 
+// What 10,000 trials may take, by the clock. A sanitizer's machine is another one.
+constexpr double kSecondsMax = 60;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kIsTimed = false;
+#else
+constexpr bool kIsTimed = true;
+#endif
+
 TEST(ResumeTrials, TheCommittedHistoryIsThatOfARunThatWasNeverKilled) {
   if (const auto seed = number_from_environment("RATOON_SEED", 0); seed != 0) return live_through(seed);
   const std::uint64_t seeds = number_from_environment("RATOON_SEEDS", 10'000);
   const std::uint64_t first = number_from_environment("RATOON_FIRST_SEED", 1);
-  for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
+  const auto began = std::chrono::steady_clock::now();
+  std::uint64_t trials = 0;
+  for (std::uint64_t seed = first; seed < first + seeds; ++seed, ++trials) {
     SCOPED_TRACE("RATOON_SEED=" + std::to_string(seed));
     live_through(seed);
     if (HasFatalFailure()) return;
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  std::printf("%llu trials in %.1f s\n", static_cast<unsigned long long>(trials), took.count());
+  if (kIsTimed) {
+    EXPECT_LT(took.count(),
+              kSecondsMax * static_cast<double>(std::max<std::uint64_t>(trials, 10'000)) / 10'000);
   }
 }
 

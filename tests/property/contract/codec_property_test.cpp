@@ -87,6 +87,10 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   beat.seconds_in_phase = any_seconds();
   if (*gen::arbitrary<bool>()) beat.committed = any_entry();
   for (std::uint32_t i = any_number(4); i > 0; --i) beat.silent_peers.emplace_back(any_number(65535));
+  if (*gen::arbitrary<bool>()) {
+    beat.outlook = Outlook{.position = any_count(), .total = any_count(), .unit = any_text(), .loss = {}};
+    if (*gen::arbitrary<bool>()) beat.outlook->loss = -any_seconds();
+  }
   assert_survives(beat);
 
   assert_survives(OrdersRequest{.process = any_process(), .seen_revision = any_count()});

@@ -67,7 +67,9 @@ Decision Laws::decide() {
   if (is_final(decision.status)) return decision;
   check_counting(seen, decision);
   check_given_up(seen, decision);
+  check_suspended(seen, decision);
   check_placement(seen, decision);
+  check_pauses(seen, decision);
   check_current(decision);
   check_world(seen, decision);
   return decision;
@@ -82,6 +84,13 @@ void Laws::note_stored(const Decision& decision, const api::TrainingJobStatus& b
   const auto [known, is_new] =
       worlds_.emplace(decision.announcement.attempt, keys_of(decision.announcement.world));
   EXPECT_EQ(known->second, keys_of(decision.announcement.world)) << "two worlds with one attempt";
+  if (!is_new) return;
+  const std::size_t size = decision.announcement.world.size();
+  const auto& members = decision.status.members;
+  if (std::any_of(members.begin(), members.end(), [](const auto& m) { return m.is_absent; }))
+    ++tally_.smaller_worlds;
+  if (size_ != 0 && size > size_) ++tally_.growths;
+  size_ = size;
 }
 
 void Laws::check_agents() const {
@@ -106,6 +115,7 @@ void Laws::check_repetition(const Observation& seen, Decision decision) {
       << api::encode_status(second.status);
   api::TrainingJobStatus expected = decision.status;  // the UIDs of pods that were just made are news
   if (!is_final(expected)) {
+    expected.replicas = second.status.replicas;  // with them
     for (std::size_t i = 0; i < expected.members.size() && i < second.status.members.size(); ++i) {
       auto& member = expected.members[i];
       if (member.uid.empty()) member.uid = second.status.members[i].uid;
@@ -120,7 +130,8 @@ void Laws::check_repetition(const Observation& seen, Decision decision) {
 
 void Laws::check_status(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) const {
   EXPECT_GE(after.attempt, before.attempt);
-  EXPECT_LE(after.attempt.value(), before.attempt.value() + 1) << "one attempt a world";
+  EXPECT_LE(after.attempt.value(), std::max(before.attempt.value(), world_.scenario().former_attempt) + 1)
+      << "one attempt a world";
   EXPECT_GE(after.restarts.application, before.restarts.application);
   EXPECT_GE(after.restarts.disruption, before.restarts.disruption);
   if (is_final(before)) {
@@ -137,6 +148,11 @@ void Laws::check_status(const api::TrainingJobStatus& before, const api::Trainin
 }
 
 void Laws::check_failure(const api::TrainingJobStatus& status) const {
+  if (status.message.starts_with("maxDurationSeconds")) {
+    const auto limit = world_.scenario().max_duration_seconds;
+    EXPECT_TRUE(limit > 0 && seconds(world_.now().since_boot) >= 1000.0 + limit) << "its time was not over";
+    return;
+  }
   const auto& restarts = status.restarts;
   EXPECT_TRUE(world_.has_had_fatal_exit() || restarts.application > world_.scenario().restarts_max ||
               restarts.without_step > 10 * status.members.size())
@@ -158,6 +174,37 @@ void Laws::check_checkpoints(const api::TrainingJobStatus& before,
   }
 }
 
+// No pod is made for a job that is to be suspended, and none is left of one that is.
+void Laws::check_suspended(const Observation& seen, const Decision& decision) const {
+  const bool is_suspended = decision.status.phase == api::JobPhase::kSuspended;
+  EXPECT_TRUE(!is_suspended || seen.job.spec.is_suspended);
+  std::set<std::string> deleted;
+  for (const auto& action : decision.actions) {
+    EXPECT_FALSE(seen.job.spec.is_suspended && std::holds_alternative<core::CreatePod>(action));
+    if (const auto* gone = std::get_if<core::DeletePod>(&action)) deleted.insert(gone->uid);
+  }
+  for (const auto& pod : seen.pods) {
+    const bool lives = !pod.is_deleting && !pod.has_ended();
+    EXPECT_TRUE(!is_suspended || !lives || deleted.contains(pod.uid)) << pod.name << " is left";
+  }
+}
+
+// Whose program failed waits, whoever was lost otherwise does not; and a pause that is over is no pause.
+void Laws::check_pauses(const Observation& seen, const Decision& decision) const {
+  std::set<std::string> made;
+  for (const auto& action : decision.actions)
+    if (const auto* create = std::get_if<core::CreatePod>(&action)) made.insert(create->pod.name);
+  const bool is_any_crash = decision.status.restarts.application > seen.job.status.restarts.application;
+  for (const auto& member : decision.status.members) {
+    if (!member.not_before) continue;
+    EXPECT_GT(*member.not_before, seen.wall_now);
+    EXPECT_FALSE(made.contains(name_of(member))) << name_of(member) << " was to be made later";
+    const auto& before = seen.job.status.members.at(member.index).not_before;
+    EXPECT_TRUE(before == member.not_before || is_any_crash) << name_of(member) << " waits for no reason";
+    EXPECT_TRUE(decision.wake_at || decision.status.suspending_since) << "nobody would end the pause";
+  }
+}
+
 // An incarnation that goes was lost and is counted, or its successor waited to take over.
 void Laws::check_counting(const Observation& seen, const Decision& decision) const {
   const auto lost = lost_in(decision);
@@ -170,6 +217,7 @@ void Laws::check_counting(const Observation& seen, const Decision& decision) con
         << "a name is used once";
     if (after.incarnation == before.incarnation) continue;
     EXPECT_FALSE(before.is_completed);
+    if (decision.status.phase == api::JobPhase::kSuspended) continue;
     auto handed_over = before;
     handed_over.successor_uid = after.uid;  // it may have been seen just now
     EXPECT_TRUE(lost.contains(name_of(before)) || core::is_successor_ready(seen, handed_over))

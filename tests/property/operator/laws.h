@@ -22,9 +22,15 @@ using SeatList = std::vector<SeatKey>;
 [[nodiscard]] std::set<std::string> lost_in(const core::Decision& decision);
 [[nodiscard]] bool is_final(const api::TrainingJobStatus& status);
 
+// What came to pass, so that a law about it is not one about nothing.
+struct Tally {
+  std::uint64_t smaller_worlds = 0;
+  std::uint64_t growths = 0;  // worlds that were handed over to a larger one
+};
+
 class Laws {
  public:
-  explicit Laws(World& world) : world_(world) {}
+  Laws(World& world, Tally& tally) : world_(world), tally_(tally) {}
 
   // Decides once, and checks the decision.
   core::Decision decide();
@@ -40,12 +46,17 @@ class Laws {
   void check_checkpoints(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) const;
   void check_counting(const core::Observation& seen, const core::Decision& decision) const;
   void check_given_up(const core::Observation& seen, const core::Decision& decision) const;
+  void check_suspended(const core::Observation& seen, const core::Decision& decision) const;
+  void check_pauses(const core::Observation& seen, const core::Decision& decision) const;
   void check_placement(const core::Observation& seen, const core::Decision& decision) const;
   void check_current(const core::Decision& decision) const;
   void check_world(const core::Observation& seen, const core::Decision& decision);
+  void check_size(const core::Decision& decision) const;
   void check_account(const core::Decision& decision) const;
 
   World& world_;
+  Tally& tally_;
+  std::size_t size_ = 0;  // of the last world
   std::map<Attempt, SeatList> worlds_;
   std::set<std::string> counted_;  // incarnations whose end was counted
   Lineage resumed_;

@@ -5,6 +5,7 @@
 
 #include "operator/core/notice.h"
 #include "operator/core/roster.h"
+#include "operator/core/suspend.h"
 #include "tests/property/operator/laws.h"
 
 namespace ratoon::sim {
@@ -13,14 +14,15 @@ namespace {
 using core::Decision;
 using core::Observation;
 
-Lineage newest_in(const Observation& seen, const std::vector<api::Seat>& world) {
+// Of those that the job may resume.
+Lineage newest_in(const Observation& seen, const std::vector<api::Seat>& world, Attempt not_own) {
   Lineage newest;
   for (const auto& process : seen.processes) {
     const bool sits =
         std::any_of(world.begin(), world.end(), [&](const auto& s) { return s.process == process.identity; });
     if (!sits || !process.waiting) continue;
     for (const auto& entry : process.waiting->inventory)
-      newest = std::max(newest, Lineage{entry.attempt, entry.step});
+      if (entry.attempt > not_own) newest = std::max(newest, Lineage{entry.attempt, entry.step});
   }
   return newest;
 }
@@ -31,9 +33,12 @@ Lineage newest_in(const Observation& seen, const std::vector<api::Seat>& world) 
 void Laws::check_given_up(const Observation& seen, const Decision& decision) const {
   const auto& before = seen.job.status;
   if (!before.is_formed || decision.status.attempt == before.attempt) return;
+  if (decision.status.phase == api::JobPhase::kSuspended && seen.wall_now >= core::end_of_draining(before))
+    return;
   const auto lost = lost_in(decision);
   EXPECT_TRUE(std::any_of(before.members.begin(), before.members.end(),
                           [&](const auto& member) {
+                            if (member.is_absent) return false;  // it was never in it
                             return lost.contains(name_of(member)) || !world_.is_whole(member, before.attempt);
                           }))
       << "attempt " << before.attempt.value() << " was given up for no reason\n"
@@ -93,6 +98,7 @@ void Laws::check_world(const Observation& seen, const Decision& decision) {
     EXPECT_TRUE(core::is_of(seat.process, member)) << "a superseded process has a seat";
   }
   EXPECT_EQ(ranks.size(), world.size());
+  check_size(decision);
   EXPECT_EQ(*ranks.rbegin() + 1, world.size());
   if (seen.job.status.is_formed && seen.job.status.attempt == decision.status.attempt) return;
 
@@ -100,12 +106,28 @@ void Laws::check_world(const Observation& seen, const Decision& decision) {
   const auto& resume = world.front().assignment.resume;
   const Lineage from = resume ? Lineage{resume->attempt, resume->step} : Lineage{};
   EXPECT_TRUE(!resume || world_.checkpoints().contains(from)) << "resumes from what was never committed";
-  EXPECT_GE(from, newest_in(seen, world)) << "a newer lineage was at hand";
+  const Attempt not_own(world_.scenario().begins_anew ? world_.scenario().former_attempt : 0);
+  EXPECT_TRUE(!resume || resume->attempt > not_own) << "it was to begin anew";
+  EXPECT_GE(from, newest_in(seen, world, not_own)) << "a newer lineage was at hand";
   EXPECT_GE(from, resumed_) << "the run went backwards";
   if (const auto& last = decision.status.last_checkpoint) {
     EXPECT_GE(from, (Lineage{last->attempt, last->step})) << "what was reported durable is lost";
   }
   resumed_ = from;
+}
+
+// Whoever has no seat is done or was left out, and enough sit.
+void Laws::check_size(const Decision& decision) const {
+  std::uint32_t seated = 0;
+  for (const auto& member : decision.status.members) {
+    const bool sits = std::any_of(decision.announcement.world.begin(), decision.announcement.world.end(),
+                                  [&](const auto& seat) { return core::is_of(seat.process, member); });
+    EXPECT_FALSE(sits && member.is_absent) << name_of(member) << " sits and is said to be absent";
+    EXPECT_TRUE(sits || member.is_absent || member.is_completed) << name_of(member) << " has no seat";
+    if (!member.is_absent) ++seated;
+  }
+  const std::uint32_t needed = world_.scenario().members_min;
+  EXPECT_GE(seated, needed == 0 ? world_.scenario().members : needed) << "a world that is too small";
 }
 
 void Laws::check_account(const Decision& decision) const {

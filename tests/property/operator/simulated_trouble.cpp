@@ -8,6 +8,7 @@ namespace ratoon::sim {
 void World::make_trouble() {
   if (scenario_.loses_operator && dice_.percent(2)) lose_operator();
   if (scenario_.has_notice && dice_.percent(3)) give_notice();
+  if (scenario_.is_suspended_at_times && dice_.percent(2)) job_.spec.is_suspended = !job_.spec.is_suspended;
   if (!scenario_.has_losses) return;
   if (dice_.percent(2)) listening_since_ = now_;  // the operator stood still for a moment
   if (dice_.percent(2)) {                         // the network between the operator and all agents
@@ -84,18 +85,6 @@ void World::lose_operator() {
   late_beats_.clear();
   is_open_ = false;
   down_until_ = now_ + (dice_.percent(50) ? Duration(0) : dice_.ticks(0, 30));
-  if (scenario_.has_losses) end_half_pods();
-}
-
-// The core waits for a process that left with 0 when nobody remembers that it completed, for as long as its
-// pod runs: there is no deadline yet for processes that never speak. Until there is one, such pods end here.
-void World::end_half_pods() {
-  for (const auto& [uid, entry] : pods_) {
-    const auto living = std::count_if(agents_.begin(), agents_.end(), [&, &id = uid](const auto& agent) {
-      return agent->pod_uid == id && agent->state != Agent::State::kGone;
-    });
-    if (living != 0 && living != scenario_.processes_per_node) end_pod(uid, 137);
-  }
 }
 
 }  // namespace ratoon::sim

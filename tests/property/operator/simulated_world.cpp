@@ -15,6 +15,21 @@ World::World(std::uint64_t seed, Scenario scenario)
   job_.spec.processes_per_node = scenario.processes_per_node;
   job_.spec.restart_policy.restarts_max = scenario.restarts_max;
   job_.spec.disruption_policy.avoid_node_seconds = scenario.avoid_node_seconds;
+  if (scenario.members_min > 0) {
+    job_.spec.elastic_policy = {.members_min = scenario.members_min,
+                                .shrink_after_seconds = scenario.shrink_after_seconds,
+                                .grow_cooldown_seconds = scenario.grow_cooldown_seconds};
+  }
+  job_.spec.restart_policy.backoff_seconds = scenario.backoff_seconds;
+  job_.spec.restart_policy.backoff_max_seconds = 20;
+  job_.spec.start_deadline_seconds = scenario.start_deadline_seconds;
+  job_.spec.progress_deadline_seconds = scenario.progress_deadline_seconds;
+  job_.spec.max_duration_seconds = scenario.max_duration_seconds;
+  job_.spec.checkpoint_policy.overwrites = scenario.begins_anew;
+  if (scenario.former_attempt > 0) {
+    const auto former = test::checkpoint(scenario.former_attempt, scenario.former_step);
+    checkpoints_.emplace(Lineage{former.attempt, former.step}, former.digest);
+  }
   listening_since_ = now_;
   while (nodes_.size() < scenario.nodes) add_node();
 }
@@ -87,6 +102,7 @@ void World::carry_out(const core::Decision& decision, bool is_chaos) {
 void World::advance(bool is_chaos) {
   now_ = now_ + kTick;
   if (is_chaos) make_trouble();
+  if (!is_chaos) job_.spec.is_suspended = false;
   move_nodes(is_chaos);
   move_pods();
   std::erase_if(agents_, [](const auto& agent) { return agent->state == Agent::State::kGone; });
@@ -119,7 +135,7 @@ std::string World::describe() const {
                      (job_.status.is_formed ? " formed" : " forming") + ", " + job_.status.message + "\n";
   for (const auto& m : job_.status.members) {
     text += "  member " + std::to_string(m.index) + "-i" + std::to_string(m.incarnation) + " " + m.uid +
-            (m.is_completed ? " completed" : "");
+            (m.is_completed ? " completed" : "") + (m.is_absent ? " absent" : "");
     if (m.is_leaving()) text += " successor i" + std::to_string(m.successor) + " " + m.successor_uid;
     text += "\n";
   }

@@ -5,7 +5,7 @@
 // Door is the real one.
 //
 // Not simulated: the Kubernetes API itself (a status that is read is the newest one), retention of
-// checkpoints, pods of which a process never speaks.
+// checkpoints.
 #pragma once
 
 #include <map>
@@ -104,7 +104,6 @@ class World {
   void trouble_for(Agent& agent);
   void give_notice();
   void lose_operator();
-  void end_half_pods();
   // simulated_nodes.cpp
   void add_node();
   void move_nodes(bool is_chaos);

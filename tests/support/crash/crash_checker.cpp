@@ -1,13 +1,21 @@
 #include "tests/support/crash/crash_checker.h"
 
-#include <unordered_map>
+#include "base/core/xxh3.h"
 
 namespace ratoon::test {
 namespace {
 
+std::uint64_t key_of(const CrashState& state) {
+  Xxh3Stream hash;
+  for (const std::string& what : state.acknowledged) hash.update(std::as_bytes(std::span(what)));
+  // What was acknowledged decides as well: a state that was fine before a promise may break it.
+  return fingerprint(state.image) * 31 + hash.digest64();
+}
+
 class Checker {
  public:
-  Checker(const CrashPlan& plan, const CrashJudge& judge) : plan_(plan), judge_(judge), chance_(plan.seed) {}
+  Checker(const CrashPlan& plan, const CrashJudge& judge)
+      : plan_(plan), judge_(judge), chance_(plan.seed), seen_(plan.judged != nullptr ? *plan.judged : own_) {}
 
   CrashReport run() {
     for (std::size_t cut = 0; cut <= plan_.ops.size(); ++cut) {
@@ -23,9 +31,7 @@ class Checker {
   void check(std::size_t cut, Fate fate, NameOrder order) {
     const CrashState state = crash(plan_.before, std::span(plan_.ops).first(cut), fate, order, chance_);
     ++report_.states;
-    // What was acknowledged decides as well: a state that was fine before a promise may break it.
-    const std::uint64_t key = fingerprint(state.image) * 31 + state.acknowledged.size();
-    const auto [seen, is_new] = seen_.try_emplace(key, false);
+    const auto [seen, is_new] = seen_.try_emplace(key_of(state), false);
     if (is_new) {
       ++report_.distinct;
       if (const auto problem = judge_(state)) {
@@ -41,7 +47,8 @@ class Checker {
   const CrashPlan& plan_;
   const CrashJudge& judge_;
   std::mt19937_64 chance_;
-  std::unordered_map<std::uint64_t, bool> seen_;  // whether it was bad
+  JudgedStates own_;
+  JudgedStates& seen_;
   CrashReport report_;
 };
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tests/support/crash/crash_states.h"
@@ -23,11 +24,15 @@ struct CrashReport {
 // What is wrong with a state, or nothing.
 using CrashJudge = std::function<std::optional<std::string>(const CrashState& state)>;
 
+// States that were judged, and whether they were bad: many stories share most of theirs.
+using JudgedStates = std::unordered_map<std::uint64_t, bool>;
+
 struct CrashPlan {
   DiskImage before{};
   std::vector<DiskOp> ops;
   std::uint32_t chances_a_cut = 20;  // besides the fates without chance
   std::uint64_t seed = 1;
+  JudgedStates* judged = nullptr;  // by the same judge before; taken over and gone on with
 };
 [[nodiscard]] CrashReport check_crashes(const CrashPlan& plan, const CrashJudge& judge);
 

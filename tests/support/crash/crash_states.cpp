@@ -40,6 +40,8 @@ Pending settle(DiskImage& image, std::span<const DiskOp> ops, std::vector<std::s
       image.files[file->file];
       for (const Write& waiting : pending.bytes[file->file]) carry_out(image, waiting);
       pending.bytes.erase(file->file);
+    } else if (const auto* lost = std::get_if<LosePages>(&op)) {
+      pending.bytes.erase(lost->file);
     } else if (const auto* folder = std::get_if<SyncFolder>(&op)) {
       for (const DiskOp& waiting : pending.names[folder->folder]) carry_out(image, waiting);
       pending.names.erase(folder->folder);

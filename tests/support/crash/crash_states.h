@@ -5,6 +5,7 @@
 //   bytes    none, all, a prefix of the writes, any of their 4 KiB blocks, the last torn at a multiple of
 //   512; or
 //            the new length is there and zeros where bytes were not written yet
+//            what was waiting when a sync failed never comes
 //   names    kOrdered: of each folder a prefix of what was done to it, as a journal leaves it
 //            kAnyOrder: any part of it, as file systems without one may
 #pragma once

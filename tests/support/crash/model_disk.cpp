@@ -45,6 +45,7 @@ void carry_out(DiskImage& image, const DiskOp& op) {
                   bytes.begin() + static_cast<std::ptrdiff_t>(write.at));
       },
       [](const SyncFile&) {},
+      [](const LosePages&) {},
       [](const SyncFolder&) {},
       [](const Acknowledge&) {}};
   std::visit(apply_one, op);
@@ -53,7 +54,7 @@ void carry_out(DiskImage& image, const DiskOp& op) {
 class ModelWriteFile : public checkpoint::WriteFile {
  public:
   ModelWriteFile(ModelDisk& disk, FileId file, std::string path)
-      : disk_(disk), file_(file), path_(std::move(path)) {}
+      : disk_(disk), held_(disk.weak_from_this().lock()), file_(file), path_(std::move(path)) {}
 
   Result<void> reserve(std::uint64_t) override {
     return disk_.with_fault(DiskCall::kReserve, path_, [] { return Result<void>(); });
@@ -68,10 +69,13 @@ class ModelWriteFile : public checkpoint::WriteFile {
     return {};
   }
   Result<void> sync() override {
-    return disk_.with_fault(DiskCall::kSync, path_, [&] {
+    const Fault fault = disk_.fault(DiskCall::kSync, path_);
+    if (fault.loses_pages)
+      disk_.record(LosePages{file_});
+    else if (!fault.is_swallowed && (!fault.error || fault.does_it_all_the_same))
       disk_.record(SyncFile{file_});
-      return Result<void>();
-    });
+    if (fault.error) return *fault.error;
+    return {};
   }
   Result<void> close() override {
     return disk_.with_fault(DiskCall::kClose, path_, [] { return Result<void>(); });
@@ -79,6 +83,7 @@ class ModelWriteFile : public checkpoint::WriteFile {
 
  private:
   ModelDisk& disk_;
+  const std::shared_ptr<ModelDisk> held_;  // a call that hangs comes back to what is there
   const FileId file_;
   const std::string path_;
 };

@@ -47,6 +47,11 @@ struct Write {
 struct SyncFile {
   FileId file = 0;
 };
+// A sync that failed, as ext4 does it: what was waiting is forgotten, though it can still be read until the
+// power fails, and the next sync says yes.
+struct LosePages {
+  FileId file = 0;
+};
 struct SyncFolder {
   FolderId folder = 0;
 };
@@ -54,7 +59,7 @@ struct SyncFolder {
 struct Acknowledge {
   std::string what;
 };
-using DiskOp = std::variant<Link, Unlink, Move, Write, SyncFile, SyncFolder, Acknowledge>;
+using DiskOp = std::variant<Link, Unlink, Move, Write, SyncFile, LosePages, SyncFolder, Acknowledge>;
 
 // The names and bytes of a disk at one moment.
 struct DiskImage {
@@ -79,6 +84,7 @@ enum class DiskCall {
 };
 struct Fault {
   std::optional<Error> error{};
+  bool loses_pages = false;           // of a sync
   bool is_swallowed = false;          // success is said and nothing is done
   bool does_it_all_the_same = false;  // the error comes after the effect: a lost reply
   std::uint64_t flip_bit = 0;         // of a read that succeeds: 1 + the number of the bit, modulo its length
@@ -86,7 +92,7 @@ struct Fault {
 };
 using FaultPlan = std::function<Fault(DiskCall call, const std::string& path)>;
 
-class ModelDisk : public checkpoint::Disk {
+class ModelDisk : public checkpoint::Disk, public std::enable_shared_from_this<ModelDisk> {
  public:
   ModelDisk() = default;
   explicit ModelDisk(DiskImage image);
@@ -97,6 +103,9 @@ class ModelDisk : public checkpoint::Disk {
   [[nodiscard]] const DiskImage& image() const { return image_; }
   [[nodiscard]] std::vector<std::string> all_paths() const;  // of files
 
+  // What other libraries do and our engine does not.
+  [[nodiscard]] Result<void> rename_over(const std::string& from, const std::string& to);
+
   // Damage from outside, which no log has.
   [[nodiscard]] std::string* bytes_of(const std::string& path);
 
@@ -104,7 +113,6 @@ class ModelDisk : public checkpoint::Disk {
   [[nodiscard]] Result<std::unique_ptr<checkpoint::WriteFile>> create(const std::string& path) override;
   [[nodiscard]] Result<std::unique_ptr<checkpoint::ReadFile>> open(const std::string& path) const override;
   [[nodiscard]] Result<void> rename_new(const std::string& from, const std::string& to) override;
-  [[nodiscard]] Result<void> rename_over(const std::string& from, const std::string& to) override;
   [[nodiscard]] Result<void> remove(const std::string& path) override;
   [[nodiscard]] Result<void> remove_folder(const std::string& path) override;
   [[nodiscard]] Result<void> make_folder(const std::string& path) override;

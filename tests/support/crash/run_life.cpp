@@ -8,10 +8,10 @@ namespace ratoon::test {
 
 using namespace checkpoint;
 
-LoadedTensors states_of(const CheckpointId& id, std::uint32_t rank) {
+LoadedTensors states_of(const CheckpointId& id, std::uint32_t rank, std::size_t weight_bytes) {
   const std::string mark =
       std::to_string(id.attempt.value()) + "/" + std::to_string(id.step.value()) + "/" + std::to_string(rank);
-  std::string weights(600 + id.step.value() * 8, static_cast<char>('a' + rank));
+  std::string weights(weight_bytes + id.step.value() * 8, static_cast<char>('a' + rank));
   weights.replace(0, mark.size(), mark);
   return {{"sum", {.shape = {mark.size()}, .bytes = mark}},
           {"weights",
@@ -39,21 +39,29 @@ CheckpointId parse_id(const std::string& text) {
   return {.attempt = Attempt(attempt), .step = Step(std::strtoull(rest, nullptr, 10))};
 }
 
-Result<void> Life::save(const CheckpointId& id) {
-  auto store = RunStore::open(disk, "mark");
-  if (!store) return store.error();
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    const LoadedTensors states = states_of(id, rank);
-    if (auto written = store->write_pack(id, Rank(rank), views_of(states)); !written) return written;
+Result<void> save_world(const RunStore& store, const WorldSave& save) {
+  for (std::uint32_t rank = 0; rank < save.ranks; ++rank) {
+    const LoadedTensors states = states_of(save.id, rank, save.weight_bytes);
+    if (auto written = store.write_pack(save.id, Rank(rank), views_of(states)); !written) return written;
   }
-  const auto committed = store->try_commit(id, ranks);
+  const auto committed = store.try_commit(save.id, save.ranks);
   if (!committed) return committed.error();
   if (!*committed) return Error(ErrorKind::kInvalid, "receipts are missing");
-  disk->acknowledge(text_of(id));
-  return store->retire_old(rules, id.attempt);
+  save.acknowledge();
+  return store.retire_old(save.rules, save.id.attempt);
 }
 
-std::optional<std::string> recover(const RunStore& store, std::optional<CheckpointId>& recovered) {
+Result<void> Life::save(const CheckpointId& id) {
+  const auto store = RunStore::open(disk, "mark");
+  if (!store) return store.error();
+  return save_world(
+      *store, {.id = id, .ranks = ranks, .rules = rules, .weight_bytes = weight_bytes, .acknowledge = [&] {
+                 disk->acknowledge(text_of(id));
+               }});
+}
+
+std::optional<std::string> recover(const RunStore& store, std::optional<CheckpointId>& recovered,
+                                   std::size_t weight_bytes) {
   const auto inventory = store.inventory();
   if (!inventory) return "no inventory: " + inventory.error().message();
   for (const InventoryEntry& entry : inventory->complete) {
@@ -71,7 +79,7 @@ std::optional<std::string> recover(const RunStore& store, std::optional<Checkpoi
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       const auto loaded = store.load(point, Rank(rank));
       if (!loaded) return "verified, but cannot be loaded: " + loaded.error().message();
-      if (*loaded != states_of(id, rank)) return "wrong bytes accepted for " + text_of(id);
+      if (*loaded != states_of(id, rank, weight_bytes)) return "wrong bytes accepted for " + text_of(id);
     }
     recovered = id;
     return std::nullopt;
@@ -79,7 +87,16 @@ std::optional<std::string> recover(const RunStore& store, std::optional<Checkpoi
   return std::nullopt;
 }
 
-std::optional<std::string> find_litter(const RunStore& store, const ModelDisk& disk) {
+std::optional<std::string> find_damage(const Inventory& inventory) {
+  for (const InventoryEntry& entry : inventory.damaged) {
+    const bool is_late = entry.digest == kWithoutPack && !inventory.complete.empty() &&
+                         entry.attempt < inventory.complete.front().attempt;
+    if (!is_late) return text_of(id_of(entry)) + " is " + entry.digest;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> find_litter(const RunStore& store, const std::vector<std::string>& paths) {
   const auto inventory = store.inventory();
   std::vector<std::string> known;
   const auto note = [&](const InventoryEntry& entry) {
@@ -89,7 +106,7 @@ std::optional<std::string> find_litter(const RunStore& store, const ModelDisk& d
   };
   std::for_each(inventory->complete.begin(), inventory->complete.end(), note);
   std::for_each(inventory->damaged.begin(), inventory->damaged.end(), note);
-  for (const std::string& path : disk.all_paths()) {
+  for (const std::string& path : paths) {
     const bool is_known = std::any_of(known.begin(), known.end(),
                                       [&](const std::string& start) { return path.starts_with(start); });
     const bool is_aside = path.starts_with("quarantine/") && !path.ends_with(".tmp");

@@ -1,8 +1,12 @@
+#include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <ratoon/atomic_file.h>
@@ -143,6 +147,94 @@ TEST_F(AtomicFileTest, ANameWithoutAFolderIsBesideUs) {
   std::filesystem::current_path(before);
   EXPECT_TRUE(saved);
   EXPECT_EQ(names(), Names({"plain"}));
+}
+
+TEST_F(AtomicFileTest, BytesThatComeInPiecesAreOneFile) {
+  const auto saved = save_file_atomically(path_, [](const AppendBytes& append) {
+    for (int i = 0; i < 1000; ++i) {
+      const std::string piece(static_cast<std::size_t>(i), static_cast<char>('a' + i % 26));
+      if (auto appended = append(std::as_bytes(std::span(piece))); !appended) return appended;
+    }
+    return Result<void>();
+  });
+  ASSERT_TRUE(saved) << saved.error().message();
+  const std::string text = test::read_text(path_);
+  ASSERT_EQ(text.size(), 1000u * 999 / 2);
+  EXPECT_THAT(text, StartsWith("bccddd"));
+  EXPECT_EQ(names(), Names({"file"}));
+}
+
+TEST_F(AtomicFileTest, WhereThePiecesEndInAnErrorTheOldFileStands) {
+  ASSERT_TRUE(save_file_atomically(path_, "old"));
+  const auto saved = save_file_atomically(path_, [](const AppendBytes& append) -> Result<void> {
+    if (auto appended = append({}); !appended) return appended;
+    return Error(ErrorKind::kUnavailable, "the source is gone");
+  });
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error().message(), "the source is gone");
+  EXPECT_EQ(test::read_text(path_), "old");
+  EXPECT_EQ(names(), Names({"file"}));
+}
+
+TEST_F(AtomicFileTest, WhatTheCallerThrowsLeavesTheOldFileAndNothingElse) {
+  ASSERT_TRUE(save_file_atomically(path_, "old"));
+  const auto write = [](const AppendBytes&) -> Result<void> { throw std::runtime_error("mine"); };
+  EXPECT_THROW(static_cast<void>(save_file_atomically(path_, write)), std::runtime_error);
+  EXPECT_EQ(test::read_text(path_), "old");
+  EXPECT_EQ(names(), Names({"file"}));
+}
+
+// A child that is killed while it writes, as a trainer on a machine that vanishes.
+pid_t die_while_writing(const std::filesystem::path& path) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    static_cast<void>(save_file_atomically(path, [](const AppendBytes&) -> Result<void> {
+      ::kill(::getpid(), SIGKILL);
+      return {};
+    }));
+    ::_exit(1);
+  }
+  ::waitpid(child, nullptr, 0);
+  return child;
+}
+
+TEST_F(AtomicFileTest, WhatKilledWritersOfAPathLeftIsSweptAndNothingElse) {
+  die_while_writing(path_);
+  die_while_writing(folder_ / "other");
+  test::write_text(folder_ / ".file.tmp-mine", "a name of the user");
+  ASSERT_EQ(names().size(), 3u);
+  sweep_temporary_files(path_);
+  EXPECT_THAT(names(), testing::UnorderedElementsAre(".file.tmp-mine", StartsWith(".other.tmp-")));
+  sweep_temporary_files(folder_ / "missing" / "file");
+}
+
+TEST_F(AtomicFileTest, AWriterThatLivesKeepsItsTemporaryFile) {
+  const auto saved = save_file_atomically(path_, [&](const AppendBytes&) {
+    sweep_temporary_files(path_);
+    EXPECT_THAT(names(), ElementsAre(StartsWith(".file.tmp-")));
+    return Result<void>();
+  });
+  EXPECT_TRUE(saved) << saved.error().message();
+  EXPECT_EQ(names(), Names({"file"}));
+}
+
+// Also in the instants between a file's creation and its lock, and between its last byte and its name.
+TEST_F(AtomicFileTest, SweepsBesideManyWritersLoseNothing) {
+  std::atomic<bool> is_over = false;
+  const auto sweep = [&] {
+    while (!is_over) sweep_temporary_files(path_);
+  };
+  std::thread sweeper(sweep);
+  std::thread another(sweep);
+  for (int i = 0; i < 100; ++i) {
+    const auto saved = save_file_atomically(path_, std::to_string(i));
+    EXPECT_TRUE(saved) << saved.error().message();
+    if (!saved) break;
+  }
+  is_over = true;
+  sweeper.join();
+  another.join();
+  EXPECT_EQ(test::read_text(path_), "99");
 }
 
 }  // namespace

@@ -1,11 +1,29 @@
 ratoon_test(unit/agent/checkpoint_test
-  SOURCES checkpoint/file_names_test.cpp checkpoint/manifest_test.cpp
-          checkpoint/run_store_test.cpp
+  SOURCES checkpoint/file_names_test.cpp checkpoint/golden_run_test.cpp checkpoint/manifest_test.cpp
+          checkpoint/retention_test.cpp checkpoint/run_store_test.cpp checkpoint/strange_folder_test.cpp
+  LIBS ratoon::agent ratoon::base_contract)
+ratoon_test(unit/agent/tiers_test
+  SOURCES checkpoint/tiers/claim_test.cpp checkpoint/tiers/latest_test.cpp checkpoint/tiers/lineage_test.cpp
+          checkpoint/tiers/load_path_test.cpp checkpoint/tiers/mirror_worker_test.cpp
+          checkpoint/tiers/name_pattern_test.cpp checkpoint/tiers/resume_choice_test.cpp
+          checkpoint/tiers/store_disk_test.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/pack_test
   SOURCES checkpoint/pack/cover_test.cpp checkpoint/pack/golden_test.cpp checkpoint/pack/header_test.cpp
           checkpoint/pack/layout_test.cpp checkpoint/pack/read_plan_test.cpp
   LIBS ratoon::agent ratoon::base_contract)
+ratoon_test(unit/agent/disk_test
+  SOURCES checkpoint/disk/direct_writes_test.cpp checkpoint/disk/patient_disk_test.cpp
+          checkpoint/disk/read_directly_test.cpp ../../support/crash/model_disk.cpp
+  LIBS ratoon::agent ratoon::base_contract LABELS threads)
+ratoon_test(unit/agent/load_test
+  SOURCES checkpoint/load/checkpoint_reader_test.cpp checkpoint/load/on_threads_test.cpp
+  LIBS ratoon::agent ratoon::base_contract LABELS threads)
+ratoon_test(unit/agent/staging_test
+  SOURCES checkpoint/staging/adoption_test.cpp checkpoint/staging/copy_test.cpp checkpoint/staging/filling_test.cpp
+          checkpoint/staging/saver_test.cpp checkpoint/staging/slot_test.cpp checkpoint/staging/soak_test.cpp
+          checkpoint/staging/streaming_copy_test.cpp checkpoint/sums_beside_test.cpp ../../support/crash/model_disk.cpp
+  LIBS ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/interop_test
   SOURCES checkpoint/interop/golden_test.cpp checkpoint/interop/pickle_reader_test.cpp
           checkpoint/interop/pt_writer_test.cpp checkpoint/interop/stored_tensor_test.cpp
@@ -14,8 +32,22 @@ ratoon_test(unit/agent/interop_test
 ratoon_test(unit/agent/interop_large_test SOURCES checkpoint/interop/large_test.cpp
   LIBS ratoon::agent nlohmann_json::nlohmann_json LABELS long TIMEOUT 600)
 ratoon_test(unit/agent/session_test
-  SOURCES session/engine_test.cpp session/leaving_test.cpp session/meeting_socket_test.cpp session/options_test.cpp
-          session/token_file_test.cpp session/train_test.cpp
+  SOURCES session/drain_test.cpp session/engine_means_test.cpp session/signals_test.cpp
+          session/engine_test.cpp session/leaving_test.cpp session/meeting_socket_test.cpp session/options_test.cpp
+          session/launcher_variables_test.cpp session/places_test.cpp session/token_file_test.cpp
+          session/tracked_objects_test.cpp session/train_counts_test.cpp session/train_ledger_test.cpp
+          session/train_test.cpp session/load_test.cpp
+  LIBS ratoon::agent ratoon::base_contract)
+ratoon_test(unit/agent/group_link_test
+  SOURCES session/group_link_test.cpp LIBS ratoon::agent ratoon::base_contract LABELS threads)
+# What a session is made of, without a session: pure rules, and the thin edges around them.
+ratoon_test(unit/agent/session_rules_test
+  SOURCES history/history_file_test.cpp history/history_test.cpp
+          history/last_row_test.cpp session/accounts_test.cpp session/rank_means_test.cpp session/run_ledger_test.cpp
+          preemption/drain_plan_test.cpp preemption/notices_test.cpp preemption/save_interval_test.cpp
+          metrics/running_metrics_test.cpp progress/progress_bar_test.cpp progress/render_test.cpp
+          session/amount_test.cpp session/course_test.cpp session/hang_test.cpp session/ledger_test.cpp session/until_test.cpp
+          ../../support/crash/model_disk.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/board_test
   SOURCES board/client_test.cpp board/frame_test.cpp board/notes_test.cpp board/server_test.cpp
@@ -47,12 +79,18 @@ ratoon_test(unit/agent/torch_order_test
   LIBS ratoon::agent LABELS threads)
 ratoon_test(unit/agent/torch_order_large_test SOURCES data/order/torch_large_test.cpp LIBS ratoon::agent LABELS nightly)
 ratoon_test(unit/agent/data_loader_test
-  SOURCES data/loader/batch_test.cpp data/loader/data_loader_test.cpp data/loader/loader_failures_test.cpp
+  SOURCES data/loader/batch_test.cpp data/loader/data_loader_test.cpp data/loader/folder_shards_test.cpp
+          data/loader/loader_failures_test.cpp data/loader/loader_hints_test.cpp
           data/loader/loader_resume_test.cpp
           data/loader/sample_random_test.cpp
   LIBS ratoon::agent nlohmann_json::nlohmann_json LABELS threads)
+ratoon_test(unit/agent/loader_memory_test
+  SOURCES data/loader/loader_memory_test.cpp ../../support/scarce_memory.cpp
+  LIBS ratoon::agent LABELS threads)
 ratoon_test(unit/agent/atomic_file_test
   SOURCES atomic_file_test.cpp ../../support/disk_watch.cpp LIBS ratoon::base_core)
+ratoon_test(unit/agent/atomic_directory_test
+  SOURCES atomic_directory_test.cpp ../../support/disk_watch.cpp LIBS ratoon::agent LABELS threads)
 if(RATOON_WITH_HTTP)
   ratoon_test(unit/agent/metrics_test
     SOURCES metrics/endpoint_test.cpp LIBS ratoon::agent ratoon::base_http LABELS threads)
@@ -68,8 +106,11 @@ if(RATOON_WITH_HTTP)
 endif()
 if(RATOON_WITH_MDS)
   ratoon_test(unit/agent/mds_test
-    SOURCES mds/compression_test.cpp mds/dataset_test.cpp mds/decode_test.cpp mds/golden_test.cpp mds/hash_test.cpp
-            mds/index_test.cpp mds/open_shards_test.cpp mds/remote_source_test.cpp mds/shard_table_test.cpp
-            mds/shard_test.cpp mds/values_test.cpp mds/verified_files_test.cpp mds/writer_test.cpp
+    SOURCES mds/compression_test.cpp mds/dataset_test.cpp mds/decode_test.cpp mds/future_test.cpp mds/golden_test.cpp
+            mds/hash_test.cpp mds/index_test.cpp mds/loader_cache_test.cpp mds/open_shards_test.cpp
+            mds/remote_source_test.cpp mds/shard_table_test.cpp mds/shard_test.cpp mds/values_test.cpp
+            mds/verified_files_test.cpp mds/writer_test.cpp
     LIBS ratoon::agent_mds ratoon::base_contract LABELS threads)
+  ratoon_test(unit/agent/mds_memory_test
+    SOURCES mds/open_shards_memory_test.cpp ../../support/scarce_memory.cpp LIBS ratoon::agent_mds)
 endif()

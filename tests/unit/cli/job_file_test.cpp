@@ -37,9 +37,11 @@ class JobFileTest : public testing::Test {
   }
   // How YAML's words for one value arrive as JSON.
   json value_of(const std::string& words) {
-    const auto job = read(std::string(kJob) + "extra: " + words + "\n");
+    std::string text = kJob;
+    text.insert(text.find("spec:"), "  extra: " + words + "\n");  // metadata is Kubernetes' own
+    const auto job = read(text);
     EXPECT_TRUE(job) << words << ": " << job.error().message();
-    return job ? (*job->document)["extra"] : json("refused");
+    return job ? (*job->document)["metadata"]["extra"] : json("refused");
   }
   std::string complaint(const std::string& text) {
     const auto job = read(text);
@@ -101,7 +103,7 @@ TEST_F(JobFileTest, ValuesHaveTheTypesThatTheyHaveInKubernetes) {
       {"[1, \"1\", x]", {1, "1", "x"}},
       {"{a: 1, \"b\": two}", {{"a", 1}, {"b", "two"}}},
       {"18446744073709551615", 18446744073709551615ULL},
-      {"|\n  5\n", "5\n"},
+      {"|\n    5\n", "5\n"},
       {"é", "é"},
   };
   for (const auto& c : cases) {
@@ -131,6 +133,13 @@ TEST_F(JobFileTest, MistakesAreNamedWithTheirLine) {
   EXPECT_THAT(complaint("a:\n\t- tab\n"), HasSubstr("job.yaml:2: "));
   EXPECT_THAT(complaint("? [complex, key]\n: 1\n"), HasSubstr("job.yaml:1: "));
   EXPECT_THAT(complaint("a: *nobody\n"), HasSubstr("job.yaml:1: "));
+}
+
+TEST_F(JobFileTest, AFieldThatNoTrainingJobHasIsNamedWithItsLine) {
+  std::string text = kJob;
+  text.insert(text.find("      template:"), "      replica: 3\n");
+  EXPECT_EQ(complaint(text), path_.string() + ":9: spec.roles[0].replica is not a field of a TrainingJob; " +
+                                 "did you mean replicas?");
 }
 
 TEST_F(JobFileTest, WhatIsNoTrainingJobIsRefusedWithTheField) {

@@ -63,6 +63,18 @@ inline Beat golden_beat() {
           .silent_peers = {Rank(2), Rank(4)}};
 }
 
+inline Beat golden_beat_with_outlook() {
+  return {.process = golden_process(),
+          .attempt = Attempt(7),
+          .sequence = 42,
+          .step = Step(1208),
+          .phase = ProcessPhase::kCompute,
+          .seconds_in_phase = 0.25,
+          .committed = {},
+          .silent_peers = {},
+          .outlook = Outlook{.position = 1208, .total = 4000, .unit = "step", .loss = 0.5}};
+}
+
 inline Orders golden_orders() {
   return {.revision = 12,
           .attempt = Attempt(8),

@@ -30,10 +30,14 @@ TEST(GoldenMessages, OfAgentsEncodeAndDecodeAsTheyDidInVersion1) {
   expect_golden("join_request", test::golden_join());
   expect_golden("join_request_first", test::join_request(test::process(0)));
   expect_golden("beat", test::golden_beat());
+  expect_golden("beat_with_outlook", test::golden_beat_with_outlook());
   expect_golden("beat_first", Beat{.process = test::golden_process()});
   expect_golden("orders_request", OrdersRequest{.process = test::golden_process(), .seen_revision = 12});
   expect_golden("join_request_after_steps", test::golden_join_after_steps());
   expect_golden("completion_record", CompletionRecord{.attempt = Attempt(7), .step = Step(9000)});
+  expect_golden("completion_record_weights", CompletionRecord{.attempt = Attempt(7),
+                                                              .step = Step(9000),
+                                                              .weights = "/runs/digits/weights.safetensors"});
   expect_golden("completed", test::golden_completed());
 }
 

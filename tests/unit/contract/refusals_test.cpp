@@ -52,6 +52,7 @@ std::vector<Subject> subjects() {
               {"/assignment/resume"}),
       subject("join_reply_waiting", JoinReply{.assignment = {}, .waiting_for = "others"}, {}),
       subject("beat", test::golden_beat(), {"/committed", "/committed/complete", "/silent_peers"}),
+      subject("beat_with_outlook", test::golden_beat_with_outlook(), {"/outlook", "/outlook/loss"}),
       subject("orders_request", OrdersRequest{.process = test::golden_process(), .seen_revision = 12}, {}),
       subject("orders", test::golden_orders(), {"/drain_deadline_seconds", "/stop", "/reason"}),
       subject("orders_to_hand_over", test::golden_orders_to_hand_over(),
@@ -120,8 +121,9 @@ TEST(Refusals, EveryFieldOfAnotherTypeIsNamed) {
       for (const auto& wrong : values) {
         SCOPED_TRACE(subject.name + path.to_string() + " = " + wrong.dump());
         const bool is_seconds = sound.is_number_float();
+        const bool has_any_sign = path.to_string() == "/outlook/loss";
         if (wrong.type() == sound.type() && !wrong.is_object() && !wrong.is_array()) continue;
-        if (is_seconds && wrong.is_number() && wrong >= 0) continue;
+        if (is_seconds && wrong.is_number() && (has_any_sign || wrong >= 0)) continue;
         if (sound.is_object() && wrong.is_object() && subject.optional.contains(path.to_string())) continue;
         if (sound.is_array() && wrong == json::array()) continue;  // an empty list is a list
         json message = subject.sound;

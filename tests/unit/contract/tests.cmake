@@ -1,2 +1,2 @@
 ratoon_test(unit/contract/contract_test
-  SOURCES fields_test.cpp golden_test.cpp names_test.cpp refusals_test.cpp LIBS ratoon::base_contract)
+  SOURCES fields_test.cpp golden_test.cpp names_test.cpp refusals_test.cpp resume_point_test.cpp LIBS ratoon::base_contract)

@@ -130,5 +130,12 @@ TEST(Error, OfASystemCall) {
   EXPECT_EQ(system_error(EIO, "").kind(), ErrorKind::kIo);
 }
 
+TEST(Error, OfAVolumeThatTakesNothingSaysTheWayOn) {
+  EXPECT_EQ(system_error(ENOSPC, "writing a").message(),
+            "writing a: No space left on device; free room on that volume, or use another one");
+  for (const int number : {EDQUOT, EROFS})
+    EXPECT_NE(system_error(number, "").message().find("; "), std::string::npos) << number;
+}
+
 }  // namespace
 }  // namespace ratoon

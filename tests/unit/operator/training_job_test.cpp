@@ -1,5 +1,6 @@
 #include "operator/api/training_job.h"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -161,7 +162,35 @@ TrainingJobStatus full_status() {
                     {.role = "worker", .index = 1, .incarnation = 0, .uid = ""}};
   status.restarts = {.application = 1, .disruption = 2};
   status.step = Step(57);
+  status.restarts.crashes_in_a_row = 2;
+  status.members[0].not_before = WallTime{std::chrono::seconds(5)};
+  status.members[0].awaited_since = WallTime{std::chrono::seconds(6)};
+  status.active_since = WallTime{std::chrono::seconds(7)};
+  status.active_seconds = 8;
+  status.stepped_at = WallTime{std::chrono::seconds(9)};
+  status.lineage_start = Attempt(2);
   status.last_checkpoint = ResumePoint{.attempt = Attempt(2), .step = Step(50), .digest = "aa"};
+  status.last_checkpoint_tier = "volume";
+  status.observed_generation = 4;
+  status.replicas = 2;
+  status.restarts.ignored = 1;
+  status.completed_at = WallTime{std::chrono::seconds(10)};
+  status.conditions = {{.type = "Running",
+                        .is_true = true,
+                        .reason = "WorldFormed",
+                        .message = "attempt 3",
+                        .since = WallTime{std::chrono::seconds(11)},
+                        .observed_generation = 4},
+                       {.type = "Recovering", .since = WallTime{std::chrono::seconds(12)}}};
+  status.last_failure = Failure{.member = "digits-worker-0-i1",
+                                .node = "n",
+                                .time = WallTime{std::chrono::seconds(13)},
+                                .attempt = Attempt(2),
+                                .reason = "crashed with signal 11",
+                                .exit_code = 139,
+                                .signal = 11,
+                                .exception = "e",
+                                .last_lines = "l"};
   return status;
 }
 

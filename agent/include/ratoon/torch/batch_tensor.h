@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include <ratoon/batch.h>
 #include <ratoon/sample.h>
 #include <ratoon/sample_random.h>
+#include <ratoon/stream_reader.h>
 
 namespace ratoon::torch {
 
@@ -32,6 +34,12 @@ namespace ratoon::torch {
 
 // A tensor a row, likewise; for rows that differ in shape.
 [[nodiscard]] std::vector<at::Tensor> tensors(const Batch& batch, std::string_view column);
+
+// The samples of slots, for index_select() of what the program itself holds on the CPU.
+//
+//   const auto index = ratoon::torch::index(stream.take(session.rank(), session.world_size()));
+//   train_on(images.index_select(0, index));
+[[nodiscard]] at::Tensor index(std::span<const Slot> slots);
 
 // For LoaderOptions::allocate: memory that a GPU copies from by itself. Nothing without CUDA, which means
 // ordinary memory.

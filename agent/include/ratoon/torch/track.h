@@ -5,17 +5,19 @@
 //   session.track("net", *net);
 //   session.track("optimizer", optimizer);
 //
-// A module's state is its parameters and buffers by name, and the state of LibTorch's default CPU generator,
-// which dropout and the like draw from: each rank goes on with the random numbers that it would have had. An
-// optimizer's state goes by the order of its parameters and has its options in it, the learning rate too.
+// In the checkpoint they have the names of PyTorch's state_dict(): "net.fc1.weight",
+// "optimizer.state.0.exp_avg", "optimizer.param_groups.0.lr". A module's buffer that shares its name with a
+// parameter is "net.buffer:scale". With a module goes the state of LibTorch's default CPU generator,
+// "net.generator:cpu", which dropout and the like draw from: each rank goes on with the random numbers that
+// it would have had. In a larger world rank r begins with those of rank r modulo the old size.
 //
-// What comes back has the bits that were saved. A tensor of another name, shape or type is a Failure with
-// exit code 82 that says which.
+// Weights are restored in place where they lie densely on the CPU, and keep the bits that were saved. A
+// tensor of another name, shape or type is a Failure with exit code 82 that says which, before anything is
+// changed.
 #pragma once
 
 #include <concepts>
 #include <string>
-#include <string_view>
 
 #include <ratoon/session.h>
 
@@ -28,30 +30,27 @@ class Optimizer;
 
 namespace ratoon {
 
-[[nodiscard]] std::string save_module(const ::torch::nn::Module& module, const std::string& name);
-void load_module(::torch::nn::Module& module, const std::string& name, std::string_view state);
+void save_module(const ::torch::nn::Module& module, StateWriter& out);
+void load_module(::torch::nn::Module& module, StateReader& in);
 
 // Those of LibTorch: SGD, Adam, AdamW, Adagrad, RMSprop and LBFGS. `check_optimizer` refuses any other.
 void check_optimizer(::torch::optim::Optimizer& optimizer, const std::string& name);
-[[nodiscard]] std::string save_optimizer(::torch::optim::Optimizer& optimizer, const std::string& name);
-void load_optimizer(::torch::optim::Optimizer& optimizer, const std::string& name, std::string_view state);
+void save_optimizer(::torch::optim::Optimizer& optimizer, StateWriter& out);
+void load_optimizer(::torch::optim::Optimizer& optimizer, StateReader& in);
 
 template <std::derived_from<::torch::nn::Module> T>
 struct TrackAdapter<T> {
+  static constexpr bool kIsWeights = true;
   static void check(T&, const std::string&) {}
-  static std::string save(T& module, const std::string& name) { return save_module(module, name); }
-  static void load(T& module, const std::string& name, std::string_view state) {
-    load_module(module, name, state);
-  }
+  static void save(T& module, StateWriter& out) { save_module(module, out); }
+  static void load(T& module, StateReader& in) { load_module(module, in); }
 };
 
 template <std::derived_from<::torch::optim::Optimizer> T>
 struct TrackAdapter<T> {
   static void check(T& optimizer, const std::string& name) { check_optimizer(optimizer, name); }
-  static std::string save(T& optimizer, const std::string& name) { return save_optimizer(optimizer, name); }
-  static void load(T& optimizer, const std::string& name, std::string_view state) {
-    load_optimizer(optimizer, name, state);
-  }
+  static void save(T& optimizer, StateWriter& out) { save_optimizer(optimizer, out); }
+  static void load(T& optimizer, StateReader& in) { load_optimizer(optimizer, in); }
 };
 
 }  // namespace ratoon

@@ -21,6 +21,8 @@
 
 #include <ratoon/result.h>
 
+#include "agent/src/checkpoint/disk/read_room.h"
+
 namespace ratoon::checkpoint {
 
 // A new file that is being written. Closed by its destructor at the latest, then without a word.
@@ -45,8 +47,22 @@ class ReadFile {
   [[nodiscard]] virtual Result<std::uint64_t> size() const = 0;
   // All of them, or an error.
   [[nodiscard]] virtual Result<void> read(std::uint64_t at, std::span<std::byte> bytes) const = 0;
+  // Reads what needs no disk, since the system has all of it in memory; never waits for one. After false,
+  // `bytes` may be filled in part.
+  [[nodiscard]] virtual bool read_remembered(std::uint64_t /*at*/, std::span<std::byte> /*bytes*/) const {
+    return false;
+  }
+  // Reads the first `count` bytes of `room` from `at` on, a multiple of kDirectAlignment, and straight from
+  // the disk where that can be done: for many bytes that nobody else reads soon. What is behind them in the
+  // room is changed, too.
+  [[nodiscard]] virtual Result<void> read_directly(std::uint64_t at, const ReadRoom& room,
+                                                   std::uint64_t count) const {
+    return read(at, room.bytes().first(count));
+  }
   // Asks that what comes next is read from the disk, not from what the system remembers of it.
   virtual void forget() const = 0;
+  // Says that these bytes are read soon: the disk may begin with them, and nobody waits.
+  virtual void expect(std::uint64_t /*at*/, std::uint64_t /*bytes*/) const {}
 };
 
 struct DiskEntry {
@@ -67,7 +83,6 @@ class Disk {
   [[nodiscard]] virtual Result<std::unique_ptr<ReadFile>> open(const std::string& path) const = 0;
   // kAlreadyExists if there is something of the new name, decided at one moment against all others.
   [[nodiscard]] virtual Result<void> rename_new(const std::string& from, const std::string& to) = 0;
-  [[nodiscard]] virtual Result<void> rename_over(const std::string& from, const std::string& to) = 0;
   [[nodiscard]] virtual Result<void> remove(const std::string& path) = 0;         // a file or link
   [[nodiscard]] virtual Result<void> remove_folder(const std::string& path) = 0;  // an empty one
   [[nodiscard]] virtual Result<void> make_folder(const std::string& path) = 0;    // whose parent is there

@@ -1,9 +1,9 @@
 #include "agent/src/checkpoint/disk/durable.h"
 
+#include "agent/src/checkpoint/file_names.h"
+
 namespace ratoon::checkpoint {
 namespace {
-
-constexpr std::string_view kTemporaryEnding = ".tmp";
 
 bool says(const Result<void>& result, ErrorKind kind) {
   return !result && result.error().kind() == kind;
@@ -33,28 +33,16 @@ Result<void> make_folders(Disk& disk, const std::string& path, Lasts lasts) {
   return lasts == Lasts::kPowerCuts ? disk.sync_folder(above) : Result<void>();
 }
 
-std::string temporary_path(const std::string& path, std::string_view mark) {
-  const std::string folder = folder_of(path);
-  const std::string name = folder.empty() ? path : path.substr(folder.size() + 1);
-  std::string temporary = folder.empty() ? std::string() : folder + "/";
-  temporary += "." + name + ".";
-  temporary += mark;
-  temporary += kTemporaryEnding;
-  return temporary;
-}
-
-Result<void> publish(Disk& disk, const std::string& temporary, const std::string& path, IfThere if_there) {
-  const auto renamed =
-      if_there == IfThere::kRefuse ? disk.rename_new(temporary, path) : disk.rename_over(temporary, path);
-  if (!renamed) return renamed;
+Result<void> publish(Disk& disk, const std::string& temporary, const std::string& path) {
+  if (auto renamed = disk.rename_new(temporary, path); !renamed) return renamed;
   return disk.sync_folder(folder_of(path));
 }
 
-Result<void> save_durably(Disk& disk, const std::string& path, std::string_view bytes, std::string_view mark,
-                          IfThere if_there) {
+Result<void> save_durably(Disk& disk, const std::string& path, std::string_view bytes,
+                          std::string_view mark) {
   const std::string temporary = temporary_path(path, mark);
   auto saved = write_temporary(disk, temporary, bytes, Lasts::kPowerCuts);
-  if (saved) saved = publish(disk, temporary, path, if_there);
+  if (saved) saved = publish(disk, temporary, path);
   if (!saved) static_cast<void>(disk.remove(temporary));
   return saved;
 }
@@ -66,6 +54,12 @@ Result<void> save_for_now(Disk& disk, const std::string& path, std::string_view 
   if (saved) saved = disk.rename_new(temporary, path);
   if (!saved) static_cast<void>(disk.remove(temporary));
   return saved;
+}
+
+Result<std::vector<DiskEntry>> list_if_there(const Disk& disk, const std::string& folder) {
+  auto entries = disk.list(folder);
+  if (!entries && entries.error().kind() == ErrorKind::kNotFound) return std::vector<DiskEntry>();
+  return entries;
 }
 
 Result<std::string> read_whole(const Disk& disk, const std::string& path, std::uint64_t bytes_max) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <ratoon/result.h>
 
@@ -11,29 +12,27 @@
 namespace ratoon::checkpoint {
 
 enum class Lasts { kForNow, kPowerCuts };
-enum class IfThere { kRefuse, kReplace };
 
 // Makes a folder and those above it that are missing. With kPowerCuts they are on the disk when it returns,
 // also where another process made them a moment ago and has not synced them yet.
 [[nodiscard]] Result<void> make_folders(Disk& disk, const std::string& path, Lasts lasts);
 
-// Writes "<folder>/.<name>.<mark>.tmp", syncs and closes it, renames it, syncs the folder. `mark` is the
-// writer's own, so that two writers never share a temporary file. Where only the last sync of the folder
-// failed, the name may be there; otherwise a failure leaves it as it was. A failed sync() is never tried
-// again on that file.
+// Writes a temporary file, syncs and closes it, gives it its name, which must be a new one, syncs the folder.
+// `mark` is the writer's own, so that two writers never share a temporary file. Where only the last sync of
+// the folder failed, the name may be there; otherwise a failure leaves it as it was. A failed sync() is never
+// tried again on that file.
 [[nodiscard]] Result<void> save_durably(Disk& disk, const std::string& path, std::string_view bytes,
-                                        std::string_view mark, IfThere if_there);
+                                        std::string_view mark);
 
-// The same for a new name that others wait for and that nobody needs after a power cut: nothing is synced.
+// The same for what others wait for and that nobody needs after a power cut: nothing is synced.
 [[nodiscard]] Result<void> save_for_now(Disk& disk, const std::string& path, std::string_view bytes,
                                         std::string_view mark);
 
-// The name of that temporary file.
-[[nodiscard]] std::string temporary_path(const std::string& path, std::string_view mark);
-
 // Gives a written and closed file its name and syncs the folder.
-[[nodiscard]] Result<void> publish(Disk& disk, const std::string& temporary, const std::string& path,
-                                   IfThere if_there);
+[[nodiscard]] Result<void> publish(Disk& disk, const std::string& temporary, const std::string& path);
+
+// Nothing where there is no such folder yet.
+[[nodiscard]] Result<std::vector<DiskEntry>> list_if_there(const Disk& disk, const std::string& folder);
 
 [[nodiscard]] Result<std::string> read_whole(const Disk& disk, const std::string& path,
                                              std::uint64_t bytes_max);

@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/src/checkpoint/disk/real_file.h"
+#include "agent/src/checkpoint/disk/real_read_file.h"
+#include "agent/src/checkpoint/disk/real_write_file.h"
 #include "base/core/durable_folder.h"
 
 namespace ratoon::checkpoint {
@@ -43,9 +44,15 @@ struct RealDisk::Place {
 Result<std::unique_ptr<RealDisk>> RealDisk::open_folder(const std::filesystem::path& folder) {
   if (auto made = create_folders(folder); !made) return made.error();
   if (auto synced = sync_way_to(folder); !synced) return synced.error();
+  return look_into(folder);
+}
+
+Result<std::unique_ptr<RealDisk>> RealDisk::look_into(const std::filesystem::path& folder) {
   UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.is_open()) return system_error(errno, "opening folder " + folder.string());
-  return std::unique_ptr<RealDisk>(new RealDisk(folder, std::move(fd)));
+  UniqueFd for_trial(::openat(fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!for_trial.is_open()) return system_error(errno, "opening folder " + folder.string());
+  return std::unique_ptr<RealDisk>(new RealDisk(folder, std::move(fd), std::move(for_trial)));
 }
 
 std::string RealDisk::shown(std::string_view path) const {
@@ -96,7 +103,7 @@ Result<std::unique_ptr<WriteFile>> RealDisk::create(const std::string& path) {
   UniqueFd fd(::openat(place->folder.get(), place->name.c_str(),
                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!fd.is_open()) return error("creating", path);
-  return make_write_file(std::move(fd), shown(path));
+  return make_write_file(std::move(fd), shown(path), direct_);
 }
 
 Result<std::unique_ptr<ReadFile>> RealDisk::open(const std::string& path) const {
@@ -109,7 +116,7 @@ Result<std::unique_ptr<ReadFile>> RealDisk::open(const std::string& path) const 
   return make_read_file(std::move(fd), shown(path));
 }
 
-Result<void> RealDisk::rename(const std::string& from, const std::string& to, bool replaces) {
+Result<void> RealDisk::rename_new(const std::string& from, const std::string& to) {
   const auto source = find(from);
   if (!source) return source.error();
   const auto target = find(to);
@@ -118,24 +125,12 @@ Result<void> RealDisk::rename(const std::string& from, const std::string& to, bo
   const int new_folder = target->folder.get();
   const char* const old_name = source->name.c_str();
   const char* const new_name = target->name.c_str();
-  if (replaces) {
-    if (::renameat(old_folder, old_name, new_folder, new_name) != 0) return error("renaming to", to);
-    return {};
-  }
   if (::renameat2(old_folder, old_name, new_folder, new_name, RENAME_NOREPLACE) == 0) return {};
   // Network file systems know no such flag; a link decides as well, and works for files.
   if (errno != EINVAL && errno != ENOSYS) return error("renaming to", to);
   if (::linkat(old_folder, old_name, new_folder, new_name, 0) != 0) return error("creating", to);
   if (::unlinkat(old_folder, old_name, 0) != 0) return error("removing", from);
   return {};
-}
-
-Result<void> RealDisk::rename_new(const std::string& from, const std::string& to) {
-  return rename(from, to, false);
-}
-
-Result<void> RealDisk::rename_over(const std::string& from, const std::string& to) {
-  return rename(from, to, true);
 }
 
 Result<void> RealDisk::remove(const std::string& path) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "agent/src/checkpoint/disk/direct_writes.h"
 #include "agent/src/checkpoint/disk/disk.h"
 #include "base/core/unique_fd.h"
 
@@ -14,12 +15,13 @@ class RealDisk : public Disk {
  public:
   // Makes the folder where it is missing; what leads to it may be links.
   [[nodiscard]] static Result<std::unique_ptr<RealDisk>> open_folder(const std::filesystem::path& folder);
+  // A folder that must be there: nothing is made or synced, so that whoever may read it may look.
+  [[nodiscard]] static Result<std::unique_ptr<RealDisk>> look_into(const std::filesystem::path& folder);
 
   [[nodiscard]] std::string shown(std::string_view path) const override;
   [[nodiscard]] Result<std::unique_ptr<WriteFile>> create(const std::string& path) override;
   [[nodiscard]] Result<std::unique_ptr<ReadFile>> open(const std::string& path) const override;
   [[nodiscard]] Result<void> rename_new(const std::string& from, const std::string& to) override;
-  [[nodiscard]] Result<void> rename_over(const std::string& from, const std::string& to) override;
   [[nodiscard]] Result<void> remove(const std::string& path) override;
   [[nodiscard]] Result<void> remove_folder(const std::string& path) override;
   [[nodiscard]] Result<void> make_folder(const std::string& path) override;
@@ -28,15 +30,18 @@ class RealDisk : public Disk {
 
  private:
   struct Place;  // a folder's descriptor and a name in it
-  RealDisk(std::filesystem::path folder, UniqueFd fd) : folder_(std::move(folder)), fd_(std::move(fd)) {}
+  RealDisk(std::filesystem::path folder, UniqueFd fd, UniqueFd for_trial)
+      : folder_(std::move(folder)),
+        fd_(std::move(fd)),
+        direct_(std::make_shared<DirectWrites>(std::move(for_trial))) {}
 
   [[nodiscard]] Result<Place> find(const std::string& path) const;
-  [[nodiscard]] Result<UniqueFd> open_at(const std::string& path) const;  // a folder; "" is ours
-  [[nodiscard]] Result<void> rename(const std::string& from, const std::string& to, bool replaces);
+  [[nodiscard]] Result<UniqueFd> open_at(const std::string& path) const;             // a folder; "" is ours
   [[nodiscard]] Error error(const std::string& doing, std::string_view path) const;  // of errno
 
   const std::filesystem::path folder_;
   const UniqueFd fd_;
+  const std::shared_ptr<DirectWrites> direct_;  // files may outlive the disk
 };
 
 }  // namespace ratoon::checkpoint

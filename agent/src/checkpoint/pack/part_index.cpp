@@ -45,6 +45,7 @@ Result<std::vector<std::uint32_t>> PartIndex::name_parts() {
   for (const auto& pack : packs_) {
     const IndexedTensor* last = nullptr;
     for (const auto& part : pack.layout->tensors) {
+      if (!is_part(pack, part)) continue;
       const IndexedTensor* known = find(part.name, last);
       if (known == nullptr) {
         numbers_.emplace(part.name, static_cast<std::uint32_t>(tensors_.size()));
@@ -128,9 +129,11 @@ Result<PartIndex> PartIndex::build(std::vector<IndexedPack> packs) {
   std::vector<std::size_t> next(places.begin(), places.end());
   std::size_t i = 0;
   for (std::uint32_t pack = 0; pack < index.packs_.size(); ++pack) {
-    const auto count = static_cast<std::uint32_t>(index.packs_[pack].layout->tensors.size());
-    for (std::uint32_t tensor = 0; tensor < count; ++tensor)
-      index.parts_[next[(*numbers)[i++]]++] = {.pack = pack, .tensor = tensor};
+    const auto& tensors = index.packs_[pack].layout->tensors;
+    for (std::uint32_t tensor = 0; tensor < tensors.size(); ++tensor) {
+      if (is_part(index.packs_[pack], tensors[tensor]))
+        index.parts_[next[(*numbers)[i++]]++] = {.pack = pack, .tensor = tensor};
+    }
   }
   for (std::size_t t = 0; t < index.tensors_.size(); ++t) {
     const auto parts = std::span(index.parts_).subspan(places[t], places[t + 1] - places[t]);

@@ -20,6 +20,7 @@ struct IndexedPack {
   std::string_view name;  // as messages show it
   const PackLayout* layout = nullptr;
   std::span<const Hash128> hashes{};  // of its tensors; none: a foreign file
+  bool has_only_boxes = false;        // what has no box belongs to another rank, and is left out
 };
 
 // Where a part lies: tensor `tensor` of pack `pack`, by their numbers.
@@ -82,6 +83,10 @@ class PartIndex {
   std::unordered_map<std::string_view, std::uint32_t> numbers_;
 };
 
+// Whether the index takes this tensor of the pack for a part.
+[[nodiscard]] inline bool is_part(const IndexedPack& pack, const PackedTensor& tensor) {
+  return tensor.box || !pack.has_only_boxes;
+}
 // Where a part begins in its whole.
 [[nodiscard]] inline std::uint64_t begin_of(const PackedTensor& part, std::size_t dimension) {
   return part.box ? part.box->begin[dimension] : 0;

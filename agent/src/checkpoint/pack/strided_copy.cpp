@@ -1,7 +1,8 @@
 #include "agent/src/checkpoint/pack/strided_copy.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "agent/src/checkpoint/staging/streaming_copy.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -94,7 +95,7 @@ void copy_rows(const StridedCopy& copy, std::span<const CopyLoop> loops, std::ui
     const std::uint64_t first = std::max(row.from(), begin);
     const std::uint64_t last = std::min(row.from() + copy.row_bytes, end);
     const auto target = destination.subspan(row.to() + (first - row.from()), last - first);
-    std::memcpy(target.data(), bytes.data() + (first - begin), target.size());
+    copy_streaming(bytes.subspan(first - begin, target.size()), target.data());
   } while (row.advance());
 }
 

@@ -3,6 +3,7 @@
 #include <ratoon/batch.h>
 
 #include "agent/src/data/loader/batch_body.h"
+#include "base/core/lists.h"
 
 namespace ratoon {
 
@@ -71,12 +72,10 @@ std::span<const BatchColumn> Batch::columns() const {
 }
 
 const BatchColumn& Batch::column(std::string_view name) const {
-  std::string names;
-  for (const BatchColumn& column : body_->columns) {
+  for (const BatchColumn& column : body_->columns)
     if (column.name() == name) return column;
-    names += (names.empty() ? "" : ", ") + column.name();
-  }
-  throw std::invalid_argument("the batch has no column '" + std::string(name) + "'; it has: " + names);
+  throw std::invalid_argument("the batch has no column '" + std::string(name) +
+                              "'; it has: " + join(body_->columns, ", ", &BatchColumn::name));
 }
 
 }  // namespace ratoon

@@ -25,6 +25,7 @@ BatchMaker::BatchMaker(const Reading& reading, ExpectedRows& expected, BodyPool&
     : reading_(reading), expected_(expected), pool_(pool), course_(std::move(course)), index_(index) {}
 
 BatchMaker::~BatchMaker() {
+  expect_no_more();
   if (body_ != nullptr) pool_.put(std::move(body_));
   if (!columns_.empty()) pool_.put(std::move(columns_));
 }
@@ -32,28 +33,64 @@ BatchMaker::~BatchMaker() {
 void BatchMaker::plan() noexcept {
   try {
     find_slots();
-    expect_samples();
   } catch (...) {
     fail(0, std::current_exception());
+    return;
   }
+  expect_samples();
 }
 
 void BatchMaker::find_slots() {
   const StreamReader& plan = course_->plan;
-  const SlotRange share = share_of(plan.batch(index_), course_->rank, course_->world_size);
+  const SlotRange batch = plan.batch(index_);
+  const SlotRange share = share_of(batch, course_->rank, course_->world_size);
   slots_.resize(share.size());
   plan.fill(share.first, slots_);
+  if (slots_.empty() && !reading_.are_rows_declared) plan.fill(batch.first, {&model_.emplace(), 1});
   const std::size_t wanted = (slots_.size() + reading_.pieces_wanted - 1) / reading_.pieces_wanted;
   const std::size_t piece_rows = std::clamp<std::size_t>(wanted, 1, reading_.piece_rows_max);
-  pieces_ = (slots_.size() + piece_rows - 1) / piece_rows;
+  pieces_ = model_ ? 1 : (slots_.size() + piece_rows - 1) / piece_rows;
 }
 
-void BatchMaker::expect_samples() const {
-  std::vector<std::vector<std::uint64_t>> ids(reading_.sources.size());
-  for (const Slot& slot : slots_) ids[slot.source].push_back(slot.sample);
-  for (std::size_t source = 0; source < ids.size(); ++source) {
-    if (!ids[source].empty()) reading_.sources[source]->expect(ids[source]);
+// Hints: reading goes well without, and so a batch does not fail for them.
+void BatchMaker::expect_samples() noexcept {
+  const std::lock_guard lock(expecting_);
+  if (is_given_up_ || !expected_ids_.empty()) return;
+  try {
+    expected_ids_.resize(reading_.sources.size());
+    for (const Slot& slot : slots_) expected_ids_[slot.source].push_back(slot.sample);
+    if (model_) expected_ids_[model_->source].push_back(model_->sample);
+  } catch (...) {  // memory is out
+    expected_ids_.clear();
   }
+  for (std::size_t source = 0; source < expected_ids_.size(); ++source) {
+    if (expected_ids_[source].empty()) continue;
+    try {
+      reading_.sources[source]->expect(expected_ids_[source]);
+    } catch (...) {  // it may have heard the half of it: that is taken back with the others
+      continue;
+    }
+  }
+}
+
+void BatchMaker::replace(BatchMaker& failed) {
+  const std::scoped_lock lock(expecting_, failed.expecting_);
+  expected_ids_ = std::move(failed.expected_ids_);
+  failed.expected_ids_.clear();
+}
+
+void BatchMaker::expect_no_more() noexcept {
+  const std::lock_guard lock(expecting_);
+  is_given_up_ = true;
+  for (std::size_t source = 0; source < expected_ids_.size(); ++source) {
+    if (expected_ids_[source].empty()) continue;
+    try {
+      reading_.sources[source]->expect_no_more(expected_ids_[source]);
+    } catch (...) {  // a hint less
+      continue;
+    }
+  }
+  expected_ids_.clear();
 }
 
 std::size_t BatchMaker::first_row_of(std::size_t piece) const {
@@ -69,6 +106,10 @@ void BatchMaker::begin_body_once() {
 
 void BatchMaker::begin_body() {
   auto expected = expected_.get();
+  if (slots_.empty()) {  // no row will say what they are, and what was read last must not
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      expected[i] = model_ ? model_rows_[i] : declared_row_shape(reading_.columns[i]);
+  }
   if (body_ == nullptr) body_ = pool_.get();
   columns_ = pool_.get_makers();
   body_->columns.resize(reading_.columns.size());
@@ -83,21 +124,33 @@ void BatchMaker::make(std::size_t piece, Sample& sample) noexcept {
   const std::stop_token stop = course_->stop.get_token();
   std::size_t row = 0;
   try {
+    sample.set_stop(stop);
+    if (model_) read_model(sample);
     begin_body_once();
     row = first_row_of(piece);
     const std::size_t end = first_row_of(piece + 1);
-    sample.set_stop(stop);
     for (; row < end && row < failed_row_.load(std::memory_order_relaxed); ++row) {
       if (stop.stop_requested()) return;
-      read_row(row, piece, sample);
+      read_sample(slots_[row], sample, [&] {
+        for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].place(row, piece, sample.field(i));
+      });
     }
   } catch (...) {
     if (!stop.stop_requested()) fail(row, std::current_exception());
   }
 }
 
-void BatchMaker::read_row(std::size_t row, std::size_t piece, Sample& sample) {
-  const Slot& slot = slots_[row];
+void BatchMaker::read_model(Sample& sample) {
+  read_sample(*model_, sample, [&] {
+    for (std::size_t i = 0; i < reading_.columns.size(); ++i) {
+      const Field& field = sample.field(i);
+      model_rows_.emplace_back(row_shape(field.type, field.shape));
+    }
+  });
+}
+
+template <class Use>
+void BatchMaker::read_sample(const Slot& slot, Sample& sample, Use use) {
   const char* doing = "reading";
   try {
     reading_.sources[slot.source]->read(slot.sample, sample);
@@ -107,11 +160,11 @@ void BatchMaker::read_row(std::size_t row, std::size_t piece, Sample& sample) {
       reading_.augment(sample, random);
     }
     doing = "batching";
-    if (sample.size() != columns_.size()) {
+    if (sample.size() != reading_.columns.size()) {
       throw std::logic_error("it has " + std::to_string(sample.size()) + " fields, and its data set has " +
-                             std::to_string(columns_.size()) + " columns");
+                             std::to_string(reading_.columns.size()) + " columns");
     }
-    for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].place(row, piece, sample.field(i));
+    use();
   } catch (...) {
     throw_with_sample(doing, slot, course_->plan.source_name(slot.source));
   }
@@ -147,6 +200,8 @@ std::exception_ptr BatchMaker::finish() noexcept {
     }
     if (!slots_.empty()) expected_.set(std::move(seen));
     describe_body();
+    made_ = pool_.lend(std::move(body_));
+    expect_no_more();
   } catch (...) {
     failure_ = std::current_exception();
   }

@@ -42,9 +42,13 @@ class BatchMaker {
   [[nodiscard]] const std::shared_ptr<Course>& course() const { return course_; }
   [[nodiscard]] std::uint64_t index() const { return index_; }
 
-  // Which samples the batch is of, and tells the data sets. Nothing is thrown: failures are those of the
-  // batch.
+  // Which samples the batch is of, and tells the data sets, unless they were told for the one that it is made
+  // in place of. Nothing is thrown: failures are those of the batch, but for those of hints, which are none.
   void plan() noexcept;
+  // Before plan(): this one is made in place of one that failed. What data sets expect for it keeps its turn.
+  void replace(BatchMaker& failed);
+  // Nobody wants it any more, or it is made: data sets need not keep what they were told for it.
+  void expect_no_more() noexcept;
   // After plan().
   [[nodiscard]] std::size_t pieces() const { return pieces_; }
   // Reads the rows of a piece, until the course is stopped.
@@ -53,15 +57,17 @@ class BatchMaker {
   [[nodiscard]] std::exception_ptr finish() noexcept;
 
   // After finish() without a failure.
-  [[nodiscard]] std::unique_ptr<BatchBody> take() { return std::move(body_); }
+  [[nodiscard]] std::shared_ptr<const BatchBody> take() { return std::move(made_); }
 
  private:
   void find_slots();
-  void expect_samples() const;
+  void expect_samples() noexcept;
+  void read_model(Sample& sample);
   void begin_body_once();
   void begin_body();
   void describe_body();
-  void read_row(std::size_t row, std::size_t piece, Sample& sample);
+  template <class Use>
+  void read_sample(const Slot& slot, Sample& sample, Use use);
   void fail(std::size_t row, std::exception_ptr failure);
   [[nodiscard]] std::size_t first_row_of(std::size_t piece) const;
 
@@ -72,10 +78,19 @@ class BatchMaker {
   const std::uint64_t index_;
   std::vector<Slot> slots_;
   std::size_t pieces_ = 0;
+  // Of a share without rows, where nothing is declared: the slot whose sample says what they would be.
+  std::optional<Slot> model_;
+  std::vector<std::optional<RowShape>> model_rows_;
+
+  std::mutex expecting_;
+  // Guarded by expecting_: what data sets were told, by source, and whether there is nobody to tell it for.
+  std::vector<std::vector<std::uint64_t>> expected_ids_;
+  bool is_given_up_ = false;
 
   // Only with the first row: batches that are planned and not read yet hold no memory.
   std::unique_ptr<BatchBody> body_;
   std::vector<ColumnMaker> columns_;
+  std::shared_ptr<const BatchBody> made_;
 
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   std::atomic<std::size_t> failed_row_{kNone};  // rows after it need not be read

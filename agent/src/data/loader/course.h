@@ -21,6 +21,7 @@ namespace ratoon::data {
 struct Reading {
   std::vector<std::shared_ptr<const Dataset>> sources;
   std::vector<Column> columns;
+  bool are_rows_declared = false;  // of all columns, type and shape; augmentation may make others
   std::function<void(Sample&, SampleRandom&)> augment;
   std::string purpose;
   Allocate allocate;

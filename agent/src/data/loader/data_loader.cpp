@@ -41,6 +41,9 @@ void check_options(const LoaderOptions& options) {
 data::Reading reading_of(std::vector<std::shared_ptr<const Dataset>> sources, LoaderOptions options) {
   data::Reading reading;
   reading.columns = data::common_columns(sources);
+  reading.are_rows_declared =
+      !options.augment && std::all_of(reading.columns.begin(), reading.columns.end(),
+                                      [](const Column& column) { return column.shape.has_value(); });
   reading.sources = std::move(sources);
   reading.augment = std::move(options.augment);
   reading.purpose = std::move(options.purpose);
@@ -76,12 +79,13 @@ DataLoader::DataLoader(std::shared_ptr<const Dataset> source, Stream& stream, Lo
 DataLoader::~DataLoader() = default;
 
 void DataLoader::begin_where_the_stream_is(const StreamReader& plan) {
-  course_ =
+  auto course =
       std::make_shared<data::Course>(data::Course{.plan = plan, .rank = rank_, .world_size = world_size_});
   for (std::uint32_t i = 0; i < plan.sources(); ++i)
-    course_->random_keys.push_back(sample_random_key(plan.seed(), purpose_, plan.source_name(i)));
+    course->random_keys.push_back(sample_random_key(plan.seed(), purpose_, plan.source_name(i)));
+  prefetcher_->set_course(course, stream_.batches());
+  course_ = std::move(course);
   next_ = stream_.batches();
-  prefetcher_->set_course(course_, next_);
 }
 
 Batch DataLoader::next() {

@@ -5,6 +5,19 @@
 #include <ratoon/failure.h>
 
 namespace ratoon::data {
+namespace {
+
+// The files that it lies in are let go before the thread waits for work: who knows how long that will be, and
+// a file that somebody holds stands in the way of others where a cache is small.
+void forget(Sample& sample) noexcept {
+  try {
+    sample.begin(sample.id());
+  } catch (...) {  // the files are gone all the same, and the memory for the next sample is had later
+    return;
+  }
+}
+
+}  // namespace
 
 Prefetcher::Prefetcher(Reading reading, Depth depth)
     : reading_(std::move(reading)),
@@ -38,21 +51,31 @@ void Prefetcher::stop() noexcept {
 }
 
 void Prefetcher::set_course(std::shared_ptr<Course> course, std::uint64_t first) {
-  std::deque<std::shared_ptr<Cell>> dropped;
-  {
-    const std::lock_guard lock(mutex_);
-    std::swap(course_, course);
-    std::swap(ring_, dropped);
-    next_index_ = first;
-    is_planning_ = false;
-    planned_ = 0;
-    batches_made_ = 0;
-    if (is_stopped_) course_->stop.request_stop();
-  }
+  std::deque<std::shared_ptr<Cell>> ring;
+  while (ring.size() < std::max(depth_.made, depth_.planned))
+    ring.push_back(new_cell(course, first + ring.size()));
+  std::unique_lock lock(mutex_);
+  const std::shared_ptr<Course> left = std::move(course_);
+  const std::deque<std::shared_ptr<Cell>> dropped = std::move(ring_);
+  ring_.clear();
+  lock.unlock();
+  if (left != nullptr) left->stop.request_stop();
+  // Before anybody plans for the new course: what was expected for this one comes first no more.
+  for (const auto& cell : dropped) cell->maker->expect_no_more();
+  lock.lock();
+  course_ = std::move(course);
+  next_index_ = first + ring.size();
+  ring_ = std::move(ring);
+  is_planning_ = false;
+  planned_ = 0;
+  batches_made_ = 0;
+  if (is_stopped_) course_->stop.request_stop();
+  lock.unlock();
   work_.notify_all();
-  if (course != nullptr) course->stop.request_stop();
 }
 
+// Nothing here may throw: there is nobody to catch it. What takes memory is done by the caller, when cells
+// are made, or by a cell's maker, which keeps what fails for the caller.
 void Prefetcher::work() {
   Sample sample;
   std::unique_lock lock(mutex_);
@@ -69,7 +92,6 @@ void Prefetcher::work() {
 // Still, for each batch that was made two are planned, until all that data sets shall expect are.
 std::optional<Prefetcher::Task> Prefetcher::claim() {
   if (course_ == nullptr) return std::nullopt;
-  extend_ring();
   if (planned_ < 2 * batches_made_ + 1) {
     if (auto plan = claim_plan(ring_.size())) return plan;
   }
@@ -77,15 +99,9 @@ std::optional<Prefetcher::Task> Prefetcher::claim() {
   return claim_plan(depth_.threads == 0 ? 1 : ring_.size());
 }
 
-std::shared_ptr<Prefetcher::Cell> Prefetcher::new_cell(std::uint64_t index) {
-  return std::make_shared<Cell>(std::make_unique<BatchMaker>(reading_, expected_, *bodies_, course_, index));
-}
-
-void Prefetcher::extend_ring() {
-  while (ring_.size() < std::max(depth_.made, depth_.planned)) {
-    ring_.push_back(new_cell(next_index_));
-    ++next_index_;
-  }
+std::shared_ptr<Prefetcher::Cell> Prefetcher::new_cell(const std::shared_ptr<Course>& course,
+                                                       std::uint64_t index) {
+  return std::make_shared<Cell>(std::make_unique<BatchMaker>(reading_, expected_, *bodies_, course, index));
 }
 
 std::optional<Prefetcher::Task> Prefetcher::claim_piece() {
@@ -113,6 +129,7 @@ void Prefetcher::run(Task task, Sample& sample, std::unique_lock<std::mutex>& lo
   lock.unlock();
   if (task.piece) {
     cell.maker->make(*task.piece, sample);
+    forget(sample);
   } else {
     cell.maker->plan();
   }
@@ -157,11 +174,11 @@ Batch Prefetcher::take() {
                [this] { return is_stopped_ || (!ring_.empty() && ring_.front()->state == State::kMade); });
   }
   if (is_stopped_) throw Interrupted("the data loader was stopped");
-  const std::shared_ptr<Cell> head = std::move(ring_.front());
-  ring_.pop_front();
+  const std::shared_ptr<Cell> head = ring_.front();
   if (head->failure != nullptr) {
     // To be made anew, and no later one before it.
-    ring_.push_front(new_cell(head->maker->index()));
+    ring_.front() = new_cell(course_, head->maker->index());
+    ring_.front()->maker->replace(*head->maker);
     --planned_;
     --batches_made_;
     work_.notify_all();
@@ -169,9 +186,12 @@ Batch Prefetcher::take() {
     lock.unlock();
     std::rethrow_exception(failure);
   }
+  ring_.push_back(new_cell(course_, next_index_));  // may throw, and then nothing was taken
+  ++next_index_;
+  ring_.pop_front();
   work_.notify_all();
   lock.unlock();
-  return Batch(bodies_->lend(head->maker->take()));
+  return Batch(head->maker->take());
 }
 
 }  // namespace ratoon::data

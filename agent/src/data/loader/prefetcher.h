@@ -56,10 +56,9 @@ class Prefetcher {
     std::optional<std::size_t> piece;  // none: plan it
   };
 
+  [[nodiscard]] std::shared_ptr<Cell> new_cell(const std::shared_ptr<Course>& course, std::uint64_t index);
   void work();
   [[nodiscard]] std::optional<Task> claim();  // with mutex_ held, as those below
-  [[nodiscard]] std::shared_ptr<Cell> new_cell(std::uint64_t index);
-  void extend_ring();
   [[nodiscard]] std::optional<Task> claim_piece();
   [[nodiscard]] std::optional<Task> claim_plan(std::size_t cells);
   void run(Task task, Sample& sample, std::unique_lock<std::mutex>& lock);

@@ -32,8 +32,18 @@ Segment continued(const Plan& plan, std::uint64_t batches) {
   Segment segment = plan.last();
   segment.from = plan.cursor_after(batches);
   segment.start = segment.from;
+  segment.asked = segment.from;
   segment.batch = batches;
   return segment;
+}
+
+// Whether the last segment is what the one before it would have gone on with.
+bool is_needless(const Plan& plan) {
+  if (plan.segments.size() == 1) return false;
+  const Segment& last = plan.last();
+  const Segment& before = *(plan.segments.end() - 2);
+  return last.asked == last.from && last.start == last.from && last.global_batch == before.global_batch &&
+         last.mixture == before.mixture;
 }
 
 }  // namespace
@@ -100,8 +110,7 @@ std::uint64_t Plan::batches_until(std::uint64_t slot) const {
 Plan begin_plan(std::shared_ptr<const Recipe> recipe, std::uint64_t slot, std::uint64_t batches,
                 std::uint64_t global_batch) {
   Plan plan{.recipe = std::move(recipe), .segments = {}, .first_known = 0};
-  Segment first{
-      .from = slot, .start = slot, .batch = batches, .global_batch = global_batch, .mixture = nullptr};
+  Segment first{.asked = slot, .batch = batches, .global_batch = global_batch, .mixture = nullptr};
   first.start = plan.rule(first).settle(slot);
   first.from = first.start;
   if (plan.recipe->is_mixture()) {
@@ -114,6 +123,10 @@ Plan begin_plan(std::shared_ptr<const Recipe> recipe, std::uint64_t slot, std::u
   return plan;
 }
 
+std::uint64_t usual_asked(const Plan& plan, const Segment& segment) {
+  return plan.rule(segment).settle(segment.from) == segment.start ? segment.from : segment.start;
+}
+
 Plan with_global_batch(Plan plan, std::uint64_t batches, std::uint64_t global_batch) {
   if (!makes_batches(*plan.recipe, global_batch))
     throw std::invalid_argument("a global batch of " + std::to_string(global_batch) + " makes no batches");
@@ -121,8 +134,12 @@ Plan with_global_batch(Plan plan, std::uint64_t batches, std::uint64_t global_ba
   if (plan.last().batch != batches) add(plan, continued(plan, batches));
   Segment& changed = plan.segments.back();
   changed.global_batch = global_batch;
-  changed.start = plan.rule(changed).settle(changed.start);
-  if (plan.segments.size() == 1) changed.from = changed.start;  // before it there is nothing to skip
+  changed.start = plan.rule(changed).settle(changed.asked);
+  if (plan.segments.size() == 1) {  // before it there is nothing to skip
+    changed.from = changed.start;
+    if (plan.first_known != 0) plan.first_known = changed.start;
+  }
+  if (is_needless(plan)) plan.segments.pop_back();
   return plan;
 }
 
@@ -150,6 +167,7 @@ Plan with_skip(Plan plan, std::uint64_t batches, std::uint64_t slot) {
   if (slot == cursor) return plan;
   // What batches took and what was passed over stay apart, even where a segment took nothing.
   add(plan, continued(plan, batches));
+  plan.segments.back().asked = slot;
   plan.segments.back().start = plan.rule(plan.last()).settle(slot);
   return plan;
 }

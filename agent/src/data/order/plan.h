@@ -20,6 +20,9 @@ constexpr std::size_t kSegmentsMax = 1024;
 struct Segment {
   std::uint64_t from = 0;   // where the cursor stood: the one before it ends there
   std::uint64_t start = 0;  // its first slot; those between are skipped
+  // What it was to begin with, which its batch settles at `start`: `from`, unless somebody asked for a slot.
+  // Another batch settles from here again.
+  std::uint64_t asked = 0;
   std::uint64_t batch = 0;  // batches before it
   std::uint64_t global_batch = 0;
   std::shared_ptr<const Mixture>
@@ -54,8 +57,13 @@ struct Plan {
 [[nodiscard]] Plan begin_plan(std::shared_ptr<const Recipe> recipe, std::uint64_t slot, std::uint64_t batches,
                               std::uint64_t global_batch);
 
-// Changes after `batches` batches. They throw std::invalid_argument for what makes no plan, and Failure above
-// kSegmentsMax.
+// What `asked` is of a segment whose state does not say: what was passed over is what fills no batch, if that
+// explains all of it, and otherwise a skip.
+[[nodiscard]] std::uint64_t usual_asked(const Plan& plan, const Segment& segment);
+
+// Changes after `batches` batches. Of several without a batch between, each is made as if those before it,
+// of the same kind, had never been. They throw std::invalid_argument for what makes no plan, and Failure
+// above kSegmentsMax.
 [[nodiscard]] Plan with_global_batch(Plan plan, std::uint64_t batches, std::uint64_t global_batch);
 [[nodiscard]] Plan with_weights(Plan plan, std::uint64_t batches, std::vector<std::uint32_t> weights);
 [[nodiscard]] Plan with_skip(Plan plan, std::uint64_t batches, std::uint64_t slot);

@@ -43,6 +43,7 @@ std::vector<Slot> Stream::take(std::uint32_t rank, std::uint32_t world_size) {
 }
 
 SlotRange Stream::next_batch() const {
+  note_use();
   return reader_.plan_->batch(batches_);
 }
 
@@ -83,6 +84,7 @@ void Stream::consume(SlotRange batch, SlotRange mine, std::vector<Slot>* slots) 
   digest_ = digest;
   ++batches_;
   cursor_ = next;
+  note_batch();
 }
 
 std::uint64_t Stream::first_known_slot() const {

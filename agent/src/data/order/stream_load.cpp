@@ -102,6 +102,7 @@ void Stream::load_state(std::string_view state) {
   digest_ = stored.digest;
   differences_ = std::move(stored.accepted);
   use(std::move(plan));
+  note_load();
 }
 
 }  // namespace ratoon

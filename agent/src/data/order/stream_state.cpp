@@ -79,6 +79,7 @@ StoredSegment read_segment(Fields f) {
           .start = f.whole("start", kSlotsMax),
           .batch = f.whole("batch", kSlotsMax),
           .global_batch = f.whole("global_batch", kGlobalBatchMax),
+          .asked = f.find("asked") == nullptr ? std::nullopt : std::optional(f.whole("asked", kSlotsMax)),
           .weights = read_numbers<std::uint32_t>(f, "weights", kMixtureBlock)};
 }
 
@@ -94,6 +95,7 @@ json to_json(const StoredSegment& segment) {
                {"start", segment.start},
                {"batch", segment.batch},
                {"global_batch", segment.global_batch}};
+  if (segment.asked) body["asked"] = *segment.asked;
   if (!segment.weights.empty()) body["weights"] = segment.weights;
   return body;
 }
@@ -120,12 +122,12 @@ std::shared_ptr<const Mixture> restore_mixture(const StoredSegment& segment, con
 
 void check_segment(const Plan& before, const Segment& segment) {
   const BatchRule cut = before.rule(segment);
-  bool is_sound =
-      makes_batches(*before.recipe, segment.global_batch) && cut.settle(segment.start) == segment.start;
+  bool is_sound = makes_batches(*before.recipe, segment.global_batch) &&
+                  cut.settle(segment.start) == segment.start && cut.settle(segment.asked) == segment.start;
   if (before.segments.empty()) {
     is_sound = is_sound && segment.from == segment.start;
   } else {
-    is_sound = is_sound && segment.batch >= before.last().batch && segment.start >= segment.from &&
+    is_sound = is_sound && segment.batch >= before.last().batch && segment.asked >= segment.from &&
                before.cursor_after(segment.batch) == segment.from;
   }
   if (!is_sound)
@@ -212,7 +214,9 @@ std::vector<StoredSegment> store_segments(const Plan& plan) {
                       .start = segment.start,
                       .batch = segment.batch,
                       .global_batch = segment.global_batch,
+                      .asked = std::nullopt,
                       .weights = {}});
+    if (segment.asked != usual_asked(plan, segment)) stored.back().asked = segment.asked;
     const bool is_news = segment.mixture.get() != before &&
                          (before != nullptr || segment.mixture->weights != plan.recipe->weights);
     if (is_news) stored.back().weights = segment.mixture->weights;
@@ -226,9 +230,12 @@ Plan restore_plan(const StoredStream& stored, std::shared_ptr<const Recipe> reci
   for (const StoredSegment& from : stored.segments) {
     Segment segment{.from = from.from,
                     .start = from.start,
+                    .asked = from.start,
                     .batch = from.batch,
                     .global_batch = from.global_batch,
                     .mixture = plan.segments.empty() ? nullptr : plan.last().mixture};
+    if (makes_batches(*plan.recipe, segment.global_batch))
+      segment.asked = from.asked.value_or(usual_asked(plan, segment));
     check_segment(plan, segment);
     if (plan.recipe->is_mixture()) {
       if (!from.weights.empty())

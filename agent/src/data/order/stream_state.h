@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ struct StoredSegment {
   std::uint64_t start = 0;
   std::uint64_t batch = 0;
   std::uint64_t global_batch = 0;
+  std::optional<std::uint64_t> asked;  // none: what is usual
   std::vector<std::uint32_t>
       weights;  // where they begin; the first has none if they are those of the options
 };

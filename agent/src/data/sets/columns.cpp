@@ -3,15 +3,14 @@
 #include <set>
 #include <string_view>
 
+#include "base/core/lists.h"
+
 namespace ratoon::data {
 namespace {
 
 std::string list_of(std::span<const Column> columns) {
-  std::string text;
-  for (const Column& column : columns) {
-    text += (text.empty() ? "" : ", ") + column.name + " " + std::string(name_of(column.type));
-  }
-  return text;
+  return join(columns, ", ",
+              [](const Column& column) { return column.name + " " + std::string(name_of(column.type)); });
 }
 
 }  // namespace

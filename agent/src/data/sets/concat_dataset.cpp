@@ -46,15 +46,28 @@ std::vector<std::uint64_t> ConcatDataset::shard_sizes() const {
   return has_shards ? sizes : std::vector<std::uint64_t>();
 }
 
-void ConcatDataset::expect(std::span<const std::uint64_t> ids) const {
+std::vector<std::vector<std::uint64_t>> ConcatDataset::ids_of_parts(
+    std::span<const std::uint64_t> ids) const {
   std::vector<std::vector<std::uint64_t>> of_parts(parts_.size());
   for (const std::uint64_t id : ids) {
     data::check_id(id, size());
     const std::size_t part = part_of(id);
     of_parts[part].push_back(id - first_of(part));
   }
+  return of_parts;
+}
+
+void ConcatDataset::expect(std::span<const std::uint64_t> ids) const {
+  const auto of_parts = ids_of_parts(ids);
   for (std::size_t part = 0; part < parts_.size(); ++part) {
     if (!of_parts[part].empty()) parts_[part]->expect(of_parts[part]);
+  }
+}
+
+void ConcatDataset::expect_no_more(std::span<const std::uint64_t> ids) const {
+  const auto of_parts = ids_of_parts(ids);
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    if (!of_parts[part].empty()) parts_[part]->expect_no_more(of_parts[part]);
   }
 }
 

@@ -2,15 +2,17 @@
 
 #include <ratoon/dataset.h>
 
+#include "base/core/lists.h"
+
 namespace ratoon {
 
 std::size_t Dataset::column(std::string_view name) const {
-  std::string names;
   for (std::size_t i = 0; const Column& column : columns()) {
     if (column.name == name) return i;
-    names += (i++ == 0 ? "" : ", ") + column.name;
+    ++i;
   }
-  throw std::invalid_argument("the data set has no column '" + std::string(name) + "'; it has: " + names);
+  throw std::invalid_argument("the data set has no column '" + std::string(name) +
+                              "'; it has: " + join(columns(), ", ", &Column::name));
 }
 
 }  // namespace ratoon

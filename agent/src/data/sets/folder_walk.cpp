@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "agent/src/data/sets/python_order.h"
+#include "base/core/lists.h"
 
 namespace ratoon::data {
 namespace {
@@ -85,12 +86,6 @@ Result<void> collect(const fs::path& root, const std::string& path, std::span<co
   return {};
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 }  // namespace
 
 std::string FolderFiles::path(std::uint64_t id) const {
@@ -151,10 +146,10 @@ Result<FolderFiles> walk_folder(const fs::path& root, FolderWalkOptions options)
   }
   files.end();
   if (!empty_classes.empty() && !options.allows_empty_classes) {
-    return Error(ErrorKind::kNotFound,
-                 "in the folder " + root.string() + " these classes have no file whose name ends with " +
-                     joined({options.extensions.begin(), options.extensions.end()}) + ": " +
-                     joined(empty_classes) + ". Remove their folders, or set allows_empty_classes");
+    return Error(ErrorKind::kNotFound, "in the folder " + root.string() +
+                                           " these classes have no file whose name ends with " +
+                                           join(options.extensions, ", ") + ": " + join(empty_classes, ", ") +
+                                           ". Remove their folders, or set allows_empty_classes");
   }
   return files;
 }

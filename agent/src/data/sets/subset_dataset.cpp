@@ -90,11 +90,19 @@ std::vector<std::uint64_t> SubsetDataset::shard_sizes() const {
   return sizes;
 }
 
-void SubsetDataset::expect(std::span<const std::uint64_t> ids) const {
+std::vector<std::uint64_t> SubsetDataset::ids_in_all(std::span<const std::uint64_t> ids) const {
   std::vector<std::uint64_t> in_all;
   in_all.reserve(ids.size());
   for (const std::uint64_t id : ids) in_all.push_back(id_in_all(id));
-  all_->expect(in_all);
+  return in_all;
+}
+
+void SubsetDataset::expect(std::span<const std::uint64_t> ids) const {
+  all_->expect(ids_in_all(ids));
+}
+
+void SubsetDataset::expect_no_more(std::span<const std::uint64_t> ids) const {
+  all_->expect_no_more(ids_in_all(ids));
 }
 
 }  // namespace ratoon

@@ -157,16 +157,4 @@ Result<void> decompress(CompressionKind kind, Bytes compressed, Room raw) {
                                           std::to_string(raw.size()) + " bytes that the index says");
 }
 
-Result<std::string> compress(Compression compression, std::string_view raw) {
-  if (compression.kind != CompressionKind::kZstd)
-    return Error(ErrorKind::kInvalid, "only zstd is written, and " +
-                                          std::string(extension_of(compression.kind)) + " is read only");
-  std::string packed(ZSTD_compressBound(raw.size()), '\0');
-  const std::size_t size =
-      ZSTD_compress(packed.data(), packed.size(), raw.data(), raw.size(), compression.level);
-  if (ZSTD_isError(size) != 0) return Error(ErrorKind::kIo, std::string("zstd: ") + ZSTD_getErrorName(size));
-  packed.resize(size);
-  return packed;
-}
-
 }  // namespace ratoon::mds

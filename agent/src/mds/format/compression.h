@@ -31,7 +31,7 @@ struct Compression {
 [[nodiscard]] Result<void> decompress(CompressionKind kind, std::span<const std::byte> compressed,
                                       std::span<std::byte> raw);
 
-// zstd only.
+// As Streaming packs it: it reads what this makes.
 [[nodiscard]] Result<std::string> compress(Compression compression, std::string_view raw);
 
 }  // namespace ratoon::mds

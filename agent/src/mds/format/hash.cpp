@@ -9,6 +9,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/core/lists.h"
 #include "base/core/xxh3.h"
 
 namespace ratoon::mds {
@@ -94,10 +95,9 @@ std::optional<std::size_t> digest_digits(std::string_view algorithm) {
 }
 
 Error unknown_hash(std::string_view algorithm) {
-  std::string names;
-  for (const Algorithm& known : kAlgorithms) names += (names.empty() ? "" : ", ") + std::string(known.name);
   return Error(ErrorKind::kInvalid,
-               "the hash '" + std::string(algorithm.substr(0, 80)) + "' is unknown; there are: " + names);
+               "the hash '" + std::string(algorithm.substr(0, 80)) +
+                   "' is unknown; there are: " + join(kAlgorithms, ", ", &Algorithm::name));
 }
 
 Result<std::string> hash_of(std::string_view algorithm, Bytes bytes) {

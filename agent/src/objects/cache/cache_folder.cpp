@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "agent/src/objects/cache/account.h"
 #include "agent/src/objects/cache/cache_name.h"
 #include "base/core/durable_folder.h"
 
@@ -129,7 +130,7 @@ Result<bool> CacheFolder::try_evict(const std::string& name) const {
   if (!fd) return fd.error();
   const auto opened = lock_opened(std::move(*fd), name, LOCK_EX);
   if (!opened) return opened.error();
-  if (opened->found != Found::kOpen) return opened->found == Found::kMissing;
+  if (opened->found != Found::kOpen) return false;
   if (auto removed = remove(name); !removed) return removed.error();
   return true;
 }
@@ -153,6 +154,17 @@ std::optional<std::int64_t> CacheFolder::last_write(const std::string& name) con
   struct stat facts{};
   if (::fstatat(fd_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
   return nanoseconds(facts.st_mtim);
+}
+
+std::optional<std::int64_t> CacheFolder::last_use(const std::string& name) const {
+  struct stat facts{};
+  if (::fstatat(fd_.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  return nanoseconds(facts.st_atim);
+}
+
+void CacheFolder::lose_account() const {
+  const auto lock = open_beneath(fd_.get(), kLockName, O_RDWR, shown(kLockName));
+  if (lock && lock->is_open()) forget_account(lock->get());
 }
 
 std::uint64_t CacheFolder::free_bytes() const {

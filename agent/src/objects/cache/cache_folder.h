@@ -51,13 +51,17 @@ class CacheFolder {
   // Removes parts without a writer on the way, but for the one that is called `own_part`.
   [[nodiscard]] Result<Contents> look(const std::string& own_part = {}) const;
 
-  // Whether it is gone: an object that somebody reads stays.
+  // Whether this removed it: an object that somebody reads stays.
   [[nodiscard]] Result<bool> try_evict(const std::string& name) const;
+  // When it was last used, in nanoseconds since 1970; nothing where it is not there.
+  [[nodiscard]] std::optional<std::int64_t> last_use(const std::string& name) const;
   [[nodiscard]] Result<void> remove(const std::string& name) const;
   // Makes a part an object, durably. `part` was synced.
   [[nodiscard]] Result<void> publish(const std::string& part, const std::string& name) const;
   // When a file was last written to, in nanoseconds since 1970; nothing where there is none.
   [[nodiscard]] std::optional<std::int64_t> last_write(const std::string& name) const;
+  // A file went, or may have come, that nobody took off the account, or put on.
+  void lose_account() const;
   // On its disk; all there can be where the file system does not say.
   [[nodiscard]] std::uint64_t free_bytes() const;
 

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <optional>
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/src/objects/cache/account.h"
 #include "agent/src/objects/object_key.h"
 #include "agent/src/objects/pause.h"
+#include "base/core/random_name.h"
 
 namespace ratoon::objects {
 namespace {
@@ -42,15 +42,6 @@ class Waiting {
   Timestamp since_;
   Duration pause_ = milliseconds(1);
 };
-
-std::string draw_salt() {
-  std::uint64_t salt = 0;
-  if (::getrandom(&salt, sizeof salt, 0) != sizeof salt) salt = static_cast<std::uint64_t>(::getpid());
-  std::string text(17, '\0');
-  text.resize(static_cast<std::size_t>(
-      std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(salt))));
-  return text;
-}
 
 std::string bytes(std::uint64_t count) {
   return std::to_string(count) + " bytes";
@@ -103,6 +94,7 @@ Result<std::unique_ptr<ObjectCache>> ObjectCache::open(CacheOptions options) {
   auto folder = CacheFolder::open(options.folder);
   if (!folder) return folder.error();
   if (auto swept = folder->look(); !swept) return swept.error();
+  folder->lose_account();  // what was swept was on it
   return std::unique_ptr<ObjectCache>(new ObjectCache(std::move(options), std::move(*folder)));
 }
 
@@ -141,7 +133,7 @@ Result<CachedFile> ObjectCache::get(const CacheRequest& request, const std::stop
     }
     if (waiting.is_over()) {
       // Its holder may be stopped, or on a machine that is gone: then two of us fetch it, which harms nobody.
-      part = part_name(name, draw_salt());
+      part = part_name(name, draw_name());
       if (whole->found == Found::kBusy) {
         if (auto removed = folder_.remove(name); !removed) return removed.error();
       }
@@ -156,6 +148,7 @@ Result<CacheFolder::Opened> ObjectCache::open_whole(const CacheRequest& request,
   if (!opened || opened->found != Found::kOpen || opened->size_bytes == request.size_bytes) return opened;
   // Somebody outside cut it, or the object under this URI is another one now.
   if (auto removed = folder_.remove(name); !removed) return removed.error();
+  folder_.lose_account();
   return CacheFolder::Opened{};
 }
 
@@ -174,6 +167,7 @@ Result<bool> ObjectCache::fetch(const CacheRequest& request, const std::string& 
   if (done) done = folder_.publish(part, name);
   if (!done) {
     static_cast<void>(folder_.remove(part));
+    folder_.lose_account();
     return done.error();
   }
   ++fetched_;
@@ -208,14 +202,13 @@ Result<void> ObjectCache::write_part(const CacheRequest& request, const std::str
 
 Result<void> ObjectCache::reserve(const CacheRequest& request, const std::string& part, int fd,
                                   const std::stop_token& stop) {
-  if (options_.bytes_max == 0) return allocate(request, fd);
   Waiting waiting(options_.patience);
   while (true) {
     auto lock = folder_.try_lock();
     if (!lock) return lock.error();
     // A folder lock that nobody gives up keeps nobody waiting for ever: the limit may be exceeded then.
     if (lock->found == Found::kOpen || waiting.is_over()) {
-      const auto excess = make_room(request, part);
+      const auto excess = make_room(request, part, lock->fd);
       if (!excess) return excess.error();
       if (*excess == 0) return allocate(request, fd);
       if (waiting.is_over()) {
@@ -231,28 +224,73 @@ Result<void> ObjectCache::reserve(const CacheRequest& request, const std::string
   }
 }
 
-Result<std::uint64_t> ObjectCache::make_room(const CacheRequest& request, const std::string& part) {
-  auto contents = folder_.look(part);
-  if (!contents) return contents.error();
-  std::uint64_t excess = excess_bytes(contents->held_bytes, request.size_bytes, options_.bytes_max);
-  if (excess == 0) return excess;
-  {
-    const std::lock_guard lock(mutex_);
-    for (auto& object : contents->objects) {
-      if (const auto next = next_uses_.find(object.name); next != next_uses_.end())
-        object.next_use = next->second;
-    }
+Result<std::uint64_t> ObjectCache::make_room(const CacheRequest& request, const std::string& part,
+                                             const UniqueFd& lock) {
+  const bool is_limited = options_.bytes_max != 0;
+  const std::uint64_t allowed = is_limited ? options_.bytes_max - request.size_bytes : ~std::uint64_t{0};
+  const auto known = lock.is_open() ? read_account(lock.get()) : std::nullopt;
+  std::uint64_t held = known.value_or(0);
+  if (known && held > allowed) {
+    if (const auto evicted = evict_oldest(held, allowed); !evicted) return evicted.error();
   }
-  for (const std::size_t i : eviction_order(contents->objects)) {
-    if (excess == 0) break;
-    const CachedObject& object = contents->objects[i];
-    const auto is_gone = folder_.try_evict(object.name);
-    if (!is_gone) return is_gone.error();
-    if (!*is_gone) continue;
-    ++evicted_;
-    excess -= std::min(excess, object.size_bytes);
+  const bool must_look = is_limited && (!known || held > allowed);
+  if (must_look) {
+    if (const auto evicted = look_and_evict(part, held, allowed); !evicted) return evicted.error();
+  }
+  const std::uint64_t excess = is_limited ? excess_bytes(held, request.size_bytes, options_.bytes_max) : 0;
+  if (!lock.is_open()) {
+    folder_.lose_account();
+  } else if (known || must_look) {  // before the file is there: the account never says too little
+    write_account(lock.get(), excess == 0 ? held + request.size_bytes : held);
   }
   return excess;
+}
+
+Result<void> ObjectCache::evict_if_free(const CachedObject& object, std::uint64_t& held) {
+  const auto is_gone = folder_.try_evict(object.name);
+  if (!is_gone) return is_gone.error();
+  if (!*is_gone) return {};
+  ++evicted_;
+  held -= std::min(held, object.size_bytes);
+  return {};
+}
+
+// What was the oldest at the last look still is, unless it was used since.
+Result<void> ObjectCache::evict_oldest(std::uint64_t& held, std::uint64_t allowed) {
+  const auto next_uses = next_uses_by_name();
+  const std::lock_guard lock(mutex_);
+  while (held > allowed && !oldest_.empty()) {
+    const CachedObject object = std::move(oldest_.front());
+    oldest_.pop_front();
+    if (next_uses.contains(object.name) || folder_.last_use(object.name) != object.last_use_nanoseconds)
+      continue;
+    if (auto evicted = evict_if_free(object, held); !evicted) return evicted;
+  }
+  return {};
+}
+
+Result<void> ObjectCache::look_and_evict(const std::string& part, std::uint64_t& held,
+                                         std::uint64_t allowed) {
+  ++looks_;
+  auto contents = folder_.look(part);
+  if (!contents) return contents.error();
+  held = contents->held_bytes;
+  const auto next_uses = next_uses_by_name();
+  for (auto& object : contents->objects) {
+    if (const auto next = next_uses.find(object.name); next != next_uses.end())
+      object.next_use = next->second;
+  }
+  const std::lock_guard lock(mutex_);
+  oldest_.clear();
+  for (const std::size_t i : eviction_order(contents->objects)) {
+    CachedObject& object = contents->objects[i];
+    if (held <= allowed) {
+      if (!object.next_use) oldest_.push_back(std::move(object));
+      continue;
+    }
+    if (auto evicted = evict_if_free(object, held); !evicted) return evicted;
+  }
+  return {};
 }
 
 // Takes the room now: a disk that is full is known before the download, and the others count with it.
@@ -278,15 +316,27 @@ Error ObjectCache::no_space(const CacheRequest& request) const {
               " free; make room there, set a lower limit for the cache or use another disk"};
 }
 
-void ObjectCache::expect(const std::vector<CacheKey>& next) {
-  std::map<std::string, std::uint64_t> uses;
-  for (std::size_t i = 0; i < next.size(); ++i) uses.emplace(object_name(next[i]), i);
+void ObjectCache::set_future(Future next) {
   const std::lock_guard lock(mutex_);
-  next_uses_ = std::move(uses);
+  future_ = std::move(next);
+}
+
+std::map<std::string, std::uint64_t> ObjectCache::next_uses_by_name() {
+  Future future;
+  {
+    const std::lock_guard lock(mutex_);
+    future = future_;
+  }
+  std::map<std::string, std::uint64_t> uses;
+  if (!future) return uses;
+  for (const CacheKey& key : future()) uses.emplace(object_name(key), uses.size());
+  return uses;
 }
 
 Result<void> ObjectCache::forget(const CacheKey& key) {
-  return folder_.remove(object_name(key));
+  auto removed = folder_.remove(object_name(key));
+  folder_.lose_account();
+  return removed;
 }
 
 }  // namespace ratoon::objects

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -84,9 +85,10 @@ class ObjectCache {
   // From the folder, or fetched into it.
   [[nodiscard]] Result<CachedFile> get(const CacheRequest& request, const std::stop_token& stop = {});
 
-  // What this process will open next, the nearest first, in place of what was said before. It is evicted
-  // last, the farthest first. Other processes know nothing of it.
-  void expect(const std::vector<CacheKey>& next);
+  // Asked when files must go: what this process will open next, the nearest first. It is evicted last, the
+  // farthest first. Other processes know nothing of it.
+  using Future = std::function<std::vector<CacheKey>()>;
+  void set_future(Future next);
 
   // Takes a file that turned out bad out of the cache; whoever has it open keeps it.
   [[nodiscard]] Result<void> forget(const CacheKey& key);
@@ -95,8 +97,11 @@ class ObjectCache {
     std::uint64_t found = 0;
     std::uint64_t fetched = 0;
     std::uint64_t evicted = 0;
+    std::uint64_t looks = 0;  // at the whole folder
   };
-  [[nodiscard]] Counts counts() const { return {found_.load(), fetched_.load(), evicted_.load()}; }
+  [[nodiscard]] Counts counts() const {
+    return {found_.load(), fetched_.load(), evicted_.load(), looks_.load()};
+  }
   [[nodiscard]] const CacheOptions& options() const { return options_; }
 
  private:
@@ -112,18 +117,29 @@ class ObjectCache {
                                         const std::stop_token& stop);
   [[nodiscard]] Result<void> reserve(const CacheRequest& request, const std::string& part, int fd,
                                      const std::stop_token& stop);
-  // How many bytes are still too much once all that can go is gone.
-  [[nodiscard]] Result<std::uint64_t> make_room(const CacheRequest& request, const std::string& part);
+  // How many bytes are still too much once all that can go is gone. With the folder's lock, or none where
+  // nobody gives it up; it goes by the account, and looks at the folder when that says that it is full.
+  [[nodiscard]] Result<std::uint64_t> make_room(const CacheRequest& request, const std::string& part,
+                                                const UniqueFd& lock);
+  // Both take what goes off `held`.
+  // One that somebody reads stays.
+  [[nodiscard]] Result<void> evict_if_free(const CachedObject& object, std::uint64_t& held);
+  [[nodiscard]] Result<void> evict_oldest(std::uint64_t& held, std::uint64_t allowed);
+  [[nodiscard]] Result<void> look_and_evict(const std::string& part, std::uint64_t& held,
+                                            std::uint64_t allowed);
+  [[nodiscard]] std::map<std::string, std::uint64_t> next_uses_by_name();
   [[nodiscard]] Result<void> allocate(const CacheRequest& request, int fd) const;
   [[nodiscard]] Error no_space(const CacheRequest& request) const;
 
   const CacheOptions options_;
   const CacheFolder folder_;
   std::mutex mutex_;
-  std::map<std::string, std::uint64_t> next_uses_;  // by name; guarded by mutex_
+  Future future_;                    // guarded by mutex_
+  std::deque<CachedObject> oldest_;  // of the last look, what goes first is in front; guarded by mutex_
   std::atomic<std::uint64_t> found_{0};
   std::atomic<std::uint64_t> fetched_{0};
   std::atomic<std::uint64_t> evicted_{0};
+  std::atomic<std::uint64_t> looks_{0};
 };
 
 }  // namespace ratoon::objects

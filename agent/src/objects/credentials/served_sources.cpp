@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "agent/src/objects/credentials/served.h"
-#include "agent/src/objects/read_file.h"
 #include "agent/src/objects/remote/attempts.h"
 #include "agent/src/objects/remote/location.h"
+#include "base/core/read_file.h"
 
 namespace ratoon::objects {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "agent/src/objects/read_file.h"
+#include "base/core/read_file.h"
 
 namespace ratoon::objects {
 namespace {

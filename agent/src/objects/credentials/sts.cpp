@@ -5,12 +5,12 @@
 
 #include "agent/src/objects/credentials/served_sources.h"
 #include "agent/src/objects/credentials/static_sources.h"
-#include "agent/src/objects/read_file.h"
 #include "agent/src/objects/remote/attempts.h"
 #include "agent/src/objects/s3/s3_address.h"
 #include "agent/src/objects/s3/s3_replies.h"
 #include "agent/src/objects/s3/sha256.h"
 #include "agent/src/objects/s3/sigv4.h"
+#include "base/core/read_file.h"
 #include "base/http/url.h"
 
 namespace ratoon::objects {

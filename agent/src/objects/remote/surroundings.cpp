@@ -11,7 +11,7 @@
 #include <ratoon/counter_random.h>
 
 #include "agent/src/objects/pause.h"
-#include "agent/src/objects/read_file.h"
+#include "base/core/read_file.h"
 
 namespace ratoon::objects {
 namespace {

@@ -28,6 +28,7 @@ std::optional<std::string> judge(const CrashState& state) {
   const auto disk = disk_with(state.image);
   const auto store = RunStore::open(disk, "next");
   if (!store) return "cannot be opened: " + store.error().message();
+  if (auto damage = test::find_damage(*store->inventory())) return damage;
   std::optional<CheckpointId> recovered;
   if (auto problem = test::recover(*store, recovered)) return problem;
   if (!state.acknowledged.empty()) {
@@ -50,7 +51,7 @@ std::optional<std::string> judge(const CrashState& state) {
   const CheckpointId next{.attempt = Attempt(inventory->newest_attempt.value() + 1), .step = Step(1000)};
   Life life{.disk = disk};
   if (auto saved = life.save(next); !saved) return "wedged: " + saved.error().message();
-  if (const auto litter = test::find_litter(*store, *disk)) return "litter stays: " + *litter;
+  if (const auto litter = test::find_litter(*store, disk->all_paths())) return "litter stays: " + *litter;
   return std::nullopt;
 }
 
@@ -88,6 +89,31 @@ TEST(PowerCut, NothingAcknowledgedIsLost) {
   std::printf("%llu states, %llu of them different, %llu bad\n", static_cast<unsigned long long>(sum.states),
               static_cast<unsigned long long>(sum.distinct), static_cast<unsigned long long>(sum.bad));
   EXPECT_GE(sum.states, test::kEffortPercent == 100 ? 100'000u : 5'000u);
+}
+
+// Packs of several blocks: torn, reordered and cut short in the middle of a tensor.
+TEST(PowerCut, OfPacksOfSeveralBlocks) {
+  constexpr std::size_t kWeightBytes = 80'000;
+  Life life{.disk = std::make_shared<ModelDisk>(), .weight_bytes = kWeightBytes};
+  for (const std::uint64_t step : {10u, 20u})
+    EXPECT_TRUE(life.save({.attempt = Attempt(1), .step = Step(step)}));
+  const auto judge_large = [](const CrashState& state) -> std::optional<std::string> {
+    const auto store = RunStore::open(disk_with(state.image), "next");
+    if (auto damage = test::find_damage(*store->inventory())) return damage;
+    std::optional<CheckpointId> recovered;
+    if (auto problem = test::recover(*store, recovered, kWeightBytes)) return problem;
+    if (state.acknowledged.empty()) return std::nullopt;
+    const CheckpointId promised = test::parse_id(state.acknowledged.back());
+    if (recovered.value_or(CheckpointId()) < promised) return "lost " + test::text_of(promised);
+    return std::nullopt;
+  };
+  const CrashReport report = test::check_crashes(
+      {.ops = life.disk->log(), .chances_a_cut = static_cast<std::uint32_t>(test::afforded(30))},
+      judge_large);
+  EXPECT_EQ(report.bad, 0u) << report.first_bad;
+  std::printf("large packs: %llu states, %llu of them different\n",
+              static_cast<unsigned long long>(report.states),
+              static_cast<unsigned long long>(report.distinct));
 }
 
 // What the engine asks of the disk, one promise at a time: without it, some power cut loses something.

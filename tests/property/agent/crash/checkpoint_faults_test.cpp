@@ -37,6 +37,9 @@ bool takes_room(DiskCall call) {
 bool is_write(DiskCall call) {
   return call == DiskCall::kWrite;
 }
+bool is_sync(DiskCall call) {
+  return call == DiskCall::kSync;
+}
 bool is_read(DiskCall call) {
   return call == DiskCall::kRead;
 }
@@ -89,6 +92,7 @@ TEST(Faults, AtEveryCall) {
        {Kind{"broken", {.error = kBroken}, any}, Kind{"full", {.error = kFull}, takes_room},
         Kind{"broken after the deed", {.error = kBroken, .does_it_all_the_same = true}, any},
         Kind{"short write", {.error = kBroken, .short_write = 100}, is_write},
+        Kind{"a sync fails and its pages are gone", {.error = kBroken, .loses_pages = true}, is_sync},
         Kind{"a bit flips on its way", {.flip_bit = 12345}, is_read}}) {
     std::uint64_t at = 0;
     while (survives(kind, at, sum)) at += kStride;
@@ -97,6 +101,41 @@ TEST(Faults, AtEveryCall) {
   }
   std::printf("%llu faults, %llu states after them\n", static_cast<unsigned long long>(faults),
               static_cast<unsigned long long>(sum.states));
+}
+
+// What the engine must never do: ask again, and believe the second answer.
+class AskingAgain : public WriteFile {
+ public:
+  explicit AskingAgain(std::unique_ptr<WriteFile> file) : file_(std::move(file)) {}
+  Result<void> reserve(std::uint64_t bytes) override { return file_->reserve(bytes); }
+  Result<void> write(std::uint64_t at, std::span<const std::byte> bytes) override {
+    return file_->write(at, bytes);
+  }
+  Result<void> sync() override {
+    auto synced = file_->sync();
+    return synced ? std::move(synced) : file_->sync();
+  }
+  Result<void> close() override { return file_->close(); }
+
+ private:
+  const std::unique_ptr<WriteFile> file_;
+};
+class DiskThatIsAskedAgain : public ModelDisk {
+ public:
+  Result<std::unique_ptr<WriteFile>> create(const std::string& path) override {
+    auto file = ModelDisk::create(path);
+    if (!file) return file.error();
+    return std::unique_ptr<WriteFile>(std::make_unique<AskingAgain>(*std::move(file)));
+  }
+};
+
+TEST(Faults, ASyncThatIsTriedAgainWouldLoseWhatItPromised) {
+  const auto plan = std::make_shared<Plan>(
+      Plan{.kind = {"a sync fails", {.error = kBroken, .loses_pages = true}, is_sync}, .at = 1});
+  Life life{.disk = std::make_shared<DiskThatIsAskedAgain>()};
+  life.disk->set_faults([plan](DiskCall call, const std::string&) { return (*plan)(call); });
+  EXPECT_TRUE(life.save({.attempt = Attempt(1), .step = Step(10)})) << "the second answer is yes";
+  EXPECT_GT(test::check_crashes({.ops = life.disk->log(), .chances_a_cut = 2}, judge).bad, 0u);
 }
 
 TEST(Faults, AManifestThatTheDiskNeverReadsIsPassedOver) {

@@ -19,10 +19,19 @@ TEST(FileNames, AreThoseOfTheFormat) {
   EXPECT_EQ(receipts_folder(id(3, 1200)), "receipts/a0003/s0000001200");
   EXPECT_EQ(pack_path(id(3, 1200), Rank(2)), "packs/a0003/s0000001200/r0002.safetensors");
   EXPECT_EQ(receipt_path(id(3, 1200), Rank(65535)), "receipts/a0003/s0000001200/r65535.json");
+  EXPECT_EQ(history_path(Attempt(3)), "history/a0003.jsonl");
 }
 
 TEST(FileNames, GrowWhereTheirDigitsDoNotSuffice) {
   EXPECT_EQ(name_in(manifest_path(id(123456, 12345678901))), "s12345678901.a123456.json");
+}
+
+TEST(ParseHistoryName, ReadsWhatWeGiveOurselvesAndNothingElse) {
+  for (const std::uint64_t attempt : {0ULL, 3ULL, 123456ULL, 0xffffffffffffffffULL})
+    EXPECT_EQ(parse_history_name(name_in(history_path(Attempt(attempt)))), Attempt(attempt));
+  for (const char* name :
+       {"", "a0003", ".jsonl", "a3.jsonl", "a00003.jsonl", "a0003.jsonl.bak", "s0003.jsonl"})
+    EXPECT_EQ(parse_history_name(name), std::nullopt) << name;
 }
 
 TEST(ParseManifestName, ReadsWhatWeGiveOurselves) {

@@ -44,6 +44,25 @@ TEST(Manifest, SurvivesARoundTrip) {
   EXPECT_EQ(decode_receipt(encode_receipt(record(7))).value(), record(7));
 }
 
+TEST(Manifest, KeepsWhatRankZeroSaysOfTheRun) {
+  const RunRecord run{.batches = 1201,
+                      .samples = 1ULL << 40,
+                      .epoch_samples = 60000,
+                      .trained_nanoseconds = 1ULL << 62,
+                      .history_attempt = 3,
+                      .history_bytes = 4711};
+  auto receipt = record(0);
+  receipt.run = run;
+  EXPECT_EQ(decode_receipt(encode_receipt(receipt)).value(), receipt);
+  auto whole = manifest();
+  whole.run = run;
+  EXPECT_EQ(decode_manifest(encode_manifest(whole)).value(), whole);
+  EXPECT_THAT(encode_manifest(whole), HasSubstr("\"trained_nanoseconds\": 4611686018427387904"));
+  const auto bad = decode_manifest(replaced(encode_manifest(whole), "1201", "\"many\""));
+  ASSERT_FALSE(bad);
+  EXPECT_THAT(bad.error().message(), HasSubstr("manifest.run.batches"));
+}
+
 // Those who wrote checkpoints in this format want to read them for ever.
 TEST(Manifest, IsWrittenAsInFormat2) {
   EXPECT_EQ(encode_receipt(record(1)), sealed("{\n"

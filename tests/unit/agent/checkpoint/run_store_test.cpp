@@ -1,5 +1,8 @@
 #include "agent/src/checkpoint/run_store.h"
 
+#include <array>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -89,6 +92,43 @@ TEST_F(RunStoreTest, CommittingTwiceIsTheSame) {
   EXPECT_EQ(again.error().kind(), ErrorKind::kAlreadyExists);
   EXPECT_EQ(store_.try_commit(id(1, 20), 1).value(), first);
   EXPECT_EQ(test::read_text(manifest(id(1, 20))), text);
+}
+
+// Rank r of three saved rows 2r and 2r + 1 of six.
+TEST_F(RunStoreTest, ACheckpointThatMissesAPartOfASharedTensorIsNotCommitted) {
+  const std::vector<float> rows = {1, 2, 3, 4};
+  const auto save = [&](const CheckpointId& which, std::uint32_t rank, std::optional<TensorBox> box) {
+    const TensorView view{.name = "expert.weight",
+                          .type = ElementType::kFloat32,
+                          .shape = {2, 2},
+                          .bytes = std::as_bytes(std::span(rows)),
+                          .box = std::move(box)};
+    ASSERT_TRUE(store_.write_pack(which, Rank(rank), std::span(&view, 1)));
+  };
+  const auto part = [](std::uint64_t row) { return TensorBox{{row, 0}, {6, 2}}; };
+  for (const std::uint32_t rank : {0U, 1U, 2U}) save(id(1, 20), rank, part(rank * 2));
+  EXPECT_TRUE(store_.try_commit(id(1, 20), 3).value());
+
+  for (const std::uint32_t rank : {0U, 1U, 2U}) save(id(1, 40), rank, part(rank == 1 ? 0 : rank * 2));
+  const auto missing = store_.try_commit(id(1, 40), 3);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().kind(), ErrorKind::kInvalid);
+  EXPECT_THAT(missing.error().message(), HasSubstr("element [2,0] of tensor 'expert.weight' of shape 6,2"));
+
+  for (const std::uint32_t rank : {0U, 1U}) save(id(1, 60), rank, TensorBox{{rank * 2, 0}, {4, 2}});
+  save(id(1, 60), 2, std::nullopt);
+  EXPECT_THAT(store_.try_commit(id(1, 60), 3).error().message(),
+              HasSubstr("tensor 'expert.weight' is the rank's own in "));
+  EXPECT_EQ(complete(), Ids({id(1, 20)}));
+
+  // Any number of ranks reads what was.
+  const auto point = RunStoreTest::point(*store_.find(id(1, 20)).value());
+  std::vector<float> whole(12);
+  const TensorSpec wanted{"expert.weight", ElementType::kFloat32, {6, 2}};
+  const std::array into = {std::as_writable_bytes(std::span(whole))};
+  auto reader = store_.read(point, Rank(7));
+  ASSERT_TRUE(reader->load(std::span(&wanted, 1), into));
+  EXPECT_EQ(whole, std::vector<float>({1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}));
 }
 
 TEST_F(RunStoreTest, AReceiptThatIsDamagedOrOfAnotherRankIsNoVote) {

@@ -95,25 +95,38 @@ TEST(Compression, NamesAreStreamings) {
     EXPECT_FALSE(parse_compression(name)) << name;
 }
 
-TEST(Compression, WritesZstdOnly) {
-  const std::string raw(10'000, 'a');
-  const auto packed = compress({CompressionKind::kZstd, 19}, raw);
-  ASSERT_TRUE(packed);
-  EXPECT_LT(packed->size(), 100u);
-  std::string unpacked;
-  EXPECT_TRUE(unpacks(CompressionKind::kZstd, *packed, raw.size(), &unpacked));
-  EXPECT_EQ(unpacked, raw);
-  EXPECT_FALSE(compress({CompressionKind::kGzip, 9}, raw));
+TEST(Compression, WhatIsPackedUnpacksAgain) {
+  std::string numbers, noise;
+  for (int i = 0; i < 20'000; ++i) numbers += std::to_string(i * i % 9973) + ",";
+  for (std::uint64_t i = 1; i < 20'000; ++i) noise += static_cast<char>((i * 0x9E3779B97F4A7C15) >> 56);
+  for (const char* name : {"br", "br:0", "bz2", "bz2:1", "gz", "gz:0", "snappy", "zstd", "zstd:19"}) {
+    SCOPED_TRACE(name);
+    const Compression compression = parse_compression(name).value();
+    for (const std::string& raw : {std::string(), std::string("x"), numbers, noise}) {
+      const auto packed = compress(compression, raw);
+      ASSERT_TRUE(packed);
+      std::string unpacked;
+      EXPECT_TRUE(unpacks(compression.kind, *packed, raw.size(), &unpacked));
+      EXPECT_TRUE(unpacked == raw);
+    }
+    if (compression != Compression{CompressionKind::kGzip, 0}) {
+      EXPECT_LT(compress(compression, numbers).value().size(), numbers.size() * 3 / 4);
+    }
+  }
+  EXPECT_FALSE(compress({CompressionKind::kNone, 0}, "x"));
 }
 
 TEST(Compression, ALevelIsWorthItsTime) {
   std::string raw;
-  for (int i = 0; i < 20'000; ++i) raw += std::to_string(i * i % 9973) + ",";
-  const auto size_at = [&](int level) {
-    return compress({CompressionKind::kZstd, level}, raw).value().size();
+  for (int i = 0; i < 40'000; ++i) raw += std::to_string(i * i % 9973) + ",";
+  const auto size_at = [&](const char* name) {
+    return compress(parse_compression(name).value(), raw).value().size();
   };
-  EXPECT_LT(size_at(19), size_at(3));
-  EXPECT_NE(size_at(3), size_at(1));
+  EXPECT_LT(size_at("zstd:19"), size_at("zstd:3"));
+  EXPECT_NE(size_at("zstd:3"), size_at("zstd:1"));
+  EXPECT_LT(size_at("br:11"), size_at("br:1"));
+  EXPECT_LT(size_at("gz:9"), size_at("gz:1"));
+  EXPECT_NE(size_at("bz2:9"), size_at("bz2:1"));
 }
 
 }  // namespace

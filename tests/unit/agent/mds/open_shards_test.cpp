@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/src/mds/future.h"
+
 namespace ratoon::mds {
 namespace {
 
@@ -43,6 +45,30 @@ TEST(OpenShards, AFailureIsNotKept) {
   EXPECT_FALSE(shards.find(0));
   std::atomic<int> alive{0};
   EXPECT_TRUE(shards.find_or_open(0, 0, [&] { return Result(shard_of(0, alive)); }));
+}
+
+TEST(OpenShards, WhoeverWaitsSharesAFailure) {
+  constexpr int kRounds = 50;
+  constexpr int kThreads = 4;
+  std::atomic<int> tries{0};
+  for (int round = 0; round < kRounds; ++round) {
+    OpenShards shards(1, {});
+    std::atomic<int> arrived{0};
+    const auto open_slowly = [&] {
+      ++tries;
+      while (arrived < kThreads) std::this_thread::yield();
+      for (int i = 0; i < 500; ++i) std::this_thread::yield();  // so that the others wait by now
+      return Result<ShardBytes>(Error(ErrorKind::kTimeout, "silent"));
+    };
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&] {
+        ++arrived;
+        EXPECT_EQ(shards.find_or_open(0, 0, open_slowly).error().message(), "silent");
+      });
+    }
+  }
+  EXPECT_LT(tries, 2 * kRounds) << "each thread waited for a deadline of its own";
 }
 
 TEST(OpenShards, AnExceptionLeavesNobodyWaiting) {
@@ -112,6 +138,20 @@ TEST(OpenShards, RoomInACacheIsMadeBeforeOpening) {
   EXPECT_TRUE(shards.find(2));
 }
 
+// What was kept free for a shard is what it takes, not as much again.
+TEST(OpenShards, AnOpenedShardCountsOnce) {
+  std::atomic<int> alive{0};
+  OpenShards shards(3, {.held_bytes_max = 250});
+  for (std::size_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(shards.find_or_open(i, 100, [&] {
+      ShardBytes shard = shard_of(i, alive);
+      shard.held_bytes = 100;
+      return Result(shard);
+    }));
+    EXPECT_EQ(shards.count(), i == 0 ? 1u : 2u);
+  }
+}
+
 TEST(OpenShards, OneMayAlwaysBeOpen) {
   std::atomic<int> alive{0};
   OpenShards shards(2, {.memory_bytes_max = 0});
@@ -171,6 +211,35 @@ TEST(OpenShards, ManyThreadsReadWhileShardsComeAndGo) {
   }
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(alive, 0);
+}
+
+// Room is made of what nobody expects, however lately it was read, then of what is needed latest; what is
+// needed next is the last to go.
+TEST(OpenShards, WhatIsNeededNextIsGivenUpLast) {
+  Future future;
+  OpenShards shards(10, {.memory_bytes_max = 400},
+                    [&](std::span<const std::size_t> of) { return future.next_uses(of); });
+  std::atomic<int> alive{0};
+  const auto open = [&](std::size_t shard) {
+    ASSERT_TRUE(shards.find_or_open(shard, 0, [&] { return Result(shard_of(shard, alive)); }));
+  };
+  future.expect({3, 1});
+  future.expect({0, 4, 5, 6});
+  for (const std::size_t shard : {0u, 1u, 2u, 3u}) open(shard);
+  EXPECT_TRUE(shards.find(2)) << "which is the last to be read";
+  open(4);
+  EXPECT_FALSE(shards.find(2)) << "and nobody expects it";
+  open(5);
+  EXPECT_FALSE(shards.find(4)) << "the latest";
+  future.expect_no_more(std::vector<std::size_t>{3, 1});
+  open(6);
+  EXPECT_TRUE(shards.find(0));
+  EXPECT_TRUE(shards.find(5));
+  EXPECT_TRUE(shards.find(6));
+  EXPECT_NE(shards.find(1).has_value(), shards.find(3).has_value()) << "one of those that were read";
+  shards.close(0);
+  EXPECT_FALSE(shards.find(0));
+  EXPECT_EQ(shards.count(), 3u);
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include <ratoon/failure.h>
 #include <ratoon/mds_writer.h>
 
-#include "agent/src/mds/future.h"
 #include "agent/src/mds/prefetcher.h"
+#include "agent/src/mds/shard_reader.h"
 #include "tests/unit/agent/mds/golden_folders.h"
 
 namespace ratoon::mds {
@@ -120,6 +120,39 @@ TEST(Fetched, AFileOfTheCacheThatWentBadIsFetchedAgain) {
   test::write_text(far.only_cached(), bytes.substr(1));
   EXPECT_EQ(failure_of(far, far.options()), "");
   EXPECT_EQ(test::read_text(far.only_cached()), bytes);
+}
+
+// Without hashes only the offsets tell.
+TEST(Fetched, AFileOfTheCacheWhoseOffsetsWentBadIsFetchedAgain) {
+  const test::TemporaryFolder scratch;
+  MdsWriter writer(scratch / "far", {{"a", "int"}}, {});
+  for (std::int64_t value = 0; value < 3; ++value) writer.write({{"a", value}});
+  writer.finish();
+  const auto read = [&] {
+    Sample sample;
+    MdsDataset::open("file://" + (scratch / "far").string(), {.cache_folder = scratch / "cache"})
+        ->read(2, sample);
+  };
+  read();
+  fs::path cached;
+  for (const auto& file : fs::directory_iterator(scratch / "cache")) {
+    if (file.path().extension() == ".object") cached = file.path();
+  }
+  const std::string bytes = test::read_text(cached);
+  std::string bad = bytes;
+  bad[8] = '\x7f';  // where the second sample begins
+  test::write_text(cached, bad);
+  EXPECT_NO_THROW(read());
+  EXPECT_EQ(test::read_text(cached), bytes);
+  test::write_text(cached, bad);
+  test::write_text(scratch / "far/shard.00000.mds", bad);
+  try {
+    read();
+    FAIL() << "both are bad";
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.what(), testing::AllOf(HasSubstr("far/shard.00000.mds"), HasSubstr(cached.string()),
+                                               HasSubstr("ends its sample 0 at byte 127")));
+  }
 }
 
 TEST(Fetched, WhatTheStoreHasWrongIsRefused) {
@@ -232,9 +265,10 @@ TEST(Fetched, ACacheSmallerThanAShardIsRefusedAtTheBeginning) {
   const Far far("split");
   MdsOptions options = far.options();
   options.cache_bytes_max = 1000;
-  EXPECT_THAT(failure_of(far, options),
-              testing::AllOf(HasSubstr("may hold 1000 bytes, and the largest shard has 501"),
-                             HasSubstr("let it hold twice that at least")));
+  EXPECT_THAT(
+      failure_of(far, options),
+      testing::AllOf(HasSubstr("may hold 1000 bytes, and the largest shard, "),
+                     HasSubstr("shard.00000.mds, has 501"), HasSubstr("let it hold twice that at least")));
 }
 
 TEST(Fetched, AStoreElsewhereNeedsACache) {
@@ -270,6 +304,37 @@ TEST(Fetched, WhatIsExpectedComesBeforeAnybodyReads) {
   expect_content(*data, expected_of(kGolden / "split"));
 }
 
+// A cache of 16 shards of 60, and all that comes is known from the beginning: what is fetched ahead drives
+// nothing out that is needed before it, so that each file is fetched once; and where the position jumps, what
+// was expected there is in nobody's way.
+TEST(Fetched, AKnownFutureIsFetchedOnce) {
+  const test::TemporaryFolder scratch;
+  MdsWriter writer(scratch / "far", {{"a", "int"}}, {.size_limit_bytes = 1});  // each its own shard
+  for (std::int64_t value = 0; value < 60; ++value) writer.write({{"a", value}});
+  writer.finish();
+  auto folders = open_folders({"file://" + (scratch / "far").string()},
+                              {.cache_folder = scratch / "cache",
+                               .cache_bytes_max = 16 * fs::file_size(scratch / "far/shard.00001.mds")});
+  ASSERT_TRUE(folders);
+  const auto cache = folders->cache;
+  ShardReader reader(std::move(*folders));
+  using Ids = std::vector<std::uint64_t>;
+  const auto ids_of = [](std::uint64_t batch) { return Ids{batch, 59 - batch}; };
+  for (std::uint64_t batch = 0; batch < 30; ++batch) reader.expect(ids_of(batch));
+  for (std::uint64_t batch = 0; batch < 20; ++batch) {
+    for (const std::uint64_t id : ids_of(batch)) EXPECT_TRUE(reader.open(id, {}));
+    reader.expect_no_more(ids_of(batch));
+  }
+  EXPECT_LE(cache->counts().fetched, 44u) << "40, and as many as a quarter of the cache ahead";
+  for (std::uint64_t batch = 20; batch < 30; ++batch) reader.expect_no_more(ids_of(batch));
+  for (std::uint64_t batch = 0; batch < 20; ++batch) reader.expect(ids_of(batch));
+  for (std::uint64_t batch = 0; batch < 20; ++batch) {
+    for (const std::uint64_t id : ids_of(batch)) EXPECT_TRUE(reader.open(id, {}));
+    reader.expect_no_more(ids_of(batch));
+  }
+  EXPECT_LE(cache->counts().fetched, 44u + 40u);
+}
+
 TEST(Prefetcher, OpensInTheOrderOfNeed) {
   std::mutex mutex;
   std::vector<std::size_t> opened;
@@ -281,15 +346,27 @@ TEST(Prefetcher, OpensInTheOrderOfNeed) {
     changed.notify_all();
     changed.wait(lock, [&] { return may_go; });
   });
-  prefetcher.ask(std::vector<std::size_t>{5});
+  prefetcher.ask({5});
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return !opened.empty(); });
-  prefetcher.ask(std::vector<std::size_t>{3, 1});
-  prefetcher.ask(std::vector<std::size_t>{1, 2, 3});
+  prefetcher.ask({3, 1, 7, 8});
+  EXPECT_FALSE(prefetcher.is_idle());
+  prefetcher.ask({1, 2, 3});  // nobody needs 7 and 8 any more
   may_go = true;
   changed.notify_all();
   changed.wait(lock, [&] { return opened.size() == 4; });
-  EXPECT_THAT(opened, ElementsAre(5, 3, 1, 2));
+  EXPECT_THAT(opened, ElementsAre(5, 1, 2, 3));
+  EXPECT_TRUE(prefetcher.is_idle());
+}
+
+TEST(Prefetcher, OutlivesMemoryThatRunsOut) {
+  std::atomic<int> tries{0};
+  Prefetcher prefetcher(1, [&](std::size_t, const std::stop_token&) {
+    ++tries;
+    throw std::bad_alloc();
+  });
+  prefetcher.ask({1, 2, 3});
+  EXPECT_TRUE(becomes([&] { return tries == 3; }));
 }
 
 TEST(Prefetcher, ItsEndEndsWhatIsUnderWay) {
@@ -299,21 +376,10 @@ TEST(Prefetcher, ItsEndEndsWhatIsUnderWay) {
       ++begun;
       while (!stop.stop_requested()) std::this_thread::yield();
     });
-    prefetcher.ask(std::vector<std::size_t>{1, 2, 3});
+    prefetcher.ask({1, 2, 3});
     EXPECT_TRUE(becomes([&] { return begun == 2; }));
   }
   EXPECT_EQ(begun, 2);
-}
-
-TEST(Future, HoldsTheShardsOfTheLastBatches) {
-  Future future(2);
-  EXPECT_THAT(future.shards(), ElementsAre());
-  future.expect({3, 1});
-  future.expect({1, 2});
-  EXPECT_THAT(future.shards(), ElementsAre(3, 1, 2));
-  future.expect({4});
-  EXPECT_THAT(future.shards(), ElementsAre(1, 2, 4));
-  EXPECT_THAT(distinct(std::vector<std::size_t>{7, 7, 1, 7}), ElementsAre(7, 1));
 }
 
 }  // namespace

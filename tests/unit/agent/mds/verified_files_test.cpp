@@ -37,6 +37,15 @@ TEST(VerifiedFiles, MayHavePassedElsewhere) {
   EXPECT_TRUE(files.check(kSettled, hashes_of("abc"), bytes_in("xyz")));
 }
 
+TEST(VerifiedFiles, RememberNothingWhereThereIsNothingToCheck) {
+  VerifiedFiles files;
+  files.note(kSettled, {});
+  EXPECT_TRUE(files.check(kSettled, {}, bytes_in("xyz")));
+  EXPECT_EQ(files.count(), 0u);
+  files.note(kSettled, hashes_of("abc"));
+  EXPECT_EQ(files.count(), 1u);
+}
+
 TEST(VerifiedFiles, AnotherHashOrFileIsAnotherMatter) {
   VerifiedFiles files;
   ASSERT_TRUE(files.check(kSettled, hashes_of("abc"), bytes_in("abc")));

@@ -65,7 +65,8 @@ TEST(MdsWriter, MakesTheVeryFilesOfStreaming) {
 }
 
 TEST(MdsWriter, CompressedFilesUnpackToThoseOfStreaming) {
-  for (const char* name : {"compressed/zstd", "compressed/zstd-19", "zstd_hashes"}) {
+  for (const char* name : {"compressed/br", "compressed/bz2", "compressed/gz", "compressed/snappy",
+                           "compressed/zstd", "compressed/zstd-19", "zstd_hashes"}) {
     SCOPED_TRACE(name);
     const test::TemporaryFolder scratch;
     write_again(kGolden / name, scratch / "again");
@@ -189,7 +190,7 @@ TEST(MdsWriter, OptionsThatCannotBeAreRefused) {
   EXPECT_THAT(refusal({{"a", "int"}, {"a", "str"}}, {}), HasSubstr("column 'a': there are two of that name"));
   EXPECT_THAT(refusal({{"a", "pkl"}}, {}), HasSubstr("'pkl' is refused"));
   EXPECT_THAT(refusal({{"\xff", "int"}}, {}), HasSubstr("not UTF-8"));
-  EXPECT_THAT(refusal({{"a", "int"}}, {.compression = "gz"}), HasSubstr("only zstd is written"));
+  EXPECT_THAT(refusal({{"a", "int"}}, {.compression = "lz4"}), HasSubstr("'lz4' is unknown"));
   EXPECT_THAT(refusal({{"a", "int"}}, {.compression = "zstd:99"}), HasSubstr("'zstd:99' is unknown"));
   EXPECT_THAT(refusal({{"a", "int"}}, {.hashes = {"crc32"}}), HasSubstr("'crc32' is unknown"));
   EXPECT_THAT(refusal({{"a", "int"}}, {.hashes = {"sha1", "md5", "sha1"}}), HasSubstr("named twice"));

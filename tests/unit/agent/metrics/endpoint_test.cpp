@@ -1,10 +1,13 @@
 // /metrics of a process over real HTTP: what it shows, and that it is never in the way of training.
 #include "agent/src/metrics/endpoint.h"
 
+#include <sstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "agent/src/metrics/exposition.h"
+#include "agent/src/session/run_ledger.h"
 #include "base/http/server.h"
 #include "base/http/transport.h"
 
@@ -50,6 +53,10 @@ TEST_F(EndpointTest, ShowsEverySeriesWithTheProcessItIsOf) {
   meters_.step = 1207;
   meters_.durable_step = 1200;
   meters_.replayed_steps = 13;
+  meters_.missed_saves = 2;
+  meters_.stale_saves = 1;
+  meters_.stores.emplace_back("s3://bucket/runs/r/").durable_step = 1100;
+  meters_.stores.emplace_back("file:///mnt/r/").missed_copies = 4;
   meters_.save_stall.add(250ms);
   for (const auto took : {2ms, 20ms, 20ms}) meters_.step_times.observe(took);
   meters_.step_times.observe(600s);
@@ -69,6 +76,12 @@ TEST_F(EndpointTest, ShowsEverySeriesWithTheProcessItIsOf) {
                                    {"ratoon_step", "} 1207\n"},
                                    {"ratoon_durable_step", "} 1200\n"},
                                    {"ratoon_replayed_steps_total", "} 13\n"},
+                                   {"ratoon_missed_saves_total", "} 2\n"},
+                                   {"ratoon_stale_saves_total", "} 1\n"},
+                                   {"ratoon_store_durable_step", ",store=\"s3://bucket/runs/r/\"} 1100\n"},
+                                   {"ratoon_store_durable_step", ",store=\"file:///mnt/r/\"} 0\n"},
+                                   {"ratoon_missed_copies_total", ",store=\"s3://bucket/runs/r/\"} 0\n"},
+                                   {"ratoon_missed_copies_total", ",store=\"file:///mnt/r/\"} 4\n"},
                                    {"ratoon_save_stall_seconds_total", "} 0.25\n"},
                                    {"ratoon_step_seconds_bucket", ",le=\"0.001\"} 0\n"},
                                    {"ratoon_step_seconds_bucket", ",le=\"0.005\"} 1\n"},
@@ -78,6 +91,54 @@ TEST_F(EndpointTest, ShowsEverySeriesWithTheProcessItIsOf) {
                                    {"ratoon_step_seconds_count", "} 4\n"},
                                    {"ratoon_step_seconds_sum", "} 600.04"}})
     EXPECT_THAT(page.body, HasSubstr(name + labels + rest));
+}
+
+TEST_F(EndpointTest, ShowsValuesTimesAndAges) {
+  meters_.progress = 0.25;
+  meters_.samples = 4096;
+  meters_.replayed_samples = 32;
+  meters_.values.set("loss", 0.5);
+  meters_.rejoins.handed_over = 2;
+  meters_.last_recovery.load = Duration(1500ms).count();
+  meters_.ledger = [] { return std::vector<std::pair<std::string_view, double>>{{"useful", 3.5}}; };
+  meters_.run_ledger = [] { return std::vector<std::pair<std::string_view, double>>{{"hung", 7}}; };
+  meters_.stores.emplace_back("file:///mnt/r/");
+  const Timestamp now = clock_.now();
+  const auto text = [&] { return expose(meters_, member(0), now); };
+  EXPECT_THAT(text(), testing::Not(HasSubstr("ratoon_durable_age_seconds"))) << "nothing was committed";
+  meters_.durable_since.set(now - 90s);
+  meters_.stores[0].durable_since.set(now - 150s);
+  const std::string labels = R"({namespace="team-a",job="digits",role="worker",index="3",local_rank="0")";
+  for (const auto& [name, rest] : {std::pair("ratoon_progress_ratio", "} 0.25\n"),
+                                   {"ratoon_samples", "} 4096\n"},
+                                   {"ratoon_replayed_samples_total", "} 32\n"},
+                                   {"ratoon_value", ",name=\"loss\"} 0.5\n"},
+                                   {"ratoon_rejoins_total", ",cause=\"world_changed\"} 0\n"},
+                                   {"ratoon_rejoins_total", ",cause=\"handed_over\"} 2\n"},
+                                   {"ratoon_last_recovery_seconds", ",phase=\"load\"} 1.5\n"},
+                                   {"ratoon_ledger_seconds_total", ",part=\"useful\"} 3.5\n"},
+                                   {"ratoon_run_ledger_seconds", ",part=\"hung\"} 7\n"},
+                                   {"ratoon_durable_age_seconds", "} 90\n"},
+                                   {"ratoon_store_durable_age_seconds", ",store=\"file:///mnt/r/\"} 150\n"}})
+    EXPECT_THAT(text(), HasSubstr(name + labels + rest));
+}
+
+// A Prometheus pays for each of them in every pod of a job.
+TEST_F(EndpointTest, ShowsAHundredAndFiftySeriesAtMost) {
+  for (int i = 0; i < 1000; ++i) meters_.values.set("value" + std::to_string(i), i);
+  for (int i = 0; i < 4; ++i) meters_.stores.emplace_back("s3://bucket/runs/" + std::to_string(i));
+  for (StoreMeters& store : meters_.stores) store.durable_since.set(clock_.now());
+  meters_.durable_since.set(clock_.now());
+  const auto parts = [] { return session::seconds_of({}); };
+  meters_.ledger = meters_.run_ledger = parts;
+  const auto port = free_port();
+  const auto endpoint = open_endpoint(member(port), meters_, logger_);
+  ASSERT_NE(endpoint, nullptr);
+  std::istringstream page(get(port, "/metrics").body);
+  std::size_t series = 0;
+  for (std::string line; std::getline(page, line);) series += line.empty() || line[0] == '#' ? 0 : 1;
+  EXPECT_LE(series, 150u);
+  EXPECT_GE(series, Values::kNamesMax + 2 * parts().size());
 }
 
 TEST_F(EndpointTest, AnswersNothingElse) {

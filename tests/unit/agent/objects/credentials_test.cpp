@@ -178,7 +178,7 @@ TEST_F(CredentialsTest, AnIdentityProviderThatIsAwayIsAskedAgain) {
   set("AWS_ROLE_ARN", "arn:role");
   EXPECT_EQ(found_id(), "ASIAWEB");
   ratoon::test::write_text(folder_ / "token", std::string(1024 * 1024 + 1, 't'));
-  EXPECT_THAT(failure(), HasSubstr("is over a megabyte"));
+  EXPECT_THAT(failure(), HasSubstr("has over 1048576 bytes"));
 }
 
 TEST_F(CredentialsTest, ARoleOfAProfile) {

@@ -122,7 +122,8 @@ TEST_F(ObjectCacheTest, KeepsWhatIsExpectedSoonest) {
   set_last_use("a", 1'000);
   set_last_use("b", 2'000);
   set_last_use("c", 3'000);
-  cache->expect({{"s3://bucket/a"}, {"s3://bucket/c"}, {"s3://bucket/b"}});
+  cache->set_future(
+      [] { return std::vector<CacheKey>{{"s3://bucket/a"}, {"s3://bucket/c"}, {"s3://bucket/b"}}; });
   ASSERT_TRUE(cache->get(request("d")));
   EXPECT_TRUE(is_cached("a"));
   EXPECT_FALSE(is_cached("b")) << "the one that is needed last";
@@ -132,7 +133,9 @@ TEST_F(ObjectCacheTest, KeepsWhatIsExpectedSoonest) {
 TEST_F(ObjectCacheTest, OfSeveralUsesTheNextOneCounts) {
   const auto cache = open(30);
   for (const std::string name : {"a", "b", "c"}) ASSERT_TRUE(cache->get(request(name)));
-  cache->expect({{"s3://bucket/b"}, {"s3://bucket/a"}, {"s3://bucket/c"}, {"s3://bucket/b"}});
+  cache->set_future([] {
+    return std::vector<CacheKey>{{"s3://bucket/b"}, {"s3://bucket/a"}, {"s3://bucket/c"}, {"s3://bucket/b"}};
+  });
   ASSERT_TRUE(cache->get(request("d")));
   EXPECT_TRUE(is_cached("b"));
   EXPECT_FALSE(is_cached("c"));
@@ -156,6 +159,47 @@ TEST_F(ObjectCacheTest, LeavesOpenFilesAndSaysSoWhenAllAre) {
   held.reset();
   EXPECT_TRUE(cache->get(request("d")));
   EXPECT_EQ(file_count(), 2u);
+}
+
+// A limit of twenty files, and five times as many: the folder is looked at once in so many evictions.
+TEST_F(ObjectCacheTest, LooksAtTheFolderOnlyWhenItMust) {
+  const auto cache = open(200);
+  for (int object = 0; object < 100; ++object) ASSERT_TRUE(cache->get(request(std::to_string(object))));
+  EXPECT_EQ(file_count(), 20u);
+  EXPECT_EQ(cache->counts().evicted, 80u);
+  EXPECT_LE(cache->counts().looks, 6u);
+  for (int object = 80; object < 100; ++object) EXPECT_TRUE(is_cached(std::to_string(object))) << object;
+}
+
+// Several processes, one of them without a limit; some fail, some forget, and some begin anew on the way.
+TEST_F(ObjectCacheTest, TheLimitHoldsWhoeverElseWrites) {
+  constexpr std::uint64_t kLimit = 200;
+  std::vector<std::unique_ptr<ObjectCache>> caches;
+  for (int i = 0; i < 3; ++i) caches.push_back(open(kLimit));
+  const auto unlimited = open(0);
+  std::uint64_t state = 1;
+  const auto draw = [&state](std::uint64_t below) {
+    state = state * 6364136223846793005 + 1442695040888963407;
+    return (state >> 33) % below;
+  };
+  for (int round = 0; round < 100; ++round) {
+    auto& cache = caches[draw(3)];
+    const std::string name = std::to_string(draw(60));
+    auto wanted = request(name, 1 + draw(50));
+    if (draw(10) == 0) {
+      wanted.fill = [](FileSink&, const std::stop_token&) { return Error(ErrorKind::kIo, "no"); };
+    }
+    if (draw(20) == 0) static_cast<void>(cache->forget({"s3://bucket/" + name}));
+    if (draw(50) == 0) cache = open(kLimit);
+    if (draw(15) == 0) static_cast<void>(unlimited->get(request("u" + name, 1 + draw(20))));
+    const std::uint64_t fetched = cache->counts().fetched;
+    static_cast<void>(cache->get(wanted));
+    if (cache->counts().fetched == fetched) continue;  // whoever has no limit may have filled the folder
+    std::uint64_t bytes = 0;
+    for (const auto& file : fs::directory_iterator(folder_ / "cache"))
+      bytes += file.path().extension() == ".object" ? file.file_size() : 0;
+    ASSERT_LE(bytes, kLimit) << "round " << round;
+  }
 }
 
 TEST_F(ObjectCacheTest, WaitsForRoomThatSomebodyGivesUp) {

@@ -8,7 +8,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/src/checkpoint/disk/real_disk.h"
+#include "agent/src/checkpoint/run_store.h"
 #include "agent/src/session/control_word.h"
+#include "base/core/random_name.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon {
@@ -49,26 +52,43 @@ class ScriptedLink final : public session::Link {
   std::vector<Milestone> milestones;
 };
 
+// It does its work when it is looked at: what a test sees is not a matter of time.
+checkpoint::Saver inline_saver(const std::filesystem::path& folder) {
+  auto disk = checkpoint::RealDisk::open_folder(folder).value();
+  return checkpoint::Saver::open(std::move(disk), draw_name(), std::make_shared<SystemClock>(),
+                                 {.pause = {}, .has_thread = false})
+      .value();
+}
+
 // One rank: a sum over steps.
 class TestRank {
  public:
   TestRank(const std::filesystem::path& folder, std::uint32_t rank, std::uint32_t world_size,
            std::optional<ResumePoint> resume = std::nullopt)
-      : store_(checkpoint::RunStore::open(folder).value()),
-        engine_({.options = options_, .store = store_, .link = link, .clock = link.clock, .meters = meters},
+      : options_{.save_folder = folder.string(),
+                 .run_name = "",
+                 .save_every = Every::steps(10),
+                 .keep_last = 9,
+                 .member = {}},
+        store_(checkpoint::RunStore::open(folder).value()),
+        places_(options_, meters),
+        saver_(inline_saver(folder)),
+        engine_({.options = options_,
+                 .places = places_,
+                 .saver = saver_,
+                 .link = link,
+                 .clock = link.clock,
+                 .meters = meters},
                 {.attempt = Attempt(kAttempt),
                  .rank = Rank(rank),
                  .world_size = world_size,
                  .rendezvous = "[fd00::7]:29400",
                  .resume = std::move(resume)}) {
     engine_.track(
-        "sum", [this] { return std::to_string(sum); },
-        [this](std::string_view state) {
-          sum = std::stoull(std::string(state));
-          return true;
-        });
+        "sum", [this](StateWriter& out) { out.number("", sum); },
+        [this](StateReader& in) { in.number("", sum); });
   }
-  void begin(std::uint64_t total) { engine_.begin(total); }
+  void begin(std::uint64_t total) { engine_.begin(Until::steps(total)); }
   void step(std::uint32_t agreed_of_all = 0) {
     sum += engine_.step().value();
     if (agreed_of_all != 0) engine_.agree(agreed_of_all);
@@ -78,6 +98,7 @@ class TestRank {
     for (int i = 0; i < count; ++i) step();
   }
   Session::Engine& engine() { return engine_; }
+  const checkpoint::RunStore& store() const { return store_; }
   std::vector<std::uint64_t> committed() const {  // steps, newest first
     std::vector<std::uint64_t> steps;
     const auto inventory = store_.inventory().value();
@@ -90,9 +111,10 @@ class TestRank {
   std::uint64_t sum = 0;
 
  private:
-  const Options options_{
-      .save_folder = "", .run_name = "", .save_every_steps = 10, .keep_last = 9, .member = {}};
+  const Options options_;
   const checkpoint::RunStore store_;
+  session::Places places_;
+  checkpoint::Saver saver_;
   Session::Engine engine_;
 };
 
@@ -244,6 +266,101 @@ TEST_F(EngineTest, AHandOverObeysWhoeverTellsItToStop) {
   }
 }
 
+TEST_F(EngineTest, AFewSavesMayBeMissedAndThenItEnds) {
+  auto alone = rank(0, 1);
+  alone.begin(100);
+  test::write_text(folder_ / "packs", "in the way of the folder");
+  testing::internal::CaptureStderr();
+  alone.steps(39);
+  EXPECT_EQ(alone.meters.missed_saves, 3u);
+  try {
+    alone.step();
+    FAIL() << "it goes on";
+  } catch (const Failure& why) {
+    EXPECT_EQ(why.exit_code, 84);
+    EXPECT_THAT(why.what(), HasSubstr("4 saves in a row were missed, and 3 may be (--max-missed-saves)"));
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("the save of step 10 is missed: "));
+}
+
+TEST_F(EngineTest, OneGoodSaveMakesUpForThoseThatWereMissed) {
+  auto alone = rank(0, 1);
+  alone.begin(100);
+  test::write_text(folder_ / "packs", "in the way of the folder");
+  testing::internal::CaptureStderr();
+  alone.steps(30);
+  std::filesystem::remove(folder_ / "packs");
+  alone.steps(10);
+  EXPECT_THAT(alone.committed(), ElementsAre(40));
+  EXPECT_EQ(alone.meters.missed_saves, 3u);
+  alone.steps(60);
+  alone.engine().finish();
+  EXPECT_EQ(alone.committed().front(), 100u);
+  testing::internal::GetCapturedStderr();
+}
+
+TEST_F(EngineTest, TheTrainingIsNotDoneWhereItsLastStateIsNotSaved) {
+  auto alone = rank(0, 1);
+  alone.begin(5);
+  test::write_text(folder_ / "packs", "in the way of the folder");
+  testing::internal::CaptureStderr();
+  alone.steps(5);
+  try {
+    alone.engine().finish();
+    FAIL() << "it is done";
+  } catch (const Failure& why) {
+    EXPECT_EQ(why.exit_code, 84);
+    EXPECT_THAT(why.what(), HasSubstr("the last checkpoint of the training could not be saved"));
+  }
+  testing::internal::GetCapturedStderr();
+}
+
+TEST_F(EngineTest, WhereTheRunStandsIsInTheManifest) {
+  auto alone = rank(0, 1);
+  std::uint64_t samples = 0;
+  alone.engine().follow(
+      [&samples] { return session::DataPosition{.samples = samples, .epoch_samples = 80}; });
+  alone.begin(100);
+  for (int i = 0; i < 10; ++i) {
+    alone.link.clock.advance(1s);
+    samples += 16;
+    alone.step();
+  }
+  const auto saved = alone.store().inventory().value().complete.front();
+  const auto reader =
+      alone.store().read({.attempt = saved.attempt, .step = saved.step, .digest = saved.digest}, Rank(0));
+  ASSERT_TRUE(reader);
+  ASSERT_TRUE(reader->run());
+  EXPECT_EQ(reader->run()->batches, 10u);
+  EXPECT_EQ(reader->run()->samples, 160u);
+  EXPECT_EQ(reader->run()->epoch_samples, 80u);
+  EXPECT_GE(reader->run()->trained_nanoseconds, 10'000'000'000u);
+  EXPECT_LT(reader->run()->trained_nanoseconds, 11'000'000'000u);
+}
+
+TEST_F(EngineTest, ManyThatEndByTimeAgreeOnIt) {
+  auto first = rank(0, 2);
+  auto second = rank(1, 2);
+  for (auto* rank : {&first, &second}) {
+    rank->engine().begin(Until::duration(10s));
+    rank->link.clock.advance(10s);
+    rank->engine().agree(0);
+    rank->engine().end_step();
+    EXPECT_FALSE(rank->engine().is_at_end()) << "not agreed yet";
+  }
+  EXPECT_EQ(second.engine().wishes(), 0u);
+  const std::uint32_t agreed = first.engine().wishes();
+  EXPECT_EQ(agreed, session::control::kEnd);
+  second.step(agreed);
+  first.step(agreed);
+  EXPECT_TRUE(first.engine().is_at_end() && second.engine().is_at_end());
+  EXPECT_THAT(first.committed(), ElementsAre(2));
+
+  auto silent = rank(0, 2);
+  silent.engine().begin(Until::duration(10s));
+  EXPECT_THROW(silent.step(), Failure) << "it would never end";
+}
+
 TEST_F(EngineTest, CountsStepsOnceTheyAreMadeAndThoseMadeAgain) {
   auto alone = rank(0, 1);
   alone.begin(100);
@@ -259,18 +376,22 @@ TEST_F(EngineTest, CountsStepsOnceTheyAreMadeAndThoseMadeAgain) {
     observed += alone.meters.step_times.count(i);
   EXPECT_EQ(observed, 10u);
 
-  const Options options{.save_every_steps = 10};
-  const auto store = checkpoint::RunStore::open(folder_.path()).value();
+  const Options options{.save_folder = folder_.path().string(), .save_every = Every::steps(10)};
+  session::Places places(options, alone.meters);
+  auto saver = inline_saver(folder_.path());
   alone.meters.step = 13;  // as if three more had been made and lost
   Session::Engine next(
       {.options = options,
-       .store = store,
+       .places = places,
+       .saver = saver,
        .link = alone.link,
        .clock = alone.link.clock,
        .meters = alone.meters},
       {.attempt = Attempt(kAttempt + 1),
        .resume = ResumePoint{.attempt = saved.attempt, .step = saved.step, .digest = saved.digest}});
-  next.begin(100);
+  std::uint64_t sum = 0;
+  next.track("sum", [](StateWriter&) {}, [&sum](StateReader& in) { in.number("", sum); });
+  next.begin(Until::steps(100));
   EXPECT_EQ(alone.meters.step, 10u);
   EXPECT_EQ(alone.meters.replayed_steps, 3u);
 }

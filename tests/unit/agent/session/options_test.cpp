@@ -1,10 +1,14 @@
+#include <algorithm>
 #include <cstdlib>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <ratoon/options.h>
 
+#include "agent/src/session/option_rows.h"
+#include "agent/src/session/place_options.h"
 #include "base/contract/names.h"
 
 namespace ratoon {
@@ -17,11 +21,38 @@ class OptionsTest : public testing::Test {
   OptionsTest() { clear(); }
   ~OptionsTest() override { clear(); }
   static void clear() {
-    for (const char* name :
-         {env::kSaveFolder, env::kRunName, env::kSaveEverySteps, env::kKeepLast, env::kCoordinatorUrl,
-          env::kTokenFile, env::kJobNamespace, env::kJobName, env::kRole, env::kMemberUid, env::kIndex,
-          env::kIncarnation, env::kLocalRank, env::kProcessesPerNode, env::kLifelineFd, env::kPodIp,
-          env::kTerminationFile, env::kMetricsPort})
+    for (const char* name : {env::kSaveFolder,
+                             env::kRunName,
+                             env::kSaveEverySteps,
+                             env::kKeepLast,
+                             env::kCoordinatorUrl,
+                             env::kTokenFile,
+                             env::kJobNamespace,
+                             env::kJobName,
+                             env::kRole,
+                             env::kMemberUid,
+                             env::kIndex,
+                             env::kIncarnation,
+                             env::kLocalRank,
+                             env::kProcessesPerNode,
+                             env::kLifelineFd,
+                             env::kPodIp,
+                             env::kTerminationFile,
+                             env::kMetricsPort,
+                             env::kStores,
+                             env::kLoadFrom,
+                             env::kOverwrite,
+                             env::kKeepLastInStores,
+                             env::kKeepEverySteps,
+                             env::kKeepMib,
+                             env::kLatestName,
+                             env::kStagingFolder,
+                             env::kStagingSlots,
+                             env::kStagingMemoryMib,
+                             env::kMaxMissedSaves,
+                             env::kMaxDuration,
+                             env::kDiskPatienceSeconds,
+                             env::kFinalWeights})
       ::unsetenv(name);
   }
   static void set(const char* name, const char* value) { ::setenv(name, value, 1); }
@@ -36,22 +67,27 @@ class OptionsTest : public testing::Test {
 };
 
 TEST_F(OptionsTest, AFlagOutweighsTheEnvironmentAndThatTheProgram) {
-  const Options defaults{.save_folder = "from-code", .run_name = "r", .save_every_steps = 7};
+  const Options defaults{.save_folder = "from-code", .run_name = "r", .save_every = Every::steps(7)};
   EXPECT_EQ(read({}, defaults)->save_folder, "from-code");
-  EXPECT_EQ(read({}, defaults)->save_every_steps, 7u);
+  EXPECT_EQ(read({}, defaults)->save_every, Every::steps(7));
   set(env::kSaveFolder, "from-environment");
   set(env::kSaveEverySteps, "8");
   EXPECT_EQ(read({}, defaults)->save_folder, "from-environment");
-  EXPECT_EQ(read({}, defaults)->save_every_steps, 8u);
+  EXPECT_EQ(read({}, defaults)->save_every, Every::steps(8));
   EXPECT_EQ(read({"--save-folder", "from-flag"}, defaults)->save_folder, "from-flag");
-  EXPECT_EQ(read({"--save-every=9"}, defaults)->save_every_steps, 9u);
+  EXPECT_EQ(read({"--save-every=9"}, defaults)->save_every, Every::steps(9));
 }
 
 TEST_F(OptionsTest, HaveDefaults) {
   const auto options = read({"--save-folder", "f", "--run-name", "r"});
   ASSERT_TRUE(options) << options.error().message();
-  EXPECT_EQ(options->save_every_steps, 100u);
+  EXPECT_EQ(options->save_every, Every::steps(100));
   EXPECT_EQ(options->keep_last, 3u);
+  EXPECT_EQ(options->staging_folder, "");
+  EXPECT_EQ(options->staging_slots, 2u);
+  EXPECT_EQ(options->staging_memory_mib, 0u);
+  EXPECT_EQ(options->max_missed_saves, 3u);
+  EXPECT_EQ(options->disk_patience_seconds, 300u);
   EXPECT_EQ(options->member.coordinator_url, "");
   EXPECT_EQ(options->member.processes_per_node, 1u);
   EXPECT_EQ(options->member.lifeline_fd, -1);
@@ -103,13 +139,116 @@ TEST_F(OptionsTest, FlagsOfTheProgramAreLeftToIt) {
       read_more({"--steps", "400", "--save-every-now-and-then", "--keep-last", "5", "-v", "file"});
   ASSERT_TRUE(options) << options.error().message();
   EXPECT_EQ(options->keep_last, 5u);
-  EXPECT_EQ(options->save_every_steps, 100u);
+  EXPECT_EQ(options->save_every, Every::steps(100));
 }
 
 TEST_F(OptionsTest, TheLastOfTwoFlagsCountsAndNothingAfterTwoDashes) {
   EXPECT_EQ(read_more({"--keep-last", "5", "--keep-last=6"})->keep_last, 6u);
   EXPECT_EQ(read_more({"--", "--keep-last", "5"})->keep_last, 3u);
   EXPECT_EQ(Options::from_environment(0, nullptr, {.save_folder = "f", .run_name = "r"})->keep_last, 3u);
+}
+
+TEST_F(OptionsTest, SayWhereCheckpointsAreAndWhatIsKept) {
+  const auto by_default = read_more({});
+  EXPECT_TRUE(by_default->stores.empty());
+  EXPECT_EQ(by_default->load_from, "");
+  EXPECT_FALSE(by_default->overwrite);
+  EXPECT_EQ(by_default->keep_last_in_stores, 3u);
+  EXPECT_EQ(by_default->latest_name, "latest-rank{rank}");
+  set(env::kStores, "s3://bucket/runs,file:///mnt/other");
+  set(env::kLoadFrom, "/runs/pretrained");
+  set(env::kOverwrite, "true");
+  const auto options = read_more({"--keep-last", "0", "--keep-last-in-stores", "all", "--keep-every", "1000",
+                                  "--keep-mib", "5", "--latest-name", ""});
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(options->stores, (std::vector<std::string>{"s3://bucket/runs", "file:///mnt/other"}));
+  EXPECT_EQ(options->load_from, "/runs/pretrained");
+  EXPECT_TRUE(options->overwrite);
+  EXPECT_EQ(options->keep_last, 0u);
+  EXPECT_EQ(options->keep_last_in_stores, kKeepAllCheckpoints);
+  EXPECT_EQ(options->latest_name, "");
+  const auto home = session::home_rules(*options);
+  EXPECT_EQ(home.last, 0u);
+  EXPECT_EQ(home.every_steps, 1000u);
+  EXPECT_EQ(home.bytes_max, 5u << 20);
+  EXPECT_EQ(session::store_rules(*options).last, checkpoint::kKeepAll);
+  EXPECT_EQ(session::store_rules(*options).bytes_max, checkpoint::kKeepAll);
+  const auto places = session::tier_places(*options);
+  EXPECT_EQ(places.folder, "f/r");
+  EXPECT_EQ(places.stores, (std::vector<std::string>{"s3://bucket/runs/r", "file:///mnt/other/r"}));
+  EXPECT_TRUE(read_more({"--stores="})->stores.empty()) << "as a file of the environment may have it";
+}
+
+// The next start of the same job is no stranger, and neither a pod's folder nor its name tells jobs apart.
+TEST_F(OptionsTest, SayWhoseAPlaceIs) {
+  Options options{.save_folder = "/data/runs", .run_name = "r"};
+  EXPECT_EQ(session::owner_of(options, "node-1", "x").job, "/data/runs/r on node-1");
+  options.member.job_namespace = "team-a";
+  options.member.job_name = "digits";
+  EXPECT_EQ(session::owner_of(options, "node-1", "x").job, "/data/runs/r on node-1") << "a local run";
+  options.member.pod_ip = "10.0.0.7";
+  EXPECT_EQ(session::owner_of(options, "digits-worker-0-i3", "x"),
+            (checkpoint::Owner{.job = "team-a/digits", .start = "x"}));
+}
+
+TEST_F(OptionsTest, TheOnlyHomeMayBeAStore) {
+  const Options options =
+      read({"--save-folder", "s3://bucket/runs", "--run-name", "r", "--stores", "s3://other/runs"}).value();
+  EXPECT_TRUE(session::is_home_in_store(options));
+  const auto places = session::tier_places(options);
+  EXPECT_EQ(places.folder, "");
+  EXPECT_EQ(places.stores, (std::vector<std::string>{"s3://bucket/runs/r", "s3://other/runs/r"}));
+  EXPECT_EQ(session::owner_of(options, "node-1", "x").job, "s3://bucket/runs/r on node-1");
+  EXPECT_FALSE(session::is_home_in_store(read_more({}).value()));
+  EXPECT_FALSE(session::is_home_in_store({.save_folder = "s3"}));
+}
+
+TEST_F(OptionsTest, AStoreAsHomeIsRefusedWhereItCannotBe) {
+  const struct {
+    std::vector<const char*> words;
+    const char* sentence;
+  } cases[] = {
+      {{"--save-folder=file:///data"},
+       "--save-folder is a folder's path or an s3:// bucket, found 'file:///data': leave out file://"},
+      {{"--save-folder=https://host/runs"},
+       "--save-folder is a folder's path or an s3:// bucket, found 'https://host/runs': web servers are only "
+       "read; they are for --load-from"},
+      {{"--save-folder=s3://home/r", "--keep-last=0", "--stores=s3://more/r"},
+       "--keep-last 0 keeps nothing in a folder that a store holds, and --save-folder 's3://home/r' is a "
+       "store "
+       "itself: keep 2 at least"},
+      {{"--save-folder=s3://home/r", "--stores=s3://home/r"},
+       "--stores names 's3://home/r', where --save-folder saves"}};
+  for (const auto& c : cases) {
+    const auto options = read_more(c.words);
+    ASSERT_FALSE(options) << c.sentence;
+    EXPECT_EQ(options.error().message(), c.sentence);
+  }
+  Options launched{.save_folder = "s3://home/runs", .run_name = "r"};
+  launched.group.size = 2;
+  EXPECT_THAT(
+      session::check_places(launched).error().message(),
+      testing::StartsWith("ranks of a launch meet in the run's folder, and 's3://home/runs' is none"));
+}
+
+TEST_F(OptionsTest, AmountsHaveUnitsAndANumberAloneIsOfSteps) {
+  EXPECT_EQ(read_more({"--save-every", "20"})->save_every, Every::steps(20));
+  EXPECT_EQ(read_more({"--save-every=0.5ep"})->save_every, Every::epochs({1, 2}));
+  EXPECT_EQ(read_more({"--save-every", "10m"})->save_every, Every::duration(std::chrono::minutes(10)));
+  EXPECT_TRUE(read_more({"--save-every", "auto"})->save_every.is_automatic());
+  EXPECT_EQ(read_more({})->max_duration, std::nullopt);
+  EXPECT_EQ(read_more({"--max-duration", "90ep"})->max_duration, Until::epochs(90));
+  set(env::kMaxDuration, "2h");
+  EXPECT_EQ(read_more({})->max_duration, Until::duration(std::chrono::hours(2)));
+  for (const char* bad : {"0", "ten", "-1", " 5", "", "18446744073709551616"}) {
+    const auto options = read_more({"--save-every", bad});
+    ASSERT_FALSE(options) << bad;
+    EXPECT_THAT(options.error().message(),
+                testing::StartsWith("--save-every: '" + std::string(bad) + "' is no amount of training"));
+  }
+  EXPECT_THAT(read_more({"--max-duration", "90"}).error().message(),
+              testing::StartsWith("--max-duration: '90' is no amount of training"))
+      << "elsewhere a number means epochs";
 }
 
 TEST_F(OptionsTest, AreRefusedWithASentence) {
@@ -124,17 +263,42 @@ TEST_F(OptionsTest, AreRefusedWithASentence) {
        "no name for the run (a folder name, found 'a/b'): pass --run-name NAME or set RATOON_RUN_NAME"},
       {{"--run-name=.."},
        "no name for the run (a folder name, found '..'): pass --run-name NAME or set RATOON_RUN_NAME"},
-      {{"--save-every", "0"}, "--save-every must be at least 1 step"},
-      {{"--keep-last", "1"}, "--keep-last must be at least 2 checkpoints"},
-      {{"--save-every", "ten"},
-       "--save-every must be a whole number up to 18446744073709551615, found 'ten'"},
-      {{"--save-every", "-1"}, "--save-every must be a whole number up to 18446744073709551615, found '-1'"},
-      {{"--save-every", "1.5"},
-       "--save-every must be a whole number up to 18446744073709551615, found '1.5'"},
-      {{"--save-every", " 5"}, "--save-every must be a whole number up to 18446744073709551615, found ' 5'"},
-      {{"--save-every", ""}, "--save-every must be a whole number up to 18446744073709551615, found ''"},
-      {{"--save-every", "18446744073709551616"},
-       "--save-every must be a whole number up to 18446744073709551615, found '18446744073709551616'"},
+      {{"--keep-last", "1"},
+       "--keep-last must be at least 2 checkpoints, or 'all', or 0 with --stores, found '1'"},
+      {{"--keep-last", "0"},
+       "--keep-last 0 keeps nothing here that is in a store, and there is none: add --stores, or keep 2 at "
+       "least"},
+      {{"--keep-last", "some"},
+       "--keep-last must be a whole number up to 18446744073709551615, or 'all', found 'some'"},
+      {{"--keep-last-in-stores", "1"},
+       "--keep-last-in-stores must be at least 2 checkpoints, or 'all', found '1'"},
+      {{"--keep-mib", "1099511627777"}, "--keep-mib must be at most 1099511627776, found '1099511627777'"},
+      {{"--stores", "s3://abc/b,,s3://cde"},
+       "--stores has an empty place between its commas, found 's3://abc/b,,s3://cde'"},
+      {{"--stores", "s3://abc/b,"}, "--stores has an empty place between its commas, found 's3://abc/b,'"},
+      {{"--stores", "https://host/runs"},
+       "--stores must be folders or s3:// buckets, since web servers are only read, found "
+       "'https://host/runs'"},
+      {{"--stores", "s3://abc/b,s3://abc/b"}, "--stores names 's3://abc/b' twice"},
+      {{"--overwrite", "yes"}, "--overwrite must be true or false, found 'yes'"},
+      {{"--latest-name", "ep{epoch}"},
+       "--latest-name knows {run_name}, {batch}, {rank} and {timestamp}, found 'ep{epoch}'"},
+      {{"--latest-name", "latest{"},
+       "--latest-name: the name pattern 'latest{' has a brace that stands alone: write placeholders as "
+       "{rank}"},
+      {{"--staging-slots", "17"}, "--staging-slots must be at most 16"},
+      {{"--staging-memory-mib", "18446744073709551615"},
+       "--staging-memory-mib must be at most 1099511627776"},
+      {{"--disk-patience", "0"}, "--disk-patience must be 1 to 86400 seconds"},
+      {{"--keep-every", "ten"},
+       "--keep-every must be a whole number up to 18446744073709551615, found 'ten'"},
+      {{"--keep-every", "-1"}, "--keep-every must be a whole number up to 18446744073709551615, found '-1'"},
+      {{"--keep-every", "1.5"},
+       "--keep-every must be a whole number up to 18446744073709551615, found '1.5'"},
+      {{"--keep-every", " 5"}, "--keep-every must be a whole number up to 18446744073709551615, found ' 5'"},
+      {{"--keep-every", ""}, "--keep-every must be a whole number up to 18446744073709551615, found ''"},
+      {{"--keep-every", "18446744073709551616"},
+       "--keep-every must be a whole number up to 18446744073709551615, found '18446744073709551616'"},
       {{"--save-every"}, "--save-every needs a value after it"},
   };
   for (const auto& c : cases) {
@@ -143,9 +307,56 @@ TEST_F(OptionsTest, AreRefusedWithASentence) {
     EXPECT_EQ(options.error().message(), c.sentence);
     EXPECT_EQ(options.error().kind(), ErrorKind::kInvalid);
   }
+  set(env::kCoordinatorUrl, "http://127.0.0.1:9443");
+  EXPECT_THAT(read_more({"--latest-name", "latest"}).error().message(), testing::HasSubstr("add {rank}"));
+  EXPECT_TRUE(read_more({"--overwrite", "true"})) << "its coordinator knows when a job begins";
   set(env::kIndex, "4294967296");
   EXPECT_EQ(read_more({}).error().message(),
             "RATOON_INDEX must be a whole number up to 4294967295, found '4294967296'");
+}
+
+TEST_F(OptionsTest, ALatestNameTellsRanksOfALaunchApart) {
+  Options options{.save_folder = "f", .run_name = "r", .latest_name = "latest"};
+  EXPECT_TRUE(session::check_places(options));
+  options.group.size = 2;
+  const auto checked = session::check_places(options);
+  ASSERT_FALSE(checked);
+  EXPECT_THAT(checked.error().message(), testing::HasSubstr("add {rank}"));
+  options.latest_name = "latest-{rank}";
+  EXPECT_TRUE(session::check_places(options));
+}
+
+// What a trainer's author reads, and what people are told who run the program: one table.
+TEST_F(OptionsTest, HelpAndTheDocumentAreTheTable) {
+  std::ifstream in("docs/agent/options.md");
+  const std::string document{std::istreambuf_iterator<char>(in), {}};
+  const std::string table = session::help_table({});
+  EXPECT_THAT(document, testing::HasSubstr("|---|---|---|---|\n" + table + "\n"))
+      << "docs/agent/options.md should hold:\n"
+      << table;
+  const auto by_default =
+      Options::from_environment(0, nullptr, {.save_folder = "/runs", .run_name = "digits"});
+  ASSERT_TRUE(by_default) << "nothing that the document calls a default is needed";
+}
+
+TEST_F(OptionsTest, HelpNamesEveryFlagThatIsTakenWithTheProgramsDefaults) {
+  const auto asked = read({"--ratoon-help"}, {.save_folder = "", .run_name = "digits"});
+  ASSERT_TRUE(asked) << "though nothing says where to save: " << asked.error().message();
+  Options options;
+  std::size_t lines = 1;
+  for (const auto& row : session::option_rows(options)) {
+    if (row.flag == nullptr) continue;
+    ++lines;
+    EXPECT_THAT(asked->help, testing::HasSubstr(std::string("\n") + row.flag + ", " + row.variable + ": "));
+    EXPECT_NE(std::string(row.meaning), "") << row.flag;
+  }
+  EXPECT_EQ(std::count(asked->help.begin(), asked->help.end(), '\n'), static_cast<std::ptrdiff_t>(lines));
+  EXPECT_THAT(
+      asked->help,
+      testing::HasSubstr("--run-name, RATOON_RUN_NAME: the run's own folder in it; required [digits]\n"));
+  EXPECT_THAT(asked->help, testing::HasSubstr("--save-every, RATOON_SAVE_EVERY_STEPS: "));
+  EXPECT_THAT(asked->help, testing::HasSubstr("[100st]\n"));
+  EXPECT_EQ(read_more({"--", "--ratoon-help"})->help, "") << "that is the program's";
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ class TrainTest : public testing::Test {
 
   test::TemporaryFolder folder_;
   Options options_{
-      .save_folder = "", .run_name = "run", .save_every_steps = 10, .keep_last = 2, .member = {}};
+      .save_folder = "", .run_name = "run", .save_every = Every::steps(10), .keep_last = 2, .member = {}};
   std::string said_;
   Began began_;
   std::uint64_t sum_ = 0;
@@ -106,6 +106,15 @@ TEST_F(TrainTest, GoesOnFromTheLastCheckpointAfterAnException) {
   EXPECT_EQ(count(50), 0);
   EXPECT_EQ(began_, (Began{2, 30, sum_below(30)}));
   EXPECT_EQ(sum_, sum_below(50)) << "as if nothing had happened";
+}
+
+TEST_F(TrainTest, TheUserSaysHowLong) {
+  options_.max_duration = Until::steps(15);
+  EXPECT_EQ(count(50), 0);
+  EXPECT_EQ(sum_, sum_below(15));
+  options_.max_duration = Until::epochs(1);
+  EXPECT_EQ(count(50), 82);
+  EXPECT_THAT(said_, HasSubstr("call session.follow(stream)"));
 }
 
 TEST_F(TrainTest, ARunThatIsOverIsDoneAtOnce) {
@@ -205,7 +214,21 @@ TEST_F(TrainTest, TheStateOfAnotherProgramIsNotTaken) {
               static_cast<void>(session.steps(30));
             }),
             82);
-  EXPECT_THAT(said_, HasSubstr("the state named 'sum' has another size"));
+  EXPECT_THAT(
+      said_,
+      HasSubstr("tracked 'sum': tensor 'sum' is U64 of shape [] in the checkpoint of step 20 and U8 of "
+                "shape [] in the program: it is of another program"));
+}
+
+// mosaicml/streaming 437, litData 775: the state was in the checkpoint, and nothing took it.
+TEST_F(TrainTest, AStateThatNothingTracksIsNotLeftOutInSilence) {
+  ASSERT_EQ(count(20), 0);
+  EXPECT_EQ(train([](Session& session) {
+              for ([[maybe_unused]] const std::uint64_t step : session.steps(30)) {
+              }
+            }),
+            82);
+  EXPECT_THAT(said_, HasSubstr("the checkpoint of step 20 has a state named 'sum' that nothing tracks"));
 }
 
 class Journal final : public Stateful {
@@ -276,7 +299,7 @@ TEST_F(TrainTest, WhatTheSystemDoesNotReadCostsAFallbackAndNotTheRun) {
   ASSERT_EQ(count(30), 0);
   const auto newest = files("packs").back();
   std::filesystem::remove(newest);
-  std::filesystem::create_directory(newest);
+  std::filesystem::create_symlink("elsewhere", newest);  // no link is followed
   EXPECT_EQ(count(40), 0);
   EXPECT_THAT(said_, HasSubstr("an older checkpoint is asked for"));
 }
@@ -291,6 +314,15 @@ TEST_F(TrainTest, ASecondRunInTheSameFolderIsRefused) {
   EXPECT_EQ(count(5), 0) << "the lock is free again";
 }
 
+TEST_F(TrainTest, ALockThatIsALinkMakesNothingElsewhere) {
+  std::filesystem::create_directory(folder_ / "run");
+  std::filesystem::create_symlink(folder_ / "elsewhere", folder_ / "run/lock");
+  EXPECT_EQ(train([](Session&) { FAIL(); }), 82);
+  EXPECT_THAT(said_,
+              HasSubstr("run/lock is a link, and links in a run's folder are not followed: remove it"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "elsewhere"));
+}
+
 TEST_F(TrainTest, OptionsThatAreWrongAndFoldersThatCannotBeAreSaid) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(ratoon::train(Error(ErrorKind::kInvalid, "no folder to save to"), [](Session&) { FAIL(); }), 82);
@@ -302,6 +334,41 @@ TEST_F(TrainTest, OptionsThatAreWrongAndFoldersThatCannotBeAreSaid) {
 TEST_F(TrainTest, AProgramMayLeaveWithItsOwnFailure) {
   EXPECT_EQ(train([](Session&) { throw Failure(84, "the data cannot be read"); }), 84);
   EXPECT_EQ(said_, "ratoon: the data cannot be read\n");
+}
+
+TEST_F(TrainTest, WhatIsLostInTheFolderComesFromAStore) {
+  options_.stores = {(folder_ / "store").string()};
+  options_.keep_last_in_stores = 3;
+  ASSERT_EQ(count(30), 0) << said_;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "store" / "run" / "manifests" / "s0000000030.a0001.json"));
+  EXPECT_EQ(std::filesystem::read_symlink(folder_ / "run" / "latest-rank0"),
+            "packs/a0001/s0000000030/r0000.safetensors");
+  std::filesystem::remove_all(folder_ / "run");
+  EXPECT_EQ(count(40), 0) << said_;
+  EXPECT_EQ(began_, (Began{2, 30, sum_below(30)}));
+  EXPECT_EQ(sum_, sum_below(40));
+}
+
+TEST_F(TrainTest, BeginningAnewSetsAsideAndDeletesNothing) {
+  ASSERT_EQ(count(20), 0);
+  options_.overwrite = true;
+  EXPECT_EQ(count(10), 0);
+  EXPECT_EQ(began_, (Began{2, 0, 0}));
+  EXPECT_EQ(files("aside").size(), 2u);
+  options_.overwrite = false;
+  EXPECT_EQ(count(30), 0);
+  EXPECT_EQ(began_, (Began{3, 10, sum_below(10)}));
+}
+
+TEST_F(TrainTest, AProgramWithoutWeightsCannotBeginWithThem) {
+  ASSERT_EQ(count(20), 0);
+  options_.run_name = "other";
+  options_.load_from = (folder_ / "run").string();
+  EXPECT_EQ(count(10), 82);
+  EXPECT_THAT(said_, HasSubstr("(--load-from), and nothing that is tracked has any: track the model"));
+  options_.load_from = (folder_ / "nowhere").string();
+  EXPECT_EQ(count(10), 82);
+  EXPECT_THAT(said_, HasSubstr("nowhere) cannot be had: "));
 }
 
 // Only the world's changes call the function again; alone there are none but those that the function makes

@@ -56,5 +56,20 @@ TEST(NoteProgress, ACheckpointThatIsNotCompleteIsNone) {
             test::job().status);
 }
 
+TEST(NoteLeft, IsWhatThisWorldSavedWhereAllCanReachIt) {
+  api::TrainingJobStatus status = test::job(1).status;
+  status.attempt = Attempt(3);
+  auto facts = test::waiting(process(0), 3, {checkpoint(2, 90), checkpoint(3, 50, "staged")});
+  note_left({facts}, status);
+  EXPECT_EQ(status.last_checkpoint, std::nullopt);
+  facts.waiting->inventory.push_back(checkpoint(3, 40));
+  facts.waiting->left_attempt = Attempt(2);
+  note_left({facts}, status);
+  EXPECT_EQ(status.last_checkpoint, std::nullopt) << "it was not in this world";
+  facts.waiting->left_attempt = Attempt(3);
+  note_left({facts}, status);
+  EXPECT_EQ(status.last_checkpoint, test::resume_point(3, 40));
+}
+
 }  // namespace
 }  // namespace ratoon::core

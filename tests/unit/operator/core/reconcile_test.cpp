@@ -1,5 +1,7 @@
 #include "operator/core/reconcile.h"
 
+#include <chrono>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/operator_builders.h"
@@ -56,7 +58,8 @@ TEST(Reconcile, AWorldIsFormedWhenTheLastOneJoins) {
 }
 
 TEST(Reconcile, NothingIsDoneWhileAllIsWell) {
-  const auto seen = test::running(test::job(3));
+  auto seen = test::running(test::job(3));
+  seen.job.status = decide(seen).status;  // its conditions were never told
   const auto decision = decide(seen);
   EXPECT_TRUE(decision.actions.empty());
   EXPECT_EQ(decision.status, seen.job.status);
@@ -177,6 +180,7 @@ TEST(Reconcile, TheEndIsFinal) {
     seen.job.status.is_formed = false;
     seen.job.status.world_size = 0;
     seen.job.status.message = "over";
+    seen.job.status.completed_at = WallTime{std::chrono::seconds(7)};
     seen.pods = {test::ended_pod(0, 1), test::ended_pod(1, 137)};
     const auto decision = decide(seen);
     EXPECT_EQ(decision.status, seen.job.status);

@@ -57,24 +57,27 @@ TEST(ReplaceLost, MovesAMemberOnAndCountsItOnce) {
   const Loss cases[] = {
       {"killed",
        [](Observation& seen) { seen.pods[1] = test::ended_pod(1, 137); },
-       {0, 1},
+       {.disruption = 1},
        "digits-worker-1-i0: ended by signal 9"},
       {"crashed",
        [](Observation& seen) { seen.pods[1] = test::ended_pod(1, 139); },
-       {1, 0},
+       {.application = 1},
        "digits-worker-1-i0: crashed with signal 11"},
       {"left with 0 and no word of completion",
        [](Observation& seen) { seen.pods[1] = test::ended_pod(1, 0); },
-       {1, 0},
+       {.application = 1},
        "digits-worker-1-i0: exit code 0 without a completion record"},
       {"being deleted",
        [](Observation& seen) { seen.pods[1].is_deleting = true; },
-       {0, 1},
+       {.disruption = 1},
        "digits-worker-1-i0: deleted"},
-      {"gone", [](Observation& seen) { seen.pods.pop_back(); }, {0, 1}, "digits-worker-1-i0: vanished"},
+      {"gone",
+       [](Observation& seen) { seen.pods.pop_back(); },
+       {.disruption = 1},
+       "digits-worker-1-i0: vanished"},
       {"another pod of the same name",
        [](Observation& seen) { seen.pods[1].uid = "other"; },
-       {0, 1},
+       {.disruption = 1},
        "digits-worker-1-i0: vanished"},
   };
   for (const auto& c : cases) {
@@ -101,7 +104,7 @@ TEST(ReplaceLost, TakesSilenceForALoss) {
   const auto seen = test::running(test::job(2));
   const auto change = replace_lost(seen, std::vector{member(1)});
   EXPECT_EQ(change.members[1], member(1, 1));
-  EXPECT_EQ(change.restarts, (api::Restarts{0, 1}));
+  EXPECT_EQ(change.restarts, (api::Restarts{.disruption = 1}));
 }
 
 TEST(ReplaceLost, KeepsThoseThatCompletedHoweverTheirPodEnded) {
@@ -154,9 +157,9 @@ TEST(ReplaceLost, TellsOnWhichNodeASuccessorFellSilent) {
   seen.pods.back().node = "node-7";
   const auto change = replace_lost(seen, {successor_of(seen.job.status.members[0])});
   EXPECT_TRUE(change.losses.empty()) << "the world lost nobody";
-  ASSERT_EQ(change.lost_successors.size(), 1U);
-  EXPECT_EQ(change.lost_successors[0].member.node, "node-7");
-  EXPECT_TRUE(change.lost_successors[0].is_silent);
+  ASSERT_EQ(change.outside_losses.size(), 1U);
+  EXPECT_EQ(change.outside_losses[0].member.node, "node-7");
+  EXPECT_TRUE(change.outside_losses[0].is_silent);
 }
 
 TEST(ReplaceLost, NotesTheUidOfAPodThatWasMade) {

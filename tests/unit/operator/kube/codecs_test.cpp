@@ -72,6 +72,30 @@ TEST(PodCodec, ThePlatformsDoingIsToldFromTheProgramsOwn) {
   EXPECT_FALSE(decode_pod(pod)->pod.is_evicted) << "the user's own bound";
 }
 
+TEST(PodCodec, KeepsThePlatformsWordsForAnEnd) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(decode_pod(ended(1, "", "Error"))->pod.end_reasons, Words()) << "says nothing";
+  EXPECT_EQ(decode_pod(ended(137, "", "OOMKilled"))->pod.end_reasons, Words({"OOMKilled"}));
+  json pod = running();
+  pod["status"] = json::parse(R"({"phase": "Failed", "reason": "Evicted",
+      "conditions": [{"type": "DisruptionTarget", "status": "False", "reason": "PreemptionByScheduler"}]})");
+  EXPECT_EQ(decode_pod(pod)->pod.end_reasons, Words({"Evicted"}));
+  pod["status"]["conditions"][0]["status"] = "True";
+  EXPECT_EQ(decode_pod(pod)->pod.end_reasons, Words({"PreemptionByScheduler", "Evicted"}));
+}
+
+TEST(PodCodec, KeepsTheLastWordsOfATrainerThatFailed) {
+  EXPECT_EQ(decode_pod(ended(1, "ratoon: no data\n"))->pod.last_lines, "ratoon: no data\n");
+  EXPECT_EQ(decode_pod(ended(0, "bye"))->pod.last_lines, "") << "it did not fail";
+  const std::string record = encode(CompletionRecord{.attempt = Attempt(3), .step = Step(100)});
+  EXPECT_EQ(decode_pod(ended(1, record))->pod.last_lines, "") << "it is done";
+  EXPECT_EQ(decode_pod(ended(1, "a" + std::string(4096, 'b')))->pod.last_lines, std::string(4096, 'b'));
+  json pod = ended(1);
+  EXPECT_EQ(decode_pod(pod)->pod.ended_at, std::nullopt);
+  pod["status"]["containerStatuses"][1]["state"]["terminated"]["finishedAt"] = "2026-11-21T11:38:21Z";
+  EXPECT_EQ(decode_pod(pod)->pod.ended_at, parse_rfc3339("2026-11-21T11:38:21Z"));
+}
+
 TEST(PodCodec, SaysWhyNoNodeTakesIt) {
   json pod = running();
   pod["status"] = {

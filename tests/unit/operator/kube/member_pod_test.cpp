@@ -90,7 +90,7 @@ TEST(MemberPod, OnlyTheTrainerIsChanged) {
   const auto pod = make(document());
   EXPECT_EQ((*pod)["spec"]["containers"][1], json::parse(R"({"name": "sidecar", "image": "s"})"));
   const json& trainer = (*pod)["spec"]["containers"][0];
-  EXPECT_EQ(trainer["terminationMessagePolicy"], "File");
+  EXPECT_EQ(trainer["terminationMessagePolicy"], "FallbackToLogsOnError");
   EXPECT_EQ(trainer["ports"][0]["containerPort"], 9400);
   EXPECT_EQ(trainer["volumeMounts"].size(), 2u);
   EXPECT_EQ(trainer["volumeMounts"][0]["readOnly"], true);
@@ -107,6 +107,25 @@ TEST(MemberPod, WithoutAClaimTheTemplateSaysWhereToSave) {
   EXPECT_FALSE(environment(*make(job)).contains("RATOON_SAVE_FOLDER"));
   pod_spec(job)["containers"][0]["env"].push_back({{"name", "RATOON_SAVE_FOLDER"}, {"value", "/own"}});
   EXPECT_EQ(environment(*make(job))["RATOON_SAVE_FOLDER"], "/own");
+}
+
+TEST(MemberPod, StagesInMemoryThatItAskedFor) {
+  json job = document();
+  const json without = *make(job);
+  for (const auto& volume : without["spec"]["volumes"]) EXPECT_FALSE(volume.contains("emptyDir"));
+  EXPECT_FALSE(environment(without).contains("RATOON_STAGING_FOLDER"));
+
+  job["spec"]["checkpointPolicy"]["stagingMemory"] = "2Gi";
+  const json pod = *make(job);
+  EXPECT_EQ(pod["spec"]["volumes"][2], json::parse(R"({"name": "ratoon-staging",
+      "emptyDir": {"medium": "Memory", "sizeLimit": "2048Mi"}})"));
+  EXPECT_EQ(pod["spec"]["containers"][0]["volumeMounts"][2],
+            json::parse(R"({"name": "ratoon-staging", "mountPath": "/ratoon/staging"})"));
+  auto env = environment(pod);
+  EXPECT_EQ(env["RATOON_STAGING_FOLDER"], "/ratoon/staging");
+  EXPECT_EQ(env["RATOON_STAGING_MEMORY_MIB"], "2048");
+  pod_spec(job)["volumes"] = {{{"name", "ratoon-staging"}}};
+  EXPECT_FALSE(make(job));
 }
 
 TEST(MemberPod, EveryAlternativeOfTheUsersAffinityExcludesTheNodes) {
@@ -157,6 +176,15 @@ TEST(MemberPod, RefusesWhatItCannotDo) {
   job = document();
   job["spec"]["roles"][0]["name"] = "other";
   EXPECT_EQ(make(job).error().message(), "pod digits-worker-1-i2: the job has no role 'worker'");
+}
+
+TEST(MemberPod, HasTheGraceOfTheCheckpointPolicy) {
+  json job = document();
+  EXPECT_FALSE((*make(job))["spec"].contains("terminationGracePeriodSeconds")) << "the platform's own";
+  job["spec"]["checkpointPolicy"]["graceSeconds"] = 60U;
+  EXPECT_EQ((*make(job))["spec"]["terminationGracePeriodSeconds"], 60);
+  pod_spec(job)["terminationGracePeriodSeconds"] = 90;
+  EXPECT_EQ((*make(job))["spec"]["terminationGracePeriodSeconds"], 90) << "the template's is longer";
 }
 
 }  // namespace

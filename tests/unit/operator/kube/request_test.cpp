@@ -29,6 +29,8 @@ TEST(Requests, DeletionNamesTheUidAndRefusesToDoWithout) {
   const json body = json::parse(request->body);
   EXPECT_EQ(body["preconditions"]["uid"], "u-1");
   EXPECT_EQ(body["gracePeriodSeconds"], 1);
+  EXPECT_FALSE(body["preconditions"].contains("resourceVersion"));
+  EXPECT_EQ(json::parse(remove(kPod, "u-1", 1, "17")->body)["preconditions"]["resourceVersion"], "17");
   EXPECT_FALSE(remove(kPod, "", 1));
 }
 

@@ -42,7 +42,7 @@ class MachineTest : public testing::Test {
 
   test::TemporaryFolder folder_;
   std::string script_ = "sleep 100";
-  Machine machine_{3, [this](const api::Pod&) {
+  Machine machine_{NodePool(3), [this](const api::Pod&) {
                      return LaunchPlan{.command = {"sh", "-c", script_},
                                        .environments = {{}},
                                        .log_path = (folder_ / "log").string()};
@@ -128,8 +128,70 @@ TEST_F(MachineTest, WithoutAFreeNodeItSaysSoAndTheSameCallWorksLater) {
   EXPECT_TRUE(create(1, 1));
 }
 
+TEST_F(MachineTest, KillsAMemberByAnyOfItsNames) {
+  for (const char* name : {"worker-0", "digits-worker-0", "digits-worker-0-i0"}) {
+    SCOPED_TRACE(name);
+    ASSERT_TRUE(create(0));
+    ASSERT_TRUE(create(1));
+    const auto killed = machine_.kill_member(name);
+    ASSERT_TRUE(killed) << killed.error().message();
+    EXPECT_EQ(*killed, "digits-worker-0-i0");
+    while (!find(0).has_ended()) {
+      ASSERT_TRUE(test::wait_for_a_child());
+      machine_.observe();
+    }
+    EXPECT_EQ(find(0).exit_code, 137);
+    EXPECT_EQ(find(1).phase, api::PodPhase::kRunning);
+    machine_.remove(find(0).uid);
+    machine_.observe();
+  }
+  EXPECT_EQ(machine_.kill_member("worker-7").error().message(),
+            "there is no member 'worker-7' that runs; there are digits-worker-1-i0");
+}
+
+TEST_F(MachineTest, OfAMemberAndItsSuccessorTheNewerOneIsKilled) {
+  ASSERT_TRUE(create(0));
+  ASSERT_TRUE(create(0, 1));
+  EXPECT_EQ(*machine_.kill_member("worker-0"), "digits-worker-0-i1");
+  EXPECT_EQ(*machine_.kill_member("digits-worker-0-i0"), "digits-worker-0-i0");
+}
+
+TEST_F(MachineTest, ANodeTakesItsPodAlongAndNoNewOneGoesThere) {
+  ASSERT_TRUE(create(0));
+  ASSERT_TRUE(create(1));
+  EXPECT_EQ(machine_.living_pods_on("node-2"), std::vector<std::string>{"digits-worker-1-i0"});
+  const auto gone = machine_.end_node("node-2");
+  ASSERT_TRUE(gone) << gone.error().message();
+  EXPECT_EQ(*gone, std::vector<std::string>{"digits-worker-1-i0"});
+  EXPECT_FALSE(machine_.end_node("node-2"));
+  wait_until_quiet_but(2);
+  ASSERT_TRUE(create(1, 1));
+  EXPECT_EQ(find(1, 1).node, "node-3");
+}
+
+TEST_F(MachineTest, ANodeWithNoticeKeepsItsPodAndTakesNoOther) {
+  ASSERT_TRUE(create(0));
+  for (const char* name : {"node-1", "node-2", "node-3"})
+    ASSERT_TRUE(machine_.nodes().announce_end(name, {}, {}));
+  EXPECT_EQ(find(0).phase, api::PodPhase::kRunning);
+  ASSERT_TRUE(create(0, 1));
+  EXPECT_EQ(find(0, 1).node, "node-4");
+}
+
+TEST_F(MachineTest, ALastFreeNodeIsBetterThanNone) {
+  Machine machine(NodePool(1), [this](const api::Pod&) {
+    return LaunchPlan{
+        .command = {"sh", "-c", "exit 3"}, .environments = {{}}, .log_path = (folder_ / "log").string()};
+  });
+  for (std::uint32_t incarnation = 0; incarnation < 2; ++incarnation) {
+    ASSERT_TRUE(machine.create(test::pod(0, incarnation)));
+    for (machine.observe(); !machine.is_quiet(); machine.observe()) ASSERT_TRUE(test::wait_for_a_child());
+    EXPECT_EQ(machine.pods().back().node, "node-1");
+  }
+}
+
 TEST_F(MachineTest, AProgramThatIsMissingIsAnErrorWithThePodsName) {
-  Machine machine(1, [this](const api::Pod&) {
+  Machine machine(NodePool(1), [this](const api::Pod&) {
     return LaunchPlan{
         .command = {"no-such-program"}, .environments = {{}}, .log_path = (folder_ / "log").string()};
   });

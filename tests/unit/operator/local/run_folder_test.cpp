@@ -1,5 +1,8 @@
 #include "operator/local/run_folder.h"
 
+#include <atomic>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -63,6 +66,23 @@ TEST_F(RunFolderTest, ASecondRunnerIsRefusedUntilTheFirstIsGone) {
   EXPECT_TRUE(RunFolder::open(temporary_ / "run"));
 }
 
+TEST_F(RunFolderTest, WhetherARunnerIsAtWorkIsSeenWithoutBeingInItsWay) {
+  EXPECT_FALSE(RunFolder::is_in_use(temporary_ / "run"));
+  EXPECT_FALSE(std::filesystem::exists(temporary_ / "run")) << "who looks makes nothing";
+  {
+    const auto folder = open();
+    EXPECT_TRUE(RunFolder::is_in_use(folder.path()));
+    EXPECT_TRUE(RunFolder::is_in_use(folder.path())) << "it did not take the lock";
+  }
+  EXPECT_FALSE(RunFolder::is_in_use(temporary_ / "run"));
+  std::atomic<bool> is_over = false;
+  std::jthread watcher([&] {
+    while (!is_over) static_cast<void>(RunFolder::is_in_use(temporary_ / "run"));
+  });
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(RunFolder::open(temporary_ / "run"));
+  is_over = true;
+}
+
 TEST_F(RunFolderTest, APlaceThatCannotBeAFolderIsAnErrorWithItsPath) {
   test::write_text(temporary_ / "file", "");
   const auto folder = RunFolder::open(temporary_ / "file");
@@ -120,6 +140,78 @@ TEST_F(RunFolderTest, ADamagedStatusIsASentenceAndNeverAFreshStart) {
   EXPECT_FALSE(folder.read_status(job())) << "it is there, but it cannot be read";
 }
 
+TEST_F(RunFolderTest, WhatIsSetAsideIsMovedAndNeverDeleted) {
+  const auto folder = open();
+  test::write_text(folder.status_path(), "old status");
+  std::filesystem::create_directories(folder.checkpoints_path() / "digits");
+  test::write_text(folder.checkpoints_path() / "digits/pack", "old pack");
+  test::write_text(folder.log_path("m"), "old log");
+  std::vector<std::filesystem::path> places;
+  for (int i = 0; i < 2; ++i) {
+    const auto before = folder.set_aside(WallTime{}, [&]() -> Result<void> {
+      EXPECT_EQ(test::read_text(folder.checkpoints_path() / "digits/pack"), i == 0 ? "old pack" : "")
+          << "a fresh status stands before anything is moved";
+      return folder.write_status({{"fresh", true}});
+    });
+    ASSERT_TRUE(before) << before.error().message();
+    places.push_back(*before);
+  }
+  EXPECT_EQ(places[0], folder.path() / "before" / "1970-01-01T00-00-00.000Z");
+  EXPECT_EQ(places[1], folder.path() / "before" / "1970-01-01T00-00-00.000Z-2");
+  EXPECT_EQ(test::read_text(places[0] / "status.json"), "old status");
+  EXPECT_EQ(test::read_text(places[0] / "checkpoints/digits/pack"), "old pack");
+  EXPECT_EQ(test::read_text(places[0] / "logs/m.log"), "old log");
+  EXPECT_FALSE(std::filesystem::exists(folder.checkpoints_path()));
+  EXPECT_TRUE(std::filesystem::is_directory(folder.path() / "logs"));
+}
+
+TEST_F(RunFolderTest, WithoutAFreshStatusNothingIsMoved) {
+  const auto folder = open();
+  std::filesystem::create_directories(folder.checkpoints_path());
+  EXPECT_FALSE(folder.set_aside(WallTime{}, [] { return Result<void>(Error(ErrorKind::kNoSpace, "full")); }));
+  EXPECT_TRUE(std::filesystem::exists(folder.checkpoints_path()));
+}
+
+TEST_F(RunFolderTest, CheckpointsOnAnotherDiskAreNotTakenForTheLinkToThem) {
+  const auto folder = open();
+  std::filesystem::remove_all(folder.checkpoints_path());
+  std::filesystem::create_directories(folder.path() / "large");
+  std::filesystem::create_directory_symlink("large", folder.checkpoints_path());
+  bool is_stored = false;
+  EXPECT_FALSE(folder.set_aside(WallTime{}, [&] {
+    is_stored = true;
+    return Result<void>();
+  }));
+  EXPECT_FALSE(is_stored);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.checkpoints_path()));
+}
+
+TEST_F(RunFolderTest, ALineThatAPowerCutLeftIsNotGoneOnWith) {
+  const auto folder = open();
+  std::ofstream(folder.events_path()) << R"({"kind":"st)";
+  folder.append_event("{}\n");
+  folder.append_event("{}\n");
+  std::ifstream in(folder.events_path());
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "{\"kind\":\"st\n{}\n{}\n");
+}
+
+TEST(FreshStatus, CountsAttemptsAndIncarnationsOnAndOwnsNothingOlder) {
+  auto status = test::job(2).status;
+  status.attempt = Attempt(7);
+  status.members[1].incarnation = 3;
+  status.step = Step(100);
+  status.restarts = {.application = 1, .disruption = 4};
+  status.last_checkpoint = ResumePoint{.attempt = Attempt(7), .step = Step(90), .digest = "aa"};
+  const auto fresh = fresh_status(status);
+  EXPECT_EQ(fresh.attempt, Attempt(8));
+  EXPECT_FALSE(fresh.is_formed);
+  EXPECT_EQ(fresh.lineage_start, Attempt(0));
+  EXPECT_EQ(fresh.members[1].incarnation, 4u);
+  EXPECT_EQ(fresh.step, Step(0));
+  EXPECT_EQ(fresh.restarts, api::Restarts());
+  EXPECT_FALSE(fresh.last_checkpoint);
+}
+
 TEST(RecoverStatus, FencesTheMembersOfTheRunBefore) {
   auto status = test::job(2).status;
   status.members[1].incarnation = 3;
@@ -128,7 +220,7 @@ TEST(RecoverStatus, FencesTheMembersOfTheRunBefore) {
             (std::vector<api::MemberStatus>{{.role = "worker", .index = 0, .incarnation = 1, .uid = ""},
                                             {.role = "worker", .index = 1, .incarnation = 4, .uid = ""}}));
   EXPECT_EQ(recovered.phase, api::JobPhase::kRecovering);
-  EXPECT_EQ(recovered.attempt, status.attempt) << "the next one is made when the world is formed";
+  EXPECT_EQ(recovered.attempt, status.attempt.next()) << "what the last one left on the disk is its own";
   EXPECT_EQ(recovered.restarts, status.restarts) << "stopping a run is no loss";
 }
 
@@ -141,14 +233,32 @@ TEST(RecoverStatus, LeavesACompletedJobAlone) {
 TEST(RecoverStatus, WhoStartsAFailedJobAgainGivesItItsRestartsBack) {
   auto status = test::job(2).status;
   status.phase = api::JobPhase::kFailed;
-  status.restarts = {.application = 11, .disruption = 4};
+  status.restarts = {
+      .application = 11, .ignored = 3, .disruption = 4, .without_step = 5, .crashes_in_a_row = 2};
+  status.completed_at = WallTime{};
   const auto recovered = recover_status(status);
   EXPECT_EQ(recovered.phase, api::JobPhase::kRecovering);
+  EXPECT_EQ(recovered.completed_at, std::nullopt) << "it is not over any more";
   EXPECT_EQ(recovered.restarts, (api::Restarts{.application = 0, .disruption = 4}));
+}
+
+// Deadlines of a world that nobody is in any more are nobody's.
+TEST(RecoverStatus, NoWorldOutlivesItsRunner) {
+  auto status = test::job(2).status;
+  status.is_formed = true;
+  status.world_size = 2;
+  status.formed_at = WallTime{};
+  status.stepped_at = WallTime{};
+  const auto recovered = recover_status(status);
+  EXPECT_FALSE(recovered.is_formed);
+  EXPECT_EQ(recovered.world_size, 0u);
+  EXPECT_EQ(recovered.formed_at, std::nullopt);
+  EXPECT_EQ(recovered.stepped_at, std::nullopt);
 }
 
 TEST(RecoverStatus, AJobThatNeverFormedAWorldIsPending) {
   EXPECT_EQ(recover_status({}).phase, api::JobPhase::kPending);
+  EXPECT_EQ(recover_status({}).attempt, Attempt(0));
 }
 
 }  // namespace

@@ -163,7 +163,8 @@ TEST_P(Failures, OfAFieldThatLiesAboutItsBytesAreSaid) {
   EXPECT_THAT(what_next_throws(loader), HasSubstr("field 'id' has 4 bytes, and its shape says 8"));
 }
 
-TEST_P(Failures, OfAllocationAndHintsAreThoseOfTheBatch) {
+// Reading goes well without them.
+TEST_P(Failures, OfHintsAreNone) {
   class Hasty : public NumbersDataset {
    public:
     using NumbersDataset::NumbersDataset;
@@ -172,13 +173,36 @@ TEST_P(Failures, OfAllocationAndHintsAreThoseOfTheBatch) {
     }
   };
   Stream stream(in_order());
-  DataLoader hasty(std::make_shared<Hasty>(kSamples), stream, options());
-  EXPECT_EQ(what_next_throws(hasty), "no hints, please");
+  DataLoader loader(std::make_shared<Hasty>(kSamples), stream, options());
+  EXPECT_EQ(slots_of(test::train(loader, 3)), canonical(stream, 0, 24));
+}
+
+TEST_P(Failures, OfAllocationAreThoseOfTheBatch) {
+  Stream stream(in_order());
   LoaderOptions poor = options();
   poor.allocate = [](std::size_t) -> std::shared_ptr<std::byte> { throw std::bad_alloc(); };
   DataLoader loader(std::make_shared<NumbersDataset>(kSamples), stream, poor);
   EXPECT_EQ(what_next_throws(loader), std::bad_alloc().what());
   EXPECT_EQ(what_next_throws(loader), std::bad_alloc().what());
+}
+
+// The batch that failed is the next one still: what it needs goes on to be what is needed first.
+TEST_P(Failures, KeepTheTurnOfWhatIsExpected) {
+  const auto set = std::make_shared<NumbersDataset>(kSamples, [](std::uint64_t id, Sample&) {
+    if (id == 19) throw Failure(84, "the shard cannot be read");
+  });
+  Stream stream(in_order());
+  {
+    DataLoader loader(set, stream, options());
+    static_cast<void>(test::train(loader, 2));
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_THROW(static_cast<void>(loader.next()), Failure);
+      const auto hints = set->hints();
+      ASSERT_FALSE(hints.empty());
+      EXPECT_THAT(hints.front(), testing::ElementsAre(16, 17, 18, 19, 20, 21, 22, 23));
+    }
+  }
+  EXPECT_THAT(set->hints(), testing::IsEmpty());
 }
 
 // ---- reading ahead
@@ -297,6 +321,24 @@ TEST(Stopping, AChangeOfPlaceGivesUpSlowReads) {
   gate.wait_for_a_reader();
   stream.load_state(begin);
   EXPECT_EQ(loader.next().range().first, 0u);
+}
+
+// One of them is slow to notice: what is expected is that of the new place all the same.
+TEST(Stopping, AChangeOfPlaceTakesHintsBackWhileAThreadStillReads) {
+  std::atomic<bool> is_at_it = false, may_go = false;
+  const auto set = std::make_shared<NumbersDataset>(kSamples, [&](std::uint64_t id, Sample&) {
+    if (id != 8) return;
+    is_at_it = true;
+    while (!may_go) std::this_thread::yield();
+  });
+  Stream stream(in_order());
+  DataLoader loader(set, stream, {.threads = 2, .prefetch_batches = 1, .expect_batches = 3});
+  static_cast<void>(test::train(loader, 1));
+  while (!is_at_it) std::this_thread::yield();
+  stream.skip_to(40);
+  EXPECT_EQ(loader.next().range().first, 40u);
+  for (const auto& hint : set->hints()) EXPECT_THAT(hint.front(), testing::AnyOf(40, 48, 56, 0));
+  may_go = true;
 }
 
 // With one thread, sample 20 is in the midst of what it reads at a time; with four they are spread.

@@ -135,6 +135,78 @@ TEST(Plan, ADroppedTailIsFoundAnewForEachBatch) {
   EXPECT_EQ(again.save_state(), stream.save_state());
 }
 
+StreamOptions dropping() {
+  StreamOptions options = thousand();
+  options.epoch_end = EpochEnd::kDrop;
+  return options;
+}
+
+// Each way to a plan of the last change alone, with the state saved and loaded at every turn.
+TEST(Plan, OfSeveralChangesOfTheBatchOnlyTheLastOneCounts) {
+  const auto after = [](const std::vector<std::uint64_t>& batches, std::uint64_t skipped_to) {
+    Stream stream(dropping());
+    stream.advance(95);
+    if (skipped_to != 0) stream.skip_to(skipped_to);
+    for (const std::uint64_t batch : batches) {
+      stream.change_global_batch(batch);
+      Stream again(dropping());
+      again.load_state(stream.save_state());
+      EXPECT_EQ(again.save_state(), stream.save_state());
+      stream.load_state(again.save_state());
+    }
+    return stream;
+  };
+  EXPECT_EQ(after({60, 40}, 0).next_batch(), (SlotRange{950, 990})) << "60 passed over what 40 takes";
+  for (const std::uint64_t skipped_to : {0, 955, 980, 991, 995, 1000, 1955}) {
+    for (const std::uint64_t last : {1, 5, 10, 20, 40, 50, 51, 600}) {
+      const Stream alone = after({last}, skipped_to);
+      EXPECT_EQ(after({60, last}, skipped_to).save_state(), alone.save_state()) << skipped_to << " " << last;
+      EXPECT_EQ(after({40, 60, 1000, last}, skipped_to).save_state(), alone.save_state());
+      EXPECT_GE(alone.cursor(), skipped_to) << "a skip is not undone";
+    }
+  }
+  EXPECT_EQ(after({60, 10}, 0).save_state(), after({}, 0).save_state()) << "back to what it was";
+}
+
+TEST(Plan, TheFirstSlotIsSettledAnewToo) {
+  Stream stream(dropping());
+  stream.begin_at(960, 96);
+  stream.change_global_batch(60);
+  EXPECT_EQ(stream.next_batch(), (SlotRange{1000, 1060}));
+  Stream again(dropping());
+  again.load_state(stream.save_state());
+  again.change_global_batch(20);
+  EXPECT_EQ(again.next_batch(), (SlotRange{960, 980}));
+
+  StreamOptions reseeded = dropping();
+  reseeded.seed = 7;
+  Stream other(reseeded);
+  other.accept({.seed = true});
+  Stream before(dropping());
+  before.advance(95);
+  other.load_state(before.save_state());
+  other.change_global_batch(60);
+  EXPECT_EQ(other.first_known_slot(), 1000u);
+  Stream next(reseeded);
+  next.load_state(other.save_state());
+  EXPECT_EQ(next.save_state(), other.save_state()) << "which can be read again";
+}
+
+TEST(Plan, ASlotThatWasAskedForFitsItsSegment) {
+  Stream stream(dropping());
+  stream.advance(95);
+  stream.skip_to(995);
+  const std::string good = stream.save_state();
+  ASSERT_THAT(good,
+              testing::HasSubstr(R"({"asked":995,"batch":95,"from":950,"global_batch":10,"start":1000})"));
+  for (const std::string wrong : {"990", "949", "1001", "-1", "\"995\"", "4611686018427387905"}) {
+    std::string bad = good;
+    bad.replace(bad.find("995"), 3, wrong);
+    Stream target(dropping());
+    EXPECT_THROW(target.load_state(bad), Failure) << wrong;
+  }
+}
+
 TEST(Plan, ARunOfSomethingElseGoesOnHere) {
   Stream stream(thousand());
   stream.begin_at(4321, 400);

@@ -242,5 +242,77 @@ TEST(Resume, AProgramThatChangesItsPlanOnTheWayIsUnderstood) {
   }
 }
 
+// mosaicml/streaming 437 and 880 again: the state is loaded into one stream, and another one is trained with.
+class UnusedLoad : public testing::Test {
+ protected:
+  UnusedLoad() {
+    Stream stream(digits());
+    static_cast<void>(take_batches(stream, 5));
+    state_ = stream.save_state();
+  }
+  static std::string said_by(const std::function<void()>& program) {
+    testing::internal::CaptureStderr();
+    program();
+    return testing::internal::GetCapturedStderr();
+  }
+
+  std::string state_;
+};
+
+TEST_F(UnusedLoad, IsSaidOnceWhereAnotherStreamIsTrainedWith) {
+  const std::string said = said_by([&] {
+    const Stream loaded = resumed(digits(), state_);
+    Stream other(digits());
+    static_cast<void>(take_batches(other, 3));
+    EXPECT_EQ(loaded.cursor(), 40u) << "looking where it stands is no use";
+    EXPECT_EQ(loaded.save_state(), state_);
+  });
+  EXPECT_THAT(said, testing::HasSubstr("the state of a sample stream was loaded and never used"));
+  EXPECT_THAT(said, testing::HasSubstr("slot=40 batches=5 source=digits"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+}
+
+TEST_F(UnusedLoad, IsSaidOfALoadThatAnotherOneReplaces) {
+  const std::string said = said_by([&] {
+    Stream loaded = resumed(digits(), state_);
+    Stream other(digits());
+    static_cast<void>(take_batches(other, 1));
+    loaded.load_state(state_);
+    static_cast<void>(take_batches(loaded, 1));
+  });
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+}
+
+TEST_F(UnusedLoad, NothingIsSaidOfOneThatIsUsedInAnyWay) {
+  const std::vector<std::function<void(Stream&)>> uses = {
+      [](Stream& stream) { static_cast<void>(stream.take(0, 1)); },
+      [](Stream& stream) { static_cast<void>(stream.next_batch()); },
+      [](Stream& stream) { stream.advance(); },
+      [](Stream& stream) { static_cast<void>(stream.reader()); },
+      [](Stream& stream) { static_cast<void>(stream.at(7)); },
+      [](Stream& stream) { static_cast<void>(Stream(stream).take(0, 1)); },  // a copy
+  };
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    EXPECT_EQ(said_by([&] {
+                Stream loaded = resumed(digits(), state_);
+                Stream other(digits());
+                static_cast<void>(take_batches(other, 1));
+                uses[i](loaded);
+              }),
+              "")
+        << "use " << i;
+  }
+}
+
+TEST_F(UnusedLoad, NothingIsSaidOfARunThatIsOver) {
+  EXPECT_EQ(said_by([&] { const Stream loaded = resumed(digits(), state_); }), "");
+  EXPECT_EQ(said_by([&] {
+              const Stream loaded = resumed(digits(), state_);
+              Stream validation({.samples = 10, .global_batch = 2, .source = "held out"});
+              static_cast<void>(take_batches(validation, 5));
+            }),
+            "");
+}
+
 }  // namespace
 }  // namespace ratoon

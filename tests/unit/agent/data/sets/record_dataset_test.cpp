@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <ratoon/data_loader.h>
 #include <ratoon/failure.h>
 #include <ratoon/record_dataset.h>
 
@@ -78,6 +79,17 @@ TEST(RecordDataset, RefusesALengthThatIsNoWholeNumberOfRecords) {
               HasSubstr("17 bytes of header"));
   options.header_bytes = 16;
   EXPECT_EQ(RecordDataset(folder / "records", options).size(), 0u);
+}
+
+TEST(RecordDataset, AFileThatIsCutBetweenRecordsIsOtherData) {
+  TemporaryFolder folder;
+  test::write_text(folder / "whole", "abcdeABCDE");
+  test::write_text(folder / "cut", "abcde");
+  const RecordDataset whole(folder / "whole", letters()), cut(folder / "cut", letters());
+  Stream saved({.global_batch = 1, .sources = {source_of(whole)}});
+  Stream other({.global_batch = 1, .sources = {source_of(cut)}});
+  EXPECT_THAT(sentence_of([&] { other.load_state(saved.save_state()); }),
+              AllOf(HasSubstr(whole.digest()), HasSubstr(cut.digest())));
 }
 
 TEST(RecordDataset, RefusesWhatIsNoFileOrNoRecord) {

@@ -71,7 +71,7 @@ class Stream:
         self.sources = options["sources"]
         self.seed = options["seed"]
         self.segments = [{"batch": 0, "from": 0, "global_batch": options["global_batch"], "start": 0}]
-        self.cursor = self.batches = self.digest = 0
+        self.cursor = self.batches = self.digest = self.asked = 0
         weights = [source["weight"] for source in self.sources]
         self.mixtures = [(0, weights, [0] * len(weights))]  # origin, weights, draws before
         self.cached = {}
@@ -115,6 +115,16 @@ class Stream:
             sample = place
         return [number, epoch, source, sample]
 
+    def change_segment(self):
+        """Settles the last segment's start anew."""
+        segment = self.segments[-1]
+        segment.pop("asked", None)
+        segment["start"] = self.settled(self.asked)
+        usual = segment["from"] if self.settled(segment["from"]) == segment["start"] else segment["start"]
+        if self.asked != usual:
+            segment["asked"] = self.asked
+        self.cursor = segment["start"]
+
     def settled(self, slot):
         samples = self.sources[0]["samples"]
         left = samples - slot % samples
@@ -140,11 +150,17 @@ class Stream:
         if self.segments[-1]["batch"] != self.batches:
             self.segments.append({"batch": self.batches, "from": self.cursor,
                                   "global_batch": self.batch_size(), "start": self.cursor})
+            self.asked = self.cursor
         return self.segments[-1]
 
     def change_global_batch(self, size):
         self.segment()["global_batch"] = size
-        self.cursor = self.segments[-1]["start"] = self.settled(self.cursor)
+        self.change_segment()
+        if len(self.segments) == 1:
+            self.segments[0]["from"] = self.cursor
+        elif self.asked == self.cursor == self.segments[-1]["from"] and size == self.segments[-2]["global_batch"] \
+                and "weights" not in self.segments[-1]:
+            self.segments.pop()
 
     def change_weights(self, weights):
         segment = self.segment()
@@ -154,8 +170,9 @@ class Stream:
 
     def skip_to(self, slot):
         self.segments.append({"batch": self.batches, "from": self.cursor,
-                              "global_batch": self.batch_size(), "start": self.settled(slot)})
-        self.cursor = self.segments[-1]["start"]
+                              "global_batch": self.batch_size(), "start": slot})
+        self.asked = slot
+        self.change_segment()
 
     def state(self):
         digest = 0
@@ -200,6 +217,10 @@ CASES = [
     (options([source("in order", 5)], 4, 3, "in-order-1"), [("advance", 3)], range(12)),
     (options([source("s", 10)], 4, 1, epoch_end="short"), [("advance", 7)], range(25)),
     (options([source("s", 10)], 4, 1, epoch_end="drop"), [("advance", 5), ("change_global_batch", 3), ("advance", 4)], []),
+    (options([source("s", 100)], 10, 2, epoch_end="drop"),
+     [("advance", 9), ("change_global_batch", 30), ("change_global_batch", 4), ("advance", 2), ("change_global_batch", 9),
+      ("change_global_batch", 4), ("skip_to", 198), ("change_global_batch", 20), ("change_global_batch", 2),
+      ("advance", 3), ("skip_to", 295), ("change_global_batch", 6)], []),
     (options([source("s", 1000)], 10, 2), [("advance", 7), ("change_global_batch", 64), ("advance", 2),
                                           ("skip_to", 950), ("advance", 3)], []),
     (options([source("b", sum(SHARDS), shards=SHARDS)], 7, 9, "blocks-1", 3), [("advance", 40)], range(0, 300, 3)),

@@ -1,0 +1,48 @@
+// Until: when a run is over, counted from its beginning. A run of 90 epochs that resumes after 25 trains 65
+// more.
+//
+//   for (auto& batch : session.steps(digits, ratoon::Until::epochs(90))) ...
+//
+//   auto until = ratoon::Until::parse(max_duration);            // "90ep", "10000ba", "12h"
+//   if (until && until->is_reached(position)) return;
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <ratoon/amount.h>
+#include <ratoon/result.h>
+
+namespace ratoon {
+
+class Until {
+ public:
+  // 0 is over before it begins.
+  [[nodiscard]] static Until steps(std::uint64_t count) { return of(CountedIn::kSteps, count); }
+  [[nodiscard]] static Until batches(std::uint64_t count) { return of(CountedIn::kBatches, count); }
+  [[nodiscard]] static Until epochs(std::uint64_t count) { return of(CountedIn::kEpochs, count); }
+  [[nodiscard]] static Until samples(std::uint64_t count) { return of(CountedIn::kSamples, count); }
+  // Time in the training loop, over all attempts; nothing or less is over before it begins.
+  [[nodiscard]] static Until duration(std::chrono::nanoseconds time);
+  [[nodiscard]] static Result<Until> parse(std::string_view text);
+
+  [[nodiscard]] bool is_reached(const RunPosition& position) const;
+  // How many there will have been, of what count_of(position, unit()) counts; the bar's total.
+  [[nodiscard]] std::uint64_t total(const RunPosition& position) const;
+  [[nodiscard]] CountedIn unit() const { return amount_.unit; }
+  [[nodiscard]] std::string text() const { return text_of(amount_); }
+
+  friend bool operator==(const Until&, const Until&) = default;
+
+ private:
+  explicit Until(Amount amount) : amount_(amount) {}
+  [[nodiscard]] static Until of(CountedIn unit, std::uint64_t count) {
+    return Until({.unit = unit, .period = {.count = count}});
+  }
+
+  Amount amount_;
+};
+
+}  // namespace ratoon

@@ -1,0 +1,139 @@
+// Names say what is finished: "<prefix>7.unfinished" is not, "<prefix>7" is, but for one that is newer than
+// the link's. That one was cut short between name and link where a temporary link names it; else somebody set
+// the link back, or cycling_utils, which names before it fills, was writing it: it is not ours to remove.
+//
+// finalize(): sync all files, then their folders; make the new link under a temporary name; sync; give the
+// name; sync; replace the link; sync. Where nothing is finished yet the link comes first, so that a name
+// without a link never comes from a crash of ours.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <stdexcept>
+#include <vector>
+
+#include "agent/src/checkpoint/atomic_directory_found.h"
+#include "agent/src/checkpoint/whole_folder.h"
+#include "base/core/atomic_fill.h"
+#include "base/core/durable_folder.h"
+#include "base/core/random_name.h"
+
+namespace ratoon {
+
+namespace fs = std::filesystem;
+using namespace whole_folder;  // NOLINT
+
+namespace {
+
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
+}
+
+}  // namespace
+
+AtomicDirectory::AtomicDirectory(fs::path folder, AtomicDirectoryOptions options)
+    : folder_(std::move(folder)), options_(std::move(options)) {
+  if (!is_plain_name(options_.prefix) || !is_plain_name(options_.link))
+    throw std::invalid_argument("AtomicDirectory: prefix and link are names without '/', found '" +
+                                options_.prefix + "' and '" + options_.link + "'");
+  check(create_folders(folder_));
+}
+
+void AtomicDirectory::wait_for_all() const {
+  if (options_.barrier) options_.barrier();
+}
+
+// A temporary link goes after the directory that it names: without it that one would pass for whole.
+void AtomicDirectory::remove_unfinished(const std::optional<Found>& unlinked) const {
+  if (unlinked) remove_tree(folder_ / unlinked->name);
+  for (const fs::path& path : entries_of(folder_)) {
+    const std::string name = path.filename().string();
+    const auto other = parse(name);
+    const bool is_unfinished = other && other->is_unfinished && is_directory_itself(path);
+    const bool is_links = name_behind_temporary(name) == options_.link && is_link(path);
+    if (is_unfinished || is_links) remove_tree(path);
+  }
+}
+
+fs::path AtomicDirectory::prepare() const {
+  wait_for_all();
+  const Found found = find();
+  const auto unlinked = find_unlinked(found);
+  const std::uint64_t number = found.name.empty() ? 0 : found.number + 1;
+  const fs::path directory =
+      folder_ / (options_.prefix + std::to_string(number) + std::string(kUnfinishedEnding));
+  wait_for_all();  // all have looked before anything goes
+  if (options_.rank == 0) {
+    remove_unfinished(unlinked);
+    std::error_code code;
+    fs::create_directory(directory, code);
+    check(code, "creating " + directory.string());
+  }
+  wait_for_all();
+  if (is_link(directory))
+    fail(ExitCode::kConfiguration, directory.string() +
+                                       " is a link, and links here are not followed: remove it, and call "
+                                       "prepare() again");
+  if (!is_directory_itself(directory))
+    fail(ExitCode::kStorage, directory.string() +
+                                 " is not there: rank 0 did not make it, or its folder is "
+                                 "not on a volume that all ranks share");
+  return directory;
+}
+
+fs::path AtomicDirectory::make_link(const std::string& name) const {
+  const fs::path temporary = folder_ / ("." + options_.link + ".tmp-" + draw_name());
+  std::error_code code;
+  fs::create_directory_symlink(name, temporary, code);
+  check(code, "creating the link " + temporary.string());
+  check(sync_folder(folder_));
+  return temporary;
+}
+
+void AtomicDirectory::replace_link(const fs::path& made) const {
+  const fs::path link = folder_ / options_.link;
+  if (::rename(made.c_str(), link.c_str()) != 0)
+    check(Result<void>(system_error(errno, "replacing the link " + link.string())));
+  check(sync_folder(folder_));
+}
+
+void AtomicDirectory::give_name(const fs::path& directory, const std::string& name) const {
+  if (::rename(directory.c_str(), (folder_ / name).c_str()) != 0)
+    check(Result<void>(system_error(errno, "renaming " + directory.string() + " to " + name)));
+  check(sync_folder(folder_));
+}
+
+// What cannot be removed now is tried again the next time: the new one is finished all the same.
+void AtomicDirectory::remove_old(std::uint64_t newest) const {
+  if (options_.keep == 0) return;
+  std::vector<Found> old = finished();
+  std::erase_if(old, [&](const Found& one) { return one.is_pinned || one.number > newest; });
+  for (std::size_t i = options_.keep; i < old.size(); ++i) {
+    const fs::path path = folder_ / old[i].name;
+    const fs::path leaving = path.string() + std::string(kUnfinishedEnding);
+    std::error_code ignored;
+    fs::rename(path, leaving, ignored);  // one that is half removed is not taken for finished
+    fs::remove_all(leaving, ignored);
+  }
+}
+
+fs::path AtomicDirectory::finalize(const fs::path& directory) const {
+  const auto parsed = parse(directory.filename().string());
+  if (!parsed || !parsed->is_unfinished)
+    throw std::invalid_argument("AtomicDirectory::finalize() takes what prepare() gave, found '" +
+                                directory.string() + "'");
+  const std::string name = parsed->name.substr(0, parsed->name.size() - kUnfinishedEnding.size());
+  sync_all(directory);
+  wait_for_all();
+  if (options_.rank == 0) {
+    const bool is_first = !find().is_there;
+    const fs::path link = make_link(name);
+    if (is_first) replace_link(link);
+    give_name(directory, name);
+    if (!is_first) replace_link(link);
+    remove_old(parsed->number);
+  }
+  wait_for_all();
+  return folder_ / name;
+}
+
+}  // namespace ratoon

@@ -1,0 +1,116 @@
+// What is finished, what the link names, and what was cut short: nothing here changes anything.
+#include "agent/src/checkpoint/atomic_directory_found.h"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <vector>
+
+#include "agent/src/checkpoint/whole_folder.h"
+#include "base/core/atomic_fill.h"
+
+namespace ratoon {
+
+namespace fs = std::filesystem;
+using namespace whole_folder;  // NOLINT
+
+namespace {
+
+constexpr std::string_view kPinned = "_force";
+
+}  // namespace
+
+std::optional<AtomicDirectory::Found> AtomicDirectory::parse(const std::string& name) const {
+  std::string_view rest = name;
+  if (!rest.starts_with(options_.prefix)) return std::nullopt;
+  rest.remove_prefix(options_.prefix.size());
+  Found found{.name = name};
+  if ((found.is_unfinished = rest.ends_with(kUnfinishedEnding))) rest.remove_suffix(kUnfinishedEnding.size());
+  if ((found.is_pinned = rest.ends_with(kPinned))) rest.remove_suffix(kPinned.size());
+  const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), found.number);
+  const bool is_number = code == std::errc() && end == rest.data() + rest.size();
+  if (!is_number || std::to_string(found.number) != rest) return std::nullopt;
+  return found;
+}
+
+std::optional<std::string> AtomicDirectory::linked_name() const {
+  const fs::path link = folder_ / options_.link;
+  std::error_code code;
+  const auto status = fs::symlink_status(link, code);
+  if (status.type() == fs::file_type::not_found) return std::nullopt;
+  check(code, "looking at " + link.string());
+  if (!fs::is_symlink(status))
+    fail(ExitCode::kConfiguration, link.string() +
+                                       " is no link: remove it, or give AtomicDirectory another "
+                                       "name for its link");
+  return target_of(link);
+}
+
+std::vector<AtomicDirectory::Found> AtomicDirectory::finished() const {
+  std::vector<Found> found;
+  for (const fs::path& path : entries_of(folder_)) {
+    const auto other = parse(path.filename().string());
+    if (other && !other->is_unfinished && is_directory_itself(path)) found.push_back(*other);
+  }
+  std::ranges::sort(found, std::greater(), &Found::number);
+  return found;
+}
+
+std::string AtomicDirectory::how_to_link(const Found& found) const {
+  return "ln -sfn " + found.name + " " + (folder_ / options_.link).string();
+}
+
+// The directory that the link names; number 0 and not there where nothing was ever finished.
+AtomicDirectory::Found AtomicDirectory::find() const {
+  const fs::path link = folder_ / options_.link;
+  const auto name = linked_name();
+  Found found{.name = {}, .is_there = false};
+  if (name) {
+    const auto parsed = parse(*name);
+    if (!parsed || parsed->is_unfinished)
+      fail(ExitCode::kConfiguration, link.string() + " names '" + *name + "', which is no directory '" +
+                                         options_.prefix +
+                                         "<number>': give the prefix that it was made with");
+    found = *parsed;
+    found.is_there = is_directory_itself(folder_ / *name);
+  }
+  if (found.is_there) return found;
+  if (const auto others = finished(); !others.empty())
+    fail(ExitCode::kCheckpointsBad,
+         link.string() + (name ? " names '" + *name + "', which is not there" : " is not there") + ", but " +
+             (folder_ / others.front().name).string() + " is: link the newest that is whole (" +
+             how_to_link(others.front()) + "), or move all away to start over");
+  return found;
+}
+
+std::optional<fs::path> AtomicDirectory::latest() const {
+  const Found found = find();
+  return found.is_there ? std::optional(folder_ / found.name) : std::nullopt;
+}
+
+std::set<std::string> AtomicDirectory::cut_short() const {
+  std::set<std::string> names;
+  for (const fs::path& path : entries_of(folder_)) {
+    if (name_behind_temporary(path.filename().string()) == options_.link && is_link(path))
+      names.insert(target_of(path));
+  }
+  return names;
+}
+
+// Nothing where the link names nothing yet: then find() has seen that nothing is finished.
+std::optional<AtomicDirectory::Found> AtomicDirectory::find_unlinked(const Found& linked) const {
+  std::vector<Found> newer;
+  if (linked.is_there) newer = finished();
+  std::erase_if(newer, [&](const Found& one) { return one.number <= linked.number || one.is_pinned; });
+  if (newer.empty()) return std::nullopt;
+  const Found& newest = newer.front();
+  // A crash of ours leaves one at most.
+  if (newest.number == linked.number + 1 && cut_short().contains(newest.name)) return newest;
+  fail(ExitCode::kCheckpointsBad, (folder_ / newest.name).string() + " is newer than " + linked.name +
+                                      ", which " + (folder_ / options_.link).string() +
+                                      " names, and is not removed, since it may be whole: link it (" +
+                                      how_to_link(newest) +
+                                      "), or move all that is newer away to go on from " + linked.name);
+}
+
+}  // namespace ratoon

@@ -1,0 +1,15 @@
+// The files that RealDisk reads. `shown` is what messages call them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "agent/src/checkpoint/disk/disk.h"
+#include "base/core/unique_fd.h"
+
+namespace ratoon::checkpoint {
+
+// Refuses what is no regular file.
+[[nodiscard]] Result<std::unique_ptr<ReadFile>> make_read_file(UniqueFd fd, std::string shown);
+
+}  // namespace ratoon::checkpoint

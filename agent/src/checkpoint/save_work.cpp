@@ -1,0 +1,116 @@
+#include "agent/src/checkpoint/save_work.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/src/checkpoint/disk/patient_disk.h"
+
+namespace ratoon::checkpoint {
+Result<std::shared_ptr<SaveWork>> SaveWork::open(std::shared_ptr<Disk> disk, const std::string& mark,
+                                                 std::shared_ptr<const Clock> clock,
+                                                 const SaverOptions& options) {
+  // Makes folders, in the thread of who wants to train.
+  if (options.calls) {
+    const auto made = RunStore::open(make_patient(disk, options.calls), mark);
+    if (!made) return made.error();
+  }
+  auto watch = std::make_shared<CallWatch>(clock);
+  auto watched = watch_disk(std::move(disk), watch);
+  auto store = RunStore::open(watched, mark);
+  if (!store) return store.error();
+  if (options.hear_progress) options.hear_progress([watch] { watch->go_on(); });
+  std::shared_ptr<SaveWork> work(new SaveWork({.watch = std::move(watch),
+                                               .disk = std::move(watched),
+                                               .mark = mark,
+                                               .store = *std::move(store),
+                                               .clock = std::move(clock)},
+                                              options));
+  if (!options.slots_folder.empty()) {
+    if (auto adopted = work->adopt_slots(); !adopted) return adopted.error();
+  }
+  return work;
+}
+
+SaveWork::SaveWork(Places places, const SaverOptions& options)
+    : places_(std::move(places)), options_(options) {}
+
+SaveWork::~SaveWork() {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (table_[i].state == SlotState::kFree || table_[i].state == SlotState::kFilling)
+      slots_[i].slab.discard();
+  }
+}
+
+void SaveWork::begin_attempt(const SavingWorld& world) {
+  Lock lock(mutex_);
+  world_ = world;
+  newest_saved_.reset();
+  progress_.committed.reset();
+  progress_.is_newest_lost = false;
+  freshness_.forget();
+  const Error is_over(ErrorKind::kCancelled, "another attempt has begun before it was committed");
+  for (std::size_t i = 0; i < table_.size(); ++i) {
+    if (table_[i].state != SlotState::kStaged || table_[i].pack.id.attempt >= world.attempt) continue;
+    slots_[i].ticket.fail(is_over);
+    table_.discard(i);
+    slots_[i].slab.write_info(table_[i]);
+  }
+  std::erase_if(watched_, [&](const Watched& one) {
+    const bool is_old = one.pack.id.attempt < world.attempt;
+    if (is_old) one.ticket.fail(is_over);
+    return is_old;
+  });
+  changed_.notify_all();
+}
+
+void SaveWork::prepare(std::uint64_t image_bytes) {
+  const std::lock_guard lock(mutex_);
+  prepared_bytes_ = std::max(prepared_bytes_, image_bytes);
+  changed_.notify_all();
+}
+
+bool SaveWork::is_stuck() const {
+  const auto under_way = places_.watch->under_way();
+  return under_way && *under_way > options_.patience;
+}
+
+bool SaveWork::has_written_all() const {
+  return table_.count(SlotState::kStaged) + table_.count(SlotState::kWriting) == 0 && !is_writing_ &&
+         std::ranges::all_of(watched_, [](const Watched& one) { return one.is_tried; });
+}
+
+void SaveWork::wait_for_change(Duration at_most) {
+  Lock lock(mutex_);
+  changed_.wait_for(lock, at_most);
+}
+
+bool SaveWork::is_written() const {
+  const std::lock_guard lock(mutex_);
+  return has_written_all();
+}
+
+SaveProgress SaveWork::progress() {
+  const std::lock_guard lock(mutex_);
+  progress_.is_written = has_written_all();
+  progress_.is_committed = progress_.is_written && watched_.empty();
+  progress_.is_stuck = is_stuck() || must_end_;
+  progress_.must_end = must_end_;
+  SaveProgress now = progress_;
+  progress_.events.clear();
+  return now;
+}
+
+void SaveWork::give_up(const Error& why) {
+  const std::lock_guard lock(mutex_);
+  must_end_ = true;
+  progress_.last_error = why.message();
+  changed_.notify_all();
+}
+
+void SaveWork::stop() {
+  const std::lock_guard lock(mutex_);
+  is_stopping_ = true;
+  changed_.notify_all();
+}
+
+}  // namespace ratoon::checkpoint

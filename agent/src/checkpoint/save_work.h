@@ -1,0 +1,217 @@
+// SaveWork: all that is known about the saves of a process, shared by who trains and by who writes. The
+// trainer copies into slots; the writer takes one piece of work at a time: a pack, a look at a commit, memory
+// for the next slot. No thread of its own: saver.h has one call work_once(), or none, and then the trainer
+// does, so that a test steps through every order.
+//
+// Thread contract: the trainer's calls from one thread, work_once() from one, progress() from any. Memory of
+// a slot belongs to whoever its state says; a mutex hands it over.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <ratoon/result.h>
+#include <ratoon/tensor_view.h>
+
+#include "agent/src/checkpoint/disk/patient_calls.h"
+#include "agent/src/checkpoint/disk/watched_disk.h"
+#include "agent/src/checkpoint/run_store.h"
+#include "agent/src/checkpoint/staging/filling.h"
+#include "agent/src/checkpoint/staging/freshness.h"
+#include "agent/src/checkpoint/staging/slab.h"
+#include "agent/src/checkpoint/staging/slot_rules.h"
+#include "agent/src/checkpoint/staging/slot_table.h"
+#include "agent/src/checkpoint/ticket.h"
+
+namespace ratoon::checkpoint {
+
+struct SaverOptions {
+  std::size_t slots_max = 2;
+  std::uint64_t budget_bytes = ~0ULL;    // of all slots together
+  std::filesystem::path slots_folder{};  // in a memory file system; empty: slots are the process's own memory
+  std::string slots_name{};              // begins the names of its files there; no other process has it
+  Duration patience = std::chrono::minutes(5);  // with one call to the disk, and with others' slots
+  Duration pause = std::chrono::seconds(1);     // before a write is tried again
+  std::uint64_t early_bytes_min = 64ULL << 20;  // packs as large are written while they are copied
+  bool has_thread = true;                       // without: work is done by who calls poll()
+  // What the process before left is looked for through these; null: with no deadline.
+  std::shared_ptr<PatientCalls> calls{};
+  // Given what to call while a long call of the disk goes on, as an upload does: it has not hung.
+  std::function<void(std::function<void()>)> hear_progress{};
+};
+
+// In which world a process saves.
+struct SavingWorld {
+  Attempt attempt{0};
+  Rank rank{0};
+  std::uint32_t world_size = 1;
+  KeepRules rules{};
+  // All on the writer's side. Before each try to commit: for what the manifest vouches for beside the packs.
+  std::function<void()> before_commit{};
+  // Told of each commit, before older ones go; asked before they do.
+  std::function<void(const InventoryEntry&)> on_commit{};
+  std::function<Copies()> copies{};
+  ReadBack read_back = ReadBack::kAllBytes;  // of the newest, before older ones go
+};
+
+struct SaveProgress {
+  std::optional<InventoryEntry> committed{};  // the newest of this attempt
+  std::uint64_t missed_in_a_row = 0;
+  std::uint64_t missed = 0;  // since the process began, as is stale
+  std::uint64_t stale = 0;   // saves of which nothing was new
+  std::string last_error{};  // of the newest that was missed
+  bool is_newest_lost = false;
+  bool is_written = true;    // nothing is staged that could be on the disk, and each commit was tried
+  bool is_committed = true;  // and nothing waits to be committed
+  bool is_stuck = false;     // the disk has not answered for as long as our patience lasts
+  bool must_end = false;     // nothing can be saved any more: the process is to end, and says last_error
+  std::vector<std::string> events{};  // sentences, each told once
+};
+
+class SaveWork {
+ public:
+  // `mark` names this process in temporary files.
+  [[nodiscard]] static Result<std::shared_ptr<SaveWork>> open(std::shared_ptr<Disk> disk,
+                                                              const std::string& mark,
+                                                              std::shared_ptr<const Clock> clock,
+                                                              const SaverOptions& options);
+
+  // Gives memory back, but for what is still to be written by a process that comes after this one.
+  ~SaveWork();
+
+  // The trainer's side.
+  void begin_attempt(const SavingWorld& world);
+  // Blocks for one copy; where all slots are busy for the disk, and where there is no memory for one until
+  // all is written.
+  [[nodiscard]] Result<Ticket> save(Step step, std::span<const TensorView> tensors,
+                                    const std::optional<RunRecord>& run = {});
+  // Gets slots for such a pack before the first is saved.
+  void prepare(std::uint64_t image_bytes);
+  [[nodiscard]] SaveProgress progress();   // takes the events
+  void wait_for_change(Duration at_most);  // of that; may return early
+  [[nodiscard]] bool is_written() const;   // as in SaveProgress
+  [[nodiscard]] bool is_stuck() const;
+  void stop();                     // no second tries, no new slots
+  void give_up(const Error& why);  // the writer is no more, or has hold of what is the trainer's
+
+  // The writer's side. Whether there was something to do that could be done.
+  bool work_once();
+  // Until work_once() may have something to do; false once it stopped.
+  [[nodiscard]] bool wait_for_work(Duration at_most);
+
+ private:
+  struct Slot {
+    std::size_t number = 0;  // in the name of its file
+    Slab slab;
+    PackLayout layout;
+    Ticket ticket;
+    std::uint32_t tries = 0;
+    std::shared_ptr<Filling> filling = Filling::completed();  // the trainer's to change
+    std::optional<StagedPack> coming{};                       // is being copied and may be written meanwhile
+    bool is_read = false;                                     // by the writer, before it was staged
+    bool is_legacy = false;                                   // of a process before this one
+    std::uint64_t room_bytes = 0;  // of the slab, also while its owner makes it larger
+  };
+  // Written by this rank, not known to be committed.
+  struct Watched {
+    StagedPack pack;
+    Ticket ticket;
+    bool commits = false;  // as rank 0 does, or in place of one that died
+    bool is_tried = false;
+    std::uint32_t tries = 0;
+  };
+  // Shared, since the writer may come back to it when the trainer waits no longer.
+  struct Direct {
+    StagedPack pack;
+    std::vector<TensorView> tensors;
+    std::optional<Result<void>> outcome;
+  };
+  using Lock = std::unique_lock<std::mutex>;
+  struct Places {
+    std::shared_ptr<CallWatch> watch;
+    std::shared_ptr<Disk> disk;  // watched
+    std::string mark;
+    RunStore store;
+    std::shared_ptr<const Clock> clock;
+  };
+
+  SaveWork(Places places, const SaverOptions& options);
+  [[nodiscard]] bool has_written_all() const;
+  // kTimeout where disk or memory hang; anything else that is wrong there is an event.
+  [[nodiscard]] Result<void> adopt_slots();
+  [[nodiscard]] Result<Slab> open_left(const std::filesystem::path& path) const;
+  void adopt(std::size_t number, Slab slab, const std::optional<CheckpointId>& newest,
+             const std::set<CheckpointId>& given_up);
+  [[nodiscard]] std::filesystem::path slot_path(std::size_t number) const;
+  [[nodiscard]] Result<std::size_t> add_slot();
+
+  [[nodiscard]] Result<Ticket> save_or_say_why(Step step, std::span<const TensorView> tensors,
+                                               const std::optional<RunRecord>& run);
+  [[nodiscard]] Result<void> stage(Lock& lock, std::size_t number, const StagedPack& pack,
+                                   const PackImage& plan, std::span<const TensorView> tensors,
+                                   const Ticket& ticket);
+  // A slot in kFilling that is large enough; nothing where there will be none.
+  [[nodiscard]] Result<std::optional<std::size_t>> take_slot(Lock& lock, std::uint64_t image_bytes);
+  [[nodiscard]] RoomFacts room_facts(std::uint64_t image_bytes) const;
+  // False where the memory cannot be had; the slot is free again then.
+  [[nodiscard]] bool grow(Lock& lock, std::size_t slot, std::uint64_t image_bytes);
+  [[nodiscard]] Result<void> wait_for_writer(Lock& lock, Timestamp since);
+  [[nodiscard]] Result<void> fill(Slot& slot, const PackImage& plan, std::span<const TensorView> tensors);
+  // Until nobody reads what is to be copied again.
+  [[nodiscard]] Result<void> take_back(Slot& slot);
+  [[nodiscard]] Error does_not_answer() const;
+  [[nodiscard]] Result<void> save_directly(Lock& lock, const StagedPack& pack,
+                                           std::span<const TensorView> tensors);
+
+  // `work` without the lock.
+  template <class Work>
+  auto at_the_disk(Lock& lock, const Work& work);
+  bool write_one(Lock& lock);
+  bool write_while_filling(Lock& lock);
+  void note_outcome(std::size_t number, const StagedPack& pack, const Result<WrittenPack>& written);
+  bool write_directly(Lock& lock);
+  bool advance_commits(Lock& lock);
+  bool prepare_one(Lock& lock);
+  void release(std::size_t slot);
+  void note_written(const StagedPack& pack, const Ticket& ticket, bool is_legacy);
+  void note_failed_write(std::size_t slot, const Error& why);
+  void note_failed_commit(const CheckpointId& id, const Error& why);
+  // Those that are watched and older, and committed all the same.
+  [[nodiscard]] std::set<CheckpointId> committed_before(Lock& lock, const CheckpointId& id);
+  void note_committed(const CheckpointId& id, const InventoryEntry& entry,
+                      const std::set<CheckpointId>& before);
+  void tell_commit(Lock& lock, const InventoryEntry& entry);
+  void retire(Lock& lock);
+  void note_missed(const StagedPack& pack, const Ticket& ticket, const Error& why);
+
+  const Places places_;
+  const SaverOptions options_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_, but for what a slot's state gives to one side.
+  SlotTable table_;
+  std::deque<Slot> slots_;
+  std::vector<Watched> watched_;  // oldest first
+  std::shared_ptr<Direct> direct_;
+  std::optional<SavingWorld> world_;
+  std::optional<CheckpointId> newest_saved_;
+  SaveProgress progress_;
+  Freshness freshness_;
+  Timestamp write_not_before_;  // after a failure
+  Timestamp commit_not_before_;
+  std::uint64_t prepared_bytes_ = 0;
+  bool is_writing_ = false;  // work_once() is at a disk without the lock
+  bool is_stopping_ = false;
+  bool must_end_ = false;
+};
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,147 @@
+// The trainer's side of SaveWork: one save, by way of a slot or straight from where the tensors lie.
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+
+#include "agent/src/checkpoint/save_work.h"
+#include "agent/src/checkpoint/staging/copy.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+constexpr auto kLook = std::chrono::milliseconds(10);  // while we wait for the writer
+constexpr int kCopiesMax = 3;
+
+// Who waits for what is being copied must not wait for ever, whatever is thrown.
+struct CancelAtEnd {
+  const std::shared_ptr<Filling>& filling;
+  ~CancelAtEnd() { filling->cancel(); }
+};
+
+}  // namespace
+
+Result<Ticket> SaveWork::save(Step step, std::span<const TensorView> tensors,
+                              const std::optional<RunRecord>& run) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (world_) newest_saved_ = CheckpointId{.attempt = world_->attempt, .step = step};
+    progress_.is_newest_lost = false;
+  }
+  auto ticket = save_or_say_why(step, tensors, run);
+  if (ticket) return ticket;
+  const std::lock_guard lock(mutex_);
+  note_missed({.id = {.attempt = world_ ? world_->attempt : Attempt(0), .step = step}}, Ticket(),
+              ticket.error());
+  return ticket;
+}
+
+Result<Ticket> SaveWork::save_or_say_why(Step step, std::span<const TensorView> tensors,
+                                         const std::optional<RunRecord>& run) {
+  const auto plan = lay_out_image(tensors);
+  if (!plan) return plan.error();
+  Lock lock(mutex_);
+  if (!world_) return Error(ErrorKind::kInvalid, "a save before begin_attempt() belongs to no attempt");
+  const StagedPack pack{.id = {.attempt = world_->attempt, .step = step},
+                        .rank = world_->rank,
+                        .world_size = world_->world_size,
+                        .image_bytes = plan->layout.file_bytes(),
+                        .run = run};
+  prepared_bytes_ = std::max(prepared_bytes_, pack.image_bytes);
+  auto number = take_slot(lock, pack.image_bytes);
+  if (!number) return number.error();
+  const Ticket ticket;
+  if (!*number) {
+    if (auto saved = save_directly(lock, pack, tensors); !saved) return saved.error();
+    note_written(pack, ticket, false);
+    return ticket;
+  }
+  if (auto staged = stage(lock, **number, pack, *plan, tensors, ticket); !staged) return staged.error();
+  return ticket;
+}
+
+Result<void> SaveWork::stage(Lock& lock, std::size_t number, const StagedPack& pack, const PackImage& plan,
+                             std::span<const TensorView> tensors, const Ticket& ticket) {
+  Slot& slot = slots_[number];
+  slot.layout = plan.layout;
+  slot.ticket = ticket;
+  slot.tries = 0;
+  slot.is_legacy = false;
+  slot.filling = std::make_shared<Filling>();
+  const CancelAtEnd cancel{slot.filling};
+  if (options_.has_thread && pack.image_bytes >= options_.early_bytes_min) slot.coming = pack;
+  slot.slab.write_info(table_[number]);
+  changed_.notify_all();
+  lock.unlock();
+  const auto filled = fill(slot, plan, tensors);
+  lock.lock();
+  slot.coming.reset();
+  if (!filled) {
+    if (!slot.is_read) release(number);
+    return filled;
+  }
+  table_.stage(number, pack);
+  // Nothing else was staged when the writer came to this one.
+  if (slot.is_read && table_.begin_writing() != number)
+    throw std::logic_error("a slot is written while it is filled, and another one is before it");
+  slot.slab.write_info(table_[number]);
+  ticket.reach(SaveLevel::kStaged);
+  slot.filling->complete();
+  changed_.notify_all();
+  return {};
+}
+
+Result<void> SaveWork::fill(Slot& slot, const PackImage& plan, std::span<const TensorView> tensors) {
+  std::optional<std::string> changed;
+  for (int i = 0; i < kCopiesMax; ++i) {
+    copy_to_image(plan, tensors, slot.slab.image(), *slot.filling);
+    changed = find_changed(plan, tensors, slot.slab.image());
+    if (!changed) return {};
+    if (auto taken = take_back(slot); !taken) return taken;
+  }
+  return Error(ErrorKind::kConflict, "tensor '" + *changed +
+                                         "' is changed by another thread while it is saved: what was copied "
+                                         "is of no one moment; wait for that thread before a step ends");
+}
+
+Error SaveWork::does_not_answer() const {
+  return {ErrorKind::kTimeout, "the disk does not answer: see " + places_.disk->shown("")};
+}
+
+Result<void> SaveWork::take_back(Slot& slot) {
+  Lock lock(mutex_);
+  slot.coming.reset();
+  slot.filling->cancel();
+  while (slot.is_read) {
+    if (is_stuck() || must_end_) return does_not_answer();
+    changed_.wait_for(lock, kLook);
+  }
+  slot.filling = std::make_shared<Filling>();
+  return {};
+}
+
+Result<void> SaveWork::save_directly(Lock& lock, const StagedPack& pack,
+                                     std::span<const TensorView> tensors) {
+  const auto direct = std::make_shared<Direct>(
+      Direct{.pack = pack, .tensors = {tensors.begin(), tensors.end()}, .outcome = {}});
+  direct_ = direct;
+  changed_.notify_all();
+  while (!direct->outcome) {
+    if (is_stuck() || must_end_) {
+      // The writer reads memory that will be another's: it must not vote for what it makes of it.
+      direct_.reset();
+      must_end_ = true;
+      return does_not_answer();
+    }
+    if (options_.has_thread) {
+      changed_.wait_for(lock, kLook);
+      continue;
+    }
+    lock.unlock();
+    work_once();
+    lock.lock();
+  }
+  direct_.reset();
+  return *direct->outcome;
+}
+
+}  // namespace ratoon::checkpoint

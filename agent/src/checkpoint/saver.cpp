@@ -1,0 +1,105 @@
+#include "agent/src/checkpoint/saver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace ratoon::checkpoint {
+namespace {
+
+constexpr auto kCommitPause = std::chrono::milliseconds(10);  // between two looks whether all have written
+constexpr auto kLook = std::chrono::milliseconds(5);
+
+constexpr int kNiceness = 10;
+
+// Training comes first: where it uses every processor, sums wait, and the disk is not kept waiting for long.
+// What the system refuses changes nothing but that. Threads that this one starts inherit it.
+void stand_back() {
+  const sched_param any{};
+  static_cast<void>(::sched_setscheduler(0, SCHED_BATCH, &any));  // and interrupts nobody when it wakes
+  const auto self = static_cast<id_t>(::syscall(SYS_gettid));
+  static_cast<void>(
+      ::setpriority(PRIO_PROCESS, self, std::max(kNiceness, ::getpriority(PRIO_PROCESS, self))));
+}
+
+void work(const std::shared_ptr<SaveWork>& work) {
+  do {
+    while (work->work_once()) {
+    }
+  } while (work->wait_for_work(kCommitPause));
+  while (work->work_once()) {
+  }
+}
+
+// Who waits for a writer must hear that there is none any more.
+void work_or_give_up(const std::shared_ptr<SaveWork>& shared) {
+  try {
+    stand_back();
+    work(shared);
+  } catch (const std::exception& error) {
+    shared->give_up({ErrorKind::kUnavailable, std::string("writing checkpoints ended: ") + error.what()});
+  }
+}
+
+}  // namespace
+
+Result<Saver> Saver::open(std::shared_ptr<Disk> disk, const std::string& mark,
+                          std::shared_ptr<const Clock> clock, const SaverOptions& options) {
+  auto work = SaveWork::open(std::move(disk), mark, std::move(clock), options);
+  if (!work) return work.error();
+  return Saver(*std::move(work), options);
+}
+
+Saver::Saver(std::shared_ptr<SaveWork> shared, const SaverOptions& options)
+    : work_(std::move(shared)), options_(options) {
+  if (!options_.has_thread) return;
+  std::packaged_task<void()> task([shared = work_] { work_or_give_up(shared); });
+  has_ended_ = task.get_future();
+  thread_ = std::thread(std::move(task));
+}
+
+Saver::~Saver() {
+  if (work_ == nullptr) return;  // moved from
+  work_->stop();
+  if (!thread_.joinable()) {
+    work(work_);
+    return;
+  }
+  while (has_ended_.wait_for(kLook) != std::future_status::ready) {
+    if (!work_->is_stuck()) continue;
+    was_abandoned_->store(true);
+    thread_.detach();
+    return;
+  }
+  thread_.join();
+}
+
+SaveProgress Saver::poll() {
+  if (!options_.has_thread) {
+    while (work_->work_once()) {
+    }
+  }
+  return work_->progress();
+}
+
+bool Saver::settle(Duration at_most) {
+  const auto until = std::chrono::steady_clock::now() + at_most;
+  for (;;) {
+    if (!options_.has_thread) {
+      while (work_->work_once()) {
+      }
+    }
+    if (work_->is_written()) return true;
+    if (work_->is_stuck() || std::chrono::steady_clock::now() > until) return false;
+    work_->wait_for_change(kLook);
+  }
+}
+
+}  // namespace ratoon::checkpoint

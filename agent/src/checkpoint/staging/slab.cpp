@@ -1,0 +1,134 @@
+#include "agent/src/checkpoint/staging/slab.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace ratoon::checkpoint {
+namespace {
+
+constexpr std::uint64_t kHeadBytes = 4096;            // of SlotInfo; the image begins on a page
+constexpr std::uint64_t kHugePageBytes = 2ULL << 20;  // of which memory is given where it can be
+
+// Small ones to pages, others to huge ones.
+std::uint64_t rounded_up(std::uint64_t bytes) {
+  const std::uint64_t to = bytes < kHugePageBytes ? kHeadBytes : kHugePageBytes;
+  return (bytes + to - 1) / to * to;
+}
+
+}  // namespace
+
+Result<Slab> Slab::open(const std::filesystem::path& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+  if (!fd.is_open()) return system_error(errno, "opening staged memory at " + path.string());
+  struct stat status{};
+  if (::fstat(fd.get(), &status) != 0) return system_error(errno, "looking at " + path.string());
+  if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || status.st_nlink != 1)
+    return Error(ErrorKind::kPermissionDenied,
+                 path.string() + " is not a file of this user alone: choose another staging folder");
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK)
+      return Error(ErrorKind::kConflict, path.string() + " is held by another process");
+    return system_error(errno, "locking " + path.string());
+  }
+  Slab slab;
+  slab.path_ = path;
+  slab.fd_ = std::move(fd);
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  if (bytes > kHeadBytes) {
+    if (auto mapped = slab.map(bytes); !mapped) return mapped.error();
+  }
+  return slab;
+}
+
+Slab::Slab(Slab&& other) noexcept {
+  *this = std::move(other);
+}
+
+Slab& Slab::operator=(Slab&& other) noexcept {
+  if (this == &other) return *this;
+  unmap();
+  path_ = std::exchange(other.path_, {});
+  fd_ = std::move(other.fd_);
+  at_ = std::exchange(other.at_, nullptr);
+  bytes_ = std::exchange(other.bytes_, 0);
+  return *this;
+}
+
+Slab::~Slab() {
+  unmap();
+}
+
+Result<void> Slab::grow(std::uint64_t image_bytes) {
+  if (image_bytes <= image().size()) return {};
+  unmap();
+  const std::uint64_t bytes = rounded_up(kHeadBytes + image_bytes);
+  if (fd_.is_open()) {
+    // Emptied first: nobody takes what was in it for what comes.
+    if (::ftruncate(fd_.get(), 0) != 0 || ::ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0 ||
+        ::fallocate(fd_.get(), 0, 0, static_cast<off_t>(bytes)) != 0) {
+      const int error = errno;
+      static_cast<void>(::ftruncate(fd_.get(), 0));
+      return system_error(error,
+                          "taking " + std::to_string(bytes) + " bytes of staged memory at " + path_.string());
+    }
+  }
+  return map(bytes);
+}
+
+Result<void> Slab::map(std::uint64_t bytes) {
+  const int kind = fd_.is_open() ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kind, fd_.get(), 0);
+  if (at == MAP_FAILED)
+    return system_error(errno, "mapping " + std::to_string(bytes) + " bytes of staged memory");
+  at_ = static_cast<std::byte*>(at);
+  bytes_ = bytes;
+  static_cast<void>(::madvise(at, bytes, MADV_HUGEPAGE));
+  // A system that does not know it touches pages when they are copied to.
+  if (::madvise(at, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
+    const int error = errno;
+    unmap();
+    return system_error(error, "touching " + std::to_string(bytes) + " bytes of staged memory");
+  }
+  return {};
+}
+
+void Slab::unmap() {
+  if (at_ != nullptr) ::munmap(at_, bytes_);
+  at_ = nullptr;
+  bytes_ = 0;
+}
+
+std::span<std::byte> Slab::image() const {
+  return at_ == nullptr ? std::span<std::byte>() : std::span(at_, bytes_).subspan(kHeadBytes);
+}
+
+std::optional<SlotInfo> Slab::read_info() const {
+  if (at_ == nullptr) return std::nullopt;
+  return decode_slot_info(std::span(at_, kHeadBytes));
+}
+
+void Slab::write_info(const SlotInfo& info) {
+  if (at_ == nullptr || !fd_.is_open()) return;
+  // A process that is killed leaves its stores in the order in which it made them.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const SlotInfoBytes bytes = encode_slot_info(info);
+  std::memcpy(at_, bytes.data(), bytes.size());
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+void Slab::discard() {
+  unmap();
+  if (fd_.is_open()) static_cast<void>(::unlink(path_.c_str()));
+  fd_.reset();
+  path_.clear();
+}
+
+}  // namespace ratoon::checkpoint

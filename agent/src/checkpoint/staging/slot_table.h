@@ -1,0 +1,47 @@
+// SlotTable: which slot does what, and which is next. All that decides about slots is here and in
+// slot_rules.h, without memory, threads or time.
+//
+// A call that the state of a slot does not allow is a std::logic_error: two owners of one slot would mix two
+// checkpoints.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "agent/src/checkpoint/staging/slot_info.h"
+
+namespace ratoon::checkpoint {
+
+class SlotTable {
+ public:
+  SlotTable() = default;
+  explicit SlotTable(std::size_t count) : slots_(count) {}
+
+  // A slot that a process left behind, in whatever state; what is not complete is free again.
+  void adopt(const SlotInfo& info);
+
+  // The free slot that was used last: its memory is warm. None: all are busy.
+  [[nodiscard]] std::optional<std::size_t> next_free() const;
+  void begin_filling(std::size_t slot);
+  void stage(std::size_t slot, const StagedPack& pack);
+
+  // The staged slot that was filled first, for the writer.
+  [[nodiscard]] std::optional<std::size_t> begin_writing();
+  void put_back(std::size_t slot);  // to be written once more
+  void release(std::size_t slot);   // filling or writing -> free
+  void discard(std::size_t slot);   // staged -> free
+
+  [[nodiscard]] const SlotInfo& operator[](std::size_t slot) const { return slots_.at(slot); }
+  [[nodiscard]] std::size_t size() const { return slots_.size(); }
+  [[nodiscard]] std::size_t count(SlotState state) const;
+
+ private:
+  SlotInfo& in(std::size_t slot, SlotState state);
+
+  std::vector<SlotInfo> slots_;
+  std::uint64_t newest_generation_ = 0;
+};
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,53 @@
+#include "agent/src/checkpoint/staging/streaming_copy.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+namespace ratoon::checkpoint {
+#ifdef __SSE2__
+namespace {
+
+constexpr std::size_t kLineBytes = 64;
+constexpr std::size_t kBytesMin = 4096;  // less may as well stay in the cache
+
+void copy_line(const std::byte* from, std::byte* to) {
+  const auto* const source = reinterpret_cast<const __m128i*>(from);
+  auto* const target = reinterpret_cast<__m128i*>(to);
+  const __m128i a = _mm_loadu_si128(source);
+  const __m128i b = _mm_loadu_si128(source + 1);
+  const __m128i c = _mm_loadu_si128(source + 2);
+  const __m128i d = _mm_loadu_si128(source + 3);
+  _mm_stream_si128(target, a);
+  _mm_stream_si128(target + 1, b);
+  _mm_stream_si128(target + 2, c);
+  _mm_stream_si128(target + 3, d);
+}
+
+}  // namespace
+
+void copy_streaming(std::span<const std::byte> from, std::byte* to) {
+  if (from.empty()) return;
+  if (from.size() < kBytesMin) {
+    std::memcpy(to, from.data(), from.size());
+    return;
+  }
+  // Lines are written whole: half of one would be read first.
+  const std::size_t head = (kLineBytes - reinterpret_cast<std::uintptr_t>(to) % kLineBytes) % kLineBytes;
+  std::memcpy(to, from.data(), head);
+  std::size_t at = head;
+  for (; from.size() - at >= kLineBytes; at += kLineBytes) copy_line(from.data() + at, to + at);
+  std::memcpy(to + at, from.data() + at, from.size() - at);
+  _mm_sfence();  // such stores are in no order, not even with the release of a mutex
+}
+#else
+void copy_streaming(std::span<const std::byte> from, std::byte* to) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size());
+}
+#endif
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,194 @@
+#include "agent/src/checkpoint/tiers/claim.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <vector>
+
+#include "agent/src/checkpoint/disk/durable.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+constexpr const char* kClaims = "claims";
+constexpr std::string_view kFirstLine = "ratoon claim 1\n";
+constexpr std::uint64_t kClaimBytesMax = 4096;
+constexpr int kRacesMax = 100;  // each lost one means that another claim was made
+
+std::string claim_name(std::uint64_t number) {
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "c%010llu.txt", static_cast<unsigned long long>(number));
+  return text.data();
+}
+
+std::string claim_path(std::uint64_t number) {
+  return std::string(kClaims) + "/" + claim_name(number);
+}
+
+std::optional<std::uint64_t> parse_claim_name(std::string_view name) {
+  std::uint64_t number = 0;
+  if (name.size() > 1) std::from_chars(name.data() + 1, name.data() + name.size(), number);
+  if (claim_name(number) != name) return std::nullopt;
+  return number;
+}
+
+Result<std::vector<std::uint64_t>> list_numbers(const Disk& disk) {
+  const auto entries = list_if_there(disk, kClaims);
+  if (!entries) return entries.error();
+  std::vector<std::uint64_t> numbers;
+  for (const DiskEntry& entry : *entries) {
+    if (const auto number = parse_claim_name(entry.name)) numbers.push_back(*number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+// "value" of the line "name value\n" at the beginning of the text, which it takes away.
+std::optional<std::string> take_line(std::string_view& text, std::string_view name) {
+  const std::size_t end = text.find('\n');
+  if (end == std::string_view::npos || !text.starts_with(name) || end <= name.size() ||
+      text[name.size()] != ' ')
+    return std::nullopt;
+  std::string value(text.substr(name.size() + 1, end - name.size() - 1));
+  text.remove_prefix(end + 1);
+  return value;
+}
+
+// False: another made that number first.
+Result<bool> create_claim(Disk& disk, std::uint64_t number, const Owner& owner, bool is_released) {
+  const auto saved = save_for_now(disk, claim_path(number), encode_claim(owner, is_released), owner.start);
+  if (saved) return true;
+  if (saved.error().kind() == ErrorKind::kAlreadyExists) return false;
+  return saved.error();
+}
+
+// One that was slow may have made a number that was over long before, and tidied away.
+Result<bool> is_newest(const Disk& disk, std::uint64_t number) {
+  const auto numbers = list_numbers(disk);
+  if (!numbers) return numbers.error();
+  return !numbers->empty() && numbers->back() == number;
+}
+
+void tidy_before(Disk& disk, std::uint64_t number) {
+  const auto numbers = list_numbers(disk);
+  if (!numbers) return;  // what is left says nothing and costs nothing
+  for (const std::uint64_t old : *numbers) {
+    if (old < number) static_cast<void>(disk.remove(claim_path(old)));
+  }
+}
+
+Error occupied(const Disk& disk, const ClaimNote& by) {
+  return {ErrorKind::kAlreadyExists, disk.shown(claim_path(by.number)) + " says that the job " +
+                                         by.owner.job +
+                                         " trains here, and it is alive: end it, or give this run another "
+                                         "name; nothing was changed"};
+}
+
+}  // namespace
+
+std::string encode_claim(const Owner& owner, bool is_released) {
+  return std::string(kFirstLine) + "job " + owner.job + "\nstart " + owner.start + "\nstate " +
+         (is_released ? "released" : "held") + "\n";
+}
+
+Result<ClaimNote> decode_claim(std::uint64_t number, std::string_view text) {
+  const Error refusal(ErrorKind::kCorrupted, "it is no claim that this version understands");
+  if (!text.starts_with(kFirstLine)) return refusal;
+  text.remove_prefix(kFirstLine.size());
+  const auto job = take_line(text, "job");
+  const auto start = job ? take_line(text, "start") : std::nullopt;
+  const auto state = start ? take_line(text, "state") : std::nullopt;
+  if (!state || !text.empty() || (*state != "held" && *state != "released")) return refusal;
+  return ClaimNote{
+      .number = number, .owner = {.job = *job, .start = *start}, .is_released = *state == "released"};
+}
+
+Result<std::optional<ClaimNote>> newest_claim(const Disk& disk) {
+  for (int i = 0; i < kRacesMax; ++i) {
+    const auto numbers = list_numbers(disk);
+    if (!numbers) return numbers.error();
+    if (numbers->empty()) return std::optional<ClaimNote>();
+    const std::string path = claim_path(numbers->back());
+    const auto text = read_whole(disk, path, kClaimBytesMax);
+    if (!text && text.error().kind() == ErrorKind::kNotFound) continue;  // renewed and tidied since the list
+    if (!text) return text.error();
+    auto note = decode_claim(numbers->back(), *text);
+    if (!note) {
+      return note.error().with_context(disk.shown(path) +
+                                       ": nobody knows whose this place is; remove it if no job runs here");
+    }
+    return std::optional(*std::move(note));
+  }
+  return Error(ErrorKind::kConflict, "the claims in " + disk.shown(kClaims) + " change all the time");
+}
+
+ClaimVerdict judge_claim(const Owner& newcomer, const std::optional<ClaimNote>& first,
+                         const std::optional<ClaimNote>& now, Duration watched, Duration lease) {
+  if (!now || now->is_released || now->owner.job == newcomer.job) return ClaimVerdict::kTake;
+  if (first && first->number != now->number) return ClaimVerdict::kRefuse;  // a sign of life
+  return watched >= lease ? ClaimVerdict::kTake : ClaimVerdict::kWatch;
+}
+
+Result<Claim> Claim::take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
+                          const Clock& clock, const Pause& pause) {
+  if (auto made = make_folders(*disk, kClaims, Lasts::kForNow); !made) return made.error();
+  const Timestamp began = clock.now();
+  std::optional<ClaimNote> first;
+  for (int races = 0; races < kRacesMax;) {
+    const auto now = newest_claim(*disk);
+    if (!now) return now.error();
+    if (!first) first = *now;
+    const ClaimVerdict verdict = judge_claim(owner, first, *now, clock.now() - began, times.lease);
+    if (verdict == ClaimVerdict::kRefuse) return occupied(*disk, **now);
+    if (verdict == ClaimVerdict::kWatch) {
+      if (!pause(times.look))
+        return Error(ErrorKind::kCancelled, "waiting for " + disk->shown(kClaims) + " was given up");
+      continue;
+    }
+    const std::uint64_t number = *now ? (*now)->number + 1 : 1;
+    const auto created = create_claim(*disk, number, owner, false);
+    if (!created) return created.error();
+    if (*created) {
+      const auto newest = is_newest(*disk, number);
+      if (!newest) return newest.error();
+      if (*newest) {
+        tidy_before(*disk, number);
+        return Claim(std::move(disk), std::move(owner), number);
+      }
+      static_cast<void>(disk->remove(claim_path(number)));
+    }
+    ++races;
+  }
+  return Error(ErrorKind::kConflict, "the claims in " + disk->shown(kClaims) + " change all the time");
+}
+
+Result<void> Claim::write_next(bool is_released) {
+  const auto now = newest_claim(*disk_);
+  if (!now) return now.error();
+  const bool is_ours = *now && (*now)->owner == owner_;
+  const Error lost(
+      ErrorKind::kConflict,
+      disk_->shown(kClaims) + " belongs to " +
+          (*now ? "the job " + (*now)->owner.job + ", start " + (*now)->owner.start : std::string("nobody")) +
+          " now, and not to this process any more: it stops writing here");
+  if (!is_ours) return lost;
+  // Ours, but not the number that is known here: a reply was lost on the way.
+  const std::uint64_t next = std::max((*now)->number, number_) + 1;
+  const auto created = create_claim(*disk_, next, owner_, is_released);
+  if (!created) return created.error();
+  if (!*created) return lost;
+  number_ = next;
+  tidy_before(*disk_, next);
+  return {};
+}
+
+Result<void> Claim::renew() {
+  return write_next(false);
+}
+
+Result<void> Claim::release() {
+  return write_next(true);
+}
+
+}  // namespace ratoon::checkpoint

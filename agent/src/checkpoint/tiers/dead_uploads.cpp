@@ -1,0 +1,29 @@
+#include "agent/src/checkpoint/tiers/dead_uploads.h"
+
+#include <algorithm>
+
+#include "agent/src/checkpoint/disk/disk.h"
+#include "agent/src/checkpoint/file_names.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+constexpr std::uint64_t kAttemptsMax = 8;  // a request each
+
+}  // namespace
+
+Result<std::uint64_t> abort_dead_uploads(objects::ObjectStore& store, Attempt own,
+                                         const std::stop_token& stop) {
+  std::uint64_t count = 0;
+  const std::uint64_t end = own.value();
+  for (std::uint64_t attempt = end - std::min(end, kAttemptsMax); attempt < end; ++attempt) {
+    const CheckpointId any{.attempt = Attempt(attempt), .step = Step(0)};
+    // Whoever began it is dead or fenced, however young it is.
+    const auto aborted = store.abort_stale_uploads(folder_of(packs_folder(any)) + "/", Duration(0), stop);
+    if (!aborted) return aborted.error();
+    count += *aborted;
+  }
+  return count;
+}
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,97 @@
+#include "agent/src/checkpoint/tiers/latest.h"
+
+#include <algorithm>
+#include <optional>
+#include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "agent/src/checkpoint/disk/durable.h"
+#include "base/contract/fields.h"
+#include "base/core/unique_fd.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::uint64_t kPointerBytesMax = 4096;
+constexpr int kPointerDepthMax = 2;
+constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
+
+// Whose pack "../packs/a0003/s0000001200/r0002.safetensors" is.
+std::optional<CheckpointId> id_in_target(const fs::path& target) {
+  if (!target.has_parent_path()) return std::nullopt;
+  const fs::path step_folder = target.parent_path();
+  const auto step = parse_step_name(step_folder.filename().string());
+  const auto attempt = parse_attempt_name(step_folder.parent_path().filename().string());
+  if (!step || !attempt) return std::nullopt;
+  return CheckpointId{.attempt = *attempt, .step = *step};
+}
+
+// What is no pointer of ours, or cannot be read, is replaced: it is a hint.
+std::optional<CheckpointId> id_in_pointer(const StoreDisk& store, const std::string& name) {
+  const auto text = read_whole(store, name, kPointerBytesMax);
+  if (!text) return std::nullopt;
+  const auto body = parse_json(*text, kPointerBytesMax, kPointerDepthMax);
+  if (!body) return std::nullopt;
+  std::optional<Error> complaint;
+  Fields f(*body, "pointer", complaint);
+  const CheckpointId id{.attempt = Attempt(f.whole("attempt", kCountMax)),
+                        .step = Step(f.whole("step", kCountMax))};
+  if (complaint) return std::nullopt;
+  return id;
+}
+
+Result<void> sync_names(const fs::path& folder) {
+  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.is_open() || ::fsync(fd.get()) != 0) return system_error(errno, "syncing " + folder.string());
+  return {};
+}
+
+}  // namespace
+
+Result<void> point_latest(StoreDisk& store, const std::string& name, const Latest& latest) {
+  if (auto checked = check_path(name); !checked) return checked;
+  const auto there = id_in_pointer(store, name);
+  if (there && *there > latest.id) return {};
+  const json pointer = {{"attempt", latest.id.attempt.value()},
+                        {"step", latest.id.step.value()},
+                        {"manifest", manifest_path(latest.id)},
+                        {"digest", latest.digest},
+                        {"pack", pack_path(latest.id, latest.rank)}};
+  return store.store().put(name, pointer.dump(1) + "\n");
+}
+
+Result<void> point_latest(const fs::path& run_folder, const std::string& name, const Latest& latest,
+                          std::string_view mark) {
+  if (auto checked = check_path(name); !checked) return checked;
+  const fs::path link = run_folder / name;
+  std::error_code code;
+  const fs::file_status there = fs::symlink_status(link, code);
+  if (fs::exists(there) && !fs::is_symlink(there)) {
+    return Error(ErrorKind::kAlreadyExists,
+                 link.string() +
+                     " is to be a link to the newest checkpoint, and something else "
+                     "is there: move it, or choose another name");
+  }
+  if (fs::is_symlink(there)) {
+    const auto pointed = id_in_target(fs::read_symlink(link, code));
+    if (pointed && *pointed > latest.id) return {};
+  }
+  fs::create_directories(link.parent_path(), code);
+  if (code) return system_error(code.value(), "making " + link.parent_path().string());
+  const fs::path target =
+      (run_folder / pack_path(latest.id, latest.rank)).lexically_relative(link.parent_path());
+  const fs::path temporary = run_folder / temporary_path(name, mark);
+  fs::remove(temporary, code);  // of an earlier call of this process that failed
+  fs::create_symlink(target, temporary, code);
+  if (code) return system_error(code.value(), "linking " + temporary.string());
+  fs::rename(temporary, link, code);
+  if (code) return system_error(code.value(), "renaming " + temporary.string() + " to " + link.string());
+  return sync_names(link.parent_path());
+}
+
+}  // namespace ratoon::checkpoint

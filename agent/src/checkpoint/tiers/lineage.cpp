@@ -1,0 +1,57 @@
+#include "agent/src/checkpoint/tiers/lineage.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/file_names.h"
+#include "agent/src/checkpoint/manifest.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+bool says(const Result<void>& result, ErrorKind kind) {
+  return !result && result.error().kind() == kind;
+}
+
+// Copied and then removed, as for quarantine: after a cut there are both rather than none.
+Result<void> move_aside(Disk& disk, const std::string& folder, const std::string& name,
+                        std::string_view mark) {
+  const std::string path = folder + "/" + name;
+  const auto text = read_whole(disk, path, kManifestBytesMax);
+  if (!text) return text.error();
+  const auto copied = save_durably(disk, std::string(kAside) + "/" + name, *text, mark);
+  if (!copied && !says(copied, ErrorKind::kAlreadyExists)) return copied;
+  const auto removed = disk.remove(path);
+  if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
+  return disk.sync_folder(folder);
+}
+
+}  // namespace
+
+Result<std::uint64_t> set_lineage_aside(Disk& disk, std::string_view mark, std::optional<Attempt> before) {
+  using Found = std::pair<CheckpointId, std::string>;
+  std::vector<Found> manifests;
+  for (const char* folder : {kQuarantine, kManifests}) {
+    const auto entries = list_if_there(disk, folder);
+    if (!entries) return entries.error();
+    for (const DiskEntry& entry : *entries) {
+      const auto id = parse_manifest_name(entry.name);
+      const bool is_older = id && (!before || id->attempt < *before);
+      if (is_older && !entry.is_folder) manifests.emplace_back(*id, folder);
+    }
+  }
+  std::stable_sort(manifests.begin(), manifests.end(),
+                   [](const Found& a, const Found& b) { return a.first < b.first; });
+  if (manifests.empty()) return std::uint64_t{0};
+  if (auto made = make_folders(disk, kAside, Lasts::kPowerCuts); !made) return made.error();
+  for (const auto& [id, folder] : manifests) {
+    const std::string name = manifest_path(id).substr(std::string_view(kManifests).size() + 1);
+    if (auto moved = move_aside(disk, folder, name, mark); !moved) return moved.error();
+  }
+  return std::uint64_t{manifests.size()};
+}
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,170 @@
+#include "agent/src/checkpoint/tiers/mirror.h"
+
+#include <algorithm>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/inventory.h"
+#include "agent/src/checkpoint/pack/header.h"
+#include "base/core/crc32c.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+// Of a store's thread each; a ReadFile is used from one at a time.
+class FileOfDisk final : public objects::ObjectSource {
+ public:
+  FileOfDisk(const ReadFile& file, std::uint64_t size_bytes) : file_(file), size_bytes_(size_bytes) {}
+
+  [[nodiscard]] std::uint64_t size_bytes() const override { return size_bytes_; }
+  [[nodiscard]] Result<void> read(std::uint64_t offset, std::span<char> into) override {
+    const std::lock_guard lock(mutex_);
+    return file_.read(offset, std::as_writable_bytes(into));
+  }
+
+ private:
+  std::mutex mutex_;
+  const ReadFile& file_;
+  const std::uint64_t size_bytes_;
+};
+
+// The first bytes of a pack, if they are those that the manifest vouches for.
+Result<std::string> read_header_text(const ReadFile& file, const std::string& shown,
+                                     const PackRecord& record) {
+  const auto size = file.size();
+  if (!size) return size.error();
+  if (*size != record.size_bytes || record.header_bytes > *size) {
+    return Error(ErrorKind::kCorrupted, shown + " has " + std::to_string(*size) + " bytes, and " +
+                                            std::to_string(record.size_bytes) + " were committed");
+  }
+  std::string text(record.header_bytes, '\0');
+  if (auto read = file.read(0, std::as_writable_bytes(std::span(text))); !read) return read.error();
+  const std::string digest = to_hex(xxh3_128(std::as_bytes(std::span(text))));
+  if (digest == record.header_digest) return text;
+  return Error(ErrorKind::kCorrupted, shown + ": its header is not the one that was committed (digest " +
+                                          record.header_digest + " expected, " + digest + " found)");
+}
+
+// That of the whole file, from the sums in its header: no byte of the data is read for it.
+Result<std::uint32_t> whole_crc32c(const std::string& text, const std::string& shown,
+                                   const PackRecord& record) {
+  const auto header = decode_header(text, record.size_bytes);
+  if (!header) return header.error().with_context(shown);
+  std::uint32_t crc = crc32c(std::as_bytes(std::span(text)));
+  std::uint64_t left = header->layout.data_bytes;
+  for (const std::uint32_t block : header->block_crcs) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(left, kPackBlockBytes);
+    crc = crc32c_combine(crc, block, bytes);
+    left -= bytes;
+  }
+  return crc;
+}
+
+Error another_run(const std::string& shown) {
+  return {ErrorKind::kConflict, shown +
+                                    " is there already and is not of this run: two runs share one name; use "
+                                    "another run name, or another place in the store"};
+}
+
+// What is there under the pack's name: an object is whole, and its header says what its data is.
+Result<void> expect_same_pack(const StoreDisk& to, const std::string& path, const PackRecord& record) {
+  const auto file = to.open(path);
+  if (!file) return file.error();
+  const auto text = read_header_text(**file, to.shown(path), record);
+  if (text) return {};
+  return text.error().kind() == ErrorKind::kCorrupted ? another_run(to.shown(path)) : text.error();
+}
+
+struct ManifestText {
+  std::string text;
+  Manifest manifest;
+};
+
+Result<ManifestText> read_manifest_text(const Disk& disk, const CheckpointId& id) {
+  const std::string path = manifest_path(id);
+  return read_twice([&]() -> Result<ManifestText> {
+    auto text = read_whole(disk, path, kManifestBytesMax);
+    if (!text) return text.error();
+    auto manifest = decode_manifest(*text);
+    if (!manifest) return manifest.error().with_context(disk.shown(path));
+    if (manifest->id != id)
+      return Error(ErrorKind::kCorrupted, disk.shown(path) + " describes another checkpoint");
+    return ManifestText{.text = *std::move(text), .manifest = *std::move(manifest)};
+  });
+}
+
+// Whether the store has this very manifest.
+Result<bool> is_committed_there(const StoreDisk& to, const CheckpointId& id, const std::string& text) {
+  const auto there = read_whole(to, manifest_path(id), kManifestBytesMax);
+  if (!there && there.error().kind() == ErrorKind::kNotFound) return false;
+  if (!there) return there.error();
+  if (*there != text) return another_run(to.shown(manifest_path(id)));
+  return true;
+}
+
+}  // namespace
+
+Result<bool> mirror_pack(const Disk& from, const CheckpointId& id, const PackRecord& record, StoreDisk& to,
+                         const MirrorOptions& options) {
+  const std::string path = pack_path(id, record.rank);
+  const std::string shown = from.shown(path);
+  // Asked first: after a kill most packs may be there, and an upload that is refused has sent its bytes.
+  const auto there = expect_same_pack(to, path, record);
+  if (there) return false;
+  if (there.error().kind() != ErrorKind::kNotFound) return there.error();
+
+  const auto file = from.open(path);
+  if (!file && file.error().kind() == ErrorKind::kNotFound)
+    return Error(ErrorKind::kCorrupted, shown + " is not there, and a manifest names it");
+  if (!file) return file.error();
+  const auto text =
+      read_twice([&] { return read_header_text(**file, shown, record); }, [&] { (*file)->forget(); });
+  if (!text) return text.error();
+  const auto crc = whole_crc32c(*text, shown, record);
+  if (!crc) return crc.error();
+  FileOfDisk source(**file, record.size_bytes);
+  const auto uploaded = read_twice(
+      [&] {
+        return to.store().upload(path, source,
+                                 {.replaces = false,
+                                  .crc32c = *crc,
+                                  .part_bytes = options.part_bytes,
+                                  .threads = options.threads,
+                                  .progress = options.progress,
+                                  .stop = options.stop});
+      },
+      [&] { (*file)->forget(); });
+  if (uploaded) return true;
+  if (uploaded.error().kind() != ErrorKind::kAlreadyExists) return uploaded.error();
+  if (auto same = expect_same_pack(to, path, record); !same) return same.error();
+  return false;
+}
+
+Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id, StoreDisk& to,
+                                   const MirrorOptions& options) {
+  const auto sealed = read_manifest_text(from, id);
+  if (!sealed) return sealed.error();
+  Mirrored mirrored{.digest = manifest_digest(sealed->text)};
+  const auto committed = is_committed_there(to, id, sealed->text);
+  if (!committed) return committed.error();
+  if (*committed) {
+    mirrored.was_committed = true;
+    return mirrored;
+  }
+  for (const PackRecord& record : sealed->manifest.packs) {
+    const auto sent = mirror_pack(from, id, record, to, options);
+    if (!sent) return sent.error();
+    ++(*sent ? mirrored.packs_sent : mirrored.packs_there);
+  }
+  const auto put = to.store().put(manifest_path(id), sealed->text, {.replaces = false, .stop = options.stop});
+  if (put) return mirrored;
+  if (put.error().kind() != ErrorKind::kAlreadyExists) return put.error();
+  // Of another process that mirrors the same, or of a request of ours whose answer never came.
+  if (auto same = is_committed_there(to, id, sealed->text); !same) return same.error();
+  mirrored.was_committed = true;
+  return mirrored;
+}
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,102 @@
+#include "agent/src/checkpoint/tiers/mirror_worker.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ratoon::checkpoint {
+namespace {
+
+// Not what is wrong with the checkpoint itself, or with the place: that stays.
+bool may_pass(const Error& error) {
+  switch (error.kind()) {
+    case ErrorKind::kCorrupted:
+    case ErrorKind::kNotFound:  // retired meanwhile
+    case ErrorKind::kConflict:
+    case ErrorKind::kInvalid:
+      return false;
+    case ErrorKind::kAlreadyExists:
+    case ErrorKind::kPermissionDenied:  // credentials are mended while training goes on
+    case ErrorKind::kUnavailable:
+    case ErrorKind::kTimeout:
+    case ErrorKind::kCancelled:
+    case ErrorKind::kNoSpace:
+    case ErrorKind::kIo:
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+MirrorWorker::MirrorWorker(std::shared_ptr<const Disk> from, std::shared_ptr<objects::ObjectStore> to,
+                           MirrorWorkerOptions options)
+    : from_(std::move(from)),
+      to_(std::move(to)),
+      options_(std::move(options)),
+      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+MirrorWorker::~MirrorWorker() = default;
+
+void MirrorWorker::note_committed(const CheckpointId& id) {
+  const std::lock_guard lock(mutex_);
+  if (durable_ && *durable_ >= id) return;
+  if (!wanted_ || *wanted_ < id) wanted_ = id;
+  changed_.notify_all();
+}
+
+std::optional<CheckpointId> MirrorWorker::durable() const {
+  const std::lock_guard lock(mutex_);
+  return durable_;
+}
+
+std::set<CheckpointId> MirrorWorker::under_way() const {
+  const std::lock_guard lock(mutex_);
+  std::set<CheckpointId> ids;
+  for (const auto& id : {wanted_, copied_})
+    if (id) ids.insert(*id);
+  return ids;
+}
+
+bool MirrorWorker::wait_for(const CheckpointId& id, Duration at_most) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, at_most, [&] { return durable_ && *durable_ >= id; });
+}
+
+void MirrorWorker::note_result(const CheckpointId& id, const Result<Mirrored>& result) {
+  const std::lock_guard lock(mutex_);
+  if (result && (!durable_ || *durable_ < id)) durable_ = id;
+  copied_.reset();
+  const bool is_settled = result || !may_pass(result.error());
+  if (is_settled && wanted_ == id) wanted_.reset();
+  changed_.notify_all();
+}
+
+void MirrorWorker::work(const std::stop_token& stop) {
+  StoreDisk to(to_, stop);
+  MirrorOptions mirror = options_.mirror;
+  mirror.stop = stop;
+  if (options_.begins) options_.begins(stop);
+  Duration pause = options_.pause_first;
+  while (!stop.stop_requested()) {
+    CheckpointId id;
+    {
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait(lock, stop, [&] { return wanted_.has_value(); })) return;
+      id = *wanted_;
+      copied_ = id;
+    }
+    const auto result = mirror_checkpoint(*from_, id, to, mirror);
+    if (stop.stop_requested() && !result) return;
+    note_result(id, result);
+    if (options_.told) options_.told(id, result);
+    if (result || !may_pass(result.error())) {
+      pause = options_.pause_first;
+      continue;
+    }
+    std::unique_lock lock(mutex_);
+    static_cast<void>(changed_.wait_for(lock, stop, pause, [] { return false; }));
+    pause = std::min(pause * 2, options_.pause_max);
+  }
+}
+
+}  // namespace ratoon::checkpoint

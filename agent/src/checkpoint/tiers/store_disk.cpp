@@ -1,0 +1,196 @@
+#include "agent/src/checkpoint/tiers/store_disk.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "agent/src/objects/object_key.h"
+#include "agent/src/objects/sources.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+constexpr std::size_t kLongUploadBytesMin = std::size_t{1} << 20U;
+
+using objects::ObjectStore;
+
+class MemoryFile final : public WriteFile {
+ public:
+  MemoryFile(std::shared_ptr<std::vector<char>> bytes, std::string shown)
+      : bytes_(std::move(bytes)), shown_(std::move(shown)) {}
+
+  Result<void> reserve(std::uint64_t bytes) override {
+    try {
+      bytes_->reserve(bytes);
+    } catch (const std::bad_alloc&) {
+      return no_memory(bytes);
+    }
+    return {};
+  }
+  Result<void> write(std::uint64_t at, std::span<const std::byte> bytes) override {
+    try {
+      if (bytes_->size() < at + bytes.size()) bytes_->resize(at + bytes.size());
+    } catch (const std::bad_alloc&) {
+      return no_memory(at + bytes.size());
+    }
+    if (!bytes.empty()) std::memcpy(bytes_->data() + at, bytes.data(), bytes.size());
+    return {};
+  }
+  Result<void> sync() override { return {}; }
+  Result<void> close() override { return {}; }
+
+ private:
+  [[nodiscard]] Error no_memory(std::uint64_t bytes) const {
+    return {ErrorKind::kNoSpace, "there is no memory for the " + std::to_string(bytes) + " bytes of " +
+                                     shown_ + ", which has no folder to lie in; name a local one"};
+  }
+
+  const std::shared_ptr<std::vector<char>> bytes_;
+  const std::string shown_;
+};
+
+// Puts a range of an object where it belongs, however often the download begins anew.
+class SpanSink final : public objects::ObjectSink {
+ public:
+  explicit SpanSink(std::span<std::byte> into) : into_(into) {}
+
+  Result<void> begin(const objects::ObjectInfo&) override {
+    filled_ = 0;
+    return {};
+  }
+  Result<void> write(std::string_view bytes) override {
+    if (bytes.size() > into_.size() - filled_)
+      return Error(ErrorKind::kCorrupted, "the store gave more bytes than were asked for");
+    std::memcpy(into_.data() + filled_, bytes.data(), bytes.size());
+    filled_ += bytes.size();
+    return {};
+  }
+  [[nodiscard]] std::size_t filled() const { return filled_; }
+
+ private:
+  const std::span<std::byte> into_;
+  std::size_t filled_ = 0;
+};
+
+class StoreReadFile final : public ReadFile {
+ public:
+  StoreReadFile(std::shared_ptr<ObjectStore> store, objects::ObjectInfo object, std::stop_token stop)
+      : store_(std::move(store)), object_(std::move(object)), stop_(std::move(stop)) {}
+
+  Result<std::uint64_t> size() const override { return object_.size_bytes; }
+
+  Result<void> read(std::uint64_t at, std::span<std::byte> bytes) const override {
+    if (bytes.empty()) return {};
+    if (at > object_.size_bytes || bytes.size() > object_.size_bytes - at) return cut(at + bytes.size());
+    SpanSink sink(bytes);
+    const auto got =
+        store_->get(object_.key, sink, {.range = objects::ByteRange{at, at + bytes.size()}, .stop = stop_});
+    if (!got) return got.error();
+    return sink.filled() == bytes.size() ? Result<void>() : cut(at + sink.filled());
+  }
+  void forget() const override {}  // every read goes to the store
+
+ private:
+  [[nodiscard]] Error cut(std::uint64_t at) const {
+    return {ErrorKind::kCorrupted, objects::join_uri(store_->uri(), object_.key) + " ends before byte " +
+                                       std::to_string(at) + ", and was to reach there"};
+  }
+
+  const std::shared_ptr<ObjectStore> store_;
+  const objects::ObjectInfo object_;
+  const std::stop_token stop_;
+};
+
+}  // namespace
+
+StoreDisk::StoreDisk(std::shared_ptr<ObjectStore> store, std::stop_token stop)
+    : store_(std::move(store)), stop_(std::move(stop)) {}
+
+std::string StoreDisk::shown(std::string_view path) const {
+  return objects::join_uri(store_->uri(), path);
+}
+
+Result<std::unique_ptr<WriteFile>> StoreDisk::create(const std::string& path) {
+  if (auto checked = check_path(path); !checked) return checked.error();
+  auto bytes = std::make_shared<std::vector<char>>();
+  const std::lock_guard lock(mutex_);
+  if (!unnamed_.emplace(path, bytes).second)
+    return Error(ErrorKind::kAlreadyExists, shown(path) + " is being written by this process already");
+  return std::unique_ptr<WriteFile>(std::make_unique<MemoryFile>(std::move(bytes), shown(path)));
+}
+
+Result<std::unique_ptr<ReadFile>> StoreDisk::open(const std::string& path) const {
+  if (auto checked = check_path(path); !checked) return checked.error();
+  auto object = store_->head(path, stop_);
+  if (!object) return object.error();
+  object->key = path;
+  return std::unique_ptr<ReadFile>(std::make_unique<StoreReadFile>(store_, *std::move(object), stop_));
+}
+
+void StoreDisk::tell_progress_to(std::function<void()> told) {
+  const std::lock_guard lock(mutex_);
+  told_ = std::move(told);
+}
+
+Result<void> StoreDisk::rename_new(const std::string& from, const std::string& to) {
+  if (auto checked = check_path(to); !checked) return checked;
+  Bytes bytes;
+  std::function<void()> tell;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = unnamed_.find(from);
+    if (found == unnamed_.end())
+      return Error(ErrorKind::kNotFound, shown(from) + " was not written by this process");
+    bytes = found->second;
+    // Small ones, as signs of life are, say nothing of whether a large one goes on.
+    if (bytes->size() >= kLongUploadBytesMin) tell = told_;
+  }
+  objects::MemorySource source(std::string_view(bytes->data(), bytes->size()));
+  const auto told = [tell](std::uint64_t) {
+    if (tell) tell();
+  };
+  const auto uploaded = store_->upload(to, source, {.replaces = false, .progress = told, .stop = stop_});
+  if (!uploaded) return uploaded.error();
+  const std::lock_guard lock(mutex_);
+  unnamed_.erase(from);
+  return {};
+}
+
+Result<void> StoreDisk::remove(const std::string& path) {
+  if (auto checked = check_path(path); !checked) return checked;
+  {
+    const std::lock_guard lock(mutex_);
+    if (unnamed_.erase(path) != 0) return {};
+  }
+  return store_->remove(path, stop_);
+}
+
+// A folder is there as long as something lies in it, and not a moment longer.
+Result<void> StoreDisk::remove_folder(const std::string&) {
+  return {};
+}
+Result<void> StoreDisk::make_folder(const std::string&) {
+  return {};
+}
+Result<void> StoreDisk::sync_folder(const std::string&) {
+  return {};
+}
+
+Result<std::vector<DiskEntry>> StoreDisk::list(const std::string& path) const {
+  const std::string prefix = path.empty() ? "" : path + "/";
+  const auto objects = objects::list_all(*store_, prefix, stop_);
+  if (!objects) return objects.error();
+  std::vector<DiskEntry> entries;
+  for (const objects::ObjectInfo& object : *objects) {
+    const std::string_view name = std::string_view(object.key).substr(prefix.size());
+    const std::size_t slash = name.find('/');
+    const bool is_folder = slash != std::string_view::npos;
+    entries.push_back({.name = std::string(name.substr(0, slash)), .is_folder = is_folder});
+  }
+  std::sort(entries.begin(), entries.end());
+  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+  return entries;
+}
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,70 @@
+#include "agent/src/checkpoint/tiers/tiers.h"
+
+#include <utility>
+
+#include "agent/src/checkpoint/disk/real_disk.h"
+#include "agent/src/checkpoint/run_store.h"
+#include "base/core/random_name.h"
+
+namespace ratoon::checkpoint {
+
+Result<Tiers> Tiers::open(const TierPlaces& places, const std::stop_token& stop) {
+  std::vector<Tier> tiers;
+  if (!places.folder.empty()) {
+    auto disk = RealDisk::open_folder(places.folder);
+    if (!disk) return disk.error();
+    tiers.push_back({.word = places.is_folder_shared ? "volume" : "local",
+                     .disk = places.see_folder_through ? places.see_folder_through(*std::move(disk))
+                                                       : std::shared_ptr<Disk>(*std::move(disk))});
+  }
+  for (const std::string& uri : places.stores) {
+    auto store = objects::open_store(uri, places.store_options);
+    if (!store) return store.error();
+    auto disk = std::make_shared<StoreDisk>(*std::move(store), stop);
+    tiers.push_back({.word = "store", .disk = disk, .store = disk});
+  }
+  if (tiers.empty())
+    return Error(ErrorKind::kInvalid, "the run has no place for its checkpoints: name a folder or a store");
+  return Tiers(std::move(tiers));
+}
+
+Result<std::vector<TierInventory>> Tiers::ask_all() const {
+  std::vector<TierInventory> asked;
+  for (const Tier& tier : tiers_) {
+    auto found = take_inventory(*tier.disk);
+    if (!found) {
+      return found.error().with_context("looking for checkpoints in " + tier.disk->shown("manifests") +
+                                        " (what it holds may be the newest)");
+    }
+    asked.push_back({.tier = tier.word, .shown = tier.disk->shown(""), .found = *std::move(found)});
+  }
+  return asked;
+}
+
+Result<TieredInventory> Tiers::inventory() const {
+  const auto asked = ask_all();
+  if (!asked) return asked.error();
+  return merge(*asked);
+}
+
+Result<FromTier> Tiers::load(const TieredCheckpoint& checkpoint, Rank rank) const {
+  const ResumePoint point{
+      .attempt = checkpoint.id.attempt, .step = checkpoint.id.step, .digest = checkpoint.digest};
+  FromTier loaded;
+  for (const std::size_t tier : checkpoint.tiers) {
+    const auto run = RunStore::open(tiers_.at(tier).disk, draw_name());
+    if (!run) return run.error();
+    auto tensors = run->load(point, rank);
+    if (tensors) {
+      loaded.tensors = *std::move(tensors);
+      loaded.tier = tier;
+      return loaded;
+    }
+    loaded.bad.emplace_back(tier, tensors.error());
+  }
+  if (loaded.bad.empty()) return Error(ErrorKind::kNotFound, "no tier holds the checkpoint");
+  // The last one is the farthest from this machine, so its word weighs more than that of a broken disk here.
+  return loaded.bad.back().second;
+}
+
+}  // namespace ratoon::checkpoint

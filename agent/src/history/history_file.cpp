@@ -1,0 +1,75 @@
+#include "agent/src/history/history_file.h"
+
+#include <span>
+#include <utility>
+
+#include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/file_names.h"
+
+namespace ratoon::history {
+
+using checkpoint::Disk;
+
+Result<HistoryFile> HistoryFile::begin(Disk& disk, Attempt attempt, const std::optional<Place>& after) {
+  if (auto made = checkpoint::make_folders(disk, checkpoint::kHistory, checkpoint::Lasts::kPowerCuts); !made)
+    return made.error();
+  auto file = disk.create(checkpoint::history_path(attempt));
+  if (!file) return file.error();
+  HistoryFile history(disk, attempt, std::move(*file));
+  history.pending_ = encode(Beginning{.attempt = attempt, .after = after});
+  return history;
+}
+
+void HistoryFile::append(const Row& row) {
+  std::string line = encode(row);
+  // A reader refuses longer lines, and what follows a line that it refuses.
+  const bool is_too_much = line.size() > kLineBytesMax || pending_.size() + line.size() > kPendingBytesMax;
+  if (is_too_much || given_up_) {
+    ++rows_lost_;
+    return;
+  }
+  pending_ += line;
+}
+
+Result<void> HistoryFile::flush() {
+  if (given_up_) return *given_up_;
+  if (pending_.empty()) return {};
+  // A write that failed may have left a part; the next one lies over it.
+  if (auto wrote = file_->write(written_, std::as_bytes(std::span(pending_))); !wrote) return wrote;
+  written_ += pending_.size();
+  pending_.clear();
+  return {};
+}
+
+Result<Place> HistoryFile::sync() {
+  if (auto flushed = flush(); !flushed) return flushed.error();
+  const Place place{.attempt = attempt_, .bytes = written_};
+  if (durable_ == place) return place;
+  auto synced = file_->sync();
+  // The name, once.
+  if (synced && !durable_) synced = disk_->sync_folder(checkpoint::kHistory);
+  if (!synced) {
+    given_up_ = synced.error().with_context("the history of attempt " + std::to_string(attempt_.value()) +
+                                            " is given up");
+    return *given_up_;
+  }
+  durable_ = place;
+  return place;
+}
+
+Result<std::vector<Attempt>> list_attempts(const Disk& disk) {
+  const auto entries = checkpoint::list_if_there(disk, checkpoint::kHistory);
+  if (!entries) return entries.error();
+  std::vector<Attempt> attempts;
+  for (const auto& entry : *entries) {
+    const auto attempt = checkpoint::parse_history_name(entry.name);
+    if (attempt && !entry.is_folder) attempts.push_back(*attempt);
+  }
+  return attempts;
+}
+
+Result<std::string> read_file(const Disk& disk, Attempt attempt) {
+  return checkpoint::read_whole(disk, checkpoint::history_path(attempt), HistoryFile::kFileBytesMax);
+}
+
+}  // namespace ratoon::history

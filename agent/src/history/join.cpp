@@ -1,0 +1,102 @@
+#include "agent/src/history/join.h"
+
+#include <algorithm>
+
+#include "agent/src/checkpoint/file_names.h"
+
+namespace ratoon::history {
+namespace {
+
+Error corrupted(Attempt attempt, const std::string& what) {
+  return {ErrorKind::kCorrupted, checkpoint::history_path(attempt) + " " + what +
+                                     ": the history cannot be read whole; the training does not need it"};
+}
+
+// The first line of a text, without its newline; nothing if it has none.
+std::optional<std::string_view> first_line(std::string_view text) {
+  const auto end = text.find('\n');
+  if (end == std::string_view::npos) return std::nullopt;
+  return text.substr(0, end);
+}
+
+struct Segment {
+  Beginning beginning;
+  std::string text;  // what counts of the file
+};
+
+Result<Segment> read_segment(const Place& end, const ReadFile& read) {
+  auto text = read(end.attempt);
+  if (!text) return text.error();
+  if (text->size() < end.bytes) {
+    return corrupted(end.attempt, "has " + std::to_string(text->size()) +
+                                      " bytes, and a checkpoint counts on " + std::to_string(end.bytes));
+  }
+  text->resize(end.bytes);
+  const auto line = first_line(*text);
+  if (!line || !text->ends_with('\n'))
+    return corrupted(end.attempt, "does not end with a line where it should");
+  auto beginning = decode_beginning(*line);
+  if (!beginning) return corrupted(end.attempt, "begins with a bad line: " + beginning.error().message());
+  if (beginning->attempt != end.attempt) {
+    return corrupted(end.attempt, "says that it is of attempt " + std::to_string(beginning->attempt.value()));
+  }
+  return Segment{.beginning = *beginning, .text = std::move(*text)};
+}
+
+Result<void> visit_rows(const Segment& segment, const Visit& visit) {
+  std::string_view rest = segment.text;
+  std::uint64_t number = 1;
+  for (rest.remove_prefix(rest.find('\n') + 1); !rest.empty(); rest.remove_prefix(rest.find('\n') + 1)) {
+    ++number;
+    const auto row = decode_row(*first_line(rest));
+    if (!row) {
+      return corrupted(segment.beginning.attempt,
+                       "has a bad line " + std::to_string(number) + ": " + row.error().message());
+    }
+    visit(segment.beginning.attempt, *row);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t sound_bytes(std::string_view file) {
+  std::uint64_t sound = 0;
+  while (const auto line = first_line(file.substr(sound))) {
+    const bool is_sound = sound == 0 ? decode_beginning(*line).has_value() : decode_row(*line).has_value();
+    if (!is_sound) break;
+    sound += line->size() + 1;
+  }
+  return sound;
+}
+
+Result<void> join(const Place& end, const ReadFile& read, const Visit& visit) {
+  // Which parts there are is known from the newest to the oldest; first lines are read twice, so that no more
+  // than one file is held at a time.
+  std::vector<Place> places = {end};
+  while (true) {
+    const auto segment = read_segment(places.back(), read);
+    if (!segment) return segment.error();
+    if (!segment->beginning.after) break;
+    places.push_back(*segment->beginning.after);  // of an older attempt: this ends
+  }
+  for (auto place = places.rbegin(); place != places.rend(); ++place) {
+    const auto segment = read_segment(*place, read);
+    if (!segment) return segment.error();
+    if (auto visited = visit_rows(*segment, visit); !visited) return visited;
+  }
+  return {};
+}
+
+Result<std::optional<Place>> newest_place(std::vector<Attempt> attempts, const ReadFile& read) {
+  std::sort(attempts.begin(), attempts.end(), std::greater<>());
+  for (const Attempt attempt : attempts) {
+    const auto text = read(attempt);
+    if (!text) return text.error();
+    if (const std::uint64_t bytes = sound_bytes(*text); bytes > 0)
+      return std::optional(Place{.attempt = attempt, .bytes = bytes});
+  }
+  return std::optional<Place>();
+}
+
+}  // namespace ratoon::history

@@ -1,0 +1,132 @@
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <span>
+#include <stdexcept>
+
+#include <ratoon/failure.h>
+#include <ratoon/metrics.h>
+
+#include "base/contract/exit_code.h"
+#include "base/contract/fields.h"
+#include "base/core/utf8.h"
+
+namespace ratoon {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kCountMax = std::numeric_limits<std::uint64_t>::max();
+constexpr std::size_t kStateBytesMax = 64U << 20;
+constexpr std::size_t kNameBytesMax = 255;
+constexpr int kDepthMax = 4;
+constexpr std::size_t kHexDigits = 16;
+
+bool is_name(std::string_view name) {
+  return !name.empty() && name.size() <= kNameBytesMax && is_utf8(std::as_bytes(std::span(name)));
+}
+
+// Decimal digits would bring most numbers back, and lose which not-a-number it was.
+std::string bits_of(double value) {
+  std::array<char, kHexDigits + 1> text{};
+  std::snprintf(text.data(), text.size(), "%016llx",
+                static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(value)));
+  return text.data();
+}
+
+double read_bits(Fields& f, const char* name) {
+  const std::string text = f.text(name, kHexDigits);
+  std::uint64_t bits = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), bits, 16);
+  if (text.size() != kHexDigits || code != std::errc() || end != text.data() + text.size())
+    f.complain(name, "the 16 hexadecimal digits of a double");
+  return std::bit_cast<double>(bits);
+}
+
+Metric read_metric(Fields f) {
+  Metric metric;
+  metric.reports = f.whole("reports", kCountMax);
+  metric.samples = f.whole("samples", kCountMax);
+  metric.sum = read_bits(f, "sum");
+  metric.weighted_sum = read_bits(f, "weighted_sum");
+  metric.min = read_bits(f, "min");
+  metric.max = read_bits(f, "max");
+  return metric;
+}
+
+Result<std::map<std::string, Metric, std::less<>>> decode(std::string_view state) {
+  const auto body = parse_json(state, kStateBytesMax, kDepthMax);
+  if (!body) return body.error();
+  std::optional<Error> complaint;
+  Fields f(*body, "metrics", complaint);
+  if (f.whole("format", kCountMax) != kFormat)
+    f.complain("format", "1, which this version reads; use the Ratoon that wrote it");
+  std::map<std::string, Metric, std::less<>> metrics;
+  const json* all = f.find("metrics");
+  if (all == nullptr || !all->is_object()) {
+    f.complain("metrics", "an object of metrics by name");
+  } else {
+    for (const auto& [name, value] : all->items()) metrics.emplace(name, read_metric(f.child(value, name)));
+  }
+  if (complaint) return *complaint;
+  return metrics;
+}
+
+}  // namespace
+
+void Metrics::report(std::string_view name, double value, std::uint64_t samples) {
+  auto found = metrics_.find(name);
+  if (found == metrics_.end()) {
+    if (!is_name(name)) throw std::invalid_argument("a metric needs a name of 1 to 255 bytes of UTF-8");
+    found = metrics_.emplace(std::string(name), Metric{}).first;
+  }
+  Metric& metric = found->second;
+  ++metric.reports;
+  metric.samples += samples;
+  metric.sum += value;
+  metric.weighted_sum += value * static_cast<double>(samples);
+  metric.min = std::fmin(metric.min, value);
+  metric.max = std::fmax(metric.max, value);
+}
+
+const Metric* Metrics::find(std::string_view name) const {
+  const auto found = metrics_.find(name);
+  return found == metrics_.end() ? nullptr : &found->second;
+}
+
+void Metrics::merge(const Metrics& other) {
+  for (const auto& [name, more] : other.metrics_) {
+    Metric& metric = metrics_[name];
+    metric.reports += more.reports;
+    metric.samples += more.samples;
+    metric.sum += more.sum;
+    metric.weighted_sum += more.weighted_sum;
+    metric.min = std::fmin(metric.min, more.min);
+    metric.max = std::fmax(metric.max, more.max);
+  }
+}
+
+std::string Metrics::save_state() const {
+  json all = json::object();
+  for (const auto& [name, metric] : metrics_) {
+    all[name] = {{"reports", metric.reports},  {"samples", metric.samples},
+                 {"sum", bits_of(metric.sum)}, {"weighted_sum", bits_of(metric.weighted_sum)},
+                 {"min", bits_of(metric.min)}, {"max", bits_of(metric.max)}};
+  }
+  return json{{"format", kFormat}, {"metrics", std::move(all)}}.dump();
+}
+
+void Metrics::load_state(std::string_view state) {
+  auto metrics = decode(state);
+  if (!metrics) {
+    throw Failure(static_cast<int>(ExitCode::kConfiguration),
+                  "the state is not of metrics: " + metrics.error().message());
+  }
+  metrics_ = std::move(*metrics);
+}
+
+}  // namespace ratoon

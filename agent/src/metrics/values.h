@@ -1,0 +1,38 @@
+// The newest of each number that a training reports. Few enough of them are kept that a program which makes
+// up names does not drown whoever scrapes.
+//
+// Thread contract: any; one lock, held for one number.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace ratoon::metrics {
+
+class Values {
+ public:
+  static constexpr std::size_t kNamesMax = 32;  // the first that come
+
+  void set(std::string_view name, double value) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = values_.find(name); found != values_.end()) {
+      found->second = value;
+    } else if (values_.size() < kNamesMax) {
+      values_.emplace(std::string(name), value);
+    }
+  }
+  [[nodiscard]] std::map<std::string, double, std::less<>> all() const {
+    const std::lock_guard lock(mutex_);
+    return values_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, double, std::less<>> values_;  // guarded by mutex_
+};
+
+}  // namespace ratoon::metrics

@@ -1,0 +1,42 @@
+#include "agent/src/preemption/drain_facts.h"
+
+#include <algorithm>
+
+namespace ratoon::preemption {
+namespace {
+
+double rate(std::uint64_t bytes, Duration took) {
+  return took > Duration(0) ? static_cast<double>(bytes) / seconds(took) : 0;
+}
+
+}  // namespace
+
+Duration LongestOfLate::longest() const {
+  return *std::max_element(last_.begin(), last_.end());
+}
+
+DrainFacts SaveSpeeds::facts(Duration left, bool has_saved) const {
+  return {.left = left,
+          .state_bytes = state_bytes_,
+          .staged_bytes = is_staged_ ? state_bytes_ : 0,
+          .copy_bytes_per_second = rate(state_bytes_, stalls_.longest()),
+          // Commits are in it: what was measured is when a save was known to be durable.
+          .disk_bytes_per_second = rate(state_bytes_, writes_.longest()),
+          .step = steps_.longest(),
+          .commit = Duration(0),
+          .has_saved = has_saved};
+}
+
+DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced) {
+  const DrainPlan plan = plan_drain(facts);
+  if (plan.leave <= Duration(0)) return DrainStep::kLeave;
+  const auto is_save = [](const DrainStage& stage) { return stage.act == DrainAct::kFullSave; };
+  const auto next = std::find_if(plan.stages.begin(), plan.stages.end(), is_save);
+  // Later than the longest step: another step will end before.
+  if (next == plan.stages.end() || next->begin > facts.step) return DrainStep::kTrainOn;
+  const bool is_last =
+      facts.has_saved || std::find_if(next + 1, plan.stages.end(), is_save) == plan.stages.end();
+  return is_last && !can_be_replaced ? DrainStep::kSaveAndLeave : DrainStep::kSave;
+}
+
+}  // namespace ratoon::preemption

@@ -1,0 +1,60 @@
+#include "agent/src/preemption/drain_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ratoon::preemption {
+namespace {
+
+Duration time_of(std::uint64_t bytes, double measured, double assumed) {
+  const bool is_measured = std::isfinite(measured) && measured > 0;
+  return from_seconds(kPessimism * static_cast<double>(bytes) / (is_measured ? measured : assumed));
+}
+
+// What a save takes from when it is asked for to its commit.
+struct Needs {
+  Duration flush{0};
+  Duration full{0};
+};
+
+// Sums of what may be days each, far from what a Duration holds.
+constexpr Duration kLongest = std::chrono::hours(24 * 365);
+
+Needs needs_of(const DrainFacts& facts) {
+  const auto bounded = [](Duration d) { return std::clamp(d, Duration(0), kLongest); };
+  const Duration commit = bounded(facts.commit);
+  const auto write = [&](std::uint64_t bytes) {
+    return bounded(time_of(bytes, facts.disk_bytes_per_second, kAssumedDiskBytesPerSecond));
+  };
+  const Duration copy =
+      bounded(time_of(facts.state_bytes, facts.copy_bytes_per_second, kAssumedCopyBytesPerSecond));
+  return {.flush = write(facts.staged_bytes) + commit,
+          .full = bounded(facts.step) + copy + write(facts.state_bytes) + commit};
+}
+
+}  // namespace
+
+DrainPlan plan_drain(const DrainFacts& facts) {
+  const Needs needs = needs_of(facts);
+  const Duration usable = std::max(facts.left - std::max(facts.margin, Duration(0)), Duration(0));
+  DrainPlan plan{.stages = {}, .leave = usable};
+  const auto add = [&](DrainAct act, Duration begin, Duration takes) {
+    plan.stages.push_back({.act = act, .begin = begin, .end = begin + takes});
+    return begin + takes;
+  };
+  const bool is_staged = facts.staged_bytes > 0;
+  // A full save is newer than what is staged: where only one of them fits, it is that.
+  const bool fits_full = needs.full <= usable;
+  const bool flushes = is_staged && needs.flush + (fits_full ? needs.full : Duration(0)) <= usable;
+  Duration busy{0};
+  if (flushes) busy = add(DrainAct::kFlushStaged, busy, needs.flush);
+  if (!fits_full) return plan;
+  if (!facts.has_saved) busy = add(DrainAct::kFullSave, busy, needs.full);
+  // Once more, with the steps that are made meanwhile.
+  const Duration last = usable - needs.full;
+  const bool brings_steps = facts.has_saved || last > busy;
+  if (brings_steps) add(DrainAct::kFullSave, last, needs.full);
+  return plan;
+}
+
+}  // namespace ratoon::preemption

@@ -1,0 +1,92 @@
+#include "agent/src/preemption/notices.h"
+
+#include <charconv>
+#include <cstdint>
+#include <utility>
+
+#include <ratoon/amount.h>
+
+namespace ratoon::preemption {
+namespace {
+
+constexpr std::int64_t kGraceSecondsMax = 86'400;
+constexpr std::int64_t kYear2100 = 4'102'444'800;  // seconds since 1970
+constexpr Duration kTimeLimitMax = std::chrono::hours(24 * 365);
+constexpr std::size_t kShown = 60;
+
+Result<std::int64_t> parse_whole(std::string_view text, std::int64_t max, const std::string& what) {
+  std::int64_t number = -1;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (code == std::errc() && end == text.data() + text.size() && number >= 0 && number <= max) return number;
+  return Error(ErrorKind::kInvalid, what + " up to " + std::to_string(max) + ", found '" +
+                                        std::string(text.substr(0, kShown)) + "'");
+}
+
+Result<Notice> read_time_limit(std::string_view text, Timestamp began) {
+  const auto limit = parse_amount(text);
+  if (limit && limit->unit == CountedIn::kTime) {
+    // parse_amount() reads no time that a Duration cannot hold.
+    const Duration allowed(static_cast<Duration::rep>(limit->period.count));
+    if (allowed <= kTimeLimitMax)
+      return Notice{
+          .deadline = began + allowed, .is_sudden = false, .why = "the time limit of " + text_of(*limit)};
+  }
+  return Error(ErrorKind::kInvalid,
+               "a time limit is a time of at most a year, such as 4h, 90m or 1h30m; found '" +
+                   std::string(text.substr(0, kShown)) + "'");
+}
+
+}  // namespace
+
+bool Notices::give(std::string_view source, Notice notice) {
+  const Notice* before = first();
+  const Timestamp was = before != nullptr ? before->deadline : Timestamp{Duration::max()};
+  notices_.insert_or_assign(std::string(source), std::move(notice));
+  return first()->deadline < was;
+}
+
+bool Notices::retract(std::string_view source) {
+  const auto found = notices_.find(source);
+  if (found == notices_.end()) return false;
+  notices_.erase(found);
+  return true;
+}
+
+const Notice* Notices::first() const {
+  const Notice* first = nullptr;
+  for (const auto& [source, notice] : notices_)
+    if (first == nullptr || notice.deadline < first->deadline) first = &notice;
+  return first;
+}
+
+std::optional<Duration> Notices::left(Timestamp now) const {
+  const Notice* notice = first();
+  if (notice == nullptr) return std::nullopt;
+  return notice->deadline - now;
+}
+
+Result<Notices> read_known_ends(const KnownEnds& ends) {
+  Notices notices;
+  if (ends.slurm_job_end_time) {
+    const auto end = parse_whole(*ends.slurm_job_end_time, kYear2100,
+                                 "SLURM_JOB_END_TIME must be a whole number of seconds since 1970");
+    if (!end) return end.error();
+    const Duration left = Duration(std::chrono::seconds(*end)) - ends.wall_now.since_epoch;
+    notices.give("slurm",
+                 {.deadline = ends.now + left, .is_sudden = false, .why = "the end of the Slurm job"});
+  }
+  if (ends.time_limit) {
+    auto notice = read_time_limit(*ends.time_limit, ends.began);
+    if (!notice) return notice.error();
+    notices.give("time limit", std::move(*notice));
+  }
+  return notices;
+}
+
+Result<Duration> parse_grace_seconds(std::string_view text) {
+  const auto grace = parse_whole(text, kGraceSecondsMax, "a grace period must be a whole number of seconds");
+  if (!grace) return grace.error();
+  return Duration(std::chrono::seconds(*grace));
+}
+
+}  // namespace ratoon::preemption

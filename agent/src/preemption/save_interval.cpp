@@ -1,0 +1,32 @@
+#include "agent/src/preemption/save_interval.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ratoon::preemption {
+namespace {
+
+// As if so much had been seen before the run began.
+constexpr double kSecondsSeenBefore = 4.0 * 3600;
+constexpr double kLossesSeenBefore = 1;
+// A write that takes a little longer than the last one did holds up nothing.
+constexpr double kWriteSlack = 1.25;
+
+double positive_seconds(Duration d) {
+  return std::max(seconds(d), 0.0);
+}
+
+}  // namespace
+
+Duration save_interval(const SaveCosts& costs, const IntervalBounds& bounds) {
+  const double stall = positive_seconds(costs.stall);
+  const double between_losses = (positive_seconds(costs.observed) + kSecondsSeenBefore) /
+                                (static_cast<double>(costs.losses) + kLossesSeenBefore);
+  const double lost_time = between_losses + positive_seconds(costs.recovery);
+  const double best = stall + std::sqrt(stall * stall + 2 * stall * lost_time);
+  const double shortest = std::max(seconds(bounds.min), kWriteSlack * positive_seconds(costs.write));
+  // A write that outlasts the upper bound outweighs it: two at once would help nobody.
+  return from_seconds(std::max(shortest, std::min(best, seconds(bounds.max))));
+}
+
+}  // namespace ratoon::preemption

@@ -1,0 +1,82 @@
+#include "agent/src/session/course.h"
+
+#include <stdexcept>
+
+#include "agent/src/preemption/save_interval.h"
+#include "agent/src/session/control_word.h"
+
+namespace ratoon::session {
+namespace {
+
+bool counts_data(CountedIn unit) {
+  return unit == CountedIn::kEpochs || unit == CountedIn::kSamples;
+}
+
+}  // namespace
+
+Course::Course(const Rules& rules, Decides decides)
+    : rules_(rules), decides_(decides), interval_(preemption::save_interval({})) {}
+
+void Course::begin_at(const RunPosition& position, Timestamp now) {
+  const bool has_data = position.epoch_samples != 0;
+  if (!has_data && (counts_data(rules_.until.unit()) || counts_data(rules_.save_every.unit()))) {
+    throw std::invalid_argument(
+        "a run that is counted in epochs or samples follows a stream: call session.follow(stream) before "
+        "steps(), or count in steps (st) or time (h, m, s)");
+  }
+  position_ = position;
+  looked_ = saved_ = now;
+  is_over_ = rules_.until.is_reached(position_);
+}
+
+bool Course::needs_agreement() const {
+  return rules_.until.unit() == CountedIn::kTime || rules_.save_every.unit() == CountedIn::kTime;
+}
+
+void Course::end_step(const DataPosition& data, Timestamp now) {
+  const RunPosition before = position_;
+  ++position_.steps;
+  ++position_.batches;
+  position_.samples = data.samples;
+  position_.epoch_samples = data.epoch_samples;
+  position_.trained += now - looked_;
+  looked_ = now;
+  is_save_due_ = false;
+  const bool is_due = rules_.save_every.is_automatic() ? now - saved_ >= interval_
+                                                       : rules_.save_every.is_due(before, position_);
+  if (rules_.save_every.unit() != CountedIn::kTime)
+    is_save_due_ = is_due;
+  else if (is_due && decides_ == Decides::kTime)
+    wishes_ |= control::kSave;
+  const bool is_reached = rules_.until.is_reached(position_);
+  if (rules_.until.unit() != CountedIn::kTime)
+    is_over_ = is_reached;
+  else if (is_reached && decides_ == Decides::kTime)
+    wishes_ |= control::kEnd;
+}
+
+void Course::take(std::uint32_t agreed) {
+  wishes_ &= ~agreed;
+  if ((agreed & (control::kEnd | control::kFinish)) != 0) is_over_ = true;
+  // The state at the end is what the run was made for.
+  if ((agreed & control::kSave) != 0 || is_over_) is_save_due_ = true;
+}
+
+checkpoint::RunRecord record_of(const RunPosition& position) {
+  return {.batches = position.batches,
+          .samples = position.samples,
+          .epoch_samples = position.epoch_samples,
+          .trained_nanoseconds = static_cast<std::uint64_t>(position.trained.count())};
+}
+
+RunPosition position_of(std::uint64_t steps, const std::optional<checkpoint::RunRecord>& record,
+                        const DataPosition& data) {
+  const checkpoint::RunRecord known = record.value_or(checkpoint::RunRecord{.batches = steps});
+  return {.steps = steps,
+          .batches = known.batches,
+          .samples = data.samples,
+          .epoch_samples = data.epoch_samples,
+          .trained = Duration(static_cast<Duration::rep>(known.trained_nanoseconds))};
+}
+
+}  // namespace ratoon::session

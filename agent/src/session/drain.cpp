@@ -1,0 +1,144 @@
+#include "agent/src/session/drain.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/src/session/control_word.h"
+#include "base/contract/exit_code.h"
+
+namespace ratoon::session {
+namespace {
+
+using preemption::DrainStep;
+using preemption::Notice;
+
+constexpr std::string_view kOrder = "order";
+constexpr std::string_view kCall = "call";
+// News that is told again with every beat comes a little sooner or later each time: that is nothing new.
+constexpr Duration kNearer = std::chrono::seconds(1);
+constexpr Duration kLeftMax = std::chrono::hours(24 * 365);  // what is told as "never"
+
+Failure leaving(ExitCode code, const std::string& sentence) {
+  return {static_cast<int>(code), sentence};
+}
+
+}  // namespace
+
+Drain::Drain() : Drain(Setup()) {}
+
+Drain::Drain(Setup setup) : setup_(std::move(setup)), notices_(setup_.known_ends) {}
+
+void Drain::notify(Timestamp now, Duration left, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  give(kCall, {.deadline = now + std::clamp(left, Duration(0), kLeftMax), .why = why}, now);
+}
+
+void Drain::take_back_notice() {
+  const std::lock_guard lock(mutex_);
+  static_cast<void>(notices_.retract(kCall));
+}
+
+void Drain::give(std::string_view source, const Notice& notice, Timestamp heard) {
+  const Notice* const first = notices_.first();
+  const bool is_news = first == nullptr || notice.deadline < first->deadline - kNearer;
+  static_cast<void>(notices_.give(source, notice));
+  if (notice.is_sudden && (is_news || sudden_since_ == kNever)) sudden_since_ = heard;
+}
+
+void Drain::hear_signals() {
+  if (!setup_.told_by_signals) return;
+  const ToldBySignals now = setup_.told_by_signals();
+  const ToldBySignals before = std::exchange(told_, now);
+  if (now.terminate.count > 0 && before.terminate.count == 0) {
+    const Timestamp came = now.terminate.first;
+    give("SIGTERM", {.deadline = came + setup_.grace, .why = "SIGTERM"}, came);
+  }
+  if (now.notice.count > 0 && before.notice.count == 0) {
+    const Timestamp came = now.notice.first;
+    give("notice signal",
+         {.deadline = setup_.job_end.value_or(came + setup_.grace), .why = "the notice of the batch system"},
+         came);
+  }
+}
+
+void Drain::hear_order(const Wanted& wanted, Timestamp now) {
+  if (wanted.drain_deadline) {
+    give(kOrder, {.deadline = *wanted.drain_deadline, .why = "the operator's notice"}, now);
+  } else {
+    static_cast<void>(notices_.retract(kOrder));
+  }
+}
+
+DrainStep Drain::next(Timestamp now) const {
+  const auto left = notices_.left(now);
+  if (!left) return DrainStep::kTrainOn;
+  return preemption::next_in_drain(speeds_.facts(*left, saved_ >= sudden_since_), setup_.can_be_replaced);
+}
+
+std::string Drain::why() const {
+  const Notice* const first = notices_.first();
+  return first != nullptr ? first->why : "news that another rank had";
+}
+
+std::uint32_t Drain::wishes(const Wanted& wanted, Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  hear_signals();
+  hear_order(wanted, now);
+  std::uint32_t bits = 0;
+  if (is_interrupted()) bits |= control::kStop | control::kInterrupt;
+  if (told_.saves > served_saves_) bits |= control::kSave;
+  const DrainStep step = next(now);
+  if (step == DrainStep::kSave) bits |= control::kSave;
+  if (step == DrainStep::kSaveAndLeave) bits |= control::kStop;
+  if (step == DrainStep::kLeave && !setup_.can_be_replaced) bits |= control::kGo;
+  return bits;
+}
+
+std::optional<Failure> Drain::must_go(Timestamp now, bool agrees) {
+  const std::lock_guard lock(mutex_);
+  hear_signals();
+  if (is_interrupted() && !agrees) {
+    return leaving(ExitCode::kInterruptedByUser,
+                   "stopped by Ctrl-C without a save, since the ranks of this run agree on nothing: call "
+                   "average_gradients() or agree() in every step");
+  }
+  if (next(now) != DrainStep::kLeave) return std::nullopt;
+  // Who is left behind would wait for us without end: half of the margin is for leaving together.
+  const bool may_leave_together = agrees && !setup_.can_be_replaced;
+  if (may_leave_together && *notices_.left(now) > preemption::DrainFacts().margin / 2) return std::nullopt;
+  return leaving(ExitCode::kPreempted, "left because of " + why() + ": no other save can end in time");
+}
+
+std::optional<Failure> Drain::forbids_joining(Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  hear_signals();
+  if (is_interrupted()) return leaving(ExitCode::kInterruptedByUser, "stopped by Ctrl-C, in no world");
+  const bool is_over = notices_.left(now).value_or(Duration::max()) <= preemption::DrainFacts().margin;
+  if (told_.terminate.count == 0 && !is_over) return std::nullopt;
+  return leaving(ExitCode::kPreempted, "left because of " + why() + ", in no world");
+}
+
+Failure Drain::farewell(std::uint32_t agreed, Step step, bool is_committed) {
+  const std::lock_guard lock(mutex_);
+  if ((agreed & control::kStop) == 0) {
+    return leaving(ExitCode::kPreempted, "left because of " + why() + " at step " +
+                                             std::to_string(step.value()) +
+                                             ", without a save: none could end in time");
+  }
+  const std::string place =
+      " at step " + std::to_string(step.value()) +
+      (is_committed ? ", which is saved"
+                    : ", whose checkpoint was not committed in time: an older one is resumed from");
+  if ((agreed & control::kInterrupt) != 0)
+    return leaving(ExitCode::kInterruptedByUser, "stopped by Ctrl-C" + place);
+  return leaving(ExitCode::kPreempted, "left because of " + why() + place);
+}
+
+void Drain::note_save(Timestamp began, Duration stall) {
+  const std::lock_guard lock(mutex_);
+  saved_ = began;
+  served_saves_ = told_.saves;
+  speeds_.note_save(stall);
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,134 @@
+// How an attempt begins: what it resumes from, and what is told and counted from there on.
+#include <cstdio>
+#include <stdexcept>
+
+#include "agent/src/checkpoint/pack_writer.h"
+#include "agent/src/history/last_row.h"
+#include "agent/src/session/engine.h"
+#include "agent/src/session/fail.h"
+#include "agent/src/session/initial_weights.h"
+
+namespace ratoon {
+
+using session::fail;
+
+void Session::Engine::begin(Until until) {
+  if (has_begun_) fail(ExitCode::kConfiguration, "steps() was called twice in one attempt");
+  has_begun_ = true;
+  restore();
+  begin_course(options_.max_duration.value_or(until));
+  count_replay();
+  prepare_saves();
+  begin_reporting();
+  position_.milestone = session::Milestone::kLoaded;
+  enter(ProcessPhase::kCompute);
+  step_began_ = clock_.now();
+  meters_.last_recovery.load = (step_began_ - joined_).count();
+}
+
+void Session::Engine::begin_course(Until until) {
+  course_.emplace(session::Course::Rules{.until = until, .save_every = options_.save_every},
+                  is_first() ? session::Decides::kTime : session::Decides::kCounts);
+  try {
+    course_->begin_at(session::position_of(position_.step.value(), resumed_, data()), clock_.now());
+  } catch (const std::invalid_argument& why) {
+    fail(ExitCode::kConfiguration, why.what());
+  }
+}
+
+// Nothing of an older run under the same name; and what cannot be read begins anew.
+void Session::Engine::carry_ledger_over() {
+  std::optional<session::LastWord> last;
+  if (history_disk_ && (assignment_.resume || !options_.overwrite)) {
+    const auto found = history::find_last_row(*history_disk_, session::kLedgerKind);
+    if (found && *found) {
+      if (const auto ledger = session::ledger_of((*found)->row))
+        last = session::LastWord{.attempt = (*found)->attempt, .ledger = *ledger};
+    }
+  }
+  accounts_->carry_over(last, assignment_.attempt);
+}
+
+void Session::Engine::begin_reporting() {
+  if (!is_first()) return;
+  carry_ledger_over();
+  session::Reporting::Begin begin{.title = options_.run_name,
+                                  .attempt = assignment_.attempt,
+                                  .until = course_->until(),
+                                  .position = course_->position()};
+  // A run that is over leaves nothing behind when it is started once more.
+  if (!is_at_end()) begin.ledger = [accounts = accounts_] { return accounts->of_run(); };
+  if (resumed_ && resumed_->history_attempt != 0) {
+    begin.history_after =
+        history::Place{.attempt = Attempt(resumed_->history_attempt), .bytes = resumed_->history_bytes};
+  }
+  reporting_ = std::make_unique<session::Reporting>(begin, history_disk_, clock_);
+  *history_ = reporting_->history();
+  if (position_.committed) reporting_->show_durable(course_->position());
+}
+
+// Within this process: what an earlier start of it had done is the operator's to count.
+void Session::Engine::count_replay() {
+  const std::uint64_t left = meters_.step.exchange(position_.step.value());
+  if (left > position_.step.value()) meters_.replayed_steps += left - position_.step.value();
+  const std::uint64_t samples = course_->position().samples;
+  if (meters_.samples > samples) meters_.replayed_samples += meters_.samples - samples;
+  show_progress();
+}
+
+void Session::Engine::restore() {
+  if (!assignment_.resume) return begin_new_run();
+  const std::string name = "the checkpoint of step " + std::to_string(assignment_.resume->step.value());
+  const auto restored = places_.restore(assignment_, [&](checkpoint::CheckpointReader& reader) {
+    resumed_ = reader.run();
+    return tracked_.restore(reader, name);
+  });
+  if (!restored) {
+    const std::string sentence =
+        "the checkpoint to resume from cannot be loaded: " + restored.error().message();
+    // Refused by the disk, too: a bad sector costs a fallback, not the run.
+    const ErrorKind kind = restored.error().kind();
+    const bool is_bad = kind == ErrorKind::kCorrupted || kind == ErrorKind::kNotFound ||
+                        kind == ErrorKind::kIo || kind == ErrorKind::kInvalid;
+    if (!is_bad) fail(ExitCode::kStorage, sentence);
+    throw CheckpointUnreadable({.attempt = assignment_.resume->attempt, .step = assignment_.resume->step},
+                               kind, sentence);
+  }
+  position_.step = assignment_.resume->step;
+  position_.committed = InventoryEntry{.tier = *restored,
+                                       .attempt = assignment_.resume->attempt,
+                                       .step = assignment_.resume->step,
+                                       .digest = assignment_.resume->digest,
+                                       .is_complete = true};
+}
+
+void Session::Engine::begin_new_run() {
+  // A job begins anew once, and its coordinator knows when: who gets a seat with nothing to resume.
+  const bool is_wished = options_.overwrite && !options_.member.coordinator_url.empty();
+  if (is_wished && is_first()) places_.begin_anew(assignment_.attempt);
+  if (options_.load_from.empty()) return;
+  if (!is_wished) check_that_nothing_is_left();
+  const std::string from = session::load_initial_weights(options_, assignment_, tracked_);
+  std::fprintf(stderr, "ratoon: the run begins with the weights of %s\n", from.c_str());
+}
+
+void Session::Engine::check_that_nothing_is_left() const {
+  const auto found = places_.inventory();
+  if (!found) fail(ExitCode::kStorage, found.error().message());
+  if (!found->complete.empty() || !found->damaged.empty()) {
+    fail(ExitCode::kCheckpointsBad,
+         "the run has checkpoints and resumes none of them; it does not begin anew with --load-from by "
+         "itself");
+  }
+}
+
+void Session::Engine::prepare_saves() {
+  if (is_at_end()) return;
+  const session::CollectedState state = tracked_.collect();
+  if (const auto image = checkpoint::lay_out_image(state.tensors)) {
+    saver_.prepare(image->layout.file_bytes());
+    drain_->begin_attempt(image->layout.file_bytes());
+  }
+}
+
+}  // namespace ratoon

@@ -1,0 +1,165 @@
+// What an attempt saves, what it hears of it, and how it ends with all of that committed.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <thread>
+
+#include "agent/src/session/engine.h"
+#include "agent/src/session/fail.h"
+#include "agent/src/session/final_weights.h"
+
+namespace ratoon {
+
+using session::fail;
+
+namespace {
+
+constexpr auto kHandOverPatience = std::chrono::seconds(60);
+constexpr auto kCommitPause = std::chrono::milliseconds(10);
+
+}  // namespace
+
+void Session::Engine::save() {
+  const Timestamp began = clock_.now();
+  enter(ProcessPhase::kSave);
+  // What is asked for until now is served by this save, whoever asked for it and why ever it is made.
+  served_save_request_ = link_.wanted().save_request;
+  const session::CollectedState state = tracked_.collect();
+  // One that fails is in the saver's books: see look_at_saves().
+  const auto record = run_record();
+  static_cast<void>(saver_.save(position_.step, state.tensors, record));
+  saved_.push_back({.position = course_->position(), .began = began});
+  course_->note_save(began);
+  save_costs_.stall = clock_.now() - began;
+  meters_.save_stall.add(save_costs_.stall);
+  drain_->note_save(began, save_costs_.stall);
+}
+
+std::optional<checkpoint::RunRecord> Session::Engine::run_record() {
+  if (!is_first()) return std::nullopt;
+  auto record = session::record_of(course_->position());
+  if (const auto place = reporting_ ? reporting_->history_place() : std::nullopt) {
+    record.history_attempt = place->attempt.value();
+    record.history_bytes = place->bytes;
+  }
+  return record;
+}
+
+void Session::Engine::note_commit(Step step) {
+  const auto is_it = [step](const Saved& one) { return one.position.steps == step.value(); };
+  const auto found = std::find_if(saved_.begin(), saved_.end(), is_it);
+  if (found == saved_.end()) return;
+  if (reporting_) reporting_->show_durable(found->position);
+  save_costs_.write = clock_.now() - found->began;
+  drain_->note_commit(save_costs_.write);
+  // An attempt that ended without a hand-over and one that did are not told apart: rather too often.
+  save_costs_.losses = assignment_.attempt.value() - 1;
+  save_costs_.observed = course_->position().trained;
+  course_->set_save_interval(preemption::save_interval(save_costs_));
+  saved_.erase(saved_.begin(), found + 1);
+}
+
+checkpoint::SaveProgress Session::Engine::look_at_saves() {
+  auto progress = saver_.poll();
+  places_.move_events_to(progress.events);
+  if (reporting_ && reporting_->history()) {
+    if (auto event = reporting_->history()->take_event(); !event.empty()) progress.events.push_back(event);
+  }
+  if (reporting_ && !progress.events.empty()) reporting_->make_room();
+  for (const std::string& event : progress.events) std::fprintf(stderr, "ratoon: %s\n", event.c_str());
+  meters_.missed_saves = progress.missed;
+  meters_.stale_saves = progress.stale;
+  drain_->note_staged(!progress.is_written);
+  if (progress.committed && progress.committed != position_.committed) {
+    meters_.durable_since.set(clock_.now());
+    note_commit(progress.committed->step);
+  }
+  if (progress.committed) position_.committed = progress.committed;
+  if (progress.must_end) fail(ExitCode::kStorage, "nothing can be saved any more: " + progress.last_error);
+  if (progress.missed_in_a_row > options_.max_missed_saves) {
+    fail(ExitCode::kStorage, "nothing can be saved: " + std::to_string(progress.missed_in_a_row) +
+                                 " saves in a row were missed, and " +
+                                 std::to_string(options_.max_missed_saves) +
+                                 " may be (--max-missed-saves): " + progress.last_error);
+  }
+  return progress;
+}
+
+bool Session::Engine::wait_for_commits(std::optional<Duration> at_most, bool needs_world) {
+  const Timestamp began = clock_.now();
+  auto progress = look_at_saves();
+  while (!progress.is_committed) {
+    enter(ProcessPhase::kSave);  // a commit is told at once
+    if (needs_world) check();
+    if (progress.is_stuck) {
+      fail(ExitCode::kStorage,
+           "the disk has not answered for " + std::to_string(options_.disk_patience_seconds) +
+               " s (--disk-patience), and what was saved is not on it: see " + options_.save_folder);
+    }
+    if (at_most && clock_.now() - began > *at_most) break;
+    std::this_thread::sleep_for(kCommitPause);
+    progress = look_at_saves();
+  }
+  enter(ProcessPhase::kSave);
+  meters_.save_stall.add(clock_.now() - began);
+  return progress.is_committed && !progress.is_newest_lost;
+}
+
+void Session::Engine::stop(std::uint32_t agreed) {
+  // Ranks that are done first have left: that changes the world, and is nothing to us.
+  const bool is_committed = wait_for_commits(kHandOverPatience, false);
+  throw drain_->farewell(agreed, position_.step, is_committed);
+}
+
+void Session::Engine::hand_over() {
+  ++meters_.rejoins.handed_over;
+  const bool is_committed = wait_for_commits(kHandOverPatience);
+  const std::string step = std::to_string(position_.step.value());
+  if (is_committed) throw Interrupted("handed over at step " + step + ": a replacement is ready");
+  throw Interrupted("handed over at step " + step + ", but its checkpoint was not committed within " +
+                    std::to_string(kHandOverPatience.count()) +
+                    " s: an older one is resumed from; see why not all ranks could save");
+}
+
+void Session::Engine::finish() {
+  // What is tracked lived in the function and may be gone: steps after the last save are not in it.
+  if (wait_for_commits(std::nullopt)) return leave_weights();
+  fail(ExitCode::kStorage,
+       "the last checkpoint of the training could not be saved, so that it is not done: " +
+           look_at_saves().last_error);
+}
+
+void Session::Engine::leave_weights() {
+  const auto file = session::final_weights_file(options_);
+  if (!is_first() || file.empty() || !position_.committed || !tracked_.has_weights()) return;
+  Assignment alone = assignment_;
+  alone.world_size = 1;
+  alone.resume = ResumePoint{.attempt = position_.committed->attempt,
+                             .step = position_.committed->step,
+                             .digest = position_.committed->digest};
+  const auto is_weight = [this](std::string_view name) { return tracked_.is_weight(name); };
+  // What is wrong with the file is nothing that another copy of the checkpoint would mend.
+  Result<std::size_t> written = Error(ErrorKind::kIo, "nothing was read");
+  try {
+    const auto read = places_.restore(alone, [&](checkpoint::CheckpointReader& reader) -> Result<void> {
+      written = session::write_final_weights(reader, is_weight, options_.run_name, *alone.resume, file);
+      const bool is_of_checkpoint = !written && written.error().kind() == ErrorKind::kCorrupted;
+      return is_of_checkpoint ? Result<void>(written.error()) : Result<void>();
+    });
+    if (!read) written = read.error();
+  } catch (const std::exception& why) {
+    written = Error(ErrorKind::kIo, why.what());
+  }
+  if (reporting_) reporting_->make_room();
+  if (!written) {
+    std::fprintf(stderr, "ratoon: the weights are not left in %s: %s; `ratoon checkpoint export` does it\n",
+                 file.c_str(), written.error().message().c_str());
+  } else if (*written != 0) {
+    if (file.native().size() <= kWeightsBytesMax) position_.weights = file.string();
+    std::fprintf(stderr, "ratoon: the weights of step %llu are in %s\n",
+                 static_cast<unsigned long long>(alone.resume->step.value()), file.c_str());
+  }
+}
+
+}  // namespace ratoon

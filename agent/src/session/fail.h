@@ -1,0 +1,16 @@
+// How a session ends a process: an exit code that says whether to start it again, and a sentence.
+#pragma once
+
+#include <string>
+
+#include <ratoon/failure.h>
+
+#include "base/contract/exit_code.h"
+
+namespace ratoon::session {
+
+[[noreturn]] inline void fail(ExitCode code, const std::string& sentence) {
+  throw Failure(static_cast<int>(code), sentence);
+}
+
+}  // namespace ratoon::session

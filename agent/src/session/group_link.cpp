@@ -1,0 +1,252 @@
+#include "agent/src/session/group_link.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "agent/src/session/folder_lock.h"
+#include "agent/src/session/own_address.h"
+#include "agent/src/session/place_options.h"
+#include "base/contract/resume_point.h"
+#include "base/core/lists.h"
+#include "base/core/log.h"
+#include "base/core/random_name.h"
+
+namespace ratoon::session {
+namespace {
+
+constexpr Duration kLine = std::chrono::seconds(10);  // from one word about missing ranks to the next
+
+// The former owner may be on its way out when its successor is started.
+template <class Take>
+auto take_patiently(const Take& take, const GroupPatience& patience, const Clock& clock) {
+  const Timestamp give_up = clock.now() + patience.former_owner;
+  auto taken = take();
+  while (!taken && taken.error().kind() == ErrorKind::kAlreadyExists && clock.now() < give_up) {
+    std::this_thread::sleep_for(patience.look);
+    taken = take();
+  }
+  return taken;
+}
+
+std::string list(const std::vector<std::uint32_t>& ranks) {
+  constexpr std::size_t kListedMax = 8;
+  const auto listed = std::span(ranks).first(std::min(ranks.size(), kListedMax));
+  const std::string text = join(listed, ", ", [](std::uint32_t rank) { return std::to_string(rank); });
+  return ranks.size() > kListedMax ? text + " and " + std::to_string(ranks.size() - kListedMax) + " more"
+                                   : text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Link>> GroupLink::open(const Options& options, const GroupPatience& patience) {
+  const SystemClock clock;
+  const GroupOptions& group = options.group;
+  UniqueFd folder_lock;
+  if (group.rank == 0) {
+    auto lock = take_patiently([&] { return lock_folder(options, FolderUse::kAlone); }, patience, clock);
+    if (!lock) return lock.error();
+    folder_lock = *std::move(lock);
+  }
+  const auto open_folder = [&] { return MeetingFolder::open(run_folder(options), group); };
+  auto folder = take_patiently(open_folder, patience, clock);
+  if (!folder) return folder.error();
+  if (group.rank == 0) folder->sweep();
+  std::string own_ip = options.member.pod_ip;
+  if (own_ip.empty() && !group.is_on_one_machine) own_ip = find_own_address();
+  auto meeting = open_meeting_socket(own_ip);
+  if (!meeting) return meeting.error();
+  return std::unique_ptr<Link>(
+      new GroupLink(group, *std::move(folder), std::move(folder_lock), *std::move(meeting), patience));
+}
+
+GroupLink::GroupLink(GroupOptions group, MeetingFolder folder, UniqueFd folder_lock, MeetingSocket meeting,
+                     const GroupPatience& patience)
+    : group_(std::move(group)),
+      folder_(std::move(folder)),
+      folder_lock_(std::move(folder_lock)),
+      meeting_(std::move(meeting)),
+      patience_(patience),
+      watching_([this](const std::stop_token& stop) { watch_until_stopped(stop); }) {}
+
+GroupLink::~GroupLink() = default;
+
+std::string GroupLink::reason() const {
+  const std::lock_guard lock(mutex_);
+  return reason_;
+}
+
+void GroupLink::leave_attempt() {
+  const std::lock_guard lock(mutex_);
+  left_attempt_ = std::max(left_attempt_, std::exchange(attempt_, Attempt(0)));
+  standing_ = Standing::kGoOn;
+}
+
+void GroupLink::give_up(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  given_up_ = reason;
+}
+
+std::optional<std::string> GroupLink::find_given_up() const {
+  const std::lock_guard lock(mutex_);
+  return given_up_;
+}
+
+Result<Assignment> GroupLink::join(const std::vector<InventoryEntry>& inventory, Attempt newest_attempt) {
+  leave_attempt();
+  own_call_ = draw_name();
+  JoinRequest request;
+  request.process = {
+      .job = {.name_space = "launch", .name = group_.name}, .role = "rank", .index = group_.rank};
+  request.process.member_uid = own_call_;
+  request.process.start = own_call_;
+  request.left_attempt = std::max(left_attempt_, newest_attempt);
+  request.address = join_address(meeting_.at);
+  request.inventory = inventory;
+  if (auto called = folder_.call(request); !called) return called.error();
+  return group_.rank == 0 ? form_world(request) : wait_for_answer(own_call_);
+}
+
+std::vector<std::uint32_t> GroupLink::collect(std::vector<JoinRequest>& calls) const {
+  std::vector<std::uint32_t> missing;
+  for (std::uint32_t rank = 1; rank < group_.size; ++rank) {
+    auto call = folder_.find_call(rank);
+    const bool is_new = call && !folder_.find_answer(call->process.start);
+    if (is_new) {
+      calls[rank] = *std::move(call);
+    } else {
+      missing.push_back(rank);
+    }
+  }
+  return missing;
+}
+
+Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
+  const Logger logger(clock_, {.format = LogFormat::kText});
+  const Timestamp began = clock_.now();
+  Timestamp next_line = began + kLine;
+  std::vector<JoinRequest> calls(group_.size);
+  calls[0] = own;
+  for (auto missing = collect(calls); !missing.empty(); missing = collect(calls)) {
+    if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
+    const Timestamp now = clock_.now();
+    if (now - began > patience_.meeting) {
+      return Error(ErrorKind::kInvalid,
+                   "no call of ranks " + list(missing) + " for " +
+                       std::to_string(patience_.meeting / std::chrono::seconds(1)) +
+                       " s: give all ranks the same --save-folder, on a volume that all of them see");
+    }
+    if (now >= next_line) {
+      logger.info("waiting for ranks of the world", {{"missing", list(missing)}});
+      note_waiting();
+      next_line = now + kLine;
+    }
+    std::this_thread::sleep_for(patience_.look);
+  }
+  return assign(calls);
+}
+
+Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
+  Attempt newest{0};
+  bool is_anything_saved = false;
+  for (const JoinRequest& call : calls) {
+    newest = std::max(newest, call.left_attempt);
+    is_anything_saved = is_anything_saved || !call.inventory.empty();
+  }
+  const auto resume = pick_resume_point(calls, {});
+  if (!resume && is_anything_saved) {
+    return Error(ErrorKind::kInvalid,
+                 "checkpoints exist and none can be read by all ranks: see what the "
+                 "ranks printed; nothing is started over by itself");
+  }
+  Assignment assignment{.attempt = newest.next(),
+                        .rank = Rank(0),
+                        .world_size = group_.size,
+                        .rendezvous = calls[0].address,
+                        .resume = resume};
+  const Assignment own = assignment;
+  std::vector<std::string> starts;
+  for (std::uint32_t rank = 0; rank < group_.size; ++rank) {
+    starts.push_back(calls[rank].process.start);
+    assignment.rank = Rank(rank);
+    if (rank == 0) continue;
+    if (auto answered = folder_.answer(starts.back(), assignment); !answered) return answered.error();
+  }
+  for (const std::string& former : calls_) folder_.forget(former);  // all have called anew since
+  stand_in(own.attempt, std::move(starts));
+  return own;
+}
+
+Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
+  const Timestamp began = clock_.now();
+  for (;;) {
+    if (auto answer = folder_.find_answer(call)) {
+      // An answer may be older than the rank 0 that is there now: then the attempt is over, as the watch
+      // sees.
+      const auto first = folder_.find_call(0);
+      const bool is_from_it = first && first->address == answer->rendezvous;
+      stand_in(answer->attempt, {is_from_it ? first->process.start : std::string()});
+      return *std::move(answer);
+    }
+    if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
+    if (clock_.now() - began > patience_.meeting) {
+      return Error(ErrorKind::kInvalid,
+                   "rank 0 formed no world for " +
+                       std::to_string(patience_.meeting / std::chrono::seconds(1)) +
+                       " s: see what rank 0 printed, and whether it has the same --save-folder");
+    }
+    std::this_thread::sleep_for(patience_.look);
+  }
+}
+
+void GroupLink::stand_in(Attempt attempt, std::vector<std::string> calls) {
+  const std::lock_guard lock(mutex_);
+  attempt_ = attempt;
+  calls_ = std::move(calls);
+}
+
+Result<void> GroupLink::complete(const Position&) {
+  {
+    const std::lock_guard lock(mutex_);
+    attempt_ = Attempt(0);  // whoever ends now has done its part
+  }
+  return folder_.note_done(own_call_);
+}
+
+void GroupLink::watch_until_stopped(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    is_ending_.wait_for(lock, stop, patience_.look, [] { return false; });
+    if (stop.stop_requested() || attempt_.value() == 0 || standing() != Standing::kGoOn) continue;
+    const Attempt attempt = attempt_;
+    const std::vector<std::string> calls = calls_;
+    lock.unlock();
+    const std::string fault = find_fault(attempt, calls);
+    if (!fault.empty() && group_.rank == 0) static_cast<void>(folder_.end_attempt(attempt, fault));
+    lock.lock();
+    if (fault.empty() || attempt_ != attempt) continue;
+    reason_ = fault;
+    standing_ = Standing::kWorldChanged;
+  }
+}
+
+std::string GroupLink::find_fault(Attempt attempt, const std::vector<std::string>& calls) const {
+  if (group_.rank != 0) {
+    if (auto why = folder_.find_end(attempt)) return *why;
+    return find_fault_of(0, calls[0]);
+  }
+  for (std::uint32_t rank = 1; rank < group_.size; ++rank) {
+    if (auto fault = find_fault_of(rank, calls[rank]); !fault.empty()) return fault;
+  }
+  return "";
+}
+
+std::string GroupLink::find_fault_of(std::uint32_t rank, const std::string& call) const {
+  const auto now = folder_.find_call(rank);
+  if (now && now->process.start == call) return "";
+  // Last: what it did before it ended is known by then.
+  if (folder_.is_done(call)) return "";
+  return "rank " + std::to_string(rank) + (now ? " has left the attempt" : " is gone");
+}
+
+}  // namespace ratoon::session

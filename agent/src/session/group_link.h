@@ -1,0 +1,83 @@
+// GroupLink: the world of processes that torchrun or srun started. Their number is fixed and nobody stands
+// above them: rank 0 forms the world from calls that the ranks leave in the run's folder, looks after the
+// others, and they look after rank 0. Who is lost is started again by the launcher, with the others or alone.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "agent/src/session/link.h"
+#include "agent/src/session/meeting_folder.h"
+#include "agent/src/session/meeting_socket.h"
+#include "base/core/clock.h"
+#include "base/core/unique_fd.h"
+
+namespace ratoon::session {
+
+struct GroupPatience {
+  Duration look{std::chrono::milliseconds(250)};    // from one look into the folder to the next
+  Duration meeting{std::chrono::minutes(10)};       // for ranks that do not come
+  Duration former_owner{std::chrono::seconds(10)};  // to let go of the folder, after its end
+};
+
+class GroupLink final : public Link {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Link>> open(const Options& options,
+                                                          const GroupPatience& patience = {});
+  ~GroupLink() override;
+
+  [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
+                                        Attempt newest_attempt) override;
+  [[nodiscard]] int listening_fd() const override { return meeting_.fd.get(); }
+  [[nodiscard]] std::string own_host() const override { return meeting_.at.host; }
+  void note(const Position& position) override { static_cast<void>(position); }
+  [[nodiscard]] Standing standing() const override { return standing_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::string reason() const override;
+  [[nodiscard]] Wanted wanted() const override { return {}; }
+  [[nodiscard]] Result<void> complete(const Position& position) override;
+  void give_up(const std::string& reason) override;
+
+ private:
+  GroupLink(GroupOptions group, MeetingFolder folder, UniqueFd folder_lock, MeetingSocket meeting,
+            const GroupPatience& patience);
+
+  void leave_attempt();
+  [[nodiscard]] std::optional<std::string> find_given_up() const;
+  [[nodiscard]] Result<Assignment> form_world(const JoinRequest& own);
+  [[nodiscard]] Result<Assignment> wait_for_answer(const std::string& call);
+  // Takes the calls that have no answer yet; returns the ranks without one.
+  [[nodiscard]] std::vector<std::uint32_t> collect(std::vector<JoinRequest>& calls) const;
+  [[nodiscard]] Result<Assignment> assign(const std::vector<JoinRequest>& calls);
+  void stand_in(Attempt attempt, std::vector<std::string> calls);
+
+  void watch_until_stopped(const std::stop_token& stop);
+  // Why the attempt is over; empty: it stands.
+  [[nodiscard]] std::string find_fault(Attempt attempt, const std::vector<std::string>& calls) const;
+  [[nodiscard]] std::string find_fault_of(std::uint32_t rank, const std::string& call) const;
+
+  const GroupOptions group_;
+  const MeetingFolder folder_;
+  const UniqueFd folder_lock_;  // rank 0's
+  const MeetingSocket meeting_;
+  const GroupPatience patience_;
+  const SystemClock clock_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any is_ending_;
+  Attempt attempt_{0};              // that this process is in; 0: none; guarded by mutex_
+  std::vector<std::string> calls_;  // of its ranks; but for rank 0's those of rank 0 alone; guarded by mutex_
+  std::string reason_;              // guarded by mutex_
+  std::optional<std::string> given_up_{};  // why no world is waited for any more; guarded by mutex_
+  std::atomic<Standing> standing_{Standing::kGoOn};
+  Attempt left_attempt_{0};  // of the training thread
+  std::string own_call_;     // of the training thread
+  std::jthread watching_;
+};
+
+}  // namespace ratoon::session

@@ -1,0 +1,85 @@
+#include "agent/src/session/launcher_variables.h"
+
+#include <charconv>
+#include <cstdint>
+
+namespace ratoon::session {
+namespace {
+
+constexpr std::uint32_t kWorldMax = 65'536;
+
+struct Names {
+  const char* rank;
+  const char* size;
+  const char* size_here;  // processes on this machine
+};
+
+Error contradiction(const std::string& what) {
+  return Error(ErrorKind::kInvalid,
+               what + ": start all processes with one launcher, or unset the variable to run alone");
+}
+
+Result<std::uint32_t> read_number(const Variables& variables, const char* name, std::uint32_t max) {
+  const auto text = variables(name);
+  if (!text) return contradiction(std::string(name) + " is missing");
+  std::uint32_t number = 0;
+  const char* const end = text->data() + text->size();
+  const auto [stop, code] = std::from_chars(text->data(), end, number);
+  if (code != std::errc() || stop != end || number > max) {
+    return contradiction(std::string(name) + " must be a whole number up to " + std::to_string(max) +
+                         ", found '" + *text + "'");
+  }
+  return number;
+}
+
+Result<GroupOptions> read_numbers(const Variables& variables, const Names& names) {
+  const auto size = read_number(variables, names.size, kWorldMax);
+  if (!size) return size.error();
+  const auto rank = read_number(variables, names.rank, kWorldMax);
+  if (!rank) return rank.error();
+  if (*rank >= *size) {
+    return contradiction(std::string(names.rank) + " is " + std::to_string(*rank) + " and " + names.size +
+                         " is " + std::to_string(*size));
+  }
+  GroupOptions group;
+  group.rank = *rank;
+  group.size = *size;
+  if (variables(names.size_here)) {
+    const auto here = read_number(variables, names.size_here, kWorldMax);
+    if (!here) return here.error();
+    group.is_on_one_machine = *here == *size;
+  }
+  return group;
+}
+
+std::string join(const Variables& variables, std::initializer_list<const char*> names) {
+  std::string joined;
+  for (const char* name : names) joined += "-" + variables(name).value_or("");
+  return joined;
+}
+
+}  // namespace
+
+Result<GroupOptions> read_launcher_variables(const Variables& variables) {
+  if (variables("RANK") || variables("WORLD_SIZE")) {
+    auto group = read_numbers(variables, {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"});
+    if (group)
+      group->name = "torchrun" + join(variables, {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"});
+    return group;
+  }
+  if (variables("SLURM_PROCID") && variables("SLURM_STEP_ID")) {
+    const bool has_own_size = variables("SLURM_STEP_NUM_TASKS").has_value();
+    auto group =
+        read_numbers(variables, {"SLURM_PROCID", has_own_size ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS", ""});
+    if (group) {
+      group->name = "slurm" + join(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"});
+      group->is_on_one_machine =
+          variables(variables("SLURM_STEP_NUM_NODES") ? "SLURM_STEP_NUM_NODES" : "SLURM_NNODES")
+              .value_or("1") == "1";
+    }
+    return group;
+  }
+  return GroupOptions();
+}
+
+}  // namespace ratoon::session

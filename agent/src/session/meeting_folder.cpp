@@ -1,0 +1,150 @@
+#include "agent/src/session/meeting_folder.h"
+
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <set>
+#include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <ratoon/atomic_file.h>
+
+#include "base/contract/codec.h"
+#include "base/core/read_file.h"
+
+namespace ratoon::session {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string rank_name(std::uint32_t rank) {
+  std::array<char, 16> name{};
+  std::snprintf(name.data(), name.size(), "r%04u", rank);
+  return name.data();
+}
+
+// A launcher's words as one folder's name. Two launches that differ in other characters alone are told apart
+// by nothing here; the lock of rank 0 keeps them apart.
+std::string folder_name(const GroupOptions& group) {
+  constexpr std::size_t kBytesMax = 128;
+  std::string name;
+  for (const char c : group.name.substr(0, kBytesMax)) {
+    const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
+    name += is_plain ? c : '_';
+  }
+  return name + "-of-" + std::to_string(group.size);
+}
+
+// The whole file, and only if somebody else writes it: then who holds it lives.
+struct flock whole_file() {
+  struct flock range{};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  return range;
+}
+
+Result<UniqueFd> take_lock(const fs::path& path, std::uint32_t rank) {
+  UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!lock.is_open()) return system_error(errno, "opening " + path.string());
+  auto range = whole_file();
+  if (::fcntl(lock.get(), F_OFD_SETLK, &range) == 0) return lock;
+  if (errno != EAGAIN && errno != EACCES) return system_error(errno, "locking " + path.string());
+  return Error(ErrorKind::kAlreadyExists, "another process is rank " + std::to_string(rank) + " in " +
+                                              path.parent_path().parent_path().string() +
+                                              ": wait for it, end it, or use another --run-name");
+}
+
+template <class T>
+std::optional<T> read_message(const fs::path& path) {
+  const auto text = read_file(path);
+  if (!text) return std::nullopt;
+  auto message = decode<T>(*text);
+  return message ? std::optional<T>(*std::move(message)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<MeetingFolder> MeetingFolder::open(const fs::path& run_folder, const GroupOptions& group) {
+  const fs::path root = run_folder / "meeting";
+  const fs::path folder = root / folder_name(group);
+  std::error_code code;
+  fs::create_directories(folder, code);
+  if (code) return system_error(code.value(), "making " + folder.string());
+  auto lock = take_lock(root / (rank_name(group.rank) + ".lock"), group.rank);
+  if (!lock) return lock.error();
+  fs::remove(folder / (rank_name(group.rank) + ".json"), code);  // an earlier start's call is nobody's
+  return MeetingFolder(root, folder, group, *std::move(lock));
+}
+
+// Calls stay, with their answers: who made them may live, and be in a world that its former rank 0 formed.
+void MeetingFolder::sweep() const {
+  std::error_code code;
+  for (fs::directory_iterator at(root_, code), end; !code && at != end; at.increment(code)) {
+    std::error_code ignored;
+    if (at->is_directory(ignored) && at->path() != folder_) fs::remove_all(at->path(), ignored);
+  }
+  std::set<std::string> kept;
+  for (std::uint32_t rank = 0; rank < size_; ++rank) {
+    kept.insert(rank_name(rank) + ".json");
+    if (const auto call = find_call(rank)) kept.insert("a" + call->process.start + ".json");
+  }
+  for (fs::directory_iterator at(folder_, code), end; !code && at != end; at.increment(code)) {
+    std::error_code ignored;
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with('.') && !kept.contains(name)) fs::remove(at->path(), ignored);
+  }
+}
+
+Result<void> MeetingFolder::call(const JoinRequest& request) const {
+  return save_file_atomically(folder_ / (rank_name(rank_) + ".json"), encode(request));
+}
+
+std::optional<JoinRequest> MeetingFolder::find_call(std::uint32_t rank) const {
+  if (!lives(rank)) return std::nullopt;
+  return read_message<JoinRequest>(folder_ / (rank_name(rank) + ".json"));
+}
+
+bool MeetingFolder::lives(std::uint32_t rank) const {
+  const fs::path path = root_ / (rank_name(rank) + ".lock");
+  const UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  auto range = whole_file();
+  return file.is_open() && ::fcntl(file.get(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+}
+
+Result<void> MeetingFolder::answer(const std::string& call, const Assignment& assignment) const {
+  return save_file_atomically(folder_ / ("a" + call + ".json"), encode(assignment));
+}
+
+std::optional<Assignment> MeetingFolder::find_answer(const std::string& call) const {
+  return read_message<Assignment>(folder_ / ("a" + call + ".json"));
+}
+
+Result<void> MeetingFolder::end_attempt(Attempt attempt, const std::string& why) const {
+  return save_file_atomically(folder_ / "over.json",
+                              encode(Orders{.attempt = attempt.next(), .reason = why}));
+}
+
+std::optional<std::string> MeetingFolder::find_end(Attempt attempt) const {
+  const auto orders = read_message<Orders>(folder_ / "over.json");
+  return orders && orders->attempt > attempt ? std::optional(orders->reason) : std::nullopt;
+}
+
+void MeetingFolder::forget(const std::string& call) const {
+  std::error_code ignored;
+  fs::remove(folder_ / ("a" + call + ".json"), ignored);
+  fs::remove(folder_ / ("a" + call + ".done"), ignored);
+}
+
+Result<void> MeetingFolder::note_done(const std::string& call) const {
+  return save_file_atomically(folder_ / ("a" + call + ".done"), std::string_view());
+}
+
+bool MeetingFolder::is_done(const std::string& call) const {
+  std::error_code code;
+  return fs::exists(folder_ / ("a" + call + ".done"), code);
+}
+
+}  // namespace ratoon::session

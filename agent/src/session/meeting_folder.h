@@ -1,0 +1,68 @@
+// MeetingFolder: where processes that a launcher numbered find each other, beside the checkpoints that they
+// share. Each rank holds a lock for as long as it lives; what a rank says stands in a file that replaces its
+// last one, so that nobody reads half of it or what an earlier launch said.
+//
+//   meeting/r0003.lock             held by the living rank 3
+//   meeting/<group>/r0003.json     its call: where it listens, which checkpoints it can read
+//   meeting/<group>/a<call>.json   rank 0's answer to that call: the assignment
+//   meeting/<group>/over.json      the oldest attempt that may still stand, and why those before it do not
+//   meeting/<group>/a<call>.done   that rank has completed
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <ratoon/options.h>
+#include <ratoon/result.h>
+
+#include "base/contract/messages.h"
+#include "base/core/unique_fd.h"
+
+namespace ratoon::session {
+
+class MeetingFolder {
+ public:
+  // `run_folder` exists. kAlreadyExists: another process has this rank here.
+  [[nodiscard]] static Result<MeetingFolder> open(const std::filesystem::path& run_folder,
+                                                  const GroupOptions& group);
+
+  // Of rank 0, which holds the run's folder for itself: what earlier launches left is removed.
+  void sweep() const;
+
+  // `request.process.start` names the call.
+  [[nodiscard]] Result<void> call(const JoinRequest& request) const;
+  // Of a rank that lives.
+  [[nodiscard]] std::optional<JoinRequest> find_call(std::uint32_t rank) const;
+  [[nodiscard]] bool lives(std::uint32_t rank) const;
+
+  [[nodiscard]] Result<void> answer(const std::string& call, const Assignment& assignment) const;
+  [[nodiscard]] std::optional<Assignment> find_answer(const std::string& call) const;
+
+  [[nodiscard]] Result<void> end_attempt(Attempt attempt, const std::string& why) const;
+  // Why it has ended.
+  [[nodiscard]] std::optional<std::string> find_end(Attempt attempt) const;
+
+  // Of a call that nobody will ask about again.
+  void forget(const std::string& call) const;
+
+  [[nodiscard]] Result<void> note_done(const std::string& call) const;
+  [[nodiscard]] bool is_done(const std::string& call) const;
+
+ private:
+  MeetingFolder(std::filesystem::path root, std::filesystem::path folder, const GroupOptions& group,
+                UniqueFd lock)
+      : root_(std::move(root)),
+        folder_(std::move(folder)),
+        rank_(group.rank),
+        size_(group.size),
+        lock_(std::move(lock)) {}
+
+  std::filesystem::path root_;    // of all groups
+  std::filesystem::path folder_;  // of ours
+  std::uint32_t rank_;
+  std::uint32_t size_;
+  UniqueFd lock_;
+};
+
+}  // namespace ratoon::session

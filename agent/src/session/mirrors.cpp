@@ -1,0 +1,198 @@
+#include "agent/src/session/mirrors.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "agent/src/checkpoint/tiers/dead_uploads.h"
+#include "agent/src/checkpoint/tiers/name_pattern.h"
+#include "base/core/clock.h"
+#include "base/core/random_name.h"
+
+namespace ratoon::session {
+namespace {
+
+using checkpoint::CheckpointId;
+
+std::string text_of(const CheckpointId& id) {
+  return "the checkpoint of step " + std::to_string(id.step.value());
+}
+
+}  // namespace
+
+Mirrors::Mirrors(MirrorPlan plan, metrics::Meters& meters, std::shared_ptr<EventLog> events)
+    : plan_(std::move(plan)), meters_(meters), events_(std::move(events)) {
+  for (std::size_t i = 1; i < plan_.tiers.all().size(); ++i)
+    is_behind_.push_back(std::make_unique<std::atomic<bool>>(false));
+}
+
+void Mirrors::begin_attempt(const Assignment& assignment) {
+  attempt_ = assignment.attempt.value();
+  rank_ = assignment.rank.value();
+  world_size_ = assignment.world_size;
+  if (assignment.rank.value() != 0) return stop();
+  const Attempt own = assignment.attempt;
+  if (plan_.tiers.home().store) {
+    tidying_ = std::jthread(
+        [this, own](const std::stop_token& stop) { abort_dead_uploads(plan_.tiers.home(), own, stop); });
+  }
+  const std::lock_guard lock(mutex_);
+  if (!workers_.empty()) return;
+  for (std::size_t i = 0; i < is_behind_.size(); ++i) {
+    const auto told = [this, i](const CheckpointId& id, const Result<checkpoint::Mirrored>& result) {
+      note_result(i, id, result);
+    };
+    const auto& tier = tier_of(i);
+    // Before the first copy, which may be of an older attempt's checkpoint.
+    const auto begins = [this, &tier, own](const std::stop_token& stop) {
+      abort_dead_uploads(tier, own, stop);
+    };
+    const std::shared_ptr<objects::ObjectStore> store(tier.store, &tier.store->store());
+    checkpoint::MirrorWorkerOptions options;
+    options.begins = begins;
+    options.told = told;
+    workers_.push_back(std::make_unique<Worker>(plan_.tiers.home().disk, store, std::move(options)));
+  }
+}
+
+void Mirrors::stop() {
+  tidying_ = {};
+  std::vector<std::unique_ptr<Worker>> ending;  // without the lock, which their threads may want
+  const std::lock_guard lock(mutex_);
+  ending.swap(workers_);
+}
+
+void Mirrors::note_found(const std::vector<checkpoint::TierInventory>& tiers) {
+  for (std::size_t i = 1; i < tiers.size(); ++i) {
+    const auto& complete = tiers[i].found.complete;
+    if (!complete.empty()) meters_.stores[i - 1].durable_step = complete.front().step.value();
+  }
+}
+
+void Mirrors::note_committed(const InventoryEntry& entry) {
+  const CheckpointId id = checkpoint::id_of(entry);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!newest_ || *newest_ < id) newest_ = id;
+    for (const auto& worker : workers_) worker->note_committed(id);
+  }
+  link_to(id, entry.digest);
+}
+
+checkpoint::Copies Mirrors::copies() const {
+  checkpoint::Copies copies;
+  const std::lock_guard lock(mutex_);
+  for (const auto& worker : workers_) copies.under_way.merge(worker->under_way());
+  return copies;
+}
+
+std::vector<std::string> Mirrors::wait_for_newest(Duration at_most) const {
+  const auto until = std::chrono::steady_clock::now() + at_most;
+  std::vector<std::string> late;
+  // None goes meanwhile: only this thread lets them go.
+  std::vector<Worker*> all;
+  CheckpointId id;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!newest_) return late;
+    id = *newest_;
+    for (const auto& worker : workers_) all.push_back(worker.get());
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Duration left = std::max(Duration(0), Duration(until - std::chrono::steady_clock::now()));
+    if (all[i]->wait_for(id, left)) continue;
+    const auto durable = all[i]->durable();
+    late.push_back(text_of(id) + " is not in " + tier_of(i).disk->shown("") + " after " +
+                   std::to_string(std::chrono::duration_cast<std::chrono::seconds>(at_most).count()) + " s" +
+                   (durable ? ", which has that of step " + std::to_string(durable->step.value()) : "") +
+                   ": it is in " + plan_.tiers.home().disk->shown("") +
+                   ", and the next start of the run brings it there");
+  }
+  return late;
+}
+
+void Mirrors::complain(const Result<void>& result, const std::string& what) {
+  if (!result) events_->add(what + ": " + result.error().message());
+}
+
+void Mirrors::note_result(std::size_t store, const CheckpointId& id,
+                          const Result<checkpoint::Mirrored>& result) {
+  metrics::StoreMeters& meters = meters_.stores[store];
+  if (!result) {
+    ++meters.missed_copies;
+    // Once, and not with each of the tries that follow.
+    if (!is_behind_[store]->exchange(true)) {
+      events_->add(text_of(id) + " could not be brought to " + meters.uri +
+                   "; training goes on, and so do the tries: " + result.error().message());
+    }
+    return;
+  }
+  meters.durable_step = id.step.value();
+  meters.durable_since.set(SystemClock().now());
+  if (is_behind_[store]->exchange(false)) events_->add(text_of(id) + " is in " + meters.uri + " now");
+  point_to(store, id, result->digest);
+  clean_up(store);
+}
+
+void Mirrors::point_to(std::size_t store, const CheckpointId& id, const std::string& digest) {
+  if (plan_.latest_name.empty()) return;
+  const bool is_for_each = plan_.latest_name.find("{rank}") != std::string::npos;
+  const std::uint32_t count = is_for_each ? world_size_.load() : 1;
+  for (std::uint32_t rank = 0; rank < count; ++rank) {
+    complain(point(tier_of(store), {.id = id, .digest = digest, .rank = Rank(rank)}),
+             "the pointer to the newest checkpoint is old");
+  }
+}
+
+Result<void> Mirrors::point(const checkpoint::Tier& tier, const checkpoint::Latest& latest) const {
+  const auto name = checkpoint::expand_name(plan_.latest_name, {.run_name = plan_.run_name,
+                                                                .batch = latest.id.step.value(),
+                                                                .rank = latest.rank.value(),
+                                                                .timestamp = SystemClock().wall_now()});
+  if (!name) return name.error();
+  return tier.store
+             ? checkpoint::point_latest(*tier.store, *name, latest)
+             : checkpoint::point_latest(std::filesystem::path(plan_.run_folder), *name, latest, draw_name());
+}
+
+void Mirrors::abort_dead_uploads(const checkpoint::Tier& tier, Attempt own, const std::stop_token& stop) {
+  const auto aborted = checkpoint::abort_dead_uploads(tier.store->store(), own, stop);
+  if (!aborted && stop.stop_requested()) return;
+  if (!aborted)
+    return complain(aborted.error(), "what dead processes were sending stays in the store for now");
+  if (*aborted > 0) {
+    events_->add("aborted " + std::to_string(*aborted) + " uploads that died with an older attempt in " +
+                 tier.disk->shown(""));
+  }
+}
+
+void Mirrors::link_to(const CheckpointId& id, const std::string& digest) {
+  // Where nothing stays at home a link would soon lead nowhere.
+  if (plan_.latest_name.empty() || plan_.home_rules.last == 0) return;
+  complain(point(plan_.tiers.home(), {.id = id, .digest = digest, .rank = Rank(rank_.load())}),
+           "the link to the newest checkpoint is old");
+}
+
+void Mirrors::clean_up(std::size_t store) {
+  const Attempt own(attempt_.load());
+  const auto there = checkpoint::RunStore::open(tier_of(store).disk, draw_name());
+  complain(there ? there->retire_old(plan_.store_rules, own, {}, checkpoint::ReadBack::kHeaders)
+                 : Result<void>(there.error()),
+           "old checkpoints are kept for now in " + meters_.stores[store].uri);
+  if (plan_.home_rules.last != 0) return;
+  checkpoint::Copies known = copies();
+  for (std::size_t i = 0; i < is_behind_.size(); ++i) {
+    // Just now, and not from memory: somebody may have cleaned up there.
+    const auto found = checkpoint::take_inventory(*tier_of(i).disk);
+    if (!found) return complain(found.error(), "what lies in stores is kept here for now");
+    std::set<CheckpointId> there_too;
+    for (const auto& entry : found->complete) there_too.insert(checkpoint::id_of(entry));
+    if (i == 0) known.in_store = there_too;
+    std::erase_if(known.in_store, [&](const CheckpointId& id) { return !there_too.contains(id); });
+  }
+  const auto home = checkpoint::RunStore::open(plan_.tiers.home().disk, draw_name());
+  complain(home ? home->retire_old(plan_.home_rules, own, known) : Result<void>(home.error()),
+           "what lies in stores is kept here for now");
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,84 @@
+// Mirrors: what happens beside training once a checkpoint is committed at home: copies in the run's stores,
+// what is kept there, and names that point to the newest. What goes wrong is an event and a metric.
+//
+// Thread contract: note_committed() and copies() from any thread, the rest from the trainer's.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "agent/src/checkpoint/run_store.h"
+#include "agent/src/checkpoint/tiers/latest.h"
+#include "agent/src/checkpoint/tiers/mirror_worker.h"
+#include "agent/src/checkpoint/tiers/tiers.h"
+#include "agent/src/metrics/meters.h"
+#include "agent/src/session/event_log.h"
+#include "base/contract/messages.h"
+
+namespace ratoon::session {
+
+struct MirrorPlan {
+  checkpoint::Tiers tiers;  // the first is the home
+  checkpoint::KeepRules home_rules{};
+  checkpoint::KeepRules store_rules{};
+  std::string run_folder{};   // of the home, for links; empty: it is a store
+  std::string latest_name{};  // empty: none
+  std::string run_name{};
+};
+
+class Mirrors {
+ public:
+  // The meters outlive it, and have one store for each of the plan's.
+  Mirrors(MirrorPlan plan, metrics::Meters& meters, std::shared_ptr<EventLog> events);
+
+  // What this process does in the attempt: rank 0 copies what is committed, each rank has a link of its own.
+  void begin_attempt(const Assignment& assignment);
+  // What is under way ends; the next one finishes it.
+  void stop();
+
+  // For the metrics: what was found at the start.
+  void note_found(const std::vector<checkpoint::TierInventory>& tiers);
+  void note_committed(const InventoryEntry& entry);
+  // In every store, and what must stay at home meanwhile. For the folder's retention, which asks in vain what
+  // the stores hold: the copying thread cleans up at home where nothing is to stay there.
+  [[nodiscard]] checkpoint::Copies copies() const;
+  // A sentence for each store that does not have what was told of last within that time.
+  [[nodiscard]] std::vector<std::string> wait_for_newest(Duration at_most) const;
+
+ private:
+  using Worker = checkpoint::MirrorWorker;
+  void note_result(std::size_t store, const checkpoint::CheckpointId& id,
+                   const Result<checkpoint::Mirrored>& result);
+  void point_to(std::size_t store, const checkpoint::CheckpointId& id, const std::string& digest);
+  [[nodiscard]] Result<void> point(const checkpoint::Tier& tier, const checkpoint::Latest& latest) const;
+  void link_to(const checkpoint::CheckpointId& id, const std::string& digest);
+  void clean_up(std::size_t store);
+  // What processes of older attempts were sending when they died.
+  void abort_dead_uploads(const checkpoint::Tier& tier, Attempt own, const std::stop_token& stop);
+  void complain(const Result<void>& result, const std::string& what);
+  [[nodiscard]] const checkpoint::Tier& tier_of(std::size_t store) const {
+    return plan_.tiers.all()[store + 1];
+  }
+
+  const MirrorPlan plan_;
+  metrics::Meters& meters_;
+  const std::shared_ptr<EventLog> events_;
+  std::atomic<std::uint64_t> attempt_{0};
+  std::atomic<std::uint32_t> rank_{0};
+  std::atomic<std::uint32_t> world_size_{1};
+  std::vector<std::unique_ptr<std::atomic<bool>>> is_behind_;  // of each store: told, and not yet made up for
+  mutable std::mutex mutex_;
+  std::optional<checkpoint::CheckpointId> newest_;  // guarded by mutex_; that was told of
+  std::vector<std::unique_ptr<Worker>> workers_;    // guarded by mutex_; they use all but what follows
+  std::jthread tidying_;                            // the home, where it is a store; the last member, too
+};
+
+}  // namespace ratoon::session

@@ -1,0 +1,123 @@
+#include "agent/src/session/notice_setup.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+
+#include <ratoon/failure.h>
+
+#include "base/contract/exit_code.h"
+
+namespace ratoon::session {
+namespace {
+
+constexpr std::uint64_t kGraceSecondsMax = 86'400;
+constexpr auto kTimePasses = std::chrono::seconds(1);  // a known end comes without a signal
+
+std::optional<std::string_view> given(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
+}
+
+// Slurm's --signal is ours to choose; elsewhere none is a notice unless it is named.
+Result<int> notice_signal(const NoticeOptions& options) {
+  const bool is_batch_job = !options.slurm_job_id.empty();
+  const std::string name = options.signal.empty() ? (is_batch_job ? "USR1" : "none") : options.signal;
+  if (name == "none") return 0;
+  if (name == "USR1" || name == "SIGUSR1") return SIGUSR1;
+  if (name == "USR2" || name == "SIGUSR2") return SIGUSR2;
+  return Error(ErrorKind::kInvalid, "--notice-signal must be USR1, USR2 or none, found '" + name + "'");
+}
+
+Result<preemption::Notices> known_ends(const NoticeOptions& options, const Clock& clock, Timestamp began) {
+  return preemption::read_known_ends({.slurm_job_end_time = given(options.slurm_job_end_time),
+                                      .time_limit = given(options.time_limit),
+                                      .began = began,
+                                      .now = clock.now(),
+                                      .wall_now = clock.wall_now()});
+}
+
+std::optional<Timestamp> job_end(NoticeOptions options, const Clock& clock) {
+  options.time_limit.clear();
+  const auto ends = known_ends(options, clock, {});
+  const auto* const end = ends ? ends->first() : nullptr;
+  return end != nullptr ? std::optional(end->deadline) : std::nullopt;
+}
+
+template <class T>
+T take(Result<T> result) {
+  if (!result) throw Failure(static_cast<int>(ExitCode::kConfiguration), result.error().message());
+  return *std::move(result);
+}
+
+ToldBySignals ask(const Signals& signals, int notice) {
+  ToldBySignals told{.terminate = signals.heard(SIGTERM), .interrupt = signals.heard(SIGINT)};
+  if (notice != 0) told.notice = signals.heard(notice);
+  if (notice != SIGUSR1) told.saves = signals.heard(SIGUSR1).count;
+  return told;
+}
+
+}  // namespace
+
+Result<void> check_notices(const NoticeOptions& options) {
+  if (options.grace_seconds > kGraceSecondsMax) {
+    return Error(ErrorKind::kInvalid, "--grace-seconds must be at most " + std::to_string(kGraceSecondsMax) +
+                                          ", found " + std::to_string(options.grace_seconds));
+  }
+  if (auto signal = notice_signal(options); !signal) return signal.error();
+  if (auto ends = known_ends(options, SystemClock(), {}); !ends) return ends.error();
+  return {};
+}
+
+NoticeWatch::NoticeWatch(const Options& options, const Clock& clock, Timestamp process_began)
+    : clock_(clock) {
+  const NoticeOptions& notice = options.notice;
+  const int number = take(notice_signal(notice));
+  Drain::Setup setup{.known_ends = take(known_ends(notice, clock, process_began)),
+                     .grace = std::chrono::seconds(notice.grace_seconds),
+                     .job_end = job_end(notice, clock),
+                     .can_be_replaced = !options.member.coordinator_url.empty()};
+  if (notice.handles_signals) {
+    signals_ = std::make_shared<Signals>(number);
+    setup.told_by_signals = [signals = signals_, number] { return ask(*signals, number); };
+  }
+  drain_ = std::make_shared<Drain>(std::move(setup));
+}
+
+bool NoticeWatch::is_starting_of_use() const {
+  return !drain_->forbids_joining(clock_.now());
+}
+
+void NoticeWatch::leave_if_starting_is_of_no_use() const {
+  if (const auto why = drain_->forbids_joining(clock_.now())) throw *why;
+}
+
+void NoticeWatch::while_waiting(Link& link, const std::function<void()>& wait) {
+  leave_if_starting_is_of_no_use();
+  const std::jthread watching([this, &link](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      wait_for_news(stop);
+      const auto why = drain_->forbids_joining(clock_.now());
+      if (why) return link.give_up(why->what());
+    }
+  });
+  try {
+    wait();
+  } catch (const Failure&) {
+    // Whoever was called off has the exit code of what called it off.
+    leave_if_starting_is_of_no_use();
+    throw;
+  }
+}
+
+void NoticeWatch::wait_for_news(const std::stop_token& stop) const {
+  if (signals_) return signals_->wait(stop, kTimePasses);
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any never;
+  never.wait_for(lock, stop, kTimePasses, [] { return false; });
+}
+
+}  // namespace ratoon::session

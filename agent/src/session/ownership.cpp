@@ -1,0 +1,98 @@
+#include "agent/src/session/ownership.h"
+
+#include <cstdio>
+#include <utility>
+
+namespace ratoon::session {
+
+Ownership::Ownership(std::vector<std::shared_ptr<checkpoint::Disk>> places, checkpoint::Owner owner,
+                     std::shared_ptr<EventLog> events, const checkpoint::ClaimTimes& times)
+    : places_(std::move(places)),
+      owner_(std::move(owner)),
+      events_(std::move(events)),
+      times_(times),
+      renewing_([this](const std::stop_token& stop) { renew_until(stop); }) {}
+
+Ownership::~Ownership() = default;
+
+Result<void> Ownership::take(const Clock& clock, const checkpoint::Claim::Pause& pause) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_held_) return {};
+  }
+  const std::lock_guard claims_lock(claims_mutex_);
+  claims_.clear();
+  for (const auto& place : places_) {
+    bool has_said = false;
+    const auto said_once = [&](Duration look) {
+      if (!std::exchange(has_said, true)) {
+        std::fprintf(stderr, "ratoon: %s has an owner: it is watched for %.0f s to see whether it is alive\n",
+                     place->shown("").c_str(), seconds(times_.lease));
+      }
+      return pause(look);
+    };
+    auto claim = checkpoint::Claim::take(place, owner_, times_, clock, said_once);
+    if (!claim) {
+      for (auto& one : claims_) static_cast<void>(one.release());
+      claims_.clear();
+      return claim.error();
+    }
+    claims_.push_back(*std::move(claim));
+  }
+  const std::lock_guard lock(mutex_);
+  is_held_ = true;
+  lost_.reset();
+  return {};
+}
+
+void Ownership::leave_to_others() {
+  const std::lock_guard lock(mutex_);
+  is_held_ = false;
+  lost_.reset();
+}
+
+void Ownership::release() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(is_held_, false)) return;
+  }
+  const std::lock_guard lock(claims_mutex_);
+  for (auto& claim : claims_) static_cast<void>(claim.release());
+  claims_.clear();
+}
+
+std::optional<std::string> Ownership::lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_;
+}
+
+void Ownership::renew_until(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    {
+      std::unique_lock lock(mutex_);
+      static_cast<void>(changed_.wait_for(lock, stop, times_.lease / 4, [] { return false; }));
+      if (!is_held_) continue;
+    }
+    if (!stop.stop_requested()) renew_all();
+  }
+}
+
+void Ownership::renew_all() {
+  const std::lock_guard claims_lock(claims_mutex_);
+  bool is_troubled = false;
+  for (auto& claim : claims_) {
+    const auto renewed = claim.renew();
+    if (renewed) continue;
+    if (renewed.error().kind() == ErrorKind::kConflict) {
+      const std::lock_guard lock(mutex_);
+      if (is_held_) lost_ = renewed.error().message();
+      is_held_ = false;
+      return;
+    }
+    if (!is_troubled_) events_->add("this run's claim is not renewed for now: " + renewed.error().message());
+    is_troubled = true;
+  }
+  is_troubled_ = is_troubled;
+}
+
+}  // namespace ratoon::session

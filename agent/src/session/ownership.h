@@ -1,0 +1,62 @@
+// Ownership: this process's claims on places that no lock of this machine reaches (see claim.h), and the
+// thread that renews them.
+//
+// Thread contract: one thread, but lost() from any.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/tiers/claim.h"
+#include "agent/src/session/event_log.h"
+#include "base/core/clock.h"
+
+namespace ratoon::session {
+
+class Ownership {
+ public:
+  Ownership(std::vector<std::shared_ptr<checkpoint::Disk>> places, checkpoint::Owner owner,
+            std::shared_ptr<EventLog> events, const checkpoint::ClaimTimes& times = {});
+  // Claims that are held stay: whoever comes next finds them silent.
+  ~Ownership();
+  Ownership(const Ownership&) = delete;
+  Ownership& operator=(const Ownership&) = delete;
+
+  // All places, unless they are held; errors are those of Claim::take. Waits for as long as a lease where
+  // another job may be alive, and says so.
+  [[nodiscard]] Result<void> take(const Clock& clock, const checkpoint::Claim::Pause& pause);
+  // The job's writer is another process from now on.
+  void leave_to_others();
+  // Whoever comes next need not wait. What does not work costs that wait.
+  void release();
+
+  // Why this process must not write any more.
+  [[nodiscard]] std::optional<std::string> lost() const;
+
+ private:
+  void renew_until(const std::stop_token& stop);
+  void renew_all();
+
+  const std::vector<std::shared_ptr<checkpoint::Disk>> places_;
+  const checkpoint::Owner owner_;
+  const std::shared_ptr<EventLog> events_;
+  const checkpoint::ClaimTimes times_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  bool is_held_ = false;                   // guarded by mutex_
+  std::optional<std::string> lost_;        // guarded by mutex_
+  std::mutex claims_mutex_;                // held as long as a place takes to answer
+  std::vector<checkpoint::Claim> claims_;  // guarded by claims_mutex_
+  bool is_troubled_ = false;               // said; of the renewing thread
+  std::jthread renewing_;                  // the last member: it uses the others
+};
+
+}  // namespace ratoon::session

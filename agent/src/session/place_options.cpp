@@ -1,0 +1,146 @@
+#include "agent/src/session/place_options.h"
+
+#include <algorithm>
+#include <set>
+
+#include "agent/src/checkpoint/tiers/name_pattern.h"
+#include "agent/src/objects/object_key.h"
+#include "agent/src/objects/store_uri.h"
+
+namespace ratoon::session {
+namespace {
+
+constexpr std::uint64_t kMib = 1ULL << 20;
+constexpr std::uint64_t kKeepMibMax = 1ULL << 40;
+constexpr std::uint64_t kKeptMin = 2;  // the newest may turn out to be bad
+constexpr std::uint32_t kManyRanks = 2;
+
+Error refusal(const std::string& sentence) {
+  return {ErrorKind::kInvalid, sentence};
+}
+
+Result<void> check_home(const Options& o) {
+  if (o.save_folder.find("://") == std::string::npos) return {};
+  const auto uri = objects::parse_store_uri(o.save_folder);
+  if (!uri) return refusal("--save-folder: " + uri.error().message());
+  if (uri->scheme != objects::StoreScheme::kS3) {
+    return refusal("--save-folder is a folder's path or an s3:// bucket, found '" + o.save_folder +
+                   (uri->scheme == objects::StoreScheme::kFile
+                        ? "': leave out file://"
+                        : "': web servers are only read; they are for --load-from"));
+  }
+  if (o.group.size > 1) {
+    return refusal("ranks of a launch meet in the run's folder, and '" + o.save_folder +
+                   "' is none: name a folder that all of them share, and the bucket as --stores");
+  }
+  return {};
+}
+
+Result<void> check_stores(const Options& o) {
+  std::set<std::string> seen{o.save_folder};
+  for (const std::string& text : o.stores) {
+    const auto uri = objects::parse_store_uri(text);
+    if (!uri) return refusal("--stores: " + uri.error().message());
+    const bool is_written =
+        uri->scheme == objects::StoreScheme::kFile || uri->scheme == objects::StoreScheme::kS3;
+    if (!is_written) {
+      return refusal("--stores must be folders or s3:// buckets, since web servers are only read, found '" +
+                     text + "'");
+    }
+    if (text == o.save_folder) return refusal("--stores names '" + text + "', where --save-folder saves");
+    if (!seen.insert(text).second) return refusal("--stores names '" + text + "' twice");
+  }
+  return {};
+}
+
+Result<void> check_kept(const Options& o) {
+  if (o.keep_last == 0 && o.stores.empty()) {
+    return refusal(
+        "--keep-last 0 keeps nothing here that is in a store, and there is none: add --stores, or keep " +
+        std::to_string(kKeptMin) + " at least");
+  }
+  if (o.keep_last == 0 && is_home_in_store(o)) {
+    return refusal("--keep-last 0 keeps nothing in a folder that a store holds, and --save-folder '" +
+                   o.save_folder + "' is a store itself: keep " + std::to_string(kKeptMin) + " at least");
+  }
+  if (o.keep_last != 0 && o.keep_last < kKeptMin)
+    return refusal("--keep-last must be at least 2 checkpoints, or 'all', or 0 with --stores, found '" +
+                   std::to_string(o.keep_last) + "'");
+  if (o.keep_last_in_stores < kKeptMin)
+    return refusal("--keep-last-in-stores must be at least 2 checkpoints, or 'all', found '" +
+                   std::to_string(o.keep_last_in_stores) + "'");
+  if (o.keep_mib > kKeepMibMax)
+    return refusal("--keep-mib must be at most " + std::to_string(kKeepMibMax) + ", found '" +
+                   std::to_string(o.keep_mib) + "'");
+  return {};
+}
+
+Result<void> check_latest(const Options& o) {
+  if (o.latest_name.empty()) return {};
+  if (o.latest_name.find("{epoch}") != std::string::npos)
+    return refusal("--latest-name knows {run_name}, {batch}, {rank} and {timestamp}, found '" +
+                   o.latest_name + "'");
+  const bool is_one = o.member.coordinator_url.empty() && o.group.size == 1;
+  const auto checked = checkpoint::check_pattern(o.latest_name, is_one ? 1 : kManyRanks);
+  return checked ? checked : refusal("--latest-name: " + checked.error().message());
+}
+
+}  // namespace
+
+Result<void> check_places(const Options& o) {
+  if (auto valid = check_home(o); !valid) return valid;
+  if (auto valid = check_stores(o); !valid) return valid;
+  if (auto valid = check_kept(o); !valid) return valid;
+  if (auto valid = check_latest(o); !valid) return valid;
+  // Each start of a rank would begin anew, and what the others have would be gone with the first loss.
+  if (o.overwrite && o.group.size > 1) {
+    return refusal(
+        "--overwrite begins anew at every start, and ranks of a launch are started again after each "
+        "loss: give the new run a name of its own (--run-name)");
+  }
+  return {};
+}
+
+std::filesystem::path run_folder(const Options& o) {
+  return std::filesystem::path(o.save_folder) / o.run_name;
+}
+
+bool is_home_in_store(const Options& o) {
+  const auto uri = objects::parse_store_uri(o.save_folder);
+  return uri && uri->scheme == objects::StoreScheme::kS3;
+}
+
+std::string home_of(const Options& o) {
+  if (is_home_in_store(o)) return objects::join_uri(o.save_folder, o.run_name);
+  std::error_code none;
+  return std::filesystem::absolute(run_folder(o), none).lexically_normal().string();
+}
+
+checkpoint::TierPlaces tier_places(const Options& o) {
+  checkpoint::TierPlaces places{.store_options = o.store_options};
+  if (is_home_in_store(o))
+    places.stores.push_back(home_of(o));
+  else
+    places.folder = run_folder(o).string();
+  for (const std::string& uri : o.stores) places.stores.push_back(objects::join_uri(uri, o.run_name));
+  return places;
+}
+
+checkpoint::KeepRules home_rules(const Options& o) {
+  return {.last = o.keep_last,
+          .every_steps = o.keep_every_steps,
+          .bytes_max = o.keep_mib == 0 ? checkpoint::kKeepAll : o.keep_mib * kMib};
+}
+
+checkpoint::KeepRules store_rules(const Options& o) {
+  return {.last = o.keep_last_in_stores, .every_steps = o.keep_every_steps};
+}
+
+checkpoint::Owner owner_of(const Options& o, const std::string& host, std::string start) {
+  const bool is_in_pod = !o.member.pod_ip.empty() && !o.member.job_name.empty();
+  std::string job = is_in_pod ? o.member.job_namespace + "/" + o.member.job_name : home_of(o) + " on " + host;
+  std::replace_if(job.begin(), job.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
+  return {.job = std::move(job), .start = std::move(start)};
+}
+
+}  // namespace ratoon::session

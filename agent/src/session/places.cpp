@@ -1,0 +1,250 @@
+#include "agent/src/session/places.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <future>
+#include <thread>
+
+#include <unistd.h>
+
+#include "agent/src/checkpoint/disk/patient_disk.h"
+#include "agent/src/checkpoint/pack/extents.h"
+#include "agent/src/checkpoint/run_store.h"
+#include "agent/src/checkpoint/tiers/lineage.h"
+#include "agent/src/session/fail.h"
+#include "agent/src/session/leaving.h"
+#include "agent/src/session/place_options.h"
+#include "agent/src/session/staging_options.h"
+#include "base/contract/exit_code.h"
+#include "base/core/random_name.h"
+
+namespace ratoon::session {
+namespace {
+
+using checkpoint::CheckpointId;
+using checkpoint::Disk;
+
+constexpr auto kReleasePatience = std::chrono::seconds(5);
+
+// Where a call is left behind the process must not be torn down around it.
+std::shared_ptr<checkpoint::PatientCalls> make_calls(const Options& options) {
+  auto calls = std::make_shared<checkpoint::PatientCalls>(std::chrono::seconds(options.disk_patience_seconds),
+                                                          std::make_shared<SystemClock>());
+  leave_at_once_if([abandoned = calls->was_abandoned()] { return abandoned->load(); });
+  return calls;
+}
+
+checkpoint::Tiers open_tiers(const Options& options, const std::shared_ptr<checkpoint::PatientCalls>& calls,
+                             std::shared_ptr<Disk>& home, const std::stop_token& stop) {
+  auto places = tier_places(options);
+  // Not the caller's memory: where the call hangs the caller is gone before it.
+  const auto folder_itself = std::make_shared<std::shared_ptr<Disk>>();
+  places.see_folder_through = [folder_itself, calls](const std::shared_ptr<Disk>& folder) {
+    *folder_itself = folder;
+    return checkpoint::make_patient(folder, calls);
+  };
+  auto tiers = (*calls)("opening " + home_of(options),
+                        [places, stop] { return checkpoint::Tiers::open(places, stop); });
+  if (tiers) home = *folder_itself ? *folder_itself : tiers->home().disk;
+  if (!tiers) fail(exit_code_of(tiers.error()), tiers.error().message());
+  return *std::move(tiers);
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+// Where a lock of this machine does not reach. Processes of a world hold theirs together, so it does not tell
+// two jobs apart either.
+std::vector<std::shared_ptr<Disk>> places_to_own(const checkpoint::Tiers& tiers, const Options& options) {
+  std::vector<std::shared_ptr<Disk>> disks;
+  const bool is_alone = options.member.coordinator_url.empty();
+  const bool has_lock = is_alone && tiers.home().store == nullptr;
+  for (std::size_t i = has_lock ? 1 : 0; i < tiers.all().size(); ++i) disks.push_back(tiers.all()[i].disk);
+  return disks;
+}
+
+MirrorPlan plan_of(const checkpoint::Tiers& tiers, const Options& options) {
+  return {.tiers = tiers,
+          .home_rules = home_rules(options),
+          .store_rules = store_rules(options),
+          .run_folder = tiers.home().store ? "" : run_folder(options).string(),
+          .latest_name = options.latest_name,
+          .run_name = options.run_name};
+}
+
+std::shared_ptr<Mirrors> make_mirrors(MirrorPlan plan, metrics::Meters& meters,
+                                      const std::shared_ptr<EventLog>& events) {
+  for (std::size_t i = 1; i < plan.tiers.all().size(); ++i)
+    meters.stores.emplace_back(plan.tiers.all()[i].disk->shown(""));
+  return std::make_shared<Mirrors>(std::move(plan), meters, events);
+}
+
+// Among errors of several copies: one that may pass leaves it open whether that copy is good.
+int weight_of(const Error& error) {
+  const ErrorKind kind = error.kind();
+  if (kind == ErrorKind::kNotFound) return 0;
+  const bool is_bad = kind == ErrorKind::kCorrupted || kind == ErrorKind::kIo || kind == ErrorKind::kInvalid;
+  return is_bad ? 1 : 2;
+}
+
+}  // namespace
+
+ExitCode exit_code_of(const Error& error) {
+  const ErrorKind kind = error.kind();
+  const bool is_asked_wrongly =
+      kind == ErrorKind::kInvalid || kind == ErrorKind::kConflict || kind == ErrorKind::kAlreadyExists;
+  return is_asked_wrongly ? ExitCode::kConfiguration : ExitCode::kStorage;
+}
+
+Places::Places(const Options& options, metrics::Meters& meters)
+    : options_(options),
+      calls_(make_calls(options)),
+      tiers_(open_tiers(options, calls_, home_, stop_.get_token())),
+      mirrors_(make_mirrors(plan_of(tiers_, options), meters, events_)),
+      ownership_(places_to_own(tiers_, options), owner_of(options, host_name(), draw_name()), events_) {}
+
+// Whoever comes next need not wait; but nor do we for a store that does not answer.
+Places::~Places() {
+  mirrors_->stop();
+  auto released = std::async(std::launch::async, [this] { ownership_.release(); });
+  static_cast<void>(released.wait_for(kReleasePatience));
+  stop_.request_stop();
+}
+
+void Places::own(const std::function<bool()>& goes_on) {
+  take_ownership(goes_on);
+}
+
+void Places::begin_anew() {
+  const auto found = tiers_.inventory();
+  if (!found) fail(exit_code_of(found.error()), found.error().message());
+  const checkpoint::StartWishes wishes{
+      .resumes = false, .overwrites = true, .has_load_path = !options_.load_from.empty()};
+  const auto choice = checkpoint::choose_start(*found, wishes, [](const auto&) { return true; });
+  if (!choice) fail(exit_code_of(choice.error()), choice.error().message());
+  if (choice->sets_aside_first) set_lineage_aside({});
+}
+
+void Places::begin_anew(Attempt first) {
+  set_lineage_aside(first);
+}
+
+void Places::set_lineage_aside(std::optional<Attempt> before) {
+  // The home goes last: a start that is cut off here and made again without the wish still finds the run.
+  for (auto tier = tiers_.all().rbegin(); tier != tiers_.all().rend(); ++tier) {
+    const auto moved = checkpoint::set_lineage_aside(*tier->disk, draw_name(), before);
+    if (!moved) fail(ExitCode::kStorage, moved.error().message());
+    if (*moved == 0) continue;
+    std::fprintf(
+        stderr,
+        "ratoon: the run begins anew (--overwrite): %llu checkpoints of %s are in its folder aside/\n",
+        static_cast<unsigned long long>(*moved), tier->disk->shown("").c_str());
+  }
+}
+
+void Places::take_ownership(const std::function<bool()>& goes_on) {
+  const auto pause = [&](Duration look) {
+    std::this_thread::sleep_for(look);
+    return goes_on();
+  };
+  const auto taken = ownership_.take(SystemClock(), pause);
+  if (taken) return;
+  if (taken.error().kind() == ErrorKind::kCancelled) throw Interrupted(taken.error().message());
+  fail(exit_code_of(taken.error()), taken.error().message());
+}
+
+Result<checkpoint::Inventory> Places::inventory() const {
+  const auto asked = tiers_.ask_all();
+  if (!asked) return asked.error();
+  mirrors_->note_found(*asked);
+  auto merged = checkpoint::merge(*asked);
+  if (!merged) return merged.error();
+  checkpoint::Inventory found{.newest_attempt = merged->newest_attempt, .complete = {}, .damaged = {}};
+  auto entries = checkpoint::entries_of(*merged, *asked);
+  const auto damaged = entries.begin() + std::ssize(merged->complete);
+  found.complete.assign(entries.begin(), damaged);
+  found.damaged.assign(damaged, entries.end());
+  return found;
+}
+
+void Places::begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on) {
+  if (assignment.rank.value() == 0)
+    take_ownership(goes_on);
+  else
+    ownership_.leave_to_others();
+  mirrors_->begin_attempt(assignment);
+}
+
+checkpoint::SavingWorld Places::saving_world(const Assignment& assignment) const {
+  checkpoint::KeepRules rules = home_rules(options_);
+  // What goes because a store holds it goes once it does; until then the folder is as safe as ever.
+  if (rules.last == 0) rules.last = 2;
+  return {
+      .attempt = assignment.attempt,
+      .rank = assignment.rank,
+      .world_size = assignment.world_size,
+      .rules = rules,
+      .on_commit = [mirrors = mirrors_](const InventoryEntry& entry) { mirrors->note_committed(entry); },
+      .copies = [mirrors = mirrors_] { return mirrors->copies(); },
+      .read_back = tiers_.home().store ? checkpoint::ReadBack::kHeaders : checkpoint::ReadBack::kAllBytes};
+}
+
+checkpoint::SaverOptions Places::saver_options() const {
+  auto options = session::saver_options(options_);
+  options.calls = calls_;
+  if (const auto& store = tiers_.home().store) {
+    options.hear_progress = [store](std::function<void()> told) { store->tell_progress_to(std::move(told)); };
+  }
+  return options;
+}
+
+Result<std::string> Places::restore(const Assignment& assignment, const Load& load) {
+  const ResumePoint& point = *assignment.resume;
+  const CheckpointId id{.attempt = point.attempt, .step = point.step};
+  std::vector<std::pair<std::size_t, Error>> bad;
+  for (std::size_t i = 0; i < tiers_.all().size(); ++i) {
+    const checkpoint::Tier& tier = tiers_.all()[i];
+    const auto run = checkpoint::RunStore::open(tier.disk, draw_name());
+    if (!run) return run.error();
+    checkpoint::ReadOptions reading{.readers = assignment.world_size};
+    if (tier.store) reading.bytes_at_once = checkpoint::kExtentBytesMax;
+    auto reader = run->read(point, assignment.rank, reading);
+    const auto loaded = reader ? load(*reader) : Result<void>(reader.error());
+    if (!loaded) {
+      bad.emplace_back(i, loaded.error());
+      if (loaded.error().kind() == ErrorKind::kCorrupted) bad_.emplace(id, i);
+      continue;
+    }
+    if (!bad.empty()) {
+      events_->add("the checkpoint of step " + std::to_string(id.step.value()) + " is read from " +
+                   tier.disk->shown("") + ": " + bad.front().second.message());
+      set_aside(id, bad.front().second.message());
+    }
+    if (i == 0)  // a copy may be missing: the process before may have died over it
+      mirrors_->note_committed({.tier = tier.word,
+                                .attempt = id.attempt,
+                                .step = id.step,
+                                .digest = point.digest,
+                                .is_complete = true});
+    return tier.word;
+  }
+  return std::max_element(
+             bad.begin(), bad.end(),
+             [](const auto& a, const auto& b) { return weight_of(a.second) < weight_of(b.second); })
+      ->second;
+}
+
+void Places::set_aside(const CheckpointId& id, const std::string& reason) const {
+  for (const auto& [bad, tier] : bad_) {
+    if (bad != id) continue;
+    const auto run = checkpoint::RunStore::open(tiers_.all()[tier].disk, draw_name());
+    const auto done = run ? run->set_aside(id, reason) : Result<void>(run.error());
+    if (!done) events_->add("it cannot be set aside: " + done.error().message());
+  }
+}
+
+}  // namespace ratoon::session

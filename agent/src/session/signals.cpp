@@ -1,0 +1,104 @@
+#include "agent/src/session/signals.h"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/contract/exit_code.h"
+
+namespace ratoon::session {
+namespace {
+
+// All that a handler touches. Numbers of real-time signals are beyond: they are not ours.
+constexpr std::size_t kNumbersMax = 32;
+
+struct Heard {
+  std::atomic<std::uint32_t> count{0};
+  std::atomic<std::int64_t> first_nanoseconds{0};
+};
+std::array<Heard, kNumbersMax> all_heard;
+std::array<struct sigaction, kNumbersMax> before;  // written while no handler of ours can run
+std::atomic<int> news_fd{-1};                      // once it is open it stays: a handler may still write
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
+              std::atomic<std::int64_t>::is_always_lock_free);
+
+void notify() {
+  const std::uint64_t one = 1;
+  if (::write(news_fd, &one, sizeof one) < 0) return;  // a full counter: news wait already
+}
+
+void call_the_one_before(int number, siginfo_t* info, void* context) {
+  const struct sigaction& action = before[static_cast<std::size_t>(number)];
+  if ((action.sa_flags & SA_SIGINFO) != 0) {
+    if (action.sa_sigaction != nullptr) action.sa_sigaction(number, info, context);
+  } else if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) {
+    action.sa_handler(number);
+  }
+}
+
+// Only what may be called in a signal handler.
+void on_signal(int number, siginfo_t* info, void* context) {
+  const int error = errno;
+  Heard& heard = all_heard[static_cast<std::size_t>(number)];
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  std::int64_t none = 0;
+  heard.first_nanoseconds.compare_exchange_strong(none,
+                                                  std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec);
+  const bool is_first = heard.count.fetch_add(1) == 0;
+  call_the_one_before(number, info, context);
+  if (number == SIGINT && !is_first) ::_exit(static_cast<int>(ExitCode::kInterruptedByUser));
+  notify();
+  errno = error;
+}
+
+}  // namespace
+
+Signals::Signals(int also) {
+  if (news_fd < 0) news_fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (news_fd < 0) std::abort();  // no descriptors left: nothing of what follows could work
+  std::vector<int> wanted = {SIGTERM, SIGINT, SIGUSR1};
+  if (also > 0 && also != SIGTERM && also != SIGINT && also != SIGUSR1) wanted.push_back(also);
+  for (const int number : wanted) {
+    const auto at = static_cast<std::size_t>(number);
+    all_heard[at].count = 0;
+    all_heard[at].first_nanoseconds = 0;
+    ::sigaction(number, nullptr, &before[at]);
+    const bool is_ignored = (before[at].sa_flags & SA_SIGINFO) == 0 && before[at].sa_handler == SIG_IGN;
+    if (is_ignored) continue;
+    struct sigaction ours{};
+    ours.sa_sigaction = on_signal;
+    ours.sa_flags = SA_SIGINFO | SA_RESTART;
+    sigemptyset(&ours.sa_mask);
+    ::sigaction(number, &ours, nullptr);
+    taken_.push_back(number);
+  }
+}
+
+Signals::~Signals() {
+  for (const int number : taken_) ::sigaction(number, &before[static_cast<std::size_t>(number)], nullptr);
+}
+
+HeardSignal Signals::heard(int number) const {
+  const Heard& heard = all_heard[static_cast<std::size_t>(number)];
+  return {.count = heard.count.load(), .first = {Duration(heard.first_nanoseconds.load())}};
+}
+
+void Signals::wait(const std::stop_token& stop, std::chrono::milliseconds at_most) const {
+  const std::stop_callback on_stop(stop, notify);
+  pollfd ready{news_fd, POLLIN, 0};
+  while (!stop.stop_requested() && ::poll(&ready, 1, static_cast<int>(at_most.count())) < 0 &&
+         errno == EINTR) {
+  }
+  std::uint64_t count = 0;
+  if (::read(news_fd, &count, sizeof count) < 0) return;
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,43 @@
+// Signals: what this process was told by signals while train() runs. Handlers count and note the time, call
+// the handler that was there before, and are taken away with the object. A second Ctrl-C ends the process at
+// once.
+//
+//   const Signals signals(SIGUSR1);             // nothing is touched before this
+//   if (signals.heard(SIGTERM).count > 0) ...   // any thread
+//   signals.wait(stop, 1s);                     // until the next one
+//
+// One at a time in a process. A signal that was ignored when it began (nohup, a shell's background) stays
+// ignored.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
+#include <vector>
+
+#include "base/core/clock.h"
+
+namespace ratoon::session {
+
+struct HeardSignal {
+  std::uint32_t count = 0;
+  Timestamp first{};  // when the first came, on SystemClock
+};
+
+class Signals {
+ public:
+  // SIGTERM, SIGINT, SIGUSR1, and `also` where it is none of them; 0: none.
+  explicit Signals(int also = 0);
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  [[nodiscard]] HeardSignal heard(int number) const;
+  // Until a signal comes, or the stop, or so long; one thread.
+  void wait(const std::stop_token& stop, std::chrono::milliseconds at_most) const;
+
+ private:
+  std::vector<int> taken_;
+};
+
+}  // namespace ratoon::session

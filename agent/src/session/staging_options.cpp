@@ -1,0 +1,41 @@
+#include "agent/src/session/staging_options.h"
+
+#include <chrono>
+#include <string>
+
+#include "agent/src/session/place_options.h"
+#include "base/core/available_memory.h"
+#include "base/core/boot_id.h"
+#include "base/core/xxh3.h"
+
+namespace ratoon::session {
+namespace {
+
+constexpr std::uint64_t kMib = 1ULL << 20;
+
+std::uint64_t budget_of(const Options& options) {
+  if (options.staging_memory_mib != 0) return options.staging_memory_mib * kMib;
+  return available_memory().value_or(~0ULL) / 2;
+}
+
+// The same for whoever comes in the place of this process, and for nobody else on the machine. Another one
+// after each start of it: slots in a folder that is not in memory may have come through that in part.
+std::string name_of_place(const Options& options) {
+  const MemberOptions& member = options.member;
+  const std::string place = home_of(options) + '\0' + member.job_namespace + '\0' + member.role + '\0' +
+                            std::to_string(member.index) + '\0' + std::to_string(member.local_rank) + '\0' +
+                            boot_id().value_or("");
+  return "ratoon-" + to_hex(xxh3_128(std::as_bytes(std::span(place))));
+}
+
+}  // namespace
+
+checkpoint::SaverOptions saver_options(const Options& options) {
+  return {.slots_max = options.staging_slots,
+          .budget_bytes = budget_of(options),
+          .slots_folder = options.staging_folder,
+          .slots_name = name_of_place(options),
+          .patience = std::chrono::seconds(options.disk_patience_seconds)};
+}
+
+}  // namespace ratoon::session

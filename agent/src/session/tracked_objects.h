@@ -1,0 +1,70 @@
+// TrackedObjects: what a training function tracks, and its way into a checkpoint and back.
+//
+// A tensor is called by the object's name and its own one, "net.fc1.weight". An object whose name lies in
+// another's, as 'net.fc1' does in 'net', has "tracked:" before its name, so that the two never meet.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ratoon/result.h>
+#include <ratoon/state.h>
+
+#include "agent/src/checkpoint/load/checkpoint_reader.h"
+
+namespace ratoon::session {
+
+// Views of the objects' memory, and of what was made for them: alive as long as this and the objects are.
+struct CollectedState {
+  std::vector<TensorView> tensors{};
+  std::vector<std::shared_ptr<const void>> owners{};
+};
+
+class TrackedObjects {
+ public:
+  using Save = std::function<void(StateWriter&)>;
+  using Load = std::function<void(StateReader&)>;
+
+  // Throws a Failure where the name is taken or is none.
+  void add(std::string name, Save save, Load load, bool is_weights = false);
+
+  // Throws a Failure where two tensors have one name.
+  [[nodiscard]] CollectedState collect() const;
+
+  // Asks all objects what they want, looks whether all of it is there, reads it, and lets them finish. A
+  // checkpoint of another program is a Failure, thrown before anything is changed; the error is that of a
+  // disk or of damage. `checkpoint` is what sentences call it: "the checkpoint of step 20".
+  [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader,
+                                     const std::string& checkpoint) const;
+
+  // Whether a tensor of a checkpoint belongs to an object of weights, and is one: a generator of random
+  // numbers, whose name begins with "generator:", goes on with the run alone.
+  [[nodiscard]] bool is_weight(std::string_view tensor) const;
+  [[nodiscard]] bool has_weights() const;
+
+  // The same for objects of weights alone; what else the checkpoint has stays in it. A Failure where nothing
+  // that is tracked has weights.
+  [[nodiscard]] Result<void> restore_weights(checkpoint::CheckpointReader& reader,
+                                             const std::string& checkpoint) const;
+
+ private:
+  struct Object {
+    Save save;
+    Load load;
+    bool is_weights = false;
+  };
+  enum class Which { kAll, kWeights };
+  [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
+                                     Which which) const;
+  // What the names of an object's tensors begin with.
+  [[nodiscard]] std::string base_of(const std::string& name) const;
+  void refuse_untracked(const checkpoint::CheckpointReader& reader, const std::string& checkpoint) const;
+
+  std::map<std::string, Object> objects_;
+};
+
+}  // namespace ratoon::session

@@ -1,0 +1,52 @@
+#include "base/contract/resume_point.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+namespace ratoon {
+
+bool is_shared(const InventoryEntry& entry) {
+  return entry.tier == "volume" || entry.tier == "store";
+}
+
+std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joiners,
+                                             const std::vector<InventoryEntry>& until_now) {
+  struct Reach {
+    bool by_all = false;
+    std::set<std::size_t> holders;  // positions in joiners
+  };
+  std::map<std::tuple<Attempt, Step, std::string>, Reach> candidates;  // ordered: the last is the newest
+  for (std::size_t i = 0; i < joiners.size(); ++i) {
+    for (const auto& entry : joiners[i].inventory) {
+      if (!entry.is_complete) continue;
+      Reach& reach = candidates[{entry.attempt, entry.step, entry.digest}];
+      reach.by_all = reach.by_all || is_shared(entry);
+      reach.holders.insert(i);
+    }
+  }
+  for (const auto& entry : until_now) {
+    if (entry.is_complete && is_shared(entry))
+      candidates[{entry.attempt, entry.step, entry.digest}].by_all = true;
+  }
+  // One that a joiner cannot read is no point for all.
+  for (const auto& joiner : joiners) {
+    for (const auto& entry : joiner.inventory) {
+      if (entry.is_complete) continue;
+      std::erase_if(candidates, [&](const auto& candidate) {
+        const auto& [attempt, step, digest] = candidate.first;
+        return attempt == entry.attempt && step == entry.step;
+      });
+    }
+  }
+  const auto best = std::find_if(candidates.rbegin(), candidates.rend(), [&](const auto& candidate) {
+    return candidate.second.by_all || candidate.second.holders.size() == joiners.size();
+  });
+  if (best == candidates.rend()) return std::nullopt;
+  const auto& [attempt, step, digest] = best->first;
+  return ResumePoint{.attempt = attempt, .step = step, .digest = digest};
+}
+
+}  // namespace ratoon

@@ -1,0 +1,21 @@
+// The one checkpoint that all ranks of the next attempt load.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/contract/messages.h"
+
+namespace ratoon {
+
+// Whether every member can reach it, wherever it runs.
+[[nodiscard]] bool is_shared(const InventoryEntry& entry);
+
+// The newest complete checkpoint that every joiner can reach: one on a shared tier that any of them saw, or
+// one that all of them hold. Newer attempts come first, whatever their step: a zombie of an older attempt may
+// have run ahead. A joiner's list is as old as its wait; what anybody in the job saw committed on a shared
+// tier until now counts too.
+[[nodiscard]] std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joiners,
+                                                           const std::vector<InventoryEntry>& until_now);
+
+}  // namespace ratoon

@@ -1,0 +1,37 @@
+#include "base/core/read_file.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/core/unique_fd.h"
+
+namespace ratoon {
+
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t bytes_max) {
+  constexpr std::size_t kBlockBytes = std::size_t{1} << 16;
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.is_open()) return system_error(errno, "opening " + path.string());
+  std::string text;
+  for (std::size_t size = 0; size <= bytes_max;) {
+    text.resize(std::min(size + kBlockBytes, bytes_max + 1));
+    const ssize_t count = ::read(fd.get(), text.data() + size, text.size() - size);
+    if (count < 0 && errno == EAGAIN) {
+      pollfd bytes{.fd = fd.get(), .events = POLLIN, .revents = 0};
+      static_cast<void>(::poll(&bytes, 1, -1));
+    } else if (count < 0 && errno != EINTR) {
+      return system_error(errno, "reading " + path.string());
+    }
+    if (count < 0) continue;
+    size += static_cast<std::size_t>(count);
+    text.resize(size);
+    if (count == 0) return text;
+  }
+  return Error(ErrorKind::kInvalid, path.string() + " has over " + std::to_string(bytes_max) +
+                                        " bytes, far more than such a file has");
+}
+
+}  // namespace ratoon

@@ -1,0 +1,50 @@
+#include "cli/checkpoint/commands.h"
+
+#include <cstdio>
+
+#include "cli/checkpoint/run_folder.h"
+#include "cli/command.h"
+
+namespace ratoon::cli {
+
+void add_common(CLI::App& command, CommonArguments& arguments) {
+  command.add_option("folder", arguments.folder, "A run's folder: <save folder>/<run name>")->required();
+  command.add_flag("--json", arguments.is_json, "For programs: one JSON document on standard output");
+}
+
+void add_wish(CLI::App& command, Wish& wish) {
+  command.add_option("--step", wish.step, "The checkpoint of this step (default: the newest)");
+  command.add_option("--attempt", wish.attempt, "The checkpoint of this attempt (default: the newest)");
+}
+
+nlohmann::json begin_json(const CommonArguments& arguments) {
+  return {{"version", kJsonVersion}, {"folder", arguments.folder}};
+}
+
+void print_json(const nlohmann::json& document) {
+  // Names and reasons lie on a disk: whatever they are, what is printed is JSON.
+  print_text(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void print_text(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+int complain_of(const Error& error) {
+  complain(error.message());
+  return exit_code_of(error);
+}
+
+void add_checkpoint_command(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("checkpoint", "Look at the checkpoints of a run, check and export them");
+  command->require_subcommand(1);
+  add_list_command(*command, exit_code);
+  add_show_command(*command, exit_code);
+  add_verify_command(*command, exit_code);
+  add_export_command(*command, exit_code);
+  add_gc_command(*command, exit_code);
+}
+
+}  // namespace ratoon::cli

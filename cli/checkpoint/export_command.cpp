@@ -1,0 +1,186 @@
+#include <cerrno>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "agent/src/checkpoint/interop/pt_writer.h"
+#include "agent/src/checkpoint/interop/safetensors_file.h"
+#include "base/core/atomic_fill.h"
+#include "cli/checkpoint/commands.h"
+#include "cli/checkpoint/open_packs.h"
+#include "cli/checkpoint/run_folder.h"
+#include "cli/checkpoint/tensor_stream.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+
+namespace ratoon::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  ratoon checkpoint export checkpoints/digits weights.safetensors --tensors 'net.*'
+  ratoon checkpoint export checkpoints/digits state.pt --step 1200   torch.load("state.pt", weights_only=True)
+  ratoon checkpoint export checkpoints/digits rank0.pt --rank 0      as rank 0 had it, parts as they are
+
+Every byte is verified on its way. The file appears whole, durable and at once, or not at all.
+
+Exit codes: 0 written, 82 no such checkpoint, a file that exists, or the command line is wrong, 83 the
+checkpoint is damaged, 84 the disk refuses to be read or written.)";
+
+constexpr std::size_t kGatherBytes = 1 << 20;
+
+struct ExportArguments {
+  CommonArguments common;
+  std::string file;
+  std::string format;
+  Wish wish;
+  std::optional<std::uint32_t> rank;
+  std::vector<std::string> tensors;
+  bool overwrites = false;
+};
+
+// Small pieces are gathered: a header of a zip file is not a call to the system.
+class FileSink final : public checkpoint::ByteSink {
+ public:
+  FileSink(int fd, const std::string& shown) : fd_(fd), shown_(shown) {}
+
+  Result<void> append(std::span<const std::byte> bytes) override {
+    if (gathered_.size() + bytes.size() > kGatherBytes) {
+      if (auto flushed = flush(); !flushed) return flushed;
+    }
+    if (bytes.size() > kGatherBytes) return write(bytes);
+    gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
+    return {};
+  }
+  Result<void> flush() {
+    auto written = write(gathered_);
+    gathered_.clear();
+    return written;
+  }
+
+ private:
+  Result<void> write(std::span<const std::byte> bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return system_error(errno, "writing " + shown_);
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+    return {};
+  }
+
+  const int fd_;
+  const std::string shown_;
+  std::vector<std::byte> gathered_;
+};
+
+Result<std::string> format_of(const ExportArguments& arguments) {
+  if (!arguments.format.empty()) return arguments.format;
+  for (const std::string format : {"safetensors", "pt"})
+    if (arguments.file.ends_with("." + format)) return format;
+  return Error(ErrorKind::kInvalid, "what to write is not clear from the name " + arguments.file +
+                                        ": let it end with .safetensors or .pt, or give --format");
+}
+
+Result<void> check_target(const ExportArguments& arguments) {
+  std::error_code ignored;
+  const auto there = std::filesystem::symlink_status(arguments.file, ignored);
+  if (!std::filesystem::exists(there)) return {};
+  if (std::filesystem::is_directory(there))
+    return Error(ErrorKind::kInvalid, arguments.file + " is a folder: give the name of a file");
+  if (arguments.overwrites) return {};
+  return Error(ErrorKind::kAlreadyExists, arguments.file + " is there already: --overwrite replaces it");
+}
+
+// A disk that is too full says so now, not after the last gigabyte; those that cannot say it say yes.
+Result<void> reserve(int fd, std::uint64_t bytes, const std::string& shown) {
+  if (bytes == 0 || ::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) == 0) return {};
+  if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};
+  return system_error(errno, "reserving " + size_text(bytes) + " for " + shown);
+}
+
+Result<void> write_file(const ExportArguments& arguments, const std::string& format,
+                        const TensorStream& stream, Progress& progress) {
+  const auto sources = stream.sources([&](std::uint64_t bytes) { progress.advance(bytes); });
+  const auto fill = [&](int fd) -> Result<void> {
+    if (auto reserved = reserve(fd, stream.size_bytes(), arguments.file); !reserved) return reserved;
+    FileSink sink(fd, arguments.file);
+    const auto written = format == "pt" ? checkpoint::write_pt(sources, sink)
+                                        : checkpoint::write_safetensors(sources, sink, {{"format", "pt"}});
+    if (!written) return written;
+    return sink.flush();
+  };
+  sweep_temporary_files(arguments.file);
+  return fill_file_atomically(arguments.file, fill, {.replaces = arguments.overwrites});
+}
+
+void report(const ExportArguments& arguments, const std::string& format, const OpenCheckpoint& opened,
+            const TensorStream& stream, std::size_t tensors) {
+  if (!arguments.common.is_json) {
+    std::string text = arguments.file + ": " + std::to_string(tensors) +
+                       (tensors == 1 ? " tensor, " : " tensors, ") + size_text(stream.size_bytes()) +
+                       ", of the checkpoint of " + shown(opened.found.id) + "\n";
+    if (stream.parts_taken_as_they_are() != 0)
+      text += std::to_string(stream.parts_taken_as_they_are()) +
+              " of them are parts of larger ones, as that rank had them\n";
+    return print_text(text);
+  }
+  nlohmann::json document = begin_json(arguments.common);
+  document["file"] = arguments.file;
+  document["format"] = format;
+  document["step"] = opened.found.id.step.value();
+  document["attempt"] = opened.found.id.attempt.value();
+  document["tensors"] = tensors;
+  document["parts"] = stream.parts_taken_as_they_are();
+  document["size_bytes"] = stream.size_bytes();
+  print_json(document);
+}
+
+int run_export(const ExportArguments& arguments) {
+  raise_limit_of_open_files();
+  const auto format = format_of(arguments);
+  if (!format) return complain_of(format.error());
+  if (auto checked = check_target(arguments); !checked) return complain_of(checked.error());
+  const auto disk = open_run_folder(arguments.common.folder);
+  if (!disk) return complain_of(disk.error());
+  const auto opened = open_checkpoint(**disk, arguments.wish, arguments.rank);
+  if (!opened) return complain_of(opened.error());
+  const auto stream = TensorStream::make(opened->packs, arguments.tensors, arguments.rank.has_value());
+  if (!stream) return complain_of(stream.error());
+  const std::size_t tensors = stream->sources({}).size();
+  if (tensors == 0 && !arguments.tensors.empty()) {
+    complain("no tensor has such a name: `ratoon checkpoint show` lists them");
+    return static_cast<int>(ExitCode::kConfiguration);
+  }
+  const SystemClock clock;
+  Progress progress("export", stream->size_bytes(), clock);
+  const auto written = write_file(arguments, *format, *stream, progress);
+  progress.clear();
+  if (!written && written.error().kind() == ErrorKind::kCorrupted)
+    return complain_of(
+        {ErrorKind::kCorrupted,
+         written.error().message() + "; `ratoon checkpoint verify` says which others are good"});
+  if (!written) return complain_of(written.error());
+  report(arguments, *format, *opened, *stream, tensors);
+  return 0;
+}
+
+}  // namespace
+
+void add_export_command(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<ExportArguments>();
+  CLI::App* command = app.add_subcommand("export", "Write a checkpoint as one file for other programs");
+  command->footer(kExamples);
+  add_common(*command, arguments->common);
+  command->add_option("file", arguments->file, "What to write: NAME.safetensors or NAME.pt")->required();
+  command->add_option("--format", arguments->format, "safetensors or pt (default: as the name ends)")
+      ->check(CLI::IsMember({"safetensors", "pt"}));
+  add_wish(*command, arguments->wish);
+  command->add_option("--rank", arguments->rank, "What this rank had (default: all ranks, joined)");
+  command->add_option("--tensors", arguments->tensors, "Names, with * and ? as in a shell (default: all)");
+  command->add_flag("--overwrite", arguments->overwrites, "Replace the file where it is there");
+  command->callback([arguments, &exit_code] { exit_code = run_export(*arguments); });
+}
+
+}  // namespace ratoon::cli

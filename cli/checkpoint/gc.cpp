@@ -1,0 +1,150 @@
+#include "cli/checkpoint/gc.h"
+
+#include <algorithm>
+#include <span>
+
+#include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/inventory.h"
+#include "agent/src/checkpoint/retention.h"
+#include "cli/checkpoint/verify.h"
+
+namespace ratoon::cli {
+namespace {
+
+using checkpoint::CheckpointId;
+using checkpoint::Disk;
+
+Result<void> remove_if_there(Disk& disk, const std::string& path) {
+  auto removed = disk.remove(path);
+  if (!removed && removed.error().kind() == ErrorKind::kNotFound) return {};
+  return removed;
+}
+
+Result<void> remove_rank_files(Disk& disk, const std::string& folder) {
+  const auto entries = checkpoint::list_if_there(disk, folder);
+  if (!entries) return entries.error();
+  for (const auto& entry : *entries) {
+    if (entry.is_folder || !checkpoint::is_name_of_rank_file(entry.name)) continue;
+    if (auto removed = remove_if_there(disk, folder + "/" + entry.name); !removed) return removed;
+  }
+  // Full while something of somebody, or another step, is in it.
+  static_cast<void>(disk.remove_folder(folder));
+  static_cast<void>(disk.remove_folder(checkpoint::folder_of(folder)));
+  return {};
+}
+
+// The manifest goes last: as long as anything is left it says whose that is, and the next gc finds it.
+Result<void> remove_quarantined(Disk& disk, const CheckpointId& id) {
+  for (const std::string& folder : {checkpoint::receipts_folder(id), checkpoint::packs_folder(id)})
+    if (auto removed = remove_rank_files(disk, folder); !removed) return removed;
+  const std::string manifest = checkpoint::kQuarantine + checkpoint::manifest_path(id).substr(
+                                                             std::string_view(checkpoint::kManifests).size());
+  if (auto removed = remove_if_there(disk, manifest + ".reason.txt"); !removed) return removed;
+  return remove_if_there(disk, manifest);
+}
+
+// A late writer may have committed meanwhile what the survey found abandoned.
+Result<bool> is_committed_now(const Disk& disk, const CheckpointId& id) {
+  const auto manifest = checkpoint::read_manifest(disk, id);
+  if (manifest) return true;
+  if (manifest.error().kind() == ErrorKind::kNotFound) return false;
+  return manifest.error();
+}
+
+// Or a run may have found it bad, or given its lineage up: the packs stay for whoever wants them back. Looked
+// at after manifests/, since a manifest is there until its copy is elsewhere.
+Result<bool> is_set_aside_now(const Disk& disk, const CheckpointId& id) {
+  const auto given_up = checkpoint::given_up_checkpoints(disk);
+  if (!given_up) return given_up.error();
+  return given_up->contains(id);
+}
+
+// Whether it is gone.
+Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
+  const auto was_aside = is_set_aside_now(disk, id);
+  if (!was_aside) return was_aside.error();
+  if (*was_aside) return false;
+  // Votes go first: a pack without its vote is in no commit.
+  if (auto votes = remove_rank_files(disk, checkpoint::receipts_folder(id)); !votes) return votes.error();
+  const auto is_late = is_committed_now(disk, id);
+  if (!is_late) return is_late.error();
+  const auto is_aside = is_set_aside_now(disk, id);
+  if (!is_aside) return is_aside.error();
+  if (*is_aside) return false;
+  // As a run does it: a commit of an older attempt beside a newer one is nobody's choice.
+  const auto removed = *is_late ? checkpoint::remove_checkpoint(disk, id)
+                                : remove_rank_files(disk, checkpoint::packs_folder(id));
+  if (!removed) return removed.error();
+  return true;
+}
+
+Result<bool> remove(Disk& disk, const GcItem& item) {
+  if (item.kind == Waste::kUncommitted) return remove_uncommitted(disk, item.id);
+  const auto removed = item.kind == Waste::kQuarantined ? remove_quarantined(disk, item.id)
+                                                        : checkpoint::remove_checkpoint(disk, item.id);
+  if (!removed) return removed.error();
+  return true;
+}
+
+}  // namespace
+
+std::string_view name_of(Waste kind) {
+  switch (kind) {
+    case Waste::kUncommitted:
+      return "uncommitted";
+    case Waste::kQuarantined:
+      return "quarantined";
+    case Waste::kRetired:
+      break;
+  }
+  return "retired";
+}
+
+GcPlan plan_gc(const Survey& survey, const GcRules& rules) {
+  GcPlan plan;
+  std::vector<checkpoint::KeptCheckpoint> complete;
+  for (const FoundCheckpoint& found : survey.checkpoints) {
+    if (found.standing != Standing::kComplete) continue;
+    complete.push_back({.id = found.id, .size_bytes = found.size_bytes, .is_pinned = found.is_pinned});
+  }
+  if (complete.empty()) return plan;
+  plan.newest = complete.front().id;
+
+  for (const Uncommitted& one : survey.uncommitted)
+    if (one.id.attempt < plan.newest.attempt)
+      plan.items.push_back({Waste::kUncommitted, one.id, one.size_bytes});
+  std::vector<CheckpointId> retired;
+  if (rules.keep_last != 0)
+    retired = checkpoint::choose_retired(complete, {.last = rules.keep_last, .every_steps = rules.keep_every},
+                                         plan.newest.attempt);
+  for (const FoundCheckpoint& found : survey.checkpoints) {
+    if (found.standing == Standing::kSetAside && rules.empties_quarantine && found.id < plan.newest)
+      plan.items.push_back({Waste::kQuarantined, found.id, found.size_bytes});
+    if (std::ranges::find(retired, found.id) != retired.end())
+      plan.items.push_back({Waste::kRetired, found.id, found.size_bytes});
+  }
+  return plan;
+}
+
+Result<void> carry_out(Disk& disk, const Survey& survey, const GcPlan& plan,
+                       const std::function<void(std::uint64_t)>& on_verified,
+                       const std::function<void(const GcItem&)>& on_removed) {
+  if (plan.items.empty()) return {};
+  const auto newest = std::ranges::find(survey.checkpoints, plan.newest, &FoundCheckpoint::id);
+  const Verified verified = verify_checkpoint(disk, *newest, on_verified);
+  if (verified.verdict != Verdict::kGood) {
+    return Error(verified.verdict == Verdict::kBad       ? ErrorKind::kCorrupted
+                 : verified.verdict == Verdict::kRetired ? ErrorKind::kConflict
+                                                         : ErrorKind::kIo,
+                 "nothing is removed, since the newest checkpoint, of " + shown(plan.newest) + ", is " +
+                     std::string(name_of(verified.verdict)) + ": " + verified.why);
+  }
+  for (const GcItem& item : plan.items) {
+    const auto is_gone = remove(disk, item);
+    if (!is_gone) return is_gone.error().with_context("removing what is left of " + shown(item.id));
+    if (*is_gone) on_removed(item);
+  }
+  return {};
+}
+
+}  // namespace ratoon::cli

@@ -1,0 +1,111 @@
+#include "cli/checkpoint/commands.h"
+#include "cli/checkpoint/gc.h"
+#include "cli/checkpoint/run_folder.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+
+namespace ratoon::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  ratoon checkpoint gc checkpoints/counter                          what would go; nothing does
+  ratoon checkpoint gc checkpoints/counter --delete                 what older attempts never committed
+  ratoon checkpoint gc checkpoints/counter --quarantine --delete    and what was set aside as bad
+  ratoon checkpoint gc checkpoints/counter --keep 3 --delete        and all but the newest three
+
+Before anything goes the newest checkpoint is read to its last byte. What newer attempts write, and files of
+others, stay. A run may be writing meanwhile.
+
+Exit codes: 0 done, 82 the folder or the command line is wrong, 83 the newest checkpoint is bad, and nothing
+was removed, 84 the disk refuses.)";
+
+constexpr int kTriesAgain = 5;
+
+struct GcArguments {
+  CommonArguments common;
+  GcRules rules;
+  bool deletes = false;
+  bool is_dry_run = false;  // which it is without --delete; said for clarity
+};
+
+void print_result(const GcArguments& arguments, const std::vector<GcItem>& items) {
+  std::uint64_t size_bytes = 0;
+  for (const GcItem& item : items) size_bytes += item.size_bytes;
+  if (arguments.common.is_json) {
+    nlohmann::json document = begin_json(arguments.common);
+    document["deleted"] = arguments.deletes;
+    document["size_bytes"] = size_bytes;
+    document["items"] = nlohmann::json::array();
+    for (const GcItem& item : items)
+      document["items"].push_back({{"kind", name_of(item.kind)},
+                                   {"step", item.id.step.value()},
+                                   {"attempt", item.id.attempt.value()},
+                                   {"size_bytes", item.size_bytes}});
+    return print_json(document);
+  }
+  std::vector<std::vector<std::string>> rows = {{"STEP", "ATTEMPT", "WHAT", "SIZE"}};
+  for (const GcItem& item : items)
+    rows.push_back({std::to_string(item.id.step.value()), std::to_string(item.id.attempt.value()),
+                    std::string(name_of(item.kind)), size_text(item.size_bytes)});
+  std::string text = items.empty() ? "" : table_text(rows);
+  text += size_text(size_bytes) + (arguments.deletes ? " removed\n" : " would go");
+  if (!arguments.deletes) text += items.empty() ? "\n" : "; --delete removes it\n";
+  print_text(text);
+}
+
+// Once: kConflict where the run has retired meanwhile what the plan rested on.
+Result<std::vector<GcItem>> remove_what_nobody_needs(checkpoint::Disk& disk, const GcRules& rules) {
+  const auto survey = take_survey(disk);
+  if (!survey) return survey.error();
+  const GcPlan plan = plan_gc(*survey, rules);
+  const auto newest = choose(*survey, {});
+  const SystemClock clock;
+  Progress progress("verify the newest", newest ? (*newest)->size_bytes : 0, clock);
+  std::vector<GcItem> removed;
+  const auto done = carry_out(
+      disk, *survey, plan, [&](std::uint64_t bytes) { progress.advance(bytes); },
+      [&](const GcItem& item) { removed.push_back(item); });
+  if (!done) return done.error();
+  return removed;
+}
+
+int gc(const GcArguments& arguments) {
+  const auto disk = open_run_folder(arguments.common.folder);
+  if (!disk) return complain_of(disk.error());
+  if (!arguments.deletes) {
+    const auto survey = take_survey(**disk);
+    if (!survey) return complain_of(survey.error());
+    print_result(arguments, plan_gc(*survey, arguments.rules).items);
+    return 0;
+  }
+  auto removed = remove_what_nobody_needs(**disk, arguments.rules);
+  for (int again = 0; again < kTriesAgain && !removed; ++again) {
+    if (removed.error().kind() != ErrorKind::kConflict) break;
+    removed = remove_what_nobody_needs(**disk, arguments.rules);
+  }
+  if (!removed) return complain_of(removed.error());
+  print_result(arguments, *removed);
+  return 0;
+}
+
+}  // namespace
+
+void add_gc_command(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<GcArguments>();
+  CLI::App* command =
+      app.add_subcommand("gc", "Remove what nobody needs any more; without --delete, say what");
+  command->footer(kExamples);
+  add_common(*command, arguments->common);
+  auto* const dry_run =
+      command->add_flag("--dry-run", arguments->is_dry_run, "Remove nothing, which is the default");
+  command->add_flag("--delete", arguments->deletes, "Remove it")->excludes(dry_run);
+  command->add_option("--keep", arguments->rules.keep_last, "Let committed ones go, but the newest N")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32));
+  command->add_option("--keep-every", arguments->rules.keep_every, "With --keep: and those of each K steps");
+  command->add_flag("--quarantine", arguments->rules.empties_quarantine,
+                    "What was set aside as bad and is older than the newest that is good");
+  command->callback([arguments, &exit_code] { exit_code = gc(*arguments); });
+}
+
+}  // namespace ratoon::cli

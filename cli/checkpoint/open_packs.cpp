@@ -1,0 +1,61 @@
+#include "cli/checkpoint/open_packs.h"
+
+#include <sys/resource.h>
+
+#include "agent/src/checkpoint/inventory.h"
+
+namespace ratoon::cli {
+namespace {
+
+constexpr int kChoicesMax = 5;
+
+bool is_retired(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id) {
+  const auto manifest = checkpoint::read_manifest(disk, id);
+  return !manifest && manifest.error().kind() == ErrorKind::kNotFound;
+}
+
+}  // namespace
+
+Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id,
+                                         const checkpoint::Manifest& manifest,
+                                         std::optional<std::uint32_t> only_rank) {
+  if (only_rank && *only_rank >= manifest.packs.size()) {
+    return Error(ErrorKind::kNotFound,
+                 "the checkpoint of " + shown(id) + " has " + std::to_string(manifest.packs.size()) +
+                     " ranks, from 0 on; there is no rank " + std::to_string(*only_rank));
+  }
+  std::vector<OpenPack> packs;
+  for (const auto& record : manifest.packs) {
+    if (only_rank && record.rank.value() != *only_rank) continue;
+    const std::string path = checkpoint::pack_path(id, record.rank);
+    auto reader = checkpoint::PackReader::open(disk, path, record);
+    if (!reader && is_retired(disk, id))
+      return Error(ErrorKind::kConflict,
+                   "the checkpoint of " + shown(id) + " was retired by its run meanwhile");
+    if (!reader) return reader.error();
+    packs.push_back({record, disk.shown(path), *std::move(reader)});
+  }
+  return packs;
+}
+
+Result<OpenCheckpoint> open_checkpoint(const checkpoint::Disk& disk, const Wish& wish,
+                                       std::optional<std::uint32_t> only_rank) {
+  for (int choice = 1;; ++choice) {
+    const auto survey = take_survey(disk);
+    if (!survey) return survey.error();
+    const auto found = choose(*survey, wish);
+    if (!found) return found.error();
+    auto packs = open_packs(disk, (*found)->id, *(*found)->manifest, only_rank);
+    if (packs) return OpenCheckpoint{**found, *std::move(packs)};
+    if (packs.error().kind() != ErrorKind::kConflict || choice == kChoicesMax) return packs.error();
+  }
+}
+
+void raise_limit_of_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));  // refused: open() will say so
+}
+
+}  // namespace ratoon::cli

@@ -1,0 +1,76 @@
+#include "cli/checkpoint/run_folder.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "agent/src/checkpoint/disk/real_disk.h"
+#include "agent/src/checkpoint/file_names.h"
+
+namespace ratoon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "ratoon-runs/counter" has them in "checkpoints/counter".
+constexpr int kDepthMax = 3;
+constexpr std::size_t kNamedMax = 5;
+
+bool is_run_folder(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::is_directory(folder / checkpoint::kManifests, ignored);
+}
+
+void find_below(const fs::path& folder, int depth, std::vector<std::string>& found) {
+  std::error_code code;
+  for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) {
+    std::error_code ignored;
+    if (!at->is_directory(ignored)) continue;
+    if (is_run_folder(at->path()))
+      found.push_back(at->path().string());
+    else if (depth > 1)
+      find_below(at->path(), depth - 1, found);
+  }
+}
+
+Error no_run_folder(const fs::path& folder) {
+  std::vector<std::string> below;
+  find_below(folder, kDepthMax, below);
+  std::sort(below.begin(), below.end());
+  std::string text = folder.string() + " is no run's folder: there is no '" + checkpoint::kManifests +
+                     "' in it; give <save folder>/<run name>";
+  for (std::size_t i = 0; i < std::min(below.size(), kNamedMax); ++i)
+    text += (i == 0 ? ", such as " : ", ") + below[i];
+  return {ErrorKind::kInvalid, text};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<checkpoint::Disk>> open_run_folder(const fs::path& folder) {
+  auto disk = checkpoint::RealDisk::look_into(folder);
+  if (!disk) return disk.error();
+  if (!is_run_folder(folder)) return no_run_folder(folder);
+  return std::unique_ptr<checkpoint::Disk>(*std::move(disk));
+}
+
+int exit_code_of(const Error& error) {
+  switch (error.kind()) {
+    case ErrorKind::kCorrupted:
+      return static_cast<int>(ExitCode::kCheckpointsBad);
+    case ErrorKind::kIo:
+    case ErrorKind::kNoSpace:
+    case ErrorKind::kPermissionDenied:
+    case ErrorKind::kUnavailable:
+    case ErrorKind::kTimeout:
+    case ErrorKind::kCancelled:
+      return static_cast<int>(ExitCode::kStorage);
+    case ErrorKind::kInvalid:
+    case ErrorKind::kNotFound:
+    case ErrorKind::kAlreadyExists:
+    case ErrorKind::kConflict:
+      break;
+  }
+  return static_cast<int>(ExitCode::kConfiguration);
+}
+
+}  // namespace ratoon::cli

@@ -1,0 +1,20 @@
+// A run's folder, opened to be looked at: a run may be writing into it.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/disk/disk.h"
+#include "base/contract/exit_code.h"
+
+namespace ratoon::cli {
+
+// kInvalid where there are no checkpoints of ours in it; the message names the run folders that lie below.
+[[nodiscard]] Result<std::unique_ptr<checkpoint::Disk>> open_run_folder(const std::filesystem::path& folder);
+
+// With what the program ends after an error: 82, 83 or 84.
+[[nodiscard]] int exit_code_of(const Error& error);
+
+}  // namespace ratoon::cli

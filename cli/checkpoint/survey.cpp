@@ -1,0 +1,196 @@
+#include "cli/checkpoint/survey.h"
+
+#include <algorithm>
+#include <set>
+
+#include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/inventory.h"
+#include "agent/src/checkpoint/pins.h"
+#include "agent/src/checkpoint/retention.h"
+
+namespace ratoon::cli {
+namespace {
+
+using checkpoint::CheckpointId;
+using checkpoint::Disk;
+using checkpoint::DiskEntry;
+
+constexpr std::uint64_t kReasonBytesMax = 4096;
+constexpr std::size_t kNamedMax = 10;
+
+std::string reason_of(const Disk& disk, const CheckpointId& id) {
+  const std::string name =
+      checkpoint::manifest_path(id).substr(std::string_view(checkpoint::kManifests).size());
+  auto text = checkpoint::read_whole(disk, checkpoint::kQuarantine + name + ".reason.txt", kReasonBytesMax);
+  if (!text) return "no reason is noted";
+  while (text->ends_with('\n')) text->pop_back();
+  return *text;
+}
+
+// The first that is gone, as whoever would load it is told.
+std::string missing_pack(const Disk& disk, const checkpoint::Manifest& manifest) {
+  for (const auto& pack : manifest.packs) {
+    const std::string path = checkpoint::pack_path(manifest.id, pack.rank);
+    const auto file = disk.open(path);
+    if (!file && file.error().kind() == ErrorKind::kNotFound)
+      return disk.shown(path) + " is not there, and a manifest names it";
+  }
+  return "a pack that its manifest names was not there when it was looked for";
+}
+
+Result<FoundCheckpoint> look_at(const Disk& disk, const InventoryEntry& entry) {
+  const CheckpointId id = checkpoint::id_of(entry);
+  const bool is_without_pack = !entry.is_complete && entry.digest == checkpoint::kWithoutPack;
+  FoundCheckpoint found{.id = id};
+  auto sealed = checkpoint::read_manifest(disk, id);
+  if (sealed && is_without_pack) {
+    found.standing = Standing::kDamaged;
+    found.why = missing_pack(disk, sealed->manifest);
+    const auto packs = measure_packs(disk, id);
+    if (packs) found.size_bytes = packs->size_bytes;
+    return found;
+  }
+  if (sealed) {
+    found.digest = std::move(sealed->digest);
+    for (const auto& pack : sealed->manifest.packs) found.size_bytes += pack.size_bytes;
+    found.manifest = std::move(sealed->manifest);
+    return found;
+  }
+  const ErrorKind kind = sealed.error().kind();
+  if (kind == ErrorKind::kNotFound && (entry.is_complete || is_without_pack))
+    return sealed.error();  // retired since
+  if (kind != ErrorKind::kCorrupted && kind != ErrorKind::kIo && kind != ErrorKind::kNotFound)
+    return sealed.error();
+  found.standing = kind == ErrorKind::kNotFound    ? Standing::kSetAside
+                   : kind == ErrorKind::kCorrupted ? Standing::kDamaged
+                                                   : Standing::kUnreadable;
+  found.why = found.standing == Standing::kSetAside ? reason_of(disk, id) : sealed.error().message();
+  const auto packs = measure_packs(disk, id);
+  if (packs) found.size_bytes = packs->size_bytes;
+  return found;
+}
+
+Result<std::vector<Uncommitted>> find_uncommitted(const Disk& disk, const std::set<CheckpointId>& named) {
+  std::vector<Uncommitted> found;
+  const auto attempts = checkpoint::list_if_there(disk, checkpoint::kPacks);
+  if (!attempts) return attempts.error();
+  for (const DiskEntry& attempt : *attempts) {
+    const auto number = checkpoint::parse_attempt_name(attempt.name);
+    if (!number || !attempt.is_folder) continue;
+    const auto steps = checkpoint::list_if_there(disk, std::string(checkpoint::kPacks) + "/" + attempt.name);
+    if (!steps) return steps.error();
+    for (const DiskEntry& entry : *steps) {
+      const auto step = checkpoint::parse_step_name(entry.name);
+      if (!step || !entry.is_folder) continue;
+      const CheckpointId id{.attempt = *number, .step = *step};
+      if (named.contains(id)) continue;
+      auto measured = measure_packs(disk, id);
+      if (!measured) return measured.error();
+      found.push_back(*measured);
+    }
+  }
+  std::ranges::sort(found, std::greater(), &Uncommitted::id);
+  return found;
+}
+
+std::string known_steps(const Survey& survey) {
+  std::string text;
+  std::size_t named = 0;
+  for (const auto& found : survey.checkpoints) {
+    if (found.standing != Standing::kComplete) continue;
+    if (++named > kNamedMax) return text + ", ...";
+    text += (text.empty() ? "" : ", ") + shown(found.id);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view name_of(Standing standing) {
+  switch (standing) {
+    case Standing::kComplete:
+      return "complete";
+    case Standing::kDamaged:
+      return "damaged";
+    case Standing::kUnreadable:
+      return "unreadable";
+    case Standing::kSetAside:
+      break;
+  }
+  return "set aside";
+}
+
+std::string shown(const CheckpointId& id) {
+  return "step " + std::to_string(id.step.value()) + " of attempt " + std::to_string(id.attempt.value());
+}
+
+Result<Uncommitted> measure_packs(const Disk& disk, const CheckpointId& id) {
+  Uncommitted found{.id = id};
+  const std::string folder = checkpoint::packs_folder(id);
+  const auto entries = checkpoint::list_if_there(disk, folder);
+  if (!entries) return entries.error();
+  for (const DiskEntry& entry : *entries) {
+    if (entry.is_folder || !checkpoint::is_name_of_rank_file(entry.name)) continue;
+    const auto file = disk.open(folder + "/" + entry.name);
+    const auto size = file ? (*file)->size() : Result<std::uint64_t>(0);  // gone, or published, since
+    found.size_bytes += size.value_or(0);
+    if (!entry.name.starts_with('.')) ++found.packs;
+  }
+  return found;
+}
+
+Result<Survey> take_survey(const Disk& disk) {
+  const auto inventory = checkpoint::take_inventory(disk);
+  if (!inventory) return inventory.error();
+  const auto pinned = checkpoint::pinned_in(disk);
+  if (!pinned) return pinned.error();
+  Survey survey;
+  // The packs of a lineage that was given up stay, though no manifest in its place names them.
+  auto named = checkpoint::checkpoints_named_in(disk, {checkpoint::kAside});
+  if (!named) return named.error();
+  std::set<CheckpointId> listed = *named;
+  for (const auto* list : {&inventory->complete, &inventory->damaged}) {
+    for (const InventoryEntry& entry : *list) {
+      // What is not there any more may just have been set aside: its packs are not uncommitted.
+      named->insert(checkpoint::id_of(entry));
+      auto found = look_at(disk, entry);
+      if (!found && found.error().kind() == ErrorKind::kNotFound) continue;
+      if (!found) return found.error();
+      found->is_pinned = pinned->contains(found->id);
+      if (listed.insert(found->id).second) survey.checkpoints.push_back(*std::move(found));
+    }
+  }
+  std::ranges::stable_sort(survey.checkpoints, [](const FoundCheckpoint& a, const FoundCheckpoint& b) {
+    const bool a_is_aside = a.standing == Standing::kSetAside;
+    const bool b_is_aside = b.standing == Standing::kSetAside;
+    return a_is_aside != b_is_aside ? b_is_aside : a.id > b.id;
+  });
+  auto uncommitted = find_uncommitted(disk, *named);
+  if (!uncommitted) return uncommitted.error();
+  survey.uncommitted = *std::move(uncommitted);
+  return survey;
+}
+
+Result<const FoundCheckpoint*> choose(const Survey& survey, const Wish& wish) {
+  const auto is_wished = [&](const FoundCheckpoint& found) {
+    return (!wish.step || found.id.step.value() == *wish.step) &&
+           (!wish.attempt || found.id.attempt.value() == *wish.attempt);
+  };
+  const FoundCheckpoint* bad = nullptr;
+  for (const FoundCheckpoint& found : survey.checkpoints) {
+    if (!is_wished(found)) continue;
+    if (found.standing == Standing::kComplete) return &found;
+    if (bad == nullptr) bad = &found;
+  }
+  const std::string known = known_steps(survey);
+  const std::string ways = known.empty() ? "" : "; there are: " + known;
+  if (bad != nullptr) {
+    return Error(bad->standing == Standing::kUnreadable ? ErrorKind::kIo : ErrorKind::kCorrupted,
+                 "the checkpoint of " + shown(bad->id) + " is " + std::string(name_of(bad->standing)) + ": " +
+                     bad->why + ways);
+  }
+  return Error(ErrorKind::kNotFound, survey.checkpoints.empty() ? "no checkpoint was ever committed here"
+                                                                : "there is no such checkpoint" + ways);
+}
+
+}  // namespace ratoon::cli

@@ -1,0 +1,53 @@
+#include "cli/checkpoint/verify.h"
+
+#include "cli/checkpoint/open_packs.h"
+
+namespace ratoon::cli {
+namespace {
+
+Verdict verdict_of(Standing standing) {
+  switch (standing) {
+    case Standing::kComplete:
+      return Verdict::kGood;
+    case Standing::kDamaged:
+      return Verdict::kBad;
+    case Standing::kUnreadable:
+      return Verdict::kUnreadable;
+    case Standing::kSetAside:
+      break;
+  }
+  return Verdict::kSetAside;
+}
+
+// One pack after the other: a checkpoint of thousands of ranks needs one open file.
+Result<void> verify_packs(const checkpoint::Disk& disk, const FoundCheckpoint& found,
+                          const std::function<void(std::uint64_t)>& on_verified) {
+  for (const auto& record : found.manifest->packs) {
+    const auto packs = open_packs(disk, found.id, *found.manifest, record.rank.value());
+    if (!packs) return packs.error();
+    on_verified(record.header_bytes);
+    if (auto verified = packs->front().reader.verify(on_verified); !verified) return verified;
+  }
+  return {};
+}
+
+}  // namespace
+
+Verified verify_checkpoint(const checkpoint::Disk& disk, const FoundCheckpoint& found,
+                           const std::function<void(std::uint64_t)>& on_verified) {
+  Verified result{.id = found.id,
+                  .verdict = verdict_of(found.standing),
+                  .why = found.why,
+                  .size_bytes = found.size_bytes};
+  if (found.standing != Standing::kComplete) return result;
+  const auto verified = verify_packs(disk, found, on_verified);
+  if (verified) return result;
+  const ErrorKind kind = verified.error().kind();
+  result.verdict = kind == ErrorKind::kConflict                                   ? Verdict::kRetired
+                   : kind == ErrorKind::kCorrupted || kind == ErrorKind::kInvalid ? Verdict::kBad
+                                                                                  : Verdict::kUnreadable;
+  result.why = verified.error().message();
+  return result;
+}
+
+}  // namespace ratoon::cli

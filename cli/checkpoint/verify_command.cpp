@@ -1,0 +1,117 @@
+#include "cli/checkpoint/commands.h"
+#include "cli/checkpoint/run_folder.h"
+#include "cli/checkpoint/verify.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+
+namespace ratoon::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  ratoon checkpoint verify checkpoints/counter                every byte of every checkpoint
+  ratoon checkpoint verify checkpoints/counter --newest       of the one that a run would resume from
+  ratoon checkpoint verify checkpoints/counter --step 1200 --json
+
+Nothing is changed; a run may be writing meanwhile.
+
+Exit codes: 0 all are good, 1 some are bad and one at least is good, 82 there is no such checkpoint or the
+command line is wrong, 83 none is good, 84 none is good and the disk refuses some.)";
+
+struct VerifyArguments {
+  CommonArguments common;
+  Wish wish;
+  bool is_newest_only = false;
+};
+
+Result<std::vector<FoundCheckpoint>> wished(const VerifyArguments& arguments, Survey survey) {
+  const bool is_one = arguments.is_newest_only || arguments.wish.step || arguments.wish.attempt;
+  if (!is_one) return std::move(survey.checkpoints);
+  std::vector<FoundCheckpoint> chosen;
+  for (FoundCheckpoint& found : survey.checkpoints) {
+    const bool is_wished = (!arguments.wish.step || found.id.step.value() == *arguments.wish.step) &&
+                           (!arguments.wish.attempt || found.id.attempt.value() == *arguments.wish.attempt);
+    if (is_wished) chosen.push_back(std::move(found));
+    if (is_wished && arguments.is_newest_only) break;
+  }
+  if (!chosen.empty()) return chosen;
+  return choose(survey, arguments.wish).error();  // which there are
+}
+
+std::string line_of(const Verified& one) {
+  const std::string word(name_of(one.verdict));
+  if (one.verdict == Verdict::kGood)
+    return shown(one.id) + ": " + word + ", " + size_text(one.size_bytes) + "\n";
+  return shown(one.id) + ": " + word + (one.why.empty() ? "" : ": " + one.why) + "\n";
+}
+
+std::string_view word_of(int exit_code) {
+  switch (exit_code) {
+    case 0:
+      return "good";
+    case 1:
+      return "some bad";
+    case static_cast<int>(ExitCode::kCheckpointsBad):
+      return "none good";
+    case static_cast<int>(ExitCode::kStorage):
+      return "unreadable";
+    default:
+      return "none";
+  }
+}
+
+void print_document(const VerifyArguments& arguments, std::span<const Verified> verified, int exit_code) {
+  nlohmann::json document = begin_json(arguments.common);
+  document["result"] = word_of(exit_code);
+  document["checkpoints"] = nlohmann::json::array();
+  for (const Verified& one : verified) {
+    nlohmann::json object = {{"step", one.id.step.value()},
+                             {"attempt", one.id.attempt.value()},
+                             {"result", name_of(one.verdict)},
+                             {"size_bytes", one.size_bytes}};
+    if (one.verdict != Verdict::kGood) object["why"] = one.why;
+    document["checkpoints"].push_back(std::move(object));
+  }
+  print_json(document);
+}
+
+int verify(const VerifyArguments& arguments) {
+  const auto disk = open_run_folder(arguments.common.folder);
+  if (!disk) return complain_of(disk.error());
+  auto survey = take_survey(**disk);
+  if (!survey) return complain_of(survey.error());
+  const auto chosen = wished(arguments, *std::move(survey));
+  if (!chosen) return complain_of(chosen.error());
+
+  std::uint64_t total_bytes = 0;
+  for (const FoundCheckpoint& found : *chosen)
+    if (found.standing == Standing::kComplete) total_bytes += found.size_bytes;
+  const SystemClock clock;
+  Progress progress("verify", total_bytes, clock);
+  std::vector<Verified> verified;
+  for (const FoundCheckpoint& found : *chosen) {
+    verified.push_back(
+        verify_checkpoint(**disk, found, [&](std::uint64_t bytes) { progress.advance(bytes); }));
+    progress.clear();
+    if (!arguments.common.is_json) print_text(line_of(verified.back()));
+  }
+  const int exit_code = exit_code_of(verified);
+  if (arguments.common.is_json) print_document(arguments, verified, exit_code);
+  if (verified.empty()) complain("no checkpoint was ever committed in " + arguments.common.folder);
+  return exit_code;
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<VerifyArguments>();
+  CLI::App* command = app.add_subcommand("verify", "Read every byte of checkpoints against their sums");
+  command->footer(kExamples);
+  add_common(*command, arguments->common);
+  command->add_flag("--newest", arguments->is_newest_only, "The newest one alone");
+  command->add_option("--step", arguments->wish.step, "Those of this step alone");
+  command->add_option("--attempt", arguments->wish.attempt, "Those of this attempt alone");
+  command->callback([arguments, &exit_code] { exit_code = verify(*arguments); });
+}
+
+}  // namespace ratoon::cli

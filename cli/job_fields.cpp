@@ -1,0 +1,149 @@
+#include "cli/job_fields.h"
+
+#include <algorithm>
+#include <deque>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "base/core/lists.h"
+
+namespace ratoon::cli {
+namespace {
+
+std::string lower(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+// A file's names are somebody's: neither a terminal's cursor nor its width is theirs.
+std::string shown(std::string name) {
+  constexpr std::size_t kBytesMax = 64;
+  if (name.size() > kBytesMax) name = name.substr(0, kBytesMax) + "...";
+  for (char& c : name)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return name;
+}
+
+// Letters to insert, remove or replace; the capitals of a name do not count, and of a cut-off one not its
+// end.
+std::size_t slips_between(const std::string& written, const std::string& known) {
+  constexpr std::size_t kBeginning = 4;
+  if (written.size() >= kBeginning && known.starts_with(written)) return 1;
+  std::vector<std::size_t> row(known.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t k = 0; k < known.size(); ++k) {
+      const std::size_t replaced = diagonal + (written[i] == known[k] ? 0 : 1);
+      diagonal = row[k + 1];
+      row[k + 1] = std::min({replaced, row[k] + 1, row[k + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::vector<std::string> names_in(const YAML::Node& schema) {
+  std::vector<std::string> names;
+  for (const auto& property : schema["properties"]) names.push_back(property.first.Scalar());
+  return names;
+}
+
+std::string nearest(const std::string& written, const std::vector<std::string>& names) {
+  constexpr std::size_t kSlipsMax = 3;
+  constexpr std::size_t kNameBytesMax = 64;
+  if (written.size() > kNameBytesMax) return "";
+  std::string best;
+  std::size_t fewest = std::clamp<std::size_t>(written.size() / 3, 1, kSlipsMax) + 1;
+  for (const auto& name : names) {
+    const std::size_t slips = slips_between(lower(written), lower(name));
+    if (slips < fewest) {
+      fewest = slips;
+      best = name;
+    }
+  }
+  return best;
+}
+
+std::string below(const std::string& path, const std::string& name) {
+  return path.empty() ? name : path + "." + name;
+}
+
+// Where a field of that name stands in the spec: many a one is known from another kind, a level higher.
+std::string place_of(const std::string& name, const YAML::Node& root) {
+  std::deque<std::pair<std::string, YAML::Node>> left;
+  if (const YAML::Node spec = root["properties"]["spec"]) left.emplace_back("spec", spec);
+  for (; !left.empty(); left.pop_front()) {
+    const auto& [path, schema] = left.front();
+    for (const auto& property : schema["properties"]) {
+      const std::string here = below(path, property.first.Scalar());
+      if (lower(property.first.Scalar()) == lower(name)) return here;
+      const YAML::Node& child = property.second;
+      left.emplace_back(child["items"] ? here + "[]" : here, child["items"] ? child["items"] : child);
+    }
+  }
+  return "";
+}
+
+class Search {
+ public:
+  Search(const YAML::Node& root, std::string kind) : root_(root), kind_(std::move(kind)) {}
+
+  std::optional<UnknownField> walk(const YAML::Node& value, const YAML::Node& schema,
+                                   const std::string& path) const {
+    if (const YAML::Node open = schema["x-kubernetes-preserve-unknown-fields"]; open && open.as<bool>())
+      return {};
+    if (path == "status") return {};  // an operator's word, perhaps a newer one's; nobody writes it by hand
+    if (value.IsSequence() && schema["items"]) {
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        if (auto found = walk(value[i], schema["items"], path + "[" + std::to_string(i) + "]")) return found;
+      }
+    }
+    if (!value.IsMap() || !schema["properties"]) return {};
+    for (const auto& item : value) {
+      const std::string& name = item.first.Scalar();
+      const YAML::Node known = std::as_const(schema)["properties"][name];
+      if (!known) return unknown(item.first, schema, path);
+      if (auto found = walk(item.second, known, below(path, name))) return found;
+    }
+    return {};
+  }
+
+ private:
+  UnknownField unknown(const YAML::Node& key, const YAML::Node& schema, const std::string& path) const {
+    const std::string& name = key.Scalar();
+    std::string sentence = below(path, shown(name)) + " is not a field of a " + kind_ + "; ";
+    const auto names = names_in(schema);
+    std::string meant = nearest(name, names);
+    if (meant.empty()) meant = place_of(name, root_);
+    sentence += meant.empty() ? "known there: " + join(names, ", ") : "did you mean " + meant + "?";
+    return {.line = key.Mark().line + 1, .sentence = std::move(sentence)};
+  }
+
+  const YAML::Node& root_;
+  std::string kind_;
+};
+
+// Absent counts as said: the name of the field itself may have been mistyped.
+bool says(const YAML::Node& document, const char* field, const std::string& value) {
+  const YAML::Node found = document[field];
+  return !found || (found.IsScalar() && found.Scalar() == value);
+}
+
+}  // namespace
+
+std::optional<UnknownField> find_unknown_field(const YAML::Node& document, const YAML::Node& definition) {
+  if (!document.IsMap()) return {};
+  const YAML::Node about = definition["spec"];
+  const auto kind = about["names"]["kind"].as<std::string>();
+  if (!says(document, "kind", kind)) return {};
+  for (const auto& version : about["versions"]) {
+    if (!says(document, "apiVersion", about["group"].Scalar() + "/" + version["name"].Scalar())) continue;
+    const YAML::Node root = version["schema"]["openAPIV3Schema"];
+    return Search(root, kind).walk(document, root, "");
+  }
+  return {};
+}
+
+}  // namespace ratoon::cli

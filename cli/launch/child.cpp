@@ -1,0 +1,81 @@
+#include "cli/launch/child.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/core/unique_fd.h"
+
+namespace ratoon::cli {
+namespace {
+
+// Only what may be called between fork() and exec() in a process with one thread.
+[[noreturn]] void become(const std::vector<char*>& command,
+                         const std::map<std::string, std::string>& environment, pid_t parent, int errors) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);  // it was gone before we asked
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+  ::execvp(command.front(), command.data());
+  const int error = errno;
+  static_cast<void>(::write(errors, &error, sizeof error));
+  ::_exit(127);
+}
+
+// Nothing was written: exec() closed the pipe.
+Result<void> wait_for_exec(int errors, const std::string& program) {
+  int error = 0;
+  ssize_t got = 0;
+  do got = ::read(errors, &error, sizeof error);
+  while (got < 0 && errno == EINTR);
+  if (got != sizeof error) return {};
+  return system_error(error, "starting '" + program + "'");
+}
+
+}  // namespace
+
+Result<pid_t> start_child(const std::vector<std::string>& command,
+                          const std::map<std::string, std::string>& environment) {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return system_error(errno, "making a pipe to a new process");
+  const UniqueFd ours(ends[0]);
+  UniqueFd theirs(ends[1]);
+  std::vector<std::string> words = command;
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) return system_error(errno, "starting '" + command.front() + "'");
+  if (pid == 0) become(pointers, environment, parent, theirs.get());
+  ::setpgid(pid, pid);  // also here: a signal may be forwarded before the child came to it
+  theirs.reset();
+  if (auto started = wait_for_exec(ours.get(), command.front()); !started) {
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    return started.error();
+  }
+  return pid;
+}
+
+EndedChild reap_child() {
+  siginfo_t info{};
+  // Looked at before it is reaped: as long as it is not, its group's number is nobody else's.
+  if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return {};
+  ::kill(-info.si_pid, SIGKILL);
+  while (::waitpid(info.si_pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  const bool was_killed = info.si_code != CLD_EXITED;
+  return {.pid = info.si_pid,
+          .end = {.code = was_killed ? 128 + info.si_status : info.si_status, .was_killed = was_killed}};
+}
+
+}  // namespace ratoon::cli

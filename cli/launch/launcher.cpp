@@ -1,0 +1,153 @@
+#include "cli/launch/launcher.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <system_error>
+
+#include "base/contract/names.h"
+#include "base/core/lists.h"
+#include "cli/launch/child.h"
+#include "cli/launch/supervision.h"
+
+namespace ratoon::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::array kForwarded = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT};
+constexpr Duration kSleepMax = seconds(1);
+
+bool asks_to_leave(int signal) {
+  return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+}
+
+class Launcher {
+ public:
+  Launcher(const LaunchPlan& plan, const Clock& clock)
+      : plan_(plan), clock_(clock), supervision_(plan.processes, plan.restarts_max) {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGCHLD);
+    for (const int signal : kForwarded) sigaddset(&signals_, signal);
+    ::sigprocmask(SIG_BLOCK, &signals_, nullptr);
+    // Inherited as ignored (nohup, some supervisors), it would hide from us how children end.
+    std::signal(SIGCHLD, SIG_DFL);
+  }
+
+  Result<int> run() {
+    while (!supervision_.is_over()) {
+      if (auto started = start_due(); !started) {
+        end_all(SIGKILL);
+        while (!living_.empty()) sleep();
+        return started.error();
+      }
+      sleep();
+      if (supervision_.has_failed()) end_the_rest();
+    }
+    return supervision_.exit_code();
+  }
+
+ private:
+  Result<void> start_due() {
+    for (const std::uint32_t rank : supervision_.due(clock_.now())) {
+      auto pid = start_child(plan_.command, environment_of(rank));
+      if (!pid) return pid.error();
+      living_[*pid] = rank;
+      supervision_.note_start(rank, clock_.now());
+    }
+    return {};
+  }
+
+  std::map<std::string, std::string> environment_of(std::uint32_t rank) const {
+    namespace env = names::env;
+    std::map<std::string, std::string> environment = {
+        {env::kLocalRank, std::to_string(rank)},
+        {"LOCAL_WORLD_SIZE", std::to_string(plan_.processes)},
+        {env::kProcessesPerNode, std::to_string(plan_.processes)}};
+    if (!plan_.devices.empty())
+      environment["CUDA_VISIBLE_DEVICES"] = plan_.devices[rank % plan_.devices.size()];
+    return environment;
+  }
+
+  void sleep() {
+    Duration left = kSleepMax;
+    if (const auto next = supervision_.next_start())
+      left = std::clamp<Duration>(*next - clock_.now(), milliseconds(1), kSleepMax);
+    const timespec limit = {.tv_sec = left / seconds(1), .tv_nsec = (left % seconds(1)).count()};
+    const int signal = ::sigtimedwait(&signals_, nullptr, &limit);
+    while (true) {
+      const EndedChild child = reap_child();
+      if (child.pid == 0) break;
+      note_end(child);
+    }
+    if (signal > 0 && signal != SIGCHLD) forward(signal);
+  }
+
+  void forward(int signal) {
+    if (asks_to_leave(signal)) supervision_.note_stop();
+    end_all(signal);
+  }
+
+  void note_end(const EndedChild& child) {
+    const auto found = living_.find(child.pid);
+    if (found == living_.end()) return;
+    const std::uint32_t rank = found->second;
+    living_.erase(found);
+    const bool starts_again = supervision_.note_end(rank, child.end, clock_.now());
+    if (child.end.code == 0) return;
+    const std::string how = child.end.was_killed
+                                ? "was killed by signal " + std::to_string(child.end.code - 128)
+                                : "ended with exit code " + std::to_string(child.end.code);
+    plan_.say("process " + std::to_string(rank) + " (pid " + std::to_string(child.pid) + ") " + how +
+              (starts_again ? "; it is started again" : ""));
+  }
+
+  void end_the_rest() {
+    if (living_.empty()) return;
+    if (!kill_at_) {
+      kill_at_ = clock_.now() + plan_.grace;
+      plan_.say("the other processes are told to leave, and killed after " +
+                std::to_string(plan_.grace / seconds(1)) + " s");
+      end_all(SIGTERM);
+    } else if (clock_.now() >= *kill_at_) {
+      end_all(SIGKILL);
+    }
+  }
+
+  void end_all(int signal) const {
+    for (const auto& [pid, rank] : living_) ::kill(-pid, signal);
+  }
+
+  const LaunchPlan& plan_;
+  const Clock& clock_;
+  Supervision supervision_;
+  sigset_t signals_{};
+  std::map<pid_t, std::uint32_t> living_;
+  std::optional<Timestamp> kill_at_;
+};
+
+}  // namespace
+
+Result<int> launch(const LaunchPlan& plan, const Clock& clock) {
+  return Launcher(plan, clock).run();
+}
+
+std::vector<std::string> visible_devices(const std::optional<std::string>& listed) {
+  if (listed) {
+    auto named = split(*listed, ',');
+    std::erase(named, "");
+    return named;
+  }
+  std::vector<std::string> devices;
+  std::error_code code;
+  for (std::filesystem::directory_iterator at("/proc/driver/nvidia/gpus", code), end; !code && at != end;
+       at.increment(code))
+    devices.push_back(std::to_string(devices.size()));
+  return devices;
+}
+
+}  // namespace ratoon::cli

@@ -1,0 +1,89 @@
+#include "cli/launch/supervision.h"
+
+#include <algorithm>
+
+#include "base/contract/exit_code.h"
+
+namespace ratoon::cli {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr Duration kQuick = seconds(60);
+constexpr Duration kPauseMax = seconds(32);
+
+// None after the first end: a process that dies once costs its peers nothing more than its own start.
+Duration pause_after(std::uint32_t quick_ends) {
+  if (quick_ends <= 1) return Duration(0);
+  return std::min<Duration>(seconds(1LL << std::min(quick_ends - 2, 5U)), kPauseMax);
+}
+
+bool asks_for_a_fresh_one(const ProcessEnd& end) {
+  return end.was_killed || end.code == static_cast<int>(ExitCode::kStartAgain);
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> Supervision::due(Timestamp now) const {
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t rank = 0; rank < slots_.size(); ++rank) {
+    const Slot& slot = slots_[rank];
+    if (slot.state == State::kToStart && slot.since <= now) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+std::optional<Timestamp> Supervision::next_start() const {
+  std::optional<Timestamp> next;
+  for (const Slot& slot : slots_) {
+    if (slot.state == State::kToStart && (!next || slot.since < *next)) next = slot.since;
+  }
+  return next;
+}
+
+void Supervision::note_start(std::uint32_t local_rank, Timestamp now) {
+  slots_[local_rank].state = State::kRunning;
+  slots_[local_rank].since = now;
+}
+
+bool Supervision::note_end(std::uint32_t local_rank, ProcessEnd end, Timestamp now) {
+  Slot& slot = slots_[local_rank];
+  slot.quick_ends = now - slot.since < kQuick ? slot.quick_ends + 1 : 1;
+  slot.state = State::kEnded;
+  if (end.code == static_cast<int>(ExitCode::kDone)) return false;
+  if (end.code == static_cast<int>(ExitCode::kPreempted)) {
+    was_preempted_ = true;
+    note_stop();  // its node is to be left, by the others as well
+    return false;
+  }
+  if (asks_for_a_fresh_one(end) && !is_stopping_ && !failure_ && slot.quick_ends <= restarts_max_) {
+    slot.state = State::kToStart;
+    slot.since = now + pause_after(slot.quick_ends);
+    return true;
+  }
+  if (!failure_) failure_ = end.code;
+  give_up_starts();
+  return false;
+}
+
+void Supervision::note_stop() {
+  is_stopping_ = true;
+  give_up_starts();
+}
+
+void Supervision::give_up_starts() {
+  for (Slot& slot : slots_) {
+    if (slot.state == State::kToStart) slot.state = State::kEnded;
+  }
+}
+
+bool Supervision::is_over() const {
+  return std::all_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.state == State::kEnded; });
+}
+
+int Supervision::exit_code() const {
+  if (failure_) return *failure_;
+  return static_cast<int>(was_preempted_ ? ExitCode::kPreempted : ExitCode::kDone);
+}
+
+}  // namespace ratoon::cli

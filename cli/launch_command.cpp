@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "base/contract/exit_code.h"
+#include "base/contract/names.h"
+#include "cli/command.h"
+#include "cli/launch/launcher.h"
+#include "cli/run_job.h"
+
+namespace ratoon::cli {
+namespace {
+
+constexpr std::uint32_t kProcessesMax = 1024;
+
+constexpr const char* kExamples = R"(Examples:
+  ratoon launch -- trainer --run-name a --save-folder /data   one process, started again when it is killed
+  ratoon launch --nproc 4 -- trainer --steps 500              four that train together on this machine
+  command: [ratoon, launch, --nproc, auto, --, trainer]       in a pod: one process a GPU
+
+In a member of a TrainingJob (a pod, or `ratoon run`) the processes join the job's world. Alone, several make
+a world of their own, and --folder keeps their status, logs and checkpoints; the same command goes on where
+it stood. Each process finds LOCAL_RANK; in a member with GPUs also its own CUDA_VISIBLE_DEVICES.
+
+A process that was killed, or that leaves with 81, is started again; SIGTERM and Ctrl-C go to all processes.
+
+Exit codes: 0 all completed, 80 told to leave, 82 the command line is wrong or the program cannot be started,
+else the code of the first process that failed.)";
+
+struct LaunchArguments {
+  std::string processes;
+  std::string folder;
+  std::uint32_t restarts_max = 10;
+  std::uint32_t grace_seconds = 30;
+  std::vector<std::string> command;
+};
+
+int refuse(const std::string& sentence) {
+  complain(sentence);
+  return static_cast<int>(ExitCode::kConfiguration);
+}
+
+std::optional<std::string> find_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+// What was asked for, else what the job says, else one a GPU. 0: not a number.
+std::uint32_t count_processes(const std::string& asked, const std::vector<std::string>& devices) {
+  const std::string from_job = find_variable(names::env::kProcessesPerNode).value_or("");
+  const std::string& text = asked.empty() ? from_job : asked;
+  if (text.empty() || text == "auto")
+    return static_cast<std::uint32_t>(std::max<std::size_t>(devices.size(), 1));
+  std::uint32_t count = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), count);
+  return code == std::errc() && end == text.data() + text.size() && count <= kProcessesMax ? count : 0;
+}
+
+int launch_in_member(const LaunchArguments& arguments, std::uint32_t processes,
+                     std::vector<std::string> devices) {
+  search_beside_this_program();
+  const auto code = launch({.command = arguments.command,
+                            .processes = processes,
+                            .devices = std::move(devices),
+                            .restarts_max = arguments.restarts_max,
+                            .grace = std::chrono::seconds(arguments.grace_seconds),
+                            .say = complain},
+                           SystemClock());
+  if (code) return *code;
+  return refuse(code.error().message());
+}
+
+// `ratoon run` starts each process of a member itself, and starts again what was killed.
+int become_trainer(const LaunchArguments& arguments) {
+  search_beside_this_program();
+  std::vector<std::string> words = arguments.command;
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execvp(pointers.front(), pointers.data());
+  return refuse(system_error(errno, "starting '" + words.front() + "'").message());
+}
+
+// Each process is a member, so that the others outlive it.
+int launch_alone(const LaunchArguments& arguments, std::uint32_t processes) {
+  api::TrainingJob job;
+  const std::string program = std::filesystem::path(arguments.command.front()).filename().string();
+  for (const char c : program) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || (c == '-' && !job.meta.name.empty()))
+      job.meta.name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  if (job.meta.name.empty()) job.meta.name = "trainer";
+  job.spec.num_nodes = processes;
+  job.spec.restart_policy.restarts_max = arguments.restarts_max;
+  job.spec.roles = {{.name = "worker", .replicas = {}, .command = arguments.command, .environment = {}}};
+  return run_job(job, {.folder = arguments.folder});
+}
+
+int run_launch(const LaunchArguments& arguments) {
+  if (arguments.command.empty())
+    return refuse("no program to launch: put it behind --, as in 'ratoon launch --nproc 2 -- trainer'");
+  const auto devices = visible_devices(find_variable("CUDA_VISIBLE_DEVICES"));
+  const std::uint32_t processes = count_processes(arguments.processes, devices);
+  if (processes == 0) {
+    return refuse("--nproc must be 'auto' or a number from 1 to " + std::to_string(kProcessesMax) +
+                  ", found '" + arguments.processes + "'");
+  }
+  const auto of_job = find_variable(names::env::kProcessesPerNode);
+  if (of_job && *of_job != std::to_string(processes)) {
+    return refuse("the job has processesPerNode " + *of_job + " and --nproc says " +
+                  std::to_string(processes) + ": let them be equal, or leave --nproc out");
+  }
+  const bool is_member = find_variable(names::env::kCoordinatorUrl).has_value();
+  if (is_member && find_variable(names::env::kLocalRank)) return become_trainer(arguments);
+  if (!is_member && processes > 1) return launch_alone(arguments, processes);
+  return launch_in_member(arguments, processes, devices);
+}
+
+}  // namespace
+
+void add_launch_command(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<LaunchArguments>();
+  CLI::App* command =
+      app.add_subcommand("launch", "Start the processes of a trainer, and start again what is killed");
+  command->footer(kExamples);
+  command->add_option("--nproc", arguments->processes,
+                      "Processes, or 'auto': one a GPU (default: processesPerNode of the job, else auto)");
+  command->add_option(
+      "--folder", arguments->folder,
+      "Of several processes alone: status, logs and checkpoints (default: ratoon-runs/<program>)");
+  command
+      ->add_option("--max-restarts", arguments->restarts_max,
+                   "How often in a row a process may be killed within a minute of its start")
+      ->capture_default_str();
+  command
+      ->add_option("--grace", arguments->grace_seconds,
+                   "Seconds for the other processes to leave once one has failed")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 86'400));
+  command->add_option("command", arguments->command, "After --: the trainer and its arguments");
+  command->callback([arguments, &exit_code] { exit_code = run_launch(*arguments); });
+}
+
+}  // namespace ratoon::cli

@@ -1,0 +1,40 @@
+// From numbers to places in a drawing of 1000 units' width, and the round numbers that stand at its edges.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/report/report.h"
+
+namespace ratoon::cli {
+
+inline constexpr double kLeft = 92;  // names and numbers stand left of it
+inline constexpr double kRight = 992;
+
+// The one axis of time, under which everything of a run stands.
+struct TimeAxis {
+  double length = 0;
+  [[nodiscard]] double x(double at) const {
+    return kLeft + (length > 0 ? at / length : 0) * (kRight - kLeft);
+  }
+};
+
+struct ValueAxis {
+  double low = 0;
+  double high = 1;
+  double top = 0;
+  double bottom = 1;
+  [[nodiscard]] double y(double value) const {
+    return bottom - (value - low) / (high - low) * (bottom - top);
+  }
+};
+
+// Round numbers from `low` to `high`, about `wanted` of them, at least two.
+[[nodiscard]] std::vector<double> round_numbers(double low, double high, int wanted);
+// The same of seconds: 1, 2, 5, 10, 15, 30, then minutes and hours.
+[[nodiscard]] std::vector<double> round_times(double length);
+
+// Around all values, a little wider, never empty.
+[[nodiscard]] ValueAxis around(const Curve& curve, double top, double bottom);
+
+}  // namespace ratoon::cli

@@ -1,0 +1,33 @@
+// Lines of a local run's events.jsonl as values; docs/formats/events.md.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/core/clock.h"
+#include "operator/api/training_job.h"
+
+namespace ratoon::cli {
+
+struct Event {
+  std::string kind{};
+  WallTime at;
+  std::uint64_t attempt = 0;
+  std::uint64_t step = 0;
+  std::uint64_t size = 0;
+  std::string member{};
+  std::string role{};
+  std::uint64_t index = 0;
+  std::string node{};
+  std::string state{};
+  std::string phase{};
+  std::string message{};
+  std::optional<api::Disruption> disruption{};
+};
+
+// In the order of the file. Lines that cannot be read are passed over: half a line is what a kill leaves.
+[[nodiscard]] std::vector<Event> decode_events(std::string_view text);
+
+}  // namespace ratoon::cli

@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "cli/report/curves.h"
+#include "cli/report/report.h"
+#include "cli/report/timeline.h"
+
+namespace ratoon::cli {
+namespace {
+
+constexpr std::size_t kCurvesMax = 6;
+constexpr std::size_t kMarksMax = 400;
+constexpr std::size_t kRecoveriesMax = 40;
+constexpr std::size_t kCheckpointsMax = 60;
+// As docs/formats/history.md has them; a ledger's row says other things, too.
+constexpr std::array kLedgerParts = {"useful",     "recomputed",           "save_stall", "data_wait",
+                                     "validation", "waiting_for_capacity", "restarting", "hung"};
+
+std::vector<std::pair<std::string, double>> phases_of(const api::RecoveryPhases& p) {
+  return {{"detect", p.detect_seconds},         {"decide", p.decide_seconds},
+          {"place", p.place_seconds},           {"start", p.start_seconds},
+          {"rendezvous", p.rendezvous_seconds}, {"load", p.load_seconds},
+          {"first step", p.first_step_seconds}};
+}
+
+// Of many marks as many as can be told apart, evenly chosen.
+std::vector<Mark> thin_marks(std::vector<Mark> marks) {
+  const std::size_t every = (marks.size() + kMarksMax - 1) / kMarksMax;
+  if (every <= 1) return marks;
+  std::vector<Mark> thinned;
+  for (std::size_t i = 0; i < marks.size(); i += every) thinned.push_back(std::move(marks[i]));
+  return thinned;
+}
+
+void add_recovery(const api::Disruption& disruption, double began, Report& report) {
+  report.recoveries.push_back({.at = seconds(disruption.time.since_epoch) - began,
+                               .member = disruption.member,
+                               .node = disruption.node,
+                               .reason = disruption.reason,
+                               .lost_steps = disruption.lost_steps,
+                               .phases = phases_of(disruption.phases),
+                               .total = disruption.phases.total_seconds()});
+}
+
+// The longest of many, in time.
+void cut_recoveries(Report& report) {
+  auto& all = report.recoveries;
+  report.recoveries_in_all = all.size();
+  if (all.empty()) return;
+  std::ranges::stable_sort(all, std::greater(), &Recovery::total);
+  report.median_recovery = all[all.size() / 2].total;
+  all.resize(std::min(all.size(), kRecoveriesMax));
+  std::ranges::stable_sort(all, {}, &Recovery::at);
+}
+
+void add_events(const RunFacts& facts, double began, Report& report) {
+  for (const Event& event : facts.events) {
+    const double at = seconds(event.at.since_epoch) - began;
+    if (event.kind == "member" && event.state == "failed")
+      report.losses.push_back({at, event.member + " on " + event.node + " ended"});
+    if (event.kind == "checkpoint")
+      report.saves.push_back({at, "step " + std::to_string(event.step) + " is durable"});
+    if (event.kind == "recovery" && event.disruption) add_recovery(*event.disruption, began, report);
+  }
+  if (facts.events.empty() && facts.status && facts.status->last_disruption)
+    add_recovery(*facts.status->last_disruption, began, report);
+}
+
+// Of a run without events: a save is in its history, and where an attempt follows another, something was
+// lost.
+void add_past(const RunFacts& facts, double began, Report& report) {
+  if (report.saves.empty()) {
+    for (const PastRow& row : facts.past.saves)
+      report.saves.push_back({row.at - began, "step " + std::to_string(row.step) + " was saved"});
+  }
+  if (!facts.events.empty()) return;
+  std::uint64_t attempt = 0;
+  double before = 0;
+  for (const PastRow& row : facts.past.steps) {
+    if (attempt != 0 && row.attempt > attempt)
+      report.losses.push_back({before - began, "attempt " + std::to_string(attempt) + " ended"});
+    attempt = std::max(attempt, row.attempt);
+    before = row.at;
+  }
+}
+
+std::uint64_t count_steps_made_again(const RunFacts& facts) {
+  const auto of_history = static_cast<std::uint64_t>(
+      std::ranges::count_if(facts.past.steps, [](const PastRow& row) { return !row.is_kept; }));
+  std::uint64_t of_events = 0;
+  for (const Event& event : facts.events)
+    if (event.kind == "recovery" && event.disruption) of_events += event.disruption->lost_steps;
+  return std::max(of_history, of_events);  // a process that was killed took a second of its history with it
+}
+
+void add_standing(const RunFacts& facts, Report& report) {
+  const Event* last = nullptr;
+  for (const Event& event : facts.events)
+    if (event.kind == "run" || event.kind == "end") last = &event;
+  if (last != nullptr && last->kind == "end") {
+    report.standing = last->phase == "Succeeded" ? "completed"
+                      : last->phase == "Failed"  ? "failed"
+                                                 : "stopped";
+    report.message = last->message;
+  } else if (last != nullptr) {
+    report.standing = "in progress, or killed";
+  }
+  std::set<std::uint64_t> attempts;
+  for (const PastRow& row : facts.past.steps) {
+    attempts.insert(row.attempt);
+    report.step = std::max(report.step, row.step);
+  }
+  for (const Event& event : facts.events) {
+    if (event.attempt > 0) attempts.insert(event.attempt);
+    report.step = std::max(report.step, event.step);
+  }
+  for (const auto& checkpoint : facts.checkpoints) {
+    attempts.insert(checkpoint.attempt);
+    if (checkpoint.state == "complete") report.step = std::max(report.step, checkpoint.step);
+  }
+  report.attempts = attempts.size();
+}
+
+// The loss first, then those of which most is known.
+void add_curves(const RunFacts& facts, double began, Report& report) {
+  std::vector<const std::pair<const std::string, std::vector<PastRow>>*> named;
+  for (const auto& one : facts.past.values) named.push_back(&one);
+  std::ranges::stable_sort(named, [](const auto* a, const auto* b) {
+    const auto is_loss = [](const auto& name) { return name.find("loss") != std::string::npos; };
+    return std::pair(is_loss(a->first), a->second.size()) > std::pair(is_loss(b->first), b->second.size());
+  });
+  if (named.size() > kCurvesMax) {
+    report.remarks.push_back("Of " + std::to_string(named.size()) + " reported values " +
+                             std::to_string(kCurvesMax) + " are drawn; --csv has all.");
+    named.resize(kCurvesMax);
+  }
+  for (const auto* one : named)
+    report.curves.push_back(make_curve(one->first, one->second, began, report.length));
+}
+
+std::vector<PastRow> all_steps(const RunFacts& facts) {
+  if (!facts.past.steps.empty()) return facts.past.steps;
+  std::vector<PastRow> steps;
+  for (const Event& event : facts.events) {
+    if (event.kind != "step" && event.kind != "checkpoint") continue;
+    steps.push_back({.at = seconds(event.at.since_epoch), .attempt = event.attempt, .step = event.step});
+  }
+  return steps;
+}
+
+void add_account(const RunFacts& facts, const std::vector<Bar>& run, Report& report) {
+  report.account = sum_up(run, facts.past.saves);
+  if (facts.past.ledger.empty()) return;
+  report.account.clear();
+  for (const char* part : kLedgerParts) {
+    const auto spent = facts.past.ledger.find(part);
+    if (spent != facts.past.ledger.end() && spent->second > 0)
+      report.account.emplace_back(part, spent->second);
+  }
+}
+
+void add_remarks(const RunFacts& facts, const Timeline& timeline, Report& report) {
+  if (facts.events.empty())
+    report.remarks.emplace_back(
+        "There is no events.jsonl: members, nodes and recoveries are known of runs by `ratoon run` alone.");
+  if (facts.past.steps.empty())
+    report.remarks.emplace_back(
+        "The trainer reported no value (session.report), so there is no curve of it.");
+  if (timeline.members_in_all + 1 > timeline.lanes.size() && timeline.members_in_all > 0)
+    report.remarks.push_back("Of " + std::to_string(timeline.members_in_all) + " members " +
+                             std::to_string(timeline.lanes.size() - 1) + " are drawn.");
+  for (const auto& complaint : facts.past.complaints) report.remarks.push_back(complaint);
+  for (const auto& complaint : facts.complaints) report.remarks.push_back(complaint);
+}
+
+}  // namespace
+
+Report make_report(RunFacts facts) {
+  Report report;
+  report.name = facts.name;
+  report.folder = facts.folder;
+  const auto [began, ended] = known_time(facts);
+  report.length = ended - began;
+  if (ended > 0) report.began = format_rfc3339(WallTime{from_seconds(began)});
+  add_standing(facts, report);
+  report.steps_made_again = count_steps_made_again(facts);
+
+  Timeline timeline = make_timeline(facts);
+  add_account(facts, timeline.run, report);
+  add_remarks(facts, timeline, report);
+  for (Lane& lane : timeline.lanes)
+    for (Bar& bar : lane.bars) bar.begin -= began, bar.end -= began;
+  report.lanes = std::move(timeline.lanes);
+
+  add_curves(facts, began, report);
+  report.rate = make_rate(all_steps(facts), began, report.length);
+  add_events(facts, began, report);
+  add_past(facts, began, report);
+  report.losses = thin_marks(std::move(report.losses));
+  report.saves = thin_marks(std::move(report.saves));
+  cut_recoveries(report);
+
+  report.checkpoints_in_all = facts.checkpoints.size();
+  for (const auto& checkpoint : facts.checkpoints) report.stored_bytes += checkpoint.size_bytes;
+  facts.checkpoints.resize(std::min(facts.checkpoints.size(), kCheckpointsMax));
+  report.checkpoints = std::move(facts.checkpoints);
+  report.samples = std::move(facts.samples);
+  return report;
+}
+
+}  // namespace ratoon::cli

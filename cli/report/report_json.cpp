@@ -1,0 +1,85 @@
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/report/html.h"
+#include "cli/report/render.h"
+
+namespace ratoon::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kJsonVersion = 1;
+
+json json_of(const Recovery& one) {
+  json phases = json::object();
+  for (const auto& [phase, spent] : one.phases) phases[phase] = spent;
+  return {{"at", one.at},         {"member", one.member},         {"node", one.node},
+          {"reason", one.reason}, {"lost_steps", one.lost_steps}, {"total_seconds", one.total},
+          {"phases", phases}};
+}
+
+json json_of(const StoredCheckpoint& one) {
+  json object = {{"step", one.step},    {"attempt", one.attempt},       {"state", one.state},
+                 {"ranks", one.ranks},  {"size_bytes", one.size_bytes}, {"tiers", one.tiers},
+                 {"digest", one.digest}};
+  if (one.saved_at) object["saved_at"] = format_rfc3339(*one.saved_at);
+  if (!one.why.empty()) object["why"] = one.why;
+  return object;
+}
+
+// As RFC 4180 has it: in quotes where it must be.
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string exact(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return json(value).dump();
+}
+
+}  // namespace
+
+json report_json(const Report& report) {
+  json object = {{"version", kJsonVersion},
+                 {"name", report.name},
+                 {"folder", report.folder},
+                 {"standing", report.standing},
+                 {"began", report.began},
+                 {"seconds", report.length},
+                 {"step", report.step},
+                 {"attempts", report.attempts},
+                 {"steps_made_again", report.steps_made_again},
+                 {"account", json::object()},
+                 {"losses", json::array()},
+                 {"recoveries", json::array()},
+                 {"checkpoints", json::array()},
+                 {"samples", json::array()},
+                 {"remarks", report.remarks}};
+  for (const auto& [part, spent] : report.account) object["account"][part] = spent;
+  for (const auto& one : report.losses) object["losses"].push_back({{"at", one.at}, {"what", one.what}});
+  for (const auto& one : report.recoveries) object["recoveries"].push_back(json_of(one));
+  for (const auto& one : report.checkpoints) object["checkpoints"].push_back(json_of(one));
+  for (const auto& one : report.samples)
+    object["samples"].push_back(
+        {{"stream", one.stream}, {"samples", one.samples}, {"batches", one.batches}, {"digest", one.digest}});
+  return object;
+}
+
+std::string past_csv(const Past& past) {
+  std::string text = "time,attempt,step,kept,name,value\r\n";
+  for (const auto& [name, rows] : past.values) {
+    for (const PastRow& row : rows)
+      text += format_rfc3339(WallTime{from_seconds(row.at)}) + "," + std::to_string(row.attempt) + "," +
+              std::to_string(row.step) + (row.is_kept ? ",1," : ",0,") + cell(name) + "," + exact(row.value) +
+              "\r\n";
+  }
+  return text;
+}
+
+}  // namespace ratoon::cli

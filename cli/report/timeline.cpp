@@ -1,0 +1,240 @@
+#include "cli/report/timeline.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "cli/report/thin.h"
+
+namespace ratoon::cli {
+namespace {
+
+constexpr std::size_t kLanesMax = 64;
+constexpr double kBarsMax = 4000;
+
+double at_of(const Event& event) {
+  return seconds(event.at.since_epoch);
+}
+
+struct World {
+  std::uint64_t attempt = 0;
+  double begin = 0;
+  double end = 0;
+};
+
+struct Stay {  // of one process group of a member
+  std::string member;
+  std::string node;
+  double begin = 0;
+  double end = 0;
+};
+
+using Span = std::pair<double, double>;
+
+// When runners were there, when worlds stood and when members' processes lived, from events alone.
+class Story {
+ public:
+  Story(const RunFacts& facts, double end) : end_(end) {
+    for (const Event& event : facts.events) hear(event);
+    close(end);
+  }
+
+  std::vector<Span> lives;
+  std::vector<World> worlds;
+  std::map<std::pair<std::string, std::uint64_t>, std::vector<Stay>> stays;  // by role and index
+
+ private:
+  void hear(const Event& event) {
+    const double at = at_of(event);
+    if (event.kind == "run") {
+      close(last_);  // a runner that was killed says nothing
+      life_ = at;
+    }
+    if (event.kind == "world") {
+      close_world(at);
+      world_ = World{.attempt = event.attempt, .begin = at};
+    }
+    if (event.kind == "apart") close_world(at);
+    if (event.kind == "member") hear_member(event, at);
+    if (event.kind == "end") close(at);
+    last_ = at;
+  }
+
+  void hear_member(const Event& event, double at) {
+    const auto living = living_.find(event.member);
+    if (event.state == "running" && living == living_.end()) {
+      living_[event.member] = {std::pair(event.role, event.index), {event.member, event.node, at, at}};
+    } else if (event.state != "running" && event.state != "deleting" && living != living_.end()) {
+      living->second.second.end = at;
+      stays[living->second.first].push_back(std::move(living->second.second));
+      living_.erase(living);
+    }
+  }
+
+  void close_world(double at) {
+    if (!world_) return;
+    world_->end = at;
+    worlds.push_back(*world_);
+    world_.reset();
+  }
+
+  void close(double at) {
+    close_world(at);
+    for (auto& [name, living] : living_) {
+      living.second.end = at;
+      stays[living.first].push_back(std::move(living.second));
+    }
+    living_.clear();
+    if (life_) lives.emplace_back(*life_, at);
+    life_.reset();
+  }
+
+  double end_;
+  double last_ = 0;
+  std::optional<double> life_;
+  std::optional<World> world_;
+  std::map<std::string, std::pair<std::pair<std::string, std::uint64_t>, Stay>> living_;
+};
+
+// Steps that were seen, by attempt: of the history and, where there is none, of the events.
+std::map<std::uint64_t, std::vector<PastRow>> steps_by_attempt(const RunFacts& facts) {
+  std::map<std::uint64_t, std::vector<PastRow>> steps;
+  for (const PastRow& row : facts.past.steps) steps[row.attempt].push_back(row);
+  for (const Event& event : facts.events) {
+    if (event.kind != "step") continue;
+    steps[event.attempt].push_back({.at = at_of(event), .attempt = event.attempt, .step = event.step});
+  }
+  for (auto& [attempt, rows] : steps)
+    std::ranges::stable_sort(rows, [](const PastRow& a, const PastRow& b) { return a.at < b.at; });
+  return steps;
+}
+
+// Without events a world stood from the first step that is known of it to the last.
+std::vector<World> worlds_of_steps(const std::map<std::uint64_t, std::vector<PastRow>>& steps) {
+  std::vector<World> worlds;
+  for (const auto& [attempt, rows] : steps)
+    worlds.push_back({.attempt = attempt, .begin = rows.front().at, .end = rows.back().at});
+  return worlds;
+}
+
+void add_world(const World& world, const std::map<std::uint64_t, std::vector<PastRow>>& steps,
+               std::uint64_t& newest_step, std::vector<Bar>& run) {
+  double first = world.begin;
+  double caught_up = world.begin;
+  std::uint64_t newest = newest_step;
+  const auto rows = steps.find(world.attempt);
+  if (rows != steps.end()) {
+    first = std::clamp(rows->second.front().at, world.begin, world.end);
+    caught_up = first;
+    for (const PastRow& row : rows->second) {
+      if (row.step <= newest_step) caught_up = std::clamp(row.at, caught_up, world.end);
+      newest = std::max(newest, row.step);
+    }
+  }
+  newest_step = newest;
+  const std::string attempt = "attempt " + std::to_string(world.attempt);
+  run.push_back({world.begin, first, "restarting", attempt + " loads and makes its first step"});
+  run.push_back({first, caught_up, "recomputed", attempt + " makes steps again"});
+  run.push_back({caught_up, world.end, "useful", attempt});
+}
+
+// `filler` everywhere between the bars.
+std::vector<Bar> without_gaps(std::vector<Bar> bars, Span span, const Bar& filler) {
+  std::ranges::stable_sort(bars, [](const Bar& a, const Bar& b) { return a.begin < b.begin; });
+  std::vector<Bar> whole;
+  double reached = span.first;
+  for (Bar& bar : bars) {
+    bar.begin = std::max(bar.begin, reached);
+    bar.end = std::min(bar.end, span.second);
+    if (bar.end <= bar.begin) continue;
+    if (bar.begin > reached) whole.push_back({reached, bar.begin, filler.part, filler.what});
+    reached = bar.end;
+    whole.push_back(std::move(bar));
+  }
+  if (reached < span.second) whole.push_back({reached, span.second, filler.part, filler.what});
+  return whole;
+}
+
+std::vector<Bar> during(const std::vector<Bar>& bars, const Stay& stay) {
+  std::vector<Bar> cut;
+  for (const Bar& bar : bars) {
+    const double begin = std::max(bar.begin, stay.begin);
+    const double end = std::min(bar.end, stay.end);
+    if (begin < end)
+      cut.push_back({begin, end, bar.part, stay.member + " on " + stay.node + ": " + bar.what});
+  }
+  return cut;
+}
+
+}  // namespace
+
+std::pair<double, double> known_time(const RunFacts& facts) {
+  std::vector<double> moments;
+  for (const auto* rows : {&facts.past.steps, &facts.past.saves}) {
+    if (rows->empty()) continue;
+    moments.push_back(rows->front().at);
+    moments.push_back(rows->back().at);
+  }
+  for (const Event& event : facts.events) moments.push_back(at_of(event));
+  if (moments.empty()) {
+    for (const auto& checkpoint : facts.checkpoints)
+      if (checkpoint.saved_at) moments.push_back(seconds(checkpoint.saved_at->since_epoch));
+  }
+  if (moments.empty()) return {0, 0};
+  const auto [first, last] = std::ranges::minmax(moments);
+  return {first, last};
+}
+
+Timeline make_timeline(const RunFacts& facts) {
+  const Span span = known_time(facts);
+  const auto steps = steps_by_attempt(facts);
+  Story story(facts, span.second);
+  if (story.worlds.empty()) story.worlds = worlds_of_steps(steps);
+
+  Timeline timeline;
+  std::vector<Bar> bars;
+  std::uint64_t newest_step = 0;
+  for (const World& world : story.worlds) add_world(world, steps, newest_step, bars);
+  if (story.lives.empty() && !story.worlds.empty()) story.lives.push_back(span);
+  std::vector<Bar> lives;
+  for (const Span& life : story.lives) {
+    std::vector<Bar> inside;
+    for (const Bar& bar : bars)
+      if (bar.begin < life.second && bar.end > life.first) inside.push_back(bar);
+    for (Bar& bar : without_gaps(std::move(inside), life, {0, 0, "restarting", "no world stands"}))
+      lives.push_back(std::move(bar));
+  }
+  if (!lives.empty()) timeline.run = without_gaps(std::move(lives), span, {0, 0, "away", "nothing runs"});
+
+  timeline.members_in_all = story.stays.size();
+  const double lanes = static_cast<double>(std::min(kLanesMax, story.stays.size()) + 1);
+  const double shortest = (span.second - span.first) * lanes / kBarsMax;
+  if (!timeline.run.empty()) timeline.lanes.push_back({"the run", thin(timeline.run, shortest)});
+  for (const auto& [member, stays] : story.stays) {
+    if (timeline.lanes.size() > kLanesMax) break;
+    std::vector<Bar> lane;
+    for (const Stay& stay : stays)
+      for (Bar& bar : during(timeline.run, stay)) lane.push_back(std::move(bar));
+    lane = without_gaps(std::move(lane), span, {0, 0, "absent", "no process"});
+    timeline.lanes.push_back(
+        {member.first + " " + std::to_string(member.second), thin(std::move(lane), shortest)});
+  }
+  return timeline;
+}
+
+std::vector<std::pair<std::string, double>> sum_up(const std::vector<Bar>& run,
+                                                   const std::vector<PastRow>& saves) {
+  std::map<std::string, double> sums;
+  for (const Bar& bar : run) sums[bar.part] += bar.end - bar.begin;
+  double stall = 0;
+  for (const PastRow& save : saves) stall += save.value;
+  stall = std::min(stall, sums["useful"]);
+  sums["useful"] -= stall;
+  sums["save_stall"] += stall;
+  std::vector<std::pair<std::string, double>> account;
+  for (const char* part : {"useful", "recomputed", "save_stall", "restarting", "away"})
+    if (sums[part] > 0) account.emplace_back(part, sums[part]);
+  return account;
+}
+
+}  // namespace ratoon::cli

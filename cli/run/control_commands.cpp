@@ -1,0 +1,99 @@
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "base/contract/exit_code.h"
+#include "cli/checkpoint/commands.h"
+#include "cli/command.h"
+#include "cli/duration.h"
+#include "cli/run/find_run.h"
+#include "operator/local/control_socket.h"
+
+namespace ratoon::cli {
+namespace {
+
+using local::ControlRequest;
+
+constexpr auto kPatience = std::chrono::seconds(30);
+
+constexpr const char* kKillExamples = R"(Examples:
+  ratoon kill worker-1                        kill -9 of member 1's processes; a replacement joins
+  ratoon kill counter-worker-1-i0             the same, of that incarnation alone
+  ratoon kill worker-1 --run /data/runs/a     in the run of that folder
+
+`ratoon status` names the members.
+
+Exit codes: 0 killed, 82 there is no such member or run, 84 the run cannot be reached.)";
+
+constexpr const char* kReclaimExamples = R"(Examples:
+  ratoon reclaim node-2                  30 seconds of notice: a replacement is made, then the node is gone
+  ratoon reclaim node-2 --notice 2m      more of it
+  ratoon reclaim node-2 --silent         gone at once, and without a word
+  ratoon reclaim node-2 --run counter    in the run of that job or folder
+
+`ratoon status` names the nodes. For a node that goes another one comes, but in a run with --trace.
+
+Exit codes: 0 done, 82 there is no such node or run, 84 the run cannot be reached.)";
+
+struct ControlArguments {
+  std::string target;
+  std::string run;
+  std::string notice = "30s";
+  bool is_silent = false;
+};
+
+int ask(const ControlArguments& arguments, const ControlRequest& request) {
+  const auto folder = find_run(arguments.run);
+  if (!folder) return complain_of(folder.error());
+  const auto reply = local::ask_runner(*folder, request, kPatience);
+  if (!reply) return complain_of(reply.error());
+  if (!reply->is_done) return complain_of(Error(ErrorKind::kInvalid, reply->message));
+  print_text(reply->message + "\n");
+  return static_cast<int>(ExitCode::kDone);
+}
+
+int kill(const ControlArguments& arguments) {
+  return ask(arguments,
+             {.kind = ControlRequest::Kind::kKill, .target = arguments.target, .notice_seconds = {}});
+}
+
+int reclaim(const ControlArguments& arguments) {
+  ControlRequest request{
+      .kind = ControlRequest::Kind::kReclaim, .target = arguments.target, .notice_seconds = {}};
+  if (!arguments.is_silent) {
+    const auto notice = parse_duration(arguments.notice);
+    if (!notice) return complain_of(notice.error().with_context("--notice"));
+    request.notice_seconds = seconds(*notice);
+  }
+  return ask(arguments, request);
+}
+
+void add_run_option(CLI::App& command, ControlArguments& arguments) {
+  command.add_option("--run", arguments.run,
+                     "A run's folder, or a job's name in ratoon-runs/ (default: the one that goes on there)");
+}
+
+}  // namespace
+
+void add_control_commands(CLI::App& app, int& exit_code) {
+  auto to_kill = std::make_shared<ControlArguments>();
+  CLI::App* kill_command = app.add_subcommand("kill", "Kill a member of a local run, to see it survive");
+  kill_command->footer(kKillExamples);
+  kill_command->add_option("member", to_kill->target, "As `ratoon status` names it")->required();
+  add_run_option(*kill_command, *to_kill);
+  kill_command->callback([to_kill, &exit_code] { exit_code = kill(*to_kill); });
+
+  auto to_reclaim = std::make_shared<ControlArguments>();
+  CLI::App* reclaim_command =
+      app.add_subcommand("reclaim", "Take a node from a local run, as a cloud takes a spot machine");
+  reclaim_command->footer(kReclaimExamples);
+  reclaim_command->add_option("node", to_reclaim->target, "As `ratoon status` names it")->required();
+  add_run_option(*reclaim_command, *to_reclaim);
+  auto* notice = reclaim_command->add_option("--notice", to_reclaim->notice, "How long before it goes");
+  notice->capture_default_str();
+  reclaim_command->add_flag("--silent", to_reclaim->is_silent, "At once")->excludes(notice);
+  reclaim_command->callback([to_reclaim, &exit_code] { exit_code = reclaim(*to_reclaim); });
+}
+
+}  // namespace ratoon::cli

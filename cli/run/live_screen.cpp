@@ -1,0 +1,92 @@
+#include "cli/run/live_screen.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <unistd.h>
+
+#include "cli/run/run_view.h"
+#include "cli/run/terminal.h"
+
+namespace ratoon::cli {
+namespace {
+
+constexpr Duration kPause = std::chrono::milliseconds(250);
+constexpr std::size_t kKeptBytesMax = 64 * 1024;
+
+}  // namespace
+
+LiveScreen::LiveScreen(int fd, const Clock& clock)
+    : fd_(fd), clock_(clock), is_terminal_(::isatty(fd) == 1) {}
+
+void LiveScreen::write(const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t written = ::write(fd_, text.data() + done, text.size() - done);
+    if (written < 0 && errno != EINTR) return;  // nobody reads it any more: the run goes on
+    done += static_cast<std::size_t>(std::max<ssize_t>(written, 0));
+  }
+}
+
+// A terminal that was made narrower has wrapped our lines: then the old picture stays above.
+std::string LiveScreen::erase_picture() {
+  if (picture_lines_ == 0 || terminal_size(fd_).columns < picture_columns_) return "";
+  return "\x1b[" + std::to_string(picture_lines_) + "F" + kClearBelow;
+}
+
+// A terminal that is held (Ctrl-S) takes nothing, and whoever writes to it waits: the run shall not.
+bool LiveScreen::takes_output() const {
+  if (!is_terminal_) return true;
+  pollfd terminal{.fd = fd_, .events = POLLOUT, .revents = 0};
+  return ::poll(&terminal, 1, 0) != 0;
+}
+
+void LiveScreen::print(const std::string& line) {
+  if (kept_.size() < kKeptBytesMax) kept_ += line + "\n";
+  if (takes_output()) write_kept();
+}
+
+void LiveScreen::write_kept() {
+  if (kept_.empty()) return;
+  write(erase_picture() + kept_ + picture_);
+  kept_.clear();
+}
+
+void LiveScreen::show(const nlohmann::json& document) {
+  if (!is_terminal_) return;
+  const Timestamp now = clock_.now();
+  newest_ = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (drawn_at_ && now - *drawn_at_ < kPause) return;
+  if (!takes_output()) return;
+  drawn_at_ = now;
+  write_kept();
+  draw(document, true);
+}
+
+void LiveScreen::draw(const nlohmann::json& document, bool is_running) {
+  auto view = decode_run_view(document);
+  if (!view) return;  // what cannot be shown shall not end a run
+  view->is_running = is_running;
+  const TerminalSize size = terminal_size(fd_);
+  // A line stays free for what is printed, and the cursor stands in another.
+  const std::size_t rows = size.rows > 4 ? size.rows - 2 : 2;
+  const auto lines = render_run(*view, clock_.wall_now(), size.columns, rows);
+  std::string picture;
+  for (const auto& line : lines) picture += line + "\n";
+  if (picture == picture_ && size.columns == picture_columns_) return;
+  write(erase_picture() + picture);
+  picture_ = std::move(picture);
+  picture_lines_ = lines.size();
+  picture_columns_ = size.columns;
+}
+
+void LiveScreen::finish() {
+  write_kept();
+  if (newest_.empty()) return;
+  const auto document = nlohmann::json::parse(newest_, nullptr, false);
+  draw(document, false);
+}
+
+}  // namespace ratoon::cli

@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+#include "cli/run/run_view.h"
+#include "cli/text.h"
+
+namespace ratoon::cli {
+namespace {
+
+using Row = std::vector<std::string>;
+
+constexpr std::size_t kRecoveriesShown = 5;
+constexpr std::size_t kClockBegins = 11;  // in 2026-11-21T11:38:21.250Z
+constexpr std::size_t kClockLength = 8;
+
+std::string number(const char* format, double value) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), format, value);
+  return text.data();
+}
+
+std::string clock_of(WallTime time) {
+  return format_rfc3339(time).substr(kClockBegins, kClockLength);
+}
+
+bool is_going(const RunView& view) {
+  return view.is_running && view.job.status.phase == api::JobPhase::kRunning;
+}
+
+std::string phase_text(const RunView& view) {
+  const auto phase = view.job.status.phase;
+  const bool is_over = phase == api::JobPhase::kSucceeded || phase == api::JobPhase::kFailed;
+  const std::string name(name_of(phase));
+  return view.is_running || is_over ? name : "Stopped";
+}
+
+std::string world_text(const RunView& view) {
+  const auto& status = view.job.status;
+  std::string text = "attempt " + std::to_string(status.attempt.value());
+  if (is_going(view))
+    text += ", " + std::to_string(status.world_size) + (status.world_size == 1 ? " process" : " processes");
+  return text;
+}
+
+std::string position_text(const RunView& view) {
+  std::string text = "step " + std::to_string(view.job.status.step.value());
+  if (view.total == 0) return text;
+  if (view.unit == "step") {
+    text += " of " + std::to_string(view.total);
+  } else {
+    text += ", " + view.unit + " " + std::to_string(view.position) + " of " + std::to_string(view.total);
+  }
+  const double share = static_cast<double>(view.position) / static_cast<double>(view.total);
+  return text + " (" + std::to_string(static_cast<int>(std::min(share, 1.0) * 100)) + " %)";
+}
+
+std::string rate_text(const RunView& view) {
+  std::string text;
+  if (is_going(view) && view.steps_per_second) text += number("  %.3g steps/s", *view.steps_per_second);
+  if (is_going(view) && view.seconds_left) text += "  " + clock_text(*view.seconds_left) + " left";
+  if (view.loss) text += number("  loss %.4g", *view.loss);
+  return text;
+}
+
+std::string durable_text(const RunView& view) {
+  const auto& last = view.job.status.last_checkpoint;
+  return last ? "step " + std::to_string(last->step.value()) : std::string("nothing yet");
+}
+
+double median_seconds(const std::vector<RunView::Recovery>& recoveries) {
+  std::vector<double> all;
+  for (const auto& recovery : recoveries) all.push_back(recovery.seconds);
+  std::ranges::sort(all);
+  const std::size_t half = all.size() / 2;
+  return all.size() % 2 == 1 ? all[half] : (all[half - 1] + all[half]) / 2;
+}
+
+std::string losses_text(const RunView& view) {
+  const auto& restarts = view.job.status.restarts;
+  std::string text =
+      std::to_string(restarts.disruption) + " lost, " + std::to_string(restarts.application) + " failed";
+  if (view.losses_on_purpose != 0) text += ", " + std::to_string(view.losses_on_purpose) + " on purpose";
+  if (view.recoveries.empty()) return text;
+  text += number("; recovered in %.2f s", view.recoveries.back().seconds);
+  if (view.recoveries.size() > 1)
+    text += number(", median %.2f s", median_seconds(view.recoveries)) + " of " +
+            std::to_string(view.recoveries.size());
+  return text;
+}
+
+// What follows a member: its name without the incarnation is in the roster.
+std::string note_on(const RunView& view, const RunView::Member& member) {
+  for (const auto& m : view.job.status.members) {
+    const JobKey key = api::key_of(view.job);
+    if (member.name == member_name(key, m.role, m.index, m.incarnation))
+      return m.is_completed ? "Completed" : m.is_leaving() ? "Leaving" : member.phase;
+    if (m.is_leaving() && member.name == member_name(key, m.role, m.index, m.successor)) return "Taking over";
+  }
+  return member.phase;
+}
+
+std::vector<Row> node_rows(const RunView& view, WallTime now) {
+  std::vector<Row> rows = {{"NODE", "", "MEMBER", "STATE"}};
+  const auto add = [&](const std::string& node, const std::string& standing) {
+    bool is_empty = true;
+    for (const auto& member : view.members) {
+      if (member.node != node) continue;
+      rows.push_back({is_empty ? node : "", is_empty ? standing : "", member.name, note_on(view, member)});
+      is_empty = false;
+    }
+    return is_empty;
+  };
+  std::map<std::string, bool> known;
+  for (const auto& node : view.nodes) {
+    known[node.name] = true;
+    const double left = node.ends_at ? seconds(node.ends_at->since_epoch - now.since_epoch) : 0;
+    const std::string standing = node.ends_at ? "goes in " + clock_text(left) : "";
+    if (add(node.name, standing)) rows.push_back({node.name, standing, "-", ""});
+  }
+  for (const auto& member : view.members)
+    if (!std::exchange(known[member.node], true)) add(member.node, "gone");
+  return rows;
+}
+
+std::vector<Row> recovery_rows(const RunView& view) {
+  if (view.recoveries.empty()) return {};
+  std::vector<Row> rows = {{"LOST (UTC)", "SECONDS", "STEPS AGAIN", "MEMBER", "NODE", "WHY"}};
+  const std::size_t count = view.recoveries.size();
+  for (std::size_t i = count - std::min(count, kRecoveriesShown); i < count; ++i) {
+    const auto& r = view.recoveries[i];
+    rows.push_back({clock_of(r.time), number("%.2f", r.seconds), std::to_string(r.lost_steps), r.member,
+                    r.node, r.reason});
+  }
+  return rows;
+}
+
+void append_lines(std::vector<std::string>& lines, const std::string& text) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    const std::size_t last = text.find_last_not_of(' ', end - 1);
+    lines.push_back(text.substr(begin, last + 1 - begin));
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+
+std::string summary_line(const RunView& view) {
+  return phase_text(view) + ", " + world_text(view) + ": " + position_text(view) + rate_text(view) +
+         "  durable " + durable_text(view);
+}
+
+std::vector<std::string> render_run(const RunView& view, WallTime now, std::size_t columns,
+                                    std::size_t rows) {
+  std::vector<std::string> lines;
+  append_lines(lines, table_text({{view.job.meta.name, phase_text(view) + ", " + world_text(view)},
+                                  {"at", position_text(view) + rate_text(view)},
+                                  {"durable", durable_text(view)},
+                                  {"losses", losses_text(view)}}));
+  if (!is_going(view) && !view.job.status.message.empty()) lines.push_back(view.job.status.message);
+  append_lines(lines, table_text(node_rows(view, now)));
+  append_lines(lines, table_text(recovery_rows(view)));
+  if (rows != 0 && lines.size() > rows) {
+    const std::size_t left_out = lines.size() - rows + 1;
+    lines.resize(rows - 1);
+    lines.push_back("... " + std::to_string(left_out) + " more lines");
+  }
+  for (auto& line : lines) line = line_of(line, columns);
+  return lines;
+}
+
+}  // namespace ratoon::cli

@@ -1,0 +1,87 @@
+#include "cli/run_job.h"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+#include <unistd.h>
+
+#include "base/contract/exit_code.h"
+#include "cli/command.h"
+#include "cli/run/find_run.h"
+#include "cli/run/live_screen.h"
+#include "operator/local/runner.h"
+
+namespace ratoon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+int exit_code_of_run(const Error& error) {
+  const bool is_storage = error.kind() == ErrorKind::kNoSpace || error.kind() == ErrorKind::kIo ||
+                          error.kind() == ErrorKind::kPermissionDenied;
+  return static_cast<int>(is_storage ? ExitCode::kStorage : ExitCode::kConfiguration);
+}
+
+bool has_begun(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "status.json", ignored) || fs::exists(folder / "checkpoints", ignored);
+}
+
+// Asks the person at the terminal. Without one nobody can agree.
+Result<void> ask_to_start_over(const fs::path& folder) {
+  if (::isatty(STDIN_FILENO) != 1) {
+    return Error(ErrorKind::kInvalid, folder.string() +
+                                          " holds a run, and there is no terminal to ask whether " +
+                                          "to start over: pass --yes with --fresh");
+  }
+  std::printf("%s holds a run. Start over? What it left is moved to %s/before/. [y/N] ", folder.c_str(),
+              folder.c_str());
+  std::fflush(stdout);
+  std::array<char, 16> answer{};
+  if (std::fgets(answer.data(), answer.size(), stdin) != nullptr && (answer[0] == 'y' || answer[0] == 'Y'))
+    return {};
+  return Error(ErrorKind::kCancelled, "nothing was changed; without --fresh the same command goes on");
+}
+
+}  // namespace
+
+void search_beside_this_program() {
+  std::error_code ignored;
+  const std::string folder = fs::read_symlink("/proc/self/exe", ignored).parent_path().string();
+  const char* path = std::getenv("PATH");
+  ::setenv("PATH", (path == nullptr ? folder : std::string(path) + ":" + folder).c_str(), 1);
+}
+
+int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
+  const fs::path folder = options.folder.empty() ? fs::path(kRunsFolder) / job.meta.name : options.folder;
+  const bool starts_over = options.starts_over && has_begun(folder);
+  if (starts_over && !options.is_sure) {
+    if (auto agreed = ask_to_start_over(folder); !agreed) {
+      complain(agreed.error().message());
+      return static_cast<int>(ExitCode::kConfiguration);
+    }
+  }
+  const SystemClock clock;
+  LiveScreen screen(STDOUT_FILENO, clock);
+  const auto print = [&screen](const std::string& line) { screen.print(line); };
+  print("running " + job.meta.name + " in " + folder.string() +
+        "; Ctrl-C stops it, the same command goes on");
+  search_beside_this_program();
+  const auto code = local::run({.job = job,
+                                .folder = folder,
+                                .print = print,
+                                .losses = options.losses,
+                                .starts_over = starts_over,
+                                .how_to_start_over = options.how_to_start_over,
+                                .show = [&screen](const nlohmann::json& document) { screen.show(document); }},
+                               clock);
+  screen.finish();
+  if (code) return *code;
+  complain(code.error().message());
+  return exit_code_of_run(code.error());
+}
+
+}  // namespace ratoon::cli

@@ -1,0 +1,51 @@
+// A small GPT learns to write, letter by letter, on as many processes as there are. Kill any of them,
+// whenever you like. Its samples come in the order that torch::randperm gave the trainer without Ratoon: one
+// process alone ends with the weights of plain_charlm, bit for bit.
+#include <cstdio>
+
+#include <torch/optim/adamw.h>
+
+#include <ratoon/torch.h>
+#include <ratoon/torch_stream.h>
+
+#include "corpus.h"
+#include "flags.h"
+#include "gpt.h"
+
+namespace {
+
+void train(ratoon::Session& session, const Flags& flags, const Corpus& corpus) {
+  torch::manual_seed(flags.seed);
+  Gpt model(corpus.letters(), Corpus::kWindow);
+  if (session.rank() > 0) torch::manual_seed(flags.seed + session.rank());  // each drops other neurons
+  torch::optim::AdamW optimizer(model->parameters(), torch::optim::AdamWOptions());
+  ratoon::Stream stream(ratoon::torch_stream({.samples = corpus.windows(), .seed = flags.seed},
+                                             {.batch_size = flags.batch, .drop_last = true}));
+  session.track("model", *model);
+  session.track("optimizer", optimizer);
+  session.track("stream", stream);
+
+  for (const std::uint64_t step : session.steps(flags.steps)) {
+    const auto index = ratoon::torch::index(stream.take(session.rank(), session.world_size()));
+    for (auto& group : optimizer.param_groups()) group.options().set_lr(learning_rate(step, flags.steps));
+    optimizer.zero_grad();
+    const auto loss = model->loss(corpus.rows(index));
+    loss.backward();
+    session.average_gradients(*model);
+    optimizer.step();
+    say_step(flags, step, loss.item<double>(), session.rank(), session.attempt());
+  }
+  report_weights(*model, session.rank() == 0 ? flags.out : "");
+  std::printf("%s\n",
+              corpus.text_of(model->sample(corpus.rows(torch::zeros(1, torch::kLong))[0], 120)).c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Flags flags = read_flags(argc, argv);
+  torch::set_num_threads(flags.threads);
+  const Corpus corpus(flags.text, flags.seed);
+  return ratoon::train(ratoon::Options::from_environment(argc, argv),
+                       [&](ratoon::Session& session) { train(session, flags, corpus); });
+}

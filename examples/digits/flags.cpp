@@ -1,0 +1,32 @@
+#include "flags.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+
+Flags read_flags(int argc, char** argv, std::uint64_t samples) {
+  Flags flags;
+  for (int i = 1; i + 1 < argc; ++i) {
+    const std::string_view flag = argv[i];
+    const std::uint64_t number = std::strtoull(argv[i + 1], nullptr, 10);
+    if (flag == "--steps") flags.steps = number;
+    if (flag == "--epochs") flags.epochs = number;
+    if (flag == "--batch") flags.batch = number;
+    if (flag == "--seed") flags.seed = number;
+    if (flag == "--pause-ms") flags.pause_ms = number;
+    if (flag == "--threads") flags.threads = static_cast<int>(number);
+    if (flag == "--out") flags.out = argv[i + 1];
+  }
+  if (flags.epochs > 0 && flags.batch > 0) flags.steps = flags.epochs * samples / flags.batch;
+  return flags;
+}
+
+void say_step(const Flags& flags, std::uint64_t step, double loss, std::uint32_t rank,
+              std::uint64_t attempt) {
+  std::printf("attempt %llu rank %u step %llu loss %.6f\n", static_cast<unsigned long long>(attempt), rank,
+              static_cast<unsigned long long>(step), loss);
+  std::fflush(stdout);
+  if (flags.pause_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(flags.pause_ms));
+}

@@ -1,0 +1,34 @@
+#include "operator/api/trainer_environment.h"
+
+#include <algorithm>
+
+#include "base/contract/names.h"
+#include "base/core/lists.h"
+
+namespace ratoon::api {
+namespace {
+
+bool is_still_to_begin_anew(const TrainingJob& job) {
+  return job.status.lineage_start.has_value() && !job.status.last_checkpoint;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> trainer_environment(const TrainingJob& job) {
+  namespace env = names::env;
+  const CheckpointPolicy& policy = job.spec.checkpoint_policy;
+  std::map<std::string, std::string> variables = {
+      {env::kRunName, policy.run_name.empty() ? job.meta.name : policy.run_name},
+      {env::kSaveEverySteps, std::to_string(policy.interval_steps)},
+      {env::kKeepLast, std::to_string(policy.keep_last)}};
+  if (!policy.stores.empty()) variables[env::kStores] = join(policy.stores, ",");
+  if (!policy.load_from.empty()) variables[env::kLoadFrom] = policy.load_from;
+  if (is_still_to_begin_anew(job)) variables[env::kOverwrite] = "true";
+  if (policy.staging_memory_mib > 0) {
+    const std::uint64_t share = policy.staging_memory_mib / job.spec.processes_per_node;
+    variables[env::kStagingMemoryMib] = std::to_string(std::max<std::uint64_t>(share, 1));
+  }
+  return variables;
+}
+
+}  // namespace ratoon::api

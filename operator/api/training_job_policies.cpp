@@ -1,0 +1,154 @@
+#include "operator/api/training_job_policies.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/contract/exit_code.h"
+#include "operator/api/spec_fields.h"
+
+namespace ratoon::api {
+namespace {
+
+constexpr std::uint32_t kSecondsMax = 3600;
+constexpr std::uint32_t kStepsMax = 1'000'000'000;
+constexpr std::size_t kNoticeTaintsMax = 32;
+constexpr std::size_t kTaintKeyBytesMax = 316;  // prefix of 253, '/', name of 63
+constexpr std::uint32_t kAvoidSecondsMax = 24 * 3600;
+constexpr std::size_t kRulesMax = 20;
+constexpr std::size_t kRuleItemsMax = 32;
+constexpr std::size_t kReasonBytesMax = 128;
+constexpr std::uint32_t kExitCodeMax = 255;
+constexpr std::uint32_t kSignalMax = 64;
+constexpr std::uint32_t kGraceSecondsMax = 3600;
+constexpr std::size_t kRoleNamesMax = 8;
+constexpr std::size_t kRoleNameBytesMax = 12;
+constexpr std::array<std::string_view, 3> kCleanPodPolicies = {"None", "Running",
+                                                               "All"};               // as CleanPodPolicy
+constexpr std::array<std::string_view, 3> kActions = {"Restart", "Fail", "Ignore"};  // as RuleAction
+constexpr std::size_t kStoresMax = 8;
+constexpr std::size_t kUriBytesMax = 1024;
+constexpr std::size_t kQuantityBytesMax = 8;
+
+// Stores reach the trainer in one variable, separated by commas.
+bool is_uri(std::string_view text, bool may_be_read_only) {
+  if (text.find_first_of(", \t\r\n") != std::string_view::npos) return false;
+  const auto begins = [&](std::string_view scheme) {
+    return text.starts_with(scheme) && text.size() > scheme.size();
+  };
+  const bool is_writable = begins("s3://") || begins("file:///") || begins("/");
+  return is_writable || (may_be_read_only && (begins("https://") || begins("http://")));
+}
+
+void read_numbers(Fields& f, const char* name, std::size_t numbers_max, std::uint32_t max,
+                  std::vector<std::uint32_t>& numbers) {
+  for (const auto& number : f.list(name, numbers_max)) {
+    if (!number.is_number_unsigned() || number.get<std::uint64_t>() == 0 ||
+        number.get<std::uint64_t>() > max) {
+      f.complain(name, "a list of whole numbers from 1 to " + std::to_string(max));
+      return;
+    }
+    numbers.push_back(number.get<std::uint32_t>());
+  }
+}
+
+// What these say is fixed: a trainer that was told to leave, or that can never start, says so with them.
+bool is_reserved(std::uint32_t exit_code) {
+  return exit_code >= static_cast<std::uint32_t>(ExitCode::kPreempted) &&
+         exit_code <= static_cast<std::uint32_t>(ExitCode::kStorage);
+}
+
+RestartRule read_rule(Fields f) {
+  RestartRule rule;
+  read_numbers(f, "exitCodes", kRuleItemsMax, kExitCodeMax, rule.exit_codes);
+  if (std::any_of(rule.exit_codes.begin(), rule.exit_codes.end(), is_reserved))
+    f.complain("exitCodes", "other codes than 80 to 84, whose meaning is fixed");
+  read_numbers(f, "signals", kRuleItemsMax, kSignalMax, rule.signals);
+  read_texts(f, "reasons", kRuleItemsMax, kReasonBytesMax, rule.reasons);
+  read_texts(f, "roles", kRoleNamesMax, kRoleNameBytesMax, rule.roles);
+  if (rule.exit_codes.empty() && rule.signals.empty() && rule.reasons.empty())
+    f.complain("exitCodes", "given, or signals, or reasons: a rule is about something");
+  const std::string action = f.text("action", 16);
+  const auto known = std::find(kActions.begin(), kActions.end(), action);
+  if (known == kActions.end())
+    f.complain("action", "Restart, Fail or Ignore");
+  else
+    rule.action = static_cast<RuleAction>(known - kActions.begin());
+  return rule;
+}
+
+}  // namespace
+
+CheckpointPolicy read_checkpoint_policy(Fields f) {
+  CheckpointPolicy policy;
+  policy.run_name = f.optional_text("runName", 63);
+  if (!policy.run_name.empty() && !is_dns_label(policy.run_name))
+    f.complain("runName", "lower-case letters, digits and '-', beginning with a letter");
+  policy.volume_claim_name = f.optional_text("volumeClaimName", 253);
+  policy.interval_steps = read_count(f, "intervalSteps", 1, kStepsMax, 100);
+  policy.keep_last = read_count(f, "keepLast", 2, 1000, 3);
+  read_texts(f, "stores", kStoresMax, kUriBytesMax, policy.stores);
+  if (!std::all_of(policy.stores.begin(), policy.stores.end(),
+                   [](const auto& s) { return is_uri(s, false); }))
+    f.complain("stores", "a list of s3://bucket/prefix, file:///folder or /folder, without commas");
+  policy.load_from = f.optional_text("loadFrom", kUriBytesMax);
+  if (!policy.load_from.empty() && !is_uri(policy.load_from, true))
+    f.complain("loadFrom",
+               "s3://bucket/prefix, https://host/path, file:///folder or /folder, without commas");
+  policy.overwrites = f.flag("overwrite");
+  const std::string staging_memory = f.optional_text("stagingMemory", kQuantityBytesMax);
+  if (!staging_memory.empty()) {
+    const auto mib = parse_mebibytes(staging_memory);
+    if (!mib) f.complain("stagingMemory", "a size like 512Mi, 8Gi or 1Ti");
+    policy.staging_memory_mib = mib.value_or(0);
+  }
+  policy.grace_seconds = read_count(f, "graceSeconds", 0, kGraceSecondsMax, 0);
+  return policy;
+}
+
+DisruptionPolicy read_disruption_policy(Fields f) {
+  DisruptionPolicy policy;
+  policy.heartbeat_seconds = read_count(f, "heartbeatSeconds", 1, kSecondsMax, 1);
+  policy.suspect_after_seconds = read_count(f, "suspectAfterSeconds", 2, kSecondsMax, 3);
+  if (policy.suspect_after_seconds <= policy.heartbeat_seconds)
+    f.complain("suspectAfterSeconds", "more than heartbeatSeconds");
+  read_texts(f, "noticeTaints", kNoticeTaintsMax, kTaintKeyBytesMax, policy.notice_taints);
+  policy.avoid_node_seconds = read_count(f, "avoidNodeSeconds", 0, kAvoidSecondsMax, 300);
+  return policy;
+}
+
+RestartPolicy read_restart_policy(Fields f) {
+  RestartPolicy policy;
+  policy.restarts_max = read_count(f, "maxRestarts", 0, 1'000'000, 10);
+  for (const auto& item : f.list("rules", kRulesMax))
+    policy.rules.push_back(read_rule(f.child(item, "rules[]")));
+  policy.losses_without_step_max = read_count(f, "maxLossesWithoutStep", 1, 1000, 10);
+  policy.backoff_seconds = read_count(f, "backoffSeconds", 0, kSecondsMax, 1);
+  policy.backoff_max_seconds = read_count(f, "backoffMaxSeconds", 0, kSecondsMax, 300);
+  if (policy.backoff_max_seconds < policy.backoff_seconds)
+    f.complain("backoffMaxSeconds", "at least backoffSeconds");
+  return policy;
+}
+
+DecidingRoles read_success_policy(Fields f) {
+  DecidingRoles policy;
+  read_texts(f, "roles", kRoleNamesMax, kRoleNameBytesMax, policy.roles);
+  if (policy.roles.empty()) f.complain("roles", "a list of the roles that decide");
+  return policy;
+}
+
+DecidingRoles read_failure_policy(Fields f) {
+  DecidingRoles policy;
+  read_texts(f, "roles", kRoleNamesMax, kRoleNameBytesMax, policy.roles);
+  if (policy.roles.empty()) f.complain("roles", "a list of the roles that decide");
+  return policy;
+}
+
+CleanPodPolicy read_clean_pod_policy(Fields f) {
+  const std::string policy = f.text("cleanPodPolicy", 16);
+  const auto known = std::find(kCleanPodPolicies.begin(), kCleanPodPolicies.end(), policy);
+  if (known != kCleanPodPolicies.end()) return static_cast<CleanPodPolicy>(known - kCleanPodPolicies.begin());
+  f.complain("cleanPodPolicy", "None, Running or All");
+  return CleanPodPolicy::kRunning;
+}
+
+}  // namespace ratoon::api

@@ -1,0 +1,16 @@
+// The codecs of the policies of TrainingJob's spec, beside that of the spec itself.
+#pragma once
+
+#include "base/contract/fields.h"
+#include "operator/api/training_job.h"
+
+namespace ratoon::api {
+
+[[nodiscard]] CheckpointPolicy read_checkpoint_policy(Fields f);
+[[nodiscard]] DisruptionPolicy read_disruption_policy(Fields f);
+[[nodiscard]] RestartPolicy read_restart_policy(Fields f);
+[[nodiscard]] DecidingRoles read_success_policy(Fields f);
+[[nodiscard]] DecidingRoles read_failure_policy(Fields f);
+[[nodiscard]] CleanPodPolicy read_clean_pod_policy(Fields f);
+
+}  // namespace ratoon::api

@@ -1,0 +1,126 @@
+#include "operator/core/conditions.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "operator/core/roster.h"
+
+namespace ratoon::core {
+namespace {
+
+using api::JobPhase;
+
+// One more reading of the same facts.
+struct Reading {
+  std::string_view type;
+  bool is_true = false;
+  std::string_view reason;
+  std::string message;
+};
+
+void set(const Observation& seen, Reading reading, api::TrainingJobStatus& status) {
+  auto& all = status.conditions;
+  auto known = std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.type == reading.type; });
+  if (known == all.end()) {
+    if (!reading.is_true) return;  // it never held
+    known = all.insert(all.end(), {.type = std::string(reading.type), .since = seen.wall_now});
+  } else if (known->is_true != reading.is_true) {
+    known->since = seen.wall_now;
+  }
+  known->is_true = reading.is_true;
+  known->reason = reading.reason;
+  known->message = std::move(reading.message);
+  known->observed_generation = status.observed_generation;
+}
+
+// The word for why the job is in its phase; the sentence is the status's own.
+std::string_view reason_of(JobPhase phase) {
+  switch (phase) {
+    case JobPhase::kPending:
+      return "Starting";
+    case JobPhase::kRunning:
+      return "WorldFormed";
+    case JobPhase::kRecovering:
+      return "MembersMissing";
+    case JobPhase::kSuspended:
+      return "Suspended";
+    case JobPhase::kSucceeded:
+      return "Completed";
+    case JobPhase::kFailed:
+      break;
+  }
+  return "Failed";
+}
+
+// Not the status's message: it counts who is ready, and each count would be a write to this list too.
+std::string describe(const api::TrainingJobStatus& status, bool is_true) {
+  if (!is_true) return "";
+  const std::string attempt = "attempt " + std::to_string(status.attempt.value());
+  if (status.phase == JobPhase::kRunning)
+    return attempt + " trains with " + std::to_string(status.world_size) + " processes";
+  if (status.phase == JobPhase::kRecovering) return attempt + " is waited for";
+  return status.message;
+}
+
+// Pods that were just made have no word from the scheduler yet: they change nothing.
+void set_scheduled(const Observation& seen, api::TrainingJobStatus& status) {
+  constexpr std::size_t kBytesMax = 1024;
+  constexpr std::string_view kType = "Scheduled";
+  bool are_all_placed = !seen.pods.empty();
+  for (const auto& pod : seen.pods) {
+    if (pod.is_deleting || pod.has_ended() || !is_named(pod, status.members)) continue;
+    if (!pod.unplaced_reason.empty()) {
+      const bool is_known = std::any_of(status.conditions.begin(), status.conditions.end(),
+                                        [&](const auto& c) { return c.type == kType; });
+      // A job whose first pod finds no node is told of it all the same.
+      if (!is_known) status.conditions.push_back({.type = std::string(kType), .since = seen.wall_now});
+      set(seen,
+          {.type = kType,
+           .is_true = false,
+           .reason = "Unschedulable",
+           .message = "no node takes " + pod.name + ": " + pod.unplaced_reason.substr(0, kBytesMax)},
+          status);
+      return;
+    }
+    are_all_placed = are_all_placed && !pod.node.empty();
+  }
+  if (are_all_placed) set(seen, {.type = kType, .is_true = true, .reason = "Placed", .message = ""}, status);
+}
+
+std::uint32_t count_replicas(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  const auto& roles = seen.job.spec.roles;
+  return static_cast<std::uint32_t>(std::count_if(members.begin(), members.end(), [&](const auto& member) {
+    return !member.uid.empty() && std::any_of(roles.begin(), roles.end(), [&](const api::Role& role) {
+      return role.name == member.role && !role.replicas;
+    });
+  }));
+}
+
+}  // namespace
+
+void note_conditions(const Observation& seen, api::TrainingJobStatus& status) {
+  status.observed_generation = seen.job.meta.generation;
+  status.replicas = count_replicas(seen, status.members);
+  struct Named {
+    std::string_view type;
+    JobPhase phase;
+  };
+  constexpr Named kNamed[] = {{"Running", JobPhase::kRunning},
+                              {"Recovering", JobPhase::kRecovering},
+                              {"Suspended", JobPhase::kSuspended},
+                              {"Succeeded", JobPhase::kSucceeded},
+                              {"Failed", JobPhase::kFailed}};
+  for (const auto& named : kNamed) {
+    const bool is_true = status.phase == named.phase;
+    set(seen,
+        {.type = named.type,
+         .is_true = is_true,
+         .reason = reason_of(status.phase),
+         .message = describe(status, is_true)},
+        status);
+  }
+  set_scheduled(seen, status);
+}
+
+}  // namespace ratoon::core

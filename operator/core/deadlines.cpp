@@ -1,0 +1,95 @@
+#include "operator/core/deadlines.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+namespace ratoon::core {
+namespace {
+
+WallTime after(WallTime since, std::uint32_t seconds) {
+  return {since.since_epoch + std::chrono::seconds(seconds)};
+}
+
+bool has_spoken(const Observation& seen, const api::MemberStatus& member) {
+  const auto voices = std::count_if(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
+    return is_of(process.identity, member) && process.identity.local_rank < seen.job.spec.processes_per_node;
+  });
+  return voices >= seen.job.spec.processes_per_node;
+}
+
+// In a world that stands all have spoken; who is not heard there now is silent.
+bool is_awaited(const Observation& seen, const api::TrainingJobStatus& status,
+                const api::MemberStatus& member) {
+  if (status.is_formed && !member.is_absent) return false;
+  const api::Pod* pod = find_pod(seen, member);
+  return pod != nullptr && pod->phase == api::PodPhase::kRunning && !pod->is_deleting &&
+         !is_completed(seen, member) && !has_spoken(seen, member);
+}
+
+bool is_in_collective(const Observation& seen, const api::MemberStatus& member) {
+  return std::any_of(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
+    return is_of(process.identity, member) && process.beat &&
+           process.beat->phase == ProcessPhase::kCollective;
+  });
+}
+
+}  // namespace
+
+std::optional<WallTime> note_awaited(const Observation& seen, api::TrainingJobStatus& status) {
+  const std::uint32_t deadline = seen.job.spec.start_deadline_seconds;
+  std::optional<WallTime> next;
+  for (auto& member : status.members) {
+    if (deadline == 0 || !is_awaited(seen, status, member)) {
+      member.awaited_since.reset();
+      continue;
+    }
+    if (!member.awaited_since) member.awaited_since = seen.wall_now;
+    const WallTime late_at = after(*member.awaited_since, deadline);
+    next = std::min(late_at, next.value_or(late_at));
+  }
+  return next;
+}
+
+std::vector<Verdict> find_late(const Observation& seen) {
+  const std::uint32_t deadline = seen.job.spec.start_deadline_seconds;
+  std::vector<Verdict> late;
+  if (deadline == 0) return late;
+  for (const auto& member : seen.job.status.members) {
+    if (!member.awaited_since || after(*member.awaited_since, deadline) > seen.wall_now) continue;
+    if (!is_awaited(seen, seen.job.status, member)) continue;
+    late.push_back(
+        {member,
+         {EndCause::kApplication, "did not speak within " + std::to_string(deadline) + " s of its start"}});
+  }
+  return late;
+}
+
+std::vector<Verdict> find_stalled(const Observation& seen) {
+  const auto& status = seen.job.status;
+  const auto stalled_at = stalls_at(seen.job.spec, status);
+  if (!stalled_at || *stalled_at > seen.wall_now) return {};
+  std::vector<api::MemberStatus> seated;
+  for (const auto& member : status.members)
+    if (!member.is_absent && !is_completed(seen, member)) seated.push_back(member);
+  std::vector<api::MemberStatus> culprits;
+  for (const auto& member : seated)
+    if (!is_in_collective(seen, member)) culprits.push_back(member);
+  if (culprits.empty()) culprits = seated;
+  std::vector<Verdict> verdicts;
+  for (const auto& member : culprits) {
+    const auto cause = verdicts.empty() ? EndCause::kApplication : EndCause::kDisruption;
+    verdicts.push_back({member,
+                        {cause, "its world made no step for " +
+                                    std::to_string(seen.job.spec.progress_deadline_seconds) + " s"}});
+  }
+  return verdicts;
+}
+
+std::optional<WallTime> stalls_at(const api::TrainingJobSpec& spec, const api::TrainingJobStatus& status) {
+  if (spec.progress_deadline_seconds == 0 || !status.is_formed || !status.formed_at) return std::nullopt;
+  const WallTime moved = std::max(*status.formed_at, status.stepped_at.value_or(*status.formed_at));
+  return after(moved, spec.progress_deadline_seconds);
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,28 @@
+#include "operator/core/duration.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace ratoon::core {
+
+void resume_time(WallTime now, api::TrainingJobStatus& status) {
+  if (!status.active_since) status.active_since = now;
+}
+
+void stop_time(WallTime now, api::TrainingJobStatus& status) {
+  if (!status.active_since) return;
+  // A clock that was set back takes nothing away.
+  const Duration passed = std::max(Duration(0), now.since_epoch - status.active_since->since_epoch);
+  status.active_seconds +=
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(passed).count());
+  status.active_since.reset();
+}
+
+std::optional<WallTime> end_of_time(const api::TrainingJobSpec& spec, const api::TrainingJobStatus& status) {
+  if (spec.max_duration_seconds == 0 || !status.active_since) return std::nullopt;
+  const std::uint64_t left =
+      spec.max_duration_seconds - std::min<std::uint64_t>(spec.max_duration_seconds, status.active_seconds);
+  return WallTime{status.active_since->since_epoch + std::chrono::seconds(left)};
+}
+
+}  // namespace ratoon::core

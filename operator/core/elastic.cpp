@@ -1,0 +1,75 @@
+#include "operator/core/elastic.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "operator/core/gang.h"
+#include "operator/core/notice.h"
+#include "operator/core/roster.h"
+
+namespace ratoon::core {
+namespace {
+
+// Who has spoken is on its way from the last world to the next one. That a world without it stands a few
+// seconds earlier is not worth its loss.
+constexpr auto kOnItsWay = std::chrono::seconds(10);
+
+bool is_elastic(const api::TrainingJob& job, const std::string& role_name) {
+  return std::any_of(job.spec.roles.begin(), job.spec.roles.end(),
+                     [&](const auto& role) { return role.name == role_name && !role.replicas; });
+}
+
+WallTime end_of_patience(const Observation& seen, const api::MemberStatus& member, WallTime since) {
+  const bool has_spoken = std::any_of(seen.processes.begin(), seen.processes.end(),
+                                      [&](const auto& process) { return is_of(process.identity, member); });
+  const auto& policy = *seen.job.spec.elastic_policy;
+  Duration patience = std::chrono::seconds(policy.shrink_after_seconds);
+  // The first members come one after the other: a first world that hands over at once to the next is no gain.
+  if (seen.job.status.attempt.value() <= 1) patience += std::chrono::seconds(policy.grow_cooldown_seconds);
+  return {since.since_epoch + patience + (has_spoken ? kOnItsWay : Duration(0))};
+}
+
+std::uint32_t count_seated(const std::vector<api::MemberStatus>& members, const std::string& role) {
+  return static_cast<std::uint32_t>(std::count_if(
+      members.begin(), members.end(), [&](const auto& m) { return m.role == role && !m.is_absent; }));
+}
+
+}  // namespace
+
+Lineup pick_lineup(const Observation& seen, const std::vector<api::MemberStatus>& members,
+                   WallTime waiting_since) {
+  Lineup everybody{.members = members, .fewer_at = {}};
+  for (auto& member : everybody.members) member.is_absent = false;
+  const auto& policy = seen.job.spec.elastic_policy;
+  if (!policy) return everybody;
+
+  Lineup lineup{.members = members, .fewer_at = {}};
+  for (auto& member : lineup.members) {
+    const bool was_absent = member.is_absent;
+    member.is_absent = false;
+    if (is_ready(seen, member) || !is_elastic(seen.job, member.role)) continue;
+    const WallTime patient_until = end_of_patience(seen, member, waiting_since);
+    member.is_absent = was_absent || patient_until <= seen.wall_now;
+    if (!member.is_absent) lineup.fewer_at = std::max(patient_until, lineup.fewer_at.value_or(patient_until));
+  }
+  const bool is_enough = std::all_of(members.begin(), members.end(), [&](const auto& member) {
+    return !is_elastic(seen.job, member.role) ||
+           count_seated(lineup.members, member.role) >= policy->members_min;
+  });
+  return is_enough ? lineup : everybody;
+}
+
+Growth find_growth(const Observation& seen, const api::TrainingJobStatus& status) {
+  const auto& policy = seen.job.spec.elastic_policy;
+  if (!policy || !status.is_formed || !status.formed_at) return {};
+  const bool is_somebody_ready =
+      std::any_of(status.members.begin(), status.members.end(), [&](const auto& member) {
+        return member.is_absent && is_ready(seen, member) && find_node_notice(seen, member.node).empty();
+      });
+  if (!is_somebody_ready) return {};
+  const WallTime due_at{status.formed_at->since_epoch + std::chrono::seconds(policy->grow_cooldown_seconds)};
+  return {.is_due = due_at <= seen.wall_now, .due_at = due_at};
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,181 @@
+#include "operator/core/form_world.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/contract/resume_point.h"
+#include "operator/core/begin_anew.h"
+#include "operator/core/elastic.h"
+#include "operator/core/gang.h"
+#include "operator/core/roster.h"
+
+namespace ratoon::core {
+namespace {
+
+// What those saw committed that were in the job until now: some completed, some gave their place to a
+// successor that began to wait before they saved.
+std::vector<InventoryEntry> committed_until_now(const Observation& seen) {
+  std::vector<InventoryEntry> committed;
+  const auto named = named_incarnations(seen.job.status.members);
+  for (const auto& process : seen.processes) {
+    const auto& id = process.identity;
+    const bool was_in_job = std::any_of(named.begin(), named.end(), [&](const auto& member) {
+      const bool is_older =
+          id.role == member.role && id.index == member.index && id.incarnation < member.incarnation;
+      return is_older || is_of(id, member);
+    });
+    if (!was_in_job) continue;
+    if (process.beat && process.beat->committed) committed.push_back(*process.beat->committed);
+    if (!process.waiting) continue;
+    committed.insert(committed.end(), process.waiting->inventory.begin(), process.waiting->inventory.end());
+  }
+  return committed;
+}
+
+// The last durable checkpoint, if all can reach it where it was seen: who saw it may be gone, and those who
+// wait may have begun to before it was committed. One that was in a newer world since looked for it later:
+// where it misses it, it is not there.
+std::vector<InventoryEntry> noted(const api::TrainingJobStatus& status,
+                                  const std::vector<JoinRequest>& joiners) {
+  if (!status.last_checkpoint) return {};
+  const ResumePoint& last = *status.last_checkpoint;
+  const InventoryEntry entry{.tier = status.last_checkpoint_tier,
+                             .attempt = last.attempt,
+                             .step = last.step,
+                             .digest = last.digest,
+                             .is_complete = true};
+  if (!is_shared(entry)) return {};
+  const bool is_missed = std::any_of(joiners.begin(), joiners.end(), [&](const JoinRequest& joiner) {
+    return joiner.left_attempt > last.attempt &&
+           std::none_of(joiner.inventory.begin(), joiner.inventory.end(), [&](const auto& held) {
+             return held.attempt == last.attempt && held.step == last.step;
+           });
+  });
+  return is_missed ? std::vector<InventoryEntry>() : std::vector<InventoryEntry>{entry};
+}
+
+// Where the point was seen that is resumed from now on.
+std::string tier_of(const std::optional<ResumePoint>& resume, const std::vector<InventoryEntry>& seen_at) {
+  std::string tier;
+  for (const auto& entry : seen_at) {
+    if (!resume || entry.attempt != resume->attempt || entry.step != resume->step) continue;
+    if (tier.empty() || is_shared(entry)) tier = entry.tier;
+  }
+  return tier;
+}
+
+// What was reported durable is looked for before anything starts: a run must not begin anew because a volume
+// is missing.
+std::string find_missing_checkpoint(const std::optional<ResumePoint>& last,
+                                    const std::optional<ResumePoint>& resume) {
+  if (!last || resume) return "";
+  return "the checkpoint of step " + std::to_string(last->step.value()) +
+         " was durable and cannot be found by any member: bring back the checkpoints, or start over in "
+         "another folder "
+         "or under another run name";
+}
+
+// An older point than the last durable one: its damage costs steps, and people must know.
+void warn_of_older_point(const std::optional<ResumePoint>& resume, Decision& decision) {
+  auto& last = decision.status.last_checkpoint;
+  if (last && resume && std::pair(resume->attempt, resume->step) < std::pair(last->attempt, last->step)) {
+    decision.actions.push_back(EmitEvent{
+        .is_warning = true,
+        .reason = "CheckpointUnreadable",
+        .message = "the checkpoint of step " + std::to_string(last->step.value()) +
+                   " cannot be read; the run goes back to step " + std::to_string(resume->step.value())});
+  }
+  last = resume;
+}
+
+// The scheduler's words about the first pod that no node takes.
+std::string why_not_placed(const Observation& seen) {
+  constexpr std::size_t kBytesMax = 300;
+  for (const auto& pod : seen.pods) {
+    if (pod.unplaced_reason.empty() || pod.is_deleting || pod.has_ended()) continue;
+    return "; no node takes " + pod.name + ": " + pod.unplaced_reason.substr(0, kBytesMax);
+  }
+  return "";
+}
+
+// Who failed and is not made again yet.
+std::string why_not_made(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  for (const auto& member : members) {
+    if (!member.not_before) continue;
+    return "; " + display_name(seen, member) + " is made after a pause, at " +
+           format_rfc3339(*member.not_before);
+  }
+  return "";
+}
+
+std::string describe_missing(const std::vector<api::MemberStatus>& members) {
+  const auto missing =
+      std::count_if(members.begin(), members.end(), [](const auto& m) { return m.is_absent; });
+  if (missing == 0) return "";
+  return ", " + std::to_string(missing) + (missing == 1 ? " member is" : " members are") + " missing";
+}
+
+void note_wait(const Observation& seen, const Gang& gang, const Lineup& lineup,
+               api::TrainingJobStatus& status) {
+  status.phase = status.attempt.value() <= 1 ? api::JobPhase::kPending : api::JobPhase::kRecovering;
+  status.message = std::to_string(gang.joiners.size()) + " of " + std::to_string(gang.needed) +
+                   " processes are ready for attempt " + std::to_string(status.attempt.value()) +
+                   why_not_made(seen, status.members) + why_not_placed(seen);
+  if (lineup.fewer_at) status.message += "; goes on with fewer at " + format_rfc3339(*lineup.fewer_at);
+}
+
+// A status that was lost must not lead back to attempts whose checkpoints exist already.
+Attempt newest_attempt(Attempt attempt, const std::vector<JoinRequest>& joiners) {
+  for (const auto& joiner : joiners) {
+    for (const auto& entry : joiner.inventory) {
+      if (entry.attempt >= attempt) attempt = entry.attempt.next();
+    }
+    if (joiner.left_attempt >= attempt) attempt = joiner.left_attempt.next();
+  }
+  return attempt;
+}
+
+void stand(const Observation& seen, const Gang& gang, const std::optional<ResumePoint>& resume,
+           api::TrainingJobStatus& status) {
+  status.phase = api::JobPhase::kRunning;
+  status.is_formed = true;
+  status.formed_at = seen.wall_now;
+  status.waiting_since.reset();
+  status.world_size = static_cast<std::uint32_t>(gang.needed);
+  // Steps after the resume point are in no weights any more.
+  status.step = resume ? resume->step : Step(0);
+  status.message = "attempt " + std::to_string(status.attempt.value()) + " trains with " +
+                   std::to_string(gang.needed) + " processes from step " +
+                   std::to_string(status.step.value()) + describe_missing(status.members);
+}
+
+}  // namespace
+
+Forming form_world(const Observation& seen, Decision& decision) {
+  auto& status = decision.status;
+  Lineup lineup = pick_lineup(seen, status.members, status.waiting_since.value_or(seen.wall_now));
+  const Gang gang = gather(seen, lineup.members);
+  note_wait(seen, gang, lineup, status);
+  if (!gang.is_complete() || gang.needed == 0) return {.fewer_at = lineup.fewer_at};
+
+  status.members = std::move(lineup.members);
+  status.attempt = newest_attempt(status.attempt, gang.joiners);
+  decision.announcement.attempt = status.attempt;
+  auto known = own_of(status, committed_until_now(seen));
+  for (auto& entry : noted(status, gang.joiners)) known.push_back(std::move(entry));
+  const auto resume = pick_resume_point(own_of(status, gang.joiners), known);
+  if (auto missing = find_missing_checkpoint(status.last_checkpoint, resume); !missing.empty())
+    return {.fatal = std::move(missing)};
+  warn_of_older_point(resume, decision);
+  status.last_checkpoint_tier = tier_of(resume, known);
+  begin_lineage(status);
+  decision.announcement.world = assign_seats(
+      gang, status.attempt, static_cast<double>(seen.job.spec.disruption_policy.heartbeat_seconds), resume);
+  stand(seen, gang, resume, status);
+  decision.actions.push_back(
+      EmitEvent{.is_warning = false, .reason = "WorldFormed", .message = status.message});
+  return {};
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,90 @@
+#include "operator/core/last_failure.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace ratoon::core {
+namespace {
+
+constexpr int kSignalBase = 128;
+constexpr int kSignalMax = 64;
+
+// The newest world that this incarnation was in, as its processes say; 0: none.
+Attempt attempt_of(const Observation& seen, const api::MemberStatus& member) {
+  Attempt newest{0};
+  for (const auto& process : seen.processes) {
+    if (!is_of(process.identity, member)) continue;
+    if (process.beat) newest = std::max(newest, process.beat->attempt);
+    if (process.waiting) newest = std::max(newest, process.waiting->left_attempt);
+  }
+  return newest;
+}
+
+api::Failure describe(const Observation& seen, const Loss& loss) {
+  api::Failure failure{.member = display_name(seen, loss.member),
+                       .node = loss.member.node,
+                       .time = seen.wall_now,
+                       .attempt = attempt_of(seen, loss.member),
+                       .reason = loss.reason,
+                       .exit_code = std::nullopt,
+                       .signal = std::nullopt,
+                       .exception = {},
+                       .last_lines = {}};
+  const api::Pod* pod = find_pod(seen, loss.member);
+  if (pod == nullptr) return failure;
+  failure.node = pod->node;
+  failure.time = pod->ended_at.value_or(seen.wall_now);
+  failure.last_lines = pod->last_lines;
+  failure.exception = find_exception(pod->last_lines);
+  if (!pod->exit_code || *pod->exit_code < 0) return failure;
+  failure.exit_code = static_cast<std::uint32_t>(*pod->exit_code);
+  const int signal = *pod->exit_code - kSignalBase;
+  if (signal > 0 && signal <= kSignalMax) failure.signal = static_cast<std::uint32_t>(signal);
+  return failure;
+}
+
+bool is_failure(const Loss& loss) {
+  return loss.cause == EndCause::kApplication || loss.cause == EndCause::kFatal;
+}
+
+// Among those that one look shows, the platform's times tell who was first.
+std::optional<api::Failure> find_first(const Observation& seen, const RosterChange& change) {
+  std::optional<api::Failure> first;
+  for (const auto* losses : {&change.losses, &change.outside_losses}) {
+    for (const auto& loss : *losses) {
+      if (!is_failure(loss)) continue;
+      api::Failure failure = describe(seen, loss);
+      if (!first || failure.time < first->time) first = std::move(failure);
+    }
+  }
+  return first;
+}
+
+}  // namespace
+
+void note_failure(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status) {
+  auto failure = find_first(seen, change);
+  if (!failure) return;
+  const bool follows = status.last_failure && failure->attempt.value() != 0 &&
+                       status.last_failure->attempt == failure->attempt;
+  if (!follows) status.last_failure = std::move(failure);
+}
+
+std::string find_exception(std::string_view last_lines) {
+  // The C++ runtime's, the agent's own, and an interpreter's, which comes last.
+  constexpr std::array<std::string_view, 2> kMarks = {"  what():  ", "ratoon: "};
+  constexpr std::size_t kBytesMax = 1000;
+  for (const auto mark : kMarks) {
+    std::size_t at = last_lines.rfind(mark);
+    while (at != std::string_view::npos && at != 0 && last_lines[at - 1] != '\n')
+      at = last_lines.rfind(mark, at - 1);
+    if (at == std::string_view::npos) continue;
+    const std::string_view line = last_lines.substr(at + mark.size());
+    return std::string(line.substr(0, std::min(line.find('\n'), kBytesMax)));
+  }
+  return "";
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,22 @@
+#include "operator/core/time_to_live.h"
+
+#include <chrono>
+
+namespace ratoon::core {
+
+std::optional<WallTime> expires_at(const api::TrainingJobSpec& spec, const api::TrainingJobStatus& status) {
+  if (!spec.ttl_seconds_after_finished || !status.completed_at) return std::nullopt;
+  return WallTime{status.completed_at->since_epoch + std::chrono::seconds(*spec.ttl_seconds_after_finished)};
+}
+
+void end_of_life(const Observation& seen, Timestamp now, Decision& decision) {
+  const auto expiry = expires_at(seen.job.spec, seen.job.status);
+  if (!expiry) return;
+  if (*expiry <= seen.wall_now) {
+    decision.actions.emplace_back(DeleteJob{.uid = seen.job.meta.uid});
+  } else {
+    decision.wake_at = now + (expiry->since_epoch - seen.wall_now.since_epoch);
+  }
+}
+
+}  // namespace ratoon::core

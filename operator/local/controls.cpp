@@ -1,0 +1,110 @@
+#include "operator/local/controls.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "base/core/lists.h"
+
+namespace ratoon::local {
+namespace {
+
+std::string listed(const std::vector<std::string>& names) {
+  return names.empty() ? "nobody" : join(names, ", ");
+}
+
+std::string seconds_text(Duration duration) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.4g s", seconds(duration));
+  return text.data();
+}
+
+}  // namespace
+
+void Controls::listen(const std::filesystem::path& folder) {
+  auto socket = ControlSocket::open(folder);
+  if (socket)
+    socket_.emplace(std::move(*socket));
+  else
+    say_("`ratoon kill` and `ratoon reclaim` do not reach this run: " + socket.error().message());
+}
+
+void Controls::act() {
+  if (socket_) {
+    for (const auto& asked : socket_->take()) ControlSocket::answer(asked, serve(asked.request));
+  }
+  follow_schedule();
+  for (const auto& node : machine_.nodes().due(clock_.now())) static_cast<void>(end(node));
+}
+
+std::optional<Timestamp> Controls::next() const {
+  const auto due = machine_.nodes().next_due();
+  const auto planned = schedule_.next();
+  return due && planned ? std::min(*due, *planned) : due ? due : planned;
+}
+
+void Controls::follow_schedule() {
+  std::vector<std::string> occupied;
+  for (const auto& node : machine_.nodes().stable())
+    if (!machine_.living_pods_on(node).empty()) occupied.push_back(node);
+  std::vector<std::string> came;
+  for (const auto& due : schedule_.take(clock_.now(), occupied)) {
+    if (due.is_coming) {
+      // One that has notice still goes; what comes is another one of that name.
+      if (machine_.nodes().has_notice(due.node)) static_cast<void>(end(due.node));
+      machine_.nodes().add(due.node);
+      came.push_back(due.node);
+    } else {
+      // It may be gone already: somebody reclaimed it by hand.
+      static_cast<void>(reclaim(due.node, schedule_.notice_seconds(), due.asked_by));
+    }
+  }
+  if (!came.empty()) say_(listed(came) + (came.size() == 1 ? " has come" : " have come"));
+}
+
+ControlReply Controls::serve(const ControlRequest& request) {
+  const auto done = request.kind == ControlRequest::Kind::kKill
+                        ? kill(request.target)
+                        : reclaim(request.target, request.notice_seconds, "command");
+  return done ? ControlReply{.is_done = true, .message = *done}
+              : ControlReply{.is_done = false, .message = done.error().message()};
+}
+
+Result<std::string> Controls::kill(const std::string& member) {
+  const auto killed = machine_.kill_member(member);
+  if (!killed) return killed.error();
+  book_.note_loss(clock_.wall_now(), "kill", *killed, {}, "command");
+  say_("kill -9 of " + *killed + ", as asked");
+  return *killed + " is killed";
+}
+
+Result<std::string> Controls::reclaim(const std::string& node, std::optional<double> notice_seconds,
+                                      const std::string& asked_by) {
+  const Duration notice = from_seconds(notice_seconds.value_or(0));
+  const auto on_it = machine_.living_pods_on(node);
+  if (notice.count() > 0) {
+    const WallTime shown_end{clock_.wall_now().since_epoch + notice};
+    if (auto told = machine_.nodes().announce_end(node, clock_.now() + notice, shown_end); !told)
+      return told.error();
+    book_.note_loss(clock_.wall_now(), "reclaim", node, notice_seconds, asked_by);
+    const std::string sentence =
+        node + " has notice and goes in " + seconds_text(notice) + "; on it: " + listed(on_it);
+    say_(sentence);
+    return sentence;
+  }
+  const auto taken_along = end(node);
+  if (taken_along) book_.note_loss(clock_.wall_now(), "reclaim", node, notice_seconds, asked_by);
+  return taken_along;
+}
+
+Result<std::string> Controls::end(const std::string& node) {
+  const auto taken_along = machine_.end_node(node);
+  if (!taken_along) return taken_along.error();
+  const std::string sentence = node + " is gone, and with it: " + listed(*taken_along);
+  say_(sentence);
+  return sentence;
+}
+
+}  // namespace ratoon::local

@@ -1,0 +1,108 @@
+"""Real volumes that are full, read-only or somebody else's: a run says what, where and what to do, ends with the code that is
+promised, and what was saved before stands. Needs root, for a volume of its own in a mount namespace."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
+NOBODY = 65534
+BEFORE = "mount -t tmpfs -o size=1m,mode=0755 none $VOLUME || exit 77; "
+TRAIN = "--pause-ms 0 --save-every 10 --save-folder $VOLUME/runs --run-name counter"
+FILL = "; dd if=/dev/zero of=$VOLUME/filler bs=1k 2>/dev/null; "
+
+
+class Volumes(unittest.TestCase):
+    def setUp(self):
+        # Under /tmp, so that another user gets there.
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-volume-"))
+        self.addCleanup(shutil.rmtree, self.scratch)
+        self.scratch.chmod(0o755)
+        self.volume = self.scratch / "volume"
+        self.volume.mkdir()
+        for program in ("counter", "ratoon"):
+            shutil.copy(BIN / program, self.scratch)
+
+    def in_namespace(self, script):
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", BEFORE + script], capture_output=True, text=True, timeout=120,
+                              env=os.environ | {"VOLUME": str(self.volume), "PATH": f"{self.scratch}:{os.environ['PATH']}"})
+        return done.returncode, done.stdout, done.stderr
+
+    def assert_says(self, said, *parts):
+        lines = [line for line in said.splitlines() if all(part in line for part in parts)]
+        self.assertTrue(lines, f"{parts} in none of: {said}")
+
+    def test_a_full_volume_is_said_and_costs_nothing_that_was_saved(self):
+        code, done, said = self.in_namespace(
+            f"counter --steps 40 {TRAIN} {FILL} counter --steps 80 {TRAIN}; echo code $?; rm $VOLUME/filler; "
+            f"ratoon checkpoint verify $VOLUME/runs/counter; counter --steps 80 {TRAIN}; find $VOLUME -name '*.tmp'")
+        self.assertEqual(code, 0, said)
+        self.assertIn("code 84", done)
+        self.assertRegex(done, "code 84\nstep 40 of attempt 1: good")
+        self.assertTrue(done.endswith("done: 80 steps, sum 3160\n"), done)
+        self.assertRegex(done.split("code 84")[1], "attempt [23] rank 0 step 40 sum 780")
+        self.assert_says(said, f"for {self.volume}/runs/counter/packs/", "No space left on device", "free room on that volume")
+
+    def test_a_volume_that_was_full_from_the_beginning(self):
+        code, _, said = self.in_namespace(f"true {FILL} mkdir $VOLUME/runs; counter --steps 40 {TRAIN}")
+        self.assertIn(code, (82, 84), said)
+        self.assert_says(said, str(self.volume), "No space left on device", "free room on that volume")
+
+    def test_a_read_only_volume(self):
+        code, done, said = self.in_namespace(
+            f"counter --steps 40 {TRAIN}; mount -o remount,ro $VOLUME; ratoon checkpoint verify $VOLUME/runs/counter && "
+            f"counter --steps 80 {TRAIN}")
+        self.assertEqual(code, 84, done + said)
+        self.assertIn("step 40 of attempt 1: good", done, "who only looks needs no right to write")
+        self.assert_says(said, f"{self.volume}/runs/counter/lock", "Read-only file system", "use a volume that can be written")
+        code, _, said = self.in_namespace(f"mount -o remount,ro $VOLUME; counter --steps 80 {TRAIN}")
+        self.assertEqual(code, 84, said)
+        self.assert_says(said, f"creating folder {self.volume}/runs", "Read-only file system")
+
+    def test_a_folder_of_another_user(self):
+        as_nobody = f"setpriv --reuid {NOBODY} --clear-groups"
+        code, done, said = self.in_namespace(
+            f"counter --steps 40 {TRAIN}; chmod 0644 $VOLUME/runs/counter/lock; {as_nobody} counter --steps 80 {TRAIN}; "
+            f"echo code $?; {as_nobody} counter --steps 80 {TRAIN}-new; echo code $?; "
+            f"{as_nobody} ratoon checkpoint gc $VOLUME/runs/counter --keep 1 --delete; echo code $?; "
+            f"ratoon checkpoint verify $VOLUME/runs/counter")
+        self.assertEqual(code, 0, done + said)
+        self.assertEqual(re.findall("code ([0-9]+)", done), ["84", "84", "84"], done + said)
+        self.assert_says(said, f"{self.volume}/runs/counter/lock: Permission denied; user {NOBODY} must be able to write in")
+        self.assert_says(said, f"creating folder {self.volume}/runs/counter-new: Permission denied; user {NOBODY} must be able")
+        for step in (20, 30, 40):
+            self.assertIn(f"step {step} of attempt 1: good", done, "nothing of another user is deleted")
+
+    @unittest.skipIf(shutil.which("fsfreeze") is None or shutil.which("mkfs.ext4") is None, "fsfreeze or mkfs.ext4 is missing")
+    def test_a_disk_that_hangs_at_the_start_is_said_and_not_waited_for(self):
+        """A real one: a frozen ext4 answers no call that changes something, until it is thawed."""
+        train = "counter --pause-ms 0 --save-every 10 --disk-patience 1 --save-folder $VOLUME/disk/runs --run-name"
+        code, done, said = self.in_namespace(
+            f"cd {self.scratch}; dd if=/dev/zero of=image bs=1M count=16 2>/dev/null; mkfs.ext4 -q -F image; "
+            f"mkdir $VOLUME/disk; mount -o loop image $VOLUME/disk || exit 77; {train} old --steps 20 || exit 1; "
+            f"fsfreeze -f $VOLUME/disk || exit 77; "
+            f"({train} old --steps 40; echo code $?) >>old 2>&1 & ({train} new --steps 40; echo code $?) >>new 2>&1 & "
+            "for i in $(seq 600); do grep -q 'not answered' old && grep -q 'not answered' new && break; sleep 0.1; done; "
+            "echo thawed >>old; echo thawed >>new; fsfreeze -u $VOLUME/disk; wait; echo ==; cat old; echo ==; cat new")
+        if code == 77:
+            self.skipTest(f"no ext4 can be mounted and frozen here: {said}")
+        self.assertEqual(code, 0, done + said)
+        _, old, new = done.split("==\n")
+        # What only reads is answered, and the run begins: then it cannot save.
+        self.assertRegex(old, "(?s)the disk has not answered for 1 s \\(--disk-patience\\).*thawed.*code 84")
+        self.assertRegex(new, f"(?s)ratoon: opening {self.volume}/disk/runs/new: the disk has not answered for 1 s "
+                              "\\(--disk-patience\\); [^\n]*start again.*thawed.*code 84")
+
+
+if __name__ == "__main__":
+    probe = subprocess.run(["unshare", "--mount", "sh", "-c", "mount -t tmpfs -o size=1m none /mnt"], capture_output=True) \
+        if shutil.which("unshare") and shutil.which("setpriv") else None
+    if probe is None or probe.returncode != 0:
+        print("SKIPPED: no volume can be mounted here (that takes root, unshare and setpriv)")
+        sys.exit(77)
+    unittest.main(verbosity=2)

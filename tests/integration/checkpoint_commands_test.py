@@ -1,0 +1,165 @@
+"""`ratoon checkpoint` on the folders of real runs: what is printed, exit codes, damage, a run that writes meanwhile, and
+exports that PyTorch and safetensors read equal."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from local_run import BIN, LocalRun
+
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "ratoon"
+COMPARE = """
+import sys, safetensors.torch, torch
+ours = torch.load(sys.argv[1], weights_only=True)
+theirs = safetensors.torch.load_file(sys.argv[2])
+assert ours.keys() == theirs.keys() and ours, (ours.keys(), theirs.keys())
+for name in ours:
+    assert ours[name].dtype == theirs[name].dtype and torch.equal(ours[name], theirs[name]), name
+print(ours["sum"].item())
+"""
+
+
+def find_peers():
+    for stamp in sorted(CACHE.glob("peers-*/.ratoon-complete")):
+        python = stamp.parent / "bin" / "python3"
+        if subprocess.run([python, "-c", "import torch, safetensors"], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+def checkpoint(*words):
+    return subprocess.run([BIN / "ratoon", "checkpoint", *map(str, words)], capture_output=True, text=True, timeout=60)
+
+
+class Commands(unittest.TestCase):
+    def setUp(self):
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-checkpoint-"))
+        self.addCleanup(shutil.rmtree, self.scratch)
+        self.folder = self.scratch / "checkpoints" / "counter"
+
+    def train(self, steps):
+        subprocess.run([BIN / "counter", "--steps", str(steps), "--pause-ms", "0", "--save-every", "10", "--keep-last", "2",
+                        "--save-folder", self.folder.parent, "--run-name", "counter"],
+                       check=True, capture_output=True, timeout=60)
+
+    def found(self, *words, code=0):
+        done = checkpoint(*words, "--json")
+        self.assertEqual(done.returncode, code, done.stderr)
+        document = json.loads(done.stdout)
+        self.assertEqual(document["version"], 1)
+        self.assertEqual(document["folder"], str(self.folder))
+        return document
+
+    def packs(self):
+        return sorted(self.folder.glob("packs/*/*/*.safetensors"))
+
+    def flip(self, path):
+        damaged = bytearray(path.read_bytes())
+        damaged[-1] ^= 1
+        path.write_bytes(damaged)
+
+    def assert_refused(self, code, sentence_part, *words):
+        done = checkpoint(*words)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertIn(sentence_part, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_list_show_and_verify_agree(self):
+        self.train(40)
+        listed = self.found("list", self.folder)
+        self.assertEqual([(c["step"], c["state"], c["ranks"]) for c in listed["checkpoints"]],
+                         [(40, "complete", 1), (30, "complete", 1)])
+        shown = self.found("show", self.folder, "--step", 30)
+        self.assertEqual([t["name"] for t in shown["tensors"]], ["sum"])
+        self.assertEqual(shown["digest"], listed["checkpoints"][1]["digest"])
+        pack = self.folder / shown["packs"][0]["path"]
+        self.assertEqual(pack.stat().st_size, shown["packs"][0]["size_bytes"])
+        verified = self.found("verify", self.folder)
+        self.assertEqual((verified["result"], len(verified["checkpoints"])), ("good", 2))
+        for command in ("list", "show", "verify"):
+            self.assertIn("40", checkpoint(command, self.folder).stdout)
+
+    def test_damage_ends_with_the_codes_that_are_promised(self):
+        self.train(40)
+        old, new = self.packs()
+        self.flip(new)
+        self.assertEqual(self.found("verify", self.folder, code=1)["result"], "some bad")
+        self.assertEqual(self.found("verify", self.folder, "--step", 30)["result"], "good")
+        self.assertEqual(self.found("verify", self.folder, "--newest", code=83)["result"], "none good")
+        self.assert_refused(83, "r0000.safetensors: bytes 4096 to 4104", "export", self.folder, self.scratch / "a.pt")
+        self.assert_refused(83, "nothing is removed", "gc", self.folder, "--keep", 1, "--delete")
+        self.assertEqual(list(self.scratch.glob("*.pt")) + list(self.scratch.glob(".*")), [])
+        old.unlink()
+        self.assertEqual(self.found("verify", self.folder, code=83)["result"], "none good")
+
+    def test_mistakes_are_one_sentence(self):
+        self.train(20)
+        self.assert_refused(82, "give <save folder>/<run name>, such as " + str(self.folder), "list", self.scratch)
+        self.assert_refused(82, "No such file", "list", self.scratch / "missing")
+        self.assert_refused(82, "there are: step 20 of attempt 1", "show", self.folder, "--step", 7)
+        self.assert_refused(82, "there is no rank 4", "show", self.folder, "--rank", 4)
+        self.assert_refused(82, "no tensor has such a name", "export", self.folder, self.scratch / "a.pt", "--tensors", "x")
+        self.assert_refused(82, "let it end with", "export", self.folder, self.scratch / "a.bin")
+        self.assert_refused(82, "No such file", "export", self.folder, self.scratch / "missing" / "a.pt")
+        (self.scratch / "a.pt").write_text("mine")
+        self.assert_refused(82, "--overwrite replaces it", "export", self.folder, self.scratch / "a.pt")
+        self.assertEqual((self.scratch / "a.pt").read_text(), "mine")
+        self.assertEqual(checkpoint("export", self.folder, self.scratch / "a.pt", "--overwrite").returncode, 0)
+        self.assertEqual(checkpoint("nonsense").returncode, 82)
+        for command in ("list", "show", "verify", "export", "gc"):
+            self.assertIn("Examples:", checkpoint(command, "--help").stdout)
+
+    def test_exports_are_what_torch_and_safetensors_read(self):
+        peers = find_peers()
+        if peers is None:
+            self.skipTest("no environment of the peers with torch and safetensors; scripts/bench --peers makes it")
+        self.train(40)
+        for name in ("a.pt", "a.safetensors"):
+            self.assertEqual(self.found("export", self.folder, self.scratch / name)["tensors"], 1)
+        done = subprocess.run([peers, "-c", COMPARE, self.scratch / "a.pt", self.scratch / "a.safetensors"],
+                              capture_output=True, text=True, timeout=100)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.strip(), str(40 * 39 // 2))
+
+    def test_gc_says_first_and_removes_when_told(self):
+        self.train(40)
+        self.flip(self.packs()[-1])
+        self.train(60)  # sets the bad one aside and goes on from 30
+        for i in range(2):
+            planned = self.found("gc", self.folder, "--quarantine", "--keep", 1)
+            self.assertFalse(planned["deleted"])
+        self.assertEqual({item["kind"] for item in planned["items"]}, {"quarantined", "retired"})
+        removed = self.found("gc", self.folder, "--quarantine", "--keep", 1, "--delete")
+        self.assertEqual(removed["items"], planned["items"])
+        self.assertEqual([c["step"] for c in self.found("list", self.folder)["checkpoints"]], [60])
+        self.assertEqual(len(self.packs()), 1)
+        self.assertEqual(list(self.folder.glob("quarantine/*")), [])
+
+
+class WhileARunWrites(unittest.TestCase):
+    def test_nothing_is_disturbed_and_nothing_is_found_bad(self):
+        run = LocalRun()
+        self.addCleanup(run.close)
+        run.start()
+        run.wait_for_commit(10)
+        folder = next(run.folder.glob("checkpoints/*"))
+        looks = 0
+        while run.process.poll() is None:
+            for words in (("verify",), ("list",), ("gc", "--delete"), ("show",)):
+                done = checkpoint(words[0], folder, *words[1:], "--json")
+                self.assertEqual(done.returncode, 0, (words, done.stdout, done.stderr))
+            target = run.root / "live.safetensors"
+            done = checkpoint("export", folder, target, "--rank", 1, "--overwrite")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            looks += 1
+        code, output = run.finish()
+        self.assertEqual(code, 0, output)
+        self.assertGreater(looks, 2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,134 @@
+"""Losses on purpose: `ratoon kill`, `ratoon reclaim`, and what `ratoon status` says of the run meanwhile."""
+
+import json
+import stat
+import subprocess
+import unittest
+
+from local_run import BIN, LocalRun, wait_until
+
+FOREVER = ["counter", "--steps", "1000000", "--pause-ms", "5"]
+
+
+def ratoon(*words, cwd=None):
+    """(exit code, what it printed)"""
+    done = subprocess.run([BIN / "ratoon", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=60, cwd=cwd)
+    return done.returncode, done.stdout
+
+
+class Controls(unittest.TestCase):
+    def begin(self, command=None, **spec):
+        run = LocalRun(command=command or FOREVER, spec=spec)
+        self.addCleanup(run.close)
+        run.start()
+        run.wait_for_commit(10)
+        return run
+
+    def recoveries(self, run, count):
+        return wait_until(lambda: (lambda found: found if len(found) >= count else None)(
+            run.status().get("recoveries", [])), f"{count} recoveries", 30)
+
+    def test_a_member_is_killed_by_its_name_and_comes_back(self):
+        run = self.begin()
+        code, said = ratoon("kill", "worker-1", "--run", run.folder)
+        self.assertEqual((code, said), (0, "counter-worker-1-i0 is killed\n"))
+        (recovery,) = self.recoveries(run, 1)
+        self.assertEqual((recovery["member"], recovery["reason"]), ("counter-worker-1-i0", "ended by signal 9"))
+        self.assertIn("kill -9 of counter-worker-1-i0, as asked", run.output())
+        self.assertEqual([(e["kind"], e["target"]) for e in run.status()["on_purpose"]], [("kill", "counter-worker-1-i0")])
+        code, said = ratoon("kill", "worker-9", "--run", run.folder)
+        self.assertEqual(code, 82)
+        self.assertIn("there is no member 'worker-9' that runs; there are counter-worker-0-i0, counter-worker-1-i1", said)
+
+    def test_a_silent_reclaim_takes_the_node_and_another_one_comes(self):
+        run = self.begin()
+        code, said = ratoon("reclaim", "node-2", "--silent", "--run", run.folder)
+        self.assertEqual((code, said), (0, "node-2 is gone, and with it: counter-worker-1-i0\n"))
+        (recovery,) = self.recoveries(run, 1)
+        self.assertEqual(recovery["node"], "node-2")
+        self.assertEqual([n["name"] for n in run.status()["nodes"]], ["node-1", "node-3", "node-4"])
+        code, said = ratoon("reclaim", "node-2", "--silent", "--run", run.folder)
+        self.assertEqual((code, said), (82, "ratoon: there is no node 'node-2'; there are node-1, node-3, node-4\n"))
+
+    def test_notice_costs_no_step(self):
+        # A world of one agrees with itself; of several, those with a collective in their loop.
+        run = self.begin(numNodes=1)
+        code, said = ratoon("reclaim", "node-1", "--notice", "60s", "--run", run.folder)
+        self.assertEqual((code, said), (0, "node-1 has notice and goes in 60 s; on it: counter-worker-0-i0\n"))
+        self.recoveries(run, 1)
+        self.assertEqual([m["node"] for m in run.status()["members"]], ["node-2"])
+        last = run.job_status()["lastDisruption"]
+        self.assertEqual((last["lostSteps"], run.job_status()["restarts"]["disruption"]), (0, 0), last)
+        self.assertIn("(taint ratoon.dev/reclaim)", run.output())
+
+    def test_at_its_deadline_a_node_goes_whoever_is_on_it(self):
+        # Nobody can take over: a successor that never speaks.
+        run = self.begin(command=["sh", "-c", "[ $RATOON_INCARNATION = 1 ] && exec sleep 3600; exec " + " ".join(FOREVER)])
+        code, said = ratoon("reclaim", "node-2", "--notice", "0.5s", "--run", run.folder)
+        self.assertEqual(code, 0, said)
+        wait_until(lambda: "node-2 is gone, and with it: counter-worker-1-i0" in run.output(), "the node to go")
+        wait_until(lambda: run.job_status()["restarts"]["disruption"] == 1, "the loss to be counted")
+
+    def test_status_of_a_run_that_goes_on_and_of_one_that_does_not(self):
+        run = self.begin()
+        report = wait_until(lambda: (lambda r: r if "seconds_left" in r.get("progress", {}) else None)(
+            json.loads(ratoon("status", run.folder, "--json")[1])), "a rate")
+        self.assertEqual((report["version"], report["running"], report["folder"]), (1, True, str(run.folder)))
+        self.assertEqual((report["progress"]["total"], report["progress"]["unit"]), (1000000, "step"))
+        self.assertGreater(report["progress"]["steps_per_second"], 0)
+        code, text = ratoon("status", run.folder)
+        self.assertEqual(code, 0, text)
+        for part in ("counter  Running, attempt 1, 2 processes", "of 1000000 (0 %)", "steps/s", " left", "durable  step ",
+                     "0 lost, 0 failed", "node-1    counter-worker-0-i0  Running", "node-3    -"):
+            self.assertIn(part, text)
+        self.assertEqual(stat.S_IMODE((run.folder / "control").stat().st_mode), 0o600)
+        run.process.terminate()
+        run.finish()
+        self.assertIn("counter  Stopped, attempt 1", ratoon("status", run.folder)[1])
+        self.assertIs(json.loads(ratoon("status", run.folder, "--json")[1])["running"], False)
+        code, said = ratoon("kill", "worker-1", "--run", run.folder)
+        self.assertEqual((code, said), (82, f"ratoon: no `ratoon run` is at work in {run.folder}\n"))
+
+    def test_a_runner_that_was_killed_is_seen_to_be_dead_though_its_number_may_live(self):
+        run = self.begin()
+        run.process.kill()
+        run.process.wait()
+        document = run.status()
+        document["runner_pid"] = 1
+        (run.folder / "status.json").write_text(json.dumps(document))
+        self.assertIn("counter  Stopped", ratoon("status", run.folder)[1])
+        code, said = ratoon("reclaim", "node-1", "--silent", "--run", run.folder)
+        self.assertEqual((code, said), (82, f"ratoon: no `ratoon run` is at work in {run.folder}\n"))
+
+    def test_watch_goes_on_until_the_run_ends(self):
+        run = self.begin()
+        watcher = subprocess.Popen([BIN / "ratoon", "status", run.folder, "--watch"], stdout=subprocess.PIPE, text=True)
+        first = watcher.stdout.readline()
+        self.assertRegex(first, r"^Running, attempt 1, 2 processes: step \d+ of 1000000")
+        run.process.terminate()
+        run.finish()
+        rest, _ = watcher.communicate(timeout=30)
+        self.assertRegex(rest.splitlines()[-1], r"^Stopped, attempt 1: step \d+ of 1000000 \(0 %\)  durable step \d+")
+
+    def test_a_run_is_found_by_its_jobs_name_or_by_being_the_only_one(self):
+        run = LocalRun(command=FOREVER)
+        self.addCleanup(run.close)
+        code, said = ratoon("status", cwd=run.root)
+        self.assertEqual(code, 82)
+        self.assertIn("there is no run in ratoon-runs/", said)
+        run.folder = run.root / "ratoon-runs" / "counter"
+        run.start()
+        run.wait_for_commit(10)
+        for words in ((), ("counter",), ("ratoon-runs/counter",)):
+            code, said = ratoon("status", *words, cwd=run.root)
+            self.assertEqual(code, 0, said)
+        code, said = ratoon("status", "letters", cwd=run.root)
+        self.assertEqual((code, said), (82, "ratoon: there is no run 'letters': neither a run's folder nor "
+                                            "ratoon-runs/letters\n"))
+        code, said = ratoon("kill", "worker-0", cwd=run.root)
+        self.assertEqual(code, 0, said)
+
+
+if __name__ == "__main__":
+    unittest.main()

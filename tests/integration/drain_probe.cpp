@@ -1,0 +1,76 @@
+// A trainer without tensors whose ranks agree once a step, as gradients do elsewhere: by files in a folder.
+//
+//   drain_probe --agree FOLDER [--steps N] [--pause-ms N] [--finish-at STEP] --save-folder ... --run-name ...
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <ratoon/stream.h>
+#include <ratoon/train.h>
+
+namespace {
+
+std::string read_flag(int argc, char** argv, std::string_view flag, const std::string& otherwise) {
+  std::string value = otherwise;
+  for (int i = 1; i + 1 < argc; ++i)
+    if (argv[i] == flag) value = argv[i + 1];
+  return value;
+}
+
+std::filesystem::path word_of(const std::filesystem::path& folder, const ratoon::Session& session,
+                              std::uint32_t rank) {
+  return folder / (std::to_string(session.attempt()) + "-" + std::to_string(session.steps_done()) + "-" +
+                   std::to_string(rank));
+}
+
+std::uint32_t or_over_all_ranks(const std::filesystem::path& folder, const ratoon::Session& session) {
+  const auto own = word_of(folder, session, session.rank());
+  const std::filesystem::path unfinished = own.string() + ".new";
+  std::ofstream(unfinished) << session.wishes();
+  std::filesystem::rename(unfinished, own);
+  std::uint32_t all = 0;
+  for (std::uint32_t rank = 0; rank < session.world_size(); ++rank) {
+    while (!std::filesystem::exists(word_of(folder, session, rank))) {
+      session.check();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    std::uint32_t one = 0;
+    std::ifstream(word_of(folder, session, rank)) >> one;
+    all |= one;
+  }
+  return all;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::filesystem::path folder = read_flag(argc, argv, "--agree", "");
+  const std::uint64_t steps = std::stoull(read_flag(argc, argv, "--steps", "300"));
+  const std::chrono::milliseconds pause(std::stoul(read_flag(argc, argv, "--pause-ms", "5")));
+  const std::uint64_t finish_at = std::stoull(read_flag(argc, argv, "--finish-at", "0"));
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
+
+  return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
+    ratoon::Stream stream({.samples = 10'000, .global_batch = 6, .seed = 5});
+    session.track("stream", stream);
+    for (const std::uint64_t step : session.steps(steps)) {
+      std::printf("rank %" PRIu32 " step %" PRIu64 " samples", session.rank(), step);
+      for (const ratoon::Slot& slot : stream.take(session.rank(), session.world_size()))
+        std::printf(" %" PRIu64, slot.sample);
+      std::printf("\n");
+      std::this_thread::sleep_for(pause);
+      if (finish_at != 0 && step + 1 == finish_at && session.rank() == 0)
+        session.finish("the loss no longer falls");
+      session.agree(or_over_all_ranks(folder, session));
+    }
+    std::printf("done after %" PRIu64 " steps, digest %016" PRIx64 "\n", session.steps_done(),
+                stream.digest());
+  });
+}

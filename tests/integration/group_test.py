@@ -1,0 +1,109 @@
+"""Processes that torchrun or srun numbered: they find each other in the run's folder and survive losses. The
+launchers are stood in for by their variables, which is all that the processes see of them."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from local_run import BIN, LINE, wait_until
+
+STEPS = 150
+
+
+def torchrun(rank, size):
+    return {"RANK": rank, "WORLD_SIZE": size, "LOCAL_RANK": rank, "LOCAL_WORLD_SIZE": size,
+            "TORCHELASTIC_RUN_ID": "none", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": 29500}
+
+
+def srun(rank, size):
+    return {"SLURM_PROCID": rank, "SLURM_NTASKS": size, "SLURM_LOCALID": rank, "SLURM_JOB_ID": 12,
+            "SLURM_STEP_ID": 0, "SLURM_NNODES": 1}
+
+
+class Group(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-group-"))
+        self.processes = {}
+
+    def tearDown(self):
+        for process in self.processes.values():
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        shutil.rmtree(self.root)
+
+    def start(self, rank, variables):
+        with open(self.root / f"r{rank}.log", "a") as log:
+            self.processes[rank] = subprocess.Popen(
+                [BIN / "counter", "--run-name", "a", "--save-folder", self.root / "s", "--save-every", "10",
+                 "--steps", str(STEPS), "--pause-ms", "10"], stdout=log, stderr=subprocess.STDOUT,
+                env={**os.environ, **{name: str(value) for name, value in variables.items()}})
+
+    def start_all(self, launcher, size):
+        for rank in range(size):
+            self.start(rank, launcher(rank, size))
+
+    def log(self, rank):
+        return (self.root / f"r{rank}.log").read_text()
+
+    def attempts(self, rank):
+        return sorted({int(m[1]) for m in map(LINE.match, self.log(rank).splitlines()) if m})
+
+    def wait_for_commit(self, attempt):
+        wait_until(lambda: list(self.root.glob(f"s/a/manifests/*.a{attempt:04}.json")),
+                   f"a checkpoint of attempt {attempt}")
+
+    def kill(self, rank):
+        self.processes[rank].send_signal(signal.SIGKILL)
+        self.processes[rank].wait()
+
+    def assert_all_done(self, attempts):
+        for rank, process in self.processes.items():
+            self.assertEqual(process.wait(timeout=60), 0, self.log(rank))
+            self.assertIn(f"done: {STEPS} steps, sum {STEPS * (STEPS - 1) // 2}", self.log(rank))
+            # A rank that is started again before another one looked is seen to have left later, or twice.
+            self.assertGreaterEqual(self.attempts(rank)[-1], attempts, self.log(rank))
+
+    def test_lost_ranks_are_waited_for_and_the_run_goes_on(self):
+        self.start_all(torchrun, 3)
+        for attempt, rank in ((1, 1), (2, 0)):
+            self.wait_for_commit(attempt)
+            self.kill(rank)
+            self.start(rank, torchrun(rank, 3))
+        self.assert_all_done(3)
+        for rank in (1, 0):
+            self.assertRegex(self.log(2), f"attempt .* ends at step .*: rank {rank} (is gone|has left the attempt)")
+
+    def test_a_launch_that_is_started_again_goes_on(self):
+        for launcher in (torchrun, srun):
+            with self.subTest(launcher=launcher.__name__):
+                shutil.rmtree(self.root / "s", ignore_errors=True)
+                self.start_all(launcher, 2)
+                self.wait_for_commit(1)
+                for rank in (1, 0):
+                    self.kill(rank)
+                self.start_all(launcher, 2)
+                self.assert_all_done(2)
+
+    def test_another_size_goes_on_too(self):
+        self.start_all(srun, 3)
+        self.wait_for_commit(1)
+        for rank in (2, 0, 1):
+            self.kill(rank)
+        del self.processes[2]
+        self.start_all(srun, 2)
+        self.assert_all_done(2)
+
+    def test_a_contradiction_is_one_sentence_and_82(self):
+        self.start(0, {"RANK": 2, "WORLD_SIZE": 2})
+        self.assertEqual(self.processes[0].wait(timeout=60), 82)
+        self.assertEqual(len(self.log(0).splitlines()), 1, self.log(0))
+        self.assertIn("RANK is 2 and WORLD_SIZE is 2", self.log(0))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,113 @@
+"""A run that is killed again and again has the history of one that was not, and saves at the same steps."""
+
+import datetime
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import tempfile
+import unittest
+
+from local_run import BIN, wait_until
+
+STEPS = 150
+EVERY = 7
+PARTS = ("useful", "recomputed", "save_stall", "data_wait", "waiting_for_capacity", "restarting", "hung", "validation")
+
+
+class History(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="ratoon-history-")
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+
+    def start(self, name, pause_ms):
+        return subprocess.Popen(
+            [BIN / "counter", "--save-folder", self.root, "--run-name", name, "--steps", str(STEPS + 50),
+             "--max-duration", f"{STEPS}st", "--save-every", f"{EVERY}st", "--keep-last", "1000",
+             "--pause-ms", str(pause_ms)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def finish(self, name, pause_ms=0):
+        process = self.start(name, pause_ms)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, errors)
+        return errors
+
+    def manifests(self, name):
+        """The newest manifest of each step."""
+        found = {}
+        for path in sorted((self.root / name / "manifests").glob("s*.json"), key=lambda p: p.name.split(".a")[1]):
+            body = json.loads(path.read_text().rsplit("crc32c:", 1)[0])
+            found[body["step"]] = body
+        return found
+
+    def rows(self, name):
+        """(step, values) of steps up to the newest checkpoint, read as docs/formats/history.md says."""
+        place = self.manifests(name)[STEPS]["run"]["history"]
+        parts = []
+        while place:
+            text = (self.root / name / "history" / f"a{place['attempt']:04}.jsonl").read_bytes()[:place["bytes"]]
+            self.assertEqual(len(text), place["bytes"])
+            first, *lines = [json.loads(line) for line in text.decode().splitlines()]
+            parts.insert(0, lines)
+            place = first.get("after")
+        return [(row["step"], row["values"]) for part in parts for row in part if row["kind"] == "step"]
+
+    def ledgers(self, name):
+        """(moment, values) that any attempt wrote, also those that no checkpoint counts on."""
+        rows = []
+        for path in sorted((self.root / name / "history").glob("a*.jsonl")):
+            for line in path.read_text().splitlines(keepends=True):
+                row = json.loads(line) if line.endswith("\n") else {}
+                if row.get("kind") == "ledger":
+                    moment = datetime.datetime.fromisoformat(row["time"].replace("Z", "+00:00")).timestamp()
+                    rows.append((moment, row["values"]))
+        return rows
+
+    def test_kills_leave_no_gap_and_no_repeat(self):
+        seed = int(os.environ.get("RATOON_SEED", random.randrange(2**32)))
+        print(f"RATOON_SEED={seed}")
+        chance = random.Random(seed)
+        self.finish("unbroken")
+        kills = 0
+        while kills < 5:
+            process = self.start("killed", pause_ms=10)
+            goal = max(self.manifests("killed"), default=0) + EVERY * chance.randint(1, 3)
+            if goal >= STEPS:
+                process.kill()
+                process.communicate()
+                break
+            wait_until(lambda: max(self.manifests("killed"), default=0) >= goal, f"a checkpoint of step {goal}")
+            process.kill()
+            process.communicate()
+            kills += 1
+        self.assertGreaterEqual(kills, 3)
+        errors = self.finish("killed")
+        self.assertRegex(errors, rf"killed: step {STEPS}/{STEPS} \(100 %\)")
+        begins = int(re.search(r"killed: step (\d+)/", errors)[1])
+        self.assertGreater(begins, EVERY, "the bar starts where the run stands")
+
+        self.assertEqual(self.rows("killed"), self.rows("unbroken"))
+        self.assertEqual([step for step, _ in self.rows("killed")], list(range(1, STEPS + 1)))
+        self.assertEqual(sorted(self.manifests("killed")), sorted(self.manifests("unbroken")))
+        self.assertEqual(sorted(self.manifests("killed")), [*range(EVERY, STEPS, EVERY), STEPS])
+        self.assertEqual(self.manifests("killed")[STEPS]["run"]["batches"], STEPS)
+        self.check_ledger("killed", attempts=kills + 1)
+
+    def check_ledger(self, name, attempts):
+        rows = self.ledgers(name)
+        sums = [sum(values[part] for part in PARTS) for _, values in rows]
+        (begin, _), (end, last) = rows[0], rows[-1]
+        wall = end - begin + sums[0]
+        self.assertAlmostEqual(sums[-1], wall, delta=0.01 * wall, msg="the parts are not the time from the first start on")
+        self.assertEqual(sums, sorted(sums))
+        self.assertEqual(last["newest_step"], STEPS)
+        self.assertGreater(last["useful"], 0.5, "150 steps, most of 10 ms")
+        self.assertGreaterEqual(len(rows), 3 * attempts, "each begins, saves and says so")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,126 @@
+"""`ratoon report` on real runs: with losses, in progress, without `ratoon run`, and in a real browser where there is one."""
+
+import csv
+import io
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+import xml.etree.ElementTree as xml
+
+from local_run import BIN, LocalRun, wait_until
+
+BROWSER = shutil.which("chromium-headless-shell")
+
+
+class Report(unittest.TestCase):
+    def report(self, folder, *words, code=0):
+        done = subprocess.run([BIN / "ratoon", "report", folder, *words], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stderr if code else done.stdout
+
+    def page(self, folder):
+        """The page, read as strictly as XML is."""
+        file = self.report(folder).strip()
+        text = pathlib.Path(file).read_text()
+        doctype, rest = text.split("\n", 1)
+        self.assertEqual(doctype, "<!DOCTYPE html>")
+        return file, text, xml.fromstring(rest)
+
+    def lost_run(self):
+        run = LocalRun(command=["counter", "--steps", "500", "--pause-ms", "10"])
+        self.addCleanup(run.close)
+        run.start()
+        run.wait_for_commit(20)
+        run.hurt(1)
+        code, output = run.finish()
+        self.assertEqual(code, 0, output)
+        return run
+
+    def test_a_run_with_a_loss(self):
+        run = self.lost_run()
+        file, text, page = self.page(run.folder)
+        said = "".join(page.itertext())
+        self.assertIn("completed", said)
+        self.assertIn("counter-worker-1-i0, node-2", said)
+        self.assertRegex(said, r"in 2 attempts\. 1 loss; \d+ steps? made again; half of the recoveries took no longer")
+        self.assertEqual(len(page.findall(".//table")), 2, "recoveries and checkpoints")
+        self.assertEqual(page.findall(".//script") + page.findall(".//link") + page.findall(".//img"), [])
+
+        numbers = json.loads(self.report(run.folder, "--json"))
+        self.assertGreater(numbers["account"]["useful"], 0)
+        self.assertLess(sum(numbers["account"].values()), numbers["seconds"] + 0.5)
+        (recovery,) = numbers["recoveries"]
+        disruption = run.job_status()["lastDisruption"]
+        self.assertAlmostEqual(recovery["total_seconds"], disruption["totalSeconds"], delta=0.004)
+        self.assertEqual((recovery["member"], recovery["lost_steps"]), (disruption["member"], disruption["lostSteps"]))
+        self.assertEqual([c["step"] for c in numbers["checkpoints"]], sorted({s for _, s in run.commits()}, reverse=True))
+        self.assertEqual(numbers["step"], 500)
+
+        rows = list(csv.DictReader(io.StringIO(self.report(run.folder, "--csv"), newline="")))
+        kept = [int(row["step"]) for row in rows if row["kept"] == "1"]
+        self.assertEqual(sorted(kept), list(range(1, 501)), "each step once")
+        drawn = {path.get("class") for path in page.iter("path")}
+        self.assertLessEqual({"curve", "rate", "lost", "save"}, drawn)
+        self.assertEqual("curve undone" in drawn, len(rows) > len(kept), "a loss right after a save undoes nothing")
+        if BROWSER:
+            self.look(file, text)
+
+    def look(self, file, text):
+        """In Chromium: nothing on the console, nothing loaded, and everything drawn."""
+        picture = pathlib.Path(file).with_suffix(".png")
+        done = subprocess.run(
+            [BROWSER, "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr", "--v=0",
+             f"--user-data-dir={picture.parent / 'browser'}", "--window-size=1100,1500", f"--screenshot={picture}",
+             pathlib.Path(file).resolve().as_uri()], capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(re.findall(r".*(?:CONSOLE|ERR_|Refused to).*", done.stderr), [])
+        self.assertGreater(picture.stat().st_size, 30_000, "an empty page is smaller")
+
+    def test_a_run_in_progress_and_one_whose_runner_was_killed(self):
+        run = LocalRun(command=["counter", "--steps", "100000", "--pause-ms", "10"])
+        self.addCleanup(run.close)
+        run.start()
+        run.wait_for_commit(10)
+        self.assertIn("in progress, or killed", self.page(run.folder)[1])
+        run.process.kill()
+        run.process.wait()
+        with open(run.folder / "events.jsonl", "a") as events:
+            events.write('{"kind":"st')
+        run.document["spec"]["roles"][0]["template"]["spec"]["containers"][0]["command"][2] = "60"
+        run.write_job()
+        run.start()
+        self.assertEqual(run.finish()[0], 0, run.output())
+        numbers = json.loads(self.report(run.folder, "--json"))
+        self.assertEqual(numbers["standing"], "completed")
+        lines = (run.folder / "events.jsonl").read_text().splitlines()
+        self.assertEqual(sum(line.startswith('{"events":1') for line in lines), 2, "two lives in one file, in lines of their own")
+
+    def test_a_program_alone_that_was_killed(self):
+        run = LocalRun()
+        self.addCleanup(run.close)
+        command = [BIN / "counter", "--save-folder", run.root / "saves", "--run-name", "alone", "--save-every", "10",
+                   "--steps", "100", "--pause-ms", "10"]
+        first = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        self.addCleanup(first.wait)
+        self.addCleanup(first.kill)
+        saves = run.root / "saves" / "alone"
+        wait_until(lambda: list(saves.glob("manifests/*.json")), "a checkpoint")
+        first.kill()
+        first.wait()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60)
+        said = "".join(self.page(saves)[2].itertext())
+        self.assertIn("There is no events.jsonl", said)
+        self.assertIn("in 2 attempts. 1 loss", said)
+
+    def test_folders_of_no_run(self):
+        run = LocalRun()
+        self.addCleanup(run.close)
+        self.assertIn("is no run's folder", self.report(run.root, code=82))
+        self.assertIn("nowhere", self.report(run.root / "nowhere", code=82))
+
+
+if __name__ == "__main__":
+    unittest.main()

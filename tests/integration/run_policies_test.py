@@ -1,0 +1,89 @@
+"""What `ratoon run` makes of a job's policies."""
+
+import pathlib
+import unittest
+
+from local_run import LocalRun
+
+TELL = 'echo "$RATOON_STAGING_FOLDER|$RATOON_STAGING_MEMORY_MIB|$RATOON_STORES|$RATOON_LOAD_FROM|$RATOON_OVERWRITE"; '
+
+
+class Policies(unittest.TestCase):
+    def run_job(self, **arguments):
+        run = LocalRun(**arguments)
+        self.addCleanup(run.close)
+        return run
+
+    def told(self, run):
+        """The variables of each start of member 0, as its logs have them."""
+        logs = sorted((run.folder / "logs").glob("*-worker-0-i*.log"))
+        return [log.read_text().splitlines()[0].split("|") for log in logs]
+
+    def test_members_learn_of_the_checkpoint_policy_and_overwrite_once(self):
+        policy = {"intervalSteps": 5, "stagingMemory": "64Mi", "overwrite": True}
+        run = self.run_job(command=["sh", "-c", TELL + "exec counter --steps 20 --pause-ms 1"],
+                           spec={"numNodes": 1, "checkpointPolicy": policy})
+        run.start()
+        code, output = run.finish()
+        self.assertEqual(code, 0, output)
+        ((folder, mib, stores, load_from, overwrite),) = self.told(run)
+        self.assertTrue(folder.startswith(("/dev/shm/ratoon-run-", str(run.folder))), folder)
+        self.assertEqual((mib, stores, load_from, overwrite), ("64", "", "", "true"))
+        self.assertFalse(pathlib.Path(folder).exists(), "nothing is staged any more, and it stayed")
+        self.assertEqual(run.job_status()["lineageStart"], 1)
+
+        run.document["spec"]["roles"][0]["template"]["spec"]["containers"][0]["command"] = ["true"]
+        run.write_job()
+        run.start()
+        self.assertIn("overwrite counts for the first run in a folder only", run.finish()[1])
+
+    def test_rules_say_what_an_ending_is(self):
+        rules = [{"exitCodes": [7], "action": "Fail"}, {"exitCodes": [6], "reasons": ["Evicted"], "action": "Ignore"}]
+        run = self.run_job(command=["sh", "-c", "[ $RATOON_INCARNATION = 2 ] && exit 7; exit 6"],
+                           spec={"numNodes": 1, "restartPolicy": {"maxRestarts": 0, "rules": rules}})
+        run.start()
+        code, output = run.finish()
+        self.assertEqual(code, 1, output)
+        self.assertIn("exit code 7 (rules[0]: Fail)", output)
+        self.assertEqual(output.count("exit code 6 (rules[1]: Ignore)"), 2, output)
+        self.assertEqual(output.count("reasons are a cluster's words"), 1, output)
+        self.assertEqual(run.job_status()["restarts"]["disruption"], 2)
+
+    def test_the_status_keeps_the_first_failure_with_its_last_words(self):
+        run = self.run_job(command=["sh", "-c", "echo step 6; echo 'ratoon: no data in /data' >&2; exit 7"],
+                           spec={"numNodes": 1, "ttlSecondsAfterFinished": 0,
+                                 "restartPolicy": {"rules": [{"exitCodes": [7], "roles": ["worker"], "action": "Fail"}]}})
+        run.start()
+        code, output = run.finish()
+        self.assertEqual(code, 1, output)
+        status = run.job_status()
+        failure = status["lastFailure"]
+        self.assertEqual((failure["member"], failure["exitCode"]), ("counter-worker-0-i0", 7))
+        self.assertEqual(failure["exception"], "no data in /data")
+        self.assertEqual(failure["lastLines"], "step 6\nratoon: no data in /data\n")
+        conditions = {c["type"]: c["status"] for c in status["conditions"]}
+        self.assertEqual(conditions.get("Failed"), "True", conditions)
+        self.assertNotIn("Succeeded", conditions)
+        self.assertEqual(output.count("ttlSecondsAfterFinished: nothing is deleted here"), 1, output)
+
+    def test_a_member_that_never_speaks_is_made_anew_and_then_the_job_fails(self):
+        run = self.run_job(command=["sleep", "3600"], spec={
+            "numNodes": 1, "startDeadlineSeconds": 1, "restartPolicy": {"maxRestarts": 1, "backoffSeconds": 0}})
+        run.start()
+        code, output = run.finish()
+        self.assertEqual(code, 1, output)
+        for member in ("counter-worker-0-i0", "counter-worker-0-i1"):
+            self.assertIn(f"{member}: did not speak within 1 s of its start", output)
+        self.assertIn("maxRestarts (1) is used up", output)
+
+    def test_a_job_whose_time_is_over_saves_and_fails(self):
+        run = self.run_job(command=["counter", "--steps", "1000000", "--pause-ms", "10"],
+                           spec={"numNodes": 1, "maxDurationSeconds": 3, "checkpointPolicy": {"intervalSteps": 1000000}})
+        run.start()
+        code, output = run.finish()
+        self.assertEqual(code, 1, output)
+        self.assertRegex(output, r"maxDurationSeconds \(3\) is over; the checkpoint of step \d+ is its newest")
+
+
+if __name__ == "__main__":
+    unittest.main()

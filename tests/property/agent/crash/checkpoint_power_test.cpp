@@ -1,0 +1,185 @@
+// A real file system whose power is cut under the engine, at each operation in turn, by FS_IOC_SHUTDOWN: with
+// its journal written out and with all lost that was not on the disk. After mounting it again, nothing that
+// was acknowledged is lost, no byte is wrong, and the next attempt saves and cleans up. One life follows the
+// other on the same disk. RATOON_FILE_SYSTEM says which (ext4), RATOON_CUTS how many.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "agent/src/checkpoint/disk/real_disk.h"
+#include "tests/support/crash/effort.h"
+#include "tests/support/crash/loop_mount.h"
+#include "tests/support/crash/run_life.h"
+#include "tests/support/crash/watched_disk.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+using test::DiskCall;
+using test::LoopMount;
+using test::Moment;
+using test::PowerCut;
+using test::save_world;
+
+constexpr std::size_t kWeightBytes = 40'000;  // two blocks
+constexpr int kSavesALife = 3;
+
+std::filesystem::path scratch() {
+  const std::filesystem::path memory = "/dev/shm";
+  return ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
+}
+
+// The n-th moment of a call that changes the disk: before it, or amid a write.
+class Countdown {
+ public:
+  Countdown(std::uint64_t at, std::function<void()> act) : at_(at), act_(std::move(act)) {}
+
+  void operator()(DiskCall call, Moment moment) {
+    const bool only_looks = call == DiskCall::kOpen || call == DiskCall::kRead || call == DiskCall::kList;
+    if (only_looks || moment == Moment::kAfter) return;
+    if (++seen_ == at_) act_();
+  }
+  [[nodiscard]] bool has_come() const { return seen_ >= at_; }
+  [[nodiscard]] std::uint64_t seen() const { return seen_; }
+
+ private:
+  const std::uint64_t at_;
+  std::uint64_t seen_ = 0;
+  std::function<void()> act_;
+};
+
+// A disk of an engine that forgets to sync the folder of manifests.
+class Forgetful : public test::WatchedDisk {
+ public:
+  using WatchedDisk::WatchedDisk;
+  [[nodiscard]] Result<void> sync_folder(const std::string& path) override {
+    return path == kManifests ? Result<void>() : WatchedDisk::sync_folder(path);
+  }
+};
+
+class Lives {
+ public:
+  explicit Lives(LoopMount& mount) : mount_(mount) {}
+
+  // A life that ends at its n-th change of the disk, or after its last. How many it made.
+  template <class SomeDisk = test::WatchedDisk>
+  std::uint64_t live(std::uint64_t cut_at, PowerCut how) {
+    ++attempt_;
+    Countdown countdown(cut_at, [&] { EXPECT_TRUE(mount_.cut_power(how)); });
+    {
+      auto real = RealDisk::open_folder(mount_.folder());
+      if (!real) ADD_FAILURE() << real.error().message();
+      const auto disk = std::make_shared<SomeDisk>(
+          std::shared_ptr<Disk>(*std::move(real)),
+          [&](DiskCall call, const std::string&, Moment moment) { countdown(call, moment); });
+      const auto store = RunStore::open(disk, "mark");
+      for (int save = 1; store && save <= kSavesALife && !countdown.has_come(); ++save) {
+        const CheckpointId id{.attempt = Attempt(attempt_), .step = Step(static_cast<std::uint64_t>(save))};
+        const auto saved = save_world(*store, {.id = id, .weight_bytes = kWeightBytes, .acknowledge = [&] {
+                                                 promised_ = std::max(promised_, id);
+                                               }});
+        EXPECT_TRUE(saved || countdown.has_come()) << saved.error().message();
+      }
+    }
+    if (!countdown.has_come()) {  // between two saves
+      EXPECT_TRUE(mount_.cut_power(how));
+    }
+    EXPECT_TRUE(mount_.start_again());
+    return countdown.seen();
+  }
+
+  // What is wrong with what came back, or nothing.
+  std::optional<std::string> problem() {
+    const auto store = RunStore::open(mount_.folder());
+    if (!store) return store.error().message();
+    std::optional<CheckpointId> recovered;
+    if (auto wrong = test::recover(*store, recovered, kWeightBytes)) return wrong;
+    if (recovered.value_or(CheckpointId()) < promised_)
+      return "lost " + test::text_of(promised_) + ", got " +
+             test::text_of(recovered.value_or(CheckpointId()));
+    const auto inventory = store->inventory();
+    if (!inventory->damaged.empty()) return "damaged: " + test::text_of(id_of(inventory->damaged.front()));
+    for (const InventoryEntry& entry : inventory->complete) {
+      if (const auto there = store->verify(id_of(entry)); !there)
+        return "listed as complete and is not: " + there.error().message();
+    }
+    return std::nullopt;
+  }
+
+  // The next attempt saves and leaves nothing of those before it.
+  std::optional<std::string> litter() {
+    const auto store = RunStore::open(mount_.folder());
+    const CheckpointId id{.attempt = Attempt(++attempt_), .step = Step(1)};
+    const auto saved =
+        save_world(*store, {.id = id, .weight_bytes = kWeightBytes, .acknowledge = [&] { promised_ = id; }});
+    if (!saved) return "wedged: " + saved.error().message();
+    std::vector<std::string> paths;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(mount_.folder()))
+      if (entry.is_regular_file()) paths.push_back(entry.path().lexically_relative(mount_.folder()).string());
+    return test::find_litter(*store, paths);
+  }
+
+ private:
+  LoopMount& mount_;
+  std::uint64_t attempt_ = 0;
+  CheckpointId promised_{};
+};
+
+class RealPowerCut : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* const type = std::getenv("RATOON_FILE_SYSTEM");
+    auto made = LoopMount::make(type == nullptr ? "ext4" : type, scratch_.path());
+    if (!made && made.error().kind() == ErrorKind::kUnavailable) {
+      std::printf("SKIPPED: %s\n", made.error().message().c_str());
+      std::filesystem::remove_all(scratch_.path());  // exit() unwinds nothing
+      std::exit(77);
+    }
+    ASSERT_TRUE(made) << made.error().message();
+    mount_ = *std::move(made);
+  }
+
+  test::TemporaryFolder scratch_{scratch()};
+  std::unique_ptr<LoopMount> mount_;
+};
+
+constexpr std::uint64_t kNever = ~0ULL;
+
+TEST_F(RealPowerCut, NothingAcknowledgedIsLost) {
+  const char* const wanted = std::getenv("RATOON_CUTS");
+  const std::uint64_t cuts = wanted == nullptr ? test::afforded(60) : std::strtoull(wanted, nullptr, 10);
+  Lives lives(*mount_);
+  lives.live(kNever, PowerCut::kAllLost);
+  const std::uint64_t changes = lives.live(kNever, PowerCut::kLogKept);  // with old ones to remove
+  ASSERT_EQ(lives.problem(), std::nullopt);
+  std::uint64_t made = 0;
+  for (; made < cuts && !HasFailure(); ++made) {
+    // Far apart, so that few of them see much, and in the end each has its turn with both ways.
+    const std::uint64_t at = 1 + (made / 2) * 61 % (changes + 1);
+    lives.live(at, made % 2 == 0 ? PowerCut::kAllLost : PowerCut::kLogKept);
+    EXPECT_EQ(lives.problem(), std::nullopt) << "power cut at change " << at;
+    if (made % 5 == 4) {
+      EXPECT_EQ(lives.litter(), std::nullopt) << "after a cut at change " << at;
+    }
+  }
+  std::printf("%llu power cuts in lives of %llu changes\n", static_cast<unsigned long long>(made),
+              static_cast<unsigned long long>(changes));
+}
+
+TEST_F(RealPowerCut, SeesAFolderThatIsNotSynced) {
+  Lives lives(*mount_);
+  bool is_found = false;
+  for (std::uint64_t at = 30; at < 150 && !is_found; at += 3) {
+    lives.live<Forgetful>(at, PowerCut::kAllLost);
+    is_found = lives.problem().has_value();
+  }
+  EXPECT_TRUE(is_found);
+}
+
+}  // namespace
+}  // namespace ratoon::checkpoint

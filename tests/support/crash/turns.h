@@ -1,0 +1,44 @@
+// Turns: several programs that share a disk, each on a thread of its own, of which one moves at a time. Who
+// goes on is decided before each call of the disk, by a rule: the same rule tells the same story.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "tests/support/crash/watched_disk.h"
+
+namespace ratoon::test {
+
+class Turns {
+ public:
+  // Who is next, one of `waiting`, when `mover` is about to make its `move`-th call: 1 is the first. Also
+  // asked when `mover` has ended, and is no longer among them.
+  using Rule = std::function<std::size_t(const std::vector<std::size_t>& waiting, std::size_t mover,
+                                         std::uint64_t move)>;
+
+  explicit Turns(Rule rule) : rule_(std::move(rule)) {}
+
+  // The disk as `mover` sees it.
+  [[nodiscard]] std::shared_ptr<checkpoint::Disk> disk_of(std::size_t mover,
+                                                          const std::shared_ptr<checkpoint::Disk>& disk);
+
+  // Number 0 begins. Returns when all have ended.
+  void play(const std::vector<std::function<void()>>& programs);
+
+ private:
+  void about_to_move(std::size_t mover);
+  void choose_next(std::size_t mover, std::uint64_t move);
+  void wait_for(std::size_t mover, std::unique_lock<std::mutex>& lock);
+
+  const Rule rule_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::size_t> waiting_;  // who has not ended; who moves is among them
+  std::vector<std::uint64_t> moves_;
+  std::size_t turn_ = 0;
+};
+
+}  // namespace ratoon::test

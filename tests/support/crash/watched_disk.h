@@ -1,0 +1,37 @@
+// WatchedDisk: another disk, and somebody who is told before and after each of its calls, and amid a write,
+// when half of its bytes are in the file. Who is told may kill the process, cut the power, or let others go
+// first.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "tests/support/crash/model_disk.h"
+
+namespace ratoon::test {
+
+enum class Moment { kBefore, kAmid, kAfter };
+using DiskWatch = std::function<void(DiskCall call, const std::string& path, Moment moment)>;
+
+class WatchedDisk : public checkpoint::Disk {
+ public:
+  WatchedDisk(std::shared_ptr<checkpoint::Disk> disk, DiskWatch watch)
+      : disk_(std::move(disk)), watch_(std::move(watch)) {}
+
+  [[nodiscard]] std::string shown(std::string_view path) const override { return disk_->shown(path); }
+  [[nodiscard]] Result<std::unique_ptr<checkpoint::WriteFile>> create(const std::string& path) override;
+  [[nodiscard]] Result<std::unique_ptr<checkpoint::ReadFile>> open(const std::string& path) const override;
+  [[nodiscard]] Result<void> rename_new(const std::string& from, const std::string& to) override;
+  [[nodiscard]] Result<void> remove(const std::string& path) override;
+  [[nodiscard]] Result<void> remove_folder(const std::string& path) override;
+  [[nodiscard]] Result<void> make_folder(const std::string& path) override;
+  [[nodiscard]] Result<void> sync_folder(const std::string& path) override;
+  [[nodiscard]] Result<std::vector<checkpoint::DiskEntry>> list(const std::string& path) const override;
+
+ private:
+  const std::shared_ptr<checkpoint::Disk> disk_;
+  const DiskWatch watch_;
+};
+
+}  // namespace ratoon::test

@@ -1,0 +1,22 @@
+// QuietLink: for an engine that nobody talks to: no world comes, and nothing is wanted.
+#pragma once
+
+#include "agent/src/session/link.h"
+
+namespace ratoon::test {
+
+class QuietLink final : public session::Link {
+ public:
+  Result<Assignment> join(const std::vector<InventoryEntry>&, Attempt) override {
+    return Error(ErrorKind::kCancelled, "no world");
+  }
+  int listening_fd() const override { return -1; }
+  std::string own_host() const override { return "127.0.0.1"; }
+  void note(const session::Position&) override {}
+  session::Standing standing() const override { return session::Standing::kGoOn; }
+  std::string reason() const override { return ""; }
+  session::Wanted wanted() const override { return {}; }
+  Result<void> complete(const session::Position&) override { return {}; }
+};
+
+}  // namespace ratoon::test

@@ -1,0 +1,60 @@
+"""docs/checkpoints/failures.md says of each failure which test stands for it: each one that it names is there."""
+import pathlib
+import re
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = "docs/checkpoints/failures.md"
+
+
+def rows(text):
+    """What was reported and the tests' names, of each row of the table."""
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("|") and len(cells) == 3 and cells[0] not in ("reported", "---"):
+            yield cells[0], re.findall("`([^`]+)`", cells[2])
+
+
+def is_there(name, sources):
+    """PROGRAM, PROGRAM: SUITE.CASE, PROGRAM: test_case, or without the program, which the one before named."""
+    program, _, case = name.rpartition(": ")
+    case, program = (case, program) if program or "." in case or case.startswith("test_") else ("", case)
+    if program and not any(re.search(rf"(?<![\w]){program}(?![\w])", text) for path, text in sources.items()
+                           if path.endswith(".cmake")):
+        return False
+    if not case:
+        return True
+    suite, _, one = case.partition(".")
+    if not one:
+        return any(f"def {case}(" in text for text in sources.values())
+    any_or_one = r"\w+" if one == "*" else one
+    wanted = rf"TEST(?:_F|_P)?\(\s*{suite}\s*,\s*{any_or_one}\s*\)"
+    return any(re.search(wanted, text) for path, text in sources.items() if path.endswith(".cpp"))
+
+
+def read_sources():
+    paths = [path for ending in ("cpp", "py", "cmake") for path in (ROOT / "tests").rglob("*." + ending)]
+    return {str(path): path.read_text() for path in paths}
+
+
+class NamedTests(unittest.TestCase):
+    def test_each_is_there(self):
+        sources = read_sources()
+        found = list(rows((ROOT / PAGE).read_text()))
+        self.assertGreater(len(found), 25)
+        for reported, names in found:
+            self.assertTrue(names, f"{PAGE} names no test: {reported}")
+            for name in names:
+                self.assertTrue(is_there(name, sources), f"{PAGE} names a test that is not there: {name}")
+
+    def test_what_is_not_there_is_seen(self):
+        sources = {"a.cmake": "ratoon_test(unit/some_test", "a.cpp": "TEST_F(Some, Case) {", "a.py": "def test_case(self):"}
+        for name in ("some_test", "some_test: Some.Case", "Some.Case", "Some.*", "some_test: test_case"):
+            self.assertTrue(is_there(name, sources), name)
+        for name in ("other_test", "other_test: Some.Case", "some_test: Some.Cases", "Other.*", "some_test: test_cases",
+                     "me_test"):
+            self.assertFalse(is_there(name, sources), name)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

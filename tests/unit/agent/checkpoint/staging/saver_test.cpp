@@ -1,0 +1,348 @@
+// Saves with a thread: what is handed over to whom, what training waits for, and what it hears of a bad disk.
+#include "agent/src/checkpoint/saver.h"
+
+#include <atomic>
+#include <future>
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/crash/model_disk.h"
+#include "tests/support/crash/wait_until_alone.h"
+#include "tests/unit/agent/checkpoint/staging/gate.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+using namespace std::chrono_literals;
+using test::DiskCall;
+using test::Fault;
+using testing::Contains;
+using testing::HasSubstr;
+
+constexpr auto kSoon = 20s;  // of waits that end much earlier, or the test fails
+
+// Each as it is, and where packs as small are written while they are copied, too.
+class SaverTest : public testing::TestWithParam<bool> {
+ protected:
+  SaverTest() {
+    disk_->set_faults([gate = gate_, refused = refused_](DiskCall call, const std::string& path) {
+      if (path.starts_with("packs/a") && call == DiskCall::kSync) gate->pass();
+      const bool is_refused = call == DiskCall::kSync && path.starts_with("packs/a") && *refused > 0;
+      if (!is_refused) return Fault{};
+      --*refused;
+      return Fault{.error = Error(ErrorKind::kIo, "the disk refuses")};
+    });
+  }
+  Saver open(SaverOptions options = {.pause = 1ms}) {
+    if (GetParam()) options.early_bytes_min = 0;
+    auto saver = Saver::open(disk_, "mark", std::make_shared<SystemClock>(), options).value();
+    saver.begin_attempt({.attempt = Attempt(1), .rank = Rank(0), .world_size = 1, .rules = {.last = 2}});
+    return saver;
+  }
+  // What is in memory at a step.
+  Result<Ticket> save(Saver& saver, std::uint64_t step) {
+    weights_.assign(100'000, static_cast<char>(step));
+    const TensorView views[] = {
+        {.name = "weights", .shape = {weights_.size()}, .bytes = std::as_bytes(std::span(weights_))}};
+    auto ticket = saver.save(Step(step), views);
+    weights_.assign(100'000, 'x');  // training goes on
+    return ticket;
+  }
+  void expect_on_disk(std::uint64_t step) {
+    const auto store = RunStore::open(disk_, "reader").value();
+    const CheckpointId id{.attempt = Attempt(1), .step = Step(step)};
+    const auto entry = store.find(id);
+    ASSERT_TRUE(entry && *entry) << step;
+    const auto loaded =
+        store.load({.attempt = id.attempt, .step = id.step, .digest = (*entry)->digest}, Rank(0));
+    ASSERT_TRUE(loaded) << loaded.error().message();
+    EXPECT_EQ(loaded->at("weights").bytes, std::string(100'000, static_cast<char>(step)));
+  }
+  static SaveProgress settled(Saver& saver) {
+    EXPECT_TRUE(saver.settle(kSoon));
+    return saver.poll();
+  }
+
+  const std::shared_ptr<test::ModelDisk> disk_ = std::make_shared<test::ModelDisk>();
+  const std::shared_ptr<test::Gate> gate_ = std::make_shared<test::Gate>();
+  const std::shared_ptr<std::atomic<int>> refused_ = std::make_shared<std::atomic<int>>(0);
+  std::string weights_;
+};
+
+TEST_P(SaverTest, TheLevelsOfASaveComeInOrder) {
+  auto saver = open();
+  gate_->close();
+  const auto ticket = save(saver, 10);
+  ASSERT_TRUE(ticket);
+  EXPECT_TRUE(ticket->wait(SaveLevel::kStaged, 0s));
+  gate_->await_somebody();
+  EXPECT_EQ(ticket->wait(SaveLevel::kWritten, 0s).error().kind(), ErrorKind::kTimeout);
+  EXPECT_FALSE(saver.poll().is_written);
+  gate_->open();
+  EXPECT_TRUE(ticket->wait(SaveLevel::kCommitted, kSoon));
+  EXPECT_TRUE(ticket->wait(SaveLevel::kWritten, 0s));
+  const auto progress = settled(saver);
+  EXPECT_EQ(progress.committed->step, Step(10));
+  EXPECT_EQ(progress.missed, 0u);
+  expect_on_disk(10);
+}
+
+// What a manifest vouches for beside the packs lasts before it does.
+TEST_P(SaverTest, WhatGoesBeforeACommitIsDoneBeforeTheManifestIsThere) {
+  std::atomic<int> calls = 0;
+  std::atomic<bool> was_first = false;
+  auto saver = open();
+  saver.begin_attempt(
+      {.attempt = Attempt(2), .rank = Rank(0), .world_size = 1, .rules = {.last = 2}, .before_commit = [&] {
+         was_first = disk_->bytes_of("manifests/s0000000010.a0002.json") == nullptr;
+         ++calls;
+       }});
+  ASSERT_TRUE(save(saver, 10));
+  EXPECT_EQ(settled(saver).committed->step, Step(10));
+  EXPECT_EQ(calls, 1);
+  EXPECT_TRUE(was_first);
+}
+
+TEST_P(SaverTest, TwoAreInFlightAndAThirdWaitsForASlot) {
+  auto saver = open();
+  gate_->close();
+  const auto first = save(saver, 10);
+  gate_->await_somebody();
+  const auto second = save(saver, 20);
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(second->wait(SaveLevel::kStaged, 0s));
+  auto third = std::async(std::launch::async, [&] { return save(saver, 30); });
+  EXPECT_EQ(third.wait_for(50ms), std::future_status::timeout);
+  gate_->open();
+  ASSERT_TRUE(third.get());
+  const auto progress = settled(saver);
+  EXPECT_EQ(progress.committed->step, Step(30));
+  for (const std::uint64_t step : {20, 30}) expect_on_disk(step);
+  EXPECT_FALSE(disk_->bytes_of("manifests/s0000000010.a0001.json")) << "two are kept";
+}
+
+TEST_P(SaverTest, ADiskThatRefusesOnceCostsNothing) {
+  auto saver = open();
+  *refused_ = 2;
+  const auto ticket = save(saver, 10);
+  ASSERT_TRUE(ticket);
+  EXPECT_TRUE(ticket->wait(SaveLevel::kCommitted, kSoon));
+  const auto progress = settled(saver);
+  EXPECT_EQ(progress.missed, 0u);
+  EXPECT_THAT(progress.events, Contains(HasSubstr("is tried again: ")));
+  expect_on_disk(10);
+}
+
+TEST_P(SaverTest, OneThatGoesOnRefusingIsCountedUntilItTakesOneAgain) {
+  auto saver = open();
+  *refused_ = 1'000'000;
+  for (const std::uint64_t step : {10, 20}) {
+    const auto ticket = save(saver, step);
+    ASSERT_TRUE(ticket);
+    EXPECT_EQ(ticket->wait(SaveLevel::kCommitted, kSoon).error().kind(), ErrorKind::kIo);
+    EXPECT_EQ(settled(saver).missed_in_a_row, step / 10);
+  }
+  auto progress = saver.poll();
+  EXPECT_TRUE(progress.is_newest_lost);
+  EXPECT_THAT(progress.last_error, HasSubstr("the disk refuses"));
+  *refused_ = 0;
+  ASSERT_TRUE(save(saver, 30));
+  progress = settled(saver);
+  EXPECT_EQ(progress.missed_in_a_row, 0u);
+  EXPECT_EQ(progress.missed, 2u);
+  EXPECT_FALSE(progress.is_newest_lost);
+  expect_on_disk(30);
+}
+
+TEST_P(SaverTest, ADiskThatHangsIsSeenAndLeftBehind) {
+  std::shared_ptr<const std::atomic<bool>> was_abandoned;
+  {
+    auto saver = open({.slots_max = 1, .patience = 100ms, .pause = 1ms});
+    was_abandoned = saver.was_abandoned();
+    gate_->close();
+    ASSERT_TRUE(save(saver, 10));
+    gate_->await_somebody();  // it hangs before the second one's patience begins
+    const auto second = save(saver, 20);
+    ASSERT_FALSE(second) << "its slot is with the disk";
+    EXPECT_EQ(second.error().kind(), ErrorKind::kTimeout);
+    EXPECT_THAT(second.error().message(), HasSubstr("see whether model: answers"));
+    const auto progress = saver.poll();
+    EXPECT_TRUE(progress.is_stuck);
+    EXPECT_EQ(progress.missed_in_a_row, 1u);
+    EXPECT_FALSE(saver.settle(kSoon)) << "it does not wait for what hangs";
+    EXPECT_FALSE(was_abandoned->load());
+  }
+  EXPECT_TRUE(was_abandoned->load()) << "the process must not be torn down around its thread";
+  gate_->open();
+  test::wait_until_alone(disk_);  // the thread that was left ends by itself
+}
+
+TEST_P(SaverTest, WithoutMemoryForASlotItIsWrittenFromWhereItLies) {
+  auto saver = open({.budget_bytes = 1000, .pause = 1ms});
+  for (const std::uint64_t step : {10, 20}) {
+    const auto ticket = save(saver, step);
+    ASSERT_TRUE(ticket);
+    EXPECT_TRUE(ticket->wait(SaveLevel::kWritten, 0s)) << "before the tensors change";
+  }
+  EXPECT_EQ(settled(saver).committed->step, Step(20));
+  for (const std::uint64_t step : {10, 20}) expect_on_disk(step);
+  *refused_ = 1;
+  const auto refused = save(saver, 30);
+  ASSERT_FALSE(refused) << "nothing keeps it for a second try";
+  EXPECT_EQ(saver.poll().missed_in_a_row, 1u);
+}
+
+// Its tensors are the trainer's again when the disk comes back: what was made of them must not count.
+TEST_P(SaverTest, AWriteOfWhatTheTrainerTookBackIsNoVote) {
+  const std::string kept(100'000, 'k');  // a trainer would change it: here that were a race
+  const TensorView views[] = {
+      {.name = "weights", .shape = {kept.size()}, .bytes = std::as_bytes(std::span(kept))}};
+  {
+    auto saver = open({.budget_bytes = 1000, .patience = 100ms, .pause = 1ms});
+    gate_->close();
+    const auto ticket = saver.save(Step(10), views);
+    ASSERT_FALSE(ticket);
+    EXPECT_EQ(ticket.error().kind(), ErrorKind::kTimeout);
+    EXPECT_TRUE(saver.poll().must_end);
+    gate_->open();
+    EXPECT_FALSE(save(saver, 20)) << "nor is there a next one";
+  }
+  test::wait_until_alone(disk_);  // its thread may still be at the disk
+  for (const std::string& path : disk_->all_paths()) EXPECT_FALSE(path.starts_with("receipts/a")) << path;
+}
+
+TEST_P(SaverTest, AWriterThatEndsIsNotWaitedFor) {
+  disk_->set_faults([](DiskCall call, const std::string& path) -> Fault {
+    if (call == DiskCall::kSync && path.starts_with("packs/a")) throw std::runtime_error("out of something");
+    return {};
+  });
+  auto saver = open();
+  ASSERT_TRUE(save(saver, 10));
+  const auto until = std::chrono::steady_clock::now() + kSoon;
+  while (!saver.poll().must_end && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_TRUE(saver.poll().must_end);
+  EXPECT_THAT(saver.poll().last_error, HasSubstr("out of something"));
+}
+
+TEST_P(SaverTest, ALastSaveThatIsNoPackIsMissed) {
+  auto saver = open();
+  const TensorView views[] = {{.name = "\xff", .shape = {0}}};
+  EXPECT_FALSE(saver.save(Step(10), views));
+  EXPECT_TRUE(saver.poll().is_newest_lost);
+}
+
+TEST_P(SaverTest, WhatIsStagedIsWrittenBeforeItEnds) {
+  {
+    EXPECT_TRUE(save(*std::make_unique<Saver>(open()), 10));
+  }
+  expect_on_disk(10);
+}
+
+TEST_P(SaverTest, ANewAttemptDropsWhatNobodyWaitsForAnyMore) {
+  auto saver = open({.pause = 1ms, .has_thread = false});
+  const auto old = save(saver, 10);
+  saver.begin_attempt({.attempt = Attempt(2), .rank = Rank(0), .world_size = 1, .rules = {.last = 2}});
+  EXPECT_EQ(old->wait(SaveLevel::kWritten, 0s).error().kind(), ErrorKind::kCancelled);
+  EXPECT_TRUE(saver.poll().is_committed);
+  EXPECT_EQ(saver.poll().committed, std::nullopt);
+  EXPECT_FALSE(disk_->bytes_of("packs/a0001/s0000000010/r0000.safetensors"));
+  ASSERT_TRUE(save(saver, 12));
+  EXPECT_EQ(saver.poll().committed->attempt, Attempt(2));
+}
+
+TEST_P(SaverTest, TheSameBytesAgainAreToldOf) {
+  auto saver = open({.pause = 1ms, .has_thread = false});
+  const TensorView views[] = {
+      {.name = "weights", .shape = {weights_.size()}, .bytes = std::as_bytes(std::span(weights_))}};
+  for (const std::uint64_t step : {10, 20}) {
+    ASSERT_TRUE(save(saver, step));
+    EXPECT_EQ(saver.poll().stale, 0u);
+  }
+  weights_.assign(100'000, static_cast<char>(20));
+  const TensorView same[] = {
+      {.name = "weights", .shape = {weights_.size()}, .bytes = std::as_bytes(std::span(weights_))}};
+  ASSERT_TRUE(saver.save(Step(30), same));
+  const auto progress = saver.poll();
+  EXPECT_EQ(progress.stale, 1u);
+  EXPECT_THAT(progress.events, Contains(HasSubstr("what is saved at step 30 is the same to the last byte")));
+  EXPECT_EQ(progress.committed->step, Step(30)) << "it may be right: it is saved";
+}
+
+TEST_P(SaverTest, SlotsAreMadeBeforeTheyAreNeeded) {
+  auto saver = open({.pause = 1ms, .has_thread = false});
+  saver.prepare(200'000);
+  EXPECT_TRUE(saver.poll().is_written);
+  gate_->close();
+  for (const std::uint64_t step : {10, 20}) EXPECT_TRUE(save(saver, step)) << "both slots are there";
+  gate_->open();
+}
+
+class SaverOfTwoTest : public SaverTest {
+ protected:
+  Saver open_rank(std::uint32_t rank) {
+    auto saver =
+        Saver::open(disk_, "mark", std::make_shared<SystemClock>(), {.pause = 1ms, .has_thread = false})
+            .value();
+    saver.begin_attempt({.attempt = Attempt(1), .rank = Rank(rank), .world_size = 2, .rules = {.last = 2}});
+    return saver;
+  }
+  void write_other(std::uint64_t step, std::uint32_t rank) {
+    ASSERT_TRUE(other_.write_pack(id(step), Rank(rank), {}));
+  }
+  static CheckpointId id(std::uint64_t step) { return {.attempt = Attempt(1), .step = Step(step)}; }
+  static std::optional<ErrorKind> failure_of(const Result<Ticket>& ticket) {
+    const auto reached = ticket->wait(SaveLevel::kCommitted, 0s);
+    return reached ? std::nullopt : std::optional(reached.error().kind());
+  }
+  RunStore other_ = RunStore::open(disk_, "other").value();
+};
+
+TEST_P(SaverOfTwoTest, OneThatOthersNeverVotedForIsNotCommittedByTheNext) {
+  auto saver = open_rank(0);
+  const auto passed_over = save(saver, 10);
+  const auto committed = save(saver, 20);
+  static_cast<void>(saver.poll());
+  EXPECT_EQ(failure_of(passed_over), ErrorKind::kTimeout);
+  write_other(20, 1);
+  EXPECT_EQ(saver.poll().committed->step, Step(20));
+  EXPECT_EQ(failure_of(committed), std::nullopt);
+  EXPECT_EQ(failure_of(passed_over), ErrorKind::kCancelled);
+  EXPECT_FALSE(*other_.find(id(10)));
+  EXPECT_TRUE(passed_over->wait(SaveLevel::kWritten, 0s)) << "what was reached stays";
+}
+
+TEST_P(SaverOfTwoTest, WhoOnlyLooksIsToldWhatIsThereOfEach) {
+  auto saver = open_rank(1);
+  const auto first = save(saver, 10);
+  const auto passed_over = save(saver, 20);
+  const auto last = save(saver, 30);
+  static_cast<void>(saver.poll());
+  for (const std::uint64_t step : {10, 30}) {
+    write_other(step, 0);
+    const auto committed = other_.try_commit(id(step), 2);
+    ASSERT_TRUE(committed && *committed);
+  }
+  EXPECT_EQ(saver.poll().committed->step, Step(30));
+  EXPECT_EQ(failure_of(first), std::nullopt) << "it is there, though a newer one was seen first";
+  EXPECT_EQ(failure_of(passed_over), ErrorKind::kCancelled);
+  EXPECT_EQ(failure_of(last), std::nullopt);
+}
+
+// Threads that look, a thread that saves, a thread that writes: the thread sanitizer's turn.
+TEST_P(SaverTest, ManySavesOneAfterTheOther) {
+  auto saver = open();
+  for (std::uint64_t step = 1; step <= 60; ++step) {
+    ASSERT_TRUE(save(saver, step));
+    static_cast<void>(saver.poll());
+  }
+  EXPECT_EQ(settled(saver).committed->step, Step(60));
+  for (const std::uint64_t step : {59, 60}) expect_on_disk(step);
+}
+
+INSTANTIATE_TEST_SUITE_P(Early, SaverTest, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Early, SaverOfTwoTest, testing::Values(false));
+
+}  // namespace
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,235 @@
+// All that is decided about slots, without memory, threads or time.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/src/checkpoint/staging/freshness.h"
+#include "agent/src/checkpoint/staging/slot_info.h"
+#include "agent/src/checkpoint/staging/slot_rules.h"
+#include "agent/src/checkpoint/staging/slot_table.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+StagedPack pack_of(std::uint64_t attempt, std::uint64_t step, std::uint64_t image_bytes = 4096) {
+  return {.id = {.attempt = Attempt(attempt), .step = Step(step)},
+          .rank = Rank(1),
+          .world_size = 2,
+          .image_bytes = image_bytes};
+}
+
+TEST(SlotInfoBytes, ReadBackAsTheyWere) {
+  for (const auto state : {SlotState::kFree, SlotState::kFilling, SlotState::kStaged, SlotState::kWriting}) {
+    const SlotInfo info{
+        .state = state, .generation = 0x0102030405060708, .pack = pack_of(3, 1200, 1ULL << 40)};
+    EXPECT_EQ(decode_slot_info(encode_slot_info(info)), info);
+  }
+}
+
+TEST(SlotInfoBytes, KeepWhatIsSaidOfTheRun) {
+  SlotInfo info{.state = SlotState::kStaged, .generation = 7, .pack = pack_of(3, 10)};
+  info.pack.run = RunRecord{.batches = 11,
+                            .samples = 12,
+                            .epoch_samples = 13,
+                            .trained_nanoseconds = 14,
+                            .history_attempt = 15,
+                            .history_bytes = ~0ULL};
+  EXPECT_EQ(decode_slot_info(encode_slot_info(info)), info);
+}
+
+// A process may be killed between any two bytes of them.
+TEST(SlotInfoBytes, HalfOldAndHalfNewAreNothing) {
+  const auto old_bytes =
+      encode_slot_info({.state = SlotState::kStaged, .generation = 7, .pack = pack_of(3, 10)});
+  const auto new_bytes = encode_slot_info({.state = SlotState::kFilling, .generation = 9, .pack = {}});
+  for (std::size_t cut = 1; cut < kSlotInfoBytes; ++cut) {
+    SlotInfoBytes torn = old_bytes;
+    std::copy_n(new_bytes.begin(), cut, torn.begin());
+    if (torn == old_bytes || torn == new_bytes) continue;
+    EXPECT_EQ(decode_slot_info(torn), std::nullopt) << cut;
+  }
+}
+
+TEST(SlotInfoBytes, OfOthersAreNothing) {
+  EXPECT_EQ(decode_slot_info({}), std::nullopt);
+  EXPECT_EQ(decode_slot_info(SlotInfoBytes{}), std::nullopt);
+  const auto good = encode_slot_info({.state = SlotState::kStaged, .generation = 7, .pack = pack_of(3, 10)});
+  for (std::size_t bit = 0; bit < kSlotInfoBytes * 8; ++bit) {
+    SlotInfoBytes flipped = good;
+    flipped[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+    EXPECT_EQ(decode_slot_info(flipped), std::nullopt) << bit;
+  }
+}
+
+TEST(Slots, AreWrittenInTheOrderInWhichTheyWereFilled) {
+  SlotTable table(3);
+  for (std::uint64_t step : {10, 20, 30}) {
+    const auto slot = table.next_free();
+    ASSERT_TRUE(slot);
+    table.begin_filling(*slot);
+    table.stage(*slot, pack_of(1, step));
+  }
+  EXPECT_EQ(table.next_free(), std::nullopt);
+  for (std::uint64_t step : {10, 20}) {
+    const auto slot = table.begin_writing();
+    ASSERT_TRUE(slot);
+    EXPECT_EQ(table[*slot].pack.id.step, Step(step));
+    table.release(*slot);
+  }
+  EXPECT_EQ(table.count(SlotState::kFree), 2u);
+}
+
+TEST(Slots, TheWarmestIsTakenFirst) {
+  SlotTable table(3);
+  table.begin_filling(1);
+  table.release(1);
+  EXPECT_EQ(table.next_free(), 1u);
+}
+
+TEST(Slots, OneThatIsPutBackIsStillTheFirst) {
+  SlotTable table(2);
+  table.begin_filling(0);
+  table.stage(0, pack_of(1, 10));
+  table.begin_filling(1);
+  table.stage(1, pack_of(1, 20));
+  ASSERT_EQ(table.begin_writing(), 0u);
+  table.put_back(0);
+  EXPECT_EQ(table.begin_writing(), 0u);
+  EXPECT_EQ(table.begin_writing(), 1u) << "two may be written at once";
+  EXPECT_EQ(table.begin_writing(), std::nullopt);
+}
+
+TEST(Slots, HaveOneOwnerAtATime) {
+  SlotTable table(2);
+  EXPECT_THROW(table.stage(0, pack_of(1, 10)), std::logic_error) << "free";
+  EXPECT_THROW(table.release(0), std::logic_error);
+  table.begin_filling(0);
+  EXPECT_THROW(table.begin_filling(0), std::logic_error);
+  EXPECT_THROW(table.put_back(0), std::logic_error);
+  table.stage(0, pack_of(1, 10));
+  EXPECT_THROW(table.begin_filling(0), std::logic_error) << "the next save would overwrite this one";
+  EXPECT_THROW(table.release(0), std::logic_error);
+  ASSERT_EQ(table.begin_writing(), 0u);
+  EXPECT_THROW(table.begin_filling(0), std::logic_error);
+  EXPECT_THROW(table.discard(0), std::logic_error) << "the writer reads it";
+  EXPECT_THROW(table.begin_filling(2), std::out_of_range);
+}
+
+TEST(Slots, OfADeadProcessAreWrittenFirstAndItsGenerationsGoOn) {
+  SlotTable table;
+  table.adopt({.state = SlotState::kFilling, .generation = 9, .pack = pack_of(3, 30)});
+  table.adopt({.state = SlotState::kWriting, .generation = 8, .pack = pack_of(3, 20)});
+  EXPECT_EQ(table[0].state, SlotState::kFree) << "half a copy is none";
+  EXPECT_EQ(table[1].state, SlotState::kStaged);
+  table.begin_filling(0);
+  EXPECT_EQ(table[0].generation, 10u);
+  table.stage(0, pack_of(4, 40));
+  EXPECT_EQ(table.begin_writing(), 1u);
+}
+
+TEST(Room, IsFoundInWhatIsThereThenAddedThenWaitedFor) {
+  const RoomFacts facts{.image_bytes = 10, .budget_bytes = 25, .taken_bytes = 10, .slots = 1, .slots_max = 2};
+  const auto with = [&](auto change) {
+    RoomFacts changed = facts;
+    change(changed);
+    return find_room(changed);
+  };
+  EXPECT_EQ(find_room(facts), Room::kAdd) << "the one is busy";
+  EXPECT_EQ(with([](auto& f) { f.free_slot_bytes = 10; }), Room::kTake);
+  EXPECT_EQ(with([](auto& f) { f.taken_bytes = 16; }), Room::kWait) << "a second would be beyond the budget";
+  EXPECT_EQ(with([](auto& f) { f.slots_max = 1; }), Room::kWait);
+  EXPECT_EQ(with([](auto& f) { f.slots_max = f.slots = 0; }), Room::kNone);
+  EXPECT_EQ(with([](auto& f) { f.slots = f.taken_bytes = 0; }), Room::kAdd);
+  EXPECT_EQ(with([](auto& f) {
+              f.slots = f.taken_bytes = 0;
+              f.image_bytes = 26;
+            }),
+            Room::kNone)
+      << "not even one";
+}
+
+TEST(Room, ASlotGrowsWithinTheBudget) {
+  RoomFacts facts{.image_bytes = 15,
+                  .budget_bytes = 25,
+                  .taken_bytes = 20,
+                  .slots = 2,
+                  .slots_max = 2,
+                  .free_slot_bytes = 10};
+  EXPECT_EQ(find_room(facts), Room::kTake) << "10 of the other and 15";
+  facts.image_bytes = 16;
+  EXPECT_EQ(find_room(facts), Room::kNone);
+  facts = {.image_bytes = 10,
+           .budget_bytes = 5,
+           .taken_bytes = 10,
+           .slots = 1,
+           .slots_max = 1,
+           .free_slot_bytes = 10};
+  EXPECT_EQ(find_room(facts), Room::kTake)
+      << "it is there: an inherited slot may be larger than a new budget";
+}
+
+TEST(Legacy, IsFinishedWhereNobodyElseHasIt) {
+  const SlotInfo staged{.state = SlotState::kStaged, .generation = 4, .pack = pack_of(3, 30)};
+  SlotInfo writing = staged;
+  writing.state = SlotState::kWriting;
+  const CheckpointId older{.attempt = Attempt(3), .step = Step(20)};
+  EXPECT_EQ(judge_legacy(staged, 4096, std::nullopt), Legacy::kFinish);
+  EXPECT_EQ(judge_legacy(staged, 4096, older), Legacy::kFinish);
+  EXPECT_EQ(judge_legacy(writing, 4096, older), Legacy::kFinish) << "nobody knows how far it came";
+  SlotInfo written = staged;
+  written.state = SlotState::kFree;
+  EXPECT_EQ(judge_legacy(written, 4096, older), Legacy::kCommit);
+  EXPECT_EQ(judge_legacy(written, 4096, staged.pack.id), Legacy::kDiscard) << "which was done";
+}
+
+TEST(Legacy, IsDiscardedWhereItIsHalfOrLate) {
+  const SlotInfo staged{.state = SlotState::kStaged, .generation = 4, .pack = pack_of(3, 30)};
+  SlotInfo filling = staged;
+  filling.state = SlotState::kFilling;
+  EXPECT_EQ(judge_legacy(filling, 4096, std::nullopt), Legacy::kDiscard);
+  EXPECT_EQ(judge_legacy({}, 4096, std::nullopt), Legacy::kDiscard) << "it never held anything";
+  EXPECT_EQ(judge_legacy(staged, 4095, std::nullopt), Legacy::kDiscard) << "more than the file has";
+  EXPECT_EQ(judge_legacy(staged, 4096, staged.pack.id), Legacy::kDiscard) << "it is committed";
+  EXPECT_EQ(judge_legacy(staged, 4096, CheckpointId{.attempt = Attempt(4), .step = Step(1)}),
+            Legacy::kDiscard)
+      << "a newer attempt has committed: it went another way";
+  SlotInfo odd = staged;
+  odd.pack.rank = Rank(2);
+  EXPECT_EQ(judge_legacy(odd, 4096, std::nullopt), Legacy::kDiscard) << "no rank of its world";
+}
+
+TEST(Tries, AreFewerWhereANewerSaveWaits) {
+  EXPECT_TRUE(is_tried_again(1, true));
+  EXPECT_FALSE(is_tried_again(2, true));
+  EXPECT_TRUE(is_tried_again(2, false));
+  EXPECT_FALSE(is_tried_again(3, false));
+}
+
+class FreshnessTest : public testing::Test {
+ protected:
+  bool is_stale(std::uint64_t step, std::uint64_t weights, std::uint64_t frozen) {
+    const Hash128 hashes[] = {{.high = 1, .low = weights}, {.high = 2, .low = frozen}};
+    return freshness_.is_stale(Step(step), layout_, hashes);
+  }
+  const PackLayout layout_{.tensors = {{.name = "weights"}, {.name = "frozen"}}};
+  Freshness freshness_;
+};
+
+TEST_F(FreshnessTest, WhatUsedToChangeAndDoesNotIsStale) {
+  EXPECT_FALSE(is_stale(10, 1, 1));
+  EXPECT_FALSE(is_stale(20, 2, 1));
+  EXPECT_TRUE(is_stale(30, 2, 1));
+  EXPECT_FALSE(is_stale(40, 3, 1)) << "and again it changes";
+  EXPECT_TRUE(is_stale(50, 3, 1));
+}
+
+TEST_F(FreshnessTest, WhatNeverChangedIsFrozen) {
+  EXPECT_FALSE(is_stale(10, 1, 1));
+  EXPECT_FALSE(is_stale(20, 1, 1)) << "nobody knows yet whether it should";
+  EXPECT_FALSE(is_stale(30, 2, 1));
+  EXPECT_FALSE(is_stale(30, 2, 1)) << "no step was made";
+  freshness_.forget();
+  EXPECT_FALSE(is_stale(40, 2, 1)) << "another attempt has resumed from it";
+}
+
+}  // namespace
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,108 @@
+#include "agent/src/checkpoint/tiers/mirror_worker.h"
+
+#include <atomic>
+#include <latch>
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/agent/checkpoint/tiers/places.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using test::complete_in;
+using test::id;
+using testing::ElementsAre;
+
+class MirrorWorkerTest : public testing::Test {
+ protected:
+  MirrorWorkerTest() : local_(test::folder_at(folder_ / "run")), store_(test::store_at(folder_ / "store")) {}
+  std::shared_ptr<objects::ObjectStore> objects() {
+    return *objects::open_store("file://" + (folder_ / "store").string(), {});
+  }
+  ratoon::test::TemporaryFolder folder_;
+  std::shared_ptr<Disk> local_;
+  std::shared_ptr<StoreDisk> store_;
+};
+
+TEST_F(MirrorWorkerTest, WhatIsCommittedGetsThere) {
+  MirrorWorker worker(local_, objects(), {});
+  EXPECT_FALSE(worker.wait_for(id(1, 10), milliseconds(1)));
+  for (const std::uint64_t step : {10, 20}) {
+    test::digest_of_commit(local_, id(1, step));
+    worker.note_committed(id(1, step));
+    ASSERT_TRUE(worker.wait_for(id(1, step), seconds(60)));
+  }
+  EXPECT_EQ(worker.durable(), id(1, 20));
+  EXPECT_TRUE(worker.wait_for(id(1, 10), seconds(0))) << "a newer one stands for it";
+  EXPECT_THAT(complete_in(*store_), ElementsAre(id(1, 20), id(1, 10)));
+}
+
+TEST_F(MirrorWorkerTest, WhatIsOvertakenIsPassedOver) {
+  for (std::uint64_t step = 10; step <= 40; step += 10) test::digest_of_commit(local_, id(1, step));
+  std::latch begun(1);
+  std::latch goes_on(1);
+  MirrorWorker worker(local_, objects(), {.told = [&](const CheckpointId& which, const auto&) {
+                        if (which == id(1, 10)) {
+                          begun.count_down();
+                          goes_on.wait();
+                        }
+                      }});
+  worker.note_committed(id(1, 10));
+  begun.wait();
+  for (std::uint64_t step = 20; step <= 40; step += 10) worker.note_committed(id(1, step));
+  EXPECT_THAT(worker.under_way(), ElementsAre(id(1, 40)));
+  goes_on.count_down();
+  ASSERT_TRUE(worker.wait_for(id(1, 40), seconds(60)));
+  EXPECT_THAT(complete_in(*store_), ElementsAre(id(1, 40), id(1, 10)));
+}
+
+TEST_F(MirrorWorkerTest, WhatMayPassIsTriedAgainAndWhatMayNotIsToldOnce) {
+  test::digest_of_commit(local_, id(1, 10));
+  test::digest_of_commit(local_, id(1, 20));
+  // A file where the store's folder is to be: every write fails, until it is gone.
+  ratoon::test::write_text(folder_ / "store", "");
+  std::atomic<int> failures{0};
+  std::latch third(3);
+  const auto told = [&](const CheckpointId&, const Result<Mirrored>& result) {
+    if (!result && ++failures <= 3) third.count_down();
+  };
+  MirrorWorker worker(local_, objects(),
+                      {.pause_first = milliseconds(1), .pause_max = milliseconds(1), .told = told});
+  worker.note_committed(id(1, 10));
+  third.wait();
+  fs::remove(folder_ / "store");
+  ASSERT_TRUE(worker.wait_for(id(1, 10), seconds(60)));
+
+  failures = 0;
+  fs::resize_file(folder_ / "run" / pack_path(id(1, 20), Rank(0)), 50);
+  worker.note_committed(id(1, 20));
+  test::digest_of_commit(local_, id(1, 30));
+  while (failures == 0) std::this_thread::yield();
+  worker.note_committed(id(1, 30));
+  ASSERT_TRUE(worker.wait_for(id(1, 30), seconds(60)));
+  EXPECT_EQ(failures, 1) << "what is damaged stays so";
+  EXPECT_THAT(complete_in(*store_), ElementsAre(id(1, 30), id(1, 10)));
+}
+
+TEST_F(MirrorWorkerTest, ItsEndDoesNotWaitForTheStore) {
+  ratoon::test::write_text(folder_ / "store", "");
+  test::digest_of_commit(local_, id(1, 10));
+  std::latch failed(1);
+  std::atomic<bool> is_first{true};
+  {
+    MirrorWorker worker(local_, objects(),
+                        {.pause_first = seconds(600), .told = [&](const auto&, const auto&) {
+                           if (is_first.exchange(false)) failed.count_down();
+                         }});
+    worker.note_committed(id(1, 10));
+    failed.wait();
+  }  // in the middle of a pause of ten minutes
+  SUCCEED();
+}
+
+}  // namespace
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,126 @@
+#include "agent/src/checkpoint/tiers/store_disk.h"
+
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/tiers/mirror.h"
+#include "agent/src/checkpoint/tiers/tiers.h"
+#include "tests/unit/agent/checkpoint/tiers/places.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+using test::complete_in;
+using test::id;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class StoreDiskTest : public testing::Test {
+ protected:
+  StoreDiskTest() : store_(test::store_at(folder_ / "store")), local_(test::folder_at(folder_ / "run")) {}
+  ratoon::test::TemporaryFolder folder_;
+  std::shared_ptr<StoreDisk> store_;
+  std::shared_ptr<Disk> local_;
+};
+
+TEST_F(StoreDiskTest, AFileIsThereOnceItHasItsNameAndNeverTwice) {
+  auto file = store_->create("a/.x.tmp").value();
+  ASSERT_TRUE(file->write(3, std::as_bytes(std::span("def", 3))));
+  ASSERT_TRUE(file->write(0, std::as_bytes(std::span("abc", 3))));
+  EXPECT_FALSE(store_->create("a/.x.tmp")) << "as O_EXCL";
+  EXPECT_TRUE(store_->list("a")->empty());
+  ASSERT_TRUE(store_->rename_new("a/.x.tmp", "a/x"));
+  EXPECT_EQ(*read_whole(*store_, "a/x", 100), "abcdef");
+  EXPECT_EQ(store_->list("")->front(), (DiskEntry{.name = "a", .is_folder = true}));
+
+  const auto again = save_durably(*store_, "a/x", "other", "m");
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().kind(), ErrorKind::kAlreadyExists);
+  EXPECT_EQ(*read_whole(*store_, "a/x", 100), "abcdef");
+  EXPECT_TRUE(save_durably(*store_, "a/y", "other", "m")) << "the temporary file of the refused one is gone";
+  EXPECT_EQ(store_->rename_new("a/.x.tmp", "a/z").error().kind(), ErrorKind::kNotFound);
+}
+
+TEST_F(StoreDiskTest, ReadsEndWhereTheObjectDoes) {
+  ASSERT_TRUE(save_durably(*store_, "x", "abcdef", "m"));
+  const auto file = store_->open("x").value();
+  std::string some(3, ' ');
+  ASSERT_TRUE(file->read(2, std::as_writable_bytes(std::span(some))));
+  EXPECT_EQ(some, "cde");
+  ASSERT_TRUE(file->read(6, {}));
+  for (const std::uint64_t at : {4ULL, 6ULL, ~0ULL})
+    EXPECT_EQ(file->read(at, std::as_writable_bytes(std::span(some))).error().kind(), ErrorKind::kCorrupted);
+  EXPECT_EQ(store_->open("y").error().kind(), ErrorKind::kNotFound);
+  EXPECT_FALSE(store_->open("../x"));
+}
+
+TEST_F(StoreDiskTest, ARunLivesInAStoreAlone) {
+  for (std::uint64_t step = 10; step <= 50; step += 10) test::digest_of_commit(store_, id(1, step));
+  ASSERT_TRUE(test::run_in(store_).retire_old({.last = 2}, Attempt(1)));
+  EXPECT_THAT(complete_in(*store_), ElementsAre(id(1, 50), id(1, 40)));
+  EXPECT_TRUE(test::run_in(store_).verify(id(1, 40)));
+  EXPECT_FALSE(fs::exists(folder_ / "store" / pack_path(id(1, 30), Rank(0))));
+}
+
+TEST_F(StoreDiskTest, WhatRanksMirrorRankZeroCommits) {
+  // Two ranks with disks of their own: each sends its pack and its vote.
+  const auto other = test::folder_at(folder_ / "other");
+  const std::string digest = test::digest_of_commit(local_, id(1, 20));
+  const auto manifest = read_manifest(*local_, id(1, 20))->manifest;
+  EXPECT_TRUE(*mirror_pack(*local_, id(1, 20), manifest.packs[0], *store_, {}));
+  EXPECT_FALSE(*mirror_pack(*local_, id(1, 20), manifest.packs[0], *store_, {})) << "it is there";
+  EXPECT_EQ(*try_commit(*store_, id(1, 20), 1, "m"), std::nullopt) << "no vote yet";
+  ASSERT_TRUE(
+      save_for_now(*store_, receipt_path(id(1, 20), Rank(0)), encode_receipt(manifest.packs[0]), "m"));
+  EXPECT_EQ((*try_commit(*store_, id(1, 20), 1, "m"))->digest, digest)
+      << "the same checkpoint as in the folder";
+}
+
+TEST_F(StoreDiskTest, TiersLoadFromTheFirstSoundCopy) {
+  const std::string digest = test::digest_of_commit(local_, id(1, 20), 100'000);
+  ASSERT_TRUE(mirror_checkpoint(*local_, id(1, 20), *store_, {}));
+  const Tiers tiers({{.word = "local", .disk = local_}, {.word = "store", .disk = store_, .store = store_}});
+  const TieredCheckpoint both{.id = id(1, 20), .digest = digest, .tiers = {0, 1}};
+  EXPECT_EQ(tiers.inventory()->complete, std::vector{both});
+  EXPECT_EQ(tiers.load(both, Rank(0))->tier, 0u);
+  fs::resize_file(folder_ / "run" / pack_path(id(1, 20), Rank(0)), 90'000);
+  const auto loaded = tiers.load(both, Rank(0));
+  EXPECT_EQ(loaded->tier, 1u);
+  EXPECT_EQ(loaded->bad.front().second.kind(), ErrorKind::kCorrupted);
+  fs::remove(folder_ / "store" / pack_path(id(1, 20), Rank(0)));
+  EXPECT_THAT(tiers.load(both, Rank(0)).error().message(), HasSubstr("a manifest names it"));
+  EXPECT_FALSE(Tiers::open({})) << "a run needs a place";
+}
+
+TEST_F(StoreDiskTest, OnceAStoreHoldsItNoLocalCopyIsKept) {
+  const auto clean_up = [&](const std::set<CheckpointId>& in_store) {
+    return test::run_in(local_).retire_old({.last = 0}, Attempt(1), {.in_store = in_store});
+  };
+  for (std::uint64_t step = 10; step <= 30; step += 10) {
+    test::digest_of_commit(local_, id(1, step));
+    ASSERT_TRUE(mirror_checkpoint(*local_, id(1, step), *store_, {}));
+  }
+  test::digest_of_commit(local_, id(1, 40));
+  ASSERT_TRUE(clean_up({id(1, 10), id(1, 20), id(1, 30)}));
+  EXPECT_THAT(complete_in(*local_), ElementsAre(id(1, 40))) << "no store holds it yet";
+  ASSERT_TRUE(mirror_checkpoint(*local_, id(1, 40), *store_, {}));
+  ASSERT_TRUE(clean_up({id(1, 20), id(1, 30), id(1, 40)}));
+  EXPECT_TRUE(complete_in(*local_).empty());
+  EXPECT_FALSE(fs::exists(folder_ / "run" / pack_path(id(1, 40), Rank(0))));
+  EXPECT_TRUE(test::run_in(store_).verify(id(1, 40)));
+  const Tiers tiers({{.word = "volume", .disk = local_}, {.word = "store", .disk = store_, .store = store_}});
+  EXPECT_EQ(tiers.inventory()->complete.front().id, id(1, 40));
+}
+
+TEST_F(StoreDiskTest, NothingOlderGoesFromAStoreWhoseNewestIsNotSound) {
+  for (std::uint64_t step = 10; step <= 20; step += 10) test::digest_of_commit(store_, id(1, step));
+  fs::resize_file(folder_ / "store" / pack_path(id(1, 20), Rank(0)), 100);
+  EXPECT_FALSE(test::run_in(store_).retire_old({.last = 1}, Attempt(1), {}, ReadBack::kHeaders));
+  EXPECT_THAT(complete_in(*store_), ElementsAre(id(1, 10))) << "the bad one is set aside";
+}
+
+}  // namespace
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,81 @@
+// Memory that runs out while a shard is opened: the caller is told, nobody waits for what will not come, and
+// what failed takes no room.
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "agent/src/mds/future.h"
+#include "agent/src/mds/open_shards.h"
+#include "tests/support/scarce_memory.h"
+
+namespace ratoon::mds {
+namespace {
+
+using test::scarce_memory;
+
+ShardBytes shard_of_100() {
+  std::span<std::byte> room;
+  ShardBytes shard = allocate_shard(100, room);
+  shard.held_bytes = 100;
+  return shard;
+}
+
+// Gives up at once where it would wait: there is nobody else.
+Result<ShardBytes> opened(OpenShards& shards, std::size_t shard, std::uint64_t reserved_bytes,
+                          const std::function<Result<ShardBytes>()>& open) {
+  std::stop_source stop;
+  stop.request_stop();
+  return shards.find_or_open(shard, reserved_bytes, open, stop.get_token());
+}
+
+// Whether the allocation after so many was needed at all.
+bool fails_once(OpenShards& shards, std::size_t shard, std::uint64_t reserved_bytes, long after) {
+  const std::function<Result<ShardBytes>()> open = [] { return Result(shard_of_100()); };
+  scarce_memory.left = after;
+  scarce_memory.failing = 1;
+  try {
+    static_cast<void>(opened(shards, shard, reserved_bytes, open));
+  } catch (const std::bad_alloc&) {
+    return true;
+  }
+  scarce_memory.failing = 0;
+  return false;
+}
+
+// Room for two: the third one drives one out, and where something that failed still counted, so would the
+// second one. Room is made before a shard is opened, or where nothing was kept free for it, when it is kept.
+TEST(OpenShardsMemory, WhatFailedIsOpenedTheNextTimeAndTakesNoRoom) {
+  for (const std::uint64_t reserved_bytes : {0u, 100u}) {
+    long after = 0;
+    for (bool was_needed = true; was_needed; ++after) {
+      was_needed = false;
+      Future future;
+      future.expect({0, 1, 2});
+      OpenShards shards(3, {.memory_bytes_max = 250, .held_bytes_max = 250},
+                        [&](std::span<const std::size_t> of) { return future.next_uses(of); });
+      for (const std::size_t shard : {0u, 1u, 2u, 0u, 1u}) {
+        was_needed |= fails_once(shards, shard, reserved_bytes, after);
+        EXPECT_TRUE(opened(shards, shard, reserved_bytes, [] { return Result(shard_of_100()); }));
+      }
+      EXPECT_EQ(shards.count(), 2u) << reserved_bytes << " reserved, after " << after;
+    }
+    EXPECT_GT(after, 5);
+  }
+}
+
+TEST(OpenShardsMemory, NoneIsNeededToEndAnOpening) {
+  OpenShards shards(1, {});
+  EXPECT_THROW(static_cast<void>(opened(shards, 0, 100,
+                                        []() -> Result<ShardBytes> {
+                                          scarce_memory.left = 0;
+                                          scarce_memory.failing = 1'000'000;
+                                          throw std::bad_alloc();
+                                        })),
+               std::bad_alloc);
+  scarce_memory.failing = 0;
+  EXPECT_FALSE(shards.is_coming(0));
+  EXPECT_TRUE(opened(shards, 0, 100, [] { return Result(shard_of_100()); }));
+}
+
+}  // namespace
+}  // namespace ratoon::mds

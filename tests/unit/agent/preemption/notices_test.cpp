@@ -1,0 +1,97 @@
+#include "agent/src/preemption/notices.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/contract/notice_time.h"
+
+namespace ratoon::preemption {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+Timestamp at(Duration d) {
+  return {.since_boot = d};
+}
+
+TEST(Notices, TheFirstToComeTrueDecides) {
+  Notices notices;
+  EXPECT_EQ(notices.first(), nullptr);
+  EXPECT_EQ(notices.left(at(0s)), std::nullopt);
+  EXPECT_TRUE(
+      notices.give("time limit", {.deadline = at(100s), .is_sudden = false, .why = "the time limit"}));
+  EXPECT_FALSE(notices.give("slurm", {.deadline = at(200s)}));
+  EXPECT_TRUE(notices.give("signal", {.deadline = at(50s), .why = "SIGTERM"}));
+  EXPECT_EQ(notices.first()->why, "SIGTERM");
+  EXPECT_EQ(notices.left(at(20s)), 30s);
+  EXPECT_EQ(notices.left(at(60s)), -10s);
+}
+
+TEST(Notices, MayMoveAndBeTakenBack) {
+  Notices notices;
+  notices.give("order", {.deadline = at(50s)});
+  notices.give("slurm", {.deadline = at(100s)});
+  EXPECT_FALSE(notices.give("order", {.deadline = at(70s)}));
+  EXPECT_EQ(notices.left(at(0s)), 70s);
+  EXPECT_TRUE(notices.give("order", {.deadline = at(30s)}));
+  EXPECT_TRUE(notices.retract("order"));
+  EXPECT_FALSE(notices.retract("order"));
+  EXPECT_EQ(notices.left(at(0s)), 100s);
+  EXPECT_TRUE(notices.retract("slurm"));
+  EXPECT_EQ(notices.first(), nullptr);
+}
+
+// Four hours into boot, at 1,700,000,000 s of the wall's clock, a minute after the process began.
+KnownEnds known(std::optional<std::string_view> slurm, std::optional<std::string_view> limit) {
+  return {.slurm_job_end_time = slurm,
+          .time_limit = limit,
+          .began = at(4h),
+          .now = at(4h + 1min),
+          .wall_now = {.since_epoch = 1'700'000'000s}};
+}
+
+TEST(KnownEnds, AreOfSlurmAndOfATimeLimit) {
+  EXPECT_EQ(read_known_ends(known({}, {}))->first(), nullptr);
+  const auto slurm = read_known_ends(known("1700000090", {}));
+  EXPECT_EQ(slurm->left(at(4h + 1min)), 90s);
+  EXPECT_FALSE(slurm->first()->is_sudden);
+  const auto limit = read_known_ends(known({}, "1h30m"));
+  EXPECT_EQ(limit->left(at(4h + 1min)), 89min);  // from the beginning of the process
+  EXPECT_THAT(limit->first()->why, HasSubstr("1h30m"));
+  EXPECT_EQ(read_known_ends(known("1700000090", "1h"))->left(at(4h + 1min)), 90s);
+  EXPECT_EQ(read_known_ends(known("1600000000", {}))->left(at(4h + 1min)), -100'000'000s);  // long over
+}
+
+TEST(KnownEnds, RefuseNonsenseWithASentence) {
+  for (const char* text : {"", "soon", "-1", "1.5", "99999999999", "1700000090 "}) {
+    const auto refused = read_known_ends(known(text, {}));
+    ASSERT_FALSE(refused) << text;
+    EXPECT_THAT(refused.error().message(), HasSubstr("SLURM_JOB_END_TIME"));
+  }
+  for (const char* text : {"", "4", "4ep", "0h", "4:00:00", "366d"}) {
+    const auto refused = read_known_ends(known({}, text));
+    ASSERT_FALSE(refused) << text;
+    EXPECT_THAT(refused.error().message(), HasSubstr("such as 4h"));
+  }
+}
+
+TEST(Grace, IsWholeSeconds) {
+  EXPECT_EQ(parse_grace_seconds("30").value(), 30s);
+  EXPECT_EQ(parse_grace_seconds("0").value(), 0s);
+  for (const char* text : {"", "30s", "-1", "86401", "x"}) EXPECT_FALSE(parse_grace_seconds(text)) << text;
+}
+
+TEST(NoticeTime, IsTheCloudsOrThePods) {
+  EXPECT_EQ(notice_time_of("aws-node-termination-handler/spot-itn", 30s), 120s);
+  EXPECT_EQ(notice_time_of("cloud.google.com/impending-node-termination", 600s), 25s);
+  EXPECT_EQ(notice_time_of("aws", 30s), 120s);
+  EXPECT_EQ(notice_time_of("gcp", 30s), 25s);
+  EXPECT_EQ(notice_time_of("azure", 60s), 30s);
+  for (const char* key : {"karpenter.sh/disrupted", "ToBeDeletedByClusterAutoscaler", "cordon", "SIGTERM", "",
+                          "aws-node-termination-handler/rebalance-recommendation"})
+    EXPECT_EQ(notice_time_of(key, 45s), 45s) << key;
+}
+
+}  // namespace
+}  // namespace ratoon::preemption

@@ -1,0 +1,227 @@
+// Drain against scaled clocks: a rank that trains and saves as it is told, until it leaves.
+#include "agent/src/session/drain.h"
+
+#include <algorithm>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/src/session/control_word.h"
+#include "base/contract/exit_code.h"
+
+namespace ratoon::session {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr std::uint64_t kGigabyte = 1'000'000'000;
+
+Timestamp at(Duration d) {
+  return {d};
+}
+
+struct Machine {
+  std::uint64_t state_bytes = kGigabyte;
+  Duration step = 500ms;
+  Duration stall = 200ms;
+  Duration write = 2200ms;  // from when it is asked for
+};
+
+// What a rank did, in seconds since the beginning.
+struct Course {
+  Timestamp left{};
+  Timestamp last_durable{};  // when the last save was durable
+  Timestamp last_saved{};    // and when it began
+  int saves_after_notice = 0;
+  bool is_saved_as_it_leaves = false;
+};
+
+// Trains alone, with saves each ten seconds; SIGTERM at `told`.
+Course train_until_it_leaves(const Machine& machine, Duration told, Duration grace,
+                             bool can_be_replaced = false) {
+  Timestamp now = at(1s);
+  ToldBySignals signals;
+  Drain drain(
+      {.grace = grace, .can_be_replaced = can_be_replaced, .told_by_signals = [&] { return signals; }});
+  drain.begin_attempt(machine.state_bytes);
+  Course course;
+  bool is_writing = false;
+  const auto save = [&] {
+    const Timestamp began = now;
+    now = now + machine.stall;
+    drain.note_save(began, machine.stall);
+    course.last_saved = began;
+    course.last_durable = began + machine.write;
+    is_writing = true;
+    drain.note_staged(true);
+    if (signals.terminate.count > 0) ++course.saves_after_notice;
+  };
+  const auto look = [&] {
+    if (!is_writing || now < course.last_durable) return;
+    is_writing = false;
+    drain.note_commit(machine.write);
+    drain.note_staged(false);
+  };
+  Timestamp next_save = at(1s);
+  while (now < at(1h)) {
+    now = now + machine.step;
+    drain.note_step(machine.step);
+    look();
+    if (now >= at(told)) signals.terminate = {.count = 1, .first = at(told)};
+    const std::uint32_t wishes = drain.wishes({}, now);
+    const bool is_due = now >= next_save && signals.terminate.count == 0;
+    if (is_due) next_save = now + 10s;
+    if (is_due || (wishes & (control::kSave | control::kStop)) != 0) save();
+    if ((wishes & control::kStop) != 0) {
+      course.is_saved_as_it_leaves = true;
+      now = std::max(now, course.last_durable);
+      break;
+    }
+    if ((wishes & control::kGo) != 0 || drain.must_go(now, true)) break;
+  }
+  course.left = now;
+  return course;
+}
+
+class DrainWithin : public testing::TestWithParam<Duration> {};
+
+// The margin of two seconds is for what the model leaves out.
+TEST_P(DrainWithin, ARankIsSavedAndGoneInTime) {
+  const Duration grace = GetParam();
+  for (const Duration step : {20ms, 500ms, 1500ms}) {
+    for (const std::uint64_t megabytes : {10, 500}) {
+      const Machine machine{.state_bytes = megabytes * 1'000'000,
+                            .step = step,
+                            .stall = std::chrono::milliseconds(megabytes / 5),
+                            .write = std::chrono::milliseconds(20 + megabytes)};
+      const Course course = train_until_it_leaves(machine, 60s, grace);
+      SCOPED_TRACE(testing::Message() << step / 1ms << " ms a step, " << megabytes << " MB");
+      const Timestamp deadline = at(60s + grace);
+      EXPECT_LE(course.left, deadline);
+      EXPECT_GE(course.saves_after_notice, 1);
+      EXPECT_LE(course.last_durable, deadline);
+      EXPECT_TRUE(course.is_saved_as_it_leaves) << "no step is lost";
+      // It trains on until it has to go: pessimism, the margin, and what steps and saves take.
+      EXPECT_GE(course.left, deadline - 2s - 2 * (machine.write + machine.stall) - 3 * step - 100ms);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seconds, DrainWithin, testing::Values(5s, 15s, 30s, 120s),
+                         [](const auto& grace) { return std::to_string(grace.param / 1s); });
+
+TEST(Drain, WhatCannotBeSavedInTimeIsNotBegun) {
+  const Machine slow{.state_bytes = 50 * kGigabyte, .step = 1s, .stall = 5s, .write = 90s};
+  const Course course = train_until_it_leaves(slow, 60s, 30s);
+  EXPECT_EQ(course.saves_after_notice, 0);
+  EXPECT_LE(course.left, at(90s));
+  EXPECT_GE(course.left, at(86s)) << "a replacement may come to the last";
+}
+
+TEST(Drain, WhoMayBeReplacedTrainsOnAfterTheLastSave) {
+  const Machine machine{.state_bytes = kGigabyte / 2, .step = 500ms, .stall = 100ms, .write = 3s};
+  const Course course = train_until_it_leaves(machine, 60s, 30s, true);
+  EXPECT_FALSE(course.is_saved_as_it_leaves);
+  EXPECT_GE(course.saves_after_notice, 2);
+  EXPECT_LE(course.saves_after_notice, 4) << "at once, and as late as it can";
+  EXPECT_LE(course.last_durable, at(88s));
+  EXPECT_GE(course.left, at(88s));
+  EXPECT_LE(course.left, at(89s));
+}
+
+TEST(Drain, ATimeLimitIsNoReasonToSaveAtOnce) {
+  preemption::Notices ends;
+  ends.give("time limit", {.deadline = at(100s), .is_sudden = false, .why = "the time limit of 100s"});
+  Drain drain({.known_ends = ends});
+  drain.note_step(1s);
+  EXPECT_EQ(drain.wishes({}, at(10s)), 0u);
+  EXPECT_FALSE(drain.must_go(at(10s), true).has_value());
+  EXPECT_EQ(drain.wishes({}, at(97s)), control::kStop);
+  EXPECT_EQ(drain.wishes({}, at(98s)), control::kGo);
+  EXPECT_FALSE(drain.must_go(at(98s), true).has_value()) << "the others may hear of it yet";
+  EXPECT_TRUE(drain.must_go(at(98s), false).has_value());
+  const auto late = drain.must_go(at(99s), true);
+  ASSERT_TRUE(late.has_value());
+  EXPECT_EQ(late->exit_code, static_cast<int>(ExitCode::kPreempted));
+  EXPECT_THAT(late->what(), HasSubstr("the time limit of 100s"));
+}
+
+TEST(Drain, CtrlCStopsAtTheNextStepAndSaysSo) {
+  ToldBySignals signals;
+  Drain drain({.told_by_signals = [&] { return signals; }});
+  EXPECT_EQ(drain.wishes({}, at(1s)), 0u);
+  signals.interrupt = {.count = 1, .first = at(2s)};
+  const std::uint32_t wishes = drain.wishes({}, at(3s));
+  EXPECT_EQ(wishes, control::kStop | control::kInterrupt);
+  EXPECT_FALSE(drain.must_go(at(3s), true).has_value()) << "all stop together";
+  const Failure farewell = drain.farewell(wishes, Step(7), true);
+  EXPECT_EQ(farewell.exit_code, 130);
+  EXPECT_STREQ(farewell.what(), "stopped by Ctrl-C at step 7, which is saved");
+  EXPECT_EQ(drain.must_go(at(3s), false).value().exit_code, 130) << "nobody to agree with";
+}
+
+TEST(Drain, ASignalThatAsksForASaveIsServedOnce) {
+  ToldBySignals signals;
+  Drain drain({.told_by_signals = [&] { return signals; }});
+  signals.saves = 2;
+  EXPECT_EQ(drain.wishes({}, at(1s)), control::kSave);
+  drain.note_save(at(1s), 1ms);
+  EXPECT_EQ(drain.wishes({}, at(2s)), 0u);
+  signals.saves = 3;
+  EXPECT_EQ(drain.wishes({}, at(3s)), control::kSave);
+}
+
+TEST(Drain, NewsThatIsTakenBackCountsNoMore) {
+  Drain drain;
+  drain.notify(at(1s), 60s, "a reclaim");
+  EXPECT_EQ(drain.wishes({}, at(1s)), control::kSave);
+  drain.note_save(at(1s), 1ms);
+  EXPECT_EQ(drain.wishes({}, at(2s)), 0u) << "saved, and time enough";
+  drain.take_back_notice();
+  EXPECT_EQ(drain.wishes({}, at(61s)), 0u);
+  EXPECT_FALSE(drain.must_go(at(70s), true).has_value());
+}
+
+TEST(Drain, AnOrderThatIsToldWithEachBeatIsOneNotice) {
+  Drain drain({.can_be_replaced = true});
+  Wanted wanted;
+  wanted.drain_deadline = at(100s);
+  EXPECT_EQ(drain.wishes(wanted, at(1s)), control::kSave);
+  drain.note_save(at(1s), 1ms);
+  wanted.drain_deadline = at(100s - 300ms);
+  EXPECT_EQ(drain.wishes(wanted, at(2s)), 0u);
+  wanted.drain_deadline = at(50s);
+  EXPECT_EQ(drain.wishes(wanted, at(3s)), control::kSave) << "that is news";
+  wanted.drain_deadline.reset();
+  EXPECT_EQ(drain.wishes(wanted, at(60s)), 0u) << "taken back";
+}
+
+TEST(Drain, WhoIsToGoJoinsNoWorld) {
+  ToldBySignals signals;
+  Drain drain({.grace = 30s, .told_by_signals = [&] { return signals; }});
+  EXPECT_FALSE(drain.forbids_joining(at(1s)).has_value());
+  drain.notify(at(1s), 60s, "a reclaim");
+  EXPECT_FALSE(drain.forbids_joining(at(1s)).has_value()) << "a minute of work";
+  EXPECT_EQ(drain.forbids_joining(at(60s)).value().exit_code, 80);
+  drain.take_back_notice();
+  signals.terminate = {.count = 1, .first = at(2s)};
+  EXPECT_EQ(drain.forbids_joining(at(2s)).value().exit_code, 80);
+  signals.interrupt = {.count = 1, .first = at(2s)};
+  EXPECT_EQ(drain.forbids_joining(at(2s)).value().exit_code, 130);
+}
+
+TEST(Drain, ABatchSystemsSignalHasTheEndOfTheJob) {
+  ToldBySignals signals;
+  Drain drain({.job_end = at(600s), .told_by_signals = [&] { return signals; }});
+  signals.notice = {.count = 1, .first = at(300s)};
+  EXPECT_EQ(drain.wishes({}, at(301s)), control::kSave);
+  drain.note_save(at(301s), 1ms);
+  EXPECT_EQ(drain.wishes({}, at(400s)), 0u);
+  drain.note_step(1s);
+  EXPECT_EQ(drain.wishes({}, at(597s)), control::kStop);
+}
+
+}  // namespace
+}  // namespace ratoon::session

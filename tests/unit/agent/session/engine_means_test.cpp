@@ -1,0 +1,70 @@
+// What two ranks report, added up as a collective would.
+#include <gtest/gtest.h>
+
+#include "agent/src/session/engine.h"
+#include "base/core/random_name.h"
+#include "tests/support/quiet_link.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon {
+namespace {
+
+struct TestRank {
+  TestRank(const std::filesystem::path& folder, std::uint32_t rank, std::uint32_t world_size)
+      : options{.save_folder = folder.string(),
+                .run_name = "",
+                .save_every = Every::steps(100),
+                .member = {}},
+        places(options, meters),
+        saver(checkpoint::Saver::open(places.home(), draw_name(), std::make_shared<SystemClock>(),
+                                      {.pause = {}, .has_thread = false})
+                  .value()),
+        engine({.options = options,
+                .places = places,
+                .saver = saver,
+                .link = link,
+                .clock = clock,
+                .meters = meters},
+               {.attempt = Attempt(1), .rank = Rank(rank), .world_size = world_size, .resume = {}}) {
+    engine.begin(Until::steps(4));
+  }
+
+  const Options options;
+  test::QuietLink link;
+  ManualClock clock;
+  metrics::Meters meters;
+  session::Places places;
+  checkpoint::Saver saver;
+  Session::Engine engine;
+};
+
+TEST(EngineMeans, ShowsTheMeanOverRanksWhereTheyAddUp) {
+  const test::TemporaryFolder folder;
+  TestRank first(folder.path(), 0, 2);
+  TestRank second(folder.path(), 1, 2);
+  first.engine.report("loss", 1, 30);
+  second.engine.report("loss", 5, 10);
+  auto sums = first.engine.numbers();
+  const auto others = second.engine.numbers();
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += others[i];
+  for (TestRank* rank : {&first, &second}) {
+    rank->engine.take_sums(sums);
+    rank->engine.end_step();
+    EXPECT_EQ(rank->meters.values.all().at("loss"), 2);
+    EXPECT_EQ(rank->meters.progress, 0.25);
+  }
+  first.engine.report("loss", 9, 1);
+  first.engine.end_step();
+  EXPECT_EQ(first.meters.values.all().at("loss"), 2) << "it waits for the others";
+}
+
+TEST(EngineMeans, AloneItShowsItsOwn) {
+  const test::TemporaryFolder folder;
+  TestRank alone(folder.path(), 0, 1);
+  alone.engine.report("loss", 9, 1);
+  alone.engine.end_step();
+  EXPECT_EQ(alone.meters.values.all().at("loss"), 9);
+}
+
+}  // namespace
+}  // namespace ratoon

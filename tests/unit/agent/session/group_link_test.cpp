@@ -1,0 +1,241 @@
+// Ranks of one group in one process: each has a link of its own, as if a launcher had started it.
+#include "agent/src/session/group_link.h"
+
+#include <future>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/builders.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::session {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+constexpr GroupPatience kPatient = {
+    .look = milliseconds(2), .meeting = seconds(60), .former_owner = seconds(0)};
+
+class GroupLinkTest : public testing::Test {
+ protected:
+  Result<std::unique_ptr<Link>> open(std::uint32_t rank, std::uint32_t size = 2,
+                                     const GroupPatience& patience = kPatient) {
+    Options options;
+    options.save_folder = folder_.path().string();
+    options.run_name = "run";
+    options.group = {.rank = rank, .size = size, .name = name_, .is_on_one_machine = true};
+    return GroupLink::open(options, patience);
+  }
+
+  std::unique_ptr<Link> opened(std::uint32_t rank, std::uint32_t size = 2) {
+    auto link = open(rank, size);
+    EXPECT_TRUE(link) << link.error().message();
+    return *std::move(link);
+  }
+
+  using Joining = std::future<Result<Assignment>>;
+  static Joining join(Link& link, std::vector<InventoryEntry> inventory = {}, Attempt newest = Attempt(0)) {
+    return std::async(std::launch::async, [&link, inventory = std::move(inventory), newest] {
+      return link.join(inventory, newest);
+    });
+  }
+
+  static Assignment got(Joining joining) {
+    auto assignment = joining.get();
+    EXPECT_TRUE(assignment) << assignment.error().message();
+    return assignment ? *assignment : Assignment();
+  }
+
+  static void wait_for_change(const Link& link) {
+    while (link.standing() == Standing::kGoOn) std::this_thread::sleep_for(milliseconds(1));
+    EXPECT_EQ(link.standing(), Standing::kWorldChanged);
+  }
+
+  test::TemporaryFolder folder_;
+  std::filesystem::path run_ = [this] {
+    std::filesystem::create_directory(folder_.path() / "run");
+    return folder_.path() / "run";
+  }();
+  std::string name_ = "launch-1";
+};
+
+TEST_F(GroupLinkTest, AllGetOneWorldWhoeverComesFirst) {
+  for (const bool is_first_rank_first : {true, false}) {
+    name_ += "x";
+    const auto first = opened(is_first_rank_first ? 0 : 1);
+    auto a = join(*first);
+    const auto second = opened(is_first_rank_first ? 1 : 0);
+    auto b = join(*second);
+    Assignment of[2];
+    of[is_first_rank_first ? 0 : 1] = got(std::move(a));
+    of[is_first_rank_first ? 1 : 0] = got(std::move(b));
+    const Link& rank_0 = is_first_rank_first ? *first : *second;
+    for (const std::uint32_t rank : {0u, 1u}) {
+      EXPECT_EQ(of[rank].rank, Rank(rank));
+      EXPECT_EQ(of[rank].attempt, Attempt(1));
+      EXPECT_EQ(of[rank].world_size, 2u);
+      EXPECT_EQ(of[rank].rendezvous, of[0].rendezvous);
+      EXPECT_FALSE(of[rank].resume);
+    }
+    EXPECT_EQ(split_address(of[0].rendezvous).host, rank_0.own_host());
+  }
+}
+
+TEST_F(GroupLinkTest, TheNewestCheckpointThatAllCanReadIsResumedInANewAttempt) {
+  const auto zero = opened(0);
+  const auto one = opened(1);
+  auto a = join(*zero, {test::checkpoint(3, 40), test::checkpoint(3, 20)}, Attempt(3));
+  auto b = join(*one, {test::checkpoint(3, 40, "volume", false), test::checkpoint(3, 20)}, Attempt(4));
+  EXPECT_EQ(got(std::move(a)).attempt, Attempt(5));
+  EXPECT_EQ(got(std::move(b)).resume, test::resume_point(3, 20));
+}
+
+TEST_F(GroupLinkTest, WhereNoneCanBeReadByAllNothingIsStartedOver) {
+  const auto zero = opened(0);
+  const auto one = opened(1);
+  auto b = join(*one, {test::checkpoint(3, 40, "volume", false)}, Attempt(3));
+  const auto refused = join(*zero, {test::checkpoint(3, 40)}, Attempt(3)).get();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("none can be read by all ranks"));
+  auto again = join(*zero, {test::checkpoint(3, 20)}, Attempt(3));  // lets the other rank end
+  EXPECT_TRUE(again.get());
+  EXPECT_TRUE(b.get());
+}
+
+TEST_F(GroupLinkTest, ALostRankEndsTheAttemptForAllAndItsSuccessorJoinsTheNext) {
+  const auto zero = opened(0, 3);
+  auto one = opened(1, 3);
+  const auto two = opened(2, 3);
+  auto joins = {join(*zero), join(*one), join(*two)};
+  for (const auto& joining : joins) joining.wait();
+  EXPECT_EQ(zero->standing(), Standing::kGoOn);
+  one.reset();
+  wait_for_change(*zero);
+  wait_for_change(*two);
+  EXPECT_EQ(zero->reason(), "rank 1 is gone");
+  EXPECT_EQ(two->reason(), "rank 1 is gone");
+  one = opened(1, 3);
+  auto a = join(*zero);
+  auto b = join(*one);
+  auto c = join(*two);
+  for (Joining* joining : {&a, &b, &c}) EXPECT_EQ(got(std::move(*joining)).attempt, Attempt(2));
+  EXPECT_EQ(two->standing(), Standing::kGoOn);
+}
+
+TEST_F(GroupLinkTest, WhereRankZeroIsLostTheOthersWaitForItsSuccessor) {
+  auto zero = opened(0);
+  const auto one = opened(1);
+  auto a = join(*zero);
+  EXPECT_EQ(got(join(*one)).attempt, Attempt(1));
+  a.wait();
+  zero.reset();
+  wait_for_change(*one);
+  EXPECT_EQ(one->reason(), "rank 0 is gone");
+  auto b = join(*one, {}, Attempt(1));
+  zero = opened(0);
+  EXPECT_EQ(got(join(*zero, {}, Attempt(1))).attempt, Attempt(2));
+  EXPECT_EQ(got(std::move(b)).attempt, Attempt(2));
+}
+
+// Its successor may be there before anybody looked.
+TEST_F(GroupLinkTest, ARankZeroThatWasReplacedAtOnceIsNoticedToo) {
+  GroupPatience slow = kPatient;
+  slow.look = milliseconds(200);
+  auto zero = opened(0);
+  const auto one = open(1, 2, slow);
+  ASSERT_TRUE(one);
+  auto b = join(**one);
+  EXPECT_EQ(got(join(*zero)).attempt, Attempt(1));
+  b.wait();
+  zero.reset();
+  zero = opened(0);
+  auto a = join(*zero, {}, Attempt(1));
+  wait_for_change(**one);
+  EXPECT_EQ(got(join(**one)).attempt, Attempt(2));
+  EXPECT_EQ(got(std::move(a)).attempt, Attempt(2));
+}
+
+TEST_F(GroupLinkTest, WhoLeavesTheAttemptByItselfTakesTheOthersAlong) {
+  const auto zero = opened(0);
+  const auto one = opened(1);
+  auto a = join(*zero);
+  EXPECT_EQ(got(join(*one)).attempt, Attempt(1));
+  a.wait();
+  auto b = join(*one);
+  wait_for_change(*zero);
+  EXPECT_EQ(zero->reason(), "rank 1 has left the attempt");
+  EXPECT_EQ(got(join(*zero)).attempt, Attempt(2));
+  EXPECT_EQ(got(std::move(b)).attempt, Attempt(2));
+  auto c = join(*zero);
+  wait_for_change(*one);
+  EXPECT_EQ(one->reason(), "rank 0 has left the attempt");
+  EXPECT_EQ(got(join(*one)).attempt, Attempt(3));
+  EXPECT_EQ(got(std::move(c)).attempt, Attempt(3));
+}
+
+TEST_F(GroupLinkTest, WhoIsDoneIsNotMissed) {
+  for (const std::uint32_t early : {0u, 1u}) {
+    name_ += "x";
+    std::unique_ptr<Link> links[2] = {opened(0), opened(1)};
+    auto a = join(*links[0]);
+    auto b = join(*links[1]);
+    a.wait();
+    b.wait();
+    ASSERT_TRUE(links[early]->complete({}));
+    links[early].reset();
+    std::this_thread::sleep_for(milliseconds(100));  // many looks; a late one would only miss a fault
+    EXPECT_EQ(links[1 - early]->standing(), Standing::kGoOn) << early;
+    EXPECT_TRUE(links[1 - early]->complete({}));
+  }
+}
+
+TEST_F(GroupLinkTest, WhatAnEarlierLaunchLeftDeceivesNobody) {
+  {
+    const auto zero = opened(0);
+    const auto one = opened(1);
+    auto a = join(*zero, {}, Attempt(7));
+    got(join(*one));
+    a.wait();
+  }
+  // The same launch again, as of a launcher that names each of them the same.
+  const auto zero = opened(0);
+  auto a = join(*zero);
+  EXPECT_EQ(a.wait_for(milliseconds(100)), std::future_status::timeout) << "rank 1 is not there";
+  const auto one = opened(1);
+  EXPECT_EQ(got(join(*one)).attempt, Attempt(1));
+  EXPECT_EQ(got(std::move(a)).attempt, Attempt(1));
+}
+
+TEST_F(GroupLinkTest, ASecondLaunchOfTheSameRunIsRefused) {
+  const auto zero = opened(0);
+  const auto one = opened(1);
+  name_ = "launch-2";
+  for (const std::uint32_t rank : {0u, 1u}) {
+    const auto refused = open(rank);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind(), ErrorKind::kAlreadyExists);
+    EXPECT_THAT(refused.error().message(), HasSubstr("use another --run-name"));
+  }
+}
+
+TEST_F(GroupLinkTest, RanksThatDoNotComeAreNamed) {
+  GroupPatience hurried = kPatient;
+  hurried.meeting = milliseconds(20);
+  auto zero = open(0, 4, hurried);
+  auto two = open(2, 4, hurried);
+  ASSERT_TRUE(zero);
+  ASSERT_TRUE(two);
+  const auto missed = (*two)->join({}, Attempt(0));
+  ASSERT_FALSE(missed);
+  EXPECT_THAT(missed.error().message(), HasSubstr("rank 0 formed no world"));
+  const auto refused = (*zero)->join({}, Attempt(0));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("no call of ranks 1, 3"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("--save-folder"));
+}
+
+}  // namespace
+}  // namespace ratoon::session

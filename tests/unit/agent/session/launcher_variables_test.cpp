@@ -1,0 +1,105 @@
+#include "agent/src/session/launcher_variables.h"
+
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ratoon::session {
+namespace {
+
+using testing::HasSubstr;
+using Values = std::map<std::string, std::string>;
+
+Result<GroupOptions> read(const Values& values) {
+  return read_launcher_variables([&](const char* name) -> std::optional<std::string> {
+    const auto found = values.find(name);
+    return found == values.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+const Values kTorchrun = {{"RANK", "5"},
+                          {"WORLD_SIZE", "8"},
+                          {"LOCAL_WORLD_SIZE", "4"},
+                          {"TORCHELASTIC_RUN_ID", "none"},
+                          {"MASTER_ADDR", "node-1"},
+                          {"MASTER_PORT", "29500"}};
+const Values kSlurm = {{"SLURM_PROCID", "3"},
+                       {"SLURM_NTASKS", "4"},
+                       {"SLURM_JOB_ID", "77"},
+                       {"SLURM_STEP_ID", "0"},
+                       {"SLURM_NNODES", "2"}};
+
+Values with(Values values, const std::string& name, const std::string& value) {
+  values[name] = value;
+  return values;
+}
+
+Values without(Values values, const std::string& name) {
+  values.erase(name);
+  return values;
+}
+
+TEST(LauncherVariables, NobodyStartedIt) {
+  const auto group = read({{"LOCAL_RANK", "0"}, {"MASTER_ADDR", "x"}});
+  ASSERT_TRUE(group);
+  EXPECT_EQ(group->size, 1u);
+}
+
+TEST(LauncherVariables, OfTorchrun) {
+  const auto group = read(kTorchrun);
+  ASSERT_TRUE(group) << group.error().message();
+  EXPECT_EQ(group->rank, 5u);
+  EXPECT_EQ(group->size, 8u);
+  EXPECT_FALSE(group->is_on_one_machine);
+  EXPECT_TRUE(read(with(kTorchrun, "LOCAL_WORLD_SIZE", "8"))->is_on_one_machine);
+}
+
+TEST(LauncherVariables, OfASlurmStep) {
+  const auto group = read(kSlurm);
+  ASSERT_TRUE(group) << group.error().message();
+  EXPECT_EQ(group->rank, 3u);
+  EXPECT_EQ(group->size, 4u);
+  EXPECT_FALSE(group->is_on_one_machine);
+  EXPECT_TRUE(read(with(kSlurm, "SLURM_STEP_NUM_NODES", "1"))->is_on_one_machine);
+  EXPECT_EQ(read(with(kSlurm, "SLURM_STEP_NUM_TASKS", "6"))->size, 6u)
+      << "the step may be smaller than the job";
+}
+
+TEST(LauncherVariables, ABatchScriptIsNoStep) {
+  EXPECT_EQ(read(without(kSlurm, "SLURM_STEP_ID"))->size, 1u);
+}
+
+TEST(LauncherVariables, TorchrunUnderSlurmCounts) {
+  Values both = kSlurm;
+  both.insert(kTorchrun.begin(), kTorchrun.end());
+  EXPECT_EQ(read(both)->size, 8u);
+}
+
+TEST(LauncherVariables, LaunchesAreToldApart) {
+  EXPECT_EQ(read(kTorchrun)->name, read(with(kTorchrun, "RANK", "0"))->name);
+  for (const char* name : {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"})
+    EXPECT_NE(read(kTorchrun)->name, read(with(kTorchrun, name, "1"))->name) << name;
+  EXPECT_EQ(read(kSlurm)->name, read(with(kSlurm, "SLURM_PROCID", "0"))->name);
+  for (const char* name : {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"})
+    EXPECT_NE(read(kSlurm)->name, read(with(kSlurm, name, "9"))->name) << name;
+}
+
+TEST(LauncherVariables, ContradictionsAreNamed) {
+  for (const auto& [values, part] : {std::pair(without(kTorchrun, "RANK"), "RANK is missing"),
+                                     std::pair(without(kTorchrun, "WORLD_SIZE"), "WORLD_SIZE is missing"),
+                                     std::pair(with(kTorchrun, "RANK", "8"), "RANK is 8 and WORLD_SIZE is 8"),
+                                     std::pair(with(kTorchrun, "RANK", "-1"), "found '-1'"),
+                                     std::pair(with(kTorchrun, "WORLD_SIZE", "0"), "WORLD_SIZE is 0"),
+                                     std::pair(with(kTorchrun, "WORLD_SIZE", "70000"), "up to 65536"),
+                                     std::pair(with(kTorchrun, "LOCAL_WORLD_SIZE", "x"), "LOCAL_WORLD_SIZE"),
+                                     std::pair(without(kSlurm, "SLURM_NTASKS"), "SLURM_NTASKS is missing"),
+                                     std::pair(with(kSlurm, "SLURM_PROCID", "4"), "SLURM_PROCID is 4")}) {
+    const auto group = read(values);
+    ASSERT_FALSE(group) << part;
+    EXPECT_THAT(group.error().message(), HasSubstr(part));
+  }
+}
+
+}  // namespace
+}  // namespace ratoon::session

@@ -1,0 +1,96 @@
+// What an engine does in its places before the first step.
+#include "agent/src/session/places.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ratoon/train.h>
+
+#include "agent/src/session/engine.h"
+#include "base/core/random_name.h"
+#include "tests/support/quiet_link.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon {
+namespace {
+
+using testing::HasSubstr;
+
+// An engine that saves every 10 steps when it is looked at, with its slots in `folder`.
+class PlacedEngine {
+ public:
+  PlacedEngine(const std::filesystem::path& folder, Options options, const Assignment& assignment)
+      : options_(std::move(options)),
+        places_(options_, meters_),
+        saver_(checkpoint::Saver::open(
+                   places_.home(), draw_name(), std::make_shared<SystemClock>(),
+                   {.slots_folder = folder, .slots_name = "slot-of-a-test", .has_thread = false})
+                   .value()),
+        engine({.options = options_,
+                .places = places_,
+                .saver = saver_,
+                .link = link_,
+                .clock = clock_,
+                .meters = meters_},
+               assignment) {}
+
+ private:
+  const Options options_;
+  metrics::Meters meters_;
+  const SystemClock clock_;
+  test::QuietLink link_;
+  session::Places places_;
+  checkpoint::Saver saver_;
+
+ public:
+  Session::Engine engine;
+};
+
+class PlacesTest : public testing::Test {
+ protected:
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(PlacesTest, ThereIsASlotBeforeTheFirstSave) {
+  PlacedEngine placed(
+      folder_.path(),
+      {.save_folder = folder_.path().string(), .run_name = "run", .save_every = Every::steps(10)},
+      {.attempt = Attempt(1)});
+  const std::vector<std::byte> large(1 << 20);
+  placed.engine.track(
+      "large",
+      [&](StateWriter& out) {
+        out.tensor({.name = "", .type = ElementType::kUint8, .shape = {large.size()}, .bytes = large});
+      },
+      [](StateReader&) {});
+  placed.engine.begin(Until::steps(100));
+  placed.engine.end_step();
+  EXPECT_GE(std::filesystem::file_size(folder_ / "slot-of-a-test-0.slot"), large.size());
+}
+
+// A rank that took another's newest would train another model.
+TEST_F(PlacesTest, ManyBeginWithOneNamedCheckpointOfAnotherRun) {
+  const Options other{
+      .save_folder = folder_.path().string(), .run_name = "other", .save_every = Every::steps(10)};
+  ASSERT_EQ(train(other,
+                  [](Session& session) {
+                    for ([[maybe_unused]] const std::uint64_t step : session.steps(10)) {
+                    }
+                  }),
+            0);
+  const std::string source = (folder_ / "other").string();
+  PlacedEngine placed(folder_.path(),
+                      {.save_folder = folder_.path().string(), .run_name = "run", .load_from = source},
+                      {.attempt = Attempt(1), .rank = Rank(0), .world_size = 2});
+  try {
+    placed.engine.begin(Until::steps(10));
+    FAIL() << "it begins";
+  } catch (const Failure& why) {
+    EXPECT_EQ(why.exit_code, 82);
+    EXPECT_THAT(why.what(),
+                HasSubstr("name one manifest of it, now " + source + "/manifests/s0000000010.a0001.json"));
+  }
+}
+
+}  // namespace
+}  // namespace ratoon

@@ -1,0 +1,96 @@
+#include "agent/src/session/rank_means.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include <ratoon/session.h>
+
+namespace ratoon::session {
+namespace {
+
+static_assert(RankMeans::kNumbers == Session::kNumbers);
+
+// What a collective does.
+std::vector<std::vector<RankMeans::Mean>> add_up(std::vector<RankMeans*> ranks) {
+  RankMeans::Numbers sums{};
+  for (const RankMeans* rank : ranks) {
+    const auto numbers = rank->numbers();
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += numbers[i];
+  }
+  std::vector<std::vector<RankMeans::Mean>> of_each;
+  for (RankMeans* rank : ranks) of_each.push_back(rank->take(sums, static_cast<std::uint32_t>(ranks.size())));
+  return of_each;
+}
+
+TEST(RankMeans, AreWeightedBySamplesAndTheSameOnAllRanks) {
+  RankMeans first, second, third;
+  first.report("loss", 1, 10);
+  first.report("loss", 3, 10);  // accumulation
+  second.report("loss", 4, 60);
+  third.report("loss", 0, 20);
+  for (RankMeans* rank : {&first, &second, &third}) rank->report("accuracy", 0.5, 1);
+  for (const auto& means : add_up({&first, &second, &third})) {
+    ASSERT_EQ(means.size(), 2u);
+    EXPECT_EQ(means[0].name, "accuracy");
+    EXPECT_EQ(means[0].value(), 0.5);
+    EXPECT_EQ(means[1].name, "loss");
+    EXPECT_EQ(means[1].value(), 2.8);
+    EXPECT_EQ(means[1].samples, 100);
+    EXPECT_TRUE(means[1].is_of_all_ranks);
+  }
+  EXPECT_TRUE(first.take_own().empty()) << "they count once";
+}
+
+TEST(RankMeans, RanksThatMeanOtherNamesKeepTheirOwn) {
+  for (const std::string_view other : {"accuracy", "los", "loss2"}) {
+    RankMeans first, second, third;
+    first.report("loss", 1, 10);
+    second.report(other, 9, 10);
+    third.report("loss", 1, 10);
+    const auto means = add_up({&first, &second, &third});
+    ASSERT_EQ(means[0].size(), 1u);
+    EXPECT_EQ(means[0][0].value(), 1);
+    EXPECT_FALSE(means[0][0].is_of_all_ranks);
+    EXPECT_EQ(means[1][0].value(), 9);
+  }
+  RankMeans first, second;
+  first.report("loss", 1, 10);
+  EXPECT_EQ(add_up({&first, &second})[0][0].value(), 1) << "the other reported nothing";
+}
+
+TEST(RankMeans, OneThatIsNoNumberSpoilsItsOwnNameAlone) {
+  RankMeans first, second;
+  first.report("a", std::numeric_limits<double>::quiet_NaN(), 1);
+  second.report("a", 1, 1);
+  for (RankMeans* rank : {&first, &second}) rank->report("b", 7, 1);
+  const auto means = add_up({&first, &second});
+  EXPECT_TRUE(std::isnan(means[1][0].value()));
+  EXPECT_EQ(means[1][1].value(), 7);
+}
+
+TEST(RankMeans, MoreNamesThanTravelStayTheRanksOwn) {
+  RankMeans first, second;
+  for (int i = 0; i < 20; ++i) {
+    first.report("name" + std::to_string(100 + i), 1, 1);
+    second.report("name" + std::to_string(100 + i), 3, 1);
+  }
+  const auto means = add_up({&first, &second})[1];
+  ASSERT_EQ(means.size(), 20u);
+  for (std::size_t i = 0; i < means.size(); ++i)
+    EXPECT_EQ(means[i].value(), i < RankMeans::kNames ? 2 : 3) << i;
+}
+
+TEST(RankMeans, OfManyRanksAreKnownToBeOfTheSameNames) {
+  std::vector<RankMeans> ranks(256);
+  std::vector<RankMeans*> all;
+  for (RankMeans& rank : ranks) {
+    rank.report("loss", 2, 3);
+    all.push_back(&rank);
+  }
+  EXPECT_TRUE(add_up(all)[0][0].is_of_all_ranks);
+}
+
+}  // namespace
+}  // namespace ratoon::session

@@ -1,0 +1,93 @@
+#include "agent/src/session/signals.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "agent/src/session/resume_command.h"
+
+namespace ratoon::session {
+namespace {
+
+int programs_own = 0;
+
+struct sigaction action_of(int number) {
+  struct sigaction action{};
+  ::sigaction(number, nullptr, &action);
+  return action;
+}
+
+TEST(Signals, AreCountedWithTheTimeOfTheFirst) {
+  const Signals signals;
+  EXPECT_EQ(signals.heard(SIGTERM).count, 0u);
+  const Timestamp before = SystemClock().now();
+  std::raise(SIGTERM);
+  const Timestamp after = SystemClock().now();
+  std::raise(SIGTERM);
+  EXPECT_EQ(signals.heard(SIGTERM).count, 2u);
+  EXPECT_GE(signals.heard(SIGTERM).first, before);
+  EXPECT_LE(signals.heard(SIGTERM).first, after);
+  EXPECT_EQ(signals.heard(SIGINT).count, 0u);
+}
+
+TEST(Signals, TheProgramsOwnHandlerIsCalledAndComesBack) {
+  std::signal(SIGUSR2, [](int) { ++programs_own; });
+  {
+    const Signals signals(SIGUSR2);
+    std::raise(SIGUSR2);
+    EXPECT_EQ(programs_own, 1);
+    EXPECT_EQ(signals.heard(SIGUSR2).count, 1u);
+  }
+  std::raise(SIGUSR2);
+  EXPECT_EQ(programs_own, 2);
+  EXPECT_EQ(action_of(SIGTERM).sa_handler, SIG_DFL);
+  const Signals again(SIGUSR2);
+  EXPECT_EQ(again.heard(SIGUSR2).count, 0u) << "what was told to a training before is over";
+  std::signal(SIGUSR2, SIG_DFL);
+}
+
+TEST(Signals, WhatWasIgnoredStaysIgnored) {
+  std::signal(SIGINT, SIG_IGN);
+  {
+    const Signals signals;
+    std::raise(SIGINT);
+    EXPECT_EQ(signals.heard(SIGINT).count, 0u);
+  }
+  EXPECT_EQ(action_of(SIGINT).sa_handler, SIG_IGN);
+  std::signal(SIGINT, SIG_DFL);
+}
+
+TEST(Signals, ASecondCtrlCEndsTheProcessAtOnce) {
+  EXPECT_EXIT(
+      {
+        const Signals signals;
+        std::raise(SIGINT);
+        if (signals.heard(SIGINT).count != 1) std::_Exit(1);
+        std::raise(SIGINT);
+        std::_Exit(2);
+      },
+      testing::ExitedWithCode(130), "");
+}
+
+TEST(Signals, WhoWaitsIsWokenByASignalAndByAStop) {
+  const Signals signals;
+  std::raise(SIGTERM);
+  signals.wait({}, std::chrono::minutes(10));
+  std::jthread waiting([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) signals.wait(stop, std::chrono::minutes(10));
+  });
+}
+
+TEST(ResumeCommand, IsWhatAShellTakes) {
+  using namespace std::string_literals;
+  EXPECT_EQ(shell_command_of("./digits\0--run-name\0my run\0it's\0\0"s),
+            "./digits --run-name 'my run' 'it'\\''s' ''");
+  EXPECT_EQ(shell_command_of(""), "");
+  EXPECT_NE(own_command().find("session_test"), std::string::npos) << own_command();
+}
+
+}  // namespace
+}  // namespace ratoon::session

@@ -1,0 +1,154 @@
+#include "cli/checkpoint/gc.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/cli/checkpoint/run_fixture.h"
+
+namespace ratoon::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class GcTest : public RunFixture {
+ protected:
+  std::vector<std::string> plan(const GcRules& rules) {
+    std::vector<std::string> words;
+    for (const GcItem& item : plan_gc(survey(), rules).items)
+      words.push_back(std::string(name_of(item.kind)) + " " + shown(item.id));
+    return words;
+  }
+  Result<void> carry_out_all(const GcRules& rules) {
+    const Survey now = survey();
+    const GcPlan planned = plan_gc(now, rules);
+    std::size_t removed = 0;
+    auto done = carry_out(*disk_, now, planned, [](std::uint64_t) {}, [&](const GcItem&) { ++removed; });
+    EXPECT_EQ(removed, done ? planned.items.size() : 0);
+    return done;
+  }
+  bool has_packs(const checkpoint::CheckpointId& which) {
+    return std::filesystem::exists(run_ / checkpoint::packs_folder(which)) ||
+           std::filesystem::exists(run_ / checkpoint::receipts_folder(which));
+  }
+  void leave(const checkpoint::CheckpointId& which) { write_rank(which, 0, {whole(tensor("w", {10}))}); }
+  static constexpr GcRules kEverything{.keep_last = 1, .empties_quarantine = true};
+};
+
+TEST_F(GcTest, TakesOnlyWhatOlderAttemptsNeverCommitted) {
+  commit_plain(id(1, 10));
+  leave(id(1, 20));
+  commit_plain(id(2, 15));
+  leave(id(2, 25));
+  leave(id(3, 25));
+  EXPECT_THAT(plan({}), ElementsAre("uncommitted step 20 of attempt 1"));
+  ASSERT_TRUE(carry_out_all({}));
+  EXPECT_FALSE(has_packs(id(1, 20)));
+  EXPECT_TRUE(has_packs(id(2, 25))) << "it may be being written";
+  EXPECT_TRUE(has_packs(id(3, 25)));
+  EXPECT_THAT(plan({}), IsEmpty());
+}
+
+TEST_F(GcTest, KeepsWhatTheRulesKeep) {
+  for (const std::uint64_t step : {10, 20, 30, 40}) commit_plain(id(1, step));
+  EXPECT_THAT(plan({.keep_last = 2}),
+              ElementsAre("retired step 20 of attempt 1", "retired step 10 of attempt 1"));
+  EXPECT_THAT(plan({.keep_last = 1, .keep_every = 20}),
+              ElementsAre("retired step 30 of attempt 1", "retired step 10 of attempt 1"));
+  ASSERT_TRUE(carry_out_all({.keep_last = 3}));
+  EXPECT_EQ(survey().checkpoints.size(), 3u);
+}
+
+TEST_F(GcTest, NothingGoesWhereTheNewestDoesNotReadBack) {
+  commit_plain(id(1, 10));
+  commit_plain(id(1, 20));
+  flip(pack(id(1, 20), 1), 5);
+  const auto done = carry_out_all({.keep_last = 1});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(exit_code_of(done.error()), 83);
+  EXPECT_THAT(done.error().message(), HasSubstr("nothing is removed"));
+  EXPECT_EQ(survey().checkpoints.size(), 2u);
+}
+
+TEST_F(GcTest, TheQuarantineGoesOnlyBeforeSomethingGood) {
+  commit_plain(id(1, 10));
+  commit_plain(id(1, 20));
+  commit_plain(id(1, 30));
+  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  ASSERT_TRUE(store_.set_aside(id(1, 30), "another"));
+  EXPECT_THAT(plan({}), IsEmpty()) << "only who asks for it";
+  EXPECT_THAT(plan({.empties_quarantine = true}), ElementsAre("quarantined step 10 of attempt 1"));
+  ASSERT_TRUE(carry_out_all({.empties_quarantine = true}));
+  EXPECT_FALSE(has_packs(id(1, 10)));
+  EXPECT_TRUE(has_packs(id(1, 30)));
+  EXPECT_EQ(survey().checkpoints.size(), 2u) << "20 and 30";
+}
+
+TEST_F(GcTest, WhereOnlyBadOnesAreNothingIsForgotten) {
+  commit_plain(id(1, 10));
+  leave(id(1, 20));
+  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  EXPECT_THAT(plan(kEverything), IsEmpty());
+}
+
+TEST_F(GcTest, FilesOfOthersStay) {
+  commit_plain(id(1, 10));
+  leave(id(1, 20));
+  commit_plain(id(2, 30));
+  const auto mine = run_ / checkpoint::packs_folder(id(1, 20)) / "notes.txt";
+  test::write_text(mine, "mine");
+  test::write_text(run_ / "packs/a0001/notes.txt", "mine");
+  test::write_text(run_ / "quarantine.txt", "mine");
+  ASSERT_TRUE(carry_out_all(kEverything));
+  EXPECT_TRUE(std::filesystem::exists(mine));
+  EXPECT_TRUE(std::filesystem::exists(run_ / "packs/a0001/notes.txt"));
+  EXPECT_FALSE(std::filesystem::exists(pack(id(1, 20), 0)));
+  EXPECT_FALSE(has_packs(id(1, 10)));
+}
+
+// Between the survey and the removal: a commit of an older attempt that nobody would choose.
+TEST_F(GcTest, ALateCommitOfAnOlderAttemptLeavesNoManifestWithoutPacks) {
+  write_rank(id(1, 20), 0, {whole(tensor("w", {10}))});
+  commit_plain(id(2, 30));
+  const Survey before = survey();
+  const auto late = store_.try_commit(id(1, 20), 1);
+  ASSERT_TRUE(late && *late);
+  const GcPlan planned = plan_gc(before, {});
+  ASSERT_TRUE(carry_out(*disk_, before, planned, [](std::uint64_t) {}, [](const GcItem&) {}));
+  const Survey after = survey();
+  ASSERT_EQ(after.checkpoints.size(), 1u);
+  EXPECT_EQ(after.checkpoints[0].id, id(2, 30));
+  EXPECT_THAT(after.uncommitted, IsEmpty());
+}
+
+TEST_F(GcTest, AManifestWithoutAPackTakesNobodysPlace) {
+  for (const std::uint64_t step : {10, 20, 30}) commit_plain(id(1, step));
+  std::filesystem::remove(pack(id(1, 20), 0));
+  EXPECT_THAT(plan({.keep_last = 2}), IsEmpty()) << "30 and 10 are two";
+}
+
+// Between the survey and the removal: what a run found bad, or gave up, belongs to whoever wants it back.
+TEST_F(GcTest, PacksOfWhatWasSetAsideMeanwhileStay) {
+  for (const std::uint64_t step : {10, 20}) leave(id(1, step));
+  commit_plain(id(2, 30));
+  const Survey before = survey();
+  for (const std::uint64_t step : {10, 20}) {
+    const auto late = store_.try_commit(id(1, step), 1);
+    ASSERT_TRUE(late && *late);
+  }
+  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  std::filesystem::create_directory(run_ / checkpoint::kAside);
+  const std::string name = std::filesystem::path(checkpoint::manifest_path(id(1, 20))).filename();
+  std::filesystem::rename(run_ / checkpoint::kManifests / name, run_ / checkpoint::kAside / name);
+  std::size_t removed = 0;
+  ASSERT_TRUE(carry_out(
+      *disk_, before, plan_gc(before, {}), [](std::uint64_t) {}, [&](const GcItem&) { ++removed; }));
+  EXPECT_EQ(removed, 0u) << "nothing is said to be gone";
+  for (const std::uint64_t step : {10, 20}) {
+    EXPECT_TRUE(std::filesystem::exists(pack(id(1, step), 0))) << step;
+    EXPECT_TRUE(std::filesystem::exists(run_ / checkpoint::receipt_path(id(1, step), Rank(0)))) << step;
+  }
+}
+
+}  // namespace
+}  // namespace ratoon::cli

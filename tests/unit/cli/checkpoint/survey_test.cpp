@@ -1,0 +1,182 @@
+#include "cli/checkpoint/survey.h"
+
+#include <gmock/gmock.h>
+
+#include "cli/checkpoint/verify.h"
+#include "tests/support/crash/watched_disk.h"
+#include "tests/unit/cli/checkpoint/run_fixture.h"
+
+namespace ratoon::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class SurveyTest : public RunFixture {
+ protected:
+  std::vector<std::string> states() {
+    std::vector<std::string> found;
+    for (const auto& one : survey().checkpoints)
+      found.push_back(shown(one.id) + ": " + std::string(name_of(one.standing)));
+    return found;
+  }
+  Verified verify(const Wish& wish) {
+    const Survey now = survey();
+    return verify_checkpoint(*disk_, **choose(now, wish),
+                             [&](std::uint64_t bytes) { verified_bytes_ += bytes; });
+  }
+  std::uint64_t verified_bytes_ = 0;
+};
+
+TEST_F(SurveyTest, NewestFirstWithWhatIsBadAndWhatWasNeverCommitted) {
+  commit_plain(id(1, 10));
+  commit_plain(id(1, 20));
+  commit_plain(id(2, 15));
+  write_rank(id(2, 25), 1, {whole(tensor("w", {10}))});
+  flip(run_ / checkpoint::manifest_path(id(1, 20)), 30);
+  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+
+  EXPECT_THAT(states(), ElementsAre("step 15 of attempt 2: complete", "step 20 of attempt 1: damaged",
+                                    "step 10 of attempt 1: set aside"));
+  const Survey now = survey();
+  EXPECT_EQ(now.checkpoints[0].size_bytes, now.checkpoints[2].size_bytes)
+      << "a set-aside one takes room, too";
+  EXPECT_EQ(now.checkpoints[0].manifest->packs.size(), 2u);
+  EXPECT_THAT(now.checkpoints[1].why, HasSubstr("checksum line"));
+  EXPECT_EQ(now.checkpoints[2].why, "a flipped bit");
+  ASSERT_EQ(now.uncommitted.size(), 1u);
+  EXPECT_EQ(now.uncommitted[0].id, id(2, 25));
+  EXPECT_EQ(now.uncommitted[0].packs, 1u);
+  EXPECT_GT(now.uncommitted[0].size_bytes, 40u);
+}
+
+TEST_F(SurveyTest, TheNewestThatFitsTheWishIsChosen) {
+  commit_plain(id(1, 10));
+  commit_plain(id(1, 20));
+  commit_plain(id(2, 10));
+  const Survey now = survey();
+  EXPECT_EQ((*choose(now, {}))->id, id(2, 10));
+  EXPECT_EQ((*choose(now, {.step = 10}))->id, id(2, 10));
+  EXPECT_EQ((*choose(now, {.step = 10, .attempt = 1}))->id, id(1, 10));
+  EXPECT_EQ((*choose(now, {.attempt = 1}))->id, id(1, 20));
+  const auto none = choose(now, {.step = 11});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().kind(), ErrorKind::kNotFound);
+  EXPECT_THAT(none.error().message(), HasSubstr("there are: step 10 of attempt 2, step 20 of attempt 1"));
+}
+
+TEST_F(SurveyTest, NothingAndOnlyBadOnesAreToldApart) {
+  EXPECT_EQ(choose(survey(), {}).error().kind(), ErrorKind::kNotFound);
+  commit_plain(id(1, 10));
+  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  const auto chosen = choose(survey(), {});
+  EXPECT_EQ(chosen.error().kind(), ErrorKind::kCorrupted);
+  EXPECT_THAT(chosen.error().message(), HasSubstr("set aside: a flipped bit"));
+}
+
+TEST_F(SurveyTest, EveryByteIsVerified) {
+  commit_plain(id(1, 10), 100'000);
+  EXPECT_EQ(verify({}).verdict, Verdict::kGood);
+  EXPECT_EQ(verified_bytes_, survey().checkpoints[0].size_bytes);
+  for (const std::size_t from_end : {0u, 50'000u, 99'999u, 100'100u}) {
+    flip(pack(id(1, 10), 1), from_end);
+    const Verified bad = verify({});
+    EXPECT_EQ(bad.verdict, Verdict::kBad) << from_end;
+    EXPECT_THAT(bad.why, HasSubstr("r0001.safetensors"));
+    flip(pack(id(1, 10), 1), from_end);
+  }
+  const Survey before = survey();
+  std::filesystem::remove(pack(id(1, 10), 0));
+  const Verified bad = verify_checkpoint(*disk_, before.checkpoints[0], [](std::uint64_t) {});
+  EXPECT_EQ(bad.verdict, Verdict::kBad);
+  EXPECT_THAT(bad.why, HasSubstr("is not there, and a manifest names it"));
+}
+
+TEST_F(SurveyTest, AManifestWithoutAPackIsDamagedAndSaysWhichIsGone) {
+  commit_plain(id(1, 10));
+  commit_plain(id(1, 20));
+  std::filesystem::remove(pack(id(1, 20), 1));
+  EXPECT_THAT(states(), ElementsAre("step 20 of attempt 1: damaged", "step 10 of attempt 1: complete"));
+  const Survey now = survey();
+  EXPECT_THAT(now.checkpoints[0].why, HasSubstr("r0001.safetensors is not there, and a manifest names it"));
+  EXPECT_EQ(now.checkpoints[0].size_bytes, now.checkpoints[1].size_bytes / 2) << "what lies there";
+  EXPECT_EQ((*choose(now, {}))->id, id(1, 10));
+  EXPECT_EQ(choose(now, {.step = 20}).error().kind(), ErrorKind::kCorrupted);
+}
+
+TEST_F(SurveyTest, WhatIsSetAsideAtThisMomentIsNotTakenForUncommitted) {
+  commit_plain(id(1, 10));
+  commit_plain(id(2, 20));
+  bool is_aside = false;
+  const test::WatchedDisk disk(*open_run_folder(run_), [&](test::DiskCall call, const std::string& path,
+                                                           test::Moment moment) {
+    // The inventory lists it last.
+    if (call != test::DiskCall::kList || path != checkpoint::kQuarantine || moment != test::Moment::kAfter)
+      return;
+    is_aside = true;
+    ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  });
+  const auto now = take_survey(disk);
+  ASSERT_TRUE(now);
+  EXPECT_TRUE(is_aside);
+  EXPECT_EQ(now->checkpoints.size(), 1u);
+  EXPECT_THAT(now->uncommitted, testing::IsEmpty());
+}
+
+// Listed in both places, and gone from the first of them when it is looked at.
+TEST_F(SurveyTest, WhatIsSetAsideBetweenTwoListsIsShownOnce) {
+  commit_plain(id(1, 10));
+  commit_plain(id(2, 20));
+  const test::WatchedDisk disk(*open_run_folder(run_), [&](test::DiskCall call, const std::string& path,
+                                                           test::Moment moment) {
+    if (call != test::DiskCall::kList || path != checkpoint::kQuarantine || moment != test::Moment::kBefore)
+      return;
+    ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  });
+  const auto now = take_survey(disk);
+  ASSERT_TRUE(now);
+  ASSERT_EQ(now->checkpoints.size(), 2u);
+  EXPECT_EQ(now->checkpoints[1].standing, Standing::kSetAside);
+  EXPECT_EQ(now->checkpoints[1].why, "a flipped bit");
+  EXPECT_THAT(now->uncommitted, testing::IsEmpty());
+}
+
+TEST_F(SurveyTest, WhatItsRunRetiresMeanwhileIsNotBad) {
+  commit_plain(id(1, 10));
+  const Survey before = survey();
+  ASSERT_TRUE(checkpoint::remove_checkpoint(*disk_, id(1, 10)));
+  EXPECT_EQ(verify_checkpoint(*disk_, before.checkpoints[0], [](std::uint64_t) {}).verdict,
+            Verdict::kRetired);
+}
+
+TEST(ExitCode, SaysWhatAScriptNeedsToKnow) {
+  using enum Verdict;
+  const struct {
+    std::vector<Verdict> verdicts;
+    int code;
+  } cases[] = {{{kGood, kGood}, 0}, {{kGood, kSetAside}, 0},   {{kGood, kRetired}, 0},
+               {{kGood, kBad}, 1},  {{kUnreadable, kGood}, 1}, {{kBad, kSetAside}, 83},
+               {{kSetAside}, 83},   {{kBad, kUnreadable}, 84}, {{}, 82},
+               {{kRetired}, 82}};
+  for (const auto& c : cases) {
+    std::vector<Verified> verified;
+    for (const Verdict verdict : c.verdicts) verified.push_back({.verdict = verdict});
+    EXPECT_EQ(exit_code_of(verified), c.code);
+  }
+}
+
+TEST(RunFolder, TheErrorNamesTheRunFoldersBelow) {
+  const test::TemporaryFolder folder;
+  ASSERT_TRUE(checkpoint::RunStore::open(folder / "checkpoints/counter"));
+  const auto refused = open_run_folder(folder.path());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(exit_code_of(refused.error()), 82);
+  EXPECT_THAT(refused.error().message(),
+              testing::EndsWith("such as " + (folder / "checkpoints/counter").string()));
+  const auto missing = open_run_folder(folder / "missing");
+  ASSERT_FALSE(missing);
+  EXPECT_FALSE(std::filesystem::exists(folder / "missing")) << "looking makes nothing";
+}
+
+}  // namespace
+}  // namespace ratoon::cli

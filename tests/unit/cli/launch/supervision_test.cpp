@@ -1,0 +1,117 @@
+#include "cli/launch/supervision.h"
+
+#include <gtest/gtest.h>
+
+namespace ratoon::cli {
+namespace {
+
+using std::chrono::seconds;
+using Ranks = std::vector<std::uint32_t>;
+
+constexpr ProcessEnd kKilled = {.code = 137, .was_killed = true};
+
+Timestamp at(int s) {
+  return {.since_boot = seconds(s)};
+}
+
+ProcessEnd with_code(int code) {
+  return {.code = code, .was_killed = false};
+}
+
+Supervision started(std::uint32_t processes, std::uint32_t restarts_max = 10) {
+  Supervision supervision(processes, restarts_max);
+  for (const std::uint32_t rank : supervision.due(at(0))) supervision.note_start(rank, at(0));
+  return supervision;
+}
+
+TEST(SupervisionTest, AllAreStartedAndTheEndIsTheirSuccess) {
+  Supervision supervision(3, 10);
+  EXPECT_EQ(supervision.due(at(0)), (Ranks{0, 1, 2}));
+  supervision = started(3);
+  EXPECT_TRUE(supervision.due(at(0)).empty());
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    EXPECT_FALSE(supervision.is_over());
+    EXPECT_FALSE(supervision.note_end(rank, with_code(0), at(5)));
+  }
+  EXPECT_TRUE(supervision.is_over());
+  EXPECT_EQ(supervision.exit_code(), 0);
+}
+
+TEST(SupervisionTest, WhatWasKilledOrAsksForAFreshProcessIsStartedAgainAtOnceAndAlone) {
+  for (const ProcessEnd& end : {kKilled, with_code(81), ProcessEnd{.code = 139, .was_killed = true}}) {
+    Supervision supervision = started(2);
+    EXPECT_TRUE(supervision.note_end(1, end, at(5)));
+    EXPECT_EQ(supervision.due(at(5)), (Ranks{1}));
+    EXPECT_FALSE(supervision.is_over());
+    EXPECT_FALSE(supervision.has_failed());
+  }
+}
+
+// 137 as a program's own exit code is no signal.
+TEST(SupervisionTest, AnyOtherCodeEndsAllWithTheFirstOne) {
+  for (const int code : {1, 82, 83, 84, 130, 137}) {
+    Supervision supervision = started(3);
+    EXPECT_FALSE(supervision.note_end(0, with_code(code), at(5)));
+    EXPECT_TRUE(supervision.has_failed());
+    EXPECT_FALSE(supervision.note_end(1, kKilled, at(6)));
+    EXPECT_FALSE(supervision.is_over());
+    EXPECT_FALSE(supervision.note_end(2, with_code(0), at(6)));
+    EXPECT_TRUE(supervision.is_over());
+    EXPECT_EQ(supervision.exit_code(), code);
+  }
+}
+
+TEST(SupervisionTest, AFailureTakesBackTheStartThatWasDue) {
+  Supervision supervision = started(2);
+  EXPECT_TRUE(supervision.note_end(0, kKilled, at(5)));
+  EXPECT_FALSE(supervision.note_end(1, with_code(1), at(5)));
+  EXPECT_TRUE(supervision.due(at(5)).empty());
+  EXPECT_TRUE(supervision.is_over());
+  EXPECT_EQ(supervision.exit_code(), 1);
+}
+
+TEST(SupervisionTest, QuickEndsInARowAreFurtherAndFurtherApart) {
+  Supervision supervision = started(1);
+  int now = 0;
+  for (const int pause : {0, 1, 2, 4, 8, 16, 32, 32, 32, 32}) {
+    EXPECT_TRUE(supervision.note_end(0, kKilled, at(now)));
+    ASSERT_EQ(supervision.next_start(), at(now + pause));
+    now += pause;
+    EXPECT_EQ(supervision.due(at(now)), (Ranks{0}));
+    if (pause > 0) {
+      EXPECT_TRUE(supervision.due(at(now - 1)).empty());
+    }
+    supervision.note_start(0, at(now));
+  }
+  EXPECT_FALSE(supervision.note_end(0, kKilled, at(now)));
+  EXPECT_EQ(supervision.exit_code(), 137);
+}
+
+TEST(SupervisionTest, AProcessThatLivedAMinuteBeginsAnew) {
+  Supervision supervision = started(1, 2);
+  for (int now = 60; now < 6000; now += 60) {
+    EXPECT_TRUE(supervision.note_end(0, kKilled, at(now)));
+    EXPECT_EQ(supervision.next_start(), at(now));
+    supervision.note_start(0, at(now));
+  }
+}
+
+TEST(SupervisionTest, NobodyIsStartedAgainWhoWasToldToLeave) {
+  Supervision supervision = started(2);
+  EXPECT_TRUE(supervision.note_end(0, kKilled, at(1)));
+  supervision.note_stop();
+  EXPECT_FALSE(supervision.note_end(1, with_code(80), at(2)));
+  EXPECT_TRUE(supervision.is_over());
+  EXPECT_EQ(supervision.exit_code(), 80);
+}
+
+TEST(SupervisionTest, WhereOneWasPreemptedTheOthersAreNotStartedAgain) {
+  Supervision supervision = started(2);
+  EXPECT_FALSE(supervision.note_end(0, with_code(80), at(1)));
+  EXPECT_FALSE(supervision.has_failed());
+  EXPECT_FALSE(supervision.note_end(1, kKilled, at(2)));
+  EXPECT_EQ(supervision.exit_code(), 137);
+}
+
+}  // namespace
+}  // namespace ratoon::cli

@@ -1,0 +1,159 @@
+#include "cli/report/render.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/report/axis.h"
+#include "cli/report/html.h"
+
+namespace ratoon::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kHostile = "\"><script>alert(1)</script><img src=x onerror='x'>&\x01\xff\u202e";
+
+// Every text that a run's files can say.
+RunFacts hostile_run() {
+  RunFacts facts{.name = kHostile, .folder = kHostile, .complaints = {kHostile}};
+  Event run{.kind = "run", .at = WallTime{from_seconds(100)}};
+  Event member{.kind = "member",
+               .at = WallTime{from_seconds(101)},
+               .member = kHostile,
+               .role = kHostile,
+               .node = kHostile,
+               .state = "running"};
+  Event world{.kind = "world", .at = WallTime{from_seconds(102)}, .attempt = 1};
+  Event gone = member;
+  gone.at = WallTime{from_seconds(105)};
+  gone.state = "failed";
+  Event recovery{.kind = "recovery", .at = WallTime{from_seconds(106)}};
+  recovery.disruption = api::Disruption{.member = kHostile, .node = kHostile, .reason = kHostile};
+  Event end{.kind = "end", .at = WallTime{from_seconds(110)}, .phase = "Failed", .message = kHostile};
+  facts.events = {run, member, world, gone, recovery, end};
+  facts.past.steps = {{.at = 103, .attempt = 1, .step = 1}, {.at = 104, .attempt = 1, .step = 2}};
+  facts.past.values[kHostile] = facts.past.steps;
+  facts.past.ledger = {{kHostile, 5}, {"useful", 1}};
+  facts.checkpoints = {{.state = kHostile, .why = kHostile, .digest = kHostile, .tiers = {kHostile}}};
+  facts.samples = {{.stream = kHostile, .digest = kHostile}};
+  return facts;
+}
+
+TEST(RenderTest, NothingThatARunSaysBecomesMarkup) {
+  const std::string page = render_page(make_report(hostile_run()));
+  EXPECT_THAT(page, AllOf(Not(HasSubstr("<script")), Not(HasSubstr("<img")), Not(HasSubstr("\x01")),
+                          Not(HasSubstr("\xff")), Not(HasSubstr("\u202e")), Not(HasSubstr("onerror='"))));
+  EXPECT_THAT(page, HasSubstr("&lt;script&gt;"));
+}
+
+TEST(RenderTest, ThePageLoadsNothing) {
+  const std::string page = render_page(make_report(hostile_run()));
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  for (const char* word : {"http:", "https:", "href=", "url(", "@import", "<link", "<iframe", "<object"})
+    EXPECT_THAT(page, Not(HasSubstr(word)));
+}
+
+TEST(RenderTest, AnEmptyRunIsAPage) {
+  const std::string page = render_page(make_report({.name = "empty"}));
+  EXPECT_THAT(page, AllOf(HasSubstr("Nothing of this run has a time yet."), HasSubstr("</html>")));
+  EXPECT_THAT(page, Not(HasSubstr("nan")));
+}
+
+TEST(RenderTest, AMillionRowsWithLossesAreTwoMegabytesAtMost) {
+  RunFacts facts{.name = "long"};
+  constexpr int kRows = 1'000'000;
+  constexpr int kPerAttempt = 1000;
+  Event run{.kind = "run", .at = WallTime{from_seconds(1000)}};
+  facts.events.push_back(run);
+  for (std::uint64_t index = 0; index < 200; ++index)
+    facts.events.push_back({.kind = "member",
+                            .at = WallTime{from_seconds(1000)},
+                            .member = "worker-" + std::to_string(index),
+                            .role = "worker",
+                            .index = index,
+                            .node = "node",
+                            .state = "running"});
+  for (int i = 0; i < kRows; ++i) {
+    const auto attempt = static_cast<std::uint64_t>(i / kPerAttempt + 1);
+    const PastRow row{.at = 1000 + i * 0.04,
+                      .attempt = attempt,
+                      .step = static_cast<std::uint64_t>(i) - (attempt - 1) * 10,
+                      .value = 1 + std::sin(i * 0.7),
+                      .is_kept = i % kPerAttempt < 990};
+    facts.past.steps.push_back(row);
+    facts.past.values["loss"].push_back(row);
+    if (i % kPerAttempt != 0) continue;
+    facts.events.push_back({.kind = "world", .at = WallTime{from_seconds(row.at)}, .attempt = attempt});
+    Event recovery{.kind = "recovery", .at = WallTime{from_seconds(row.at)}};
+    recovery.disruption = api::Disruption{.member = "worker-1", .lost_steps = 10};
+    facts.events.push_back(recovery);
+  }
+  for (std::uint64_t step = 0; step < 2000; ++step)
+    facts.checkpoints.push_back({.step = step, .state = "complete", .tiers = {"folder"}});
+  const std::string page = render_page(make_report(std::move(facts)));
+  EXPECT_LT(page.size(), 2'000'000u);
+  EXPECT_GT(page.size(), 50'000u);
+}
+
+TEST(RenderTest, JsonHasWhatThePageSays) {
+  const auto json = report_json(make_report(hostile_run()));
+  EXPECT_EQ(json["version"], 1);
+  EXPECT_EQ(json["seconds"], 10.0);
+  EXPECT_EQ(json["standing"], "failed");
+  EXPECT_EQ(json["losses"].size(), 1u);
+  EXPECT_EQ(json["recoveries"].size(), 1u);
+}
+
+TEST(RenderTest, CsvQuotesNamesAndKeepsEveryBit) {
+  Past past;
+  past.values["a \"b\", c"] = {{.at = 1.5, .attempt = 2, .step = 3, .value = 0.1, .is_kept = true}};
+  past.values["n"] = {{.value = -INFINITY}};
+  EXPECT_EQ(past_csv(past),
+            "time,attempt,step,kept,name,value\r\n"
+            "1970-01-01T00:00:01.500Z,2,3,1,\"a \"\"b\"\", c\",0.1\r\n"
+            "1970-01-01T00:00:00.000Z,0,0,0,n,-Infinity\r\n");
+}
+
+TEST(EscapedTest, LongTextsAreCutBetweenCharacters) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "\u00e9";
+  const std::string safe = escaped(text);
+  EXPECT_TRUE(safe.ends_with("\u00e9\u2026"));
+  EXPECT_LT(safe.size(), 1000u);
+}
+
+TEST(TextTest, NumbersAsPeopleReadThem) {
+  EXPECT_EQ(seconds_text(0.168), "0.17 s");
+  EXPECT_EQ(seconds_text(42.25), "42.2 s");
+  EXPECT_EQ(seconds_text(205), "3:25");
+  EXPECT_EQ(percent_text(0.99999), "99.9 %");
+  EXPECT_EQ(percent_text(1), "100 %");
+  EXPECT_EQ(pixel_text(3.04), "3");
+  EXPECT_EQ(number_text(150'000), "150 k");
+  EXPECT_EQ(number_text(-2.5e9), "-2.5 G");
+  EXPECT_EQ(number_text(0.00031), "0.00031");
+}
+
+TEST(AxisTest, RoundNumbers) {
+  EXPECT_EQ(round_numbers(0.1, 2.3, 4), (std::vector<double>{1, 2}));
+  EXPECT_EQ(round_numbers(5, 5, 4), (std::vector<double>{5, 5}));
+  EXPECT_EQ(round_times(3), (std::vector<double>{0, 0.5, 1, 1.5, 2, 2.5, 3}));
+  EXPECT_EQ(round_times(11 * 3600).size(), 12u);
+}
+
+TEST(AxisTest, ACurveOfOneValueAndOneOfTheLargestHaveRoom) {
+  for (const double value : {0.0, 5.0, 1.7e308, -1.7e308}) {
+    const Curve curve{.lines = {{.points = {{0, value}}}}};
+    const ValueAxis axis = around(curve, 0, 100);
+    EXPECT_TRUE(std::isfinite(axis.y(std::clamp(value, -1e300, 1e300)))) << value;
+    EXPECT_LT(axis.low, axis.high) << value;
+  }
+}
+
+}  // namespace
+}  // namespace ratoon::cli

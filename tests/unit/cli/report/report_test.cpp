@@ -1,0 +1,230 @@
+#include "cli/report/report.h"
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/report/thin.h"
+
+namespace ratoon::cli {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr double kBegan = 1'700'000'000;
+
+Event event(double at, const std::string& kind) {
+  return {.kind = kind, .at = WallTime{from_seconds(kBegan + at)}};
+}
+
+Event member(double at, const std::string& name, std::uint64_t index, const std::string& state) {
+  Event e = event(at, "member");
+  e.member = name;
+  e.role = "worker";
+  e.index = index;
+  e.node = "node-1";
+  e.state = state;
+  return e;
+}
+
+Event world(double at, std::uint64_t attempt) {
+  Event e = event(at, "world");
+  e.attempt = attempt;
+  return e;
+}
+
+PastRow row(double at, std::uint64_t attempt, std::uint64_t step, double value, bool is_kept = true) {
+  return {.at = kBegan + at, .attempt = attempt, .step = step, .value = value, .is_kept = is_kept};
+}
+
+// Two members; steps 1 to 6 in ten seconds, of which 5 and 6 are lost at 10 s and made again at 14 and 15 s.
+RunFacts run_with_a_loss() {
+  RunFacts facts{.name = "digits", .folder = "runs/digits"};
+  facts.events = {event(0, "run"),
+                  member(1, "w-0-i0", 0, "running"),
+                  member(1, "w-1-i0", 1, "running"),
+                  world(2, 1),
+                  member(10, "w-1-i0", 1, "failed"),
+                  event(10, "apart"),
+                  member(11, "w-1-i1", 1, "running")};
+  facts.events.push_back(world(12, 2));
+  Event recovery = event(13, "recovery");
+  recovery.disruption = api::Disruption{.member = "w-1-i0",
+                                        .node = "node-1",
+                                        .reason = "ended by signal 9",
+                                        .time = WallTime{from_seconds(kBegan + 10)},
+                                        .lost_steps = 2,
+                                        .phases = {.detect_seconds = 1, .load_seconds = 2}};
+  facts.events.push_back(recovery);
+  Event end = event(20, "end");
+  end.phase = "Succeeded";
+  facts.events.push_back(end);
+  for (int i = 1; i <= 6; ++i)
+    facts.past.steps.push_back(row(3 + i, 1, static_cast<std::uint64_t>(i), 0, i <= 4));
+  for (int i = 5; i <= 10; ++i) facts.past.steps.push_back(row(9 + i, 2, static_cast<std::uint64_t>(i), 0));
+  for (PastRow one : facts.past.steps) {
+    one.value = 1.0 / static_cast<double>(one.step);
+    facts.past.values["loss"].push_back(one);
+  }
+  return facts;
+}
+
+double spent(const Report& report, const std::string& part) {
+  for (const auto& [name, seconds] : report.account)
+    if (name == part) return seconds;
+  return 0;
+}
+
+TEST(ReportTest, EverySecondIsInOnePart) {
+  const Report report = make_report(run_with_a_loss());
+  EXPECT_EQ(report.length, 20);
+  EXPECT_EQ(report.standing, "completed");
+  double sum = 0;
+  for (const auto& [part, seconds] : report.account) sum += seconds;
+  EXPECT_NEAR(sum, 20, 1e-6);
+  EXPECT_NEAR(spent(report, "useful"), 6 + 5, 1e-6);  // 4 to 10 s, and 15 to 20 s
+  EXPECT_NEAR(spent(report, "recomputed"), 1, 1e-6);  // from the first step again to the sixth: 14 to 15 s
+  EXPECT_NEAR(spent(report, "restarting"), 4 + 4, 1e-6);  // 0 to 4 s, and 10 to 14 s
+}
+
+TEST(ReportTest, TheTimeThatSavesHeldTrainingUpWasNotUseful) {
+  RunFacts facts = run_with_a_loss();
+  facts.past.saves = {row(6, 1, 2, 0.5), row(17, 2, 8, 1.5)};
+  const Report report = make_report(facts);
+  EXPECT_NEAR(spent(report, "save_stall"), 2, 1e-6);
+  EXPECT_NEAR(spent(report, "useful"), 9, 1e-6);
+}
+
+TEST(ReportTest, AMemberHasALaneWithTheGapInWhichItWasNot) {
+  const Report report = make_report(run_with_a_loss());
+  ASSERT_EQ(report.lanes.size(), 3u);
+  EXPECT_EQ(report.lanes[2].name, "worker 1");
+  std::vector<std::string> parts;
+  std::vector<Bar> absences;
+  for (const Bar& bar : report.lanes[2].bars) {
+    if (parts.empty() || parts.back() != bar.part) parts.push_back(bar.part);
+    if (bar.part == "absent") absences.push_back(bar);
+  }
+  EXPECT_THAT(parts,
+              ElementsAre("absent", "restarting", "useful", "absent", "restarting", "recomputed", "useful"));
+  ASSERT_EQ(absences.size(), 2u);
+  EXPECT_NEAR(absences[1].begin, 10, 1e-6);
+  EXPECT_NEAR(absences[1].end, 11, 1e-6);
+  EXPECT_EQ(report.lanes[0].bars.back().end, 20);
+}
+
+TEST(ReportTest, WhatWasMadeAgainIsALineOfItsOwn) {
+  const Report report = make_report(run_with_a_loss());
+  EXPECT_EQ(report.steps_made_again, 2u);
+  ASSERT_EQ(report.curves.size(), 1u);
+  std::size_t undone = 0;
+  for (const Line& line : report.curves[0].lines) {
+    if (line.is_kept) continue;
+    undone += line.points.size();
+    EXPECT_EQ(line.attempt, 1u);
+  }
+  EXPECT_EQ(undone, 2u);
+}
+
+TEST(ReportTest, LossesAndRecoveries) {
+  const Report report = make_report(run_with_a_loss());
+  ASSERT_EQ(report.losses.size(), 1u);
+  EXPECT_NEAR(report.losses[0].at, 10, 1e-6);
+  ASSERT_EQ(report.recoveries.size(), 1u);
+  EXPECT_EQ(report.median_recovery, 3);
+  EXPECT_EQ(report.recoveries[0].phases.size(), 7u);
+  EXPECT_THAT(report.recoveries[0].phases, Contains(testing::Pair("load", 2.0)));
+}
+
+TEST(ReportTest, OfManyRecoveriesTheLongestStayInTime) {
+  RunFacts facts = run_with_a_loss();
+  Event one = facts.events[8];
+  ASSERT_EQ(one.kind, "recovery");
+  for (int i = 0; i < 100; ++i) {
+    one.disruption->phases.load_seconds = i;
+    one.disruption->time = WallTime{from_seconds(kBegan + i)};
+    facts.events.push_back(one);
+  }
+  const Report report = make_report(facts);
+  EXPECT_EQ(report.recoveries_in_all, 101u);
+  EXPECT_EQ(report.recoveries.size(), 40u);
+  EXPECT_EQ(report.recoveries.back().total, 100);
+  EXPECT_TRUE(std::ranges::is_sorted(report.recoveries, {}, &Recovery::at));
+}
+
+TEST(ReportTest, AnEmptyRunIsSaidToBeOne) {
+  const Report report = make_report({.name = "empty"});
+  EXPECT_EQ(report.length, 0);
+  EXPECT_THAT(report.lanes, IsEmpty());
+  EXPECT_THAT(report.remarks, Contains(HasSubstr("no events.jsonl")));
+}
+
+TEST(ReportTest, ARunWithoutEventsHasWorldsFromItsHistory) {
+  RunFacts facts = run_with_a_loss();
+  facts.events.clear();
+  const Report report = make_report(facts);
+  ASSERT_EQ(report.lanes.size(), 1u);
+  EXPECT_NEAR(spent(report, "restarting"), 5, 1e-6);  // from the last step of attempt 1 to the first of 2
+  EXPECT_EQ(report.losses.size(), 1u);
+  EXPECT_EQ(report.standing, "");
+}
+
+TEST(ReportTest, ARunnerThatWasKilledEndsWithItsLastWordAndTheTimeUntilTheNextIsNobodys) {
+  RunFacts facts = run_with_a_loss();
+  facts.events.pop_back();  // its end
+  facts.events.push_back(event(30, "run"));
+  facts.events.push_back(event(31, "end"));
+  const Report report = make_report(facts);
+  EXPECT_NEAR(spent(report, "away"), 17, 1e-6);  // since the recovery at 13 s
+}
+
+TEST(ReportTest, WhatTheLedgerSaysCountsMore) {
+  RunFacts facts = run_with_a_loss();
+  facts.past.ledger = {{"hung", 3}, {"newest_step", 700}, {"useful", 1}, {"restarting", 0}};
+  EXPECT_THAT(make_report(facts).account,
+              ElementsAre(testing::Pair("useful", 1.0), testing::Pair("hung", 3.0)));
+}
+
+TEST(ReportTest, NumbersThatAreNoneAreCountedAndNotDrawn) {
+  RunFacts facts = run_with_a_loss();
+  facts.past.values["loss"][1].value = std::numeric_limits<double>::quiet_NaN();
+  facts.past.values["loss"][2].value = std::numeric_limits<double>::infinity();
+  const Report report = make_report(facts);
+  EXPECT_EQ(report.curves[0].numbers_left_out, 2u);
+  for (const Line& line : report.curves[0].lines)
+    for (const Point& point : line.points) EXPECT_TRUE(std::isfinite(point.value));
+}
+
+TEST(ReportTest, TheRateIsOfTheStepsThatWereMade) {
+  const Report report = make_report(run_with_a_loss());
+  double steps = 0;
+  for (const Point& point : report.rate)
+    steps += point.value * report.length / static_cast<double>(report.rate.size());
+  EXPECT_NEAR(steps, 5 + 5, 1e-6);  // of six moments of each attempt five pauses are known
+}
+
+TEST(ThinTest, NoPeakIsLostAndTheOrderStays) {
+  std::vector<Point> points;
+  for (int i = 0; i < 100'000; ++i) points.push_back({i * 0.01, i == 54'321 ? 99.0 : std::sin(i * 0.1)});
+  const auto thinned = thin(points, 1000, 100);
+  EXPECT_LE(thinned.size(), 202u);
+  EXPECT_GE(thinned.size(), 150u);
+  EXPECT_THAT(thinned, Contains(testing::Field(&Point::value, 99.0)));
+  EXPECT_TRUE(std::ranges::is_sorted(thinned, {}, &Point::at));
+}
+
+TEST(ThinTest, BarsThatNobodyCouldSeeAreLeftToTheOneBefore) {
+  const auto thinned =
+      thin({{0, 5, "useful", ""}, {5, 5.01, "restarting", ""}, {5.01, 9, "useful", ""}}, 0.1);
+  ASSERT_EQ(thinned.size(), 1u);
+  EXPECT_EQ(thinned[0].end, 9);
+}
+
+}  // namespace
+}  // namespace ratoon::cli

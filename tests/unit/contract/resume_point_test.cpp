@@ -1,0 +1,59 @@
+#include "base/contract/resume_point.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/builders.h"
+
+namespace ratoon {
+namespace {
+
+using test::checkpoint;
+using Inventory = std::vector<InventoryEntry>;
+
+struct Case {
+  const char* name;
+  std::vector<Inventory> inventories;  // of the joiners, in rank order
+  std::optional<ResumePoint> expected;
+  Inventory of_completed = {};
+};
+
+TEST(PickResumePoint, IsTheNewestThatAllCanReach) {
+  const Case cases[] = {
+      {"nothing was saved", {{}, {}}, std::nullopt},
+      {"the newest step", {{checkpoint(1, 20), checkpoint(1, 40)}, {}}, test::resume_point(1, 40)},
+      {"a newer attempt before a later step",
+       {{checkpoint(1, 500), checkpoint(2, 40)}, {checkpoint(1, 500)}},
+       test::resume_point(2, 40)},
+      {"one that is not complete does not exist",
+       {{checkpoint(1, 20), checkpoint(1, 40, "volume", false)}},
+       test::resume_point(1, 20)},
+      {"what one node alone holds is out of reach",
+       {{checkpoint(1, 40, "local"), checkpoint(1, 20)}, {checkpoint(1, 20)}},
+       test::resume_point(1, 20)},
+      {"what every node holds is in reach",
+       {{checkpoint(1, 40, "local")}, {checkpoint(1, 40, "staged")}},
+       test::resume_point(1, 40)},
+      {"held twice by one node is not held by two",
+       {{checkpoint(1, 40, "local"), checkpoint(1, 40, "staged")}, {}},
+       std::nullopt},
+      {"the store is in reach of all", {{checkpoint(1, 40, "store")}, {}}, test::resume_point(1, 40)},
+      {"only staged on one", {{checkpoint(3, 9, "staged")}, {}}, std::nullopt},
+      {"committed by one that completed meanwhile",
+       {{checkpoint(2, 80)}, {checkpoint(2, 80)}},
+       test::resume_point(2, 100),
+       {checkpoint(2, 100)}},
+      {"kept by one that completed where nobody reaches it",
+       {{checkpoint(2, 80)}},
+       test::resume_point(2, 80),
+       {checkpoint(2, 100, "local"), checkpoint(2, 120, "volume", false)}},
+  };
+  for (const auto& c : cases) {
+    std::vector<JoinRequest> joiners;
+    for (std::uint32_t i = 0; i < c.inventories.size(); ++i)
+      joiners.push_back(test::join_request(test::process(i), 0, c.inventories[i]));
+    EXPECT_EQ(pick_resume_point(joiners, c.of_completed), c.expected) << c.name;
+  }
+}
+
+}  // namespace
+}  // namespace ratoon

@@ -1,0 +1,127 @@
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "operator/api/spec_fields.h"
+#include "operator/api/training_job.h"
+
+namespace ratoon::api {
+namespace {
+
+using nlohmann::json;
+
+Result<TrainingJob> decode_with(const char* policy, const json& fields) {
+  json document = json::parse(R"({
+    "apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": "digits"},
+    "spec": {"roles": [{"name": "worker", "template": {"spec": {"containers": [{"command": ["train"]}]}}}]}
+  })");
+  document["spec"][policy] = fields;
+  return decode_training_job(document);
+}
+
+TEST(CheckpointPolicy, IsReadWhole) {
+  const auto job =
+      decode_with("checkpointPolicy", {{"stores", {"s3://bucket/runs", "/mnt/runs", "file:///data/runs"}},
+                                       {"loadFrom", "https://host/weights"},
+                                       {"overwrite", true},
+                                       {"stagingMemory", "8Gi"}});
+  ASSERT_TRUE(job) << job.error().message();
+  const CheckpointPolicy& policy = job->spec.checkpoint_policy;
+  EXPECT_EQ(policy.stores, std::vector<std::string>({"s3://bucket/runs", "/mnt/runs", "file:///data/runs"}));
+  EXPECT_EQ(policy.load_from, "https://host/weights");
+  EXPECT_TRUE(policy.overwrites);
+  EXPECT_EQ(policy.staging_memory_mib, 8192U);
+}
+
+TEST(CheckpointPolicy, AsksForNothingUnasked) {
+  const auto job = decode_with("checkpointPolicy", json::object());
+  EXPECT_EQ(job->spec.checkpoint_policy.stores, std::vector<std::string>());
+  EXPECT_EQ(job->spec.checkpoint_policy.load_from, "");
+  EXPECT_FALSE(job->spec.checkpoint_policy.overwrites);
+  EXPECT_EQ(job->spec.checkpoint_policy.staging_memory_mib, 0U);
+}
+
+TEST(CheckpointPolicy, RefusesPlacesThatCannotBe) {
+  for (const char* bad : {"runs", "", "s3://", "https://host/runs", "s3://a,s3://b", "/a b", "ftp://host/a"})
+    EXPECT_FALSE(decode_with("checkpointPolicy", {{"stores", {bad}}})) << bad;
+  for (const char* bad : {"weights", "https://", "s3://a,b", "/a b"})
+    EXPECT_FALSE(decode_with("checkpointPolicy", {{"loadFrom", bad}})) << bad;
+  EXPECT_EQ(
+      decode_with("checkpointPolicy", {{"loadFrom", "weights"}}).error().message(),
+      "TrainingJob digits: spec.checkpointPolicy.loadFrom must be s3://bucket/prefix, https://host/path, "
+      "file:///folder or /folder, without commas, found \"weights\"");
+}
+
+TEST(RestartPolicy, IsReadWhole) {
+  const auto job = decode_with("restartPolicy", json::parse(R"({
+    "maxRestarts": 3, "maxLossesWithoutStep": 4, "backoffSeconds": 5, "backoffMaxSeconds": 6,
+    "rules": [{"exitCodes": [1, 255], "signals": [11, 64], "reasons": ["OOMKilled"], "action": "Fail"},
+              {"reasons": ["Evicted"], "action": "Ignore"}, {"signals": [9], "action": "Restart"}]})"));
+  ASSERT_TRUE(job) << job.error().message();
+  const RestartPolicy& policy = job->spec.restart_policy;
+  EXPECT_EQ(policy.losses_without_step_max, 4U);
+  EXPECT_EQ(policy.backoff_seconds, 5U);
+  EXPECT_EQ(policy.backoff_max_seconds, 6U);
+  ASSERT_EQ(policy.rules.size(), 3U);
+  EXPECT_EQ(policy.rules[0].exit_codes, std::vector<std::uint32_t>({1, 255}));
+  EXPECT_EQ(policy.rules[0].signals, std::vector<std::uint32_t>({11, 64}));
+  EXPECT_EQ(policy.rules[0].reasons, std::vector<std::string>({"OOMKilled"}));
+  EXPECT_EQ(policy.rules[0].action, RuleAction::kFail);
+  EXPECT_EQ(policy.rules[1].action, RuleAction::kIgnore);
+  EXPECT_EQ(policy.rules[2].action, RuleAction::kRestart);
+}
+
+TEST(RestartPolicy, RefusesRulesThatCannotBe) {
+  for (const char* bad :
+       {R"({"action": "Fail"})", R"({"exitCodes": [1]})", R"({"exitCodes": [1], "action": "FailJob"})",
+        R"({"exitCodes": [0], "action": "Fail"})", R"({"exitCodes": [256], "action": "Fail"})",
+        R"({"exitCodes": [80], "action": "Fail"})", R"({"exitCodes": [1, 84], "action": "Fail"})",
+        R"({"signals": [65], "action": "Fail"})", R"({"signals": ["KILL"], "action": "Fail"})",
+        R"({"exitCodes": [], "signals": [], "reasons": [], "action": "Fail"})"})
+    EXPECT_FALSE(decode_with("restartPolicy", {{"rules", {json::parse(bad)}}})) << bad;
+  EXPECT_FALSE(decode_with("restartPolicy", {{"backoffSeconds", 10U}, {"backoffMaxSeconds", 9U}}));
+}
+
+TEST(RolesThatDecide, AreRolesThatTheJobHas) {
+  const auto job = decode_with("successPolicy", {{"roles", {"worker"}}});
+  ASSERT_TRUE(job) << job.error().message();
+  EXPECT_EQ(job->spec.success_policy.roles, std::vector<std::string>({"worker"}));
+  EXPECT_EQ(decode_with("failurePolicy", {{"roles", {"worker"}}})->spec.failure_policy.roles.size(), 1U);
+  for (const char* policy : {"successPolicy", "failurePolicy"}) {
+    EXPECT_FALSE(decode_with(policy, {{"roles", {"boss"}}})) << policy;
+    EXPECT_FALSE(decode_with(policy, {{"roles", json::array()}})) << policy;
+    EXPECT_FALSE(decode_with(policy, json::object())) << policy;
+  }
+  const json rule = {{"exitCodes", {1U}}, {"roles", {"boss"}}, {"action", "Fail"}};
+  const auto refused = decode_with("restartPolicy", {{"rules", {rule}}});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(
+      refused.error().message().find("spec.restartPolicy must be with rules about roles that the job has"),
+      std::string::npos);
+}
+
+TEST(PoliciesOfTheEnd, AreRead) {
+  EXPECT_EQ(decode_with("cleanPodPolicy", "None")->spec.clean_pod_policy, CleanPodPolicy::kNone);
+  EXPECT_EQ(decode_with("cleanPodPolicy", "All")->spec.clean_pod_policy, CleanPodPolicy::kAll);
+  EXPECT_FALSE(decode_with("cleanPodPolicy", "Some"));
+  EXPECT_EQ(decode_with("ttlSecondsAfterFinished", 0U)->spec.ttl_seconds_after_finished, 0U);
+  EXPECT_EQ(decode_with("suspend", false)->spec.ttl_seconds_after_finished, std::nullopt);
+  EXPECT_EQ(decode_with("suspend", false)->spec.clean_pod_policy, CleanPodPolicy::kRunning);
+  EXPECT_EQ(decode_with("checkpointPolicy", {{"graceSeconds", 90U}})->spec.checkpoint_policy.grace_seconds,
+            90U);
+}
+
+TEST(Mebibytes, AreReadFromSizesWithAUnit) {
+  EXPECT_EQ(parse_mebibytes("1Mi"), 1U);
+  EXPECT_EQ(parse_mebibytes("512Mi"), 512U);
+  EXPECT_EQ(parse_mebibytes("8Gi"), 8192U);
+  EXPECT_EQ(parse_mebibytes("999999Ti"), 999999ULL << 20U);
+  for (const char* bad :
+       {"", "Gi", "0Gi", "01Gi", "8", "8G", "8gi", "-8Gi", "1.5Gi", "8Gi ", "1000000Gi", "8Ki"})
+    EXPECT_FALSE(parse_mebibytes(bad)) << bad;
+}
+
+}  // namespace
+}  // namespace ratoon::api

@@ -1,0 +1,52 @@
+#include "operator/api/trainer_environment.h"
+
+#include <gtest/gtest.h>
+
+namespace ratoon::api {
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+TrainingJob job() {
+  TrainingJob job;
+  job.meta.name = "digits";
+  return job;
+}
+
+TEST(TrainerEnvironment, SaysNoMoreThanThePolicy) {
+  EXPECT_EQ(trainer_environment(job()), (Variables{{"RATOON_RUN_NAME", "digits"},
+                                                   {"RATOON_SAVE_EVERY_STEPS", "100"},
+                                                   {"RATOON_KEEP_LAST", "3"}}));
+}
+
+TEST(TrainerEnvironment, SaysWhereToSaveAndToBegin) {
+  TrainingJob told = job();
+  told.spec.processes_per_node = 4;
+  told.spec.checkpoint_policy = {.run_name = "first",
+                                 .stores = {"s3://bucket/runs", "/mnt/runs"},
+                                 .load_from = "/weights",
+                                 .staging_memory_mib = 1024};
+  const Variables variables = trainer_environment(told);
+  EXPECT_EQ(variables.at("RATOON_RUN_NAME"), "first");
+  EXPECT_EQ(variables.at("RATOON_STORES"), "s3://bucket/runs,/mnt/runs");
+  EXPECT_EQ(variables.at("RATOON_LOAD_FROM"), "/weights");
+  EXPECT_EQ(variables.at("RATOON_STAGING_MEMORY_MIB"), "256") << "of each process";
+  told.spec.checkpoint_policy.staging_memory_mib = 1;
+  EXPECT_EQ(trainer_environment(told).at("RATOON_STAGING_MEMORY_MIB"), "1")
+      << "0 would mean: as much as it likes";
+}
+
+TEST(TrainerEnvironment, OverwritingEndsWithTheFirstCheckpoint) {
+  TrainingJob told = job();
+  told.spec.checkpoint_policy.overwrites = true;
+  EXPECT_FALSE(trainer_environment(told).contains("RATOON_OVERWRITE")) << "a job that began without the wish";
+  told.status.lineage_start = Attempt(0);
+  EXPECT_EQ(trainer_environment(told).at("RATOON_OVERWRITE"), "true");
+  told.status.lineage_start = Attempt(4);
+  EXPECT_EQ(trainer_environment(told).at("RATOON_OVERWRITE"), "true") << "lost before anything was saved";
+  told.status.last_checkpoint = ResumePoint{.attempt = Attempt(4), .step = Step(10), .digest = "d"};
+  EXPECT_FALSE(trainer_environment(told).contains("RATOON_OVERWRITE"));
+}
+
+}  // namespace
+}  // namespace ratoon::api

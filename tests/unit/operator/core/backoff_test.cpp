@@ -1,0 +1,101 @@
+#include "operator/core/backoff.h"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "operator/core/reconcile.h"
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::core {
+namespace {
+
+using std::chrono::seconds;
+using test::process;
+
+Decision decide(const Observation& seen) {
+  return reconcile(seen, test::at_seconds(1));
+}
+
+std::vector<std::string> made(const Decision& decision) {
+  std::vector<std::string> names;
+  for (const auto& action : decision.actions)
+    if (const auto* create = std::get_if<CreatePod>(&action)) names.push_back(create->pod.name);
+  return names;
+}
+using Names = std::vector<std::string>;
+
+Observation crashed(std::uint32_t crashes_before = 0) {
+  auto seen = test::running(test::job(2));
+  seen.wall_now = {seconds(100)};
+  seen.job.status.restarts.crashes_in_a_row = crashes_before;
+  seen.job.spec.restart_policy.backoff_seconds = 2;
+  seen.pods[1] = test::ended_pod(1, 1);
+  return seen;
+}
+
+TEST(PauseAfter, DoublesUpToTheLongest) {
+  const api::RestartPolicy policy{.backoff_seconds = 2, .backoff_max_seconds = 30};
+  const int expected[] = {0, 2, 4, 8, 16, 30, 30};
+  for (std::uint32_t crashes = 0; crashes < 7; ++crashes)
+    EXPECT_EQ(pause_after(policy, crashes), seconds(expected[crashes])) << crashes;
+  EXPECT_EQ(pause_after(policy, 0xffffffffU), seconds(30));
+  EXPECT_EQ(pause_after({.backoff_seconds = 3600, .backoff_max_seconds = 3600}, 40), seconds(3600));
+  EXPECT_EQ(pause_after({.backoff_seconds = 0, .backoff_max_seconds = 30}, 5), seconds(0));
+}
+
+TEST(Backoff, AMemberThatFailedIsMadeAfterAPause) {
+  auto decision = decide(crashed());
+  EXPECT_EQ(made(decision), Names());
+  EXPECT_EQ(decision.status.members[1].not_before, WallTime{seconds(102)});
+  EXPECT_NE(decision.status.message.find("digits-worker-1-i1 is made after a pause, at 1970-01-01T00:01:42"),
+            std::string::npos)
+      << decision.status.message;
+  Observation later = crashed();
+  later.pods.pop_back();
+  later.job.status = decision.status;
+  later.wall_now = {seconds(101)};
+  decision = decide(later);
+  EXPECT_EQ(made(decision), Names());
+  ASSERT_TRUE(decision.wake_at);
+  EXPECT_LE(*decision.wake_at, test::at_seconds(2)) << "nobody else would end it";
+  later.wall_now = {seconds(102)};
+  decision = decide(later);
+  EXPECT_EQ(made(decision), Names({"digits-worker-1-i1"}));
+  EXPECT_EQ(decision.status.members[1].not_before, std::nullopt);
+}
+
+TEST(Backoff, GrowsUntilAStepIsMade) {
+  EXPECT_EQ(decide(crashed(2)).status.members[1].not_before, WallTime{seconds(108)});
+  EXPECT_EQ(decide(crashed(2)).status.restarts.crashes_in_a_row, 3U);
+  auto stepped = crashed(2);
+  stepped.processes[0].beat = test::beat(process(0), 1, 5);
+  EXPECT_EQ(decide(stepped).status.members[1].not_before, WallTime{seconds(102)});
+  EXPECT_EQ(decide(stepped).status.restarts.crashes_in_a_row, 1U);
+}
+
+TEST(Backoff, MembersThatFailTogetherAreOneCrash) {
+  auto seen = crashed();
+  seen.pods[0] = test::ended_pod(0, 1);
+  EXPECT_EQ(decide(seen).status.restarts.crashes_in_a_row, 1U);
+  EXPECT_EQ(decide(seen).status.restarts.application, 2U);
+}
+
+TEST(Backoff, DisruptionsNeverWait) {
+  auto seen = crashed(5);
+  seen.pods[1] = test::ended_pod(1, 137);
+  EXPECT_EQ(made(decide(seen)), Names({"digits-worker-1-i1"}));
+  seen.pods[0] = test::ended_pod(0, 1);
+  EXPECT_EQ(made(decide(seen)), Names({"digits-worker-1-i1"})) << "not for others either";
+}
+
+TEST(Backoff, ASuccessorThatIsThereTakesOver) {
+  auto seen = crashed();
+  seen.job.status.members[1].successor = 1;
+  seen.job.status.members[1].successor_uid = test::uid_of(1, 1);
+  seen.pods.push_back(test::pod(1, 1));
+  EXPECT_EQ(decide(seen).status.members[1].not_before, std::nullopt);
+}
+
+}  // namespace
+}  // namespace ratoon::core

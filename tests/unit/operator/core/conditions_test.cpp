@@ -1,0 +1,114 @@
+#include "operator/core/conditions.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "operator/core/reconcile.h"
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::core {
+namespace {
+
+using api::JobPhase;
+
+constexpr WallTime wall(int at) {
+  return {std::chrono::seconds(at)};
+}
+
+Observation trains() {
+  Observation seen = test::running(test::job(2));
+  seen.wall_now = wall(100);
+  seen.job.meta.generation = 3;
+  return seen;
+}
+
+const api::Condition* find(const api::TrainingJobStatus& status, const std::string& type) {
+  const auto& all = status.conditions;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.type == type; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+api::TrainingJobStatus decided(const Observation& seen) {
+  return reconcile(seen, test::at_seconds(1)).status;
+}
+
+TEST(Conditions, AppearWhenTheyFirstHold) {
+  const auto status = decided(trains());
+  ASSERT_NE(find(status, "Running"), nullptr);
+  EXPECT_TRUE(find(status, "Running")->is_true);
+  EXPECT_EQ(find(status, "Running")->reason, "WorldFormed");
+  EXPECT_EQ(find(status, "Running")->message, "attempt 1 trains with 2 processes");
+  EXPECT_EQ(find(status, "Running")->observed_generation, 3U);
+  EXPECT_EQ(find(status, "Recovering"), nullptr);
+  EXPECT_EQ(find(status, "Succeeded"), nullptr);
+  EXPECT_EQ(status.observed_generation, 3U);
+  EXPECT_EQ(status.replicas, 2U);
+}
+
+TEST(Conditions, KeepTheirTimeWhileTheirTruthStays) {
+  auto seen = trains();
+  seen.job.status = decided(seen);
+  seen.wall_now = wall(200);
+  EXPECT_EQ(decided(seen), seen.job.status) << "nothing changed: nothing is written";
+
+  seen.pods[1].is_deleting = true;  // a member is lost
+  const auto status = decided(seen);
+  EXPECT_FALSE(find(status, "Running")->is_true);
+  EXPECT_EQ(find(status, "Running")->since, wall(200));
+  EXPECT_EQ(find(status, "Running")->reason, "MembersMissing");
+  EXPECT_TRUE(find(status, "Recovering")->is_true);
+  EXPECT_EQ(find(status, "Recovering")->since, wall(200));
+  EXPECT_EQ(find(status, "Scheduled")->since, wall(100));
+}
+
+TEST(Conditions, CarryTheSchedulersWordsWhileNoNodeTakesAMember) {
+  Observation seen{.job = test::new_job(1)};
+  seen.wall_now = wall(100);
+  seen.pods = {test::pod(0)};
+  seen.pods[0].node.clear();
+  seen.pods[0].phase = api::PodPhase::kPending;
+  EXPECT_EQ(find(decided(seen), "Scheduled"), nullptr) << "the scheduler has not spoken yet";
+  seen.pods[0].unplaced_reason = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.";
+  seen.job.status = decided(seen);
+  const auto* scheduled = find(seen.job.status, "Scheduled");
+  ASSERT_NE(scheduled, nullptr);
+  EXPECT_FALSE(scheduled->is_true);
+  EXPECT_EQ(scheduled->reason, "Unschedulable");
+  EXPECT_EQ(scheduled->message,
+            "no node takes digits-worker-0-i0: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.");
+  seen.pods[0].unplaced_reason.clear();
+  seen.pods[0].node = "node-1";
+  seen.wall_now = wall(150);
+  const auto placed = decided(seen);
+  EXPECT_TRUE(find(placed, "Scheduled")->is_true);
+  EXPECT_EQ(find(placed, "Scheduled")->since, wall(150));
+  EXPECT_EQ(find(placed, "Scheduled")->message, "");
+}
+
+TEST(Conditions, AnEndIsOneOfTwo) {
+  auto seen = trains();
+  for (auto& one : seen.processes) one.is_completed = true;
+  auto status = decided(seen);
+  EXPECT_TRUE(find(status, "Succeeded")->is_true);
+  EXPECT_EQ(find(status, "Failed"), nullptr);
+
+  seen = trains();
+  seen.job.status = decided(seen);
+  seen.pods[0] = test::ended_pod(0, 82);
+  status = decided(seen);
+  EXPECT_TRUE(find(status, "Failed")->is_true);
+  EXPECT_EQ(find(status, "Failed")->message, status.message);
+  EXPECT_FALSE(find(status, "Running")->is_true);
+  EXPECT_EQ(find(status, "Succeeded"), nullptr);
+}
+
+TEST(Conditions, ReplicasAreThoseThatNumNodesSizes) {
+  auto seen = trains();
+  seen.job.spec.roles.front().replicas = 2;
+  EXPECT_EQ(decided(seen).replicas, 0U);
+}
+
+}  // namespace
+}  // namespace ratoon::core

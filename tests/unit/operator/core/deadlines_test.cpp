@@ -1,0 +1,150 @@
+#include "operator/core/deadlines.h"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "operator/core/reconcile.h"
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::core {
+namespace {
+
+using std::chrono::seconds;
+using test::process;
+
+constexpr WallTime wall(int at) {
+  return {seconds(at)};
+}
+
+Decision decide(const Observation& seen) {
+  return reconcile(seen, test::at_seconds(1));
+}
+
+std::uint32_t incarnation(const Decision& decision, std::size_t member) {
+  return decision.status.members.at(member).incarnation;
+}
+
+// Member 0 waits, member 1 runs and says nothing.
+Observation one_is_mute() {
+  auto seen = test::running(test::job(2));
+  seen.job.spec.start_deadline_seconds = 60;
+  seen.job.spec.disruption_policy.suspect_after_seconds = 3600;
+  seen.job.status.is_formed = false;
+  seen.world.clear();
+  seen.processes = {test::waiting(process(0))};
+  seen.wall_now = wall(100);
+  return seen;
+}
+
+TEST(StartDeadline, BeginsWhenAPodRunsAndEndsWithAWord) {
+  auto seen = one_is_mute();
+  EXPECT_EQ(decide(seen).status.members[0].awaited_since, std::nullopt);
+  EXPECT_EQ(decide(seen).status.members[1].awaited_since, wall(100));
+  seen.job.status.members[1].awaited_since = wall(90);
+  EXPECT_EQ(decide(seen).status.members[1].awaited_since, wall(90));
+  EXPECT_EQ(*decide(seen).wake_at, test::at_seconds(51));
+  seen.processes.push_back(test::heard(process(1)));
+  EXPECT_EQ(decide(seen).status.members[1].awaited_since, std::nullopt);
+  seen.processes.pop_back();
+  seen.pods[1].phase = api::PodPhase::kPending;
+  EXPECT_EQ(decide(seen).status.members[1].awaited_since, std::nullopt) << "an image may take its time";
+}
+
+TEST(StartDeadline, WhoNeverSpeaksIsMadeAnewAndCounted) {
+  auto seen = one_is_mute();
+  seen.job.status.members[1].awaited_since = wall(41);
+  EXPECT_EQ(incarnation(decide(seen), 1), 0U);
+  seen.job.status.members[1].awaited_since = wall(40);
+  const auto decision = decide(seen);
+  EXPECT_EQ(incarnation(decision, 1), 1U);
+  EXPECT_EQ(decision.status.restarts.application, 1U);
+  EXPECT_EQ(decision.status.members[1].awaited_since, std::nullopt);
+  seen.job.spec.start_deadline_seconds = 0;
+  EXPECT_EQ(incarnation(decide(seen), 1), 0U);
+  EXPECT_EQ(decide(seen).status.members[1].awaited_since, std::nullopt);
+}
+
+TEST(StartDeadline, HalfAMemberHasNotSpoken) {
+  auto seen = one_is_mute();
+  seen.job.spec.processes_per_node = 2;
+  seen.processes.push_back(test::heard(process(1, 0, 0)));
+  EXPECT_EQ(decide(seen).status.members[1].awaited_since, wall(100));
+  seen.processes.push_back(test::heard(process(1, 0, 1)));
+  EXPECT_EQ(decide(seen).status.members[1].awaited_since, std::nullopt);
+}
+
+TEST(StartDeadline, OfAWorldThatStandsSilenceIsTheJudge) {
+  auto seen = test::running(test::job(2));
+  seen.wall_now = wall(100);
+  seen.world.clear();  // forgotten, and not all have been heard since
+  seen.processes[0].beat = test::beat(process(0), 1, 7);
+  seen.processes.pop_back();
+  EXPECT_EQ(decide(seen).status.members[1].awaited_since, std::nullopt);
+}
+
+// Both train since 100; the last step was at 130.
+Observation no_step(ProcessPhase first, ProcessPhase second) {
+  auto seen = test::running(test::job(2));
+  seen.job.spec.progress_deadline_seconds = 60;
+  seen.job.spec.disruption_policy.suspect_after_seconds = 3600;
+  seen.job.status.step = Step(7);
+  seen.job.status.formed_at = wall(100);
+  seen.job.status.stepped_at = wall(130);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    seen.processes[i].beat = test::beat(process(i), 1, 7);
+    seen.processes[i].beat->phase = i == 0 ? first : second;
+  }
+  seen.wall_now = wall(190);
+  return seen;
+}
+
+TEST(ProgressDeadline, MakesAnewWhoIsNotInTheCollective) {
+  auto seen = no_step(ProcessPhase::kCollective, ProcessPhase::kData);
+  seen.wall_now = wall(189);
+  EXPECT_EQ(incarnation(decide(seen), 1), 0U);
+  EXPECT_EQ(*decide(seen).wake_at, test::at_seconds(2));
+  seen.wall_now = wall(190);
+  const auto decision = decide(seen);
+  EXPECT_EQ(incarnation(decision, 0), 0U);
+  EXPECT_EQ(incarnation(decision, 1), 1U);
+  EXPECT_EQ(decision.status.restarts.application, 1U);
+  EXPECT_EQ(decision.status.restarts.disruption, 0U);
+}
+
+TEST(ProgressDeadline, IsOneFailureWhereverItIs) {
+  for (const auto phase : {ProcessPhase::kCollective, ProcessPhase::kUser}) {
+    const auto decision = decide(no_step(phase, phase));
+    EXPECT_EQ(incarnation(decision, 0), 1U);
+    EXPECT_EQ(incarnation(decision, 1), 1U);
+    EXPECT_EQ(decision.status.restarts.application, 1U);
+    EXPECT_EQ(decision.status.restarts.disruption, 1U);
+  }
+}
+
+TEST(ProgressDeadline, CountsFromTheWorldsBeginningAndFromEachStep) {
+  auto seen = no_step(ProcessPhase::kCompute, ProcessPhase::kCompute);
+  seen.job.status.formed_at = wall(131);
+  EXPECT_EQ(incarnation(decide(seen), 0), 0U) << "the last step was another world's";
+  seen = no_step(ProcessPhase::kCompute, ProcessPhase::kCompute);
+  seen.processes[0].beat->step = Step(8);
+  const auto decision = decide(seen);
+  EXPECT_EQ(incarnation(decision, 0), 0U);
+  EXPECT_EQ(decision.status.stepped_at, wall(190));
+  seen = no_step(ProcessPhase::kCompute, ProcessPhase::kCompute);
+  seen.job.spec.progress_deadline_seconds = 0;
+  EXPECT_EQ(incarnation(decide(seen), 0), 0U) << "unless asked for there is none";
+}
+
+TEST(Losses, WithoutAStepEndAJobAsItsPolicySays) {
+  auto seen = test::running(test::job(2));
+  seen.job.spec.restart_policy.losses_without_step_max = 3;
+  seen.job.status.restarts.without_step = 5;
+  seen.pods[1] = test::ended_pod(1, 137);
+  EXPECT_NE(decide(seen).status.phase, api::JobPhase::kFailed);
+  seen.job.status.restarts.without_step = 6;
+  EXPECT_EQ(decide(seen).status.phase, api::JobPhase::kFailed);
+}
+
+}  // namespace
+}  // namespace ratoon::core

@@ -1,0 +1,213 @@
+#include "operator/core/elastic.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "operator/core/reconcile.h"
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::core {
+namespace {
+
+using std::chrono::seconds;
+using test::process;
+
+constexpr WallTime wall(int at) {
+  return {seconds(at)};
+}
+
+// All left attempt 1 at second 100 and wait for the next one, but for member 2, whose pod is new and silent.
+Observation third_is_missing(std::uint32_t members_min = 2) {
+  Observation seen = test::running(test::job(3));
+  seen.job.spec.elastic_policy = {
+      .members_min = members_min, .shrink_after_seconds = 20, .grow_cooldown_seconds = 60};
+  seen.job.status.attempt = Attempt(2);
+  seen.job.status.is_formed = false;
+  seen.job.status.waiting_since = wall(100);
+  seen.world.clear();
+  seen.processes = {test::waiting(process(0), 1), test::waiting(process(1), 1)};
+  seen.wall_now = wall(110);
+  return seen;
+}
+
+std::vector<bool> absent_in(const std::vector<api::MemberStatus>& members) {
+  std::vector<bool> absent;
+  for (const auto& member : members) absent.push_back(member.is_absent);
+  return absent;
+}
+using Flags = std::vector<bool>;
+
+Lineup pick(const Observation& seen) {
+  return pick_lineup(seen, seen.job.status.members, *seen.job.status.waiting_since);
+}
+
+TEST(PickLineup, WaitsForTheMissingAndSaysHowLong) {
+  const auto lineup = pick(third_is_missing());
+  EXPECT_EQ(absent_in(lineup.members), Flags({false, false, false}));
+  EXPECT_EQ(lineup.fewer_at, wall(120));
+}
+
+TEST(PickLineup, GoesWithoutTheMissingWhenItsTimeIsUp) {
+  auto seen = third_is_missing();
+  seen.wall_now = wall(120);
+  EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true}));
+}
+
+TEST(PickLineup, WaitsLongerForOneThatHasSpoken) {
+  auto seen = third_is_missing();
+  seen.processes.push_back(test::heard(process(2)));
+  seen.wall_now = wall(120);
+  EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false}));
+  EXPECT_EQ(pick(seen).fewer_at, wall(130));
+  seen.wall_now = wall(130);
+  EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true}));
+}
+
+TEST(PickLineup, GivesTheFirstWorldMoreTime) {
+  auto seen = third_is_missing();
+  seen.job.status.attempt = Attempt(1);
+  EXPECT_EQ(pick(seen).fewer_at, wall(180));
+}
+
+TEST(PickLineup, DoesNotWaitForOneThatWasAbsentAlready) {
+  auto seen = third_is_missing();
+  seen.job.status.members[2].is_absent = true;
+  EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true}));
+  EXPECT_EQ(pick(seen).fewer_at, std::nullopt);
+}
+
+TEST(PickLineup, TakesBackWhoIsReady) {
+  auto seen = third_is_missing();
+  seen.job.status.members[2].is_absent = true;
+  seen.processes.push_back(test::waiting(process(2)));
+  EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false}));
+}
+
+TEST(PickLineup, NeverGoesBelowTheSmallestSize) {
+  auto seen = third_is_missing(3);
+  seen.wall_now = wall(1000);
+  seen.job.status.members[2].is_absent = true;
+  EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false}));
+}
+
+TEST(PickLineup, HasAllOfARoleWithItsOwnNumber) {
+  auto seen = third_is_missing(1);
+  seen.wall_now = wall(1000);
+  seen.job.spec.roles[0].replicas = 3;
+  EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false}));
+}
+
+TEST(PickLineup, HasAllWhereNothingIsElastic) {
+  auto seen = third_is_missing();
+  seen.wall_now = wall(1000);
+  seen.job.spec.elastic_policy.reset();
+  seen.job.status.members[2].is_absent = true;  // of a day when it was
+  EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false}));
+}
+
+// Two of three train since second 200; the third one waits.
+Observation two_of_three() {
+  Observation seen = test::running(test::job(3));
+  seen.job.spec.elastic_policy = {.members_min = 2, .shrink_after_seconds = 20, .grow_cooldown_seconds = 60};
+  seen.job.status.members[2].is_absent = true;
+  seen.job.status.world_size = 2;
+  seen.job.status.formed_at = wall(200);
+  seen.world.pop_back();
+  seen.processes[2] = test::waiting(process(2));
+  seen.wall_now = wall(250);
+  return seen;
+}
+
+TEST(FindGrowth, WaitsForTheCooldown) {
+  auto seen = two_of_three();
+  EXPECT_FALSE(find_growth(seen, seen.job.status).is_due);
+  EXPECT_EQ(find_growth(seen, seen.job.status).due_at, wall(260));
+  seen.wall_now = wall(260);
+  EXPECT_TRUE(find_growth(seen, seen.job.status).is_due);
+}
+
+TEST(FindGrowth, NeedsSomebodyWhoIsReadyAndWillStay) {
+  auto seen = two_of_three();
+  seen.wall_now = wall(300);
+  seen.nodes = {{.name = "node-3", .taints = {}, .is_unschedulable = true}};
+  EXPECT_FALSE(find_growth(seen, seen.job.status).is_due) << "its node will go";
+  seen.nodes.clear();
+  seen.processes[2] = test::heard(process(2));
+  EXPECT_FALSE(find_growth(seen, seen.job.status).is_due) << "it is not ready";
+}
+
+Decision decide(const Observation& seen) {
+  return reconcile(seen, test::at_seconds(1));
+}
+
+TEST(ReconcileElastic, AWorldIsFormedWithFewerAndSaysSo) {
+  auto seen = third_is_missing();
+  seen.wall_now = wall(119);
+  const auto before = decide(seen);
+  EXPECT_FALSE(before.status.is_formed);
+  EXPECT_EQ(before.wake_at, test::at_seconds(2));
+  EXPECT_TRUE(before.status.message.ends_with("; goes on with fewer at 1970-01-01T00:02:00.000Z"))
+      << before.status.message;
+  seen.wall_now = wall(120);
+  const auto after = decide(seen);
+  EXPECT_EQ(after.status.world_size, 2U);
+  EXPECT_EQ(after.status.message, "attempt 2 trains with 2 processes from step 0, 1 member is missing");
+  EXPECT_EQ(after.status.formed_at, wall(120));
+  EXPECT_EQ(after.status.waiting_since, std::nullopt);
+  ASSERT_EQ(after.announcement.world.size(), 2U);
+  EXPECT_EQ(after.announcement.world[1].assignment.world_size, 2U);
+}
+
+TEST(ReconcileElastic, TheLossOfWhoIsAbsentDoesNotTouchTheWorld) {
+  auto seen = two_of_three();
+  seen.pods[2] = test::ended_pod(2, 137);
+  const auto decision = decide(seen);
+  EXPECT_TRUE(decision.status.is_formed);
+  EXPECT_EQ(decision.status.attempt, Attempt(1));
+  EXPECT_EQ(decision.status.restarts.disruption, 1U);
+  EXPECT_EQ(decision.status.members[2].incarnation, 1U);
+  EXPECT_TRUE(decision.status.members[2].is_absent);
+}
+
+TEST(ReconcileElastic, AWorldIsHandedOverToALargerOne) {
+  auto seen = two_of_three();
+  seen.wall_now = wall(259);
+  EXPECT_FALSE(decide(seen).announcement.hand_over);
+  EXPECT_EQ(decide(seen).wake_at, test::at_seconds(2));
+  seen.wall_now = wall(260);
+  const auto decision = decide(seen);
+  EXPECT_TRUE(decision.announcement.hand_over);
+  EXPECT_EQ(decision.announcement.save_request, 1U);
+  EXPECT_TRUE(decision.status.is_formed) << "until they have handed over";
+}
+
+TEST(ReconcileElastic, AJobIsDoneWithoutWhoIsAbsent) {
+  auto seen = two_of_three();
+  seen.processes[0] = test::done(process(0));
+  seen.processes[1] = test::done(process(1));
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.phase, api::JobPhase::kSucceeded);
+  const bool deletes_third =
+      std::any_of(decision.actions.begin(), decision.actions.end(), [](const Action& action) {
+        const auto* gone = std::get_if<DeletePod>(&action);
+        return gone != nullptr && gone->uid == test::uid_of(2);
+      });
+  EXPECT_TRUE(deletes_third) << "it would wait for ever";
+}
+
+TEST(ReconcileElastic, ANewOperatorKnowsWhoIsAbsent) {
+  auto seen = two_of_three();
+  seen.world.clear();
+  seen.processes[0] = test::heard(process(0));
+  seen.processes[1] = test::heard(process(1));
+  for (std::size_t i = 0; i < 2; ++i)
+    seen.processes[i].beat = test::beat(process(static_cast<std::uint32_t>(i)), 1, 5);
+  const auto decision = decide(seen);
+  EXPECT_TRUE(decision.status.is_formed);
+  EXPECT_EQ(decision.status.attempt, Attempt(1));
+}
+
+}  // namespace
+}  // namespace ratoon::core

@@ -1,0 +1,126 @@
+#include "operator/core/suspend.h"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "operator/core/reconcile.h"
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::core {
+namespace {
+
+using api::JobPhase;
+using test::process;
+
+constexpr WallTime wall(int at) {
+  return {std::chrono::seconds(at)};
+}
+
+Observation suspended(std::uint32_t members = 2) {
+  Observation seen = test::running(test::job(members));
+  seen.job.spec.is_suspended = true;
+  seen.wall_now = wall(100);
+  return seen;
+}
+
+Decision decide(const Observation& seen) {
+  return reconcile(seen, test::at_seconds(1));
+}
+
+std::vector<std::string> deleted(const Decision& decision) {
+  std::vector<std::string> names;
+  for (const auto& action : decision.actions)
+    if (const auto* gone = std::get_if<DeletePod>(&action)) names.push_back(gone->name);
+  return names;
+}
+using Names = std::vector<std::string>;
+
+TEST(Suspend, AWorldThatTrainsSavesAndLeavesFirst) {
+  const auto decision = decide(suspended());
+  EXPECT_EQ(decision.status.phase, JobPhase::kRunning);
+  EXPECT_EQ(decision.status.suspending_since, wall(100));
+  EXPECT_TRUE(decision.announcement.hand_over);
+  EXPECT_EQ(decision.announcement.save_request, 1U);
+  EXPECT_FALSE(decision.announcement.stop);
+  EXPECT_TRUE(decision.actions.empty());
+}
+
+TEST(Suspend, ItsPodsGoWhenItHasLeft) {
+  auto seen = suspended();
+  seen.job.status.suspending_since = wall(99);
+  seen.job.status.last_checkpoint = ResumePoint{.attempt = Attempt(1), .step = Step(7), .digest = "d"};
+  seen.processes = {test::waiting(process(0), 1), test::waiting(process(1), 1)};
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.phase, JobPhase::kSuspended);
+  EXPECT_EQ(decision.status.message, "suspended; goes on from step 7");
+  EXPECT_EQ(decision.status.attempt, Attempt(2));
+  EXPECT_FALSE(decision.status.is_formed);
+  EXPECT_EQ(deleted(decision), Names({"digits-worker-0-i0", "digits-worker-1-i0"}));
+  EXPECT_EQ(decision.status.members[0].incarnation, 1U);
+  EXPECT_EQ(decision.status.restarts.disruption, 0U);
+}
+
+TEST(Suspend, ItIsNotWaitedForWithoutEnd) {
+  auto seen = suspended();
+  seen.job.status.suspending_since = wall(40);
+  EXPECT_EQ(decide(seen).status.phase, JobPhase::kSuspended);
+  seen.job.status.suspending_since = wall(41);
+  EXPECT_EQ(decide(seen).status.phase, JobPhase::kRunning);
+}
+
+TEST(Suspend, APodThatWasMadeMeanwhileGoesToo) {
+  auto seen = suspended(1);
+  seen.job.status = {};
+  seen.job.status.phase = JobPhase::kSuspended;
+  seen.job.status.suspending_since = wall(40);
+  seen.world.clear();
+  const auto decision = decide(seen);
+  EXPECT_EQ(deleted(decision), Names({"digits-worker-0-i0"}));
+  EXPECT_EQ(decision.status.members[0].incarnation, 1U);
+}
+
+TEST(Suspend, ANewJobGetsNoPods) {
+  auto seen = suspended();
+  seen = {.job = test::new_job(2)};
+  seen.job.spec.is_suspended = true;
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.phase, JobPhase::kSuspended);
+  EXPECT_EQ(decision.status.message, "suspended; goes on from step 0");
+  EXPECT_EQ(decision.actions.size(), 1U) << "the event, and nothing else";
+}
+
+TEST(Suspend, GoesOnWithNewPodsWhenItIsOver) {
+  auto seen = suspended();
+  seen.job.status.suspending_since = wall(40);
+  const auto before = decide(seen);
+  Observation after{.job = seen.job};
+  after.job.status = before.status;
+  after.job.spec.is_suspended = false;
+  const auto decision = decide(after);
+  EXPECT_EQ(decision.status.phase, JobPhase::kRecovering);
+  EXPECT_EQ(decision.status.suspending_since, std::nullopt);
+  ASSERT_EQ(decision.actions.size(), 2U);
+  EXPECT_EQ(std::get<CreatePod>(decision.actions[0]).pod.name, "digits-worker-0-i1");
+}
+
+TEST(ReleaseMembers, GoBeyondASuccessor) {
+  auto seen = suspended();
+  auto& member = seen.job.status.members[0];
+  member.successor = 1;
+  member.successor_uid = "uid-of-it";
+  release_members(seen, seen.job.status.members);
+  EXPECT_EQ(member.incarnation, 2U);
+  EXPECT_FALSE(member.is_leaving());
+}
+
+TEST(ReleaseMembers, LeaveThoseThatAreDone) {
+  auto seen = suspended();
+  seen.job.status.members[0].is_completed = true;
+  release_members(seen, seen.job.status.members);
+  EXPECT_EQ(seen.job.status.members[0].incarnation, 0U);
+  EXPECT_EQ(seen.job.status.members[1].incarnation, 1U);
+}
+
+}  // namespace
+}  // namespace ratoon::core

@@ -1,0 +1,31 @@
+#include "operator/local/last_lines.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::local {
+namespace {
+
+TEST(LastLines, AreThoseThatFitWhole) {
+  const test::TemporaryFolder folder;
+  const std::string path = (folder.path() / "log").string();
+  std::ofstream(path) << "first\nsecond\nthird\n";
+  EXPECT_EQ(read_last_lines(path, 100), "first\nsecond\nthird\n");
+  EXPECT_EQ(read_last_lines(path, 19), "first\nsecond\nthird\n");
+  EXPECT_EQ(read_last_lines(path, 18), "second\nthird\n");
+  EXPECT_EQ(read_last_lines(path, 8), "third\n");
+  EXPECT_EQ(read_last_lines((folder.path() / "none").string(), 100), "");
+}
+
+TEST(LastLines, OfOneLongLineAreItsEnd) {
+  const test::TemporaryFolder folder;
+  const std::string path = (folder.path() / "log").string();
+  std::ofstream(path) << std::string(50, 'a') + "bc";
+  EXPECT_EQ(read_last_lines(path, 3), "abc");
+}
+
+}  // namespace
+}  // namespace ratoon::local

@@ -1,0 +1,70 @@
+#include "operator/local/staging_folder.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::local {
+namespace {
+
+namespace fs = std::filesystem;
+
+class StagingFolderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directories(memory());
+    fs::create_directories(run());
+  }
+  fs::path memory() const { return root_.path() / "memory"; }
+  fs::path run() const { return root_.path() / "run"; }
+
+  test::TemporaryFolder root_;
+};
+
+TEST_F(StagingFolderTest, IsTheSameForEachRunInOneFolderAndAnothersInAnother) {
+  fs::path first;
+  {
+    const auto staging = StagingFolder::open(memory(), run());
+    ASSERT_TRUE(staging) << staging.error().message();
+    first = staging->path();
+    EXPECT_EQ(first.parent_path(), memory());
+    EXPECT_EQ(staging->why_not_in_memory(), "");
+    struct stat info{};
+    ASSERT_EQ(::stat(first.c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777U, 0700U);
+    std::ofstream(first / "slot") << "staged";
+  }
+  EXPECT_TRUE(fs::exists(first / "slot")) << "what was staged is for the next run";
+  {
+    const auto again = StagingFolder::open(memory(), run() / "." / "../run");
+    EXPECT_EQ(again->path(), first);
+    fs::remove(first / "slot");
+  }
+  EXPECT_FALSE(fs::exists(first)) << "nothing is staged: nothing stays";
+  EXPECT_NE(StagingFolder::open(memory(), root_.path() / "other")->path(), first);
+}
+
+TEST_F(StagingFolderTest, IsInTheRunsFolderWhereThereIsNoMemory) {
+  const auto staging = StagingFolder::open(root_.path() / "no-such-place", run());
+  ASSERT_TRUE(staging) << staging.error().message();
+  EXPECT_EQ(staging->path(), run() / "staging");
+  EXPECT_TRUE(fs::is_directory(run() / "staging"));
+  EXPECT_NE(staging->why_not_in_memory().find("not in memory"), std::string::npos);
+}
+
+TEST_F(StagingFolderTest, IsNotTakenFromSomebodyWhoWasThereFirst) {
+  const fs::path wanted = StagingFolder::open(memory(), run())->path();
+  ASSERT_FALSE(fs::exists(wanted));
+  fs::create_directory_symlink(root_.path(), wanted);
+  EXPECT_EQ(StagingFolder::open(memory(), run())->path(), run() / "staging");
+  fs::remove(wanted);
+  fs::create_directory(wanted);
+  fs::permissions(wanted, fs::perms::all);
+  EXPECT_EQ(StagingFolder::open(memory(), run())->path(), run() / "staging");
+}
+
+}  // namespace
+}  // namespace ratoon::local
