@@ -27,7 +27,9 @@ if(RATOON_SANITIZE)
   target_compile_options(ratoon_build_flags INTERFACE -fsanitize=${RATOON_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(ratoon_build_flags INTERFACE -fsanitize=${RATOON_SANITIZE})
   if(RATOON_SANITIZE MATCHES undefined)
-    target_compile_options(ratoon_build_flags INTERFACE -fno-sanitize-recover=undefined)
+    # A null pointer ends the process without a check, too, and types of objects are checked at a fifth of the
+    # compiler's time.
+    target_compile_options(ratoon_build_flags INTERFACE -fno-sanitize-recover=undefined -fno-sanitize=null,vptr)
   endif()
   if(RATOON_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(ratoon_build_flags INTERFACE -Wno-tsan)  # Boost.Asio's fences

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # The lanes of scripts/test: a preset and the tests that run in it. The biggest comes last, so that its closing lines
-# close the whole run.
+# close the whole run. The others run when they are asked for.
 
-all_lanes=(no-torch asan-ubsan tsan release)
+all_lanes=(asan-ubsan tsan release)
+other_lanes=(no-torch fast)
 elsewhere='^(nightly|bench|gpu)$'
 
 lane_preset() { if [[ $1 == fast ]]; then echo no-torch; else echo "$1"; fi; }
@@ -14,7 +15,7 @@ lane_selection() {
     no-torch) printf '%s\n' --label-exclude '^(install|integration|cluster|torch|nightly|bench|gpu)$' ;;
     asan-ubsan) printf '%s\n' --label-regex '^(unit|property|conformance)$' --label-exclude "$elsewhere" ;;
     tsan) printf '%s\n' --label-regex '^threads$' --label-exclude "$elsewhere" ;;
-    release) printf '%s\n' --label-exclude '^(unit|property|conformance|tidy|scripts|nightly|bench)$' ;;
+    release) printf '%s\n' --label-exclude '^(unit|conformance|nightly|bench)$' ;;
     *) return 1 ;;
   esac
 }
@@ -24,6 +25,7 @@ lane_targets() {
   case $1 in
     asan-ubsan) printf '%s\n' tests-unit tests-property tests-conformance ;;
     tsan) printf '%s\n' tests-threads ;;
+    release) printf '%s\n' all tests-property ;;
   esac
 }
 

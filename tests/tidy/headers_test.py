@@ -1,7 +1,8 @@
 """Every header compiles alone, says what it is for, and is guarded; those that users see show how they are used.
 
-Compiling all takes half a minute, so what passed is kept in the build tree under a hash of all that the compiler was
-given from this repository; a second run compiles what changed. With ccache, a fresh build tree is quick as well.
+The build itself compiles a header alone where a source includes it first; the others are compiled here. What passed is
+kept in the build tree under a hash of all that the compiler was given from this repository; a second run compiles what
+changed. With ccache, a fresh build tree is quick as well.
 """
 import concurrent.futures
 import hashlib
@@ -73,11 +74,18 @@ def compile_alone(header, flags, build, root):
     return (errors or done.stderr.splitlines() or ["the compiler failed"])[0]
 
 
+def seen_by_the_build(repository, commands):
+    """The headers that a source of the build includes before all else."""
+    firsts = ((file, file.includes[0][1]) for path in commands if (file := repository.files.get(path)) and file.includes)
+    return {header.path for file, name in firsts if (header := repository.resolve(file, name))}
+
+
 def check_alone(repository, commands, build, root=ROOT):
     memory = build / "tidy_headers.json"
     known = json.loads(memory.read_text()) if memory.exists() else {}
     jobs, passed = {}, {}
-    for header in (file for file in repository.cpp if file.is_header):
+    seen = seen_by_the_build(repository, commands)
+    for header in (file for file in repository.cpp if file.is_header and file.path not in seen):
         flags = flags_for(header, repository, commands)
         if flags is None:
             continue  # banned_test knows headers that nobody includes; this build merely lacks those who do
