@@ -1,6 +1,8 @@
 ratoon_python_test(integration/elastic_test)
 ratoon_python_test(integration/history_test)
 ratoon_python_test(integration/kill_and_resume_test)
+ratoon_program(in_place_probe SOURCES integration/in_place_probe.cpp LIBS ratoon::agent)
+ratoon_python_test(integration/in_place_test)
 ratoon_python_test(integration/group_test)
 ratoon_python_test(integration/launch_test)
 ratoon_program(drain_probe SOURCES integration/drain_probe.cpp LIBS ratoon::agent)

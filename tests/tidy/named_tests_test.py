@@ -1,17 +1,17 @@
-"""docs/checkpoints/failures.md says of each failure which test stands for it: each one that it names is there."""
+"""Pages that say of each row of a table which test stands for it: each test that they name is there."""
 import pathlib
 import re
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = "docs/checkpoints/failures.md"
+PAGES = {"docs/checkpoints/failures.md": 25, "docs/promises.md": 25}  # and how many rows they have at least
 
 
 def rows(text):
     """What was reported and the tests' names, of each row of the table."""
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if line.startswith("|") and len(cells) == 3 and cells[0] not in ("reported", "---"):
+        if line.startswith("|") and len(cells) == 3 and cells[0] not in ("reported", "promise", "---"):
             yield cells[0], re.findall("`([^`]+)`", cells[2])
 
 
@@ -40,12 +40,13 @@ def read_sources():
 class NamedTests(unittest.TestCase):
     def test_each_is_there(self):
         sources = read_sources()
-        found = list(rows((ROOT / PAGE).read_text()))
-        self.assertGreater(len(found), 25)
-        for reported, names in found:
-            self.assertTrue(names, f"{PAGE} names no test: {reported}")
-            for name in names:
-                self.assertTrue(is_there(name, sources), f"{PAGE} names a test that is not there: {name}")
+        for page, least in PAGES.items():
+            found = list(rows((ROOT / page).read_text()))
+            self.assertGreater(len(found), least)
+            for row, names in found:
+                self.assertTrue(names, f"{page} names no test: {row}")
+                for name in names:
+                    self.assertTrue(is_there(name, sources), f"{page} names a test that is not there: {name}")
 
     def test_what_is_not_there_is_seen(self):
         sources = {"a.cmake": "ratoon_test(unit/some_test", "a.cpp": "TEST_F(Some, Case) {", "a.py": "def test_case(self):"}

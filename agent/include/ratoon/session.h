@@ -25,6 +25,8 @@
 #include <typeindex>
 #include <utility>
 
+#include <ratoon/options.h>
+#include <ratoon/result.h>
 #include <ratoon/state.h>
 #include <ratoon/stateful.h>
 #include <ratoon/until.h>
@@ -55,10 +57,33 @@ enum class Phase { kData, kValidation };
 class Session {
  public:
   class Engine;
-  explicit Session(std::unique_ptr<Engine> engine);
+  class Attempts;
+  explicit Session(std::unique_ptr<Engine> engine);  // train() makes it
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
+
+  // In place, for a loop that cannot become a function:
+  //
+  //   ratoon::Session session(ratoon::Options::from_environment(argc, argv));
+  //   session.track("net", net);
+  //   session.resume();
+  //   for (; epoch < 90; ++epoch)
+  //     for (auto& batch : *loader) { ...; session.step_done(); }
+  //   return session.complete();
+  //
+  // Where train() would call its function again or return, this ends the process: with a sentence and the
+  // same exit code, 81 where a fresh start goes on. What is on the stack is not destroyed then.
+  explicit Session(Result<Options> options);
+  // Restores what is tracked; the program ends its loop itself, or where is_over() tells it to.
+  void resume();
+  void resume(Until until);
+  [[nodiscard]] bool is_over() const;
+  // Counts, saves and commits, as the loop over steps() does after each step.
+  void step_done();
+  // The run is done, all ranks after the same step: what is tracked is saved once more if it must be. Returns
+  // the exit code of the process.
+  [[nodiscard]] int complete();
 
   // Puts an object into every checkpoint of this run and restores it when steps() begins. It must outlive the
   // loop. The same name twice is a configuration error.
@@ -77,7 +102,7 @@ class Session {
   template <class T>
     requires(requires(T& object, const std::string& name) { TrackAdapter<T>::check(object, name); })
   void track(std::string name, T& object) {
-    TrackAdapter<T>::check(object, name);
+    answer([&] { TrackAdapter<T>::check(object, name); });
     track_state(
         std::move(name), [&object](StateWriter& out) { TrackAdapter<T>::save(object, out); },
         [&object](StateReader& in) { TrackAdapter<T>::load(object, in); },
@@ -88,7 +113,7 @@ class Session {
   // average_gradients_of() for the type of the model.
   template <class Model>
   void average_gradients(Model& model) {
-    average_gradients_of(*this, model);
+    answer([&] { average_gradients_of(*this, model); });
   }
 
   class StepRange;
@@ -101,15 +126,22 @@ class Session {
   // The same until so much is done, counted from the run's beginning. --max-duration outweighs both.
   [[nodiscard]] StepRange steps(Until until);
 
-  // What epochs and samples are counted of: a ratoon::Stream, or what has its cursor() and epoch_slots(). It
-  // must outlive the loop; called before steps().
+  // What epochs and samples are counted of: a ratoon::Stream, or what has its cursor() and epoch_slots().
+  // With its batches() they are counted, too: gradients may be summed over several in a step. It must outlive
+  // the loop; called before steps().
   template <class Counted>
     requires(requires(const Counted& stream) {
       { stream.cursor() } -> std::convertible_to<std::uint64_t>;
       { stream.epoch_slots() } -> std::convertible_to<std::uint64_t>;
     })
   void follow(const Counted& stream) {
-    follow_data([&stream] { return stream.cursor(); }, [&stream] { return stream.epoch_slots(); });
+    std::function<std::uint64_t()> batches;
+    if constexpr (requires {
+                    { stream.batches() } -> std::convertible_to<std::uint64_t>;
+                  })
+      batches = [&stream] { return stream.batches(); };
+    follow_data([&stream] { return stream.cursor(); }, [&stream] { return stream.epoch_slots(); },
+                std::move(batches));
   }
 
   // A number of the step under way, the mean of so many samples: for the history on the disk, /metrics and,
@@ -177,12 +209,16 @@ class Session {
 
  private:
   friend class StepIterator;
-  friend int run_attempt(Session& session, const std::function<void(Session&)>& function);
 
   void track_state(std::string name, std::function<void(StateWriter&)> save,
                    std::function<void(StateReader&)> load, bool is_weights = false);
-  void follow_data(std::function<std::uint64_t()> cursor, std::function<std::uint64_t()> epoch_slots);
+  void follow_data(std::function<std::uint64_t()> cursor, std::function<std::uint64_t()> epoch_slots,
+                   std::function<std::uint64_t()> batches);
+  // Calls it; what it throws ends the process where the session is in place.
+  void answer(const std::function<void()>& act) const;
+  [[noreturn]] void leave_in_place() const;
 
+  std::unique_ptr<Attempts> attempts_;  // in place alone
   std::unique_ptr<Engine> engine_;
   std::map<std::type_index, std::shared_ptr<void>> parts_;
 };

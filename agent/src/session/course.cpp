@@ -36,7 +36,7 @@ bool Course::needs_agreement() const {
 void Course::end_step(const DataPosition& data, Timestamp now) {
   const RunPosition before = position_;
   ++position_.steps;
-  ++position_.batches;
+  position_.batches = data.batches.value_or(position_.batches + 1);
   position_.samples = data.samples;
   position_.epoch_samples = data.epoch_samples;
   position_.trained += now - looked_;

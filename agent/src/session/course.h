@@ -25,6 +25,7 @@ namespace ratoon::session {
 struct DataPosition {
   std::uint64_t samples = 0;
   std::uint64_t epoch_samples = 0;
+  std::optional<std::uint64_t> batches{};  // not known: one a step
 };
 
 enum class Decides { kCounts, kTime };  // kTime: rank 0, of what is due by time, too

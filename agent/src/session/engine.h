@@ -71,6 +71,8 @@ class Session::Engine {
   void take_back_notice() { drain_->take_back_notice(); }
   // Nothing before the loop: all of that is a restart.
   void enter_within_step(ProcessPhase phase);
+  // The steps since the last save, where what is tracked still lives.
+  void save_the_last();
   // The training function returned: the last checkpoint is committed before this does.
   void finish();
 
@@ -153,6 +155,7 @@ class Session::Engine {
   const Timestamp joined_;
   Timestamp step_began_;
   std::uint64_t served_save_request_ = 0;
+  Step saved_step_;  // the last one that was saved or resumed from
   std::uint32_t agreed_ = 0;  // control word of the current step
   bool has_agreed_ = false;   // in the current step
   bool ever_agreed_ = false;

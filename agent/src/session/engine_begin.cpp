@@ -94,7 +94,7 @@ void Session::Engine::restore() {
     throw CheckpointUnreadable({.attempt = assignment_.resume->attempt, .step = assignment_.resume->step},
                                kind, sentence);
   }
-  position_.step = assignment_.resume->step;
+  position_.step = saved_step_ = assignment_.resume->step;
   position_.committed = InventoryEntry{.tier = *restored,
                                        .attempt = assignment_.resume->attempt,
                                        .step = assignment_.resume->step,

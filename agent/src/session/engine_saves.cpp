@@ -30,6 +30,7 @@ void Session::Engine::save() {
   const auto record = run_record();
   static_cast<void>(saver_.save(position_.step, state.tensors, record));
   saved_.push_back({.position = course_->position(), .began = began});
+  saved_step_ = position_.step;
   course_->note_save(began);
   save_costs_.stall = clock_.now() - began;
   meters_.save_stall.add(save_costs_.stall);
@@ -120,6 +121,10 @@ void Session::Engine::hand_over() {
   throw Interrupted("handed over at step " + step + ", but its checkpoint was not committed within " +
                     std::to_string(kHandOverPatience.count()) +
                     " s: an older one is resumed from; see why not all ranks could save");
+}
+
+void Session::Engine::save_the_last() {
+  if (course_ && saved_step_ != position_.step) save();
 }
 
 void Session::Engine::finish() {

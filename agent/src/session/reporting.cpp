@@ -30,13 +30,18 @@ const char* word_of(CountedIn unit) {
   return "step";
 }
 
+// A run without end has no total, and what is told of it is a number that JSON can hold.
+std::uint64_t told_total(std::uint64_t total) {
+  return total > kToldMax ? 0 : total;
+}
+
 }  // namespace
 
 Reporting::Reporting(const Begin& begin, std::shared_ptr<checkpoint::Disk> disk, const Clock& clock)
     : until_(begin.until),
       ledger_(begin.ledger),
       clock_(clock),
-      total_(counted(begin.until.total(begin.position), begin.until.unit())),
+      total_(told_total(counted(begin.until.total(begin.position), begin.until.unit()))),
       bar_({.title = begin.title,
             .unit = word_of(begin.until.unit()),
             .total = total_,
@@ -100,10 +105,8 @@ void Reporting::end_step(const RunPosition& position) {
 }
 
 Outlook Reporting::outlook(const RunPosition& position) const {
-  // A run without end has no total, and what is told of it is a number that JSON can hold.
-  const std::uint64_t total = total_ > kToldMax ? 0 : total_;
   return {.position = std::min(shown(position), kToldMax),
-          .total = total,
+          .total = total_,
           .unit = word_of(until_.unit()),
           .loss = loss_};
 }

@@ -2,7 +2,7 @@
 
 #include <ratoon/session.h>
 
-#include "agent/src/session/engine.h"
+#include "agent/src/session/attempts.h"
 
 namespace ratoon {
 
@@ -19,7 +19,7 @@ void Session::track(std::string name, Stateful& object) {
 
 void Session::track_state(std::string name, std::function<void(StateWriter&)> save,
                           std::function<void(StateReader&)> load, bool is_weights) {
-  engine_->track(std::move(name), std::move(save), std::move(load), is_weights);
+  answer([&] { engine_->track(std::move(name), std::move(save), std::move(load), is_weights); });
 }
 
 Session::StepRange Session::steps(std::uint64_t total) {
@@ -27,22 +27,26 @@ Session::StepRange Session::steps(std::uint64_t total) {
 }
 
 Session::StepRange Session::steps(Until until) {
-  engine_->begin(until);
+  resume(until);
   return StepRange(*this);
 }
 
-void Session::follow_data(std::function<std::uint64_t()> cursor, std::function<std::uint64_t()> epoch_slots) {
-  engine_->follow([cursor = std::move(cursor), epoch_slots = std::move(epoch_slots)] {
-    return session::DataPosition{.samples = cursor(), .epoch_samples = epoch_slots()};
-  });
+void Session::follow_data(std::function<std::uint64_t()> cursor, std::function<std::uint64_t()> epoch_slots,
+                          std::function<std::uint64_t()> batches) {
+  engine_->follow(
+      [cursor = std::move(cursor), epoch_slots = std::move(epoch_slots), batches = std::move(batches)] {
+        session::DataPosition position{.samples = cursor(), .epoch_samples = epoch_slots()};
+        if (batches) position.batches = batches();
+        return position;
+      });
 }
 
 void Session::report(std::string_view name, double value, std::uint64_t samples) {
-  engine_->report(name, value, samples);
+  answer([&] { engine_->report(name, value, samples); });
 }
 
 void Session::finish(const std::string& reason) {
-  engine_->finish_early(reason);
+  answer([&] { engine_->finish_early(reason); });
 }
 void Session::notify(std::chrono::nanoseconds left, const std::string& why) {
   engine_->notify(left, why);
@@ -106,12 +110,12 @@ std::uint64_t StepIterator::operator*() const {
 }
 
 StepIterator& StepIterator::operator++() {
-  session_->engine_->end_step();
+  session_->step_done();
   return *this;
 }
 
 bool StepIterator::operator==(std::default_sentinel_t) const {
-  return session_->engine_->is_at_end();
+  return session_->is_over();
 }
 
 }  // namespace ratoon

@@ -75,6 +75,22 @@ TEST(Course, IsDueAfterAResumeWhereAnUnbrokenRunHasIt) {
   }
 }
 
+// Gradients of three batches are summed in a step: 12 batches are four steps, in one go or resumed.
+TEST(Course, CountsTheBatchesOfTheStream) {
+  Course course({.until = Until::batches(12), .save_every = Every::parse("6ba").value()}, Decides::kTime);
+  RunPosition resumed{.steps = 1, .batches = 3, .samples = 24, .epoch_samples = kEpochSamples};
+  course.begin_at(resumed, Timestamp{});
+  std::vector<std::uint64_t> saves;
+  for (std::uint64_t batches = 6; !course.is_over(); batches += 3) {
+    course.end_step({.samples = 8 * batches, .epoch_samples = kEpochSamples, .batches = batches},
+                    Timestamp{1s});
+    course.take(0);
+    if (course.is_save_due()) saves.push_back(course.position().steps);
+  }
+  EXPECT_THAT(saves, ElementsAre(2, 4));
+  EXPECT_EQ(record_of(course.position()).batches, 12u);
+}
+
 TEST(Course, TimeEndsItOverAllAttempts) {
   const Course::Rules rules{.until = Until::duration(10s), .save_every = Every::steps(100)};
   EXPECT_THAT(Walk(rules).saves(100), ElementsAre(10));

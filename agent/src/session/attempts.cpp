@@ -1,0 +1,198 @@
+#include "agent/src/session/attempts.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include "agent/src/session/fail.h"
+#include "agent/src/session/leaving.h"
+#include "agent/src/session/place_options.h"
+#include "agent/src/session/resume_command.h"
+#include "agent/src/session/termination_record.h"
+#include "base/contract/exit_code.h"
+#include "base/core/random_name.h"
+
+namespace ratoon {
+
+using session::fail;
+
+namespace {
+
+// A time limit counts from here, not from when the program came to call train().
+const Timestamp kProcessBegan = SystemClock().now();
+
+// Copies are made beside training: who leaves gives the last one that much time, and says where it is
+// missing.
+constexpr auto kLeavingTime = std::chrono::seconds(10);
+
+// What is staged gets this long to reach the disk before a world is joined: the newest checkpoint may be in
+// it.
+constexpr auto kSettleTime = std::chrono::seconds(10);
+
+void settle(checkpoint::Saver& saver) {
+  static_cast<void>(saver.settle(kSettleTime));
+  for (const std::string& event : saver.poll().events) std::fprintf(stderr, "ratoon: %s\n", event.c_str());
+}
+
+void show_ledgers(metrics::Meters& meters, const std::shared_ptr<session::Accounts>& accounts) {
+  meters.ledger = [accounts] { return session::seconds_of(accounts->of_process()); };
+  meters.run_ledger = [accounts] {
+    const auto run = accounts->of_run();
+    return run ? session::seconds_of(run->account) : decltype(session::seconds_of({}))();
+  };
+}
+
+// So that no later start tries it again, but for the last one: if all are bad it is this machine that is.
+// Where that fails this run goes on all the same: it knows.
+void set_aside(const session::Places& places, const CheckpointUnreadable& why) {
+  const auto inventory = places.inventory();
+  if (inventory && inventory->complete.size() >= 2) places.set_aside(why.id, why.what());
+}
+
+// For the person who stopped the run; once, however many ranks there are.
+std::string how_to_go_on(const Session::Engine& engine) {
+  if (engine.assignment().rank.value() != 0) return "";
+  return "; the same command goes on: " + session::own_command();
+}
+
+bool is_told_to_leave(const Failure& why) {
+  return why.exit_code == static_cast<int>(ExitCode::kPreempted) ||
+         why.exit_code == static_cast<int>(ExitCode::kInterruptedByUser);
+}
+
+}  // namespace
+
+Session::Attempts::Attempts(Options options)
+    : options_(std::move(options)),
+      notices_(options_, clock_, kProcessBegan),
+      accounts_(std::make_shared<session::Accounts>(clock_)),
+      places_(options_, meters_),
+      link_(open_link()),
+      saver_(open_saver()),
+      surroundings_{.options = options_,
+                    .places = places_,
+                    .saver = saver_,
+                    .link = *link_,
+                    .clock = clock_,
+                    .meters = meters_,
+                    .history_disk = places_.folder(),
+                    .accounts = accounts_,
+                    .drain = notices_.drain()},
+      endpoint_(
+          metrics::open_endpoint(options_.member, meters_, Logger(clock_, {.format = LogFormat::kText}))) {
+  if (options_.overwrite && !has_coordinator()) places_.begin_anew();
+  show_ledgers(meters_, accounts_);
+  link_->tell_of_waiting([accounts = accounts_] { accounts->wait_for_members(); });
+}
+
+// A lock may hang with the disk. Where ranks meet they wait for each other, and the folder has been opened by
+// then.
+std::unique_ptr<session::Link> Session::Attempts::open_link() {
+  const auto open = [own = std::make_shared<Options>(options_)] { return session::make_link(*own); };
+  const bool is_alone = !has_coordinator() && options_.group.size == 1;
+  auto link = is_alone ? places_.patiently("locking " + session::home_of(options_), open) : open();
+  if (link) return *std::move(link);
+  fail(has_coordinator() ? ExitCode::kConfiguration : session::exit_code_of(link.error()),
+       link.error().message());
+}
+
+checkpoint::Saver Session::Attempts::open_saver() {
+  try {
+    if (!has_coordinator() && options_.group.rank == 0)
+      places_.own([this] { return notices_.is_starting_of_use(); });
+  } catch (const Interrupted&) {
+    notices_.leave_if_starting_is_of_no_use();
+    throw;
+  }
+  notices_.leave_if_starting_is_of_no_use();
+  auto saver = checkpoint::Saver::open(places_.home(), draw_name(), std::make_shared<SystemClock>(),
+                                       places_.saver_options());
+  if (!saver) fail(ExitCode::kStorage, saver.error().message());
+  session::leave_at_once_if([abandoned = saver->was_abandoned()] { return abandoned->load(); });
+  settle(*saver);
+  return *std::move(saver);
+}
+
+void Session::Attempts::run(const std::function<void(Session&)>& function) {
+  for (;;) {
+    Session session(next());
+    try {
+      function(session);
+      return complete(*session.engine_);
+    } catch (...) {
+      end(*session.engine_);
+    }
+  }
+}
+
+std::unique_ptr<Session::Engine> Session::Attempts::next() {
+  for (;;) {
+    const Timestamp asked = clock_.now();
+    Assignment assignment;
+    notices_.while_waiting(*link_, [&] { assignment = session::join_world(*link_, places_, unreadable_); });
+    meters_.last_recovery.join = (clock_.now() - asked).count();
+    if (auto engine = begin(assignment)) return engine;
+  }
+}
+
+std::unique_ptr<Session::Engine> Session::Attempts::begin(const Assignment& assignment) {
+  try {
+    auto engine = std::make_unique<Engine>(surroundings_, assignment);
+    handed_over_ = meters_.rejoins.handed_over;
+    return engine;
+  } catch (const Interrupted& why) {
+    std::fprintf(stderr, "ratoon: attempt %llu ends before it began: %s\n",
+                 static_cast<unsigned long long>(assignment.attempt.value()), why.what());
+    ++meters_.rejoins.world_changed;
+    return nullptr;
+  }
+}
+
+void Session::Attempts::wait_for_copies(Duration at_most) {
+  auto sentences = places_.wait_for_copies(at_most);
+  places_.move_events_to(sentences);
+  for (const std::string& sentence : sentences) std::fprintf(stderr, "ratoon: %s\n", sentence.c_str());
+}
+
+void Session::Attempts::complete(Engine& engine) {
+  engine.finish();
+  engine.end_reporting();
+  wait_for_copies(std::chrono::seconds(options_.disk_patience_seconds));
+  const session::Position& position = engine.position();
+  const CompletionRecord record{
+      .attempt = position.attempt, .step = position.step, .weights = position.weights};
+  if (const auto written = session::write_termination_record(options_.member, record); !written)
+    std::fprintf(stderr, "ratoon: %s; the coordinator is told all the same\n",
+                 written.error().message().c_str());
+  if (const auto told = link_->complete(position); !told) {
+    // The last checkpoint is committed: whoever starts us again finds us at the end, and completes then.
+    fail(ExitCode::kStartAgain, "done, but nobody could be told: " + told.error().message());
+  }
+}
+
+void Session::Attempts::end(Engine& engine) {
+  engine.end_reporting();
+  try {
+    throw;
+  } catch (const CheckpointUnreadable& why) {
+    std::fprintf(stderr, "ratoon: %s; an older checkpoint is asked for\n", why.what());
+    unreadable_[why.id] = why.kind;
+    ++meters_.rejoins.checkpoint_unreadable;
+    if (why.kind == ErrorKind::kCorrupted) set_aside(places_, why);
+  } catch (const Failure& why) {
+    if (is_told_to_leave(why)) {
+      settle(saver_);
+      wait_for_copies(kLeavingTime);
+    }
+    if (why.exit_code == static_cast<int>(ExitCode::kInterruptedByUser))
+      throw Failure(why.exit_code, why.what() + how_to_go_on(engine));
+    throw;
+  } catch (const Interrupted& why) {
+    std::fprintf(stderr, "ratoon: attempt %llu ends at step %llu: %s\n",
+                 static_cast<unsigned long long>(engine.assignment().attempt.value()),
+                 static_cast<unsigned long long>(engine.step().value()), why.what());
+    if (meters_.rejoins.handed_over == handed_over_) ++meters_.rejoins.world_changed;
+    settle(saver_);
+  }
+}
+
+}  // namespace ratoon

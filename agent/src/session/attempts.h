@@ -1,0 +1,63 @@
+// Attempts: what outlives the attempts of a process (its places, its link to the other members, its saver,
+// its ear for notices), how each attempt begins, and what the end of one means for the process.
+//
+//   Session::Attempts attempts(options);
+//   attempts.run(function);
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <ratoon/options.h>
+#include <ratoon/session.h>
+
+#include "agent/src/checkpoint/saver.h"
+#include "agent/src/metrics/endpoint.h"
+#include "agent/src/session/engine.h"
+#include "agent/src/session/joining.h"
+#include "agent/src/session/notice_setup.h"
+
+namespace ratoon {
+
+class Session::Attempts {
+ public:
+  // Nothing is started before this. Throws Failure.
+  explicit Attempts(Options options);
+
+  // Attempt by attempt, until the function has reached its end.
+  void run(const std::function<void(Session&)>& function);
+
+  // Waits for a seat in a world, for as long as it takes.
+  [[nodiscard]] std::unique_ptr<Engine> next();
+
+  // The training is done: what it saved is committed, copies are waited for, whoever may ask is told.
+  void complete(Engine& engine);
+
+  // Called where an exception of this attempt is caught: returns where another attempt follows, and throws
+  // what ends the process.
+  void end(Engine& engine);
+
+ private:
+  [[nodiscard]] std::unique_ptr<session::Link> open_link();
+  // Whose the places are is settled first.
+  [[nodiscard]] checkpoint::Saver open_saver();
+  void wait_for_copies(Duration at_most);
+  // Null where the world changed before the attempt had begun.
+  [[nodiscard]] std::unique_ptr<Engine> begin(const Assignment& assignment);
+  [[nodiscard]] bool has_coordinator() const { return !options_.member.coordinator_url.empty(); }
+
+  const Options options_;
+  const SystemClock clock_;
+  session::NoticeWatch notices_;
+  metrics::Meters meters_;
+  const std::shared_ptr<session::Accounts> accounts_;
+  session::Places places_;
+  const std::unique_ptr<session::Link> link_;
+  checkpoint::Saver saver_;
+  const Engine::Surroundings surroundings_;
+  const std::unique_ptr<metrics::Endpoint> endpoint_;
+  session::Unreadable unreadable_;
+  std::uint64_t handed_over_ = 0;  // before the attempt under way
+};
+
+}  // namespace ratoon

@@ -1,0 +1,67 @@
+// A session in place: it has one attempt, and what ends that ends the process.
+#include <cstdint>
+#include <limits>
+
+#include "agent/src/session/attempts.h"
+#include "agent/src/session/fail.h"
+#include "agent/src/session/leaving.h"
+#include "base/contract/exit_code.h"
+
+namespace ratoon {
+
+Session::Session(Result<Options> options) {
+  try {
+    if (session::is_only_asked_for_help(options)) session::leave_now(static_cast<int>(ExitCode::kDone));
+    attempts_ = std::make_unique<Attempts>(*std::move(options));
+    engine_ = attempts_->next();
+  } catch (...) {
+    session::leave_now(session::say_why("the session"));
+  }
+}
+
+void Session::resume() {
+  resume(Until::steps(std::numeric_limits<std::uint64_t>::max()));
+}
+
+void Session::resume(Until until) {
+  answer([&] { engine_->begin(until); });
+}
+
+bool Session::is_over() const {
+  return engine_->is_at_end();
+}
+
+void Session::step_done() {
+  answer([&] { engine_->end_step(); });
+}
+
+int Session::complete() {
+  if (!attempts_)
+    session::fail(ExitCode::kConfiguration, "complete() is for a session in place: return instead");
+  answer([&] {
+    engine_->save_the_last();
+    attempts_->complete(*engine_);
+  });
+  return session::leave(static_cast<int>(ExitCode::kDone));
+}
+
+void Session::answer(const std::function<void()>& act) const {
+  try {
+    act();
+  } catch (...) {
+    if (!attempts_) throw;
+    leave_in_place();
+  }
+}
+
+void Session::leave_in_place() const {
+  try {
+    attempts_->end(*engine_);
+    session::fail(ExitCode::kStartAgain,
+                  "a session in place has one attempt: start the program again, and it goes on");
+  } catch (...) {
+    session::leave_now(session::say_why("what is tracked"));
+  }
+}
+
+}  // namespace ratoon

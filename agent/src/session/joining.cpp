@@ -1,0 +1,70 @@
+#include "agent/src/session/joining.h"
+
+#include <algorithm>
+
+#include "agent/src/session/fail.h"
+
+namespace ratoon::session {
+namespace {
+
+// What can be loaded, and after it what cannot, so that nobody picks it for us.
+std::vector<InventoryEntry> report(checkpoint::Inventory inventory, const Unreadable& unreadable) {
+  // The newest few are enough to find one that all can reach.
+  constexpr std::ptrdiff_t kReportedMax = 16;
+  for (auto& entry : inventory.complete) {
+    if (unreadable.contains({.attempt = entry.attempt, .step = entry.step})) entry.is_complete = false;
+  }
+  const auto bad = std::stable_partition(inventory.complete.begin(), inventory.complete.end(),
+                                         [](const auto& entry) { return entry.is_complete; });
+  std::vector<InventoryEntry> entries(
+      inventory.complete.begin(),
+      inventory.complete.begin() + std::min(kReportedMax, bad - inventory.complete.begin()));
+  entries.insert(entries.end(), bad, bad + std::min(kReportedMax, inventory.complete.end() - bad));
+  entries.insert(entries.end(), inventory.damaged.begin(),
+                 inventory.damaged.begin() + std::min(kReportedMax, std::ssize(inventory.damaged)));
+  return entries;
+}
+
+bool is_refused_by_disk(const checkpoint::Inventory& inventory, const Unreadable& unreadable) {
+  return std::any_of(unreadable.begin(), unreadable.end(),
+                     [](const auto& one) { return one.second == ErrorKind::kIo; }) ||
+         std::any_of(inventory.damaged.begin(), inventory.damaged.end(),
+                     [](const auto& entry) { return entry.digest == checkpoint::kUnreadable; });
+}
+
+Result<Assignment> ask_for_world(Link& link, const Places& places, const Unreadable& unreadable) {
+  const auto inventory = places.inventory();
+  if (!inventory) {
+    const bool is_of_two_runs = inventory.error().kind() == ErrorKind::kConflict;
+    fail(is_of_two_runs ? ExitCode::kConfiguration : ExitCode::kStorage, inventory.error().message());
+  }
+  const auto entries = report(*inventory, unreadable);
+  if (!entries.empty() && !entries.front().is_complete) {
+    if (is_refused_by_disk(*inventory, unreadable)) {
+      fail(ExitCode::kStorage,
+           "no checkpoint of the run can be read, and some may be sound: the disk refuses; see the lines "
+           "above, "
+           "mend or mount it, start again");
+    }
+    fail(ExitCode::kCheckpointsBad,
+         "the run has " + std::to_string(entries.size()) +
+             " checkpoints and none can be read; nothing is started over by itself");
+  }
+  return link.join(entries, inventory->newest_attempt);
+}
+
+}  // namespace
+
+Assignment join_world(Link& link, const Places& places, const Unreadable& unreadable) {
+  auto assignment = ask_for_world(link, places, unreadable);
+  // A coordinator that comes back knows of no checkpoint but those that it is told of: each call tells anew.
+  while (!assignment && assignment.error().is_retryable())
+    assignment = ask_for_world(link, places, unreadable);
+  if (assignment) return *assignment;
+  if (link.standing() == Standing::kFenced) fail(ExitCode::kStartAgain, assignment.error().message());
+  if (assignment.error().kind() == ErrorKind::kCancelled)
+    fail(ExitCode::kPreempted, assignment.error().message());
+  fail(ExitCode::kConfiguration, "the world cannot be joined: " + assignment.error().message());
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,39 @@
+"""A session in place: the loop stays in main(), and a process ends where train() would begin again in it."""
+import subprocess
+import unittest
+
+from local_run import BIN, LocalRun, wait_until
+
+STEPS = 200
+SUM = STEPS * (STEPS - 1) // 2
+
+
+class InPlace(unittest.TestCase):
+    def setUp(self):
+        self.run_ = LocalRun(job="in-place", command=["in_place_probe", "--steps", str(STEPS), "--pause-ms", "10"])
+        self.addCleanup(self.run_.close)
+
+    def test_a_kill_of_one_starts_all_again_from_the_last_commit(self):
+        self.run_.start()
+        self.run_.wait_for_commit(50)
+        survivor = self.run_.pids_of(1)
+        self.run_.hurt(0)
+        wait_until(lambda: {(2, 0), (2, 1)} <= {line[:2] for line in self.run_.lines()}, "both ranks to go on")
+        self.assertNotEqual(self.run_.pids_of(1), survivor, "the survivor ended, and was started again")
+        code, output = self.run_.finish()
+        self.assertEqual(code, 0, output)
+        self.assertIn(f"completed at step {STEPS}", output)
+        logs = self.run_.logs()
+        self.assertIn("start the program again", "".join(logs.values()))
+        self.assertEqual(sum(f"done: {STEPS} steps, sum {SUM}" in text for text in logs.values()), 2, logs)
+        last = max(step for attempt, step in self.run_.commits() if attempt == 1)
+        self.assertEqual({self.run_.first_line_of(2, rank)[2:] for rank in (0, 1)}, {(last, last * (last - 1) // 2)})
+
+    def test_alone_it_says_in_one_sentence_what_is_missing(self):
+        done = subprocess.run([BIN / "in_place_probe"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 82)
+        self.assertRegex(done.stderr, r"^ratoon: [^\n]*--save-folder[^\n]*\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()

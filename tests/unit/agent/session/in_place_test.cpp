@@ -1,0 +1,106 @@
+// A session in place: the loop stays where it is, and what train() would answer ends the process.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ratoon/session.h>
+
+#include "base/contract/exit_code.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon {
+namespace {
+
+class InPlaceTest : public testing::Test {
+ protected:
+  InPlaceTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+
+  struct Trained {
+    std::uint64_t began_at = 0;
+    std::uint64_t sum = 0;
+    int code = -1;
+    friend bool operator==(const Trained&, const Trained&) = default;
+  };
+  // Adds up step numbers as a program does whose own loop goes on until `total`; killed before its step
+  // `leaves_at` it never completes.
+  Trained count(std::uint64_t total, std::uint64_t leaves_at = ~0ULL) {
+    Session session(options_);
+    std::uint64_t step = 0;
+    std::uint64_t sum = 0;
+    session.track("step", step);
+    session.track("sum", sum);
+    session.resume();
+    Trained trained{.began_at = step};
+    while (step < total) {
+      if (step == leaves_at) return trained;
+      sum += step++;
+      session.step_done();
+    }
+    trained.sum = sum;
+    trained.code = session.complete();
+    return trained;
+  }
+
+  test::TemporaryFolder folder_;
+  Options options_{.save_folder = folder_.path().string(),
+                   .run_name = "run",
+                   .save_every = Every::steps(10),
+                   .member = {}};
+};
+
+TEST_F(InPlaceTest, GoesOnFromTheLastCheckpoint) {
+  EXPECT_EQ(count(25, 17), (Trained{.began_at = 0}));
+  EXPECT_EQ(count(25), (Trained{.began_at = 10, .sum = 25 * 24 / 2, .code = 0}));
+}
+
+TEST_F(InPlaceTest, WhatIsCompleteIsSavedToItsLastStep) {
+  EXPECT_EQ(count(25).code, 0);
+  EXPECT_EQ(count(25), (Trained{.began_at = 25, .sum = 25 * 24 / 2, .code = 0}));
+  EXPECT_EQ(count(31), (Trained{.began_at = 25, .sum = 31 * 30 / 2, .code = 0})) << "a longer loop goes on";
+}
+
+TEST_F(InPlaceTest, TellsTheLoopWhenTheRunIsOver) {
+  Session session(options_);
+  std::uint64_t steps = 0;
+  session.resume(Until::steps(7));
+  for (; !session.is_over(); ++steps) session.step_done();
+  EXPECT_EQ(steps, 7u);
+  EXPECT_EQ(session.complete(), 0);
+}
+
+TEST_F(InPlaceTest, WithoutAFolderTheProcessEndsWithTheReason) {
+  const char* words[] = {"program", "--run-name", "run"};
+  EXPECT_EXIT(Session(Options::from_environment(3, words)),
+              testing::ExitedWithCode(static_cast<int>(ExitCode::kConfiguration)), "ratoon: .*--save-folder");
+}
+
+TEST_F(InPlaceTest, AMistakeInTheProgramEndsTheProcessWithTheReason) {
+  const auto twice = [this] {
+    Session session(options_);
+    std::uint64_t sum = 0;
+    session.track("sum", sum);
+    session.track("sum", sum);
+  };
+  EXPECT_EXIT(twice(), testing::ExitedWithCode(static_cast<int>(ExitCode::kConfiguration)),
+              "ratoon: .*'sum'");
+}
+
+TEST_F(InPlaceTest, WhoIsToldToLeaveSavesAndEndsTheProcess) {
+  const auto is_interrupted = [this] {
+    Session session(options_);
+    std::uint64_t step = 0;
+    session.track("step", step);
+    session.resume();
+    for (;; session.step_done())
+      if (++step == 4) raise(SIGINT);
+  };
+  EXPECT_EXIT(is_interrupted(), testing::ExitedWithCode(static_cast<int>(ExitCode::kInterruptedByUser)),
+              "stopped by Ctrl-C at step 4, which is saved");
+}
+
+TEST_F(InPlaceTest, HelpIsPrintedAndNothingElseIsDone) {
+  const char* words[] = {"program", "--ratoon-help"};
+  EXPECT_EXIT(Session(Options::from_environment(2, words)), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace ratoon
