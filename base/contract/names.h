@@ -34,6 +34,8 @@ inline constexpr std::string_view kAvoidedNodes = "ratoon.dev/avoided-nodes";
 namespace env {
 inline constexpr const char* kJobNamespace = "RATOON_JOB_NAMESPACE";
 inline constexpr const char* kJobName = "RATOON_JOB_NAME";
+// Of a job on a cluster. One of the same name that is made later, or elsewhere, has another one.
+inline constexpr const char* kJobUid = "RATOON_JOB_UID";
 inline constexpr const char* kRole = "RATOON_ROLE";
 inline constexpr const char* kIndex = "RATOON_INDEX";
 inline constexpr const char* kIncarnation = "RATOON_INCARNATION";

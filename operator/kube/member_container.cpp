@@ -28,6 +28,7 @@ json identity_variables(const api::TrainingJob& job, const api::Pod& member, con
   return json::array({
       variable(env::kJobNamespace, job.meta.name_space),
       variable(env::kJobName, job.meta.name),
+      variable(env::kJobUid, job.meta.uid),
       variable(env::kRole, member.role),
       variable(env::kIndex, std::to_string(member.index)),
       variable(env::kIncarnation, std::to_string(member.incarnation)),

@@ -24,6 +24,7 @@ struct MemberOptions {
   std::string token_file;
   std::string job_namespace;
   std::string job_name;
+  std::string job_uid;  // of the one of that name that runs now, in a cluster; empty: nobody says
   std::string role;
   std::string member_uid;
   std::string pod_ip;  // under which other pods reach this one; empty: all processes are on this machine

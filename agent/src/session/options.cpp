@@ -82,6 +82,7 @@ std::vector<session::OptionRow> session::option_rows(Options& o) {
       {&o.member.token_file, env::kTokenFile, nullptr},
       {&o.member.job_namespace, env::kJobNamespace, nullptr},
       {&o.member.job_name, env::kJobName, nullptr},
+      {&o.member.job_uid, env::kJobUid, nullptr},
       {&o.member.role, env::kRole, nullptr},
       {&o.member.member_uid, env::kMemberUid, nullptr},
       {&o.member.pod_ip, env::kPodIp, nullptr},

@@ -9,6 +9,7 @@ Ownership::Ownership(std::vector<std::shared_ptr<checkpoint::Disk>> places, chec
                      std::shared_ptr<EventLog> events, const checkpoint::ClaimTimes& times)
     : places_(std::move(places)),
       owner_(std::move(owner)),
+      seen_(places_.size()),
       events_(std::move(events)),
       times_(times),
       renewing_([this](const std::stop_token& stop) { renew_until(stop); }) {}
@@ -22,16 +23,17 @@ Result<void> Ownership::take(const Clock& clock, const checkpoint::Claim::Pause&
   }
   const std::lock_guard claims_lock(claims_mutex_);
   claims_.clear();
-  for (const auto& place : places_) {
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const auto& place = places_[i];
     bool has_said = false;
     const auto said_once = [&](Duration look) {
       if (!std::exchange(has_said, true)) {
-        std::fprintf(stderr, "ratoon: %s has an owner: it is watched for %.0f s to see whether it is alive\n",
-                     place->shown("").c_str(), seconds(times_.lease));
+        std::fprintf(stderr, "ratoon: %s has an owner: it is watched to see whether it is alive\n",
+                     place->shown("").c_str());
       }
       return pause(look);
     };
-    auto claim = checkpoint::Claim::take(place, owner_, times_, clock, said_once);
+    auto claim = checkpoint::Claim::take(place, owner_, times_, clock, said_once, seen_[i]);
     if (!claim) {
       for (auto& one : claims_) static_cast<void>(one.release());
       claims_.clear();

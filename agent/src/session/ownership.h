@@ -54,9 +54,10 @@ class Ownership {
   bool is_held_ = false;                   // guarded by mutex_
   std::optional<std::string> lost_;        // guarded by mutex_
   std::mutex claims_mutex_;                // held as long as a place takes to answer
-  std::vector<checkpoint::Claim> claims_;  // guarded by claims_mutex_
-  bool is_troubled_ = false;               // said; of the renewing thread
-  std::jthread renewing_;                  // the last member: it uses the others
+  std::vector<checkpoint::Claim> claims_;  // guarded by claims_mutex_, as is the next
+  std::vector<checkpoint::SeenClaim> seen_;
+  bool is_troubled_ = false;  // said; of the renewing thread
+  std::jthread renewing_;     // the last member: it uses the others
 };
 
 }  // namespace ratoon::session

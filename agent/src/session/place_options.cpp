@@ -137,8 +137,12 @@ checkpoint::KeepRules store_rules(const Options& o) {
 }
 
 checkpoint::Owner owner_of(const Options& o, const std::string& host, std::string start) {
-  const bool is_in_pod = !o.member.pod_ip.empty() && !o.member.job_name.empty();
-  std::string job = is_in_pod ? o.member.job_namespace + "/" + o.member.job_name : home_of(o) + " on " + host;
+  const MemberOptions& member = o.member;
+  const bool is_in_pod = !member.pod_ip.empty() && !member.job_name.empty();
+  std::string uid = member.job_uid;
+  std::replace(uid.begin(), uid.end(), ' ', '?');
+  std::string job = is_in_pod ? checkpoint::job_text(member.job_namespace + "/" + member.job_name, uid)
+                              : home_of(o) + " on " + host;
   std::replace_if(job.begin(), job.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
   return {.job = std::move(job), .start = std::move(start)};
 }

@@ -35,6 +35,7 @@ TEST(Names, OfTheApiAreFrozen) {
 TEST(Names, OfTheEnvironmentAreFrozen) {
   expect_frozen({{names::env::kJobNamespace, "RATOON_JOB_NAMESPACE"},
                  {names::env::kJobName, "RATOON_JOB_NAME"},
+                 {names::env::kJobUid, "RATOON_JOB_UID"},
                  {names::env::kRole, "RATOON_ROLE"},
                  {names::env::kIndex, "RATOON_INDEX"},
                  {names::env::kIncarnation, "RATOON_INCARNATION"},

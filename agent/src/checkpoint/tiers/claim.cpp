@@ -12,7 +12,6 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr const char* kClaims = "claims";
-constexpr std::string_view kFirstLine = "ratoon claim 1\n";
 constexpr std::uint64_t kClaimBytesMax = 4096;
 constexpr int kRacesMax = 100;  // each lost one means that another claim was made
 
@@ -44,17 +43,6 @@ Result<std::vector<std::uint64_t>> list_numbers(const Disk& disk) {
   return numbers;
 }
 
-// "value" of the line "name value\n" at the beginning of the text, which it takes away.
-std::optional<std::string> take_line(std::string_view& text, std::string_view name) {
-  const std::size_t end = text.find('\n');
-  if (end == std::string_view::npos || !text.starts_with(name) || end <= name.size() ||
-      text[name.size()] != ' ')
-    return std::nullopt;
-  std::string value(text.substr(name.size() + 1, end - name.size() - 1));
-  text.remove_prefix(end + 1);
-  return value;
-}
-
 // False: another made that number first.
 Result<bool> create_claim(Disk& disk, std::uint64_t number, const Owner& owner, bool is_released) {
   const auto saved = save_for_now(disk, claim_path(number), encode_claim(owner, is_released), owner.start);
@@ -78,31 +66,17 @@ void tidy_before(Disk& disk, std::uint64_t number) {
   }
 }
 
-Error occupied(const Disk& disk, const ClaimNote& by) {
-  return {ErrorKind::kAlreadyExists, disk.shown(claim_path(by.number)) + " says that the job " +
-                                         by.owner.job +
-                                         " trains here, and it is alive: end it, or give this run another "
-                                         "name; nothing was changed"};
+Error occupied(const Disk& disk, const ClaimNote& by, const Owner& newcomer) {
+  const bool is_namesake = kinship(newcomer.job, by.owner.job) == Kinship::kNamesake;
+  return {ErrorKind::kAlreadyExists,
+          disk.shown(claim_path(by.number)) + " says that the job " + by.owner.job + " trains here, and " +
+              (is_namesake ? "it is still alive, while this job of the same name is " + newcomer.job +
+                                 ": end that one, in whichever cluster it is, "
+                           : "it is alive: end it, ") +
+              "or give this run another name; nothing was changed"};
 }
 
 }  // namespace
-
-std::string encode_claim(const Owner& owner, bool is_released) {
-  return std::string(kFirstLine) + "job " + owner.job + "\nstart " + owner.start + "\nstate " +
-         (is_released ? "released" : "held") + "\n";
-}
-
-Result<ClaimNote> decode_claim(std::uint64_t number, std::string_view text) {
-  const Error refusal(ErrorKind::kCorrupted, "it is no claim that this version understands");
-  if (!text.starts_with(kFirstLine)) return refusal;
-  text.remove_prefix(kFirstLine.size());
-  const auto job = take_line(text, "job");
-  const auto start = job ? take_line(text, "start") : std::nullopt;
-  const auto state = start ? take_line(text, "state") : std::nullopt;
-  if (!state || !text.empty() || (*state != "held" && *state != "released")) return refusal;
-  return ClaimNote{
-      .number = number, .owner = {.job = *job, .start = *start}, .is_released = *state == "released"};
-}
 
 Result<std::optional<ClaimNote>> newest_claim(const Disk& disk) {
   for (int i = 0; i < kRacesMax; ++i) {
@@ -123,36 +97,33 @@ Result<std::optional<ClaimNote>> newest_claim(const Disk& disk) {
   return Error(ErrorKind::kConflict, "the claims in " + disk.shown(kClaims) + " change all the time");
 }
 
-ClaimVerdict judge_claim(const Owner& newcomer, const std::optional<ClaimNote>& first,
-                         const std::optional<ClaimNote>& now, Duration watched, Duration lease) {
-  if (!now || now->is_released || now->owner.job == newcomer.job) return ClaimVerdict::kTake;
-  if (first && first->number != now->number) return ClaimVerdict::kRefuse;  // a sign of life
-  return watched >= lease ? ClaimVerdict::kTake : ClaimVerdict::kWatch;
-}
-
 Result<Claim> Claim::take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
-                          const Clock& clock, const Pause& pause) {
+                          const Clock& clock, const Pause& pause, SeenClaim& seen) {
   if (auto made = make_folders(*disk, kClaims, Lasts::kForNow); !made) return made.error();
   const Timestamp began = clock.now();
-  std::optional<ClaimNote> first;
+  ClaimWatch watch;
   for (int races = 0; races < kRacesMax;) {
-    const auto now = newest_claim(*disk);
+    auto now = newest_claim(*disk);
     if (!now) return now.error();
-    if (!first) first = *now;
-    const ClaimVerdict verdict = judge_claim(owner, first, *now, clock.now() - began, times.lease);
-    if (verdict == ClaimVerdict::kRefuse) return occupied(*disk, **now);
+    const Timestamp at = clock.now();
+    const std::uint64_t newest = *now ? (*now)->number : 0;
+    if (newest != seen.number) seen = {.number = newest, .since = at};
+    if (!watch.first) watch.first = *now;
+    watch = {.first = watch.first, .now = *now, .watched = at - began, .silent = at - seen.since};
+    const ClaimVerdict verdict = judge_claim(owner, watch, times);
+    if (verdict == ClaimVerdict::kRefuse) return occupied(*disk, **now, owner);
     if (verdict == ClaimVerdict::kWatch) {
       if (!pause(times.look))
         return Error(ErrorKind::kCancelled, "waiting for " + disk->shown(kClaims) + " was given up");
       continue;
     }
-    const std::uint64_t number = *now ? (*now)->number + 1 : 1;
+    const std::uint64_t number = newest + 1;
     const auto created = create_claim(*disk, number, owner, false);
     if (!created) return created.error();
     if (*created) {
-      const auto newest = is_newest(*disk, number);
-      if (!newest) return newest.error();
-      if (*newest) {
+      const auto is_ours = is_newest(*disk, number);
+      if (!is_ours) return is_ours.error();
+      if (*is_ours) {
         tidy_before(*disk, number);
         return Claim(std::move(disk), std::move(owner), number);
       }

@@ -13,40 +13,20 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include <ratoon/result.h>
 
 #include "agent/src/checkpoint/disk/disk.h"
+#include "agent/src/checkpoint/tiers/claim_rules.h"
 #include "base/core/clock.h"
 
 namespace ratoon::checkpoint {
 
-struct Owner {
-  std::string job;    // who trains, over all its restarts: "team-a/digits of 6f1c..."; printable ASCII
-  std::string start;  // this start of it, drawn anew each time
-
-  friend bool operator==(const Owner&, const Owner&) = default;
-};
-
-struct ClaimNote {
+// Since when a claim is known to be the newest. Kept from one take() to the next, the silence of attempts
+// that were cut short adds up.
+struct SeenClaim {
   std::uint64_t number = 0;
-  Owner owner{};
-  bool is_released = false;
-
-  friend bool operator==(const ClaimNote&, const ClaimNote&) = default;
-};
-
-enum class ClaimVerdict { kTake, kWatch, kRefuse };
-// Pure. `first` is what a newcomer found at first, `now` what it finds after watching for `watched`: another
-// job that is alive keeps its place, the same job's earlier start never stands in the way of the next.
-[[nodiscard]] ClaimVerdict judge_claim(const Owner& newcomer, const std::optional<ClaimNote>& first,
-                                       const std::optional<ClaimNote>& now, Duration watched, Duration lease);
-
-struct ClaimTimes {
-  Duration lease{std::chrono::seconds(30)};  // renewed at least three times within
-  Duration look{std::chrono::seconds(1)};    // while watching
+  Timestamp since{};
 };
 
 class Claim {
@@ -55,7 +35,7 @@ class Claim {
 
   // kAlreadyExists: another job is at work here; the sentence names it. kCancelled: `pause` said so.
   [[nodiscard]] static Result<Claim> take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
-                                          const Clock& clock, const Pause& pause);
+                                          const Clock& clock, const Pause& pause, SeenClaim& seen);
 
   // kConflict: the place went to another, since this owner was silent for too long or is a start of the job
   // that a later one replaced: it must not write any more. Other errors: try again within the lease.
@@ -74,9 +54,6 @@ class Claim {
   Owner owner_;
   std::uint64_t number_;
 };
-
-[[nodiscard]] std::string encode_claim(const Owner& owner, bool is_released);
-[[nodiscard]] Result<ClaimNote> decode_claim(std::uint64_t number, std::string_view text);
 
 // The claim that holds; nothing where nobody ever claimed. One that cannot be understood is an error.
 [[nodiscard]] Result<std::optional<ClaimNote>> newest_claim(const Disk& disk);

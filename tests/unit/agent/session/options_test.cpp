@@ -29,6 +29,7 @@ class OptionsTest : public testing::Test {
                              env::kTokenFile,
                              env::kJobNamespace,
                              env::kJobName,
+                             env::kJobUid,
                              env::kRole,
                              env::kMemberUid,
                              env::kIndex,
@@ -113,6 +114,7 @@ TEST_F(OptionsTest, TheMembersPlaceComesFromTheEnvironmentAlone) {
   set(env::kTokenFile, "/token");
   set(env::kJobNamespace, "team-a");
   set(env::kJobName, "digits");
+  set(env::kJobUid, "6f1c-0");
   set(env::kRole, "worker");
   set(env::kMemberUid, "u-1");
   set(env::kIndex, "3");
@@ -125,6 +127,7 @@ TEST_F(OptionsTest, TheMembersPlaceComesFromTheEnvironmentAlone) {
   EXPECT_EQ(member.token_file, "/token");
   EXPECT_EQ(member.job_namespace, "team-a");
   EXPECT_EQ(member.job_name, "digits");
+  EXPECT_EQ(member.job_uid, "6f1c-0");
   EXPECT_EQ(member.role, "worker");
   EXPECT_EQ(member.member_uid, "u-1");
   EXPECT_EQ(member.index, 3u);
@@ -188,7 +191,10 @@ TEST_F(OptionsTest, SayWhoseAPlaceIs) {
   EXPECT_EQ(session::owner_of(options, "node-1", "x").job, "/data/runs/r on node-1") << "a local run";
   options.member.pod_ip = "10.0.0.7";
   EXPECT_EQ(session::owner_of(options, "digits-worker-0-i3", "x"),
-            (checkpoint::Owner{.job = "team-a/digits", .start = "x"}));
+            (checkpoint::Owner{.job = "team-a/digits", .start = "x"}))
+      << "an operator that says no UID";
+  options.member.job_uid = "6f1c 0\n";
+  EXPECT_EQ(session::owner_of(options, "digits-worker-0-i3", "x").job, "team-a/digits of 6f1c?0?");
 }
 
 TEST_F(OptionsTest, TheOnlyHomeMayBeAStore) {

@@ -67,6 +67,7 @@ TEST(MemberPod, TheTrainerLearnsEverythingAndTheUsersHabitsWin) {
   const std::map<std::string, json> expected = {
       {"RATOON_JOB_NAMESPACE", "team-a"},
       {"RATOON_JOB_NAME", "digits"},
+      {"RATOON_JOB_UID", "u"},
       {"RATOON_ROLE", "worker"},
       {"RATOON_INDEX", "1"},
       {"RATOON_INCARNATION", "2"},

@@ -17,13 +17,23 @@ class ClaimTest : public testing::TestWithParam<bool> {
 
   Result<Claim> take(
       const std::string& job, const std::string& start, const std::function<void()>& meanwhile = [] {}) {
-    return Claim::take(disk_, {.job = job, .start = start}, {.lease = seconds(30)}, clock_, [&](Duration d) {
-      clock_.advance(d);
-      waited_ += d;
-      meanwhile();
-      return true;
-    });
+    SeenClaim seen;
+    return Claim::take(
+        disk_, {.job = job, .start = start}, kTimes, clock_,
+        [&](Duration d) {
+          clock_.advance(d);
+          waited_ += d;
+          meanwhile();
+          return true;
+        },
+        seen);
   }
+  // A claim as another process left it.
+  void leave(std::uint64_t number, const std::string& text) {
+    std::filesystem::create_directories(folder_ / "run/claims");
+    ratoon::test::write_text(folder_ / ("run/claims/c000000000" + std::to_string(number) + ".txt"), text);
+  }
+  static constexpr ClaimTimes kTimes{.lease = seconds(30), .look = seconds(1), .farewell = seconds(300)};
   std::size_t claim_files() { return disk_->list("claims")->size(); }
 
   ratoon::test::TemporaryFolder folder_;
@@ -91,6 +101,73 @@ TEST_P(ClaimTest, ANumberThatIsLongOverIsNoClaim) {
   EXPECT_TRUE(first->renew());
 }
 
+// Deleted and made anew at once: its pods still save and leave.
+TEST_P(ClaimTest, AJobThatWasMadeAnewGoesOnWhereTheFormerOneEnds) {
+  auto former = take("digits of 6f1c", "a");
+  auto next = take("digits of 77aa", "b", [&] {
+    if (waited_ < seconds(60)) EXPECT_TRUE(former->renew());
+    if (waited_ == seconds(60)) EXPECT_TRUE(former->release());
+  });
+  ASSERT_TRUE(next) << next.error().message();
+  EXPECT_EQ(waited_, seconds(60));
+  EXPECT_FALSE(former->renew());
+}
+
+TEST_P(ClaimTest, AJobThatWasMadeAnewGoesOnWhereTheFormerOneWasKilled) {
+  auto former = take("digits of 6f1c", "a");
+  auto next = take("digits of 77aa", "b", [&] { EXPECT_TRUE(waited_ > seconds(10) || former->renew()); });
+  ASSERT_TRUE(next) << next.error().message();
+  EXPECT_EQ(waited_, seconds(40)) << "a lease after its last sign of life";
+  EXPECT_FALSE(former->renew()) << "a zombie of it stops";
+}
+
+TEST_P(ClaimTest, OfTwoLiveJobsOfOneNameTheSecondIsRefused) {
+  auto first = take("digits of 6f1c", "a");
+  const auto second = take("digits of 77aa", "b", [&] { EXPECT_TRUE(first->renew()); });
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind(), ErrorKind::kAlreadyExists);
+  EXPECT_THAT(
+      second.error().message(),
+      HasSubstr("the job digits of 6f1c trains here, and it is still alive, while this job of the same "
+                "name is digits of 77aa: end that one, in whichever cluster it is"));
+  EXPECT_EQ(waited_, seconds(300));
+  EXPECT_TRUE(first->renew()) << "the first has not noticed anything";
+}
+
+TEST_P(ClaimTest, ARestartOfTheSameUidAndAnOlderAgentOfTheJobDoNotWait) {
+  for (const char* job : {"digits of 6f1c", "digits of 6f1c", "digits", "digits of 6f1c"})
+    ASSERT_TRUE(take(job, "a")) << job;
+  EXPECT_EQ(waited_, Duration(0));
+}
+
+TEST_P(ClaimTest, WhatWasWrittenBeforeThereWereUidsIsRead) {
+  leave(7, "ratoon claim 1\njob team-a/digits\nstart old\nstate held\n");
+  EXPECT_EQ((*newest_claim(*disk_))->owner, (Owner{.job = "team-a/digits", .start = "old"}));
+  ASSERT_TRUE(take("team-a/digits of 6f1c", "new"));
+  EXPECT_EQ(waited_, Duration(0));
+  EXPECT_EQ(ratoon::test::read_text(folder_ / "run/claims/c0000000008.txt"),
+            "ratoon claim 1\njob team-a/digits of 6f1c\nstart new\nstate held\n")
+      << "the four lines that agents without UIDs understand, too";
+}
+
+// Attempts of a world may end before a lease is over.
+TEST_P(ClaimTest, TheSilenceOfAttemptsThatWereCutShortAddsUp) {
+  ASSERT_TRUE(take("digits of 6f1c", "a"));
+  SeenClaim seen;
+  int looks = 0;
+  for (int attempt = 1; attempt <= 3; ++attempt) {
+    const auto claim = Claim::take(
+        disk_, {.job = "digits of 77aa", .start = "b"}, kTimes, clock_,
+        [&](Duration d) {
+          clock_.advance(d);
+          return ++looks % 12 != 0;
+        },
+        seen);
+    EXPECT_EQ(static_cast<bool>(claim), attempt == 3) << attempt;
+  }
+  EXPECT_EQ(looks, 30);
+}
+
 TEST_P(ClaimTest, WhatNobodyUnderstandsIsLeftAlone) {
   std::filesystem::create_directories(folder_ / "run/claims");
   ratoon::test::write_text(folder_ / "run/claims/c0000000001.txt", "ratoon claim 2\njob x\n");
@@ -101,25 +178,47 @@ TEST_P(ClaimTest, WhatNobodyUnderstandsIsLeftAlone) {
 
 TEST_P(ClaimTest, WhoIsToldToStopWaitingStops) {
   ASSERT_TRUE(take("digits", "a"));
+  SeenClaim seen;
   const auto claim =
-      Claim::take(disk_, {.job = "letters", .start = "b"}, {}, clock_, [](Duration) { return false; });
+      Claim::take(disk_, {.job = "letters", .start = "b"}, {}, clock_, [](Duration) { return false; }, seen);
   ASSERT_FALSE(claim);
   EXPECT_EQ(claim.error().kind(), ErrorKind::kCancelled);
 }
 
 TEST(JudgeClaim, IsAFunctionOfWhatWasSeen) {
-  const Owner me{.job = "me", .start = "1"};
+  const Owner me{.job = "me of 1", .start = "1"};
+  const ClaimTimes times{.lease = seconds(30), .farewell = seconds(300)};
   const auto note = [](std::uint64_t number, const char* job, bool is_released = false) {
     return std::optional(
         ClaimNote{.number = number, .owner = {.job = job, .start = "x"}, .is_released = is_released});
   };
-  EXPECT_EQ(judge_claim(me, {}, {}, seconds(0), seconds(30)), ClaimVerdict::kTake);
-  EXPECT_EQ(judge_claim(me, note(1, "me"), note(1, "me"), seconds(0), seconds(30)), ClaimVerdict::kTake);
-  EXPECT_EQ(judge_claim(me, note(1, "it"), note(1, "it"), seconds(29), seconds(30)), ClaimVerdict::kWatch);
-  EXPECT_EQ(judge_claim(me, note(1, "it"), note(1, "it"), seconds(30), seconds(30)), ClaimVerdict::kTake);
-  EXPECT_EQ(judge_claim(me, note(1, "it"), note(2, "it"), seconds(60), seconds(30)), ClaimVerdict::kRefuse);
-  EXPECT_EQ(judge_claim(me, note(1, "it"), note(2, "it", true), seconds(1), seconds(30)),
-            ClaimVerdict::kTake);
+  const auto judge = [&](const auto& first, const auto& now, int watched, int silent) {
+    return judge_claim(
+        me, {.first = first, .now = now, .watched = seconds(watched), .silent = seconds(silent)}, times);
+  };
+  EXPECT_EQ(judge_claim(me, {}, times), ClaimVerdict::kTake);
+  EXPECT_EQ(judge(note(1, "me of 1"), note(1, "me of 1"), 0, 0), ClaimVerdict::kTake);
+  EXPECT_EQ(judge(note(1, "me"), note(1, "me"), 0, 0), ClaimVerdict::kTake);
+  EXPECT_EQ(judge(note(1, "it"), note(1, "it"), 29, 29), ClaimVerdict::kWatch);
+  EXPECT_EQ(judge(note(1, "it"), note(1, "it"), 30, 30), ClaimVerdict::kTake);
+  EXPECT_EQ(judge(note(1, "it"), note(2, "it"), 10, 0), ClaimVerdict::kRefuse);
+  EXPECT_EQ(judge(note(1, "it"), note(2, "it", true), 1, 0), ClaimVerdict::kTake);
+  EXPECT_EQ(judge(note(1, "me of 2"), note(2, "me of 2"), 299, 0), ClaimVerdict::kWatch);
+  EXPECT_EQ(judge(note(1, "me of 2"), note(2, "me of 2"), 300, 0), ClaimVerdict::kRefuse);
+  EXPECT_EQ(judge(note(1, "me of 2"), note(2, "me of 2"), 40, 30), ClaimVerdict::kTake);
+  EXPECT_EQ(judge(note(1, "me of 2"), note(1, "me of 2"), 300, 29), ClaimVerdict::kWatch);
+}
+
+TEST(Kinship, IsOfNameAndUid) {
+  EXPECT_EQ(job_text("a/b", "6f1c"), "a/b of 6f1c");
+  EXPECT_EQ(job_text("a/b", ""), "a/b");
+  EXPECT_EQ(kinship("a/b of 1", "a/b of 1"), Kinship::kSame);
+  EXPECT_EQ(kinship("a/b of 1", "a/b"), Kinship::kSame);
+  EXPECT_EQ(kinship("a/b", "a/b of 1"), Kinship::kSame);
+  EXPECT_EQ(kinship("a/b of 1", "a/b of 2"), Kinship::kNamesake);
+  EXPECT_EQ(kinship("a/b of 1", "a/c of 1"), Kinship::kOther);
+  EXPECT_EQ(kinship("/runs of me/x on here", "/runs on here"), Kinship::kOther);
+  EXPECT_EQ(kinship("/runs of me/x on here", "/runs of me/y on here"), Kinship::kOther);
 }
 
 }  // namespace
