@@ -45,7 +45,8 @@ struct KeptCheckpoint {
 // Those that were set aside: found bad, or of a lineage that was given up.
 [[nodiscard]] Result<std::set<CheckpointId>> given_up_checkpoints(const Disk& disk);
 
-// Removes one: its manifest first, so that from then on it does not exist, whatever is left of it.
+// Removes one: its manifest first, so that from then on it does not exist, whatever is left of it. Where its
+// folders are not ours to look into nothing is removed.
 [[nodiscard]] Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id);
 
 // Takes a checkpoint whose bytes are bad out of the choice: its manifest goes to quarantine with the reason

@@ -121,6 +121,23 @@ INSTANTIATE_TEST_SUITE_P(Each, LinkedTest,
                                          "packs/a0001/s0000000030/r0000.safetensors",
                                          "receipts/a0001/s0000000030/r0000.json"));
 
+// Its packs are where somebody put them, and only the manifest says what they are.
+TEST_F(StrangeFolderTest, ACheckpointWhosePacksCannotBeRemovedKeepsItsManifest) {
+  const Tree sound = tree_below(run_);
+  for (const char* name : {"packs", "packs/a0001", "packs/a0001/s0000000020", "receipts", "receipts/a0001",
+                           "receipts/a0001/s0000000020"}) {
+    fs::rename(run_ / name, outside_ / "moved");
+    fs::create_symlink(outside_ / "moved", run_ / name);
+    const auto removed = remove_checkpoint(*test::folder_at(run_), id(1, 20));
+    ASSERT_FALSE(removed) << name;
+    EXPECT_THAT(removed.error().message(), HasSubstr("links in a run's folder are not followed")) << name;
+    fs::remove(run_ / name);
+    fs::rename(outside_ / "moved", run_ / name);
+    EXPECT_EQ(tree_below(run_), sound) << name;
+  }
+  EXPECT_TRUE(remove_checkpoint(*test::folder_at(run_), id(1, 20)));
+}
+
 TEST_F(StrangeFolderTest, NoNameLeadsOutOfIt) {
   const auto disk = test::folder_at(run_);
   write_text(outside_ / "precious", "mine");
