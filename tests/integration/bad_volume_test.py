@@ -25,7 +25,7 @@ class Volumes(unittest.TestCase):
         self.scratch.chmod(0o755)
         self.volume = self.scratch / "volume"
         self.volume.mkdir()
-        for program in ("counter", "ratoon"):
+        for program in ("counter", "places_probe", "ratoon"):
             shutil.copy(BIN / program, self.scratch)
 
     def in_namespace(self, script):
@@ -97,6 +97,41 @@ class Volumes(unittest.TestCase):
         self.assertRegex(old, "(?s)the disk has not answered for 1 s \\(--disk-patience\\).*thawed.*code 84")
         self.assertRegex(new, f"(?s)ratoon: opening {self.volume}/disk/runs/new: the disk has not answered for 1 s "
                               "\\(--disk-patience\\); [^\n]*start again.*thawed.*code 84")
+
+
+    def hang(self, *commands):
+        """What each of the commands says and its exit code, on a disk (VOLUME/disk) that is frozen until all have said so."""
+        started = " ".join(f"({command}; echo code $?) >>said{n} 2>&1 &" for n, command in enumerate(commands))
+        all_have = " && ".join(f"grep -q 'not answered' said{n}" for n in range(len(commands)))
+        code, done, said = self.in_namespace(
+            f"cd {self.scratch}; dd if=/dev/zero of=image bs=1M count=16 2>/dev/null; mkfs.ext4 -q -F image; "
+            "mkdir $VOLUME/disk; mount -o loop image $VOLUME/disk || exit 77; "
+            f"counter --steps 20 --pause-ms 0 --save-every 10 --save-folder $VOLUME/disk/runs --run-name old || exit 1; "
+            f"fsfreeze -f $VOLUME/disk || exit 77; {started} "
+            f"for i in $(seq 600); do {all_have} && break; sleep 0.1; done; "
+            f"fsfreeze -u $VOLUME/disk; wait; for i in $(seq 0 {len(commands) - 1}); do echo ==; cat said$i; done")
+        if code == 77:
+            self.skipTest(f"no ext4 can be mounted and frozen here: {said}")
+        self.assertEqual(code, 0, done + said)
+        return done.split("==\n")[1:]
+
+    @unittest.skipIf(shutil.which("fsfreeze") is None or shutil.which("mkfs.ext4") is None, "fsfreeze or mkfs.ext4 is missing")
+    def test_a_disk_that_hangs_beside_the_one_where_checkpoints_are(self):
+        probe = "places_probe 100 20 1 --disk-patience 1 --save-folder $VOLUME/runs --run-name"
+        ranks = "RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 TORCHELASTIC_RUN_ID=x MASTER_ADDR=127.0.0.1 MASTER_PORT=1"
+        weights, staging, store, group = self.hang(
+            f"{probe} w --final-weights $VOLUME/disk/w.safetensors", f"{probe} s --staging-folder $VOLUME/disk",
+            f"{probe} c --stores file://$VOLUME/disk/copies",
+            f"{ranks} counter --steps 40 --disk-patience 1 --save-folder $VOLUME/disk/runs --run-name old")
+        hung = "the disk has not answered for 1 s \\(--disk-patience\\)"
+        disk = f"{self.volume}/disk"
+        # The training is done all the same, and its last checkpoint is elsewhere.
+        file = f"{disk}/w.safetensors"
+        self.assertRegex(weights, f"(?s)the weights are not left in {file}: creating {file}: {hung}.*code 0")
+        opening = f"opening staged memory at {disk}/[^ ]*.slot"
+        self.assertRegex(staging, f"(?s)nothing can be saved any more: {opening}: {hung}.*code 84")
+        self.assertRegex(store, f"(?s){disk}/copies/c/[^\n]*: {hung}.*code 84")
+        self.assertRegex(group, f"(?s)(locking|meeting in) {disk}/runs/old: {hung}.*code 84")
 
 
 if __name__ == "__main__":

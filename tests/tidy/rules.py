@@ -216,7 +216,8 @@ IMPURE_HEADERS = {
                     "thread".split(), "threads"),
     **dict.fromkeys("filesystem fstream iostream".split(), "files"),
     "random": "a random device", "ctime": "a clock", "csignal": "signals",
-    "ratoon/atomic_file.h": "files", "base/core/log.h": "a log", "base/core/unique_fd.h": "files",
+    "ratoon/atomic_file.h": "files", "base/core/log.h": "a log", "base/core/unfinished_file.h": "files",
+    "base/core/unique_fd.h": "files",
 }
 IMPURE_WORDS = {
     r"\b\w*(?:_clock|Clock)\b": "a clock",

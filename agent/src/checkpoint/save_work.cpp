@@ -35,9 +35,8 @@ SaveWork::SaveWork(Places places, const SaverOptions& options)
     : places_(std::move(places)), options_(options) {}
 
 SaveWork::~SaveWork() {
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (table_[i].state == SlotState::kFree || table_[i].state == SlotState::kFilling)
-      slots_[i].slab.discard();
+  for (std::size_t i = 0; i < slots_.size() && !must_end_; ++i) {
+    if (table_[i].state == SlotState::kFree || table_[i].state == SlotState::kFilling) give_back(slots_[i]);
   }
 }
 

@@ -42,7 +42,7 @@ struct SaverOptions {
   Duration pause = std::chrono::seconds(1);     // before a write is tried again
   std::uint64_t early_bytes_min = 64ULL << 20;  // packs as large are written while they are copied
   bool has_thread = true;                       // without: work is done by who calls poll()
-  // What the process before left is looked for through these; null: with no deadline.
+  // The home is opened, and all is done with the folder of slots, through these; null: with no deadline.
   std::shared_ptr<PatientCalls> calls{};
   // Given what to call while a long call of the disk goes on, as an upload does: it has not hung.
   std::function<void(std::function<void()>)> hear_progress{};
@@ -147,11 +147,18 @@ class SaveWork {
   [[nodiscard]] bool has_written_all() const;
   // kTimeout where disk or memory hang; anything else that is wrong there is an event.
   [[nodiscard]] Result<void> adopt_slots();
-  [[nodiscard]] Result<Slab> open_left(const std::filesystem::path& path) const;
+  [[nodiscard]] Result<Slab> open_left(std::size_t number) const;
   void adopt(std::size_t number, Slab slab, const std::optional<CheckpointId>& newest,
              const std::set<CheckpointId>& given_up);
   [[nodiscard]] std::filesystem::path slot_path(std::size_t number) const;
-  [[nodiscard]] Result<std::size_t> add_slot();
+  // What the folder of slots may hang in: `call` uses nothing but what it holds.
+  template <class Call>
+  auto at_slots(const char* doing, std::size_t number, Call call) const;
+  [[nodiscard]] Result<std::size_t> add_slot(Lock& lock);
+  [[nodiscard]] Result<Slab> open_new_slab(const std::set<std::size_t>& held, std::size_t& number) const;
+  void give_back(Slot& slot) const;
+  // The folder of slots hangs: the process is to end.
+  [[nodiscard]] bool ends_by(const Error& why);
 
   [[nodiscard]] Result<Ticket> save_or_say_why(Step step, std::span<const TensorView> tensors,
                                                const std::optional<RunRecord>& run);
@@ -161,8 +168,8 @@ class SaveWork {
   // A slot in kFilling that is large enough; nothing where there will be none.
   [[nodiscard]] Result<std::optional<std::size_t>> take_slot(Lock& lock, std::uint64_t image_bytes);
   [[nodiscard]] RoomFacts room_facts(std::uint64_t image_bytes) const;
-  // False where the memory cannot be had; the slot is free again then.
-  [[nodiscard]] bool grow(Lock& lock, std::size_t slot, std::uint64_t image_bytes);
+  // Where the memory cannot be had the slot is free again.
+  [[nodiscard]] Result<void> grow(Lock& lock, std::size_t slot, std::uint64_t image_bytes);
   [[nodiscard]] Result<void> wait_for_writer(Lock& lock, Timestamp since);
   [[nodiscard]] Result<void> fill(Slot& slot, const PackImage& plan, std::span<const TensorView> tensors);
   // Until nobody reads what is to be copied again.
@@ -210,6 +217,7 @@ class SaveWork {
   Timestamp commit_not_before_;
   std::uint64_t prepared_bytes_ = 0;
   bool is_writing_ = false;  // work_once() is at a disk without the lock
+  bool is_adding_ = false;   // a slot, without the lock
   bool is_stopping_ = false;
   bool must_end_ = false;
 };

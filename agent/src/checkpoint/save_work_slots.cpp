@@ -36,7 +36,7 @@ Result<void> SaveWork::adopt_slots() {
   std::optional<CheckpointId> newest;
   if (!inventory->complete.empty()) newest = id_of(inventory->complete.front());
   for (std::size_t number = 0; number < options_.slots_max; ++number) {
-    auto slab = open_left(slot_path(number));
+    auto slab = open_left(number);
     if (slab)
       adopt(number, *std::move(slab), newest, *given_up);
     else if (slab.error().kind() == ErrorKind::kTimeout)
@@ -47,14 +47,19 @@ Result<void> SaveWork::adopt_slots() {
   return {};
 }
 
-// kNotFound: there is none. A staging folder that is on a disk hangs with it.
-Result<Slab> SaveWork::open_left(const std::filesystem::path& path) const {
-  const auto open = [path]() -> Result<Slab> {
+template <class Call>
+auto SaveWork::at_slots(const char* doing, std::size_t number, Call call) const {
+  if (!options_.calls || options_.slots_folder.empty()) return call();
+  return (*options_.calls)(doing + (" staged memory at " + slot_path(number).string()), std::move(call));
+}
+
+// kNotFound: there is none.
+Result<Slab> SaveWork::open_left(std::size_t number) const {
+  return at_slots("opening", number, [path = slot_path(number)]() -> Result<Slab> {
     std::error_code none;
     if (!std::filesystem::exists(path, none)) return Error(ErrorKind::kNotFound, path.string());
     return Slab::open(path);
-  };
-  return options_.calls ? (*options_.calls)("opening staged memory at " + path.string(), open) : open();
+  });
 }
 
 // What was found bad, or given up with its lineage, does not come back by this door.
@@ -96,49 +101,86 @@ Result<std::optional<std::size_t>> SaveWork::take_slot(Lock& lock, std::uint64_t
   for (;;) {
     const Room room = find_room(room_facts(image_bytes));
     if (room == Room::kNone) return std::optional<std::size_t>();
-    if (room == Room::kWait) {
+    if (room == Room::kWait || (room == Room::kAdd && is_adding_)) {
       if (auto waited = wait_for_writer(lock, since); !waited) return waited.error();
       continue;
     }
     if (room == Room::kAdd) {
-      if (auto added = add_slot(); !added) {
+      if (auto added = add_slot(lock); !added) {
+        if (ends_by(added.error())) return added.error();
         progress_.events.push_back(added.error().message());
         return std::optional<std::size_t>();
       }
+      continue;
     }
     const std::size_t number = *table_.next_free();
     table_.begin_filling(number);
-    if (!grow(lock, number, image_bytes)) return std::optional<std::size_t>();
-    return std::optional(number);
+    const auto grown = grow(lock, number, image_bytes);
+    if (grown) return std::optional(number);
+    if (ends_by(grown.error())) return grown.error();
+    progress_.events.push_back(grown.error().message() + "; training waits for the disk instead");
+    return std::optional<std::size_t>();
   }
 }
 
 // Another process may hold the file of one number, and so may we.
-Result<std::size_t> SaveWork::add_slot() {
-  std::size_t number = 0;
+Result<Slab> SaveWork::open_new_slab(const std::set<std::size_t>& held, std::size_t& number) const {
   Result<Slab> slab = Slab();
-  for (; number < options_.slots_max && !options_.slots_folder.empty(); ++number) {
-    if (std::ranges::find(slots_, number, &Slot::number) != slots_.end()) continue;
-    slab = Slab::open(slot_path(number));
-    if (slab) break;
+  for (number = 0; number < options_.slots_max && !options_.slots_folder.empty(); ++number) {
+    if (held.contains(number)) continue;
+    slab = at_slots("opening", number, [path = slot_path(number)] { return Slab::open(path); });
+    if (slab || slab.error().kind() == ErrorKind::kTimeout) break;
   }
+  return slab;
+}
+
+Result<std::size_t> SaveWork::add_slot(Lock& lock) {
+  std::set<std::size_t> held;
+  for (const Slot& slot : slots_) held.insert(slot.number);
+  is_adding_ = true;
+  lock.unlock();
+  std::size_t number = 0;
+  auto slab = open_new_slab(held, number);
+  lock.lock();
+  is_adding_ = false;
+  changed_.notify_all();
   if (!slab) return slab.error();
   slots_.push_back({.number = number, .slab = *std::move(slab), .layout = {}, .ticket = {}});
   table_.adopt({});
   return slots_.size() - 1;
 }
 
-bool SaveWork::grow(Lock& lock, std::size_t slot, std::uint64_t image_bytes) {
+// A call that hangs keeps the slab.
+Result<void> SaveWork::grow(Lock& lock, std::size_t slot, std::uint64_t image_bytes) {
   Slot& own = slots_[slot];
+  if (image_bytes <= own.slab.image().size()) return {};
   own.room_bytes = std::max(own.room_bytes, image_bytes);
   lock.unlock();
-  const auto grown = own.slab.grow(image_bytes);
+  const auto slab = std::make_shared<Slab>(std::move(own.slab));
+  const auto grown = at_slots("taking", own.number, [slab, image_bytes] { return slab->grow(image_bytes); });
+  const bool is_ours = grown || grown.error().kind() != ErrorKind::kTimeout;
+  if (is_ours) own.slab = std::move(*slab);
   lock.lock();
   own.room_bytes = own.slab.image().size();
-  if (grown) return true;
-  progress_.events.push_back(grown.error().message() + "; training waits for the disk instead");
-  release(slot);
-  return false;
+  if (!grown) release(slot);
+  return grown;
+}
+
+void SaveWork::give_back(Slot& slot) const {
+  const auto slab = std::make_shared<Slab>(std::move(slot.slab));
+  // What is not given back in time the next process in this place takes over.
+  static_cast<void>(at_slots("giving back", slot.number, [slab]() -> Result<void> {
+    slab->discard();
+    return {};
+  }));
+}
+
+bool SaveWork::ends_by(const Error& why) {
+  if (why.kind() != ErrorKind::kTimeout) return false;
+  must_end_ = true;
+  progress_.last_error = why.message();
+  changed_.notify_all();
+  return true;
 }
 
 Result<void> SaveWork::wait_for_writer(Lock& lock, Timestamp since) {

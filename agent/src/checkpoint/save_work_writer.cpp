@@ -152,7 +152,7 @@ std::set<CheckpointId> SaveWork::committed_before(Lock& lock, const CheckpointId
 }
 
 bool SaveWork::prepare_one(Lock& lock) {
-  if (is_stopping_ || prepared_bytes_ == 0) return false;
+  if (is_stopping_ || must_end_ || is_adding_ || prepared_bytes_ == 0) return false;
   std::optional<std::size_t> number;
   for (std::size_t i = 0; i < table_.size() && !number; ++i) {
     if (table_[i].state == SlotState::kFree && slots_[i].room_bytes < prepared_bytes_) number = i;
@@ -162,17 +162,20 @@ bool SaveWork::prepare_one(Lock& lock) {
   const Room room = find_room(facts);
   if (room != Room::kTake && room != Room::kAdd) return false;
   if (room == Room::kAdd) {
-    const auto added = add_slot();
+    const auto added = add_slot(lock);
     if (!added) {
       prepared_bytes_ = 0;
-      progress_.events.push_back(added.error().message());
+      if (!ends_by(added.error())) progress_.events.push_back(added.error().message());
       return false;
     }
-    number = *added;
+    return true;  // the trainer may have taken it
   }
   table_.begin_filling(*number);
-  if (!grow(lock, *number, prepared_bytes_)) {
+  const auto grown = grow(lock, *number, prepared_bytes_);
+  if (!grown) {
     prepared_bytes_ = 0;
+    if (!ends_by(grown.error()))
+      progress_.events.push_back(grown.error().message() + "; training waits for the disk instead");
     return false;
   }
   release(*number);

@@ -6,8 +6,8 @@
 
 namespace ratoon::session {
 
-Result<std::unique_ptr<Link>> AloneLink::open(const Options& options) {
-  auto lock = lock_folder(options, FolderUse::kAlone);
+Result<std::unique_ptr<Link>> AloneLink::open(const Options& options, checkpoint::PatientCalls& calls) {
+  auto lock = lock_folder(options, FolderUse::kAlone, calls);
   if (!lock) return lock.error();
   return std::unique_ptr<Link>(new AloneLink(std::move(*lock)));
 }

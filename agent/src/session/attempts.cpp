@@ -84,15 +84,11 @@ Session::Attempts::Attempts(Options options)
   link_->tell_of_waiting([accounts = accounts_] { accounts->wait_for_members(); });
 }
 
-// A lock may hang with the disk. Where ranks meet they wait for each other, and the folder has been opened by
-// then.
 std::unique_ptr<session::Link> Session::Attempts::open_link() {
-  const auto open = [own = std::make_shared<Options>(options_)] { return session::make_link(*own); };
-  const bool is_alone = !has_coordinator() && options_.group.size == 1;
-  auto link = is_alone ? places_.patiently("locking " + session::home_of(options_), open) : open();
+  auto link = session::make_link(options_, places_.calls());
   if (link) return *std::move(link);
-  fail(has_coordinator() ? ExitCode::kConfiguration : session::exit_code_of(link.error()),
-       link.error().message());
+  const bool is_of_disk = !has_coordinator() || link.error().kind() == ErrorKind::kTimeout;
+  fail(is_of_disk ? session::exit_code_of(link.error()) : ExitCode::kConfiguration, link.error().message());
 }
 
 checkpoint::Saver Session::Attempts::open_saver() {
@@ -160,7 +156,10 @@ void Session::Attempts::complete(Engine& engine) {
   const session::Position& position = engine.position();
   const CompletionRecord record{
       .attempt = position.attempt, .step = position.step, .weights = position.weights};
-  if (const auto written = session::write_termination_record(options_.member, record); !written)
+  const auto write = [member = options_.member, record] {
+    return session::write_termination_record(member, record);
+  };
+  if (const auto written = (*places_.calls())("writing the completion record", write); !written)
     std::fprintf(stderr, "ratoon: %s; the coordinator is told all the same\n",
                  written.error().message().c_str());
   if (const auto told = link_->complete(position); !told) {

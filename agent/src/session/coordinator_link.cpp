@@ -68,10 +68,11 @@ std::string draw_start_id() {
 
 }  // namespace
 
-Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, const LinkPatience& patience) {
+Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, checkpoint::PatientCalls& calls,
+                                                    const LinkPatience& patience) {
   const MemberOptions& options = all.member;
   if (auto held = take_lifeline(options.lifeline_fd); !held) return held.error();
-  auto lock = lock_folder(all, FolderUse::kTogether);
+  auto lock = lock_folder(all, FolderUse::kTogether, calls);
   if (!lock) return lock.error();
   auto token = TokenFile::open(options.token_file, system_clock());
   if (!token) return token.error();

@@ -32,6 +32,7 @@ struct LinkPatience {
 class CoordinatorLink final : public Link {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Link>> open(const Options& options,
+                                                          checkpoint::PatientCalls& calls,
                                                           const LinkPatience& patience = {});
   ~CoordinatorLink() override;
 

@@ -5,6 +5,7 @@
 #include <exception>
 #include <thread>
 
+#include "agent/src/checkpoint/disk/replacing_file.h"
 #include "agent/src/session/engine.h"
 #include "agent/src/session/fail.h"
 #include "agent/src/session/final_weights.h"
@@ -144,11 +145,12 @@ void Session::Engine::leave_weights() {
                              .step = position_.committed->step,
                              .digest = position_.committed->digest};
   const auto is_weight = [this](std::string_view name) { return tracked_.is_weight(name); };
+  const auto create = [&] { return checkpoint::replace_patiently(file, places_.calls()); };
   // What is wrong with the file is nothing that another copy of the checkpoint would mend.
   Result<std::size_t> written = Error(ErrorKind::kIo, "nothing was read");
   try {
     const auto read = places_.restore(alone, [&](checkpoint::CheckpointReader& reader) -> Result<void> {
-      written = session::write_final_weights(reader, is_weight, options_.run_name, *alone.resume, file);
+      written = session::write_final_weights(reader, is_weight, options_.run_name, *alone.resume, create);
       const bool is_of_checkpoint = !written && written.error().kind() == ErrorKind::kCorrupted;
       return is_of_checkpoint ? Result<void>(written.error()) : Result<void>();
     });

@@ -1,9 +1,8 @@
 #include "agent/src/session/final_weights.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
-
-#include <ratoon/atomic_file.h>
 
 #include "agent/src/checkpoint/interop/append_sink.h"
 #include "agent/src/checkpoint/interop/safetensors_file.h"
@@ -53,7 +52,7 @@ std::filesystem::path final_weights_file(const Options& options) {
 Result<std::size_t> write_final_weights(CheckpointReader& reader,
                                         const std::function<bool(std::string_view)>& is_weight,
                                         const std::string& run_name, const ResumePoint& point,
-                                        const std::filesystem::path& file) {
+                                        const CreateFile& create) {
   const auto names = reader.names();
   if (!names) return names.error();
   std::vector<TensorSource> sources;
@@ -73,11 +72,15 @@ Result<std::size_t> write_final_weights(CheckpointReader& reader,
                                                  {"ratoon.run", run_name},
                                                  {"ratoon.attempt", std::to_string(point.attempt.value())},
                                                  {"ratoon.step", std::to_string(point.step.value())}};
-  const auto written = save_file_atomically(file, [&](const AppendBytes& append) {
-    checkpoint::AppendSink sink(append);
-    return checkpoint::write_safetensors(sources, sink, metadata);
-  });
-  if (!written) return written.error();
+  const auto file = create();
+  if (!file) return file.error();
+  std::uint64_t at = 0;
+  const checkpoint::AppendSink::Append append = [&](std::span<const std::byte> bytes) {
+    return (*file)->write(std::exchange(at, at + bytes.size()), bytes);
+  };
+  checkpoint::AppendSink sink(append);
+  if (auto written = checkpoint::write_safetensors(sources, sink, metadata); !written) return written.error();
+  if (auto closed = (*file)->close(); !closed) return closed.error();
   return sources.size();
 }
 

@@ -5,11 +5,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string_view>
 
 #include <ratoon/options.h>
 #include <ratoon/result.h>
 
+#include "agent/src/checkpoint/disk/disk.h"
 #include "agent/src/checkpoint/load/checkpoint_reader.h"
 #include "base/contract/messages.h"
 
@@ -19,12 +21,13 @@ namespace ratoon::session {
 // a run in a bucket leaves no file.
 [[nodiscard]] std::filesystem::path final_weights_file(const Options& options);
 
-// The file appears whole, durable and in one moment, in place of the one of an earlier end. Tensors have the
-// names that they have in the checkpoint; those that only another rank had are not in it. The metadata says
-// run, attempt and step. How many tensors there are; where there is none, no file is written.
+// Written in order and closed: see replacing_file.h. Tensors have the names that they have in the checkpoint;
+// those that only another rank had are not in it. The metadata says run, attempt and step. How many tensors
+// there are; where there is none, no file is created.
+using CreateFile = std::function<Result<std::unique_ptr<checkpoint::WriteFile>>()>;
 [[nodiscard]] Result<std::size_t> write_final_weights(checkpoint::CheckpointReader& reader,
                                                       const std::function<bool(std::string_view)>& is_weight,
                                                       const std::string& run_name, const ResumePoint& point,
-                                                      const std::filesystem::path& file);
+                                                      const CreateFile& create);
 
 }  // namespace ratoon::session

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <span>
 #include <string>
 
@@ -35,13 +36,7 @@ Result<UniqueFd> lock_name(const std::string& place) {
   return errno == EADDRINUSE ? is_taken(place) : system_error(errno, "locking " + place);
 }
 
-}  // namespace
-
-Result<UniqueFd> lock_folder(const Options& options, FolderUse use) {
-  // Ranks of one world share a machine at times: the claim in the bucket keeps other runs out.
-  if (is_home_in_store(options) && use == FolderUse::kTogether) return UniqueFd();
-  if (is_home_in_store(options)) return lock_name(home_of(options));
-  const auto folder = run_folder(options);
+Result<UniqueFd> lock_file(const std::filesystem::path& folder, FolderUse use) {
   const std::string path = (folder / "lock").string();
   UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644));
   const int number = errno;
@@ -57,6 +52,16 @@ Result<UniqueFd> lock_folder(const Options& options, FolderUse use) {
     return is_taken(folder.string());
   }
   return lock;
+}
+
+}  // namespace
+
+Result<UniqueFd> lock_folder(const Options& options, FolderUse use, checkpoint::PatientCalls& calls) {
+  // Ranks of one world share a machine at times: the claim in the bucket keeps other runs out.
+  if (is_home_in_store(options) && use == FolderUse::kTogether) return UniqueFd();
+  if (is_home_in_store(options)) return lock_name(home_of(options));
+  return calls("locking " + home_of(options),
+               [folder = run_folder(options), use] { return lock_file(folder, use); });
 }
 
 }  // namespace ratoon::session

@@ -9,12 +9,15 @@
 #include <ratoon/options.h>
 #include <ratoon/result.h>
 
+#include "agent/src/checkpoint/disk/patient_calls.h"
 #include "base/core/unique_fd.h"
 
 namespace ratoon::session {
 
 enum class FolderUse { kAlone, kTogether };
 
-[[nodiscard]] Result<UniqueFd> lock_folder(const Options& options, FolderUse use);
+// kTimeout where the folder hangs with its disk.
+[[nodiscard]] Result<UniqueFd> lock_folder(const Options& options, FolderUse use,
+                                           checkpoint::PatientCalls& calls);
 
 }  // namespace ratoon::session

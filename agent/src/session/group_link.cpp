@@ -37,21 +37,30 @@ std::string list(const std::vector<std::uint32_t>& ranks) {
                                    : text;
 }
 
+std::vector<std::uint32_t> missing_in(const GroupMeeting::Calls& calls) {
+  std::vector<std::uint32_t> missing;
+  for (std::uint32_t rank = 0; rank < calls.size(); ++rank)
+    if (!calls[rank]) missing.push_back(rank);
+  return missing;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Link>> GroupLink::open(const Options& options, const GroupPatience& patience) {
+Result<std::unique_ptr<Link>> GroupLink::open(const Options& options,
+                                              const std::shared_ptr<checkpoint::PatientCalls>& calls,
+                                              const GroupPatience& patience) {
   const SystemClock clock;
   const GroupOptions& group = options.group;
   UniqueFd folder_lock;
   if (group.rank == 0) {
-    auto lock = take_patiently([&] { return lock_folder(options, FolderUse::kAlone); }, patience, clock);
+    const auto take = [&] { return lock_folder(options, FolderUse::kAlone, *calls); };
+    auto lock = take_patiently(take, patience, clock);
     if (!lock) return lock.error();
     folder_lock = *std::move(lock);
   }
-  const auto open_folder = [&] { return MeetingFolder::open(run_folder(options), group); };
+  const auto open_folder = [&] { return GroupMeeting::open(options, calls); };
   auto folder = take_patiently(open_folder, patience, clock);
   if (!folder) return folder.error();
-  if (group.rank == 0) folder->sweep();
   std::string own_ip = options.member.pod_ip;
   if (own_ip.empty() && !group.is_on_one_machine) own_ip = find_own_address();
   auto meeting = open_meeting_socket(own_ip);
@@ -60,7 +69,7 @@ Result<std::unique_ptr<Link>> GroupLink::open(const Options& options, const Grou
       new GroupLink(group, *std::move(folder), std::move(folder_lock), *std::move(meeting), patience));
 }
 
-GroupLink::GroupLink(GroupOptions group, MeetingFolder folder, UniqueFd folder_lock, MeetingSocket meeting,
+GroupLink::GroupLink(GroupOptions group, GroupMeeting folder, UniqueFd folder_lock, MeetingSocket meeting,
                      const GroupPatience& patience)
     : group_(std::move(group)),
       folder_(std::move(folder)),
@@ -107,27 +116,20 @@ Result<Assignment> GroupLink::join(const std::vector<InventoryEntry>& inventory,
   return group_.rank == 0 ? form_world(request) : wait_for_answer(own_call_);
 }
 
-std::vector<std::uint32_t> GroupLink::collect(std::vector<JoinRequest>& calls) const {
-  std::vector<std::uint32_t> missing;
-  for (std::uint32_t rank = 1; rank < group_.size; ++rank) {
-    auto call = folder_.find_call(rank);
-    const bool is_new = call && !folder_.find_answer(call->process.start);
-    if (is_new) {
-      calls[rank] = *std::move(call);
-    } else {
-      missing.push_back(rank);
-    }
-  }
-  return missing;
-}
-
 Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
   const Logger logger(clock_, {.format = LogFormat::kText});
   const Timestamp began = clock_.now();
   Timestamp next_line = began + kLine;
-  std::vector<JoinRequest> calls(group_.size);
-  calls[0] = own;
-  for (auto missing = collect(calls); !missing.empty(); missing = collect(calls)) {
+  for (;;) {
+    auto calls = folder_.find_calls();
+    if (!calls) return calls.error();
+    calls->front() = own;
+    const auto missing = missing_in(*calls);
+    if (missing.empty()) {
+      std::vector<JoinRequest> all;
+      for (auto& call : *calls) all.push_back(*std::move(call));
+      return assign(all);
+    }
     if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
     const Timestamp now = clock_.now();
     if (now - began > patience_.meeting) {
@@ -143,7 +145,6 @@ Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
     }
     std::this_thread::sleep_for(patience_.look);
   }
-  return assign(calls);
 }
 
 Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
@@ -170,9 +171,11 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
     starts.push_back(calls[rank].process.start);
     assignment.rank = Rank(rank);
     if (rank == 0) continue;
-    if (auto answered = folder_.answer(starts.back(), assignment); !answered) return answered.error();
+    const auto answered = folder_.answer(starts.back(), assignment);
+    if (!answered) return answered.error();
   }
-  for (const std::string& former : calls_) folder_.forget(former);  // all have called anew since
+  const auto forgotten = folder_.forget(calls_);  // all have called anew since
+  if (!forgotten) return forgotten.error();
   stand_in(own.attempt, std::move(starts));
   return own;
 }
@@ -180,13 +183,12 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
 Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
   const Timestamp began = clock_.now();
   for (;;) {
-    if (auto answer = folder_.find_answer(call)) {
-      // An answer may be older than the rank 0 that is there now: then the attempt is over, as the watch
-      // sees.
-      const auto first = folder_.find_call(0);
-      const bool is_from_it = first && first->address == answer->rendezvous;
-      stand_in(answer->attempt, {is_from_it ? first->process.start : std::string()});
-      return *std::move(answer);
+    const auto answer = folder_.find_answer(call);
+    if (!answer) return answer.error();
+    if (*answer) {
+      // It may be older than the rank 0 that is there now: then the attempt is over, as the watch sees.
+      stand_in((*answer)->assignment.attempt, {(*answer)->first_call});
+      return (*answer)->assignment;
     }
     if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
     if (clock_.now() - began > patience_.meeting) {
@@ -221,32 +223,13 @@ void GroupLink::watch_until_stopped(const std::stop_token& stop) {
     const Attempt attempt = attempt_;
     const std::vector<std::string> calls = calls_;
     lock.unlock();
-    const std::string fault = find_fault(attempt, calls);
-    if (!fault.empty() && group_.rank == 0) static_cast<void>(folder_.end_attempt(attempt, fault));
+    const auto looked = folder_.find_fault(attempt, calls);
+    const std::string fault = looked ? *looked : looked.error().message();
     lock.lock();
     if (fault.empty() || attempt_ != attempt) continue;
     reason_ = fault;
     standing_ = Standing::kWorldChanged;
   }
-}
-
-std::string GroupLink::find_fault(Attempt attempt, const std::vector<std::string>& calls) const {
-  if (group_.rank != 0) {
-    if (auto why = folder_.find_end(attempt)) return *why;
-    return find_fault_of(0, calls[0]);
-  }
-  for (std::uint32_t rank = 1; rank < group_.size; ++rank) {
-    if (auto fault = find_fault_of(rank, calls[rank]); !fault.empty()) return fault;
-  }
-  return "";
-}
-
-std::string GroupLink::find_fault_of(std::uint32_t rank, const std::string& call) const {
-  const auto now = folder_.find_call(rank);
-  if (now && now->process.start == call) return "";
-  // Last: what it did before it ended is known by then.
-  if (folder_.is_done(call)) return "";
-  return "rank " + std::to_string(rank) + (now ? " has left the attempt" : " is gone");
 }
 
 }  // namespace ratoon::session

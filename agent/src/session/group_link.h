@@ -1,6 +1,9 @@
 // GroupLink: the world of processes that torchrun or srun started. Their number is fixed and nobody stands
 // above them: rank 0 forms the world from calls that the ranks leave in the run's folder, looks after the
 // others, and they look after rank 0. Who is lost is started again by the launcher, with the others or alone.
+//
+// A folder that hangs with its disk ends the attempt, and nobody waits for it longer than the patience that
+// the calls have: kIo then.
 #pragma once
 
 #include <atomic>
@@ -12,8 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "agent/src/session/group_meeting.h"
 #include "agent/src/session/link.h"
-#include "agent/src/session/meeting_folder.h"
 #include "agent/src/session/meeting_socket.h"
 #include "base/core/clock.h"
 #include "base/core/unique_fd.h"
@@ -28,8 +31,9 @@ struct GroupPatience {
 
 class GroupLink final : public Link {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<Link>> open(const Options& options,
-                                                          const GroupPatience& patience = {});
+  [[nodiscard]] static Result<std::unique_ptr<Link>> open(
+      const Options& options, const std::shared_ptr<checkpoint::PatientCalls>& calls,
+      const GroupPatience& patience = {});
   ~GroupLink() override;
 
   [[nodiscard]] Result<Assignment> join(const std::vector<InventoryEntry>& inventory,
@@ -44,25 +48,20 @@ class GroupLink final : public Link {
   void give_up(const std::string& reason) override;
 
  private:
-  GroupLink(GroupOptions group, MeetingFolder folder, UniqueFd folder_lock, MeetingSocket meeting,
+  GroupLink(GroupOptions group, GroupMeeting folder, UniqueFd folder_lock, MeetingSocket meeting,
             const GroupPatience& patience);
 
   void leave_attempt();
   [[nodiscard]] std::optional<std::string> find_given_up() const;
   [[nodiscard]] Result<Assignment> form_world(const JoinRequest& own);
   [[nodiscard]] Result<Assignment> wait_for_answer(const std::string& call);
-  // Takes the calls that have no answer yet; returns the ranks without one.
-  [[nodiscard]] std::vector<std::uint32_t> collect(std::vector<JoinRequest>& calls) const;
   [[nodiscard]] Result<Assignment> assign(const std::vector<JoinRequest>& calls);
   void stand_in(Attempt attempt, std::vector<std::string> calls);
 
   void watch_until_stopped(const std::stop_token& stop);
-  // Why the attempt is over; empty: it stands.
-  [[nodiscard]] std::string find_fault(Attempt attempt, const std::vector<std::string>& calls) const;
-  [[nodiscard]] std::string find_fault_of(std::uint32_t rank, const std::string& call) const;
 
   const GroupOptions group_;
-  const MeetingFolder folder_;
+  const GroupMeeting folder_;
   const UniqueFd folder_lock_;  // rank 0's
   const MeetingSocket meeting_;
   const GroupPatience patience_;

@@ -64,7 +64,10 @@ Assignment join_world(Link& link, const Places& places, const Unreadable& unread
   if (link.standing() == Standing::kFenced) fail(ExitCode::kStartAgain, assignment.error().message());
   if (assignment.error().kind() == ErrorKind::kCancelled)
     fail(ExitCode::kPreempted, assignment.error().message());
-  fail(ExitCode::kConfiguration, "the world cannot be joined: " + assignment.error().message());
+  const ErrorKind kind = assignment.error().kind();
+  const bool is_of_disk = kind == ErrorKind::kIo || kind == ErrorKind::kNoSpace;
+  fail(is_of_disk ? ExitCode::kStorage : ExitCode::kConfiguration,
+       "the world cannot be joined: " + assignment.error().message());
 }
 
 }  // namespace ratoon::session

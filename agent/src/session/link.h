@@ -13,6 +13,7 @@
 #include <ratoon/options.h>
 #include <ratoon/result.h>
 
+#include "agent/src/checkpoint/disk/patient_calls.h"
 #include "base/contract/messages.h"
 #include "base/core/clock.h"
 
@@ -83,6 +84,8 @@ class Link {
   std::function<void()> told_of_waiting_;
 };
 
-[[nodiscard]] Result<std::unique_ptr<Link>> make_link(const Options& options);
+// Locks hang with their disks: kTimeout after the patience of `calls`.
+[[nodiscard]] Result<std::unique_ptr<Link>> make_link(const Options& options,
+                                                      const std::shared_ptr<checkpoint::PatientCalls>& calls);
 
 }  // namespace ratoon::session

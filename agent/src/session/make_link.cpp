@@ -4,9 +4,10 @@
 
 namespace ratoon::session {
 
-Result<std::unique_ptr<Link>> make_link(const Options& options) {
-  if (!options.member.coordinator_url.empty()) return CoordinatorLink::open(options);
-  return options.group.size > 1 ? GroupLink::open(options) : AloneLink::open(options);
+Result<std::unique_ptr<Link>> make_link(const Options& options,
+                                        const std::shared_ptr<checkpoint::PatientCalls>& calls) {
+  if (!options.member.coordinator_url.empty()) return CoordinatorLink::open(options, *calls);
+  return options.group.size > 1 ? GroupLink::open(options, calls) : AloneLink::open(options, *calls);
 }
 
 }  // namespace ratoon::session

@@ -4,9 +4,10 @@
 
 namespace ratoon::session {
 
-Result<std::unique_ptr<Link>> make_link(const Options& options) {
+Result<std::unique_ptr<Link>> make_link(const Options& options,
+                                        const std::shared_ptr<checkpoint::PatientCalls>& calls) {
   if (options.member.coordinator_url.empty())
-    return options.group.size > 1 ? GroupLink::open(options) : AloneLink::open(options);
+    return options.group.size > 1 ? GroupLink::open(options, calls) : AloneLink::open(options, *calls);
   return Error(ErrorKind::kInvalid,
                "this build of ratoon has no HTTP (RATOON_WITH_HTTP=OFF) and cannot call a coordinator: use a "
                "full build");

@@ -41,13 +41,13 @@ checkpoint::Tiers open_tiers(const Options& options, const std::shared_ptr<check
   auto places = tier_places(options);
   // Not the caller's memory: where the call hangs the caller is gone before it.
   const auto folder_itself = std::make_shared<std::shared_ptr<Disk>>();
-  places.see_folder_through = [folder_itself, calls](const std::shared_ptr<Disk>& folder) {
-    *folder_itself = folder;
+  places.see_folders_through = [folder_itself, calls](const std::shared_ptr<Disk>& folder) {
+    if (!*folder_itself) *folder_itself = folder;
     return checkpoint::make_patient(folder, calls);
   };
   auto tiers = (*calls)("opening " + home_of(options),
                         [places, stop] { return checkpoint::Tiers::open(places, stop); });
-  if (tiers) home = *folder_itself ? *folder_itself : tiers->home().disk;
+  if (tiers) home = tiers->home().store ? tiers->home().disk : *folder_itself;
   if (!tiers) fail(exit_code_of(tiers.error()), tiers.error().message());
   return *std::move(tiers);
 }

@@ -51,11 +51,8 @@ class Places {
     return tiers_.home().store ? nullptr : tiers_.home().disk;
   }
   [[nodiscard]] checkpoint::SaverOptions saver_options() const;
-  // What may hang with the disk, and uses nothing but what it holds: see PatientCalls.
-  template <class Call>
-  auto patiently(const std::string& doing, Call call) {
-    return (*calls_)(doing, std::move(call));
-  }
+  // For what else may hang with a disk.
+  [[nodiscard]] const std::shared_ptr<checkpoint::PatientCalls>& calls() const { return calls_; }
 
   // For a run that is alone, before anything else: no other job is at work here. Throws a Failure.
   // `goes_on` is asked while another job is watched that may be gone; false: Interrupted is thrown.

@@ -12,6 +12,16 @@ class PatientWriteFile : public WriteFile {
  public:
   PatientWriteFile(std::shared_ptr<WriteFile> file, std::shared_ptr<PatientCalls> calls, std::string shown)
       : file_(std::move(file)), calls_(std::move(calls)), shown_(std::move(shown)) {}
+  // Closing it may hang, too.
+  ~PatientWriteFile() override {
+    if (has_hung_) return;
+    static_cast<void>((*calls_)("closing " + shown_, [file = std::move(file_)]() mutable -> Result<void> {
+      file.reset();
+      return {};
+    }));
+  }
+  PatientWriteFile(const PatientWriteFile&) = delete;
+  PatientWriteFile& operator=(const PatientWriteFile&) = delete;
 
   Result<void> reserve(std::uint64_t bytes) override {
     return call("making room for", [file = file_, bytes] { return file->reserve(bytes); });
@@ -37,7 +47,7 @@ class PatientWriteFile : public WriteFile {
     return result;
   }
 
-  const std::shared_ptr<WriteFile> file_;
+  std::shared_ptr<WriteFile> file_;
   const std::shared_ptr<PatientCalls> calls_;
   const std::string shown_;
   std::optional<Error> has_hung_;  // one call has hold of the file
@@ -106,8 +116,7 @@ class PatientDisk : public Disk {
   Result<std::unique_ptr<WriteFile>> create(const std::string& path) override {
     auto file = call("creating", path, [disk = disk_, path] { return disk->create(path); });
     if (!file) return file;
-    return std::unique_ptr<WriteFile>(std::make_unique<PatientWriteFile>(
-        std::shared_ptr<WriteFile>(*std::move(file)), calls_, shown(path)));
+    return make_patient(*std::move(file), calls_, shown(path));
   }
   Result<std::unique_ptr<ReadFile>> open(const std::string& path) const override {
     auto file = call("opening", path, [disk = disk_, path] { return disk->open(path); });
@@ -145,6 +154,11 @@ class PatientDisk : public Disk {
 };
 
 }  // namespace
+
+std::unique_ptr<WriteFile> make_patient(std::unique_ptr<WriteFile> file, std::shared_ptr<PatientCalls> calls,
+                                        std::string shown) {
+  return std::make_unique<PatientWriteFile>(std::move(file), std::move(calls), std::move(shown));
+}
 
 std::shared_ptr<Disk> make_patient(std::shared_ptr<Disk> disk, std::shared_ptr<PatientCalls> calls) {
   return std::make_shared<PatientDisk>(std::move(disk), std::move(calls));

@@ -14,4 +14,8 @@ namespace ratoon::checkpoint {
 [[nodiscard]] std::shared_ptr<Disk> make_patient(std::shared_ptr<Disk> disk,
                                                  std::shared_ptr<PatientCalls> calls);
 
+// The same of one file, which messages call `shown`.
+[[nodiscard]] std::unique_ptr<WriteFile> make_patient(std::unique_ptr<WriteFile> file,
+                                                      std::shared_ptr<PatientCalls> calls, std::string shown);
+
 }  // namespace ratoon::checkpoint

@@ -57,7 +57,7 @@ class CoordinatorLinkTest : public testing::Test {
 
   void open(const LinkPatience& patience = {}) {
     link_.reset();
-    auto link = CoordinatorLink::open(options_, patience);
+    auto link = CoordinatorLink::open(options_, calls_, patience);
     EXPECT_TRUE(link) << link.error().message();
     link_ = std::move(*link);
   }
@@ -133,6 +133,7 @@ class CoordinatorLinkTest : public testing::Test {
        .on_news = [](const JobKey&) {}}};
   std::unique_ptr<http::HttpServer> server_;
   Options options_;
+  checkpoint::PatientCalls calls_{std::chrono::hours(1), std::make_shared<SystemClock>()};
   std::unique_ptr<Link> link_;
 };
 
@@ -353,7 +354,7 @@ TEST_F(CoordinatorLinkTest, EndsWithoutWaitingForItsPolls) {
 TEST_F(CoordinatorLinkTest, RefusesALifelineThatIsNone) {
   const int fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   options_.member.lifeline_fd = fd;
-  const auto link = CoordinatorLink::open(options_);
+  const auto link = CoordinatorLink::open(options_, calls_);
   ::close(fd);
   ASSERT_FALSE(link);
   EXPECT_THAT(link.error().message(), HasSubstr("is not the runner's lifeline"));

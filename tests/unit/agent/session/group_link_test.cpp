@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/builders.h"
+#include "tests/support/held_file.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::session {
@@ -27,7 +28,7 @@ class GroupLinkTest : public testing::Test {
     options.save_folder = folder_.path().string();
     options.run_name = "run";
     options.group = {.rank = rank, .size = size, .name = name_, .is_on_one_machine = true};
-    return GroupLink::open(options, patience);
+    return GroupLink::open(options, calls_, patience);
   }
 
   std::unique_ptr<Link> opened(std::uint32_t rank, std::uint32_t size = 2) {
@@ -60,6 +61,9 @@ class GroupLinkTest : public testing::Test {
     return folder_.path() / "run";
   }();
   std::string name_ = "launch-1";
+  std::shared_ptr<ManualClock> disk_clock_ = std::make_shared<ManualClock>();  // of what hangs
+  std::shared_ptr<checkpoint::PatientCalls> calls_ =
+      std::make_shared<checkpoint::PatientCalls>(std::chrono::hours(1), disk_clock_);
 };
 
 TEST_F(GroupLinkTest, AllGetOneWorldWhoeverComesFirst) {
@@ -235,6 +239,58 @@ TEST_F(GroupLinkTest, RanksThatDoNotComeAreNamed) {
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), HasSubstr("no call of ranks 1, 3"));
   EXPECT_THAT(refused.error().message(), HasSubstr("--save-folder"));
+}
+
+// A disk that hangs, from the next call on that opens the file; once one does, an hour passes.
+class HangingLinkTest : public GroupLinkTest {
+ protected:
+  std::jthread hang_at(const test::HeldFile& file) {
+    return std::jthread([&] {
+      file.await_somebody();
+      disk_clock_->advance(std::chrono::hours(2));
+    });
+  }
+  void expect_said(const Error& error, ErrorKind kind, const char* doing) const {
+    EXPECT_EQ(error.kind(), kind);
+    EXPECT_THAT(error.message(),
+                testing::StartsWith(doing + run_.string() + ": the disk has not answered for"));
+    EXPECT_TRUE(calls_->was_abandoned()->load()) << "the process must not be torn down around its thread";
+  }
+};
+
+TEST_F(HangingLinkTest, AMeetingFolderThatHangsAtTheStartIsSaid) {
+  std::filesystem::create_directory(run_ / "meeting");
+  test::HeldFile lock(run_ / "meeting" / "r0001.lock");
+  const auto passing = hang_at(lock);
+  const auto refused = open(1);
+  ASSERT_FALSE(refused);
+  expect_said(refused.error(), ErrorKind::kIo, "meeting in ");
+}
+
+TEST_F(HangingLinkTest, WhoWaitsForOthersDoesNotWaitForTheDisk) {
+  std::filesystem::create_directory(run_ / "meeting");
+  const auto zero = opened(0);
+  test::HeldFile lock(run_ / "meeting" / "r0001.lock");
+  const auto passing = hang_at(lock);
+  const auto refused = zero->join({}, Attempt(0));
+  ASSERT_FALSE(refused);
+  expect_said(refused.error(), ErrorKind::kIo, "meeting in ");
+  EXPECT_FALSE(refused.error().is_retryable()) << "the process ends";
+}
+
+// Ranks look after each other through it: what cannot be seen ends the attempt.
+TEST_F(HangingLinkTest, AnAttemptWhoseFolderHangsIsOver) {
+  const auto zero = opened(0);
+  const auto one = opened(1);
+  auto a = join(*zero);
+  got(join(*one));
+  a.wait();
+  test::HeldFile lock(run_ / "meeting" / "held");
+  const auto passing = hang_at(lock);
+  std::filesystem::rename(run_ / "meeting" / "held", run_ / "meeting" / "r0001.lock");
+  wait_for_change(*zero);
+  EXPECT_THAT(zero->reason(),
+              testing::StartsWith("meeting in " + run_.string() + ": the disk has not answered for"));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "agent/src/checkpoint/saver.h"
 #include "tests/support/crash/model_disk.h"
 #include "tests/support/crash/wait_until_alone.h"
+#include "tests/support/held_file.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/agent/checkpoint/staging/gate.h"
 
@@ -129,6 +130,45 @@ TEST_F(AdoptionTest, ADiskThatHangsWhileItLooksIsAnErrorAfterItsPatience) {
   gate->open();
   calls = nullptr;
   test::wait_until_alone(disk);
+}
+
+// A staging folder that hangs once training has begun, in the call of who trains or of who writes.
+class HangingSlotsTest : public AdoptionTest, public testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(Has, HangingSlotsTest, testing::Values(false, true),
+                         [](const auto& thread) { return thread.param ? "Thread" : "NoThread"; });
+
+TEST_P(HangingSlotsTest, IsSaidAndNotWaitedFor) {
+  const auto clock = std::make_shared<ManualClock>();
+  const auto calls = std::make_shared<PatientCalls>(std::chrono::hours(1), clock);
+  test::HeldFile slot(folder_ / "held");
+  auto saver = Saver::open(
+      std::make_shared<test::ModelDisk>(), "mark", clock,
+      {.slots_folder = folder_.path(), .slots_name = "slots", .has_thread = GetParam(), .calls = calls});
+  ASSERT_TRUE(saver);
+  saver->begin_attempt(world());
+  std::filesystem::rename(folder_ / "held", folder_ / "slots-0.slot");
+  const std::jthread later([&] {
+    slot.await_somebody();
+    clock->advance(std::chrono::hours(2));
+  });
+  if (GetParam()) {
+    saver->prepare(50'000);
+    // Who asks how it stands does not hang with it.
+    while (!saver->poll().must_end) std::this_thread::yield();
+  } else {
+    const std::string weights = weights_at(1);
+    const TensorView views[] = {
+        {.name = "weights", .shape = {weights.size()}, .bytes = std::as_bytes(std::span(weights))}};
+    const auto ticket = saver->save(Step(1), views);
+    ASSERT_FALSE(ticket);
+    EXPECT_EQ(ticket.error().kind(), ErrorKind::kTimeout);
+  }
+  const auto progress = saver->poll();
+  EXPECT_TRUE(progress.must_end);
+  EXPECT_EQ(progress.last_error, "opening staged memory at " + (folder_ / "slots-0.slot").string() +
+                                     ": the disk has not answered for 3600 s (--disk-patience); see whether "
+                                     "it answers anybody, mend or mount it, and start again");
+  EXPECT_TRUE(calls->was_abandoned()->load());
 }
 
 TEST_F(AdoptionTest, WhatWasStagedIsCommittedWhereverItsProcessDied) {

@@ -95,6 +95,20 @@ TEST_F(StoreDiskTest, TiersLoadFromTheFirstSoundCopy) {
   EXPECT_FALSE(Tiers::open({})) << "a run needs a place";
 }
 
+TEST_F(StoreDiskTest, FoldersOfStoresAreSeenThroughTheSameAsTheRunsOwn) {
+  std::vector<std::string> seen;
+  TierPlaces places{.folder = folder_ / "run", .stores = {"file://" + (folder_ / "store").string()}};
+  places.see_folders_through = [&](const std::shared_ptr<Disk>& disk) {
+    seen.push_back(disk->shown(""));
+    return local_;
+  };
+  const auto tiers = Tiers::open(places);
+  ASSERT_TRUE(tiers);
+  EXPECT_THAT(seen, ElementsAre((folder_ / "run").string(), store_->shown("")));
+  for (const Tier& tier : tiers->all()) EXPECT_EQ(tier.disk, local_) << tier.word;
+  EXPECT_TRUE(tiers->all()[1].store);
+}
+
 TEST_F(StoreDiskTest, OnceAStoreHoldsItNoLocalCopyIsKept) {
   const auto clean_up = [&](const std::set<CheckpointId>& in_store) {
     return test::run_in(local_).retire_old({.last = 0}, Attempt(1), {.in_store = in_store});

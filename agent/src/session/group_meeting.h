@@ -1,0 +1,61 @@
+// GroupMeeting: what a rank of a launch asks of the folder where ranks meet, with a deadline for each look:
+// the folder may hang with its disk, and its lock with it. What hangs is an error, kIo, and the rank ends: it
+// could not save, either.
+//
+// Thread contract: any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ratoon/options.h>
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/disk/patient_calls.h"
+#include "agent/src/session/meeting_folder.h"
+
+namespace ratoon::session {
+
+class GroupMeeting {
+ public:
+  // An answer, and the call of the rank 0 that gave it; empty: that one is gone.
+  struct Answer {
+    Assignment assignment;
+    std::string first_call;
+  };
+  // By rank; nothing where there is no call, or one that has an answer.
+  using Calls = std::vector<std::optional<JoinRequest>>;
+
+  // The run's folder exists, and rank 0 holds it for itself. kAlreadyExists: another process has this rank.
+  [[nodiscard]] static Result<GroupMeeting> open(const Options& options,
+                                                 std::shared_ptr<checkpoint::PatientCalls> calls);
+
+  [[nodiscard]] Result<void> call(const JoinRequest& request) const;
+  [[nodiscard]] Result<Calls> find_calls() const;  // for rank 0, whose own is not among them
+  [[nodiscard]] Result<void> answer(const std::string& call, const Assignment& assignment) const;
+  [[nodiscard]] Result<std::optional<Answer>> find_answer(const std::string& call) const;
+  [[nodiscard]] Result<void> forget(const std::vector<std::string>& calls) const;
+  [[nodiscard]] Result<void> note_done(const std::string& call) const;
+  // Why the attempt of these calls is over; empty: it stands. Rank 0 has those of all, and tells the others;
+  // they have that of rank 0 alone.
+  [[nodiscard]] Result<std::string> find_fault(Attempt attempt, const std::vector<std::string>& calls) const;
+
+ private:
+  GroupMeeting(std::shared_ptr<checkpoint::PatientCalls> calls, std::string doing, const GroupOptions& group)
+      : calls_(std::move(calls)), doing_(std::move(doing)), rank_(group.rank), size_(group.size) {}
+
+  // `ask(const MeetingFolder&)`, which uses nothing but what it holds.
+  template <class Ask>
+  auto patiently(Ask ask) const;
+
+  std::shared_ptr<checkpoint::PatientCalls> calls_;
+  std::string doing_;
+  std::uint32_t rank_;
+  std::uint32_t size_;
+  std::shared_ptr<const MeetingFolder> folder_{};  // shared with calls that hang
+};
+
+}  // namespace ratoon::session

@@ -1,0 +1,49 @@
+// A file on its way to its name: the protocol of save_file_atomically() in single steps, for who does
+// something of its own around each, as waiting no longer than a deadline.
+//
+//   auto file = UnfinishedFile::create("out/metrics.json");
+//   file->write(bytes);                             // as often as one likes
+//   file->publish();                                // now it is there, whole, and survives a power cut
+//
+// Thread contract: one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <utility>
+
+#include <ratoon/atomic_file.h>
+#include <ratoon/result.h>
+
+#include "base/core/temporary_file.h"
+
+namespace ratoon {
+
+class UnfinishedFile {
+ public:
+  [[nodiscard]] static Result<UnfinishedFile> create(const std::filesystem::path& path,
+                                                     const AtomicFileOptions& options = {});
+  UnfinishedFile(UnfinishedFile&& other) noexcept
+      : temporary_(std::exchange(other.temporary_, TemporaryFile())),
+        path_(std::move(other.path_)),
+        replaces_(other.replaces_) {}
+  UnfinishedFile& operator=(UnfinishedFile&&) = delete;
+  ~UnfinishedFile();  // nothing is left of what was not published
+
+  [[nodiscard]] int fd() const { return temporary_.fd.get(); }
+  [[nodiscard]] Result<void> write(std::span<const std::byte> bytes);
+  // The last call. After an error the old file stands, or all of the new one.
+  [[nodiscard]] Result<void> publish();
+
+ private:
+  UnfinishedFile(TemporaryFile temporary, std::filesystem::path path, bool replaces)
+      : temporary_(std::move(temporary)), path_(std::move(path)), replaces_(replaces) {}
+  [[nodiscard]] Result<void> give_name();
+
+  TemporaryFile temporary_;  // its path is empty once it is gone, or another's
+  std::filesystem::path path_;
+  bool replaces_;
+};
+
+}  // namespace ratoon
