@@ -108,7 +108,7 @@ void Session::Engine::begin_new_run() {
   if (is_wished && is_first()) places_.begin_anew(assignment_.attempt);
   if (options_.load_from.empty()) return;
   if (!is_wished) check_that_nothing_is_left();
-  const std::string from = session::load_initial_weights(options_, assignment_, tracked_);
+  const std::string from = session::load_initial_weights(options_, assignment_, tracked_, places_.calls());
   std::fprintf(stderr, "ratoon: the run begins with the weights of %s\n", from.c_str());
 }
 

@@ -1,7 +1,9 @@
 #include "agent/src/session/initial_weights.h"
 
 #include <string>
+#include <utility>
 
+#include "agent/src/checkpoint/disk/patient_disk.h"
 #include "agent/src/checkpoint/tiers/load_path.h"
 #include "agent/src/session/fail.h"
 #include "base/contract/exit_code.h"
@@ -18,9 +20,13 @@ namespace {
 }  // namespace
 
 std::string load_initial_weights(const Options& options, const Assignment& assignment,
-                                 const TrackedObjects& tracked) {
+                                 const TrackedObjects& tracked,
+                                 const std::shared_ptr<checkpoint::PatientCalls>& calls) {
   const std::string& where = options.load_from;
-  const auto source = checkpoint::open_load_path(where, options.store_options);
+  const auto patiently = [&calls](std::shared_ptr<checkpoint::Disk> folder) {
+    return checkpoint::make_patient(std::move(folder), calls);
+  };
+  const auto source = checkpoint::open_load_path(where, options.store_options, patiently);
   if (!source) fail_of(source.error(), where);
   const std::string shown = source->disk->shown(checkpoint::manifest_path(source->id));
   // Each rank looks for itself, and that run may save meanwhile.

@@ -7,7 +7,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-Result<CheckpointId> newest_in(const StoreDisk& disk) {
+Result<CheckpointId> newest_in(const Disk& disk) {
   const auto found = take_inventory(disk);
   if (!found) return found.error();
   if (!found->complete.empty()) return id_of(found->complete.front());
@@ -36,11 +36,13 @@ LoadPlace parse_load_path(std::string_view path) {
   return {.uri = std::string(path)};
 }
 
-Result<LoadSource> open_load_path(std::string_view path, const StoreOptions& options) {
+Result<LoadSource> open_load_path(std::string_view path, const StoreOptions& options,
+                                  const SeeFolders& folders) {
   const LoadPlace place = parse_load_path(path);
   auto store = objects::open_store(place.uri, options);
   if (!store) return store.error().with_context("opening the load path");
-  LoadSource source{.disk = std::make_shared<StoreDisk>(*std::move(store)), .id = {}, .manifest = {}};
+  LoadSource source{
+      .disk = see_store(std::make_shared<StoreDisk>(*std::move(store)), folders), .id = {}, .manifest = {}};
   const auto id = place.id ? Result<CheckpointId>(*place.id) : newest_in(*source.disk);
   if (!id) return id.error().with_context("looking for weights in the load path");
   auto sealed = read_manifest(*source.disk, *id);

@@ -19,7 +19,7 @@
 namespace ratoon::checkpoint {
 
 struct LoadSource {
-  std::shared_ptr<const StoreDisk> disk;
+  std::shared_ptr<const Disk> disk;
   CheckpointId id;
   Manifest manifest;
 };
@@ -33,7 +33,8 @@ struct LoadPlace {
 
 // kNotFound: there is no checkpoint; kCorrupted: there are some, and the named (or none) is good. Nothing is
 // begun from nothing where weights were asked for.
-[[nodiscard]] Result<LoadSource> open_load_path(std::string_view path, const StoreOptions& options);
+[[nodiscard]] Result<LoadSource> open_load_path(std::string_view path, const StoreOptions& options,
+                                                const SeeFolders& folders = {});
 
 // What the rank of that number modulo that run's world saved.
 [[nodiscard]] Result<LoadedTensors> load_rank(const LoadSource& source, Rank rank);

@@ -7,6 +7,7 @@
 
 #include "agent/src/objects/object_key.h"
 #include "agent/src/objects/sources.h"
+#include "agent/src/objects/store_uri.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -191,6 +192,12 @@ Result<std::vector<DiskEntry>> StoreDisk::list(const std::string& path) const {
   std::sort(entries.begin(), entries.end());
   entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
   return entries;
+}
+
+std::shared_ptr<Disk> see_store(std::shared_ptr<StoreDisk> store, const SeeFolders& folders) {
+  const auto uri = objects::parse_store_uri(store->store().uri());
+  const bool is_folder = uri && uri->scheme == objects::StoreScheme::kFile;
+  return is_folder && folders ? folders(std::move(store)) : store;
 }
 
 }  // namespace ratoon::checkpoint

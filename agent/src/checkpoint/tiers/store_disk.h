@@ -54,4 +54,11 @@ class StoreDisk final : public Disk {
   std::map<std::string, Bytes, std::less<>> unnamed_;  // by temporary path; guarded by mutex_
 };
 
+// What folders are seen through, since they may hang with their disks; empty: nothing. What is asked of a
+// server has its own deadlines.
+using SeeFolders = std::function<std::shared_ptr<Disk>(std::shared_ptr<Disk>)>;
+
+// A store that is a folder (file://) through that, any other as it is.
+[[nodiscard]] std::shared_ptr<Disk> see_store(std::shared_ptr<StoreDisk> store, const SeeFolders& folders);
+
 }  // namespace ratoon::checkpoint

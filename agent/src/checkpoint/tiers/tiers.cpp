@@ -4,29 +4,24 @@
 
 #include "agent/src/checkpoint/disk/real_disk.h"
 #include "agent/src/checkpoint/run_store.h"
-#include "agent/src/objects/store_uri.h"
 #include "base/core/random_name.h"
 
 namespace ratoon::checkpoint {
 
 Result<Tiers> Tiers::open(const TierPlaces& places, const std::stop_token& stop) {
-  const auto see = [&places](std::shared_ptr<Disk> disk) {
-    return places.see_folders_through ? places.see_folders_through(std::move(disk)) : disk;
-  };
   std::vector<Tier> tiers;
   if (!places.folder.empty()) {
     auto disk = RealDisk::open_folder(places.folder);
     if (!disk) return disk.error();
-    tiers.push_back({.word = places.is_folder_shared ? "volume" : "local", .disk = see(*std::move(disk))});
+    const auto& see = places.see_folders_through;
+    tiers.push_back({.word = places.is_folder_shared ? "volume" : "local",
+                     .disk = see ? see(*std::move(disk)) : std::shared_ptr<Disk>(*std::move(disk))});
   }
   for (const std::string& uri : places.stores) {
     auto store = objects::open_store(uri, places.store_options);
     if (!store) return store.error();
     auto disk = std::make_shared<StoreDisk>(*std::move(store), stop);
-    const auto parsed = objects::parse_store_uri(uri);
-    const bool is_folder = parsed && parsed->scheme == objects::StoreScheme::kFile;
-    tiers.push_back(
-        {.word = "store", .disk = is_folder ? see(disk) : std::shared_ptr<Disk>(disk), .store = disk});
+    tiers.push_back({.word = "store", .disk = see_store(disk, places.see_folders_through), .store = disk});
   }
   if (tiers.empty())
     return Error(ErrorKind::kInvalid, "the run has no place for its checkpoints: name a folder or a store");

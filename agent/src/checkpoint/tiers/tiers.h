@@ -31,9 +31,7 @@ struct TierPlaces {
   bool is_folder_shared = true;       // by all processes of the run: a volume; else of one node
   std::vector<std::string> stores{};  // "s3://bucket/runs/digits": the run's own place in each
   StoreOptions store_options{};
-  // What tiers see folders through, the run's own and those of stores (file://), since they may hang with
-  // their disks; empty: nothing. What is sent to a server has its own deadlines.
-  std::function<std::shared_ptr<Disk>(std::shared_ptr<Disk>)> see_folders_through{};
+  SeeFolders see_folders_through{};  // the run's own, and stores that are folders
 };
 
 struct Tier {

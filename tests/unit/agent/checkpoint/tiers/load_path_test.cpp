@@ -41,6 +41,17 @@ TEST_F(LoadPathTest, TheNewestOrTheNamed) {
   EXPECT_EQ(first_byte("file://" + run + "/manifests/s0000000010.a0001.json"), 'a' + 10);
 }
 
+TEST_F(LoadPathTest, AFolderIsSeenThroughWhatIsGiven) {
+  std::vector<std::string> seen;
+  const auto source = open_load_path((folder_ / "run").string(), {}, [&](const std::shared_ptr<Disk>& disk) {
+    seen.push_back(disk->shown(""));
+    return disk_;
+  });
+  ASSERT_TRUE(source) << source.error().message();
+  EXPECT_EQ(source->disk, disk_);
+  EXPECT_THAT(seen, testing::ElementsAre(testing::EndsWith("/run")));
+}
+
 TEST_F(LoadPathTest, NothingIsBegunFromNothing) {
   const std::string run = (folder_ / "run").string();
   EXPECT_EQ(open_load_path(run + "/manifests/s0000000030.a0001.json", {}).error().kind(),
