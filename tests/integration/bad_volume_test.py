@@ -134,6 +134,22 @@ class Volumes(unittest.TestCase):
         self.assertRegex(group, f"(?s)(locking|meeting in) {disk}/runs/old: {hung}.*code 84")
 
 
+    @unittest.skipIf(shutil.which("fsfreeze") is None or shutil.which("mkfs.ext4") is None, "fsfreeze or mkfs.ext4 is missing")
+    def test_a_copy_that_hangs_keeps_nobody_from_leaving(self):
+        code, done, said = self.in_namespace(
+            f"cd {self.scratch}; dd if=/dev/zero of=image bs=1M count=16 2>/dev/null; mkfs.ext4 -q -F image; "
+            "mkdir $VOLUME/disk; mount -o loop image $VOLUME/disk || exit 77; "
+            "places_probe 100 20 1 --disk-patience 1 --save-folder $VOLUME/runs --run-name c --stores file://$VOLUME/disk "
+            ">said 2>&1 & pid=$!; for i in $(seq 600); do grep -q 'begins at' said && break; sleep 0.1; done; "
+            "fsfreeze -f $VOLUME/disk || exit 77; "
+            # Its threads end once the kernel lets them, and it is gone but for those.
+            "for i in $(seq 600); do grep -q 'State:.Z' /proc/$pid/status && echo left && break; sleep 0.1; done; "
+            "fsfreeze -u $VOLUME/disk; wait $pid; echo code $?; cat said")
+        if code == 77:
+            self.skipTest(f"no ext4 can be mounted and frozen here: {said}")
+        self.assertRegex(done, f"(?s)^left\ncode 0\n.*is not in file://{self.volume}/disk/c after 1 s")
+
+
 if __name__ == "__main__":
     probe = subprocess.run(["unshare", "--mount", "sh", "-c", "mount -t tmpfs -o size=1m none /mnt"], capture_output=True) \
         if shutil.which("unshare") and shutil.which("setpriv") else None

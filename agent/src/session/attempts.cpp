@@ -65,7 +65,7 @@ Session::Attempts::Attempts(Options options)
     : options_(std::move(options)),
       notices_(options_, clock_, kProcessBegan),
       accounts_(std::make_shared<session::Accounts>(clock_)),
-      places_(options_, meters_),
+      places_(options_, shared_meters_),
       link_(open_link()),
       saver_(open_saver()),
       surroundings_{.options = options_,

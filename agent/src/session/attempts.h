@@ -49,7 +49,8 @@ class Session::Attempts {
   const Options options_;
   const SystemClock clock_;
   session::NoticeWatch notices_;
-  metrics::Meters meters_;
+  const std::shared_ptr<metrics::Meters> shared_meters_ = std::make_shared<metrics::Meters>();
+  metrics::Meters& meters_ = *shared_meters_;
   const std::shared_ptr<session::Accounts> accounts_;
   session::Places places_;
   const std::unique_ptr<session::Link> link_;

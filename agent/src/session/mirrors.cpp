@@ -20,8 +20,8 @@ std::string text_of(const CheckpointId& id) {
 
 }  // namespace
 
-Mirrors::Mirrors(MirrorPlan plan, metrics::Meters& meters, std::shared_ptr<EventLog> events)
-    : plan_(std::move(plan)), meters_(meters), events_(std::move(events)) {
+Mirrors::Mirrors(MirrorPlan plan, std::shared_ptr<metrics::Meters> meters, std::shared_ptr<EventLog> events)
+    : plan_(std::move(plan)), meters_(std::move(meters)), events_(std::move(events)) {
   for (std::size_t i = 1; i < plan_.tiers.all().size(); ++i)
     is_behind_.push_back(std::make_unique<std::atomic<bool>>(false));
 }
@@ -65,7 +65,7 @@ void Mirrors::stop() {
 void Mirrors::note_found(const std::vector<checkpoint::TierInventory>& tiers) {
   for (std::size_t i = 1; i < tiers.size(); ++i) {
     const auto& complete = tiers[i].found.complete;
-    if (!complete.empty()) meters_.stores[i - 1].durable_step = complete.front().step.value();
+    if (!complete.empty()) meters_->stores[i - 1].durable_step = complete.front().step.value();
   }
 }
 
@@ -117,7 +117,7 @@ void Mirrors::complain(const Result<void>& result, const std::string& what) {
 
 void Mirrors::note_result(std::size_t store, const CheckpointId& id,
                           const Result<checkpoint::Mirrored>& result) {
-  metrics::StoreMeters& meters = meters_.stores[store];
+  metrics::StoreMeters& meters = meters_->stores[store];
   if (!result) {
     ++meters.missed_copies;
     // Once, and not with each of the tries that follow.
@@ -178,7 +178,7 @@ void Mirrors::clean_up(std::size_t store) {
   const auto there = checkpoint::RunStore::open(tier_of(store).disk, draw_name());
   complain(there ? there->retire_old(plan_.store_rules, own, {}, checkpoint::ReadBack::kHeaders)
                  : Result<void>(there.error()),
-           "old checkpoints are kept for now in " + meters_.stores[store].uri);
+           "old checkpoints are kept for now in " + meters_->stores[store].uri);
   if (plan_.home_rules.last != 0) return;
   checkpoint::Copies known = copies();
   for (std::size_t i = 0; i < is_behind_.size(); ++i) {

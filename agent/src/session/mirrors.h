@@ -36,8 +36,8 @@ struct MirrorPlan {
 
 class Mirrors {
  public:
-  // The meters outlive it, and have one store for each of the plan's.
-  Mirrors(MirrorPlan plan, metrics::Meters& meters, std::shared_ptr<EventLog> events);
+  // The meters have one store for each of the plan's.
+  Mirrors(MirrorPlan plan, std::shared_ptr<metrics::Meters> meters, std::shared_ptr<EventLog> events);
 
   // What this process does in the attempt: rank 0 copies what is committed, each rank has a link of its own.
   void begin_attempt(const Assignment& assignment);
@@ -69,7 +69,7 @@ class Mirrors {
   }
 
   const MirrorPlan plan_;
-  metrics::Meters& meters_;
+  const std::shared_ptr<metrics::Meters> meters_;
   const std::shared_ptr<EventLog> events_;
   std::atomic<std::uint64_t> attempt_{0};
   std::atomic<std::uint32_t> rank_{0};

@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <future>
 #include <thread>
 
 #include <unistd.h>
@@ -26,12 +25,11 @@ namespace {
 using checkpoint::CheckpointId;
 using checkpoint::Disk;
 
-constexpr auto kReleasePatience = std::chrono::seconds(5);
+constexpr auto kLeavingPatience = std::chrono::seconds(5);
 
 // Where a call is left behind the process must not be torn down around it.
-std::shared_ptr<checkpoint::PatientCalls> make_calls(const Options& options) {
-  auto calls = std::make_shared<checkpoint::PatientCalls>(std::chrono::seconds(options.disk_patience_seconds),
-                                                          std::make_shared<SystemClock>());
+std::shared_ptr<checkpoint::PatientCalls> make_calls(Duration patience) {
+  auto calls = std::make_shared<checkpoint::PatientCalls>(patience, std::make_shared<SystemClock>());
   leave_at_once_if([abandoned = calls->was_abandoned()] { return abandoned->load(); });
   return calls;
 }
@@ -76,11 +74,11 @@ MirrorPlan plan_of(const checkpoint::Tiers& tiers, const Options& options) {
           .run_name = options.run_name};
 }
 
-std::shared_ptr<Mirrors> make_mirrors(MirrorPlan plan, metrics::Meters& meters,
+std::shared_ptr<Mirrors> make_mirrors(MirrorPlan plan, std::shared_ptr<metrics::Meters> meters,
                                       const std::shared_ptr<EventLog>& events) {
   for (std::size_t i = 1; i < plan.tiers.all().size(); ++i)
-    meters.stores.emplace_back(plan.tiers.all()[i].disk->shown(""));
-  return std::make_shared<Mirrors>(std::move(plan), meters, events);
+    meters->stores.emplace_back(plan.tiers.all()[i].disk->shown(""));
+  return std::make_shared<Mirrors>(std::move(plan), std::move(meters), events);
 }
 
 // Among errors of several copies: one that may pass leaves it open whether that copy is good.
@@ -100,18 +98,28 @@ ExitCode exit_code_of(const Error& error) {
   return is_asked_wrongly ? ExitCode::kConfiguration : ExitCode::kStorage;
 }
 
-Places::Places(const Options& options, metrics::Meters& meters)
+Places::Places(const Options& options, std::shared_ptr<metrics::Meters> meters)
     : options_(options),
-      calls_(make_calls(options)),
+      calls_(make_calls(std::chrono::seconds(options.disk_patience_seconds))),
+      leaving_calls_(make_calls(kLeavingPatience)),
       tiers_(open_tiers(options, calls_, home_, stop_.get_token())),
-      mirrors_(make_mirrors(plan_of(tiers_, options), meters, events_)),
-      ownership_(places_to_own(tiers_, options), owner_of(options, host_name(), draw_name()), events_) {}
+      mirrors_(make_mirrors(plan_of(tiers_, options), std::move(meters), events_)),
+      ownership_(std::make_shared<Ownership>(places_to_own(tiers_, options),
+                                             owner_of(options, host_name(), draw_name()), events_)) {}
 
 // Whoever comes next need not wait; but nor do we for a store that does not answer.
 Places::~Places() {
-  mirrors_->stop();
-  auto released = std::async(std::launch::async, [this] { ownership_.release(); });
-  static_cast<void>(released.wait_for(kReleasePatience));
+  static_cast<void>((*leaving_calls_)("ending copies", [mirrors = mirrors_]() -> Result<void> {
+    mirrors->stop();
+    return {};
+  }));
+  // The last one to hold it waits for its thread.
+  static_cast<void>(
+      (*leaving_calls_)("letting places go", [ownership = std::move(ownership_)]() mutable -> Result<void> {
+        ownership->release();
+        ownership.reset();
+        return {};
+      }));
   stop_.request_stop();
 }
 
@@ -151,7 +159,7 @@ void Places::take_ownership(const std::function<bool()>& goes_on) {
     std::this_thread::sleep_for(look);
     return goes_on();
   };
-  const auto taken = ownership_.take(SystemClock(), pause);
+  const auto taken = ownership_->take(SystemClock(), pause);
   if (taken) return;
   if (taken.error().kind() == ErrorKind::kCancelled) throw Interrupted(taken.error().message());
   fail(exit_code_of(taken.error()), taken.error().message());
@@ -175,8 +183,14 @@ void Places::begin_attempt(const Assignment& assignment, const std::function<boo
   if (assignment.rank.value() == 0)
     take_ownership(goes_on);
   else
-    ownership_.leave_to_others();
-  mirrors_->begin_attempt(assignment);
+    ownership_->leave_to_others();
+  // Copies of the attempt before end, where another rank goes on with them.
+  const auto begin = [mirrors = mirrors_, assignment]() -> Result<void> {
+    mirrors->begin_attempt(assignment);
+    return {};
+  };
+  if (const auto begun = (*calls_)("ending copies", begin); !begun)
+    fail(exit_code_of(begun.error()), begun.error().message());
 }
 
 checkpoint::SavingWorld Places::saving_world(const Assignment& assignment) const {

@@ -6,7 +6,7 @@
 //   places.begin_attempt(assignment, goes_on);
 //   auto restored = places.restore(assignment, [&](auto& reader) { return load(reader); });
 //
-// Thread contract: the trainer's thread, but lost() from any. The meters outlive it.
+// Thread contract: the trainer's thread, but lost() from any.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ namespace ratoon::session {
 class Places {
  public:
   // Throws a Failure: a place that is named and cannot be used is no reason to train without it.
-  Places(const Options& options, metrics::Meters& meters);
+  Places(const Options& options, std::shared_ptr<metrics::Meters> meters);
   ~Places();
   Places(const Places&) = delete;
   Places& operator=(const Places&) = delete;
@@ -81,7 +81,7 @@ class Places {
 
   // Sentences since the last call, and why this process must not write any more.
   void move_events_to(std::vector<std::string>& events) { events_->move_to(events); }
-  [[nodiscard]] std::optional<std::string> lost() const { return ownership_.lost(); }
+  [[nodiscard]] std::optional<std::string> lost() const { return ownership_->lost(); }
 
   // A sentence for each store that does not have the newest commit of this process within that time.
   [[nodiscard]] std::vector<std::string> wait_for_copies(Duration at_most) const {
@@ -95,11 +95,13 @@ class Places {
   const Options& options_;
   std::stop_source stop_;  // ends what waits for a store
   std::shared_ptr<checkpoint::PatientCalls> calls_;
+  std::shared_ptr<checkpoint::PatientCalls> leaving_calls_;  // in more of a hurry
   std::shared_ptr<checkpoint::Disk> home_;
   checkpoint::Tiers tiers_;
   std::shared_ptr<EventLog> events_ = std::make_shared<EventLog>();
-  std::shared_ptr<Mirrors> mirrors_;  // shared with a saver's thread that may be left behind
-  Ownership ownership_;
+  // Shared with threads that may be left behind.
+  std::shared_ptr<Mirrors> mirrors_;
+  std::shared_ptr<Ownership> ownership_;
   std::set<std::pair<checkpoint::CheckpointId, std::size_t>> bad_;  // copies whose bytes were found wrong
 };
 

@@ -3,6 +3,7 @@
 
 #include "agent/src/session/engine.h"
 #include "base/core/random_name.h"
+#include "tests/support/borrowed.h"
 #include "tests/support/quiet_link.h"
 #include "tests/support/temporary_folder.h"
 
@@ -15,7 +16,7 @@ struct TestRank {
                 .run_name = "",
                 .save_every = Every::steps(100),
                 .member = {}},
-        places(options, meters),
+        places(options, test::borrowed(meters)),
         saver(checkpoint::Saver::open(places.home(), draw_name(), std::make_shared<SystemClock>(),
                                       {.pause = {}, .has_thread = false})
                   .value()),

@@ -12,6 +12,7 @@
 #include "agent/src/checkpoint/run_store.h"
 #include "agent/src/session/control_word.h"
 #include "base/core/random_name.h"
+#include "tests/support/borrowed.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon {
@@ -71,7 +72,7 @@ class TestRank {
                  .keep_last = 9,
                  .member = {}},
         store_(checkpoint::RunStore::open(folder).value()),
-        places_(options_, meters),
+        places_(options_, test::borrowed(meters)),
         saver_(inline_saver(folder)),
         engine_({.options = options_,
                  .places = places_,
@@ -377,7 +378,7 @@ TEST_F(EngineTest, CountsStepsOnceTheyAreMadeAndThoseMadeAgain) {
   EXPECT_EQ(observed, 10u);
 
   const Options options{.save_folder = folder_.path().string(), .save_every = Every::steps(10)};
-  session::Places places(options, alone.meters);
+  session::Places places(options, test::borrowed(alone.meters));
   auto saver = inline_saver(folder_.path());
   alone.meters.step = 13;  // as if three more had been made and lost
   Session::Engine next(

@@ -8,6 +8,7 @@
 
 #include "agent/src/session/engine.h"
 #include "base/core/random_name.h"
+#include "tests/support/borrowed.h"
 #include "tests/support/quiet_link.h"
 #include "tests/support/temporary_folder.h"
 
@@ -21,7 +22,7 @@ class PlacedEngine {
  public:
   PlacedEngine(const std::filesystem::path& folder, Options options, const Assignment& assignment)
       : options_(std::move(options)),
-        places_(options_, meters_),
+        places_(options_, test::borrowed(meters_)),
         saver_(checkpoint::Saver::open(
                    places_.home(), draw_name(), std::make_shared<SystemClock>(),
                    {.slots_folder = folder, .slots_name = "slot-of-a-test", .has_thread = false})
