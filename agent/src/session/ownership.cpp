@@ -9,9 +9,9 @@ Ownership::Ownership(std::vector<std::shared_ptr<checkpoint::Disk>> places, chec
                      std::shared_ptr<EventLog> events, const checkpoint::ClaimTimes& times)
     : places_(std::move(places)),
       owner_(std::move(owner)),
-      seen_(places_.size()),
       events_(std::move(events)),
       times_(times),
+      seen_(places_.size()),
       renewing_([this](const std::stop_token& stop) { renew_until(stop); }) {}
 
 Ownership::~Ownership() = default;

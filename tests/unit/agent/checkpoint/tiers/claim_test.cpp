@@ -105,8 +105,8 @@ TEST_P(ClaimTest, ANumberThatIsLongOverIsNoClaim) {
 TEST_P(ClaimTest, AJobThatWasMadeAnewGoesOnWhereTheFormerOneEnds) {
   auto former = take("digits of 6f1c", "a");
   auto next = take("digits of 77aa", "b", [&] {
-    if (waited_ < seconds(60)) EXPECT_TRUE(former->renew());
-    if (waited_ == seconds(60)) EXPECT_TRUE(former->release());
+    if (waited_ > seconds(60)) return;
+    EXPECT_TRUE(waited_ < seconds(60) ? former->renew() : former->release());
   });
   ASSERT_TRUE(next) << next.error().message();
   EXPECT_EQ(waited_, seconds(60));
