@@ -60,7 +60,10 @@ Result<std::string> path_of(const Target& target) {
 }
 
 std::string with_selector(const Selection& selection) {
-  return selection.label_selector.empty() ? "" : "&labelSelector=" + escape(selection.label_selector);
+  std::string query;
+  if (!selection.label_selector.empty()) query += "&labelSelector=" + escape(selection.label_selector);
+  if (!selection.field_selector.empty()) query += "&fieldSelector=" + escape(selection.field_selector);
+  return query;
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ struct Selection {
   Resource resource;
   std::string name_space{};
   std::string label_selector{};
+  std::string field_selector{};
 };
 
 // One object, or with an empty name the place where such objects are made.

@@ -5,7 +5,6 @@
 #include <mutex>
 
 #include "base/contract/fields.h"
-#include "operator/kube/failure.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -47,17 +46,24 @@ http::Request ApiClient::prepare(const kube::Request& request) const {
 }
 
 Result<json> ApiClient::call(const kube::Request& request, std::stop_token stop, Duration patience) const {
+  std::optional<kube::Failure> ignored;
+  return call(request, std::move(stop), patience, ignored);
+}
+
+Result<json> ApiClient::call(const kube::Request& request, std::stop_token stop, Duration patience,
+                             std::optional<kube::Failure>& refusal) const {
   for (bool is_last = false;; is_last = true) {
+    refusal.reset();
     const auto reply = transport_->call(
         prepare(request), {.total = patience, .silence = patience, .body_bytes_max = kReplyBytesMax}, stop);
     if (!reply) return reply.error();
     if (reply->status >= 200 && reply->status < 300)
       return parse_json(reply->body, kReplyBytesMax, kDepthMax);
-    const auto failure = kube::read_failure(reply->status, reply->body, reply->headers.get("Retry-After"));
+    refusal = kube::read_failure(reply->status, reply->body, reply->headers.get("Retry-After"));
     const bool may_again =
-        !is_last && failure.retry_after_seconds && (failure.status == 429 || failure.status == 503);
-    if (!may_again || !pause(std::min(*failure.retry_after_seconds, kPauseSecondsMax), stop))
-      return failure.error;
+        !is_last && refusal->retry_after_seconds && (refusal->status == 429 || refusal->status == 503);
+    if (!may_again || !pause(std::min(*refusal->retry_after_seconds, kPauseSecondsMax), stop))
+      return refusal->error;
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -14,6 +15,7 @@
 #include "base/core/clock.h"
 #include "base/http/transport.h"
 #include "operator/kube/access.h"
+#include "operator/kube/failure.h"
 #include "operator/kube/request.h"
 #include "operator/runtime/token_file.h"
 
@@ -29,6 +31,10 @@ class ApiClient {
                                             Duration patience = std::chrono::seconds(30)) const;
   [[nodiscard]] Result<nlohmann::json> call(const Result<kube::Request>& request, std::stop_token stop,
                                             Duration patience = std::chrono::seconds(30)) const;
+
+  // The same, and where the server refused, as what.
+  [[nodiscard]] Result<nlohmann::json> call(const kube::Request& request, std::stop_token stop,
+                                            Duration patience, std::optional<kube::Failure>& refusal) const;
 
   // The body as it comes; the sink sees the head first, whatever its status.
   [[nodiscard]] Result<http::ResponseHead> stream(const kube::Request& request, const http::Limits& limits,

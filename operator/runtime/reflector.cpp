@@ -82,10 +82,16 @@ std::optional<Timestamp> Reflector::behind_since() const {
   return std::nullopt;
 }
 
+std::optional<Error> Reflector::trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
+}
+
 void Reflector::note_contact() {
   const std::lock_guard lock(mutex_);
   contact_at_ = clock_.now();
   is_failing_ = false;
+  trouble_.reset();
 }
 
 Duration Reflector::next_pause() {
@@ -101,6 +107,7 @@ void Reflector::run(const std::stop_token& stop) {
     {
       const std::lock_guard lock(mutex_);
       is_failing_ = true;
+      trouble_ = done.error();
     }
     // A server that has forgotten is asked anew at once, unless that is all it ever says.
     const bool was_expired = resource_version_.empty() && done.error().kind() == ErrorKind::kConflict;

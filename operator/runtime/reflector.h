@@ -59,6 +59,8 @@ class Reflector {
   [[nodiscard]] bool is_synced() const { return is_synced_; }  // whether one list was complete
   // Since when the copy may lack what happened; nothing while it is kept up.
   [[nodiscard]] std::optional<Timestamp> behind_since() const;
+  // What last kept it from being kept up; nothing once the server has answered since.
+  [[nodiscard]] std::optional<Error> trouble() const;
 
  private:
   class WatchSink;
@@ -83,8 +85,9 @@ class Reflector {
 
   std::atomic<bool> is_synced_{false};
   mutable std::mutex mutex_;
-  Timestamp contact_at_;    // guarded by mutex_
-  bool is_failing_ = true;  // guarded by mutex_
+  Timestamp contact_at_;          // guarded by mutex_
+  bool is_failing_ = true;        // guarded by mutex_
+  std::optional<Error> trouble_;  // guarded by mutex_
   std::jthread thread_;
 };
 

@@ -15,6 +15,8 @@ TEST(Requests, NameWhatTheyAreAbout) {
             "/apis/ratoon.dev/v1alpha1/trainingjobs?limit=500");
   EXPECT_EQ(list({kPods, "team-a", "ratoon.dev/job-uid"}, 7, "a/b=")->target,
             "/api/v1/namespaces/team-a/pods?limit=7&labelSelector=ratoon.dev%2Fjob-uid&continue=a%2Fb%3D");
+  EXPECT_EQ(list({.resource = kPods, .field_selector = "metadata.name=a&b"}, 7, "")->target,
+            "/api/v1/pods?limit=7&fieldSelector=metadata.name%3Da%26b");
   EXPECT_EQ(watch({.resource = kNodes}, "42", 60)->target,
             "/api/v1/nodes?watch=true&allowWatchBookmarks=true&resourceVersion=42&timeoutSeconds=60");
   EXPECT_EQ(get(kPod)->target, "/api/v1/namespaces/team-a/pods/w-0");
