@@ -10,7 +10,8 @@ void add_control_commands(CLI::App& app, int& exit_code);  // kill, reclaim
 void add_launch_command(CLI::App& app, int& exit_code);
 void add_report_command(CLI::App& app, int& exit_code);
 void add_run_command(CLI::App& app, int& exit_code);
-void add_status_command(CLI::App& app, int& exit_code);
+// As kubectl's plugin it shows the cluster alone.
+void add_status_command(CLI::App& app, int& exit_code, bool is_plugin = false);
 
 // Prints "ratoon: <sentence>" to stderr.
 void complain(const std::string& sentence);

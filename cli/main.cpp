@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <exception>
+#include <string_view>
 
 #include <ratoon/version.h>
 
@@ -12,19 +13,39 @@ void complain(const std::string& sentence) {
   std::fprintf(stderr, "ratoon: %s\n", sentence.c_str());
 }
 
+namespace {
+
+void add_commands(CLI::App& app, int& exit_code) {
+  add_run_command(app, exit_code);
+  add_launch_command(app, exit_code);
+  add_status_command(app, exit_code);
+  add_control_commands(app, exit_code);
+  add_checkpoint_command(app, exit_code);
+  add_report_command(app, exit_code);
+  app.footer("Installed as kubectl-ratoon too: `kubectl ratoon status` shows the jobs of a cluster.");
+}
+
+// What kubectl starts for `kubectl ratoon ...`, and what of this program is about a cluster.
+bool is_plugin(std::string_view program) {
+  return program.substr(program.rfind('/') + 1) == "kubectl-ratoon";
+}
+
+}  // namespace
 }  // namespace ratoon::cli
 
 int main(int argc, char** argv) {
-  CLI::App app{"Ratoon: training that survives machines that vanish."};
+  const bool is_plugin = argc > 0 && ratoon::cli::is_plugin(argv[0]);
+  CLI::App app("Ratoon: training that survives machines that vanish.",
+               is_plugin ? "kubectl ratoon" : "ratoon");
   app.set_version_flag("--version", std::string("ratoon ") + ratoon::version());
   app.require_subcommand(1);
   int exit_code = 0;
-  ratoon::cli::add_run_command(app, exit_code);
-  ratoon::cli::add_launch_command(app, exit_code);
-  ratoon::cli::add_status_command(app, exit_code);
-  ratoon::cli::add_control_commands(app, exit_code);
-  ratoon::cli::add_checkpoint_command(app, exit_code);
-  ratoon::cli::add_report_command(app, exit_code);
+  if (is_plugin) {
+    ratoon::cli::add_status_command(app, exit_code, true);
+    app.footer("Runs of this machine, their checkpoints and reports: see `ratoon --help`.");
+  } else {
+    ratoon::cli::add_commands(app, exit_code);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -42,6 +42,10 @@ foreach(folder operator cli)
   endif()
 endforeach()
 
+if(TARGET ratoon)
+  install(FILES $<TARGET_FILE_DIR:ratoon>/kubectl-ratoon DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+endif()
+
 # Until 1.0 a new minor version may change anything; from then on only a new major version may.
 if(PROJECT_VERSION_MAJOR EQUAL 0)
   set(compatibility SameMinorVersion)

@@ -65,9 +65,26 @@ std::string rate_text(const RunView& view) {
   return text;
 }
 
-std::string durable_text(const RunView& view) {
+std::string durable_step(const RunView& view) {
   const auto& last = view.job.status.last_checkpoint;
   return last ? "step " + std::to_string(last->step.value()) : std::string("nothing yet");
+}
+
+// And where it was seen committed, and as what.
+std::string durable_text(const RunView& view) {
+  constexpr std::size_t kDigestShown = 16;
+  const auto& status = view.job.status;
+  if (!status.last_checkpoint) return durable_step(view);
+  const std::string& tier = status.last_checkpoint_tier;
+  return durable_step(view) + "  " + (tier.empty() ? "" : tier + " ") +
+         status.last_checkpoint->digest.substr(0, kDigestShown);
+}
+
+std::string failure_text(const api::Failure& failure) {
+  std::string text = clock_of(failure.time) + " " + failure.member;
+  if (!failure.node.empty()) text += " on " + failure.node;
+  text += ": " + failure.reason;
+  return failure.exception.empty() ? text : text + ": " + failure.exception;
 }
 
 double median_seconds(const std::vector<RunView::Recovery>& recoveries) {
@@ -82,6 +99,7 @@ std::string losses_text(const RunView& view) {
   const auto& restarts = view.job.status.restarts;
   std::string text =
       std::to_string(restarts.disruption) + " lost, " + std::to_string(restarts.application) + " failed";
+  if (restarts.ignored != 0) text += " (" + std::to_string(restarts.ignored) + " of no consequence)";
   if (view.losses_on_purpose != 0) text += ", " + std::to_string(view.losses_on_purpose) + " on purpose";
   if (view.recoveries.empty()) return text;
   text += number("; recovered in %.2f s", view.recoveries.back().seconds);
@@ -102,6 +120,14 @@ std::string note_on(const RunView& view, const RunView::Member& member) {
   return member.phase;
 }
 
+std::string standing_of(const RunView& view, const RunView::Node& node, WallTime now) {
+  if (node.ends_at) return "goes in " + clock_text(seconds(node.ends_at->since_epoch - now.since_epoch));
+  for (const auto& suspect : view.job.status.suspect_nodes)
+    if (suspect.name == node.name && suspect.until > now)
+      return "avoided for " + clock_text(seconds(suspect.until.since_epoch - now.since_epoch));
+  return "";
+}
+
 std::vector<Row> node_rows(const RunView& view, WallTime now) {
   std::vector<Row> rows = {{"NODE", "", "MEMBER", "STATE"}};
   const auto add = [&](const std::string& node, const std::string& standing) {
@@ -116,12 +142,11 @@ std::vector<Row> node_rows(const RunView& view, WallTime now) {
   std::map<std::string, bool> known;
   for (const auto& node : view.nodes) {
     known[node.name] = true;
-    const double left = node.ends_at ? seconds(node.ends_at->since_epoch - now.since_epoch) : 0;
-    const std::string standing = node.ends_at ? "goes in " + clock_text(left) : "";
+    const std::string standing = standing_of(view, node, now);
     if (add(node.name, standing)) rows.push_back({node.name, standing, "-", ""});
   }
   for (const auto& member : view.members)
-    if (!std::exchange(known[member.node], true)) add(member.node, "gone");
+    if (!std::exchange(known[member.node], true)) add(member.node, member.node.empty() ? "no node" : "gone");
   return rows;
 }
 
@@ -137,6 +162,31 @@ std::vector<Row> recovery_rows(const RunView& view) {
   return rows;
 }
 
+// Where the seconds of the last one went.
+std::vector<Row> phase_rows(const RunView& view) {
+  const auto& last = view.job.status.last_disruption;
+  if (!last || view.recoveries.empty()) return {};
+  const auto& p = last->phases;
+  std::vector<Row> rows = {
+      {"OF THE LAST", "DETECT", "DECIDE", "PLACE", "START", "RENDEZVOUS", "LOAD", "FIRST STEP"}, {"seconds"}};
+  for (const double spent : {p.detect_seconds, p.decide_seconds, p.place_seconds, p.start_seconds,
+                             p.rendezvous_seconds, p.load_seconds, p.first_step_seconds})
+    rows.back().push_back(number("%.2f", spent));
+  return rows;
+}
+
+// What is neither the phase nor as it should be: that no node takes a pod.
+std::vector<std::string> condition_lines(const api::TrainingJobStatus& status) {
+  std::vector<std::string> lines;
+  for (const auto& condition : status.conditions) {
+    const bool is_phase = api::is_phase_name(condition.type);
+    if (is_phase || condition.message.empty()) continue;
+    lines.push_back(condition.type + " is " + (condition.is_true ? "true" : "false") + " since " +
+                    clock_of(condition.since) + ": " + condition.message);
+  }
+  return lines;
+}
+
 void append_lines(std::vector<std::string>& lines, const std::string& text) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = text.find('\n', begin);
@@ -146,23 +196,32 @@ void append_lines(std::vector<std::string>& lines, const std::string& text) {
   }
 }
 
+std::vector<Row> head_rows(const RunView& view) {
+  std::vector<Row> rows = {{view.job.meta.name, phase_text(view) + ", " + world_text(view)}};
+  if (!view.place.empty()) rows.push_back({"in", view.place});
+  rows.push_back({"at", position_text(view) + rate_text(view)});
+  rows.push_back({"durable", durable_text(view)});
+  rows.push_back({"losses", losses_text(view)});
+  if (const auto& failure = view.job.status.last_failure) rows.push_back({"failed", failure_text(*failure)});
+  return rows;
+}
+
 }  // namespace
 
 std::string summary_line(const RunView& view) {
   return phase_text(view) + ", " + world_text(view) + ": " + position_text(view) + rate_text(view) +
-         "  durable " + durable_text(view);
+         "  durable " + durable_step(view);
 }
 
 std::vector<std::string> render_run(const RunView& view, WallTime now, std::size_t columns,
                                     std::size_t rows) {
   std::vector<std::string> lines;
-  append_lines(lines, table_text({{view.job.meta.name, phase_text(view) + ", " + world_text(view)},
-                                  {"at", position_text(view) + rate_text(view)},
-                                  {"durable", durable_text(view)},
-                                  {"losses", losses_text(view)}}));
+  append_lines(lines, table_text(head_rows(view)));
+  for (auto& line : condition_lines(view.job.status)) lines.push_back(std::move(line));
   if (!is_going(view) && !view.job.status.message.empty()) lines.push_back(view.job.status.message);
   append_lines(lines, table_text(node_rows(view, now)));
   append_lines(lines, table_text(recovery_rows(view)));
+  append_lines(lines, table_text(phase_rows(view)));
   if (rows != 0 && lines.size() > rows) {
     const std::size_t left_out = lines.size() - rows + 1;
     lines.resize(rows - 1);

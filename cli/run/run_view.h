@@ -1,4 +1,5 @@
-// RunView: a local run as its folder tells of it, and what a person sees of it. Pure.
+// RunView: a local run as its folder tells of it, or a cluster's job as its status does, and what a person
+// sees of it. Pure.
 #pragma once
 
 #include <optional>
@@ -34,7 +35,8 @@ struct RunView {
   };
 
   std::string folder;
-  bool is_running = false;  // a runner is at work in it
+  std::string place;        // of a cluster's job: namespace and server
+  bool is_running = false;  // a runner is at work in it; of a cluster's job: it is not over
   api::TrainingJob job;
   std::vector<Member> members;
   std::vector<Node> nodes;
@@ -53,8 +55,8 @@ struct RunView {
 
 // How far it is, in one line: for logs.
 [[nodiscard]] std::string summary_line(const RunView& view);
-// All of it, a table of nodes and members, and what it recovered from; each line at most `columns` wide and
-// no more than `rows` of them. 0: as they come.
+// All of it, a table of nodes and members, what it recovered from and what hinders it; each line at most
+// `columns` wide and no more than `rows` of them. 0: as they come.
 [[nodiscard]] std::vector<std::string> render_run(const RunView& view, WallTime now, std::size_t columns,
                                                   std::size_t rows);
 

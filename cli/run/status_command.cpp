@@ -1,17 +1,17 @@
-#include <cstdio>
 #include <memory>
 #include <string>
 
 #include <nlohmann/json.hpp>
 #include <poll.h>
-#include <unistd.h>
 
 #include "base/contract/exit_code.h"
+#include "base/core/lists.h"
 #include "cli/checkpoint/commands.h"
+#include "cli/cluster/show_jobs.h"
 #include "cli/command.h"
 #include "cli/run/find_run.h"
+#include "cli/run/page.h"
 #include "cli/run/run_view.h"
-#include "cli/run/terminal.h"
 #include "operator/local/run_folder.h"
 
 namespace ratoon::cli {
@@ -27,13 +27,27 @@ constexpr const char* kExamples = R"(Examples:
   ratoon status counter --watch     of the job 'counter', until its run ends
   ratoon status /data/runs/a        of a run in another folder
   ratoon status counter --json      for programs: status.json, and whether a runner is at work
+  ratoon status digits --cluster    of the TrainingJob 'digits' in the namespace of the current context
+  ratoon status -n prod             of all TrainingJobs of a namespace; -A: of all namespaces
 
-Exit codes: 0 shown, 82 there is no such run or the command line is wrong, 84 the folder cannot be read.)";
+A run of this machine is meant, unless --cluster or another option of a cluster is given.
+`kubectl ratoon status` always means the cluster.
+
+Exit codes: 0 shown, 82 there is no such run or job or the command line is wrong, 84 the folder cannot be read
+or the cluster does not answer.)";
+
+constexpr const char* kPluginExamples = R"(Examples:
+  kubectl ratoon status                   all TrainingJobs of the current context's namespace
+  kubectl ratoon status digits --watch    of the job 'digits', until it is over
+  kubectl ratoon status -A                of all namespaces
+  kubectl ratoon status digits --json     for programs: the object, and its facts as `ratoon status` has them
+
+Exit codes: 0 shown, 82 there is no such job or the command line is wrong, 84 the cluster does not answer.)";
 
 struct StatusArguments {
-  std::string run;
-  bool is_json = false;
-  bool is_watched = false;
+  std::string name;
+  Display display;
+  ClusterWish cluster;
 };
 
 struct Look {
@@ -64,48 +78,66 @@ std::string json_text(Look& look, bool is_one_line) {
   return look.document.dump(is_one_line ? -1 : 2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// One text a look: what is shown once, or over the last one on a terminal, or below it elsewhere.
-std::string text_of(Look& look, const StatusArguments& arguments, const TerminalSize& size) {
-  if (arguments.is_json) return json_text(look, arguments.is_watched) + "\n";
-  if (arguments.is_watched && size.columns == 0) return summary_line(look.view) + "\n";
-  std::string text;
-  const std::size_t rows = arguments.is_watched && size.rows > 1 ? size.rows - 1 : 0;
-  for (const auto& line : render_run(look.view, SystemClock().wall_now(), size.columns, rows))
-    text += line + "\n";
-  return text;
+std::string text_of(Look& look, const Display& display, const Page& page) {
+  if (display.is_json) return json_text(look, display.is_watched) + "\n";
+  if (page.is_summary()) return summary_line(look.view) + "\n";
+  return join(render_run(look.view, SystemClock().wall_now(), page.size().columns, page.rows()), "\n") + "\n";
 }
 
-int show(const StatusArguments& arguments) {
-  const auto folder = find_run(arguments.run);
-  if (!folder) return complain_of(folder.error());
-  std::string shown;
+// Whoever looks on the wrong side is told where the other one is.
+Error not_here(const Error& error, const std::string& name) {
+  if (error.kind() != ErrorKind::kNotFound) return error;
+  const std::string said = name.empty() ? "" : " " + name;
+  return {error.kind(),
+          error.message() + "; a cluster was not asked: `ratoon status" + said + " --cluster` does"};
+}
+
+int show_run(const std::string& name, const Display& display) {
+  const auto folder = find_run(name);
+  if (!folder) return complain_of(not_here(folder.error(), name));
+  Page page(display);
   for (;;) {
     auto look = look_at(*folder);
     if (!look) return complain_of(look.error());
-    const TerminalSize size = terminal_size(STDOUT_FILENO);
-    const std::string text = text_of(*look, arguments, size);
-    const bool is_over_the_last = arguments.is_watched && !arguments.is_json && size.columns != 0;
-    if (text != shown) {
-      if (is_over_the_last) std::fputs(kHomeAndClear, stdout);
-      std::fputs(text.c_str(), stdout);
-      std::fflush(stdout);
-    }
-    shown = text;
-    if (!arguments.is_watched || !look->view.is_running) return static_cast<int>(ExitCode::kDone);
+    page.put(text_of(*look, display, page));
+    if (!display.is_watched || !look->view.is_running) return static_cast<int>(ExitCode::kDone);
     ::poll(nullptr, 0, kPauseMillis);
   }
 }
 
+void add_cluster_options(CLI::App& command, ClusterWish& wish) {
+  auto* one =
+      command.add_option("-n,--namespace", wish.name_space, "Of the cluster: the jobs of this namespace");
+  command.add_flag("-A,--all-namespaces", wish.is_for_all, "Of the cluster: the jobs of all namespaces")
+      ->excludes(one);
+  command.add_option("--kubeconfig", wish.kubeconfig,
+                     "The file that leads to the cluster (default: KUBECONFIG, then ~/.kube/config)");
+  command.add_option("--context", wish.context, "A context of that file (default: its current one)");
+}
+
 }  // namespace
 
-void add_status_command(CLI::App& app, int& exit_code) {
+void add_status_command(CLI::App& app, int& exit_code, bool is_plugin) {
   auto arguments = std::make_shared<StatusArguments>();
-  CLI::App* command = app.add_subcommand("status", "Show how a local run stands");
-  command->footer(kExamples);
-  command->add_option("run", arguments->run, "A run's folder, or a job's name in ratoon-runs/");
-  command->add_flag("--watch", arguments->is_watched, "Go on showing it until the run ends");
-  command->add_flag("--json", arguments->is_json, "For programs; with --watch a line for each change");
-  command->callback([arguments, &exit_code] { exit_code = show(*arguments); });
+  arguments->cluster.is_said = is_plugin;
+  CLI::App* command =
+      app.add_subcommand("status", is_plugin ? "Show how the cluster's TrainingJobs stand"
+                                             : "Show how a local run or a cluster's TrainingJobs stand");
+  command->footer(is_plugin ? kPluginExamples : kExamples);
+  command->add_option("job", arguments->name,
+                      is_plugin ? "A TrainingJob's name (default: all of the namespace)"
+                                : "A run's folder, or a job's name in ratoon-runs/ or in the cluster");
+  command->add_flag("--watch", arguments->display.is_watched, "Go on showing it until it ends");
+  command->add_flag("--json", arguments->display.is_json,
+                    "For programs; with --watch a line for each change");
+  if (!is_plugin)
+    command->add_flag("--cluster", arguments->cluster.is_said,
+                      "The jobs of a cluster, not runs of this machine");
+  add_cluster_options(*command, arguments->cluster);
+  command->callback([arguments, &exit_code] {
+    const auto& [name, display, cluster] = *arguments;
+    exit_code = means_cluster(cluster) ? show_jobs(cluster, name, display) : show_run(name, display);
+  });
 }
 
 }  // namespace ratoon::cli

@@ -249,6 +249,7 @@ struct TrainingJob {
 };
 
 [[nodiscard]] std::string_view name_of(JobPhase phase);
+[[nodiscard]] bool is_phase_name(std::string_view text);
 
 // Refuses a document with a sentence that names the field. The spec is checked, the status is only read.
 [[nodiscard]] Result<TrainingJob> decode_training_job(const nlohmann::json& document);

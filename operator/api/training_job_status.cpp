@@ -141,6 +141,10 @@ std::string_view name_of(JobPhase phase) {
   return kPhases[static_cast<std::size_t>(phase)];
 }
 
+bool is_phase_name(std::string_view text) {
+  return std::find(kPhases.begin(), kPhases.end(), text) != kPhases.end();
+}
+
 Disruption read_disruption(Fields f) {
   return {.member = f.text("member", 253),
           .node = f.optional_text("node", 253),

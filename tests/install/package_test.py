@@ -43,6 +43,7 @@ class Packages(unittest.TestCase):
         self.assertRegex(self.field("ratoon", "Depends"), r"libc6 .*libyaml-cpp0\.7")
         program = self.unpack("ratoon") / "bin" / "ratoon"
         self.assertIn("run", run(program, "--help").stdout)
+        self.assertIn("status", run(program.with_name("kubectl-ratoon"), "--help").stdout)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """What lies in the installed tree: public headers that need nothing of ours or of third parties, and no path of here."""
+import os
 import pathlib
 import re
 import shutil
@@ -65,6 +66,13 @@ class Tree(unittest.TestCase):
             self.skipTest("programs need RATOON_WITH_HTTP")
         self.assertIn("ratoon", [program.name for program in (self.tree / "bin").iterdir()])
         self.assertIn("run", run(self.tree / "bin" / "ratoon", "--help").stdout)
+
+    def test_kubectl_finds_its_plugin(self):
+        if not is_on("RATOON_WITH_HTTP"):
+            self.skipTest("programs need RATOON_WITH_HTTP")
+        plugin = self.tree / "bin" / "kubectl-ratoon"
+        self.assertEqual(os.readlink(plugin), "ratoon", "it holds wherever the tree is moved to")
+        self.assertIn("kubectl ratoon status -A", run(plugin, "status", "--help").stdout)
 
     def test_only_what_users_link_is_installed(self):
         names = {path.name for path in self.tree.rglob("*.a")}

@@ -50,7 +50,7 @@ class LiveScreen(unittest.TestCase):
         above, picture = self.picture()
         text = "\n".join(picture)
         self.assertRegex(text, r"^counter  \w+, attempt \d")
-        for pattern in (r"(?m)^at       step \d+ of 1000000 \(\d %\)", r"(?m)^durable  step \d+$",
+        for pattern in (r"(?m)^at       step \d+ of 1000000 \(\d %\)", r"(?m)^durable  step \d+  \w+ [0-9a-f]+",
                         r"(?m)^losses   1 lost, 0 failed, 1 on purpose; recovered in \d+\.\d\d s$",
                         r"(?m)^node-1 +counter-worker-0-i0  Running$", r"(?m)^node-3 +counter-worker-1-i1  Running$",
                         r"(?m)^\d\d:\d\d:\d\d +\d+\.\d\d +\d+ +counter-worker-1-i0  node-2  ended by signal 9$"):

@@ -112,6 +112,7 @@ CODE = (
             "agent/src/objects/remote/surroundings.cpp": "AWS' own variables, for those who have no options",
             "agent/src/session/options.cpp": "Options::from_environment, the agent's one reader",
             "operator/main.cpp": "the operator's one reader",
+            "cli/cluster/show_jobs.cpp": "KUBECONFIG and HOME, by which kubectl finds its cluster too",
             "cli/launch_command.cpp": "whether it starts the processes of a member, and which GPUs they see",
             "cli/run_job.cpp": "PATH for the members it starts",
         }),

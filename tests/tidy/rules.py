@@ -170,8 +170,8 @@ PARTS = (
          target="agent_torch agent_torch_cuda"),
 
     # The one place that links both halves.
-    Part("cli", BASE + ("agent/include/ratoon", "agent/src/checkpoint", "operator/api", "operator/local") + AGENT_PURE +
-         HISTORY + (PACK, INTEROP),
+    Part("cli", BASE + ("base/http", "agent/include/ratoon", "agent/src/checkpoint", "operator/api", "operator/kube",
+                        "operator/local", "operator/runtime") + AGENT_PURE + HISTORY + (PACK, INTEROP),
          ("CLI11", "nlohmann_json", "yaml-cpp")),
     *(Part(path, PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
            instead="examples see what users see: <ratoon/...>") for path in ("examples/digits", "examples/charlm")),

@@ -2,6 +2,7 @@
 if(TARGET ratoon_operator_api)
   ratoon_test(unit/cli/job_file_test
     SOURCES job_fields_test.cpp job_file_test.cpp ../../../cli/job_fields.cpp ../../../cli/job_file.cpp
+            ../../../cli/nearest.cpp
     LIBS ratoon::operator_api yaml-cpp)
   target_sources(job_file_test PRIVATE ${PROJECT_BINARY_DIR}/cli/job_definition.cpp)
   ratoon_test(unit/cli/supervision_test SOURCES launch/supervision_test.cpp ../../../cli/launch/supervision.cpp
@@ -9,6 +10,12 @@ if(TARGET ratoon_operator_api)
   ratoon_test(unit/cli/run_view_test
     SOURCES run/run_view_test.cpp ../../../cli/run/render_run.cpp ../../../cli/run/run_view.cpp ../../../cli/text.cpp
     LIBS ratoon::operator_api)
+  ratoon_test(unit/cli/cluster_status_test
+    SOURCES cluster/job_pages_test.cpp cluster/refusals_test.cpp cluster/wish_test.cpp
+            ../../../cli/cluster/job_document.cpp ../../../cli/cluster/job_pages.cpp ../../../cli/cluster/refusals.cpp
+            ../../../cli/cluster/wish.cpp ../../../cli/nearest.cpp ../../../cli/run/render_run.cpp
+            ../../../cli/run/run_view.cpp ../../../cli/text.cpp
+    LIBS ratoon::operator_kube ratoon::operator_local)
   ratoon_test(unit/cli/checkpoint_commands_test
     SOURCES checkpoint/gc_test.cpp checkpoint/survey_test.cpp checkpoint/tensor_stream_test.cpp checkpoint/text_test.cpp
             ../../../cli/checkpoint/gc.cpp ../../../cli/checkpoint/open_packs.cpp ../../../cli/checkpoint/run_folder.cpp

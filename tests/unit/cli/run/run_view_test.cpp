@@ -53,7 +53,8 @@ TEST(RunView, ShowsAllThatAPersonAsksFor) {
   EXPECT_THAT(
       render_run(view_of(document()), WallTime{}, 0, 0),
       ElementsAre("digits   Running, attempt 3, 2 processes",
-                  "at       step 1200 of 4000 (30 %)  50 steps/s  0:56 left  loss 0.25", "durable  step 1180",
+                  "at       step 1200 of 4000 (30 %)  50 steps/s  0:56 left  loss 0.25",
+                  "durable  step 1180  aa",
                   "losses   2 lost, 1 failed, 1 on purpose; recovered in 3.25 s, median 1.88 s of 2",
                   "NODE                  MEMBER              STATE",
                   "node-1                digits-worker-0-i0  Running",

@@ -1,0 +1,103 @@
+#include "cli/cluster/job_document.h"
+
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/text.h"
+
+namespace ratoon::cli {
+namespace {
+
+using api::JobPhase;
+using nlohmann::json;
+
+// What becomes of its pod, as far as the status tells: nobody needs the right to read pods for it.
+std::string_view standing_of(const api::TrainingJob& job, const api::MemberStatus& member) {
+  if (member.is_completed) return "Completed";
+  if (is_over(job)) return "Ended";
+  if (member.is_absent) return "Absent";
+  if (member.not_before) return "Waiting";
+  if (member.uid.empty() || member.node.empty()) return "Pending";
+  return member.awaited_since ? "Starting" : "Running";
+}
+
+json members_of(const api::TrainingJob& job) {
+  json members = json::array();
+  const auto add = [&](const api::MemberStatus& m, std::uint32_t incarnation, const std::string& node,
+                       std::string_view standing) {
+    members.push_back(
+        {{"name", member_name(api::key_of(job), m.role, m.index, incarnation)}, {"phase", standing}});
+    if (!node.empty()) members.back()["node"] = node;
+  };
+  for (const auto& m : job.status.members) {
+    add(m, m.incarnation, m.node, standing_of(job, m));
+    if (m.is_leaving()) add(m, m.successor, "", m.successor_uid.empty() ? "Pending" : "Starting");
+  }
+  return members;
+}
+
+json nodes_of(const api::TrainingJob& job) {
+  std::set<std::string> names;
+  for (const auto& m : job.status.members)
+    if (!m.node.empty()) names.insert(m.node);
+  for (const auto& suspect : job.status.suspect_nodes) names.insert(suspect.name);
+  json nodes = json::array();
+  for (const auto& name : names) nodes.push_back({{"name", name}});
+  return nodes;
+}
+
+json recoveries_of(const api::TrainingJobStatus& status) {
+  json recoveries = json::array();
+  if (const auto& last = status.last_disruption)
+    recoveries.push_back({{"member", last->member},
+                          {"node", last->node},
+                          {"reason", last->reason},
+                          {"time", format_rfc3339(last->time)},
+                          {"lost_steps", last->lost_steps},
+                          {"seconds", std::round(last->phases.total_seconds() * 1000) / 1000}});
+  return recoveries;
+}
+
+json without_managed_fields(json object) {
+  if (object.contains("metadata") && object["metadata"].is_object())
+    object["metadata"].erase("managedFields");
+  return object;
+}
+
+}  // namespace
+
+bool is_over(const api::TrainingJob& job) {
+  return job.status.phase == JobPhase::kSucceeded || job.status.phase == JobPhase::kFailed;
+}
+
+json describe_job(const api::TrainingJob& job, std::optional<double> steps_per_second) {
+  json document = {{"job", job.document ? without_managed_fields(*job.document) : json::object()},
+                   {"members", members_of(job)},
+                   {"nodes", nodes_of(job)},
+                   {"recoveries", recoveries_of(job.status)},
+                   {"running", !is_over(job)},
+                   {"progress", {{"position", job.status.step.value()}, {"total", 0}, {"unit", "step"}}}};
+  if (steps_per_second) document["progress"]["steps_per_second"] = *steps_per_second;
+  return document;
+}
+
+std::string jobs_text(const std::vector<RunView>& views, bool with_namespaces) {
+  std::vector<std::vector<std::string>> rows = {
+      {"NAME", "PHASE", "ATTEMPT", "PROCESSES", "STEP", "DURABLE", "LOST", "FAILED"}};
+  if (with_namespaces) rows[0].insert(rows[0].begin(), "NAMESPACE");
+  for (const auto& view : views) {
+    const auto& status = view.job.status;
+    rows.push_back({view.job.meta.name, std::string(name_of(status.phase)),
+                    std::to_string(status.attempt.value()), std::to_string(status.world_size),
+                    std::to_string(status.step.value()),
+                    status.last_checkpoint ? std::to_string(status.last_checkpoint->step.value()) : "-",
+                    std::to_string(status.restarts.disruption), std::to_string(status.restarts.application)});
+    if (with_namespaces) rows.back().insert(rows.back().begin(), view.job.meta.name_space);
+  }
+  return table_text(rows);
+}
+
+}  // namespace ratoon::cli

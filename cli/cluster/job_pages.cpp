@@ -1,0 +1,92 @@
+#include "cli/cluster/job_pages.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/core/lists.h"
+#include "cli/cluster/job_document.h"
+#include "cli/text.h"
+
+namespace ratoon::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kJsonVersion = 1;
+
+}  // namespace
+
+// By the operator's clock: how late we hear of it would count as pace.
+std::optional<double> JobPages::note_rate(const api::TrainingJob& job) {
+  Rate& rate = rates_[api::key_of(job)];
+  const auto& status = job.status;
+  if (std::exchange(rate.attempt, status.attempt) != status.attempt || !status.is_formed) rate.pace.restart();
+  if (status.is_formed && status.stepped_at) {
+    rate.pace.note({.at = Timestamp{status.stepped_at->since_epoch},
+                    .steps = status.step.value(),
+                    .position = status.step.value()});
+  }
+  return rate.pace.steps_per_second();
+}
+
+Result<void> JobPages::take(const std::vector<json>& objects) {
+  jobs_.clear();
+  unreadable_.clear();
+  for (const auto& object : objects) {
+    auto job = api::decode_training_job(object);
+    if (!job && name_.empty()) unreadable_.push_back(job.error().message());  // the others are shown
+    if (!job && name_.empty()) continue;
+    if (!job) return job.error();
+    json document = describe_job(*job, note_rate(*job));
+    auto view = decode_run_view(document);
+    if (!view) return view.error();
+    view->is_running = !is_over(*job);
+    view->place = place_text({.server = asked_.server, .name_space = job->meta.name_space});
+    jobs_.push_back({.document = std::move(document), .view = *std::move(view)});
+  }
+  if (name_.empty() || jobs_.size() < 2) return {};
+  const auto places = join(jobs_, ", ", [](const Job& job) { return job.view.job.meta.name_space; });
+  return Error(ErrorKind::kInvalid, "which '" + name_ + "'? There is one in each of the namespaces " +
+                                        places + ": name one with --namespace");
+}
+
+bool JobPages::are_over() const {
+  return std::ranges::all_of(jobs_, [](const Job& job) { return is_over(job.view.job); });
+}
+
+std::string JobPages::json_text(bool is_one_line) const {
+  json head = {{"version", kJsonVersion}, {"server", asked_.server}};
+  if (!name_.empty() && !jobs_.empty()) {
+    head.update(jobs_.front().document);
+  } else {
+    json& all = head["jobs"] = json::array();
+    for (const auto& job : jobs_) all.push_back(job.document);
+    if (!unreadable_.empty()) head["unreadable"] = unreadable_;
+  }
+  return head.dump(is_one_line ? -1 : 2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string JobPages::summary() const {
+  std::string text;
+  for (const auto& job : jobs_) {
+    const std::string whose =
+        name_.empty() ? job.view.job.meta.name_space + "/" + job.view.job.meta.name + ": " : "";
+    text += whose + summary_line(job.view) + "\n";
+  }
+  return text;
+}
+
+std::string JobPages::text(PageKind kind, WallTime now, std::size_t columns, std::size_t rows) const {
+  if (kind == PageKind::kJson || kind == PageKind::kJsonLine) return json_text(kind == PageKind::kJsonLine);
+  if (kind == PageKind::kSummary) return summary();
+  if (jobs_.size() == 1 && unreadable_.empty())
+    return join(render_run(jobs_.front().view, now, columns, rows), "\n") + "\n";
+  std::vector<RunView> views;
+  for (const auto& job : jobs_) views.push_back(job.view);
+  std::vector<std::string> lines = split(jobs_text(views, asked_.name_space.empty()), '\n');
+  lines.pop_back();  // after the last newline
+  lines.insert(lines.end(), unreadable_.begin(), unreadable_.end());
+  return join(lines, "\n", [&](const auto& line) { return line_of(line, columns); }) + "\n";
+}
+
+}  // namespace ratoon::cli

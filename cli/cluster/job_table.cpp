@@ -1,0 +1,61 @@
+#include "cli/cluster/job_table.h"
+
+#include <utility>
+
+#include "operator/kube/metadata.h"
+
+namespace ratoon::cli {
+
+void JobTable::begin_list() {
+  listing_.clear();
+}
+
+void JobTable::list_object(const nlohmann::json& object) {
+  listing_[kube::key_in(object)] = object;
+}
+
+void JobTable::end_list(const std::string&) {
+  const std::lock_guard lock(mutex_);
+  jobs_ = std::exchange(listing_, {});
+  is_listed_ = true;
+  tell_news();
+}
+
+void JobTable::put(const nlohmann::json& object) {
+  const std::lock_guard lock(mutex_);
+  jobs_[kube::key_in(object)] = object;
+  tell_news();
+}
+
+void JobTable::remove(const nlohmann::json& object) {
+  const std::lock_guard lock(mutex_);
+  jobs_.erase(kube::key_in(object));
+  tell_news();
+}
+
+void JobTable::reach(const std::string&) {}
+
+void JobTable::tell_news() {
+  has_news_ = true;
+  news_came_.notify_one();
+}
+
+void JobTable::wait_for_news(Duration patience) {
+  std::unique_lock lock(mutex_);
+  news_came_.wait_for(lock, patience, [this] { return has_news_; });
+  has_news_ = false;
+}
+
+bool JobTable::is_listed() const {
+  const std::lock_guard lock(mutex_);
+  return is_listed_;
+}
+
+std::vector<nlohmann::json> JobTable::jobs() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<nlohmann::json> all;
+  for (const auto& [key, job] : jobs_) all.push_back(job);
+  return all;
+}
+
+}  // namespace ratoon::cli
