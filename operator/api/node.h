@@ -1,6 +1,7 @@
 // A node, reduced to what tells whether it will stay.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace ratoon::api {
 struct Taint {
   std::string key;
   std::string effect;
+  std::optional<WallTime> added_at{};  // where the platform says
 
   friend bool operator==(const Taint&, const Taint&) = default;
 };
@@ -22,6 +24,7 @@ struct Node {
   bool is_ready = true;           // as far as the platform knows, which hears of a death in a minute or so
   WallTime last_heartbeat;        // by the node's own clock
   bool is_deleting = false;
+  std::optional<WallTime> ends_at{};  // where whoever ends it has said when
 
   friend bool operator==(const Node&, const Node&) = default;
 };

@@ -121,6 +121,7 @@ struct MemberStatus {
   // Its node will go: this incarnation is made while the present one trains on. 0: none.
   std::uint32_t successor = 0;
   std::string successor_uid;              // of the successor's pod; empty until it was seen
+  std::optional<WallTime> node_ends_at;   // as far as its notice has a time
   bool is_absent = false;                 // the last world was formed without it
   std::optional<WallTime> not_before;     // its program failed: its next pod is not made earlier
   std::optional<WallTime> awaited_since;  // its pod runs since then, and not all of its processes have spoken

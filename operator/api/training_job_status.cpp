@@ -74,6 +74,7 @@ MemberStatus read_member(Fields f) {
                       .successor = static_cast<std::uint32_t>(f.optional_whole("successor", 0xffffffffU)),
                       .successor_uid = f.optional_text("successorUid", 253),
                       .is_absent = f.flag("absent")};
+  if (f.find("nodeEndsAt") != nullptr) member.node_ends_at = read_time(f, "nodeEndsAt");
   if (f.find("notBefore") != nullptr) member.not_before = read_time(f, "notBefore");
   if (f.find("awaitedSince") != nullptr) member.awaited_since = read_time(f, "awaitedSince");
   return member;
@@ -85,6 +86,7 @@ json encode_member(const MemberStatus& m) {
   if (m.is_completed) out["completed"] = true;
   if (m.is_leaving()) out["successor"] = m.successor;
   if (!m.successor_uid.empty()) out["successorUid"] = m.successor_uid;
+  if (m.node_ends_at) out["nodeEndsAt"] = format_rfc3339(*m.node_ends_at);
   if (m.is_absent) out["absent"] = true;
   if (m.not_before) out["notBefore"] = format_rfc3339(*m.not_before);
   if (m.awaited_since) out["awaitedSince"] = format_rfc3339(*m.awaited_since);

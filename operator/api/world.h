@@ -27,12 +27,23 @@ struct Seat {
   Assignment assignment;
 };
 
+// A member whose node will go at a time that is known.
+struct Departure {
+  std::string role;
+  std::uint32_t index = 0;
+  std::uint32_t incarnation = 0;
+  WallTime at;
+
+  friend bool operator==(const Departure&, const Departure&) = default;
+};
+
 // What all agents of a job are to know. The world is empty while an attempt forms.
 struct Announcement {
   Attempt attempt{0};
   std::vector<Seat> world;
   std::vector<ProcessIdentity> current;  // who may speak: each member, and its successor if it has one;
                                          // local_rank and start are unused
+  std::vector<Departure> departures{};   // each is told to the member's own processes alone
   std::uint64_t save_request = 0;        // grows when all are to save soon
   bool hand_over = false;                // successors are ready: save together, leave this world, join again
   bool stop = false;

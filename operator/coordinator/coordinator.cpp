@@ -95,12 +95,12 @@ bool Coordinator::admit(Room& room, const JoinRequest& message, http::Responder&
 
 bool Coordinator::admit(Room& room, const Beat& message, http::Responder& responder) {
   const bool is_news = room.door.hear_beat(message, clock_.now());
-  reply(responder, 200, room.door.orders());
+  reply(responder, 200, room.door.orders(message.process, clock_.wall_now()));
   return is_news;
 }
 
 bool Coordinator::admit(Room& room, const OrdersRequest& message, http::Responder& responder) {
-  const Orders orders = room.door.orders();
+  const Orders orders = room.door.orders(message.process, clock_.wall_now());
   if (orders.revision != message.seen_revision) {
     reply(responder, 200, orders);
   } else {
@@ -111,7 +111,7 @@ bool Coordinator::admit(Room& room, const OrdersRequest& message, http::Responde
 
 bool Coordinator::admit(Room& room, const Completed& message, http::Responder& responder) {
   room.door.hear_completed(message, clock_.now());
-  reply(responder, 200, room.door.orders());
+  reply(responder, 200, room.door.orders(message.process, clock_.wall_now()));
   return true;
 }
 
@@ -135,7 +135,7 @@ void Coordinator::answer_parked(Room& room) {
       return true;
     }
     if (poll.seen_revision) {
-      const Orders orders = room.door.orders();
+      const Orders orders = room.door.orders(poll.process, clock_.wall_now());
       if (orders.revision == *poll.seen_revision && now < poll.answer_by) return false;
       reply(poll.responder, 200, orders);
       return true;

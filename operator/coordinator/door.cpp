@@ -130,10 +130,18 @@ std::optional<Assignment> Door::take_seat(const ProcessIdentity& process) {
   return seat->assignment;
 }
 
-Orders Door::orders() const {
+std::optional<double> Door::seconds_left(const ProcessIdentity& process, WallTime now) const {
+  for (const auto& leaving : announcement_.departures)
+    if (leaving.role == process.role && leaving.index == process.index &&
+        leaving.incarnation == process.incarnation)
+      return std::max(0.0, seconds(leaving.at.since_epoch - now.since_epoch));
+  return std::nullopt;
+}
+
+Orders Door::orders(const ProcessIdentity& process, WallTime now) const {
   return {.revision = revision_,
           .attempt = announcement_.attempt,
-          .drain_deadline_seconds = std::nullopt,
+          .drain_deadline_seconds = seconds_left(process, now),
           .stop = announcement_.stop,
           .save_request = announcement_.save_request,
           .hand_over = announcement_.hand_over,
@@ -144,7 +152,8 @@ void Door::announce(const api::Announcement& announcement) {
   const bool is_news = announcement.attempt != announcement_.attempt ||
                        announcement.stop != announcement_.stop ||
                        announcement.save_request != announcement_.save_request ||
-                       announcement.hand_over != announcement_.hand_over;
+                       announcement.hand_over != announcement_.hand_over ||
+                       announcement.departures != announcement_.departures;
   if (is_news) ++revision_;
   announcement_ = announcement;
   // What superseded processes said counts for nothing any more.

@@ -27,7 +27,7 @@ class Door {
 
   // A seat in a world newer than the one the process left; taking it ends the wait.
   [[nodiscard]] std::optional<Assignment> take_seat(const ProcessIdentity& process);
-  [[nodiscard]] Orders orders() const;
+  [[nodiscard]] Orders orders(const ProcessIdentity& process, WallTime now) const;
 
   void announce(const api::Announcement& announcement);
 
@@ -40,6 +40,7 @@ class Door {
     bool is_superseded = false;
   };
 
+  [[nodiscard]] std::optional<double> seconds_left(const ProcessIdentity& process, WallTime now) const;
   api::ProcessFacts& facts_of(const ProcessIdentity& process, Timestamp now);
   api::ProcessFacts* find_other_seated(const ProcessIdentity& process);
   void supersede_others(const ProcessIdentity& process);

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "base/contract/notice_time.h"
+
 namespace ratoon::core {
 namespace {
 
@@ -42,6 +44,38 @@ std::string find_node_notice(const Observation& seen, const std::string& node_na
     if (node.name == node_name) return find_notice(node, seen.job.spec.disruption_policy);
   }
   return "";
+}
+
+std::optional<WallTime> find_node_end(const api::Node& node, WallTime wall_now) {
+  std::optional<WallTime> end = node.ends_at;
+  for (const auto& taint : node.taints) {
+    const Duration left = notice_time_of(taint.key, Duration(0));
+    if (left == Duration(0)) continue;
+    const WallTime by{taint.added_at.value_or(wall_now).since_epoch + left};
+    end = std::min(by, end.value_or(by));
+  }
+  return end;
+}
+
+void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& members) {
+  for (auto& member : members) {
+    if (member.node.empty()) member.node_ends_at.reset();
+    const auto node = std::ranges::find(seen.nodes, member.node, &api::Node::name);
+    if (node == seen.nodes.end()) continue;
+    const auto end = find_node_end(*node, seen.wall_now);
+    member.node_ends_at = end ? std::min(*end, member.node_ends_at.value_or(*end)) : end;
+  }
+}
+
+std::vector<api::Departure> departures_of(const std::vector<api::MemberStatus>& members) {
+  std::vector<api::Departure> departures;
+  for (const auto& member : members)
+    if (member.node_ends_at)
+      departures.push_back({.role = member.role,
+                            .index = member.index,
+                            .incarnation = member.incarnation,
+                            .at = *member.node_ends_at});
+  return departures;
 }
 
 std::vector<Action> name_successors(const Observation& seen, std::vector<api::MemberStatus>& members) {

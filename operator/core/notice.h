@@ -2,6 +2,7 @@
 // member trains on.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,16 @@ inline constexpr std::string_view kReclaimTaint = "ratoon.dev/reclaim";
 
 // The same for the node of that name, as far as it is known.
 [[nodiscard]] std::string find_node_notice(const Observation& seen, const std::string& node_name);
+
+// When that node will go: as whoever ends it says, or after the time that its cloud leaves after this taint.
+// Nothing for a cordon or an autoscaler's taint: they leave each pod its grace period, from a signal of its
+// own on.
+[[nodiscard]] std::optional<WallTime> find_node_end(const api::Node& node, WallTime wall_now);
+
+// Keeps when each member's node will go. What was once said is not put off: a taint that does not tell when
+// it was added is as old as our first look at it. News that is taken back is forgotten.
+void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& members);
+[[nodiscard]] std::vector<api::Departure> departures_of(const std::vector<api::MemberStatus>& members);
 
 // Names a successor for each member that sits, is not done and whose node will go, and tells people.
 [[nodiscard]] std::vector<Action> name_successors(const Observation& seen,

@@ -98,6 +98,7 @@ void follow(const Observation& seen, RosterChange& change, Decision& decision) {
   const auto avoid_nodes = nodes_to_avoid(seen, status.suspect_nodes);
   remake_unplaced(seen, avoid_nodes, status.members);
   append(decision.actions, std::move(change.actions));
+  note_node_ends(seen, status.members);
   append(decision.actions, name_successors(seen, status.members));
   append(decision.actions, follow_roster(seen, status.members, avoid_nodes));
 }
@@ -133,7 +134,8 @@ api::Announcement announce(const Observation& seen, const api::TrainingJobStatus
                            const Growth& growth) {
   api::Announcement announcement{.attempt = status.attempt,
                                  .world = keeps_world ? seen.world : std::vector<api::Seat>{},
-                                 .current = current_members(seen, status.members)};
+                                 .current = current_members(seen, status.members),
+                                 .departures = departures_of(status.members)};
   for (const auto& member : status.members) {
     if (!member.is_leaving()) continue;
     ++announcement.save_request;

@@ -16,7 +16,9 @@ Result<api::Node> decode_node(const nlohmann::json& node) {
   for (const auto& taint : items_of(spec, "taints")) {
     if (out.taints.size() == kTaintsMax) break;
     if (std::string key = text_in(taint, "key"); !key.empty())
-      out.taints.push_back({.key = std::move(key), .effect = text_in(taint, "effect")});
+      out.taints.push_back({.key = std::move(key),
+                            .effect = text_in(taint, "effect"),
+                            .added_at = parse_rfc3339(text_in(taint, "timeAdded"))});
   }
   for (const auto& condition : items_of(child(node, "status"), "conditions")) {
     if (text_in(condition, "type") != "Ready") continue;

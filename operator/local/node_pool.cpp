@@ -94,7 +94,10 @@ std::vector<api::Node> NodePool::nodes() const {
   std::vector<api::Node> nodes;
   for (const Entry& entry : entries_) {
     api::Node node{.name = entry.name};
-    if (entry.end) node.taints.push_back({.key = std::string(core::kReclaimTaint), .effect = "NoSchedule"});
+    if (entry.end) {
+      node.taints.push_back({.key = std::string(core::kReclaimTaint), .effect = "NoSchedule"});
+      node.ends_at = entry.shown_end;
+    }
     nodes.push_back(std::move(node));
   }
   return nodes;

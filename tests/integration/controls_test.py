@@ -1,6 +1,8 @@
 """Losses on purpose: `ratoon kill`, `ratoon reclaim`, and what `ratoon status` says of the run meanwhile."""
 
 import json
+import os
+import signal
 import stat
 import subprocess
 import unittest
@@ -62,9 +64,30 @@ class Controls(unittest.TestCase):
         self.assertEqual((last["lostSteps"], run.job_status()["restarts"]["disruption"]), (0, 0), last)
         self.assertIn("(taint ratoon.dev/reclaim)", run.output())
 
+    def test_a_member_saves_again_and_leaves_before_the_deadline_that_it_is_told(self):
+        run = LocalRun(command=FOREVER, spec={"numNodes": 1, "checkpointPolicy": {"intervalSteps": 1_000_000}})
+        self.addCleanup(run.close)
+        trace = run.root / "trace.csv"
+        trace.write_text("0,add,only\n")  # no other node can take the member
+        run.start("--trace", trace)
+        wait_until(lambda: run.job_status()["progress"]["step"] > 0, "a step")
+        self.assertNotIn("lastCheckpoint", run.job_status())
+        ratoon("reclaim", "only", "--notice", "8s", "--run", run.folder)
+        first = wait_until(lambda: run.job_status().get("lastCheckpoint"), "a save at once")
+        (node,) = [node for node in run.status()["nodes"] if node["name"] == "only"]
+        self.assertEqual(run.job_status()["members"][0]["nodeEndsAt"], node["ends_at"])
+        log = run.folder / "logs" / "counter-worker-0-i0.log"
+        wait_until(lambda: "left because of the operator's notice" in log.read_text(), "the member to leave")
+        last = wait_until(lambda: (lambda at: at if at["step"] > first["step"] else None)(
+            run.job_status()["lastCheckpoint"]), "a save of what was trained meanwhile")
+        self.assertLessEqual(last["step"], run.job_status()["progress"]["step"])
+
     def test_at_its_deadline_a_node_goes_whoever_is_on_it(self):
-        # Nobody can take over: a successor that never speaks.
-        run = self.begin(command=["sh", "-c", "[ $RATOON_INCARNATION = 1 ] && exec sleep 3600; exec " + " ".join(FOREVER)])
+        # Nobody can take over, and who is there does not leave: they are stopped, and silence counts later.
+        run = self.begin(command=["sh", "-c", "[ $RATOON_INCARNATION = 1 ] && exec sleep 3600; exec " + " ".join(FOREVER)],
+                         disruptionPolicy={"suspectAfterSeconds": 60})
+        for pid in run.pids_of(1):
+            os.kill(pid, signal.SIGSTOP)
         code, said = ratoon("reclaim", "node-2", "--notice", "0.5s", "--run", run.folder)
         self.assertEqual(code, 0, said)
         wait_until(lambda: "node-2 is gone, and with it: counter-worker-1-i0" in run.output(), "the node to go")

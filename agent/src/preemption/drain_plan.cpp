@@ -34,6 +34,10 @@ Needs needs_of(const DrainFacts& facts) {
 
 }  // namespace
 
+Duration margin_of(Duration notice) {
+  return std::clamp(notice / 4, Duration(0), kMargin);
+}
+
 DrainPlan plan_drain(const DrainFacts& facts) {
   const Needs needs = needs_of(facts);
   const Duration usable = std::max(facts.left - std::max(facts.margin, Duration(0)), Duration(0));

@@ -12,16 +12,22 @@
 
 namespace ratoon::preemption {
 
+// Kept free before a deadline: clocks differ, and leaving takes time.
+inline constexpr Duration kMargin = std::chrono::seconds(2);
+// The same of a notice that is so long: of a short one a quarter, since a replacement may come within a
+// second.
+[[nodiscard]] Duration margin_of(Duration notice);
+
 // Of the slowest rank, since a checkpoint is complete when all have written. Measured over the last saves.
 struct DrainFacts {
-  Duration left{0};                           // until the process is ended
-  Duration margin = std::chrono::seconds(2);  // of them, kept free: clocks differ, and leaving takes time
-  std::uint64_t state_bytes = 0;              // of a full save
-  std::uint64_t staged_bytes = 0;             // of a staged copy, still to be written; 0: none waits
-  double copy_bytes_per_second = 0;           // into a staging slot; 0: not measured
-  double disk_bytes_per_second = 0;           // to where a checkpoint outlives the node; 0: not measured
-  Duration step{0};                           // the longest of late; a save begins between two
-  Duration commit{0};  // from the last byte of all ranks to the manifest, the longest of late
+  Duration left{0};                  // until the process is ended
+  Duration margin = kMargin;         // of them, kept free
+  std::uint64_t state_bytes = 0;     // of a full save
+  std::uint64_t staged_bytes = 0;    // of a staged copy, still to be written; 0: none waits
+  double copy_bytes_per_second = 0;  // into a staging slot; 0: not measured
+  double disk_bytes_per_second = 0;  // to where a checkpoint outlives the node; 0: not measured
+  Duration step{0};                  // the longest of late; a save begins between two
+  Duration commit{0};                // from the last byte of all ranks to the manifest, the longest of late
   // Since this news came. Where false, the first save is made at once, before anything goes wrong; news that
   // was known from the start (a time limit) is no reason for that: say true.
   bool has_saved = false;

@@ -52,6 +52,11 @@ bool Notices::retract(std::string_view source) {
   return true;
 }
 
+const Notice* Notices::find(std::string_view source) const {
+  const auto found = notices_.find(source);
+  return found == notices_.end() ? nullptr : &found->second;
+}
+
 const Notice* Notices::first() const {
   const Notice* first = nullptr;
   for (const auto& [source, notice] : notices_)

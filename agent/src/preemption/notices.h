@@ -9,14 +9,16 @@
 
 #include <ratoon/result.h>
 
+#include "agent/src/preemption/drain_plan.h"
 #include "base/core/clock.h"
 
 namespace ratoon::preemption {
 
 struct Notice {
   Timestamp deadline;
-  bool is_sudden = true;  // false: known since the process began, no reason to save at once
-  std::string why{};      // for people: "SIGTERM", "the time limit of 4h"
+  bool is_sudden = true;      // false: known since the process began, no reason to save at once
+  std::string why{};          // for people: "SIGTERM", "the time limit of 4h"
+  Duration margin = kMargin;  // so long before it the process leaves
 
   friend bool operator==(const Notice&, const Notice&) = default;
 };
@@ -28,7 +30,8 @@ class Notices {
   // Returns whether there was one. A signal cannot be taken back; an order can.
   bool retract(std::string_view source);
 
-  [[nodiscard]] const Notice* first() const;  // nullptr: nobody said anything
+  [[nodiscard]] const Notice* find(std::string_view source) const;  // nullptr: it says nothing
+  [[nodiscard]] const Notice* first() const;                        // nullptr: nobody said anything
   [[nodiscard]] std::optional<Duration> left(Timestamp now) const;
 
  private:

@@ -62,17 +62,26 @@ void Drain::hear_signals() {
 }
 
 void Drain::hear_order(const Wanted& wanted, Timestamp now) {
-  if (wanted.drain_deadline) {
-    give(kOrder, {.deadline = *wanted.drain_deadline, .why = "the operator's notice"}, now);
-  } else {
+  if (!wanted.drain_deadline) {
     static_cast<void>(notices_.retract(kOrder));
+    return;
   }
+  const Timestamp deadline = *wanted.drain_deadline;
+  const Notice* const known = notices_.find(kOrder);
+  const bool is_known = known != nullptr && deadline >= known->deadline - kNearer;
+  give(kOrder,
+       {.deadline = deadline,
+        .why = "the operator's notice",
+        .margin = is_known ? known->margin : preemption::margin_of(deadline - now)},
+       now);
 }
 
 DrainStep Drain::next(Timestamp now) const {
-  const auto left = notices_.left(now);
-  if (!left) return DrainStep::kTrainOn;
-  return preemption::next_in_drain(speeds_.facts(*left, saved_ >= sudden_since_), setup_.can_be_replaced);
+  const Notice* const first = notices_.first();
+  if (first == nullptr) return DrainStep::kTrainOn;
+  auto facts = speeds_.facts(first->deadline - now, saved_ >= sudden_since_);
+  facts.margin = first->margin;
+  return preemption::next_in_drain(facts, setup_.can_be_replaced);
 }
 
 std::string Drain::why() const {
@@ -105,7 +114,7 @@ std::optional<Failure> Drain::must_go(Timestamp now, bool agrees) {
   if (next(now) != DrainStep::kLeave) return std::nullopt;
   // Who is left behind would wait for us without end: half of the margin is for leaving together.
   const bool may_leave_together = agrees && !setup_.can_be_replaced;
-  if (may_leave_together && *notices_.left(now) > preemption::DrainFacts().margin / 2) return std::nullopt;
+  if (may_leave_together && *notices_.left(now) > preemption::kMargin / 2) return std::nullopt;
   return leaving(ExitCode::kPreempted, "left because of " + why() + ": no other save can end in time");
 }
 
@@ -113,7 +122,8 @@ std::optional<Failure> Drain::forbids_joining(Timestamp now) {
   const std::lock_guard lock(mutex_);
   hear_signals();
   if (is_interrupted()) return leaving(ExitCode::kInterruptedByUser, "stopped by Ctrl-C, in no world");
-  const bool is_over = notices_.left(now).value_or(Duration::max()) <= preemption::DrainFacts().margin;
+  const Notice* const first = notices_.first();
+  const bool is_over = first != nullptr && first->deadline - now <= first->margin;
   if (told_.terminate.count == 0 && !is_over) return std::nullopt;
   return leaving(ExitCode::kPreempted, "left because of " + why() + ", in no world");
 }

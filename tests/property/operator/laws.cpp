@@ -28,7 +28,9 @@ SeatList keys_of(const std::vector<api::Seat>& world) {
 bool is_same(const Decision& a, const Decision& b) {
   return a.status == b.status && a.actions == b.actions && a.wake_at == b.wake_at &&
          a.recovery == b.recovery && a.announcement.attempt == b.announcement.attempt &&
-         a.announcement.current == b.announcement.current && a.announcement.stop == b.announcement.stop &&
+         a.announcement.current == b.announcement.current &&
+         a.announcement.departures == b.announcement.departures &&
+         a.announcement.stop == b.announcement.stop &&
          a.announcement.save_request == b.announcement.save_request &&
          a.announcement.hand_over == b.announcement.hand_over &&
          a.announcement.reason == b.announcement.reason &&
@@ -70,6 +72,7 @@ Decision Laws::decide() {
   check_suspended(seen, decision);
   check_placement(seen, decision);
   check_pauses(seen, decision);
+  check_departures(seen, decision);
   check_current(decision);
   check_world(seen, decision);
   return decision;

@@ -49,6 +49,7 @@ class Laws {
   void check_suspended(const core::Observation& seen, const core::Decision& decision) const;
   void check_pauses(const core::Observation& seen, const core::Decision& decision) const;
   void check_placement(const core::Observation& seen, const core::Decision& decision) const;
+  void check_departures(const core::Observation& seen, const core::Decision& decision) const;
   void check_current(const core::Decision& decision) const;
   void check_world(const core::Observation& seen, const core::Decision& decision);
   void check_size(const core::Decision& decision) const;

@@ -70,6 +70,23 @@ void Laws::check_placement(const Observation& seen, const Decision& decision) co
   }
 }
 
+// Once a node's end is known it is not put off, and those on the node are told.
+void Laws::check_departures(const Observation& seen, const Decision& decision) const {
+  std::vector<api::Departure> expected;
+  for (const auto& member : decision.status.members) {
+    if (!member.node_ends_at) continue;
+    expected.push_back({.role = member.role,
+                        .index = member.index,
+                        .incarnation = member.incarnation,
+                        .at = *member.node_ends_at});
+    for (const auto& before : seen.job.status.members) {
+      const bool is_same = name_of(before) == name_of(member) && before.node == member.node;
+      if (is_same && before.node_ends_at) EXPECT_LE(*member.node_ends_at, *before.node_ends_at);
+    }
+  }
+  if (!decision.announcement.stop) EXPECT_EQ(decision.announcement.departures, expected);
+}
+
 // A member and its successor, and nobody else, may speak.
 void Laws::check_current(const Decision& decision) const {
   std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> told;

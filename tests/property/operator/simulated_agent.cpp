@@ -166,7 +166,7 @@ void World::beat(Agent& agent) {
   if (!is_reachable(agent)) return;
   if (door_.refuse(agent.identity)) return leave(agent, 81);
   door_.hear_beat(beat, now_);
-  obey(agent, door_.orders());
+  obey(agent, door_.orders(agent.identity, wall_now()));
 }
 
 void World::complete(Agent& agent) {

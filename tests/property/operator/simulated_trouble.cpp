@@ -64,12 +64,16 @@ void World::give_notice() {
   if (nodes_.empty()) return;
   auto& node = std::next(nodes_.begin(), static_cast<std::ptrdiff_t>(dice_.below(nodes_.size())))->second;
   if (node.is_dead || !node.takes_pods()) return;
-  switch (dice_.below(3)) {
+  switch (dice_.below(4)) {
     case 0:
       node.node.taints.push_back({.key = "karpenter.sh/disrupted", .effect = "NoSchedule"});
       break;
     case 1:
       node.node.is_unschedulable = true;
+      break;
+    case 2:
+      node.node.taints.push_back({.key = "aws-node-termination-handler/spot-itn", .effect = "NoSchedule"});
+      if (dice_.percent(50)) node.node.taints.back().added_at = wall_now();
       break;
     default:
       node.node.is_deleting = true;

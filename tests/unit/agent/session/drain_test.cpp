@@ -198,6 +198,24 @@ TEST(Drain, AnOrderThatIsToldWithEachBeatIsOneNotice) {
   EXPECT_EQ(drain.wishes(wanted, at(60s)), 0u) << "taken back";
 }
 
+TEST(Drain, AnOrderWithAShortDeadlineLeavesTimeForAReplacement) {
+  const auto leaves_at = [](Duration told, Duration left) {
+    Drain drain({.can_be_replaced = true});
+    Wanted wanted;
+    wanted.drain_deadline = at(told + left);
+    for (Timestamp now = at(told);; now = now + 10ms) {
+      // As it comes with each beat, a little later each time.
+      wanted.drain_deadline = *wanted.drain_deadline + 10us;
+      if ((drain.wishes(wanted, now) & control::kSave) != 0) drain.note_save(now, 1ms);
+      if (drain.must_go(now, true)) return now - at(told);
+    }
+  };
+  EXPECT_NEAR(seconds(leaves_at(1s, 30s)), 28, 0.1);
+  EXPECT_NEAR(seconds(leaves_at(1s, 8s)), 6, 0.1);
+  EXPECT_NEAR(seconds(leaves_at(1s, 2s)), 1.5, 0.1);
+  EXPECT_NEAR(seconds(leaves_at(1s, 400ms)), 0.3, 0.05);
+}
+
 TEST(Drain, WhoIsToGoJoinsNoWorld) {
   ToldBySignals signals;
   Drain drain({.grace = 30s, .told_by_signals = [&] { return signals; }});

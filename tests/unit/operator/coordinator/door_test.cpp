@@ -211,28 +211,60 @@ TEST(TakeSeat, IsForThoseThatWaitForThatAttempt) {
   EXPECT_EQ(door.take_seat(process(0)), std::nullopt) << "it has left that world";
 }
 
+constexpr WallTime kWallNow{std::chrono::hours(1)};
+
+WallTime in(double s) {
+  return {kWallNow.since_epoch + from_seconds(s)};
+}
+
 TEST(Orders, GetANewRevisionWithAnotherAttemptOrAStopAndNotElse) {
   Door door;
   door.announce(announcement(1, {process(0)}));
-  const auto first = door.orders();
+  const auto first = door.orders(process(0), kWallNow);
   EXPECT_EQ(first.attempt, Attempt(1));
   door.announce(announcement(1, {process(0)}, {test::seat(process(0), 0, 1, 1)}));
-  EXPECT_EQ(door.orders().revision, first.revision) << "a world that is formed is told by join";
+  EXPECT_EQ(door.orders(process(0), kWallNow).revision, first.revision)
+      << "a world that is formed is told by join";
   door.announce(announcement(2, {process(0)}));
-  EXPECT_EQ(door.orders().revision, first.revision + 1);
+  EXPECT_EQ(door.orders(process(0), kWallNow).revision, first.revision + 1);
   door.announce({.attempt = Attempt(2), .stop = true, .reason = "over"});
-  EXPECT_EQ(door.orders(),
+  EXPECT_EQ(door.orders(process(0), kWallNow),
             (Orders{.revision = first.revision + 2, .attempt = Attempt(2), .stop = true, .reason = "over"}));
 }
 
 TEST(Orders, SaySaveSoonAndThatAReplacementIsReady) {
   Door door;
   door.announce({.attempt = Attempt(2), .save_request = 3, .hand_over = true, .reason = "node-1 goes"});
-  const auto orders = door.orders();
+  const auto orders = door.orders(process(0), kWallNow);
   EXPECT_EQ(orders.save_request, 3u);
   EXPECT_TRUE(orders.hand_over);
   door.announce({.attempt = Attempt(2), .save_request = 4, .hand_over = true, .reason = "node-1 goes"});
-  EXPECT_GT(door.orders().revision, orders.revision);
+  EXPECT_GT(door.orders(process(0), kWallNow).revision, orders.revision);
+}
+
+TEST(Orders, TellEachMemberAloneHowLongItsNodeStays) {
+  Door door;
+  api::Announcement said{.attempt = Attempt(2),
+                         .departures = {{.role = "worker", .index = 1, .incarnation = 2, .at = in(30)}}};
+  door.announce(said);
+  const auto left = [&](const ProcessIdentity& who, double later = 0) {
+    return door.orders(who, in(later)).drain_deadline_seconds;
+  };
+  EXPECT_EQ(left(process(1, 2)), 30.0);
+  EXPECT_EQ(left(process(1, 2), 12.5), 17.5);
+  EXPECT_EQ(left(process(1, 2), 40), 0.0) << "it is past, and no codec takes less";
+  EXPECT_EQ(left(process(0, 2)), std::nullopt);
+  EXPECT_EQ(left(process(1, 3)), std::nullopt) << "its successor is elsewhere";
+
+  const auto revision = door.orders(process(0), kWallNow).revision;
+  door.announce(said);
+  EXPECT_EQ(door.orders(process(0), kWallNow).revision, revision);
+  said.departures.front().at = in(10);
+  door.announce(said);
+  EXPECT_EQ(door.orders(process(0), kWallNow).revision, revision + 1) << "a poll that is parked hears of it";
+  said.departures.clear();
+  door.announce(said);
+  EXPECT_EQ(left(process(1, 2)), std::nullopt) << "taken back";
 }
 
 }  // namespace

@@ -56,6 +56,54 @@ TEST(FindNotice, KnowsWhoEndsNodesAndWhatTheJobAdds) {
   EXPECT_EQ(find_notice({.name = "n"}, policy), "");
 }
 
+constexpr WallTime at(int s) {
+  return WallTime{std::chrono::seconds(s)};
+}
+
+TEST(FindNodeEnd, IsWhatWasSaidOrWhatItsCloudLeaves) {
+  const auto end_of = [](api::Node node) { return find_node_end(node, at(1000)); };
+  EXPECT_EQ(end_of(node_with("aws-node-termination-handler/spot-itn")), at(1120));
+  EXPECT_EQ(end_of(node_with("cloud.google.com/impending-node-termination")), at(1025));
+  EXPECT_EQ(end_of({.name = "n", .ends_at = at(1007)}), at(1007));
+  EXPECT_EQ(end_of({.name = "n",
+                    .taints = {{"aws-node-termination-handler/spot-itn", "NoExecute", at(990)},
+                               {"cloud.google.com/impending-node-termination", "NoExecute", at(999)}},
+                    .ends_at = at(1100)}),
+            at(1024))
+      << "the nearest, counted from when it was added";
+  for (const char* key : {"karpenter.sh/disrupted", "ToBeDeletedByClusterAutoscaler", "ratoon.dev/reclaim"})
+    EXPECT_EQ(end_of(node_with(key)), std::nullopt) << key << " has no time of its own";
+  EXPECT_EQ(end_of({.name = "n", .is_unschedulable = true, .is_deleting = true}), std::nullopt);
+}
+
+TEST(Notice, ItsEndIsToldToThoseOnTheNodeAndNotPutOff) {
+  auto seen = noticed();
+  seen.wall_now = at(1000);
+  seen.nodes[1] = node_with("aws-node-termination-handler/spot-itn");
+  const std::vector<api::Departure> told = {{.role = "worker", .index = 1, .incarnation = 0, .at = at(1120)}};
+  const auto first = reconcile(seen, test::at_seconds(1));
+  EXPECT_EQ(first.announcement.departures, told);
+  EXPECT_EQ(first.status.members[1].node_ends_at, at(1120));
+  follow(seen, first);
+  seen.wall_now = at(1060);
+  EXPECT_EQ(reconcile(seen, test::at_seconds(2)).announcement.departures, told) << "a taint without a time";
+  seen.nodes[1].ends_at = at(1070);
+  EXPECT_EQ(reconcile(seen, test::at_seconds(2)).announcement.departures[0].at, at(1070)) << "nearer";
+  seen.nodes[1] = {.name = "node-2"};
+  const auto taken_back = reconcile(seen, test::at_seconds(2));
+  EXPECT_TRUE(taken_back.announcement.departures.empty());
+  EXPECT_EQ(taken_back.status.members[1].node_ends_at, std::nullopt);
+}
+
+TEST(Notice, WhoTakesOverDoesNotInheritTheEnd) {
+  auto seen = noticed();
+  seen.nodes[1].ends_at = at(1000);
+  follow(seen, reconcile(seen, test::at_seconds(1)));
+  follow(seen, reconcile(seen, test::at_seconds(1.5)));
+  ASSERT_TRUE(seen.job.status.members[1].node_ends_at);
+  EXPECT_EQ(successor_of(seen.job.status.members[1]).node_ends_at, std::nullopt);
+}
+
 TEST(Notice, MakesASuccessorElsewhereWhileTheWorldTrainsOnAndSaves) {
   auto seen = noticed();
   const auto decision = reconcile(seen, test::at_seconds(1));

@@ -145,12 +145,16 @@ TEST(PodCodec, NonsenseNeverThrows) {
 TEST(NodeCodec, ReadsWhatTellsWhetherItStays) {
   const auto node = decode_node(json::parse(R"({"metadata": {"name": "n", "deletionTimestamp": "x"},
       "spec": {"unschedulable": true, "taints": [
-        {"key": "a", "effect": "NoExecute"}, 5, {"effect": "NoSchedule"}]}})"));
+        {"key": "a", "effect": "NoExecute", "timeAdded": "1970-01-01T00:01:00Z"}, 5,
+        {"effect": "NoSchedule"}]}})"));
   ASSERT_TRUE(node);
-  EXPECT_EQ(*node, (api::Node{.name = "n",
-                              .taints = {{.key = "a", .effect = "NoExecute"}},
-                              .is_unschedulable = true,
-                              .is_deleting = true}));
+  EXPECT_EQ(
+      *node,
+      (api::Node{
+          .name = "n",
+          .taints = {{.key = "a", .effect = "NoExecute", .added_at = WallTime{std::chrono::seconds(60)}}},
+          .is_unschedulable = true,
+          .is_deleting = true}));
   EXPECT_FALSE(decode_node(json::parse(R"({"metadata": {}})")));
   EXPECT_EQ(*decode_node(json::parse(R"({"metadata": {"name": "n"}, "spec": 5})")), (api::Node{.name = "n"}));
 }

@@ -33,6 +33,8 @@ TEST(NodePool, ANodeThatWillGoHasNoticeAndItsReplacementIsThereAtOnce) {
   EXPECT_EQ(core::find_notice(nodes[1], {}), "taint ratoon.dev/reclaim");
   EXPECT_EQ(core::find_notice(nodes[2], {}), "");
   EXPECT_EQ(pool.describe()[1]["ends_at"], "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(pool.nodes()[1].ends_at, WallTime{}) << "decisions see it too";
+  EXPECT_EQ(pool.nodes()[0].ends_at, std::nullopt);
   EXPECT_FALSE(pool.describe()[0].contains("ends_at"));
 }
 
