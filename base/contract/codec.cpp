@@ -202,6 +202,7 @@ json to_json(const Beat& m) {
     for (const Rank rank : m.silent_peers) out["silent_peers"].push_back(rank.value());
   }
   if (m.outlook) out["outlook"] = to_json(*m.outlook);
+  if (m.allowed_seconds) out["allowed_seconds"] = *m.allowed_seconds;
   return out;
 }
 
@@ -215,6 +216,7 @@ void read(Fields& f, Beat& m) {
   // A phase of a newer agent is some work of the user's as far as this operator knows.
   m.phase = known == kPhases.end() ? ProcessPhase::kUser : static_cast<ProcessPhase>(known - kPhases.begin());
   m.seconds_in_phase = f.seconds("seconds_in_phase");
+  if (f.find("allowed_seconds") != nullptr) m.allowed_seconds = f.seconds("allowed_seconds");
   if (f.find("committed") != nullptr) m.committed = read_inventory_entry(f.object("committed"));
   for (const auto& rank : f.list("silent_peers", kSilentPeersMax)) {
     if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= kWorldMax) {
@@ -241,6 +243,7 @@ json to_json(const Orders& m) {
   if (m.stop) out["stop"] = true;
   if (m.save_request != 0) out["save_request"] = m.save_request;
   if (m.hand_over) out["hand_over"] = true;
+  if (m.hung) out["hung"] = true;
   if (!m.reason.empty()) out["reason"] = m.reason;
   return out;
 }
@@ -253,6 +256,7 @@ void read(Fields& f, Orders& m) {
   m.stop = f.flag("stop");
   m.save_request = f.optional_whole("save_request", kCountMax);
   m.hand_over = f.flag("hand_over");
+  m.hung = f.flag("hung");
   m.reason = f.optional_text("reason", kSentenceBytesMax);
 }
 

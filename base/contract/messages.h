@@ -117,7 +117,8 @@ struct Beat {
   std::uint64_t sequence = 0;  // grows by one a beat, so that a late one is not taken for news
   Step step{0};
   ProcessPhase phase = ProcessPhase::kJoining;
-  double seconds_in_phase = 0;
+  double seconds_in_phase = 0;              // since its last sign of life
+  std::optional<double> allowed_seconds{};  // after so long in it the process hangs; absent: no limit
   std::optional<InventoryEntry> committed;  // newest checkpoint that this process knows to be complete
   std::vector<Rank> silent_peers;           // ranks whose sockets failed
   std::optional<Outlook> outlook{};         // rank 0 alone has one
@@ -145,6 +146,7 @@ struct Orders {
   // A replacement is ready: save together, then leave `attempt` and join again. Not of use in another
   // attempt.
   bool hand_over = false;
+  bool hung = false;  // the attempt before this one was given up because somebody hung in it
   std::string reason;
 
   friend bool operator==(const Orders&, const Orders&) = default;

@@ -85,6 +85,7 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   beat.step = Step(any_count());
   beat.phase = static_cast<ProcessPhase>(any_number(7));
   beat.seconds_in_phase = any_seconds();
+  if (*gen::arbitrary<bool>()) beat.allowed_seconds = any_seconds();
   if (*gen::arbitrary<bool>()) beat.committed = any_entry();
   for (std::uint32_t i = any_number(4); i > 0; --i) beat.silent_peers.emplace_back(any_number(65535));
   if (*gen::arbitrary<bool>()) {
@@ -107,6 +108,7 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfTheCoordinatorSurvivesTheWire, ()) {
   Orders orders{.revision = any_count(), .attempt = Attempt(any_count()), .stop = *gen::arbitrary<bool>()};
   orders.save_request = any_count();
   orders.hand_over = *gen::arbitrary<bool>();
+  orders.hung = *gen::arbitrary<bool>();
   if (*gen::arbitrary<bool>()) orders.drain_deadline_seconds = any_seconds();
   if (*gen::arbitrary<bool>()) orders.reason = any_text();
   assert_survives(orders);

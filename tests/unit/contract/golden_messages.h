@@ -75,6 +75,18 @@ inline Beat golden_beat_with_outlook() {
           .outlook = Outlook{.position = 1208, .total = 4000, .unit = "step", .loss = 0.5}};
 }
 
+inline Beat golden_beat_with_deadline() {
+  return {.process = golden_process(),
+          .attempt = Attempt(7),
+          .sequence = 43,
+          .step = Step(1209),
+          .phase = ProcessPhase::kData,
+          .seconds_in_phase = 12.5,
+          .allowed_seconds = 30,
+          .committed = {},
+          .silent_peers = {}};
+}
+
 inline Orders golden_orders() {
   return {.revision = 12,
           .attempt = Attempt(8),
@@ -89,6 +101,13 @@ inline Orders golden_orders_to_hand_over() {
           .save_request = 2,
           .hand_over = true,
           .reason = "digits-worker-1-i0: its node goes"};
+}
+
+inline Orders golden_orders_after_hang() {
+  return {.revision = 14,
+          .attempt = Attempt(8),
+          .hung = true,
+          .reason = "digits-worker-1-i0 was lost: hung for 31.0 s in data at step 1209, 30.0 s are allowed"};
 }
 
 inline Completed golden_completed() {

@@ -31,6 +31,7 @@ TEST(GoldenMessages, OfAgentsEncodeAndDecodeAsTheyDidInVersion1) {
   expect_golden("join_request_first", test::join_request(test::process(0)));
   expect_golden("beat", test::golden_beat());
   expect_golden("beat_with_outlook", test::golden_beat_with_outlook());
+  expect_golden("beat_with_deadline", test::golden_beat_with_deadline());
   expect_golden("beat_first", Beat{.process = test::golden_process()});
   expect_golden("orders_request", OrdersRequest{.process = test::golden_process(), .seen_revision = 12});
   expect_golden("join_request_after_steps", test::golden_join_after_steps());
@@ -49,6 +50,7 @@ TEST(GoldenMessages, OfTheCoordinatorEncodeAndDecodeAsTheyDidInVersion1) {
   expect_golden("orders", test::golden_orders());
   expect_golden("orders_quiet", Orders{.revision = 1, .attempt = Attempt(1)});
   expect_golden("orders_to_hand_over", test::golden_orders_to_hand_over());
+  expect_golden("orders_after_hang", test::golden_orders_after_hang());
   expect_golden("refusal", Refusal{.kind = "superseded", .message = "digits-worker-3-i2 was replaced"});
 }
 

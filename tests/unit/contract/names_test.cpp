@@ -58,6 +58,8 @@ TEST(Names, OfTheEnvironmentAreFrozen) {
                  {names::env::kLatestName, "RATOON_LATEST_NAME"},
                  {names::env::kStagingFolder, "RATOON_STAGING_FOLDER"},
                  {names::env::kStagingSlots, "RATOON_STAGING_SLOTS"},
+                 {names::env::kHangAfter, "RATOON_HANG_AFTER"},
+                 {names::env::kLeaveWithin, "RATOON_LEAVE_WITHIN_SECONDS"},
                  {names::env::kStagingMemoryMib, "RATOON_STAGING_MEMORY_MIB"},
                  {names::env::kMaxMissedSaves, "RATOON_MAX_MISSED_SAVES"},
                  {names::env::kDiskPatienceSeconds, "RATOON_DISK_PATIENCE_SECONDS"},

@@ -52,11 +52,13 @@ std::vector<Subject> subjects() {
               {"/assignment/resume"}),
       subject("join_reply_waiting", JoinReply{.assignment = {}, .waiting_for = "others"}, {}),
       subject("beat", test::golden_beat(), {"/committed", "/committed/complete", "/silent_peers"}),
+      subject("beat_with_deadline", test::golden_beat_with_deadline(), {"/allowed_seconds"}),
       subject("beat_with_outlook", test::golden_beat_with_outlook(), {"/outlook", "/outlook/loss"}),
       subject("orders_request", OrdersRequest{.process = test::golden_process(), .seen_revision = 12}, {}),
       subject("orders", test::golden_orders(), {"/drain_deadline_seconds", "/stop", "/reason"}),
       subject("orders_to_hand_over", test::golden_orders_to_hand_over(),
               {"/save_request", "/hand_over", "/reason"}),
+      subject("orders_after_hang", test::golden_orders_after_hang(), {"/hung", "/reason"}),
       subject("completion_record", CompletionRecord{.attempt = Attempt(7), .step = Step(9000)}, {}),
       subject("completed", test::golden_completed(), {"/result", "/result/accuracy", "/result/loss"}),
       subject("refusal", Refusal{.kind = "superseded", .message = "replaced"}, {}),
@@ -300,6 +302,13 @@ TEST(NewerMessages, AreTakenWithoutWhatIsUnknown) {
   const auto decoded = decode<Beat>(beat.dump());
   ASSERT_TRUE(decoded);
   EXPECT_EQ(decoded->phase, ProcessPhase::kUser);
+}
+
+TEST(Refusals, ADeadlineBeforeItsPhaseBeganIsNone) {
+  json beat = json::parse(encode(test::golden_beat_with_deadline()));
+  beat["allowed_seconds"] = -1.0;
+  EXPECT_EQ(complaint_of<Beat>(beat.dump()),
+            "allowed_seconds must be a number of seconds from 0 to 10 years, found -1.0");
 }
 
 TEST(NewerMessages, ANullIsAsGoodAsAbsent) {
