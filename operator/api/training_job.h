@@ -48,7 +48,7 @@ struct RestartRule {
 };
 
 struct RestartPolicy {
-  std::uint32_t restarts_max = 10;             // application failures only; disruptions are free
+  std::uint32_t restarts_max = 10;             // application failures and hangs; disruptions are free
   std::vector<RestartRule> rules;              // the first that is met counts
   std::uint32_t losses_without_step_max = 10;  // in a row, of each member
   std::uint32_t backoff_seconds = 1;           // before a member that failed is made again; doubles each time
@@ -133,7 +133,8 @@ struct MemberStatus {
 
 struct Restarts {
   std::uint32_t application = 0;
-  std::uint32_t ignored = 0;  // of these, those of roles that failurePolicy leaves out
+  std::uint32_t hung = 0;     // hangs that were found, of a member or of a whole world
+  std::uint32_t ignored = 0;  // of these two, those of roles that failurePolicy leaves out
   std::uint32_t disruption = 0;
   std::uint32_t without_step = 0;  // losses in a row since a process of this job last made a step
   std::uint32_t crashes_in_a_row =

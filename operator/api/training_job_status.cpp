@@ -183,6 +183,7 @@ TrainingJobStatus read_status(Fields f) {
   }
   Fields restarts = f.object("restarts");
   status.restarts.application = static_cast<std::uint32_t>(restarts.whole("application", 0xffffffffU));
+  status.restarts.hung = static_cast<std::uint32_t>(restarts.optional_whole("hung", 0xffffffffU));
   status.restarts.ignored = static_cast<std::uint32_t>(restarts.optional_whole("ignored", 0xffffffffU));
   status.restarts.disruption = static_cast<std::uint32_t>(restarts.whole("disruption", 0xffffffffU));
   status.restarts.without_step =
@@ -222,6 +223,7 @@ json encode_status(const TrainingJobStatus& status) {
               {"members", std::move(members)},
               {"restarts",
                {{"application", status.restarts.application},
+                {"hung", status.restarts.hung},
                 {"ignored", status.restarts.ignored},
                 {"disruption", status.restarts.disruption},
                 {"withoutStep", status.restarts.without_step},

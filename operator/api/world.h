@@ -47,6 +47,7 @@ struct Announcement {
   std::uint64_t save_request = 0;        // grows when all are to save soon
   bool hand_over = false;                // successors are ready: save together, leave this world, join again
   bool stop = false;
+  bool is_hung = false;  // the world before was given up because somebody hung
   std::string reason;
 };
 

@@ -145,6 +145,7 @@ Orders Door::orders(const ProcessIdentity& process, WallTime now) const {
           .stop = announcement_.stop,
           .save_request = announcement_.save_request,
           .hand_over = announcement_.hand_over,
+          .hung = announcement_.is_hung,
           .reason = announcement_.reason};
 }
 

@@ -13,6 +13,7 @@ enum class EndCause {
   kCompleted,    // every process of it reached the end and said so
   kDisruption,   // something outside took it away; free
   kApplication,  // the program failed; counts against maxRestarts
+  kHung,         // it lived and did not move; counts against maxRestarts, and nothing waits before the next
   kFatal,        // the same start would fail again; the job fails
 };
 

@@ -46,7 +46,8 @@ api::Failure describe(const Observation& seen, const Loss& loss) {
 }
 
 bool is_failure(const Loss& loss) {
-  return loss.cause == EndCause::kApplication || loss.cause == EndCause::kFatal;
+  return loss.cause == EndCause::kApplication || loss.cause == EndCause::kHung ||
+         loss.cause == EndCause::kFatal;
 }
 
 // Among those that one look shows, the platform's times tell who was first.

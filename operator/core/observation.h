@@ -20,6 +20,7 @@ struct RecoveryWatch {
   std::uint32_t index = 0;
   std::string node;
   std::string reason;
+  bool is_hung = false;  // it lived, and the others waited for it
   WallTime time;
   std::uint64_t lost_steps = 0;
   Timestamp last_sign;               // of life

@@ -13,6 +13,7 @@
 #include "operator/core/elastic.h"
 #include "operator/core/form_world.h"
 #include "operator/core/gang.h"
+#include "operator/core/hang.h"
 #include "operator/core/last_failure.h"
 #include "operator/core/notice.h"
 #include "operator/core/progress.h"
@@ -61,8 +62,9 @@ Decision finish(const Observation& seen, api::TrainingJobStatus status, JobPhase
 void count_in_vain(const Observation& seen, bool has_stepped, RosterChange& change) {
   const std::size_t per_member_max = seen.job.spec.restart_policy.losses_without_step_max;
   const auto& before = seen.job.status.restarts;
-  const std::uint32_t losses =
-      change.restarts.application + change.restarts.disruption - before.application - before.disruption;
+  const auto& after = change.restarts;
+  const std::uint32_t losses = after.application + after.hung + after.disruption - before.application -
+                               before.hung - before.disruption;
   change.restarts.without_step = (has_stepped ? 0 : before.without_step) + losses;
   if (losses == 0 || change.restarts.without_step <= per_member_max * change.members.size()) return;
   if (change.fatal.empty()) {
@@ -116,7 +118,7 @@ Attempt newest_heard(const Observation& seen) {
 
 // Keeps the world that stands, or takes the number of the next one.
 bool keep_world(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status) {
-  if (status.is_formed && change.losses.empty() && is_intact(seen, status.members)) return true;
+  if (status.is_formed && change.keeps_world() && is_intact(seen, status.members)) return true;
   promote_ready(seen, status.members);
   const Attempt heard = newest_heard(seen);
   if (status.is_formed || status.attempt.value() == 0 || heard >= status.attempt) {
@@ -151,7 +153,7 @@ api::Announcement announce(const Observation& seen, const api::TrainingJobStatus
 // A world that stands saves before it is given up, and is not waited for without end.
 std::optional<Decision> drain(const Observation& seen, const RosterChange& change, const Silence& silence,
                               const std::string& purpose, api::TrainingJobStatus status) {
-  const bool stands = status.is_formed && change.losses.empty() && is_intact(seen, status.members);
+  const bool stands = status.is_formed && change.keeps_world() && is_intact(seen, status.members);
   if (!stands || seen.wall_now >= end_of_draining(status)) return std::nullopt;
   Decision decision;
   decision.actions = change.actions;
@@ -211,22 +213,41 @@ Decision end_in_time(const Observation& seen, const RosterChange& change, const 
   return decision;
 }
 
+std::optional<Timestamp> earlier(std::optional<Timestamp> a, std::optional<Timestamp> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
 void wake_by(std::optional<WallTime> moment, WallTime wall_now, Timestamp now, Decision& decision) {
   if (!moment) return;
   const Timestamp due = now + std::max(Duration(0), moment->since_epoch - wall_now.since_epoch);
   decision.wake_at = std::min(due, decision.wake_at.value_or(due));
 }
 
-// Losses that no pod shows by itself.
-std::vector<Verdict> find_condemned(const Observation& seen) {
-  auto condemned = find_late(seen);
+// Losses that no pod shows by itself. Where somebody hangs, that is why there is no step.
+std::vector<Verdict> find_condemned(const Observation& seen, const Hang& hang, bool has_stepped) {
+  auto condemned = hang.culprits;
+  if (has_stepped) return condemned;
+  for (auto& late : find_late(seen)) condemned.push_back(std::move(late));
+  if (!hang.culprits.empty() || !hang.of_world.empty()) return condemned;
   for (auto& stalled : find_stalled(seen)) condemned.push_back(std::move(stalled));
   return condemned;
 }
 
+RosterChange change_roster(const Observation& seen, const Silence& silence, const Hang& hang,
+                           bool has_stepped) {
+  RosterChange change = replace_lost(seen, silence.lost, find_condemned(seen, hang, has_stepped));
+  if (!hang.of_world.empty() && change.losses.empty()) give_up_world(seen, hang.of_world, change);
+  count_in_vain(seen, has_stepped, change);
+  put_off_crashed(seen, has_stepped, change);
+  return change;
+}
+
 // For those who leave their world because of it.
-std::string describe(const Observation& seen, const Loss& loss) {
-  return display_name(seen, loss.member) + " was lost: " + loss.reason;
+std::string describe(const Observation& seen, const RosterChange& change, const std::string& otherwise) {
+  if (!change.gives_up_world.empty()) return change.gives_up_world;
+  if (change.losses.empty()) return otherwise;
+  return display_name(seen, change.losses.front().member) + " was lost: " + change.losses.front().reason;
 }
 
 Decision decide(const Observation& seen, Timestamp now) {
@@ -237,10 +258,8 @@ Decision decide(const Observation& seen, Timestamp now) {
   if (has_stepped) status.stepped_at = seen.wall_now;
 
   const Silence silence = find_silent(seen, now);
-  RosterChange change =
-      replace_lost(seen, silence.lost, has_stepped ? std::vector<Verdict>() : find_condemned(seen));
-  count_in_vain(seen, has_stepped, change);
-  put_off_crashed(seen, has_stepped, change);
+  const Hang hang = find_hang(seen, now);
+  RosterChange change = change_roster(seen, silence, hang, has_stepped);
   status.members = change.members;
   status.restarts = change.restarts;
   note_failure(seen, change, status);
@@ -276,13 +295,13 @@ Decision decide(const Observation& seen, Timestamp now) {
       return finish(seen, std::move(decision.status), JobPhase::kFailed, forming.fatal);
     changes_size_at = forming.fewer_at;
   }
-  watch_recovery(seen, change.losses, now, decision);
-  decision.announcement.reason =
-      change.losses.empty() ? decision.status.message : describe(seen, change.losses.front());
+  watch_recovery(seen, change, now, decision);
+  decision.announcement.is_hung = !keeps_world && decision.recovery && decision.recovery->is_hung;
+  decision.announcement.reason = describe(seen, change, decision.status.message);
   // Whose silence counts, and among how many, is another question once the roster or the world is another.
   const bool is_other = decision.status.members != seen.job.status.members ||
                         decision.status.attempt != seen.job.status.attempt;
-  decision.wake_at = is_other ? now : silence.next_check;
+  decision.wake_at = is_other ? now : earlier(silence.next_check, hang.next_check);
   const auto late_at = note_awaited(seen, decision.status);
   for (const auto& moment :
        {changes_size_at, pauses_end_at, late_at, time_ends_at, stalls_at(seen.job.spec, decision.status)})

@@ -31,10 +31,17 @@ bool all_ranks(const Observation& seen, const std::function<bool(const Beat&)>& 
   });
 }
 
+// Who hangs beats all the while: what it did last was to enter the phase in which it stands.
 Timestamp last_sign_of(const Observation& seen, const Loss& loss, Timestamp now) {
+  std::optional<Timestamp> last;
   for (const auto& process : seen.processes) {
-    if (is_of(process.identity, loss.member)) return std::min(now, process.last_heard);
+    if (!is_of(process.identity, loss.member)) continue;
+    Timestamp sign = std::min(now, process.last_heard);
+    if (loss.cause == EndCause::kHung && process.beat)
+      sign = sign - from_seconds(process.beat->seconds_in_phase);
+    last = std::min(sign, last.value_or(sign));
   }
+  if (last) return *last;
   // Nobody heard it since we began to listen, and the world is older than that.
   return is_world_forgotten(seen) && loss.is_silent ? std::min(now, seen.listening_since) : now;
 }
@@ -46,6 +53,7 @@ Watch begin(const Observation& seen, const Loss& loss, Timestamp now) {
           .index = lost.index,
           .node = lost.node,
           .reason = loss.reason,
+          .is_hung = loss.cause == EndCause::kHung,
           .time = seen.wall_now,
           .last_sign = last_sign_of(seen, loss, now),
           .decided = now};
@@ -141,17 +149,28 @@ void finish(const Watch& watch, Decision& decision) {
   decision.recovery.reset();
 }
 
+// A world that was given up whole is told by the first of its members.
+std::vector<Loss> losses_of(const Observation& seen, const RosterChange& change) {
+  if (change.gives_up_world.empty()) return change.losses;
+  const auto& members = seen.job.status.members;
+  const auto sits = [](const api::MemberStatus& member) { return !member.is_absent && !member.is_completed; };
+  const auto first = std::find_if(members.begin(), members.end(), sits);
+  if (first == members.end()) return change.losses;
+  return {{.member = *first, .reason = change.gives_up_world, .cause = EndCause::kHung}};
+}
+
 }  // namespace
 
-void watch_recovery(const Observation& seen, const std::vector<Loss>& losses, Timestamp now,
-                    Decision& decision) {
+void watch_recovery(const Observation& seen, const RosterChange& change, Timestamp now, Decision& decision) {
   auto& watch = decision.recovery = seen.recovery;
   const bool was_training = seen.job.status.is_formed;
+  const auto losses = losses_of(seen, change);
   if (!losses.empty() && (watch || was_training)) {
     Watch next = begin(seen, losses.front(), now);
     // A loss on top of a loss is one recovery; it began with the first.
     if (watch) {
       next.time = watch->time;
+      next.is_hung = next.is_hung || watch->is_hung;
       next.last_sign = watch->last_sign;
       next.decided = watch->decided;
       next.lost_steps = watch->lost_steps;

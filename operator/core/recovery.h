@@ -13,7 +13,6 @@ namespace ratoon::core {
 
 // Begins a watch at a loss or at a hand-over, stamps each phase when it is seen to be over, and after the
 // first step of all ranks writes the account into the decision's status.
-void watch_recovery(const Observation& seen, const std::vector<Loss>& losses, Timestamp now,
-                    Decision& decision);
+void watch_recovery(const Observation& seen, const RosterChange& change, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

@@ -123,17 +123,23 @@ std::vector<api::MemberStatus> named_incarnations(const std::vector<api::MemberS
 
 namespace {
 
+// maxRestarts is what failures and hangs together may use up.
+void check_budget(const Observation& seen, const std::string& news, RosterChange& change) {
+  const auto& restarts = change.restarts;
+  const std::uint32_t restarts_max = seen.job.spec.restart_policy.restarts_max;
+  if (std::uint64_t{restarts.application} + restarts.hung > std::uint64_t{restarts.ignored} + restarts_max)
+    change.fatal = news + "; maxRestarts (" + std::to_string(restarts_max) + ") is used up";
+}
+
 // Counts an ending under its cause and tells people.
 void count(const Observation& seen, const api::MemberStatus& member, const Ending& ending,
            RosterChange& change) {
   const std::string news = display_name(seen, member) + ": " + ending.sentence;
   if (ending.cause == EndCause::kFatal) change.fatal = news;
-  if (ending.cause == EndCause::kApplication) {
-    const std::uint32_t restarts_max = seen.job.spec.restart_policy.restarts_max;
-    ++change.restarts.application;
+  if (ending.cause == EndCause::kApplication || ending.cause == EndCause::kHung) {
+    ++(ending.cause == EndCause::kHung ? change.restarts.hung : change.restarts.application);
     if (!can_fail_job(seen.job.spec, member.role)) ++change.restarts.ignored;
-    if (change.restarts.application > std::uint64_t{change.restarts.ignored} + restarts_max)
-      change.fatal = news + "; maxRestarts (" + std::to_string(restarts_max) + ") is used up";
+    check_budget(seen, news, change);
   }
   if (ending.cause == EndCause::kDisruption) ++change.restarts.disruption;
   change.actions.push_back(EmitEvent{.is_warning = true, .reason = "MemberLost", .message = news});
@@ -184,6 +190,13 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
     note_pod(seen, member);
   }
   return change;
+}
+
+void give_up_world(const Observation& seen, const std::string& why, RosterChange& change) {
+  change.gives_up_world = why;
+  ++change.restarts.hung;
+  change.actions.push_back(EmitEvent{.is_warning = true, .reason = "WorldHung", .message = why});
+  check_budget(seen, why, change);
 }
 
 std::vector<Action> follow_roster(const Observation& seen, const std::vector<api::MemberStatus>& members,

@@ -65,12 +65,19 @@ struct RosterChange {
   std::vector<Loss> outside_losses;  // successors, and members that it was formed without
   std::vector<Action> actions;       // events of this change
   std::string fatal;                 // not empty: the job cannot go on, and why
+  std::string gives_up_world;        // not empty: though no member of it was lost, and why
+
+  // Whether the world that stood may go on, as far as its members go.
+  [[nodiscard]] bool keeps_world() const { return losses.empty() && gives_up_world.empty(); }
 };
 
 // Moves members that ended, vanished, fell silent or are condemned to their next incarnation and counts each
 // once.
 [[nodiscard]] RosterChange replace_lost(const Observation& seen, const std::vector<api::MemberStatus>& silent,
                                         const std::vector<Verdict>& condemned = {});
+
+// All members stay, and the next world is formed of them; counted as a hang.
+void give_up_world(const Observation& seen, const std::string& why, RosterChange& change);
 
 // Creates pods that are missing, away from `avoid_nodes`, and deletes those that the roster does not name.
 [[nodiscard]] std::vector<Action> follow_roster(const Observation& seen,

@@ -123,6 +123,7 @@ void OperatorMetrics::note_status(const JobKey& key, const api::TrainingJobStatu
     f.series(job, f.restarts, with(labels, "cause", cause)).Increment(to > from ? to - from : 0);
   };
   count("application", before.restarts.application, after.restarts.application);
+  count("hung", before.restarts.hung, after.restarts.hung);
   count("disruption", before.restarts.disruption, after.restarts.disruption);
   const bool is_news = after.last_disruption && after.last_disruption != before.last_disruption;
   // All are there from the beginning, at zero: the first recovery would be no increase otherwise.

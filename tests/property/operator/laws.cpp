@@ -33,12 +33,21 @@ bool is_same(const Decision& a, const Decision& b) {
          a.announcement.stop == b.announcement.stop &&
          a.announcement.save_request == b.announcement.save_request &&
          a.announcement.hand_over == b.announcement.hand_over &&
-         a.announcement.reason == b.announcement.reason &&
+         a.announcement.is_hung == b.announcement.is_hung && a.announcement.reason == b.announcement.reason &&
          keys_of(a.announcement.world) == keys_of(b.announcement.world);
 }
 
+// Worlds that were given up though no member of them was to blame.
+std::size_t worlds_hung_in(const Decision& decision) {
+  return static_cast<std::size_t>(
+      std::count_if(decision.actions.begin(), decision.actions.end(), [](const auto& action) {
+        const auto* event = std::get_if<core::EmitEvent>(&action);
+        return event != nullptr && event->reason == "WorldHung";
+      }));
+}
+
 std::uint32_t ends_counted(const api::TrainingJobStatus& status) {
-  return status.restarts.application + status.restarts.disruption;
+  return status.restarts.application + status.restarts.hung + status.restarts.disruption;
 }
 
 }  // namespace
@@ -69,6 +78,7 @@ Decision Laws::decide() {
   if (is_final(decision.status)) return decision;
   check_counting(seen, decision);
   check_given_up(seen, decision);
+  check_hung(seen, decision);
   check_suspended(seen, decision);
   check_placement(seen, decision);
   check_pauses(seen, decision);
@@ -136,6 +146,7 @@ void Laws::check_status(const api::TrainingJobStatus& before, const api::Trainin
   EXPECT_LE(after.attempt.value(), std::max(before.attempt.value(), world_.scenario().former_attempt) + 1)
       << "one attempt a world";
   EXPECT_GE(after.restarts.application, before.restarts.application);
+  EXPECT_GE(after.restarts.hung, before.restarts.hung);
   EXPECT_GE(after.restarts.disruption, before.restarts.disruption);
   if (is_final(before)) {
     EXPECT_EQ(after, before) << "the end is the end";
@@ -157,7 +168,8 @@ void Laws::check_failure(const api::TrainingJobStatus& status) const {
     return;
   }
   const auto& restarts = status.restarts;
-  EXPECT_TRUE(world_.has_had_fatal_exit() || restarts.application > world_.scenario().restarts_max ||
+  EXPECT_TRUE(world_.has_had_fatal_exit() ||
+              restarts.application + restarts.hung > world_.scenario().restarts_max ||
               restarts.without_step > 10 * status.members.size())
       << "failed for no reason: " << status.message;
 }
@@ -211,7 +223,8 @@ void Laws::check_pauses(const Observation& seen, const Decision& decision) const
 // An incarnation that goes was lost and is counted, or its successor waited to take over.
 void Laws::check_counting(const Observation& seen, const Decision& decision) const {
   const auto lost = lost_in(decision);
-  EXPECT_EQ(ends_counted(decision.status) - ends_counted(seen.job.status), lost.size())
+  EXPECT_EQ(ends_counted(decision.status) - ends_counted(seen.job.status),
+            lost.size() + worlds_hung_in(decision))
       << "each ended incarnation counts once";
   for (const auto& before : seen.job.status.members) {
     const auto& after = decision.status.members.at(before.index);

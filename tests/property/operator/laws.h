@@ -25,6 +25,7 @@ using SeatList = std::vector<SeatKey>;
 // What came to pass, so that a law about it is not one about nothing.
 struct Tally {
   std::uint64_t smaller_worlds = 0;
+  std::uint64_t hangs = 0;
   std::uint64_t growths = 0;  // worlds that were handed over to a larger one
 };
 
@@ -46,6 +47,7 @@ class Laws {
   void check_checkpoints(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) const;
   void check_counting(const core::Observation& seen, const core::Decision& decision) const;
   void check_given_up(const core::Observation& seen, const core::Decision& decision) const;
+  void check_hung(const core::Observation& seen, const core::Decision& decision) const;
   void check_suspended(const core::Observation& seen, const core::Decision& decision) const;
   void check_pauses(const core::Observation& seen, const core::Decision& decision) const;
   void check_placement(const core::Observation& seen, const core::Decision& decision) const;

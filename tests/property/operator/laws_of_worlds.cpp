@@ -35,6 +35,7 @@ void Laws::check_given_up(const Observation& seen, const Decision& decision) con
   if (!before.is_formed || decision.status.attempt == before.attempt) return;
   if (decision.status.phase == api::JobPhase::kSuspended && seen.wall_now >= core::end_of_draining(before))
     return;
+  if (decision.status.restarts.hung > before.restarts.hung) return;  // check_hung() has the law
   const auto lost = lost_in(decision);
   EXPECT_TRUE(std::any_of(before.members.begin(), before.members.end(),
                           [&](const auto& member) {
@@ -43,6 +44,17 @@ void Laws::check_given_up(const Observation& seen, const Decision& decision) con
                           }))
       << "attempt " << before.attempt.value() << " was given up for no reason\n"
       << world_.describe();
+}
+
+// Whoever waits for one that hangs, for one that is gone or for the network is not taken for it.
+void Laws::check_hung(const Observation& seen, const Decision& decision) const {
+  const auto& before = seen.job.status;
+  const std::uint32_t found = decision.status.restarts.hung - before.restarts.hung;
+  EXPECT_LE(found, 1U) << "one hang at a time";
+  if (found == 0) return;
+  ++tally_.hangs;
+  EXPECT_TRUE(world_.has_hung(before.attempt)) << "nobody hangs in attempt " << before.attempt.value() << "\n"
+                                               << world_.describe();
 }
 
 void Laws::check_placement(const Observation& seen, const Decision& decision) const {

@@ -77,6 +77,7 @@ TEST(ReconcileLaws, HoldInEveryWorldWithFaults) {
     if (HasFailure()) return;
   }
   EXPECT_GE(tally.smaller_worlds, seeds / 100) << "few jobs ever shrank: look at draw_scenario()";
+  EXPECT_GE(tally.hangs, seeds / 100) << "few hangs were ever found: look at trouble_for()";
   EXPECT_GE(tally.growths, seeds / 200) << "few jobs ever grew again";
 }
 

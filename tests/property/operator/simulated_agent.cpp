@@ -11,15 +11,30 @@ namespace {
 constexpr std::uint32_t kSave = 1;  // the control word's bits
 constexpr std::uint32_t kLeave = 2;
 
+constexpr double kMayStandSeconds = 4;  // in a step; less than it takes to miss what happened in the calm
+constexpr Duration kLeavesWithin = std::chrono::seconds(5);
+
 }  // namespace
 
 void World::act(Agent& agent) {
-  if (agent.state == Agent::State::kGone || now_ < agent.frozen_until) return;
+  if (agent.state == Agent::State::kGone) return;
+  if (now_ < agent.frozen_until) {
+    agent.moved_at = now_;  // who stood as a whole does not count that time
+    return;
+  }
+  if (agent.hangs_in) return hang(agent);
   if (agent.state == Agent::State::kTraining) train(agent);
   if (agent.state == Agent::State::kHandingOver) hand_over(agent);
   if (agent.state == Agent::State::kFinishing) complete(agent);
   if (agent.state == Agent::State::kJoining) join(agent);
   if (agent.state != Agent::State::kGone) beat(agent);
+}
+
+// Its training thread stands; the one that beats ends the process some time after it was told to leave.
+void World::hang(Agent& agent) {
+  beat(agent);
+  if (agent.state == Agent::State::kGone || agent.told_to_leave == Timestamp()) return;
+  if (now_ - agent.told_to_leave > kLeavesWithin) leave(agent, 81);
 }
 
 // Every rank takes part in every step: nobody ends one that another has not begun.
@@ -30,7 +45,7 @@ bool World::can_step(const Agent& agent) const {
     if (other->second > agent.step) continue;
     const bool takes_part = std::any_of(agents_.begin(), agents_.end(), [&](const auto& a) {
       return a->state == Agent::State::kTraining && a->assignment.attempt == agent.assignment.attempt &&
-             a->assignment.rank == Rank(rank) && now_ >= a->frozen_until;
+             a->assignment.rank == Rank(rank) && now_ >= a->frozen_until && !a->hangs_in;
     });
     if (!takes_part) return false;
   }
@@ -61,6 +76,7 @@ void World::train(Agent& agent) {
 void World::make_step(Agent& agent) {
   const std::uint32_t agreed = agree(agent);
   ++agent.step;
+  agent.moved_at = now_;
   positions_[{agent.assignment.attempt, agent.assignment.rank}] = agent.step;
   const bool is_at_end = agent.step == scenario_.total_steps;
   const bool is_handed_over = (agreed & kLeave) != 0 && !is_at_end;
@@ -126,6 +142,7 @@ void World::sit_down(Agent& agent, const Assignment& assignment) {
   agent.asked.reset();
   agent.assignment = assignment;
   agent.state = Agent::State::kTraining;
+  agent.moved_at = now_;
   agent.served_save = 0;
   agent.step = assignment.resume ? assignment.resume->step.value() : 0;
   for (const auto& [seat, reached] : positions_) {
@@ -152,9 +169,14 @@ void World::judge_seat(const Agent& agent) {
 }
 
 void World::obey(Agent& agent, const Orders& orders) {
-  if (orders.stop) return leave(agent, 80);
   agent.wanted_save = orders.save_request;
   agent.wanted_hand_over = orders.hand_over ? orders.attempt : Attempt(0);
+  if (agent.hangs_in) {
+    const bool is_to_leave = orders.stop || orders.attempt > agent.assignment.attempt;
+    if (is_to_leave && agent.told_to_leave == Timestamp()) agent.told_to_leave = now_;
+    return;
+  }
+  if (orders.stop) return leave(agent, 80);
   const bool may_leave = agent.state == Agent::State::kTraining || agent.state == Agent::State::kHandingOver;
   if (may_leave && orders.attempt > agent.assignment.attempt) leave_world(agent);
 }
@@ -162,6 +184,11 @@ void World::obey(Agent& agent, const Orders& orders) {
 void World::beat(Agent& agent) {
   Beat beat = test::beat(agent.identity, agent.assignment.attempt.value(), agent.step, ++agent.sequence,
                          agent.committed);
+  if (agent.state == Agent::State::kTraining && agent.step < scenario_.total_steps) {
+    beat.phase = agent.hangs_in.value_or(ProcessPhase::kCollective);
+    beat.seconds_in_phase = seconds(now_ - agent.moved_at);
+    beat.allowed_seconds = kMayStandSeconds;
+  }
   if (dice_.percent(4)) late_beats_.emplace_back(now_ + dice_.ticks(0, 80), beat);
   if (!is_reachable(agent)) return;
   if (door_.refuse(agent.identity)) return leave(agent, 81);

@@ -30,7 +30,7 @@ void World::make_trouble() {
 }
 
 void World::trouble_for(Agent& agent) {
-  switch (dice_.below(6)) {
+  switch (dice_.below(7)) {
     case 0:
       agent.frozen_until = now_ + dice_.ticks(1, 31);
       break;
@@ -51,6 +51,13 @@ void World::trouble_for(Agent& agent) {
       agent.left_attempt = Attempt(0);
       agent.left_step = agent.step = 0;
       agent.committed.reset();
+      agent.hangs_in.reset();
+      break;
+    case 5:
+      if (agent.state != Agent::State::kTraining) break;
+      agent.hangs_in = dice_.pick({ProcessPhase::kData, ProcessPhase::kCompute, ProcessPhase::kCollective});
+      agent.told_to_leave = {};
+      hung_.insert(agent.assignment.attempt);
       break;
     default:
       if (scenario_.has_fatal_exits && dice_.percent(20)) {

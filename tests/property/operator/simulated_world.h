@@ -1,8 +1,8 @@
 // A small cluster in which everything happens that happens in large ones, from a seed and without waiting:
 // pods start late, die, hang in Terminating; nodes get notice, lose it again, die with all their pods and
-// nobody says so, come back; agents train, fall silent, come back when they were replaced; the operator stops
-// after any prefix of a decision, or at any other moment, and forgets all but the status. The coordinator's
-// Door is the real one.
+// nobody says so, come back; agents train, fall silent, hang, come back when they were replaced; the operator
+// stops after any prefix of a decision, or at any other moment, and forgets all but the status. The
+// coordinator's Door is the real one.
 //
 // Not simulated: the Kubernetes API itself (a status that is read is the newest one), retention of
 // checkpoints.
@@ -38,9 +38,12 @@ struct Agent {
   Timestamp waits_until;  // for the commit of what it hands over
   std::set<std::uint64_t> uncommitted;
   std::optional<InventoryEntry> committed;
-  std::optional<JoinRequest> asked;  // its inventory is of the moment at which it began to wait
-  Timestamp cut_until;               // hears nothing from the coordinator and is not heard, but trains
-  Timestamp frozen_until;            // does nothing at all
+  std::optional<JoinRequest> asked;      // its inventory is of the moment at which it began to wait
+  Timestamp cut_until;                   // hears nothing from the coordinator and is not heard, but trains
+  Timestamp frozen_until;                // does nothing at all
+  Timestamp moved_at;                    // stepped last, or sat down
+  std::optional<ProcessPhase> hangs_in;  // beats, and does nothing else for good
+  Timestamp told_to_leave;               // when it hangs
 
   [[nodiscard]] bool is_in_a_world() const { return state != State::kJoining && state != State::kGone; }
 };
@@ -89,6 +92,7 @@ class World {
   [[nodiscard]] const Scenario& scenario() const { return scenario_; }
   [[nodiscard]] const std::map<Lineage, std::string>& checkpoints() const { return checkpoints_; }
   [[nodiscard]] bool has_had_fatal_exit() const { return has_had_fatal_exit_; }
+  [[nodiscard]] bool has_hung(Attempt attempt) const { return hung_.contains(attempt); }
   [[nodiscard]] std::uint64_t repeated_steps() const { return repeated_steps_; }
   // Whether all processes of this incarnation are in the world of that attempt, or done.
   [[nodiscard]] bool is_whole(const api::MemberStatus& member, Attempt attempt) const;
@@ -120,6 +124,7 @@ class World {
   void end_processes(const std::string& pod_uid);
   // simulated_agent.cpp
   void act(Agent& agent);
+  void hang(Agent& agent);
   void train(Agent& agent);
   void make_step(Agent& agent);
   void save(Agent& agent);
@@ -160,6 +165,7 @@ class World {
   std::uint64_t starts_ = 0;
   std::uint64_t made_nodes_ = 0;
   bool has_had_fatal_exit_ = false;
+  std::set<Attempt> hung_;  // worlds in which somebody did
   std::uint64_t repeated_steps_ = 0;
   std::string broken_seat_;
 };

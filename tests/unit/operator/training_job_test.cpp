@@ -174,6 +174,7 @@ TrainingJobStatus full_status() {
   status.observed_generation = 4;
   status.replicas = 2;
   status.restarts.ignored = 1;
+  status.restarts.hung = 4;
   status.completed_at = WallTime{std::chrono::seconds(10)};
   status.conditions = {{.type = "Running",
                         .is_true = true,

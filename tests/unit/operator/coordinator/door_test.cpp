@@ -267,5 +267,13 @@ TEST(Orders, TellEachMemberAloneHowLongItsNodeStays) {
   EXPECT_EQ(left(process(1, 2)), std::nullopt) << "taken back";
 }
 
+TEST(Orders, SayThatTheWorldBeforeHung) {
+  Door door;
+  door.announce({.attempt = Attempt(2)});
+  EXPECT_FALSE(door.orders().hung);
+  door.announce({.attempt = Attempt(3), .is_hung = true, .reason = "worker-1 hung"});
+  EXPECT_TRUE(door.orders().hung);
+}
+
 }  // namespace
 }  // namespace ratoon::coordinator

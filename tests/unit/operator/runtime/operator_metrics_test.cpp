@@ -27,12 +27,14 @@ TEST(OperatorMetrics, ALossAndARecoveryAreCountedOnce) {
   OperatorMetrics metrics;
   api::TrainingJobStatus after;
   after.restarts.disruption = 2;
+  after.restarts.hung = 3;
   after.last_disruption = api::Disruption{.member = "w", .phases = {.detect_seconds = 3, .load_seconds = 1}};
   metrics.note_status(kJob, {}, after);
   metrics.note_status(kJob, after, after);
   const std::string text = metrics.text();
   EXPECT_THAT(text,
               HasSubstr(R"(ratoon_restarts_total{cause="disruption",job="digits",namespace="default"} 2)"));
+  EXPECT_THAT(text, HasSubstr(R"(ratoon_restarts_total{cause="hung",job="digits",namespace="default"} 3)"));
   EXPECT_THAT(text,
               HasSubstr(R"(ratoon_recovery_seconds_sum{job="digits",namespace="default",phase="total"} 4)"));
   EXPECT_THAT(
