@@ -99,11 +99,8 @@ std::string losses_text(const RunView& view) {
   const auto& restarts = view.job.status.restarts;
   std::string text =
       std::to_string(restarts.disruption) + " lost, " + std::to_string(restarts.application) + " failed";
-<<<<<<< HEAD
-  if (restarts.ignored != 0) text += " (" + std::to_string(restarts.ignored) + " of no consequence)";
-=======
   if (restarts.hung != 0) text += ", " + std::to_string(restarts.hung) + " hung";
->>>>>>> a3aa48f (operator/core: who hangs is judged by phases and limits of all ranks, and replaced)
+  if (restarts.ignored != 0) text += " (" + std::to_string(restarts.ignored) + " of no consequence)";
   if (view.losses_on_purpose != 0) text += ", " + std::to_string(view.losses_on_purpose) + " on purpose";
   if (view.recoveries.empty()) return text;
   text += number("; recovered in %.2f s", view.recoveries.back().seconds);

@@ -5,7 +5,7 @@
 
 namespace ratoon::test {
 
-class QuietLink final : public session::Link {
+class QuietLink : public session::Link {
  public:
   Result<Assignment> join(const std::vector<InventoryEntry>&, Attempt) override {
     return Error(ErrorKind::kCancelled, "no world");

@@ -73,6 +73,7 @@ class DataLoader {
   // The batch after the last one; waits for it. What a data set or augmentation throws comes out here, of the
   // batch that it belongs to, as a Failure or std::runtime_error that names the sample (the original is
   // nested in it). The same batch is then tried again by the next call: nothing is ever skipped in silence.
+  // Within the loop of a Session its wait is booked as Phase::kData.
   // Throws Interrupted after stop().
   [[nodiscard]] Batch next();
 

@@ -60,6 +60,14 @@ struct NoticeOptions {
   std::string slurm_job_id{};
 };
 
+// When a process that lives counts as hung, docs/agent/hangs.md.
+struct HangOptions {
+  std::string after{"auto"};  // --hang-after, RATOON_HANG_AFTER: "auto": learned from the steps before; "5m":
+                              // so long in one phase of a step; "off"
+  std::uint64_t leave_seconds = 60;  // --leave-within, RATOON_LEAVE_WITHIN_SECONDS; who is to leave its world
+                                     // and does nothing for so long ends with exit code 81
+};
+
 inline constexpr std::uint64_t kKeepAllCheckpoints = ~std::uint64_t{0};
 
 struct Options {
@@ -105,6 +113,7 @@ struct Options {
   MemberOptions member;
   GroupOptions group{};
   NoticeOptions notice{};
+  HangOptions hang{};
 
   // Flags that are not Ratoon's are left to the program.
   [[nodiscard]] static Result<Options> from_environment(int argc, const char* const* argv);

@@ -51,8 +51,10 @@ struct Rendezvous {
 template <class T>
 struct TrackAdapter;
 
-// kData: waits for samples. kValidation: after a step that was validated before a loss, it is made again.
-enum class Phase { kData, kValidation };
+// kData: waits for samples, as DataLoader::next() says by itself. kCollective: waits for other ranks, as
+// average_gradients() says by itself. kValidation: after a step that was validated before a loss, it is made
+// again; it is no hang however long it takes.
+enum class Phase { kData, kValidation, kCollective };
 
 class Session {
  public:
@@ -172,6 +174,9 @@ class Session {
   //   }
   class PhaseScope;
   [[nodiscard]] PhaseScope in(Phase phase);
+  // The step under way takes longer than others, and does not hang: its time counts anew from here. For work
+  // that is no validation; docs/agent/hangs.md.
+  void still_alive();
 
   [[nodiscard]] std::uint64_t attempt() const;
   [[nodiscard]] std::uint32_t rank() const;
@@ -181,6 +186,7 @@ class Session {
 
   // ---- for collectives; a training function that uses those of Ratoon never calls what follows.
   //
+  //   const auto waits = session.in(ratoon::Phase::kCollective);                // who waits does not hang
   //   while (!work.is_done_within(10ms)) session.check();                       // instead of waiting blindly
   //   session.agree(reduced_with_or(session.wishes()));                         // once a step, on every rank
 

@@ -59,6 +59,11 @@ void Accounts::wait_for_members() {
   ledger_.enter(Part::kWaitingForCapacity, clock_.now());
 }
 
+void Accounts::note_hang() {
+  const std::lock_guard lock(mutex_);
+  if (phase_ == ProcessPhase::kCollective) ledger_.reclassify(Part::kHung, {}, clock_.now());
+}
+
 void Accounts::leave() {
   const std::lock_guard lock(mutex_);
   end_phase(ProcessPhase::kJoining);

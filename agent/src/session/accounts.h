@@ -39,6 +39,8 @@ class Accounts {
   void enter(ProcessPhase phase, std::uint64_t step);
   // A world is missing members; until enter().
   void wait_for_members();
+  // The attempt ends because a rank hung: who waited for it has lost that time.
+  void note_hang();
   void leave();
 
   [[nodiscard]] Account of_process() const;

@@ -27,6 +27,7 @@ constexpr Duration kUnauthorizedPause = std::chrono::seconds(1);
 constexpr Duration kPollPatience = std::chrono::seconds(30);  // longer than the coordinator holds a poll
 constexpr Duration kOrphanGrace = std::chrono::seconds(10);
 constexpr Duration kBeatPatienceMin = std::chrono::seconds(1);  // and of the last one, which holds up the end
+constexpr int kAllowedOfUsual = 5;  // a limit that is learned is ten times what is usual; twice that is late
 constexpr Duration kCompletePatience = std::chrono::seconds(60);
 
 const Clock& system_clock() {
@@ -85,13 +86,14 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, checkpoi
                           .member_uid = options.member_uid,
                           .local_rank = options.local_rank,
                           .start = draw_start_id()};
-  return std::unique_ptr<Link>(new CoordinatorLink(options, std::move(*lock), std::move(process),
+  return std::unique_ptr<Link>(new CoordinatorLink(all, std::move(*lock), std::move(process),
                                                    std::move(*token), std::move(*meeting), patience));
 }
 
-CoordinatorLink::CoordinatorLink(const MemberOptions& options, UniqueFd folder_lock, ProcessIdentity process,
+CoordinatorLink::CoordinatorLink(const Options& options, UniqueFd folder_lock, ProcessIdentity process,
                                  TokenFile token, MeetingSocket meeting, const LinkPatience& patience)
-    : options_(options),
+    : options_(options.member),
+      leave_within_(std::chrono::seconds(options.hang.leave_seconds)),
       folder_lock_(std::move(folder_lock)),
       process_(std::move(process)),
       token_(std::move(token)),
@@ -100,6 +102,7 @@ CoordinatorLink::CoordinatorLink(const MemberOptions& options, UniqueFd folder_l
       transport_(http::make_transport()),
       lifeline_fd_(options_.lifeline_fd),
       phase_since_(system_clock().now()),
+      beaten_(phase_since_),
       beating_([this](const std::stop_token& stop) { beat_until_stopped(stop); }),
       listening_([this](const std::stop_token& stop) { listen_until_stopped(stop); }) {}
 
@@ -151,7 +154,10 @@ void CoordinatorLink::hear(const Orders& orders) {
   told_attempt_ = std::max(told_attempt_, orders.attempt);
   if (position_.attempt.value() == 0 || told_attempt_ <= position_.attempt) return;
   Standing expected = Standing::kGoOn;
-  if (standing_.compare_exchange_strong(expected, Standing::kWorldChanged)) reason_ = orders.reason;
+  if (!standing_.compare_exchange_strong(expected, Standing::kWorldChanged)) return;
+  reason_ = orders.reason;
+  is_hung_.store(orders.hung);
+  told_to_leave_ = system_clock().now();
 }
 
 Wanted CoordinatorLink::wanted() const {
@@ -188,7 +194,7 @@ Duration CoordinatorLink::retry_pause() const {
 void CoordinatorLink::set_standing(Standing standing, const std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (standing_.load() == Standing::kFenced) return;
-  standing_.store(standing);
+  if (standing_.exchange(standing) != standing) told_to_leave_ = system_clock().now();
   leaving_.request_stop();
   reason_ = reason;
 }
@@ -200,8 +206,7 @@ std::string CoordinatorLink::reason() const {
 
 void CoordinatorLink::note(const Position& position) {
   const std::lock_guard lock(mutex_);
-  if (position.phase != position_.phase || position.step != position_.step)
-    phase_since_ = system_clock().now();
+  phase_since_ = system_clock().now();
   const bool is_news = position.committed != position_.committed || position.milestone != position_.milestone;
   position_ = position;
   if (is_news) news_.notify();
@@ -221,9 +226,13 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
     request.left_step = position_.step;
     position_.attempt = Attempt(0);  // in no world while joining
     position_.phase = ProcessPhase::kJoining;
+    position_.allowed.reset();
+    position_.is_winding_up = true;
     position_.milestone = Milestone::kNone;
+    phase_since_ = system_clock().now();
     Standing expected = Standing::kWorldChanged;
     standing_.compare_exchange_strong(expected, Standing::kGoOn);
+    is_hung_.store(false);
   }
   while (standing() == Standing::kGoOn) {
     const auto reply = exchange<JoinReply>(names::route::kJoin, request, kPollPatience, leaving_.get_token());
@@ -263,12 +272,18 @@ Result<void> CoordinatorLink::complete(const Position& position) {
 
 Beat CoordinatorLink::next_beat() {
   const std::lock_guard lock(mutex_);
+  const Timestamp now = system_clock().now();
+  const Duration between_beats = now - std::exchange(beaten_, now);
+  // A process that stood as a whole, stopped or frozen with its machine, does not hang: its time counts anew.
+  if (between_beats > 2 * (beat_pause_.load() + patience_.beat_max)) phase_since_ = told_to_leave_ = now;
+  const auto& allowed = position_.allowed;
   return {.process = process_,
           .attempt = position_.attempt,
           .sequence = ++sequence_,
           .step = position_.step,
           .phase = position_.phase,
-          .seconds_in_phase = seconds(system_clock().now() - phase_since_),
+          .seconds_in_phase = seconds(now - phase_since_),
+          .allowed_seconds = allowed ? std::optional(seconds(*allowed)) : std::nullopt,
           .committed = position_.committed,
           .silent_peers = {},
           .outlook = position_.outlook};
@@ -300,7 +315,25 @@ void CoordinatorLink::listen_until_stopped(const std::stop_token& stop) {
   }
 }
 
+void CoordinatorLink::end_if_stuck() const {
+  const std::lock_guard lock(mutex_);
+  if (standing_.load() == Standing::kGoOn || position_.is_winding_up) return;
+  // A step that usually takes longer is waited for: its process is worth more than that time.
+  const Duration patience =
+      std::max(leave_within_, position_.allowed.value_or(Duration(0)) / kAllowedOfUsual);
+  if (system_clock().now() - std::max(told_to_leave_, phase_since_) <= patience) return;
+  // Its thread holds whatever it holds: nothing is flushed or destroyed that it may be at.
+  const Logger logger(system_clock(), {.format = LogFormat::kText});
+  logger.error("told to leave its world, this process does not move: a fresh start is asked for",
+               {{"reason", reason_},
+                {"phase", std::string(name_of(position_.phase))},
+                {"step", position_.step.value()},
+                {"patience_seconds", seconds(patience)}});
+  ::_exit(static_cast<int>(ExitCode::kStartAgain));
+}
+
 void CoordinatorLink::sleep_until_news(Duration at_most) {
+  end_if_stuck();
   // A step that does not end must not outlive the run: the next one may write the same folder already.
   if (orphaned_at_ && system_clock().now() - *orphaned_at_ > kOrphanGrace)
     ::_exit(static_cast<int>(ExitCode::kPreempted));

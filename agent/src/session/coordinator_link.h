@@ -43,13 +43,14 @@ class CoordinatorLink final : public Link {
   void note(const Position& position) override;
   [[nodiscard]] Standing standing() const override { return standing_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::string reason() const override;
+  [[nodiscard]] bool is_hung() const override { return is_hung_.load(); }
   [[nodiscard]] Wanted wanted() const override;
   [[nodiscard]] Result<void> complete(const Position& position) override;
   void give_up(const std::string& reason) override { set_standing(Standing::kStop, reason); }
 
  private:
-  CoordinatorLink(const MemberOptions& options, UniqueFd folder_lock, ProcessIdentity process,
-                  TokenFile token, MeetingSocket meeting, const LinkPatience& patience);
+  CoordinatorLink(const Options& options, UniqueFd folder_lock, ProcessIdentity process, TokenFile token,
+                  MeetingSocket meeting, const LinkPatience& patience);
 
   void beat_until_stopped(const std::stop_token& stop);
   void listen_until_stopped(const std::stop_token& stop);
@@ -66,10 +67,13 @@ class CoordinatorLink final : public Link {
   void set_standing(Standing standing, const std::string& reason);
   [[nodiscard]] Beat next_beat();
   void sleep_until_news(Duration at_most);
+  // Ends the process, where it is told to leave its world and does not.
+  void end_if_stuck() const;
 
   static constexpr Timestamp kNever{Duration::max()};
 
   const MemberOptions options_;
+  const Duration leave_within_;
   const UniqueFd folder_lock_;
   const ProcessIdentity process_;
   TokenFile token_;
@@ -83,7 +87,9 @@ class CoordinatorLink final : public Link {
 
   mutable std::mutex mutex_;
   Position position_;                            // guarded by mutex_
-  Timestamp phase_since_;                        // guarded by mutex_
+  Timestamp phase_since_;                        // the last sign of life; guarded by mutex_
+  Timestamp beaten_;                             // when the last beat was made; guarded by mutex_
+  Timestamp told_to_leave_;                      // guarded by mutex_
   std::string reason_;                           // guarded by mutex_
   Attempt left_attempt_{0};                      // guarded by mutex_
   Attempt told_attempt_{0};                      // newest attempt that orders spoke of; guarded by mutex_
@@ -94,6 +100,7 @@ class CoordinatorLink final : public Link {
   std::atomic<std::uint64_t> save_request_{0};
   std::atomic<std::uint64_t> hand_over_{0};  // the attempt to be left for a replacement
   std::atomic<Timestamp> drain_deadline_{kNever};
+  std::atomic<bool> is_hung_{false};
   std::atomic<Standing> standing_{Standing::kGoOn};
   std::jthread beating_;  // last: they use everything above
   std::jthread listening_;

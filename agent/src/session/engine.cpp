@@ -12,6 +12,16 @@ namespace ratoon {
 
 using session::fail;
 
+namespace {
+
+session::HangLimits limits_of(const Options& options) {
+  const auto limits = session::read_hang_limits(options);
+  if (!limits) fail(ExitCode::kConfiguration, limits.error().message());
+  return *limits;
+}
+
+}  // namespace
+
 Session::Engine::Engine(const Surroundings& surroundings, Assignment assignment)
     : options_(surroundings.options),
       places_(surroundings.places),
@@ -23,6 +33,7 @@ Session::Engine::Engine(const Surroundings& surroundings, Assignment assignment)
       assignment_(std::move(assignment)),
       history_disk_(surroundings.history_disk),
       drain_(surroundings.drain),
+      phases_(limits_of(options_)),
       joined_(clock_.now()) {
   position_.attempt = assignment_.attempt;
   position_.milestone = session::Milestone::kJoined;
@@ -37,6 +48,15 @@ Session::Engine::Engine(const Surroundings& surroundings, Assignment assignment)
   enter(ProcessPhase::kLoad);
 }
 
+Session::Engine::~Engine() {
+  if (data::wait_listener() == this) data::wait_listener() = nullptr;
+}
+
+void Session::Engine::begin_wait() {
+  waited_from_ = position_.phase;
+  enter_within_step(ProcessPhase::kData);
+}
+
 void Session::Engine::track(std::string name, session::TrackedObjects::Save save,
                             session::TrackedObjects::Load load, bool is_weights) {
   if (has_begun_)
@@ -45,8 +65,13 @@ void Session::Engine::track(std::string name, session::TrackedObjects::Save save
 }
 
 void Session::Engine::end_reporting() {
+  data::wait_listener() = nullptr;
+  if (link_.is_hung()) accounts_->note_hang();
   accounts_->leave();
   reporting_.reset();
+  position_.is_winding_up = true;
+  position_.allowed.reset();
+  link_.note(position_);
 }
 
 void Session::Engine::report(std::string_view name, double value, std::uint64_t samples) {
@@ -79,7 +104,11 @@ void Session::Engine::show_progress() {
 void Session::Engine::enter(ProcessPhase phase) {
   position_.phase = phase;
   if (position_.committed) meters_.durable_step = position_.committed->step.value();
+  const Timestamp now = clock_.now();
   accounts_->enter(phase, position_.step.value());
+  phases_.enter(phase, position_.step, now);
+  position_.is_winding_up = course_ && course_->is_over();
+  position_.allowed = position_.is_winding_up ? std::nullopt : phases_.allowed();
   link_.note(position_);
 }
 

@@ -14,12 +14,14 @@
 #include <ratoon/session.h>
 
 #include "agent/src/checkpoint/saver.h"
+#include "agent/src/data/loader/wait_listener.h"
 #include "agent/src/metrics/meters.h"
 #include "agent/src/preemption/save_interval.h"
 #include "agent/src/session/accounts.h"
 #include "agent/src/session/course.h"
 #include "agent/src/session/drain.h"
 #include "agent/src/session/link.h"
+#include "agent/src/session/phase_watch.h"
 #include "agent/src/session/places.h"
 #include "agent/src/session/rank_means.h"
 #include "agent/src/session/reporting.h"
@@ -38,7 +40,7 @@ class CheckpointUnreadable : public Interrupted {
   ErrorKind kind;  // kCorrupted: its bytes are there and wrong
 };
 
-class Session::Engine {
+class Session::Engine : private data::WaitListener {
  public:
   // What outlives the attempts.
   struct Surroundings {
@@ -53,6 +55,9 @@ class Session::Engine {
     std::shared_ptr<session::Drain> drain = std::make_shared<session::Drain>();
   };
   Engine(const Surroundings& surroundings, Assignment assignment);
+  ~Engine() override;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
   void track(std::string name, session::TrackedObjects::Save save, session::TrackedObjects::Load load,
              bool is_weights = false);
@@ -73,6 +78,7 @@ class Session::Engine {
   void enter_within_step(ProcessPhase phase);
   // The steps since the last save, where what is tracked still lives.
   void save_the_last();
+  void still_alive() { enter_within_step(position_.phase); }
   // The training function returned: the last checkpoint is committed before this does.
   void finish();
 
@@ -90,6 +96,9 @@ class Session::Engine {
   [[nodiscard]] const session::Position& position() const { return position_; }
 
  private:
+  // A loader on the training thread.
+  void begin_wait() override;
+  void end_wait() override { enter_within_step(waited_from_); }
   void restore();
   // Nowhere is a checkpoint to resume from.
   void begin_new_run();
@@ -151,6 +160,7 @@ class Session::Engine {
   std::vector<Saved> saved_;  // and not known to be committed
   preemption::SaveCosts save_costs_;
   session::RankMeans means_;
+  session::PhaseWatch phases_;
   bool has_summed_ = false;  // in this attempt: values of all ranks come together
   const Timestamp joined_;
   Timestamp step_began_;
@@ -161,6 +171,7 @@ class Session::Engine {
   bool ever_agreed_ = false;
   std::string finish_reason_;  // empty: the run ends as it was to
   bool has_begun_ = false;
+  ProcessPhase waited_from_ = ProcessPhase::kCompute;  // what the wait for data interrupts
 };
 
 }  // namespace ratoon

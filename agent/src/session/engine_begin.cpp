@@ -15,6 +15,7 @@ using session::fail;
 void Session::Engine::begin(Until until) {
   if (has_begun_) fail(ExitCode::kConfiguration, "steps() was called twice in one attempt");
   has_begun_ = true;
+  data::wait_listener() = this;
   restore();
   begin_course(options_.max_duration.value_or(until));
   count_replay();

@@ -34,6 +34,8 @@ struct Position {
   Attempt attempt{0};
   Step step{0};
   ProcessPhase phase = ProcessPhase::kJoining;
+  std::optional<Duration> allowed{};  // to stand in it; nullopt: as long as it takes
+  bool is_winding_up = false;         // no step is under way: whatever is left to do may take its time
   Milestone milestone = Milestone::kNone;
   std::optional<InventoryEntry> committed;  // newest checkpoint known to be complete
   std::string weights{};                    // at the end: the file that has them, where there is one
@@ -61,10 +63,12 @@ class Link {
   // come.
   [[nodiscard]] virtual int listening_fd() const = 0;
   [[nodiscard]] virtual std::string own_host() const = 0;
-  // Cheap; called every step.
+  // A sign of life, and where we are. Cheap; called with every change of phase.
   virtual void note(const Position& position) = 0;
   [[nodiscard]] virtual Standing standing() const = 0;
   [[nodiscard]] virtual std::string reason() const = 0;
+  // Whether the world changes because a rank of it hung.
+  [[nodiscard]] virtual bool is_hung() const { return false; }
   [[nodiscard]] virtual Wanted wanted() const = 0;
   // Tells that this process reached the end. Returns once that is known where it counts.
   [[nodiscard]] virtual Result<void> complete(const Position& position) = 0;

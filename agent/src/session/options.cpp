@@ -13,6 +13,7 @@
 #include "agent/src/session/launcher_variables.h"
 #include "agent/src/session/notice_setup.h"
 #include "agent/src/session/option_rows.h"
+#include "agent/src/session/phase_watch.h"
 #include "agent/src/session/place_options.h"
 #include "base/contract/names.h"
 #include "base/core/lists.h"
@@ -76,6 +77,10 @@ std::vector<session::OptionRow> session::option_rows(Options& o) {
        "USR1, USR2 or none: says the same as SIGTERM; empty: USR1 under Slurm, else none"},
       {&o.notice.handles_signals, env::kSignals, "--signals",
        "false: none are handled, and Ctrl-C loses what was not saved"},
+      {&o.hang.after, env::kHangAfter, "--hang-after",
+       "how long a process may stand in one phase of a step, 5m; auto: learned from the steps before; off"},
+      {&o.hang.leave_seconds, env::kLeaveWithin, "--leave-within",
+       "seconds in which a process that is told to leave its world does, or ends with exit code 81"},
       {&o.notice.slurm_job_end_time, env::kSlurmJobEndTime, nullptr},
       {&o.notice.slurm_job_id, env::kSlurmJobId, nullptr},
       {&o.member.coordinator_url, env::kCoordinatorUrl, nullptr},
@@ -206,6 +211,11 @@ Result<void> validate(const Options& o) {
   }
   if (auto valid = session::check_places(o); !valid) return valid;
   if (auto valid = session::check_notices(o.notice); !valid) return valid;
+  if (auto limits = session::read_hang_limits(o); !limits) return limits.error();
+  if (o.hang.leave_seconds == 0 || o.hang.leave_seconds > kPatienceSecondsMax) {
+    return Error(ErrorKind::kInvalid,
+                 "--leave-within must be 1 to " + std::to_string(kPatienceSecondsMax) + " seconds");
+  }
   if (o.staging_slots > kStagingSlotsMax)
     return Error(ErrorKind::kInvalid, "--staging-slots must be at most " + std::to_string(kStagingSlotsMax));
   if (o.staging_memory_mib > kMibMax)

@@ -59,11 +59,31 @@ Session::PhaseScope Session::in(Phase phase) {
   return PhaseScope(*this, phase);
 }
 
+void Session::still_alive() {
+  engine_->still_alive();
+}
+
+namespace {
+
+ProcessPhase process_phase(Phase phase) {
+  switch (phase) {
+    case Phase::kData:
+      return ProcessPhase::kData;
+    case Phase::kValidation:
+      return ProcessPhase::kValidate;
+    case Phase::kCollective:
+      break;
+  }
+  return ProcessPhase::kCollective;
+}
+
+}  // namespace
+
 Session::PhaseScope::PhaseScope(Session& session, Phase phase)
     : session_(session),
       outer_(static_cast<int>(session.engine_->position().phase)),
       exceptions_(std::uncaught_exceptions()) {
-  session_.engine_->enter_within_step(phase == Phase::kData ? ProcessPhase::kData : ProcessPhase::kValidate);
+  session_.engine_->enter_within_step(process_phase(phase));
 }
 
 // Whoever unwinds leaves the attempt: the time is of what it was until then.

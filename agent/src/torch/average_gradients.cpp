@@ -167,6 +167,7 @@ void average_gradients_of(Session& session, torch::nn::Module& module) {
     session.agree(session.wishes());
     return;
   }
+  const auto waits = session.in(Phase::kCollective);
   session.part<Averager>(session).average(module);
 }
 

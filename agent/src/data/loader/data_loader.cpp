@@ -4,6 +4,7 @@
 #include <ratoon/data_loader.h>
 
 #include "agent/src/data/loader/prefetcher.h"
+#include "agent/src/data/loader/wait_listener.h"
 #include "agent/src/data/sets/columns.h"
 
 namespace ratoon {
@@ -92,6 +93,7 @@ Batch DataLoader::next() {
   const StreamReader plan = stream_.reader();
   const bool goes_on = course_ != nullptr && course_->plan.is_same_plan(plan) && stream_.batches() <= next_;
   if (!goes_on) begin_where_the_stream_is(plan);
+  const data::WaitScope waits;
   Batch batch = prefetcher_->take();
   ++next_;
   return batch;

@@ -44,6 +44,18 @@ TEST_F(AccountsTest, BooksEachPhaseInItsPart) {
   EXPECT_EQ(accounts_.of_run(), std::nullopt) << "another process is rank 0";
 }
 
+TEST_F(AccountsTest, WhoWaitedForARankThatHungHasLostThatTime) {
+  spend(ProcessPhase::kCompute, 0, 10s);
+  spend(ProcessPhase::kCollective, 0, 31s);
+  accounts_.note_hang();
+  accounts_.leave();
+  spend(ProcessPhase::kCompute, 0, 5s);
+  accounts_.note_hang();  // it did not wait: another rank hung
+  accounts_.leave();
+  EXPECT_EQ(of(Part::kHung), 31s);
+  EXPECT_EQ(of(Part::kUseful), 15s);
+}
+
 TEST_F(AccountsTest, WhatWasLostIsMadeAgain) {
   accounts_.carry_over(std::nullopt, Attempt(1));
   for (std::uint64_t step = 0; step < 7; ++step) spend(ProcessPhase::kCompute, step, 1s);

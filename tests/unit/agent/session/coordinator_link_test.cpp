@@ -317,6 +317,41 @@ TEST_F(CoordinatorLinkTest, TellsOfEachMilestoneAtOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - before, 900ms) << "beats would come only each second";
 }
 
+TEST_F(CoordinatorLinkTest, ABeatSaysHowLongItStandsThereAndMay) {
+  auto joined = join();
+  form(1, 0.02);
+  ASSERT_TRUE(joined.get());
+  const auto beat = [this] { return coordinator_.processes(kJob).front().beat.value_or(Beat()); };
+  Position position{.attempt = Attempt(1), .step = Step(7), .phase = ProcessPhase::kData, .allowed = 30s};
+  link_->note(position);
+  wait_until([&] { return beat().phase == ProcessPhase::kData && beat().seconds_in_phase > 0.2; });
+  EXPECT_EQ(beat().allowed_seconds, 30);
+  const std::uint64_t before = beat().sequence;
+  const double stood = beat().seconds_in_phase;
+  link_->note(position);  // a sign of life
+  wait_until([&] { return beat().sequence > before + 2 && beat().seconds_in_phase < stood; });
+  position.allowed.reset();
+  link_->note(position);
+  wait_until([&] { return !beat().allowed_seconds; });
+}
+
+TEST_F(CoordinatorLinkTest, HearsThatItsWorldIsGivenUpForAHang) {
+  auto first = join();
+  form(1);
+  ASSERT_TRUE(first.get());
+  EXPECT_FALSE(link_->is_hung());
+  coordinator_.announce(kJob, {.attempt = Attempt(2),
+                               .current = {{.job = kJob, .role = "worker"}},
+                               .is_hung = true,
+                               .reason = "because the test says so"});
+  wait_until([&] { return link_->standing() == Standing::kWorldChanged; });
+  EXPECT_TRUE(link_->is_hung());
+  auto second = join();
+  form(2);
+  ASSERT_TRUE(second.get());
+  EXPECT_FALSE(link_->is_hung());
+}
+
 TEST_F(CoordinatorLinkTest, SaysWithHowManyStepsItLeft) {
   auto first = join();
   EXPECT_EQ(wait_for_joiner().left_step, Step(0));

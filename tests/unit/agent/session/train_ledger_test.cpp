@@ -1,16 +1,20 @@
 // The ledger of train(), over attempts in one process and over calls that stand for processes.
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include <ratoon/data_loader.h>
 #include <ratoon/failure.h>
+#include <ratoon/stream.h>
 #include <ratoon/train.h>
 
 #include "agent/src/checkpoint/disk/real_disk.h"
 #include "agent/src/history/last_row.h"
 #include "agent/src/session/run_ledger.h"
+#include "tests/support/numbers_dataset.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon {
@@ -114,6 +118,25 @@ TEST(TrainLedger, KnowsWhatTheProgramSaysOfItsTime) {
   EXPECT_GE(end.account.of(Part::kValidation), 2 * 20 * kStep) << "the one that was cut off was not made";
   EXPECT_EQ(end.newest_validated, 2u);
   EXPECT_EQ(end.newest_step, 4u);
+}
+
+TEST(TrainLedger, ALoaderSaysByItselfThatItWaits) {
+  test::TemporaryFolder folder;
+  const Options options{.save_folder = folder.path().string(), .run_name = "run", .member = {}};
+  testing::internal::CaptureStderr();
+  const int code = ratoon::train(options, [&](Session& session) {
+    const auto slow = std::make_shared<test::NumbersDataset>(100, [](auto, auto&) { spend(10 * kStep); });
+    Stream stream({.global_batch = 1, .seed = 17, .sources = {source_of(*slow)}});
+    DataLoader loader(slow, stream, {.threads = 0});
+    session.track("stream", stream);
+    for ([[maybe_unused]] const std::uint64_t step : session.steps(4)) loader.advance(loader.next());
+  });
+  EXPECT_EQ(code, 0) << testing::internal::GetCapturedStderr();
+  const auto disk = checkpoint::RealDisk::open_folder(folder / "run").value();
+  const auto row = history::find_last_row(*disk, session::kLedgerKind).value();
+  ASSERT_TRUE(row);
+  const auto end = *session::ledger_of(row->row);
+  EXPECT_GE(end.account.of(Part::kDataWait), 4 * 10 * kStep);
 }
 
 }  // namespace
