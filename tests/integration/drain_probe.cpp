@@ -1,6 +1,10 @@
 // A trainer without tensors whose ranks agree once a step, as gradients do elsewhere: by files in a folder.
 //
-//   drain_probe --agree FOLDER [--steps N] [--pause-ms N] [--finish-at STEP] --save-folder ... --run-name ...
+//   drain_probe --agree FOLDER [--steps N] [--pause-ms N] [--finish-at STEP]
+//               [--hang data|compute|collective --hang-at STEP --hang-rank RANK] --save-folder ... --run-name
+//               ...
+//
+// It hangs once, whoever is started after it in the same folder.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -11,6 +15,8 @@
 #include <string>
 #include <string_view>
 #include <thread>
+
+#include <unistd.h>
 
 #include <ratoon/stream.h>
 #include <ratoon/train.h>
@@ -48,6 +54,22 @@ std::uint32_t or_over_all_ranks(const std::filesystem::path& folder, const ratoo
   return all;
 }
 
+struct Hang {
+  std::string phase;  // empty: none
+  std::uint64_t step = 0;
+  std::uint32_t rank = 0;
+};
+
+// Stands still for good, if here and now is where it was asked for and nobody did before.
+void hang_if_asked(const Hang& asked, std::string_view phase, const ratoon::Session& session,
+                   const std::filesystem::path& folder) {
+  if (asked.phase != phase || asked.step != session.steps_done() || asked.rank != session.rank()) return;
+  const auto mark = folder / "hung";
+  if (std::filesystem::exists(mark)) return;
+  std::ofstream(mark) << phase;
+  for (;;) ::pause();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -55,12 +77,20 @@ int main(int argc, char** argv) {
   const std::uint64_t steps = std::stoull(read_flag(argc, argv, "--steps", "300"));
   const std::chrono::milliseconds pause(std::stoul(read_flag(argc, argv, "--pause-ms", "5")));
   const std::uint64_t finish_at = std::stoull(read_flag(argc, argv, "--finish-at", "0"));
+  const Hang hang{.phase = read_flag(argc, argv, "--hang", ""),
+                  .step = std::stoull(read_flag(argc, argv, "--hang-at", "0")),
+                  .rank = static_cast<std::uint32_t>(std::stoul(read_flag(argc, argv, "--hang-rank", "0")))};
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
 
   return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
     ratoon::Stream stream({.samples = 10'000, .global_batch = 6, .seed = 5});
     session.track("stream", stream);
     for (const std::uint64_t step : session.steps(steps)) {
+      {
+        const auto waits = session.in(ratoon::Phase::kData);
+        hang_if_asked(hang, "data", session, folder);
+      }
+      hang_if_asked(hang, "compute", session, folder);
       std::printf("rank %" PRIu32 " step %" PRIu64 " samples", session.rank(), step);
       for (const ratoon::Slot& slot : stream.take(session.rank(), session.world_size()))
         std::printf(" %" PRIu64, slot.sample);
@@ -68,6 +98,8 @@ int main(int argc, char** argv) {
       std::this_thread::sleep_for(pause);
       if (finish_at != 0 && step + 1 == finish_at && session.rank() == 0)
         session.finish("the loss no longer falls");
+      const auto waits = session.in(ratoon::Phase::kCollective);
+      hang_if_asked(hang, "collective", session, folder);
       session.agree(or_over_all_ranks(folder, session));
     }
     std::printf("done after %" PRIu64 " steps, digest %016" PRIx64 "\n", session.steps_done(),
