@@ -45,4 +45,15 @@ bool is_utf8(std::span<const std::byte> bytes) {
   }
 }
 
+std::string cut_text(std::string text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  const auto is_inside = [&](std::size_t i) {
+    return (static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U;
+  };
+  std::size_t end = bytes_max;
+  while (end > 0 && is_inside(end)) --end;
+  text.resize(end);
+  return text;
+}
+
 }  // namespace ratoon

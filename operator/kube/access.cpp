@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/core/utf8.h"
 #include "operator/kube/base64.h"
 #include "operator/kube/lenient.h"
 

@@ -1,6 +1,7 @@
 #include "operator/kube/event.h"
 
 #include "base/contract/names.h"
+#include "base/core/utf8.h"
 #include "operator/kube/lenient.h"
 
 namespace ratoon::kube {

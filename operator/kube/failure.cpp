@@ -1,6 +1,7 @@
 #include "operator/kube/failure.h"
 
 #include "base/contract/fields.h"
+#include "base/core/utf8.h"
 #include "operator/kube/lenient.h"
 
 namespace ratoon::kube {

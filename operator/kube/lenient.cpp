@@ -48,17 +48,6 @@ std::optional<std::uint64_t> parse_whole(std::string_view text) {
   return value;
 }
 
-std::string cut_text(std::string text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  const auto is_inside = [&](std::size_t i) {
-    return (static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U;
-  };
-  std::size_t end = bytes_max;
-  while (end > 0 && is_inside(end)) --end;
-  text.resize(end);
-  return text;
-}
-
 std::string dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }

@@ -21,9 +21,6 @@ namespace ratoon::kube {
 // Decimal digits and nothing else.
 [[nodiscard]] std::optional<std::uint64_t> parse_whole(std::string_view text);
 
-// At most that many bytes, cut between characters of UTF-8.
-[[nodiscard]] std::string cut_text(std::string text, std::size_t bytes_max);
-
 // Never throws: bytes that are not UTF-8 become replacement characters.
 [[nodiscard]] std::string dump(const nlohmann::json& value);
 

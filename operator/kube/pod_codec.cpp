@@ -7,6 +7,7 @@
 #include "base/contract/codec.h"
 #include "base/contract/names.h"
 #include "base/core/lists.h"
+#include "base/core/utf8.h"
 #include "operator/api/training_job.h"
 #include "operator/kube/lenient.h"
 

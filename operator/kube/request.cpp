@@ -1,5 +1,6 @@
 #include "operator/kube/request.h"
 
+#include "base/core/utf8.h"
 #include "operator/kube/lenient.h"
 
 namespace ratoon::kube {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/contract/names.h"
+#include "base/core/utf8.h"
 #include "operator/kube/lenient.h"
 
 namespace ratoon::kube {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/contract/fields.h"
+#include "base/core/utf8.h"
 #include "operator/kube/lenient.h"
 
 namespace ratoon::kube {
