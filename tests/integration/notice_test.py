@@ -92,6 +92,15 @@ class Notices(NoticedRanks):
         self.assertEqual([self.steps(rank)[-1][0] for rank in (0, 1)], [39, 39])
         self.assertEqual(self.committed(), 40)
         self.assertIn("finished at step 40: the loss no longer falls", self.log(0))
+        self.start(launcher=torchrun, size=2)  # the criterion would not end it any more
+        self.assertEqual(self.finish(), [0, 0], self.log(0))
+        self.assertEqual([self.steps(rank)[-1][0] for rank in (0, 1)], [39, 39], "started again it is complete at once")
+        self.assertEqual(self.log(0).count("finished at step 40: the loss no longer falls"), 2)
+
+    def test_deterministic_is_refused_where_nothing_computes(self):
+        self.start("--deterministic")
+        self.assertEqual(self.finish(), [82], self.log())
+        self.assertIn("include <ratoon/torch.h>", self.log())
 
     def test_what_makes_no_sense_is_one_sentence_and_82(self):
         for flags, part in ((["--time-limit", "soon"], "a time limit is a time"),

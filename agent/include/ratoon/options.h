@@ -109,7 +109,9 @@ struct Options {
   std::string final_weights{"weights.safetensors"};  // --final-weights, RATOON_FINAL_WEIGHTS; the file that
                                                      // takes the weights at the end, in the run's folder
                                                      // unless it has one; empty: none
-  std::string help{};  // --ratoon-help: all of these, which train() prints, and does no more
+  bool deterministic = false;  // --deterministic, RATOON_DETERMINISTIC; pins what bits depend on, see
+                               // <ratoon/numerics.h>; refused where no library that computes is attached
+  std::string help{};          // --ratoon-help: all of these, which train() prints, and does no more
   MemberOptions member;
   GroupOptions group{};
   NoticeOptions notice{};

@@ -155,6 +155,7 @@ class Session {
   // The run is done before its time, say because the loss no longer falls: the step under way is the last
   // one. It is saved, and the run is complete. One rank is enough, where all agree once a step; with several
   // ranks that do not, it is a configuration error. In a run of several ranks the step after may be the last.
+  // Started again the run is complete at once, unless it has another end by then.
   void finish(const std::string& reason);
 
   // This process will be ended after so long, as somebody told the program: it saves at once, trains on,

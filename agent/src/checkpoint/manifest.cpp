@@ -26,7 +26,8 @@ std::string checksum_line(std::string_view body) {
 }
 
 std::string seal(const json& body) {
-  std::string text = body.dump(1) + "\n";
+  // A reason is the program's own words, and may be no text.
+  std::string text = body.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
   return text + checksum_line(text);
 }
 
@@ -49,6 +50,14 @@ json to_json(const PackRecord& pack) {
           {"header_digest", pack.header_digest}};
 }
 
+json to_json(const Numerics& numerics) {
+  return {{"library", numerics.library},
+          {"device", numerics.device},
+          {"cpu_capability", numerics.cpu_capability},
+          {"threads", numerics.threads},
+          {"deterministic", numerics.is_deterministic}};
+}
+
 json to_json(const RunRecord& run) {
   json body = {{"batches", run.batches},
                {"samples", run.samples},
@@ -56,7 +65,22 @@ json to_json(const RunRecord& run) {
                {"trained_nanoseconds", run.trained_nanoseconds}};
   if (run.history_attempt != 0)
     body["history"] = {{"attempt", run.history_attempt}, {"bytes", run.history_bytes}};
+  if (run.early_end) body["finished"] = {{"reason", run.early_end->reason}, {"until", run.early_end->until}};
+  if (run.numerics) body["numerics"] = to_json(*run.numerics);
   return body;
+}
+
+// What was no text took three bytes for one when it was written.
+std::string read_text(Fields& f, const char* name, std::size_t bytes_max) {
+  return f.optional_text(name, 3 * bytes_max);
+}
+
+Numerics read_numerics(Fields f) {
+  return {.library = read_text(f, "library", kNumericsTextBytesMax),
+          .device = read_text(f, "device", kNumericsTextBytesMax),
+          .cpu_capability = read_text(f, "cpu_capability", kNumericsTextBytesMax),
+          .threads = static_cast<std::uint32_t>(f.optional_whole("threads", 0xffffffffU)),
+          .is_deterministic = f.flag("deterministic")};
 }
 
 // Of those who wrote before there was one, and of ranks that have nothing to say, there is none.
@@ -73,6 +97,12 @@ std::optional<RunRecord> read_run(Fields& parent) {
     run.history_attempt = history.whole("attempt", kCountMax);
     run.history_bytes = history.whole("bytes", kCountMax);
   }
+  if (f.find("finished") != nullptr) {
+    Fields finished = f.object("finished");
+    run.early_end = EarlyEnd{.reason = read_text(finished, "reason", kReasonBytesMax),
+                             .until = read_text(finished, "until", kUntilBytesMax)};
+  }
+  if (f.find("numerics") != nullptr) run.numerics = read_numerics(f.object("numerics"));
   return run;
 }
 

@@ -2,9 +2,27 @@
 // where its history stands. Rank 0 says it with its pack, and the manifest keeps it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
+
+#include <ratoon/numerics.h>
 
 namespace ratoon::checkpoint {
+
+// How long texts may be; whoever fills them in cuts them.
+inline constexpr std::size_t kNumericsTextBytesMax = 64;
+inline constexpr std::size_t kReasonBytesMax = 256;
+inline constexpr std::size_t kUntilBytesMax = 64;
+
+// The program ended the run before its time; the next start leaves it at that while the run's end is `until`.
+struct EarlyEnd {
+  std::string reason{};
+  std::string until{};
+
+  friend bool operator==(const EarlyEnd&, const EarlyEnd&) = default;
+};
 
 struct RunRecord {
   std::uint64_t batches = 0;
@@ -13,6 +31,8 @@ struct RunRecord {
   std::uint64_t trained_nanoseconds = 0;  // in the training loop, of all attempts that led here
   std::uint64_t history_attempt = 0;      // whose file of the history goes on here; 0: there is none
   std::uint64_t history_bytes = 0;        // of that file
+  std::optional<EarlyEnd> early_end{};    // of the run's last checkpoint alone
+  std::optional<Numerics> numerics{};     // of rank 0; nothing where no library is attached
 
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };

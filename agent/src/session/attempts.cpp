@@ -63,6 +63,7 @@ bool is_told_to_leave(const Failure& why) {
 
 Session::Attempts::Attempts(Options options)
     : options_(std::move(options)),
+      numerics_(std::make_shared<session::NumericsWatch>(options_.deterministic, session::attached_numerics())),
       notices_(options_, clock_, kProcessBegan),
       accounts_(std::make_shared<session::Accounts>(clock_)),
       places_(options_, shared_meters_),
@@ -76,7 +77,8 @@ Session::Attempts::Attempts(Options options)
                     .meters = meters_,
                     .history_disk = places_.folder(),
                     .accounts = accounts_,
-                    .drain = notices_.drain()},
+                    .drain = notices_.drain(),
+                    .numerics = numerics_},
       endpoint_(
           metrics::open_endpoint(options_.member, meters_, Logger(clock_, {.format = LogFormat::kText}))) {
   if (options_.overwrite && !has_coordinator()) places_.begin_anew();

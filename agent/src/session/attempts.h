@@ -16,6 +16,7 @@
 #include "agent/src/session/engine.h"
 #include "agent/src/session/joining.h"
 #include "agent/src/session/notice_setup.h"
+#include "agent/src/session/numerics_watch.h"
 
 namespace ratoon {
 
@@ -47,6 +48,7 @@ class Session::Attempts {
   [[nodiscard]] bool has_coordinator() const { return !options_.member.coordinator_url.empty(); }
 
   const Options options_;
+  const std::shared_ptr<session::NumericsWatch> numerics_;
   const SystemClock clock_;
   session::NoticeWatch notices_;
   const std::shared_ptr<metrics::Meters> shared_meters_ = std::make_shared<metrics::Meters>();

@@ -40,6 +40,8 @@ class Course {
 
   // Throws std::invalid_argument where samples or epochs are counted and there are none to count.
   void begin_at(const RunPosition& position, Timestamp now);
+  // An earlier start had ended here, before the run's end.
+  void end_before_time() { is_over_ = true; }
   void end_step(const DataPosition& data, Timestamp now);
   // Bits that rank 0 would like agreed: what time made due since it was last agreed.
   [[nodiscard]] std::uint32_t wishes() const { return wishes_; }

@@ -33,6 +33,7 @@ Session::Engine::Engine(const Surroundings& surroundings, Assignment assignment)
       assignment_(std::move(assignment)),
       history_disk_(surroundings.history_disk),
       drain_(surroundings.drain),
+      numerics_(surroundings.numerics),
       phases_(limits_of(options_)),
       joined_(clock_.now()) {
   position_.attempt = assignment_.attempt;
@@ -149,7 +150,8 @@ void Session::Engine::end_step() {
     reporting_->end_step(course_->position());
     position_.outlook = reporting_->outlook(course_->position());
   }
-  if ((agreed & session::control::kFinish) != 0 && is_first()) say_that_it_is_finished();
+  is_finished_ = (agreed & session::control::kFinish) != 0;
+  if (is_finished_ && is_first()) say_that_it_is_finished();
   // At the end of the training finish() waits for the last checkpoint, and nothing is left to hand over.
   const bool is_handed_over = (agreed & session::control::kLeave) != 0 && !is_at_end();
   const bool is_stopped = (agreed & session::control::kStop) != 0 && !is_at_end();
@@ -170,11 +172,14 @@ void Session::Engine::finish_early(const std::string& reason) {
   finish_reason_ = reason.empty() ? "the program says so" : reason;
 }
 
-void Session::Engine::say_that_it_is_finished() {
+void Session::Engine::say(const std::string& sentence) const {
   if (reporting_) reporting_->make_room();
-  std::fprintf(stderr, "ratoon: finished at step %llu: %s\n",
-               static_cast<unsigned long long>(position_.step.value()),
-               finish_reason_.empty() ? "another rank says so" : finish_reason_.c_str());
+  std::fprintf(stderr, "ratoon: %s\n", sentence.c_str());
+}
+
+void Session::Engine::say_that_it_is_finished() {
+  if (finish_reason_.empty()) finish_reason_ = "another rank says so";
+  say("finished at step " + std::to_string(position_.step.value()) + ": " + finish_reason_);
 }
 
 void Session::Engine::leave_if_drained() {

@@ -21,6 +21,7 @@
 #include "agent/src/session/course.h"
 #include "agent/src/session/drain.h"
 #include "agent/src/session/link.h"
+#include "agent/src/session/numerics_watch.h"
 #include "agent/src/session/phase_watch.h"
 #include "agent/src/session/places.h"
 #include "agent/src/session/rank_means.h"
@@ -53,6 +54,7 @@ class Session::Engine : private data::WaitListener {
     std::shared_ptr<checkpoint::Disk> history_disk{};  // the run's folder; null: there is no history
     std::shared_ptr<session::Accounts> accounts{};     // null: of this attempt alone
     std::shared_ptr<session::Drain> drain = std::make_shared<session::Drain>();
+    std::shared_ptr<session::NumericsWatch> numerics{};  // null: nobody asks
   };
   Engine(const Surroundings& surroundings, Assignment assignment);
   ~Engine() override;
@@ -111,6 +113,10 @@ class Session::Engine : private data::WaitListener {
   void show_progress();
   void show(const std::vector<session::RankMeans::Mean>& means);
   void begin_course(Until until);
+  // Unless the run has another end by now: that is the wish to go on.
+  void keep_early_end();
+  // Between lines of the bar.
+  void say(const std::string& sentence) const;
   void begin_reporting();
   void carry_ledger_over();
   [[nodiscard]] bool is_first() const { return assignment_.rank.value() == 0; }
@@ -146,6 +152,7 @@ class Session::Engine : private data::WaitListener {
   session::Position position_;
   const std::shared_ptr<checkpoint::Disk> history_disk_;
   const std::shared_ptr<session::Drain> drain_;
+  const std::shared_ptr<session::NumericsWatch> numerics_;
   std::function<session::DataPosition()> data_;
   std::optional<checkpoint::RunRecord> resumed_;   // as the manifest has it
   std::optional<session::Course> course_;          // from begin() on
@@ -169,7 +176,8 @@ class Session::Engine : private data::WaitListener {
   std::uint32_t agreed_ = 0;  // control word of the current step
   bool has_agreed_ = false;   // in the current step
   bool ever_agreed_ = false;
-  std::string finish_reason_;  // empty: the run ends as it was to
+  std::string finish_reason_;  // of this rank; empty: it wishes for no end
+  bool is_finished_ = false;   // all agreed that the step that ended was the last one
   bool has_begun_ = false;
   ProcessPhase waited_from_ = ProcessPhase::kCompute;  // what the wait for data interrupts
 };

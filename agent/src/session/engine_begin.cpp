@@ -35,6 +35,19 @@ void Session::Engine::begin_course(Until until) {
   } catch (const std::invalid_argument& why) {
     fail(ExitCode::kConfiguration, why.what());
   }
+  if (resumed_ && resumed_->early_end && !course_->is_over()) keep_early_end();
+}
+
+void Session::Engine::keep_early_end() {
+  const checkpoint::EarlyEnd& end = *resumed_->early_end;
+  const std::string until = course_->until().text();
+  const std::string what = "finished at step " + std::to_string(position_.step.value()) + ": " + end.reason;
+  if (until != end.until) {
+    if (is_first()) say("goes on to " + until + "; it was to go to " + end.until + " and " + what);
+    return;
+  }
+  course_->end_before_time();
+  if (is_first()) say(what + "; another end (--max-duration) goes on, --overwrite true begins anew");
 }
 
 // Nothing of an older run under the same name; and what cannot be read begins anew.
@@ -101,6 +114,8 @@ void Session::Engine::restore() {
                                        .step = assignment_.resume->step,
                                        .digest = assignment_.resume->digest,
                                        .is_complete = true};
+  if (!numerics_ || !resumed_) return;
+  if (const std::string why = numerics_->resume(resumed_->numerics); !why.empty()) say(why);
 }
 
 void Session::Engine::begin_new_run() {

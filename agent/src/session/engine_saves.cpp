@@ -9,6 +9,7 @@
 #include "agent/src/session/engine.h"
 #include "agent/src/session/fail.h"
 #include "agent/src/session/final_weights.h"
+#include "base/core/utf8.h"
 
 namespace ratoon {
 
@@ -45,6 +46,10 @@ std::optional<checkpoint::RunRecord> Session::Engine::run_record() {
     record.history_attempt = place->attempt.value();
     record.history_bytes = place->bytes;
   }
+  if (is_finished_)
+    record.early_end = checkpoint::EarlyEnd{.reason = cut_text(finish_reason_, checkpoint::kReasonBytesMax),
+                                            .until = course_->until().text()};
+  if (numerics_) record.numerics = numerics_->now();
   return record;
 }
 
@@ -158,14 +163,12 @@ void Session::Engine::leave_weights() {
   } catch (const std::exception& why) {
     written = Error(ErrorKind::kIo, why.what());
   }
-  if (reporting_) reporting_->make_room();
   if (!written) {
-    std::fprintf(stderr, "ratoon: the weights are not left in %s: %s; `ratoon checkpoint export` does it\n",
-                 file.c_str(), written.error().message().c_str());
+    say("the weights are not left in " + file.string() + ": " + written.error().message() +
+        "; `ratoon checkpoint export` does it");
   } else if (*written != 0) {
     if (file.native().size() <= kWeightsBytesMax) position_.weights = file.string();
-    std::fprintf(stderr, "ratoon: the weights of step %llu are in %s\n",
-                 static_cast<unsigned long long>(alone.resume->step.value()), file.c_str());
+    say("the weights of step " + std::to_string(alone.resume->step.value()) + " are in " + file.string());
   }
 }
 

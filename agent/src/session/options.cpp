@@ -59,6 +59,9 @@ std::vector<session::OptionRow> session::option_rows(Options& o) {
       {&o.final_weights, env::kFinalWeights, "--final-weights",
        "safetensors file that takes the weights at the end, in the run's folder unless it has one; empty: "
        "none"},
+      {&o.deterministic, env::kDeterministic, "--deterministic",
+       "true: pins threads, CPU instructions and algorithms, so that bits do not depend on the machine; "
+       "slower"},
       {&o.staging_folder, env::kStagingFolder, "--staging-folder",
        "a folder in a memory file system for what is saved and not yet on the disk; empty: own memory"},
       {&o.staging_slots, env::kStagingSlots, "--staging-slots",
@@ -103,13 +106,18 @@ std::vector<session::OptionRow> session::option_rows(Options& o) {
 
 namespace {
 
-// The value after --flag or --flag=; the last one counts.
-Result<std::optional<std::string>> find_flag(int argc, const char* const* argv, std::string_view flag) {
+// The value after --flag or --flag=; the last one counts. A switch without one is on.
+Result<std::optional<std::string>> find_flag(int argc, const char* const* argv, std::string_view flag,
+                                             bool is_switch) {
   std::optional<std::string> value;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word == "--") break;
     if (word == flag) {
+      if (is_switch && (i + 1 >= argc || argv[i + 1][0] == '-')) {
+        value = "true";
+        continue;
+      }
       if (i + 1 >= argc) return Error(ErrorKind::kInvalid, std::string(flag) + " needs a value after it");
       value = argv[++i];
     } else if (word.starts_with(flag) && word.size() > flag.size() && word[flag.size()] == '=') {
@@ -245,7 +253,7 @@ Result<Options> Options::from_environment(int argc, const char* const* argv, Opt
     std::string source = row.variable;
     if (const char* value = std::getenv(row.variable)) text = value;
     if (row.flag != nullptr) {
-      auto flag = find_flag(argc, argv, row.flag);
+      auto flag = find_flag(argc, argv, row.flag, std::holds_alternative<bool*>(row.target));
       if (!flag) return flag.error();
       if (*flag) {
         text = **flag;

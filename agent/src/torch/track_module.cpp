@@ -6,6 +6,7 @@
 
 #include <ratoon/torch/track.h>
 
+#include "agent/src/torch/numerics.h"
 #include "agent/src/torch/stored_tensor.h"
 
 namespace ratoon {
@@ -46,12 +47,15 @@ void load_generator(StateReader& in) {
 }  // namespace
 
 void save_module(const ::torch::nn::Module& module, StateWriter& out) {
-  for (const auto& [name, tensor] : tensors_of(module)) put_tensor(out, name, tensor);
+  const auto tensors = tensors_of(module);
+  if (!tensors.empty()) note_device_of(tensors.begin()->second);
+  for (const auto& [name, tensor] : tensors) put_tensor(out, name, tensor);
   put_tensor(out, kGenerator, generator_state());
 }
 
 void load_module(::torch::nn::Module& module, StateReader& in) {
   const auto now = tensors_of(module);
+  if (!now.empty()) note_device_of(now.begin()->second);
   for (const auto& [name, tensor] : now) want_tensor(in, name, tensor);
   if (!in.is_for_weights_alone()) load_generator(in);
   for (const std::string& name : in.names()) {

@@ -3,6 +3,7 @@
 
 #include <ratoon/every.h>
 #include <ratoon/metrics.h>
+#include <ratoon/numerics.h>
 #include <ratoon/options.h>
 #include <ratoon/progress_bar.h>
 #include <ratoon/stream.h>
@@ -25,6 +26,9 @@ int main(int argc, char** argv) {
     if (validate_every.is_due(before, position)) metrics.report("loss", 0.5);
   }
   if (metrics.find("loss")->reports != 4) return 1;
+  ratoon::attach_numerics({.pin = [] {},
+                           .set_threads = [](std::uint32_t) {},
+                           .now = [] { return ratoon::Numerics{.library = "none"}; }});
   if (argc == 1) return 0;
   // Not run by the test, but linked: train() draws in all of the agent's libraries.
   return ratoon::train(ratoon::Options::from_environment(argc, argv), [](ratoon::Session&) {});

@@ -66,6 +66,7 @@ TEST(Names, OfTheEnvironmentAreFrozen) {
                  {names::env::kLifelineFd, "RATOON_LIFELINE_FD"},
                  {names::env::kTerminationFile, "RATOON_TERMINATION_FILE"},
                  {names::env::kMetricsPort, "RATOON_METRICS_PORT"},
+                 {names::env::kDeterministic, "RATOON_DETERMINISTIC"},
                  {names::env::kLocalRank, "LOCAL_RANK"}});
 }
 

@@ -20,6 +20,7 @@
 #include <string>
 
 #include <ratoon/session.h>
+#include <ratoon/torch/numerics.h>
 
 namespace torch::nn {
 class Module;

@@ -1,21 +1,29 @@
 #include "agent/src/checkpoint/staging/slot_info.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "base/core/crc32c.h"
+#include "base/core/utf8.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::uint64_t kMark = 0x32746f6c736e7472;  // "rtnslot2": another layout gets another number
+constexpr std::uint64_t kMark = 0x33746f6c736e7472;  // "rtnslot3": another layout gets another number
 constexpr std::size_t kSummedBytes = kSlotInfoBytes - 4;
 
-// Numbers one after the other, little-endian.
+// Numbers one after the other, little-endian, and texts after their lengths.
 class Putter {
  public:
   explicit Putter(SlotInfoBytes& bytes) : bytes_(bytes) {}
   void put(std::uint64_t number, std::size_t width = 8) {
     for (std::size_t i = 0; i < width; ++i) bytes_[at_++] = static_cast<std::byte>(number >> (8 * i));
+  }
+  void put(std::string text, std::size_t bytes_max) {
+    text = cut_text(std::move(text), bytes_max);
+    put(text.size());
+    for (const char c : text) bytes_[at_++] = static_cast<std::byte>(c);
   }
 
  private:
@@ -32,11 +40,52 @@ class Getter {
       number |= std::to_integer<std::uint64_t>(bytes_[at_++]) << (8 * i);
     return number;
   }
+  // The sum fits, so the length is what we wrote.
+  std::string get_text() {
+    const std::uint64_t length = get();
+    const auto text = bytes_.subspan(at_, length);
+    at_ += length;
+    return {reinterpret_cast<const char*>(text.data()), text.size()};
+  }
 
  private:
   std::span<const std::byte> bytes_;
   std::size_t at_ = 0;
 };
+
+void put_early_end(Putter& to, const std::optional<EarlyEnd>& end) {
+  to.put(end.has_value() ? 1 : 0);
+  if (!end) return;
+  to.put(end->reason, kReasonBytesMax);
+  to.put(end->until, kUntilBytesMax);
+}
+
+void put_numerics(Putter& to, const std::optional<Numerics>& numerics) {
+  to.put(numerics.has_value() ? 1 : 0);
+  if (!numerics) return;
+  for (const std::string* text : {&numerics->library, &numerics->device, &numerics->cpu_capability})
+    to.put(*text, kNumericsTextBytesMax);
+  to.put(numerics->threads, 4);
+  to.put(numerics->is_deterministic ? 1 : 0, 4);
+}
+
+std::optional<EarlyEnd> get_early_end(Getter& from) {
+  if (from.get() == 0) return std::nullopt;
+  EarlyEnd end;
+  end.reason = from.get_text();
+  end.until = from.get_text();
+  return end;
+}
+
+std::optional<Numerics> get_numerics(Getter& from) {
+  if (from.get() == 0) return std::nullopt;
+  Numerics numerics;
+  for (std::string* text : {&numerics.library, &numerics.device, &numerics.cpu_capability})
+    *text = from.get_text();
+  numerics.threads = static_cast<std::uint32_t>(from.get(4));
+  numerics.is_deterministic = from.get(4) != 0;
+  return numerics;
+}
 
 }  // namespace
 
@@ -56,6 +105,8 @@ SlotInfoBytes encode_slot_info(const SlotInfo& info) {
   for (const std::uint64_t number : {run.batches, run.samples, run.epoch_samples, run.trained_nanoseconds,
                                      run.history_attempt, run.history_bytes})
     to.put(number);
+  put_early_end(to, run.early_end);
+  put_numerics(to, run.numerics);
   const std::uint32_t sum = crc32c(std::span(bytes).first(kSummedBytes));
   for (std::size_t i = 0; i < 4; ++i) bytes[kSummedBytes + i] = static_cast<std::byte>(sum >> (8 * i));
   return bytes;
@@ -81,7 +132,9 @@ std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes) {
   for (std::uint64_t* number : {&run.batches, &run.samples, &run.epoch_samples, &run.trained_nanoseconds,
                                 &run.history_attempt, &run.history_bytes})
     *number = from.get();
-  info.pack.run = run;
+  run.early_end = get_early_end(from);
+  run.numerics = get_numerics(from);
+  info.pack.run = std::move(run);
   return info;
 }
 

@@ -39,7 +39,7 @@ struct SlotInfo {
   friend bool operator==(const SlotInfo&, const SlotInfo&) = default;
 };
 
-inline constexpr std::size_t kSlotInfoBytes = 128;
+inline constexpr std::size_t kSlotInfoBytes = 1024;
 using SlotInfoBytes = std::array<std::byte, kSlotInfoBytes>;
 
 [[nodiscard]] SlotInfoBytes encode_slot_info(const SlotInfo& info);

@@ -50,7 +50,13 @@ TEST(Manifest, KeepsWhatRankZeroSaysOfTheRun) {
                       .epoch_samples = 60000,
                       .trained_nanoseconds = 1ULL << 62,
                       .history_attempt = 3,
-                      .history_bytes = 4711};
+                      .history_bytes = 4711,
+                      .early_end = EarlyEnd{.reason = "done \"enough\"", .until = "90ep"},
+                      .numerics = Numerics{.library = "LibTorch 2.11.0",
+                                           .device = "cpu",
+                                           .cpu_capability = "AVX2",
+                                           .threads = 4,
+                                           .is_deterministic = true}};
   auto receipt = record(0);
   receipt.run = run;
   EXPECT_EQ(decode_receipt(encode_receipt(receipt)).value(), receipt);
@@ -61,6 +67,27 @@ TEST(Manifest, KeepsWhatRankZeroSaysOfTheRun) {
   const auto bad = decode_manifest(replaced(encode_manifest(whole), "1201", "\"many\""));
   ASSERT_FALSE(bad);
   EXPECT_THAT(bad.error().message(), HasSubstr("manifest.run.batches"));
+}
+
+TEST(Manifest, NamesWhatBitsDependOnAndWhyTheRunEnded) {
+  auto whole = manifest();
+  whole.run = RunRecord{.early_end = EarlyEnd{.reason = "enough", .until = "90ep"},
+                        .numerics = Numerics{.library = "L 1", .device = "cpu", .threads = 4}};
+  EXPECT_THAT(encode_manifest(whole), HasSubstr("  \"finished\": {\n"
+                                                "   \"reason\": \"enough\",\n"
+                                                "   \"until\": \"90ep\"\n"
+                                                "  },\n"
+                                                "  \"numerics\": {\n"
+                                                "   \"cpu_capability\": \"\",\n"
+                                                "   \"deterministic\": false,\n"
+                                                "   \"device\": \"cpu\",\n"
+                                                "   \"library\": \"L 1\",\n"
+                                                "   \"threads\": 4\n"
+                                                "  },\n"));
+  whole.run->early_end->reason =
+      std::string(kReasonBytesMax, '\xff');  // each becomes a character of three bytes
+  EXPECT_EQ(decode_manifest(encode_manifest(whole)).value().run->early_end->reason.size(),
+            3 * kReasonBytesMax);
 }
 
 // Those who wrote checkpoints in this format want to read them for ever.

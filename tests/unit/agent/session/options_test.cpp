@@ -53,6 +53,7 @@ class OptionsTest : public testing::Test {
                              env::kMaxMissedSaves,
                              env::kMaxDuration,
                              env::kDiskPatienceSeconds,
+                             env::kDeterministic,
                              env::kFinalWeights})
       ::unsetenv(name);
   }
@@ -93,6 +94,20 @@ TEST_F(OptionsTest, HaveDefaults) {
   EXPECT_EQ(options->member.processes_per_node, 1u);
   EXPECT_EQ(options->member.lifeline_fd, -1);
   EXPECT_EQ(options->member.metrics_port, std::nullopt);
+}
+
+TEST_F(OptionsTest, ASwitchNeedsNoValue) {
+  EXPECT_FALSE(read_more({})->deterministic);
+  EXPECT_TRUE(read_more({"--deterministic"})->deterministic);
+  const auto both = read_more({"--deterministic", "--keep-last", "5"});
+  EXPECT_TRUE(both->deterministic);
+  EXPECT_EQ(both->keep_last, 5u);
+  set(env::kDeterministic, "true");
+  EXPECT_TRUE(read_more({})->deterministic);
+  EXPECT_FALSE(read_more({"--deterministic", "false"})->deterministic);
+  EXPECT_FALSE(read_more({"--deterministic=false"})->deterministic);
+  EXPECT_THAT(read_more({"--overwrite", "yes"}).error().message(),
+              testing::HasSubstr("--overwrite must be true or false, found 'yes'"));
 }
 
 TEST_F(OptionsTest, APodSaysWhereItIsAndWhatItShows) {

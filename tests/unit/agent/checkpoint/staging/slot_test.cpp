@@ -32,7 +32,14 @@ TEST(SlotInfoBytes, KeepWhatIsSaidOfTheRun) {
                             .epoch_samples = 13,
                             .trained_nanoseconds = 14,
                             .history_attempt = 15,
-                            .history_bytes = ~0ULL};
+                            .history_bytes = ~0ULL,
+                            .early_end = EarlyEnd{.reason = std::string(kReasonBytesMax, 'r'),
+                                                  .until = std::string(kUntilBytesMax, 'u')},
+                            .numerics = Numerics{.library = std::string(kNumericsTextBytesMax, 'l'),
+                                                 .device = std::string(kNumericsTextBytesMax, 'd'),
+                                                 .cpu_capability = std::string(kNumericsTextBytesMax, 'c'),
+                                                 .threads = ~0U,
+                                                 .is_deterministic = true}};
   EXPECT_EQ(decode_slot_info(encode_slot_info(info)), info);
 }
 

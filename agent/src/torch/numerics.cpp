@@ -1,0 +1,88 @@
+#include "agent/src/torch/numerics.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <c10/core/DeviceType.h>
+#include <torch/version.h>
+
+#include <ratoon/failure.h>
+#include <ratoon/numerics.h>
+#include <ratoon/torch/numerics.h>
+
+#include "base/contract/exit_code.h"
+
+namespace ratoon {
+namespace {
+
+constexpr const char* kCapability = "ATEN_CPU_CAPABILITY";
+
+std::atomic<int> device_of_weights{-1};  // a c10::DeviceType
+
+bool has_avx2() {
+#ifdef __x86_64__
+  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+#else
+  return false;
+#endif
+}
+
+// What the user says of these wins.
+void set_unless_said(const char* name, const char* value) {
+  ::setenv(name, value, 0);
+}
+
+// The widest that machines of different age share. The library chooses when it computes first, and keeps to
+// it.
+void pin_cpu_instructions() {
+  const bool is_said = std::getenv(kCapability) != nullptr;
+  set_unless_said(kCapability, has_avx2() ? "avx2" : "default");
+  if (!has_avx2()) return;
+  set_unless_said("MKL_CBWR", "AVX2");
+  set_unless_said("ONEDNN_MAX_CPU_ISA", "AVX2");
+  const std::string chosen = at::get_cpu_capability();
+  if (is_said || chosen == "AVX2") return;
+  throw Failure(static_cast<int>(ExitCode::kConfiguration),
+                "--deterministic comes too late: LibTorch has computed with " + chosen +
+                    " before train() was called; make no tensor before it, or start the program with "
+                    "ATEN_CPU_CAPABILITY=avx2 MKL_CBWR=AVX2 ONEDNN_MAX_CPU_ISA=AVX2");
+}
+
+void pin() {
+  pin_cpu_instructions();
+  set_unless_said("CUBLAS_WORKSPACE_CONFIG", ":4096:8");
+  at::Context& context = at::globalContext();
+  context.setDeterministicAlgorithms(true, /*warn_only=*/false);
+  context.setDeterministicCuDNN(true);
+  context.setDeterministicMkldnn(true);
+  context.setBenchmarkCuDNN(false);
+  at::set_num_threads(at::get_num_threads());
+}
+
+Numerics numerics_now() {
+  const int device = device_of_weights.load();
+  return {.library = "LibTorch " TORCH_VERSION,
+          .device = device < 0 ? "" : c10::DeviceTypeName(static_cast<c10::DeviceType>(device), true),
+          .cpu_capability = at::get_cpu_capability(),
+          .threads = static_cast<std::uint32_t>(at::get_num_threads()),
+          .is_deterministic = at::globalContext().deterministicAlgorithms()};
+}
+
+}  // namespace
+
+bool attach_torch_numerics() {
+  attach_numerics({.pin = pin,
+                   .set_threads = [](std::uint32_t count) { at::set_num_threads(static_cast<int>(count)); },
+                   .now = numerics_now});
+  return true;
+}
+
+void note_device_of(const at::Tensor& weights) {
+  device_of_weights = static_cast<int>(weights.device().type());
+}
+
+}  // namespace ratoon
