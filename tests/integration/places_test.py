@@ -204,6 +204,23 @@ class Places(unittest.TestCase):
         _, said = self.train(5, "--load-from", "s3://data/pretrained/nobody", folder="other", code=82)
         self.assertIn("--load-from s3://data/pretrained/nobody) cannot be had: ", said)
 
+    def test_fine_tuning_that_is_killed_goes_on_with_its_own_weights(self):
+        self.train(20, "--stores", "s3://data/pretrained")
+        pretrained = self.server.bucket / "pretrained" / self.name
+        mine = ("--load-from", f"s3://data/pretrained/{self.name}", *self.STORE)
+        unbroken = self.train(600, *mine[:2], folder="unbroken")[0][-1]
+        running = self.start(600, *mine, pause=20, folder="mine")
+        wait_until(self.manifests, "a copy in the store")
+        running.send_signal(signal.SIGKILL)
+        out, _ = running.communicate()
+        self.assertIn("attempt 1 begins at sample 0 sum 0 ", out)
+        shutil.rmtree(self.home / "mine")  # the machine is gone, and so is what it began with
+        shutil.rmtree(pretrained)
+        lines, said = self.train(600, *mine, folder="mine")
+        self.assertRegex(lines[0], "^attempt 2 begins at sample [1-9][0-9]*0 ")
+        self.assertEqual(lines[-1], unbroken)
+        self.assertNotIn("pretrained", said)
+
     def test_beginning_anew_deletes_nothing(self):
         self.train(30, *self.STORE)
         lines, said = self.train(20, *self.STORE, "--overwrite", "true")
@@ -231,6 +248,14 @@ class Places(unittest.TestCase):
         lines, said = self.train(10, *self.STORE, env=env, attempts=1, code=84)
         self.assertEqual(lines, [], "no step is made")
         self.assertEqual(said.count("ratoon: "), 1, said)
+
+    def test_without_credentials_nothing_begins(self):
+        env = environment(self.server.url, key=None)
+        for words in (self.STORE, ("--save-folder", "s3://data/runs")):
+            lines, said = self.train(10, *words, env=env, code=84)
+            self.assertEqual(lines, [], "no step is made")
+            self.assertIn("credentials", said)
+            self.assertEqual(said.count("ratoon: "), 1, said)
 
     def test_a_store_that_goes_away_during_training(self):
         away = []
