@@ -8,6 +8,10 @@
 
 namespace ratoon {
 
+// In place of the digest of an entry that is not complete: a rollback of its run gave it up, so that it is no
+// checkpoint any more, whatever lies there.
+inline constexpr const char* kGivenUp = "given up";
+
 // Whether every member can reach it, wherever it runs.
 [[nodiscard]] bool is_shared(const InventoryEntry& entry);
 

@@ -160,6 +160,7 @@ Result<Survey> take_survey(const Disk& disk) {
       if (listed.insert(found->id).second) survey.checkpoints.push_back(*std::move(found));
     }
   }
+  for (const InventoryEntry& entry : inventory->given_up) named->insert(checkpoint::id_of(entry));
   std::ranges::stable_sort(survey.checkpoints, [](const FoundCheckpoint& a, const FoundCheckpoint& b) {
     const bool a_is_aside = a.standing == Standing::kSetAside;
     const bool b_is_aside = b.standing == Standing::kSetAside;

@@ -12,6 +12,7 @@ TYPES = {"U64": 8, "I64": 8, "F64": 8, "C64": 8, "F32": 4, "U32": 4, "I32": 4, "
          "F8_E4M3": 1, "F8_E5M2": 1, "I8": 1, "U8": 1, "BOOL": 1}
 TABLE = list(TYPES)
 FORMAT = 2
+ROLLBACK_FORMAT = 1
 BLOCK = 32768
 HEADER_MAX = 100_000_000
 
@@ -276,15 +277,30 @@ class Checkpoint:
         return self.own[rank % len(self.own)] | self.shared
 
 
-def read_manifest(path):
+def read_sealed(path, known):
     text = path.read_bytes()
     line = b"crc32c:xxxxxxxx\n"
     body, last = text[:-len(line)], text[-len(line):]
     need(last.decode("ascii", "replace") == f"crc32c:{crc32c(body)}\n", f"{path} is damaged")
-    manifest = json.loads(body)
-    if manifest["format"] != FORMAT:
-        raise Refused(f"{path} is of format {manifest['format']}, and this reader knows {FORMAT}")
-    return manifest
+    value = json.loads(body)
+    if value["format"] != known:
+        raise Refused(f"{path} is of format {value['format']}, and this reader knows {known}")
+    return value
+
+
+def rollbacks_in_force(folder):
+    in_force = []
+    for path in sorted(folder.glob("rollbacks/a*.json"), key=lambda path: int(path.name[1:-5])):
+        rollback = read_sealed(path, ROLLBACK_FORMAT)
+        while in_force and rollback["to"]["attempt"] < in_force[-1]["attempt"]:
+            in_force.pop()
+        in_force.append(rollback)
+    return in_force
+
+
+def is_given_up(attempt, step, in_force):
+    return any(attempt < by["attempt"] and
+               ((attempt, step) > (by["to"]["attempt"], by["to"]["step"]) or step > by["to"]["step"]) for by in in_force)
 
 
 def names_newest_first(folder):
@@ -302,9 +318,13 @@ def read_newest(folder):
     """The newest sound checkpoint and why newer ones were passed over; None where nothing was ever committed."""
     folder = pathlib.Path(folder)
     passed_over = []
-    for attempt, step, path in names_newest_first(folder / "manifests"):
+    listed = names_newest_first(folder / "manifests")
+    in_force = rollbacks_in_force(folder)
+    for attempt, step, path in listed:
+        if is_given_up(attempt, step, in_force):
+            continue
         try:
-            manifest = read_manifest(path)
+            manifest = read_sealed(path, FORMAT)
             need((manifest["attempt"], manifest["step"]) == (attempt, step), f"{path} describes another checkpoint")
             return Checkpoint(folder, manifest), passed_over
         except Damaged as why:

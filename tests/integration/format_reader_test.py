@@ -83,6 +83,25 @@ class Reader(unittest.TestCase):
             format_reader.read_newest(self.run_folder)
         self.assertEqual(format_reader.read_newest(self.scratch / "nothing"), (None, []))
 
+    def go_back(self, attempt, to_attempt, to_step):
+        body = json.dumps({"attempt": attempt, "format": 1, "skip": 0, "skip_to": 0,
+                           "to": {"attempt": to_attempt, "step": to_step}}).encode() + b"\n"
+        path = self.run_folder / "rollbacks" / f"a{attempt:04}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(body + f"crc32c:{format_reader.crc32c(body)}\n".encode())
+        return path
+
+    def test_what_was_rolled_back_is_not_taken(self):
+        self.go_back(2, 1, 10)
+        self.assertEqual(self.expect(self.run_folder, 2, 20), [], "it came of the rollback")
+        self.go_back(3, 1, 900)
+        self.expect(self.run_folder, 1, 900)
+        self.flip(self.go_back(4, 1, 10))
+        with self.assertRaisesRegex(format_reader.Damaged, "a0004.json is damaged"):
+            format_reader.read_newest(self.run_folder)
+        self.go_back(4, 1, 10)
+        self.expect(self.run_folder, 1, 10)
+
     def test_a_later_format_is_refused_and_not_passed_over(self):
         newest = self.run_folder / "manifests" / "s0000000020.a0002.json"
         body = newest.read_bytes()[:-16].replace(b'"format": 2', b'"format": 3')

@@ -101,6 +101,7 @@ CODE = (
             "operator/main.cpp": "a program says on standard error why it cannot begin",
             "agent/src/session/engine.cpp": "the same, of what does not end the run: standard error is train()'s voice",
             "agent/src/session/engine_begin.cpp": "the same",
+            "agent/src/session/engine_rollback.cpp": "the same",
             "agent/src/session/engine_saves.cpp": "the same",
             "agent/src/session/ownership.cpp": "who waits half a minute for another job is told at once",
             "agent/src/session/places.cpp": "the same, of checkpoints that are set aside before anything is trained",

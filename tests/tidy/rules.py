@@ -49,7 +49,8 @@ FREE_TARGETS = {"Threads::Threads", "ratoon_build_flags"}
 
 BASE = ("base/include/ratoon", "base/core", "base/contract")
 PUBLIC = ("base/include/ratoon", "agent/include/ratoon")  # what a trainer sees
-AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in ("file_names", "manifest", "run_record"))
+AGENT_PURE = tuple(f"agent/src/checkpoint/{name}.*" for name in (
+    "file_names", "manifest", "rollback", "run_record", "sealed_json"))
 PACK = "agent/src/checkpoint/pack"
 STAGING_PURE = tuple(f"agent/src/checkpoint/staging/{name}.*" for name in (
     "freshness", "slot_info", "slot_rules", "slot_table"))

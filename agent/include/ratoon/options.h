@@ -77,6 +77,10 @@ struct Options {
                                          // "auto"; a number alone is of steps
   std::optional<Until> max_duration{};   // --max-duration, RATOON_MAX_DURATION: "90ep", "5000st", "12h"; from
                                          // the run's beginning, instead of what the program says
+  // Goes back to the checkpoint of that step, once for these two values together, and never takes the next
+  // `skip` samples; what was saved later is set aside. docs/agent/rollback.md
+  std::optional<std::uint64_t> resume_from{};  // --resume-from, RATOON_RESUME_FROM
+  std::uint64_t skip = 0;                      // --skip, RATOON_SKIP; slots of the one tracked Stream
   std::uint64_t keep_last = 3;  // --keep-last, RATOON_KEEP_LAST; committed checkpoints to keep in the folder:
                                 // at least 2, "all", or 0: none that every store holds
   // A save is copied into a slot, and training goes on while it is brought to the disk. Slots are the

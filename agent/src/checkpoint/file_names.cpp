@@ -8,6 +8,7 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::string_view kHistoryEnding = ".jsonl";
+constexpr std::string_view kRollbackEnding = ".json";
 
 std::string numbered(char prefix, int digits, std::uint64_t value) {
   std::array<char, 32> text{};
@@ -63,6 +64,10 @@ std::string receipt_path(const CheckpointId& id, Rank rank) {
   return receipts_folder(id) + "/" + rank_name(rank) + ".json";
 }
 
+std::string rollback_path(Attempt attempt) {
+  return std::string(kRollbacks) + "/" + attempt_name(attempt) + std::string(kRollbackEnding);
+}
+
 std::string history_path(Attempt attempt) {
   return std::string(kHistory) + "/" + attempt_name(attempt) + std::string(kHistoryEnding);
 }
@@ -76,10 +81,22 @@ std::optional<Attempt> parse_attempt_name(std::string_view name) {
   return attempt;
 }
 
-std::optional<Attempt> parse_history_name(std::string_view name) {
-  if (!name.ends_with(kHistoryEnding)) return std::nullopt;
-  name.remove_suffix(kHistoryEnding.size());
+namespace {
+
+std::optional<Attempt> parse_attempt_file(std::string_view name, std::string_view ending) {
+  if (!name.ends_with(ending)) return std::nullopt;
+  name.remove_suffix(ending.size());
   return parse_attempt_name(name);
+}
+
+}  // namespace
+
+std::optional<Attempt> parse_rollback_name(std::string_view name) {
+  return parse_attempt_file(name, kRollbackEnding);
+}
+
+std::optional<Attempt> parse_history_name(std::string_view name) {
+  return parse_attempt_file(name, kHistoryEnding);
 }
 
 std::optional<Step> parse_step_name(std::string_view name) {
@@ -131,6 +148,11 @@ bool is_name_of_rank_file(std::string_view name) {
   if (rank > 0xffffffff || rank_name(Rank(static_cast<std::uint32_t>(rank))) != name.substr(0, dot))
     return false;
   return name.substr(dot) == ".safetensors" || name.substr(dot) == ".json";
+}
+
+std::optional<Attempt> parse_temporary_rollback_name(std::string_view name) {
+  const auto whole = parse_temporary_name(name);
+  return whole ? parse_rollback_name(*whole) : std::nullopt;
 }
 
 std::optional<CheckpointId> parse_temporary_manifest_name(std::string_view name) {

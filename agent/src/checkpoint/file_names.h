@@ -6,6 +6,7 @@
 //                            manifests/s0000001200.a0003.json            the commit: names every pack
 //                            quarantine/s0000001200.a0003.json           a manifest whose checkpoint is bad
 //                            aside/s0000001200.a0003.json                one of a lineage that was given up
+//                            rollbacks/a0003.json                        that attempt went back by hand
 //                            history/a0003.jsonl                         what that attempt reported
 #pragma once
 
@@ -31,12 +32,14 @@ inline constexpr const char* kPacks = "packs";
 inline constexpr const char* kReceipts = "receipts";
 inline constexpr const char* kQuarantine = "quarantine";
 inline constexpr const char* kAside = "aside";
+inline constexpr const char* kRollbacks = "rollbacks";
 inline constexpr const char* kHistory = "history";
 [[nodiscard]] std::string manifest_path(const CheckpointId& id);
 [[nodiscard]] std::string packs_folder(const CheckpointId& id);
 [[nodiscard]] std::string receipts_folder(const CheckpointId& id);
 [[nodiscard]] std::string pack_path(const CheckpointId& id, Rank rank);
 [[nodiscard]] std::string receipt_path(const CheckpointId& id, Rank rank);
+[[nodiscard]] std::string rollback_path(Attempt attempt);
 [[nodiscard]] std::string history_path(Attempt attempt);
 
 // "a0003", and nothing else.
@@ -44,6 +47,9 @@ inline constexpr const char* kHistory = "history";
 
 // "a0003.jsonl", and nothing else.
 [[nodiscard]] std::optional<Attempt> parse_history_name(std::string_view name);
+
+// "a0003.json", and nothing else.
+[[nodiscard]] std::optional<Attempt> parse_rollback_name(std::string_view name);
 
 // "s0000001200", and nothing else.
 [[nodiscard]] std::optional<Step> parse_step_name(std::string_view name);
@@ -57,6 +63,9 @@ inline constexpr const char* kHistory = "history";
 
 // ".s0000001200.a0003.json.0123.tmp", and of the reason of a quarantine: whose temporary file it is.
 [[nodiscard]] std::optional<CheckpointId> parse_temporary_manifest_name(std::string_view name);
+
+// ".a0003.json.0123.tmp": whose temporary file it is.
+[[nodiscard]] std::optional<Attempt> parse_temporary_rollback_name(std::string_view name);
 
 // "s0000001200.a0003.json", and nothing else.
 [[nodiscard]] std::optional<CheckpointId> parse_manifest_name(std::string_view name);

@@ -1,8 +1,12 @@
 #include "agent/src/checkpoint/inventory.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/rollback_files.h"
+#include "base/contract/resume_point.h"
 #include "base/core/xxh3.h"
 
 namespace ratoon::checkpoint {
@@ -110,6 +114,28 @@ Result<bool> look_at(const Disk& disk, std::span<const CheckpointId> listed, Inv
   return true;
 }
 
+// Looked for after the manifests: what a rollback gives up moves aside only once its record is there, so that
+// who misses a manifest for that reason knows the reason.
+Result<void> leave_out_given_up(const Disk& disk, Inventory& found) {
+  auto rollbacks = rollbacks_in(disk);
+  if (!rollbacks) return rollbacks.error();
+  found.rollbacks = *std::move(rollbacks);
+  if (found.rollbacks.empty()) return {};
+  found.newest_attempt = std::max(found.newest_attempt, found.rollbacks.back().attempt);
+  const auto aside = manifests_in(disk, kAside);
+  if (!aside) return aside.error();
+  const auto standing = in_force(found.rollbacks);
+  std::set<CheckpointId, std::greater<>> given_up;
+  for (auto* list : {&found.complete, &found.damaged}) {
+    for (const InventoryEntry& entry : *list) given_up.insert(id_of(entry));
+    std::erase_if(*list, [&](const InventoryEntry& entry) { return is_given_up(id_of(entry), standing); });
+  }
+  given_up.insert(aside->begin(), aside->end());
+  for (const CheckpointId& id : given_up)
+    if (is_given_up(id, standing)) found.given_up.push_back(entry_of(id, kGivenUp, false));
+  return {};
+}
+
 }  // namespace
 
 Result<Inventory> take_inventory(const Disk& disk) {
@@ -136,6 +162,7 @@ Result<Inventory> take_inventory(const Disk& disk) {
     found.newest_attempt = std::max(found.newest_attempt, id.attempt);
     found.damaged.push_back(entry_of(id, "set aside", false));
   }
+  if (auto left_out = leave_out_given_up(disk, found); !left_out) return left_out.error();
   return found;
 }
 

@@ -9,6 +9,7 @@
 
 #include "agent/src/checkpoint/disk/disk.h"
 #include "agent/src/checkpoint/manifest.h"
+#include "agent/src/checkpoint/rollback.h"
 #include "base/contract/messages.h"
 
 namespace ratoon::checkpoint {
@@ -17,8 +18,11 @@ namespace ratoon::checkpoint {
 // told, so that nobody starts over where there is something to lose. Others may commit and retire meanwhile.
 struct Inventory {
   Attempt newest_attempt{0};  // that left anything here, committed or not
-  std::vector<InventoryEntry> complete;
-  std::vector<InventoryEntry> damaged;
+  std::vector<InventoryEntry> complete{};
+  std::vector<InventoryEntry> damaged{};
+  std::vector<Rollback> rollbacks{};  // all that were ever made, oldest first
+  std::vector<InventoryEntry>
+      given_up{};  // by those in force: no checkpoints, though nothing of them is deleted
 };
 [[nodiscard]] Result<Inventory> take_inventory(const Disk& disk);
 

@@ -1,10 +1,7 @@
 #include "agent/src/checkpoint/manifest.h"
 
-#include <array>
-#include <cstdio>
-
+#include "agent/src/checkpoint/sealed_json.h"
 #include "base/contract/fields.h"
-#include "base/core/crc32c.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -15,33 +12,8 @@ constexpr std::uint64_t kFormat = 2;
 constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
 constexpr std::uint64_t kNanosecondsMax = (1ULL << 63) - 1;
 constexpr std::size_t kRanksMax = 65536;
-constexpr int kDepthMax = 8;
 constexpr std::size_t kDigestBytes = 32;
 constexpr std::size_t kWriterBytesMax = 200;
-
-std::string checksum_line(std::string_view body) {
-  std::array<char, 24> text{};
-  std::snprintf(text.data(), text.size(), "crc32c:%08x\n", crc32c(std::as_bytes(std::span(body))));
-  return text.data();
-}
-
-std::string seal(const json& body) {
-  // A reason is the program's own words, and may be no text.
-  std::string text = body.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
-  return text + checksum_line(text);
-}
-
-// The JSON before the checksum line, if the line is right.
-Result<json> unseal(std::string_view text) {
-  const std::size_t line_bytes = checksum_line("").size();
-  if (text.size() < line_bytes)
-    return Error(ErrorKind::kCorrupted, "the text is too short for its checksum line");
-  const std::string_view body = text.substr(0, text.size() - line_bytes);
-  if (text.substr(body.size()) != checksum_line(body)) {
-    return Error(ErrorKind::kCorrupted, "the checksum line does not fit the text");
-  }
-  return parse_json(body, kManifestBytesMax, kDepthMax);
-}
 
 json to_json(const PackRecord& pack) {
   return {{"rank", pack.rank.value()},
@@ -129,7 +101,7 @@ std::string encode_receipt(const PackRecord& receipt) {
 }
 
 Result<PackRecord> decode_receipt(std::string_view text) {
-  Result<json> body = unseal(text);
+  Result<json> body = unseal(text, kManifestBytesMax);
   if (!body) return body.error();
   std::optional<Error> complaint;
   Fields f(*body, "receipt", complaint);
@@ -153,7 +125,7 @@ std::string encode_manifest(const Manifest& manifest) {
 }
 
 Result<Manifest> decode_manifest(std::string_view text) {
-  Result<json> body = unseal(text);
+  Result<json> body = unseal(text, kManifestBytesMax);
   if (!body) return body.error();
   std::optional<Error> complaint;
   Fields f(*body, "manifest", complaint);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -67,7 +68,8 @@ Result<void> sweep_temporary_files(Disk& disk, const std::string& folder, Attemp
   if (!entries) return entries.error();
   for (const DiskEntry& entry : *entries) {
     const auto id = parse_temporary_manifest_name(entry.name);
-    if (!id || id->attempt >= own || entry.is_folder) continue;
+    const auto attempt = id ? std::optional(id->attempt) : parse_temporary_rollback_name(entry.name);
+    if (!attempt || *attempt >= own || entry.is_folder) continue;
     const auto removed = disk.remove(folder + "/" + entry.name);
     if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
   }
@@ -160,7 +162,7 @@ Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reas
 Result<void> sweep_uncommitted(Disk& disk, Attempt own) {
   const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named) return named.error();
-  for (const char* folder : {kManifests, kQuarantine, kAside}) {
+  for (const char* folder : {kManifests, kQuarantine, kAside, kRollbacks}) {
     if (auto swept = sweep_temporary_files(disk, folder, own); !swept) return swept;
   }
   // Votes go first: a pack without its vote is in no commit.

@@ -149,7 +149,7 @@ class SaveWork {
   [[nodiscard]] Result<void> adopt_slots();
   [[nodiscard]] Result<Slab> open_left(std::size_t number) const;
   void adopt(std::size_t number, Slab slab, const std::optional<CheckpointId>& newest,
-             const std::set<CheckpointId>& given_up);
+             const std::function<bool(const CheckpointId&)>& is_wanted);
   [[nodiscard]] std::filesystem::path slot_path(std::size_t number) const;
   // What the folder of slots may hang in: `call` uses nothing but what it holds.
   template <class Call>

@@ -33,12 +33,16 @@ Result<void> SaveWork::adopt_slots() {
     progress_.events.push_back("what is left in memory is not looked at: " + given_up.error().message());
     return {};
   }
+  const auto standing = in_force(inventory->rollbacks);
+  const auto is_wanted = [&](const CheckpointId& id) {
+    return !given_up->contains(id) && !is_given_up(id, standing);
+  };
   std::optional<CheckpointId> newest;
   if (!inventory->complete.empty()) newest = id_of(inventory->complete.front());
   for (std::size_t number = 0; number < options_.slots_max; ++number) {
     auto slab = open_left(number);
     if (slab)
-      adopt(number, *std::move(slab), newest, *given_up);
+      adopt(number, *std::move(slab), newest, is_wanted);
     else if (slab.error().kind() == ErrorKind::kTimeout)
       return slab.error();
     else if (slab.error().kind() != ErrorKind::kNotFound)
@@ -62,11 +66,11 @@ Result<Slab> SaveWork::open_left(std::size_t number) const {
   });
 }
 
-// What was found bad, or given up with its lineage, does not come back by this door.
+// What was found bad, or given up with its lineage or by a rollback, does not come back by this door.
 void SaveWork::adopt(std::size_t number, Slab slab, const std::optional<CheckpointId>& newest,
-                     const std::set<CheckpointId>& given_up) {
+                     const std::function<bool(const CheckpointId&)>& is_wanted) {
   SlotInfo info = slab.read_info().value_or(SlotInfo());
-  if (given_up.contains(info.pack.id)) info = SlotInfo();
+  if (!is_wanted(info.pack.id)) info = SlotInfo();
   Slot slot{
       .number = number, .slab = std::move(slab), .layout = {}, .ticket = {}, .tries = 0, .is_legacy = true};
   slot.room_bytes = slot.slab.image().size();

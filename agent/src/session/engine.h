@@ -12,6 +12,7 @@
 #include <ratoon/failure.h>
 #include <ratoon/options.h>
 #include <ratoon/session.h>
+#include <ratoon/stream.h>
 
 #include "agent/src/checkpoint/saver.h"
 #include "agent/src/data/loader/wait_listener.h"
@@ -63,6 +64,8 @@ class Session::Engine : private data::WaitListener {
 
   void track(std::string name, session::TrackedObjects::Save save, session::TrackedObjects::Load load,
              bool is_weights = false);
+  // One that is tracked: what --skip is of.
+  void note_stream(Stream& stream) { streams_.push_back(&stream); }
   void follow(std::function<session::DataPosition()> data) { data_ = std::move(data); }
   void begin(Until until);
   void report(std::string_view name, double value, std::uint64_t samples);
@@ -102,6 +105,10 @@ class Session::Engine : private data::WaitListener {
   void begin_wait() override;
   void end_wait() override { enter_within_step(waited_from_); }
   void restore();
+  // After it: what rollbacks pass over is never taken, and a new one is recorded before anything else is.
+  void pass_over_skipped();
+  void keep_rollbacks();
+  [[nodiscard]] Stream& stream_to_skip_in() const;
   // Nowhere is a checkpoint to resume from.
   void begin_new_run();
   void check_that_nothing_is_left() const;
@@ -154,9 +161,12 @@ class Session::Engine : private data::WaitListener {
   const std::shared_ptr<session::Drain> drain_;
   const std::shared_ptr<session::NumericsWatch> numerics_;
   std::function<session::DataPosition()> data_;
-  std::optional<checkpoint::RunRecord> resumed_;   // as the manifest has it
-  std::optional<session::Course> course_;          // from begin() on
-  std::unique_ptr<session::Reporting> reporting_;  // of rank 0, from begin() on
+  std::optional<checkpoint::RunRecord> resumed_;  // as the manifest has it
+  std::vector<Stream*> streams_;
+  std::vector<checkpoint::Rollback> rollbacks_;     // in force, with one that this attempt makes
+  std::optional<session::PassedOver> passed_over_;  // where this attempt begins behind a rollback
+  std::optional<session::Course> course_;           // from begin() on
+  std::unique_ptr<session::Reporting> reporting_;   // of rank 0, from begin() on
   // What the writer of commits syncs before: null before begin(), and so before any commit.
   std::shared_ptr<std::shared_ptr<session::HistoryWriter>> history_ =
       std::make_shared<std::shared_ptr<session::HistoryWriter>>();

@@ -17,7 +17,9 @@ void Session::Engine::begin(Until until) {
   has_begun_ = true;
   data::wait_listener() = this;
   restore();
+  pass_over_skipped();
   begin_course(options_.max_duration.value_or(until));
+  keep_rollbacks();
   count_replay();
   prepare_saves();
   begin_reporting();
@@ -78,6 +80,7 @@ void Session::Engine::begin_reporting() {
   }
   reporting_ = std::make_unique<session::Reporting>(begin, history_disk_, clock_);
   *history_ = reporting_->history();
+  if (passed_over_ && !is_at_end()) reporting_->note(session::row_of(*passed_over_, clock_.wall_now()));
   if (position_.committed) reporting_->show_durable(course_->position());
 }
 
@@ -131,7 +134,7 @@ void Session::Engine::begin_new_run() {
 void Session::Engine::check_that_nothing_is_left() const {
   const auto found = places_.inventory();
   if (!found) fail(ExitCode::kStorage, found.error().message());
-  if (!found->complete.empty() || !found->damaged.empty()) {
+  if (!found->complete.empty() || !found->damaged.empty() || !found->given_up.empty()) {
     fail(ExitCode::kCheckpointsBad,
          "the run has checkpoints and resumes none of them; it does not begin anew with --load-from by "
          "itself");

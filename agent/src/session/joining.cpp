@@ -22,6 +22,9 @@ std::vector<InventoryEntry> report(checkpoint::Inventory inventory, const Unread
   entries.insert(entries.end(), bad, bad + std::min(kReportedMax, inventory.complete.end() - bad));
   entries.insert(entries.end(), inventory.damaged.begin(),
                  inventory.damaged.begin() + std::min(kReportedMax, std::ssize(inventory.damaged)));
+  // Somebody may remember those as good.
+  entries.insert(entries.end(), inventory.given_up.begin(),
+                 inventory.given_up.begin() + std::min(kReportedMax, std::ssize(inventory.given_up)));
   return entries;
 }
 
@@ -32,14 +35,20 @@ bool is_refused_by_disk(const checkpoint::Inventory& inventory, const Unreadable
                      [](const auto& entry) { return entry.digest == checkpoint::kUnreadable; });
 }
 
-Result<Assignment> ask_for_world(Link& link, const Places& places, const Unreadable& unreadable) {
-  const auto inventory = places.inventory();
+Result<Assignment> ask_for_world(Link& link, Places& places, const Unreadable& unreadable) {
+  const auto inventory = places.look();
   if (!inventory) {
     const bool is_of_two_runs = inventory.error().kind() == ErrorKind::kConflict;
     fail(is_of_two_runs ? ExitCode::kConfiguration : ExitCode::kStorage, inventory.error().message());
   }
   const auto entries = report(*inventory, unreadable);
   if (!entries.empty() && !entries.front().is_complete) {
+    if (const auto& to = places.rollback().to) {
+      fail(ExitCode::kCheckpointsBad, "the checkpoint of step " + std::to_string(to->step.value()) +
+                                          ", where --resume-from goes back to, cannot be read: see the lines "
+                                          "above; nothing was given up, name another step or leave the flag "
+                                          "out");
+    }
     if (is_refused_by_disk(*inventory, unreadable)) {
       fail(ExitCode::kStorage,
            "no checkpoint of the run can be read, and some may be sound: the disk refuses; see the lines "
@@ -55,7 +64,7 @@ Result<Assignment> ask_for_world(Link& link, const Places& places, const Unreada
 
 }  // namespace
 
-Assignment join_world(Link& link, const Places& places, const Unreadable& unreadable) {
+Assignment join_world(Link& link, Places& places, const Unreadable& unreadable) {
   auto assignment = ask_for_world(link, places, unreadable);
   // A coordinator that comes back knows of no checkpoint but those that it is told of: each call tells anew.
   while (!assignment && assignment.error().is_retryable())

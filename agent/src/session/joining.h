@@ -12,6 +12,6 @@ using Unreadable =
     std::map<checkpoint::CheckpointId, ErrorKind>;  // what this process could not load, and why
 
 // Waits for as long as it takes. Throws Failure where there will be no seat.
-[[nodiscard]] Assignment join_world(Link& link, const Places& places, const Unreadable& unreadable);
+[[nodiscard]] Assignment join_world(Link& link, Places& places, const Unreadable& unreadable);
 
 }  // namespace ratoon::session

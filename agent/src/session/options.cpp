@@ -15,6 +15,7 @@
 #include "agent/src/session/option_rows.h"
 #include "agent/src/session/phase_watch.h"
 #include "agent/src/session/place_options.h"
+#include "agent/src/session/rollback_plan.h"
 #include "base/contract/names.h"
 #include "base/core/lists.h"
 
@@ -40,6 +41,9 @@ std::vector<session::OptionRow> session::option_rows(Options& o) {
       {&o.max_duration, env::kMaxDuration, "--max-duration",
        "when the run is over, counted from its beginning: 90ep, 5000st, 12h; outweighs what the program "
        "says"},
+      {&o.resume_from, env::kResumeFrom, "--resume-from",
+       "a step: goes back to its checkpoint, once for this and --skip; what is newer is set aside"},
+      {&o.skip, env::kSkip, "--skip", "samples after --resume-from that are never taken"},
       {CountOrAll{&o.keep_last}, env::kKeepLast, "--keep-last",
        "committed checkpoints to keep: at least 2, all, or 0: none that every store holds"},
       {&o.stores, env::kStores, "--stores",
@@ -218,6 +222,7 @@ Result<void> validate(const Options& o) {
                                           "'): pass --run-name NAME or set RATOON_RUN_NAME");
   }
   if (auto valid = session::check_places(o); !valid) return valid;
+  if (auto valid = session::check_rollback(o); !valid) return valid;
   if (auto valid = session::check_notices(o.notice); !valid) return valid;
   if (auto limits = session::read_hang_limits(o); !limits) return limits.error();
   if (o.hang.leave_seconds == 0 || o.hang.leave_seconds > kPatienceSecondsMax) {

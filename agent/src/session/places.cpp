@@ -10,6 +10,7 @@
 
 #include "agent/src/checkpoint/disk/patient_disk.h"
 #include "agent/src/checkpoint/pack/extents.h"
+#include "agent/src/checkpoint/rollback_files.h"
 #include "agent/src/checkpoint/run_store.h"
 #include "agent/src/checkpoint/tiers/lineage.h"
 #include "agent/src/session/fail.h"
@@ -172,11 +173,39 @@ Result<checkpoint::Inventory> Places::inventory() const {
   auto merged = checkpoint::merge(*asked);
   if (!merged) return merged.error();
   checkpoint::Inventory found{.newest_attempt = merged->newest_attempt, .complete = {}, .damaged = {}};
+  found.rollbacks = merged->rollbacks;
+  found.given_up = merged->given_up;
   auto entries = checkpoint::entries_of(*merged, *asked);
   const auto damaged = entries.begin() + std::ssize(merged->complete);
   found.complete.assign(entries.begin(), damaged);
   found.damaged.assign(damaged, entries.end());
   return found;
+}
+
+Result<checkpoint::Inventory> Places::look() {
+  auto found = inventory();
+  if (!found) return found;
+  auto plan = plan_rollback(options_, *found);
+  if (!plan) fail(ExitCode::kConfiguration, plan.error().message());
+  rollback_ = *std::move(plan);
+  return narrow(*std::move(found), rollback_);
+}
+
+Result<void> Places::keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force) {
+  for (const checkpoint::Tier& tier : tiers_.all()) {
+    const auto there = checkpoint::rollbacks_in(*tier.disk);
+    if (!there) return there.error();
+    for (auto one = in_force.rbegin(); one != in_force.rend(); ++one) {
+      if (std::find(there->begin(), there->end(), *one) != there->end()) continue;
+      if (auto made = checkpoint::record_rollback(*tier.disk, *one, draw_name()); !made) return made;
+    }
+  }
+  for (const checkpoint::Tier& tier : tiers_.all()) {
+    const auto moved = checkpoint::set_rolled_back_aside(*tier.disk, in_force, draw_name());
+    // They are given up all the same.
+    if (!moved) events_->add("what was rolled back is not set aside for now: " + moved.error().message());
+  }
+  return {};
 }
 
 void Places::begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on) {

@@ -28,6 +28,7 @@
 #include "agent/src/session/event_log.h"
 #include "agent/src/session/mirrors.h"
 #include "agent/src/session/ownership.h"
+#include "agent/src/session/rollback_plan.h"
 #include "base/contract/exit_code.h"
 
 namespace ratoon::session {
@@ -64,6 +65,13 @@ class Places {
 
   // Of all places together: what is good anywhere is complete.
   [[nodiscard]] Result<checkpoint::Inventory> inventory() const;
+  // The same for who joins: what may be resumed from, as --resume-from has it. Throws a Failure where that
+  // cannot be done.
+  [[nodiscard]] Result<checkpoint::Inventory> look();
+  // As it was decided when this process looked last.
+  [[nodiscard]] const RollbackPlan& rollback() const { return rollback_; }
+  // Of rank 0: these are recorded everywhere, the newest first, and what they gave up is set aside.
+  [[nodiscard]] Result<void> keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force);
 
   // Rank 0 owns the places from now on and copies what is committed. `goes_on` ends a wait for another job's
   // claim. Throws a Failure, or Interrupted.
@@ -102,6 +110,7 @@ class Places {
   // Shared with threads that may be left behind.
   std::shared_ptr<Mirrors> mirrors_;
   std::shared_ptr<Ownership> ownership_;
+  RollbackPlan rollback_;
   std::set<std::pair<checkpoint::CheckpointId, std::size_t>> bad_;  // copies whose bytes were found wrong
 };
 

@@ -47,6 +47,10 @@ class Reporting {
   // Known to be the mean of all ranks: instead of what was reported so far in this step.
   void replace(std::string_view name, double weighted_sum, double samples);
   void end_step(const RunPosition& position);
+  // A row of another kind.
+  void note(const history::Row& row) {
+    if (history_) history_->append(row);
+  }
   // As the bar shows it.
   [[nodiscard]] Outlook outlook(const RunPosition& position) const;
   void show_durable(const RunPosition& durable) { bar_.show_durable(shown(durable)); }

@@ -1,6 +1,7 @@
 #include <exception>
 
 #include <ratoon/session.h>
+#include <ratoon/stream.h>
 
 #include "agent/src/session/attempts.h"
 
@@ -10,6 +11,7 @@ Session::Session(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 Session::~Session() = default;
 
 void Session::track(std::string name, Stateful& object) {
+  if (auto* stream = dynamic_cast<Stream*>(&object)) engine_->note_stream(*stream);
   track_state(
       std::move(name), [&object](StateWriter& out) { out.bytes("", object.save_state()); },
       [&object](StateReader& in) {

@@ -4,6 +4,10 @@ ratoon_test(property/agent/crash/checkpoint_crash_test
   SOURCES checkpoint_crash_test.cpp ../../../support/crash/crash_checker.cpp ../../../support/crash/crash_states.cpp
           ../../../support/crash/model_disk.cpp ../../../support/crash/run_life.cpp
   LIBS ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
+ratoon_test(property/agent/crash/rollback_crash_test
+  SOURCES rollback_crash_test.cpp ../../../support/crash/crash_checker.cpp ../../../support/crash/crash_states.cpp
+          ../../../support/crash/model_disk.cpp ../../../support/crash/run_life.cpp
+  LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(property/agent/crash/staged_crash_test
   SOURCES staged_crash_test.cpp ../../../support/crash/crash_checker.cpp ../../../support/crash/crash_states.cpp
           ../../../support/crash/model_disk.cpp ../../../support/crash/run_life.cpp

@@ -48,6 +48,8 @@ TEST(Names, OfTheEnvironmentAreFrozen) {
                  {names::env::kRunName, "RATOON_RUN_NAME"},
                  {names::env::kSaveEverySteps, "RATOON_SAVE_EVERY_STEPS"},
                  {names::env::kMaxDuration, "RATOON_MAX_DURATION"},
+                 {names::env::kResumeFrom, "RATOON_RESUME_FROM"},
+                 {names::env::kSkip, "RATOON_SKIP"},
                  {names::env::kKeepLast, "RATOON_KEEP_LAST"},
                  {names::env::kStores, "RATOON_STORES"},
                  {names::env::kLoadFrom, "RATOON_LOAD_FROM"},

@@ -29,9 +29,9 @@ Result<void> move_aside(Disk& disk, const std::string& folder, const std::string
   return disk.sync_folder(folder);
 }
 
-}  // namespace
-
-Result<std::uint64_t> set_lineage_aside(Disk& disk, std::string_view mark, std::optional<Attempt> before) {
+// Those of manifests, wherever one is, and oldest first.
+template <class Predicate>
+Result<std::uint64_t> move_manifests(Disk& disk, std::string_view mark, const Predicate& goes) {
   using Found = std::pair<CheckpointId, std::string>;
   std::vector<Found> manifests;
   for (const char* folder : {kQuarantine, kManifests}) {
@@ -39,8 +39,7 @@ Result<std::uint64_t> set_lineage_aside(Disk& disk, std::string_view mark, std::
     if (!entries) return entries.error();
     for (const DiskEntry& entry : *entries) {
       const auto id = parse_manifest_name(entry.name);
-      const bool is_older = id && (!before || id->attempt < *before);
-      if (is_older && !entry.is_folder) manifests.emplace_back(*id, folder);
+      if (id && goes(*id) && !entry.is_folder) manifests.emplace_back(*id, folder);
     }
   }
   std::stable_sort(manifests.begin(), manifests.end(),
@@ -52,6 +51,34 @@ Result<std::uint64_t> set_lineage_aside(Disk& disk, std::string_view mark, std::
     if (auto moved = move_aside(disk, folder, name, mark); !moved) return moved.error();
   }
   return std::uint64_t{manifests.size()};
+}
+
+template <class Predicate>
+Result<void> move_rollbacks(Disk& disk, std::string_view mark, const Predicate& goes) {
+  const auto entries = list_if_there(disk, kRollbacks);
+  if (!entries) return entries.error();
+  for (const DiskEntry& entry : *entries) {
+    const auto attempt = parse_rollback_name(entry.name);
+    if (!attempt || !goes(*attempt) || entry.is_folder) continue;
+    if (auto made = make_folders(disk, kAside, Lasts::kPowerCuts); !made) return made;
+    if (auto moved = move_aside(disk, kRollbacks, entry.name, mark); !moved) return moved;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::uint64_t> set_lineage_aside(Disk& disk, std::string_view mark, std::optional<Attempt> before) {
+  const auto is_older = [&](Attempt attempt) { return !before || attempt < *before; };
+  auto moved = move_manifests(disk, mark, [&](const CheckpointId& id) { return is_older(id.attempt); });
+  if (!moved) return moved;
+  if (auto records = move_rollbacks(disk, mark, is_older); !records) return records.error();
+  return moved;
+}
+
+Result<std::uint64_t> set_rolled_back_aside(Disk& disk, std::span<const Rollback> in_force,
+                                            std::string_view mark) {
+  return move_manifests(disk, mark, [&](const CheckpointId& id) { return is_given_up(id, in_force); });
 }
 
 }  // namespace ratoon::checkpoint

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
+
+#include "base/contract/resume_point.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -27,7 +30,8 @@ Result<void> add(ById& complete, std::span<const TierInventory> tiers, std::size
 
 std::string ways_on(const TieredInventory& inventory) {
   const bool is_good = !inventory.complete.empty();
-  const CheckpointId newest = is_good ? inventory.complete.front().id : id_of(inventory.damaged.front());
+  const auto& others = inventory.damaged.empty() ? inventory.given_up : inventory.damaged;
+  const CheckpointId newest = is_good ? inventory.complete.front().id : id_of(others.front());
   return "the run is to begin anew, and it has checkpoints up to step " +
          std::to_string(newest.step.value()) + " of attempt " + std::to_string(newest.attempt.value()) +
          ": resume it, or give the new run a name of its own, or allow overwriting, which sets the old "
@@ -36,24 +40,59 @@ std::string ways_on(const TieredInventory& inventory) {
 
 }  // namespace
 
-Result<TieredInventory> merge(std::span<const TierInventory> tiers) {
-  TieredInventory merged;
-  ById complete;
-  for (std::size_t i = 0; i < tiers.size(); ++i) {
-    merged.newest_attempt = std::max(merged.newest_attempt, tiers[i].found.newest_attempt);
-    for (const InventoryEntry& entry : tiers[i].found.complete) {
-      if (auto added = add(complete, tiers, i, entry); !added) return added.error();
+namespace {
+
+// One that reached some tiers alone holds for all.
+Result<std::vector<Rollback>> rollbacks_of(std::span<const TierInventory> tiers) {
+  std::map<Attempt, Rollback> all;
+  for (const TierInventory& tier : tiers) {
+    for (const Rollback& one : tier.found.rollbacks) {
+      if (all.try_emplace(one.attempt, one).first->second == one) continue;
+      return Error(ErrorKind::kConflict,
+                   tier.shown + " and another place of the run hold different rollbacks of attempt " +
+                       std::to_string(one.attempt.value()) +
+                       ": one of them is another run's; give each run a name of its own");
     }
   }
+  std::vector<Rollback> oldest_first;
+  for (const auto& [attempt, one] : all) oldest_first.push_back(one);
+  return oldest_first;
+}
+
+}  // namespace
+
+Result<TieredInventory> merge(std::span<const TierInventory> tiers) {
+  TieredInventory merged;
+  auto rollbacks = rollbacks_of(tiers);
+  if (!rollbacks) return rollbacks.error();
+  merged.rollbacks = *std::move(rollbacks);
+  const auto standing = in_force(merged.rollbacks);
+  ById complete;
   std::map<CheckpointId, InventoryEntry, std::greater<>> damaged;
+  std::set<CheckpointId, std::greater<>> given_up;
+  for (std::size_t i = 0; i < tiers.size(); ++i) {
+    const Inventory& found = tiers[i].found;
+    merged.newest_attempt = std::max(merged.newest_attempt, found.newest_attempt);
+    for (const InventoryEntry& entry : found.complete) {
+      if (is_given_up(id_of(entry), standing))
+        given_up.insert(id_of(entry));
+      else if (auto added = add(complete, tiers, i, entry); !added)
+        return added.error();
+    }
+    for (const InventoryEntry& entry : found.given_up) given_up.insert(id_of(entry));
+  }
   for (const TierInventory& tier : tiers) {
     for (InventoryEntry entry : tier.found.damaged) {
       entry.tier = tier.tier;
-      if (!complete.contains(id_of(entry))) damaged.try_emplace(id_of(entry), std::move(entry));
+      if (is_given_up(id_of(entry), standing))
+        given_up.insert(id_of(entry));
+      else if (!complete.contains(id_of(entry)))
+        damaged.try_emplace(id_of(entry), std::move(entry));
     }
   }
   for (auto& [id, checkpoint] : complete) merged.complete.push_back(std::move(checkpoint));
   for (auto& [id, entry] : damaged) merged.damaged.push_back(std::move(entry));
+  for (const CheckpointId& id : given_up) merged.given_up.push_back(entry_of(id, kGivenUp, false));
   return merged;
 }
 

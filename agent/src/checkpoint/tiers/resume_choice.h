@@ -37,11 +37,16 @@ struct TieredInventory {
   Attempt newest_attempt{0};               // that left anything in any tier
   std::vector<TieredCheckpoint> complete;  // newest first
   std::vector<InventoryEntry> damaged;     // known of, and good nowhere; newest first
+  std::vector<Rollback> rollbacks{};       // that any tier knows of, oldest first
+  std::vector<InventoryEntry> given_up{};  // by those in force, in any tier; newest first
 
-  [[nodiscard]] bool is_of_a_new_run() const { return complete.empty() && damaged.empty(); }
+  [[nodiscard]] bool is_of_a_new_run() const {
+    return complete.empty() && damaged.empty() && given_up.empty();
+  }
 };
 
-// kConflict: two tiers hold different checkpoints under one name, so one of them is of another run.
+// kConflict: two tiers hold different checkpoints, or rollbacks, under one name, so one of them is of another
+// run.
 [[nodiscard]] Result<TieredInventory> merge(std::span<const TierInventory> tiers);
 
 struct StartWishes {

@@ -20,6 +20,7 @@ TEST(FileNames, AreThoseOfTheFormat) {
   EXPECT_EQ(pack_path(id(3, 1200), Rank(2)), "packs/a0003/s0000001200/r0002.safetensors");
   EXPECT_EQ(receipt_path(id(3, 1200), Rank(65535)), "receipts/a0003/s0000001200/r65535.json");
   EXPECT_EQ(history_path(Attempt(3)), "history/a0003.jsonl");
+  EXPECT_EQ(rollback_path(Attempt(3)), "rollbacks/a0003.json");
 }
 
 TEST(FileNames, GrowWhereTheirDigitsDoNotSuffice) {
@@ -32,6 +33,18 @@ TEST(ParseHistoryName, ReadsWhatWeGiveOurselvesAndNothingElse) {
   for (const char* name :
        {"", "a0003", ".jsonl", "a3.jsonl", "a00003.jsonl", "a0003.jsonl.bak", "s0003.jsonl"})
     EXPECT_EQ(parse_history_name(name), std::nullopt) << name;
+}
+
+TEST(ParseRollbackName, ReadsWhatWeGiveOurselvesAndNothingElse) {
+  for (const std::uint64_t attempt : {0ULL, 3ULL, 123456ULL, 0xffffffffffffffffULL})
+    EXPECT_EQ(parse_rollback_name(name_in(rollback_path(Attempt(attempt)))), Attempt(attempt));
+  for (const char* name : {"", "a0003", ".json", "a3.json", "a0003.jsonl", "s0000000010.a0003.json"})
+    EXPECT_EQ(parse_rollback_name(name), std::nullopt) << name;
+  const std::string temporary = temporary_path(rollback_path(Attempt(3)), "0123");
+  EXPECT_EQ(parse_temporary_rollback_name(name_in(temporary)), Attempt(3));
+  EXPECT_EQ(parse_temporary_manifest_name(name_in(temporary)), std::nullopt);
+  EXPECT_EQ(parse_temporary_rollback_name(name_in(temporary_path(manifest_path(id(3, 10)), "0123"))),
+            std::nullopt);
 }
 
 TEST(ParseManifestName, ReadsWhatWeGiveOurselves) {

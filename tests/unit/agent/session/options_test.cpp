@@ -52,6 +52,8 @@ class OptionsTest : public testing::Test {
                              env::kStagingMemoryMib,
                              env::kMaxMissedSaves,
                              env::kMaxDuration,
+                             env::kResumeFrom,
+                             env::kSkip,
                              env::kDiskPatienceSeconds,
                              env::kDeterministic,
                              env::kFinalWeights})

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "agent/src/checkpoint/rollback_files.h"
 #include "cli/checkpoint/verify.h"
 #include "tests/support/crash/watched_disk.h"
 #include "tests/unit/cli/checkpoint/run_fixture.h"
@@ -139,6 +140,13 @@ TEST_F(SurveyTest, WhatIsSetAsideBetweenTwoListsIsShownOnce) {
   EXPECT_EQ(now->checkpoints[1].standing, Standing::kSetAside);
   EXPECT_EQ(now->checkpoints[1].why, "a flipped bit");
   EXPECT_THAT(now->uncommitted, testing::IsEmpty());
+}
+
+TEST_F(SurveyTest, WhatARollbackGaveUpIsNoCheckpointAndNothingToCleanUp) {
+  for (const std::uint64_t step : {10, 20, 30}) commit_plain(id(1, step));
+  ASSERT_TRUE(checkpoint::record_rollback(*disk_, {.attempt = Attempt(2), .to = id(1, 20)}, "mark"));
+  EXPECT_THAT(states(), ElementsAre("step 20 of attempt 1: complete", "step 10 of attempt 1: complete"));
+  EXPECT_THAT(survey().uncommitted, testing::IsEmpty()) << "its manifest is not in aside/ yet";
 }
 
 TEST_F(SurveyTest, WhatItsRunRetiresMeanwhileIsNotBad) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/src/checkpoint/disk/real_disk.h"
+#include "agent/src/checkpoint/rollback_files.h"
 #include "agent/src/checkpoint/saver.h"
 #include "tests/support/crash/model_disk.h"
 #include "tests/support/crash/wait_until_alone.h"
@@ -224,6 +225,25 @@ TEST_F(AdoptionTest, WhatIsOlderThanACommitIsReusedAndNotWritten) {
       {.attempt = Attempt(kAttempt + 2), .rank = Rank(0), .world_size = 1, .rules = {.last = 9}});
   save(saver, 6);
   EXPECT_EQ(saver.poll().committed->step, Step(6));
+}
+
+TEST_F(AdoptionTest, WhatARollbackGaveUpIsNotWritten) {
+  live([&] {
+    auto saver = open(std::make_shared<SystemClock>());
+    saver.begin_attempt(world());
+    save(saver, 4);
+    static_cast<void>(saver.settle(std::chrono::seconds(20)));
+    save(saver, 5);
+    ::_exit(0);
+  });
+  const auto disk = RealDisk::open_folder(folder_ / "run").value();
+  const CheckpointId before{.attempt = Attempt(kAttempt), .step = Step(4)};
+  ASSERT_TRUE(record_rollback(*disk, {.attempt = Attempt(kAttempt + 1), .to = before}, "mark"));
+  auto saver = open(std::make_shared<SystemClock>());
+  EXPECT_TRUE(saver.settle(std::chrono::seconds(20)));
+  EXPECT_THAT(committed(), testing::ElementsAre(4));
+  const CheckpointId staged{.attempt = Attempt(kAttempt), .step = Step(5)};
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run" / manifest_path(staged)));
 }
 
 TEST_F(AdoptionTest, ACopyThatWasNotFinishedIsNone) {

@@ -1,0 +1,56 @@
+#include "agent/src/checkpoint/rollback_files.h"
+
+#include <algorithm>
+
+#include "agent/src/checkpoint/disk/durable.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+Result<Rollback> read_rollback(const Disk& disk, Attempt attempt) {
+  const std::string path = rollback_path(attempt);
+  return read_twice([&]() -> Result<Rollback> {
+    const auto text = read_whole(disk, path, kRollbackBytesMax);
+    if (!text) return text.error();
+    auto rollback = decode_rollback(*text);
+    if (!rollback) return rollback.error().with_context(disk.shown(path));
+    if (rollback->attempt == attempt) return rollback;
+    return Error(ErrorKind::kCorrupted, disk.shown(path) + " is of another attempt");
+  });
+}
+
+}  // namespace
+
+Result<std::vector<Rollback>> rollbacks_in(const Disk& disk) {
+  const auto entries = list_if_there(disk, kRollbacks);
+  if (!entries) return entries.error();
+  std::vector<Rollback> all;
+  for (const DiskEntry& entry : *entries) {
+    const auto attempt = parse_rollback_name(entry.name);
+    if (!attempt || entry.is_folder) continue;
+    auto rollback = read_rollback(disk, *attempt);
+    // A run that begins anew sets them aside.
+    if (!rollback && rollback.error().kind() == ErrorKind::kNotFound) continue;
+    if (!rollback) return rollback.error();
+    all.push_back(*rollback);
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Rollback& a, const Rollback& b) { return a.attempt < b.attempt; });
+  return all;
+}
+
+Result<void> record_rollback(Disk& disk, const Rollback& rollback, std::string_view mark) {
+  if (auto made = make_folders(disk, kRollbacks, Lasts::kPowerCuts); !made) return made;
+  const std::string path = rollback_path(rollback.attempt);
+  const auto saved = save_durably(disk, path, encode_rollback(rollback), mark);
+  if (saved || saved.error().kind() != ErrorKind::kAlreadyExists) return saved;
+  const auto there = read_rollback(disk, rollback.attempt);
+  if (!there) return there.error();
+  if (*there != rollback)
+    return Error(ErrorKind::kConflict,
+                 disk.shown(path) + " is of another rollback: each run has a name of its own");
+  // Whoever made it may have died before its name was on the disk.
+  return disk.sync_folder(kRollbacks);
+}
+
+}  // namespace ratoon::checkpoint

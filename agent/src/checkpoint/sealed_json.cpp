@@ -1,0 +1,39 @@
+#include "agent/src/checkpoint/sealed_json.h"
+
+#include <array>
+#include <cstdio>
+#include <span>
+
+#include "base/core/crc32c.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+constexpr int kDepthMax = 8;
+
+std::string checksum_line(std::string_view body) {
+  std::array<char, 24> text{};
+  std::snprintf(text.data(), text.size(), "crc32c:%08x\n", crc32c(std::as_bytes(std::span(body))));
+  return text.data();
+}
+
+}  // namespace
+
+std::string seal(const nlohmann::json& body) {
+  // A reason is the program's own words, and may be no text.
+  std::string text = body.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return text + checksum_line(text);
+}
+
+Result<nlohmann::json> unseal(std::string_view text, std::size_t bytes_max) {
+  const std::size_t line_bytes = checksum_line("").size();
+  if (text.size() < line_bytes)
+    return Error(ErrorKind::kCorrupted, "the text is too short for its checksum line");
+  const std::string_view body = text.substr(0, text.size() - line_bytes);
+  if (text.substr(body.size()) != checksum_line(body)) {
+    return Error(ErrorKind::kCorrupted, "the checksum line does not fit the text");
+  }
+  return parse_json(body, bytes_max, kDepthMax);
+}
+
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,79 @@
+// How an attempt goes back by hand: see rollback_plan.h for what is decided before it joins.
+#include <cstdio>
+#include <stdexcept>
+
+#include "agent/src/session/engine.h"
+#include "agent/src/session/fail.h"
+
+namespace ratoon {
+
+using session::fail;
+
+Stream& Session::Engine::stream_to_skip_in() const {
+  if (streams_.size() == 1) return *streams_.front();
+  fail(ExitCode::kConfiguration,
+       "--skip passes over samples of the one ratoon::Stream that is tracked, and this program tracks " +
+           std::to_string(streams_.size()) +
+           ": leave --skip out, and pass over them with Stream::skip_to() in the program");
+}
+
+void Session::Engine::pass_over_skipped() {
+  const session::RollbackPlan& plan = places_.rollback();
+  const std::optional<checkpoint::CheckpointId> resumed =
+      assignment_.resume ? std::optional(checkpoint::CheckpointId{.attempt = assignment_.resume->attempt,
+                                                                  .step = assignment_.resume->step})
+                         : std::nullopt;
+  if (plan.to && resumed != plan.to) {
+    fail(ExitCode::kCheckpointsBad,
+         "the world does not go back to step " + std::to_string(plan.to->step.value()) +
+             " as --resume-from says: not all ranks can read its checkpoint, or not all have the same flags; "
+             "nothing was given up");
+  }
+  if (!resumed) return;
+  rollbacks_ = plan.in_force;
+  if (plan.to) {
+    const std::uint64_t skip_to = options_.skip == 0 ? 0 : stream_to_skip_in().cursor() + options_.skip;
+    rollbacks_ = with_new(
+        plan, {.attempt = assignment_.attempt, .to = *plan.to, .skip = options_.skip, .skip_to = skip_to});
+  }
+  if (rollbacks_.empty() || resumed->attempt >= rollbacks_.back().attempt) return;
+  passed_over_ = session::PassedOver{.rollback = rollbacks_.back()};
+  if (checkpoint::slot_after(*resumed, 0, rollbacks_) == 0) return;
+  Stream& stream = stream_to_skip_in();
+  passed_over_->from = stream.cursor();
+  try {
+    stream.skip_to(checkpoint::slot_after(*resumed, stream.cursor(), rollbacks_));
+  } catch (const std::invalid_argument& why) {
+    fail(ExitCode::kConfiguration, "--skip " + std::to_string(options_.skip) + ": " + why.what());
+  }
+  passed_over_->to = stream.cursor();
+}
+
+void Session::Engine::keep_rollbacks() {
+  const session::RollbackPlan& plan = places_.rollback();
+  if (plan.to && options_.skip != 0 && is_at_end()) {
+    fail(ExitCode::kConfiguration, "--skip " + std::to_string(options_.skip) +
+                                       " passes the end of the run (" + course_->until().text() +
+                                       ") from sample " + std::to_string(passed_over_->from) +
+                                       " on, and nothing is left to train: skip less; nothing was given up");
+  }
+  if (!is_first() || rollbacks_.empty()) return;
+  check();  // whose attempt is over decides nothing any more
+  if (auto kept = places_.keep_rollbacks(rollbacks_); !kept)
+    fail(ExitCode::kStorage, "the rollback cannot be recorded: " + kept.error().message());
+  if (plan.to) {
+    std::string sentence =
+        "the run goes back to step " + std::to_string(plan.to->step.value()) + " (--resume-from)";
+    if (passed_over_->to > passed_over_->from) {
+      sentence += ", never takes samples " + std::to_string(passed_over_->from) + " to " +
+                  std::to_string(passed_over_->to - 1) + " of its stream (--skip)";
+    }
+    std::fprintf(stderr, "ratoon: %s; what was saved later is in aside/\n", sentence.c_str());
+  } else if (plan.made) {
+    std::fprintf(stderr, "ratoon: the run went back to step %llu in attempt %llu, as --resume-from says\n",
+                 static_cast<unsigned long long>(plan.made->to.step.value()),
+                 static_cast<unsigned long long>(plan.made->attempt.value()));
+  }
+}
+
+}  // namespace ratoon
