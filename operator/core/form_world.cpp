@@ -76,15 +76,26 @@ std::string find_missing_checkpoint(const std::optional<ResumePoint>& last,
          "or under another run name";
 }
 
+bool is_given_up(const ResumePoint& point, const std::vector<JoinRequest>& joiners) {
+  return std::any_of(joiners.begin(), joiners.end(), [&](const JoinRequest& joiner) {
+    return std::any_of(joiner.inventory.begin(), joiner.inventory.end(), [&](const auto& entry) {
+      return entry.attempt == point.attempt && entry.step == point.step && entry.digest == kGivenUp;
+    });
+  });
+}
+
 // An older point than the last durable one: its damage costs steps, and people must know.
-void warn_of_older_point(const std::optional<ResumePoint>& resume, Decision& decision) {
+void tell_of_older_point(const std::optional<ResumePoint>& resume, const std::vector<JoinRequest>& joiners,
+                         Decision& decision) {
   auto& last = decision.status.last_checkpoint;
   if (last && resume && std::pair(resume->attempt, resume->step) < std::pair(last->attempt, last->step)) {
-    decision.actions.push_back(EmitEvent{
-        .is_warning = true,
-        .reason = "CheckpointUnreadable",
-        .message = "the checkpoint of step " + std::to_string(last->step.value()) +
-                   " cannot be read; the run goes back to step " + std::to_string(resume->step.value())});
+    const bool is_wished = is_given_up(*last, joiners);
+    decision.actions.push_back(
+        EmitEvent{.is_warning = !is_wished,
+                  .reason = is_wished ? "RolledBack" : "CheckpointUnreadable",
+                  .message = "the checkpoint of step " + std::to_string(last->step.value()) +
+                             (is_wished ? " is given up by --resume-from" : " cannot be read") +
+                             "; the run goes back to step " + std::to_string(resume->step.value())});
   }
   last = resume;
 }
@@ -167,7 +178,7 @@ Forming form_world(const Observation& seen, Decision& decision) {
   const auto resume = pick_resume_point(own_of(status, gang.joiners), known);
   if (auto missing = find_missing_checkpoint(status.last_checkpoint, resume); !missing.empty())
     return {.fatal = std::move(missing)};
-  warn_of_older_point(resume, decision);
+  tell_of_older_point(resume, gang.joiners, decision);
   status.last_checkpoint_tier = tier_of(resume, known);
   begin_lineage(status);
   decision.announcement.world = assign_seats(

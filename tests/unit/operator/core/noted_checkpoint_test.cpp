@@ -1,7 +1,9 @@
 // A checkpoint that only the status remembers: those who saw it committed are gone, and those who wait began
 // to before it was.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/contract/resume_point.h"
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
@@ -58,6 +60,27 @@ TEST(NotedCheckpoint, WhoSaysThatItIsDamagedIsBelieved) {
   damaged.is_complete = false;
   seen.processes[0].waiting->inventory = {damaged};
   EXPECT_EQ(reconcile(seen, test::at_seconds(1)).status.phase, api::JobPhase::kFailed);
+}
+
+TEST(NotedCheckpoint, WhoGaveItUpIsBelievedAndItIsNoDamage) {
+  for (const bool is_wished : {true, false}) {
+    auto seen = waiting("volume", 0);
+    auto gone = test::checkpoint(1, 20);
+    gone.is_complete = false;
+    if (is_wished) gone.digest = kGivenUp;
+    seen.processes[0].waiting->inventory = {test::checkpoint(1, 10), gone};
+    const auto decision = reconcile(seen, test::at_seconds(1));
+    ASSERT_EQ(decision.announcement.world.size(), 2U) << decision.status.message;
+    EXPECT_EQ(decision.announcement.world[0].assignment.resume, test::resume_point(1, 10));
+    EXPECT_EQ(decision.status.last_checkpoint, test::resume_point(1, 10)) << "not asked for again";
+    const EmitEvent told{
+        .is_warning = !is_wished,
+        .reason = is_wished ? "RolledBack" : "CheckpointUnreadable",
+        .message =
+            is_wished ? "the checkpoint of step 20 is given up by --resume-from; the run goes back to step 10"
+                      : "the checkpoint of step 20 cannot be read; the run goes back to step 10"};
+    EXPECT_THAT(decision.actions, testing::Contains(testing::VariantWith<EmitEvent>(told)));
+  }
 }
 
 }  // namespace
