@@ -1,139 +1,124 @@
-"""examples/slurm/train.sbatch under stand-ins for what Slurm does: srun numbers the ranks, the signal of the script's own
-#SBATCH line reaches them, and scontrol requeues. Slurm itself needs daemons, accounts and a munge key."""
+"""examples/slurm/train.sbatch, run as Slurm would run it: the signal of its own #SBATCH line comes before the time limit, the
+ranks save and leave, the job goes back into the queue, and the next start goes on, until the run is done."""
 
 import json
-import os
 import pathlib
 import re
 import shutil
 import signal
 import subprocess
 import tempfile
-import time
 import unittest
 
-from local_run import BIN, wait_until
+from local_run import BIN
+from noticed_ranks import STEP
+from slurm_stand_in import Slurm, directives
 
 SCRIPT = pathlib.Path(__file__).parents[2] / "examples/slurm/train.sbatch"
-RANKS = 2
-
-# As srun: numbers, one step of the job, the highest code of its ranks. The ranks' ids are left for whoever is to signal them.
-SRUN = """#!/usr/bin/env python3
-import json, os, pathlib, subprocess, sys
-words = sys.argv[1:]
-while words[0].startswith("--"):
-    words.pop(0)
-size = int(os.environ["SLURM_NTASKS"])
-ranks = []
-for rank in range(size):
-    env = dict(os.environ, SLURM_PROCID=str(rank), SLURM_LOCALID=str(rank), SLURM_STEP_ID="0",
-               SLURM_STEP_NUM_TASKS=str(size), SLURM_STEP_NUM_NODES="1")
-    ranks.append(subprocess.Popen(words, env=env))
-note = pathlib.Path(os.environ["STAND_IN"]) / "ranks.json"
-(note.parent / "ranks.new").write_text(json.dumps([r.pid for r in ranks]))
-os.rename(note.parent / "ranks.new", note)
-codes = [rank.wait() for rank in ranks]
-sys.exit(max(128 - code if code < 0 else code for code in codes))
-"""
-SCONTROL = """#!/bin/sh
-echo "$*" >> "$STAND_IN/scontrol.txt"
-"""
 
 
-class Slurm(unittest.TestCase):
+class SlurmScript(unittest.TestCase):
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-slurm-"))
         self.addCleanup(shutil.rmtree, self.root)
-        for name, text in (("srun", SRUN), ("scontrol", SCONTROL)):
-            (self.root / name).write_text(text)
-            (self.root / name).chmod(0o755)
-        self.job = None
-        self.addCleanup(self.end)
+        self.slurm = Slurm(self.root)
+        self.addCleanup(self.slurm.close)
+        self.saves = self.root / "checkpoints"
 
-    def end(self):
-        if self.job and self.job.poll() is None:
-            for pid in self.ranks():
-                os.kill(pid, signal.SIGKILL)
-            self.job.wait(timeout=30)
+    def sbatch(self, *words, **variables):
+        """With the options before the script and the trainer behind it."""
+        options = [word for word in words if str(word).startswith("--job-") or re.match(r"--\w+=", str(word))]
+        trainer = words[len(options):]
+        return self.slurm.sbatch("--job-name=night", *options, SCRIPT, *trainer, **variables)
 
-    def ranks(self):
-        note = self.root / "ranks.json"
-        return json.loads(note.read_text()) if note.exists() else []
+    def commits(self, run="night"):
+        return sorted({int(p.name[1:11]) for p in (self.saves / run / "manifests").glob("s*.json")})
 
-    def begin(self, *words, restarts=0, **variables):
-        """One life of the job."""
-        (self.root / "ranks.json").unlink(missing_ok=True)
-        env = {"PATH": f"{self.root}:{os.environ['PATH']}", "STAND_IN": self.root, "SLURM_JOB_ID": 4711,
-               "SLURM_JOB_NAME": "night", "SLURM_NTASKS": RANKS, "SLURM_NNODES": 1, "SLURM_RESTART_COUNT": restarts,
-               "SLURM_JOB_END_TIME": int(time.time()) + 3600, "RATOON_SAVE_FOLDER": self.root / "saves", **variables}
-        self.job = subprocess.Popen([SCRIPT, *map(str, words)], env={**os.environ, **{k: str(v) for k, v in env.items()}},
-                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        return self.job
+    def end_by_signal(self, job):
+        """Where this life has saved something, its end is near."""
+        newest, lives = (self.commits() or [0])[-1], len(job.ends)
+        self.slurm.wait(lambda: (self.commits() or [0])[-1] > newest)
+        self.slurm.send(job, job.warning()[0])
+        self.slurm.wait(lambda: len(job.ends) > lives)
 
-    def finish(self):
-        _, errors = self.job.communicate(timeout=60)
-        return self.job.returncode, errors
+    def test_jobs_on_two_nodes_that_end_again_and_again_make_one_run(self):
+        (self.root / "words").mkdir()
+        steps = 800
+        # Older versions of Slurm do not say when the job ends: then the signal counts, and the time to save after it.
+        job = self.sbatch(BIN / "drain_probe", "--agree", self.root / "words", "--steps", steps, "--pause-ms", 20,
+                          "--save-every", 50, SLURM_JOB_END_TIME="", RATOON_GRACE_SECONDS=4)
+        self.end_by_signal(job)
+        self.assertIn("the ranks left with exit code 80; the job goes back into the queue", self.slurm.output())
+        self.assertTrue(any(step % 50 for step in self.commits()), "what is saved for the signal is not of the usual steps")
+        self.end_by_signal(job)
+        self.slurm.wait()
+        self.assertEqual(job.ends, ["requeued", "requeued", 0], self.slurm.output())
+        self.assertEqual(self.slurm.requeues(), [f"requeue {job.number}"] * 2, "what is done is not requeued")
+        self.assertEqual(self.commits()[-1], steps)
+        self.assert_one_run(steps, ranks=2)
+        report = subprocess.run([BIN / "ratoon", "report", self.saves / "night", "--json"], check=True, capture_output=True)
+        self.assertEqual(json.loads(report.stdout)["attempts"], 3)
 
-    def requeued(self):
-        note = self.root / "scontrol.txt"
-        return note.read_text().splitlines() if note.exists() else []
+    def assert_one_run(self, steps, ranks):
+        """All steps are there, in order, and a step that was made again took the same samples."""
+        taken = {}
+        for rank, step, samples in STEP.findall(self.slurm.output()):
+            self.assertEqual(taken.setdefault((int(step), int(rank)), samples), samples, f"step {step} of rank {rank}")
+        self.assertEqual(set(taken), {(step, rank) for step in range(steps) for rank in range(ranks)})
+        samples = " ".join(taken.values()).split()
+        self.assertEqual(len(set(samples)), 6 * steps, "an epoch has 10,000")
+        self.assertEqual(self.slurm.output().count("rank 0 step 0 "), 1, "no life began anew")
 
-    def steps(self, run="night"):
-        return sorted({int(p.name[1:11]) for p in (self.root / "saves" / run / "manifests").glob("s*.json")})
+    def test_elements_of_an_array_are_runs_of_their_own_and_requeue_themselves(self):
+        jobs = self.sbatch("--array=3-4", "--nodes=1", BIN / "counter", "--steps", 300, "--pause-ms", 20, "--save-every", 20,
+                           SLURM_JOB_END_TIME="", RATOON_GRACE_SECONDS=3)
+        self.slurm.wait(lambda: self.commits("night-4"))
+        self.slurm.send(jobs[1], signal.SIGUSR1)
+        self.slurm.wait()
+        self.assertEqual([job.ends for job in jobs], [[0], ["requeued", 0]], self.slurm.output())
+        self.assertEqual(self.slurm.requeues(), [f"requeue {jobs[1].number}"])
+        for element in (3, 4):
+            self.assertEqual(self.commits(f"night-{element}")[-1], 300)
 
-    def signal_of_script(self):
-        """(signal, seconds): what Slurm would send, and how long before the end."""
-        name, ahead = re.search(r"^#SBATCH --signal=(\w+)@(\d+)$", SCRIPT.read_text(), re.MULTILINE).groups()
-        return signal.Signals[f"SIG{name}"], int(ahead)
+    def test_the_end_of_the_job_is_announced_and_kept(self):
+        """By the clock: five seconds, with the signal three before their end."""
+        job = self.sbatch("--nodes=1", "--time=0:05", "--signal=USR1@3", BIN / "counter", "--steps", 1_000_000, "--pause-ms", 20)
+        self.slurm.wait(lambda: job.ends)
+        self.assertEqual(job.ends, ["requeued"], self.slurm.output())
+        self.assertGreater(job.ended, job.began + 2)
 
-    def test_a_run_over_three_jobs(self):
-        number, _ = self.signal_of_script()
-        trainer = [BIN / "counter", "--save-every", "10", "--pause-ms", "20", "--steps"]
-        for restarts in (0, 1):
-            newest = max(self.steps(), default=0)
-            # Older versions of Slurm do not say when the job ends: then the signal counts, and the time to save after it.
-            self.begin(*trainer, 100_000, restarts=restarts, SLURM_JOB_END_TIME="", RATOON_GRACE_SECONDS=3)
-            wait_until(lambda: max(self.steps(), default=0) > newest, "a checkpoint of this job")
-            for pid in self.ranks():
-                os.kill(pid, number)
-            code, errors = self.finish()
-            self.assertEqual(code, 0, errors)
-            self.assertIn("left with exit code 80", errors)
-            self.assertEqual(self.requeued(), ["requeue 4711"] * (restarts + 1))
-        last = max(self.steps()) + 20
-        self.begin(*trainer, last, restarts=2)
-        code, errors = self.finish()
-        self.assertEqual(code, 0, errors)
-        self.assertEqual(len(self.requeued()), 2, "what is done is not requeued")
-        self.assertEqual(max(self.steps()), last)
-
-    def test_elements_of_an_array_are_runs_of_their_own(self):
-        self.begin(BIN / "counter", "--steps", 5, "--pause-ms", 0, SLURM_ARRAY_TASK_ID=3)
-        code, errors = self.finish()
-        self.assertEqual(code, 0, errors)
-        self.assertEqual(max(self.steps("night-3")), 5)
-
-    def test_what_would_fail_again_is_not_requeued(self):
-        self.begin("sh", "-c", "exit 82")
-        self.assertEqual(self.finish()[0], 82)
-        self.assertEqual(self.requeued(), [])
+    def test_a_node_that_fails_is_no_end(self):
+        job = self.sbatch("--nodes=1", BIN / "counter", "--steps", 200, "--pause-ms", 10, "--save-every", 10)
+        self.slurm.wait(self.commits)
+        self.slurm.fail_node(job)
+        kept = self.commits()[-1]
+        self.slurm.wait()
+        self.assertEqual((job.ends, self.slurm.requeues()), (["node failed", 0], []), self.slurm.output())
+        self.assertEqual(self.commits()[-1], 200)
+        began = re.findall(r"^attempt 2 rank 0 step (\d+) ", self.slurm.output(), re.MULTILINE)
+        self.assertEqual(int(began[0]), kept)
 
     def test_requeues_have_an_end(self):
-        self.begin("sh", "-c", "exit 80", restarts=4, REQUEUES_MAX=4)
-        code, errors = self.finish()
-        self.assertEqual((code, self.requeued()), (80, []), errors)
-        self.assertIn("after 4 requeues", errors)
+        job = self.sbatch("--nodes=1", "sh", "-c", "exit 80", REQUEUES_MAX=2)
+        self.slurm.wait()
+        self.assertEqual(job.ends, ["requeued", "requeued", 80])
+        self.assertIn("after 2 requeues", self.slurm.output())
+
+    def test_what_would_fail_again_is_not_requeued(self):
+        job = self.sbatch("sh", "-c", "exit 82")
+        self.slurm.wait()
+        self.assertEqual((job.ends, self.slurm.requeues()), ([82], []))
 
     def test_without_a_trainer_it_says_how(self):
-        self.begin()
-        code, errors = self.finish()
-        self.assertEqual(code, 82)
-        self.assertIn("sbatch train.sbatch ./trainer", errors)
+        job = self.sbatch()
+        self.slurm.wait()
+        self.assertEqual(job.ends, [82])
+        self.assertIn("sbatch train.sbatch ./trainer", self.slurm.output())
 
     def test_slurm_is_told_to_warn_and_to_requeue(self):
-        number, ahead = self.signal_of_script()
-        self.assertEqual((number, ahead), (signal.SIGUSR1, 120))
-        self.assertIn("#SBATCH --requeue", SCRIPT.read_text())
+        job = self.sbatch("true")
+        self.assertEqual((job.warning(), job.limit()), ((signal.SIGUSR1, 120), 4 * 3600))
+        self.assertIn("requeue", directives(SCRIPT))
 
 
 if __name__ == "__main__":
