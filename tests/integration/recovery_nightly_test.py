@@ -1,7 +1,7 @@
 """kill -9 of one of four members of a local run, to the next step of all: RATOON_TRIALS times (20), in one run.
 
 Seen from outside: from the signal to the recovery in status.json, which the runner writes once all members have made a
-step. On a busy machine this is an upper bound; it prints the load beside the figure."""
+step. The load is printed beside the figure; the goal holds at any (docs/local.md has figures at 13 and at 25)."""
 
 import os
 import random
@@ -26,17 +26,21 @@ class Recovery(unittest.TestCase):
         seconds, phases = [], {}
         for trial in range(trials):
             pid = wait_until(lambda: self.a_pid(run, chance), "all four to train")
+            before = self.newest_recovery(run)
             began = time.monotonic()
             os.kill(pid, 9)
-            wait_until(lambda: len(run.status().get("recoveries", [])) > trial, f"recovery {trial + 1}", 60)
+            wait_until(lambda b=before: self.newest_recovery(run) != b, f"recovery {trial + 1}", 60)
             seconds.append(time.monotonic() - began)
             for name, value in run.job_status()["lastDisruption"]["phases"].items():
                 phases.setdefault(name, []).append(value)
         print(f"RATOON_SEED={seed} trials={trials} load={os.getloadavg()[0]:.1f} median={statistics.median(seconds):.2f} s "
               f"min={min(seconds):.2f} max={max(seconds):.2f}")
         print(" ".join(f"{name}={statistics.median(values):.3f}" for name, values in phases.items()))
-        if os.getloadavg()[0] < os.cpu_count():
-            self.assertLessEqual(statistics.median(seconds), GOAL_SECONDS)
+        self.assertLessEqual(statistics.median(seconds), GOAL_SECONDS)
+
+    def newest_recovery(self, run):
+        """status.json keeps a hundred, so their number says nothing in a long run; each names another incarnation."""
+        return run.status().get("recoveries", [])[-1:]
 
     def a_pid(self, run, chance):
         members = [m for m in run.status()["members"] if m["pids"] and m["phase"] == "Running"]
