@@ -12,7 +12,7 @@ from tiny_repository import TinyRepository
 COMMANDS = ("setup", "quickstart", "test", "nightly", "bench")
 REFUSED = {
     "setup": (["--only", "all"], ["--only"], ["--fast"]),
-    "quickstart": (["now"],),
+    "quickstart": (["now"], ["--programs"], ["--folder", ""]),
     "test": (["--lane", "slow"], ["--lane"], ["-j", "0"], ["-j"], ["all"]),
     "nightly": ([], ["0"], ["ten"], ["5", "5"]),
     "bench": (["--all"],),
@@ -135,6 +135,35 @@ class Bench(unittest.TestCase):
         result = self.repository.run("scripts/bench", "--peers", "hash")
         self.assertEqual(result.returncode, 1)
         self.assertIn("there are no peers to run", result.stderr)
+
+
+class Quickstart(unittest.TestCase):
+    """tests/torch/quickstart_test.py has the demonstration itself."""
+
+    def setUp(self):
+        self.repository = TinyRepository(self)
+        self.repository.write("scripts/lib/demo.py", "import sys\nprint('demo', *sys.argv[1:])\n")
+
+    def test_it_sets_up_and_builds_what_it_shows(self):
+        text = self.repository.read("CMakeLists.txt")
+        for name in ("ratoon", "digits"):  # a program that does nothing
+            text += f"add_custom_target({name} COMMAND install -D /bin/true ${{PROJECT_BINARY_DIR}}/bin/{name})\n"
+        self.repository.write("CMakeLists.txt", text)
+        result = self.repository.run("scripts/quickstart", "--folder", "runs")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual(self.repository.setup_calls(), ["--only build"])
+        self.assertTrue(result.stdout.endswith(f"demo {self.repository.path}/build/release/bin runs\n"), result.stdout)
+
+    def test_with_programs_it_neither_sets_up_nor_builds(self):
+        result = self.repository.run("scripts/quickstart", "--programs", "nowhere")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("there is no program 'ratoon' in nowhere. Next: scripts/quickstart", result.stderr)
+        for name in ("ratoon", "digits"):
+            self.repository.write(f"there/{name}", "", executable=True)
+        there = os.path.join(self.repository.path, "there")
+        result = self.repository.run("scripts/quickstart", "--programs", there)
+        self.assertEqual(result.stdout, f"demo {there} {self.repository.path}/ratoon-runs/quickstart\n", result.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.repository.path, "build")))
 
 
 class Nightly(unittest.TestCase):
