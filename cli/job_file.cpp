@@ -70,6 +70,15 @@ json to_json(const YAML::Node& node, int depth, std::size_t& values_left) {
   return nullptr;
 }
 
+// As if they stood in the file, so that status.json shows what runs. What is no job is left to its reader.
+void append_arguments(const std::vector<std::string>& more, json& document) {
+  const json::json_pointer trainer("/spec/roles/0/template/spec/containers/0");
+  if (more.empty() || !document.contains(trainer) || !document[trainer].is_object()) return;
+  json& arguments = document[trainer]["args"];
+  if (!arguments.is_null() && !arguments.is_array()) return;
+  for (const std::string& word : more) arguments.push_back(word);
+}
+
 }  // namespace
 
 Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
@@ -90,14 +99,13 @@ Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
     return Error(ErrorKind::kInvalid,
                  path.string() + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg);
   }
+  append_arguments(more_arguments, document);
   auto job = api::decode_training_job(document);
   if (!job) return job.error().with_context(path.string());
   if (job->spec.is_suspended) {
     return Error(ErrorKind::kInvalid, path.string() + ": spec.suspend is true, so that nothing of this job " +
                                           "is to run: set it to false, or remove it");
   }
-  auto& command = job->spec.roles.front().command;
-  command.insert(command.end(), more_arguments.begin(), more_arguments.end());
   return job;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "base/contract/exit_code.h"
@@ -20,7 +21,10 @@
 namespace ratoon::cli {
 namespace {
 
+using nlohmann::json;
+
 constexpr std::uint32_t kProcessesMax = 1024;
+constexpr std::size_t kNameBytesMax = 40;
 
 constexpr const char* kExamples = R"(Examples:
   ratoon launch -- trainer --run-name a --save-folder /data   one process, started again when it is killed
@@ -90,19 +94,34 @@ int become_trainer(const LaunchArguments& arguments) {
   return refuse(system_error(errno, "starting '" + words.front() + "'").message());
 }
 
-// Each process is a member, so that the others outlive it.
-int launch_alone(const LaunchArguments& arguments, std::uint32_t processes) {
-  api::TrainingJob job;
-  const std::string program = std::filesystem::path(arguments.command.front()).filename().string();
-  for (const char c : program) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || (c == '-' && !job.meta.name.empty()))
-      job.meta.name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+// What a job may be called: the program's letters, digits and '-', from the first letter on.
+std::string job_name(const std::string& command) {
+  std::string name;
+  for (const char c : std::filesystem::path(command).filename().string()) {
+    const auto letter = static_cast<unsigned char>(c);
+    const bool is_inner = std::isdigit(letter) != 0 || c == '-';
+    if (std::isalpha(letter) != 0 || (is_inner && !name.empty()))
+      name += static_cast<char>(std::tolower(letter));
   }
-  if (job.meta.name.empty()) job.meta.name = "trainer";
-  job.spec.num_nodes = processes;
-  job.spec.restart_policy.restarts_max = arguments.restarts_max;
-  job.spec.roles = {{.name = "worker", .replicas = {}, .command = arguments.command, .environment = {}}};
-  return run_job(job, {.folder = arguments.folder});
+  name.resize(std::min(name.size(), kNameBytesMax));
+  name.resize(name.find_last_not_of('-') + 1);
+  return name.empty() ? "trainer" : name;
+}
+
+// Each process is a member, so that the others outlive it. As a document, since status.json keeps it: the
+// same command goes on from there, and `ratoon status` shows it.
+int launch_alone(const LaunchArguments& arguments, std::uint32_t processes) {
+  const json trainer = {{"name", "trainer"}, {"command", arguments.command}};
+  const json role = {{"name", "worker"}, {"template", {{"spec", {{"containers", json::array({trainer})}}}}}};
+  const auto job = api::decode_training_job({{"apiVersion", names::kApiVersion},
+                                             {"kind", names::kKind},
+                                             {"metadata", {{"name", job_name(arguments.command.front())}}},
+                                             {"spec",
+                                              {{"numNodes", processes},
+                                               {"restartPolicy", {{"maxRestarts", arguments.restarts_max}}},
+                                               {"roles", json::array({role})}}}});
+  if (!job) return refuse(job.error().message());
+  return run_job(*job, {.folder = arguments.folder});
 }
 
 int run_launch(const LaunchArguments& arguments) {

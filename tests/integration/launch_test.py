@@ -128,6 +128,22 @@ class Launch(unittest.TestCase):
         self.assertIn("attempt 2 trains with 2 processes from step 100", self.output())
         self.assertEqual({line[2] for line in run.lines()}, set(range(0, 150, 10)))
 
+    def test_alone_the_same_command_goes_on_and_the_run_can_be_looked_at(self):
+        words = ["--nproc", "2", "--folder", "run", "--", "counter", "--pause-ms", "5", "--steps"]
+        run = LocalRun()
+        self.addCleanup(run.close)
+        run.folder = self.root / "run"
+        self.start(*words, "1000000")
+        run.wait_for_commit(100)
+        self.process.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(), 130, self.output())
+        last = max(step for _, step in run.commits())
+        self.start(*words, str(last + 100))
+        self.assertEqual(self.finish(), 0, self.output())
+        self.assertIn(f"attempt 2 trains with 2 processes from step {last}", self.output())
+        status = subprocess.run([BIN / "ratoon", "status", "run"], cwd=self.root, check=True, capture_output=True, text=True)
+        self.assertIn("counter  Succeeded", status.stdout)
+
     def test_one_process_alone_goes_on_after_a_kill(self):
         self.start("--", "counter", "--run-name", "a", "--save-folder", str(self.root), "--save-every", "10",
                    "--steps", "150", "--pause-ms", "10")

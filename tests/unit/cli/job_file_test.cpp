@@ -66,6 +66,28 @@ TEST_F(JobFileTest, MoreArgumentsGoToTheTrainer) {
             std::vector<std::string>({"counter", "--steps", "400", "--steps", "5"}));
 }
 
+TEST_F(JobFileTest, WhatIsStoredOfTheJobHasTheArgumentsThatItRunsWith) {
+  const json::json_pointer container("/spec/roles/0/template/spec/containers/0");
+  const auto stored_of = [&](const std::string& text, const std::vector<std::string>& more) {
+    const auto job = read(text, more);
+    EXPECT_TRUE(job) << job.error().message();
+    return job ? api::encode_training_job(*job)[container] : json();
+  };
+  EXPECT_EQ(stored_of(kJob, {"--steps", "5"})["args"], json({"--steps", "5"}));
+  EXPECT_FALSE(stored_of(kJob, {}).contains("args"));
+
+  const std::string with_arguments = std::string(kJob) + "              args: [--seed, \"1\"]\n";
+  const json stored = stored_of(with_arguments, {"--seed", "2"});
+  EXPECT_EQ(stored["command"], json({"counter", "--steps", "400"}));
+  EXPECT_EQ(stored["args"], json({"--seed", "1", "--seed", "2"}));
+}
+
+TEST_F(JobFileTest, ArgumentsForWhatIsNoJobLeaveItsMistakeToBeNamed) {
+  EXPECT_FALSE(read(std::string(kJob) + "              args: 5\n", {"--steps", "5"}));
+  EXPECT_FALSE(read("spec: {roles: none}\n", {"--steps", "5"}));
+  EXPECT_FALSE(read("- a\n", {"--steps", "5"}));
+}
+
 TEST_F(JobFileTest, TheExampleIsOne) {
   EXPECT_TRUE(read_job_file("examples/counter/job.yaml", {}));
 }
