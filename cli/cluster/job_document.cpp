@@ -79,7 +79,7 @@ json describe_job(const api::TrainingJob& job, std::optional<double> steps_per_s
                    {"nodes", nodes_of(job)},
                    {"recoveries", recoveries_of(job.status)},
                    {"running", !is_over(job)},
-                   {"progress", {{"position", job.status.step.value()}, {"total", 0}, {"unit", "step"}}}};
+                   {"progress", {{"position", job.status.step.value()}, {"total", 0U}, {"unit", "step"}}}};
   if (steps_per_second) document["progress"]["steps_per_second"] = *steps_per_second;
   return document;
 }
