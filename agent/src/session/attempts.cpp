@@ -63,7 +63,8 @@ bool is_told_to_leave(const Failure& why) {
 
 Session::Attempts::Attempts(Options options)
     : options_(std::move(options)),
-      numerics_(std::make_shared<session::NumericsWatch>(options_.deterministic, session::attached_numerics())),
+      numerics_(
+          std::make_shared<session::NumericsWatch>(options_.deterministic, session::attached_numerics())),
       notices_(options_, clock_, kProcessBegan),
       accounts_(std::make_shared<session::Accounts>(clock_)),
       places_(options_, shared_meters_),

@@ -182,7 +182,7 @@ class Session::Engine : private data::WaitListener {
   const Timestamp joined_;
   Timestamp step_began_;
   std::uint64_t served_save_request_ = 0;
-  Step saved_step_;  // the last one that was saved or resumed from
+  Step saved_step_;           // the last one that was saved or resumed from
   std::uint32_t agreed_ = 0;  // control word of the current step
   bool has_agreed_ = false;   // in the current step
   bool ever_agreed_ = false;

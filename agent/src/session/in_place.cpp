@@ -4,6 +4,7 @@
 
 #include "agent/src/session/attempts.h"
 #include "agent/src/session/fail.h"
+#include "agent/src/session/last_words.h"
 #include "agent/src/session/leaving.h"
 #include "base/contract/exit_code.h"
 

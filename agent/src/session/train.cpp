@@ -1,6 +1,7 @@
 #include <ratoon/train.h>
 
 #include "agent/src/session/attempts.h"
+#include "agent/src/session/last_words.h"
 #include "agent/src/session/leaving.h"
 
 namespace ratoon {

@@ -1,0 +1,31 @@
+#include "agent/src/session/last_words.h"
+
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "agent/src/session/fail.h"
+
+namespace ratoon::session {
+
+bool is_only_asked_for_help(const Result<Options>& options) {
+  if (!options) fail(ExitCode::kConfiguration, options.error().message());
+  if (options->help.empty()) return false;
+  std::fputs(options->help.c_str(), stdout);
+  std::fflush(stdout);
+  return true;
+}
+
+int say_why(std::string_view whose) {
+  try {
+    throw;
+  } catch (const Failure& failure) {
+    std::fprintf(stderr, "ratoon: %s\n", failure.what());
+    return failure.exit_code;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "ratoon: %s threw: %s\n", std::string(whose).c_str(), error.what());
+    return 1;
+  }
+}
+
+}  // namespace ratoon::session
