@@ -54,7 +54,8 @@ void World::trouble_for(Agent& agent) {
       agent.hangs_in.reset();
       break;
     case 5:
-      if (agent.state != Agent::State::kTraining) break;
+      // Behind the last step nobody says how long it may take.
+      if (agent.state != Agent::State::kTraining || agent.step >= scenario_.total_steps) break;
       agent.hangs_in = dice_.pick({ProcessPhase::kData, ProcessPhase::kCompute, ProcessPhase::kCollective});
       agent.told_to_leave = {};
       hung_.insert(agent.assignment.attempt);
