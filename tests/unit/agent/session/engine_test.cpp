@@ -381,13 +381,10 @@ TEST_F(EngineTest, CountsStepsOnceTheyAreMadeAndThoseMadeAgain) {
   session::Places places(options, test::borrowed(alone.meters));
   auto saver = inline_saver(folder_.path());
   alone.meters.step = 13;  // as if three more had been made and lost
+  const Session::Engine::Surroundings surroundings{options,    places,           saver,
+                                                   alone.link, alone.link.clock, alone.meters};
   Session::Engine next(
-      {.options = options,
-       .places = places,
-       .saver = saver,
-       .link = alone.link,
-       .clock = alone.link.clock,
-       .meters = alone.meters},
+      surroundings,
       {.attempt = Attempt(kAttempt + 1),
        .resume = ResumePoint{.attempt = saved.attempt, .step = saved.step, .digest = saved.digest}});
   std::uint64_t sum = 0;
