@@ -35,7 +35,8 @@ In a member of a TrainingJob (a pod, or `ratoon run`) the processes join the job
 a world of their own, and --folder keeps their status, logs and checkpoints; the same command goes on where
 it stood. Each process finds LOCAL_RANK; in a member with GPUs also its own CUDA_VISIBLE_DEVICES.
 
-A process that was killed, or that leaves with 81, is started again; SIGTERM and Ctrl-C go to all processes.
+A process that was killed, or that leaves with 81, is started again; SIGTERM and Ctrl-C go to all processes;
+after Ctrl-C they save and leave, and a second one stops them at once.
 
 Exit codes: 0 all completed, 80 told to leave, 82 the command line is wrong or the program cannot be started,
 else the code of the first process that failed.)";
@@ -113,13 +114,15 @@ std::string job_name(const std::string& command) {
 int launch_alone(const LaunchArguments& arguments, std::uint32_t processes) {
   const json trainer = {{"name", "trainer"}, {"command", arguments.command}};
   const json role = {{"name", "worker"}, {"template", {{"spec", {{"containers", json::array({trainer})}}}}}};
-  const auto job = api::decode_training_job({{"apiVersion", names::kApiVersion},
-                                             {"kind", names::kKind},
-                                             {"metadata", {{"name", job_name(arguments.command.front())}}},
-                                             {"spec",
-                                              {{"numNodes", processes},
-                                               {"restartPolicy", {{"maxRestarts", arguments.restarts_max}}},
-                                               {"roles", json::array({role})}}}});
+  const auto job =
+      api::decode_training_job({{"apiVersion", names::kApiVersion},
+                                {"kind", names::kKind},
+                                {"metadata", {{"name", job_name(arguments.command.front())}}},
+                                {"spec",
+                                 {{"numNodes", processes},
+                                  {"restartPolicy", {{"maxRestarts", arguments.restarts_max}}},
+                                  {"checkpointPolicy", {{"graceSeconds", arguments.grace_seconds}}},
+                                  {"roles", json::array({role})}}}});
   if (!job) return refuse(job.error().message());
   return run_job(*job, {.folder = arguments.folder});
 }
@@ -162,7 +165,7 @@ void add_launch_command(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--grace", arguments->grace_seconds,
-                   "Seconds for the other processes to leave once one has failed")
+                   "Seconds for processes to leave: once one has failed, and of several alone after Ctrl-C")
       ->capture_default_str()
       ->check(CLI::Range(0, 86'400));
   command->add_option("command", arguments->command, "After --: the trainer and its arguments");

@@ -29,6 +29,9 @@ the run's, and each run begins with its beginning.
 
 Meanwhile, from another terminal: ratoon status, ratoon kill worker-1, ratoon reclaim node-2.
 
+Ctrl-C saves and stops, for as long as graceSeconds of the job's checkpointPolicy says (30 s); a second one
+stops at once.
+
 A trainer named without a '/' is looked for in PATH, then beside this program.
 A relative path counts from the folder you are in.
 

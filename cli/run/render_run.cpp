@@ -204,6 +204,8 @@ std::vector<Row> head_rows(const RunView& view) {
   rows.push_back({"durable", durable_text(view)});
   rows.push_back({"losses", losses_text(view)});
   if (const auto& failure = view.job.status.last_failure) rows.push_back({"failed", failure_text(*failure)});
+  if (const auto& weights = view.job.status.final_weights; !weights.empty())
+    rows.push_back({"weights", weights});
   return rows;
 }
 

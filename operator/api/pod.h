@@ -23,6 +23,7 @@ struct Pod {
   std::optional<int> exit_code;  // of its first container; 128 + n after signal n
   bool is_deleting = false;
   bool is_completed = false;               // its first container left a record that the training is done
+  std::string weights{};                   // the file that the record names
   bool is_evicted = false;                 // the platform says that it ended the pod, not the program
   std::vector<std::string> end_reasons;    // the platform's words for its end: Evicted, OOMKilled
   std::vector<std::string> avoided_nodes;  // those it was made to stay away from

@@ -144,8 +144,8 @@ json encode_training_job(const TrainingJob& job) {
   json& target = out["status"];
   if (!target.is_object()) target = json::object();
   for (const char* whole :
-       {"formedAt", "waitingSince", "activeSince", "suspendingSince", "lastCheckpoint", "lineageStart",
-        "lastDisruption", "lastFailure", "completionTime", "suspectNodes"})
+       {"formedAt", "waitingSince", "activeSince", "suspendingSince", "lastCheckpoint", "finalWeights",
+        "lineageStart", "lastDisruption", "lastFailure", "completionTime", "suspectNodes"})
     target.erase(whole);
   target.update(encode_status(job.status), /*merge_objects=*/true);
   return out;

@@ -231,6 +231,7 @@ struct TrainingJobStatus {
   Restarts restarts;
   Step step{0};
   std::optional<ResumePoint> last_checkpoint;
+  std::string final_weights{};       // the file that the training left its weights in, at its end
   std::string last_checkpoint_tier;  // where it was seen committed; empty: by an operator that did not say
   // Of a job that was to begin anew: its first world's attempt, 0 before there was one. Checkpoints of older
   // attempts are another run's.

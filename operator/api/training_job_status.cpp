@@ -197,6 +197,7 @@ TrainingJobStatus read_status(Fields f) {
     status.last_checkpoint = read_checkpoint(f.object("lastCheckpoint"));
     status.last_checkpoint_tier = f.object("lastCheckpoint").optional_text("tier", 16);
   }
+  status.final_weights = f.optional_text("finalWeights", 3 * kWeightsBytesMax);
   if (f.find("lineageStart") != nullptr) status.lineage_start = Attempt(f.whole("lineageStart", kCountMax));
   if (f.find("lastDisruption") != nullptr)
     status.last_disruption = read_disruption(f.object("lastDisruption"));
@@ -241,6 +242,7 @@ json encode_status(const TrainingJobStatus& status) {
                              {"digest", status.last_checkpoint->digest}};
     if (!status.last_checkpoint_tier.empty()) out["lastCheckpoint"]["tier"] = status.last_checkpoint_tier;
   }
+  if (!status.final_weights.empty()) out["finalWeights"] = status.final_weights;
   if (status.lineage_start) out["lineageStart"] = status.lineage_start->value();
   if (status.last_disruption) out["lastDisruption"] = encode_disruption(*status.last_disruption);
   if (status.last_failure) out["lastFailure"] = encode_failure(*status.last_failure);

@@ -114,6 +114,8 @@ void Door::hear_completed(const Completed& completed, Timestamp now) {
   auto& facts = facts_of(completed.process, now);
   facts.is_completed = true;
   facts.waiting.reset();
+  const auto weights = completed.result.find(kWeightsResult);
+  if (weights != completed.result.end()) facts.weights = weights->second;
   if (!facts.beat) facts.beat = Beat{.process = completed.process};
   facts.beat->attempt = completed.attempt;
   facts.beat->step = completed.step;

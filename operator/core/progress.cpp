@@ -38,4 +38,12 @@ void note_left(const std::vector<api::ProcessFacts>& processes, api::TrainingJob
   }
 }
 
+void note_final_weights(const Observation& seen, api::TrainingJobStatus& status) {
+  const auto note = [&status](const auto& member) {
+    if (member.is_completed && !member.weights.empty()) status.final_weights = member.weights;
+  };
+  std::for_each(seen.pods.begin(), seen.pods.end(), note);
+  std::for_each(seen.processes.begin(), seen.processes.end(), note);
+}
+
 }  // namespace ratoon::core

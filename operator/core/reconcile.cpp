@@ -254,6 +254,7 @@ Decision decide(const Observation& seen, Timestamp now) {
   api::TrainingJobStatus status = seen.job.status;
   note_wish_to_begin_anew(seen.job, status);
   note_progress(seen.processes, status);
+  note_final_weights(seen, status);
   const bool has_stepped = status.step > seen.job.status.step;
   if (has_stepped) status.stepped_at = seen.wall_now;
 
@@ -271,8 +272,9 @@ Decision decide(const Observation& seen, Timestamp now) {
     return decision;
   }
   if (has_succeeded(seen, status.members)) {
+    const std::string place = status.final_weights.empty() ? "" : "; weights: " + status.final_weights;
     return finish(seen, std::move(status), JobPhase::kSucceeded,
-                  "completed at step " + std::to_string(status.step.value()));
+                  "completed at step " + std::to_string(status.step.value()) + place);
   }
 
   if (seen.job.spec.is_suspended) return suspend(seen, change, silence, std::move(status));

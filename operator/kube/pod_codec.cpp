@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "base/contract/codec.h"
 #include "base/contract/names.h"
@@ -104,8 +105,12 @@ void note_last_words(const json& terminated, api::Pod& pod) {
 }
 
 // A program may end with any last words; only the record counts.
-bool is_completion_record(const std::string& message) {
-  return !message.empty() && decode<CompletionRecord>(message).has_value();
+void note_completion(const std::string& message, api::Pod& pod) {
+  if (message.empty()) return;
+  auto record = decode<CompletionRecord>(message);
+  if (!record) return;
+  pod.is_completed = true;
+  pod.weights = std::move(record->weights);
 }
 
 }  // namespace
@@ -148,7 +153,7 @@ Result<MemberPod> decode_pod(const json& document) {
   pod.is_deleting = !text_in(meta, "deletionTimestamp").empty();
   const json& terminated = trainer_state(document);
   pod.exit_code = exit_code_of(terminated);
-  pod.is_completed = is_completion_record(text_in(terminated, "message"));
+  note_completion(text_in(terminated, "message"), pod);
   note_last_words(terminated, pod);
   pod.is_evicted = is_evicted(status, terminated);
   pod.end_reasons = end_reasons(status, terminated);

@@ -77,6 +77,10 @@ void Machine::remove_all() {
   }
 }
 
+void Machine::interrupt_all() {
+  for (auto& [name, entry] : entries_) entry.group.interrupt();
+}
+
 Result<std::string> Machine::kill_member(const std::string& member) {
   Entry* newest = nullptr;
   std::string known;

@@ -30,6 +30,8 @@ class Machine {
   // Kills the pod with that UID; it is gone once its processes are.
   void remove(const std::string& uid);
   void remove_all();
+  // Every process gets Ctrl-C.
+  void interrupt_all();
   // Kills the processes of the newest pod of that member, called "<job>-<role>-<index>", with or without its
   // incarnation, or "<role>-<index>"; to those who watch it, it ended by itself. Returns the pod's name.
   [[nodiscard]] Result<std::string> kill_member(const std::string& member);

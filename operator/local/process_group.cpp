@@ -118,7 +118,12 @@ void ProcessGroup::reap() {
     if (ended == pid && status != 0 && !first_failure_) first_failure_ = exit_code_of(status);
     return true;
   });
-  if (first_failure_ && !living_.empty()) kill();
+  if (first_failure_ && !living_.empty() && !is_interrupted_) kill();
+}
+
+void ProcessGroup::interrupt() {
+  is_interrupted_ = true;
+  if (group_ > 0 && !living_.empty()) ::kill(-group_, SIGINT);
 }
 
 void ProcessGroup::kill() const {

@@ -30,6 +30,8 @@ class ProcessGroup {
   // What they started ends with the last of them.
   void reap();
   void kill() const;
+  // As Ctrl-C at a terminal. Each leaves when it is done; that one has left is no reason to kill the rest.
+  void interrupt();
 
   [[nodiscard]] bool has_ended() const { return living_.empty(); }
   // Once ended: 0 if all left with 0, else the code of the first that did not; 128 + n after signal n.
@@ -40,6 +42,7 @@ class ProcessGroup {
   pid_t group_ = 0;
   std::vector<pid_t> living_;
   std::optional<int> first_failure_;
+  bool is_interrupted_ = false;
 };
 
 }  // namespace ratoon::local

@@ -35,6 +35,7 @@ using std::chrono::seconds;
 
 constexpr Duration kSleepMax = seconds(1);
 constexpr Duration kDrainMax = seconds(10);
+constexpr std::uint32_t kGraceSeconds = 30;  // as a pod has, where the job says nothing
 constexpr Duration kLongWait = seconds(10);
 
 Result<std::string> draw_token() {
@@ -99,13 +100,13 @@ class Runner {
     while (!is_over()) {
       if (auto decided = decide(); !decided) {
         tell_to_stop(decided.error().message());
-        drain();
+        static_cast<void>(drain(kDrainMax));
         return decided.error();
       }
       if (is_over()) break;
       if (wakeup_.sleep(next_sleep()) > 0) return stop_for_user();
     }
-    drain();
+    static_cast<void>(drain(kDrainMax));
     if (job_.status.phase == api::JobPhase::kSucceeded) return static_cast<int>(ExitCode::kDone);
     options_.print("what the members printed: " + folder_.log_path("*").string());
     return 1;
@@ -301,9 +302,12 @@ class Runner {
   }
 
   int stop_for_user() {
-    options_.print("stopping; press Ctrl-C again to stop at once");
-    tell_to_stop("the run was stopped by its user");
-    drain();
+    const std::uint32_t said = job_.spec.checkpoint_policy.grace_seconds;
+    const std::uint32_t grace = said == 0 ? kGraceSeconds : said;
+    options_.print("stopping: members save and leave, within " + std::to_string(grace) +
+                   " s; Ctrl-C again stops at once");
+    machine_.interrupt_all();
+    if (!drain(seconds(grace))) options_.print("members that had not left yet were killed");
     options_.print(
         "stopped at step " + std::to_string(job_.status.step.value()) + "; the same command goes on from " +
         (job_.status.last_checkpoint ? "step " + std::to_string(job_.status.last_checkpoint->step.value())
@@ -317,13 +321,14 @@ class Runner {
         {.attempt = job_.status.attempt, .world = {}, .current = {}, .stop = true, .reason = reason});
   }
 
-  // Gives members time to leave by themselves, then none.
-  void drain() {
+  // Gives members time to leave by themselves, then none. Whether all did.
+  [[nodiscard]] bool drain(Duration at_most) {
     wakeup_.watch(-1);  // who asks now is told by our end
-    const Timestamp deadline = clock_.now() + kDrainMax;
+    const Timestamp deadline = clock_.now() + at_most;
     for (machine_.observe(); !machine_.is_quiet() && clock_.now() < deadline; machine_.observe()) {
       if (wakeup_.sleep(milliseconds(50)) > 0) break;
     }
+    const bool has_left = machine_.is_quiet();
     machine_.remove_all();
     while (!machine_.is_quiet()) {
       static_cast<void>(wakeup_.sleep(milliseconds(10)));
@@ -334,6 +339,7 @@ class Runner {
     core::stop_time(clock_.wall_now(), job_.status);
     static_cast<void>(store_status());
     events_.end(clock_.wall_now());
+    return has_left;
   }
 
   const RunOptions& options_;

@@ -26,6 +26,7 @@ STATUS = {
     "restarts": {"application": 1, "ignored": 1, "disruption": 3, "withoutStep": 0, "crashesInARow": 1},
     "progress": {"step": 1234, "time": "2026-11-21T11:38:21.250Z"},
     "lastCheckpoint": {"attempt": 3, "step": 1200, "digest": "0011", "tier": "volume"}, "lineageStart": 2,
+    "finalWeights": "/data/good/weights.safetensors",
     "lastDisruption": {
         "member": "good-worker-1-i1", "node": "n0", "reason": "silent", "time": "2026-11-21T11:38:21.250Z", "lostSteps": 34,
         "totalSeconds": 7.25, "phases": {"detectSeconds": 3.5, "decideSeconds": 0, "placeSeconds": 0.25, "startSeconds": 2,

@@ -48,9 +48,10 @@ void set_aside(const session::Places& places, const CheckpointUnreadable& why) {
   if (inventory && inventory->complete.size() >= 2) places.set_aside(why.id, why.what());
 }
 
-// For the person who stopped the run; once, however many ranks there are.
-std::string how_to_go_on(const Session::Engine& engine) {
-  if (engine.assignment().rank.value() != 0) return "";
+// For the person who stopped the run; once, however many ranks there are. Under a coordinator that person
+// typed another command than ours.
+std::string how_to_go_on(const Options& options, const Session::Engine& engine) {
+  if (engine.assignment().rank.value() != 0 || !options.member.coordinator_url.empty()) return "";
   return "; the same command goes on: " + session::own_command();
 }
 
@@ -186,7 +187,7 @@ void Session::Attempts::end(Engine& engine) {
       wait_for_copies(kLeavingTime);
     }
     if (why.exit_code == static_cast<int>(ExitCode::kInterruptedByUser))
-      throw Failure(why.exit_code, why.what() + how_to_go_on(engine));
+      throw Failure(why.exit_code, why.what() + how_to_go_on(options_, engine));
     throw;
   } catch (const Interrupted& why) {
     std::fprintf(stderr, "ratoon: attempt %llu ends at step %llu: %s\n",

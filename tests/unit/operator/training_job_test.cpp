@@ -171,6 +171,7 @@ TrainingJobStatus full_status() {
   status.lineage_start = Attempt(2);
   status.last_checkpoint = ResumePoint{.attempt = Attempt(2), .step = Step(50), .digest = "aa"};
   status.last_checkpoint_tier = "volume";
+  status.final_weights = "/data/weights.safetensors";
   status.observed_generation = 4;
   status.replicas = 2;
   status.restarts.ignored = 1;

@@ -70,6 +70,12 @@ TEST(RunView, ShowsAllThatAPersonAsksFor) {
       "step 1180");
 }
 
+TEST(RunView, NamesTheWeightsOnceThereAreSome) {
+  json from = document();
+  from["job"]["status"]["finalWeights"] = "/runs/digits/weights.safetensors";
+  EXPECT_EQ(render_run(view_of(from), WallTime{}, 0, 0)[4], "weights  /runs/digits/weights.safetensors");
+}
+
 TEST(RunView, ARunWithoutARunnerHasNoRate) {
   const auto lines = render_run(view_of(document(), false), WallTime{}, 0, 0);
   EXPECT_EQ(lines[0], "digits   Stopped, attempt 3");

@@ -176,9 +176,12 @@ TEST(Door, ABeatThatWasOvertakenIsASignOfLifeAndNoNews) {
 TEST(Door, CompletionIsRememberedThroughLaterBeats) {
   Door door;
   door.hear_beat(test::beat(process(0), 4, 399, 1, test::checkpoint(4, 380)), at_seconds(1));
-  door.hear_completed(test::completed(process(0), 4, 400), at_seconds(2));
+  auto last_word = test::completed(process(0), 4, 400);
+  last_word.result[kWeightsResult] = "/data/weights.safetensors";
+  door.hear_completed(last_word, at_seconds(2));
   door.hear_beat(test::beat(process(0), 4, 400, 2), at_seconds(3));
   EXPECT_TRUE(door.processes()[0].is_completed);
+  EXPECT_EQ(door.processes()[0].weights, "/data/weights.safetensors");
   EXPECT_EQ(door.processes()[0].beat->step, Step(400));
 }
 

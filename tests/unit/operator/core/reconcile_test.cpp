@@ -156,6 +156,28 @@ TEST(Reconcile, TheJobSucceedsWhenAllHaveCompleted) {
   EXPECT_TRUE(decision.announcement.stop);
 }
 
+TEST(Reconcile, TheStatusNamesTheWeightsWhoeverSaysSo) {
+  auto seen = test::running(test::job(2));
+  seen.processes[0] = test::done(process(0));
+  seen.processes[0].weights = "/data/w";
+  seen.job.status = decide(seen).status;
+  EXPECT_EQ(seen.job.status.final_weights, "/data/w");
+  EXPECT_EQ(seen.job.status.phase, JobPhase::kRunning) << "the others are not done";
+  seen.processes = {test::done(process(0)),
+                    test::done(process(1))};  // heard by another leader, in other words
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.final_weights, "/data/w");
+  EXPECT_EQ(decision.status.message, "completed at step 0; weights: /data/w");
+
+  auto away = test::running(test::job(1));  // nobody heard it; its pod says it
+  away.processes.clear();
+  away.pods[0] = test::ended_pod(0, 0);
+  away.pods[0].weights = "/data/v";
+  EXPECT_EQ(decide(away).status.final_weights, "") << "the record of a completion alone counts";
+  away.pods[0].is_completed = true;
+  EXPECT_EQ(decide(away).status.final_weights, "/data/v");
+}
+
 TEST(Reconcile, AReplacedPodDoesNotOutliveTheJob) {
   auto seen = test::running(test::job(1));
   seen.job.status.members[0] = {.role = "worker", .index = 0, .incarnation = 1, .uid = test::uid_of(0, 1)};

@@ -53,6 +53,9 @@ TEST(PodCodec, TheTrainerIsFoundByNameAndOnlyItsRecordCompletes) {
   EXPECT_FALSE(decode_pod(ended(0))->pod.is_completed) << "exit code 0 is no record";
   EXPECT_FALSE(decode_pod(ended(0, "done"))->pod.is_completed);
   EXPECT_TRUE(decode_pod(ended(1, record))->pod.is_completed);
+  EXPECT_EQ(decode_pod(ended(0, record))->pod.weights, "");
+  const std::string naming = encode(CompletionRecord{.weights = "/data/weights.safetensors"});
+  EXPECT_EQ(decode_pod(ended(0, naming))->pod.weights, "/data/weights.safetensors");
 }
 
 TEST(PodCodec, ThePlatformsDoingIsToldFromTheProgramsOwn) {

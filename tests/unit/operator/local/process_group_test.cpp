@@ -86,6 +86,23 @@ TEST_F(ProcessGroupTest, OneThatFailsEndsTheOthersAndItsCodeCounts) {
   EXPECT_EQ(group.exit_code(), 7);
 }
 
+TEST_F(ProcessGroupTest, InterruptedEachLeavesWhenItIsDone) {
+  const LivingLog living_log(folder_ / "log");
+  const std::string gate = (folder_ / "gate").string();
+  ASSERT_EQ(::mkfifo(gate.c_str(), 0600), 0);
+  const UniqueFd opener(::open(gate.c_str(), O_RDWR | O_CLOEXEC));
+  auto group = launch(shell("trap '[ $LOCAL_RANK = 1 ] && exit 130; read line < " + gate +
+                                "; echo saved; exit 0' INT; echo ready; while :; do sleep 0.01; done",
+                            2));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(living_log.line(), "ready");
+  group.interrupt();
+  for (group.reap(); group.living().size() == 2; group.reap()) ASSERT_TRUE(test::wait_for_a_child());
+  ASSERT_EQ(::write(opener.get(), "\n", 1), 1);
+  EXPECT_EQ(living_log.line(), "saved") << "that another one has left is no reason to kill it";
+  wait_for_end(group);
+  EXPECT_EQ(group.exit_code(), 130) << "of the one that did not end with 0";
+}
+
 TEST_F(ProcessGroupTest, KillReachesGrandchildren) {
   const LivingLog living_log(folder_ / "log");
   auto group = launch(shell("(sleep 100 & echo $!; wait) & wait"));
