@@ -197,7 +197,7 @@ TrainingJobStatus read_status(Fields f) {
     status.last_checkpoint = read_checkpoint(f.object("lastCheckpoint"));
     status.last_checkpoint_tier = f.object("lastCheckpoint").optional_text("tier", 16);
   }
-  status.final_weights = f.optional_text("finalWeights", 3 * kWeightsBytesMax);
+  status.final_weights = f.optional_text("finalWeights", 253);
   if (f.find("lineageStart") != nullptr) status.lineage_start = Attempt(f.whole("lineageStart", kCountMax));
   if (f.find("lastDisruption") != nullptr)
     status.last_disruption = read_disruption(f.object("lastDisruption"));
