@@ -273,9 +273,9 @@ TEST(Orders, TellEachMemberAloneHowLongItsNodeStays) {
 TEST(Orders, SayThatTheWorldBeforeHung) {
   Door door;
   door.announce({.attempt = Attempt(2)});
-  EXPECT_FALSE(door.orders().hung);
+  EXPECT_FALSE(door.orders(process(0), kWallNow).hung);
   door.announce({.attempt = Attempt(3), .is_hung = true, .reason = "worker-1 hung"});
-  EXPECT_TRUE(door.orders().hung);
+  EXPECT_TRUE(door.orders(process(0), kWallNow).hung);
 }
 
 }  // namespace
