@@ -46,10 +46,14 @@ std::vector<test::DiskOp> log_of_going_back(const test::FaultPlan& faults = {},
                                             Order order = Order::kRecordFirst) {
   const auto disk = disk_with(before_it());
   disk->set_faults(faults);
-  if (order == Order::kAsideFirst) EXPECT_TRUE(set_rolled_back_aside(*disk, std::span(&kBack, 1), "mark"));
+  if (order == Order::kAsideFirst) {
+    EXPECT_TRUE(set_rolled_back_aside(*disk, std::span(&kBack, 1), "mark"));
+  }
   EXPECT_TRUE(record_rollback(*disk, kBack, "mark"));
   disk->acknowledge(kRecorded);
-  if (order == Order::kRecordFirst) EXPECT_TRUE(set_rolled_back_aside(*disk, std::span(&kBack, 1), "mark"));
+  if (order == Order::kRecordFirst) {
+    EXPECT_TRUE(set_rolled_back_aside(*disk, std::span(&kBack, 1), "mark"));
+  }
   Life life{.disk = disk, .rules = kKeep};
   EXPECT_TRUE(life.save(id(2, 30)));
   return disk->log();
