@@ -147,7 +147,7 @@ class CrdOnAServer(unittest.TestCase):
             return {"name": f"c{number}", "image": "digits:1", "command": ["digits"] * 16,
                     "env": [{"name": f"VARIABLE_{n}", "value": "v" * 20} for n in range(64)]}
 
-        template = {"spec": {"containers": [container(number) for number in range(16)]}}
+        template = {"spec": {"containers": [container(number) for number in range(12)]}}
         roles = [{"name": f"role{n}", "replicas": 512, "template": template} for n in range(8)]
         taints = [f"{'a' * 240}.com/{'b' * 60}{n}" for n in range(32)]
         big = changed(("metadata.name", "b" * 40), ("spec.roles", roles), ("spec.disruptionPolicy.noticeTaints", taints))
