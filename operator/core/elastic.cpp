@@ -39,19 +39,21 @@ std::uint32_t count_seated(const std::vector<api::MemberStatus>& members, const 
 
 Lineup pick_lineup(const Observation& seen, const std::vector<api::MemberStatus>& members,
                    WallTime waiting_since) {
-  Lineup everybody{.members = members, .fewer_at = {}};
+  Lineup everybody{.members = members};
   for (auto& member : everybody.members) member.is_absent = false;
   const auto& policy = seen.job.spec.elastic_policy;
   if (!policy) return everybody;
 
-  Lineup lineup{.members = members, .fewer_at = {}};
+  Lineup lineup{.members = members};
   for (auto& member : lineup.members) {
     const bool was_absent = member.is_absent;
     member.is_absent = false;
     if (is_ready(seen, member) || !is_elastic(seen.job, member.role)) continue;
     const WallTime patient_until = end_of_patience(seen, member, waiting_since);
     member.is_absent = was_absent || patient_until <= seen.wall_now;
-    if (!member.is_absent) lineup.fewer_at = std::max(patient_until, lineup.fewer_at.value_or(patient_until));
+    if (member.is_absent) continue;
+    lineup.fewer_at = std::max(patient_until, lineup.fewer_at.value_or(patient_until));
+    lineup.next_at = std::min(patient_until, lineup.next_at.value_or(patient_until));
   }
   const bool is_enough = std::all_of(members.begin(), members.end(), [&](const auto& member) {
     return !is_elastic(seen.job, member.role) ||
@@ -69,7 +71,8 @@ Growth find_growth(const Observation& seen, const api::TrainingJobStatus& status
       });
   if (!is_somebody_ready) return {};
   const WallTime due_at{status.formed_at->since_epoch + std::chrono::seconds(policy->grow_cooldown_seconds)};
-  return {.is_due = due_at <= seen.wall_now, .due_at = due_at};
+  if (due_at <= seen.wall_now) return {.is_due = true};  // and nothing is waited for but their hand-over
+  return {.due_at = due_at};
 }
 
 }  // namespace ratoon::core

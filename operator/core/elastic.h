@@ -13,7 +13,8 @@ namespace ratoon::core {
 // Who would sit in the next world.
 struct Lineup {
   std::vector<api::MemberStatus> members;  // the roster, is_absent as it would be
-  std::optional<WallTime> fewer_at;        // when no more is waited for one that is missing
+  std::optional<WallTime> fewer_at;        // when nobody is waited for any more
+  std::optional<WallTime> next_at;         // when the first is not, and perhaps too few are left
 };
 
 // Everybody, but for members that are not ready and that need not be waited for: the last world stood without

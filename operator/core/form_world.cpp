@@ -168,7 +168,7 @@ Forming form_world(const Observation& seen, Decision& decision) {
   Lineup lineup = pick_lineup(seen, status.members, status.waiting_since.value_or(seen.wall_now));
   const Gang gang = gather(seen, lineup.members);
   note_wait(seen, gang, lineup, status);
-  if (!gang.is_complete() || gang.needed == 0) return {.fewer_at = lineup.fewer_at};
+  if (!gang.is_complete() || gang.needed == 0) return {.next_at = lineup.next_at};
 
   status.members = std::move(lineup.members);
   status.attempt = newest_attempt(status.attempt, gang.joiners);

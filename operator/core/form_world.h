@@ -10,8 +10,8 @@
 namespace ratoon::core {
 
 struct Forming {
-  std::string fatal{};                 // not empty: the job cannot go on, and why
-  std::optional<WallTime> fewer_at{};  // when it is formed with fewer, though nobody says anything new
+  std::string fatal{};                // not empty: the job cannot go on, and why
+  std::optional<WallTime> next_at{};  // when fewer may be waited for, though nobody says anything new
 };
 
 // Gives out the seats of the next attempt if everybody is there who has to be, else says in the status for

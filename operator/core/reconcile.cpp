@@ -34,9 +34,11 @@ void append(std::vector<Action>& to, std::vector<Action> from) {
   std::move(from.begin(), from.end(), std::back_inserter(to));
 }
 
-// Ends the job: no member is needed any more, and agents that still listen are told to leave.
-Decision finish(const Observation& seen, api::TrainingJobStatus status, JobPhase phase, std::string message) {
-  Decision decision;
+// Ends the job: no member is needed any more, and agents that still listen are told to leave. `news` are of
+// what this look found before it came to that.
+Decision finish(const Observation& seen, api::TrainingJobStatus status, JobPhase phase, std::string message,
+                std::vector<Action> news = {}) {
+  Decision decision{.actions = std::move(news)};
   const bool is_news = status.phase != phase;
   status.phase = phase;
   if (is_news) status.message = message;
@@ -95,11 +97,11 @@ std::vector<api::SuspectNode> note_suspects(const Observation& seen, const Roste
 }
 
 // What the roster asks for: pods, and whom to avoid.
-void follow(const Observation& seen, RosterChange& change, Decision& decision) {
+void follow(const Observation& seen, const RosterChange& change, Decision& decision) {
   auto& status = decision.status;
   const auto avoid_nodes = nodes_to_avoid(seen, status.suspect_nodes);
   remake_unplaced(seen, avoid_nodes, status.members);
-  append(decision.actions, std::move(change.actions));
+  append(decision.actions, change.actions);
   note_node_ends(seen, status.members);
   append(decision.actions, name_successors(seen, status.members));
   append(decision.actions, follow_roster(seen, status.members, avoid_nodes));
@@ -151,8 +153,9 @@ api::Announcement announce(const Observation& seen, const api::TrainingJobStatus
 }
 
 // A world that stands saves before it is given up, and is not waited for without end.
-std::optional<Decision> drain(const Observation& seen, const RosterChange& change, const Silence& silence,
-                              const std::string& purpose, api::TrainingJobStatus status) {
+std::optional<Decision> drain(const Observation& seen, const RosterChange& change,
+                              std::optional<Timestamp> next_check, const std::string& purpose,
+                              api::TrainingJobStatus status) {
   const bool stands = status.is_formed && change.keeps_world() && is_intact(seen, status.members);
   if (!stands || seen.wall_now >= end_of_draining(status)) return std::nullopt;
   Decision decision;
@@ -161,16 +164,16 @@ std::optional<Decision> drain(const Observation& seen, const RosterChange& chang
   decision.announcement = announce(seen, status, true, find_growth(seen, status));
   ++decision.announcement.save_request;
   decision.announcement.hand_over = true;
-  decision.wake_at = silence.next_check;
+  decision.wake_at = next_check;
   decision.status = std::move(status);
   return decision;
 }
 
 // Nobody gets a pod, and nobody keeps one longer than it takes to save.
-Decision suspend(const Observation& seen, const RosterChange& change, const Silence& silence,
+Decision suspend(const Observation& seen, const RosterChange& change, std::optional<Timestamp> next_check,
                  api::TrainingJobStatus status) {
   if (!status.suspending_since) status.suspending_since = seen.wall_now;
-  if (auto draining = drain(seen, change, silence, "to be suspended", status)) return std::move(*draining);
+  if (auto draining = drain(seen, change, next_check, "to be suspended", status)) return std::move(*draining);
   Decision decision;
   decision.actions = change.actions;
   note_left(seen.processes, status);
@@ -198,19 +201,18 @@ Decision suspend(const Observation& seen, const RosterChange& change, const Sile
 }
 
 // Its time is over: it saves, and fails.
-Decision end_in_time(const Observation& seen, const RosterChange& change, const Silence& silence,
+Decision end_in_time(const Observation& seen, const RosterChange& change, std::optional<Timestamp> next_check,
                      api::TrainingJobStatus status) {
   if (!status.suspending_since) status.suspending_since = seen.wall_now;
   const std::string limit = "maxDurationSeconds (" + std::to_string(seen.job.spec.max_duration_seconds) + ")";
-  if (auto draining = drain(seen, change, silence, limit + " is over", status)) return std::move(*draining);
+  if (auto draining = drain(seen, change, next_check, limit + " is over", status))
+    return std::move(*draining);
   note_left(seen.processes, status);
   const std::string saved = status.last_checkpoint
                                 ? "the checkpoint of step " +
                                       std::to_string(status.last_checkpoint->step.value()) + " is its newest"
                                 : "nothing was saved";
-  Decision decision = finish(seen, std::move(status), JobPhase::kFailed, limit + " is over; " + saved);
-  decision.actions.insert(decision.actions.begin(), change.actions.begin(), change.actions.end());
-  return decision;
+  return finish(seen, std::move(status), JobPhase::kFailed, limit + " is over; " + saved, change.actions);
 }
 
 std::optional<Timestamp> earlier(std::optional<Timestamp> a, std::optional<Timestamp> b) {
@@ -260,28 +262,32 @@ Decision decide(const Observation& seen, Timestamp now) {
 
   const Silence silence = find_silent(seen, now);
   const Hang hang = find_hang(seen, now);
+  const auto next_check = earlier(silence.next_check, hang.next_check);
   RosterChange change = change_roster(seen, silence, hang, has_stepped);
   status.members = change.members;
   status.restarts = change.restarts;
   note_failure(seen, change, status);
   const auto pauses_end_at = end_pauses(seen, status.members);
   status.suspect_nodes = note_suspects(seen, change);
-  if (!change.fatal.empty()) {
-    Decision decision = finish(seen, std::move(status), JobPhase::kFailed, change.fatal);
-    decision.actions.insert(decision.actions.begin(), change.actions.begin(), change.actions.end());
-    return decision;
-  }
+  if (!change.fatal.empty())
+    return finish(seen, std::move(status), JobPhase::kFailed, change.fatal, change.actions);
   if (has_succeeded(seen, status.members)) {
     const std::string place = status.final_weights.empty() ? "" : "; weights: " + status.final_weights;
-    return finish(seen, std::move(status), JobPhase::kSucceeded,
-                  "completed at step " + std::to_string(status.step.value()) + place);
+    const std::string message = "completed at step " + std::to_string(status.step.value()) + place;
+    return finish(seen, std::move(status), JobPhase::kSucceeded, message, change.actions);
   }
 
-  if (seen.job.spec.is_suspended) return suspend(seen, change, silence, std::move(status));
+  const auto wake_for_rest = [&](Decision decision) {
+    for (const auto& moment : {pauses_end_at, next_end(decision.status.suspect_nodes)})
+      wake_by(moment, seen.wall_now, now, decision);
+    if (decision.status.is_formed) wake_by(end_of_draining(decision.status), seen.wall_now, now, decision);
+    return decision;
+  };
+  if (seen.job.spec.is_suspended) return wake_for_rest(suspend(seen, change, next_check, std::move(status)));
   resume_time(seen.wall_now, status);
   const auto time_ends_at = end_of_time(seen.job.spec, status);
   if (time_ends_at && *time_ends_at <= seen.wall_now)
-    return end_in_time(seen, change, silence, std::move(status));
+    return wake_for_rest(end_in_time(seen, change, next_check, std::move(status)));
   status.suspending_since.reset();
 
   Decision decision;
@@ -294,8 +300,8 @@ Decision decide(const Observation& seen, Timestamp now) {
   if (!keeps_world) {
     const Forming forming = form_world(seen, decision);
     if (!forming.fatal.empty())
-      return finish(seen, std::move(decision.status), JobPhase::kFailed, forming.fatal);
-    changes_size_at = forming.fewer_at;
+      return finish(seen, std::move(decision.status), JobPhase::kFailed, forming.fatal, change.actions);
+    changes_size_at = forming.next_at;
   }
   watch_recovery(seen, change, now, decision);
   decision.announcement.is_hung = !keeps_world && decision.recovery && decision.recovery->is_hung;
@@ -303,10 +309,11 @@ Decision decide(const Observation& seen, Timestamp now) {
   // Whose silence counts, and among how many, is another question once the roster or the world is another.
   const bool is_other = decision.status.members != seen.job.status.members ||
                         decision.status.attempt != seen.job.status.attempt;
-  decision.wake_at = is_other ? now : earlier(silence.next_check, hang.next_check);
+  decision.wake_at = is_other ? now : next_check;
   const auto late_at = note_awaited(seen, decision.status);
   for (const auto& moment :
-       {changes_size_at, pauses_end_at, late_at, time_ends_at, stalls_at(seen.job.spec, decision.status)})
+       {changes_size_at, pauses_end_at, late_at, time_ends_at, stalls_at(seen.job.spec, decision.status),
+        next_end(decision.status.suspect_nodes)})
     wake_by(moment, seen.wall_now, now, decision);
   return decision;
 }
@@ -322,6 +329,7 @@ Decision reconcile(const Observation& seen, Timestamp now) {
   }
   Decision decision = decide(seen, now);
   note_conditions(seen, decision.status);
+  if (decision.status.completed_at) end_of_life(seen, now, decision);
   return decision;
 }
 

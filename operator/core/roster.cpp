@@ -164,11 +164,28 @@ void follow_successor(const Observation& seen, const std::vector<api::MemberStat
   }
 }
 
+// A job that was made smaller and larger again has members in places where pods of former ones may still be:
+// their ends are not the new ones' ends.
+void begin_beyond_former(const Observation& seen, std::vector<api::MemberStatus>& members) {
+  const auto& known = seen.job.status.members;
+  for (auto& member : members) {
+    const bool is_new = std::none_of(known.begin(), known.end(), [&](const auto& m) {
+      return m.role == member.role && m.index == member.index;
+    });
+    for (const auto& pod : seen.pods) {
+      const bool is_former =
+          pod.role == member.role && pod.index == member.index && (pod.is_deleting || pod.has_ended());
+      if (is_new && is_former) member.incarnation = std::max(member.incarnation, pod.incarnation + 1);
+    }
+  }
+}
+
 }  // namespace
 
 RosterChange replace_lost(const Observation& seen, const std::vector<api::MemberStatus>& silent,
                           const std::vector<Verdict>& condemned) {
   RosterChange change{.members = desired_members(seen.job), .restarts = seen.job.status.restarts};
+  begin_beyond_former(seen, change.members);
   for (auto& member : change.members) {
     if (is_completed(seen, member)) {
       note_pod(seen, member);
@@ -181,7 +198,9 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
     if (const auto ending = find_ending(seen, member, silent, condemned)) {
       count(seen, member, *ending, change);
       auto& losses = member.is_absent ? change.outside_losses : change.losses;
-      losses.push_back({.member = member,
+      api::MemberStatus lost = member;
+      note_pod(seen, lost);  // its node may be news of this very look
+      losses.push_back({.member = lost,
                         .reason = ending->sentence,
                         .is_silent = contains(silent, member),
                         .cause = ending->cause});

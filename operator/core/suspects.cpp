@@ -40,6 +40,12 @@ std::vector<api::SuspectNode> update_suspects(const Observation& seen, const std
   return suspects;
 }
 
+std::optional<WallTime> next_end(const std::vector<api::SuspectNode>& suspects) {
+  std::optional<WallTime> next;
+  for (const auto& suspect : suspects) next = std::min(suspect.until, next.value_or(suspect.until));
+  return next;
+}
+
 std::vector<std::string> nodes_to_avoid(const Observation& seen,
                                         const std::vector<api::SuspectNode>& suspects) {
   std::set<std::string> names;
@@ -55,6 +61,10 @@ void remake_unplaced(const Observation& seen, const std::vector<std::string>& av
   const auto is_outdated = [&](const api::MemberStatus& member) {
     const api::Pod* pod = find_pod(seen, member);
     if (pod == nullptr || !pod->node.empty() || pod->has_ended() || pod->is_deleting) return false;
+    // What speaks runs somewhere: the view is behind.
+    const bool has_spoken = std::any_of(seen.processes.begin(), seen.processes.end(),
+                                        [&](const auto& process) { return is_of(process.identity, member); });
+    if (has_spoken) return false;
     return std::any_of(pod->avoided_nodes.begin(), pod->avoided_nodes.end(), [&](const auto& node) {
       return std::find(avoid_nodes.begin(), avoid_nodes.end(), node) == avoid_nodes.end();
     });

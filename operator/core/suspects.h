@@ -2,6 +2,7 @@
 // platform notices.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace ratoon::core {
 // of these losses.
 [[nodiscard]] std::vector<api::SuspectNode> update_suspects(const Observation& seen,
                                                             const std::vector<Loss>& losses);
+
+// When the first of them is one no more.
+[[nodiscard]] std::optional<WallTime> next_end(const std::vector<api::SuspectNode>& suspects);
 
 // Suspects, and nodes that will go.
 [[nodiscard]] std::vector<std::string> nodes_to_avoid(const Observation& seen,

@@ -1,5 +1,6 @@
 #include "operator/core/time_to_live.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace ratoon::core {
@@ -10,12 +11,12 @@ std::optional<WallTime> expires_at(const api::TrainingJobSpec& spec, const api::
 }
 
 void end_of_life(const Observation& seen, Timestamp now, Decision& decision) {
-  const auto expiry = expires_at(seen.job.spec, seen.job.status);
+  const auto expiry = expires_at(seen.job.spec, decision.status);
   if (!expiry) return;
-  if (*expiry <= seen.wall_now) {
+  if (seen.job.status.completed_at && *expiry <= seen.wall_now) {
     decision.actions.emplace_back(DeleteJob{.uid = seen.job.meta.uid});
   } else {
-    decision.wake_at = now + (expiry->since_epoch - seen.wall_now.since_epoch);
+    decision.wake_at = now + std::max(Duration(0), expiry->since_epoch - seen.wall_now.since_epoch);
   }
 }
 

@@ -200,6 +200,31 @@ TEST_F(ReflectorTest, WhatTheServerForgotIsListedAnewAsADifference) {
   EXPECT_EQ(copy_.names(), (std::set<std::string>{"c"}));
 }
 
+// Where it stands moves on after an event was taken, and in no file: who begins anew lists.
+TEST_F(ReflectorTest, AnotherOneBeginsWithAList) {
+  serve({say("200 OK", list_of({object("a", 3)}, 10)), watch_and_stay({event("ADDED", object("b", 12))})});
+  ASSERT_TRUE(copy_.wait_for("put b"));
+  reflector_.reset();
+  server_.reset();
+  requests_.clear();
+  serve({say("200 OK", list_of({object("b", 12)}, 20))});
+  ASSERT_TRUE(copy_.wait_for("listed 20"));
+  EXPECT_TRUE(is_asked(0, "/pods?limit="));
+  EXPECT_FALSE(is_asked(0, "resourceVersion="));
+  EXPECT_EQ(copy_.names(), (std::set<std::string>{"b"}));
+}
+
+// A reader that keeps the server waiting holds its buffers. Nobody looks at the copy here.
+TEST_F(ReflectorTest, AFloodIsTakenWhileNobodyLooks) {
+  constexpr int kEvents = 5000;
+  std::string flood;
+  for (int i = 1; i <= kEvents; ++i)
+    flood += event("MODIFIED", object("p" + std::to_string(i % 100), 10 + i));
+  serve({say("200 OK", list_of({}, 10)), watch_and_stay({flood, event("ADDED", object("last", 6000))})});
+  ASSERT_TRUE(copy_.wait_for("put last"));
+  EXPECT_EQ(copy_.names().size(), 101U);
+}
+
 TEST_F(ReflectorTest, ALineThatIsNoEventIsMendedByAList) {
   serve({say("200 OK", list_of({}, 10)), watch({"nonsense\n" + event("ADDED", object("a", 12))}),
          say("200 OK", list_of({object("a", 12)}, 20))});

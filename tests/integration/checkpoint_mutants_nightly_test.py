@@ -1,16 +1,10 @@
 """Mutants of the checkpoint engine: with one checksum, sync, rename or check of cover left out, a test of crashes or damage
 must turn red. Each mutant is one source file, compiled again and linked before the library that holds the sound one."""
 
-import os
-import pathlib
-import re
-import shlex
-import subprocess
-import tempfile
 import unittest
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ["RATOON_BUILD_DIR"])
+from mutants import MutantTest
+
 ENGINE = "agent/src/checkpoint/"
 
 # what is left out: (file, [(pattern, instead)], test program, its filter)
@@ -43,53 +37,17 @@ MUTANTS = {
 }
 
 
-def commands_of(program):
-    """Every command that makes the program; the last one links it."""
-    output = subprocess.run(["ninja", "-C", BUILD, "-t", "commands", f"bin/{program}"], check=True, text=True,
-                            stdout=subprocess.PIPE)
-    return [line for line in output.stdout.splitlines() if line]
-
-
-class Mutants(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def make(self, file, changes, program):
-        source = ENGINE + file
-        text = (REPOSITORY / source).read_text()
-        for pattern, instead in changes:
-            text, count = re.subn(pattern, instead, text)
-            self.assertGreater(count, 0, f"{source} has no {pattern} any more: change this test with it")
-        mutant, compiled, linked = self.folder / "mutant.cpp", self.folder / "mutant.o", self.folder / program
-        mutant.write_text(text)
-        commands = commands_of(program)
-        [compiling] = [line for line in commands if f"/src/{source.split('/src/')[1]}.o -c " in line]
-        words = shlex.split(compiling)
-        words[words.index("-o") + 1], words[words.index("-c") + 1] = str(compiled), str(mutant)
-        subprocess.run([*words, "-w"], cwd=BUILD, check=True)
-        words = [word for word in shlex.split(commands[-1]) if word not in (":", "&&")]
-        at = words.index("-o")
-        words[at + 1] = str(linked)
-        subprocess.run(words[:at] + [str(compiled)] + words[at:], cwd=BUILD, check=True)
-        return linked
-
-    def run_mutant(self, file, changes, program, tests):
-        mutant = self.make(file, changes, program)
-        run = subprocess.run([mutant, f"--gtest_filter={tests}", "--gtest_fail_fast"], cwd=REPOSITORY, text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
-        return run.returncode, run.stdout[-2000:]
-
+class Mutants(MutantTest):
     def test_each_is_caught(self):
         for what, mutant in MUTANTS.items():
             with self.subTest(without=what):
-                code, text = self.run_mutant(*mutant)
+                file, *rest = mutant
+                code, text = self.run_mutant(ENGINE + file, *rest)
                 print(f"without {what}: {mutant[2]} ends with {code}", flush=True)
                 self.assertEqual(code, 1, text)
 
     def test_what_is_left_as_it_is_passes(self):
-        code, text = self.run_mutant("disk/durable.cpp", [], "checkpoint_crash_test", "*SeveralBlocks")
+        code, text = self.run_mutant(ENGINE + "disk/durable.cpp", [], "checkpoint_crash_test", "*SeveralBlocks")
         self.assertEqual(code, 0, text)
 
 

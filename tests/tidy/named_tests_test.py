@@ -4,8 +4,8 @@ import re
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = {"docs/checkpoints/failures.md": 25, "docs/checkpoints/promises.md": 40,
-         "docs/promises.md": 25}  # and how many rows they have at least
+PAGES = {"docs/checkpoints/failures.md": 26, "docs/checkpoints/promises.md": 41, "docs/operations/pitfalls.md": 35,
+         "docs/promises.md": 26}  # and how many rows they have at least
 
 
 def rows(text):
@@ -48,7 +48,7 @@ class NamedTests(unittest.TestCase):
         sources = read_sources()
         for page, least in PAGES.items():
             found = list(rows((ROOT / page).read_text()))
-            self.assertGreater(len(found), least)
+            self.assertGreaterEqual(len(found), least, page)
             for said, names in found:
                 self.assertTrue(names, f"{page} names no test: {said}")
                 for name in names:

@@ -15,6 +15,19 @@ namespace {
 using core::Decision;
 using core::Observation;
 
+// Its pod waits for a node, and was made to avoid some: it may be made again once one of them is free.
+bool waits_away_from_nodes(const Observation& seen, const api::MemberStatus& member) {
+  return std::any_of(seen.pods.begin(), seen.pods.end(), [&](const auto& pod) {
+    return pod.name == name_of(member) && pod.node.empty() && !pod.avoided_nodes.empty();
+  });
+}
+
+std::uint32_t ends_counted(const api::TrainingJobStatus& status) {
+  return status.restarts.application + status.restarts.hung + status.restarts.disruption;
+}
+
+}  // namespace
+
 SeatList keys_of(const std::vector<api::Seat>& world) {
   SeatList keys;
   for (const auto& seat : world) {
@@ -24,33 +37,6 @@ SeatList keys_of(const std::vector<api::Seat>& world) {
   }
   return keys;
 }
-
-bool is_same(const Decision& a, const Decision& b) {
-  return a.status == b.status && a.actions == b.actions && a.wake_at == b.wake_at &&
-         a.recovery == b.recovery && a.announcement.attempt == b.announcement.attempt &&
-         a.announcement.current == b.announcement.current &&
-         a.announcement.departures == b.announcement.departures &&
-         a.announcement.stop == b.announcement.stop &&
-         a.announcement.save_request == b.announcement.save_request &&
-         a.announcement.hand_over == b.announcement.hand_over &&
-         a.announcement.is_hung == b.announcement.is_hung && a.announcement.reason == b.announcement.reason &&
-         keys_of(a.announcement.world) == keys_of(b.announcement.world);
-}
-
-// Worlds that were given up though no member of them was to blame.
-std::size_t worlds_hung_in(const Decision& decision) {
-  return static_cast<std::size_t>(
-      std::count_if(decision.actions.begin(), decision.actions.end(), [](const auto& action) {
-        const auto* event = std::get_if<core::EmitEvent>(&action);
-        return event != nullptr && event->reason == "WorldHung";
-      }));
-}
-
-std::uint32_t ends_counted(const api::TrainingJobStatus& status) {
-  return status.restarts.application + status.restarts.hung + status.restarts.disruption;
-}
-
-}  // namespace
 
 std::string name_of(const api::MemberStatus& member) {
   return member_name(test::job_key(), member.role, member.index, member.incarnation);
@@ -66,6 +52,20 @@ std::set<std::string> lost_in(const Decision& decision) {
   return names;
 }
 
+std::uint32_t worlds_hung_in(const Decision& decision) {
+  return static_cast<std::uint32_t>(
+      std::count_if(decision.actions.begin(), decision.actions.end(), [](const auto& action) {
+        const auto* event = std::get_if<core::EmitEvent>(&action);
+        return event != nullptr && event->reason == "WorldHung";
+      }));
+}
+
+const api::MemberStatus* find_member(const api::TrainingJobStatus& status, const api::MemberStatus& member) {
+  for (const auto& known : status.members)
+    if (known.role == member.role && known.index == member.index) return &known;
+  return nullptr;
+}
+
 bool is_final(const api::TrainingJobStatus& status) {
   return status.phase == api::JobPhase::kSucceeded || status.phase == api::JobPhase::kFailed;
 }
@@ -73,10 +73,20 @@ bool is_final(const api::TrainingJobStatus& status) {
 Decision Laws::decide() {
   const Observation seen = world_.observe();
   const Decision decision = core::reconcile(seen, world_.now());
+  ++tally_.decisions;
   check_repetition(seen, decision);
   check_status(seen.job.status, decision.status);
+  check_end(seen, decision);
+  if (is_final(seen.job.status)) return decision;
+  check_bill(seen, decision);
+  check_success(seen, decision);
+  check_duration(decision);
+  check_told(seen, decision);
   if (is_final(decision.status)) return decision;
   check_counting(seen, decision);
+  check_deletions(seen, decision);
+  check_rest(seen, decision);
+  check_sizes(seen, decision);
   check_given_up(seen, decision);
   check_hung(seen, decision);
   check_suspended(seen, decision);
@@ -90,8 +100,11 @@ Decision Laws::decide() {
 
 void Laws::note_stored(const Decision& decision, const api::TrainingJobStatus& before) {
   if (world_.job().status != decision.status) return;
+  for (const auto& member : before.members)
+    if (find_member(decision.status, member) == nullptr) forget(member);
   for (const auto& name : lost_in(decision))
     EXPECT_TRUE(counted_.insert(name).second) << name << " ended twice";
+  note_times(decision.status);
   if (before.last_disruption != decision.status.last_disruption) check_account(decision);
   if (decision.announcement.world.empty()) return;
   const auto [known, is_new] =
@@ -106,39 +119,35 @@ void Laws::note_stored(const Decision& decision, const api::TrainingJobStatus& b
   size_ = size;
 }
 
+// The job became smaller; one that it gets later in the same place begins again.
+void Laws::forget(api::MemberStatus member) {
+  member.incarnation = std::max(member.incarnation, member.successor) + 1;
+  do {
+    counted_.erase(name_of(member));
+  } while (member.incarnation-- > 0);
+}
+
+void Laws::note_times(const api::TrainingJobStatus& status) {
+  if (is_final(status) && !ended_at_) {
+    ended_at_ = world_.wall_now();
+    EXPECT_EQ(status.completed_at, ended_at_) << "it ended now";
+    if (status.phase == api::JobPhase::kFailed) ++tally_.failures;
+    tally_.ignored += status.restarts.ignored;
+  }
+  if (status.phase != api::JobPhase::kSuspended) {
+    if (!awake_since_) awake_since_ = world_.now();
+  } else if (awake_since_) {
+    awake_ += world_.now() - *awake_since_;
+    awake_since_.reset();
+    ++rests_;
+  }
+}
+
 void Laws::check_agents() const {
   EXPECT_EQ(world_.broken_seat(), "");
   if (world_.scenario().has_losses) return;
   EXPECT_EQ(world_.job().status.restarts.disruption, 0U) << "nothing was lost";
   EXPECT_EQ(world_.repeated_steps(), 0U) << "notice costs no step";
-}
-
-void Laws::check_repetition(const Observation& seen, Decision decision) {
-  EXPECT_TRUE(is_same(decision, core::reconcile(seen, world_.now()))) << "not deterministic";
-  if (!world_.dice().percent(30)) return;
-  Observation after = world_.observe_after(seen, decision);
-  // One that wants to decide again at once may have more to say, but not for ever.
-  for (int again = 0; again < 3 && decision.wake_at && *decision.wake_at <= world_.now(); ++again) {
-    decision = core::reconcile(after, world_.now());
-    after = world_.observe_after(after, decision);
-  }
-  const Decision second = core::reconcile(after, world_.now());
-  EXPECT_TRUE(second.actions.empty())
-      << "carried out, and yet there is something to do: " << api::encode_status(decision.status)
-      << api::encode_status(second.status);
-  api::TrainingJobStatus expected = decision.status;  // the UIDs of pods that were just made are news
-  if (!is_final(expected)) {
-    expected.replicas = second.status.replicas;  // with them
-    for (std::size_t i = 0; i < expected.members.size() && i < second.status.members.size(); ++i) {
-      auto& member = expected.members[i];
-      if (member.uid.empty()) member.uid = second.status.members[i].uid;
-      if (member.successor_uid.empty()) member.successor_uid = second.status.members[i].successor_uid;
-    }
-  }
-  EXPECT_EQ(api::encode_status(second.status), api::encode_status(expected))
-      << "carried out, and yet it changes";
-  EXPECT_EQ(keys_of(second.announcement.world), keys_of(decision.announcement.world));
-  EXPECT_EQ(second.announcement.hand_over, decision.announcement.hand_over);
 }
 
 void Laws::check_status(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) const {
@@ -152,26 +161,13 @@ void Laws::check_status(const api::TrainingJobStatus& before, const api::Trainin
     EXPECT_EQ(after, before) << "the end is the end";
     return;
   }
-  for (std::size_t i = 0; i < before.members.size(); ++i) {
-    if (!before.members[i].is_completed) continue;
-    EXPECT_TRUE(after.members[i].is_completed) << "completion was forgotten";
-    EXPECT_EQ(after.members[i].incarnation, before.members[i].incarnation) << "who is done is not replaced";
+  for (const auto& member : before.members) {
+    const auto* now = find_member(after, member);
+    if (!member.is_completed || now == nullptr) continue;
+    EXPECT_TRUE(now->is_completed) << "completion was forgotten";
+    EXPECT_EQ(now->incarnation, member.incarnation) << "who is done is not replaced";
   }
-  if (after.phase == api::JobPhase::kFailed) return check_failure(after);
-  check_checkpoints(before, after);
-}
-
-void Laws::check_failure(const api::TrainingJobStatus& status) const {
-  if (status.message.starts_with("maxDurationSeconds")) {
-    const auto limit = world_.scenario().max_duration_seconds;
-    EXPECT_TRUE(limit > 0 && seconds(world_.now().since_boot) >= 1000.0 + limit) << "its time was not over";
-    return;
-  }
-  const auto& restarts = status.restarts;
-  EXPECT_TRUE(world_.has_had_fatal_exit() ||
-              restarts.application + restarts.hung > world_.scenario().restarts_max ||
-              restarts.without_step > 10 * status.members.size())
-      << "failed for no reason: " << status.message;
+  if (after.phase != api::JobPhase::kFailed) check_checkpoints(before, after);
 }
 
 void Laws::check_checkpoints(const api::TrainingJobStatus& before,
@@ -214,8 +210,9 @@ void Laws::check_pauses(const Observation& seen, const Decision& decision) const
     if (!member.not_before) continue;
     EXPECT_GT(*member.not_before, seen.wall_now);
     EXPECT_FALSE(made.contains(name_of(member))) << name_of(member) << " was to be made later";
-    const auto& before = seen.job.status.members.at(member.index).not_before;
-    EXPECT_TRUE(before == member.not_before || is_any_crash) << name_of(member) << " waits for no reason";
+    const auto* before = find_member(seen.job.status, member);
+    EXPECT_TRUE((before != nullptr && before->not_before == member.not_before) || is_any_crash)
+        << name_of(member) << " waits for no reason";
     EXPECT_TRUE(decision.wake_at || decision.status.suspending_since) << "nobody would end the pause";
   }
 }
@@ -227,7 +224,9 @@ void Laws::check_counting(const Observation& seen, const Decision& decision) con
             lost.size() + worlds_hung_in(decision))
       << "each ended incarnation counts once";
   for (const auto& before : seen.job.status.members) {
-    const auto& after = decision.status.members.at(before.index);
+    const auto* now = find_member(decision.status, before);
+    if (now == nullptr) continue;  // the job became smaller
+    const auto& after = *now;
     EXPECT_TRUE(after.is_completed || std::max(after.incarnation, after.successor) >=
                                           std::max(before.incarnation, before.successor))
         << "a name is used once";
@@ -236,7 +235,8 @@ void Laws::check_counting(const Observation& seen, const Decision& decision) con
     if (decision.status.phase == api::JobPhase::kSuspended) continue;
     auto handed_over = before;
     handed_over.successor_uid = after.uid;  // it may have been seen just now
-    EXPECT_TRUE(lost.contains(name_of(before)) || core::is_successor_ready(seen, handed_over))
+    EXPECT_TRUE(lost.contains(name_of(before)) || core::is_successor_ready(seen, handed_over) ||
+                waits_away_from_nodes(seen, before))
         << name_of(before) << " was replaced for no reason";
   }
 }

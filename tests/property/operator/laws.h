@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -17,9 +18,15 @@ namespace ratoon::sim {
 using SeatKey = std::tuple<std::string, std::uint32_t, std::string, std::string>;
 using SeatList = std::vector<SeatKey>;
 
+[[nodiscard]] SeatList keys_of(const std::vector<api::Seat>& world);
 [[nodiscard]] std::string name_of(const api::MemberStatus& member);
 // The names of the incarnations whose end this decision tells.
 [[nodiscard]] std::set<std::string> lost_in(const core::Decision& decision);
+// Worlds that this decision gives up though no member of them is to blame.
+[[nodiscard]] std::uint32_t worlds_hung_in(const core::Decision& decision);
+// The same member in another status, or nullptr.
+[[nodiscard]] const api::MemberStatus* find_member(const api::TrainingJobStatus& status,
+                                                   const api::MemberStatus& member);
 [[nodiscard]] bool is_final(const api::TrainingJobStatus& status);
 
 // What came to pass, so that a law about it is not one about nothing.
@@ -27,6 +34,11 @@ struct Tally {
   std::uint64_t smaller_worlds = 0;
   std::uint64_t hangs = 0;
   std::uint64_t growths = 0;  // worlds that were handed over to a larger one
+  std::uint64_t decisions = 0;
+  std::uint64_t rests = 0;      // suspended, with no pod left
+  std::uint64_t deletions = 0;  // jobs whose time to live was over
+  std::uint64_t failures = 0;
+  std::uint64_t ignored = 0;  // failures of roles that fail no job
 };
 
 class Laws {
@@ -39,11 +51,15 @@ class Laws {
   void note_stored(const core::Decision& decision, const api::TrainingJobStatus& before);
   // Checks what agents were given, and what it cost.
   void check_agents() const;
+  // Checks that this decision has nothing to do and nothing to write.
+  static void check_quiet(const core::Decision& decision, const api::TrainingJobStatus& before);
 
  private:
   void check_repetition(const core::Observation& seen, core::Decision decision);
   void check_status(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) const;
-  void check_failure(const api::TrainingJobStatus& status) const;
+  void check_waiting(core::Observation seen) const;
+  void note_times(const api::TrainingJobStatus& status);
+  void forget(api::MemberStatus member);
   void check_checkpoints(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) const;
   void check_counting(const core::Observation& seen, const core::Decision& decision) const;
   void check_given_up(const core::Observation& seen, const core::Decision& decision) const;
@@ -54,8 +70,18 @@ class Laws {
   void check_departures(const core::Observation& seen, const core::Decision& decision) const;
   void check_current(const core::Decision& decision) const;
   void check_world(const core::Observation& seen, const core::Decision& decision);
-  void check_size(const core::Decision& decision) const;
+  void check_size(const core::Observation& seen, const core::Decision& decision) const;
   void check_account(const core::Decision& decision) const;
+  // laws_of_policies.cpp
+  void check_bill(const core::Observation& seen, const core::Decision& decision) const;
+  void check_success(const core::Observation& seen, const core::Decision& decision) const;
+  void check_sizes(const core::Observation& seen, const core::Decision& decision) const;
+  void check_duration(const core::Decision& decision) const;
+  // laws_of_ends.cpp
+  void check_end(const core::Observation& seen, const core::Decision& decision) const;
+  void check_deletions(const core::Observation& seen, const core::Decision& decision) const;
+  void check_rest(const core::Observation& seen, const core::Decision& decision) const;
+  void check_told(const core::Observation& seen, const core::Decision& decision) const;
 
   World& world_;
   Tally& tally_;
@@ -63,6 +89,10 @@ class Laws {
   std::map<Attempt, SeatList> worlds_;
   std::set<std::string> counted_;  // incarnations whose end was counted
   Lineage resumed_;
+  std::optional<WallTime> ended_at_;
+  std::optional<Timestamp> awake_since_;  // by what was stored
+  Duration awake_{0};                     // before that
+  int rests_ = 0;
 };
 
 }  // namespace ratoon::sim

@@ -1,31 +1,12 @@
 // What a simulated world is like, drawn from its seed.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <initializer_list>
-#include <random>
 
-#include "base/core/clock.h"
+#include "tests/property/operator/dice.h"
+#include "tests/property/operator/policies.h"
 
 namespace ratoon::sim {
-
-inline constexpr Duration kTick = std::chrono::milliseconds(500);
-
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
-  std::uint64_t below(std::uint64_t end) { return engine_() % end; }
-  bool percent(std::uint64_t chance) { return below(100) < chance; }
-  Duration ticks(std::uint64_t from, std::uint64_t end) { return kTick * (from + below(end - from)); }
-  template <class T>
-  T pick(std::initializer_list<T> from) {
-    return *(from.begin() + below(from.size()));
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 struct Scenario {
   std::uint32_t members = 2;
@@ -52,6 +33,7 @@ struct Scenario {
   std::uint32_t start_deadline_seconds = 60;    // longer than any process takes that will ever speak
   std::uint32_t progress_deadline_seconds = 0;  // 0: none
   std::uint32_t max_duration_seconds = 0;       // 0: none
+  Policies policies;
 };
 
 inline Scenario draw_scenario(Dice& dice) {

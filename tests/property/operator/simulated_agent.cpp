@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "operator/core/roster.h"
 #include "tests/property/operator/simulated_world.h"
 #include "tests/support/builders.h"
 
@@ -157,15 +158,18 @@ void World::judge_seat(const Agent& agent) {
   for (const auto& other : agents_) {
     const bool is_twin = other.get() != &agent && other->is_in_a_world() &&
                          other->assignment.attempt == agent.assignment.attempt &&
+                         other->identity.role == agent.identity.role &&
                          other->identity.index == agent.identity.index &&
                          other->identity.local_rank == agent.identity.local_rank;
-    if (is_twin) broken_seat_ = "two of member " + std::to_string(agent.identity.index) + " sit in one world";
+    if (is_twin) broken_seat_ = "two of " + agent.pod_uid + "'s member sit in one world";
   }
   // An older world may still be told when its successor was only stored: nobody can train in it.
   if (agent.assignment.attempt != job_.status.attempt) return;
-  const auto& member = job_.status.members.at(agent.identity.index);
-  if (agent.identity.incarnation != member.incarnation || agent.pod_uid != member.uid)
-    broken_seat_ = agent.pod_uid + " was superseded and has a seat";
+  const auto& members = job_.status.members;
+  const bool is_member = std::any_of(members.begin(), members.end(), [&](const auto& member) {
+    return core::is_of(agent.identity, member) && agent.pod_uid == member.uid;
+  });
+  if (!is_member) broken_seat_ = agent.pod_uid + " was superseded and has a seat";
 }
 
 void World::obey(Agent& agent, const Orders& orders) {
@@ -198,6 +202,7 @@ void World::beat(Agent& agent) {
 
 void World::complete(Agent& agent) {
   done_.emplace(agent.pod_uid, agent.identity.local_rank);
+  ever_done_.emplace(agent.pod_uid, agent.identity.local_rank);
   // Nobody is there to be told: its record remains, or it will be found at the end by whoever runs it again.
   if (!is_reachable(agent)) {
     const bool may_give_up = scenario_.has_losses || scenario_.processes_per_node == 1;

@@ -25,9 +25,12 @@ void World::place(SimPod& pod) {
   }
   if (!fitting.empty()) {
     pod.pod.node = fitting[dice_.below(fitting.size())];
+    pod.pod.unplaced_reason.clear();
     pod.runs_at = now_ + dice_.ticks(0, 6);
   } else if (dice_.percent(20)) {
     add_node();  // a pod that nobody takes makes the cluster grow
+  } else if (scenario_.policies.tells_avoided_nodes) {
+    pod.pod.unplaced_reason = "0 nodes are available";
   }
 }
 

@@ -7,24 +7,36 @@
 namespace ratoon::sim {
 
 void World::create_pod(const core::CreatePod& action) {
-  const bool is_known = std::any_of(
-      pods_.begin(), pods_.end(), [&](const auto& item) { return item.second.pod.name == action.pod.name; });
-  if (is_known) return;
+  for (const auto& [uid, entry] : pods_)
+    if (entry.pod.name == action.pod.name) return note_answer(uid);  // it exists: the copy learns of it
   SimPod made{.pod = action.pod,
               .avoid_nodes = action.avoid_nodes,
               .runs_at = now_ + dice_.ticks(0, 8),
               .gone_at = {}};
   made.pod.uid = "uid-" + std::to_string(++created_);
+  if (scenario_.policies.tells_avoided_nodes) made.pod.avoided_nodes = action.avoid_nodes;
   pods_.emplace(made.pod.uid, made);
+  note_answer(made.pod.uid);
 }
 
 void World::delete_pod(const std::string& uid, bool is_chaos) {
   const auto found = pods_.find(uid);
-  if (found == pods_.end() || found->second.pod.is_deleting) return;
+  if (found == pods_.end()) return;
+  if (found->second.pod.is_deleting) return note_answer(uid);
   found->second.pod.is_deleting = true;
   // Some hang in Terminating, and what runs there runs on.
   const bool hangs = is_chaos && dice_.percent(30);
   found->second.gone_at = now_ + (hangs ? dice_.ticks(20, 120) : dice_.ticks(0, 4));
+  note_answer(uid);
+}
+
+// With all that it owns, and nobody hangs: an end is all that is left to see.
+void World::delete_job() {
+  is_job_gone_ = true;
+  for (auto& [uid, entry] : pods_) {
+    entry.pod.is_deleting = true;
+    entry.gone_at = now_;
+  }
 }
 
 void World::move_pods() {
@@ -52,6 +64,7 @@ void World::start_processes(const SimPod& pod) {
   for (std::uint32_t local_rank = 0; local_rank < scenario_.processes_per_node; ++local_rank) {
     auto agent = std::make_unique<Agent>();
     agent->identity = test::process(pod.pod.index, pod.pod.incarnation, local_rank);
+    agent->identity.role = pod.pod.role;
     agent->identity.member_uid = pod.pod.uid;
     agent->identity.start = "start-" + std::to_string(++starts_);
     agent->pod_uid = pod.pod.uid;
@@ -66,6 +79,11 @@ void World::end_processes(const std::string& pod_uid) {
     if (agent->pod_uid == pod_uid) agent->state = Agent::State::kGone;
 }
 
+// A container of one process leaves its record before it says anything.
+bool World::leaves_record(const std::string& uid) const {
+  return scenario_.processes_per_node == 1 && done_.contains({uid, 0});
+}
+
 // A pod ends with its first process that fails, or with the last one that does not.
 void World::end_pod(const std::string& uid, int exit_code) {
   const auto found = pods_.find(uid);
@@ -78,8 +96,7 @@ void World::end_pod(const std::string& uid, int exit_code) {
   api::Pod& pod = found->second.pod;
   pod.phase = exit_code == 0 ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
   pod.exit_code = exit_code;
-  // A container of one process leaves its record before it says anything.
-  pod.is_completed = scenario_.processes_per_node == 1 && done_.contains({uid, 0});
+  pod.is_completed = leaves_record(uid);
 }
 
 void World::leave(Agent& agent, int exit_code) {

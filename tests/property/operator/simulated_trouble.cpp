@@ -8,8 +8,11 @@ namespace ratoon::sim {
 void World::make_trouble() {
   if (scenario_.loses_operator && dice_.percent(2)) lose_operator();
   if (scenario_.has_notice && dice_.percent(3)) give_notice();
-  if (scenario_.is_suspended_at_times && dice_.percent(2)) job_.spec.is_suspended = !job_.spec.is_suspended;
+  if (scenario_.is_suspended_at_times && dice_.percent(2)) suspend(!job_.spec.is_suspended);
+  if (scenario_.policies.is_resized && dice_.percent(10)) resize();
   if (!scenario_.has_losses) return;
+  if (scenario_.policies.platform_ends_pods && dice_.percent(3)) end_by_platform();
+  if (scenario_.policies.has_late_watches && dice_.percent(3)) behind_until_ = now_ + dice_.ticks(1, 40);
   if (dice_.percent(2)) listening_since_ = now_;  // the operator stood still for a moment
   if (dice_.percent(2)) {                         // the network between the operator and all agents
     const Duration length = dice_.ticks(1, 121);
@@ -58,11 +61,10 @@ void World::trouble_for(Agent& agent) {
       if (agent.state != Agent::State::kTraining || agent.step >= scenario_.total_steps) break;
       agent.hangs_in = dice_.pick({ProcessPhase::kData, ProcessPhase::kCompute, ProcessPhase::kCollective});
       agent.told_to_leave = {};
-      hung_.insert(agent.assignment.attempt);
+      hung_.emplace(agent.assignment.attempt, agent.pod_uid);
       break;
     default:
       if (scenario_.has_fatal_exits && dice_.percent(20)) {
-        has_had_fatal_exit_ = true;
         leave(agent, dice_.pick({82, 83}));
       }
   }
@@ -97,6 +99,17 @@ void World::lose_operator() {
   late_beats_.clear();
   is_open_ = false;
   down_until_ = now_ + (dice_.percent(50) ? Duration(0) : dice_.ticks(0, 30));
+  behind_until_ = now_;  // who comes next lists everything first
+  follow_watch();
+}
+
+// Its owner gives a job that stands still another size.
+void World::resize() {
+  if (!job_.spec.is_suspended || job_.status.phase != api::JobPhase::kSuspended) return;
+  job_.spec.num_nodes = static_cast<std::uint32_t>(1 + dice_.below(4));
+  if (auto& elastic = job_.spec.elastic_policy)
+    elastic->members_min = std::min(elastic->members_min, job_.spec.num_nodes);
+  ++job_.meta.generation;
 }
 
 }  // namespace ratoon::sim

@@ -6,6 +6,24 @@
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::sim {
+namespace {
+
+void apply_policies(const Policies& policies, api::TrainingJobSpec& spec) {
+  if (policies.helpers > 0) {
+    api::Role helper = spec.roles.front();
+    helper.name = kHelper;
+    helper.replicas = policies.helpers;
+    spec.roles.push_back(helper);
+  }
+  spec.success_policy.roles = policies.deciding;
+  spec.failure_policy.roles = policies.failing;
+  spec.restart_policy.rules = policies.rules;
+  spec.restart_policy.losses_without_step_max = policies.losses_without_step_max;
+  spec.clean_pod_policy = policies.clean_pods;
+  spec.ttl_seconds_after_finished = policies.ttl_seconds;
+}
+
+}  // namespace
 
 World::World(std::uint64_t seed, Scenario scenario)
     : dice_(seed),
@@ -26,12 +44,22 @@ World::World(std::uint64_t seed, Scenario scenario)
   job_.spec.progress_deadline_seconds = scenario.progress_deadline_seconds;
   job_.spec.max_duration_seconds = scenario.max_duration_seconds;
   job_.spec.checkpoint_policy.overwrites = scenario.begins_anew;
+  apply_policies(scenario.policies, job_.spec);
+  job_.meta.uid = "job";
+  job_.meta.generation = 1;
   if (scenario.former_attempt > 0) {
     const auto former = test::checkpoint(scenario.former_attempt, scenario.former_step);
     checkpoints_.emplace(Lineage{former.attempt, former.step}, former.digest);
   }
   listening_since_ = now_;
   while (nodes_.size() < scenario.nodes) add_node();
+  follow_watch();
+}
+
+void World::suspend(bool is_suspended) {
+  if (job_.spec.is_suspended == is_suspended) return;
+  job_.spec.is_suspended = is_suspended;
+  ++job_.meta.generation;
 }
 
 std::vector<api::Pod> World::pods() const {
@@ -42,17 +70,18 @@ std::vector<api::Pod> World::pods() const {
 
 core::Observation World::observe() const {
   core::Observation seen{.job = job_,
-                         .pods = pods(),
+                         .pods = {},
                          .processes = door_.processes(),
                          .world = door_.announcement().world,
                          .nodes = {},
                          .wall_now = wall_now(),
                          .recovery = recovery_,
                          .listening_since = is_open_ ? listening_since_ : now_};
-  for (const auto& [name, entry] : nodes_) {
+  for (const auto& [uid, pod] : pods_seen_) seen.pods.push_back(pod);
+  for (const auto& [name, node] : nodes_seen_) {
     const bool is_used =
-        std::any_of(pods_.begin(), pods_.end(), [&](const auto& p) { return p.second.pod.node == name; });
-    if (is_used) seen.nodes.push_back(entry.node);
+        std::any_of(seen.pods.begin(), seen.pods.end(), [&](const auto& pod) { return pod.node == name; });
+    if (is_used) seen.nodes.push_back(node);
   }
   return seen;
 }
@@ -65,6 +94,7 @@ core::Observation World::observe_after(const core::Observation& seen, const core
     if (const auto* create = std::get_if<core::CreatePod>(&action)) {
       after.pods.push_back(create->pod);
       after.pods.back().uid = "just-made-" + create->pod.name;
+      if (scenario_.policies.tells_avoided_nodes) after.pods.back().avoided_nodes = create->avoid_nodes;
     } else if (const auto* remove = std::get_if<core::DeletePod>(&action)) {
       for (auto& pod : after.pods) pod.is_deleting = pod.is_deleting || pod.uid == remove->uid;
     }
@@ -89,6 +119,7 @@ void World::carry_out(const core::Decision& decision, bool is_chaos) {
     if (!comes_to_next()) break;
     if (const auto* create = std::get_if<core::CreatePod>(&action)) create_pod(*create);
     if (const auto* remove = std::get_if<core::DeletePod>(&action)) delete_pod(remove->uid, is_chaos);
+    if (std::holds_alternative<core::DeleteJob>(action)) return delete_job();
   }
   if (comes_to_next()) {
     if (!is_open_) listening_since_ = now_;  // before that, nobody was let in
@@ -102,7 +133,6 @@ void World::carry_out(const core::Decision& decision, bool is_chaos) {
 void World::advance(bool is_chaos) {
   now_ = now_ + kTick;
   if (is_chaos) make_trouble();
-  if (!is_chaos) job_.spec.is_suspended = false;
   move_nodes(is_chaos);
   move_pods();
   std::erase_if(agents_, [](const auto& agent) { return agent->state == Agent::State::kGone; });
@@ -114,6 +144,22 @@ void World::advance(bool is_chaos) {
     if (!door_.refuse(late.second.process)) door_.hear_beat(late.second, now_);
     return true;
   });
+  follow_watch();
+}
+
+bool World::has_hung(Attempt attempt) const {
+  const auto first = hung_.lower_bound({attempt, ""});
+  return first != hung_.end() && first->first == attempt;
+}
+
+bool World::has_hung(Attempt attempt, const std::string& uid) const {
+  return hung_.contains({attempt, uid});
+}
+
+bool World::has_been_done(const api::MemberStatus& member) const {
+  for (std::uint32_t local_rank = 0; local_rank < scenario_.processes_per_node; ++local_rank)
+    if (!ever_done_.contains({member.uid, local_rank})) return false;
+  return true;
 }
 
 bool World::is_whole(const api::MemberStatus& member, Attempt attempt) const {
@@ -134,8 +180,8 @@ std::string World::describe() const {
                      std::to_string(job_.status.attempt.value()) +
                      (job_.status.is_formed ? " formed" : " forming") + ", " + job_.status.message + "\n";
   for (const auto& m : job_.status.members) {
-    text += "  member " + std::to_string(m.index) + "-i" + std::to_string(m.incarnation) + " " + m.uid +
-            (m.is_completed ? " completed" : "") + (m.is_absent ? " absent" : "");
+    text += "  " + m.role + " " + std::to_string(m.index) + "-i" + std::to_string(m.incarnation) + " " +
+            m.uid + (m.is_completed ? " completed" : "") + (m.is_absent ? " absent" : "");
     if (m.is_leaving()) text += " successor i" + std::to_string(m.successor) + " " + m.successor_uid;
     text += "\n";
   }
@@ -148,7 +194,7 @@ std::string World::describe() const {
             (entry.pod.is_deleting ? " deleting\n" : "\n");
   }
   for (const auto& agent : agents_) {
-    text += "  agent " + std::to_string(agent->identity.index) + "-i" +
+    text += "  agent " + agent->identity.role + " " + std::to_string(agent->identity.index) + "-i" +
             std::to_string(agent->identity.incarnation) + " " + agent->pod_uid + " state " +
             std::to_string(static_cast<int>(agent->state)) + " attempt " +
             std::to_string(agent->assignment.attempt.value()) + " step " + std::to_string(agent->step) + "\n";

@@ -1,11 +1,11 @@
 // A small cluster in which everything happens that happens in large ones, from a seed and without waiting:
 // pods start late, die, hang in Terminating; nodes get notice, lose it again, die with all their pods and
 // nobody says so, come back; agents train, fall silent, hang, come back when they were replaced; the operator
-// stops after any prefix of a decision, or at any other moment, and forgets all but the status. The
-// coordinator's Door is the real one.
+// stops after any prefix of a decision, or at any other moment, and forgets all but the status; its copy of
+// pods and nodes falls behind, but for its own writes. The coordinator's Door is the real one.
 //
-// Not simulated: the Kubernetes API itself (a status that is read is the newest one), retention of
-// checkpoints.
+// Not simulated: the API server's refusals (a status that is read is the newest one, since a write that
+// builds on another is refused), retention of checkpoints.
 #pragma once
 
 #include <map>
@@ -81,6 +81,10 @@ class World {
   void advance(bool is_chaos);
   // Does what a decision says, as far as the operator comes: everything, or a prefix.
   void carry_out(const core::Decision& decision, bool is_chaos);
+  // Of the spec, by its owner.
+  void suspend(bool is_suspended);
+  // Of a job that stands still.
+  void resize();
   // The facts right after a decision was carried out completely and nothing else happened.
   [[nodiscard]] core::Observation observe_after(const core::Observation& seen,
                                                 const core::Decision& decision) const;
@@ -91,11 +95,15 @@ class World {
   [[nodiscard]] const api::TrainingJob& job() const { return job_; }
   [[nodiscard]] const Scenario& scenario() const { return scenario_; }
   [[nodiscard]] const std::map<Lineage, std::string>& checkpoints() const { return checkpoints_; }
-  [[nodiscard]] bool has_had_fatal_exit() const { return has_had_fatal_exit_; }
-  [[nodiscard]] bool has_hung(Attempt attempt) const { return hung_.contains(attempt); }
+  // Whether a process hung in that world, and in that pod.
+  [[nodiscard]] bool has_hung(Attempt attempt) const;
+  [[nodiscard]] bool has_hung(Attempt attempt, const std::string& uid) const;
+  [[nodiscard]] bool is_job_gone() const { return is_job_gone_; }  // deleted: nobody looks at it any more
   [[nodiscard]] std::uint64_t repeated_steps() const { return repeated_steps_; }
   // Whether all processes of this incarnation are in the world of that attempt, or done.
   [[nodiscard]] bool is_whole(const api::MemberStatus& member, Attempt attempt) const;
+  // Whether all its processes said, in the pod that it had, that they are done.
+  [[nodiscard]] bool has_been_done(const api::MemberStatus& member) const;
   // What no process may ever be given, if it was.
   [[nodiscard]] const std::string& broken_seat() const { return broken_seat_; }
   [[nodiscard]] std::vector<api::Pod> pods() const;
@@ -108,6 +116,11 @@ class World {
   void trouble_for(Agent& agent);
   void give_notice();
   void lose_operator();
+  // simulated_platform.cpp
+  void end_by_platform();
+  void end_pod_as(SimPod& entry, api::PodPhase phase, std::optional<int> exit_code, const char* reason);
+  void follow_watch();
+  void note_answer(const std::string& uid);
   // simulated_nodes.cpp
   void add_node();
   void move_nodes(bool is_chaos);
@@ -117,10 +130,12 @@ class World {
   [[nodiscard]] bool is_on_dead_node(const SimPod& pod) const;
   // simulated_pods.cpp
   void create_pod(const core::CreatePod& action);
+  void delete_job();
   void delete_pod(const std::string& uid, bool is_chaos);
   void move_pods();
   void start_processes(const SimPod& pod);
   void end_pod(const std::string& uid, int exit_code);
+  [[nodiscard]] bool leaves_record(const std::string& uid) const;
   void end_processes(const std::string& pod_uid);
   // simulated_agent.cpp
   void act(Agent& agent);
@@ -147,14 +162,18 @@ class World {
   Scenario scenario_;
   Timestamp now_;
   api::TrainingJob job_;
-  std::map<std::string, SimPod> pods_;    // by UID
-  std::map<std::string, SimNode> nodes_;  // by name
+  std::map<std::string, SimPod> pods_;           // by UID
+  std::map<std::string, SimNode> nodes_;         // by name
+  std::map<std::string, api::Pod> pods_seen_;    // by UID: the operator's copy
+  std::map<std::string, api::Node> nodes_seen_;  // by name
+  Timestamp behind_until_;                       // what happens until then is not in the copy yet
   std::vector<std::unique_ptr<Agent>> agents_;
   std::map<std::pair<Attempt, Rank>, std::uint64_t> positions_;        // how far each rank of each world came
   std::map<std::pair<Attempt, std::uint64_t>, std::uint32_t> agreed_;  // control words, by step
   std::map<Lineage, std::set<Rank>> receipts_;
   std::map<Lineage, std::string> checkpoints_;
   std::set<std::pair<std::string, std::uint32_t>> done_;  // processes, by pod and local rank
+  std::set<std::pair<std::string, std::uint32_t>> ever_done_;
   std::vector<std::pair<Timestamp, Beat>> late_beats_;
   coordinator::Door door_;
   std::optional<core::RecoveryWatch> recovery_;
@@ -164,8 +183,8 @@ class World {
   std::uint64_t created_ = 0;
   std::uint64_t starts_ = 0;
   std::uint64_t made_nodes_ = 0;
-  bool has_had_fatal_exit_ = false;
-  std::set<Attempt> hung_;  // worlds in which somebody did
+  std::set<std::pair<Attempt, std::string>> hung_;  // worlds and pods in which somebody did
+  bool is_job_gone_ = false;
   std::uint64_t repeated_steps_ = 0;
   std::string broken_seat_;
 };

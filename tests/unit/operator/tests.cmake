@@ -1,11 +1,12 @@
 # Without HTTP there is no operator.
 if(TARGET ratoon_operator_core)
   ratoon_test(unit/operator/operator_core_test
-    SOURCES core/backoff_test.cpp core/begin_anew_test.cpp core/classify_test.cpp core/conditions_test.cpp core/deadlines_test.cpp
-            core/duration_test.cpp core/elastic_test.cpp core/end_policies_test.cpp core/gang_test.cpp core/hang_test.cpp
-            core/last_failure_test.cpp core/noted_checkpoint_test.cpp core/notice_test.cpp core/progress_test.cpp
-            core/reconcile_test.cpp core/recovery_test.cpp core/restart_rules_test.cpp
-            core/roster_test.cpp core/silence_test.cpp core/suspects_test.cpp core/suspend_test.cpp
+    SOURCES core/backoff_test.cpp core/begin_anew_test.cpp core/classify_test.cpp core/conditions_test.cpp
+            core/deadlines_test.cpp core/duration_test.cpp core/elastic_test.cpp core/end_policies_test.cpp
+            core/gang_test.cpp core/hang_test.cpp core/last_failure_test.cpp core/noted_checkpoint_test.cpp
+            core/notice_test.cpp core/pitfalls_test.cpp core/progress_test.cpp core/reconcile_test.cpp
+            core/recovery_test.cpp core/restart_rules_test.cpp core/roster_test.cpp core/silence_test.cpp
+            core/suspects_test.cpp core/suspend_test.cpp
     LIBS ratoon::operator_core)
   ratoon_test(unit/operator/training_job_test
     SOURCES api/policies_test.cpp api/trainer_environment_test.cpp training_job_test.cpp LIBS ratoon::operator_api)
@@ -17,7 +18,7 @@ if(TARGET ratoon_operator_core)
     LIBS ratoon::operator_kube)
   ratoon_test(unit/operator/operator_runtime_test
     SOURCES runtime/member_check_test.cpp runtime/operator_metrics_test.cpp runtime/store_test.cpp
-            runtime/whereabouts_test.cpp runtime/work_queue_test.cpp
+            runtime/token_file_test.cpp runtime/whereabouts_test.cpp runtime/work_queue_test.cpp
     LIBS ratoon::operator_runtime LABELS threads)
   ratoon_test(unit/operator/operator_local_test
     SOURCES local/control_socket_test.cpp local/last_lines_test.cpp local/loss_schedule_test.cpp

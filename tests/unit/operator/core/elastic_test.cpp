@@ -61,6 +61,7 @@ TEST(PickLineup, WaitsLongerForOneThatHasSpoken) {
   seen.wall_now = wall(120);
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false}));
   EXPECT_EQ(pick(seen).fewer_at, wall(130));
+  EXPECT_EQ(pick(seen).next_at, wall(130));
   seen.wall_now = wall(130);
   EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true}));
 }
@@ -181,6 +182,8 @@ TEST(ReconcileElastic, AWorldIsHandedOverToALargerOne) {
   EXPECT_TRUE(decision.announcement.hand_over);
   EXPECT_EQ(decision.announcement.save_request, 1U);
   EXPECT_TRUE(decision.status.is_formed) << "until they have handed over";
+  EXPECT_GT(decision.wake_at, test::at_seconds(1))
+      << "they take their time, and looking at once changes nothing";
 }
 
 TEST(ReconcileElastic, AJobIsDoneWithoutWhoIsAbsent) {

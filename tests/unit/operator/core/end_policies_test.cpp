@@ -45,9 +45,28 @@ Names deleted(const Decision& decision) {
   return names;
 }
 
+bool tells_of(const Decision& decision, const std::string& member) {
+  return std::any_of(decision.actions.begin(), decision.actions.end(), [&](const Action& action) {
+    const auto* event = std::get_if<EmitEvent>(&action);
+    return event != nullptr && event->reason == "MemberLost" && event->message.starts_with(member);
+  });
+}
+
 bool deletes_job(const Decision& decision) {
   return std::any_of(decision.actions.begin(), decision.actions.end(),
                      [](const Action& action) { return std::holds_alternative<DeleteJob>(action); });
+}
+
+TEST(SuccessPolicy, WhatWasCountedInTheLastLookIsTold) {
+  auto seen = with_evaluator();
+  seen.job.spec.success_policy.roles = {"worker"};
+  seen.processes[0].is_completed = seen.processes[1].is_completed = true;
+  seen.pods[2].phase = api::PodPhase::kFailed;
+  seen.pods[2].exit_code = 1;
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.phase, JobPhase::kSucceeded);
+  EXPECT_EQ(decision.status.restarts.application, 1U);
+  EXPECT_TRUE(tells_of(decision, "digits-eval-0-i0"));
 }
 
 TEST(SuccessPolicy, EverybodyIsWaitedForUnlessItNamesRoles) {

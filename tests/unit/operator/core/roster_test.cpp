@@ -100,6 +100,26 @@ TEST(ReplaceLost, MovesAMemberOnAndCountsItOnce) {
   }
 }
 
+TEST(ReplaceLost, AMemberThatComesAgainBeginsBeyondItsFormerPods) {
+  auto seen = test::running(test::job(3));
+  seen.job.status.members.pop_back();  // the job was smaller for a while
+  seen.pods[2] = test::ended_pod(2, 1, 4);
+  seen.pods.push_back(test::pod(2, 5));
+  seen.pods.back().is_deleting = true;
+  const auto change = replace_lost(seen, {});
+  EXPECT_EQ(change.members[2].incarnation, 6U);
+  EXPECT_TRUE(change.losses.empty());
+  EXPECT_EQ(change.restarts, seen.job.status.restarts) << "nobody is lost who was given up";
+}
+
+TEST(ReplaceLost, TellsOnWhichNodeAMemberFellSilentThatWasJustSeenThere) {
+  auto seen = test::running(test::job(2));
+  seen.job.status.members[1].node.clear();
+  const auto change = replace_lost(seen, {seen.job.status.members[1]});
+  ASSERT_EQ(change.losses.size(), 1U);
+  EXPECT_EQ(change.losses[0].member.node, "node-2");
+}
+
 TEST(ReplaceLost, TakesSilenceForALoss) {
   const auto seen = test::running(test::job(2));
   const auto change = replace_lost(seen, std::vector{member(1)});

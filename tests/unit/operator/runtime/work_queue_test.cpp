@@ -1,5 +1,7 @@
 #include "operator/runtime/work_queue.h"
 
+#include <set>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -49,6 +51,15 @@ TEST_F(WorkQueueTest, TheEarliestMomentCounts) {
   clock_.advance(milliseconds(100));
   EXPECT_EQ(take_now(), key("later"));
   EXPECT_EQ(take_now(), std::nullopt) << "the other moments of 'late' are gone";
+}
+
+// Many others' queues let ten keys a second through, whatever happened.
+TEST_F(WorkQueueTest, AThousandJobsThatLostANodeAreAllDueAtOnce) {
+  constexpr std::size_t kJobs = 1000;
+  for (std::size_t i = 0; i < kJobs; ++i) queue_.add_now(key(std::to_string(i)));
+  std::set<std::string> taken;
+  for (std::size_t i = 0; i < kJobs; ++i) taken.insert(queue_.take({})->name);
+  EXPECT_EQ(taken.size(), kJobs) << "and the clock stood still";
 }
 
 TEST_F(WorkQueueTest, ASleeperWakesForWhatComes) {

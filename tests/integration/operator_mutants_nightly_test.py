@@ -1,0 +1,112 @@
+"""Mutants of the operator's core: with one rule of it broken, the laws over simulated worlds must turn red, and say with
+which seed."""
+
+import re
+import unittest
+
+from mutants import MutantTest
+
+CORE = "operator/core/"
+LAWS = ("reconcile_laws_test", "ReconcileLaws.HoldInEveryWorldWithFaults")
+
+# what is broken: (file, pattern, instead)
+MUTANTS = {
+    "no fencing: any process of a member may sit for it": (
+        "roster.cpp",
+        r"process\.incarnation == member\.incarnation && !member\.uid\.empty\(\) && process\.member_uid == member\.uid;",
+        "true;"),
+    "processes by name instead of UID": (
+        "roster.cpp", r"&& !member\.uid\.empty\(\) && process\.member_uid == member\.uid;",
+        ";"),
+    "pods by name instead of UID": ("roster.cpp", r"\(member\.uid\.empty\(\) \|\| pod\.uid == member\.uid\)", "true"),
+    "no new attempt for a new world": ("reconcile.cpp", r"std::max\(status\.attempt, heard\)\.next\(\)", "status.attempt"),
+    "a forgotten requeue: the end of a pause": ("reconcile.cpp", r"changes_size_at, pauses_end_at, ", "changes_size_at, "),
+    "a forgotten requeue: the end of patience": ("reconcile.cpp", r"\{changes_size_at, pauses_end_at", "{pauses_end_at"),
+    "a forgotten requeue: the end of a job's time": ("reconcile.cpp", r" time_ends_at, stalls_at", " stalls_at"),
+    "a forgotten requeue: the time to live": ("time_to_live.cpp", r"decision\.wake_at = [^;]*;", "(void)now;"),
+    "a time to live that counts from the beginning": (
+        "time_to_live.cpp", r"status\.completed_at->",
+        "status.active_since.value_or(*status.completed_at)."),
+    "a clean-pod policy that is not obeyed": (
+        "clean_pods.cpp", r"policy = seen\.job\.spec\.clean_pod_policy",
+        "policy = api::CleanPodPolicy::kRunning"),
+    "a cleaning that takes members that are done": ("clean_pods.cpp", r": !ends_by_itself;", ": true;"),
+    "a budget that counts disruptions": (
+        "roster.cpp", r"if \(ending\.cause == EndCause::kApplication \|\| [^{]*\{",
+        "if (ending.cause != EndCause::kFatal) {"),
+    "a hang that costs nothing": (
+        "roster.cpp", r"\+\+\(ending\.cause == EndCause::kHung \? change\.restarts\.hung : change\.restarts\.application\);",
+        "if (ending.cause == EndCause::kApplication) ++change.restarts.application;"),
+    "a hang that costs one for each who is to blame": (
+        "hang.cpp", r"verdicts\.empty\(\) \? EndCause::kHung : EndCause::kDisruption",
+        "EndCause::kHung"),
+    "a world that hangs and costs nothing": ("roster.cpp", r"\n  \+\+change\.restarts\.hung;", ""),
+    "who waits for one that hangs is to blame": ("hang.cpp", r"!stander\.waits\(\) && stander", "stander"),
+    "hangs of another world": ("hang.cpp", r"&&\s+process\.beat->attempt == seen\.job\.status\.attempt", ""),
+    "departures that nobody is told": ("reconcile.cpp", r"departures_of\(status\.members\)", "std::vector<api::Departure>()"),
+    "a departure that is put off": (
+        "notice.cpp", r"end \? std::min\(\*end, member\.node_ends_at\.value_or\(\*end\)\) : end",
+        "end"),
+    "a success policy that takes any role": ("success_policy.cpp", r"std::all_of", "std::any_of"),
+    "a success policy that is not obeyed": ("success_policy.cpp", r"decides = roles", "decides = true || roles"),
+    "a failure policy that is not obeyed": (
+        "failure_policy.cpp", r"return roles\.empty\(\)",
+        "return true || roles.empty()"),
+    "rules that are not asked": (
+        "classify.cpp", r"if \(const auto rule = find_rule\(policy, pod\)\)",
+        "if (const auto rule = find_rule({}, pod))"),
+    "rules that ask for no role": ("restart_rules.cpp", r"if \(!is_of_role\) return false;", ""),
+    "losses without a step without end": ("reconcile.cpp", r"if \(losses == 0 \|\| ", "if (true || losses == 0 || "),
+    "a memory limit taken for the platform's doing": (
+        "classify.cpp", r'kOutOfMemory = \"OOMKilled\"',
+        'kOutOfMemory = "never"'),
+    "an exit with zero taken for the end": ("roster.cpp", r"pod->is_completed && !member", "pod->exit_code == 0 && !member"),
+    "a suspended job keeps its members' names": (
+        "suspend.cpp", r"std::max\(member\.incarnation, member\.successor\) \+ 1",
+        "member.incarnation"),
+    "a rest without a save": ("reconcile.cpp", r"if \(!stands \|\| [^;]*\) return std::nullopt;", "return std::nullopt;"),
+    "a rest that waits for its save without end": (
+        "reconcile.cpp", r"!stands \|\| seen\.wall_now >= end_of_draining\(status\)",
+        "!stands"),
+    "time that runs while a job rests": ("reconcile.cpp", r"  stop_time\(seen\.wall_now, status\);\n", ""),
+    "a world that shrinks at once": (
+        "elastic.cpp", r"Duration patience = [^;]*;",
+        "Duration patience = -std::chrono::hours(1);"),
+    "a world that grows at once": ("elastic.cpp", r"if \(due_at <= seen\.wall_now\) return", "return"),
+    "a world that grows never": ("elastic.cpp", r"if \(!is_somebody_ready\) return \{\};", "return {};"),
+    "a job smaller than it may be": ("elastic.cpp", r"return is_enough \? lineup : everybody;", "return lineup;"),
+    "a notice that is a loss": (
+        "notice.cpp", r"if \(!is_successor_ready\(seen, member\)\) continue;",
+        "if (!member.is_leaving()) continue;"),
+    "a successor on the node that goes": ("suspects.cpp", r"if \(!find_notice\([^;]*\) names\.insert\(node\.name\);", ""),
+    "a failure that is told of a disruption": ("last_failure.cpp", r"if \(!is_failure\(loss\)\) continue;", ""),
+    "conditions that forget their time": ("conditions.cpp", r"else if \(known->is_true != reading\.is_true\)", "else"),
+}
+
+
+class Mutants(MutantTest):
+    def test_each_is_caught(self):
+        for what, (file, pattern, instead) in MUTANTS.items():
+            with self.subTest(mutant=what):
+                code, text = self.run_mutant(CORE + file, [(pattern, instead)], *LAWS)
+                seed = re.search(r"RATOON_SEED=(\d+)", text)
+                self.assertEqual(code, 1, f"{what}: lives\n{text}")
+                self.assertTrue(seed, text)
+                print(f"{what} | {seed[1]} | {said(text)}", flush=True)
+
+    def test_what_is_left_as_it_is_passes(self):
+        code, text = self.run_mutant(CORE + "roster.cpp", [], *LAWS)
+        self.assertEqual(code, 0, text)
+
+
+def said(text):
+    """The law's own words."""
+    for line in text.splitlines():
+        if " << " not in line and re.match(r"^[A-Za-z0-9 ,'.:-]+$", line) and not line.startswith(("Value of", "Expected",
+                                                                                                   "  ", "Google", "RATOON")):
+            return line
+    return "see the seed"
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,105 @@
+// Laws about what is left of a job that is over or rests, who may be deleted, and what people are told.
+#include <algorithm>
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "operator/core/roster.h"
+#include "tests/property/operator/laws.h"
+#include "tests/property/operator/recount.h"
+
+namespace ratoon::sim {
+namespace {
+
+using core::Decision;
+using core::Observation;
+
+std::set<std::string> deleted_in(const Decision& decision) {
+  std::set<std::string> uids;
+  for (const auto& action : decision.actions)
+    if (const auto* gone = std::get_if<core::DeletePod>(&action)) uids.insert(gone->uid);
+  return uids;
+}
+
+template <class Action>
+const Action* find_in(const Decision& decision) {
+  for (const auto& action : decision.actions)
+    if (const auto* found = std::get_if<Action>(&action)) return found;
+  return nullptr;
+}
+
+WallTime after(WallTime moment, std::uint32_t seconds) {
+  return {moment.since_epoch + std::chrono::seconds(seconds)};
+}
+
+}  // namespace
+
+// Of a job that is over: pods as its policy says, itself when its time is up, and nothing else.
+void Laws::check_end(const Observation& seen, const Decision& decision) const {
+  const auto& status = decision.status;
+  EXPECT_EQ(status.completed_at.has_value(), is_final(status));
+  if (!is_final(status)) {
+    EXPECT_EQ(find_in<core::DeleteJob>(decision), nullptr) << "is deleted before its end";
+    return;
+  }
+  EXPECT_EQ(deleted_in(decision), pods_to_go(seen, status)) << "cleans up in another way than it was told";
+  EXPECT_EQ(find_in<core::CreatePod>(decision), nullptr);
+  EXPECT_TRUE(decision.announcement.stop) << "members are not told that it is over";
+  const auto& ttl = seen.job.spec.ttl_seconds_after_finished;
+  const bool is_stored = is_final(seen.job.status);
+  const bool is_expired = is_stored && ttl && after(ended_at_.value_or(seen.wall_now), *ttl) <= seen.wall_now;
+  const auto* gone = find_in<core::DeleteJob>(decision);
+  EXPECT_EQ(gone != nullptr, is_expired) << "its time to live counts from its end";
+  EXPECT_TRUE(gone == nullptr || gone->uid == seen.job.meta.uid);
+}
+
+// Who is on the roster keeps its pod, but for a job that is over or rests.
+void Laws::check_deletions(const Observation& seen, const Decision& decision) const {
+  if (is_final(decision.status)) return;
+  for (const auto& uid : deleted_in(decision)) {
+    const auto pod =
+        std::find_if(seen.pods.begin(), seen.pods.end(), [&](const auto& p) { return p.uid == uid; });
+    ASSERT_NE(pod, seen.pods.end()) << "deletes what it has not seen";
+    for (const auto& member : core::named_incarnations(decision.status.members)) {
+      if (member.is_completed && seen.job.spec.is_suspended) continue;  // nobody is to have a pod
+      EXPECT_FALSE(member.uid == uid || (member.uid.empty() && name_of(member) == pod->name))
+          << pod->name << " is still wanted";
+    }
+  }
+}
+
+// While it rests nothing is counted and its attempt stays.
+void Laws::check_rest(const Observation& seen, const Decision& decision) const {
+  const auto& before = seen.job.status;
+  const auto& status = decision.status;
+  if (before.phase != api::JobPhase::kSuspended || status.phase != api::JobPhase::kSuspended) return;
+  EXPECT_EQ(before.attempt, status.attempt);
+  EXPECT_EQ(before.restarts, status.restarts) << "whom nobody wants is not lost";
+  EXPECT_EQ(before.last_failure, status.last_failure);
+}
+
+// Conditions, times and numbers are one more reading of the same facts.
+void Laws::check_told(const Observation& seen, const Decision& decision) const {
+  const auto& before = seen.job.status;
+  const auto& status = decision.status;
+  EXPECT_EQ(status.observed_generation, seen.job.meta.generation);
+  EXPECT_EQ(status.formed_at.has_value(), status.is_formed);
+  EXPECT_TRUE(!status.waiting_since || !status.is_formed);
+  const auto& world = decision.announcement.world;
+  EXPECT_TRUE(world.empty() || world.size() == status.world_size) << "another size than is told";
+  std::uint32_t replicas = 0;
+  for (const auto& member : status.members)
+    if (member.role == kWorker && !member.uid.empty()) ++replicas;
+  EXPECT_EQ(status.replicas, replicas) << "kubectl scale sees another number";
+  for (const auto& condition : status.conditions) {
+    const bool is_of_phase = condition.type != "Scheduled";
+    EXPECT_TRUE(!is_of_phase || condition.is_true == (condition.type == api::name_of(status.phase)))
+        << condition.type;
+    for (const auto& known : before.conditions) {
+      if (known.type != condition.type || known.is_true != condition.is_true) continue;
+      EXPECT_EQ(known.since, condition.since) << condition.type << " did not change";
+    }
+  }
+}
+
+}  // namespace ratoon::sim

@@ -1,0 +1,125 @@
+// Laws about what the job asked for: what an ending costs, when all are done, sizes and times.
+#include <algorithm>
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "operator/core/notice.h"
+#include "operator/core/roster.h"
+#include "operator/core/suspend.h"
+#include "tests/property/operator/laws.h"
+#include "tests/property/operator/recount.h"
+
+namespace ratoon::sim {
+namespace {
+
+using core::Decision;
+using core::Observation;
+
+WallTime after(WallTime moment, std::uint32_t seconds) {
+  return {moment.since_epoch + std::chrono::seconds(seconds)};
+}
+
+// Members and successors that this decision tells the end of, in its order.
+std::vector<Lost> lost_of(const Observation& seen, const Decision& decision) {
+  std::vector<Lost> lost;
+  for (const auto& action : decision.actions) {
+    const auto* event = std::get_if<core::EmitEvent>(&action);
+    if (event == nullptr || event->reason != "MemberLost") continue;
+    Lost one{.name = event->message.substr(0, event->message.find(": ")), .said = event->message, .role = {}};
+    for (const auto& member : core::named_incarnations(core::desired_members(seen.job))) {
+      if (name_of(member) != one.name) continue;
+      one.role = member.role;
+      for (const auto& pod : seen.pods)
+        if (pod.name == one.name && (member.uid.empty() || pod.uid == member.uid)) one.pod = &pod;
+    }
+    lost.push_back(std::move(one));
+  }
+  return lost;
+}
+
+}  // namespace
+
+// Counters, and an end by them, are what a recount of the pods gives; disruptions cost nothing, a hang one
+// restart.
+void Laws::check_bill(const Observation& seen, const Decision& decision) const {
+  const auto& before = seen.job.status;
+  const auto& after = decision.status;
+  const auto lost = lost_of(seen, decision);
+  const Bill bill = add_up(seen.job.spec, lost);
+  const std::uint32_t hung = bill.hung + worlds_hung_in(decision);
+  EXPECT_EQ(after.restarts.application - before.restarts.application, bill.budget) << "another bill";
+  EXPECT_EQ(after.restarts.hung - before.restarts.hung, hung) << "another bill";
+  EXPECT_EQ(after.restarts.ignored - before.restarts.ignored, bill.ignored) << "another bill";
+  EXPECT_EQ(after.restarts.disruption - before.restarts.disruption, bill.free) << "another bill";
+  const bool is_used_up = after.restarts.application + after.restarts.hung - after.restarts.ignored >
+                          seen.job.spec.restart_policy.restarts_max;
+  const bool is_in_vain = after.restarts.without_step >
+                          seen.job.spec.restart_policy.losses_without_step_max * after.members.size();
+  const bool has_failed = after.phase == api::JobPhase::kFailed;
+  const bool is_too_much = bill.ends_job || (is_used_up && bill.budget + hung > bill.ignored) ||
+                           (is_in_vain && lost.size() + worlds_hung_in(decision) > 0);
+  EXPECT_TRUE(has_failed || !is_too_much) << "goes on after what ends a job";
+  EXPECT_TRUE(!has_failed || is_too_much || after.message.starts_with("maxDurationSeconds"))
+      << "failed for no reason: " << after.message;
+  if (before.last_failure == after.last_failure) return;
+  EXPECT_TRUE(std::any_of(lost.begin(), lost.end(),
+                          [&](const auto& one) { return one.name == after.last_failure->member; }))
+      << after.last_failure->member << " did not end now";
+  EXPECT_TRUE(bill.budget > 0 || bill.hung > 0 || bill.ends_job) << "a disruption is no failure";
+}
+
+// Over when those who decide are done, neither earlier nor later.
+void Laws::check_success(const Observation& seen, const Decision& decision) const {
+  const auto& roles = seen.job.spec.success_policy.roles;
+  bool are_all_known = true;
+  for (const auto& member : decision.status.members) {
+    const auto* known = find_member(seen.job.status, member);
+    const bool was_absent = known != nullptr && known->is_absent;
+    if (was_absent || !decides(roles, member.role)) continue;
+    are_all_known = are_all_known && is_known_done(seen, member);
+    EXPECT_TRUE(decision.status.phase != api::JobPhase::kSucceeded || world_.has_been_done(member))
+        << name_of(member) << " was not done";
+  }
+  EXPECT_TRUE(!are_all_known || is_final(decision.status)) << "all are done, and it is not over";
+}
+
+// Fewer only after the patience that was asked for, more only after the cooldown.
+void Laws::check_sizes(const Observation& seen, const Decision& decision) const {
+  const auto& before = seen.job.status;
+  const auto& status = decision.status;
+  const auto& policy = seen.job.spec.elastic_policy;
+  const bool is_new = status.is_formed && (!before.is_formed || before.attempt != status.attempt);
+  for (const auto& member : status.members) {
+    const auto* known = find_member(before, member);
+    if (!is_new || !member.is_absent || (known != nullptr && known->is_absent)) continue;
+    ASSERT_TRUE(policy) << name_of(member) << " is left out of a job that is not elastic";
+    EXPECT_EQ(member.role, kWorker) << "has a number of its own";
+    const WallTime since = before.waiting_since.value_or(seen.wall_now);
+    EXPECT_LE(after(since, policy->shrink_after_seconds), seen.wall_now) << "was not waited for";
+  }
+  if (!decision.announcement.hand_over || seen.job.spec.is_suspended || status.suspending_since) return;
+  const bool is_successor_there =
+      std::any_of(status.members.begin(), status.members.end(),
+                  [&](const auto& member) { return core::is_successor_ready(seen, member); });
+  if (is_successor_there) return;
+  ASSERT_TRUE(policy && status.formed_at) << "hands over to nobody";
+  EXPECT_LE(after(*status.formed_at, policy->grow_cooldown_seconds), seen.wall_now) << "grows too soon";
+}
+
+// Its time runs while it does not rest, and ends it.
+void Laws::check_duration(const Decision& decision) const {
+  const std::uint32_t limit = world_.scenario().max_duration_seconds;
+  const Duration awake = awake_ + (awake_since_ ? world_.now() - *awake_since_ : Duration(0));
+  const auto& status = decision.status;
+  const bool has_ended_in_time =
+      status.phase == api::JobPhase::kFailed && status.message.starts_with("maxDurationSeconds");
+  EXPECT_TRUE(!has_ended_in_time || (limit > 0 && seconds(awake) >= limit)) << "its time was not over";
+  if (limit == 0 || is_final(status) || world_.job().spec.is_suspended) return;
+  // Each rest cuts off a part of a second.
+  if (seconds(awake) < limit + 1.0 + rests_) return;
+  ASSERT_TRUE(status.suspending_since) << "its time is over and it goes on";
+  EXPECT_LT(world_.wall_now(), core::end_of_draining(status)) << "is waited for without end";
+}
+
+}  // namespace ratoon::sim

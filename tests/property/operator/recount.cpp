@@ -1,0 +1,119 @@
+#include "tests/property/operator/recount.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace ratoon::sim {
+namespace {
+
+template <class List, class Item>
+bool holds(const List& list, const Item& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+bool is_met(const api::RestartRule& rule, const api::Pod& pod) {
+  if (!decides(rule.roles, pod.role)) return false;
+  for (const auto& reason : pod.end_reasons)
+    if (holds(rule.reasons, reason)) return true;
+  if (pod.is_evicted || !pod.exit_code || *pod.exit_code <= 0) return false;
+  const auto code = static_cast<std::uint32_t>(*pod.exit_code);
+  return holds(rule.exit_codes, code) || (code > 128 && holds(rule.signals, code - 128));
+}
+
+Toll toll_of_end(const api::RestartPolicy& policy, const api::Pod& pod) {
+  static const std::map<api::RuleAction, Toll> kActions = {{api::RuleAction::kRestart, Toll::kBudget},
+                                                           {api::RuleAction::kFail, Toll::kJob},
+                                                           {api::RuleAction::kIgnore, Toll::kFree}};
+  static const std::map<int, Toll> kCodes = {{80, Toll::kFree}, {81, Toll::kFree},  {82, Toll::kJob},
+                                             {83, Toll::kJob},  {130, Toll::kFree}, {137, Toll::kFree},
+                                             {143, Toll::kFree}};
+  for (const auto& rule : policy.rules)
+    if (is_met(rule, pod)) return kActions.at(rule.action);
+  if (pod.is_evicted) return Toll::kFree;
+  if (holds(pod.end_reasons, "OOMKilled")) return Toll::kBudget;
+  if (!pod.exit_code) return Toll::kFree;
+  const auto known = kCodes.find(*pod.exit_code);
+  return known == kCodes.end() ? Toll::kBudget : known->second;
+}
+
+bool was_said(const Lost& lost, const char* words) {
+  return lost.said.find(words) != std::string::npos;
+}
+
+// What was said of those before.
+struct Said {
+  bool stalled = false;
+  bool hung = false;
+};
+
+// Of a pod that runs only the reason tells; a world that stalls is one failure, wherever it is, and so is one
+// that hangs.
+Toll toll_of(const api::TrainingJobSpec& spec, const Lost& lost, Said& said) {
+  if (lost.pod == nullptr || lost.pod->is_deleting) return Toll::kFree;
+  if (lost.pod->has_ended()) return toll_of_end(spec.restart_policy, *lost.pod);
+  if (was_said(lost, "did not speak within")) return Toll::kBudget;
+  if (was_said(lost, "made no step for"))
+    return std::exchange(said.stalled, true) ? Toll::kFree : Toll::kBudget;
+  if (was_said(lost, ": hung: ")) return std::exchange(said.hung, true) ? Toll::kFree : Toll::kHang;
+  return Toll::kFree;
+}
+
+bool is_of(const api::Pod& pod, const api::MemberStatus& member) {
+  return pod.role == member.role && pod.index == member.index &&
+         (pod.incarnation == member.incarnation ||
+          (member.successor != 0 && pod.incarnation == member.successor));
+}
+
+}  // namespace
+
+bool decides(const std::vector<std::string>& roles, const std::string& role) {
+  return roles.empty() || holds(roles, role);
+}
+
+Bill add_up(const api::TrainingJobSpec& spec, const std::vector<Lost>& lost) {
+  Bill bill;
+  Said said;
+  for (const auto& one : lost) {
+    const Toll toll = toll_of(spec, one, said);
+    const bool counts = decides(spec.failure_policy.roles, one.role);
+    if (toll == Toll::kFree) ++bill.free;
+    if (toll == Toll::kJob && counts) bill.ends_job = true;
+    if (toll == Toll::kHang) ++bill.hung;
+    if (toll == Toll::kBudget || (toll == Toll::kJob && !counts)) ++bill.budget;
+    if (toll != Toll::kFree && !counts) ++bill.ignored;
+  }
+  return bill;
+}
+
+bool is_known_done(const core::Observation& seen, const api::MemberStatus& member) {
+  if (member.is_completed) return true;
+  if (member.uid.empty()) return false;
+  for (const auto& pod : seen.pods)
+    if (pod.uid == member.uid && pod.is_completed) return true;
+  std::uint32_t done = 0;
+  for (const auto& process : seen.processes)
+    if (process.is_completed && process.identity.member_uid == member.uid) ++done;
+  return done >= seen.job.spec.processes_per_node;
+}
+
+std::set<std::string> pods_to_go(const core::Observation& seen, const api::TrainingJobStatus& status) {
+  using Policy = api::CleanPodPolicy;
+  const Policy policy = seen.job.spec.clean_pod_policy;
+  std::set<std::string> uids;
+  for (const auto& pod : seen.pods) {
+    if (pod.is_deleting) continue;
+    const auto whose = std::find_if(status.members.begin(), status.members.end(),
+                                    [&](const auto& member) { return is_of(pod, member); });
+    const bool is_members = whose != status.members.end();
+    const bool ends_by_itself =
+        is_members && whose->is_completed && status.phase == api::JobPhase::kSucceeded;
+    const bool goes = pod.has_ended()           ? policy == Policy::kAll
+                      : policy == Policy::kNone ? !is_members
+                                                : !ends_by_itself;
+    if (goes) uids.insert(pod.uid);
+  }
+  return uids;
+}
+
+}  // namespace ratoon::sim

@@ -1,0 +1,53 @@
+// What the platform does to pods by itself, and how late the operator hears of anything.
+#include <chrono>
+
+#include "tests/property/operator/simulated_world.h"
+
+namespace ratoon::sim {
+
+// Of the container's words and the pod's, those that the operator reads.
+void World::end_pod_as(SimPod& entry, api::PodPhase phase, std::optional<int> exit_code, const char* reason) {
+  end_processes(entry.pod.uid);
+  entry.pod.phase = phase;
+  entry.pod.exit_code = exit_code;
+  entry.pod.is_completed = leaves_record(entry.pod.uid);
+  if (reason != nullptr) entry.pod.end_reasons.emplace_back(reason);
+}
+
+void World::end_by_platform() {
+  if (pods_.empty()) return;
+  const auto victim = std::next(pods_.begin(), static_cast<std::ptrdiff_t>(dice_.below(pods_.size())));
+  SimPod& entry = victim->second;
+  if (entry.pod.phase != api::PodPhase::kRunning || entry.pod.is_deleting || is_on_dead_node(entry)) return;
+  switch (dice_.below(5)) {
+    case 0:  // a kubelet that needs room
+      entry.pod.is_evicted = true;
+      return end_pod_as(entry, api::PodPhase::kFailed, dice_.pick({1, 137, 143}), "Evicted");
+    case 1:  // and refuses pods without ever starting one
+      entry.pod.is_evicted = true;
+      return end_pod_as(entry, api::PodPhase::kFailed, std::nullopt, "Evicted");
+    case 2:
+      return end_pod_as(entry, api::PodPhase::kFailed, 137, "OOMKilled");
+    case 3:  // SIGTERM, and a program that takes it for the end of its work
+      entry.pod.is_evicted = dice_.percent(50);
+      return end_pod_as(entry, api::PodPhase::kSucceeded, 0, nullptr);
+    default:  // an eviction that grants time, in which the program trains on
+      entry.pod.is_deleting = true;
+      entry.gone_at = now_ + std::chrono::seconds(scenario_.policies.grace_seconds);
+  }
+}
+
+// The server's answer to a write of the operator's own.
+void World::note_answer(const std::string& uid) {
+  pods_seen_[uid] = pods_.at(uid).pod;
+}
+
+void World::follow_watch() {
+  if (now_ < behind_until_) return;
+  pods_seen_.clear();
+  for (const auto& [uid, entry] : pods_) pods_seen_.emplace(uid, entry.pod);
+  nodes_seen_.clear();
+  for (const auto& [name, entry] : nodes_) nodes_seen_.emplace(name, entry.node);
+}
+
+}  // namespace ratoon::sim
