@@ -19,7 +19,8 @@ enum class EndCause {
 
 struct Ending {
   EndCause cause;
-  std::string sentence;  // "exit code 82 (configuration): the same start would fail again"
+  std::string sentence;    // "exit code 82 (configuration): the same start would fail again"
+  bool is_shared = false;  // one failure with the others of that look that share it, whoever they are
 };
 
 // The job's own rules come before what a code or a reason means by itself, and after what was done to the

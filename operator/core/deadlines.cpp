@@ -78,10 +78,11 @@ std::vector<Verdict> find_stalled(const Observation& seen) {
   if (culprits.empty()) culprits = seated;
   std::vector<Verdict> verdicts;
   for (const auto& member : culprits) {
-    const auto cause = verdicts.empty() ? EndCause::kApplication : EndCause::kDisruption;
-    verdicts.push_back({member,
-                        {cause, "its world made no step for " +
-                                    std::to_string(seen.job.spec.progress_deadline_seconds) + " s"}});
+    verdicts.push_back(
+        {member,
+         {EndCause::kApplication,
+          "its world made no step for " + std::to_string(seen.job.spec.progress_deadline_seconds) + " s",
+          /*is_shared=*/true}});
   }
   return verdicts;
 }

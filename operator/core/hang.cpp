@@ -93,8 +93,9 @@ std::vector<Verdict> verdicts_on(const std::vector<const Stander*>& culprits) {
   for (const Stander* culprit : culprits) {
     const bool is_known = std::any_of(verdicts.begin(), verdicts.end(),
                                       [&](const Verdict& v) { return v.member == culprit->member; });
-    const auto cause = verdicts.empty() ? EndCause::kHung : EndCause::kDisruption;
-    if (!is_known) verdicts.push_back({culprit->member, {cause, "hung: " + describe(*culprit)}});
+    if (is_known) continue;
+    verdicts.push_back(
+        {culprit->member, {EndCause::kHung, "hung: " + describe(*culprit), /*is_shared=*/true}});
   }
   return verdicts;
 }

@@ -1,6 +1,7 @@
 #include "operator/core/roster.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "operator/core/classify.h"
 #include "operator/core/failure_policy.h"
@@ -186,6 +187,7 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
                           const std::vector<Verdict>& condemned) {
   RosterChange change{.members = desired_members(seen.job), .restarts = seen.job.status.restarts};
   begin_beyond_former(seen, change.members);
+  bool is_shared_counted = false;
   for (auto& member : change.members) {
     if (is_completed(seen, member)) {
       note_pod(seen, member);
@@ -195,7 +197,9 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
       continue;
     }
     if (member.is_leaving()) follow_successor(seen, silent, member, change);
-    if (const auto ending = find_ending(seen, member, silent, condemned)) {
+    if (auto ending = find_ending(seen, member, silent, condemned)) {
+      // Counted with the first who is lost to it: one that was to blame too may have ended by itself.
+      if (ending->is_shared && std::exchange(is_shared_counted, true)) ending->cause = EndCause::kDisruption;
       count(seen, member, *ending, change);
       auto& losses = member.is_absent ? change.outside_losses : change.losses;
       api::MemberStatus lost = member;

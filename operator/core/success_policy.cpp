@@ -5,13 +5,24 @@
 #include "operator/core/roster.h"
 
 namespace ratoon::core {
+namespace {
+
+bool decides(const Observation& seen, const api::MemberStatus& member) {
+  const auto& roles = seen.job.spec.success_policy.roles;
+  return roles.empty() || std::find(roles.begin(), roles.end(), member.role) != roles.end();
+}
+
+}  // namespace
 
 bool has_succeeded(const Observation& seen, const std::vector<api::MemberStatus>& members) {
-  const auto& roles = seen.job.spec.success_policy.roles;
-  return std::all_of(members.begin(), members.end(), [&](const auto& member) {
-    const bool decides = roles.empty() || std::find(roles.begin(), roles.end(), member.role) != roles.end();
-    return !decides || member.is_absent || is_completed(seen, member);
-  });
+  bool is_anybody_done = false;
+  for (const auto& member : members) {
+    if (!decides(seen, member)) continue;
+    const bool is_done = is_completed(seen, member);
+    if (!is_done && !member.is_absent) return false;
+    is_anybody_done = is_anybody_done || is_done;
+  }
+  return is_anybody_done;
 }
 
 }  // namespace ratoon::core

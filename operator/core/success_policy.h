@@ -8,7 +8,7 @@
 namespace ratoon::core {
 
 // Whether every member that decides has completed. Members that the last world was formed without are not
-// waited for: what they were to do, the others did.
+// waited for: what they were to do, the others did, if there is one.
 [[nodiscard]] bool has_succeeded(const Observation& seen, const std::vector<api::MemberStatus>& members);
 
 }  // namespace ratoon::core

@@ -38,8 +38,9 @@ MUTANTS = {
         "roster.cpp", r"\+\+\(ending\.cause == EndCause::kHung \? change\.restarts\.hung : change\.restarts\.application\);",
         "if (ending.cause == EndCause::kApplication) ++change.restarts.application;"),
     "a hang that costs one for each who is to blame": (
-        "hang.cpp", r"verdicts\.empty\(\) \? EndCause::kHung : EndCause::kDisruption",
-        "EndCause::kHung"),
+        "hang.cpp", r"/\*is_shared=\*/true",
+        "false"),
+    "a success without anybody who is done": ("success_policy.cpp", r"return is_anybody_done;", "return true;"),
     "a world that hangs and costs nothing": ("roster.cpp", r"\n  \+\+change\.restarts\.hung;", ""),
     "who waits for one that hangs is to blame": ("hang.cpp", r"!stander\.waits\(\) && stander", "stander"),
     "hangs of another world": ("hang.cpp", r"&&\s+process\.beat->attempt == seen\.job\.status\.attempt", ""),
@@ -47,8 +48,8 @@ MUTANTS = {
     "a departure that is put off": (
         "notice.cpp", r"end \? std::min\(\*end, member\.node_ends_at\.value_or\(\*end\)\) : end",
         "end"),
-    "a success policy that takes any role": ("success_policy.cpp", r"std::all_of", "std::any_of"),
-    "a success policy that is not obeyed": ("success_policy.cpp", r"decides = roles", "decides = true || roles"),
+    "a success policy that takes any role": ("success_policy.cpp", r"if \(!is_done && !member\.is_absent\) return false;", ""),
+    "a success policy that is not obeyed": ("success_policy.cpp", r"return roles\.empty\(\)", "return true || roles.empty()"),
     "a failure policy that is not obeyed": (
         "failure_policy.cpp", r"return roles\.empty\(\)",
         "return true || roles.empty()"),

@@ -72,16 +72,21 @@ void Laws::check_bill(const Observation& seen, const Decision& decision) const {
 // Over when those who decide are done, neither earlier nor later.
 void Laws::check_success(const Observation& seen, const Decision& decision) const {
   const auto& roles = seen.job.spec.success_policy.roles;
+  bool is_any_known = false;
   bool are_all_known = true;
   for (const auto& member : decision.status.members) {
     const auto* known = find_member(seen.job.status, member);
     const bool was_absent = known != nullptr && known->is_absent;
     if (was_absent || !decides(roles, member.role)) continue;
-    are_all_known = are_all_known && is_known_done(seen, member);
+    const bool is_done = is_known_done(seen, member);
+    is_any_known = is_any_known || is_done;
+    are_all_known = are_all_known && is_done;
     EXPECT_TRUE(decision.status.phase != api::JobPhase::kSucceeded || world_.has_been_done(member))
         << name_of(member) << " was not done";
   }
-  EXPECT_TRUE(!are_all_known || is_final(decision.status)) << "all are done, and it is not over";
+  const bool is_over = is_any_known && are_all_known;
+  EXPECT_TRUE(is_over || decision.status.phase != api::JobPhase::kSucceeded) << "over, and not all are done";
+  EXPECT_TRUE(!is_over || is_final(decision.status)) << "all are done, and it is not over";
 }
 
 // Fewer only after the patience that was asked for, more only after the cooldown.

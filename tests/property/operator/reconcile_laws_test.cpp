@@ -171,6 +171,10 @@ TEST(ReconcileLaws, HoldInWorldsThatBrokeThem) {
            Broken{72, true, "a node that came to light with the silence on it was not avoided"},
            Broken{151, true,
                   "members of a world that trained were made anew, since the view showed no nodes"},
+           Broken{690, true, "nobody woke when the time to live was over with the job itself"},
+           Broken{914, true,
+                  "only one that the last world left out was a member still, and it was a success"},
+           Broken{11191, true, "of two in a stalled world the first ended by itself, and nobody paid"},
        }) {
     SCOPED_TRACE("seed " + std::to_string(broken.seed) + ": " + broken.what);
     Story(broken.seed, scenario_of(broken.seed, broken.has_policies), false, tally).live();

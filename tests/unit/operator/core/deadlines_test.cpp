@@ -122,6 +122,13 @@ TEST(ProgressDeadline, IsOneFailureWhereverItIs) {
   }
 }
 
+TEST(ProgressDeadline, IsPaidForThoughTheFirstOneEndsByItself) {
+  auto seen = no_step(ProcessPhase::kUser, ProcessPhase::kUser);
+  seen.pods[0].is_deleting = true;
+  EXPECT_EQ(decide(seen).status.restarts.application, 1U);
+  EXPECT_EQ(decide(seen).status.restarts.disruption, 1U);
+}
+
 TEST(ProgressDeadline, CountsFromTheWorldsBeginningAndFromEachStep) {
   auto seen = no_step(ProcessPhase::kCompute, ProcessPhase::kCompute);
   seen.job.status.formed_at = wall(131);

@@ -82,6 +82,13 @@ TEST(SuccessPolicy, EverybodyIsWaitedForUnlessItNamesRoles) {
   EXPECT_EQ(deleted(decision), Names({seen.pods[2].name})) << "and nobody keeps a pod";
 }
 
+TEST(SuccessPolicy, NobodyIsNotEnough) {
+  auto seen = with_evaluator();
+  seen.job.spec.success_policy.roles = {"eval"};
+  seen.job.status.members[2].is_absent = true;  // and those that it trained with are no more members
+  EXPECT_EQ(decide(seen).status.phase, JobPhase::kRunning);
+}
+
 TEST(SuccessPolicy, OneOfTwoIsNotEnough) {
   auto seen = with_evaluator();
   seen.job.spec.success_policy.roles = {"worker"};
@@ -157,11 +164,13 @@ TEST(TimeToLive, AJobGoesWhenItIsOverForSoLong) {
   seen.job.meta.uid = "uid-of-job";
   seen.wall_now = wall(100);
   seen.job.spec.ttl_seconds_after_finished = 60;
-  seen.job.status = decide(seen).status;
+  auto decision = decide(seen);
+  EXPECT_EQ(decision.wake_at, test::at_seconds(61)) << "whoever stores it need not ask again";
+  seen.job.status = decision.status;
   EXPECT_EQ(seen.job.status.completed_at, wall(100));
 
   seen.wall_now = wall(159);
-  auto decision = decide(seen);
+  decision = decide(seen);
   EXPECT_FALSE(deletes_job(decision));
   EXPECT_EQ(decision.wake_at, test::at_seconds(2));
 
@@ -178,6 +187,7 @@ TEST(TimeToLive, ThatItIsOverIsStoredBeforeItGoes) {
   const auto decision = decide(seen);
   EXPECT_EQ(decision.status.phase, JobPhase::kSucceeded);
   EXPECT_FALSE(deletes_job(decision));
+  EXPECT_EQ(decision.wake_at, test::at_seconds(1));
   seen.job.status = decision.status;
   EXPECT_TRUE(deletes_job(decide(seen)));
 }

@@ -1,5 +1,7 @@
 #include "operator/core/hang.h"
 
+#include <chrono>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,6 +93,15 @@ TEST_F(HangTest, SeveralCulpritsAreOneHang) {
   put(0, ProcessPhase::kData, 31);
   put(2, ProcessPhase::kData, 40);
   EXPECT_THAT(incarnations(), ElementsAre(1, 0, 1));
+  EXPECT_EQ(decide().status.restarts.hung, 1U);
+  EXPECT_EQ(decide().status.restarts.disruption, 1U);
+}
+
+TEST_F(HangTest, WhoEndsByItselfDoesNotPayForTheOthers) {
+  put(0, ProcessPhase::kData, 31);
+  put(2, ProcessPhase::kData, 40);
+  seen_.pods[0].phase = api::PodPhase::kFailed;
+  seen_.pods[0].exit_code = 81;
   EXPECT_EQ(decide().status.restarts.hung, 1U);
   EXPECT_EQ(decide().status.restarts.disruption, 1U);
 }
@@ -195,6 +206,15 @@ TEST_F(HangTest, IsLookedForWhenItCanHaveComeToThat) {
   make(1);
   put(0, ProcessPhase::kValidate, 12, 7, std::nullopt);
   EXPECT_EQ(find_hang(seen_, at_seconds(kNow)).next_check, std::nullopt);
+}
+
+TEST_F(HangTest, IsLookedForInAWorldThatSavesBeforeItRests) {
+  put(0, ProcessPhase::kSave, 29);
+  seen_.job.spec.is_suspended = true;
+  seen_.wall_now = {std::chrono::seconds(100)};
+  EXPECT_TRUE(decide().announcement.hand_over);
+  EXPECT_EQ(decide().wake_at, at_seconds(2))
+      << "1 s, and the beat after it, long before the save is given up";
 }
 
 TEST_F(HangTest, OfAWorldThatIsNotThereNobodyHangs) {
