@@ -61,7 +61,7 @@ class Hang(unittest.TestCase):
         """The last that rank 0, which outlived the hang, has written of where the time went."""
         rows = [json.loads(line) for path in sorted(run.folder.glob("checkpoints/*/history/*.jsonl"))
                 for line in path.read_text().splitlines()]
-        return [row["values"] for row in rows if row["kind"] == "ledger"][-1]
+        return [row["values"] for row in rows if row.get("kind") == "ledger"][-1]
 
     def test_the_run_ends_as_if_nothing_had_been(self):
         self.finish(self.unbroken)

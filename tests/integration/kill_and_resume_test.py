@@ -139,7 +139,8 @@ class KillAndResume(unittest.TestCase):
 
     def test_checkpoints_that_vanished_do_not_lead_back_to_zero(self):
         self.interrupt_after(30)
-        last = max(self.run_.commits())[1]
+        last = self.run_.job_status()["lastCheckpoint"]["step"]  # one may have been committed that nobody was told of
+        self.assertLessEqual(last, max(self.run_.commits())[1])
         shutil.rmtree(self.run_.folder / "checkpoints")
         self.run_.start()
         code, output = self.run_.finish()
