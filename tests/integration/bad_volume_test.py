@@ -147,7 +147,7 @@ class Volumes(unittest.TestCase):
             "fsfreeze -u $VOLUME/disk; wait $pid; echo code $?; cat said")
         if code == 77:
             self.skipTest(f"no ext4 can be mounted and frozen here: {said}")
-        self.assertRegex(done, f"(?s)^left\ncode 0\n.*is not in file://{self.volume}/disk/c after 1 s")
+        self.assertRegex(done, f"(?s)^left\ncode 0\n.*is not in file://{self.volume}/disk/c/ after 1 s")
 
 
 if __name__ == "__main__":
