@@ -35,6 +35,9 @@ endfunction()
 # ratoon_python_test(tidy/layering_test [ARGS ...] [ENVIRONMENT ...]): a Python unittest file, standard library only.
 function(ratoon_python_test path)
   cmake_parse_arguments(ARG "" "TIMEOUT" "LABELS;ARGS;ENVIRONMENT" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)  # they start processes, and wait for them on machines that have other things to do
+  endif()
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   string(REGEX MATCH "^[^/]+" label ${path})
   get_filename_component(name ${path} NAME)
