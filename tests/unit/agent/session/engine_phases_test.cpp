@@ -3,6 +3,7 @@
 
 #include "agent/src/session/engine.h"
 #include "base/core/random_name.h"
+#include "tests/support/borrowed.h"
 #include "tests/support/quiet_link.h"
 #include "tests/support/temporary_folder.h"
 
@@ -37,7 +38,7 @@ class EnginePhases : public testing::Test {
   ManualClock clock;
   metrics::Meters meters;
   const std::shared_ptr<session::Accounts> accounts = std::make_shared<session::Accounts>(clock);
-  session::Places places{options, meters};
+  session::Places places{options, test::borrowed(meters)};
   checkpoint::Saver saver{checkpoint::Saver::open(places.home(), draw_name(), std::make_shared<SystemClock>(),
                                                   {.pause = {}, .has_thread = false})
                               .value()};

@@ -15,6 +15,7 @@
 #include "agent/src/history/join.h"
 #include "agent/src/session/engine.h"
 #include "base/core/random_name.h"
+#include "tests/support/borrowed.h"
 #include "tests/support/quiet_link.h"
 #include "tests/support/temporary_folder.h"
 
@@ -341,7 +342,7 @@ class RollbackEngineTest : public TrainRollbackTest {
   void begin_from(std::uint64_t step) {
     ASSERT_EQ(train(50), 0);
     go_back(20, 14);
-    session::Places places(options_, meters_);
+    session::Places places(options_, test::borrowed(meters_));
     auto saver = checkpoint::Saver::open(places.home(), draw_name(), std::make_shared<SystemClock>(),
                                          {.has_thread = false})
                      .value();
