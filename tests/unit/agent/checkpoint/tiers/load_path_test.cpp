@@ -49,7 +49,7 @@ TEST_F(LoadPathTest, AFolderIsSeenThroughWhatIsGiven) {
   });
   ASSERT_TRUE(source) << source.error().message();
   EXPECT_EQ(source->disk, disk_);
-  EXPECT_THAT(seen, testing::ElementsAre(testing::EndsWith("/run")));
+  EXPECT_THAT(seen, testing::ElementsAre(testing::EndsWith("/run/")));
 }
 
 TEST_F(LoadPathTest, NothingIsBegunFromNothing) {
