@@ -278,9 +278,14 @@ Decision decide(const Observation& seen, Timestamp now) {
   }
 
   const auto wake_for_rest = [&](Decision decision) {
-    for (const auto& moment : {pauses_end_at, next_end(decision.status.suspect_nodes)})
+    for (const auto& moment :
+         {pauses_end_at, next_end(decision.status.suspect_nodes), stalls_at(seen.job.spec, decision.status)})
       wake_by(moment, seen.wall_now, now, decision);
-    if (decision.status.is_formed) wake_by(end_of_draining(decision.status), seen.wall_now, now, decision);
+    if (!decision.status.is_formed) return decision;
+    // Who drains is lost as who trains is.
+    for (const auto& moment :
+         {std::optional(end_of_draining(decision.status)), note_awaited(seen, decision.status)})
+      wake_by(moment, seen.wall_now, now, decision);
     return decision;
   };
   if (seen.job.spec.is_suspended) return wake_for_rest(suspend(seen, change, next_check, std::move(status)));
