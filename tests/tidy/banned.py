@@ -66,6 +66,8 @@ CODE = (
     Ban("malloc", r"\b(?:malloc|calloc|realloc|free)\s*\(", "use a container, or std::unique_ptr with a deleter", allowed={
         "tests/support/scarce_memory.cpp": "stands in for operator new and delete",
     }),
+    Ban("a capture that only a failure ends", r"<<\s*(?:testing::)?internal::GetCaptured\w+",
+        "take the text before the check: what follows << is not called where the check holds"),
     Ban("goto", r"\bgoto\b", "return from a function of its own"),
     Ban("a sleep", r"\b(?:sleep_for|sleep_until|usleep|nanosleep)\s*\(|(?<![\w.>:])(?:::)?sleep\s*\(\s*\d",
         "wait for the event itself, with a deadline; in tests move a ManualClock", allowed={

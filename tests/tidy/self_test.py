@@ -135,6 +135,7 @@ class BannedSelfTest(SelfTest):
         "fork": "const pid_t child = ::fork();",
         "volatile": "volatile int n;", "assert": "assert(n == 1);", "a detached thread": "thread.detach();",
         "new": "auto* a = new Thing(1);", "delete": "delete thing;", "malloc": "void* p = malloc(8);",
+        "a capture that only a failure ends": "EXPECT_EQ(code, 0) << testing::internal::GetCapturedStderr();",
         "goto": "goto end;", "a sleep": "std::this_thread::sleep_for(pause);",
         "std::cout and friends": "std::cerr << 1;", "printing from a library": "std::printf(format);",
         "using namespace in a header": "using namespace std;", "std::getenv": "const char* v = std::getenv(name);",

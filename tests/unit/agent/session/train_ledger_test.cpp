@@ -2,6 +2,7 @@
 #include <chrono>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -131,7 +132,8 @@ TEST(TrainLedger, ALoaderSaysByItselfThatItWaits) {
     session.track("stream", stream);
     for ([[maybe_unused]] const std::uint64_t step : session.steps(4)) loader.advance(loader.next());
   });
-  EXPECT_EQ(code, 0) << testing::internal::GetCapturedStderr();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(code, 0) << said;
   const auto disk = checkpoint::RealDisk::open_folder(folder / "run").value();
   const auto row = history::find_last_row(*disk, session::kLedgerKind).value();
   ASSERT_TRUE(row);
