@@ -1,0 +1,88 @@
+// How a process comes into a world.
+#include <algorithm>
+#include <string>
+
+#include "base/contract/message_json.h"
+#include "base/contract/pieces.h"
+
+namespace ratoon::contract {
+
+using nlohmann::json;
+
+json to_json(const JoinRequest& m) {
+  json inventory = json::array();
+  for (const auto& entry : m.inventory) inventory.push_back(to_json(entry));
+  json out = {{"address", m.address},
+              {"inventory", std::move(inventory)},
+              {"left_attempt", m.left_attempt.value()},
+              {"process", to_json(m.process)},
+              {"processes_per_node", m.processes_per_node}};
+  if (m.left_step.value() != 0) out["left_step"] = m.left_step.value();
+  return out;
+}
+
+void read(Fields& f, JoinRequest& m) {
+  m.process = read_process(f);
+  m.processes_per_node = small(f, "processes_per_node");
+  if (m.processes_per_node == 0) f.complain("processes_per_node", "at least 1");
+  if (m.process.local_rank >= std::max(m.processes_per_node, 1U)) {
+    f.complain("processes_per_node",
+               "greater than process.local_rank (" + std::to_string(m.process.local_rank) + ")");
+  }
+  m.left_attempt = Attempt(f.whole("left_attempt", kLeftAttemptMax));
+  m.left_step = Step(f.optional_whole("left_step", kCountMax));
+  m.address = read_address(f, "address");
+  for (const auto& entry : f.list("inventory", kInventoryMax)) {
+    m.inventory.push_back(read_inventory_entry(f.child(entry, "inventory[]")));
+  }
+}
+
+json to_json(const Assignment& m) {
+  json out = {{"attempt", m.attempt.value()},
+              {"beat_seconds", m.beat_seconds},
+              {"rank", m.rank.value()},
+              {"rendezvous", m.rendezvous},
+              {"world_size", m.world_size}};
+  if (m.resume) {
+    out["resume"] = {{"attempt", m.resume->attempt.value()},
+                     {"digest", m.resume->digest},
+                     {"step", m.resume->step.value()}};
+  }
+  return out;
+}
+
+void read(Fields& f, Assignment& m) {
+  m.attempt = Attempt(f.whole("attempt", kCountMax));
+  if (m.attempt.value() == 0) f.complain("attempt", "at least 1");
+  m.rank = Rank(small(f, "rank"));
+  m.world_size = small(f, "world_size");
+  if (m.rank.value() >= m.world_size) {
+    f.complain("rank", "less than world_size (" + std::to_string(m.world_size) + ")");
+  }
+  m.rendezvous = read_address(f, "rendezvous");
+  m.beat_seconds = f.seconds("beat_seconds");
+  if (m.beat_seconds <= 0) f.complain("beat_seconds", "more than 0");
+  if (f.find("resume") != nullptr) {
+    Fields r = f.object("resume");
+    m.resume = ResumePoint{.attempt = Attempt(r.whole("attempt", kCountMax)),
+                           .step = Step(r.whole("step", kCountMax)),
+                           .digest = r.text("digest", kDigestBytesMax)};
+    if (m.resume->attempt >= m.attempt) r.complain("attempt", "an attempt before the assignment's own");
+  }
+}
+
+json to_json(const JoinReply& m) {
+  if (m.assignment) return {{"assignment", to_json(*m.assignment)}};
+  return {{"waiting_for", m.waiting_for}};
+}
+
+void read(Fields& f, JoinReply& m) {
+  if (f.find("assignment") != nullptr) {
+    Fields inner = f.object("assignment");
+    read(inner, m.assignment.emplace());
+  } else {
+    m.waiting_for = f.text("waiting_for", kSentenceBytesMax);
+  }
+}
+
+}  // namespace ratoon::contract

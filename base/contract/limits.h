@@ -1,0 +1,20 @@
+// How much of each thing a message may hold: whoever writes to us, what it costs is bounded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ratoon::contract {
+
+inline constexpr std::size_t kNameBytesMax = 253;
+inline constexpr std::size_t kAddressBytesMax = 256;
+inline constexpr std::size_t kDigestBytesMax = 128;
+inline constexpr std::size_t kSentenceBytesMax = 1024;
+inline constexpr std::size_t kInventoryMax = 64;
+inline constexpr std::size_t kSilentPeersMax = 1024;
+inline constexpr std::size_t kResultMax = 16;
+inline constexpr std::uint32_t kWorldMax = 65536;
+inline constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;     // what every JSON reader keeps exactly
+inline constexpr std::uint64_t kLeftAttemptMax = 1'000'000'000;  // the next one is made from it
+
+}  // namespace ratoon::contract

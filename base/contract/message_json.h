@@ -1,0 +1,32 @@
+// Each message as a JSON object, without the version that goes around it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "base/contract/fields.h"
+#include "base/contract/messages.h"
+
+namespace ratoon::contract {
+
+[[nodiscard]] nlohmann::json to_json(const JoinRequest& message);
+[[nodiscard]] nlohmann::json to_json(const Assignment& message);
+[[nodiscard]] nlohmann::json to_json(const JoinReply& message);
+[[nodiscard]] nlohmann::json to_json(const Beat& message);
+[[nodiscard]] nlohmann::json to_json(const OrdersRequest& message);
+[[nodiscard]] nlohmann::json to_json(const Orders& message);
+[[nodiscard]] nlohmann::json to_json(const Completed& message);
+[[nodiscard]] nlohmann::json to_json(const CompletionRecord& message);
+[[nodiscard]] nlohmann::json to_json(const Refusal& message);
+
+// What is wrong goes to the fields' complaint.
+void read(Fields& fields, JoinRequest& message);
+void read(Fields& fields, Assignment& message);
+void read(Fields& fields, JoinReply& message);
+void read(Fields& fields, Beat& message);
+void read(Fields& fields, OrdersRequest& message);
+void read(Fields& fields, Orders& message);
+void read(Fields& fields, Completed& message);
+void read(Fields& fields, CompletionRecord& message);
+void read(Fields& fields, Refusal& message);
+
+}  // namespace ratoon::contract

@@ -1,0 +1,144 @@
+// What a process says at work, what it is told, and how it ends.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "base/contract/codec.h"
+#include "base/contract/message_json.h"
+#include "base/contract/pieces.h"
+
+namespace ratoon {
+namespace {
+
+constexpr std::array<std::string_view, 8> kPhases = {"joining",    "load", "data",     "compute",
+                                                     "collective", "save", "validate", "user"};
+
+}  // namespace
+
+std::string_view name_of(ProcessPhase phase) {
+  return kPhases[static_cast<std::size_t>(phase)];
+}
+
+namespace contract {
+
+using nlohmann::json;
+
+json to_json(const Beat& m) {
+  json out = {{"attempt", m.attempt.value()},  {"phase", name_of(m.phase)},
+              {"process", to_json(m.process)}, {"seconds_in_phase", m.seconds_in_phase},
+              {"sequence", m.sequence},        {"step", m.step.value()}};
+  if (m.committed) out["committed"] = to_json(*m.committed);
+  if (!m.silent_peers.empty()) {
+    for (const Rank rank : m.silent_peers) out["silent_peers"].push_back(rank.value());
+  }
+  if (m.outlook) out["outlook"] = to_json(*m.outlook);
+  if (m.allowed_seconds) out["allowed_seconds"] = *m.allowed_seconds;
+  return out;
+}
+
+void read(Fields& f, Beat& m) {
+  m.process = read_process(f);
+  m.attempt = Attempt(f.whole("attempt", kCountMax));
+  m.sequence = f.whole("sequence", kCountMax);
+  m.step = Step(f.whole("step", kCountMax));
+  const std::string phase = f.text("phase", kNameBytesMax);
+  const auto known = std::find(kPhases.begin(), kPhases.end(), phase);
+  // A phase of a newer agent is some work of the user's as far as this operator knows.
+  m.phase = known == kPhases.end() ? ProcessPhase::kUser : static_cast<ProcessPhase>(known - kPhases.begin());
+  m.seconds_in_phase = f.seconds("seconds_in_phase");
+  if (f.find("allowed_seconds") != nullptr) m.allowed_seconds = f.seconds("allowed_seconds");
+  if (f.find("committed") != nullptr) m.committed = read_inventory_entry(f.object("committed"));
+  for (const auto& rank : f.list("silent_peers", kSilentPeersMax)) {
+    if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= kWorldMax) {
+      f.complain("silent_peers", "a list of ranks");
+      return;
+    }
+    m.silent_peers.emplace_back(rank.get<std::uint32_t>());
+  }
+  if (f.find("outlook") != nullptr) m.outlook = read_outlook(f.object("outlook"));
+}
+
+json to_json(const OrdersRequest& m) {
+  return {{"process", to_json(m.process)}, {"seen_revision", m.seen_revision}};
+}
+
+void read(Fields& f, OrdersRequest& m) {
+  m.process = read_process(f);
+  m.seen_revision = f.whole("seen_revision", kCountMax);
+}
+
+json to_json(const Orders& m) {
+  json out = {{"attempt", m.attempt.value()}, {"revision", m.revision}};
+  if (m.drain_deadline_seconds) out["drain_deadline_seconds"] = *m.drain_deadline_seconds;
+  if (m.stop) out["stop"] = true;
+  if (m.save_request != 0) out["save_request"] = m.save_request;
+  if (m.hand_over) out["hand_over"] = true;
+  if (m.hung) out["hung"] = true;
+  if (!m.reason.empty()) out["reason"] = m.reason;
+  return out;
+}
+
+void read(Fields& f, Orders& m) {
+  m.revision = f.whole("revision", kCountMax);
+  m.attempt = Attempt(f.whole("attempt", kCountMax));
+  if (f.find("drain_deadline_seconds") != nullptr)
+    m.drain_deadline_seconds = f.seconds("drain_deadline_seconds");
+  m.stop = f.flag("stop");
+  m.save_request = f.optional_whole("save_request", kCountMax);
+  m.hand_over = f.flag("hand_over");
+  m.hung = f.flag("hung");
+  m.reason = f.optional_text("reason", kSentenceBytesMax);
+}
+
+json to_json(const Completed& m) {
+  return {{"attempt", m.attempt.value()},
+          {"process", to_json(m.process)},
+          {"result", m.result},
+          {"step", m.step.value()}};
+}
+
+void read(Fields& f, Completed& m) {
+  m.process = read_process(f);
+  m.attempt = Attempt(f.whole("attempt", kCountMax));
+  m.step = Step(f.whole("step", kCountMax));
+  if (f.find("result") == nullptr) return;
+  const json& entries = *f.find("result");
+  if (!entries.is_object() || entries.size() > kResultMax) {
+    f.complain("result", "an object of at most " + std::to_string(kResultMax) + " texts");
+    return;
+  }
+  Fields result = f.object("result");
+  for (const auto& entry : entries.items()) {
+    if (entry.key().empty() || entry.key().size() > kNameBytesMax) {
+      f.complain("result", "an object whose keys have 1 to " + std::to_string(kNameBytesMax) + " bytes");
+      return;
+    }
+    m.result[entry.key()] = result.optional_text(entry.key().c_str(), kNameBytesMax);
+  }
+}
+
+json to_json(const CompletionRecord& m) {
+  json out = {{"attempt", m.attempt.value()}, {"step", m.step.value()}};
+  if (!m.weights.empty()) out["weights"] = m.weights;
+  return out;
+}
+
+void read(Fields& f, CompletionRecord& m) {
+  m.attempt = Attempt(f.whole("attempt", kCountMax));
+  m.step = Step(f.whole("step", kCountMax));
+  m.weights = f.optional_text("weights", kWeightsBytesMax);
+}
+
+json to_json(const Refusal& m) {
+  return {{"refusal", {{"kind", m.kind}, {"message", m.message}}}};
+}
+
+void read(Fields& f, Refusal& m) {
+  Fields r = f.object("refusal");
+  m.kind = r.text("kind", kNameBytesMax);
+  m.message = r.text("message", kSentenceBytesMax);
+}
+
+}  // namespace contract
+}  // namespace ratoon
