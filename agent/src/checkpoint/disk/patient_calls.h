@@ -29,10 +29,15 @@ class PatientCalls {
   PatientCalls(const PatientCalls&) = delete;
   PatientCalls& operator=(const PatientCalls&) = delete;
 
-  // The result of `call`, or kTimeout, which names `doing`: "reading /run/x". Exceptions pass.
+  // The result of `call`, or kTimeout, which names `doing`: "reading /run/x". Exceptions pass. What the call
+  // holds, a lock say, is let go of before its result is there.
   template <class Call>
   auto operator()(const std::string& doing, Call call) -> std::invoke_result_t<Call> {
-    auto task = std::make_shared<std::packaged_task<std::invoke_result_t<Call>()>>(std::move(call));
+    auto task = std::make_shared<std::packaged_task<std::invoke_result_t<Call>()>>(
+        [held = std::make_unique<Call>(std::move(call))]() mutable {
+          const auto own = std::move(held);
+          return (*own)();
+        });
     auto result = task->get_future();
     const Timestamp began = clock_->now();
     if (auto begun = begin([task] { (*task)(); }); !begun) return begun.error();
