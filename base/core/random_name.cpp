@@ -1,20 +1,26 @@
 #include "base/core/random_name.h"
 
-#include <array>
+#include <cerrno>
 #include <cstdint>
-#include <cstdio>
 
 #include <sys/random.h>
 #include <unistd.h>
+
+#include "base/core/hex.h"
 
 namespace ratoon {
 
 std::string draw_name() {
   std::uint64_t salt = 0;
   if (::getrandom(&salt, sizeof salt, 0) != sizeof salt) salt = static_cast<std::uint64_t>(::getpid());
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(salt));
-  return text.data();
+  return to_hex(salt);
+}
+
+Result<std::string> draw_secret(std::size_t bytes) {
+  std::string drawn(bytes, '\0');
+  if (::getrandom(drawn.data(), drawn.size(), 0) != static_cast<ssize_t>(drawn.size()))
+    return system_error(errno, "drawing a secret");
+  return to_hex(drawn);
 }
 
 }  // namespace ratoon

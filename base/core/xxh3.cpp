@@ -3,6 +3,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/core/hex.h"
+
 namespace ratoon {
 
 namespace {
@@ -20,12 +22,7 @@ struct Xxh3Stream::State {
 };
 
 std::string to_hex(Hash128 hash) {
-  std::string text;
-  text.reserve(32);
-  for (const std::uint64_t half : {hash.high, hash.low}) {
-    for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[(half >> shift) & 0xF];
-  }
-  return text;
+  return to_hex(hash.high) + to_hex(hash.low);
 }
 
 Result<Hash128> parse_hash128(std::string_view text) {

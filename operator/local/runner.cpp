@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/contract/exit_code.h"
 #include "base/contract/names.h"
+#include "base/core/random_name.h"
 #include "base/http/server.h"
 #include "operator/api/trainer_environment.h"
 #include "operator/coordinator/coordinator.h"
@@ -37,20 +36,6 @@ constexpr Duration kSleepMax = seconds(1);
 constexpr Duration kDrainMax = seconds(10);
 constexpr std::uint32_t kGraceSeconds = 30;  // as a pod has, where the job says nothing
 constexpr Duration kLongWait = seconds(10);
-
-Result<std::string> draw_token() {
-  std::array<unsigned char, 32> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return system_error(errno, "drawing a token");
-  }
-  std::string token;
-  for (const unsigned char byte : bytes) {
-    std::array<char, 3> hex{};
-    std::snprintf(hex.data(), hex.size(), "%02x", byte);
-    token += hex.data();
-  }
-  return token;
-}
 
 // Takes the same time for every wrong token of the right length.
 bool is_equal(std::string_view a, std::string_view b) {
@@ -372,7 +357,7 @@ Result<int> run(const RunOptions& options, const Clock& clock) {
   if (!folder) return folder.error();
   auto lifeline = open_lifeline();
   if (!lifeline) return lifeline.error();
-  auto token = draw_token();
+  auto token = draw_secret(32);
   if (!token) return token.error();
   Runner runner(options, clock, std::move(*folder), std::move(*wakeup), std::move(*lifeline),
                 std::move(*token));

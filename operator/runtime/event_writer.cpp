@@ -1,18 +1,12 @@
 #include "operator/runtime/event_writer.h"
 
-#include <cstdio>
+#include "base/core/hex.h"
 
 namespace ratoon::runtime {
 namespace {
 
 constexpr Duration kAggregated = std::chrono::minutes(10);
 constexpr std::size_t kQueueMax = 1024;
-
-std::string hex(std::uint64_t number) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
-  return text;
-}
 
 }  // namespace
 
@@ -68,7 +62,7 @@ Result<void> EventWriter::write(const News& news, const std::stop_token& stop) {
   }
   // Time and a number keep names of different events apart, those of the program before this one too.
   const auto time = static_cast<std::uint64_t>(news.time.since_epoch.count());
-  const std::string name = news.job.name + "." + hex(time + number_++);
+  const std::string name = news.job.name + "." + to_hex(time + number_++);
   const auto made = client_.call(
       kube::create(target, kube::make_event(news.job, news.text, name, reporter_, news.time)), stop);
   if (!made) return made.error();

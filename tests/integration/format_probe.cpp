@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/core/hex.h"
 #include "tests/support/sample_run.h"
 
 namespace {
@@ -15,20 +16,10 @@ namespace {
 using namespace ratoon;  // NOLINT
 using nlohmann::json;
 
-std::string hex(std::string_view bytes) {
-  std::string text;
-  for (const char byte : bytes) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    text += kDigits[static_cast<unsigned char>(byte) >> 4];
-    text += kDigits[static_cast<unsigned char>(byte) & 15];
-  }
-  return text;
-}
-
 json shown(const test::WholeTensor& tensor) {
   return {{"dtype", checkpoint::safetensors_name(tensor.type)},
           {"shape", tensor.shape},
-          {"bytes", hex(tensor.bytes)}};
+          {"bytes", to_hex(tensor.bytes)}};
 }
 
 json show(const checkpoint::CheckpointId& id) {

@@ -21,6 +21,7 @@
 
 #include "agent/src/mds/format/compression.h"
 #include "agent/src/mds/format/hash.h"
+#include "base/core/hex.h"
 #include "tests/support/mds_copy.h"
 
 namespace {
@@ -64,21 +65,11 @@ Arguments parse(int argc, char** argv) {
   return arguments;
 }
 
-std::string hex(std::span<const std::byte> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += kDigits[std::to_integer<unsigned>(byte) >> 4];
-    text += kDigits[std::to_integer<unsigned>(byte) & 0xf];
-  }
-  return text;
-}
-
 json describe(const Field& field) {
   json said = {{"type", name_of(field.type)}, {"shape", json::array()}};
   for (const std::uint64_t length : field.shape) said["shape"].push_back(length);
   if (field.bytes.size() <= 1000)
-    said["hex"] = hex(field.bytes);
+    said["hex"] = to_hex(field.bytes);
   else
     said["sha256"] = mds::hash_of("sha256", field.bytes).value();
   return said;

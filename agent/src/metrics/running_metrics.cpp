@@ -1,8 +1,6 @@
-#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <span>
 #include <stdexcept>
@@ -12,6 +10,7 @@
 
 #include "base/contract/exit_code.h"
 #include "base/contract/fields.h"
+#include "base/core/hex.h"
 #include "base/core/utf8.h"
 
 namespace ratoon {
@@ -32,10 +31,7 @@ bool is_name(std::string_view name) {
 
 // Decimal digits would bring most numbers back, and lose which not-a-number it was.
 std::string bits_of(double value) {
-  std::array<char, kHexDigits + 1> text{};
-  std::snprintf(text.data(), text.size(), "%016llx",
-                static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(value)));
-  return text.data();
+  return to_hex(std::bit_cast<std::uint64_t>(value));
 }
 
 double read_bits(Fields& f, const char* name) {

@@ -1,22 +1,14 @@
 #include "agent/src/objects/sources.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstdio>
 
 #include <unistd.h>
 
+#include "base/core/hex.h"
+
 namespace ratoon::objects {
-namespace {
-
-std::string hex(std::uint32_t value) {
-  std::array<char, 9> text{};
-  std::snprintf(text.data(), text.size(), "%08x", value);
-  return text.data();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Result<void> MemorySource::read(std::uint64_t offset, std::span<char> into) {
   const std::string_view wanted = bytes_.substr(offset, into.size());
@@ -44,7 +36,7 @@ Result<void> check_source(std::optional<std::uint32_t> expected_crc32c, std::uin
                           std::string_view uri) {
   if (!expected_crc32c || *expected_crc32c == crc32c) return {};
   return Error(ErrorKind::kCorrupted, "the bytes for " + std::string(uri) + " have the CRC32C " +
-                                          hex(crc32c) + ", expected is " + hex(*expected_crc32c) +
+                                          to_hex(crc32c) + ", expected is " + to_hex(*expected_crc32c) +
                                           ": they changed since they were written; nothing was stored");
 }
 

@@ -1,12 +1,9 @@
 #include "agent/src/session/coordinator_link.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstdio>
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +12,7 @@
 #include "base/contract/exit_code.h"
 #include "base/contract/names.h"
 #include "base/core/log.h"
+#include "base/core/random_name.h"
 
 namespace ratoon::session {
 namespace {
@@ -55,18 +53,6 @@ std::optional<Refusal> find_refusal(const Result<http::Response>& response) {
   return refusal ? std::optional(std::move(*refusal)) : std::nullopt;
 }
 
-std::string draw_start_id() {
-  std::array<unsigned char, 16> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) std::abort();
-  std::string text;
-  for (const unsigned char byte : bytes) {
-    std::array<char, 3> hex{};
-    std::snprintf(hex.data(), hex.size(), "%02x", byte);
-    text += hex.data();
-  }
-  return text;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, checkpoint::PatientCalls& calls,
@@ -85,7 +71,7 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, checkpoi
                           .incarnation = options.incarnation,
                           .member_uid = options.member_uid,
                           .local_rank = options.local_rank,
-                          .start = draw_start_id()};
+                          .start = draw_secret(16).value()};
   return std::unique_ptr<Link>(new CoordinatorLink(all, std::move(*lock), std::move(process),
                                                    std::move(*token), std::move(*meeting), patience));
 }

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 
 #include "base/core/crc32c.h"
+#include "base/core/hex.h"
 
 namespace ratoon::data {
 namespace {
@@ -30,12 +30,6 @@ struct Header {
 
 std::uint32_t checksum_of(const Header& header) {
   return crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, crc)));
-}
-
-std::string hex(std::uint32_t value) {
-  std::array<char, 9> text{};
-  std::snprintf(text.data(), text.size(), "%08x", value);
-  return text.data();
 }
 
 std::uint32_t sealed_checksum(std::span<const std::byte> image, std::size_t block) {
@@ -105,8 +99,8 @@ Result<void> ListImage::check_block(std::span<const std::byte> image, std::size_
   const std::uint32_t found = crc32c(numbers);
   const std::uint32_t expected = sealed_checksum(image, block);
   if (found != expected) {
-    return Error(ErrorKind::kCorrupted, "block " + std::to_string(block) + " has the CRC32C " + hex(found) +
-                                            ", expected " + hex(expected));
+    return Error(ErrorKind::kCorrupted, "block " + std::to_string(block) + " has the CRC32C " +
+                                            to_hex(found) + ", expected " + to_hex(expected));
   }
   if (width_ == 4 ? !are_all_below<std::uint32_t>(numbers, key_.size)
                   : !are_all_below<std::uint64_t>(numbers, key_.size)) {

@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "base/core/hex.h"
+
 namespace ratoon::data {
 namespace {
 
@@ -20,13 +22,6 @@ std::string source_of(const StoredStream& stream, std::size_t i) {
   if (i >= stream.samples.size()) return "none";
   const std::string samples = std::to_string(stream.samples[i]) + " samples";
   return stream.names.empty() ? samples : quoted(stream.names[i]) + " with " + samples;
-}
-
-std::string digest_text(std::uint64_t digest) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string text;
-  for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[(digest >> shift) & 15];
-  return text;
 }
 
 // The first thing that differs, in words that fit it best.
@@ -51,8 +46,7 @@ std::optional<Difference> sources_difference(const StoredStream& state, const St
       return say("source " + std::to_string(i), source_of(state, i), source_of(program, i));
   }
   if (state.sources_digest == program.sources_digest) return std::nullopt;
-  return say("the digest of names and shards", digest_text(state.sources_digest),
-             digest_text(program.sources_digest));
+  return say("the digest of names and shards", to_hex(state.sources_digest), to_hex(program.sources_digest));
 }
 
 std::optional<Difference> weights_difference(const StoredStream& state, const StoredStream& program) {

@@ -1,14 +1,13 @@
 #include "agent/src/data/order/stream_state.h"
 
-#include <array>
 #include <charconv>
-#include <cstdio>
 #include <numeric>
 
 #include <ratoon/failure.h>
 
 #include "base/contract/exit_code.h"
 #include "base/contract/fields.h"
+#include "base/core/hex.h"
 
 namespace ratoon::data {
 namespace {
@@ -27,12 +26,6 @@ constexpr std::size_t kNamesBytesMax = 512;  // of all names with quotes and com
 [[noreturn]] void refuse(const std::string& why) {
   throw Failure(static_cast<int>(ExitCode::kConfiguration),
                 "the state of the sample stream cannot be read: " + why);
-}
-
-std::string to_hex(std::uint64_t value) {
-  std::array<char, kDigestDigits + 1> text{};
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value));
-  return text.data();
 }
 
 std::uint64_t read_digest(Fields& f) {

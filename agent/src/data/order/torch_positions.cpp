@@ -5,10 +5,10 @@
 #include <ratoon/failure.h>
 #include <ratoon/torch_positions.h>
 
-#include "agent/src/data/order/hex.h"
 #include "agent/src/data/order/torch_share.h"
 #include "base/contract/exit_code.h"
 #include "base/contract/fields.h"
+#include "base/core/hex.h"
 
 namespace ratoon {
 namespace {
@@ -100,7 +100,7 @@ std::uint64_t progress_of(const TorchdataState& state, std::uint64_t batch_size,
 TorchGenerator read_generator(const json& value) {
   std::string bytes;
   if (value.is_string()) {
-    if (const auto decoded = data::from_hex(value.get_ref<const std::string&>())) bytes = *decoded;
+    if (const auto decoded = from_hex(value.get_ref<const std::string&>())) bytes = *decoded;
   } else if (value.is_array()) {
     for (const json& byte : value) {
       const bool is_byte = byte.is_number_unsigned() && byte.get<std::uint64_t>() < 256;

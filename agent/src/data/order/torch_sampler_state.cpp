@@ -2,9 +2,9 @@
 
 #include <ratoon/failure.h>
 
-#include "agent/src/data/order/hex.h"
 #include "base/contract/exit_code.h"
 #include "base/contract/fields.h"
+#include "base/core/hex.h"
 
 namespace ratoon::data {
 namespace {

@@ -9,6 +9,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/core/hex.h"
 #include "base/core/lists.h"
 #include "base/core/xxh3.h"
 
@@ -17,23 +18,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-std::string to_hex(std::span<const unsigned char> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * bytes.size());
-  for (const unsigned char byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 0xf];
-  }
-  return text;
-}
-
-// The canonical form of xxHash: most significant digit first.
-std::string to_hex(std::uint64_t value, std::size_t digits) {
-  std::array<unsigned char, 8> bytes{};
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(value >> (56 - 8 * i));
-  return to_hex(bytes).substr(2 * bytes.size() - digits);
-}
+// The canonical form of an xxHash has its most significant digit first, as to_hex() of a number.
 
 struct Algorithm {
   std::string_view name;
@@ -43,16 +28,16 @@ struct Algorithm {
 };
 
 std::string xxh3_64_hex(Bytes bytes) {
-  return to_hex(xxh3_64(bytes), 16);
+  return to_hex(xxh3_64(bytes));
 }
 std::string xxh3_128_hex(Bytes bytes) {
-  return ratoon::to_hex(xxh3_128(bytes));
+  return to_hex(xxh3_128(bytes));
 }
 std::string xxh32_hex(Bytes bytes) {
-  return to_hex(XXH32(bytes.data(), bytes.size(), 0), 8);
+  return to_hex(XXH32(bytes.data(), bytes.size(), 0));
 }
 std::string xxh64_hex(Bytes bytes) {
-  return to_hex(XXH64(bytes.data(), bytes.size(), 0), 16);
+  return to_hex(std::uint64_t{XXH64(bytes.data(), bytes.size(), 0)});
 }
 
 constexpr std::array kAlgorithms{
@@ -114,7 +99,7 @@ Result<std::string> hash_of(std::string_view algorithm, Bytes bytes) {
                                           std::string(algorithm) +
                                           "' (some are switched off by its configuration)");
   }
-  return to_hex(std::span(digest).first(size));
+  return to_hex(std::as_bytes(std::span(digest).first(size)));
 }
 
 Result<void> check_hashes(std::span<const FileHash> expected, Bytes bytes) {

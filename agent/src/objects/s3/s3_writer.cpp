@@ -1,12 +1,13 @@
 #include "agent/src/objects/s3/s3_writer.h"
 
-#include <array>
-#include <cstdio>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 #include "agent/src/objects/remote/download.h"
 #include "agent/src/objects/s3/checksum_text.h"
 #include "agent/src/objects/sources.h"
+#include "base/core/hex.h"
 
 namespace ratoon::objects {
 namespace {
@@ -15,12 +16,9 @@ constexpr const char* kMark = "x-amz-meta-ratoon-writer";
 
 // Different for each writer there ever is.
 std::string new_mark(const Surroundings& surroundings) {
-  std::array<char, 33> text{};
-  const auto draw = [&] { return static_cast<unsigned long long>(surroundings.chance() * 0x1p53); };
-  const unsigned long long first = draw();
-  const auto now = static_cast<unsigned long long>(surroundings.clock->wall_now().since_epoch.count());
-  std::snprintf(text.data(), text.size(), "%014llx-%016llx", first, now);
-  return text.data();
+  const auto first = static_cast<std::uint64_t>(surroundings.chance() * 0x1p53);
+  const auto now = static_cast<std::uint64_t>(surroundings.clock->wall_now().since_epoch.count());
+  return to_hex(first) + '-' + to_hex(now);
 }
 
 // Notes whether the object has the source's bytes; ends the download at the first that differs.

@@ -5,6 +5,8 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
+#include "base/core/hex.h"
+
 namespace ratoon::objects {
 
 Sha256 sha256(std::string_view bytes) {
@@ -27,13 +29,7 @@ Sha256 hmac_sha256(std::string_view key, std::string_view bytes) {
 }
 
 std::string to_hex(const Sha256& digest) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : digest) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
+  return ratoon::to_hex(raw(digest));
 }
 
 std::string_view raw(const Sha256& digest) {

@@ -12,6 +12,7 @@
 #include <ratoon/mds_dataset.h>
 
 #include "agent/src/mds/format/hash.h"
+#include "base/core/hex.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::mds {
@@ -46,23 +47,13 @@ inline nlohmann::json expected_of(const std::filesystem::path& folder) {
   return nlohmann::json::parse(test::read_text(folder / "expected.json"));
 }
 
-inline std::string hex(std::span<const std::byte> bytes) {
-  std::string text;
-  for (const std::byte byte : bytes) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    text += kDigits[std::to_integer<unsigned>(byte) >> 4];
-    text += kDigits[std::to_integer<unsigned>(byte) & 0xf];
-  }
-  return text;
-}
-
 inline void expect_field(const Field& field, const nlohmann::json& expected) {
   EXPECT_EQ(name_of(field.type), expected["type"].get<std::string>());
   EXPECT_EQ(std::vector<std::uint64_t>(field.shape.begin(), field.shape.end()),
             expected["shape"].get<std::vector<std::uint64_t>>());
   EXPECT_EQ(bytes_of(field.type, field.shape), field.bytes.size());
   if (expected.contains("hex"))
-    EXPECT_EQ(hex(field.bytes), expected["hex"].get<std::string>());
+    EXPECT_EQ(to_hex(field.bytes), expected["hex"].get<std::string>());
   else
     EXPECT_EQ(hash_of("sha256", field.bytes).value(), expected["sha256"].get<std::string>());
 }

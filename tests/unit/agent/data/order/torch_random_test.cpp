@@ -6,8 +6,8 @@
 #include <ratoon/failure.h>
 #include <ratoon/torch_random.h>
 
-#include "agent/src/data/order/hex.h"
 #include "agent/src/data/order/torch_randperm.h"
+#include "base/core/hex.h"
 #include "tests/unit/agent/data/golden/torch_vectors.h"
 
 namespace ratoon {
@@ -76,7 +76,7 @@ TEST(TorchGenerator, FillsAndDiscardsAsIfOneByOne) {
 
 TEST(TorchGenerator, ReadsAndWritesTheBytesOfGetState) {
   for (const auto& c : torch_vectors("generator_states")) {
-    const std::string theirs = *data::from_hex(c["state"].get<std::string>());
+    const std::string theirs = *from_hex(c["state"].get<std::string>());
     TorchGenerator ours(c["seed"].get<std::uint64_t>());
     ours.discard(c["numbers"].get<std::uint64_t>());
     EXPECT_TRUE(ours.state() == theirs) << c["numbers"];

@@ -1,0 +1,19 @@
+// Bytes and numbers as hexadecimal digits, lower case, and bytes back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace ratoon {
+
+[[nodiscard]] std::string to_hex(std::span<const std::byte> bytes);
+[[nodiscard]] std::string to_hex(std::string_view bytes);
+[[nodiscard]] std::string to_hex(std::uint64_t value);  // 16 digits, the most significant one first
+[[nodiscard]] std::string to_hex(std::uint32_t value);  // 8 digits
+[[nodiscard]] std::optional<std::string> from_hex(std::string_view digits);  // none: they are no such digits
+
+}  // namespace ratoon
