@@ -164,6 +164,7 @@ class FaultyProxy:
         limit = self._cut_body(head)
         if limit is None:
             return self._message(client, data=head), False
+        limit = min(limit, self._size(head))  # whoever sent it all waits for an answer and sends no more
         while len(head) < limit:
             more = client.recv(min(65536, limit - len(head)))
             if not more:
@@ -178,19 +179,24 @@ class FaultyProxy:
             if not more:
                 return b""
             data += more
-        head, _, body = data.partition(b"\r\n\r\n")
-        length = 0
-        for line in head.split(b"\r\n")[1:]:
-            name, _, value = line.partition(b":")
-            if name.lower() == b"content-length" and not is_bodiless:
-                length = int(value)
-        body = bytearray(body)
-        while len(body) < length:
+        message, size = bytearray(data), FaultyProxy._size(data, is_bodiless)
+        while len(message) < size:
             more = connection.recv(1 << 20)
             if not more:
                 return b""
-            body += more
-        return head + b"\r\n\r\n" + bytes(body)
+            message += more
+        return bytes(message)
+
+    @staticmethod
+    def _size(data, is_bodiless=False):
+        """How many bytes the message has that begins so."""
+        head = data.partition(b"\r\n\r\n")[0]
+        size = len(head) + 4
+        for line in head.split(b"\r\n")[1:]:
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length" and not is_bodiless:
+                size += int(value)
+        return size
 
 
 def environment(endpoint, key=ROOT_KEY, secret=ROOT_SECRET, **more):
