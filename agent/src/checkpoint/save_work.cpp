@@ -94,6 +94,7 @@ SaveProgress SaveWork::progress() {
   progress_.is_committed = progress_.is_written && watched_.empty();
   progress_.is_stuck = is_stuck() || must_end_;
   progress_.must_end = must_end_;
+  if (progress_.committed) progress_.since_commit = places_.clock->now() - committed_at_;
   SaveProgress now = progress_;
   progress_.events.clear();
   return now;

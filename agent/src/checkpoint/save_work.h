@@ -64,6 +64,7 @@ struct SavingWorld {
 
 struct SaveProgress {
   std::optional<InventoryEntry> committed{};  // the newest of this attempt
+  Duration since_commit{0};                   // from when that was known to now
   std::uint64_t missed_in_a_row = 0;
   std::uint64_t missed = 0;  // since the process began, as is stale
   std::uint64_t stale = 0;   // saves of which nothing was new
@@ -213,6 +214,7 @@ class SaveWork {
   std::optional<CheckpointId> newest_saved_;
   SaveProgress progress_;
   Freshness freshness_;
+  Timestamp committed_at_;      // of the newest of this attempt
   Timestamp write_not_before_;  // after a failure
   Timestamp commit_not_before_;
   std::uint64_t prepared_bytes_ = 0;

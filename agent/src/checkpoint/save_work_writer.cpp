@@ -245,6 +245,7 @@ void SaveWork::note_committed(const CheckpointId& id, const InventoryEntry& entr
   });
   if (!world_ || world_->attempt != id.attempt) return;
   progress_.committed = entry;
+  committed_at_ = places_.clock->now();
   progress_.missed_in_a_row = 0;
 }
 

@@ -131,7 +131,7 @@ class Session::Engine : private data::WaitListener {
   void save();
   // For the manifest; rank 0's alone.
   [[nodiscard]] std::optional<checkpoint::RunRecord> run_record();
-  void note_commit(Step step);
+  void note_commit(Step step, Duration ago);
   // Hears how the saves stand. Throws once too many were missed.
   checkpoint::SaveProgress look_at_saves();
   // Until nothing that was saved is uncommitted: false after that time, and where the newest was missed.

@@ -53,12 +53,13 @@ std::optional<checkpoint::RunRecord> Session::Engine::run_record() {
   return record;
 }
 
-void Session::Engine::note_commit(Step step) {
+// Known at the end of a step, which may be long after it: that time is none of the disk's.
+void Session::Engine::note_commit(Step step, Duration ago) {
   const auto is_it = [step](const Saved& one) { return one.position.steps == step.value(); };
   const auto found = std::find_if(saved_.begin(), saved_.end(), is_it);
   if (found == saved_.end()) return;
   if (reporting_) reporting_->show_durable(found->position);
-  save_costs_.write = clock_.now() - found->began;
+  save_costs_.write = std::max(Duration(0), clock_.now() - found->began - ago);
   drain_->note_commit(save_costs_.write);
   // An attempt that ended without a hand-over and one that did are not told apart: rather too often.
   save_costs_.losses = assignment_.attempt.value() - 1;
@@ -80,7 +81,7 @@ checkpoint::SaveProgress Session::Engine::look_at_saves() {
   drain_->note_staged(!progress.is_written);
   if (progress.committed && progress.committed != position_.committed) {
     meters_.durable_since.set(clock_.now());
-    note_commit(progress.committed->step);
+    note_commit(progress.committed->step, progress.since_commit);
   }
   if (progress.committed) position_.committed = progress.committed;
   if (progress.must_end) fail(ExitCode::kStorage, "nothing can be saved any more: " + progress.last_error);
