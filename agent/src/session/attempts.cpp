@@ -52,6 +52,7 @@ void set_aside(const session::Places& places, const CheckpointUnreadable& why) {
 // typed another command than ours.
 std::string how_to_go_on(const Options& options, const Session::Engine& engine) {
   if (engine.assignment().rank.value() != 0 || !options.member.coordinator_url.empty()) return "";
+  if (options.overwrite) return "; the same command without --overwrite goes on";
   return "; the same command goes on: " + session::own_command();
 }
 
@@ -196,6 +197,20 @@ void Session::Attempts::end(Engine& engine) {
     if (meters_.rejoins.handed_over == handed_over_) ++meters_.rejoins.world_changed;
     settle(saver_);
   }
+}
+
+void Session::Attempts::refuse_to_repeat() const {
+  if (unreadable_.empty()) return;
+  const auto found = places_.inventory();
+  if (!found) fail(ExitCode::kStorage, found.error().message());
+  if (found->complete.empty()) return;
+  const auto id = checkpoint::id_of(found->complete.front());
+  const auto known = unreadable_.find(id);
+  if (known == unreadable_.end()) return;
+  fail(known->second == ErrorKind::kIo ? ExitCode::kStorage : ExitCode::kCheckpointsBad,
+       "the next start would choose this checkpoint again: mend the disk, or move " +
+           places_.home()->shown(checkpoint::manifest_path(id)) +
+           " away to go on from an older one; nothing is started over by itself");
 }
 
 }  // namespace ratoon

@@ -38,6 +38,9 @@ class Session::Attempts {
   // what ends the process.
   void end(Engine& engine);
 
+  // Of who has one attempt: throws where the next start would choose a checkpoint that this one cannot read.
+  void refuse_to_repeat() const;
+
  private:
   [[nodiscard]] std::unique_ptr<session::Link> open_link();
   // Whose the places are is settled first.

@@ -58,6 +58,7 @@ void Session::answer(const std::function<void()>& act) const {
 void Session::leave_in_place() const {
   try {
     attempts_->end(*engine_);
+    attempts_->refuse_to_repeat();
     session::fail(ExitCode::kStartAgain,
                   "a session in place has one attempt: start the program again, and it goes on");
   } catch (...) {

@@ -40,6 +40,14 @@ class InPlaceTest : public testing::Test {
     return trained;
   }
 
+  // One byte of its data.
+  void spoil(const std::string& step) const {
+    const auto pack = folder_.path() / "run" / "packs" / step / "r0000.safetensors";
+    std::string bytes = test::read_text(pack);
+    bytes.back() ^= 1;
+    test::write_text(pack, bytes);
+  }
+
   test::TemporaryFolder folder_;
   Options options_{.save_folder = folder_.path().string(),
                    .run_name = "run",
@@ -95,6 +103,32 @@ TEST_F(InPlaceTest, WhoIsToldToLeaveSavesAndEndsTheProcess) {
   };
   EXPECT_EXIT(is_interrupted(), testing::ExitedWithCode(static_cast<int>(ExitCode::kInterruptedByUser)),
               "stopped by Ctrl-C at step 4, which is saved");
+}
+
+TEST_F(InPlaceTest, NobodyIsToldToRepeatACommandThatBeginsAnew) {
+  options_.overwrite = true;
+  const auto is_interrupted = [this] {
+    Session session(options_);
+    session.resume();
+    raise(SIGINT);
+    session.step_done();
+  };
+  EXPECT_EXIT(is_interrupted(), testing::ExitedWithCode(static_cast<int>(ExitCode::kInterruptedByUser)),
+              "saved; the same command without --overwrite goes on");
+}
+
+TEST_F(InPlaceTest, ABadCheckpointThatIsAloneIsNotTriedForEver) {
+  static_cast<void>(count(25, 17));
+  spoil("a0001/s0000000010");
+  EXPECT_EXIT(count(25), testing::ExitedWithCode(static_cast<int>(ExitCode::kCheckpointsBad)),
+              "ratoon: the next start would choose this checkpoint again: .*s0000000010.a0001.json");
+}
+
+TEST_F(InPlaceTest, ABadCheckpointBesideAnotherCostsAStart) {
+  static_cast<void>(count(35, 27));
+  spoil("a0001/s0000000020");
+  EXPECT_EXIT(count(35), testing::ExitedWithCode(static_cast<int>(ExitCode::kStartAgain)),
+              "start the program");
 }
 
 TEST_F(InPlaceTest, HelpIsPrintedAndNothingElseIsDone) {
