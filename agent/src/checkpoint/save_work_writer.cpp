@@ -246,7 +246,6 @@ void SaveWork::note_committed(const CheckpointId& id, const InventoryEntry& entr
   if (!world_ || world_->attempt != id.attempt) return;
   progress_.committed = entry;
   committed_at_ = places_.clock->now();
-  progress_.missed_in_a_row = 0;
 }
 
 void SaveWork::tell_commit(Lock& lock, const InventoryEntry& entry) {
@@ -267,10 +266,14 @@ void SaveWork::retire(Lock& lock) {
     return places_.store.retire_old(world.rules, world.attempt, world.copies ? world.copies() : Copies(),
                                     world.read_back);
   });
+  const bool is_bad = !retired && retired.error().kind() == ErrorKind::kCorrupted;
+  if (!is_bad) progress_.missed_in_a_row = 0;
   if (retired) return;
   progress_.events.push_back("old checkpoints are kept for now: " + retired.error().message());
-  if (retired.error().kind() != ErrorKind::kCorrupted || !progress_.committed) return;
+  if (!is_bad || !progress_.committed) return;
   // The newest does not read back and was set aside: nobody is to call it durable from now on.
+  ++progress_.missed;
+  ++progress_.missed_in_a_row;
   progress_.is_newest_lost = newest_saved_ == id_of(*progress_.committed);
   progress_.last_error = retired.error().message();
   progress_.committed.reset();

@@ -156,6 +156,28 @@ TEST_P(SaverTest, OneThatGoesOnRefusingIsCountedUntilItTakesOneAgain) {
   expect_on_disk(30);
 }
 
+TEST_P(SaverTest, OneThatDoesNotReadBackCountsAsMissed) {
+  std::string spoiled;
+  auto saver = open();
+  saver.begin_attempt(
+      {.attempt = Attempt(1), .rank = Rank(0), .world_size = 1, .rules = {.last = 2}, .before_commit = [&] {
+         if (auto* const bytes = disk_->bytes_of(spoiled)) bytes->back() ^= 1;
+       }});
+  for (const std::uint64_t step : {10, 20, 30, 40}) {
+    if (step > 20) spoiled = "packs/a0001/s00000000" + std::to_string(step) + "/r0000.safetensors";
+    ASSERT_TRUE(save(saver, step));
+    EXPECT_EQ(settled(saver).missed_in_a_row, step > 20 ? step / 10 - 2 : 0);
+  }
+  EXPECT_TRUE(saver.poll().is_newest_lost);
+  spoiled.clear();
+  ASSERT_TRUE(save(saver, 50));
+  const auto progress = settled(saver);
+  EXPECT_EQ(progress.missed_in_a_row, 0u);
+  EXPECT_EQ(progress.missed, 2u);
+  expect_on_disk(20);
+  expect_on_disk(50);
+}
+
 TEST_P(SaverTest, ADiskThatHangsIsSeenAndLeftBehind) {
   std::shared_ptr<const std::atomic<bool>> was_abandoned;
   {
