@@ -59,6 +59,8 @@ struct SavingWorld {
   // Told of each commit, before older ones go; asked before they do.
   std::function<void(const InventoryEntry&)> on_commit{};
   std::function<Copies()> copies{};
+  // A copy, of what may have left the home before this rank saw it there; null: nothing leaves so early.
+  std::function<Result<std::optional<InventoryEntry>>(const CheckpointId&)> find_copy{};
   ReadBack read_back = ReadBack::kAllBytes;  // of the newest, before older ones go
 };
 

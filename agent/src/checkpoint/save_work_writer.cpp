@@ -11,6 +11,11 @@ std::string text_of(const CheckpointId& id) {
   return "step " + std::to_string(id.step.value());
 }
 
+bool is_gone(const Disk& disk, const std::string& path) {
+  const auto file = disk.open(path);
+  return !file && file.error().kind() == ErrorKind::kNotFound;
+}
+
 }  // namespace
 
 bool SaveWork::work_once() {
@@ -116,9 +121,15 @@ bool SaveWork::advance_commits(Lock& lock) {
     const bool commits = watched_[i].commits;
     const bool is_of_now = world_ && world_->attempt == pack.id.attempt;
     const auto before_commit = is_of_now && commits ? world_->before_commit : nullptr;
+    const auto find_copy = is_of_now && !commits ? world_->find_copy : nullptr;
     const auto committed = at_the_disk(lock, [&] {
       if (before_commit) before_commit();
-      return commits ? places_.store.try_commit(pack.id, pack.world_size) : places_.store.find(pack.id);
+      if (commits) return places_.store.try_commit(pack.id, pack.world_size);
+      auto found = places_.store.find(pack.id);
+      // Where our vote is gone, it was committed and has left already, or a later attempt swept it.
+      const bool is_elsewhere =
+          find_copy && found && !*found && is_gone(*places_.disk, receipt_path(pack.id, pack.rank));
+      return is_elsewhere ? find_copy(pack.id) : found;
     });
     if (!committed) {
       note_failed_commit(pack.id, committed.error());

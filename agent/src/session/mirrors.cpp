@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "agent/src/checkpoint/commit.h"
 #include "agent/src/checkpoint/tiers/dead_uploads.h"
 #include "agent/src/checkpoint/tiers/name_pattern.h"
 #include "base/core/clock.h"
@@ -84,6 +85,14 @@ checkpoint::Copies Mirrors::copies() const {
   const std::lock_guard lock(mutex_);
   for (const auto& worker : workers_) copies.under_way.merge(worker->under_way());
   return copies;
+}
+
+Result<std::optional<InventoryEntry>> Mirrors::find(const CheckpointId& id) const {
+  for (std::size_t i = 0; i < is_behind_.size(); ++i) {
+    auto found = checkpoint::find_committed(*tier_of(i).disk, id);
+    if (!found || *found) return found;
+  }
+  return std::optional<InventoryEntry>();
 }
 
 std::vector<std::string> Mirrors::wait_for_newest(Duration at_most) const {

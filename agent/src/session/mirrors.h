@@ -50,6 +50,8 @@ class Mirrors {
   // In every store, and what must stay at home meanwhile. For the folder's retention, which asks in vain what
   // the stores hold: the copying thread cleans up at home where nothing is to stay there.
   [[nodiscard]] checkpoint::Copies copies() const;
+  // What a store holds under this name. From any thread, on any rank.
+  [[nodiscard]] Result<std::optional<InventoryEntry>> find(const checkpoint::CheckpointId& id) const;
   // A sentence for each store that does not have what was told of last within that time.
   [[nodiscard]] std::vector<std::string> wait_for_newest(Duration at_most) const;
 

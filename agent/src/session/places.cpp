@@ -223,10 +223,8 @@ void Places::begin_attempt(const Assignment& assignment, const std::function<boo
 }
 
 checkpoint::SavingWorld Places::saving_world(const Assignment& assignment) const {
-  checkpoint::KeepRules rules = home_rules(options_);
-  // What goes because a store holds it goes once it does; until then the folder is as safe as ever.
-  if (rules.last == 0) rules.last = 2;
-  return {
+  const checkpoint::KeepRules rules = home_rules(options_);
+  checkpoint::SavingWorld world{
       .attempt = assignment.attempt,
       .rank = assignment.rank,
       .world_size = assignment.world_size,
@@ -234,6 +232,11 @@ checkpoint::SavingWorld Places::saving_world(const Assignment& assignment) const
       .on_commit = [mirrors = mirrors_](const InventoryEntry& entry) { mirrors->note_committed(entry); },
       .copies = [mirrors = mirrors_] { return mirrors->copies(); },
       .read_back = tiers_.home().store ? checkpoint::ReadBack::kHeaders : checkpoint::ReadBack::kAllBytes};
+  if (rules.last != 0) return world;
+  // What goes because a store holds it goes once it does; until then the folder is as safe as ever.
+  world.rules.last = 2;
+  world.find_copy = [mirrors = mirrors_](const checkpoint::CheckpointId& id) { return mirrors->find(id); };
+  return world;
 }
 
 checkpoint::SaverOptions Places::saver_options() const {

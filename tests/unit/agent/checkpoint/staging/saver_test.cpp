@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/src/checkpoint/file_names.h"
 #include "tests/support/crash/model_disk.h"
 #include "tests/support/crash/wait_until_alone.h"
 #include "tests/unit/agent/checkpoint/staging/gate.h"
@@ -90,6 +91,31 @@ TEST_P(SaverTest, TheLevelsOfASaveComeInOrder) {
 }
 
 // What a manifest vouches for beside the packs lasts before it does.
+// Of two ranks, and the other commits: with nothing to be kept at home the checkpoint may be in a store alone
+// before this rank looked.
+TEST_P(SaverTest, WhatHasLeftForAStoreBeforeItWasSeenIsCommitted) {
+  gate_->open();
+  auto saver = Saver::open(disk_, "mark", std::make_shared<SystemClock>(), {.pause = 1ms}).value();
+  const auto is_in_store = std::make_shared<std::atomic<bool>>(false);
+  const CheckpointId id{.attempt = Attempt(1), .step = Step(10)};
+  saver.begin_attempt({.attempt = Attempt(1),
+                       .rank = Rank(1),
+                       .world_size = 2,
+                       .find_copy = [is_in_store](const CheckpointId& wanted) {
+                         return *is_in_store ? std::optional(entry_of(wanted, "digest", true)) : std::nullopt;
+                       }});
+  *is_in_store = true;
+  const auto ticket = save(saver, 10);
+  EXPECT_TRUE(ticket->wait(SaveLevel::kWritten, kSoon));
+  EXPECT_FALSE(ticket->wait(SaveLevel::kCommitted, 50ms)) << "its vote is there: it has not left";
+  *is_in_store = false;
+  ASSERT_TRUE(disk_->remove(receipt_path(id, Rank(1))));
+  EXPECT_FALSE(ticket->wait(SaveLevel::kCommitted, 50ms)) << "nor is it in a store: it was swept";
+  *is_in_store = true;
+  EXPECT_TRUE(ticket->wait(SaveLevel::kCommitted, kSoon));
+  EXPECT_EQ(settled(saver).committed->step, Step(10));
+}
+
 TEST_P(SaverTest, WhatGoesBeforeACommitIsDoneBeforeTheManifestIsThere) {
   std::atomic<int> calls = 0;
   std::atomic<bool> was_first = false;
