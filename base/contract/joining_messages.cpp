@@ -18,6 +18,8 @@ json to_json(const JoinRequest& m) {
               {"process", to_json(m.process)},
               {"processes_per_node", m.processes_per_node}};
   if (m.left_step.value() != 0) out["left_step"] = m.left_step.value();
+  if (m.rollback)
+    out["rollback"] = {{"resume_from", m.rollback->resume_from.value()}, {"skip", m.rollback->skip}};
   return out;
 }
 
@@ -34,6 +36,11 @@ void read(Fields& f, JoinRequest& m) {
   m.address = read_address(f, "address");
   for (const auto& entry : f.list("inventory", kInventoryMax)) {
     m.inventory.push_back(read_inventory_entry(f.child(entry, "inventory[]")));
+  }
+  if (f.find("rollback") != nullptr) {
+    Fields wish = f.object("rollback");
+    m.rollback = RollbackWish{.resume_from = Step(wish.whole("resume_from", kCountMax)),
+                              .skip = wish.whole("skip", kSkipMax)};
   }
 }
 

@@ -58,6 +58,14 @@ struct InventoryEntry {
   friend bool operator==(const InventoryEntry&, const InventoryEntry&) = default;
 };
 
+// What a process was told by hand: to go back to a step, and to pass over so many samples from there.
+struct RollbackWish {
+  Step resume_from{0};
+  std::uint64_t skip = 0;
+
+  friend bool operator==(const RollbackWish&, const RollbackWish&) = default;
+};
+
 // "I am ready to train; tell me in which world."
 struct JoinRequest {
   ProcessIdentity process;
@@ -66,6 +74,7 @@ struct JoinRequest {
   Step left_step{0};        // steps in the weights that it had when it left that attempt
   std::string address;      // host:port, bound already, where rank 0's store would listen
   std::vector<InventoryEntry> inventory;
+  std::optional<RollbackWish> rollback{};  // all of a world wish the same, or none of them any
 
   friend bool operator==(const JoinRequest&, const JoinRequest&) = default;
 };

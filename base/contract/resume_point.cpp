@@ -7,6 +7,25 @@
 #include <tuple>
 
 namespace ratoon {
+namespace {
+
+std::string flags_of(const std::optional<RollbackWish>& wish) {
+  if (!wish) return "no --resume-from";
+  return "--resume-from " + std::to_string(wish->resume_from.value()) + " --skip " +
+         std::to_string(wish->skip);
+}
+
+}  // namespace
+
+std::string find_rollback_dispute(const std::vector<JoinRequest>& joiners) {
+  for (std::size_t rank = 1; rank < joiners.size(); ++rank) {
+    if (joiners[rank].rollback == joiners[0].rollback) continue;
+    return "rank 0 has " + flags_of(joiners[0].rollback) + " and rank " + std::to_string(rank) + " has " +
+           flags_of(joiners[rank].rollback) +
+           ": give all processes of the run the same; nothing was given up";
+  }
+  return "";
+}
 
 bool is_shared(const InventoryEntry& entry) {
   return entry.tier == "volume" || entry.tier == "store";

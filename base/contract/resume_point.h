@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/contract/messages.h"
@@ -14,6 +15,10 @@ inline constexpr const char* kGivenUp = "given up";
 
 // Whether every member can reach it, wherever it runs.
 [[nodiscard]] bool is_shared(const InventoryEntry& entry);
+
+// Whether all joiners were told the same of a rollback by hand: else each would go on somewhere else. Empty,
+// or the sentence that says who differs.
+[[nodiscard]] std::string find_rollback_dispute(const std::vector<JoinRequest>& joiners);
 
 // The newest complete checkpoint that every joiner can reach: one on a shared tier that any of them saw, or
 // one that all of them hold. Newer attempts come first, whatever their step: a zombie of an older attempt may

@@ -170,6 +170,9 @@ Forming form_world(const Observation& seen, Decision& decision) {
   note_wait(seen, gang, lineup, status);
   if (!gang.is_complete() || gang.needed == 0) return {.next_at = lineup.next_at};
 
+  if (auto dispute = find_rollback_dispute(gang.joiners); !dispute.empty())
+    return {.fatal = std::move(dispute)};
+
   status.members = std::move(lineup.members);
   status.attempt = newest_attempt(status.attempt, gang.joiners);
   decision.announcement.attempt = status.attempt;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/src/session/folder_lock.h"
+#include "agent/src/session/rollback_plan.h"
 #include "base/contract/codec.h"
 #include "base/contract/exit_code.h"
 #include "base/contract/names.h"
@@ -79,6 +80,7 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, checkpoi
 CoordinatorLink::CoordinatorLink(const Options& options, UniqueFd folder_lock, ProcessIdentity process,
                                  TokenFile token, MeetingSocket meeting, const LinkPatience& patience)
     : options_(options.member),
+      rollback_(rollback_wish(options)),
       leave_within_(std::chrono::seconds(options.hang.leave_seconds)),
       folder_lock_(std::move(folder_lock)),
       process_(std::move(process)),
@@ -204,7 +206,8 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
                       .processes_per_node = options_.processes_per_node,
                       .left_attempt = {},
                       .address = join_address(meeting_.at),
-                      .inventory = inventory};
+                      .inventory = inventory,
+                      .rollback = rollback_};
   {
     const std::lock_guard lock(mutex_);
     left_attempt_ = std::max({left_attempt_, position_.attempt, newest_attempt});

@@ -73,6 +73,7 @@ class CoordinatorLink final : public Link {
   static constexpr Timestamp kNever{Duration::max()};
 
   const MemberOptions options_;
+  const std::optional<RollbackWish> rollback_;
   const Duration leave_within_;
   const UniqueFd folder_lock_;
   const ProcessIdentity process_;

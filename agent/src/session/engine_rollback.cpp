@@ -26,8 +26,7 @@ void Session::Engine::pass_over_skipped() {
   if (plan.to && resumed != plan.to) {
     fail(ExitCode::kCheckpointsBad,
          "the world does not go back to step " + std::to_string(plan.to->step.value()) +
-             " as --resume-from says: not all ranks can read its checkpoint, or not all have the same flags; "
-             "nothing was given up");
+             " as --resume-from says: not all ranks can read its checkpoint; nothing was given up");
   }
   if (!resumed) return;
   rollbacks_ = plan.in_force;

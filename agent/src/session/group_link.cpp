@@ -7,6 +7,7 @@
 #include "agent/src/session/folder_lock.h"
 #include "agent/src/session/own_address.h"
 #include "agent/src/session/place_options.h"
+#include "agent/src/session/rollback_plan.h"
 #include "base/contract/resume_point.h"
 #include "base/core/lists.h"
 #include "base/core/log.h"
@@ -66,12 +67,13 @@ Result<std::unique_ptr<Link>> GroupLink::open(const Options& options,
   auto meeting = open_meeting_socket(own_ip);
   if (!meeting) return meeting.error();
   return std::unique_ptr<Link>(
-      new GroupLink(group, *std::move(folder), std::move(folder_lock), *std::move(meeting), patience));
+      new GroupLink(options, *std::move(folder), std::move(folder_lock), *std::move(meeting), patience));
 }
 
-GroupLink::GroupLink(GroupOptions group, GroupMeeting folder, UniqueFd folder_lock, MeetingSocket meeting,
+GroupLink::GroupLink(const Options& options, GroupMeeting folder, UniqueFd folder_lock, MeetingSocket meeting,
                      const GroupPatience& patience)
-    : group_(std::move(group)),
+    : group_(options.group),
+      rollback_(rollback_wish(options)),
       folder_(std::move(folder)),
       folder_lock_(std::move(folder_lock)),
       meeting_(std::move(meeting)),
@@ -112,6 +114,7 @@ Result<Assignment> GroupLink::join(const std::vector<InventoryEntry>& inventory,
   request.left_attempt = std::max(left_attempt_, newest_attempt);
   request.address = join_address(meeting_.at);
   request.inventory = inventory;
+  request.rollback = rollback_;
   if (auto called = folder_.call(request); !called) return called.error();
   return group_.rank == 0 ? form_world(request) : wait_for_answer(own_call_);
 }
@@ -148,6 +151,8 @@ Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
 }
 
 Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
+  if (auto dispute = find_rollback_dispute(calls); !dispute.empty())
+    return Error(ErrorKind::kInvalid, std::move(dispute));
   Attempt newest{0};
   bool is_anything_saved = false;
   for (const JoinRequest& call : calls) {

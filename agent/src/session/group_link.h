@@ -48,7 +48,7 @@ class GroupLink final : public Link {
   void give_up(const std::string& reason) override;
 
  private:
-  GroupLink(GroupOptions group, GroupMeeting folder, UniqueFd folder_lock, MeetingSocket meeting,
+  GroupLink(const Options& options, GroupMeeting folder, UniqueFd folder_lock, MeetingSocket meeting,
             const GroupPatience& patience);
 
   void leave_attempt();
@@ -61,6 +61,7 @@ class GroupLink final : public Link {
   void watch_until_stopped(const std::stop_token& stop);
 
   const GroupOptions group_;
+  const std::optional<RollbackWish> rollback_;
   const GroupMeeting folder_;
   const UniqueFd folder_lock_;  // rank 0's
   const MeetingSocket meeting_;

@@ -38,6 +38,11 @@ Result<void> check_rollback(const Options& o) {
   return {};
 }
 
+std::optional<RollbackWish> rollback_wish(const Options& o) {
+  if (!o.resume_from) return std::nullopt;
+  return RollbackWish{.resume_from = Step(*o.resume_from), .skip = o.skip};
+}
+
 Result<RollbackPlan> plan_rollback(const Options& options, const checkpoint::Inventory& found) {
   RollbackPlan plan{.in_force = checkpoint::in_force(found.rollbacks)};
   if (!options.resume_from) return plan;

@@ -14,12 +14,16 @@
 #include "agent/src/checkpoint/inventory.h"
 #include "agent/src/checkpoint/rollback.h"
 #include "agent/src/history/line.h"
+#include "base/contract/messages.h"
 #include "base/core/clock.h"
 
 namespace ratoon::session {
 
 // kInvalid: a sentence that names the flag and what it was given.
 [[nodiscard]] Result<void> check_rollback(const Options& options);
+
+// As a process says it when it joins.
+[[nodiscard]] std::optional<RollbackWish> rollback_wish(const Options& options);
 
 struct RollbackPlan {
   std::vector<checkpoint::Rollback> in_force{};  // that were made before

@@ -79,6 +79,8 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   join.processes_per_node = join.process.local_rank + 1 + any_number(10);
   join.address = any_text() + ":" + std::to_string(1 + any_number(65534));
   for (std::uint32_t i = any_number(4); i > 0; --i) join.inventory.push_back(any_entry());
+  if (*gen::arbitrary<bool>())
+    join.rollback = RollbackWish{.resume_from = Step(any_count()), .skip = any_count()};
   assert_survives(join);
 
   Beat beat{.process = any_process(), .attempt = Attempt(any_count()), .sequence = any_count()};

@@ -43,6 +43,12 @@ inline JoinRequest golden_join_after_steps() {
   return join;
 }
 
+inline JoinRequest golden_join_with_rollback() {
+  JoinRequest join = golden_join();
+  join.rollback = RollbackWish{.resume_from = Step(1200), .skip = 200'000};
+  return join;
+}
+
 inline Assignment golden_assignment() {
   return {.attempt = Attempt(7),
           .rank = Rank(5),

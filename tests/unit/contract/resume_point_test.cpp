@@ -1,5 +1,6 @@
 #include "base/contract/resume_point.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/builders.h"
@@ -53,6 +54,26 @@ TEST(PickResumePoint, IsTheNewestThatAllCanReach) {
       joiners.push_back(test::join_request(test::process(i), 0, c.inventories[i]));
     EXPECT_EQ(pick_resume_point(joiners, c.of_completed), c.expected) << c.name;
   }
+}
+
+TEST(RollbackDispute, NamesTheFirstRankThatWasToldOtherwise) {
+  std::vector<JoinRequest> joiners;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) joiners.push_back(test::join_request(test::process(rank)));
+  EXPECT_EQ(find_rollback_dispute({}), "");
+  EXPECT_EQ(find_rollback_dispute(joiners), "") << "none was told anything";
+  const RollbackWish wish{.resume_from = Step(12000), .skip = 200};
+  for (auto& joiner : joiners) joiner.rollback = wish;
+  EXPECT_EQ(find_rollback_dispute(joiners), "");
+  joiners[2].rollback.reset();
+  EXPECT_EQ(
+      find_rollback_dispute(joiners),
+      "rank 0 has --resume-from 12000 --skip 200 and rank 2 has no --resume-from: give all processes of "
+      "the run the same; nothing was given up");
+  joiners[0].rollback.reset();
+  joiners[1].rollback->skip = 0;
+  EXPECT_THAT(find_rollback_dispute(joiners),
+              testing::StartsWith("rank 0 has no --resume-from and rank 1 has "
+                                  "--resume-from 12000 --skip 0:"));
 }
 
 }  // namespace

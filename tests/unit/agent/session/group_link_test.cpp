@@ -28,6 +28,7 @@ class GroupLinkTest : public testing::Test {
     options.save_folder = folder_.path().string();
     options.run_name = "run";
     options.group = {.rank = rank, .size = size, .name = name_, .is_on_one_machine = true};
+    if (rank == rolls_back_) options.resume_from = 20;
     return GroupLink::open(options, calls_, patience);
   }
 
@@ -61,6 +62,7 @@ class GroupLinkTest : public testing::Test {
     return folder_.path() / "run";
   }();
   std::string name_ = "launch-1";
+  std::optional<std::uint32_t> rolls_back_;  // the one that has --resume-from
   std::shared_ptr<ManualClock> disk_clock_ = std::make_shared<ManualClock>();  // of what hangs
   std::shared_ptr<checkpoint::PatientCalls> calls_ =
       std::make_shared<checkpoint::PatientCalls>(std::chrono::hours(1), disk_clock_);
@@ -239,6 +241,22 @@ TEST_F(GroupLinkTest, RanksThatDoNotComeAreNamed) {
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), HasSubstr("no call of ranks 1, 3"));
   EXPECT_THAT(refused.error().message(), HasSubstr("--save-folder"));
+}
+
+TEST_F(GroupLinkTest, ARankWithoutTheFlagsOfARollbackIsNoticed) {
+  for (const std::uint32_t with : {0U, 1U}) {
+    name_ += "x";
+    rolls_back_ = with;
+    const auto zero = opened(0);
+    const auto one = opened(1);
+    auto other = join(*one);
+    const auto refused = zero->join({}, Attempt(0));
+    one->give_up("rank 0 has ended");  // as its launcher says
+    ASSERT_FALSE(refused) << "rank " << with;
+    EXPECT_EQ(refused.error().kind(), ErrorKind::kInvalid) << "exit code 82";
+    EXPECT_THAT(refused.error().message(), HasSubstr("rank 1 has "));
+    EXPECT_THAT(refused.error().message(), HasSubstr("--resume-from 20 --skip 0"));
+  }
 }
 
 // A disk that hangs, from the next call on that opens the file; once one does, an hour passes.

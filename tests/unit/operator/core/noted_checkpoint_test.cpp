@@ -83,5 +83,18 @@ TEST(NotedCheckpoint, WhoGaveItUpIsBelievedAndItIsNoDamage) {
   }
 }
 
+TEST(NotedCheckpoint, WhoIsToldOfARollbackAloneGetsNoWorld) {
+  auto seen = waiting("volume", 0);
+  for (auto& process : seen.processes)
+    process.waiting->rollback = RollbackWish{.resume_from = Step(20), .skip = 5};
+  EXPECT_EQ(reconcile(seen, test::at_seconds(1)).status.phase, api::JobPhase::kRunning) << "all say it";
+  seen.processes[1].waiting->rollback.reset();
+  const auto decision = reconcile(seen, test::at_seconds(1));
+  EXPECT_EQ(decision.status.phase, api::JobPhase::kFailed);
+  EXPECT_TRUE(decision.announcement.world.empty());
+  EXPECT_TRUE(decision.status.message.starts_with("rank 0 has --resume-from 20 --skip 5 and rank 1 has no"))
+      << decision.status.message;
+}
+
 }  // namespace
 }  // namespace ratoon::core
