@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "agent/src/session/check_options.h"
 #include "agent/src/session/fail.h"
 #include "agent/src/session/leaving.h"
 #include "agent/src/session/place_options.h"
@@ -56,6 +57,13 @@ std::string how_to_go_on(const Options& options, const Session::Engine& engine) 
   return "; the same command goes on: " + session::own_command();
 }
 
+// A program may have filled them in by itself.
+Options checked(Options options) {
+  if (const auto valid = session::check_options(options); !valid)
+    fail(ExitCode::kConfiguration, valid.error().message());
+  return options;
+}
+
 bool is_told_to_leave(const Failure& why) {
   return why.exit_code == static_cast<int>(ExitCode::kPreempted) ||
          why.exit_code == static_cast<int>(ExitCode::kInterruptedByUser);
@@ -64,7 +72,7 @@ bool is_told_to_leave(const Failure& why) {
 }  // namespace
 
 Session::Attempts::Attempts(Options options)
-    : options_(std::move(options)),
+    : options_(checked(std::move(options))),
       numerics_(
           std::make_shared<session::NumericsWatch>(options_.deterministic, session::attached_numerics())),
       notices_(options_, clock_, kProcessBegan),

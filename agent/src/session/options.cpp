@@ -10,13 +10,9 @@
 
 #include <ratoon/options.h>
 
+#include "agent/src/session/check_options.h"
 #include "agent/src/session/launcher_variables.h"
-#include "agent/src/session/notice_setup.h"
 #include "agent/src/session/option_rows.h"
-#include "agent/src/session/phase_watch.h"
-#include "agent/src/session/place_options.h"
-#include "agent/src/session/rollback_plan.h"
-#include "base/contract/names.h"
 #include "base/core/lists.h"
 
 namespace ratoon {
@@ -24,10 +20,6 @@ namespace ratoon {
 using session::CountOrAll;
 
 namespace {
-
-constexpr std::uint64_t kStagingSlotsMax = 16;
-constexpr std::uint64_t kMibMax = 1ULL << 40;
-constexpr std::uint64_t kPatienceSecondsMax = 86'400;
 
 // The value after --flag or --flag=; the last one counts. A switch without one is on.
 Result<std::optional<std::string>> find_flag(int argc, const char* const* argv, std::string_view flag,
@@ -131,34 +123,6 @@ Result<void> assign(const session::OptionRow& row, const std::string& text, cons
   return std::visit([&](const auto& target) { return assign_to(target, text, source); }, row.target);
 }
 
-Result<void> validate(const Options& o) {
-  if (o.save_folder.empty()) {
-    return Error(ErrorKind::kInvalid,
-                 "no folder to save to: pass --save-folder FOLDER or set RATOON_SAVE_FOLDER");
-  }
-  if (o.run_name.empty() || o.run_name.find('/') != std::string::npos || o.run_name.front() == '.') {
-    return Error(ErrorKind::kInvalid, "no name for the run (a folder name, found '" + o.run_name +
-                                          "'): pass --run-name NAME or set RATOON_RUN_NAME");
-  }
-  if (auto valid = session::check_places(o); !valid) return valid;
-  if (auto valid = session::check_rollback(o); !valid) return valid;
-  if (auto valid = session::check_notices(o.notice); !valid) return valid;
-  if (auto limits = session::read_hang_limits(o); !limits) return limits.error();
-  if (o.hang.leave_seconds == 0 || o.hang.leave_seconds > kPatienceSecondsMax) {
-    return Error(ErrorKind::kInvalid,
-                 "--leave-within must be 1 to " + std::to_string(kPatienceSecondsMax) + " seconds");
-  }
-  if (o.staging_slots > kStagingSlotsMax)
-    return Error(ErrorKind::kInvalid, "--staging-slots must be at most " + std::to_string(kStagingSlotsMax));
-  if (o.staging_memory_mib > kMibMax)
-    return Error(ErrorKind::kInvalid, "--staging-memory-mib must be at most " + std::to_string(kMibMax));
-  if (o.disk_patience_seconds == 0 || o.disk_patience_seconds > kPatienceSecondsMax) {
-    return Error(ErrorKind::kInvalid,
-                 "--disk-patience must be 1 to " + std::to_string(kPatienceSecondsMax) + " seconds");
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<Options> Options::from_environment(int argc, const char* const* argv) {
@@ -195,7 +159,7 @@ Result<Options> Options::from_environment(int argc, const char* const* argv, Opt
     if (!group) return group.error();
     options.group = *std::move(group);
   }
-  if (auto valid = validate(options); !valid) return valid.error();
+  if (auto valid = session::check_options(options); !valid) return valid.error();
   return options;
 }
 

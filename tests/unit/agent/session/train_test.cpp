@@ -326,7 +326,10 @@ TEST_F(TrainTest, ALockThatIsALinkMakesNothingElsewhere) {
 TEST_F(TrainTest, OptionsThatAreWrongAndFoldersThatCannotBeAreSaid) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(ratoon::train(Error(ErrorKind::kInvalid, "no folder to save to"), [](Session&) { FAIL(); }), 82);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "ratoon: no folder to save to\n");
+  EXPECT_EQ(ratoon::train(Options(), [](Session&) { FAIL(); }), 82) << "a program's own are checked, too";
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "ratoon: no folder to save to\nratoon: no folder to save to: pass --save-folder FOLDER or set "
+            "RATOON_SAVE_FOLDER\n");
   test::write_text(folder_ / "run", "a file");
   EXPECT_EQ(train([](Session&) { FAIL(); }), 84);
 }

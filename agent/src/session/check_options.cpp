@@ -1,0 +1,47 @@
+#include "agent/src/session/check_options.h"
+
+#include <string>
+
+#include "agent/src/session/notice_setup.h"
+#include "agent/src/session/phase_watch.h"
+#include "agent/src/session/place_options.h"
+#include "agent/src/session/rollback_plan.h"
+
+namespace ratoon::session {
+namespace {
+
+constexpr std::uint64_t kStagingSlotsMax = 16;
+constexpr std::uint64_t kMibMax = 1ULL << 40;
+constexpr std::uint64_t kPatienceSecondsMax = 86'400;
+
+}  // namespace
+
+Result<void> check_options(const Options& o) {
+  if (o.save_folder.empty()) {
+    return Error(ErrorKind::kInvalid,
+                 "no folder to save to: pass --save-folder FOLDER or set RATOON_SAVE_FOLDER");
+  }
+  if (o.run_name.empty() || o.run_name.find('/') != std::string::npos || o.run_name.front() == '.') {
+    return Error(ErrorKind::kInvalid, "no name for the run (a folder name, found '" + o.run_name +
+                                          "'): pass --run-name NAME or set RATOON_RUN_NAME");
+  }
+  if (auto valid = check_places(o); !valid) return valid;
+  if (auto valid = check_rollback(o); !valid) return valid;
+  if (auto valid = check_notices(o.notice); !valid) return valid;
+  if (auto limits = read_hang_limits(o); !limits) return limits.error();
+  if (o.hang.leave_seconds == 0 || o.hang.leave_seconds > kPatienceSecondsMax) {
+    return Error(ErrorKind::kInvalid,
+                 "--leave-within must be 1 to " + std::to_string(kPatienceSecondsMax) + " seconds");
+  }
+  if (o.staging_slots > kStagingSlotsMax)
+    return Error(ErrorKind::kInvalid, "--staging-slots must be at most " + std::to_string(kStagingSlotsMax));
+  if (o.staging_memory_mib > kMibMax)
+    return Error(ErrorKind::kInvalid, "--staging-memory-mib must be at most " + std::to_string(kMibMax));
+  if (o.disk_patience_seconds == 0 || o.disk_patience_seconds > kPatienceSecondsMax) {
+    return Error(ErrorKind::kInvalid,
+                 "--disk-patience must be 1 to " + std::to_string(kPatienceSecondsMax) + " seconds");
+  }
+  return {};
+}
+
+}  // namespace ratoon::session
