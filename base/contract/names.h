@@ -66,6 +66,7 @@ inline constexpr const char* kMaxMissedSaves = "RATOON_MAX_MISSED_SAVES";
 inline constexpr const char* kDiskPatienceSeconds = "RATOON_DISK_PATIENCE_SECONDS";
 inline constexpr const char* kFinalWeights = "RATOON_FINAL_WEIGHTS";
 inline constexpr const char* kDeterministic = "RATOON_DETERMINISTIC";
+inline constexpr const char* kSeed = "RATOON_SEED";
 // Number of an inherited descriptor that reads end-of-file when the local runner is gone.
 inline constexpr const char* kLifelineFd = "RATOON_LIFELINE_FD";
 // Where a container leaves its record of completion; docs/formats/contract.md.

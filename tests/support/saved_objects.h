@@ -3,11 +3,13 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <ratoon/session.h>
 
 #include "agent/src/checkpoint/run_store.h"
+#include "agent/src/session/seed_of.h"
 #include "agent/src/session/tracked_objects.h"
 #include "tests/support/temporary_folder.h"
 
@@ -34,7 +36,8 @@ class SavedObjects {
   }
   void load(const Point& point, const session::TrackedObjects& objects, std::uint32_t rank = 0) const {
     auto reader = store_.read(point, Rank(rank)).value();
-    if (auto restored = objects.restore(reader, "the checkpoint"); !restored) throw restored.error();
+    const auto seed = [rank](std::string_view name) { return seed_of(rank, name); };
+    if (auto restored = objects.restore(reader, "the checkpoint", seed); !restored) throw restored.error();
   }
   template <class T>
   Point save(const std::string& name, T& object) {
@@ -47,6 +50,10 @@ class SavedObjects {
     session::TrackedObjects objects;
     track(objects, name, object);
     load(point, objects);
+  }
+  // What load() seeds generators with on a rank that is new to the world.
+  static std::uint64_t seed_of(std::uint32_t rank, std::string_view name) {
+    return session::seed_of(0, Step(1), Rank(rank), name);
   }
   // All that lies in the file.
   checkpoint::LoadedTensors content(const Point& point) const { return store_.load(point, Rank(0)).value(); }

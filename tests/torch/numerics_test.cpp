@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/nn/modules/linear.h>
+#include <torch/types.h>
 
 #include <ratoon/torch/track.h>
 #include <ratoon/train.h>
@@ -23,12 +24,15 @@ constexpr int kBegan = 3;  // threads with which the run begins
 
 class NumericsTest : public testing::Test {
  protected:
-  int train(std::uint64_t steps, const std::function<void()>& look = [] {}) {
+  int train(
+      std::uint64_t steps, const std::function<void()>& look,
+      const std::function<void(const torch::nn::Linear&)>& look_at = [](const torch::nn::Linear&) {}) {
     options_.save_folder = folder_.path().string();
     options_.deterministic = true;
     testing::internal::CaptureStderr();
     const int code = ratoon::train(options_, [&](Session& session) {
       torch::nn::Linear net(2, 2);
+      look_at(net);
       session.track("net", *net);
       for ([[maybe_unused]] const auto step : session.steps(steps)) look();
     });
@@ -70,6 +74,15 @@ TEST_F(NumericsTest, ArePinnedBeforeAnythingIsComputedAndNoted) {
   at::set_num_threads(1);
   EXPECT_EQ(train(2, [] { EXPECT_EQ(at::get_num_threads(), kBegan); }), 0) << said_;
   EXPECT_EQ(said_.find("may differ"), std::string::npos) << said_;
+}
+
+TEST_F(NumericsTest, SeedIsThatOfEveryGeneratorBeforeTheFunctionIsCalled) {
+  options_.seed = 17;
+  options_.run_name = "seeded";
+  torch::Tensor weight;
+  EXPECT_EQ(train(1, [] {}, [&](const torch::nn::Linear& net) { weight = net->weight.detach().clone(); }), 0);
+  at::manual_seed(17);
+  EXPECT_TRUE(torch::nn::Linear(2, 2)->weight.equal(weight)) << said_;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // bits.
 #include <functional>
 
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/randn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/nn/modules/batchnorm.h>
@@ -153,6 +155,48 @@ TEST(TrackModule, BringsBackWeightsBuffersAndRandomNumbers) {
   EXPECT_TRUE(torch::randn({3}).equal(drawn));
   EXPECT_EQ(other->hidden->weight.data_ptr(), memory) << "in place";
   EXPECT_GT(other->hidden->weight._version(), version) << "and autograd knows";
+}
+
+TEST(TrackModule, OnARankThatIsNewToTheWorldTheDefaultGeneratorIsSeeded) {
+  test::SavedObjects saved;
+  torch::manual_seed(3);
+  Net net;
+  session::TrackedObjects objects;
+  test::track(objects, "net", *net);
+  const auto point = saved.save(objects);
+  const std::string bits = bits_of(net);
+  const torch::Tensor of_rank_0 = torch::randn({3});
+  optim::SGD sgd(net->parameters(), 0.1);
+  train(net, sgd, 1);
+  saved.load(point, objects, 2);
+  const torch::Tensor of_rank_2 = torch::randn({3});
+  EXPECT_EQ(bits_of(net), bits) << "weights are what they were";
+  EXPECT_FALSE(of_rank_2.equal(of_rank_0));
+  torch::manual_seed(test::SavedObjects::seed_of(2, "net.generator:cpu"));
+  EXPECT_TRUE(torch::randn({3}).equal(of_rank_2));
+}
+
+TEST(TrackGenerator, ComesBackAndIsItsOwn) {
+  test::SavedObjects saved;
+  auto noise = at::make_generator<at::CPUGeneratorImpl>();
+  TrackAdapter<at::Generator>::check(noise, "noise");
+  TrackAdapter<at::Generator>::seed(noise, 5);
+  EXPECT_EQ(noise.current_seed(), 5u);
+  session::TrackedObjects objects;
+  test::track(objects, "noise", noise);
+  const auto point = saved.save(objects);
+  const torch::Tensor drawn = at::randn({3}, noise);
+  torch::manual_seed(1);  // another one's
+  saved.load(point, objects);
+  EXPECT_TRUE(at::randn({3}, noise).equal(drawn));
+  saved.load(point, objects, 1);
+  EXPECT_EQ(noise.current_seed(), test::SavedObjects::seed_of(1, "noise"));
+}
+
+TEST(TrackGenerator, AnUndefinedOneIsRefused) {
+  at::Generator none;
+  EXPECT_THAT(refusal([&] { TrackAdapter<at::Generator>::check(none, "noise"); }),
+              HasSubstr("tracked 'noise' is an undefined generator"));
 }
 
 // What a user of PyTorch sees in the file.

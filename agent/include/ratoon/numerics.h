@@ -1,11 +1,12 @@
 // Numerics: what the bits of a result depend on beside the program, its data and its seeds. Each checkpoint
-// has them, a resume with others says so, and --deterministic pins them. The library that computes attaches
-// itself: LibTorch's part of Ratoon does (<ratoon/torch/track.h>). A program that computes with another one
-// does it before train():
+// has them, a resume with others says so, and --deterministic pins them; its generators of random numbers
+// begin with --seed. The library that computes attaches itself: LibTorch's part of Ratoon does
+// (<ratoon/torch/track.h>). A program that computes with another one does it before train():
 //
 //   ratoon::attach_numerics(
 //       {.pin = [] { mine::set_deterministic(true); },
 //        .set_threads = [](std::uint32_t count) { mine::set_threads(count); },
+//        .seed = [](std::uint64_t seed) { mine::seed(seed); },
 //        .now = [] { return ratoon::Numerics{.library = "mine 1.2", .threads = mine::threads()}; }});
 #pragma once
 
@@ -26,10 +27,12 @@ struct Numerics {
   friend bool operator==(const Numerics&, const Numerics&) = default;
 };
 
-// All three are called on the thread that runs the training function.
+// All are called on the thread that runs the training function.
 struct NumericsHook {
   std::function<void()> pin;  // before that function is called first; throws a Failure where it cannot
   std::function<void(std::uint32_t count)> set_threads;
+  // Each time before that function is called, on all ranks alike; empty: the library draws no numbers.
+  std::function<void(std::uint64_t seed)> seed{};
   std::function<Numerics()> now;
 };
 

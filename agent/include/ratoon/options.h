@@ -115,6 +115,7 @@ struct Options {
                                                      // unless it has one; empty: none
   bool deterministic = false;  // --deterministic, RATOON_DETERMINISTIC; pins what bits depend on, see
                                // <ratoon/numerics.h>; refused where no library that computes is attached
+  std::uint64_t seed = 0;      // --seed, RATOON_SEED; what all generators of random numbers begin with
   std::string help{};          // --ratoon-help: all of these, which train() prints, and does no more
   MemberOptions member;
   GroupOptions group{};

@@ -47,6 +47,7 @@ struct Rendezvous {
 //   static void check(T& object, const std::string& name);   called at once; may throw Failure
 //   static void save(T& object, StateWriter& out);
 //   static void load(T& object, StateReader& in);            says what it wants; may throw Failure
+//   static void seed(T& object, std::uint64_t seed);         called at once; for generators of random numbers
 //   static constexpr bool kIsWeights = true;                 where --load-from is to fill it; else left out
 template <class T>
 struct TrackAdapter;
@@ -105,6 +106,8 @@ class Session {
     requires(requires(T& object, const std::string& name) { TrackAdapter<T>::check(object, name); })
   void track(std::string name, T& object) {
     answer([&] { TrackAdapter<T>::check(object, name); });
+    if constexpr (requires { TrackAdapter<T>::seed(object, std::uint64_t{}); })
+      TrackAdapter<T>::seed(object, seed_of(name));
     track_state(
         std::move(name), [&object](StateWriter& out) { TrackAdapter<T>::save(object, out); },
         [&object](StateReader& in) { TrackAdapter<T>::load(object, in); },
@@ -184,6 +187,15 @@ class Session {
   [[nodiscard]] std::uint32_t world_size() const;
   // Steps that are in the tracked state.
   [[nodiscard]] std::uint64_t steps_done() const;
+
+  // --seed. Generators of the library that computes begin with it each time that the training function is
+  // called, on all ranks alike.
+  [[nodiscard]] std::uint64_t seed() const;
+  // What a generator of this name begins with on this rank: it follows from --seed, the name, the rank, and
+  // the step where the attempt begins. For what each rank draws by itself, once all have made the same
+  // weights:
+  //   torch::manual_seed(session.seed_of("dropout"));
+  [[nodiscard]] std::uint64_t seed_of(std::string_view name) const;
 
   // ---- for collectives; a training function that uses those of Ratoon never calls what follows.
   //

@@ -20,8 +20,9 @@
 // Tracked as "table", the file has "table.rows" and "table.version", which any reader of safetensors shows.
 //
 // A tensor belongs to the rank that saved it: rank r of a world of another size restores that of rank r
-// modulo the old size. One whose name begins with "generator:" is a generator of random numbers, and no
-// weight though the object is one of weights. One with a box is shared: every rank says which part of the
+// modulo the old size, but for generators of random numbers, which begin anew there: StateReader::new_seed().
+// One whose name begins with "generator:" is such a generator, and no weight though the object is one of
+// weights. One with a box is shared: every rank says which part of the
 // whole it has, and any world restores any parts of it. Parts have to cover the whole; the same part on
 // several ranks is the same bytes. A checkpoint of which a part is missing is not committed.
 #pragma once
@@ -128,6 +129,12 @@ class StateReader {
   // Whether a model is taken out of its run, to be evaluated or to begin another run with: what only goes on
   // with the run, such as a generator of random numbers, is not asked for, and may not be there.
   [[nodiscard]] virtual bool is_for_weights_alone() const { return false; }
+
+  // What a generator of random numbers is seeded with, in place of what the checkpoint has of this name: this
+  // rank is new to the world, and that is another rank's. Nothing: the rank goes on with its own.
+  [[nodiscard]] virtual std::optional<std::uint64_t> new_seed(const std::string& /*name*/) const {
+    return std::nullopt;
+  }
 
   // Fills `into`, as many bytes as type and shape say. They stay where they are until at_end() is called.
   virtual void tensor(const WantedTensor& wanted, std::span<std::byte> into) = 0;

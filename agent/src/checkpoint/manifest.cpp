@@ -1,5 +1,7 @@
 #include "agent/src/checkpoint/manifest.h"
 
+#include <limits>
+
 #include "agent/src/checkpoint/sealed_json.h"
 #include "base/contract/fields.h"
 
@@ -39,6 +41,7 @@ json to_json(const RunRecord& run) {
     body["history"] = {{"attempt", run.history_attempt}, {"bytes", run.history_bytes}};
   if (run.early_end) body["finished"] = {{"reason", run.early_end->reason}, {"until", run.early_end->until}};
   if (run.numerics) body["numerics"] = to_json(*run.numerics);
+  if (run.seed) body["seed"] = *run.seed;
   return body;
 }
 
@@ -75,6 +78,7 @@ std::optional<RunRecord> read_run(Fields& parent) {
                              .until = read_text(finished, "until", kUntilBytesMax)};
   }
   if (f.find("numerics") != nullptr) run.numerics = read_numerics(f.object("numerics"));
+  if (f.find("seed") != nullptr) run.seed = f.whole("seed", std::numeric_limits<std::uint64_t>::max());
   return run;
 }
 

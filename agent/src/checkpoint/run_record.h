@@ -33,6 +33,7 @@ struct RunRecord {
   std::uint64_t history_bytes = 0;        // of that file
   std::optional<EarlyEnd> early_end{};    // of the run's last checkpoint alone
   std::optional<Numerics> numerics{};     // of rank 0; nothing where no library is attached
+  std::optional<std::uint64_t> seed{};    // nothing where whoever wrote it had none
 
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };

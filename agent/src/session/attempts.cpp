@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 #include "agent/src/session/check_options.h"
 #include "agent/src/session/fail.h"
@@ -73,8 +74,8 @@ bool is_told_to_leave(const Failure& why) {
 
 Session::Attempts::Attempts(Options options)
     : options_(checked(std::move(options))),
-      numerics_(
-          std::make_shared<session::NumericsWatch>(options_.deterministic, session::attached_numerics())),
+      numerics_(std::make_shared<session::NumericsWatch>(options_.deterministic, options_.seed,
+                                                         session::attached_numerics())),
       notices_(options_, clock_, kProcessBegan),
       accounts_(std::make_shared<session::Accounts>(clock_)),
       places_(options_, shared_meters_),
@@ -147,6 +148,9 @@ std::unique_ptr<Session::Engine> Session::Attempts::begin(const Assignment& assi
   try {
     auto engine = std::make_unique<Engine>(surroundings_, assignment);
     handed_over_ = meters_.rejoins.handed_over;
+    numerics_->seed();
+    if (assignment.rank.value() == 0 && !std::exchange(has_said_seed_, true))
+      std::fprintf(stderr, "ratoon: seed %llu (--seed)\n", static_cast<unsigned long long>(options_.seed));
     return engine;
   } catch (const Interrupted& why) {
     std::fprintf(stderr, "ratoon: attempt %llu ends before it began: %s\n",

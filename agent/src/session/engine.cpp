@@ -7,6 +7,7 @@
 #include "agent/src/session/control_word.h"
 #include "agent/src/session/fail.h"
 #include "agent/src/session/meeting_socket.h"
+#include "agent/src/session/seed_of.h"
 
 namespace ratoon {
 
@@ -63,6 +64,11 @@ void Session::Engine::track(std::string name, session::TrackedObjects::Save save
   if (has_begun_)
     fail(ExitCode::kConfiguration, "'" + name + "' is tracked too late: call track() before steps()");
   tracked_.add(std::move(name), std::move(save), std::move(load), is_weights);
+}
+
+std::uint64_t Session::Engine::seed_of(std::string_view name) const {
+  const Step begins = assignment_.resume ? assignment_.resume->step : Step(0);
+  return session::seed_of(options_.seed, begins, assignment_.rank, name);
 }
 
 void Session::Engine::end_reporting() {

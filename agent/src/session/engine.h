@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ratoon/failure.h>
@@ -97,6 +98,8 @@ class Session::Engine : private data::WaitListener {
 
   [[nodiscard]] const Assignment& assignment() const { return assignment_; }
   [[nodiscard]] Step step() const { return position_.step; }
+  [[nodiscard]] std::uint64_t seed() const { return options_.seed; }
+  [[nodiscard]] std::uint64_t seed_of(std::string_view name) const;
   [[nodiscard]] bool is_at_end() const { return !course_ || course_->is_over(); }
   [[nodiscard]] const session::Position& position() const { return position_; }
 

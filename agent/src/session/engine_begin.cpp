@@ -98,7 +98,7 @@ void Session::Engine::restore() {
   const std::string name = "the checkpoint of step " + std::to_string(assignment_.resume->step.value());
   const auto restored = places_.restore(assignment_, [&](checkpoint::CheckpointReader& reader) {
     resumed_ = reader.run();
-    return tracked_.restore(reader, name);
+    return tracked_.restore(reader, name, [this](std::string_view generator) { return seed_of(generator); });
   });
   if (!restored) {
     const std::string sentence =
@@ -117,8 +117,8 @@ void Session::Engine::restore() {
                                        .step = assignment_.resume->step,
                                        .digest = assignment_.resume->digest,
                                        .is_complete = true};
-  if (!numerics_ || !resumed_) return;
-  if (const std::string why = numerics_->resume(resumed_->numerics); !why.empty()) say(why);
+  if (!numerics_) return;
+  if (const std::string why = numerics_->resume(resumed_); !why.empty()) say(why);
 }
 
 void Session::Engine::begin_new_run() {

@@ -3,7 +3,6 @@
 #include <string_view>
 #include <utility>
 
-#include "agent/src/checkpoint/run_record.h"
 #include "agent/src/session/fail.h"
 #include "base/core/utf8.h"
 
@@ -42,25 +41,23 @@ std::string count_of(const Numerics& numerics) {
   return numerics.threads == 0 ? "" : std::to_string(numerics.threads);
 }
 
-}  // namespace
-
-std::optional<NumericsHook> attached_numerics() {
-  return the_hook();
-}
-
-std::string differences(const Numerics& before, const Numerics& now) {
-  Comparison compared;
+void compare(Comparison& compared, const Numerics& before, const Numerics& now) {
   compared.add("library", before.library, now.library);
   compared.add("device", before.device, now.device);
   compared.add("CPU capability", before.cpu_capability, now.cpu_capability);
   compared.add("threads", count_of(before), count_of(now));
   compared.add("deterministic algorithms", before.is_deterministic ? "on" : "off",
                now.is_deterministic ? "on" : "off");
-  return compared.text();
 }
 
-NumericsWatch::NumericsWatch(bool is_pinned, std::optional<NumericsHook> hook)
-    : is_pinned_(is_pinned), hook_(std::move(hook)) {
+}  // namespace
+
+std::optional<NumericsHook> attached_numerics() {
+  return the_hook();
+}
+
+NumericsWatch::NumericsWatch(bool is_pinned, std::uint64_t seed, std::optional<NumericsHook> hook)
+    : is_pinned_(is_pinned), seed_(seed), hook_(std::move(hook)) {
   if (!is_pinned_) return;
   if (!hook_) {
     fail(ExitCode::kConfiguration,
@@ -70,13 +67,21 @@ NumericsWatch::NumericsWatch(bool is_pinned, std::optional<NumericsHook> hook)
   hook_->pin();
 }
 
-std::string NumericsWatch::resume(const std::optional<Numerics>& before) {
-  if (!hook_ || !before) return "";
-  if (is_pinned_ && before->threads != 0) hook_->set_threads(before->threads);
-  const std::string found = differences(*before, *now());
-  if (found.empty() || has_said_) return "";
+void NumericsWatch::seed() const {
+  if (hook_ && hook_->seed) hook_->seed(seed_);
+}
+
+std::string NumericsWatch::resume(const std::optional<checkpoint::RunRecord>& before) {
+  if (!before) return "";
+  Comparison compared;
+  if (before->seed) compared.add("seed", std::to_string(*before->seed), std::to_string(seed_));
+  if (hook_ && before->numerics) {
+    if (is_pinned_ && before->numerics->threads != 0) hook_->set_threads(before->numerics->threads);
+    compare(compared, *before->numerics, *now());
+  }
+  if (compared.text().empty() || has_said_) return "";
   has_said_ = true;
-  return "bits may differ from those of an unbroken run: " + found;
+  return "bits may differ from those of an unbroken run: " + compared.text();
 }
 
 std::optional<Numerics> NumericsWatch::now() const {

@@ -46,6 +46,7 @@ Rows rows_of_what_is_kept(Options& o) {
       {&o.deterministic, env::kDeterministic, "--deterministic",
        "true: pins threads, CPU instructions and algorithms, so that bits do not depend on the machine; "
        "slower"},
+      {&o.seed, env::kSeed, "--seed", "what all generators of random numbers begin with"},
   };
 }
 

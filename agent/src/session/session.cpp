@@ -107,6 +107,13 @@ std::uint64_t Session::steps_done() const {
   return engine_->step().value();
 }
 
+std::uint64_t Session::seed() const {
+  return engine_->seed();
+}
+std::uint64_t Session::seed_of(std::string_view name) const {
+  return engine_->seed_of(name);
+}
+
 Rendezvous Session::rendezvous() const {
   return engine_->rendezvous();
 }

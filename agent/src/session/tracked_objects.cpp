@@ -108,8 +108,10 @@ std::string described(ElementType type, const TensorShape& shape) {
 
 class Reader final : public StateReader {
  public:
-  Reader(CheckpointReader& reader, const std::string& checkpoint, bool is_for_weights, Wishes& wishes)
-      : reader_(reader), checkpoint_(checkpoint), is_for_weights_(is_for_weights), wishes_(wishes) {}
+  // Without `seed_of` it is for weights alone.
+  Reader(CheckpointReader& reader, const std::string& checkpoint, const TrackedObjects::SeedOf* seed_of,
+         Wishes& wishes)
+      : reader_(reader), checkpoint_(checkpoint), seed_of_(seed_of), wishes_(wishes) {}
 
   void begin(const std::string& object, std::string base) {
     object_ = &object;
@@ -118,7 +120,12 @@ class Reader final : public StateReader {
 
   std::optional<Form> find(const std::string& name) override { return find_full(full_name(base_, name)); }
 
-  bool is_for_weights_alone() const override { return is_for_weights_; }
+  bool is_for_weights_alone() const override { return seed_of_ == nullptr; }
+
+  std::optional<std::uint64_t> new_seed(const std::string& name) const override {
+    if (seed_of_ == nullptr || reader_.has_saved()) return std::nullopt;
+    return (*seed_of_)(full_name(*object_, name));
+  }
 
   std::vector<std::string> names() const override {
     std::vector<std::string> names;
@@ -158,7 +165,12 @@ class Reader final : public StateReader {
     at_end([text, take = std::move(take)] { take(std::move(*text)); });
   }
 
-  void at_end(std::function<void()> act) override { wishes_.at_end.push_back(std::move(act)); }
+  void at_end(std::function<void()> act) override {
+    wishes_.at_end.push_back([this, object = object_, act = std::move(act)] {
+      object_ = object;  // who refuses then is still called by its name
+      act();
+    });
+  }
 
   [[noreturn]] void refuse(const std::string& why) const override {
     session::refuse("tracked " + in_quotes(*object_) + ": " + why);
@@ -194,7 +206,7 @@ class Reader final : public StateReader {
 
   CheckpointReader& reader_;
   const std::string& checkpoint_;
-  const bool is_for_weights_;
+  const TrackedObjects::SeedOf* const seed_of_;
   Wishes& wishes_;
   const std::string* object_ = nullptr;
   std::string base_;
@@ -258,8 +270,9 @@ CollectedState TrackedObjects::collect() const {
   return state;
 }
 
-Result<void> TrackedObjects::restore(CheckpointReader& reader, const std::string& checkpoint) const {
-  return restore(reader, checkpoint, Which::kAll);
+Result<void> TrackedObjects::restore(CheckpointReader& reader, const std::string& checkpoint,
+                                     const SeedOf& seed_of) const {
+  return restore(reader, checkpoint, &seed_of);
 }
 
 Result<void> TrackedObjects::restore_weights(CheckpointReader& reader, const std::string& checkpoint) const {
@@ -267,23 +280,24 @@ Result<void> TrackedObjects::restore_weights(CheckpointReader& reader, const std
     refuse("weights of " + checkpoint +
            " are to begin with (--load-from), and nothing that is tracked has any: track the model");
   }
-  return restore(reader, checkpoint, Which::kWeights);
+  return restore(reader, checkpoint, nullptr);
 }
 
 Result<void> TrackedObjects::restore(CheckpointReader& reader, const std::string& checkpoint,
-                                     Which which) const {
+                                     const SeedOf* seed_of) const {
+  const bool is_for_weights = seed_of == nullptr;
   Wishes wishes;
-  Reader asked(reader, checkpoint, which == Which::kWeights, wishes);
+  Reader asked(reader, checkpoint, seed_of, wishes);
   try {
     for (const auto& [name, object] : objects_) {
-      if (which == Which::kWeights && !object.is_weights) continue;
+      if (is_for_weights && !object.is_weights) continue;
       asked.begin(name, base_of(name));
       object.load(asked);
     }
   } catch (const Unreadable& why) {
     return why.error;
   }
-  if (which == Which::kAll) refuse_untracked(reader, checkpoint);
+  if (!is_for_weights) refuse_untracked(reader, checkpoint);
   for (const Wishes& round : in_rounds(std::move(wishes.wanted), std::move(wishes.into))) {
     if (auto loaded = reader.load(round.wanted, round.into); !loaded) return loaded.error();
   }

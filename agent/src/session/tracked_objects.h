@@ -4,6 +4,7 @@
 // another's, as 'net.fc1' does in 'net', has "tracked:" before its name, so that the two never meet.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -38,8 +39,11 @@ class TrackedObjects {
   // Asks all objects what they want, looks whether all of it is there, reads it, and lets them finish. A
   // checkpoint of another program is a Failure, thrown before anything is changed; the error is that of a
   // disk or of damage. `checkpoint` is what sentences call it: "the checkpoint of step 20".
-  [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader,
-                                     const std::string& checkpoint) const;
+  // On a rank that is new to the world, generators of random numbers are seeded instead, with what `seed_of`
+  // says of their names.
+  using SeedOf = std::function<std::uint64_t(std::string_view name)>;
+  [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
+                                     const SeedOf& seed_of) const;
 
   // Whether a tensor of a checkpoint belongs to an object of weights, and is one: a generator of random
   // numbers, whose name begins with "generator:", goes on with the run alone.
@@ -57,9 +61,9 @@ class TrackedObjects {
     Load load;
     bool is_weights = false;
   };
-  enum class Which { kAll, kWeights };
+  // Null: of objects of weights alone.
   [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
-                                     Which which) const;
+                                     const SeedOf* seed_of) const;
   // What the names of an object's tensors begin with.
   [[nodiscard]] std::string base_of(const std::string& name) const;
   void refuse_untracked(const checkpoint::CheckpointReader& reader, const std::string& checkpoint) const;

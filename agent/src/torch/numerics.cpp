@@ -77,6 +77,7 @@ Numerics numerics_now() {
 bool attach_torch_numerics() {
   attach_numerics({.pin = pin,
                    .set_threads = [](std::uint32_t count) { at::set_num_threads(static_cast<int>(count)); },
+                   .seed = [](std::uint64_t seed) { at::manual_seed(seed); },
                    .now = numerics_now});
   return true;
 }

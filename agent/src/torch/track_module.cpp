@@ -1,18 +1,17 @@
 #include <map>
-#include <mutex>
+#include <string>
+#include <vector>
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <torch/nn/module.h>
 
 #include <ratoon/torch/track.h>
 
+#include "agent/src/torch/default_generators.h"
 #include "agent/src/torch/numerics.h"
 #include "agent/src/torch/stored_tensor.h"
 
 namespace ratoon {
 namespace {
-
-constexpr const char* kGenerator = "generator:cpu";
 
 // By the names of PyTorch's state_dict(). A parameter and a buffer may share one. Undefined tensors (a Linear
 // without bias has one) hold nothing.
@@ -28,20 +27,10 @@ std::map<std::string, at::Tensor> tensors_of(const ::torch::nn::Module& module) 
   return tensors;
 }
 
-at::Tensor generator_state() {
-  at::Generator generator = at::detail::getDefaultCPUGenerator();
-  const std::scoped_lock lock(generator.mutex());
-  return generator.get_state();
-}
-
-void load_generator(StateReader& in) {
-  const at::Tensor state = generator_state();
-  want_tensor(in, kGenerator, state);
-  in.at_end([state] {
-    at::Generator generator = at::detail::getDefaultCPUGenerator();
-    const std::scoped_lock lock(generator.mutex());
-    generator.set_state(state);
-  });
+std::vector<at::Device> devices_of(const std::map<std::string, at::Tensor>& tensors) {
+  std::vector<at::Device> devices;
+  for (const auto& [name, tensor] : tensors) devices.push_back(tensor.device());
+  return devices;
 }
 
 }  // namespace
@@ -50,16 +39,23 @@ void save_module(const ::torch::nn::Module& module, StateWriter& out) {
   const auto tensors = tensors_of(module);
   if (!tensors.empty()) note_device_of(tensors.begin()->second);
   for (const auto& [name, tensor] : tensors) put_tensor(out, name, tensor);
-  put_tensor(out, kGenerator, generator_state());
+  for (const auto& [name, generator] : default_generators(devices_of(tensors)))
+    save_generator(generator, out, name);
 }
 
 void load_module(::torch::nn::Module& module, StateReader& in) {
   const auto now = tensors_of(module);
   if (!now.empty()) note_device_of(now.begin()->second);
   for (const auto& [name, tensor] : now) want_tensor(in, name, tensor);
-  if (!in.is_for_weights_alone()) load_generator(in);
+  if (!in.is_for_weights_alone()) {
+    for (const auto& [name, generator] : default_generators(devices_of(now))) {
+      // Of a device that the run comes to first: it begins with --seed.
+      if (!generator.device().is_cpu() && !in.find(name)) continue;
+      load_generator(generator, in, name);
+    }
+  }
   for (const std::string& name : in.names()) {
-    if (name == kGenerator || now.contains(name)) continue;
+    if (name.starts_with(kGeneratorPrefix) || now.contains(name)) continue;
     in.refuse("the program has no tensor \"" + name + "\", which the checkpoint has: it is of another model");
   }
 }

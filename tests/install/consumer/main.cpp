@@ -6,6 +6,7 @@
 #include <ratoon/numerics.h>
 #include <ratoon/options.h>
 #include <ratoon/progress_bar.h>
+#include <ratoon/random_engine.h>
 #include <ratoon/stream.h>
 #include <ratoon/train.h>
 #include <ratoon/until.h>
@@ -31,5 +32,8 @@ int main(int argc, char** argv) {
                            .now = [] { return ratoon::Numerics{.library = "none"}; }});
   if (argc == 1) return 0;
   // Not run by the test, but linked: train() draws in all of the agent's libraries.
-  return ratoon::train(ratoon::Options::from_environment(argc, argv), [](ratoon::Session&) {});
+  return ratoon::train(ratoon::Options::from_environment(argc, argv), [](ratoon::Session& session) {
+    std::mt19937_64 noise;
+    session.track("noise", noise);
+  });
 }

@@ -39,7 +39,8 @@ ratoon_test(unit/agent/session_test
           session/leaving_test.cpp session/meeting_socket_test.cpp session/options_test.cpp
           session/launcher_variables_test.cpp session/places_test.cpp session/token_file_test.cpp
           session/tracked_objects_test.cpp session/train_counts_test.cpp session/train_ledger_test.cpp
-          session/train_ends_test.cpp session/train_rollback_test.cpp session/train_test.cpp session/load_test.cpp
+          session/train_ends_test.cpp session/train_rollback_test.cpp session/train_seed_test.cpp
+          session/train_test.cpp session/load_test.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/group_link_test
   SOURCES session/group_link_test.cpp LIBS ratoon::agent ratoon::base_contract LABELS threads)
@@ -50,7 +51,7 @@ ratoon_test(unit/agent/session_rules_test
           preemption/drain_plan_test.cpp preemption/notices_test.cpp preemption/save_interval_test.cpp
           metrics/running_metrics_test.cpp progress/progress_bar_test.cpp progress/render_test.cpp
           session/amount_test.cpp session/course_test.cpp session/ledger_test.cpp session/numerics_watch_test.cpp
-          session/phase_watch_test.cpp session/rollback_plan_test.cpp session/until_test.cpp
+          session/phase_watch_test.cpp session/rollback_plan_test.cpp session/seed_of_test.cpp session/until_test.cpp
           ../../support/crash/model_disk.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/board_test

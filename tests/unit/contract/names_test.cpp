@@ -69,6 +69,7 @@ TEST(Names, OfTheEnvironmentAreFrozen) {
                  {names::env::kTerminationFile, "RATOON_TERMINATION_FILE"},
                  {names::env::kMetricsPort, "RATOON_METRICS_PORT"},
                  {names::env::kDeterministic, "RATOON_DETERMINISTIC"},
+                 {names::env::kSeed, "RATOON_SEED"},
                  {names::env::kLocalRank, "LOCAL_RANK"}});
 }
 

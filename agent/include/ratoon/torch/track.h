@@ -1,15 +1,18 @@
-// session.track() for modules and optimizers of LibTorch.
+// session.track() for modules, optimizers and generators of random numbers of LibTorch.
 //
 //   Net net;
 //   torch::optim::AdamW optimizer(net->parameters(), 1e-3);
 //   session.track("net", *net);
 //   session.track("optimizer", optimizer);
+//   auto noise = at::make_generator<at::CPUGeneratorImpl>();
+//   session.track("noise", noise);  // seeds it: of --seed, the name, and this rank
 //
 // In the checkpoint they have the names of PyTorch's state_dict(): "net.fc1.weight",
 // "optimizer.state.0.exp_avg", "optimizer.param_groups.0.lr". A module's buffer that shares its name with a
-// parameter is "net.buffer:scale". With a module goes the state of LibTorch's default CPU generator,
-// "net.generator:cpu", which dropout and the like draw from: each rank goes on with the random numbers that
-// it would have had. In a larger world rank r begins with those of rank r modulo the old size.
+// parameter is "net.buffer:scale". With a module go the states of LibTorch's default generators, which
+// dropout and the like draw from: that of the CPU, "net.generator:cpu", and where the module lies on a GPU
+// that one's, "net.generator:cuda:0". Each rank goes on with the random numbers that it would have had; one
+// that is new to the world is seeded with Session::seed_of() of these names.
 //
 // Weights are restored in place where they lie densely on the CPU, and keep the bits that were saved. A
 // tensor of another name, shape or type is a Failure with exit code 82 that says which, before anything is
@@ -17,7 +20,10 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <string>
+
+#include <ATen/core/Generator.h>
 
 #include <ratoon/session.h>
 #include <ratoon/torch/numerics.h>
@@ -30,6 +36,12 @@ class Optimizer;
 }
 
 namespace ratoon {
+
+// Generators are handles: the one that is tracked is the one that numbers are drawn from.
+void check_generator(const at::Generator& generator, const std::string& name);
+void seed_generator(at::Generator generator, std::uint64_t seed);
+void save_generator(const at::Generator& generator, StateWriter& out, const std::string& name);
+void load_generator(const at::Generator& generator, StateReader& in, const std::string& name);
 
 void save_module(const ::torch::nn::Module& module, StateWriter& out);
 void load_module(::torch::nn::Module& module, StateReader& in);
@@ -52,6 +64,14 @@ struct TrackAdapter<T> {
   static void check(T& optimizer, const std::string& name) { check_optimizer(optimizer, name); }
   static void save(T& optimizer, StateWriter& out) { save_optimizer(optimizer, out); }
   static void load(T& optimizer, StateReader& in) { load_optimizer(optimizer, in); }
+};
+
+template <>
+struct TrackAdapter<at::Generator> {
+  static void check(at::Generator& generator, const std::string& name) { check_generator(generator, name); }
+  static void seed(at::Generator& generator, std::uint64_t seed) { seed_generator(generator, seed); }
+  static void save(at::Generator& generator, StateWriter& out) { save_generator(generator, out, ""); }
+  static void load(at::Generator& generator, StateReader& in) { load_generator(generator, in, ""); }
 };
 
 }  // namespace ratoon

@@ -47,6 +47,9 @@ class CheckpointReader {
   [[nodiscard]] const std::optional<RunRecord>& run() const { return run_; }
   void set_run(const std::optional<RunRecord>& run) { run_ = run; }
 
+  // Whether this rank saved one of the packs; what it finds as its own is another rank's where it did not.
+  [[nodiscard]] bool has_saved() const { return rank_.value() < packs_.size(); }
+
   // What lies in the rank's own pack, parts of shared tensors included, in the order of its data.
   [[nodiscard]] std::span<const PackedTensor> own() const;
 

@@ -10,7 +10,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::uint64_t kMark = 0x33746f6c736e7472;  // "rtnslot3": another layout gets another number
+constexpr std::uint64_t kMark = 0x34746f6c736e7472;  // "rtnslot4": another layout gets another number
 constexpr std::size_t kSummedBytes = kSlotInfoBytes - 4;
 
 // Numbers one after the other, little-endian, and texts after their lengths.
@@ -69,6 +69,11 @@ void put_numerics(Putter& to, const std::optional<Numerics>& numerics) {
   to.put(numerics->is_deterministic ? 1 : 0, 4);
 }
 
+void put_seed(Putter& to, const std::optional<std::uint64_t>& seed) {
+  to.put(seed.has_value() ? 1 : 0);
+  to.put(seed.value_or(0));
+}
+
 std::optional<EarlyEnd> get_early_end(Getter& from) {
   if (from.get() == 0) return std::nullopt;
   EarlyEnd end;
@@ -85,6 +90,12 @@ std::optional<Numerics> get_numerics(Getter& from) {
   numerics.threads = static_cast<std::uint32_t>(from.get(4));
   numerics.is_deterministic = from.get(4) != 0;
   return numerics;
+}
+
+std::optional<std::uint64_t> get_seed(Getter& from) {
+  const bool is_there = from.get() != 0;
+  const std::uint64_t seed = from.get();
+  return is_there ? std::optional(seed) : std::nullopt;
 }
 
 }  // namespace
@@ -107,6 +118,7 @@ SlotInfoBytes encode_slot_info(const SlotInfo& info) {
     to.put(number);
   put_early_end(to, run.early_end);
   put_numerics(to, run.numerics);
+  put_seed(to, run.seed);
   const std::uint32_t sum = crc32c(std::span(bytes).first(kSummedBytes));
   for (std::size_t i = 0; i < 4; ++i) bytes[kSummedBytes + i] = static_cast<std::byte>(sum >> (8 * i));
   return bytes;
@@ -134,6 +146,7 @@ std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes) {
     *number = from.get();
   run.early_end = get_early_end(from);
   run.numerics = get_numerics(from);
+  run.seed = get_seed(from);
   info.pack.run = std::move(run);
   return info;
 }

@@ -56,7 +56,8 @@ TEST(Manifest, KeepsWhatRankZeroSaysOfTheRun) {
                                            .device = "cpu",
                                            .cpu_capability = "AVX2",
                                            .threads = 4,
-                                           .is_deterministic = true}};
+                                           .is_deterministic = true},
+                      .seed = ~std::uint64_t{0}};
   auto receipt = record(0);
   receipt.run = run;
   EXPECT_EQ(decode_receipt(encode_receipt(receipt)).value(), receipt);
@@ -72,7 +73,8 @@ TEST(Manifest, KeepsWhatRankZeroSaysOfTheRun) {
 TEST(Manifest, NamesWhatBitsDependOnAndWhyTheRunEnded) {
   auto whole = manifest();
   whole.run = RunRecord{.early_end = EarlyEnd{.reason = "enough", .until = "90ep"},
-                        .numerics = Numerics{.library = "L 1", .device = "cpu", .threads = 4}};
+                        .numerics = Numerics{.library = "L 1", .device = "cpu", .threads = 4},
+                        .seed = 17};
   EXPECT_THAT(encode_manifest(whole), HasSubstr("  \"finished\": {\n"
                                                 "   \"reason\": \"enough\",\n"
                                                 "   \"until\": \"90ep\"\n"
@@ -83,7 +85,9 @@ TEST(Manifest, NamesWhatBitsDependOnAndWhyTheRunEnded) {
                                                 "   \"device\": \"cpu\",\n"
                                                 "   \"library\": \"L 1\",\n"
                                                 "   \"threads\": 4\n"
-                                                "  },\n"));
+                                                "  },\n"
+                                                "  \"samples\": 0,\n"
+                                                "  \"seed\": 17,\n"));
   whole.run->early_end->reason =
       std::string(kReasonBytesMax, '\xff');  // each becomes a character of three bytes
   EXPECT_EQ(decode_manifest(encode_manifest(whole)).value().run->early_end->reason.size(),

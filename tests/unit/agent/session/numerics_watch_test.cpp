@@ -21,35 +21,65 @@ Numerics numerics() {
 struct FakeLibrary {
   Numerics now = numerics();
   int pins = 0;
+  std::vector<std::uint64_t> seeds{};
   NumericsHook hook() {
     return {.pin = [this] { ++pins; },
             .set_threads = [this](std::uint32_t count) { now.threads = count; },
+            .seed = [this](std::uint64_t seed) { seeds.push_back(seed); },
             .now = [this] { return now; }};
   }
 };
 
-TEST(NumericsDifferences, NameEachThatMayChangeBits) {
-  Numerics now{
-      .library = "L 2", .device = "cuda", .cpu_capability = "AVX512", .threads = 4, .is_deterministic = true};
-  EXPECT_EQ(differences(numerics(), now),
-            "library L 1, now L 2; device cpu, now cuda; CPU capability AVX2, now AVX512; threads 2, now 4; "
-            "deterministic algorithms off, now on");
-  EXPECT_EQ(differences(numerics(), numerics()), "");
+constexpr std::uint64_t kSeed = 7;
+
+// What a process with these numerics says when it resumes.
+std::string said(const std::optional<Numerics>& before, const Numerics& now,
+                 std::optional<std::uint64_t> seed = kSeed) {
+  FakeLibrary library{.now = now};
+  return NumericsWatch(false, kSeed, library.hook())
+      .resume(checkpoint::RunRecord{.numerics = before, .seed = seed});
 }
 
-TEST(NumericsDifferences, WhatIsNotKnownIsNone) {
-  EXPECT_EQ(differences(Numerics{}, numerics()), "");
-  EXPECT_EQ(differences(numerics(), Numerics{}), "");
+checkpoint::RunRecord record(const Numerics& before) {
+  return {.numerics = before};
+}
+
+TEST(NumericsWatch, NamesEachThatMayChangeBits) {
+  Numerics now{
+      .library = "L 2", .device = "cuda", .cpu_capability = "AVX512", .threads = 4, .is_deterministic = true};
+  EXPECT_EQ(
+      said(numerics(), now, 17),
+      "bits may differ from those of an unbroken run: seed 17, now 7; library L 1, now L 2; device cpu, "
+      "now cuda; CPU capability AVX2, now AVX512; threads 2, now 4; deterministic algorithms off, now on");
+  EXPECT_EQ(said(numerics(), numerics()), "");
+}
+
+TEST(NumericsWatch, WhatIsNotKnownIsNoDifference) {
+  EXPECT_EQ(said(Numerics{}, numerics()), "");
+  EXPECT_EQ(said(numerics(), Numerics{}), "");
+  EXPECT_EQ(said(std::nullopt, numerics(), std::nullopt), "") << "of a checkpoint that has neither";
+}
+
+TEST(NumericsWatch, SeedsWhatDrawsNumbers) {
+  FakeLibrary library;
+  const NumericsWatch watch(false, kSeed, library.hook());
+  EXPECT_TRUE(library.seeds.empty()) << "not before an attempt begins";
+  watch.seed();
+  EXPECT_EQ(library.seeds, std::vector<std::uint64_t>{kSeed});
+  auto draws_none = library.hook();
+  draws_none.seed = nullptr;
+  NumericsWatch(false, kSeed, draws_none).seed();
+  NumericsWatch(false, kSeed, std::nullopt).seed();
 }
 
 TEST(NumericsWatch, PinsWhatComputesAndRefusesWhereNothingDoes) {
   FakeLibrary library;
-  const NumericsWatch unpinned(false, library.hook());
+  const NumericsWatch unpinned(false, kSeed, library.hook());
   EXPECT_EQ(library.pins, 0);
-  const NumericsWatch pinned(true, library.hook());
+  const NumericsWatch pinned(true, kSeed, library.hook());
   EXPECT_EQ(library.pins, 1);
   try {
-    const NumericsWatch none(true, std::nullopt);
+    const NumericsWatch none(true, kSeed, std::nullopt);
     FAIL() << "nothing was pinned, and nobody was told";
   } catch (const Failure& why) {
     EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kConfiguration));
@@ -59,38 +89,39 @@ TEST(NumericsWatch, PinsWhatComputesAndRefusesWhereNothingDoes) {
 
 TEST(NumericsWatch, SaysOnceThatBitsMayDiffer) {
   FakeLibrary library;
-  NumericsWatch watch(false, library.hook());
-  EXPECT_EQ(watch.resume(numerics()), "");
+  NumericsWatch watch(false, kSeed, library.hook());
+  EXPECT_EQ(watch.resume(record(numerics())), "");
   EXPECT_EQ(watch.resume(std::nullopt), "") << "of a checkpoint that does not say";
   auto before = numerics();
   before.threads = 8;
-  EXPECT_EQ(watch.resume(before), "bits may differ from those of an unbroken run: threads 8, now 2");
+  EXPECT_EQ(watch.resume(record(before)), "bits may differ from those of an unbroken run: threads 8, now 2");
   EXPECT_EQ(library.now.threads, 2u) << "they are the user's, unless they are pinned";
-  EXPECT_EQ(watch.resume(before), "") << "it was said";
+  EXPECT_EQ(watch.resume(record(before)), "") << "it was said";
 }
 
 TEST(NumericsWatch, PinnedItTakesOverTheThreadsOfTheRun) {
   FakeLibrary library;
-  NumericsWatch watch(true, library.hook());
+  NumericsWatch watch(true, kSeed, library.hook());
   auto before = numerics();
   before.threads = 8;
-  EXPECT_EQ(watch.resume(before), "");
+  EXPECT_EQ(watch.resume(record(before)), "");
   EXPECT_EQ(watch.now()->threads, 8u);
   before.threads = 0;
-  EXPECT_EQ(watch.resume(before), "");
+  EXPECT_EQ(watch.resume(record(before)), "");
   EXPECT_EQ(watch.now()->threads, 8u) << "none are known";
 }
 
 TEST(NumericsWatch, KnowsNothingWhereNothingComputes) {
-  NumericsWatch watch(false, std::nullopt);
+  NumericsWatch watch(false, kSeed, std::nullopt);
   EXPECT_EQ(watch.now(), std::nullopt);
-  EXPECT_EQ(watch.resume(numerics()), "");
+  EXPECT_EQ(watch.resume(record(numerics())), "");
+  EXPECT_THAT(watch.resume(checkpoint::RunRecord{.seed = 8}), HasSubstr("seed 8, now 7"));
 }
 
 TEST(NumericsWatch, CutsWhatALibraryCallsItself) {
   FakeLibrary library;
   library.now.library = std::string(200, 'x');
-  EXPECT_EQ(NumericsWatch(false, library.hook()).now()->library, std::string(64, 'x'));
+  EXPECT_EQ(NumericsWatch(false, kSeed, library.hook()).now()->library, std::string(64, 'x'));
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ class OptionsTest : public testing::Test {
                              env::kSkip,
                              env::kDiskPatienceSeconds,
                              env::kDeterministic,
+                             env::kSeed,
                              env::kFinalWeights})
       ::unsetenv(name);
   }

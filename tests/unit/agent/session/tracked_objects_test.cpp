@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <ratoon/failure.h>
+#include <ratoon/random_engine.h>
 
 #include "tests/support/saved_objects.h"
 
@@ -207,10 +208,26 @@ TEST(TrackedObjects, SharedTensorsFitAnyNumberOfRanks) {
     TrackedObjects objects;
     test::track(objects, "table", table);
     auto reader = store.read(point, Rank(rank)).value();
-    ASSERT_TRUE(objects.restore(reader, "the checkpoint"));
+    ASSERT_TRUE(objects.restore(reader, "the checkpoint", [](std::string_view) { return std::uint64_t{0}; }));
     for (std::uint64_t i = 0; i < 4; ++i) EXPECT_EQ(table.rows[i], static_cast<float>(rank * 4 + i));
     EXPECT_EQ(table.version, 40 + static_cast<int>(rank % 2)) << "each rank's own, modulo the old size";
   }
+}
+
+TEST(TrackedObjects, GeneratorsOfARankThatIsNewToTheWorldAreSeeded) {
+  std::mt19937_64 noise(17);
+  TrackedObjects objects;
+  test::track(objects, "noise", noise);
+  test::SavedObjects saved;
+  const auto point = saved.save(objects);
+  const std::mt19937_64 of_rank_0 = noise;
+  noise.discard(5);
+  saved.load(point, objects);
+  EXPECT_EQ(noise, of_rank_0) << "goes on with its own";
+  saved.load(point, objects, 3);
+  std::mt19937_64 seeded;
+  TrackAdapter<std::mt19937_64>::seed(seeded, test::SavedObjects::seed_of(3, "noise"));
+  EXPECT_EQ(noise, seeded);
 }
 
 }  // namespace

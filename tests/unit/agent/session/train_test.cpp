@@ -336,7 +336,7 @@ TEST_F(TrainTest, OptionsThatAreWrongAndFoldersThatCannotBeAreSaid) {
 
 TEST_F(TrainTest, AProgramMayLeaveWithItsOwnFailure) {
   EXPECT_EQ(train([](Session&) { throw Failure(84, "the data cannot be read"); }), 84);
-  EXPECT_EQ(said_, "ratoon: the data cannot be read\n");
+  EXPECT_TRUE(said_.ends_with("ratoon: the data cannot be read\n")) << said_;
 }
 
 TEST_F(TrainTest, WhatIsLostInTheFolderComesFromAStore) {

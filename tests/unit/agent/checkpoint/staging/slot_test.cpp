@@ -39,7 +39,8 @@ TEST(SlotInfoBytes, KeepWhatIsSaidOfTheRun) {
                                                  .device = std::string(kNumericsTextBytesMax, 'd'),
                                                  .cpu_capability = std::string(kNumericsTextBytesMax, 'c'),
                                                  .threads = ~0U,
-                                                 .is_deterministic = true}};
+                                                 .is_deterministic = true},
+                            .seed = ~0ULL};
   EXPECT_EQ(decode_slot_info(encode_slot_info(info)), info);
 }
 
