@@ -149,6 +149,16 @@ class Session {
                 std::move(batches));
   }
 
+  // `act` is called with the number of each epoch that ends, from 0, after the step that takes its last
+  // sample and before that step is saved: what it changes (means that begin anew, say) is in the checkpoint,
+  // and in the run's committed history it happens once an epoch, also where a batch belongs to two. Needs
+  // follow(); called before steps(). The time is that of a validation.
+  //   session.on_epoch_end([&](std::uint64_t epoch) {
+  //     log(epoch, metrics.find("loss")->mean());
+  //     metrics.reset();
+  //   });
+  void on_epoch_end(std::function<void(std::uint64_t epoch)> act);
+
   // A number of the step under way, the mean of so many samples: for the history on the disk, /metrics and,
   // where it is called "loss", the bar. Of what is reported before average_gradients() these show the mean
   // over ranks, weighted by samples; of what comes after it, rank 0's own, and /metrics the mean with the

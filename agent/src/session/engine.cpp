@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <utility>
 
+#include <ratoon/schedule.h>
+
 #include "agent/src/session/control_word.h"
 #include "agent/src/session/fail.h"
 #include "agent/src/session/meeting_socket.h"
@@ -123,6 +125,22 @@ void Session::Engine::enter_within_step(ProcessPhase phase) {
   if (has_begun_) enter(phase);
 }
 
+void Session::Engine::on_epoch_end(std::function<void(std::uint64_t epoch)> act) {
+  if (has_begun_) fail(ExitCode::kConfiguration, "on_epoch_end() comes too late: call it before steps()");
+  on_epoch_end_ = std::move(act);
+}
+
+void Session::Engine::end_epochs(std::uint64_t samples_before) {
+  if (!on_epoch_end_) return;
+  const RunPosition& position = course_->position();
+  const Period epoch{.count = position.epoch_samples};
+  const std::uint64_t ended = times_due(position.samples, epoch);
+  for (std::uint64_t number = times_due(samples_before, epoch); number < ended; ++number) {
+    enter(ProcessPhase::kValidate);
+    on_epoch_end_(number);
+  }
+}
+
 std::uint32_t Session::Engine::take_agreed() {
   // A world of one needs no collective to agree with itself.
   if (assignment_.world_size == 1) agree(wishes());
@@ -147,7 +165,9 @@ void Session::Engine::end_step() {
   position_.step = position_.step.next();
   position_.milestone = session::Milestone::kStepped;
   meters_.step = position_.step.value();
+  const std::uint64_t samples_before = course_->position().samples;
   course_->end_step(data(), now);
+  end_epochs(samples_before);
   show_progress();
   if (!has_summed_) show(means_.take_own());
   const std::uint32_t agreed = take_agreed();

@@ -68,6 +68,7 @@ class Session::Engine : private data::WaitListener {
   // One that is tracked: what --skip is of.
   void note_stream(Stream& stream) { streams_.push_back(&stream); }
   void follow(std::function<session::DataPosition()> data) { data_ = std::move(data); }
+  void on_epoch_end(std::function<void(std::uint64_t epoch)> act);
   void begin(Until until);
   void report(std::string_view name, double value, std::uint64_t samples);
   [[nodiscard]] session::RankMeans::Numbers numbers() const { return means_.numbers(); }
@@ -123,6 +124,8 @@ class Session::Engine : private data::WaitListener {
   void show_progress();
   void show(const std::vector<session::RankMeans::Mean>& means);
   void begin_course(Until until);
+  // Those that ended with the step, which began at so many samples.
+  void end_epochs(std::uint64_t samples_before);
   // Unless the run has another end by now: that is the wish to go on.
   void keep_early_end();
   // Between lines of the bar.
@@ -164,6 +167,7 @@ class Session::Engine : private data::WaitListener {
   const std::shared_ptr<session::Drain> drain_;
   const std::shared_ptr<session::NumericsWatch> numerics_;
   std::function<session::DataPosition()> data_;
+  std::function<void(std::uint64_t epoch)> on_epoch_end_;
   std::optional<checkpoint::RunRecord> resumed_;  // as the manifest has it
   std::vector<Stream*> streams_;
   std::vector<checkpoint::Rollback> rollbacks_;     // in force, with one that this attempt makes

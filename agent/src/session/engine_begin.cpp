@@ -37,6 +37,10 @@ void Session::Engine::begin_course(Until until) {
   } catch (const std::invalid_argument& why) {
     fail(ExitCode::kConfiguration, why.what());
   }
+  if (on_epoch_end_ && course_->position().epoch_samples == 0) {
+    fail(ExitCode::kConfiguration,
+         "on_epoch_end() counts the epochs of a stream: call session.follow(stream) before steps()");
+  }
   if (resumed_ && resumed_->early_end && !course_->is_over()) keep_early_end();
 }
 

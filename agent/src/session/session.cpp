@@ -43,6 +43,10 @@ void Session::follow_data(std::function<std::uint64_t()> cursor, std::function<s
       });
 }
 
+void Session::on_epoch_end(std::function<void(std::uint64_t)> act) {
+  answer([&] { engine_->on_epoch_end(std::move(act)); });
+}
+
 void Session::report(std::string_view name, double value, std::uint64_t samples) {
   answer([&] { engine_->report(name, value, samples); });
 }

@@ -103,5 +103,48 @@ TEST_F(TrainCountsTest, EpochsAreThoseOfAStreamAndEndWhereItDoes) {
   EXPECT_THAT(names, testing::ElementsAre("s0000000007", "s0000000013", "s0000000019", "s0000000025"));
 }
 
+TEST_F(TrainCountsTest, AnEpochEndsOnceWhereverTheRunWasLost) {
+  // Every other epoch ends in the middle of a batch.
+  const StreamOptions data{.samples = 20, .global_batch = 8, .seed = 17, .source = "twenty"};
+  std::vector<std::uint64_t> ended;
+  const auto walk = [&](std::uint64_t throws_after) {
+    return train([&, throws_after](Session& session) {
+      Stream stream(data);
+      std::uint64_t in_epoch = 0;
+      session.track("stream", stream);
+      session.track("in epoch", in_epoch);
+      session.follow(stream);
+      session.on_epoch_end([&](std::uint64_t epoch) {
+        ended.resize(epoch);  // what was lost is made again
+        ended.push_back(in_epoch);
+        in_epoch = 0;
+      });
+      for (const std::uint64_t step : session.steps(Until::epochs(4))) {
+        if (step == throws_after) throw std::runtime_error("killed");
+        stream.advance();
+        ++in_epoch;
+      }
+    });
+  };
+  options_.save_every = Every::steps(1);
+  EXPECT_EQ(walk(~0ULL), 0);
+  const std::vector<std::uint64_t> unbroken{3, 2, 3, 2};  // batches since the last one ended
+  EXPECT_EQ(ended, unbroken);
+  ended.clear();
+  options_.run_name = "killed";
+  for (const std::uint64_t kill : {3, 5, 8}) EXPECT_EQ(walk(kill), 1);
+  EXPECT_EQ(walk(~0ULL), 0);
+  EXPECT_EQ(ended, unbroken);
+}
+
+TEST_F(TrainCountsTest, EpochsOfNothingDoNotEnd) {
+  EXPECT_EQ(train([](Session& session) {
+              session.on_epoch_end([](std::uint64_t) {});
+              static_cast<void>(session.steps(1));
+            }),
+            82);
+  EXPECT_THAT(said_, HasSubstr("call session.follow(stream) before steps()"));
+}
+
 }  // namespace
 }  // namespace ratoon
