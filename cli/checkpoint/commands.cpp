@@ -8,7 +8,11 @@
 namespace ratoon::cli {
 
 void add_common(CLI::App& command, CommonArguments& arguments) {
-  command.add_option("folder", arguments.folder, "A run's folder: <save folder>/<run name>")->required();
+  command
+      .add_option(
+          "run", arguments.run,
+          "A run's folder, <save folder>/<run name>, or its place in a store: s3://bucket/runs/<run name>")
+      ->required();
   command.add_flag("--json", arguments.is_json, "For programs: one JSON document on standard output");
 }
 
@@ -18,7 +22,7 @@ void add_wish(CLI::App& command, Wish& wish) {
 }
 
 nlohmann::json begin_json(const CommonArguments& arguments) {
-  return {{"version", kJsonVersion}, {"folder", arguments.folder}};
+  return {{"version", kJsonVersion}, {"folder", arguments.run}};
 }
 
 void print_json(const nlohmann::json& document) {

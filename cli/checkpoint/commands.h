@@ -21,9 +21,9 @@ void add_gc_command(CLI::App& app, int& exit_code);
 // The version of what --json prints: it grows where a field changes its meaning or goes, not where one comes.
 inline constexpr int kJsonVersion = 1;
 
-// FOLDER and --json, which all have.
+// RUN and --json, which all have.
 struct CommonArguments {
-  std::string folder;
+  std::string run;  // where its checkpoints are: run_place.h
   bool is_json = false;
 };
 void add_common(CLI::App& command, CommonArguments& arguments);

@@ -9,7 +9,7 @@
 #include "base/core/atomic_fill.h"
 #include "cli/checkpoint/commands.h"
 #include "cli/checkpoint/open_packs.h"
-#include "cli/checkpoint/run_folder.h"
+#include "cli/checkpoint/run_place.h"
 #include "cli/checkpoint/tensor_stream.h"
 #include "cli/command.h"
 #include "cli/progress.h"
@@ -22,11 +22,12 @@ constexpr const char* kExamples = R"(Examples:
   ratoon checkpoint export checkpoints/digits weights.safetensors --tensors 'net.*'
   ratoon checkpoint export checkpoints/digits state.pt --step 1200   torch.load("state.pt", weights_only=True)
   ratoon checkpoint export checkpoints/digits rank0.pt --rank 0      as rank 0 had it, parts as they are
+  ratoon checkpoint export s3://bucket/runs/digits weights.safetensors
 
 Every byte is verified on its way. The file appears whole, durable and at once, or not at all.
 
 Exit codes: 0 written, 82 no such checkpoint, a file that exists, or the command line is wrong, 83 the
-checkpoint is damaged, 84 the disk refuses to be read or written.)";
+checkpoint is damaged, 84 the disk refuses to be read or written, or the store does not answer.)";
 
 constexpr std::size_t kGatherBytes = 1 << 20;
 
@@ -137,33 +138,41 @@ void report(const ExportArguments& arguments, const std::string& format, const O
   print_json(document);
 }
 
+// Once: kConflict where the run has retired meanwhile what was chosen, and another one can be.
+Result<void> export_from(const checkpoint::Disk& disk, const ExportArguments& arguments,
+                         const std::string& format) {
+  const auto opened = open_checkpoint(disk, arguments.wish, arguments.rank);
+  if (!opened) return opened.error();
+  const auto stream = TensorStream::make(opened->packs, arguments.tensors, arguments.rank.has_value());
+  if (!stream) return stream.error();
+  const std::size_t tensors = stream->sources({}).size();
+  if (tensors == 0 && !arguments.tensors.empty())
+    return Error(ErrorKind::kNotFound, "no tensor has such a name: `ratoon checkpoint show` lists them");
+  const SystemClock clock;
+  Progress progress("export", stream->size_bytes(), clock);
+  const auto written = write_file(arguments, format, *stream, progress);
+  progress.clear();
+  if (written) {
+    report(arguments, format, *opened, *stream, tensors);
+    return {};
+  }
+  const Error& error = written.error();
+  const bool is_gone = error.kind() == ErrorKind::kNotFound && is_retired(disk, opened->found.id);
+  if (is_gone) return Error(ErrorKind::kConflict, error.message());
+  if (error.kind() != ErrorKind::kCorrupted) return error;
+  return Error(ErrorKind::kCorrupted,
+               error.message() + "; `ratoon checkpoint verify` says which others are good");
+}
+
 int run_export(const ExportArguments& arguments) {
   raise_limit_of_open_files();
   const auto format = format_of(arguments);
   if (!format) return complain_of(format.error());
   if (auto checked = check_target(arguments); !checked) return complain_of(checked.error());
-  const auto disk = open_run_folder(arguments.common.folder);
-  if (!disk) return complain_of(disk.error());
-  const auto opened = open_checkpoint(**disk, arguments.wish, arguments.rank);
-  if (!opened) return complain_of(opened.error());
-  const auto stream = TensorStream::make(opened->packs, arguments.tensors, arguments.rank.has_value());
-  if (!stream) return complain_of(stream.error());
-  const std::size_t tensors = stream->sources({}).size();
-  if (tensors == 0 && !arguments.tensors.empty()) {
-    complain("no tensor has such a name: `ratoon checkpoint show` lists them");
-    return static_cast<int>(ExitCode::kConfiguration);
-  }
-  const SystemClock clock;
-  Progress progress("export", stream->size_bytes(), clock);
-  const auto written = write_file(arguments, *format, *stream, progress);
-  progress.clear();
-  if (!written && written.error().kind() == ErrorKind::kCorrupted)
-    return complain_of(
-        {ErrorKind::kCorrupted,
-         written.error().message() + "; `ratoon checkpoint verify` says which others are good"});
-  if (!written) return complain_of(written.error());
-  report(arguments, *format, *opened, *stream, tensors);
-  return 0;
+  const auto place = RunPlace::open(arguments.common.run);
+  if (!place) return complain_of(place.error());
+  const auto exported = unless_retired([&] { return export_from(place->disk(), arguments, *format); });
+  return exported ? 0 : complain_of(exported.error());
 }
 
 }  // namespace

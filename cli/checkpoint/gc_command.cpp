@@ -1,6 +1,7 @@
 #include "cli/checkpoint/commands.h"
 #include "cli/checkpoint/gc.h"
-#include "cli/checkpoint/run_folder.h"
+#include "cli/checkpoint/open_packs.h"
+#include "cli/checkpoint/run_place.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/text.h"
@@ -15,12 +16,10 @@ constexpr const char* kExamples = R"(Examples:
   ratoon checkpoint gc checkpoints/counter --keep 3 --delete        and all but the newest three
 
 Before anything goes the newest checkpoint is read to its last byte. What newer attempts write, and files of
-others, stay. A run may be writing meanwhile.
+others, stay. A run may be writing meanwhile. In a store, s3://bucket/runs/counter, the same holds.
 
-Exit codes: 0 done, 82 the folder or the command line is wrong, 83 the newest checkpoint is bad, and nothing
-was removed, 84 the disk refuses.)";
-
-constexpr int kTriesAgain = 5;
+Exit codes: 0 done, 82 the place or the command line is wrong, 83 the newest checkpoint is bad, and nothing
+was removed, 84 the disk or the store refuses.)";
 
 struct GcArguments {
   CommonArguments common;
@@ -71,19 +70,16 @@ Result<std::vector<GcItem>> remove_what_nobody_needs(checkpoint::Disk& disk, con
 }
 
 int gc(const GcArguments& arguments) {
-  const auto disk = open_run_folder(arguments.common.folder);
-  if (!disk) return complain_of(disk.error());
+  const auto place = RunPlace::open(arguments.common.run);
+  if (!place) return complain_of(place.error());
   if (!arguments.deletes) {
-    const auto survey = take_survey(**disk);
+    const auto survey = take_survey(place->disk());
     if (!survey) return complain_of(survey.error());
     print_result(arguments, plan_gc(*survey, arguments.rules).items);
     return 0;
   }
-  auto removed = remove_what_nobody_needs(**disk, arguments.rules);
-  for (int again = 0; again < kTriesAgain && !removed; ++again) {
-    if (removed.error().kind() != ErrorKind::kConflict) break;
-    removed = remove_what_nobody_needs(**disk, arguments.rules);
-  }
+  const auto removed =
+      unless_retired([&] { return remove_what_nobody_needs(place->disk(), arguments.rules); });
   if (!removed) return complain_of(removed.error());
   print_result(arguments, *removed);
   return 0;

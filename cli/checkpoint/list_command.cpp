@@ -1,10 +1,7 @@
-#include <chrono>
-#include <filesystem>
-
 #include "agent/src/checkpoint/file_names.h"
 #include "base/core/clock.h"
 #include "cli/checkpoint/commands.h"
-#include "cli/checkpoint/run_folder.h"
+#include "cli/checkpoint/run_place.h"
 #include "cli/text.h"
 
 namespace ratoon::cli {
@@ -12,34 +9,33 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   ratoon checkpoint list checkpoints/counter           newest first, with what was never committed
+  ratoon checkpoint list s3://bucket/runs/counter      credentials and endpoint as a run finds them
   ratoon checkpoint list checkpoints/counter --json
 
-Exit codes: 0 listed, 82 the folder or the command line is wrong, 84 the disk refuses to be read.)";
+Exit codes: 0 listed, 82 the place or the command line is wrong, 84 the disk or the store refuses to
+be read.)";
 
 constexpr std::size_t kDigestDigitsShown = 12;
 
-// When its manifest was written; of one in quarantine, when it was set aside. Nothing where it is gone.
-std::string saved_at(const std::string& folder, const FoundCheckpoint& found) {
+// When its manifest was written; of one in quarantine, when it was set aside. Empty where nobody knows, as in a store.
+std::string saved_at(const RunPlace& place, const FoundCheckpoint& found) {
   const std::string manifest = checkpoint::manifest_path(found.id);
   const std::string path =
       found.standing == Standing::kSetAside
           ? checkpoint::kQuarantine + manifest.substr(std::string_view(checkpoint::kManifests).size())
           : manifest;
-  std::error_code code;
-  const auto written = std::filesystem::last_write_time(std::filesystem::path(folder) / path, code);
-  if (code) return "";
-  const auto since = std::chrono::file_clock::to_sys(written).time_since_epoch();
-  return format_rfc3339(WallTime{std::chrono::duration_cast<Duration>(since)});
+  const auto written = place.written_at(path);
+  return written ? format_rfc3339(*written) : "";
 }
 
-void print_table(const Survey& survey, const std::string& folder) {
+void print_table(const Survey& survey, const RunPlace& place) {
   std::vector<std::vector<std::string>> rows = {
       {"STEP", "ATTEMPT", "STATE", "RANKS", "SIZE", "SAVED", "DIGEST"}};
   for (const FoundCheckpoint& found : survey.checkpoints) {
     rows.push_back({std::to_string(found.id.step.value()), std::to_string(found.id.attempt.value()),
                     std::string(name_of(found.standing)),
                     found.manifest ? std::to_string(found.manifest->packs.size()) : "",
-                    size_text(found.size_bytes), saved_at(folder, found),
+                    size_text(found.size_bytes), saved_at(place, found),
                     found.digest.substr(0, kDigestDigitsShown)});
   }
   std::string text = rows.size() > 1 ? table_text(rows) : "no checkpoint was ever committed here\n";
@@ -53,12 +49,12 @@ void print_table(const Survey& survey, const std::string& folder) {
   print_text(text);
 }
 
-nlohmann::json to_json(const FoundCheckpoint& found, const std::string& folder) {
+nlohmann::json to_json(const FoundCheckpoint& found, const RunPlace& place) {
   nlohmann::json object = {{"step", found.id.step.value()},
                            {"attempt", found.id.attempt.value()},
                            {"state", name_of(found.standing)},
                            {"size_bytes", found.size_bytes},
-                           {"saved_at", saved_at(folder, found)}};
+                           {"saved_at", saved_at(place, found)}};
   if (found.manifest) {
     object["digest"] = found.digest;
     object["ranks"] = found.manifest->packs.size();
@@ -70,18 +66,17 @@ nlohmann::json to_json(const FoundCheckpoint& found, const std::string& folder) 
 }
 
 int list(const CommonArguments& arguments) {
-  const auto disk = open_run_folder(arguments.folder);
-  if (!disk) return complain_of(disk.error());
-  const auto survey = take_survey(**disk);
+  const auto place = RunPlace::open(arguments.run);
+  if (!place) return complain_of(place.error());
+  const auto survey = take_survey(place->disk());
   if (!survey) return complain_of(survey.error());
   if (!arguments.is_json) {
-    print_table(*survey, arguments.folder);
+    print_table(*survey, *place);
     return 0;
   }
   nlohmann::json document = begin_json(arguments);
   document["checkpoints"] = nlohmann::json::array();
-  for (const auto& found : survey->checkpoints)
-    document["checkpoints"].push_back(to_json(found, arguments.folder));
+  for (const auto& found : survey->checkpoints) document["checkpoints"].push_back(to_json(found, *place));
   document["uncommitted"] = nlohmann::json::array();
   for (const auto& one : survey->uncommitted)
     document["uncommitted"].push_back({{"step", one.id.step.value()},

@@ -5,16 +5,11 @@
 #include "agent/src/checkpoint/inventory.h"
 
 namespace ratoon::cli {
-namespace {
-
-constexpr int kChoicesMax = 5;
 
 bool is_retired(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id) {
   const auto manifest = checkpoint::read_manifest(disk, id);
   return !manifest && manifest.error().kind() == ErrorKind::kNotFound;
 }
-
-}  // namespace
 
 Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk, const checkpoint::CheckpointId& id,
                                          const checkpoint::Manifest& manifest,
@@ -40,15 +35,15 @@ Result<std::vector<OpenPack>> open_packs(const checkpoint::Disk& disk, const che
 
 Result<OpenCheckpoint> open_checkpoint(const checkpoint::Disk& disk, const Wish& wish,
                                        std::optional<std::uint32_t> only_rank) {
-  for (int choice = 1;; ++choice) {
+  return unless_retired([&]() -> Result<OpenCheckpoint> {
     const auto survey = take_survey(disk);
     if (!survey) return survey.error();
     const auto found = choose(*survey, wish);
     if (!found) return found.error();
     auto packs = open_packs(disk, (*found)->id, *(*found)->manifest, only_rank);
-    if (packs) return OpenCheckpoint{**found, *std::move(packs)};
-    if (packs.error().kind() != ErrorKind::kConflict || choice == kChoicesMax) return packs.error();
-  }
+    if (!packs) return packs.error();
+    return OpenCheckpoint{**found, *std::move(packs)};
+  });
 }
 
 void raise_limit_of_open_files() {

@@ -33,23 +33,25 @@ void find_below(const fs::path& folder, int depth, std::vector<std::string>& fou
   }
 }
 
-Error no_run_folder(const fs::path& folder) {
-  std::vector<std::string> below;
-  find_below(folder, kDepthMax, below);
-  std::sort(below.begin(), below.end());
-  std::string text = folder.string() + " is no run's folder: there is no '" + checkpoint::kManifests +
+}  // namespace
+
+Error no_run_in(const std::string& shown, const std::vector<std::string>& below) {
+  std::string text = shown + " is no run's place: there is no '" + checkpoint::kManifests +
                      "' in it; give <save folder>/<run name>";
   for (std::size_t i = 0; i < std::min(below.size(), kNamedMax); ++i)
     text += (i == 0 ? ", such as " : ", ") + below[i];
   return {ErrorKind::kInvalid, text};
 }
 
-}  // namespace
-
 Result<std::unique_ptr<checkpoint::Disk>> open_run_folder(const fs::path& folder) {
   auto disk = checkpoint::RealDisk::look_into(folder);
   if (!disk) return disk.error();
-  if (!is_run_folder(folder)) return no_run_folder(folder);
+  if (!is_run_folder(folder)) {
+    std::vector<std::string> below;
+    find_below(folder, kDepthMax, below);
+    std::sort(below.begin(), below.end());
+    return no_run_in(folder.string(), below);
+  }
   return std::unique_ptr<checkpoint::Disk>(*std::move(disk));
 }
 

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <ratoon/result.h>
 
@@ -13,6 +15,9 @@ namespace ratoon::cli {
 
 // kInvalid where there are no checkpoints of ours in it; the message names the run folders that lie below.
 [[nodiscard]] Result<std::unique_ptr<checkpoint::Disk>> open_run_folder(const std::filesystem::path& folder);
+
+// That nothing of a run is in it, with those of `below`, sorted, that are shown as what may have been meant.
+[[nodiscard]] Error no_run_in(const std::string& shown, const std::vector<std::string>& below);
 
 // With what the program ends after an error: 82, 83 or 84.
 [[nodiscard]] int exit_code_of(const Error& error);

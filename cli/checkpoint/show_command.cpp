@@ -6,7 +6,7 @@
 #include "base/core/xxh3.h"
 #include "cli/checkpoint/commands.h"
 #include "cli/checkpoint/open_packs.h"
-#include "cli/checkpoint/run_folder.h"
+#include "cli/checkpoint/run_place.h"
 #include "cli/text.h"
 
 namespace ratoon::cli {
@@ -15,12 +15,12 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   ratoon checkpoint show checkpoints/counter                        the newest one: packs and tensors
   ratoon checkpoint show checkpoints/counter --step 1200 --rank 0   what rank 0 has in it
-  ratoon checkpoint show checkpoints/digits --tensors 'net.*' --json
+  ratoon checkpoint show s3://bucket/runs/digits --tensors 'net.*' --json
 
 Headers are verified, data is not read: see `ratoon checkpoint verify`.
 
-Exit codes: 0 shown, 82 no such checkpoint or the command line is wrong, 83 it is damaged, 84 the disk refuses
-to be read.)";
+Exit codes: 0 shown, 82 no such checkpoint or the command line is wrong, 83 it is damaged, 84 the disk or
+the store refuses to be read.)";
 
 struct ShowArguments {
   CommonArguments common;
@@ -123,9 +123,9 @@ void print_document(const ShowArguments& arguments, const OpenCheckpoint& opened
 
 int show(const ShowArguments& arguments) {
   raise_limit_of_open_files();
-  const auto disk = open_run_folder(arguments.common.folder);
-  if (!disk) return complain_of(disk.error());
-  const auto opened = open_checkpoint(**disk, arguments.wish, arguments.rank);
+  const auto place = RunPlace::open(arguments.common.run);
+  if (!place) return complain_of(place.error());
+  const auto opened = open_checkpoint(place->disk(), arguments.wish, arguments.rank);
   if (!opened) return complain_of(opened.error());
   const Parts parts = parts_of(opened->packs, arguments.tensors);
   if (arguments.common.is_json)

@@ -5,6 +5,14 @@
 namespace ratoon::cli {
 namespace {
 
+Verdict verdict_of(const Error& error) {
+  const ErrorKind kind = error.kind();
+  if (kind == ErrorKind::kConflict) return Verdict::kRetired;
+  const bool is_bad =
+      kind == ErrorKind::kCorrupted || kind == ErrorKind::kInvalid || kind == ErrorKind::kNotFound;
+  return is_bad ? Verdict::kBad : Verdict::kUnreadable;
+}
+
 Verdict verdict_of(Standing standing) {
   switch (standing) {
     case Standing::kComplete:
@@ -42,10 +50,8 @@ Verified verify_checkpoint(const checkpoint::Disk& disk, const FoundCheckpoint& 
   if (found.standing != Standing::kComplete) return result;
   const auto verified = verify_packs(disk, found, on_verified);
   if (verified) return result;
-  const ErrorKind kind = verified.error().kind();
-  result.verdict = kind == ErrorKind::kConflict                                   ? Verdict::kRetired
-                   : kind == ErrorKind::kCorrupted || kind == ErrorKind::kInvalid ? Verdict::kBad
-                                                                                  : Verdict::kUnreadable;
+  const bool is_gone = verified.error().kind() == ErrorKind::kNotFound && is_retired(disk, found.id);
+  result.verdict = is_gone ? Verdict::kRetired : verdict_of(verified.error());
   result.why = verified.error().message();
   return result;
 }

@@ -1,5 +1,6 @@
+#include "base/contract/exit_code.h"
 #include "cli/checkpoint/commands.h"
-#include "cli/checkpoint/run_folder.h"
+#include "cli/checkpoint/run_place.h"
 #include "cli/checkpoint/verify.h"
 #include "cli/command.h"
 #include "cli/progress.h"
@@ -11,12 +12,14 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   ratoon checkpoint verify checkpoints/counter                every byte of every checkpoint
   ratoon checkpoint verify checkpoints/counter --newest       of the one that a run would resume from
+  ratoon checkpoint verify s3://bucket/runs/counter           all that a store has of a run
   ratoon checkpoint verify checkpoints/counter --step 1200 --json
 
 Nothing is changed; a run may be writing meanwhile.
 
 Exit codes: 0 all are good, 1 some are bad and one at least is good, 82 there is no such checkpoint or the
-command line is wrong, 83 none is good, 84 none is good and the disk refuses some.)";
+command line is wrong, 83 none is good, 84 none is good and the disk or the store
+refuses some.)";
 
 struct VerifyArguments {
   CommonArguments common;
@@ -76,9 +79,9 @@ void print_document(const VerifyArguments& arguments, std::span<const Verified> 
 }
 
 int verify(const VerifyArguments& arguments) {
-  const auto disk = open_run_folder(arguments.common.folder);
-  if (!disk) return complain_of(disk.error());
-  auto survey = take_survey(**disk);
+  const auto place = RunPlace::open(arguments.common.run);
+  if (!place) return complain_of(place.error());
+  auto survey = take_survey(place->disk());
   if (!survey) return complain_of(survey.error());
   const auto chosen = wished(arguments, *std::move(survey));
   if (!chosen) return complain_of(chosen.error());
@@ -91,13 +94,13 @@ int verify(const VerifyArguments& arguments) {
   std::vector<Verified> verified;
   for (const FoundCheckpoint& found : *chosen) {
     verified.push_back(
-        verify_checkpoint(**disk, found, [&](std::uint64_t bytes) { progress.advance(bytes); }));
+        verify_checkpoint(place->disk(), found, [&](std::uint64_t bytes) { progress.advance(bytes); }));
     progress.clear();
     if (!arguments.common.is_json) print_text(line_of(verified.back()));
   }
   const int exit_code = exit_code_of(verified);
   if (arguments.common.is_json) print_document(arguments, verified, exit_code);
-  if (verified.empty()) complain("no checkpoint was ever committed in " + arguments.common.folder);
+  if (verified.empty()) complain("no checkpoint was ever committed in " + arguments.common.run);
   return exit_code;
 }
 

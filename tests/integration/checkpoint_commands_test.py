@@ -4,6 +4,7 @@ exports that PyTorch and safetensors read equal."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -31,27 +32,39 @@ def find_peers():
     return None
 
 
-def checkpoint(*words):
-    return subprocess.run([BIN / "ratoon", "checkpoint", *map(str, words)], capture_output=True, text=True, timeout=60)
+def checkpoint(*words, env=None):
+    return subprocess.run([BIN / "ratoon", "checkpoint", *map(str, words)], capture_output=True, text=True, timeout=60,
+                          env=env)
 
 
 class Commands(unittest.TestCase):
+    """`place` is what the commands are given, `folder` where its files are, `env` what all programs here find."""
+    env = None
+    saved_at = "20[0-9][0-9]-.*Z"
+
     def setUp(self):
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-checkpoint-"))
         self.addCleanup(shutil.rmtree, self.scratch)
         self.folder = self.scratch / "checkpoints" / "counter"
+        self.run_name, self.place = "counter", str(self.folder)
+        self.above, self.of_nothing = str(self.scratch), "No such file"
+
+    def trainer(self, steps, pause_ms=0):
+        return [BIN / "counter", "--steps", str(steps), "--pause-ms", str(pause_ms), "--save-every", "10", "--keep-last", "2",
+                "--save-folder", self.place.rsplit("/", 1)[0], "--run-name", self.run_name]
 
     def train(self, steps):
-        subprocess.run([BIN / "counter", "--steps", str(steps), "--pause-ms", "0", "--save-every", "10", "--keep-last", "2",
-                        "--save-folder", self.folder.parent, "--run-name", "counter"],
-                       check=True, capture_output=True, timeout=60)
+        subprocess.run(self.trainer(steps), check=True, capture_output=True, timeout=60, env=self.env)
+
+    def checkpoint(self, *words):
+        return checkpoint(*words, env=self.env)
 
     def found(self, *words, code=0):
-        done = checkpoint(*words, "--json")
+        done = self.checkpoint(*words, "--json")
         self.assertEqual(done.returncode, code, done.stderr)
         document = json.loads(done.stdout)
         self.assertEqual(document["version"], 1)
-        self.assertEqual(document["folder"], str(self.folder))
+        self.assertEqual(document["folder"], self.place)
         return document
 
     def packs(self):
@@ -63,55 +76,56 @@ class Commands(unittest.TestCase):
         path.write_bytes(damaged)
 
     def assert_refused(self, code, sentence_part, *words):
-        done = checkpoint(*words)
+        done = self.checkpoint(*words)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertIn(sentence_part, done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
     def test_list_show_and_verify_agree(self):
         self.train(40)
-        listed = self.found("list", self.folder)
+        listed = self.found("list", self.place)
         self.assertEqual([(c["step"], c["state"], c["ranks"]) for c in listed["checkpoints"]],
                          [(40, "complete", 1), (30, "complete", 1)])
-        shown = self.found("show", self.folder, "--step", 30)
+        self.assertTrue(all(re.fullmatch(self.saved_at, c["saved_at"]) for c in listed["checkpoints"]), listed)
+        shown = self.found("show", self.place, "--step", 30)
         self.assertEqual([t["name"] for t in shown["tensors"]], ["sum"])
         self.assertEqual(shown["digest"], listed["checkpoints"][1]["digest"])
         pack = self.folder / shown["packs"][0]["path"]
         self.assertEqual(pack.stat().st_size, shown["packs"][0]["size_bytes"])
-        verified = self.found("verify", self.folder)
+        verified = self.found("verify", self.place)
         self.assertEqual((verified["result"], len(verified["checkpoints"])), ("good", 2))
         for command in ("list", "show", "verify"):
-            self.assertIn("40", checkpoint(command, self.folder).stdout)
+            self.assertIn("40", self.checkpoint(command, self.place).stdout)
 
     def test_damage_ends_with_the_codes_that_are_promised(self):
         self.train(40)
         old, new = self.packs()
         self.flip(new)
-        self.assertEqual(self.found("verify", self.folder, code=1)["result"], "some bad")
-        self.assertEqual(self.found("verify", self.folder, "--step", 30)["result"], "good")
-        self.assertEqual(self.found("verify", self.folder, "--newest", code=83)["result"], "none good")
-        self.assert_refused(83, "r0000.safetensors: bytes 4096 to 4104", "export", self.folder, self.scratch / "a.pt")
-        self.assert_refused(83, "nothing is removed", "gc", self.folder, "--keep", 1, "--delete")
+        self.assertEqual(self.found("verify", self.place, code=1)["result"], "some bad")
+        self.assertEqual(self.found("verify", self.place, "--step", 30)["result"], "good")
+        self.assertEqual(self.found("verify", self.place, "--newest", code=83)["result"], "none good")
+        self.assert_refused(83, "r0000.safetensors: bytes 4096 to 4104", "export", self.place, self.scratch / "a.pt")
+        self.assert_refused(83, "nothing is removed", "gc", self.place, "--keep", 1, "--delete")
         self.assertEqual(list(self.scratch.glob("*.pt")) + list(self.scratch.glob(".*")), [])
         old.unlink()
-        self.assertEqual(self.found("verify", self.folder, code=83)["result"], "none good")
+        self.assertEqual(self.found("verify", self.place, code=83)["result"], "none good")
 
     def test_mistakes_are_one_sentence(self):
         self.train(20)
-        self.assert_refused(82, "give <save folder>/<run name>, such as " + str(self.folder), "list", self.scratch)
-        self.assert_refused(82, "No such file", "list", self.scratch / "missing")
-        self.assert_refused(82, "there are: step 20 of attempt 1", "show", self.folder, "--step", 7)
-        self.assert_refused(82, "there is no rank 4", "show", self.folder, "--rank", 4)
-        self.assert_refused(82, "no tensor has such a name", "export", self.folder, self.scratch / "a.pt", "--tensors", "x")
-        self.assert_refused(82, "let it end with", "export", self.folder, self.scratch / "a.bin")
-        self.assert_refused(82, "No such file", "export", self.folder, self.scratch / "missing" / "a.pt")
+        self.assert_refused(82, "give <save folder>/<run name>, such as " + self.place, "list", self.above)
+        self.assert_refused(82, "there are: step 20 of attempt 1", "show", self.place, "--step", 7)
+        self.assert_refused(82, "there is no rank 4", "show", self.place, "--rank", 4)
+        self.assert_refused(82, "no tensor has such a name", "export", self.place, self.scratch / "a.pt", "--tensors", "x")
+        self.assert_refused(82, "let it end with", "export", self.place, self.scratch / "a.bin")
+        self.assert_refused(82, "No such file", "export", self.place, self.scratch / "missing" / "a.pt")
         (self.scratch / "a.pt").write_text("mine")
-        self.assert_refused(82, "--overwrite replaces it", "export", self.folder, self.scratch / "a.pt")
+        self.assert_refused(82, "--overwrite replaces it", "export", self.place, self.scratch / "a.pt")
         self.assertEqual((self.scratch / "a.pt").read_text(), "mine")
-        self.assertEqual(checkpoint("export", self.folder, self.scratch / "a.pt", "--overwrite").returncode, 0)
-        self.assertEqual(checkpoint("nonsense").returncode, 82)
+        self.assertEqual(self.checkpoint("export", self.place, self.scratch / "a.pt", "--overwrite").returncode, 0)
+        self.assert_refused(82, self.of_nothing, "list", self.above + "/missing")
+        self.assertEqual(self.checkpoint("nonsense").returncode, 82)
         for command in ("list", "show", "verify", "export", "gc"):
-            self.assertIn("Examples:", checkpoint(command, "--help").stdout)
+            self.assertIn("Examples:", self.checkpoint(command, "--help").stdout)
 
     def test_exports_are_what_torch_and_safetensors_read(self):
         peers = find_peers()
@@ -119,7 +133,7 @@ class Commands(unittest.TestCase):
             self.skipTest("no environment of the peers with torch and safetensors; scripts/bench --peers makes it")
         self.train(40)
         for name in ("a.pt", "a.safetensors"):
-            self.assertEqual(self.found("export", self.folder, self.scratch / name)["tensors"], 1)
+            self.assertEqual(self.found("export", self.place, self.scratch / name)["tensors"], 1)
         done = subprocess.run([peers, "-c", COMPARE, self.scratch / "a.pt", self.scratch / "a.safetensors"],
                               capture_output=True, text=True, timeout=100)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -130,12 +144,12 @@ class Commands(unittest.TestCase):
         self.flip(self.packs()[-1])
         self.train(60)  # sets the bad one aside and goes on from 30
         for i in range(2):
-            planned = self.found("gc", self.folder, "--quarantine", "--keep", 1)
+            planned = self.found("gc", self.place, "--quarantine", "--keep", 1)
             self.assertFalse(planned["deleted"])
         self.assertEqual({item["kind"] for item in planned["items"]}, {"quarantined", "retired"})
-        removed = self.found("gc", self.folder, "--quarantine", "--keep", 1, "--delete")
+        removed = self.found("gc", self.place, "--quarantine", "--keep", 1, "--delete")
         self.assertEqual(removed["items"], planned["items"])
-        self.assertEqual([c["step"] for c in self.found("list", self.folder)["checkpoints"]], [60])
+        self.assertEqual([c["step"] for c in self.found("list", self.place)["checkpoints"]], [60])
         self.assertEqual(len(self.packs()), 1)
         self.assertEqual(list(self.folder.glob("quarantine/*")), [])
 

@@ -18,6 +18,7 @@ ratoon_python_test(integration/looking_cost_nightly_test LABELS nightly TIMEOUT 
 ratoon_python_test(integration/run_policies_test)
 ratoon_python_test(integration/run_refusals_test)
 ratoon_python_test(integration/checkpoint_commands_test)
+ratoon_python_test(integration/checkpoint_store_commands_test)
 ratoon_python_test(integration/report_test)
 ratoon_python_test(integration/rollback_test)
 ratoon_python_test(integration/slurm_test TIMEOUT 300)

@@ -172,7 +172,7 @@ PARTS = (
 
     # The one place that links both halves.
     Part("cli", BASE + ("base/http", "agent/include/ratoon", "agent/src/checkpoint", "operator/api", "operator/kube",
-                        "operator/local", "operator/runtime") + AGENT_PURE + HISTORY + (PACK, INTEROP),
+                        "operator/local", "operator/runtime") + AGENT_PURE + HISTORY + (PACK, INTEROP, TIERS) + OBJECTS,
          ("CLI11", "nlohmann_json", "yaml-cpp")),
     *(Part(path, PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
            instead="examples see what users see: <ratoon/...>") for path in ("examples/digits", "examples/charlm")),

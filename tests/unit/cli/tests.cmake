@@ -17,9 +17,11 @@ if(TARGET ratoon_operator_api)
             ../../../cli/run/run_view.cpp ../../../cli/text.cpp
     LIBS ratoon::operator_kube ratoon::operator_local)
   ratoon_test(unit/cli/checkpoint_commands_test
-    SOURCES checkpoint/gc_test.cpp checkpoint/survey_test.cpp checkpoint/tensor_stream_test.cpp checkpoint/text_test.cpp
+    SOURCES checkpoint/gc_test.cpp checkpoint/run_place_test.cpp checkpoint/survey_test.cpp
+            checkpoint/tensor_stream_test.cpp checkpoint/text_test.cpp
             ../../../cli/checkpoint/gc.cpp ../../../cli/checkpoint/open_packs.cpp ../../../cli/checkpoint/run_folder.cpp
-            ../../../cli/checkpoint/survey.cpp ../../../cli/checkpoint/tensor_stream.cpp ../../../cli/checkpoint/verdict.cpp
+            ../../../cli/checkpoint/run_place.cpp ../../../cli/checkpoint/survey.cpp
+            ../../../cli/checkpoint/tensor_stream.cpp ../../../cli/checkpoint/verdict.cpp
             ../../../cli/checkpoint/verify.cpp ../../../cli/progress.cpp ../../../cli/text.cpp
             ../../support/crash/watched_disk.cpp
     LIBS ratoon::agent ratoon::base_contract)

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "agent/src/checkpoint/disk/durable.h"
 #include "tests/unit/cli/checkpoint/run_fixture.h"
 
 namespace ratoon::cli {
@@ -11,8 +12,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class GcTest : public RunFixture {
+enum class Seen { kAsFolder, kAsStore };
+
+class GcTest : public RunFixture, public testing::WithParamInterface<Seen> {
  protected:
+  GcTest() {
+    if (GetParam() == Seen::kAsStore) disk_ = as_store();
+  }
   std::vector<std::string> plan(const GcRules& rules) {
     std::vector<std::string> words;
     for (const GcItem& item : plan_gc(survey(), rules).items)
@@ -28,14 +34,18 @@ class GcTest : public RunFixture {
     return done;
   }
   bool has_packs(const checkpoint::CheckpointId& which) {
-    return std::filesystem::exists(run_ / checkpoint::packs_folder(which)) ||
-           std::filesystem::exists(run_ / checkpoint::receipts_folder(which));
+    for (const std::string& folder : {checkpoint::packs_folder(which), checkpoint::receipts_folder(which)}) {
+      const bool is_empty = checkpoint::list_if_there(*disk_, folder).value().empty();
+      // An empty folder is something in a folder and nothing in a store.
+      if (!is_empty || (GetParam() == Seen::kAsFolder && std::filesystem::exists(run_ / folder))) return true;
+    }
+    return false;
   }
   void leave(const checkpoint::CheckpointId& which) { write_rank(which, 0, {whole(tensor("w", {10}))}); }
   static constexpr GcRules kEverything{.keep_last = 1, .empties_quarantine = true};
 };
 
-TEST_F(GcTest, TakesOnlyWhatOlderAttemptsNeverCommitted) {
+TEST_P(GcTest, TakesOnlyWhatOlderAttemptsNeverCommitted) {
   commit_plain(id(1, 10));
   leave(id(1, 20));
   commit_plain(id(2, 15));
@@ -49,7 +59,7 @@ TEST_F(GcTest, TakesOnlyWhatOlderAttemptsNeverCommitted) {
   EXPECT_THAT(plan({}), IsEmpty());
 }
 
-TEST_F(GcTest, KeepsWhatTheRulesKeep) {
+TEST_P(GcTest, KeepsWhatTheRulesKeep) {
   for (const std::uint64_t step : {10, 20, 30, 40}) commit_plain(id(1, step));
   EXPECT_THAT(plan({.keep_last = 2}),
               ElementsAre("retired step 20 of attempt 1", "retired step 10 of attempt 1"));
@@ -59,7 +69,7 @@ TEST_F(GcTest, KeepsWhatTheRulesKeep) {
   EXPECT_EQ(survey().checkpoints.size(), 3u);
 }
 
-TEST_F(GcTest, NothingGoesWhereTheNewestDoesNotReadBack) {
+TEST_P(GcTest, NothingGoesWhereTheNewestDoesNotReadBack) {
   commit_plain(id(1, 10));
   commit_plain(id(1, 20));
   flip(pack(id(1, 20), 1), 5);
@@ -70,7 +80,7 @@ TEST_F(GcTest, NothingGoesWhereTheNewestDoesNotReadBack) {
   EXPECT_EQ(survey().checkpoints.size(), 2u);
 }
 
-TEST_F(GcTest, TheQuarantineGoesOnlyBeforeSomethingGood) {
+TEST_P(GcTest, TheQuarantineGoesOnlyBeforeSomethingGood) {
   commit_plain(id(1, 10));
   commit_plain(id(1, 20));
   commit_plain(id(1, 30));
@@ -84,14 +94,14 @@ TEST_F(GcTest, TheQuarantineGoesOnlyBeforeSomethingGood) {
   EXPECT_EQ(survey().checkpoints.size(), 2u) << "20 and 30";
 }
 
-TEST_F(GcTest, WhereOnlyBadOnesAreNothingIsForgotten) {
+TEST_P(GcTest, WhereOnlyBadOnesAreNothingIsForgotten) {
   commit_plain(id(1, 10));
   leave(id(1, 20));
   ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
   EXPECT_THAT(plan(kEverything), IsEmpty());
 }
 
-TEST_F(GcTest, FilesOfOthersStay) {
+TEST_P(GcTest, FilesOfOthersStay) {
   commit_plain(id(1, 10));
   leave(id(1, 20));
   commit_plain(id(2, 30));
@@ -107,7 +117,7 @@ TEST_F(GcTest, FilesOfOthersStay) {
 }
 
 // Between the survey and the removal: a commit of an older attempt that nobody would choose.
-TEST_F(GcTest, ALateCommitOfAnOlderAttemptLeavesNoManifestWithoutPacks) {
+TEST_P(GcTest, ALateCommitOfAnOlderAttemptLeavesNoManifestWithoutPacks) {
   write_rank(id(1, 20), 0, {whole(tensor("w", {10}))});
   commit_plain(id(2, 30));
   const Survey before = survey();
@@ -121,14 +131,14 @@ TEST_F(GcTest, ALateCommitOfAnOlderAttemptLeavesNoManifestWithoutPacks) {
   EXPECT_THAT(after.uncommitted, IsEmpty());
 }
 
-TEST_F(GcTest, AManifestWithoutAPackTakesNobodysPlace) {
+TEST_P(GcTest, AManifestWithoutAPackTakesNobodysPlace) {
   for (const std::uint64_t step : {10, 20, 30}) commit_plain(id(1, step));
   std::filesystem::remove(pack(id(1, 20), 0));
   EXPECT_THAT(plan({.keep_last = 2}), IsEmpty()) << "30 and 10 are two";
 }
 
 // Between the survey and the removal: what a run found bad, or gave up, belongs to whoever wants it back.
-TEST_F(GcTest, PacksOfWhatWasSetAsideMeanwhileStay) {
+TEST_P(GcTest, PacksOfWhatWasSetAsideMeanwhileStay) {
   for (const std::uint64_t step : {10, 20}) leave(id(1, step));
   commit_plain(id(2, 30));
   const Survey before = survey();
@@ -149,6 +159,11 @@ TEST_F(GcTest, PacksOfWhatWasSetAsideMeanwhileStay) {
     EXPECT_TRUE(std::filesystem::exists(run_ / checkpoint::receipt_path(id(1, step), Rank(0)))) << step;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Places, GcTest, testing::Values(Seen::kAsFolder, Seen::kAsStore),
+                         [](const auto& place) {
+                           return place.param == Seen::kAsStore ? "Store" : "Folder";
+                         });
 
 }  // namespace
 }  // namespace ratoon::cli

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/src/checkpoint/run_store.h"
+#include "agent/src/checkpoint/tiers/store_disk.h"
 #include "cli/checkpoint/run_folder.h"
 #include "cli/checkpoint/survey.h"
 #include "tests/support/sharded_checkpoint.h"
@@ -66,6 +67,10 @@ class RunFixture : public testing::Test {
   void commit_plain(const checkpoint::CheckpointId& which, std::uint64_t bytes = 40'000) {
     const auto one = tensor("w", {bytes}, which.step.value(), ElementType::kUint8);
     commit(which, {{whole(one)}, {whole(one)}});
+  }
+  // The same run by way of a store, whose files are opened anew for each read.
+  std::unique_ptr<checkpoint::Disk> as_store() {
+    return std::make_unique<checkpoint::StoreDisk>(*objects::open_store("file://" + run_.string(), {}));
   }
   Survey survey() { return take_survey(*disk_).value(); }
   std::filesystem::path pack(const checkpoint::CheckpointId& which, std::uint32_t rank) {

@@ -157,6 +157,28 @@ TEST_F(SurveyTest, WhatItsRunRetiresMeanwhileIsNotBad) {
             Verdict::kRetired);
 }
 
+// What was open stays readable in a folder; in a store it is gone.
+TEST_F(SurveyTest, WhatItsRunRetiresWhileItIsReadIsNotBad) {
+  commit_plain(id(1, 10));
+  const auto store = as_store();
+  const Survey before = take_survey(*store).value();
+  std::size_t pieces = 0;
+  const auto retire = [&](std::uint64_t) {
+    ++pieces;
+    ASSERT_TRUE(checkpoint::remove_checkpoint(*disk_, id(1, 10)));
+  };
+  EXPECT_EQ(verify_checkpoint(*store, before.checkpoints[0], retire).verdict, Verdict::kRetired);
+  EXPECT_EQ(pieces, 1u);
+}
+
+TEST_F(SurveyTest, APackThatIsTakenAwayWhileItIsReadIsBad) {
+  commit_plain(id(1, 10));
+  const auto store = as_store();
+  const Survey before = take_survey(*store).value();
+  const auto take = [&](std::uint64_t) { std::filesystem::remove(pack(id(1, 10), 0)); };
+  EXPECT_EQ(verify_checkpoint(*store, before.checkpoints[0], take).verdict, Verdict::kBad);
+}
+
 TEST(ExitCode, SaysWhatAScriptNeedsToKnow) {
   using enum Verdict;
   const struct {

@@ -1,0 +1,100 @@
+#include "cli/checkpoint/run_place.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "agent/src/checkpoint/file_names.h"
+#include "agent/src/checkpoint/tiers/store_disk.h"
+#include "agent/src/objects/object_key.h"
+#include "agent/src/objects/store_uri.h"
+#include "cli/checkpoint/run_folder.h"
+
+namespace ratoon::cli {
+namespace {
+
+// Somebody waits for the answer: a store that is away is told of after some seconds, not half a minute.
+constexpr std::uint32_t kAttemptsMax = 6;
+// A bucket may hold all of a team's data: runs are looked for among its first names.
+constexpr int kPagesMax = 10;
+
+using Entries = std::vector<checkpoint::DiskEntry>;
+
+// A run that began and never committed has packs alone; what else lies under such names is somebody's.
+Result<bool> is_run_place(const checkpoint::Disk& disk) {
+  const auto is_attempt = [](const auto& entry) {
+    return checkpoint::parse_attempt_name(entry.name).has_value();
+  };
+  const auto is_manifest = [](const auto& entry) {
+    return checkpoint::parse_manifest_name(entry.name).has_value();
+  };
+  for (const char* folder : {checkpoint::kManifests, checkpoint::kQuarantine, checkpoint::kAside}) {
+    const Result<Entries> entries = disk.list(folder);
+    if (!entries) return entries.error();
+    if (std::ranges::any_of(*entries, is_manifest)) return true;
+  }
+  const Result<Entries> entries = disk.list(checkpoint::kPacks);
+  if (!entries) return entries.error();
+  return std::ranges::any_of(*entries, is_attempt);
+}
+
+// "runs/digits" of "runs/digits/manifests/s0000001200.a0003.json".
+std::string run_of_manifest(std::string_view key) {
+  const std::size_t name = key.rfind('/');
+  if (name == std::string_view::npos || !checkpoint::parse_manifest_name(key.substr(name + 1))) return "";
+  const std::string_view folder = key.substr(0, name);
+  const std::string ending = std::string("/") + checkpoint::kManifests;
+  return folder.ends_with(ending) ? std::string(folder.substr(0, folder.size() - ending.size())) : "";
+}
+
+std::vector<std::string> find_below(objects::ObjectStore& store) {
+  std::set<std::string> found;
+  std::string page;
+  for (int pages = 0; pages < kPagesMax; ++pages) {
+    const auto listed = store.list("", page);
+    if (!listed) break;
+    for (const auto& object : listed->objects)
+      if (const std::string run = run_of_manifest(object.key); !run.empty())
+        found.insert(objects::join_uri(store.uri(), run));
+    page = listed->next;
+    if (page.empty()) break;
+  }
+  return {found.begin(), found.end()};
+}
+
+}  // namespace
+
+Result<RunPlace> RunPlace::open_in_store(const std::shared_ptr<objects::ObjectStore>& store) {
+  const auto disk = std::make_shared<checkpoint::StoreDisk>(store);
+  const auto is_there = is_run_place(*disk);
+  if (!is_there) return is_there.error();
+  if (!*is_there) return no_run_in(store->uri(), find_below(*store));
+  return RunPlace(disk);
+}
+
+Result<RunPlace> RunPlace::open(const std::string& address) {
+  const auto uri = objects::parse_store_uri(address);
+  if (!uri) return uri.error();
+  if (uri->scheme != objects::StoreScheme::kFile) {
+    auto store = objects::open_store(address, {.attempts_max = kAttemptsMax});
+    if (!store) return store.error();
+    return open_in_store(*store);
+  }
+  // Beneath its descriptor, with no link followed; what a run copied into a folder are plain files.
+  auto disk = open_run_folder(uri->path);
+  if (!disk) return disk.error();
+  return RunPlace(uri->path, *std::move(disk));
+}
+
+std::optional<WallTime> RunPlace::written_at(const std::string& path) const {
+  if (folder_.empty()) return std::nullopt;
+  std::error_code code;
+  const auto written = std::filesystem::last_write_time(folder_ / path, code);
+  if (code) return std::nullopt;
+  const auto since = std::chrono::file_clock::to_sys(written).time_since_epoch();
+  return WallTime{std::chrono::duration_cast<Duration>(since)};
+}
+
+}  // namespace ratoon::cli
