@@ -52,7 +52,8 @@ Result<void> check_marks(const PtArchive& archive) {
   const auto& records = archive.records;
   if (records.contains("constants.pkl"))
     return refused(
-        "it is a TorchScript program (torch.jit.save), not a state; save module.state_dict() instead");
+        "it is a TorchScript program, as torch.jit.save and LibTorch's torch::save write it, not a state; "
+        "save module.state_dict() in Python, or torch::pickle_save() of a dictionary of tensors in C++");
   if (!records.contains("data.pkl"))
     return refused("it is a zip file without a record " + quoted(archive.shown("data.pkl")) +
                    ", and so not one of torch.save");

@@ -147,6 +147,34 @@ TEST(TorchGolden, WhatIsMoreThanTensorsIsRefusedByName) {
   }
 }
 
+// Of C++: tests/torch/cpp_archives.cpp.
+TEST(LibTorchGolden, WhatPickleSaveWroteIsRead) {
+  const json said = json::parse(golden("cpp.json"));
+  ASSERT_EQ(said.size(), 2u);
+  for (const auto& [name, leaves] : said.items()) {
+    SCOPED_TRACE(name);
+    const std::string bytes = golden(name + ".pt");
+    const auto file = read_pt(bytes_in(bytes));
+    ASSERT_TRUE(file.has_value()) << file.error().message();
+    expect_file(leaves, *file);
+  }
+}
+
+TEST(LibTorchGolden, WhatHoldsCodeOrNewTypesIsRefusedWithAWayOn) {
+  for (const auto& [name, word] : {std::pair("tensor", "torch::pickle_save"),
+                                   {"module", "torch::pickle_save"},
+                                   {"optimizer", "torch::pickle_save"},
+                                   {"archive", "torch::pickle_save"},
+                                   {"new_types", "convert the tensor"}}) {
+    SCOPED_TRACE(name);
+    const std::string bytes = golden(std::string("refused_cpp_") + name + ".pt");
+    const auto file = read_pt(bytes_in(bytes));
+    ASSERT_FALSE(file.has_value());
+    EXPECT_EQ(file.error().kind(), ErrorKind::kInvalid);
+    EXPECT_THAT(file.error().message(), HasSubstr(word));
+  }
+}
+
 TEST(TorchGolden, ChecksumsThatWereNotWrittenCanBeDoneWithout) {
   const std::string bytes = golden("refused_unsummed.pt");
   const auto file = read_pt(bytes_in(bytes), {.checksums_may_be_missing = true});
