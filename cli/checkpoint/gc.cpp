@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <span>
 
-#include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/inventory.h"
 #include "agent/src/checkpoint/retention.h"
 #include "cli/checkpoint/verify.h"
@@ -20,23 +19,33 @@ Result<void> remove_if_there(Disk& disk, const std::string& path) {
   return removed;
 }
 
-Result<void> remove_rank_files(Disk& disk, const std::string& folder) {
-  const auto entries = checkpoint::list_if_there(disk, folder);
-  if (!entries) return entries.error();
-  for (const auto& entry : *entries) {
-    if (entry.is_folder || !checkpoint::is_name_of_rank_file(entry.name)) continue;
-    if (auto removed = remove_if_there(disk, folder + "/" + entry.name); !removed) return removed;
-  }
+// What is left of a checkpoint, found before any of it goes: with a link in the way nothing is removed.
+struct Left {
+  std::vector<std::string> receipts;
+  std::vector<std::string> packs;
+};
+
+Result<Left> find_left(const Disk& disk, const CheckpointId& id) {
+  auto receipts = checkpoint::find_rank_files(disk, checkpoint::receipts_folder(id));
+  if (!receipts) return receipts.error();
+  auto packs = checkpoint::find_rank_files(disk, checkpoint::packs_folder(id));
+  if (!packs) return packs.error();
+  return Left{.receipts = *std::move(receipts), .packs = *std::move(packs)};
+}
+
+Result<void> remove_files(Disk& disk, const std::string& folder, const std::vector<std::string>& files) {
+  if (auto removed = checkpoint::remove_rank_files(disk, folder, files); !removed) return removed;
   // Full while something of somebody, or another step, is in it.
-  static_cast<void>(disk.remove_folder(folder));
   static_cast<void>(disk.remove_folder(checkpoint::folder_of(folder)));
   return {};
 }
 
 // The manifest goes last: as long as anything is left it says whose that is, and the next gc finds it.
 Result<void> remove_quarantined(Disk& disk, const CheckpointId& id) {
-  for (const std::string& folder : {checkpoint::receipts_folder(id), checkpoint::packs_folder(id)})
-    if (auto removed = remove_rank_files(disk, folder); !removed) return removed;
+  const auto left = find_left(disk, id);
+  if (!left) return left.error();
+  if (auto votes = remove_files(disk, checkpoint::receipts_folder(id), left->receipts); !votes) return votes;
+  if (auto packs = remove_files(disk, checkpoint::packs_folder(id), left->packs); !packs) return packs;
   const std::string manifest = checkpoint::kQuarantine + checkpoint::manifest_path(id).substr(
                                                              std::string_view(checkpoint::kManifests).size());
   if (auto removed = remove_if_there(disk, manifest + ".reason.txt"); !removed) return removed;
@@ -64,8 +73,11 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
   const auto was_aside = is_set_aside_now(disk, id);
   if (!was_aside) return was_aside.error();
   if (*was_aside) return false;
+  const auto left = find_left(disk, id);
+  if (!left) return left.error();
   // Votes go first: a pack without its vote is in no commit.
-  if (auto votes = remove_rank_files(disk, checkpoint::receipts_folder(id)); !votes) return votes.error();
+  if (auto votes = remove_files(disk, checkpoint::receipts_folder(id), left->receipts); !votes)
+    return votes.error();
   const auto is_late = is_committed_now(disk, id);
   if (!is_late) return is_late.error();
   const auto is_aside = is_set_aside_now(disk, id);
@@ -73,7 +85,7 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
   if (*is_aside) return false;
   // As a run does it: a commit of an older attempt beside a newer one is nobody's choice.
   const auto removed = *is_late ? checkpoint::remove_checkpoint(disk, id)
-                                : remove_rank_files(disk, checkpoint::packs_folder(id));
+                                : remove_files(disk, checkpoint::packs_folder(id), left->packs);
   if (!removed) return removed.error();
   return true;
 }

@@ -21,27 +21,6 @@ std::string quarantine_path(const CheckpointId& id) {
   return std::string(kQuarantine) + manifest_path(id).substr(std::string_view(kManifests).size());
 }
 
-// What we put into the folder of a step; anything else is somebody's, and keeps the folder.
-Result<std::vector<std::string>> find_ours(const Disk& disk, const std::string& folder) {
-  const auto entries = list_if_there(disk, folder);
-  if (!entries) return entries.error();
-  std::vector<std::string> ours;
-  for (const DiskEntry& entry : *entries) {
-    if (!entry.is_folder && is_name_of_rank_file(entry.name)) ours.push_back(folder + "/" + entry.name);
-  }
-  return ours;
-}
-
-Result<void> remove_ours(Disk& disk, const std::string& folder, const std::vector<std::string>& ours) {
-  for (const std::string& path : ours) {
-    const auto removed = disk.remove(path);
-    if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
-  }
-  // A late writer of an older attempt may just have made another file in it: the next sweep finds that.
-  static_cast<void>(disk.remove_folder(folder));
-  return {};
-}
-
 // What an attempt left under `kind` ("packs", "receipts") for steps that have no manifest.
 Result<void> sweep_attempt(Disk& disk, const std::string& kind, const DiskEntry& attempt,
                            const std::set<CheckpointId>& committed) {
@@ -53,9 +32,9 @@ Result<void> sweep_attempt(Disk& disk, const std::string& kind, const DiskEntry&
     if (!step || !entry.is_folder) continue;
     if (committed.contains({.attempt = *parse_attempt_name(attempt.name), .step = *step})) continue;
     const std::string of_step = folder + "/" + entry.name;
-    const auto ours = find_ours(disk, of_step);
+    const auto ours = find_rank_files(disk, of_step);
     if (!ours) return ours.error();
-    if (auto removed = remove_ours(disk, of_step, *ours); !removed) return removed;
+    if (auto removed = remove_rank_files(disk, of_step, *ours); !removed) return removed;
   }
   // Full while something of it is kept.
   static_cast<void>(disk.remove_folder(folder));
@@ -100,6 +79,26 @@ Result<std::set<CheckpointId>> given_up_checkpoints(const Disk& disk) {
   return checkpoints_named_in(disk, {kQuarantine, kAside});
 }
 
+Result<std::vector<std::string>> find_rank_files(const Disk& disk, const std::string& folder) {
+  const auto entries = list_if_there(disk, folder);
+  if (!entries) return entries.error();
+  std::vector<std::string> ours;
+  for (const DiskEntry& entry : *entries) {
+    if (!entry.is_folder && is_name_of_rank_file(entry.name)) ours.push_back(folder + "/" + entry.name);
+  }
+  return ours;
+}
+
+Result<void> remove_rank_files(Disk& disk, const std::string& folder, const std::vector<std::string>& ours) {
+  for (const std::string& path : ours) {
+    const auto removed = disk.remove(path);
+    if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
+  }
+  // A late writer of an older attempt may just have made another file in it: the next sweep finds that.
+  static_cast<void>(disk.remove_folder(folder));
+  return {};
+}
+
 std::vector<CheckpointId> choose_retired(std::span<const KeptCheckpoint> newest_first, const KeepRules& rules,
                                          Attempt own) {
   const bool is_only_in_store = rules.last == 0;
@@ -128,15 +127,15 @@ std::vector<CheckpointId> choose_retired(std::span<const KeptCheckpoint> newest_
 
 Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id) {
   // First what may be refused, as a link in the way is: a checkpoint whose packs stay keeps its manifest.
-  const auto receipts = find_ours(disk, receipts_folder(id));
+  const auto receipts = find_rank_files(disk, receipts_folder(id));
   if (!receipts) return receipts.error();
-  const auto packs = find_ours(disk, packs_folder(id));
+  const auto packs = find_rank_files(disk, packs_folder(id));
   if (!packs) return packs.error();
   const auto removed = disk.remove(manifest_path(id));
   if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
   if (auto synced = disk.sync_folder(kManifests); !synced) return synced;
-  if (auto gone = remove_ours(disk, receipts_folder(id), *receipts); !gone) return gone;
-  return remove_ours(disk, packs_folder(id), *packs);
+  if (auto gone = remove_rank_files(disk, receipts_folder(id), *receipts); !gone) return gone;
+  return remove_rank_files(disk, packs_folder(id), *packs);
 }
 
 Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reason, std::string_view mark) {

@@ -94,6 +94,38 @@ TEST_P(GcTest, TheQuarantineGoesOnlyBeforeSomethingGood) {
   EXPECT_EQ(survey().checkpoints.size(), 2u) << "20 and 30";
 }
 
+// Somebody moved its packs elsewhere: what cannot go as a whole stays as a whole.
+TEST_P(GcTest, WithALinkInTheWayNothingOfItGoes) {
+  if (GetParam() == Seen::kAsStore) return;  // an object is no link
+  commit_plain(id(1, 10));
+  leave(id(1, 20));
+  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  commit_plain(id(2, 30));
+  const Survey before = survey();
+  const GcPlan planned = plan_gc(before, kEverything);
+  ASSERT_EQ(planned.items.size(), 2u);
+  const auto elsewhere = folder_ / "elsewhere";
+  for (const char* name : {"packs/a0001", "receipts/a0001"}) {
+    std::filesystem::rename(run_ / name, elsewhere);
+    std::filesystem::create_directory_symlink(elsewhere, run_ / name);
+    for (const GcItem& item : planned.items) {
+      const auto done = carry_out(
+          *disk_, before, {.newest = planned.newest, .items = {item}}, [](std::uint64_t) {},
+          [](const GcItem&) { FAIL(); });
+      ASSERT_FALSE(done);
+      EXPECT_THAT(done.error().message(), HasSubstr("links in a run's folder are not followed"));
+    }
+    std::filesystem::remove(run_ / name);
+    std::filesystem::rename(elsewhere, run_ / name);
+    for (const checkpoint::CheckpointId& one : {id(1, 10), id(1, 20)}) {
+      EXPECT_TRUE(std::filesystem::exists(pack(one, 0))) << name << " " << shown(one);
+      EXPECT_TRUE(std::filesystem::exists(run_ / checkpoint::receipt_path(one, Rank(0))))
+          << name << " " << shown(one);
+    }
+  }
+  EXPECT_TRUE(carry_out_all(kEverything));
+}
+
 TEST_P(GcTest, WhereOnlyBadOnesAreNothingIsForgotten) {
   commit_plain(id(1, 10));
   leave(id(1, 20));
