@@ -123,12 +123,12 @@ class RealS3(S3Test):
         self.assertIn("not_found", self.run_probe("head", "s3://data/x", "missing", fails=True))
         for command in (("get", "s3://nobucket/x", "k", self.target), ("list", "s3://nobucket", ""),
                         ("put", "s3://nobucket", "k", self.source), ("remove", "s3://nobucket", "k")):
-            self.assertRegex(self.run_probe(*command, fails=True), "^error not_found: .* 404 NoSuchBucket")
+            self.assertRegex(self.run_probe(*command, fails=True), "^error invalid: .* 404 NoSuchBucket")
 
     def test_what_is_not_there_with_the_answer_lost(self):
         env, proxy = self.proxy(lambda number, reply: (b"", "cut") if number == 1 else (reply, "keep"))
         line = self.run_probe("put", "s3://nobucket", "k", self.source, env=env, fails=True)
-        self.assertRegex(line, "^error not_found: writing s3://nobucket/k: GET .* 404 NoSuchBucket")
+        self.assertRegex(line, "^error invalid: writing s3://nobucket/k: GET .* 404 NoSuchBucket")
         self.assertEqual(proxy.requests, 2, "that whose answer was lost, and the question what may be wrong")
 
     # ---- connections

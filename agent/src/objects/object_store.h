@@ -78,9 +78,10 @@ struct UploadedObject {
   friend bool operator==(const UploadedObject&, const UploadedObject&) = default;
 };
 
-// Errors name the object's URI, what was found and what to do. kNotFound: no such object (or bucket);
+// Errors name the object's URI, what was found and what to do. kNotFound: no such object;
 // kPermissionDenied: credentials are missing, wrong or not enough; kUnavailable and kTimeout: attempts or
-// time are used up, with the last reason; kInvalid: this cannot work; kCorrupted: the store broke its word.
+// time are used up, with the last reason; kInvalid: this cannot work, as where there is no such bucket;
+// kCorrupted: the store broke its word.
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;

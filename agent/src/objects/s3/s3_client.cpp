@@ -125,7 +125,12 @@ Refusal S3Client::judge(const S3Call& call, const Attempt& attempt, int status, 
     return {.error = Error(ErrorKind::kPermissionDenied, std::move(text)), .is_answered_anew = true};
 
   text += advice(status, refusal.code, attempt.signer);
-  return {.error = Error(ended ? ErrorKind::kPermissionDenied : kind_of_status(status), std::move(text)),
+  // No object is missing: what was asked for cannot be there, and nothing can be put there.
+  const bool has_no_bucket = refusal.code == "NoSuchBucket";
+  const ErrorKind kind = ended           ? ErrorKind::kPermissionDenied
+                         : has_no_bucket ? ErrorKind::kInvalid
+                                         : kind_of_status(status);
+  return {.error = Error(kind, std::move(text)),
           .may_pass = may_pass(status, refusal.code),
           .retry_after = parse_retry_after(headers.get("Retry-After"), now)};
 }

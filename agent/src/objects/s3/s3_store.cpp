@@ -96,6 +96,12 @@ Result<ObjectPage> S3Store::list(std::string_view prefix, std::string_view page,
   if (!page.empty()) call.query.emplace_back("continuation-token", page);
   const std::string what = "listing " + join_uri(uri_, prefix);
   const auto answer = client_->call(call, what, {.stop = stop});
+  // A prefix of nothing is an empty list: what is missing here is the place itself, whatever the reason
+  // given.
+  if (!answer && answer.error().kind() == ErrorKind::kNotFound)
+    return Error(
+        ErrorKind::kInvalid,
+        answer.error().message() + "; there is no bucket that could be listed: check endpoint and name");
   if (!answer) return answer.error();
   auto decoded = decode_list(answer->body);
   if (!decoded) return decoded.error().with_context(what);
@@ -111,11 +117,7 @@ Result<void> S3Store::remove(std::string_view key, std::stop_token stop) {
   if (auto checked = check_key(key, uri_); !checked) return checked;
   const auto answer =
       client_->call(call_for("DELETE", key), "removing " + join_uri(uri_, key), {.stop = stop});
-  if (answer) return {};
-  // What is not there is removed, but for a bucket that is not there.
-  const bool is_gone = answer.error().kind() == ErrorKind::kNotFound &&
-                       answer.error().message().find("NoSuchBucket") == std::string::npos;
-  if (is_gone) return {};
+  if (answer || answer.error().kind() == ErrorKind::kNotFound) return {};
   return answer.error();
 }
 

@@ -58,8 +58,9 @@ TEST_F(S3StoreTest, RefusalsSayWhatWhoAndWhy) {
   EXPECT_THAT(failure(403, "InvalidAccessKeyId").message(), HasSubstr("does not know that key"));
   EXPECT_EQ(failure(404, "NoSuchKey").kind(), ErrorKind::kNotFound);
   EXPECT_THAT(failure(404, "NoSuchBucket").message(), HasSubstr("check the bucket's name"));
+  EXPECT_EQ(failure(404, "NoSuchBucket").kind(), ErrorKind::kInvalid) << "nothing is missing in it";
   EXPECT_EQ(failure(400, "InvalidArgument").kind(), ErrorKind::kInvalid);
-  EXPECT_EQ(server.requests().size(), 6u) << "none is tried again";
+  EXPECT_EQ(server.requests().size(), 7u) << "none is tried again";
 }
 
 TEST_F(S3StoreTest, AClockThatIsWrongIsSaidWithBothTimes) {
@@ -295,6 +296,20 @@ TEST_F(S3StoreTest, AListThatDoesNotEndIsAnError) {
                  "NextContinuationToken></ListBucketResult>");
   });
   EXPECT_THAT(list_all(*s3(server), "").error().message(), HasSubstr("does not end"));
+}
+
+// A prefix of nothing is an empty list, so that whoever finds none may begin from nothing.
+TEST_F(S3StoreTest, AListThatIsNotThereIsNotAnEmptyOne) {
+  std::string body;
+  const ScriptedHttp server([&](const ScriptedRequest&, int) { return reply(404, body); });
+  for (const auto& [answer, said] : {std::pair{refusal("NoSuchBucket"), "check the bucket's name"},
+                                     {std::string("<html></html>"), "no bucket that could be listed"}}) {
+    body = answer;
+    const auto listed = list_all(*s3(server), "manifests/");
+    ASSERT_FALSE(listed);
+    EXPECT_EQ(listed.error().kind(), ErrorKind::kInvalid);
+    EXPECT_THAT(listed.error().message(), HasSubstr(said));
+  }
 }
 
 TEST_F(S3StoreTest, RemovingWhatIsNotThereIsFine) {
