@@ -119,12 +119,23 @@ Result<PickleValue> call(Pickle& pickle, ValueId callable, ValueId arguments) {
       return rebuild_tensor(pickle, tuple->items, true);
     case KnownName::kRebuildParameter:
       return rebuild_parameter(pickle, tuple->items);
+    case KnownName::kRestoreTypeTag:
+      return not_so("a type is given to something else than a value and the type's name");
     case KnownName::kUntypedStorage:
     case KnownName::kTypedStorage:
     case KnownName::kDtype:
       break;
   }
   return not_so("a type is called");
+}
+
+std::optional<ValueId> find_tagged(const Pickle& pickle, ValueId callable, ValueId arguments) {
+  const auto* name = value_of<NameValue>(pickle, callable);
+  const auto* tuple = tuple_of(pickle, arguments);
+  if (name == nullptr || name->name != KnownName::kRestoreTypeTag || tuple == nullptr) return std::nullopt;
+  if (tuple->items.size() != 2 || value_of<std::string>(pickle, tuple->items[1]) == nullptr)
+    return std::nullopt;
+  return tuple->items[0];
 }
 
 Result<PickleValue> find_storage(Pickle& pickle, ValueId id) {

@@ -20,6 +20,7 @@ constexpr Admitted kAdmitted[] = {
     {"torch._utils", "_rebuild_tensor_v2", KnownName::kRebuildTensorV2},
     {"torch._utils", "_rebuild_tensor_v3", KnownName::kRebuildTensorV3},
     {"torch._utils", "_rebuild_parameter", KnownName::kRebuildParameter},
+    {"torch.jit._pickle", "restore_type_tag", KnownName::kRestoreTypeTag},
     {"torch.storage", "UntypedStorage", KnownName::kUntypedStorage},
 };
 

@@ -105,7 +105,13 @@ Done PickleStack::replace(std::size_t count, Result<PickleValue> made) {
 
 Done PickleStack::reduce() {
   if (height() < 2) return too_few();
-  return replace(2, call(pickle_, stack_[stack_.size() - 2], stack_.back()));
+  const ValueId callable = stack_[stack_.size() - 2];
+  if (const auto tagged = find_tagged(pickle_, callable, stack_.back())) {
+    stack_.pop_back();
+    stack_.back() = *tagged;
+    return {};
+  }
+  return replace(2, call(pickle_, callable, stack_.back()));
 }
 
 Done PickleStack::replace_by_storage() {

@@ -34,6 +34,7 @@ enum class KnownName : std::uint8_t {
   kRebuildTensorV2,
   kRebuildTensorV3,
   kRebuildParameter,
+  kRestoreTypeTag,
   kUntypedStorage,
   kTypedStorage,  // of an element type
   kDtype,         // of an element type

@@ -99,8 +99,9 @@ Result<Entry> take_entry(Bytes& directory) {
   if (get<std::uint16_t>(directory, 10) != 0)
     return Error(ErrorKind::kInvalid,
                  "record " + quoted(entry.name) +
-                     " is compressed, which torch.save never does; of a program of torch.jit.save "
-                     "save module.state_dict(), else zip the file without compression");
+                     " is compressed, as in programs of torch.jit.save and of LibTorch's torch::save; save "
+                     "module.state_dict() in Python, or torch::pickle_save() of a dictionary of tensors in "
+                     "C++; anything else zip without compression");
   if (get<std::uint16_t>(directory, 34) != 0)
     return Error(ErrorKind::kInvalid, "record " + quoted(entry.name) + " is in another part of the zip file");
   const Bytes extra = directory.subspan(kCentralHeaderBytes + name_bytes, extra_bytes);
