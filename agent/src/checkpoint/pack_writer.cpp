@@ -22,12 +22,13 @@ constexpr std::size_t kGatherBytes = 4 << 20;
 // patient.
 constexpr std::size_t kImagePieceBytes = 32 << 20;
 
-// Bytes one after the other into a file, few writes for many pieces.
+// Bytes that stay one after the other into a file: few writes for many pieces, and none where they are lent.
 class Appender {
  public:
   Appender(WriteFile& file, std::uint64_t at) : file_(file), at_(at) {}
 
   Result<void> append(Bytes bytes) {
+    if (file_.borrows()) return lend(bytes);
     if (gathered_.size() + bytes.size() <= kGatherBytes) {
       gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
       return {};
@@ -37,9 +38,7 @@ class Appender {
       gathered_.assign(bytes.begin(), bytes.end());
       return {};
     }
-    auto written = file_.write(at_, bytes);
-    at_ += bytes.size();
-    return written;
+    return lend(bytes);
   }
   Result<void> flush() {
     if (gathered_.empty()) return {};
@@ -50,6 +49,12 @@ class Appender {
   }
 
  private:
+  Result<void> lend(Bytes bytes) {
+    auto lent = file_.lend(at_, bytes);
+    at_ += bytes.size();
+    return lent;
+  }
+
   WriteFile& file_;
   std::uint64_t at_;
   std::vector<std::byte> gathered_;
@@ -103,7 +108,7 @@ Result<void> write_image(WriteFile& file, const PackLayout& layout, Bytes image,
   for (std::uint64_t at = begin; at < image.size(); at += kImagePieceBytes) {
     const Bytes piece = image.subspan(at, std::min<std::uint64_t>(kImagePieceBytes, image.size() - at));
     if (!filling.wait_for(at + piece.size())) return cancelled();
-    if (auto written = file.write(at, piece); !written) return written;
+    if (auto lent = file.lend(at, piece); !lent) return lent;
   }
   if (!filling.wait_until_complete()) return cancelled();
   beside.finish();

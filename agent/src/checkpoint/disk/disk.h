@@ -38,6 +38,14 @@ class WriteFile {
   [[nodiscard]] virtual Result<void> sync() = 0;
   // Some file systems report only now what they lost.
   [[nodiscard]] virtual Result<void> close() = 0;
+
+  // write(), of bytes that stay as they are until the file has its name or is removed: a file that lies in
+  // memory until then need not copy them.
+  [[nodiscard]] virtual Result<void> lend(std::uint64_t at, std::span<const std::byte> bytes) {
+    return write(at, bytes);
+  }
+  // Whether lend() copies nothing, so that small pieces need not be gathered for it.
+  [[nodiscard]] virtual bool borrows() const { return false; }
 };
 
 class ReadFile {

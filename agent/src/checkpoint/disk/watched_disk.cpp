@@ -16,6 +16,10 @@ class WatchedWriteFile : public WriteFile {
   Result<void> write(std::uint64_t at, std::span<const std::byte> bytes) override {
     return (*watch_)([&] { return file_->write(at, bytes); });
   }
+  Result<void> lend(std::uint64_t at, std::span<const std::byte> bytes) override {
+    return (*watch_)([&] { return file_->lend(at, bytes); });
+  }
+  bool borrows() const override { return file_->borrows(); }
   Result<void> sync() override {
     return (*watch_)([&] { return file_->sync(); });
   }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "agent/src/objects/object_key.h"
-#include "agent/src/objects/sources.h"
 #include "agent/src/objects/store_uri.h"
 
 namespace ratoon::checkpoint {
@@ -18,36 +17,27 @@ using objects::ObjectStore;
 
 class MemoryFile final : public WriteFile {
  public:
-  MemoryFile(std::shared_ptr<std::vector<char>> bytes, std::string shown)
-      : bytes_(std::move(bytes)), shown_(std::move(shown)) {}
+  MemoryFile(std::shared_ptr<UnnamedObject> object, std::string shown)
+      : object_(std::move(object)), shown_(std::move(shown)) {}
 
-  Result<void> reserve(std::uint64_t bytes) override {
-    try {
-      bytes_->reserve(bytes);
-    } catch (const std::bad_alloc&) {
-      return no_memory(bytes);
-    }
-    return {};
-  }
+  Result<void> reserve(std::uint64_t) override { return {}; }  // most of it may be lent
   Result<void> write(std::uint64_t at, std::span<const std::byte> bytes) override {
-    try {
-      if (bytes_->size() < at + bytes.size()) bytes_->resize(at + bytes.size());
-    } catch (const std::bad_alloc&) {
-      return no_memory(at + bytes.size());
-    }
-    if (!bytes.empty()) std::memcpy(bytes_->data() + at, bytes.data(), bytes.size());
-    return {};
+    return said(object_->copy(at, bytes));
   }
+  Result<void> lend(std::uint64_t at, std::span<const std::byte> bytes) override {
+    return said(object_->borrow(at, bytes));
+  }
+  bool borrows() const override { return true; }
   Result<void> sync() override { return {}; }
   Result<void> close() override { return {}; }
 
  private:
-  [[nodiscard]] Error no_memory(std::uint64_t bytes) const {
-    return {ErrorKind::kNoSpace, "there is no memory for the " + std::to_string(bytes) + " bytes of " +
-                                     shown_ + ", which has no folder to lie in; name a local one"};
+  [[nodiscard]] Result<void> said(Result<void> added) const {
+    if (added) return added;
+    return added.error().with_context("keeping " + shown_ + " until it is sent");
   }
 
-  const std::shared_ptr<std::vector<char>> bytes_;
+  const std::shared_ptr<UnnamedObject> object_;
   const std::string shown_;
 };
 
@@ -114,11 +104,11 @@ std::string StoreDisk::shown(std::string_view path) const {
 
 Result<std::unique_ptr<WriteFile>> StoreDisk::create(const std::string& path) {
   if (auto checked = check_path(path); !checked) return checked.error();
-  auto bytes = std::make_shared<std::vector<char>>();
+  auto object = std::make_shared<UnnamedObject>();
   const std::lock_guard lock(mutex_);
-  if (!unnamed_.emplace(path, bytes).second)
+  if (!unnamed_.emplace(path, object).second)
     return Error(ErrorKind::kAlreadyExists, shown(path) + " is being written by this process already");
-  return std::unique_ptr<WriteFile>(std::make_unique<MemoryFile>(std::move(bytes), shown(path)));
+  return std::unique_ptr<WriteFile>(std::make_unique<MemoryFile>(std::move(object), shown(path)));
 }
 
 Result<std::unique_ptr<ReadFile>> StoreDisk::open(const std::string& path) const {
@@ -136,22 +126,23 @@ void StoreDisk::tell_progress_to(std::function<void()> told) {
 
 Result<void> StoreDisk::rename_new(const std::string& from, const std::string& to) {
   if (auto checked = check_path(to); !checked) return checked;
-  Bytes bytes;
+  std::shared_ptr<UnnamedObject> object;
   std::function<void()> tell;
   {
     const std::lock_guard lock(mutex_);
     const auto found = unnamed_.find(from);
     if (found == unnamed_.end())
       return Error(ErrorKind::kNotFound, shown(from) + " was not written by this process");
-    bytes = found->second;
+    object = found->second;
+    if (!object->is_whole())
+      return Error(ErrorKind::kInvalid, shown(from) + " has gaps, which an object of a store cannot have");
     // Small ones, as signs of life are, say nothing of whether a large one goes on.
-    if (bytes->size() >= kLongUploadBytesMin) tell = told_;
+    if (object->size_bytes() >= kLongUploadBytesMin) tell = told_;
   }
-  objects::MemorySource source(std::string_view(bytes->data(), bytes->size()));
   const auto told = [tell](std::uint64_t) {
     if (tell) tell();
   };
-  const auto uploaded = store_->upload(to, source, {.replaces = false, .progress = told, .stop = stop_});
+  const auto uploaded = store_->upload(to, *object, {.replaces = false, .progress = told, .stop = stop_});
   if (!uploaded) return uploaded.error();
   const std::lock_guard lock(mutex_);
   unnamed_.erase(from);

@@ -6,7 +6,8 @@
 //
 // What differs from a folder: an object appears whole or not at all and is durable when it does, so there is
 // nothing to sync; folders are but beginnings of names. A new file is this process's own until it gets its
-// name: it lies in memory, and rename_new() uploads it with the condition that the name is free.
+// name: it lies in memory, but for what was lent where that lies, and rename_new() uploads it with the
+// condition that the name is free.
 //
 // Thread contract: that of Disk.
 #pragma once
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "agent/src/checkpoint/disk/disk.h"
+#include "agent/src/checkpoint/tiers/unnamed_object.h"
 #include "agent/src/objects/object_store.h"
 
 namespace ratoon::checkpoint {
@@ -45,13 +47,12 @@ class StoreDisk final : public Disk {
   [[nodiscard]] Result<std::vector<DiskEntry>> list(const std::string& path) const override;
 
  private:
-  using Bytes = std::shared_ptr<std::vector<char>>;
-
   const std::shared_ptr<objects::ObjectStore> store_;
   const std::stop_token stop_;
   std::mutex mutex_;
-  std::function<void()> told_;                         // of progress; may be empty; guarded by mutex_
-  std::map<std::string, Bytes, std::less<>> unnamed_;  // by temporary path; guarded by mutex_
+  std::function<void()> told_;  // of progress; may be empty; guarded by mutex_
+  // By temporary path; guarded by mutex_.
+  std::map<std::string, std::shared_ptr<UnnamedObject>, std::less<>> unnamed_;
 };
 
 // What folders are seen through, since they may hang with their disks; empty: nothing. What is asked of a

@@ -5,8 +5,12 @@
 #include <gmock/gmock.h>
 
 #include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/disk/watched_disk.h"
+#include "agent/src/checkpoint/pack_writer.h"
+#include "agent/src/checkpoint/staging/copy.h"
 #include "agent/src/checkpoint/tiers/mirror.h"
 #include "agent/src/checkpoint/tiers/tiers.h"
+#include "tests/support/pack_files.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
 namespace ratoon::checkpoint {
@@ -42,6 +46,67 @@ TEST_F(StoreDiskTest, AFileIsThereOnceItHasItsNameAndNeverTwice) {
   EXPECT_EQ(*read_whole(*store_, "a/x", 100), "abcdef");
   EXPECT_TRUE(save_durably(*store_, "a/y", "other", "m")) << "the temporary file of the refused one is gone";
   EXPECT_EQ(store_->rename_new("a/.x.tmp", "a/z").error().kind(), ErrorKind::kNotFound);
+}
+
+// In memory once: what is lent is read where it lies, at the moment when it is sent.
+TEST_F(StoreDiskTest, WhatIsLentIsNotCopied) {
+  const auto watched = watch_disk(store_, std::make_shared<CallWatch>(std::make_shared<SystemClock>()));
+  std::string mine = "cdefgh";
+  auto file = watched->create("x.tmp").value();
+  EXPECT_TRUE(file->borrows());
+  ASSERT_TRUE(file->reserve(std::uint64_t{1} << 50)) << "most of it may be lent";
+  ASSERT_TRUE(file->lend(2, ratoon::test::bytes_of(std::string_view(mine).substr(0, 3))));
+  ASSERT_TRUE(file->lend(5, ratoon::test::bytes_of(std::string_view(mine).substr(3))));
+  ASSERT_TRUE(file->write(0, ratoon::test::bytes_of("ab")));
+  ASSERT_TRUE(file->close());
+  mine[4] = 'G';
+  ASSERT_TRUE(watched->rename_new("x.tmp", "x"));
+  EXPECT_EQ(*read_whole(*store_, "x", 100), "abcdefGh");
+}
+
+// Small tensors too: what changes while the first bytes are sent is sent as it is then.
+TEST_F(StoreDiskTest, APackIsSentFromWhereItLies) {
+  std::string large(std::size_t{5} << 20, 'l');
+  std::string small = "small";
+  const std::vector<TensorView> views = {{.name = "a",
+                                          .type = ElementType::kUint8,
+                                          .shape = {large.size()},
+                                          .bytes = ratoon::test::bytes_of(large)},
+                                         {.name = "b",
+                                          .type = ElementType::kUint8,
+                                          .shape = {small.size()},
+                                          .bytes = ratoon::test::bytes_of(small)}};
+  const auto ends_with = [&](const std::string& path) {
+    const std::string stored = *read_whole(*store_, path, ~0ULL);
+    return stored.substr(stored.size() - 6);
+  };
+  store_->tell_progress_to([&] { small = "SMALL"; });
+  ASSERT_TRUE(write_pack_file(*store_, "tensors", Rank(0), views, "m"));
+  EXPECT_EQ(ends_with("tensors"), "lSMALL");
+
+  const auto plan = lay_out_image(views).value();
+  std::vector<std::byte> image(plan.layout.file_bytes());
+  copy_to_image(plan, views, image, *Filling::completed());
+  store_->tell_progress_to([&] { image.back() = std::byte{'!'}; });
+  ASSERT_TRUE(write_pack_image(*store_, "image", Rank(0), plan.layout, image, "m", *Filling::completed()));
+  EXPECT_EQ(ends_with("image"), "lSMAL!");
+}
+
+TEST_F(StoreDiskTest, AnObjectHasNoGapsAndNoByteTwice) {
+  auto file = store_->create("x.tmp").value();
+  ASSERT_TRUE(file->write(2, ratoon::test::bytes_of("cd")));
+  for (const std::uint64_t at : {1ULL, 2ULL, 3ULL}) {
+    const auto again = file->write(at, ratoon::test::bytes_of("zz"));
+    ASSERT_FALSE(again) << at;
+    EXPECT_THAT(again.error().message(), HasSubstr("written twice"));
+  }
+  EXPECT_THAT(store_->rename_new("x.tmp", "x").error().message(), HasSubstr("has gaps"));
+  ASSERT_TRUE(file->write(0, ratoon::test::bytes_of("ab")));
+  ASSERT_TRUE(file->write(4, {}));
+  ASSERT_TRUE(store_->rename_new("x.tmp", "x"));
+  EXPECT_EQ(*read_whole(*store_, "x", 100), "abcd");
+  ASSERT_TRUE(save_durably(*store_, "nothing", "", "m"));
+  EXPECT_EQ(*read_whole(*store_, "nothing", 100), "");
 }
 
 TEST_F(StoreDiskTest, ReadsEndWhereTheObjectDoes) {
