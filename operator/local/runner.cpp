@@ -107,7 +107,7 @@ class Runner {
     auto stored = folder_.read_status(job_);
     if (!stored) return stored.error();
     if (auto begun = begin_from(*stored); !begun) return begun;
-    if (auto staged = prepare_staging(); !staged) return staged;
+    prepare_staging();
     tell_what_counts_no_more(stored->has_value());
     tell_what_never_happens_here();
     if (auto written = folder_.write_token(token_); !written) return written;
@@ -139,13 +139,14 @@ class Runner {
     return {};
   }
 
-  Result<void> prepare_staging() {
-    if (job_.spec.checkpoint_policy.staging_memory_mib == 0) return {};
+  void prepare_staging() {
+    if (job_.spec.checkpoint_policy.staging_memory_mib == 0) return;
     auto staging = StagingFolder::open(StagingFolder::kMemoryRoot, folder_.path());
-    if (!staging) return staging.error();
-    staging_ = std::move(*staging);
-    if (!staging_->why_not_in_memory().empty()) options_.print(staging_->why_not_in_memory());
-    return {};
+    if (staging)
+      staging_ = *std::move(staging);
+    else
+      options_.print("what members stage is in their own memory, and ends with them: " +
+                     staging.error().message());
   }
 
   void tell_what_counts_no_more(bool has_begun) const {

@@ -36,12 +36,8 @@ Result<void> make_private(const fs::path& folder) {
 Result<StagingFolder> StagingFolder::open(const fs::path& memory_root, const fs::path& run_folder) {
   const std::string run = fs::absolute(run_folder).lexically_normal().string();
   const fs::path in_memory = memory_root / ("ratoon-run-" + to_hex(xxh3_128(std::as_bytes(std::span(run)))));
-  const auto made = make_private(in_memory);
-  if (made) return StagingFolder(in_memory, "");
-  const fs::path beside = run_folder / "staging";
-  if (auto other = make_private(beside); !other) return other.error();
-  return StagingFolder(beside, "what members stage is kept in " + beside.string() +
-                                   ", not in memory: " + made.error().message());
+  if (auto made = make_private(in_memory); !made) return made.error();
+  return StagingFolder(in_memory);
 }
 
 StagingFolder::~StagingFolder() {
@@ -49,12 +45,10 @@ StagingFolder::~StagingFolder() {
   if (!path_.empty()) fs::remove(path_, ignored);
 }
 
-StagingFolder::StagingFolder(StagingFolder&& other) noexcept
-    : path_(std::exchange(other.path_, {})), why_not_in_memory_(std::move(other.why_not_in_memory_)) {}
+StagingFolder::StagingFolder(StagingFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
 
 StagingFolder& StagingFolder::operator=(StagingFolder&& other) noexcept {
   std::swap(path_, other.path_);
-  std::swap(why_not_in_memory_, other.why_not_in_memory_);
   return *this;
 }
 

@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "agent/src/checkpoint/disk/memory_file_system.h"
 #include "agent/src/checkpoint/disk/patient_disk.h"
 #include "agent/src/checkpoint/pack/extents.h"
 #include "agent/src/checkpoint/rollback_files.h"
@@ -242,6 +243,19 @@ checkpoint::SavingWorld Places::saving_world(const Assignment& assignment) const
 checkpoint::SaverOptions Places::saver_options() const {
   auto options = session::saver_options(options_);
   options.calls = calls_;
+  if (!options.slots_folder.empty()) {
+    // Training copies into slots, and nothing can end a copy that waits for a disk.
+    const auto is_memory =
+        (*calls_)("looking at " + options.slots_folder.string(),
+                  [folder = options.slots_folder] { return checkpoint::is_in_memory(folder); });
+    if (!is_memory) fail(exit_code_of(is_memory.error()), is_memory.error().message());
+    if (!*is_memory) {
+      events_->add(options.slots_folder.string() +
+                   " is not in a memory file system, as /dev/shm is: what is staged is in the process's own "
+                   "memory, and ends with it (--staging-folder)");
+      options.slots_folder.clear();
+    }
+  }
   if (const auto& store = tiers_.home().store) {
     options.hear_progress = [store](std::function<void()> told) { store->tell_progress_to(std::move(told)); };
   }

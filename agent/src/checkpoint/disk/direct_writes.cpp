@@ -6,10 +6,10 @@
 #include <span>
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
-#include <sys/statfs.h>
 #include <unistd.h>
+
+#include "agent/src/checkpoint/disk/memory_file_system.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -40,11 +40,6 @@ class TrialBytes {
  private:
   void* at_;
 };
-
-bool is_in_memory(int folder) {
-  struct statfs status{};
-  return ::fstatfs(folder, &status) == 0 && (status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC);
-}
 
 // How long it takes until they are on the disk; nothing, and errno, where that fails.
 std::optional<double> time_write(int folder, int flags, std::span<const std::byte> bytes) {

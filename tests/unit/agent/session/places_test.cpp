@@ -6,6 +6,7 @@
 
 #include <ratoon/train.h>
 
+#include "agent/src/checkpoint/disk/memory_file_system.h"
 #include "agent/src/session/engine.h"
 #include "base/core/random_name.h"
 #include "tests/support/borrowed.h"
@@ -51,6 +52,22 @@ class PlacesTest : public testing::Test {
  protected:
   test::TemporaryFolder folder_;
 };
+
+// No copy waits for a disk.
+TEST_F(PlacesTest, SlotsAreInMemory) {
+  metrics::Meters meters;
+  const auto slots_folder_of = [&](const std::filesystem::path& staging) {
+    const Options options{
+        .save_folder = folder_.path().string(), .run_name = "run", .staging_folder = staging.string()};
+    return session::Places(options, test::borrowed(meters)).saver_options().slots_folder;
+  };
+  if (checkpoint::is_in_memory(folder_.path()).value()) GTEST_SKIP() << folder_.path() << " is in memory";
+  EXPECT_EQ(slots_folder_of(folder_.path()), "");
+  EXPECT_EQ(slots_folder_of(folder_ / "to" / "be" / "made"), "");
+  EXPECT_EQ(slots_folder_of("/dev/shm"), "/dev/shm");
+  EXPECT_EQ(slots_folder_of("/dev/shm/to/be/made"), "/dev/shm/to/be/made");
+  EXPECT_EQ(slots_folder_of(""), "");
+}
 
 TEST_F(PlacesTest, ThereIsASlotBeforeTheFirstSave) {
   PlacedEngine placed(

@@ -31,7 +31,6 @@ TEST_F(StagingFolderTest, IsTheSameForEachRunInOneFolderAndAnothersInAnother) {
     ASSERT_TRUE(staging) << staging.error().message();
     first = staging->path();
     EXPECT_EQ(first.parent_path(), memory());
-    EXPECT_EQ(staging->why_not_in_memory(), "");
     struct stat info{};
     ASSERT_EQ(::stat(first.c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777U, 0700U);
@@ -47,23 +46,20 @@ TEST_F(StagingFolderTest, IsTheSameForEachRunInOneFolderAndAnothersInAnother) {
   EXPECT_NE(StagingFolder::open(memory(), root_.path() / "other")->path(), first);
 }
 
-TEST_F(StagingFolderTest, IsInTheRunsFolderWhereThereIsNoMemory) {
-  const auto staging = StagingFolder::open(root_.path() / "no-such-place", run());
-  ASSERT_TRUE(staging) << staging.error().message();
-  EXPECT_EQ(staging->path(), run() / "staging");
-  EXPECT_TRUE(fs::is_directory(run() / "staging"));
-  EXPECT_NE(staging->why_not_in_memory().find("not in memory"), std::string::npos);
+TEST_F(StagingFolderTest, IsNowhereWhereThereIsNoMemory) {
+  EXPECT_FALSE(StagingFolder::open(root_.path() / "no-such-place", run()));
+  EXPECT_TRUE(fs::is_empty(run())) << "a disk is no memory";
 }
 
 TEST_F(StagingFolderTest, IsNotTakenFromSomebodyWhoWasThereFirst) {
   const fs::path wanted = StagingFolder::open(memory(), run())->path();
   ASSERT_FALSE(fs::exists(wanted));
   fs::create_directory_symlink(root_.path(), wanted);
-  EXPECT_EQ(StagingFolder::open(memory(), run())->path(), run() / "staging");
+  EXPECT_EQ(StagingFolder::open(memory(), run()).error().kind(), ErrorKind::kPermissionDenied);
   fs::remove(wanted);
   fs::create_directory(wanted);
   fs::permissions(wanted, fs::perms::all);
-  EXPECT_EQ(StagingFolder::open(memory(), run())->path(), run() / "staging");
+  EXPECT_EQ(StagingFolder::open(memory(), run()).error().kind(), ErrorKind::kPermissionDenied);
 }
 
 }  // namespace
