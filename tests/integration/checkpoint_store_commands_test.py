@@ -2,24 +2,23 @@
 writes meanwhile, and that what belongs to others stays."""
 
 import os
+import pathlib
 import subprocess
 import threading
 import time
 
 import checkpoint_commands_test
 from local_run import BIN
-from s3_server import FaultyProxy, S3Server, environment, free_port, run_tests
+from s3_server import S3Test, environment, free_port, run_tests
 
 
-class InStore(checkpoint_commands_test.Commands):
+class InStore(S3Test, checkpoint_commands_test.Commands):
     saved_at = ""
 
     @classmethod
     def setUpClass(cls):
-        cls.server = S3Server()
-        cls.addClassCleanup(cls.server.close)
-        cls.server.start()
-        cls.env = environment(cls.server.url)
+        super().setUpClass()
+        cls.env = cls.own
 
     def setUp(self):
         super().setUp()
@@ -32,11 +31,6 @@ class InStore(checkpoint_commands_test.Commands):
     def files(self):
         return {str(path.relative_to(self.server.bucket)) for path in self.server.bucket.rglob("*")
                 if path.is_file() and ".sgwtmp" not in path.parts}
-
-    def with_proxy(self, **options):
-        proxy = FaultyProxy(self.server.port, **options)
-        self.addCleanup(proxy.close)
-        return environment(proxy.url)
 
     # ---- what is refused
 
@@ -88,9 +82,10 @@ class InStore(checkpoint_commands_test.Commands):
     # ---- while it changes
 
     def test_a_run_that_writes_meanwhile(self):
-        trainer = subprocess.Popen(self.trainer(200, pause_ms=15), env=self.env, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE, text=True)
-        self.addCleanup(trainer.communicate)
+        said = open(self.scratch / "said", "w+", encoding="utf-8")
+        self.addCleanup(said.close)
+        trainer = subprocess.Popen(self.trainer(200, pause_ms=15), env=self.env, stdout=subprocess.DEVNULL, stderr=said)
+        self.addCleanup(trainer.wait)
         self.addCleanup(trainer.kill)
         deadline = time.monotonic() + 60
         while not list(self.folder.glob("manifests/*.json")):
@@ -104,7 +99,7 @@ class InStore(checkpoint_commands_test.Commands):
             done = self.checkpoint("export", self.place, self.scratch / "live.pt", "--overwrite")
             self.assertEqual(done.returncode, 0, done.stderr)
             looks += 1
-        self.assertEqual(trainer.returncode, 0, trainer.communicate()[1])
+        self.assertEqual(trainer.returncode, 0, pathlib.Path(said.name).read_text(encoding="utf-8"))
         self.assertGreater(looks, 1)
 
     def test_what_is_retired_while_it_is_exported(self):
@@ -119,7 +114,7 @@ class InStore(checkpoint_commands_test.Commands):
                     path.unlink(missing_ok=True)
             return [request]
 
-        self.env = self.with_proxy(meddle=retire)
+        self.env, _ = self.proxy(meddle=retire)
         self.assertEqual(self.found("export", self.place, self.scratch / "a.pt")["step"], 30)
         self.assertGreater(len(seen), 1)
 
@@ -134,7 +129,7 @@ class InStore(checkpoint_commands_test.Commands):
             time.sleep(0.12)  # a bar is drawn ten times a second
             return reply, "keep"
 
-        self.env = self.with_proxy(plan=slow)
+        self.env, _ = self.proxy(slow)
         shown = []
         reader = threading.Thread(target=lambda: shown.extend(self.until_closed(ours)))
         reader.start()

@@ -8,11 +8,9 @@ import signal
 import subprocess
 import tempfile
 import time
-import unittest
 
-from s3_server import FaultyProxy, S3Server, environment, free_port, run_tests
+from s3_server import S3Test, environment, free_port, probe, run_tests
 
-STORE_PROBE = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin" / "store_probe"
 PROBE = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin" / "places_probe"
 BUSY = b"HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\n\r\n"
 
@@ -29,14 +27,7 @@ def total(steps):
     return steps * (steps - 1) // 2
 
 
-class Places(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = S3Server()
-        cls.addClassCleanup(cls.server.close)
-        cls.server.start()
-        cls.own = environment(cls.server.url)
-
+class Places(S3Test):
     def setUp(self):
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-places-"))
         self.addCleanup(shutil.rmtree, self.home, ignore_errors=True)
@@ -139,13 +130,12 @@ class Places(unittest.TestCase):
             lost.append(True)
             return [request], lambda _: (b"", "cut")
 
-        proxy = FaultyProxy(self.server.port, meddle=lose)
-        self.addCleanup(proxy.close)
+        losing, _ = self.proxy(meddle=lose)
         source = self.home / "sent"
         source.write_bytes(b"x" * (6 << 20))
-        for words, env in ((("upload", "s3://data/runs", key, source, "part=5242880"), environment(proxy.url)),
+        for words, env in ((("upload", "s3://data/runs", key, source, "part=5242880"), losing),
                            (("remove", "s3://data/runs", key), self.own)):
-            subprocess.run([STORE_PROBE, *words], env=env, check=True, capture_output=True, timeout=120)
+            self.assertEqual(probe(env, *words, timeout=120)[0], 0)
 
     def test_what_a_dead_process_was_sending_is_aborted_and_nothing_else(self):
         pack = "s0000000990/r0000.safetensors"
@@ -166,8 +156,7 @@ class Places(unittest.TestCase):
                 self.assertIn("aborted 1 uploads that died with an older attempt in s3://data/runs/" + self.name, said)
         self.assertEqual(self.open_uploads(), len(of_others), "another run's, and what is no pack, stay")
         for key in of_others:
-            subprocess.run([STORE_PROBE, "tidy", "s3://data/runs", key, "0"], env=self.own, check=True, capture_output=True,
-                           timeout=60)
+            self.assertEqual(probe(self.own, "tidy", "s3://data/runs", key, 0)[0], 0)
         self.assertEqual(self.open_uploads(), 0)
 
     MORE = ("--stores", "s3://data/more")
@@ -249,6 +238,13 @@ class Places(unittest.TestCase):
         self.assertEqual(lines, [], "no step is made")
         self.assertEqual(said.count("ratoon: "), 1, said)
 
+    def test_a_bucket_that_is_not_there_is_no_empty_run(self):
+        for words in (("--stores", "s3://nobodys-bucket/runs"), ("--save-folder", "s3://nobodys-bucket/runs")):
+            lines, said = self.train(10, *words, code=82)
+            self.assertEqual(lines, [], "no step is made")
+            self.assertRegex(said, "^ratoon: listing s3://nobodys-bucket/runs/[^\n]* 404 NoSuchBucket [^\n]*check the bucket's name")
+            self.assertEqual(said.count("ratoon: "), 1, said)
+
     def test_without_credentials_nothing_begins(self):
         env = environment(self.server.url, key=None)
         for words in (self.STORE, ("--save-folder", "s3://data/runs")):
@@ -259,10 +255,8 @@ class Places(unittest.TestCase):
 
     def test_a_store_that_goes_away_during_training(self):
         away = []
-        proxy = FaultyProxy(self.server.port,
-                            meddle=lambda request: ([], lambda _: (BUSY, "keep")) if away else [request])
-        self.addCleanup(proxy.close)
-        running = self.start(60, *self.STORE, "--disk-patience", 2, pause=20, attempts=1, env=environment(proxy.url))
+        env, _ = self.proxy(meddle=lambda request: ([], lambda _: (BUSY, "keep")) if away else [request])
+        running = self.start(60, *self.STORE, "--disk-patience", 2, pause=20, attempts=1, env=env)
         wait_until(lambda: self.manifests(), "a first copy")
         away.append(True)
         out, said = running.communicate(timeout=60)

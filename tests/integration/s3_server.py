@@ -208,9 +208,9 @@ def environment(endpoint, key=ROOT_KEY, secret=ROOT_SECRET, **more):
     return clean | more
 
 
-def probe(env, *arguments, timeout=60):
+def probe(env, *arguments, timeout=60, program=PROBE):
     """(exit code, lines)."""
-    done = subprocess.run([PROBE, *map(str, arguments)], env=env, capture_output=True, text=True, timeout=timeout,
+    done = subprocess.run([program, *map(str, arguments)], env=env, capture_output=True, text=True, timeout=timeout,
                           check=False)
     return done.returncode, (done.stdout + done.stderr).splitlines()
 

@@ -8,14 +8,12 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
-import unittest
 
-from s3_server import FaultyProxy, S3Server, environment, missing_programs, probe as store_probe
+from s3_server import PROBE as STORE_PROBE, S3Test, environment, probe, run_tests
 
-PROBE = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin" / "tier_probe"
+PROBE = STORE_PROBE.with_name("tier_probe")
 MIB = 1 << 20
 RANKS, BYTES = 2, 5 * MIB + 64_000  # two parts of the first rank's pack, one request for the other's
 BUSY = b"HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\n\r\n"
@@ -26,24 +24,16 @@ def refused(status, code):
     return b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body)
 
 
-def probe(env, *arguments, timeout=60):
-    done = subprocess.run([PROBE, *map(str, arguments)], env=env, capture_output=True, text=True, timeout=timeout, check=False)
-    return done.returncode, (done.stdout + done.stderr).splitlines()
-
-
-class StoreTier(unittest.TestCase):
+class StoreTier(S3Test):
     @classmethod
     def setUpClass(cls):
-        cls.server = S3Server()
-        cls.addClassCleanup(cls.server.close)
-        cls.server.start()
-        cls.own = environment(cls.server.url)
+        super().setUpClass()
         cls.home = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-tier-"))
         cls.addClassCleanup(shutil.rmtree, cls.home, ignore_errors=True)
         cls.local = cls.home / "run"
         cls.seed = int(os.environ.get("RATOON_SEED", random.randrange(2**32)))
         print(f"RATOON_SEED={cls.seed}", flush=True)
-        code, lines = probe(cls.own, "save", cls.local, 1, 20, RANKS, BYTES)
+        code, lines = probe(cls.own, "save", cls.local, 1, 20, RANKS, BYTES, program=PROBE)
         assert code == 0, lines
         cls.digest = lines[0].split()[-1]
 
@@ -58,7 +48,7 @@ class StoreTier(unittest.TestCase):
         self.run_uri = f"s3://data/{self.stored.name}"
 
     def tell(self, *arguments, env=None, fails=False):
-        code, lines = probe(env or self.own, *arguments)
+        code, lines = probe(env or self.own, *arguments, program=PROBE)
         self.assertEqual(code, 1 if fails else 0, lines)
         return lines
 
@@ -73,10 +63,11 @@ class StoreTier(unittest.TestCase):
                          [f"loaded 1/{step} rank {rank}" for rank in range(ranks)])
 
     def remove(self, key):
-        self.assertEqual(store_probe(self.own, "remove", self.run_uri, key), (0, ["done"]))
+        self.assertEqual(probe(self.own, "remove", self.run_uri, key), (0, ["done"]))
 
-    def proxy(self, meddle=None, cut_body=None):
-        """`meddle(number, request)`; numbers count from 1 in the order of arrival."""
+    def watching_proxy(self, meddle=None, cut_body=None):
+        """The environment of a probe that goes through it, and the requests that it has seen. `meddle(number, request)`;
+        numbers count from 1 in the order of arrival."""
         lock, seen = threading.Lock(), []
 
         def count(request):
@@ -85,12 +76,11 @@ class StoreTier(unittest.TestCase):
                 number = len(seen)
             return meddle(number, request) if meddle else [request]
 
-        proxy = FaultyProxy(self.server.port, meddle=count, cut_body=cut_body)
-        self.addCleanup(proxy.close)
-        return environment(proxy.url), seen
+        env, _ = self.proxy(meddle=count, cut_body=cut_body)
+        return env, seen
 
     def requests_of_a_mirror(self):
-        env, seen = self.proxy()
+        env, seen = self.watching_proxy()
         self.mirror(env=env)
         self.fresh()
         return seen
@@ -118,7 +108,8 @@ class StoreTier(unittest.TestCase):
         self.assertGreater(count, 7)
         for number in range(1, count + 1):
             with self.subTest(request=number):
-                env, seen = self.proxy(lambda at, request, number=number: meddle(request) if at == number else [request])
+                env, seen = self.watching_proxy(
+                    lambda at, request, number=number: meddle(request) if at == number else [request])
                 self.assertRegex(self.mirror(env=env), f"^mirrored {self.digest} ")
                 self.assertGreaterEqual(len(seen), number)
                 self.assert_loads()
@@ -148,7 +139,7 @@ class StoreTier(unittest.TestCase):
                     left[0] -= 1
                     return len(head) + chance.randrange(70_000)
 
-            env, _ = self.proxy(cut_body=cut)
+            env, _ = self.watching_proxy(cut_body=cut)
             self.assertRegex(self.mirror(env=env, threads=2), f"^mirrored {self.digest} ")
             self.assert_loads()
             self.fresh()
@@ -166,7 +157,7 @@ class StoreTier(unittest.TestCase):
                 done.append(line)
                 return [], lambda _: (conflict, "keep")
 
-            env, _ = self.proxy(meddle)
+            env, _ = self.watching_proxy(meddle)
             self.mirror(env=env)
             self.assertTrue(done)
             self.assert_loads()
@@ -179,7 +170,7 @@ class StoreTier(unittest.TestCase):
                 shutil.copy(self.local / "manifests/s0000000020.a0001.json", path)
             return [request]
 
-        env, _ = self.proxy(other_was_faster)
+        env, _ = self.watching_proxy(other_was_faster)
         self.assertRegex(self.mirror(env=env), f"^mirrored {self.digest} sent {RANKS}")
         self.assert_loads()
 
@@ -206,7 +197,7 @@ class StoreTier(unittest.TestCase):
             process[0].send_signal(signal.SIGKILL)
             return []
 
-        env, seen = self.proxy(meddle)
+        env, seen = self.watching_proxy(meddle)
         process.append(subprocess.Popen([PROBE, *map(str, command)], env=env, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL))
         started.set()
@@ -229,12 +220,12 @@ class StoreTier(unittest.TestCase):
                 self.fresh()
         self.assertEqual(states, {"nothing was ever saved", "loaded 1/20 rank 0"})
         # What uploads were cut off in the middle is aborted once they are old enough to be nobody's.
-        aborted = int(store_probe(self.own, "tidy", "s3://data", "", 0)[1][0].split()[1])
+        aborted = int(probe(self.own, "tidy", "s3://data", "", 0)[1][0].split()[1])
         self.assertGreater(aborted, 0)
-        self.assertEqual(store_probe(self.own, "tidy", "s3://data", "", 0)[1], ["aborted 0"])
+        self.assertEqual(probe(self.own, "tidy", "s3://data", "", 0)[1], ["aborted 0"])
 
     def test_a_save_without_any_folder_that_is_killed_at_each_request(self):
-        env, seen = self.proxy()
+        env, seen = self.watching_proxy()
         self.tell("save", self.run_uri, 1, 10, 1, MIB, env=env)
         self.assertEqual(self.load(), [f"loaded 1/10 rank 0 from 0 bytes {MIB}"])
         count = len(seen)
@@ -255,6 +246,20 @@ class StoreTier(unittest.TestCase):
         self.assertEqual([name for name in left if f"a{newest:04}" not in name], [], "nothing of older attempts is left")
         self.assertEqual([line.split(" from ")[0] for line in self.load()],
                          [f"loaded {newest}/30 rank {rank}" for rank in (0, 1)])
+
+    def test_what_is_saved_without_any_folder_is_in_memory_once(self):
+        def peak_mib(mib):
+            saving = subprocess.Popen([PROBE, "save", self.run_uri, "1", str(mib), "1", str(mib * MIB)], env=self.own,
+                                      stdout=subprocess.DEVNULL)
+            _, status, used = os.wait4(saving.pid, 0)
+            saving.returncode = status
+            self.assertEqual(status, 0)
+            return used.ru_maxrss / 1024
+
+        small, large = 8, 200
+        grown = peak_mib(large) - peak_mib(small)
+        print(f"a state of {large} MiB: {grown:.1f} MiB more than one of {small}")
+        self.assertLess(grown, large - small + 64)
 
     # ---- who else is there
 
@@ -329,13 +334,10 @@ class StoreTier(unittest.TestCase):
     def test_a_store_that_cannot_be_asked_is_not_passed_over(self):
         self.mirror()
         env = environment("http://127.0.0.1:9")
-        code, lines = probe(env, "--attempts", 1, "load", self.local, self.run_uri)
+        code, lines = probe(env, "--attempts", 1, "load", self.local, self.run_uri, program=PROBE)
         self.assertEqual(code, 1)
         self.assertRegex(lines[0], "^error unavailable: looking for checkpoints in s3://.* may be the newest")
 
 
 if __name__ == "__main__":
-    if missing := missing_programs():
-        print(f"SKIPPED: {', '.join(missing)} not found; scripts/setup --only test builds them (needs Go 1.25)")
-        sys.exit(77)
-    unittest.main()
+    run_tests()
