@@ -102,10 +102,6 @@ Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
   append_arguments(more_arguments, document);
   auto job = api::decode_training_job(document);
   if (!job) return job.error().with_context(path.string());
-  if (job->spec.is_suspended) {
-    return Error(ErrorKind::kInvalid, path.string() + ": spec.suspend is true, so that nothing of this job " +
-                                          "is to run: set it to false, or remove it");
-  }
   return job;
 }
 

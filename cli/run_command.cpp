@@ -1,12 +1,9 @@
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/contract/exit_code.h"
+#include "base/core/read_file.h"
 #include "cli/command.h"
 #include "cli/duration.h"
 #include "cli/job_file.h"
@@ -27,7 +24,7 @@ constexpr const char* kExamples = R"(Examples:
 A trace has a line an event: milliseconds since the start, 'add' or 'remove', the node's name. Its nodes are
 the run's, and each run begins with its beginning.
 
-Meanwhile, from another terminal: ratoon status, ratoon kill worker-1, ratoon reclaim node-2.
+Meanwhile, from another terminal: ratoon status, ratoon kill worker-1, ratoon reclaim node-2, ratoon suspend.
 
 Ctrl-C saves and stops, for as long as graceSeconds of the job's checkpointPolicy says (30 s); a second one
 stops at once.
@@ -54,15 +51,9 @@ struct RunArguments {
 };
 
 Result<std::vector<local::TraceEvent>> read_trace(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return system_error(errno, "opening " + path);
-  std::string text;
-  std::array<char, 64 * 1024> block{};
-  while ((in.read(block.data(), block.size()) || in.gcount() > 0) && text.size() <= kTraceBytesMax)
-    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
-  if (in.bad()) return system_error(EIO, "reading " + path);
-  if (text.size() > kTraceBytesMax) return Error(ErrorKind::kInvalid, path + " is larger than 64 MiB");
-  auto trace = local::parse_trace(text);
+  const auto text = read_file(path, kTraceBytesMax);
+  if (!text) return text.error();
+  auto trace = local::parse_trace(*text);
   if (!trace) return trace.error().with_context(path);
   return trace;
 }

@@ -36,6 +36,22 @@ constexpr const char* kReclaimExamples = R"(Examples:
 
 Exit codes: 0 done, 82 there is no such node or run, 84 the run cannot be reached.)";
 
+constexpr const char* kSuspendExamples = R"(Examples:
+  ratoon suspend             the run that goes on in ratoon-runs/: its members save, and no process is held
+  ratoon suspend counter     the run of that job, or in that folder
+
+What `spec.suspend: true` is on a cluster. `ratoon resume` goes on from what was saved.
+
+Exit codes: 0 asked for, 82 there is no such run or it is suspended already, 84 the run cannot be reached.)";
+
+constexpr const char* kResumeExamples = R"(Examples:
+  ratoon resume              the suspended run in ratoon-runs/ goes on from what was saved
+  ratoon resume counter      the run of that job, or in that folder
+
+A run whose file says `suspend: true` waits for it, too.
+
+Exit codes: 0 asked for, 82 there is no such run or it is not suspended, 84 the run cannot be reached.)";
+
 struct ControlArguments {
   std::string target;
   std::string run;
@@ -54,13 +70,11 @@ int ask(const ControlArguments& arguments, const ControlRequest& request) {
 }
 
 int kill(const ControlArguments& arguments) {
-  return ask(arguments,
-             {.kind = ControlRequest::Kind::kKill, .target = arguments.target, .notice_seconds = {}});
+  return ask(arguments, {.kind = ControlRequest::Kind::kKill, .target = arguments.target});
 }
 
 int reclaim(const ControlArguments& arguments) {
-  ControlRequest request{
-      .kind = ControlRequest::Kind::kReclaim, .target = arguments.target, .notice_seconds = {}};
+  ControlRequest request{.kind = ControlRequest::Kind::kReclaim, .target = arguments.target};
   if (!arguments.is_silent) {
     const auto notice = parse_duration(arguments.notice);
     if (!notice) return complain_of(notice.error().with_context("--notice"));
@@ -69,9 +83,16 @@ int reclaim(const ControlArguments& arguments) {
   return ask(arguments, request);
 }
 
-void add_run_option(CLI::App& command, ControlArguments& arguments) {
-  command.add_option("--run", arguments.run,
+void add_run_option(CLI::App& command, const char* name, ControlArguments& arguments) {
+  command.add_option(name, arguments.run,
                      "A run's folder, or a job's name in ratoon-runs/ (default: the one that goes on there)");
+}
+
+// What is asked of a run as a whole.
+void add_whole_run(CLI::App& command, ControlRequest::Kind kind, int& exit_code) {
+  auto arguments = std::make_shared<ControlArguments>();
+  add_run_option(command, "run", *arguments);
+  command.callback([arguments, kind, &exit_code] { exit_code = ask(*arguments, {.kind = kind}); });
 }
 
 }  // namespace
@@ -81,7 +102,7 @@ void add_control_commands(CLI::App& app, int& exit_code) {
   CLI::App* kill_command = app.add_subcommand("kill", "Kill a member of a local run, to see it survive");
   kill_command->footer(kKillExamples);
   kill_command->add_option("member", to_kill->target, "As `ratoon status` names it")->required();
-  add_run_option(*kill_command, *to_kill);
+  add_run_option(*kill_command, "--run", *to_kill);
   kill_command->callback([to_kill, &exit_code] { exit_code = kill(*to_kill); });
 
   auto to_reclaim = std::make_shared<ControlArguments>();
@@ -89,11 +110,20 @@ void add_control_commands(CLI::App& app, int& exit_code) {
       app.add_subcommand("reclaim", "Take a node from a local run, as a cloud takes a spot machine");
   reclaim_command->footer(kReclaimExamples);
   reclaim_command->add_option("node", to_reclaim->target, "As `ratoon status` names it")->required();
-  add_run_option(*reclaim_command, *to_reclaim);
+  add_run_option(*reclaim_command, "--run", *to_reclaim);
   auto* notice = reclaim_command->add_option("--notice", to_reclaim->notice, "How long before it goes");
   notice->capture_default_str();
   reclaim_command->add_flag("--silent", to_reclaim->is_silent, "At once")->excludes(notice);
   reclaim_command->callback([to_reclaim, &exit_code] { exit_code = reclaim(*to_reclaim); });
+
+  CLI::App* suspend_command =
+      app.add_subcommand("suspend", "Let a local run save and hold no process, until it is resumed");
+  suspend_command->footer(kSuspendExamples);
+  add_whole_run(*suspend_command, ControlRequest::Kind::kSuspend, exit_code);
+
+  CLI::App* resume_command = app.add_subcommand("resume", "Let a suspended local run go on");
+  resume_command->footer(kResumeExamples);
+  add_whole_run(*resume_command, ControlRequest::Kind::kResume, exit_code);
 }
 
 }  // namespace ratoon::cli

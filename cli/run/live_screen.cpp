@@ -10,6 +10,7 @@
 
 #include "cli/run/run_view.h"
 #include "cli/run/terminal.h"
+#include "cli/text.h"
 
 namespace ratoon::cli {
 namespace {
@@ -44,7 +45,8 @@ bool LiveScreen::takes_output() const {
 }
 
 void LiveScreen::print(const std::string& line) {
-  if (kept_.size() < kKeptBytesMax) kept_ += line + "\n";
+  // It may have a trainer's own words in it.
+  if (kept_.size() < kKeptBytesMax) kept_ += line_of(line, 0) + "\n";
   if (takes_output()) write_kept();
 }
 

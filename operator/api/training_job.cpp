@@ -36,6 +36,7 @@ void read_container(Fields container, Role& role) {
   read_texts(container, "args", kWordsMax, kWordBytesMax, role.command);
   for (const auto& item : container.list("env", kEnvironmentMax)) {
     Fields variable = container.child(item, "env[]");
+    if (variable.find("valueFrom") != nullptr) continue;  // a cluster's to fill in
     role.environment[variable.text("name", kWordBytesMax)] = variable.optional_text("value", kWordBytesMax);
   }
 }

@@ -1,5 +1,9 @@
 #include "operator/local/control_message.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "base/contract/fields.h"
 
 namespace ratoon::local {
@@ -11,8 +15,12 @@ constexpr int kVersion = 1;
 constexpr int kDepthMax = 4;
 constexpr std::size_t kTargetBytesMax = 512;
 constexpr std::size_t kSentenceBytesMax = 4096;
-constexpr const char* kKill = "kill";
-constexpr const char* kReclaim = "reclaim";
+
+using Kind = ControlRequest::Kind;
+constexpr std::array<std::pair<std::string_view, Kind>, 4> kCommands = {{{"kill", Kind::kKill},
+                                                                         {"reclaim", Kind::kReclaim},
+                                                                         {"suspend", Kind::kSuspend},
+                                                                         {"resume", Kind::kResume}}};
 
 std::string dump(json document) {
   document["version"] = kVersion;
@@ -28,8 +36,9 @@ Result<json> parse(std::string_view text) {
 }  // namespace
 
 std::string encode(const ControlRequest& request) {
-  const bool is_kill = request.kind == ControlRequest::Kind::kKill;
-  json document = {{"command", is_kill ? kKill : kReclaim}, {"target", request.target}};
+  const auto command = std::ranges::find(kCommands, request.kind, [](const auto& c) { return c.second; });
+  json document = {{"command", command->first}};
+  if (!request.target.empty()) document["target"] = request.target;
   if (request.notice_seconds) document["notice_seconds"] = *request.notice_seconds;
   return dump(std::move(document));
 }
@@ -44,12 +53,15 @@ Result<ControlRequest> decode_control_request(std::string_view text) {
   std::optional<Error> complaint;
   Fields fields(*document, "", complaint);
   if (fields.whole("version", 1000) != kVersion) fields.complain("version", "1");
-  const std::string command = fields.text("command", 64);
-  if (command != kKill && command != kReclaim) fields.complain("command", "kill or reclaim");
-  ControlRequest request{
-      .kind = command == kKill ? ControlRequest::Kind::kKill : ControlRequest::Kind::kReclaim,
-      .target = fields.text("target", kTargetBytesMax),
-      .notice_seconds = {}};
+  const std::string word = fields.text("command", 64);
+  const auto command = std::ranges::find(kCommands, word, [](const auto& c) { return c.first; });
+  if (command == kCommands.end()) {
+    fields.complain("command", "kill, reclaim, suspend or resume");
+    return *complaint;
+  }
+  ControlRequest request{.kind = command->second};
+  const bool has_target = request.kind == Kind::kKill || request.kind == Kind::kReclaim;
+  if (has_target) request.target = fields.text("target", kTargetBytesMax);
   if (fields.find("notice_seconds") != nullptr) request.notice_seconds = fields.seconds("notice_seconds");
   if (complaint) return *complaint;
   return request;

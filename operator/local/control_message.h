@@ -10,10 +10,10 @@
 namespace ratoon::local {
 
 struct ControlRequest {
-  enum class Kind { kKill, kReclaim };
+  enum class Kind { kKill, kReclaim, kSuspend, kResume };
   Kind kind = Kind::kKill;
-  std::string target;                    // a member to kill, or a node to reclaim
-  std::optional<double> notice_seconds;  // of a node; nothing: it goes at once
+  std::string target{};                    // a member to kill, or a node to reclaim; else nothing
+  std::optional<double> notice_seconds{};  // of a node; nothing: it goes at once
 
   friend bool operator==(const ControlRequest&, const ControlRequest&) = default;
 };

@@ -28,12 +28,17 @@ void Controls::listen(const std::filesystem::path& folder) {
   if (socket)
     socket_.emplace(std::move(*socket));
   else
-    say_("`ratoon kill` and `ratoon reclaim` do not reach this run: " + socket.error().message());
+    say_("`ratoon kill`, `reclaim`, `suspend` and `resume` do not reach this run: " +
+         socket.error().message());
 }
 
 void Controls::act() {
   if (socket_) {
-    for (const auto& asked : socket_->take()) ControlSocket::answer(asked, serve(asked.request));
+    for (const auto& asked : socket_->take()) {
+      const auto done = serve(asked.request);
+      ControlSocket::answer(asked,
+                            {.is_done = done.has_value(), .message = done ? *done : done.error().message()});
+    }
   }
   follow_schedule();
   for (const auto& node : machine_.nodes().due(clock_.now())) static_cast<void>(end(node));
@@ -64,12 +69,27 @@ void Controls::follow_schedule() {
   if (!came.empty()) say_(listed(came) + (came.size() == 1 ? " has come" : " have come"));
 }
 
-ControlReply Controls::serve(const ControlRequest& request) {
-  const auto done = request.kind == ControlRequest::Kind::kKill
-                        ? kill(request.target)
-                        : reclaim(request.target, request.notice_seconds, "command");
-  return done ? ControlReply{.is_done = true, .message = *done}
-              : ControlReply{.is_done = false, .message = done.error().message()};
+Result<std::string> Controls::serve(const ControlRequest& request) {
+  switch (request.kind) {
+    case ControlRequest::Kind::kKill:
+      return kill(request.target);
+    case ControlRequest::Kind::kReclaim:
+      return reclaim(request.target, request.notice_seconds, "command");
+    case ControlRequest::Kind::kSuspend:
+      return suspend(true);
+    case ControlRequest::Kind::kResume:
+      return suspend(false);
+  }
+  return Error(ErrorKind::kInvalid, "a request of no known kind");
+}
+
+Result<std::string> Controls::suspend(bool is_to_be) {
+  if (is_suspended_ == is_to_be)
+    return Error(ErrorKind::kInvalid, is_to_be ? "the run is suspended already" : "the run is not suspended");
+  is_suspended_ = is_to_be;
+  say_(is_to_be ? "suspended, as asked: members save and leave" : "resumed, as asked");
+  return std::string(is_to_be ? "the run saves and lets go of its processes; `ratoon resume` goes on"
+                              : "the run goes on");
 }
 
 Result<std::string> Controls::kill(const std::string& member) {

@@ -22,8 +22,8 @@ class Controls {
   using Say = std::function<void(const std::string& line)>;
 
   // All of them outlive it.
-  Controls(Machine& machine, RunBook& book, const Clock& clock, Say say)
-      : machine_(machine), book_(book), clock_(clock), say_(std::move(say)) {}
+  Controls(Machine& machine, RunBook& book, const Clock& clock, Say say, bool is_suspended)
+      : machine_(machine), book_(book), clock_(clock), say_(std::move(say)), is_suspended_(is_suspended) {}
 
   // From now on nodes come and go as planned.
   void follow(LossPlan plan) { schedule_ = LossSchedule(std::move(plan), clock_.now()); }
@@ -35,20 +35,24 @@ class Controls {
   // Does what was asked for and what is due.
   void act();
   [[nodiscard]] std::optional<Timestamp> next() const;
+  // What the job's spec says, or whoever asked last.
+  [[nodiscard]] bool is_suspended() const { return is_suspended_; }
 
  private:
   void follow_schedule();
-  [[nodiscard]] ControlReply serve(const ControlRequest& request);
+  [[nodiscard]] Result<std::string> serve(const ControlRequest& request);
   [[nodiscard]] Result<std::string> kill(const std::string& member);
   // Without notice the node goes at once.
   [[nodiscard]] Result<std::string> reclaim(const std::string& node, std::optional<double> notice_seconds,
                                             const std::string& asked_by);
   [[nodiscard]] Result<std::string> end(const std::string& node);
+  [[nodiscard]] Result<std::string> suspend(bool is_to_be);
 
   Machine& machine_;
   RunBook& book_;
   const Clock& clock_;
   const Say say_;
+  bool is_suspended_;
   std::optional<ControlSocket> socket_;
   LossSchedule schedule_;
 };

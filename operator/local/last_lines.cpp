@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/core/lists.h"
+
 namespace ratoon::local {
 
 std::string read_last_lines(const std::string& path, std::size_t bytes_max) {
@@ -17,6 +19,13 @@ std::string read_last_lines(const std::string& path, std::size_t bytes_max) {
   if (begin == 0) return text;
   const std::size_t line_end = text.find('\n');
   return line_end == std::string::npos ? text : text.substr(line_end + 1);
+}
+
+std::vector<std::string> last_of(std::string_view text, std::size_t lines_max) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  auto lines = split(text, '\n');
+  lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(std::min(lines.size(), lines_max)));
+  return lines;
 }
 
 }  // namespace ratoon::local

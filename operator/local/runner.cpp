@@ -6,23 +6,26 @@
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/contract/exit_code.h"
-#include "base/contract/names.h"
-#include "base/core/random_name.h"
 #include "base/http/server.h"
-#include "operator/api/trainer_environment.h"
 #include "operator/coordinator/coordinator.h"
 #include "operator/core/duration.h"
 #include "operator/core/progress.h"
 #include "operator/core/reconcile.h"
 #include "operator/core/roster.h"
+#include "operator/local/cluster_words.h"
 #include "operator/local/controls.h"
 #include "operator/local/machine.h"
+#include "operator/local/member_plan.h"
+#include "operator/local/room.h"
 #include "operator/local/run_book.h"
 #include "operator/local/run_events.h"
 #include "operator/local/run_folder.h"
+#include "operator/local/run_news.h"
+#include "operator/local/run_token.h"
 #include "operator/local/staging_folder.h"
 #include "operator/local/wakeup.h"
 
@@ -35,15 +38,6 @@ using std::chrono::seconds;
 constexpr Duration kSleepMax = seconds(1);
 constexpr Duration kDrainMax = seconds(10);
 constexpr std::uint32_t kGraceSeconds = 30;  // as a pod has, where the job says nothing
-constexpr Duration kLongWait = seconds(10);
-
-// Takes the same time for every wrong token of the right length.
-bool is_equal(std::string_view a, std::string_view b) {
-  unsigned difference = a.size() == b.size() ? 0 : 1;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-    difference |= static_cast<unsigned>(a[i] ^ b[i]);
-  return difference == 0;
-}
 
 struct Lifeline {
   UniqueFd read_end;   // members inherit it and see its end when we are gone
@@ -56,10 +50,18 @@ Result<Lifeline> open_lifeline() {
   return Lifeline{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
+Room look_for_room(const LossPlan& losses) {
+  Room room;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) room.open_files = limit.rlim_cur;
+  if (!losses.trace.empty()) room.nodes_max = most_nodes_of(losses.trace);
+  return room;
+}
+
 class Runner {
  public:
   Runner(const RunOptions& options, const Clock& clock, RunFolder folder, Wakeup wakeup, Lifeline lifeline,
-         std::string token)
+         RunToken token)
       : options_(options),
         clock_(clock),
         folder_(std::move(folder)),
@@ -67,10 +69,11 @@ class Runner {
         lifeline_(std::move(lifeline)),
         token_(std::move(token)),
         job_(options.job),
+        news_(options.print, folder_.log_path("*").string(), clock),
         // As many as members, and one to go to when a node is lost; or those of the trace.
         machine_(options.losses.trace.empty() ? NodePool(count_members() + 1) : NodePool(),
                  [this](const api::Pod& pod) { return plan(pod); }),
-        controls_(machine_, book_, clock, options.print),
+        controls_(machine_, book_, clock, options.print, options.job.spec.is_suspended),
         coordinator_(clock, {.authenticate = [this](std::string_view shown,
                                                     const ProcessIdentity&) { return authenticate(shown); },
                              .on_news = [this](const JobKey&) { wakeup_.notify(); }}) {}
@@ -78,8 +81,7 @@ class Runner {
   Result<int> run() {
     if (auto ready = prepare(); !ready) return ready.error();
     if (job_.status.phase == api::JobPhase::kSucceeded) {
-      options_.print(job_.meta.name + " has completed already; to start over, pass " +
-                     options_.how_to_start_over);
+      news_.say(job_.meta.name + " has completed already; to start over, pass " + options_.how_to_start_over);
       return static_cast<int>(ExitCode::kDone);
     }
     while (!is_over()) {
@@ -93,7 +95,7 @@ class Runner {
     }
     static_cast<void>(drain(kDrainMax));
     if (job_.status.phase == api::JobPhase::kSucceeded) return static_cast<int>(ExitCode::kDone);
-    options_.print("what the members printed: " + folder_.log_path("*").string());
+    news_.tell_failure(job_.status);
     return 1;
   }
 
@@ -109,8 +111,9 @@ class Runner {
     if (auto begun = begin_from(*stored); !begun) return begun;
     prepare_staging();
     tell_what_counts_no_more(stored->has_value());
-    tell_what_never_happens_here();
-    if (auto written = folder_.write_token(token_); !written) return written;
+    for (const auto& sentence : cluster_words(job_)) news_.say(sentence);
+    if (job_.spec.is_suspended) news_.say("spec.suspend is true: nothing is started before `ratoon resume`");
+    if (auto written = folder_.write_token(token_.text()); !written) return written;
     if (job_.status.phase != api::JobPhase::kSucceeded) events_.begin(job_, clock_.wall_now());
     auto server =
         http::HttpServer::start({.port = 0}, [this](http::ServerRequest request, http::Responder responder) {
@@ -130,7 +133,7 @@ class Runner {
       job_.status = fresh_status(stored.value_or(api::TrainingJobStatus()));
       const auto before = folder_.set_aside(clock_.wall_now(), [this] { return store_status(); });
       if (!before) return before.error();
-      options_.print("what the runs before left is in " + before->string());
+      news_.say("what the runs before left is in " + before->string());
       return {};
     }
     if (stored) job_.status = recover_status(*stored);
@@ -145,62 +148,33 @@ class Runner {
     if (staging)
       staging_ = *std::move(staging);
     else
-      options_.print("what members stage is in their own memory, and ends with them: " +
-                     staging.error().message());
+      news_.say("what members stage is in their own memory, and ends with them: " +
+                staging.error().message());
   }
 
   void tell_what_counts_no_more(bool has_begun) const {
     if (!has_begun || !job_.spec.checkpoint_policy.overwrites) return;
-    options_.print("checkpointPolicy.overwrite counts for the first run in a folder only: this one goes on");
-  }
-
-  // Processes end with codes and signals; evictions and memory limits are a cluster's.
-  void tell_what_never_happens_here() const {
-    const auto& rules = job_.spec.restart_policy.rules;
-    if (std::any_of(rules.begin(), rules.end(), [](const auto& rule) { return !rule.reasons.empty(); }))
-      options_.print("restartPolicy.rules: reasons are a cluster's words, and never met here");
-    if (job_.spec.ttl_seconds_after_finished)
-      options_.print("ttlSecondsAfterFinished: nothing is deleted here; the run's folder stays");
+    news_.say("checkpointPolicy.overwrite counts for the first run in a folder only: this one goes on");
   }
 
   Result<void> authenticate(std::string_view shown) const {
-    if (is_equal(shown, token_)) return {};
+    if (token_.is(shown)) return {};
     return Error(ErrorKind::kPermissionDenied, "the token is not this run's");
   }
 
   LaunchPlan plan(const api::Pod& pod) const {
-    namespace env = names::env;
-    const auto& spec = job_.spec;
-    const auto role =
-        std::find_if(spec.roles.begin(), spec.roles.end(), [&](const auto& r) { return r.name == pod.role; });
-    std::map<std::string, std::string> common = role->environment;
-    common[env::kJobNamespace] = job_.meta.name_space;
-    common[env::kJobName] = job_.meta.name;
-    common[env::kRole] = pod.role;
-    common[env::kIndex] = std::to_string(pod.index);
-    common[env::kIncarnation] = std::to_string(pod.incarnation);
-    common[env::kMemberUid] = pod.uid;
-    common[env::kProcessesPerNode] = std::to_string(spec.processes_per_node);
-    common[env::kCoordinatorUrl] = "http://127.0.0.1:" + std::to_string(server_->port());
-    common[env::kTokenFile] = folder_.token_path().string();
-    common[env::kSaveFolder] = folder_.checkpoints_path().string();
-    // What the template says of these wins, as on a cluster.
-    common.merge(api::trainer_environment(job_));
-    if (staging_) common.try_emplace(env::kStagingFolder, staging_->path().string());
-    common[env::kLifelineFd] = "3";
-    LaunchPlan plan{.command = role->command,
-                    .environments = {},
-                    .log_path = folder_.log_path(pod.name).string(),
-                    .lifeline_fd = lifeline_.read_end.get()};
-    for (std::uint32_t local_rank = 0; local_rank < spec.processes_per_node; ++local_rank) {
-      plan.environments.push_back(common);
-      plan.environments.back()[env::kLocalRank] = std::to_string(local_rank);
-    }
-    return plan;
+    return plan_member(job_, pod,
+                       {.coordinator_port = server_->port(),
+                        .token_file = folder_.token_path(),
+                        .save_folder = folder_.checkpoints_path(),
+                        .staging_folder = staging_ ? std::optional(staging_->path()) : std::nullopt,
+                        .log_file = folder_.log_path(pod.name),
+                        .lifeline_fd = lifeline_.read_end.get()});
   }
 
   Result<void> decide() {
     controls_.act();
+    job_.spec.is_suspended = controls_.is_suspended();
     machine_.observe();
     const JobKey key = api::key_of(job_);
     const core::Observation seen{.job = job_,
@@ -214,8 +188,7 @@ class Runner {
     const core::Decision decision = core::reconcile(seen, clock_.now());
     wake_at_ = decision.wake_at;
     recovery_ = decision.recovery;
-    print_progress(decision.status);
-    print_long_wait(decision.status);
+    news_.tell_status(job_.status, decision.status);
     if (decision.status.last_disruption && decision.status.last_disruption != job_.status.last_disruption)
       book_.note_recovery(*decision.status.last_disruption);
     book_.note_progress(seen.processes, decision.status, clock_.now());
@@ -242,27 +215,8 @@ class Runner {
   // The file that the job came from is its user's: ttlSecondsAfterFinished is a cluster's, and said so.
   static Result<void> act(const core::DeleteJob&) { return {}; }
   Result<void> act(const core::EmitEvent& action) {
-    // A loss that ends the job is two events, for a cluster's list of them, and one line here.
-    if (action.message != last_news_) {
-      options_.print(action.message);
-      events_.tell(action.reason, action.message, clock_.wall_now());
-    }
-    last_news_ = action.message;
+    if (news_.tell_event(action.message)) events_.tell(action.reason, action.message, clock_.wall_now());
     return {};
-  }
-
-  void print_progress(const api::TrainingJobStatus& next) const {
-    if (!next.last_checkpoint || next.last_checkpoint == job_.status.last_checkpoint) return;
-    options_.print("checkpoint of step " + std::to_string(next.last_checkpoint->step.value()) +
-                   " is durable (attempt " + std::to_string(next.last_checkpoint->attempt.value()) + ")");
-  }
-
-  // A world that does not come together is no news by itself; that it takes long is.
-  void print_long_wait(const api::TrainingJobStatus& next) {
-    if (next.is_formed || next.message != job_.status.message) waiting_since_ = clock_.now();
-    if (clock_.now() - waiting_since_ < kLongWait) return;
-    options_.print("still waiting: " + next.message + "; logs are in " + folder_.log_path("*").string());
-    waiting_since_ = clock_.now();
   }
 
   Result<void> store_status() {
@@ -290,14 +244,11 @@ class Runner {
   int stop_for_user() {
     const std::uint32_t said = job_.spec.checkpoint_policy.grace_seconds;
     const std::uint32_t grace = said == 0 ? kGraceSeconds : said;
-    options_.print("stopping: members save and leave, within " + std::to_string(grace) +
-                   " s; Ctrl-C again stops at once");
+    news_.say("stopping: members save and leave, within " + std::to_string(grace) +
+              " s; Ctrl-C again stops at once");
     machine_.interrupt_all();
-    if (!drain(seconds(grace))) options_.print("members that had not left yet were killed");
-    options_.print(
-        "stopped at step " + std::to_string(job_.status.step.value()) + "; the same command goes on from " +
-        (job_.status.last_checkpoint ? "step " + std::to_string(job_.status.last_checkpoint->step.value())
-                                     : std::string("the beginning: nothing was saved yet")));
+    if (!drain(seconds(grace))) news_.say("members that had not left yet were killed");
+    news_.tell_stop(job_.status);
     return static_cast<int>(ExitCode::kInterruptedByUser);
   }
 
@@ -333,8 +284,9 @@ class Runner {
   const RunFolder folder_;
   Wakeup wakeup_;
   const Lifeline lifeline_;
-  const std::string token_;
+  const RunToken token_;
   api::TrainingJob job_;
+  RunNews news_;
   std::optional<StagingFolder> staging_;
   Machine machine_;
   RunBook book_;
@@ -343,8 +295,6 @@ class Runner {
   std::unique_ptr<http::HttpServer> server_;  // after the coordinator: it stops before what it calls is gone
   std::optional<Timestamp> wake_at_;
   std::optional<core::RecoveryWatch> recovery_;
-  Timestamp waiting_since_ = clock_.now();
-  std::string last_news_;
   RunEvents events_{[this](const std::string& line) { folder_.append_event(line); }};
   nlohmann::json stored_;
 };
@@ -354,11 +304,12 @@ class Runner {
 Result<int> run(const RunOptions& options, const Clock& clock) {
   auto wakeup = Wakeup::open();  // first: threads made later inherit the blocked signals
   if (!wakeup) return wakeup.error();
+  if (auto fits = check_room(options.job, look_for_room(options.losses)); !fits) return fits.error();
   auto folder = RunFolder::open(options.folder);
   if (!folder) return folder.error();
   auto lifeline = open_lifeline();
   if (!lifeline) return lifeline.error();
-  auto token = draw_secret(32);
+  auto token = RunToken::draw();
   if (!token) return token.error();
   Runner runner(options, clock, std::move(*folder), std::move(*wakeup), std::move(*lifeline),
                 std::move(*token));

@@ -93,6 +93,35 @@ class Controls(unittest.TestCase):
         wait_until(lambda: "node-2 is gone, and with it: counter-worker-1-i0" in run.output(), "the node to go")
         wait_until(lambda: run.job_status()["restarts"]["disruption"] == 1, "the loss to be counted")
 
+    def test_a_suspended_run_has_saved_and_holds_no_process_until_it_is_resumed(self):
+        run = self.begin(numNodes=1)
+        code, said = ratoon("suspend", run.folder)
+        self.assertEqual((code, said), (0, "the run saves and lets go of its processes; `ratoon resume` goes on\n"))
+        wait_until(lambda: run.job_status()["phase"] == "Suspended" and not run.status()["members"], "no process to be held")
+        status = run.job_status()
+        self.assertEqual(status["lastCheckpoint"]["step"], status["progress"]["step"], "nothing is made again")
+        wait_until(lambda: f"suspended; goes on from step {status['progress']['step']}\n" in run.output(), "the news")
+        self.assertIn("counter  Suspended", ratoon("status", run.folder)[1])
+        code, said = ratoon("suspend", run.folder)
+        self.assertEqual((code, said), (82, "ratoon: the run is suspended already\n"))
+        code, said = ratoon("resume", run.folder)
+        self.assertEqual((code, said), (0, "the run goes on\n"))
+        wait_until(lambda: f"trains with 1 processes from step {status['lastCheckpoint']['step']}\n" in run.output(), "a world")
+        self.assertEqual(run.job_status()["restarts"]["disruption"], 0)
+        code, said = ratoon("resume", run.folder)
+        self.assertEqual((code, said), (82, "ratoon: the run is not suspended\n"))
+
+    def test_a_job_that_is_suspended_in_its_file_waits(self):
+        run = LocalRun(command=["counter", "--steps", "10", "--pause-ms", "1"], spec={"suspend": True})
+        self.addCleanup(run.close)
+        run.start()
+        wait_until(lambda: run.job_status().get("phase") == "Suspended", "the run to wait")
+        self.assertIn("spec.suspend is true: nothing is started before `ratoon resume`", run.output())
+        self.assertEqual(run.logs(), {})
+        self.assertEqual(ratoon("resume", run.folder)[0], 0)
+        code, output = run.finish()
+        self.assertEqual(code, 0, output)
+
     def test_status_of_a_run_that_goes_on_and_of_one_that_does_not(self):
         run = self.begin()
         report = wait_until(lambda: (lambda r: r if "seconds_left" in r.get("progress", {}) else None)(

@@ -1,6 +1,8 @@
 """Bad input to `ratoon run`: one sentence, the right exit code, nothing left running."""
 
 import os
+import re
+import resource
 import stat
 import subprocess
 import unittest
@@ -35,6 +37,16 @@ class Refusals(unittest.TestCase):
         self.assertEqual(code, 1, output)
         self.assertIn("maxRestarts (2) is used up", output)
         self.assertEqual(run.job_status()["phase"], "Failed")
+        self.assertLessEqual(len(run.logs()), 2 * 3, "two members, each with its first start and two more")
+
+    def test_the_last_lines_of_a_trainer_that_crashes_at_once_are_shown(self):
+        run = self.run_job(command=["sh", "-c", "seq 20; printf '\\033[31mno such data\\n'; exit 82"], spec={"numNodes": 1})
+        run.start()
+        code, output = run.finish()
+        self.assertEqual(code, 1, output)
+        shown = output[output.index("the last lines of counter-worker-0-i0:\n"):].splitlines()
+        self.assertEqual(shown[1:11], [f"  {i}" for i in range(12, 21)] + ["  ?[31mno such data"])
+        self.assertEqual(shown[11:], [f"what the members printed: {run.folder}/logs/*.log"])
 
     def test_configuration_error_of_the_trainer_is_not_retried(self):
         run = self.run_job(command=["sh", "-c", "exit 82"], spec={"numNodes": 1})
@@ -111,7 +123,8 @@ class Refusals(unittest.TestCase):
         for change, part in [
             (lambda d: d.update(kind="Job"), "kind must be TrainingJob"),
             (lambda d: d["spec"].update(numNodes=0), "numNodes must be at least 1"),
-            (lambda d: d["spec"].update(suspend=True), "spec.suspend is true"),
+            (lambda d: d["spec"].update(numNodes=4097), "numNodes must be a whole number from 0 to 4096"),
+            (lambda d: d["spec"].update(processesPerNode=65), "processesPerNode must be a whole number from 0 to 64"),
             (lambda d: d["spec"].update(numNodes=2, elasticPolicy={"minReplicas": 3}), "minReplicas must be at most numNodes"),
             (lambda d: d["spec"].update(roles=[]), "roles must be"),
             (lambda d: d["spec"].update(checkpointPolicy={"intervalStep": 5}),
@@ -123,6 +136,30 @@ class Refusals(unittest.TestCase):
             run.write_job()
             with self.subTest(part):
                 self.assert_refused(run, 82, part)
+
+    def test_a_field_that_no_job_has_is_named_with_its_line(self):
+        run = self.run_job()
+        run.job_file.write_text("apiVersion: ratoon.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: counter}\n"
+                                "spec:\n  roles: []\n  restartPolicy:\n    maxRestart: 3\n")
+        self.assert_refused(run, 82, f"{run.job_file}:7: spec.restartPolicy.maxRestart is not a field of a TrainingJob; "
+                                     "did you mean maxRestarts?")
+
+    def test_more_processes_than_this_machine_lets_one_have(self):
+        run = self.run_job(spec={"numNodes": 50, "processesPerNode": 2})
+        before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, before)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (400, before[1]))
+        self.assert_refused(run, 82, "counter has 100 processes, which takes 464 open files here, and a process may have 400")
+        self.assertFalse(run.folder.exists())
+
+    def test_a_trace_that_never_has_nodes_for_all(self):
+        run = self.run_job()
+        trace = run.root / "trace.csv"
+        trace.write_text("0,add,red\n1000,remove,red\n1000,add,green\n")
+        run.start("--trace", trace)
+        code, output = run.finish()
+        self.assertEqual(code, 82, output)
+        self.assertIn("never has more than 1 nodes at once, and the smallest world of counter takes 2", output)
 
     def test_missing_file(self):
         run = self.run_job()
@@ -138,11 +175,25 @@ class Refusals(unittest.TestCase):
         token = (run.folder / "token").read_text().strip()
         self.assertNotIn(token, (run.folder / "status.json").read_text())
 
-    def test_help_has_examples(self):
-        for words in (["--help"], ["run", "--help"]):
-            shown = subprocess.run([BIN / "ratoon", *words], text=True, capture_output=True, timeout=20)
-            self.assertEqual(shown.returncode, 0)
-        self.assertIn("Examples:", shown.stdout)
+    def help_of(self, *words):
+        shown = subprocess.run([BIN / "ratoon", *words, "--help"], text=True, capture_output=True, timeout=20)
+        self.assertEqual(shown.returncode, 0, words)
+        return shown.stdout
+
+    def commands_in(self, *words):
+        """Every command below these words that has none below it."""
+        _, _, listed = self.help_of(*words).partition("\nSubcommands:\n")
+        names = re.findall(r"(?m)^  (\S+)", listed)
+        return [found for name in names for found in self.commands_in(*words, name)] if names else [words]
+
+    def test_every_command_has_help_with_examples_and_exit_codes(self):
+        commands = self.commands_in()
+        self.assertGreaterEqual(len(commands), 13, commands)
+        for words in commands:
+            with self.subTest(words):
+                shown = self.help_of(*words)
+                self.assertIn("Examples:\n  ratoon " + " ".join(words), shown)
+                self.assertIn("Exit codes: 0 ", shown)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,9 @@ const ControlRequest kKill{.kind = ControlRequest::Kind::kKill, .target = "worke
 TEST(ControlMessage, SurvivesTheWay) {
   const ControlRequest reclaim{
       .kind = ControlRequest::Kind::kReclaim, .target = "node-2", .notice_seconds = 30.5};
-  for (const auto& request : {kKill, reclaim}) {
+  const ControlRequest suspend{.kind = ControlRequest::Kind::kSuspend};
+  const ControlRequest resume{.kind = ControlRequest::Kind::kResume};
+  for (const auto& request : {kKill, reclaim, suspend, resume}) {
     const auto back = decode_control_request(encode(request));
     ASSERT_TRUE(back) << back.error().message();
     EXPECT_EQ(*back, request);
@@ -35,7 +37,8 @@ TEST(ControlMessage, SurvivesTheWay) {
 TEST(ControlMessage, NonsenseIsRefused) {
   for (const char* text :
        {"", "[]", "{}", "{\"version\":1,\"command\":\"stop\",\"target\":\"a\"}",
-        "{\"version\":2,\"command\":\"kill\",\"target\":\"a\"}", "{\"version\":1,\"command\":\"kill\"}",
+        "{\"version\":1,\"command\":\"kill\"}", "{\"version\":2,\"command\":\"kill\",\"target\":\"a\"}",
+        "{\"version\":1,\"command\":\"kill\"}",
         "{\"version\":1,\"command\":\"reclaim\",\"target\":\"a\",\"notice_seconds\":-1}"})
     EXPECT_FALSE(decode_control_request(text)) << text;
 }

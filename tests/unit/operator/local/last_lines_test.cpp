@@ -27,5 +27,13 @@ TEST(LastLines, OfOneLongLineAreItsEnd) {
   EXPECT_EQ(read_last_lines(path, 3), "abc");
 }
 
+TEST(LastLines, OfATextAreSoMany) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(last_of("a\nb\nc\n", 2), Lines({"b", "c"}));
+  EXPECT_EQ(last_of("a\n\nc", 2), Lines({"", "c"}));
+  EXPECT_EQ(last_of("a", 2), Lines({"a"}));
+  EXPECT_EQ(last_of("", 2), Lines());
+}
+
 }  // namespace
 }  // namespace ratoon::local

@@ -1,0 +1,78 @@
+#include "operator/local/cluster_words.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "base/core/lists.h"
+#include "operator/core/notice.h"
+
+namespace ratoon::local {
+namespace {
+
+using nlohmann::json;
+
+// Of the first container, the trainer's.
+constexpr std::array<std::string_view, 4> kHeldOfContainer = {"name", "command", "args", "env"};
+
+const json& at(const json& object, const char* name) {
+  static const json kNothing;
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return object.is_object() && found != object.end() ? *found : kNothing;
+}
+
+// Processes end with codes and signals; evictions and memory limits are a cluster's.
+void add_policies(const api::TrainingJobSpec& spec, std::vector<std::string>& sentences) {
+  const auto& rules = spec.restart_policy.rules;
+  if (std::ranges::any_of(rules, [](const auto& rule) { return !rule.reasons.empty(); }))
+    sentences.emplace_back("restartPolicy.rules: reasons are a cluster's words, and never met here");
+  if (spec.ttl_seconds_after_finished)
+    sentences.emplace_back("ttlSecondsAfterFinished: nothing is deleted here; the run's folder stays");
+  if (spec.clean_pod_policy == api::CleanPodPolicy::kNone)
+    sentences.emplace_back("cleanPodPolicy: None keeps nothing here; no process outlives its run");
+  if (!spec.disruption_policy.notice_taints.empty())
+    sentences.push_back("disruptionPolicy.noticeTaints: nodes here have one taint, " +
+                        std::string(core::kReclaimTaint));
+  if (!spec.checkpoint_policy.volume_claim_name.empty())
+    sentences.emplace_back("checkpointPolicy.volumeClaimName: the run's folder takes its place here");
+}
+
+void add_container(const json& container, std::vector<std::string>& names) {
+  for (const auto& item : container.items())
+    if (std::ranges::find(kHeldOfContainer, item.key()) == kHeldOfContainer.end())
+      names.push_back(item.key());
+  for (const auto& variable : at(container, "env"))
+    if (variable.is_object() && variable.contains("valueFrom"))
+      names.push_back("env " + variable.value("name", "") + " (valueFrom)");
+}
+
+std::vector<std::string> names_in_template(const json& role) {
+  const json& pod_spec = at(at(role, "template"), "spec");
+  std::vector<std::string> names;
+  if (!pod_spec.is_object()) return names;
+  for (const auto& item : pod_spec.items())
+    if (item.key() != "containers") names.push_back(item.key());
+  const json& containers = at(pod_spec, "containers");
+  if (containers.is_array() && !containers.empty()) add_container(containers.front(), names);
+  if (containers.size() > 1) names.emplace_back("all containers but the first");
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> cluster_words(const api::TrainingJob& job) {
+  std::vector<std::string> sentences;
+  add_policies(job.spec, sentences);
+  if (!job.document) return sentences;
+  for (const auto& role : at(at(*job.document, "spec"), "roles")) {
+    const auto names = names_in_template(role);
+    if (!names.empty())
+      sentences.push_back("role " + role.value("name", "") + ": of its template nothing follows here from " +
+                          join(names, ", "));
+  }
+  return sentences;
+}
+
+}  // namespace ratoon::local

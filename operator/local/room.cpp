@@ -1,0 +1,61 @@
+#include "operator/local/room.h"
+
+#include <algorithm>
+#include <string>
+
+namespace ratoon::local {
+namespace {
+
+// Its two connections to the coordinator, and those of the process that takes its place.
+constexpr std::uint64_t kFilesPerProcess = 4;
+constexpr std::uint64_t kFilesOfRunner = 64;
+
+std::uint64_t members_at_least(const api::TrainingJobSpec& spec) {
+  std::uint64_t members = 0;
+  for (const auto& role : spec.roles) {
+    const std::uint32_t elastic = spec.elastic_policy ? spec.elastic_policy->members_min : spec.num_nodes;
+    members += role.replicas.value_or(elastic);
+  }
+  return members;
+}
+
+std::uint64_t members_of(const api::TrainingJobSpec& spec) {
+  std::uint64_t members = 0;
+  for (const auto& role : spec.roles) members += role.replicas.value_or(spec.num_nodes);
+  return members;
+}
+
+}  // namespace
+
+Result<void> check_room(const api::TrainingJob& job, const Room& room) {
+  const std::uint64_t processes = members_of(job.spec) * job.spec.processes_per_node;
+  const std::uint64_t files = processes * kFilesPerProcess + kFilesOfRunner;
+  if (files > room.open_files) {
+    return Error(ErrorKind::kInvalid, job.meta.name + " has " + std::to_string(processes) +
+                                          " processes, which takes " + std::to_string(files) +
+                                          " open files here, and a process may have " +
+                                          std::to_string(room.open_files) +
+                                          ": ask for fewer members, or for more files with `ulimit -n`");
+  }
+  const std::uint64_t members = members_at_least(job.spec);
+  if (room.nodes_max && members > *room.nodes_max) {
+    return Error(ErrorKind::kInvalid, "the trace never has more than " + std::to_string(*room.nodes_max) +
+                                          " nodes at once, and the smallest world of " + job.meta.name +
+                                          " takes " + std::to_string(members) +
+                                          ": ask for fewer members, or set elasticPolicy.minReplicas");
+  }
+  return {};
+}
+
+std::uint64_t most_nodes_of(const std::vector<TraceEvent>& trace) {
+  std::uint64_t there = 0;
+  std::uint64_t most = 0;
+  for (const auto& event : trace) {
+    there += event.is_coming ? 1 : 0;
+    there -= event.is_coming ? 0 : 1;
+    most = std::max(most, there);
+  }
+  return most;
+}
+
+}  // namespace ratoon::local

@@ -1,0 +1,25 @@
+// Whether a job fits on this machine. Asked before anything is made or started.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <ratoon/result.h>
+
+#include "operator/api/training_job.h"
+#include "operator/local/loss_schedule.h"
+
+namespace ratoon::local {
+
+struct Room {
+  std::uint64_t open_files = 0;              // that one process may have
+  std::optional<std::uint64_t> nodes_max{};  // there at once, of a trace; nothing: as many as are needed
+};
+
+[[nodiscard]] Result<void> check_room(const api::TrainingJob& job, const Room& room);
+
+// How many nodes of a trace are there at once, at most.
+[[nodiscard]] std::uint64_t most_nodes_of(const std::vector<TraceEvent>& trace);
+
+}  // namespace ratoon::local

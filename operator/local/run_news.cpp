@@ -1,0 +1,55 @@
+#include "operator/local/run_news.h"
+
+#include <chrono>
+
+#include "operator/local/last_lines.h"
+
+namespace ratoon::local {
+namespace {
+
+constexpr Duration kLongWait = std::chrono::seconds(10);
+constexpr std::size_t kLastLinesMax = 10;
+
+}  // namespace
+
+void RunNews::tell_status(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next) {
+  const auto& saved = next.last_checkpoint;
+  if (saved && saved != before.last_checkpoint)
+    print_("checkpoint of step " + std::to_string(saved->step.value()) + " is durable (attempt " +
+           std::to_string(saved->attempt.value()) + ")");
+  tell_long_wait(before, next);
+}
+
+// A world that does not come together is no news by itself; that it takes long is. Who suspends a job knows.
+void RunNews::tell_long_wait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next) {
+  const bool is_waiting = !next.is_formed && next.phase != api::JobPhase::kSuspended;
+  if (!is_waiting || next.message != before.message) waiting_since_ = clock_.now();
+  if (clock_.now() - waiting_since_ < kLongWait) return;
+  print_("still waiting: " + next.message + "; logs are in " + logs_);
+  waiting_since_ = clock_.now();
+}
+
+bool RunNews::tell_event(const std::string& message) {
+  const bool is_news = message != last_event_;
+  if (is_news) print_(message);
+  last_event_ = message;
+  return is_news;
+}
+
+void RunNews::tell_failure(const api::TrainingJobStatus& status) const {
+  const auto& failure = status.last_failure;
+  if (failure && failure->time >= began_ && !failure->last_lines.empty()) {
+    print_("the last lines of " + failure->member + ":");
+    for (const auto& line : last_of(failure->last_lines, kLastLinesMax)) print_("  " + line);
+  }
+  print_("what the members printed: " + logs_);
+}
+
+void RunNews::tell_stop(const api::TrainingJobStatus& status) const {
+  const auto& saved = status.last_checkpoint;
+  print_("stopped at step " + std::to_string(status.step.value()) + "; the same command goes on from " +
+         (saved ? "step " + std::to_string(saved->step.value())
+                : std::string("the beginning: nothing was saved yet")));
+}
+
+}  // namespace ratoon::local

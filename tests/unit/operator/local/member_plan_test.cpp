@@ -1,0 +1,68 @@
+#include "operator/local/member_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "base/contract/names.h"
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::local {
+namespace {
+
+namespace env = names::env;
+
+class MemberPlan : public testing::Test {
+ protected:
+  LaunchPlan plan() const { return plan_member(job_, test::pod(1, 3), places_); }
+  std::string variable(const char* name, std::size_t process = 0) const {
+    const auto environment = plan().environments.at(process);
+    const auto found = environment.find(name);
+    return found == environment.end() ? "-" : found->second;
+  }
+
+  api::TrainingJob job_ = test::job();
+  MemberPlaces places_{.coordinator_port = 4711,
+                       .token_file = "run/token",
+                       .save_folder = "run/checkpoints",
+                       .log_file = "run/logs/a.log",
+                       .lifeline_fd = 9};
+};
+
+TEST_F(MemberPlan, EachProcessKnowsItsPlace) {
+  job_.spec.processes_per_node = 2;
+  ASSERT_EQ(plan().environments.size(), 2u);
+  EXPECT_EQ(variable(env::kLocalRank, 0), "0");
+  EXPECT_EQ(variable(env::kLocalRank, 1), "1");
+  for (const std::size_t process : {0, 1}) {
+    EXPECT_EQ(variable(env::kRole, process), "worker");
+    EXPECT_EQ(variable(env::kIndex, process), "1");
+    EXPECT_EQ(variable(env::kIncarnation, process), "3");
+    EXPECT_EQ(variable(env::kCoordinatorUrl, process), "http://127.0.0.1:4711");
+    EXPECT_EQ(variable(env::kTokenFile, process), "run/token");
+    EXPECT_EQ(variable(env::kProcessesPerNode, process), "2");
+  }
+  EXPECT_EQ(plan().command, std::vector<std::string>({"train"}));
+  EXPECT_EQ(plan().log_path, "run/logs/a.log");
+  EXPECT_EQ(plan().lifeline_fd, 9);
+}
+
+TEST_F(MemberPlan, TheTemplateWinsOverThePolicyAndNotOverThePlace) {
+  job_.spec.roles[0].environment = {{env::kKeepLast, "9"}, {env::kRole, "king"}, {"LEVEL", "3"}};
+  EXPECT_EQ(variable(env::kKeepLast), "9");
+  EXPECT_EQ(variable(env::kRole), "worker");
+  EXPECT_EQ(variable("LEVEL"), "3");
+}
+
+TEST_F(MemberPlan, IsStagedWhereThereIsAPlaceForIt) {
+  EXPECT_EQ(variable(env::kStagingFolder), "-");
+  places_.staging_folder = "/dev/shm/run";
+  EXPECT_EQ(variable(env::kStagingFolder), "/dev/shm/run");
+}
+
+TEST_F(MemberPlan, TheRoleIsThatOfThePod) {
+  job_.spec.roles.insert(job_.spec.roles.begin(),
+                         {.name = "eval", .replicas = 1, .command = {"eval"}, .environment = {}});
+  EXPECT_EQ(plan().command, std::vector<std::string>({"train"}));
+}
+
+}  // namespace
+}  // namespace ratoon::local

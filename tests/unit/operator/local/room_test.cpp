@@ -1,0 +1,54 @@
+#include "operator/local/room.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::local {
+namespace {
+
+api::TrainingJob job_of(std::uint32_t members, std::uint32_t processes = 1) {
+  api::TrainingJob job = test::new_job(members);
+  job.spec.processes_per_node = processes;
+  return job;
+}
+
+std::string complaint(const Result<void>& fits) {
+  return fits ? "" : fits.error().message();
+}
+
+TEST(Room, ProcessesNeedOpenFiles) {
+  EXPECT_TRUE(check_room(job_of(4, 2), {.open_files = 96}));
+  EXPECT_EQ(
+      complaint(check_room(job_of(4, 2), {.open_files = 95})),
+      "digits has 8 processes, which takes 96 open files here, and a process may have 95: ask for fewer "
+      "members, or for more files with `ulimit -n`");
+  EXPECT_FALSE(check_room(job_of(4096, 64), {.open_files = 1'000'000})) << "no number runs over";
+}
+
+TEST(Room, EveryRoleCounts) {
+  api::TrainingJob job = job_of(2);
+  job.spec.roles.push_back({.name = "eval", .replicas = 3, .command = {"eval"}, .environment = {}});
+  EXPECT_TRUE(check_room(job, {.open_files = 84}));
+  EXPECT_FALSE(check_room(job, {.open_files = 83}));
+  EXPECT_TRUE(check_room(job, {.open_files = 84, .nodes_max = 5}));
+  EXPECT_FALSE(check_room(job, {.open_files = 84, .nodes_max = 4}));
+}
+
+TEST(Room, ATraceHasToHaveNodesForTheSmallestWorld) {
+  api::TrainingJob job = job_of(3);
+  EXPECT_EQ(
+      complaint(check_room(job, {.open_files = 1000, .nodes_max = 2})),
+      "the trace never has more than 2 nodes at once, and the smallest world of digits takes 3: ask for "
+      "fewer members, or set elasticPolicy.minReplicas");
+  job.spec.elastic_policy = api::ElasticPolicy{.members_min = 2};
+  EXPECT_TRUE(check_room(job, {.open_files = 1000, .nodes_max = 2}));
+}
+
+TEST(Room, NodesOfATraceAreCountedAtTheirHighest) {
+  EXPECT_EQ(most_nodes_of({}), 0u);
+  EXPECT_EQ(most_nodes_of(*parse_trace("0,add,a\n1,remove,a\n2,add,b\n3,add,c\n4,remove,b\n5,add,d")), 2u);
+}
+
+}  // namespace
+}  // namespace ratoon::local
