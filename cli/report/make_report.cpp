@@ -78,7 +78,7 @@ void add_past(const RunFacts& facts, double began, Report& report) {
   if (!facts.events.empty()) return;
   std::uint64_t attempt = 0;
   double before = 0;
-  for (const PastRow& row : facts.past.steps) {
+  for (const PastRow& row : known_steps(facts.past)) {
     if (attempt != 0 && row.attempt > attempt)
       report.losses.push_back({before - began, "attempt " + std::to_string(attempt) + " ended"});
     attempt = std::max(attempt, row.attempt);
@@ -107,11 +107,8 @@ void add_standing(const RunFacts& facts, Report& report) {
   } else if (last != nullptr) {
     report.standing = "in progress, or killed";
   }
-  std::set<std::uint64_t> attempts;
-  for (const PastRow& row : facts.past.steps) {
-    attempts.insert(row.attempt);
-    report.step = std::max(report.step, row.step);
-  }
+  std::set<std::uint64_t> attempts = facts.past.attempts;
+  for (const PastRow& row : known_steps(facts.past)) report.step = std::max(report.step, row.step);
   for (const Event& event : facts.events) {
     if (event.attempt > 0) attempts.insert(event.attempt);
     report.step = std::max(report.step, event.step);
@@ -141,7 +138,7 @@ void add_curves(const RunFacts& facts, double began, Report& report) {
 }
 
 std::vector<PastRow> all_steps(const RunFacts& facts) {
-  if (!facts.past.steps.empty()) return facts.past.steps;
+  if (!facts.past.steps.empty() || facts.events.empty()) return known_steps(facts.past);
   std::vector<PastRow> steps;
   for (const Event& event : facts.events) {
     if (event.kind != "step" && event.kind != "checkpoint") continue;

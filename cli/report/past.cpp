@@ -40,6 +40,7 @@ class Reader {
  public:
   void read(const AttemptFile& file, std::uint64_t kept) {
     std::string_view rest = file.text;
+    past_.attempts.insert(file.attempt);
     if (!history::decode_beginning(take_line(rest))) {
       past_.complaints.push_back("The history of attempt " + std::to_string(file.attempt) +
                                  " has no first line that can be read.");
@@ -60,6 +61,7 @@ class Reader {
     const auto in_time = [](const PastRow& a, const PastRow& b) { return a.at < b.at; };
     std::ranges::stable_sort(past_.steps, in_time);
     std::ranges::stable_sort(past_.saves, in_time);
+    std::ranges::stable_sort(past_.ledgers, in_time);
     for (auto& [name, rows] : past_.values) std::ranges::stable_sort(rows, in_time);
     return std::move(past_);
   }
@@ -67,7 +69,9 @@ class Reader {
  private:
   void add(std::uint64_t attempt, const history::Row& row, bool is_kept) {
     PastRow past{.at = seconds(row.at.since_epoch), .attempt = attempt, .step = row.step, .is_kept = is_kept};
-    if (row.kind == "ledger" && is_kept && past.at >= ledger_at_) {
+    if (row.kind == "ledger") {
+      past_.ledgers.push_back(past);
+      if (!is_kept || past.at < ledger_at_) return;
       past_.ledger = row.values;
       ledger_at_ = past.at;
     } else if (row.kind == "save") {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,19 @@ struct PastRow {
 };
 
 struct Past {
+  std::set<std::uint64_t> attempts;                    // all that left a file, reported or not
   std::vector<PastRow> steps;                          // without value
   std::map<std::string, std::vector<PastRow>> values;  // what was reported, by name
   std::vector<PastRow> saves;                          // value: stall_seconds
+  std::vector<PastRow> ledgers;                        // one a save at least, reported or not; without value
   std::map<std::string, double> ledger;                // of the newest row; seconds by part
   std::vector<std::string> complaints;                 // sentences about what could not be read
 };
+
+// The moments at which a step is known, of a trainer that reports nothing too.
+[[nodiscard]] inline const std::vector<PastRow>& known_steps(const Past& past) {
+  return past.steps.empty() ? past.ledgers : past.steps;
+}
 
 struct AttemptFile {
   std::uint64_t attempt = 0;

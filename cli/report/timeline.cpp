@@ -99,7 +99,7 @@ class Story {
 // Steps that were seen, by attempt: of the history and, where there is none, of the events.
 std::map<std::uint64_t, std::vector<PastRow>> steps_by_attempt(const RunFacts& facts) {
   std::map<std::uint64_t, std::vector<PastRow>> steps;
-  for (const PastRow& row : facts.past.steps) steps[row.attempt].push_back(row);
+  for (const PastRow& row : known_steps(facts.past)) steps[row.attempt].push_back(row);
   for (const Event& event : facts.events) {
     if (event.kind != "step") continue;
     steps[event.attempt].push_back({.at = at_of(event), .attempt = event.attempt, .step = event.step});
@@ -170,7 +170,7 @@ std::vector<Bar> during(const std::vector<Bar>& bars, const Stay& stay) {
 
 std::pair<double, double> known_time(const RunFacts& facts) {
   std::vector<double> moments;
-  for (const auto* rows : {&facts.past.steps, &facts.past.saves}) {
+  for (const auto* rows : {&known_steps(facts.past), &facts.past.saves}) {
     if (rows->empty()) continue;
     moments.push_back(rows->front().at);
     moments.push_back(rows->back().at);

@@ -115,6 +115,22 @@ class Report(unittest.TestCase):
         self.assertIn("There is no events.jsonl", said)
         self.assertIn("in 2 attempts. 1 loss", said)
 
+    def test_a_program_alone_that_reports_nothing(self):
+        run = LocalRun()
+        self.addCleanup(run.close)
+        saves = run.root / "saves" / "quiet"
+        command = [BIN / "places_probe", "100", "10", "1", "--save-folder", saves.parent, "--run-name", saves.name]
+        first = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        self.addCleanup(first.wait)
+        self.addCleanup(first.kill)
+        wait_until(lambda: list(saves.glob("manifests/*.json")), "a checkpoint")
+        first.kill()
+        first.wait()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60)
+        said = "".join(self.page(saves)[2].itertext())
+        self.assertIn("in 2 attempts. 1 loss", said)
+        self.assertIn("The trainer reported no value", said)
+
     def test_folders_of_no_run(self):
         run = LocalRun()
         self.addCleanup(run.close)

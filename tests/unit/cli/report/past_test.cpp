@@ -34,6 +34,12 @@ TEST(PastTest, WhatALaterAttemptDidNotGoOnFromIsNotKept) {
   EXPECT_THAT(past.complaints, IsEmpty());
 }
 
+TEST(PastTest, AnAttemptCountsThoughItReportedNothing) {
+  const Past past = read_past({{1, "{\"attempt\":1,\"history\":1}\n"}, {3, ""}});
+  EXPECT_THAT(past.attempts, ElementsAre(1u, 3u));
+  EXPECT_THAT(past.steps, IsEmpty());
+}
+
 TEST(PastTest, HalfALineAtTheEndIsWhatAKillLeaves) {
   const Past past = read_past({{1, "{\"attempt\":1,\"history\":1}\n" + step(1) + "{\"kind\":\"st"}});
   EXPECT_THAT(kept(past), ElementsAre(std::pair(1u, true)));
@@ -58,6 +64,7 @@ TEST(PastTest, SavesAndTheNewestLedger) {
       R"({"kind":"ledger","step":2,"time":"2026-11-22T08:00:09Z","values":{"useful":9}})"
       "\n";
   const Past past = read_past({{1, text}});
+  EXPECT_EQ(past.ledgers.size(), 2u);
   ASSERT_EQ(past.saves.size(), 1u);
   EXPECT_EQ(past.saves[0].value, 0.25);
   EXPECT_THAT(past.ledger, ElementsAre(testing::Pair("useful", 9.0)));

@@ -175,6 +175,20 @@ TEST(ReportTest, ARunWithoutEventsHasWorldsFromItsHistory) {
   EXPECT_EQ(report.standing, "");
 }
 
+TEST(ReportTest, OfATrainerThatReportsNothingTheLedgerTellsOfAttemptsAndLosses) {
+  RunFacts facts{.name = "quiet", .folder = "runs/quiet"};
+  facts.past.attempts = {1, 2, 3};  // the third has saved nothing yet
+  facts.past.ledgers = {row(0, 1, 0, 0), row(2, 1, 20, 0), row(6, 2, 10, 0), row(9, 2, 30, 0)};
+  const Report report = make_report(facts);
+  EXPECT_EQ(report.attempts, 3u);
+  EXPECT_EQ(report.step, 30u);
+  EXPECT_EQ(report.length, 9);
+  ASSERT_EQ(report.losses.size(), 1u);
+  EXPECT_NEAR(report.losses[0].at, 2, 1e-6) << "when attempt 1 was last heard of";
+  ASSERT_EQ(report.lanes.size(), 1u);
+  EXPECT_FALSE(report.rate.empty());
+}
+
 TEST(ReportTest, ARunnerThatWasKilledEndsWithItsLastWordAndTheTimeUntilTheNextIsNobodys) {
   RunFacts facts = run_with_a_loss();
   facts.events.pop_back();  // its end
