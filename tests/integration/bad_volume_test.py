@@ -14,6 +14,17 @@ BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
 NOBODY = 65534
 BEFORE = "mount -t tmpfs -o size=1m,mode=0755 none $VOLUME || exit 77; "
 TRAIN = "--pause-ms 0 --save-every 10 --save-folder $VOLUME/runs --run-name counter"
+JOB = """apiVersion: ratoon.dev/v1alpha1
+kind: TrainingJob
+metadata: {name: full}
+spec:
+  numNodes: 2
+  roles:
+    - name: worker
+      template: {spec: {containers: [{name: trainer, command: [counter, --pause-ms, "5", --steps, "1000000"]}]}}
+  checkpointPolicy: {intervalSteps: 10}
+  restartPolicy: {maxRestarts: 1, backoffSeconds: 0}
+"""
 FILL = "; dd if=/dev/zero of=$VOLUME/filler bs=1k 2>/dev/null; "
 
 
@@ -47,6 +58,24 @@ class Volumes(unittest.TestCase):
         self.assertTrue(done.endswith("done: 80 steps, sum 3160\n"), done)
         self.assertRegex(done.split("code 84")[1], "attempt [23] rank 0 step 40 sum 780")
         self.assert_says(said, f"for {self.volume}/runs/counter/packs/", "No space left on device", "free room on that volume")
+
+    def test_a_run_whose_disk_is_full_ends_and_goes_on_when_there_is_room(self):
+        job = self.scratch / "job.yaml"
+        job.write_text(JOB)
+        run = f"ratoon run {job} --folder $VOLUME/run"
+        code, done, said = self.in_namespace(
+            f"({run}; echo code $?) >{self.scratch}/said 2>&1 & "
+            "for i in $(seq 600); do "
+            "[ -n \"$(ls $VOLUME/run/checkpoints/full/manifests 2>/dev/null)\" ] && break; sleep 0.1; done "
+            f"{FILL} wait; rm $VOLUME/filler; ratoon checkpoint verify $VOLUME/run/checkpoints/full; "
+            f"{run} -- --steps 400 --pause-ms 0; echo code $?; cat {self.scratch}/said >&2")
+        self.assertEqual(code, 0, done + said)
+        self.assertRegex(said, "(?m)^code (1|84)$")
+        self.assert_says(said, f"{self.volume}/run", "No space left on device")
+        self.assertRegex(done, r"step \d+ of attempt 1: good")
+        self.assertNotRegex(done, r"(?i)damaged|quarantined")
+        self.assertRegex(done, r"attempt \d+ trains with 2 processes from step [1-9]\d*\n(.*\n)*.*completed at step")
+        self.assertTrue(done.endswith("code 0\n"), done)
 
     def test_a_volume_that_was_full_from_the_beginning(self):
         code, _, said = self.in_namespace(f"true {FILL} mkdir $VOLUME/runs; counter --steps 40 {TRAIN}")

@@ -49,6 +49,39 @@ class Policies(unittest.TestCase):
         self.assertEqual(output.count("reasons are a cluster's words"), 1, output)
         self.assertEqual(run.job_status()["restarts"]["disruption"], 2)
 
+    def test_roles_of_their_own_sizes_and_programs(self):
+        def role(name, replicas, command):
+            return {"name": name, "replicas": replicas, "template": {"spec": {"containers": [
+                {"name": "trainer", "image": "none:1", "command": command, "env": [{"name": "WHO", "value": name}]}]}}}
+        run = self.run_job(spec={
+            "roles": [role("worker", 2, ["sh", "-c", "echo $WHO; exec counter --steps 30 --pause-ms 1"]),
+                      role("eval", 1, ["sh", "-c", "echo $WHO; exec counter --steps 1000000 --pause-ms 1"])],
+            "successPolicy": {"roles": ["worker"]}})
+        run.start()
+        code, output = run.finish()
+        self.assertEqual(code, 0, output)
+        self.assertIn("trains with 3 processes from step 0", output)
+        self.assertEqual({name: text.split("\n")[0] for name, text in run.logs().items()},
+                         {"counter-worker-0-i0": "worker", "counter-worker-1-i0": "worker", "counter-eval-0-i0": "eval"})
+        self.assertEqual(output.count("role eval: of its template nothing follows here from image\n"), 1, output)
+
+    def test_another_size_the_next_time(self):
+        run = self.run_job(command=["counter", "--steps", "400", "--pause-ms", "5"])
+        run.start()
+        run.wait_for_commit(20)
+        run.process.terminate()
+        self.assertEqual(run.finish()[0], 130)
+        left = max(run.commits())[1]
+        for attempt, members in ((2, 3), (3, 1)):
+            run.document["spec"]["numNodes"] = members
+            run.write_job()
+            run.start()
+            run.wait_for_commit(left + 10, attempt)
+            run.process.terminate()
+            self.assertEqual(run.finish()[0], 130)
+            self.assertRegex(run.output(), rf"attempt {attempt} trains with {members} processes from step {left}\n")
+            left = max(run.commits())[1]
+
     def test_the_status_keeps_the_first_failure_with_its_last_words(self):
         run = self.run_job(command=["sh", "-c", "echo step 6; echo 'ratoon: no data in /data' >&2; exit 7"],
                            spec={"numNodes": 1, "ttlSecondsAfterFinished": 0,
