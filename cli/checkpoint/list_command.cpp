@@ -17,7 +17,8 @@ be read.)";
 
 constexpr std::size_t kDigestDigitsShown = 12;
 
-// When its manifest was written; of one in quarantine, when it was set aside. Empty where nobody knows, as in a store.
+// When its manifest was written; of one in quarantine, when it was set aside. Empty where nobody knows, as in
+// a store.
 std::string saved_at(const RunPlace& place, const FoundCheckpoint& found) {
   const std::string manifest = checkpoint::manifest_path(found.id);
   const std::string path =

@@ -242,7 +242,7 @@ class Places(S3Test):
         for words in (("--stores", "s3://nobodys-bucket/runs"), ("--save-folder", "s3://nobodys-bucket/runs")):
             lines, said = self.train(10, *words, code=82)
             self.assertEqual(lines, [], "no step is made")
-            self.assertRegex(said, "^ratoon: listing s3://nobodys-bucket/runs/[^\n]* 404 NoSuchBucket [^\n]*check the bucket's name")
+            self.assertRegex(said, "^ratoon: listing s3://nobodys-bucket/runs/[^\n]* 404 NoSuchBucket [^\n]*check the bucket")
             self.assertEqual(said.count("ratoon: "), 1, said)
 
     def test_without_credentials_nothing_begins(self):
