@@ -41,7 +41,8 @@ class FirstStep(unittest.TestCase):
         trials = int(os.environ.get("RATOON_TRIALS", "10"))
         pairs = [(self.seconds_alone(), self.seconds_in_a_run()) for _ in range(trials)]
         alone, within = (statistics.median(column) for column in zip(*pairs))
-        print(f"trials={trials} load={os.getloadavg()[0]:.1f} alone={alone:.3f} s run={within:.3f} s beyond={within - alone:.3f} s")
+        print(f"trials={trials} load={os.getloadavg()[0]:.1f} alone={alone:.3f} s run={within:.3f} s "
+              f"beyond={within - alone:.3f} s")
         self.assertLessEqual(within - alone, GOAL_SECONDS)
 
 
