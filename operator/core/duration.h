@@ -4,7 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "operator/core/decision.h"
 #include "operator/core/observation.h"
+#include "operator/core/roster.h"
 
 namespace ratoon::core {
 
@@ -16,5 +18,9 @@ void stop_time(WallTime now, api::TrainingJobStatus& status);
 // When the job's time is over, if it ever is.
 [[nodiscard]] std::optional<WallTime> end_of_time(const api::TrainingJobSpec& spec,
                                                   const api::TrainingJobStatus& status);
+
+// It is over: the job saves, and fails.
+[[nodiscard]] Decision end_in_time(const Observation& seen, const RosterChange& change,
+                                   std::optional<Timestamp> next_check, api::TrainingJobStatus status);
 
 }  // namespace ratoon::core

@@ -1,20 +1,22 @@
 #include "operator/core/reconcile.h"
 
-#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
+#include "operator/core/announce.h"
+#include "operator/core/attempt.h"
 #include "operator/core/backoff.h"
 #include "operator/core/begin_anew.h"
-#include "operator/core/clean_pods.h"
 #include "operator/core/conditions.h"
 #include "operator/core/deadlines.h"
 #include "operator/core/duration.h"
 #include "operator/core/elastic.h"
+#include "operator/core/finish.h"
 #include "operator/core/form_world.h"
-#include "operator/core/gang.h"
 #include "operator/core/hang.h"
 #include "operator/core/last_failure.h"
+#include "operator/core/losses.h"
 #include "operator/core/notice.h"
 #include "operator/core/progress.h"
 #include "operator/core/recovery.h"
@@ -24,6 +26,7 @@
 #include "operator/core/suspects.h"
 #include "operator/core/suspend.h"
 #include "operator/core/time_to_live.h"
+#include "operator/core/wake.h"
 
 namespace ratoon::core {
 namespace {
@@ -32,62 +35,6 @@ using api::JobPhase;
 
 void append(std::vector<Action>& to, std::vector<Action> from) {
   std::move(from.begin(), from.end(), std::back_inserter(to));
-}
-
-// Ends the job: no member is needed any more, and agents that still listen are told to leave. `news` are of
-// what this look found before it came to that.
-Decision finish(const Observation& seen, api::TrainingJobStatus status, JobPhase phase, std::string message,
-                std::vector<Action> news = {}) {
-  Decision decision{.actions = std::move(news)};
-  const bool is_news = status.phase != phase;
-  status.phase = phase;
-  if (is_news) status.message = message;
-  if (!status.completed_at) status.completed_at = seen.wall_now;
-  status.is_formed = false;
-  status.world_size = 0;
-  status.formed_at.reset();
-  status.waiting_since.reset();
-  status.suspending_since.reset();
-  append(decision.actions, clean_pods(seen, status, message));
-  if (is_news) {
-    decision.actions.push_back(EmitEvent{
-        .is_warning = phase == JobPhase::kFailed, .reason = std::string(name_of(phase)), .message = message});
-  }
-  decision.announcement = {
-      .attempt = status.attempt, .world = {}, .current = {}, .stop = true, .reason = message};
-  decision.status = std::move(status);
-  return decision;
-}
-
-// Losses in a row without a step. Spot machines can be lost several times before the first one; a program
-// that cannot start is lost for ever, whatever its exit code says.
-void count_in_vain(const Observation& seen, bool has_stepped, RosterChange& change) {
-  const std::size_t per_member_max = seen.job.spec.restart_policy.losses_without_step_max;
-  const auto& before = seen.job.status.restarts;
-  const auto& after = change.restarts;
-  const std::uint32_t losses = after.application + after.hung + after.disruption - before.application -
-                               before.hung - before.disruption;
-  change.restarts.without_step = (has_stepped ? 0 : before.without_step) + losses;
-  if (losses == 0 || change.restarts.without_step <= per_member_max * change.members.size()) return;
-  if (change.fatal.empty()) {
-    change.fatal = std::to_string(change.restarts.without_step) +
-                   " losses in a row and not one step: see the members' logs";
-  }
-}
-
-std::vector<ProcessIdentity> current_members(const Observation& seen,
-                                             const std::vector<api::MemberStatus>& members) {
-  std::vector<ProcessIdentity> current;
-  for (const auto& member : named_incarnations(members)) {
-    ProcessIdentity id;
-    id.job = api::key_of(seen.job);
-    id.role = member.role;
-    id.index = member.index;
-    id.incarnation = member.incarnation;
-    id.member_uid = member.uid;
-    current.push_back(std::move(id));
-  }
-  return current;
 }
 
 std::vector<api::SuspectNode> note_suspects(const Observation& seen, const RosterChange& change) {
@@ -105,151 +52,6 @@ void follow(const Observation& seen, const RosterChange& change, Decision& decis
   note_node_ends(seen, status.members);
   append(decision.actions, name_successors(seen, status.members));
   append(decision.actions, follow_roster(seen, status.members, avoid_nodes));
-}
-
-// The newest attempt that a process has been in. A status that was lost, or restored from an older day, must
-// not lead back: agents follow only what is newer.
-Attempt newest_heard(const Observation& seen) {
-  Attempt newest{0};
-  for (const auto& process : seen.processes) {
-    if (process.beat) newest = std::max(newest, process.beat->attempt);
-    if (process.waiting) newest = std::max(newest, process.waiting->left_attempt);
-  }
-  return newest;
-}
-
-// Keeps the world that stands, or takes the number of the next one.
-bool keep_world(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status) {
-  if (status.is_formed && change.keeps_world() && is_intact(seen, status.members)) return true;
-  promote_ready(seen, status.members);
-  const Attempt heard = newest_heard(seen);
-  if (status.is_formed || status.attempt.value() == 0 || heard >= status.attempt) {
-    status.attempt = std::max(status.attempt, heard).next();
-    status.is_formed = false;
-    status.world_size = 0;
-    status.formed_at.reset();
-  }
-  if (!status.waiting_since) status.waiting_since = seen.wall_now;
-  return false;
-}
-
-// Without a world, nobody grows.
-api::Announcement announce(const Observation& seen, const api::TrainingJobStatus& status, bool keeps_world,
-                           const Growth& growth) {
-  api::Announcement announcement{.attempt = status.attempt,
-                                 .world = keeps_world ? seen.world : std::vector<api::Seat>{},
-                                 .current = current_members(seen, status.members),
-                                 .departures = departures_of(status.members)};
-  for (const auto& member : status.members) {
-    if (!member.is_leaving()) continue;
-    ++announcement.save_request;
-    announcement.hand_over = announcement.hand_over || is_successor_ready(seen, member);
-  }
-  if (growth.is_due) {
-    ++announcement.save_request;
-    announcement.hand_over = true;
-  }
-  return announcement;
-}
-
-// A world that stands saves before it is given up, and is not waited for without end.
-std::optional<Decision> drain(const Observation& seen, const RosterChange& change,
-                              std::optional<Timestamp> next_check, const std::string& purpose,
-                              api::TrainingJobStatus status) {
-  const bool stands = status.is_formed && change.keeps_world() && is_intact(seen, status.members);
-  if (!stands || seen.wall_now >= end_of_draining(status)) return std::nullopt;
-  Decision decision;
-  decision.actions = change.actions;
-  status.message = "saves at step " + std::to_string(status.step.value()) + " or soon after, " + purpose;
-  decision.announcement = announce(seen, status, true, find_growth(seen, status));
-  ++decision.announcement.save_request;
-  decision.announcement.hand_over = true;
-  decision.wake_at = next_check;
-  decision.status = std::move(status);
-  return decision;
-}
-
-// Nobody gets a pod, and nobody keeps one longer than it takes to save.
-Decision suspend(const Observation& seen, const RosterChange& change, std::optional<Timestamp> next_check,
-                 api::TrainingJobStatus status) {
-  if (!status.suspending_since) status.suspending_since = seen.wall_now;
-  if (auto draining = drain(seen, change, next_check, "to be suspended", status)) return std::move(*draining);
-  Decision decision;
-  decision.actions = change.actions;
-  note_left(seen.processes, status);
-  stop_time(seen.wall_now, status);
-  if (status.is_formed) status.attempt = status.attempt.next();
-  status.is_formed = false;
-  status.world_size = 0;
-  status.formed_at.reset();
-  status.waiting_since.reset();
-  release_members(seen, status.members);
-  for (const auto& pod : seen.pods) {
-    if (pod.has_ended() || pod.is_deleting) continue;
-    decision.actions.push_back(DeletePod{.name = pod.name, .uid = pod.uid, .reason = "suspended"});
-  }
-  const bool is_news = std::exchange(status.phase, JobPhase::kSuspended) != JobPhase::kSuspended;
-  status.message = "suspended; goes on from step " +
-                   std::to_string(status.last_checkpoint ? status.last_checkpoint->step.value() : 0);
-  if (is_news)
-    decision.actions.push_back(
-        EmitEvent{.is_warning = false, .reason = "Suspended", .message = status.message});
-  decision.announcement = announce(seen, status, false, {});
-  decision.announcement.reason = status.message;
-  decision.status = std::move(status);
-  return decision;
-}
-
-// Its time is over: it saves, and fails.
-Decision end_in_time(const Observation& seen, const RosterChange& change, std::optional<Timestamp> next_check,
-                     api::TrainingJobStatus status) {
-  if (!status.suspending_since) status.suspending_since = seen.wall_now;
-  const std::string limit = "maxDurationSeconds (" + std::to_string(seen.job.spec.max_duration_seconds) + ")";
-  if (auto draining = drain(seen, change, next_check, limit + " is over", status))
-    return std::move(*draining);
-  note_left(seen.processes, status);
-  const std::string saved = status.last_checkpoint
-                                ? "the checkpoint of step " +
-                                      std::to_string(status.last_checkpoint->step.value()) + " is its newest"
-                                : "nothing was saved";
-  return finish(seen, std::move(status), JobPhase::kFailed, limit + " is over; " + saved, change.actions);
-}
-
-std::optional<Timestamp> earlier(std::optional<Timestamp> a, std::optional<Timestamp> b) {
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
-}
-
-void wake_by(std::optional<WallTime> moment, WallTime wall_now, Timestamp now, Decision& decision) {
-  if (!moment) return;
-  const Timestamp due = now + std::max(Duration(0), moment->since_epoch - wall_now.since_epoch);
-  decision.wake_at = std::min(due, decision.wake_at.value_or(due));
-}
-
-// Losses that no pod shows by itself. Where somebody hangs, that is why there is no step.
-std::vector<Verdict> find_condemned(const Observation& seen, const Hang& hang, bool has_stepped) {
-  auto condemned = hang.culprits;
-  if (has_stepped) return condemned;
-  for (auto& late : find_late(seen)) condemned.push_back(std::move(late));
-  if (!hang.culprits.empty() || !hang.of_world.empty()) return condemned;
-  for (auto& stalled : find_stalled(seen)) condemned.push_back(std::move(stalled));
-  return condemned;
-}
-
-RosterChange change_roster(const Observation& seen, const Silence& silence, const Hang& hang,
-                           bool has_stepped) {
-  RosterChange change = replace_lost(seen, silence.lost, find_condemned(seen, hang, has_stepped));
-  if (!hang.of_world.empty() && change.losses.empty()) give_up_world(seen, hang.of_world, change);
-  count_in_vain(seen, has_stepped, change);
-  put_off_crashed(seen, has_stepped, change);
-  return change;
-}
-
-// For those who leave their world because of it.
-std::string describe(const Observation& seen, const RosterChange& change, const std::string& otherwise) {
-  if (!change.gives_up_world.empty()) return change.gives_up_world;
-  if (change.losses.empty()) return otherwise;
-  return display_name(seen, change.losses.front().member) + " was lost: " + change.losses.front().reason;
 }
 
 Decision decide(const Observation& seen, Timestamp now) {
@@ -310,7 +112,7 @@ Decision decide(const Observation& seen, Timestamp now) {
   }
   watch_recovery(seen, change, now, decision);
   decision.announcement.is_hung = !keeps_world && decision.recovery && decision.recovery->is_hung;
-  decision.announcement.reason = describe(seen, change, decision.status.message);
+  decision.announcement.reason = describe_loss(seen, change, decision.status.message);
   // Whose silence counts, and among how many, is another question once the roster or the world is another.
   const bool is_other = decision.status.members != seen.job.status.members ||
                         decision.status.attempt != seen.job.status.attempt;

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
-#include "operator/core/roster.h"
+#include "operator/core/announce.h"
+#include "operator/core/duration.h"
+#include "operator/core/elastic.h"
+#include "operator/core/gang.h"
+#include "operator/core/progress.h"
 
 namespace ratoon::core {
 namespace {
@@ -30,6 +35,52 @@ void release_members(const Observation& seen, std::vector<api::MemberStatus>& me
               .incarnation = std::max(member.incarnation, member.successor) + 1,
               .is_absent = member.is_absent};
   }
+}
+
+std::optional<Decision> drain(const Observation& seen, const RosterChange& change,
+                              std::optional<Timestamp> next_check, const std::string& purpose,
+                              api::TrainingJobStatus status) {
+  const bool stands = status.is_formed && change.keeps_world() && is_intact(seen, status.members);
+  if (!stands || seen.wall_now >= end_of_draining(status)) return std::nullopt;
+  Decision decision;
+  decision.actions = change.actions;
+  status.message = "saves at step " + std::to_string(status.step.value()) + " or soon after, " + purpose;
+  decision.announcement = announce(seen, status, true, find_growth(seen, status));
+  ++decision.announcement.save_request;
+  decision.announcement.hand_over = true;
+  decision.wake_at = next_check;
+  decision.status = std::move(status);
+  return decision;
+}
+
+Decision suspend(const Observation& seen, const RosterChange& change, std::optional<Timestamp> next_check,
+                 api::TrainingJobStatus status) {
+  if (!status.suspending_since) status.suspending_since = seen.wall_now;
+  if (auto draining = drain(seen, change, next_check, "to be suspended", status)) return std::move(*draining);
+  Decision decision;
+  decision.actions = change.actions;
+  note_left(seen.processes, status);
+  stop_time(seen.wall_now, status);
+  if (status.is_formed) status.attempt = status.attempt.next();
+  status.is_formed = false;
+  status.world_size = 0;
+  status.formed_at.reset();
+  status.waiting_since.reset();
+  release_members(seen, status.members);
+  for (const auto& pod : seen.pods) {
+    if (pod.has_ended() || pod.is_deleting) continue;
+    decision.actions.push_back(DeletePod{.name = pod.name, .uid = pod.uid, .reason = "suspended"});
+  }
+  const bool is_news = std::exchange(status.phase, api::JobPhase::kSuspended) != api::JobPhase::kSuspended;
+  status.message = "suspended; goes on from step " +
+                   std::to_string(status.last_checkpoint ? status.last_checkpoint->step.value() : 0);
+  if (is_news)
+    decision.actions.push_back(
+        EmitEvent{.is_warning = false, .reason = "Suspended", .message = status.message});
+  decision.announcement = announce(seen, status, false, {});
+  decision.announcement.reason = status.message;
+  decision.status = std::move(status);
+  return decision;
 }
 
 }  // namespace ratoon::core

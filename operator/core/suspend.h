@@ -2,9 +2,12 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "operator/core/decision.h"
 #include "operator/core/observation.h"
+#include "operator/core/roster.h"
 
 namespace ratoon::core {
 
@@ -14,5 +17,15 @@ namespace ratoon::core {
 // Every member that is not done moves to an incarnation that has no pod yet: pods of earlier ones are
 // superseded, and nothing is counted, since nothing was lost.
 void release_members(const Observation& seen, std::vector<api::MemberStatus>& members);
+
+// A world that stands saves before it is given up, and is not waited for without end. Nothing: it is time, or
+// none stands.
+[[nodiscard]] std::optional<Decision> drain(const Observation& seen, const RosterChange& change,
+                                            std::optional<Timestamp> next_check, const std::string& purpose,
+                                            api::TrainingJobStatus status);
+
+// Nobody gets a pod, and nobody keeps one longer than it takes to save.
+[[nodiscard]] Decision suspend(const Observation& seen, const RosterChange& change,
+                               std::optional<Timestamp> next_check, api::TrainingJobStatus status);
 
 }  // namespace ratoon::core

@@ -1,0 +1,47 @@
+#include "operator/core/announce.h"
+
+#include <utility>
+#include <vector>
+
+#include "operator/core/notice.h"
+#include "operator/core/roster.h"
+
+namespace ratoon::core {
+namespace {
+
+std::vector<ProcessIdentity> current_members(const Observation& seen,
+                                             const std::vector<api::MemberStatus>& members) {
+  std::vector<ProcessIdentity> current;
+  for (const auto& member : named_incarnations(members)) {
+    ProcessIdentity id;
+    id.job = api::key_of(seen.job);
+    id.role = member.role;
+    id.index = member.index;
+    id.incarnation = member.incarnation;
+    id.member_uid = member.uid;
+    current.push_back(std::move(id));
+  }
+  return current;
+}
+
+}  // namespace
+
+api::Announcement announce(const Observation& seen, const api::TrainingJobStatus& status, bool keeps_world,
+                           const Growth& growth) {
+  api::Announcement announcement{.attempt = status.attempt,
+                                 .world = keeps_world ? seen.world : std::vector<api::Seat>{},
+                                 .current = current_members(seen, status.members),
+                                 .departures = departures_of(status.members)};
+  for (const auto& member : status.members) {
+    if (!member.is_leaving()) continue;
+    ++announcement.save_request;
+    announcement.hand_over = announcement.hand_over || is_successor_ready(seen, member);
+  }
+  if (growth.is_due) {
+    ++announcement.save_request;
+    announcement.hand_over = true;
+  }
+  return announcement;
+}
+
+}  // namespace ratoon::core

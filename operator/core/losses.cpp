@@ -1,0 +1,56 @@
+#include "operator/core/losses.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "operator/core/backoff.h"
+#include "operator/core/deadlines.h"
+
+namespace ratoon::core {
+namespace {
+
+// Losses that no pod shows by itself. Where somebody hangs, that is why there is no step.
+std::vector<Verdict> find_condemned(const Observation& seen, const Hang& hang, bool has_stepped) {
+  auto condemned = hang.culprits;
+  if (has_stepped) return condemned;
+  for (auto& late : find_late(seen)) condemned.push_back(std::move(late));
+  if (!hang.culprits.empty() || !hang.of_world.empty()) return condemned;
+  for (auto& stalled : find_stalled(seen)) condemned.push_back(std::move(stalled));
+  return condemned;
+}
+
+// Losses in a row without a step. Spot machines can be lost several times before the first one; a program
+// that cannot start is lost for ever, whatever its exit code says.
+void count_in_vain(const Observation& seen, bool has_stepped, RosterChange& change) {
+  const std::size_t per_member_max = seen.job.spec.restart_policy.losses_without_step_max;
+  const auto& before = seen.job.status.restarts;
+  const auto& after = change.restarts;
+  const std::uint32_t losses = after.application + after.hung + after.disruption - before.application -
+                               before.hung - before.disruption;
+  change.restarts.without_step = (has_stepped ? 0 : before.without_step) + losses;
+  if (losses == 0 || change.restarts.without_step <= per_member_max * change.members.size()) return;
+  if (change.fatal.empty()) {
+    change.fatal = std::to_string(change.restarts.without_step) +
+                   " losses in a row and not one step: see the members' logs";
+  }
+}
+
+}  // namespace
+
+RosterChange change_roster(const Observation& seen, const Silence& silence, const Hang& hang,
+                           bool has_stepped) {
+  RosterChange change = replace_lost(seen, silence.lost, find_condemned(seen, hang, has_stepped));
+  if (!hang.of_world.empty() && change.losses.empty()) give_up_world(seen, hang.of_world, change);
+  count_in_vain(seen, has_stepped, change);
+  put_off_crashed(seen, has_stepped, change);
+  return change;
+}
+
+std::string describe_loss(const Observation& seen, const RosterChange& change, const std::string& otherwise) {
+  if (!change.gives_up_world.empty()) return change.gives_up_world;
+  if (change.losses.empty()) return otherwise;
+  return display_name(seen, change.losses.front().member) + " was lost: " + change.losses.front().reason;
+}
+
+}  // namespace ratoon::core
