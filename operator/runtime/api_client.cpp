@@ -40,7 +40,7 @@ http::Request ApiClient::prepare(const kube::Request& request) const {
       .method = request.method, .url = access_.server + request.target, .body = request.body};
   prepared.headers.set("Accept", "application/json");
   if (!request.content_type.empty()) prepared.headers.set("Content-Type", request.content_type);
-  const std::string token = token_file_ ? token_file_->read() : access_.token;
+  const std::string token = token_file_ ? token_file_->token() : access_.token;
   if (!token.empty()) prepared.headers.set("Authorization", "Bearer " + token);
   return prepared;
 }

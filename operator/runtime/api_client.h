@@ -13,11 +13,11 @@
 #include <ratoon/result.h>
 
 #include "base/core/clock.h"
+#include "base/core/token_file.h"
 #include "base/http/transport.h"
 #include "operator/kube/access.h"
 #include "operator/kube/failure.h"
 #include "operator/kube/request.h"
-#include "operator/runtime/token_file.h"
 
 namespace ratoon::runtime {
 

@@ -62,8 +62,12 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, checkpoi
   if (auto held = take_lifeline(options.lifeline_fd); !held) return held.error();
   auto lock = lock_folder(all, FolderUse::kTogether, calls);
   if (!lock) return lock.error();
-  auto token = TokenFile::open(options.token_file, system_clock());
-  if (!token) return token.error();
+  auto token = std::make_unique<TokenFile>(options.token_file, system_clock());
+  if (!options.token_file.empty() && token->token().empty()) {
+    return Error(ErrorKind::kInvalid, "no token can be read from " + options.token_file + " (" +
+                                          names::env::kTokenFile +
+                                          "); let `ratoon run` or the operator start this program");
+  }
   auto meeting = open_meeting_socket(options.pod_ip);
   if (!meeting) return meeting.error();
   ProcessIdentity process{.job = {.name_space = options.job_namespace, .name = options.job_name},
@@ -74,11 +78,12 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, checkpoi
                           .local_rank = options.local_rank,
                           .start = draw_secret(16).value()};
   return std::unique_ptr<Link>(new CoordinatorLink(all, std::move(*lock), std::move(process),
-                                                   std::move(*token), std::move(*meeting), patience));
+                                                   std::move(token), std::move(*meeting), patience));
 }
 
 CoordinatorLink::CoordinatorLink(const Options& options, UniqueFd folder_lock, ProcessIdentity process,
-                                 TokenFile token, MeetingSocket meeting, const LinkPatience& patience)
+                                 std::unique_ptr<TokenFile> token, MeetingSocket meeting,
+                                 const LinkPatience& patience)
     : options_(options.member),
       rollback_(rollback_wish(options)),
       leave_within_(std::chrono::seconds(options.hang.leave_seconds)),
@@ -103,7 +108,7 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
                         .url = options_.coordinator_url + std::string(route),
                         .headers = {{"Content-Type", "application/json"}},
                         .body = encode(message)};
-  if (const std::string token = token_.token(); !token.empty())
+  if (const std::string token = token_->token(); !token.empty())
     request.headers.set("Authorization", "Bearer " + token);
   const auto response = transport_->call(request, {.total = patience, .silence = patience}, stop);
   const auto refusal = find_refusal(response);
@@ -155,7 +160,7 @@ Wanted CoordinatorLink::wanted() const {
 }
 
 bool CoordinatorLink::doubt_token(const std::string& why) {
-  token_.doubt();
+  token_->doubt();
   const Timestamp now = system_clock().now();
   const std::lock_guard lock(mutex_);
   if (!unauthorized_since_) {

@@ -13,8 +13,8 @@
 #include "agent/src/session/alarm.h"
 #include "agent/src/session/link.h"
 #include "agent/src/session/meeting_socket.h"
-#include "agent/src/session/token_file.h"
 #include "base/core/clock.h"
+#include "base/core/token_file.h"
 #include "base/core/unique_fd.h"
 #include "base/http/transport.h"
 
@@ -49,8 +49,8 @@ class CoordinatorLink final : public Link {
   void give_up(const std::string& reason) override { set_standing(Standing::kStop, reason); }
 
  private:
-  CoordinatorLink(const Options& options, UniqueFd folder_lock, ProcessIdentity process, TokenFile token,
-                  MeetingSocket meeting, const LinkPatience& patience);
+  CoordinatorLink(const Options& options, UniqueFd folder_lock, ProcessIdentity process,
+                  std::unique_ptr<TokenFile> token, MeetingSocket meeting, const LinkPatience& patience);
 
   void beat_until_stopped(const std::stop_token& stop);
   void listen_until_stopped(const std::stop_token& stop);
@@ -77,7 +77,7 @@ class CoordinatorLink final : public Link {
   const Duration leave_within_;
   const UniqueFd folder_lock_;
   const ProcessIdentity process_;
-  TokenFile token_;
+  std::unique_ptr<TokenFile> token_;
   const MeetingSocket meeting_;
   const LinkPatience patience_;
   const std::unique_ptr<http::HttpTransport> transport_;

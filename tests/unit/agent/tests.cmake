@@ -37,7 +37,7 @@ ratoon_test(unit/agent/session_test
   SOURCES session/drain_test.cpp session/engine_drain_test.cpp session/engine_means_test.cpp
           session/engine_phases_test.cpp session/signals_test.cpp session/engine_test.cpp session/in_place_test.cpp
           session/leaving_test.cpp session/meeting_socket_test.cpp session/options_test.cpp
-          session/launcher_variables_test.cpp session/places_test.cpp session/token_file_test.cpp
+          session/launcher_variables_test.cpp session/places_test.cpp
           session/tracked_objects_test.cpp session/train_counts_test.cpp session/train_ledger_test.cpp
           session/train_ends_test.cpp session/train_rollback_test.cpp session/train_seed_test.cpp
           session/train_test.cpp session/load_test.cpp

@@ -18,7 +18,7 @@ if(TARGET ratoon_operator_core)
     LIBS ratoon::operator_kube)
   ratoon_test(unit/operator/operator_runtime_test
     SOURCES runtime/member_check_test.cpp runtime/operator_metrics_test.cpp runtime/store_test.cpp
-            runtime/token_file_test.cpp runtime/whereabouts_test.cpp runtime/work_queue_test.cpp
+            runtime/whereabouts_test.cpp runtime/work_queue_test.cpp
     LIBS ratoon::operator_runtime LABELS threads)
   ratoon_test(unit/operator/operator_local_test
     SOURCES local/cluster_words_test.cpp local/control_socket_test.cpp local/last_lines_test.cpp

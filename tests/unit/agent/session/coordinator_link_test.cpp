@@ -194,6 +194,13 @@ TEST_F(CoordinatorLinkTest, ATokenThatIsReplacedIsShownAtOnce) {
   EXPECT_TRUE(told.get());
 }
 
+TEST_F(CoordinatorLinkTest, ATokenThatIsNamedMustBeThere) {
+  options_.member.token_file = (folder_ / "token").string();
+  const auto refused = CoordinatorLink::open(options_, calls_);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("RATOON_TOKEN_FILE"));
+}
+
 TEST_F(CoordinatorLinkTest, ATokenThatStaysWrongCountsInTheEnd) {
   options_.member.token_file = (folder_ / "token").string();
   replace_token("a wrong one");
