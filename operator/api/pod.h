@@ -22,6 +22,7 @@ struct Pod {
   PodPhase phase = PodPhase::kPending;
   std::optional<int> exit_code;  // of its first container; 128 + n after signal n
   bool is_deleting = false;
+  std::optional<WallTime> ends_at{};       // is_deleting: the grace that it was granted is over then
   bool is_completed = false;               // its first container left a record that the training is done
   std::string weights{};                   // the file that the record names
   bool is_evicted = false;                 // the platform says that it ended the pod, not the program

@@ -100,11 +100,12 @@ void tell_of_older_point(const std::optional<ResumePoint>& resume, const std::ve
   last = resume;
 }
 
-// The scheduler's words about the first pod that no node takes.
-std::string why_not_placed(const Observation& seen) {
+// The scheduler's words about the first member's pod that no node takes.
+std::string why_not_placed(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   constexpr std::size_t kBytesMax = 300;
   for (const auto& pod : seen.pods) {
-    if (pod.unplaced_reason.empty() || pod.is_deleting || pod.has_ended()) continue;
+    if (pod.unplaced_reason.empty() || pod.is_deleting || pod.has_ended() || !is_named(pod, members))
+      continue;
     return "; no node takes " + pod.name + ": " + pod.unplaced_reason.substr(0, kBytesMax);
   }
   return "";
@@ -132,7 +133,7 @@ void note_wait(const Observation& seen, const Gang& gang, const Lineup& lineup,
   status.phase = status.attempt.value() <= 1 ? api::JobPhase::kPending : api::JobPhase::kRecovering;
   status.message = std::to_string(gang.joiners.size()) + " of " + std::to_string(gang.needed) +
                    " processes are ready for attempt " + std::to_string(status.attempt.value()) +
-                   why_not_made(seen, status.members) + why_not_placed(seen);
+                   why_not_made(seen, status.members) + why_not_placed(seen, status.members);
   if (lineup.fewer_at) status.message += "; goes on with fewer at " + format_rfc3339(*lineup.fewer_at);
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/contract/notice_time.h"
+#include "operator/core/wake.h"
 
 namespace ratoon::core {
 namespace {
@@ -23,6 +24,19 @@ constexpr std::array<std::string_view, 10> kNoticeTaints = {
     "node.cloudprovider.kubernetes.io/shutdown",
     kReclaimTaint,
 };
+
+// While it has time left.
+std::optional<WallTime> find_pod_end(const Observation& seen, const api::MemberStatus& member) {
+  const api::Pod* pod = find_pod(seen, member);
+  return pod != nullptr && has_time_left(seen, *pod) ? pod->ends_at : std::nullopt;
+}
+
+// Why its incarnation will go, in a few words; empty: nothing says that it will.
+std::string find_member_notice(const Observation& seen, const api::MemberStatus& member) {
+  if (find_pod_end(seen, member)) return "its pod is being deleted";
+  const std::string notice = find_node_notice(seen, member.node);
+  return notice.empty() ? "" : "node " + member.node + " will go (" + notice + ")";
+}
 
 }  // namespace
 
@@ -67,30 +81,37 @@ void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& mem
   }
 }
 
-std::vector<api::Departure> departures_of(const std::vector<api::MemberStatus>& members) {
+std::vector<api::Departure> departures_of(const Observation& seen,
+                                          const std::vector<api::MemberStatus>& members) {
   std::vector<api::Departure> departures;
-  for (const auto& member : members)
-    if (member.node_ends_at)
-      departures.push_back({.role = member.role,
-                            .index = member.index,
-                            .incarnation = member.incarnation,
-                            .at = *member.node_ends_at});
+  for (const auto& member : members) {
+    const auto end = earlier(member.node_ends_at, find_pod_end(seen, member));
+    if (end)
+      departures.push_back(
+          {.role = member.role, .index = member.index, .incarnation = member.incarnation, .at = *end});
+  }
   return departures;
+}
+
+std::optional<WallTime> next_pod_end(const Observation& seen) {
+  std::optional<WallTime> next;
+  for (const auto& pod : seen.pods)
+    if (has_time_left(seen, pod)) next = earlier(next, pod.ends_at);
+  return next;
 }
 
 std::vector<Action> name_successors(const Observation& seen, std::vector<api::MemberStatus>& members) {
   std::vector<Action> news;
   for (auto& member : members) {
     if (member.is_leaving() || member.is_completed || member.is_absent || member.node.empty()) continue;
-    const std::string notice = find_node_notice(seen, member.node);
+    const std::string notice = find_member_notice(seen, member);
     if (notice.empty()) continue;
     member.successor = member.incarnation + 1;
     member.successor_uid.clear();
     news.push_back(EmitEvent{.is_warning = false,
                              .reason = "NodeNotice",
                              .message = display_name(seen, member) + " trains on until incarnation " +
-                                        std::to_string(member.successor) + " can take over: node " +
-                                        member.node + " will go (" + notice + ")"});
+                                        std::to_string(member.successor) + " can take over: " + notice});
   }
   return news;
 }

@@ -1,5 +1,5 @@
-// Notice: which nodes will go soon, and what follows: a successor for each member there, made while the
-// member trains on.
+// Notice: which nodes and pods will go soon, and what follows: a successor for each member there, made while
+// the member trains on.
 #pragma once
 
 #include <optional>
@@ -29,9 +29,13 @@ inline constexpr std::string_view kReclaimTaint = "ratoon.dev/reclaim";
 // Keeps when each member's node will go. What was once said is not put off: a taint that does not tell when
 // it was added is as old as our first look at it. News that is taken back is forgotten.
 void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& members);
-[[nodiscard]] std::vector<api::Departure> departures_of(const std::vector<api::MemberStatus>& members);
+[[nodiscard]] std::vector<api::Departure> departures_of(const Observation& seen,
+                                                        const std::vector<api::MemberStatus>& members);
 
-// Names a successor for each member that sits, is not done and whose node will go, and tells people.
+// When the first pod that is being deleted, and has time left, will have none.
+[[nodiscard]] std::optional<WallTime> next_pod_end(const Observation& seen);
+
+// Names a successor for each member that sits, is not done and whose node or pod will go, and tells people.
 [[nodiscard]] std::vector<Action> name_successors(const Observation& seen,
                                                   std::vector<api::MemberStatus>& members);
 

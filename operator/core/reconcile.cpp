@@ -85,8 +85,8 @@ Decision decide(const Observation& seen, Timestamp now) {
       wake_by(moment, seen.wall_now, now, decision);
     if (!decision.status.is_formed) return decision;
     // Who drains is lost as who trains is.
-    for (const auto& moment :
-         {std::optional(end_of_draining(decision.status)), note_awaited(seen, decision.status)})
+    for (const auto& moment : {std::optional(end_of_draining(decision.status)),
+                               note_awaited(seen, decision.status), next_pod_end(seen)})
       wake_by(moment, seen.wall_now, now, decision);
     return decision;
   };
@@ -97,8 +97,7 @@ Decision decide(const Observation& seen, Timestamp now) {
     return wake_for_rest(end_in_time(seen, change, next_check, std::move(status)));
   status.suspending_since.reset();
 
-  Decision decision;
-  decision.status = std::move(status);
+  Decision decision{.status = std::move(status)};
   const bool keeps_world = keep_world(seen, change, decision.status);
   follow(seen, change, decision);
   const Growth growth = keeps_world ? find_growth(seen, decision.status) : Growth();
@@ -113,14 +112,15 @@ Decision decide(const Observation& seen, Timestamp now) {
   watch_recovery(seen, change, now, decision);
   decision.announcement.is_hung = !keeps_world && decision.recovery && decision.recovery->is_hung;
   decision.announcement.reason = describe_loss(seen, change, decision.status.message);
-  // Whose silence counts, and among how many, is another question once the roster or the world is another.
+  // Whose silence counts, and among how many, is another question once one of these is another.
   const bool is_other = decision.status.members != seen.job.status.members ||
-                        decision.status.attempt != seen.job.status.attempt;
+                        decision.status.attempt != seen.job.status.attempt ||
+                        decision.status.suspect_nodes != seen.job.status.suspect_nodes;
   decision.wake_at = is_other ? now : next_check;
   const auto late_at = note_awaited(seen, decision.status);
   for (const auto& moment :
        {changes_size_at, pauses_end_at, late_at, time_ends_at, stalls_at(seen.job.spec, decision.status),
-        next_end(decision.status.suspect_nodes)})
+        next_end(decision.status.suspect_nodes), next_pod_end(seen)})
     wake_by(moment, seen.wall_now, now, decision);
   return decision;
 }

@@ -181,7 +181,10 @@ void watch_recovery(const Observation& seen, const RosterChange& change, Timesta
     // itself. The next world may stand already.
     for (const auto& member : seen.job.status.members) {
       if (watch || !member.is_leaving()) continue;
-      watch = begin(seen, {.member = member, .reason = "its node will go"}, now);
+      const api::Pod* pod = find_pod(seen, member);
+      const bool is_deleted = pod != nullptr && pod->is_deleting;
+      watch = begin(
+          seen, {.member = member, .reason = is_deleted ? "its pod was deleted" : "its node will go"}, now);
       watch->last_sign = now;
     }
   }

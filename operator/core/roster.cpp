@@ -28,7 +28,7 @@ std::optional<Ending> find_ending(const Observation& seen, const api::MemberStat
     if (member.uid.empty()) return std::nullopt;  // not made yet
     return Ending{EndCause::kDisruption, "vanished"};
   }
-  if (pod->has_ended() || pod->is_deleting)
+  if (pod->has_ended() || (pod->is_deleting && !has_time_left(seen, *pod)))
     return judge(seen.job.spec, member.role, classify(*pod, false, seen.job.spec.restart_policy));
   if (contains(silent, member)) return Ending{EndCause::kDisruption, "silent for too long"};
   const auto verdict = std::find_if(condemned.begin(), condemned.end(),
@@ -69,6 +69,14 @@ const api::Pod* find_pod(const Observation& seen, const api::MemberStatus& membe
            (member.uid.empty() || pod.uid == member.uid);
   });
   return found == seen.pods.end() ? nullptr : &*found;
+}
+
+bool has_time_left(const Observation& seen, const api::Pod& pod) {
+  if (!pod.is_deleting || pod.has_ended() || !pod.ends_at || *pod.ends_at <= seen.wall_now) return false;
+  const auto& status = seen.job.status;
+  return status.is_formed &&
+         std::any_of(status.members.begin(), status.members.end(),
+                     [&](const auto& member) { return member.uid == pod.uid && !member.is_absent; });
 }
 
 bool is_named(const api::Pod& pod, const std::vector<api::MemberStatus>& members) {

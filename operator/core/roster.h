@@ -25,6 +25,10 @@ namespace ratoon::core {
 // The pod of exactly this incarnation, or nullptr.
 [[nodiscard]] const api::Pod* find_pod(const Observation& seen, const api::MemberStatus& member);
 
+// Whether it is being deleted and a member of the world that stands trains on in it: until its grace is over
+// this is a notice, and no loss. Who waits for a world has nothing to save.
+[[nodiscard]] bool has_time_left(const Observation& seen, const api::Pod& pod);
+
 // What the status keeps of this incarnation's pod, if it has one.
 void note_pod(const Observation& seen, api::MemberStatus& member);
 

@@ -64,7 +64,8 @@ Members find_members(const Observation& seen) {
   for (const auto& member : named_incarnations(desired)) {
     if (is_completed(seen, member)) ++found.completed;
     const api::Pod* pod = find_pod(seen, member);
-    if (pod == nullptr || pod->has_ended() || pod->is_deleting || is_completed(seen, member)) continue;
+    if (pod == nullptr || pod->has_ended() || is_completed(seen, member)) continue;
+    if (pod->is_deleting && !has_time_left(seen, *pod)) continue;
     const Voices voices = voices_of(seen, *pod);
     const bool is_missed = sits(member) && voices.count < seen.job.spec.processes_per_node;
     const bool is_lost_unheard = !voices.quietest && is_on_lost_node(seen, *pod);

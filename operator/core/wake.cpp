@@ -4,11 +4,6 @@
 
 namespace ratoon::core {
 
-std::optional<Timestamp> earlier(std::optional<Timestamp> a, std::optional<Timestamp> b) {
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
-}
-
 void wake_by(std::optional<WallTime> moment, WallTime wall_now, Timestamp now, Decision& decision) {
   if (!moment) return;
   const Timestamp due = now + std::max(Duration(0), moment->since_epoch - wall_now.since_epoch);

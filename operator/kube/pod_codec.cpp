@@ -151,6 +151,8 @@ Result<MemberPod> decode_pod(const json& document) {
   pod.node = text_in(child(document, "spec"), "nodeName");
   pod.phase = phase_of(status, !pod.node.empty());
   pod.is_deleting = !text_in(meta, "deletionTimestamp").empty();
+  pod.ends_at =
+      parse_rfc3339(text_in(meta, "deletionTimestamp"));  // of the grace's end, not of its beginning
   const json& terminated = trainer_state(document);
   pod.exit_code = exit_code_of(terminated);
   note_completion(text_in(terminated, "message"), pod);

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "operator/core/decision.h"
 #include "operator/core/observation.h"
 #include "tests/support/builders.h"
 
@@ -14,6 +16,24 @@ namespace ratoon::test {
 
 inline Timestamp at_seconds(double s) {
   return {from_seconds(s)};
+}
+
+constexpr WallTime wall(int at) {
+  return {std::chrono::seconds(at)};
+}
+
+// Of one kind, in their order.
+template <class Action>
+std::vector<Action> only(const std::vector<core::Action>& actions) {
+  std::vector<Action> found;
+  for (const auto& action : actions)
+    if (const auto* one = std::get_if<Action>(&action)) found.push_back(*one);
+  return found;
+}
+
+template <class Action>
+std::vector<Action> only(const core::Decision& decision) {
+  return only<Action>(decision.actions);
 }
 
 // A job that runs: role worker, one process a member, attempt 1 formed, every member at incarnation 0 with

@@ -33,6 +33,7 @@ std::vector<Lost> lost_of(const Observation& seen, const Decision& decision) {
       for (const auto& pod : seen.pods)
         if (pod.name == one.name && (member.uid.empty() || pod.uid == member.uid)) one.pod = &pod;
     }
+    one.trains_on = one.pod != nullptr && !one.pod->has_ended() && one.pod->ends_at > seen.wall_now;
     lost.push_back(std::move(one));
   }
   return lost;

@@ -32,6 +32,18 @@ bool sits_for(const ProcessIdentity& process, const api::MemberStatus& member) {
          process.incarnation == member.incarnation && process.member_uid == member.uid;
 }
 
+// Until when its pod may train on, if it is being deleted and sits.
+std::optional<WallTime> granted_until(const Observation& seen, const api::MemberStatus& member) {
+  const auto& before = seen.job.status;
+  const auto* sitting = find_member(before, member);
+  if (!before.is_formed || sitting == nullptr || sitting->is_absent) return std::nullopt;
+  for (const auto& pod : seen.pods) {
+    const bool is_its_own = pod.uid == sitting->uid && name_of(member) == pod.name;
+    if (is_its_own && pod.is_deleting && !pod.has_ended() && pod.ends_at > seen.wall_now) return pod.ends_at;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 // Losing the operator, or its memory, is no reason.
@@ -99,20 +111,33 @@ void Laws::check_placement(const Observation& seen, const Decision& decision) co
   }
 }
 
-// Once a node's end is known it is not put off, and those on the node are told.
+// Once a node's end is known it is not put off, and those on the node are told. So are those whose pod is
+// deleted with grace, and they are no loss before it is over.
 void Laws::check_departures(const Observation& seen, const Decision& decision) const {
   std::vector<api::Departure> expected;
   for (const auto& member : decision.status.members) {
-    if (!member.node_ends_at) continue;
-    expected.push_back({.role = member.role,
-                        .index = member.index,
-                        .incarnation = member.incarnation,
-                        .at = *member.node_ends_at});
+    const auto granted = granted_until(seen, member);
+    if (!member.node_ends_at && !granted) continue;
+    expected.push_back(
+        {.role = member.role,
+         .index = member.index,
+         .incarnation = member.incarnation,
+         .at = !granted ? *member.node_ends_at : std::min(*granted, member.node_ends_at.value_or(*granted))});
     for (const auto& before : seen.job.status.members) {
       const bool is_same = name_of(before) == name_of(member) && before.node == member.node;
-      EXPECT_TRUE(!is_same || !before.node_ends_at || *member.node_ends_at <= *before.node_ends_at)
+      EXPECT_TRUE(!is_same || !member.node_ends_at || !before.node_ends_at ||
+                  *member.node_ends_at <= *before.node_ends_at)
           << name_of(member) << " was promised more time";
     }
+  }
+  for (const auto& member : seen.job.status.members) {
+    const std::string deleted = name_of(member) + ": deleted";
+    const bool is_lost =
+        std::any_of(decision.actions.begin(), decision.actions.end(), [&](const auto& action) {
+          const auto* event = std::get_if<core::EmitEvent>(&action);
+          return event != nullptr && event->reason == "MemberLost" && event->message == deleted;
+        });
+    EXPECT_FALSE(is_lost && granted_until(seen, member)) << name_of(member) << " had time left";
   }
   if (decision.announcement.stop) return;
   EXPECT_EQ(decision.announcement.departures, expected);

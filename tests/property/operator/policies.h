@@ -28,6 +28,7 @@ struct Policies {
   bool has_late_watches = false;     // the operator's copy of pods and nodes is behind at times
   bool tells_avoided_nodes = false;  // pods do, as on a cluster
   bool is_resized = false;           // while it is suspended
+  bool deletes_pods = false;         // somebody does, with grace
   bool rests = false;                // is left suspended for a while once the faults are over
 };
 
@@ -74,6 +75,7 @@ inline Policies draw_policies(Dice dice) {
   p.tells_avoided_nodes = dice.percent(60);
   p.is_resized = dice.percent(60);
   p.rests = dice.percent(25);
+  p.deletes_pods = dice.percent(30);
   return p;
 }
 

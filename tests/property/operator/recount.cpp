@@ -50,7 +50,7 @@ struct Said {
 // Of a pod that runs only the reason tells; a world that stalls is one failure, wherever it is, and so is one
 // that hangs.
 Toll toll_of(const api::TrainingJobSpec& spec, const Lost& lost, Said& said) {
-  if (lost.pod == nullptr || lost.pod->is_deleting) return Toll::kFree;
+  if (lost.pod == nullptr || (lost.pod->is_deleting && !lost.trains_on)) return Toll::kFree;
   if (lost.pod->has_ended()) return toll_of_end(spec.restart_policy, *lost.pod);
   if (was_said(lost, "did not speak within")) return Toll::kBudget;
   if (was_said(lost, "made no step for"))

@@ -129,6 +129,11 @@ void World::ask(Agent& agent) {
 }
 
 void World::join(Agent& agent) {
+  if (is_told_to_go(agent)) {  // its last words are what it committed
+    beat(agent);
+    if (agent.state != Agent::State::kGone) leave(agent, 80);
+    return;
+  }
   if (!is_reachable(agent)) return agent.asked.reset();  // it looks again before it asks again
   if (!agent.asked) ask(agent);
   if (const auto refusal = door_.refuse_join(agent.identity))

@@ -1,5 +1,6 @@
 // Nodes: they take pods, leave as announced, die unannounced, come back.
 #include <algorithm>
+#include <chrono>
 
 #include "tests/property/operator/simulated_world.h"
 
@@ -84,7 +85,11 @@ void World::move_nodes(bool is_chaos) {
     if (node.is_dead && !node.is_known_dead && now_ >= node.known_at) {
       node.is_known_dead = true;
       for (auto& [uid, entry] : pods_)
-        if (entry.pod.node == name) entry.pod.is_deleting = true;  // and stays so until the node's fate
+        if (entry.pod.node == name && !entry.pod.is_deleting) {  // and stays so until the node's fate
+          entry.pod.is_deleting = true;
+          entry.pod.ends_at =
+              WallTime{wall_now().since_epoch + std::chrono::seconds(scenario_.policies.grace_seconds)};
+        }
     }
     ++it;
   }

@@ -32,9 +32,28 @@ void World::end_by_platform() {
       entry.pod.is_evicted = dice_.percent(50);
       return end_pod_as(entry, api::PodPhase::kSucceeded, 0, nullptr);
     default:  // an eviction that grants time, in which the program trains on
-      entry.pod.is_deleting = true;
-      entry.gone_at = now_ + std::chrono::seconds(scenario_.policies.grace_seconds);
+      delete_with_grace(entry, std::chrono::seconds(scenario_.policies.grace_seconds));
   }
+}
+
+void World::delete_with_grace(SimPod& entry, Duration grace) {
+  entry.pod.is_deleting = entry.is_signalled = true;
+  entry.gone_at = now_ + grace;
+  entry.pod.ends_at = WallTime{wall_now().since_epoch + grace};
+}
+
+// By hand, or to make room on a node.
+void World::delete_somebody() {
+  std::vector<SimPod*> running;
+  for (auto& [uid, entry] : pods_)
+    if (entry.pod.phase == api::PodPhase::kRunning && !entry.pod.is_deleting && !is_on_dead_node(entry))
+      running.push_back(&entry);
+  if (!running.empty()) delete_with_grace(*running[dice_.below(running.size())], dice_.ticks(1, 120));
+}
+
+bool World::is_told_to_go(const Agent& agent) const {
+  const auto pod = pods_.find(agent.pod_uid);
+  return pod != pods_.end() && pod->second.is_signalled;
 }
 
 // The server's answer to a write of the operator's own.

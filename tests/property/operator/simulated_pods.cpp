@@ -1,5 +1,6 @@
 // Pods: made, placed, started, ended, deleted; and the processes in them.
 #include <algorithm>
+#include <chrono>
 
 #include "tests/property/operator/simulated_world.h"
 #include "tests/support/builders.h"
@@ -24,6 +25,7 @@ void World::delete_pod(const std::string& uid, bool is_chaos) {
   if (found == pods_.end()) return;
   if (found->second.pod.is_deleting) return note_answer(uid);
   found->second.pod.is_deleting = true;
+  found->second.pod.ends_at = WallTime{wall_now().since_epoch + std::chrono::seconds(1)};
   // Some hang in Terminating, and what runs there runs on.
   const bool hangs = is_chaos && dice_.percent(30);
   found->second.gone_at = now_ + (hangs ? dice_.ticks(20, 120) : dice_.ticks(0, 4));

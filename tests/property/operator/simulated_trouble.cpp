@@ -11,6 +11,7 @@ void World::make_trouble() {
   if (scenario_.is_suspended_at_times && dice_.percent(2)) suspend(!job_.spec.is_suspended);
   if (scenario_.policies.is_resized && dice_.percent(10)) resize();
   if (!scenario_.has_losses) return;
+  if (scenario_.policies.deletes_pods && dice_.percent(3)) delete_somebody();
   if (scenario_.policies.platform_ends_pods && dice_.percent(3)) end_by_platform();
   if (scenario_.policies.has_late_watches && dice_.percent(3)) behind_until_ = now_ + dice_.ticks(1, 40);
   if (dice_.percent(2)) listening_since_ = now_;  // the operator stood still for a moment

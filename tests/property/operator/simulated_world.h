@@ -52,7 +52,8 @@ struct SimPod {
   api::Pod pod;
   std::vector<std::string> avoid_nodes;
   Timestamp runs_at;
-  Timestamp gone_at;  // once deleting
+  Timestamp gone_at;          // once deleting
+  bool is_signalled = false;  // its processes know that
 };
 
 struct SimNode {
@@ -118,6 +119,9 @@ class World {
   void lose_operator();
   // simulated_platform.cpp
   void end_by_platform();
+  void delete_with_grace(SimPod& entry, Duration grace);
+  void delete_somebody();
+  [[nodiscard]] bool is_told_to_go(const Agent& agent) const;
   void end_pod_as(SimPod& entry, api::PodPhase phase, std::optional<int> exit_code, const char* reason);
   void follow_watch();
   void note_answer(const std::string& uid);

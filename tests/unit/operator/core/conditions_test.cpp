@@ -12,10 +12,7 @@ namespace ratoon::core {
 namespace {
 
 using api::JobPhase;
-
-constexpr WallTime wall(int at) {
-  return {std::chrono::seconds(at)};
-}
+using test::wall;
 
 Observation trains() {
   Observation seen = test::running(test::job(2));

@@ -12,10 +12,7 @@ namespace {
 
 using std::chrono::seconds;
 using test::process;
-
-constexpr WallTime wall(int at) {
-  return {seconds(at)};
-}
+using test::wall;
 
 Decision decide(const Observation& seen) {
   return reconcile(seen, test::at_seconds(1));

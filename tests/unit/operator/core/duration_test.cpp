@@ -12,10 +12,7 @@ namespace {
 
 using api::JobPhase;
 using std::chrono::seconds;
-
-constexpr WallTime wall(int at) {
-  return {seconds(at)};
-}
+using test::wall;
 
 Decision decide(const Observation& seen) {
   return reconcile(seen, test::at_seconds(1));

@@ -13,10 +13,7 @@ namespace {
 
 using std::chrono::seconds;
 using test::process;
-
-constexpr WallTime wall(int at) {
-  return {seconds(at)};
-}
+using test::wall;
 
 // All left attempt 1 at second 100 and wait for the next one, but for member 2, whose pod is new and silent.
 Observation third_is_missing(std::uint32_t members_min = 2) {

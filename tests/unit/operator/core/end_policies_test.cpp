@@ -12,11 +12,8 @@ namespace {
 using api::CleanPodPolicy;
 using api::JobPhase;
 using test::process;
+using test::wall;
 using Names = std::vector<std::string>;
-
-constexpr WallTime wall(int at) {
-  return {std::chrono::seconds(at)};
-}
 
 // Role worker with two members, and role eval with one, which is the third.
 Observation with_evaluator() {

@@ -8,18 +8,12 @@
 namespace ratoon::core {
 namespace {
 
+using test::only;
 using test::process;
+using test::wall;
 
 api::Node node_with(const std::string& key, const std::string& effect = "NoSchedule") {
   return {.name = "node-2", .taints = {{key, effect}}};
-}
-
-template <class T>
-std::vector<T> only(const Decision& decision) {
-  std::vector<T> found;
-  for (const auto& action : decision.actions)
-    if (const auto* one = std::get_if<T>(&action)) found.push_back(*one);
-  return found;
 }
 
 // Stores what was decided and lets its pods come to life.
@@ -56,20 +50,16 @@ TEST(FindNotice, KnowsWhoEndsNodesAndWhatTheJobAdds) {
   EXPECT_EQ(find_notice({.name = "n"}, policy), "");
 }
 
-constexpr WallTime at(int s) {
-  return WallTime{std::chrono::seconds(s)};
-}
-
 TEST(FindNodeEnd, IsWhatWasSaidOrWhatItsCloudLeaves) {
-  const auto end_of = [](api::Node node) { return find_node_end(node, at(1000)); };
-  EXPECT_EQ(end_of(node_with("aws-node-termination-handler/spot-itn")), at(1120));
-  EXPECT_EQ(end_of(node_with("cloud.google.com/impending-node-termination")), at(1025));
-  EXPECT_EQ(end_of({.name = "n", .ends_at = at(1007)}), at(1007));
+  const auto end_of = [](api::Node node) { return find_node_end(node, wall(1000)); };
+  EXPECT_EQ(end_of(node_with("aws-node-termination-handler/spot-itn")), wall(1120));
+  EXPECT_EQ(end_of(node_with("cloud.google.com/impending-node-termination")), wall(1025));
+  EXPECT_EQ(end_of({.name = "n", .ends_at = wall(1007)}), wall(1007));
   EXPECT_EQ(end_of({.name = "n",
-                    .taints = {{"aws-node-termination-handler/spot-itn", "NoExecute", at(990)},
-                               {"cloud.google.com/impending-node-termination", "NoExecute", at(999)}},
-                    .ends_at = at(1100)}),
-            at(1024))
+                    .taints = {{"aws-node-termination-handler/spot-itn", "NoExecute", wall(990)},
+                               {"cloud.google.com/impending-node-termination", "NoExecute", wall(999)}},
+                    .ends_at = wall(1100)}),
+            wall(1024))
       << "the nearest, counted from when it was added";
   for (const char* key : {"karpenter.sh/disrupted", "ToBeDeletedByClusterAutoscaler", "ratoon.dev/reclaim"})
     EXPECT_EQ(end_of(node_with(key)), std::nullopt) << key << " has no time of its own";
@@ -78,17 +68,18 @@ TEST(FindNodeEnd, IsWhatWasSaidOrWhatItsCloudLeaves) {
 
 TEST(Notice, ItsEndIsToldToThoseOnTheNodeAndNotPutOff) {
   auto seen = noticed();
-  seen.wall_now = at(1000);
+  seen.wall_now = wall(1000);
   seen.nodes[1] = node_with("aws-node-termination-handler/spot-itn");
-  const std::vector<api::Departure> told = {{.role = "worker", .index = 1, .incarnation = 0, .at = at(1120)}};
+  const std::vector<api::Departure> told = {
+      {.role = "worker", .index = 1, .incarnation = 0, .at = wall(1120)}};
   const auto first = reconcile(seen, test::at_seconds(1));
   EXPECT_EQ(first.announcement.departures, told);
-  EXPECT_EQ(first.status.members[1].node_ends_at, at(1120));
+  EXPECT_EQ(first.status.members[1].node_ends_at, wall(1120));
   follow(seen, first);
-  seen.wall_now = at(1060);
+  seen.wall_now = wall(1060);
   EXPECT_EQ(reconcile(seen, test::at_seconds(2)).announcement.departures, told) << "a taint without a time";
-  seen.nodes[1].ends_at = at(1070);
-  EXPECT_EQ(reconcile(seen, test::at_seconds(2)).announcement.departures[0].at, at(1070)) << "nearer";
+  seen.nodes[1].ends_at = wall(1070);
+  EXPECT_EQ(reconcile(seen, test::at_seconds(2)).announcement.departures[0].at, wall(1070)) << "nearer";
   seen.nodes[1] = {.name = "node-2"};
   const auto taken_back = reconcile(seen, test::at_seconds(2));
   EXPECT_TRUE(taken_back.announcement.departures.empty());
@@ -97,7 +88,7 @@ TEST(Notice, ItsEndIsToldToThoseOnTheNodeAndNotPutOff) {
 
 TEST(Notice, WhoTakesOverDoesNotInheritTheEnd) {
   auto seen = noticed();
-  seen.nodes[1].ends_at = at(1000);
+  seen.nodes[1].ends_at = wall(1000);
   follow(seen, reconcile(seen, test::at_seconds(1)));
   follow(seen, reconcile(seen, test::at_seconds(1.5)));
   ASSERT_TRUE(seen.job.status.members[1].node_ends_at);
@@ -124,6 +115,68 @@ TEST(Notice, MakesASuccessorElsewhereWhileTheWorldTrainsOnAndSaves) {
   follow(seen, decision);
   const auto again = reconcile(seen, test::at_seconds(2));
   EXPECT_TRUE(again.actions.empty()) << "said once";
+}
+
+// kubectl delete pod, an eviction: member 1's pod has until 1030.
+Observation deleted_with_grace() {
+  auto seen = test::running(test::job(3));
+  seen.wall_now = wall(1000);
+  seen.pods[1].is_deleting = true;
+  seen.pods[1].ends_at = wall(1030);
+  return seen;
+}
+
+TEST(Notice, APodThatIsDeletedWithGraceIsOne) {
+  auto seen = deleted_with_grace();
+  const auto decision = reconcile(seen, test::at_seconds(1));
+  EXPECT_TRUE(decision.status.is_formed);
+  EXPECT_EQ(decision.status.attempt, Attempt(1));
+  EXPECT_EQ(decision.status.restarts, api::Restarts()) << "it trains on";
+  EXPECT_EQ(decision.announcement.save_request, 1U);
+  const std::vector<api::Departure> told = {
+      {.role = "worker", .index = 1, .incarnation = 0, .at = wall(1030)}};
+  EXPECT_EQ(decision.announcement.departures, told);
+  const auto made = only<CreatePod>(decision);
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(made[0].pod.incarnation, 1U);
+  EXPECT_TRUE(made[0].avoid_nodes.empty()) << "its node stays";
+  EXPECT_TRUE(only<EmitEvent>(decision)[0].message.ends_with("its pod is being deleted"));
+  follow(seen, decision);
+  follow(seen, reconcile(seen, test::at_seconds(1.5)));
+  seen.processes.push_back(test::waiting(process(1, 1), 0, {}, 2));
+  EXPECT_TRUE(reconcile(seen, test::at_seconds(2)).announcement.hand_over);
+}
+
+TEST(Notice, APodThatIsDeletedIsLostWhenItsGraceIsOverAndLookedAtThen) {
+  auto seen = deleted_with_grace();
+  follow(seen, reconcile(seen, test::at_seconds(1)));
+  follow(seen, reconcile(seen, test::at_seconds(1)));
+  for (auto& process : seen.processes) process.last_heard = test::at_seconds(30);
+  seen.wall_now = wall(1029);
+  const auto before = reconcile(seen, test::at_seconds(30));
+  EXPECT_TRUE(before.status.is_formed);
+  EXPECT_LE(before.wake_at, test::at_seconds(31));
+  seen.wall_now = wall(1030);
+  const auto after = reconcile(seen, test::at_seconds(31));
+  EXPECT_FALSE(after.status.is_formed);
+  EXPECT_EQ(after.status.restarts.disruption, 1U);
+  EXPECT_EQ(after.status.members[1].incarnation, 1U) << "its successor";
+}
+
+TEST(Notice, APodThatIsDeletedIsLostAtOnceWhereNothingCanBeSaved) {
+  auto waits = deleted_with_grace();
+  waits.job.status.is_formed = false;
+  EXPECT_EQ(reconcile(waits, test::at_seconds(1)).status.restarts.disruption, 1U) << "no world stands";
+  auto has_no_grace = deleted_with_grace();
+  has_no_grace.pods[1].ends_at.reset();
+  EXPECT_EQ(reconcile(has_no_grace, test::at_seconds(1)).status.restarts.disruption, 1U);
+  auto has_ended = deleted_with_grace();
+  has_ended.pods[1].phase = api::PodPhase::kFailed;
+  EXPECT_EQ(reconcile(has_ended, test::at_seconds(1)).status.restarts.disruption, 1U);
+  auto is_silent = deleted_with_grace();
+  for (auto& process : is_silent.processes) process.last_heard = test::at_seconds(9);
+  is_silent.processes[1].last_heard = test::at_seconds(5);
+  EXPECT_EQ(reconcile(is_silent, test::at_seconds(9)).status.restarts.disruption, 1U) << "its node died";
 }
 
 TEST(Notice, HandsOverOnceTheSuccessorWaitsAndLosesNothing) {

@@ -1,5 +1,6 @@
 // Failures of other operators that a decision could repeat, each as the facts that led to it.
 // docs/operations/pitfalls.md has the reports, and the tests of those that lie elsewhere.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "operator/core/reconcile.h"
@@ -8,18 +9,11 @@
 namespace ratoon::core {
 namespace {
 
+using test::only;
 using test::process;
 
 Decision decide(const Observation& seen) {
   return reconcile(seen, test::at_seconds(1));
-}
-
-template <class T>
-std::vector<T> only(const Decision& decision) {
-  std::vector<T> found;
-  for (const auto& action : decision.actions)
-    if (const auto* one = std::get_if<T>(&action)) found.push_back(*one);
-  return found;
 }
 
 // Stores what was decided; its pods run on a node of their own, and those it deletes are on their way out.
@@ -40,6 +34,22 @@ Decision follow_and_decide(Observation& seen) {
   follow(seen, decide(seen));
   follow(seen, decide(seen));
   return decide(seen);
+}
+
+// The view is behind: it shows a pod as unplaced that was replaced since.
+TEST(Pitfall, WhyNoNodeTakesAPodIsToldOfMembersAlone) {
+  auto seen = test::running(test::job(1));
+  seen.job.status.is_formed = false;
+  seen.world.clear();
+  seen.job.status.members[0].incarnation = 1;
+  seen.job.status.members[0].uid = test::uid_of(0, 1);
+  seen.pods.push_back(test::pod(0, 1));
+  for (auto& pod : seen.pods) {
+    pod.node.clear();
+    pod.unplaced_reason = "0 nodes are available";
+  }
+  EXPECT_THAT(reconcile(seen, test::at_seconds(1)).status.message,
+              testing::HasSubstr("no node takes digits-worker-0-i1:"));
 }
 
 TEST(Pitfall, APodThatHangsInTerminatingIsNotWaitedFor) {

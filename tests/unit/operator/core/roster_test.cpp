@@ -7,20 +7,13 @@
 namespace ratoon::core {
 namespace {
 
+using test::only;
 using test::process;
 
 const std::vector<api::MemberStatus> kNobody;
 
 api::MemberStatus member(std::uint32_t index, std::uint32_t incarnation = 0, std::string uid = "") {
   return {.role = "worker", .index = index, .incarnation = incarnation, .uid = std::move(uid)};
-}
-
-template <class T>
-std::vector<T> only(const std::vector<Action>& actions) {
-  std::vector<T> found;
-  for (const auto& action : actions)
-    if (const auto* one = std::get_if<T>(&action)) found.push_back(*one);
-  return found;
 }
 
 TEST(DesiredMembers, FollowTheSpecAndKeepTheirIncarnations) {

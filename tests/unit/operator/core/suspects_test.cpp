@@ -2,15 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::core {
 namespace {
 
-WallTime wall(int seconds) {
-  return {std::chrono::seconds(seconds)};
-}
-
+using test::wall;
 Loss silent_loss(const std::string& node) {
   return {.member = {.role = "worker", .index = 0, .incarnation = 0, .uid = "u", .node = node},
           .reason = "silent for too long",
@@ -92,6 +90,18 @@ TEST(Suspects, TheListIsBoundedAndANodeIsInItOnce) {
   EXPECT_EQ(seen.job.status.suspect_nodes.back().name, "node-199");
   seen.wall_now = wall(9);
   EXPECT_EQ(update_suspects(seen, {silent_loss("node-199")}).size(), 64U);
+}
+
+// Of those who never spoke there, it is another question who is silent.
+TEST(Suspects, WhoIsSilentIsJudgedAnewAtOnceWhenANodeIsNoneAnyMore) {
+  auto seen = test::running(test::job(2));
+  seen.wall_now = wall(100);
+  seen.job.status.suspect_nodes = {{.name = "node-9", .reason = "silent", .until = wall(100)}};
+  const auto decision = reconcile(seen, test::at_seconds(1));
+  EXPECT_TRUE(decision.status.suspect_nodes.empty());
+  EXPECT_EQ(decision.wake_at, test::at_seconds(1));
+  seen.job.status = decision.status;
+  EXPECT_NE(reconcile(seen, test::at_seconds(1)).wake_at, test::at_seconds(1)) << "once";
 }
 
 TEST(NodesToAvoid, AreSuspectsAndThoseThatWillGo) {

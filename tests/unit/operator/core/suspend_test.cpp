@@ -12,10 +12,7 @@ namespace {
 
 using api::JobPhase;
 using test::process;
-
-constexpr WallTime wall(int at) {
-  return {std::chrono::seconds(at)};
-}
+using test::wall;
 
 Observation suspended(std::uint32_t members = 2) {
   Observation seen = test::running(test::job(members));

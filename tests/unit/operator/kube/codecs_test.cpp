@@ -116,6 +116,7 @@ TEST(PodCodec, APodOfASilentNodeHasNotEnded) {
   EXPECT_EQ(decode_pod(pod)->pod.phase, api::PodPhase::kRunning);
   pod["metadata"]["deletionTimestamp"] = "2026-11-21T00:00:00Z";
   EXPECT_TRUE(decode_pod(pod)->pod.is_deleting);
+  EXPECT_EQ(decode_pod(pod)->pod.ends_at, parse_rfc3339("2026-11-21T00:00:00Z"));
 }
 
 // Every value of a pod, one after the other, replaced by every kind of nonsense.
