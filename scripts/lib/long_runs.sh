@@ -21,7 +21,8 @@ run_labelled() {
 run_nightly_tests() {
   local counts=(python3 scripts/lib/nightly_counts.py "build/$1/nightly.xml" tests/nightly_counts.txt)
   say "tests labelled nightly, $2 s at most each"
-  run_labelled "$1" nightly "$2" RATOON_NIGHTLY_MINUTES=$((($2 + 59) / 60)) || true
+  run_labelled "$1" nightly "$2" RATOON_NIGHTLY_MINUTES=$((($2 + 59) / 60)) \
+    "RATOON_FIRST_SEED=$(fresh_seed)" || true
   cp "build/$1/ctest.xml" "build/$1/nightly.xml"
   "${counts[@]}" || red_commands+=("${counts[*]}")
 }

@@ -19,7 +19,7 @@ MUTANTS = {
         "roster.cpp", r"&& !member\.uid\.empty\(\) && process\.member_uid == member\.uid;",
         ";"),
     "pods by name instead of UID": ("roster.cpp", r"\(member\.uid\.empty\(\) \|\| pod\.uid == member\.uid\)", "true"),
-    "no new attempt for a new world": ("reconcile.cpp", r"std::max\(status\.attempt, heard\)\.next\(\)", "status.attempt"),
+    "no new attempt for a new world": ("attempt.cpp", r"std::max\(status\.attempt, heard\)\.next\(\)", "status.attempt"),
     "a forgotten requeue: the end of a pause": ("reconcile.cpp", r"changes_size_at, pauses_end_at, ", "changes_size_at, "),
     "a forgotten requeue: the end of patience": ("reconcile.cpp", r"\{changes_size_at, pauses_end_at", "{pauses_end_at"),
     "a forgotten requeue: the end of a job's time": ("reconcile.cpp", r" time_ends_at, stalls_at", " stalls_at"),
@@ -44,7 +44,8 @@ MUTANTS = {
     "a world that hangs and costs nothing": ("roster.cpp", r"\n  \+\+change\.restarts\.hung;", ""),
     "who waits for one that hangs is to blame": ("hang.cpp", r"!stander\.waits\(\) && stander", "stander"),
     "hangs of another world": ("hang.cpp", r"&&\s+process\.beat->attempt == seen\.job\.status\.attempt", ""),
-    "departures that nobody is told": ("reconcile.cpp", r"departures_of\(status\.members\)", "std::vector<api::Departure>()"),
+    "departures that nobody is told": (
+        "announce.cpp", r"departures_of\(seen, status\.members\)", "std::vector<api::Departure>()"),
     "a departure that is put off": (
         "notice.cpp", r"end \? std::min\(\*end, member\.node_ends_at\.value_or\(\*end\)\) : end",
         "end"),
@@ -57,7 +58,7 @@ MUTANTS = {
         "classify.cpp", r"if \(const auto rule = find_rule\(policy, pod\)\)",
         "if (const auto rule = find_rule({}, pod))"),
     "rules that ask for no role": ("restart_rules.cpp", r"if \(!is_of_role\) return false;", ""),
-    "losses without a step without end": ("reconcile.cpp", r"if \(losses == 0 \|\| ", "if (true || losses == 0 || "),
+    "losses without a step without end": ("losses.cpp", r"if \(losses == 0 \|\| ", "if (true || losses == 0 || "),
     "a memory limit taken for the platform's doing": (
         "classify.cpp", r'kOutOfMemory = \"OOMKilled\"',
         'kOutOfMemory = "never"'),
@@ -65,11 +66,11 @@ MUTANTS = {
     "a suspended job keeps its members' names": (
         "suspend.cpp", r"std::max\(member\.incarnation, member\.successor\) \+ 1",
         "member.incarnation"),
-    "a rest without a save": ("reconcile.cpp", r"if \(!stands \|\| [^;]*\) return std::nullopt;", "return std::nullopt;"),
+    "a rest without a save": ("suspend.cpp", r"if \(!stands \|\| [^;]*\) return std::nullopt;", "return std::nullopt;"),
     "a rest that waits for its save without end": (
-        "reconcile.cpp", r"!stands \|\| seen\.wall_now >= end_of_draining\(status\)",
+        "suspend.cpp", r"!stands \|\| seen\.wall_now >= end_of_draining\(status\)",
         "!stands"),
-    "time that runs while a job rests": ("reconcile.cpp", r"  stop_time\(seen\.wall_now, status\);\n", ""),
+    "time that runs while a job rests": ("suspend.cpp", r"  stop_time\(seen\.wall_now, status\);\n", ""),
     "a world that shrinks at once": (
         "elastic.cpp", r"Duration patience = [^;]*;",
         "Duration patience = -std::chrono::hours(1);"),
@@ -81,6 +82,9 @@ MUTANTS = {
         "if (!member.is_leaving()) continue;"),
     "a successor on the node that goes": ("suspects.cpp", r"if \(!find_notice\([^;]*\) names\.insert\(node\.name\);", ""),
     "a failure that is told of a disruption": ("last_failure.cpp", r"if \(!is_failure\(loss\)\) continue;", ""),
+    "a pod that is deleted with grace and lost at once": (
+        "roster.cpp", r"pod->is_deleting && !has_time_left\(seen, \*pod\)", "pod->is_deleting"),
+    "a forgotten requeue: the end of a pod's grace": ("reconcile.cpp", r", next_pod_end\(seen\)\}", "}"),
     "conditions that forget their time": ("conditions.cpp", r"else if \(known->is_true != reading\.is_true\)", "else"),
 }
 
