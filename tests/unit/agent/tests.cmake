@@ -107,7 +107,8 @@ if(RATOON_WITH_HTTP)
             ../../support/scripted_http.cpp
     LIBS ratoon::agent ratoon::base_http LABELS threads)
   ratoon_test(unit/agent/coordinator_link_test
-    SOURCES session/coordinator_link_test.cpp LIBS ratoon::agent ratoon::operator_coordinator LABELS threads)
+    SOURCES session/coordinator_link_test.cpp session/coordinator_link_news_test.cpp
+    LIBS ratoon::agent ratoon::operator_coordinator LABELS threads)
 endif()
 if(RATOON_WITH_MDS)
   ratoon_test(unit/agent/mds_test
