@@ -13,11 +13,11 @@ RATOON_LIBTORCH_ROOT=${RATOON_LIBTORCH_ROOT:-$RATOON_CACHE/libtorch-$libtorch_ve
 export RATOON_REPO RATOON_CACHE RATOON_LIBTORCH_ROOT
 
 # ccache hits across clones at different paths: paths below the repository are hashed relative to it, and the folder of
-# the build is not hashed. The sloppiness is what a precompiled header needs.
+# the build is not hashed. The sloppiness is what a precompiled header needs, and that the language of messages counts not.
 export CCACHE_DIR=${CCACHE_DIR:-$RATOON_CACHE/ccache}
 export CCACHE_BASEDIR=$RATOON_REPO
 export CCACHE_NOHASHDIR=1
-export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime,locale
 export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
 
 # server_names: the folders of scripts/packages/servers, in the order of their table.
