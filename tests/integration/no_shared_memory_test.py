@@ -65,7 +65,7 @@ class NoSharedMemory(S3Test):
         killed.kill()
         killed.communicate()
         said = self.finish(self.start(*run, "--pause-ms", 0)).splitlines()
-        self.assertRegex(said[0], "^attempt 2 rank 0 of 1 goes on with step [1-9]")
+        self.assertRegex("\n".join(said), "(?m)^attempt 2 rank 0 of 1 goes on with step [1-9]")
         [done] = [line for line in said if line.startswith("done: ")]
         self.assertIn(done, made.splitlines())
 
