@@ -217,7 +217,7 @@ class Nightly(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("3 red; to replay:", result.stderr)
         ctest = "ctest --test-dir build/release --output-on-failure -R"
-        self.assertIn(f"env RATOON_NIGHTLY_MINUTES=1 {ctest} '^(nightly\\.zeta)$'", result.stderr)
+        self.assertRegex(result.stderr, rf"env RATOON_NIGHTLY_MINUTES=1 RATOON_FIRST_SEED=\d+ {ctest} '\^\(nightly\\.zeta\)\$'")
         self.assertRegex(result.stderr, r"RC_PARAMS=seed=\d+\\ max_success=1000 .*" + ctest + r" '\^\(property")
         replay = next(line for line in result.stderr.splitlines() if "RC_PARAMS" in line)
         replayed = subprocess.run(["bash", "-c", replay], cwd=self.repository.path, capture_output=True, text=True)
