@@ -35,7 +35,8 @@ std::string_view bearer_token(const http::ServerRequest& request) {
 Coordinator::Coordinator(const Clock& clock, CoordinatorOptions options)
     : clock_(clock),
       options_(std::move(options)),
-      listening_since_(clock.now()),
+      ticked_(clock.now()),
+      listening_since_(ticked_),
       timekeeper_([this](const std::stop_token& stop) { keep_time(stop); }) {}
 
 Coordinator::~Coordinator() = default;
@@ -177,17 +178,23 @@ std::vector<api::Seat> Coordinator::world(const JobKey& job) const {
 Timestamp Coordinator::listening_since(const JobKey& job) const {
   const std::lock_guard lock(mutex_);
   const auto room = rooms_.find(job);
-  return room == rooms_.end() ? clock_.now() : std::max(listening_since_, room->second.opened);
+  const Timestamp now = clock_.now();
+  // After a stall others may ask before the timekeeper runs again.
+  if (room == rooms_.end() || has_stalled(now)) return now;
+  return std::max(listening_since_, room->second.opened);
+}
+
+bool Coordinator::has_stalled(Timestamp now) const {
+  return now - ticked_ > kStall;
 }
 
 void Coordinator::keep_time(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  Timestamp last = clock_.now();
   while (!stop.stop_requested()) {
     wake_.wait_for(lock, stop, kTick, [] { return false; });
     const Timestamp now = clock_.now();
-    if (now - last > kStall) listening_since_ = now;
-    last = now;
+    if (has_stalled(now)) listening_since_ = now;
+    ticked_ = now;
     for (auto& [job, room] : rooms_) answer_parked(room);
   }
 }

@@ -66,6 +66,7 @@ class Coordinator {
   };
 
   void keep_time(const std::stop_token& stop);
+  [[nodiscard]] bool has_stalled(Timestamp now) const;  // mutex_ is held
   template <class Message>
   void serve(const http::ServerRequest& request, http::Responder responder);
   // Each answers at once or parks the responder. mutex_ is held; returns whether it is news.
@@ -82,6 +83,7 @@ class Coordinator {
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
   std::map<JobKey, Room> rooms_;  // guarded by mutex_
+  Timestamp ticked_;              // guarded by mutex_
   Timestamp listening_since_;     // guarded by mutex_
   std::jthread timekeeper_;       // last: it uses everything above
 };

@@ -98,19 +98,22 @@ class Report(unittest.TestCase):
         lines = (run.folder / "events.jsonl").read_text().splitlines()
         self.assertEqual(sum(line.startswith('{"events":1') for line in lines), 2, "two lives in one file, in lines of their own")
 
-    def test_a_program_alone_that_was_killed(self):
-        run = LocalRun()
-        self.addCleanup(run.close)
-        command = [BIN / "counter", "--save-folder", run.root / "saves", "--run-name", "alone", "--save-every", "10",
-                   "--steps", "100", "--pause-ms", "10"]
+    def kill_and_repeat(self, command, saves):
+        """Kills the program once it has a checkpoint, and runs it again to its end."""
         first = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         self.addCleanup(first.wait)
         self.addCleanup(first.kill)
-        saves = run.root / "saves" / "alone"
         wait_until(lambda: list(saves.glob("manifests/*.json")), "a checkpoint")
         first.kill()
         first.wait()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60)
+
+    def test_a_program_alone_that_was_killed(self):
+        run = LocalRun()
+        self.addCleanup(run.close)
+        saves = run.root / "saves" / "alone"
+        self.kill_and_repeat([BIN / "counter", "--save-folder", saves.parent, "--run-name", saves.name, "--save-every", "10",
+                              "--steps", "100", "--pause-ms", "10"], saves)
         said = "".join(self.page(saves)[2].itertext())
         self.assertIn("There is no events.jsonl", said)
         self.assertIn("in 2 attempts. 1 loss", said)
@@ -119,14 +122,8 @@ class Report(unittest.TestCase):
         run = LocalRun()
         self.addCleanup(run.close)
         saves = run.root / "saves" / "quiet"
-        command = [BIN / "places_probe", "100", "10", "1", "--save-folder", saves.parent, "--run-name", saves.name]
-        first = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        self.addCleanup(first.wait)
-        self.addCleanup(first.kill)
-        wait_until(lambda: list(saves.glob("manifests/*.json")), "a checkpoint")
-        first.kill()
-        first.wait()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60)
+        self.kill_and_repeat(
+            [BIN / "places_probe", "100", "10", "1", "--save-folder", saves.parent, "--run-name", saves.name], saves)
         said = "".join(self.page(saves)[2].itertext())
         self.assertIn("in 2 attempts. 1 loss", said)
         self.assertIn("The trainer reported no value", said)

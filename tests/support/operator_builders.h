@@ -119,4 +119,15 @@ inline core::Observation running(api::TrainingJob job) {
   return seen;
 }
 
+// As its caller does: what was decided is stored, and the pods that it makes run on that node.
+inline void store(const core::Decision& decision, const std::string& node, core::Observation& seen) {
+  seen.job.status = decision.status;
+  seen.world = decision.announcement.world;
+  seen.recovery = decision.recovery;
+  for (const auto& action : only<core::CreatePod>(decision)) {
+    seen.pods.push_back(pod(action.pod.index, action.pod.incarnation));
+    seen.pods.back().node = node;
+  }
+}
+
 }  // namespace ratoon::test

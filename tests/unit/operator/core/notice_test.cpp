@@ -18,13 +18,7 @@ api::Node node_with(const std::string& key, const std::string& effect = "NoSched
 
 // Stores what was decided and lets its pods come to life.
 void follow(Observation& seen, const Decision& decision) {
-  seen.job.status = decision.status;
-  seen.world = decision.announcement.world;
-  seen.recovery = decision.recovery;
-  for (const auto& action : only<CreatePod>(decision)) {
-    seen.pods.push_back(test::pod(action.pod.index, action.pod.incarnation));
-    seen.pods.back().node = "node-4";
-  }
+  test::store(decision, "node-4", seen);
   for (const auto& action : only<DeletePod>(decision))
     std::erase_if(seen.pods, [&](const auto& pod) { return pod.uid == action.uid; });
 }

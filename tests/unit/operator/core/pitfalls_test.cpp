@@ -18,13 +18,7 @@ Decision decide(const Observation& seen) {
 
 // Stores what was decided; its pods run on a node of their own, and those it deletes are on their way out.
 void follow(Observation& seen, const Decision& decision) {
-  seen.job.status = decision.status;
-  seen.world = decision.announcement.world;
-  seen.recovery = decision.recovery;
-  for (const auto& action : only<CreatePod>(decision)) {
-    seen.pods.push_back(test::pod(action.pod.index, action.pod.incarnation));
-    seen.pods.back().node = "node-9";
-  }
+  test::store(decision, "node-9", seen);
   for (const auto& action : only<DeletePod>(decision))
     for (auto& pod : seen.pods) pod.is_deleting = pod.is_deleting || pod.uid == action.uid;
 }

@@ -91,6 +91,14 @@ void expect_file(const json& said, const PtFile& file) {
   EXPECT_EQ(scalars, file.scalars.size());
 }
 
+void expect_read(const std::string& name, const json& said) {
+  SCOPED_TRACE(name);
+  const std::string bytes = golden(name + ".pt");
+  const auto file = read_pt(bytes_in(bytes));
+  ASSERT_TRUE(file.has_value()) << file.error().message();
+  expect_file(said, *file);
+}
+
 // Both with no serialization id, which PyTorch takes from its compiler's hash tables, and none of its CRCs.
 std::string without_id(std::string file) {
   const auto records = read_zip(bytes_in(file)).value();
@@ -106,21 +114,13 @@ std::string without_id(std::string file) {
 
 TEST(TorchGolden, IsReadAsItWasWritten) {
   for (const auto& [name, said] : expected()["plain"].items()) {
-    SCOPED_TRACE(name);
-    const std::string bytes = golden(name + ".pt");
-    const auto file = read_pt(bytes_in(bytes));
-    ASSERT_TRUE(file.has_value()) << file.error().message();
-    expect_file(said, *file);
+    expect_read(name, said);
   }
 }
 
 TEST(TorchGolden, ViewsContainersAndPlainValuesAreRead) {
   for (const auto& [name, said] : expected()["read"].items()) {
-    SCOPED_TRACE(name);
-    const std::string bytes = golden(name + ".pt");
-    const auto file = read_pt(bytes_in(bytes));
-    ASSERT_TRUE(file.has_value()) << file.error().message();
-    expect_file(said, *file);
+    expect_read(name, said);
   }
 }
 
@@ -152,11 +152,7 @@ TEST(LibTorchGolden, WhatPickleSaveWroteIsRead) {
   const json said = json::parse(golden("cpp.json"));
   ASSERT_EQ(said.size(), 2u);
   for (const auto& [name, leaves] : said.items()) {
-    SCOPED_TRACE(name);
-    const std::string bytes = golden(name + ".pt");
-    const auto file = read_pt(bytes_in(bytes));
-    ASSERT_TRUE(file.has_value()) << file.error().message();
-    expect_file(leaves, *file);
+    expect_read(name, leaves);
   }
 }
 
