@@ -141,6 +141,17 @@ inline constexpr std::string_view kJobStep = "ratoon_job_step";
 inline constexpr std::string_view kJobDurableStep = "ratoon_job_durable_step";
 inline constexpr std::string_view kJobWorldSize = "ratoon_job_world_size";
 inline constexpr std::string_view kReconcileSeconds = "ratoon_reconcile_seconds";
+// Of the operator itself.
+inline constexpr std::string_view kApiCalls = "ratoon_api_calls_total";
+inline constexpr std::string_view kApiSeconds = "ratoon_api_seconds";
+inline constexpr std::string_view kCopyBehind = "ratoon_copy_behind_seconds";
+inline constexpr std::string_view kJobsWaiting = "ratoon_jobs_waiting";
+inline constexpr std::string_view kJobsWait = "ratoon_jobs_wait_seconds";
+inline constexpr std::string_view kMessages = "ratoon_messages_total";
+inline constexpr std::string_view kPollsParked = "ratoon_polls_parked";
+// As every Prometheus client calls them.
+inline constexpr std::string_view kProcessMemory = "process_resident_memory_bytes";
+inline constexpr std::string_view kProcessCpu = "process_cpu_seconds_total";
 }  // namespace metric
 
 // Labels of an agent's metrics: which process it is.

@@ -69,6 +69,7 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
   bool is_news = false;
   {
     const std::lock_guard lock(mutex_);
+    ++messages_;
     const auto room = rooms_.find(message->process.job);
     if (room == rooms_.end()) {
       return refuse(responder, 404, names::refusal::kUnknownJob,
@@ -182,6 +183,13 @@ Timestamp Coordinator::listening_since(const JobKey& job) const {
   // After a stall others may ask before the timekeeper runs again.
   if (room == rooms_.end() || has_stalled(now)) return now;
   return std::max(listening_since_, room->second.opened);
+}
+
+Coordinator::Load Coordinator::load() const {
+  const std::lock_guard lock(mutex_);
+  Load load{.messages = messages_};
+  for (const auto& [job, room] : rooms_) load.parked += room.parked.size();
+  return load;
 }
 
 bool Coordinator::has_stalled(Timestamp now) const {

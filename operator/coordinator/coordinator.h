@@ -51,6 +51,13 @@ class Coordinator {
   // Since when beats of this job were heard without a stall of this process: not before its door was open.
   [[nodiscard]] Timestamp listening_since(const JobKey& job) const;
 
+  // Of all jobs.
+  struct Load {
+    std::uint64_t messages = 0;  // that were understood, since the beginning
+    std::size_t parked = 0;      // polls that wait for an answer
+  };
+  [[nodiscard]] Load load() const;
+
  private:
   // A long poll that waits for a seat (join) or for orders newer than it has seen.
   struct ParkedPoll {
@@ -83,6 +90,7 @@ class Coordinator {
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
   std::map<JobKey, Room> rooms_;  // guarded by mutex_
+  std::uint64_t messages_ = 0;    // guarded by mutex_
   Timestamp ticked_;              // guarded by mutex_
   Timestamp listening_since_;     // guarded by mutex_
   std::jthread timekeeper_;       // last: it uses everything above

@@ -74,7 +74,7 @@ Result<Request> list(const Selection& selection, std::uint32_t items_max, const 
   if (!path) return path.error();
   std::string query = "?limit=" + std::to_string(items_max) + with_selector(selection);
   if (!continue_token.empty()) query += "&continue=" + escape(continue_token);
-  return Request{.target = *path + query};
+  return Request{.target = *path + query, .verb = "list", .resource = selection.resource.plural};
 }
 
 Result<Request> watch(const Selection& selection, const std::string& resource_version,
@@ -83,13 +83,15 @@ Result<Request> watch(const Selection& selection, const std::string& resource_ve
   if (!path) return path.error();
   return Request{
       .target = *path + "?watch=true&allowWatchBookmarks=true&resourceVersion=" + escape(resource_version) +
-                "&timeoutSeconds=" + std::to_string(timeout_seconds) + with_selector(selection)};
+                "&timeoutSeconds=" + std::to_string(timeout_seconds) + with_selector(selection),
+      .verb = "watch",
+      .resource = selection.resource.plural};
 }
 
 Result<Request> get(const Target& target) {
   auto path = path_of(target);
   if (!path) return path.error();
-  return Request{.target = std::move(*path)};
+  return Request{.target = std::move(*path), .verb = "get", .resource = target.resource.plural};
 }
 
 Result<Request> create(const Target& place, const json& object) {
@@ -98,8 +100,12 @@ Result<Request> create(const Target& place, const json& object) {
                  "one of " + std::string(place.resource.plural) + " needs its namespace");
   auto path = path_of(place.resource, place.name_space);
   if (!path) return path.error();
-  return Request{
-      .method = "POST", .target = std::move(*path), .content_type = kJsonType, .body = dump(object)};
+  return Request{.method = "POST",
+                 .target = std::move(*path),
+                 .content_type = kJsonType,
+                 .body = dump(object),
+                 .verb = "create",
+                 .resource = place.resource.plural};
 }
 
 Result<Request> remove(const Target& target, const std::string& uid, std::uint32_t grace_seconds,
@@ -115,15 +121,23 @@ Result<Request> remove(const Target& target, const std::string& uid, std::uint32
                         {"kind", "DeleteOptions"},
                         {"gracePeriodSeconds", grace_seconds},
                         {"preconditions", std::move(preconditions)}};
-  return Request{
-      .method = "DELETE", .target = std::move(*path), .content_type = kJsonType, .body = dump(options)};
+  return Request{.method = "DELETE",
+                 .target = std::move(*path),
+                 .content_type = kJsonType,
+                 .body = dump(options),
+                 .verb = "delete",
+                 .resource = target.resource.plural};
 }
 
 Result<Request> merge_patch(const Target& target, const json& patch) {
   auto path = path_of(target);
   if (!path) return path.error();
-  return Request{
-      .method = "PATCH", .target = std::move(*path), .content_type = kMergePatchType, .body = dump(patch)};
+  return Request{.method = "PATCH",
+                 .target = std::move(*path),
+                 .content_type = kMergePatchType,
+                 .body = dump(patch),
+                 .verb = "patch",
+                 .resource = target.resource.plural};
 }
 
 Result<Request> patch_status(const Target& target, const std::string& resource_version, const json& patch) {
@@ -133,8 +147,12 @@ Result<Request> patch_status(const Target& target, const std::string& resource_v
     return Error(ErrorKind::kInvalid, "a status of " + target.name +
                                           " without a resourceVersion would overwrite what others wrote");
   const json body = {{"metadata", {{"resourceVersion", resource_version}}}, {"status", patch}};
-  return Request{
-      .method = "PATCH", .target = *path + "/status", .content_type = kMergePatchType, .body = dump(body)};
+  return Request{.method = "PATCH",
+                 .target = *path + "/status",
+                 .content_type = kMergePatchType,
+                 .body = dump(body),
+                 .verb = "patch",
+                 .resource = target.resource.plural};
 }
 
 }  // namespace ratoon::kube

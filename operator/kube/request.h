@@ -17,6 +17,9 @@ struct Request {
   std::string target;  // path and query, escaped
   std::string content_type{};
   std::string body{};
+  // What it is, for who counts calls: as the server's own metrics name it.
+  std::string_view verb = "get";
+  std::string_view resource{};
 };
 
 // A kind of objects as the server's paths name it.

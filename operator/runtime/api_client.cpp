@@ -26,8 +26,10 @@ bool pause(std::uint32_t seconds, const std::stop_token& stop) {
 
 }  // namespace
 
-ApiClient::ApiClient(kube::Access access, const Clock& clock)
+ApiClient::ApiClient(kube::Access access, const Clock& clock, OnCall on_call)
     : access_(std::move(access)),
+      clock_(clock),
+      on_call_(std::move(on_call)),
       token_file_(access_.token_file.empty() ? nullptr
                                              : std::make_unique<TokenFile>(access_.token_file, clock)),
       transport_(http::make_transport({.tls = {.ca_pem = access_.ca_pem,
@@ -45,6 +47,14 @@ http::Request ApiClient::prepare(const kube::Request& request) const {
   return prepared;
 }
 
+void ApiClient::tell(const kube::Request& request, int status, Timestamp began) const {
+  if (!on_call_) return;
+  on_call_({.verb = request.verb,
+            .resource = request.resource,
+            .status = status,
+            .seconds = seconds(clock_.now() - began)});
+}
+
 Result<json> ApiClient::call(const kube::Request& request, std::stop_token stop, Duration patience) const {
   std::optional<kube::Failure> ignored;
   return call(request, std::move(stop), patience, ignored);
@@ -54,8 +64,10 @@ Result<json> ApiClient::call(const kube::Request& request, std::stop_token stop,
                              std::optional<kube::Failure>& refusal) const {
   for (bool is_last = false;; is_last = true) {
     refusal.reset();
+    const Timestamp began = clock_.now();
     const auto reply = transport_->call(
         prepare(request), {.total = patience, .silence = patience, .body_bytes_max = kReplyBytesMax}, stop);
+    tell(request, reply ? reply->status : 0, began);
     if (!reply) return reply.error();
     if (reply->status >= 200 && reply->status < 300)
       return parse_json(reply->body, kReplyBytesMax, kDepthMax);
@@ -75,7 +87,10 @@ Result<json> ApiClient::call(const Result<kube::Request>& request, std::stop_tok
 
 Result<http::ResponseHead> ApiClient::stream(const kube::Request& request, const http::Limits& limits,
                                              http::BodySink& sink, std::stop_token stop) const {
-  return transport_->stream(prepare(request), limits, sink, std::move(stop));
+  const Timestamp began = clock_.now();
+  auto head = transport_->stream(prepare(request), limits, sink, std::move(stop));
+  tell(request, head ? head->status : 0, began);
+  return head;
 }
 
 }  // namespace ratoon::runtime

@@ -3,10 +3,12 @@
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -21,9 +23,21 @@
 
 namespace ratoon::runtime {
 
+// A call that has ended, for who counts them.
+struct ApiCall {
+  std::string_view verb;
+  std::string_view resource;
+  int status = 0;  // 0: no answer
+  double seconds = 0;
+};
+
 class ApiClient {
  public:
-  ApiClient(kube::Access access, const Clock& clock);
+  // Called by the thread that made the call.
+  using OnCall = std::function<void(const ApiCall&)>;
+
+  // The clock outlives it.
+  ApiClient(kube::Access access, const Clock& clock, OnCall on_call = {});
 
   // The reply's object; any status but success is an error (operator/kube/failure.h). A server that is
   // overloaded and says for how long is asked once more: such a refusal had no effect.
@@ -44,8 +58,11 @@ class ApiClient {
 
  private:
   [[nodiscard]] http::Request prepare(const kube::Request& request) const;
+  void tell(const kube::Request& request, int status, Timestamp began) const;
 
   kube::Access access_;
+  const Clock& clock_;
+  const OnCall on_call_;
   std::unique_ptr<TokenFile> token_file_;  // absent: the token does not change
   std::unique_ptr<http::HttpTransport> transport_;
 };

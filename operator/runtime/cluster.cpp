@@ -47,7 +47,7 @@ struct Cluster::Parts {
       : clock(own_clock),
         log(options.log.value_or(Logger(own_clock, {}, {{"component", "cluster"}}))),
         settings(std::move(options.settings)),
-        client(std::move(access), own_clock),
+        client(std::move(access), own_clock, std::move(options.on_call)),
         store(std::move(options.on_news)),
         events(client, own_clock, std::move(options.reporter), log),
         tokens(client, own_clock),
@@ -122,6 +122,15 @@ bool Cluster::is_fresh() const {
     if (since && parts_->clock.now() - *since > kBehindMax) return false;
   }
   return is_synced();
+}
+
+std::map<std::string_view, double> Cluster::seconds_behind() const {
+  std::map<std::string_view, double> behind;
+  for (const Reflector* reflector : parts_->reflectors()) {
+    const auto since = reflector->behind_since();
+    behind[reflector->resource()] = since ? seconds(parts_->clock.now() - *since) : 0;
+  }
+  return behind;
 }
 
 Result<void> Cluster::write_status(const api::TrainingJob& job) {

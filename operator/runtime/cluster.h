@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@
 #include "operator/kube/access.h"
 #include "operator/kube/member_pod.h"
 #include "operator/kube/token_review.h"
+#include "operator/runtime/api_client.h"
 #include "operator/runtime/store.h"
 
 namespace ratoon::runtime {
@@ -37,6 +39,7 @@ struct ClusterOptions {
   std::function<void(const JobKey&)> on_news;
   PodSettings settings;
   std::string reporter;       // this program's instance, for events
+  ApiClient::OnCall on_call;  // absent: calls are not counted
   std::optional<Logger> log;  // absent: to standard error
   std::uint64_t seed = 0;     // spreads pauses of several operators; any number
 };
@@ -55,6 +58,8 @@ class Cluster {
   [[nodiscard]] std::vector<BrokenJob> broken_jobs() const;
   [[nodiscard]] bool is_synced() const;  // every list was complete once
   [[nodiscard]] bool is_fresh() const;   // and no copy has been behind for longer than 15 seconds
+  // For how long each kind's copy may have lacked what happened; 0 where it is kept up.
+  [[nodiscard]] std::map<std::string_view, double> seconds_behind() const;
 
   // kConflict: someone wrote since `job` was read; look again. Nothing is sent where nothing changed.
   [[nodiscard]] Result<void> write_status(const api::TrainingJob& job);

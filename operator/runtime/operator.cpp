@@ -11,6 +11,7 @@
 #include "operator/runtime/controller.h"
 #include "operator/runtime/member_check.h"
 #include "operator/runtime/operator_metrics.h"
+#include "operator/runtime/self_metrics.h"
 #include "operator/runtime/whereabouts.h"
 #include "operator/runtime/work_queue.h"
 
@@ -81,6 +82,7 @@ class Operator {
     options.on_news = [this](const JobKey& key) { queue_.add_now(key); };
     options.settings.coordinator_url = url;
     options.reporter = options_.environment("HOSTNAME").value_or("ratoon-operator");
+    options.on_call = [this](const ApiCall& call) { self_metrics_.note_call(call); };
     options.log = logger_;
     return Cluster::connect(std::move(*access), clock_, std::move(options));
   }
@@ -92,7 +94,7 @@ class Operator {
           if (request.path == "/metrics") {
             responder.send({.status = 200,
                             .headers = {{"Content-Type", "text/plain; version=0.0.4"}},
-                            .body = metrics_.text()});
+                            .body = metrics_.text() + self_metrics_.text(look())});
           } else if (request.path == "/healthz") {
             responder.send({.status = 200, .body = "ok\n"});
           } else if (request.path == "/readyz") {
@@ -106,6 +108,13 @@ class Operator {
     if (!server) return server.error().with_context("opening the port for metrics");
     health_ = std::move(*server);
     return {};
+  }
+
+  [[nodiscard]] Vitals look() const {
+    Vitals vitals{.backlog = queue_.backlog(), .load = coordinator_.load()};
+    if (is_ready_) vitals.seconds_behind = cluster_->seconds_behind();
+    look_at_process(vitals);
+    return vitals;
   }
 
   Result<void> open_door() {
@@ -123,6 +132,7 @@ class Operator {
   const Clock& clock_;
   const Logger logger_;
   OperatorMetrics metrics_;
+  SelfMetrics self_metrics_;
   WorkQueue queue_;
   std::unique_ptr<Cluster> cluster_;
   coordinator::Coordinator coordinator_;

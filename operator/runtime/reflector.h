@@ -9,6 +9,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -56,6 +57,7 @@ class Reflector {
   // Ends its thread.
   ~Reflector();
 
+  [[nodiscard]] std::string_view resource() const { return options_.selection.resource.plural; }
   [[nodiscard]] bool is_synced() const { return is_synced_; }  // whether one list was complete
   // Since when the copy may lack what happened; nothing while it is kept up.
   [[nodiscard]] std::optional<Timestamp> behind_since() const;

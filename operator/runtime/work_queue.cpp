@@ -37,4 +37,16 @@ std::optional<JobKey> WorkQueue::take(const std::stop_token& stop) {
   return std::nullopt;
 }
 
+WorkQueue::Backlog WorkQueue::backlog() const {
+  const Timestamp now = clock_.now();
+  const std::lock_guard lock(mutex_);
+  Backlog found;
+  for (const auto& [key, due] : due_) {
+    if (due > now) continue;
+    ++found.jobs;
+    found.longest_seconds = std::max(found.longest_seconds, seconds(now - due));
+  }
+  return found;
+}
+
 }  // namespace ratoon::runtime

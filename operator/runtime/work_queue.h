@@ -25,9 +25,16 @@ class WorkQueue {
   // Blocks until one is due and takes it out; nothing once `stop` is requested.
   [[nodiscard]] std::optional<JobKey> take(const std::stop_token& stop);
 
+  // Those that are due and not taken yet.
+  struct Backlog {
+    std::size_t jobs = 0;
+    double longest_seconds = 0;
+  };
+  [[nodiscard]] Backlog backlog() const;
+
  private:
   const Clock& clock_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable_any wake_;
   std::map<JobKey, Timestamp> due_;  // guarded by mutex_
   std::uint64_t additions_ = 0;      // guarded by mutex_; tells a sleeper that its pause may be too long

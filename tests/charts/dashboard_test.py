@@ -1,4 +1,4 @@
-"""The dashboard: every expression parses, gives a value for the metrics that operator and agents export, and every panel
+"""The dashboards: every expression parses, gives a value for the metrics that operator and agents export, and every panel
 says what it shows and in which unit."""
 
 import json
@@ -10,7 +10,7 @@ import unittest
 import programs
 from programs import run
 
-DASHBOARD = programs.CHART / "dashboards" / "job.json"
+DASHBOARDS = programs.CHART / "dashboards"
 NAMES = programs.ROOT / "base" / "contract" / "names.h"
 VARIABLES = {"$namespace": "trees", "$job": "digits", "$__rate_interval": "1m", "$__range": "1h", "$__interval": "15s"}
 PHASES = ("detect", "decide", "place", "start", "rendezvous", "load", "first_step")
@@ -29,6 +29,19 @@ SERIES = {
     **{f'ratoon_recovery_seconds_{kind}{{{JOB},phase="{phase}"}}': f"0+0x20 {value}+0x20"
        for phase, seconds in [*((phase, "0.5") for phase in PHASES), ("total", "3.5")]
        for kind, value in (("sum", seconds), ("count", "1"))},
+    **{f'{metric}{{instance="10.0.0.5:9402"{more}}}': values for metric, more, values in [
+        ("ratoon_api_calls_total", ',verb="patch",resource="pods",code="200"', "0+3x40"),
+        ("ratoon_api_calls_total", ',verb="create",resource="pods",code="409"', "0+1x40"),
+        ("ratoon_api_seconds_bucket", ',verb="patch",le="0.01"', "0+3x40"),
+        ("ratoon_api_seconds_bucket", ',verb="patch",le="+Inf"', "0+3x40"),
+        ("ratoon_copy_behind_seconds", ',resource="pods"', "0+0x40"),
+        ("ratoon_copy_behind_seconds", ',resource="nodes"', "4+0x40"),
+        ("ratoon_jobs_waiting", "", "2+0x40"), ("ratoon_jobs_wait_seconds", "", "0.25+0x40"),
+        ("ratoon_messages_total", "", "0+30x40"), ("ratoon_polls_parked", "", "2+0x40"),
+        ("process_resident_memory_bytes", "", "1000+0x40"), ("process_cpu_seconds_total", "", "0+3x40")]},
+    'process_resident_memory_bytes{instance="of-another"}': "9000+0x40",
+    **{f'ratoon_recovery_seconds_bucket{{{JOB},phase="total",le="{le}"}}': f"0+0x20 {count}+0x20"
+       for le, count in (("3", 0), ("4", 1), ("+Inf", 1))},
     **{f'ratoon_reconcile_seconds_bucket{{{JOB},le="{le}"}}': "0+3x40" for le in ("0.01", "+Inf")},
     **{f'{metric}{{{JOB},role="worker",index="{index}",local_rank="0"{more}}}': values
        for index in (0, 1)
@@ -40,7 +53,7 @@ SERIES = {
            ("ratoon_step_seconds_bucket", ',le="+Inf"', "0+10x40")]},
 }
 # What some of them must give then: (panel, legend) to (labels, value).
-VALUES = {
+JOB_VALUES = {
     ("Phase", "{{phase}}"): ('{phase="Running"}', 1),
     ("Attempt", "attempt"): ("{}", 2),
     ("At risk", "steps"): ("{}", 21),
@@ -52,6 +65,18 @@ VALUES = {
     ("Members and world", "world size"): ("{}", 2),
     ("Each recovery by phase", "Load"): ("{}", 0.5),
     ("Recovery by phase, mean", "First step"): ("{}", 0.5),
+}
+OPERATOR_VALUES = {
+    ("Jobs", "jobs"): ("{}", 1),
+    ("Recovering", "recovering"): ("{}", 0),
+    ("Copies behind", "copies behind"): ("{}", 4),
+    ("Jobs that wait", "jobs that wait"): ("{}", 2),
+    ("Recovery, 95 %", "recovery, 95 %"): ("{}", 3.95),
+    ("Longest wait for a look", "longest wait"): ("{}", 0.25),
+    ("Members' messages", "messages a second"): ("{}", 2),
+    ("Members' messages", "polls that wait"): ("{}", 2),
+    ("Memory", "{{instance}}"): ('{instance="10.0.0.5:9402"}', 1000),
+    ("Processor", "{{instance}}"): ('{instance="10.0.0.5:9402"}', 0.2),
 }
 
 
@@ -73,10 +98,12 @@ def promtool(what, document):
         return run("promtool", *what, file)
 
 
-class Dashboard(unittest.TestCase):
+class Dashboard:
+    """What holds for each."""
+
     @classmethod
     def setUpClass(cls):
-        cls.dashboard = json.loads(DASHBOARD.read_text())
+        cls.dashboard = json.loads((DASHBOARDS / cls.FILE).read_text())
         cls.expressions = list(expressions(cls.dashboard))
 
     def test_every_expression_parses(self):
@@ -103,7 +130,7 @@ class Dashboard(unittest.TestCase):
                                             "exp_samples": []}]).returncode, 0)
 
     def test_values(self):
-        left, tests = dict(VALUES), []
+        left, tests = dict(self.VALUES), []
         for panel, legend, text in self.expressions:
             if (panel, legend) in left:
                 labels, value = left.pop((panel, legend))
@@ -115,9 +142,9 @@ class Dashboard(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_every_metric_is_one_of_ours(self):
-        known = set(re.findall(r'"(ratoon_\w+)"', NAMES.read_text()))
+        known = set(re.findall(r'"((?:ratoon|process)_\w+)"', NAMES.read_text()))
         for _, _, text in self.expressions:
-            for name in re.findall(r"\bratoon_\w+", text):
+            for name in re.findall(r"\b(?:ratoon|process)_\w+", text):
                 self.assertIn(re.sub(r"_(bucket|sum|count)$", "", name), known, text)
 
     def test_panels_are_told_apart_and_explained(self):
@@ -131,12 +158,19 @@ class Dashboard(unittest.TestCase):
                 references = [target["refId"] for target in panel["targets"]]
                 self.assertEqual(len(set(references)), len(references))
                 for target in panel["targets"]:
-                    self.assertIn('namespace="$namespace",job="$job"', target["expr"])
+                    self.assertEqual('namespace="$namespace",job="$job"' in target["expr"], "job" in self.VARIABLES)
                 at = panel["gridPos"]
                 self.assertLessEqual(at["x"] + at["w"], 24)
                 for cell in ((x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])):
                     self.assertNotIn(cell, places, f"it lies on {places.get(cell)}")
                     places[cell] = panel["title"]
+
+    def test_variables(self):
+        self.assertEqual(tuple(each["name"] for each in self.dashboard["templating"]["list"]), self.VARIABLES)
+
+
+class JobDashboard(Dashboard, unittest.TestCase):
+    FILE, VALUES, VARIABLES = "job.json", JOB_VALUES, ("datasource", "namespace", "job")
 
     def test_phases_of_a_recovery_come_in_their_order(self):
         for panel in self.dashboard["panels"]:
@@ -144,8 +178,18 @@ class Dashboard(unittest.TestCase):
                 phases = [re.search(r'phase="(\w+)"', target["expr"])[1] for target in panel["targets"]]
                 self.assertEqual(phases, list(PHASES), panel["title"])
 
-    def test_variables(self):
-        self.assertEqual([each["name"] for each in self.dashboard["templating"]["list"]], ["datasource", "namespace", "job"])
+
+class OperatorDashboard(Dashboard, unittest.TestCase):
+    FILE, VALUES, VARIABLES = "operator.json", OPERATOR_VALUES, ("datasource",)
+
+
+class Dashboards(unittest.TestCase):
+    def test_each_is_in_the_chart_and_in_this_test(self):
+        files = {file.name for file in DASHBOARDS.iterdir()}
+        self.assertEqual(files, {JobDashboard.FILE, OperatorDashboard.FILE})
+        template = (programs.CHART / "templates" / "dashboards.yaml").read_text()
+        for file in files:
+            self.assertIn(f'.Files.Get "dashboards/{file}"', template)
 
 
 if __name__ == "__main__":

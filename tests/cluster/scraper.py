@@ -73,7 +73,7 @@ class Scraper:
             raise AssertionError(f"{query}: {error}\n{(self.folder / 'log').read_text()[-3000:]}") from error
 
     def dashboard_queries(self, job):
-        dashboard = json.loads((ROOT / "charts/ratoon/dashboards/job.json").read_text())
+        dashboards = [json.loads(file.read_text()) for file in sorted((ROOT / "charts/ratoon/dashboards").glob("*.json"))]
         values = {"namespace": "default", "job": job, "__rate_interval": "30s", "__range": "15m", "__interval": "5s"}
 
         def walk(panels):
@@ -81,7 +81,8 @@ class Scraper:
                 yield from (target["expr"] for target in panel.get("targets", []))
                 yield from walk(panel.get("panels", []))
 
-        return [VARIABLES.sub(lambda match: values[match[1]], query) for query in walk(dashboard["panels"])]
+        return [VARIABLES.sub(lambda match: values[match[1]], query)
+                for dashboard in dashboards for query in walk(dashboard["panels"])]
 
 
 def describe(pod):

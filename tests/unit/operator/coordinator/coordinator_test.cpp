@@ -182,8 +182,11 @@ TEST_F(CoordinatorTest, OrdersThatAreNotNewAreRepeatedAfterAWhile) {
   const auto first = orders(process(0), 0).get().as<Orders>();
   auto held = orders(process(0), first.revision);
   EXPECT_EQ(held.wait_for(100ms), std::future_status::timeout);
+  EXPECT_EQ(coordinator_.load().parked, 1u);
+  EXPECT_EQ(coordinator_.load().messages, 2u);
   clock_.advance(20s);
   EXPECT_EQ(held.get().as<Orders>(), first);
+  EXPECT_EQ(coordinator_.load().parked, 0u);
 }
 
 TEST_F(CoordinatorTest, AReplacedIncarnationIsRefusedEverywhereAndItsPollsEnd) {

@@ -24,6 +24,19 @@ TEST(Requests, NameWhatTheyAreAbout) {
             "/apis/authentication.k8s.io/v1/tokenreviews");
 }
 
+TEST(Requests, SayWhatTheyAreAsTheServersMetricsDo) {
+  const auto is = [](const Result<Request>& request, std::string_view verb, std::string_view resource) {
+    return request && request->verb == verb && request->resource == resource;
+  };
+  EXPECT_TRUE(is(list({.resource = kTrainingJobs}, 500, ""), "list", "trainingjobs"));
+  EXPECT_TRUE(is(watch({.resource = kNodes}, "42", 60), "watch", "nodes"));
+  EXPECT_TRUE(is(get(kPod), "get", "pods"));
+  EXPECT_TRUE(is(create({.resource = kTokenReviews}, json::object()), "create", "tokenreviews"));
+  EXPECT_TRUE(is(remove(kPod, "u-1", 1), "delete", "pods"));
+  EXPECT_TRUE(is(merge_patch(kPod, json::object()), "patch", "pods"));
+  EXPECT_TRUE(is(patch_status(kPod, "17", json::object()), "patch", "pods"));
+}
+
 TEST(Requests, DeletionNamesTheUidAndRefusesToDoWithout) {
   const auto request = remove(kPod, "u-1", 1);
   ASSERT_TRUE(request);

@@ -62,6 +62,20 @@ TEST_F(WorkQueueTest, AThousandJobsThatLostANodeAreAllDueAtOnce) {
   EXPECT_EQ(taken.size(), kJobs) << "and the clock stood still";
 }
 
+TEST_F(WorkQueueTest, WhoIsDueAndNotTakenIsTheBacklog) {
+  queue_.add_now(key("a"));
+  queue_.add(key("b"), clock_.now() + milliseconds(500));
+  queue_.add(key("c"), clock_.now() + milliseconds(5000));
+  EXPECT_EQ(queue_.backlog().jobs, 1u);
+  EXPECT_EQ(queue_.backlog().longest_seconds, 0);
+  clock_.advance(milliseconds(2000));
+  EXPECT_EQ(queue_.backlog().jobs, 2u);
+  EXPECT_EQ(queue_.backlog().longest_seconds, 2);
+  EXPECT_EQ(take_now(), key("a"));
+  EXPECT_EQ(queue_.backlog().jobs, 1u);
+  EXPECT_EQ(queue_.backlog().longest_seconds, 1.5);
+}
+
 TEST_F(WorkQueueTest, ASleeperWakesForWhatComes) {
   std::jthread adds([&] {
     std::this_thread::sleep_for(milliseconds(30));

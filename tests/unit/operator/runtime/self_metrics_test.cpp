@@ -1,0 +1,64 @@
+#include "operator/runtime/self_metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ratoon::runtime {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(SelfMetrics, CallsAreCountedByWhatTheyWereAndWhatCameBack) {
+  SelfMetrics metrics;
+  for (int i = 0; i < 2; ++i)
+    metrics.note_call({.verb = "create", .resource = "pods", .status = 201, .seconds = 0.02});
+  metrics.note_call({.verb = "create", .resource = "pods", .status = 409, .seconds = 0.03});
+  metrics.note_call({.verb = "get", .resource = "pods", .status = 0, .seconds = 30});
+  const std::string text = metrics.text({});
+  EXPECT_THAT(text, HasSubstr(R"(ratoon_api_calls_total{code="201",resource="pods",verb="create"} 2)"));
+  EXPECT_THAT(text, HasSubstr(R"(ratoon_api_calls_total{code="409",resource="pods",verb="create"} 1)"));
+  EXPECT_THAT(text, HasSubstr(R"(ratoon_api_calls_total{code="0",resource="pods",verb="get"} 1)"));
+  EXPECT_THAT(text, HasSubstr(R"(ratoon_api_seconds_count{verb="create"} 3)"));
+  EXPECT_THAT(text, HasSubstr(R"(ratoon_api_seconds_bucket{verb="create",le="0.025"} 2)"));
+}
+
+TEST(SelfMetrics, AWatchIsCountedAndItsLengthIsNoAnswerTime) {
+  SelfMetrics metrics;
+  metrics.note_call({.verb = "watch", .resource = "nodes", .status = 200, .seconds = 44});
+  const std::string text = metrics.text({});
+  EXPECT_THAT(text, HasSubstr(R"(ratoon_api_calls_total{code="200",resource="nodes",verb="watch"} 1)"));
+  EXPECT_THAT(text, Not(HasSubstr("ratoon_api_seconds_count{")));
+}
+
+TEST(SelfMetrics, WhatIsKeptElsewhereIsToldAsItIsWhenAsked) {
+  SelfMetrics metrics;
+  const Vitals first{.seconds_behind = {{"pods", 0}, {"nodes", 2.5}},
+                     .backlog = {.jobs = 3, .longest_seconds = 0.5},
+                     .load = {.messages = 100, .parked = 7},
+                     .memory_bytes = 4096,
+                     .cpu_seconds = 1.25};
+  const std::string text = metrics.text(first);
+  EXPECT_THAT(text, HasSubstr(R"(ratoon_copy_behind_seconds{resource="nodes"} 2.5)"));
+  EXPECT_THAT(text, HasSubstr(R"(ratoon_copy_behind_seconds{resource="pods"} 0)"));
+  for (const char* line : {"\nratoon_jobs_waiting 3\n", "\nratoon_jobs_wait_seconds 0.5\n",
+                           "\nratoon_messages_total 100\n", "\nratoon_polls_parked 7\n",
+                           "\nprocess_resident_memory_bytes 4096\n", "\nprocess_cpu_seconds_total 1.25\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+
+  const std::string later = metrics.text({.load = {.messages = 130, .parked = 0}, .cpu_seconds = 1.5});
+  for (const char* line : {"\nratoon_jobs_waiting 0\n", "\nratoon_messages_total 130\n",
+                           "\nratoon_polls_parked 0\n", "\nprocess_cpu_seconds_total 1.5\n"})
+    EXPECT_THAT(later, HasSubstr(line));
+}
+
+TEST(SelfMetrics, AProcessHasMemoryAndTookTime) {
+  Vitals vitals;
+  look_at_process(vitals);
+  EXPECT_GT(vitals.memory_bytes, 1e6);
+  EXPECT_LT(vitals.memory_bytes, 1e12);
+  EXPECT_GT(vitals.cpu_seconds, 0);
+}
+
+}  // namespace
+}  // namespace ratoon::runtime
