@@ -90,7 +90,9 @@ bool is_named(const api::Pod& pod, const std::vector<api::MemberStatus>& members
 bool is_completed(const Observation& seen, const api::MemberStatus& member) {
   if (member.is_completed) return true;
   const api::Pod* pod = find_pod(seen, member);
-  if (pod != nullptr && pod->is_completed && !member.uid.empty()) return true;
+  // The record is of one process; that the others are done as well, their launcher says with its exit code.
+  const bool is_of_all = seen.job.spec.processes_per_node == 1 || (pod != nullptr && pod->exit_code == 0);
+  if (pod != nullptr && pod->is_completed && is_of_all && !member.uid.empty()) return true;
   const auto done = std::count_if(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
     return process.is_completed && is_of(process.identity, member) &&
            process.identity.local_rank < seen.job.spec.processes_per_node;

@@ -25,7 +25,7 @@ json from_field(const char* name, const char* path) {
 // Who the process is and whom it obeys. A user's own variable of such a name would only lie.
 json identity_variables(const api::TrainingJob& job, const api::Pod& member, const PodSettings& settings) {
   namespace env = names::env;
-  return json::array({
+  json variables = json::array({
       variable(env::kJobNamespace, job.meta.name_space),
       variable(env::kJobName, job.meta.name),
       variable(env::kJobUid, job.meta.uid),
@@ -35,10 +35,12 @@ json identity_variables(const api::TrainingJob& job, const api::Pod& member, con
       from_field(env::kMemberUid, "metadata.uid"),
       from_field(env::kPodIp, "status.podIP"),
       variable(env::kProcessesPerNode, std::to_string(job.spec.processes_per_node)),
-      variable(env::kLocalRank, "0"),
       variable(env::kCoordinatorUrl, settings.coordinator_url),
       variable(env::kTokenFile, std::string(kTokenPath) + "/" + kTokenFileName),
   });
+  // Of several, `ratoon launch` tells each its own.
+  if (job.spec.processes_per_node == 1) variables.push_back(variable(env::kLocalRank, "0"));
+  return variables;
 }
 
 // How it trains: what the user says in the template wins.

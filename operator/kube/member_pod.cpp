@@ -74,10 +74,6 @@ Result<void> check(const api::TrainingJob& job, const json& spec) {
   const auto refuse = [](const std::string& sentence) { return Error(ErrorKind::kInvalid, sentence); };
   if (job.meta.uid.empty())
     return refuse("a job without UID was not read from the API server: read it again");
-  if (job.spec.processes_per_node > 1) {
-    return refuse("processesPerNode is " + std::to_string(job.spec.processes_per_node) +
-                  ", but pods run one trainer process as yet: set processesPerNode to 1 and raise numNodes");
-  }
   const json& containers = items_of(spec, "containers");
   if (containers.empty() || !containers.front().is_object())
     return refuse("the template has no container: add one that runs the trainer");

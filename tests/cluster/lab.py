@@ -37,7 +37,8 @@ class Lab:
         handle = state.Cluster(arguments.cache_folder(), self.name).load()
         self.api = cluster_api.Api(handle, network.Plan(handle.slot))
         self.load_image("operator", "ratoon-operator", "ratoon-operator:dev")
-        self.load_image("trainer", "digits", "ratoon-digits:dev", "--libraries-from", libtorch() / "torch/lib")
+        self.load_image("trainer", "digits", "ratoon-digits:dev", "--program", PROGRAMS / "ratoon",
+                        "--libraries-from", libtorch() / "torch/lib")
         run("helm", "install", "ratoon", ROOT / "charts/ratoon", "--kubeconfig", self.kubeconfig, "--namespace",
             "ratoon-system", "--create-namespace", "--wait", "--timeout", "90s",
             "--set", r"nodeSelector.kubernetes\.io/hostname=node-1", "--set", "image.pullPolicy=Never")
@@ -139,6 +140,14 @@ class Lab:
             raise AssertionError(f"expected one operator on node-1, found {found}")
         os.kill(found[0], signal.SIGKILL)
 
+    def kill_a_trainer(self, node):
+        """kill -9 of one of the trainer's processes there, of which there are several."""
+        found = [pid for pid, command in machine.processes_in(f"ratoon/{self.name}/nodes/{node}").items()
+                 if command == "digits"]
+        if len(found) < 2:
+            raise AssertionError(f"expected several trainers on {node}, found {found}")
+        os.kill(random.choice(found), signal.SIGKILL)
+
     def taint(self, node, key="karpenter.sh/disrupted", effect="NoSchedule"):
         self.kubectl("taint", "node", node, f"{key}=:{effect}")
 
@@ -151,7 +160,7 @@ def what_is_missing():
         return "a cluster needs root"
     if lacking:
         return f"{' '.join(lacking)} is not here; scripts/setup installs it"
-    unbuilt = [name for name in ("ratoon-operator", "digits") if not (PROGRAMS / name).exists()]
+    unbuilt = [name for name in ("ratoon-operator", "ratoon", "digits") if not (PROGRAMS / name).exists()]
     return f"{' '.join(unbuilt)} is not built in {PROGRAMS}" if unbuilt else ""
 
 
@@ -180,8 +189,9 @@ def claim(name, folder):
 
 
 def digits(name, steps, pause_ms, **spec):
+    launcher = ["ratoon", "launch", "--"] if spec.get("processesPerNode", 1) > 1 else []
     trainer = {"name": "trainer", "image": "ratoon-digits:dev", "imagePullPolicy": "Never",
-               "command": ["digits", "--steps", str(steps), "--pause-ms", str(pause_ms), "--seed", "17",
+               "command": [*launcher, "digits", "--steps", str(steps), "--pause-ms", str(pause_ms), "--seed", "17",
                            "--out", "/ratoon/checkpoints/weights"],
                "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}}}
     # The operator's node is for the operator, so that each member's node can be killed.

@@ -17,6 +17,7 @@ TRIALS = int(os.environ.get("RATOON_TRIALS", "5"))
 JOB_SECONDS = float(os.environ.get("RATOON_JOB_SECONDS", "0"))  # to wait for what a batch/v1 Job does by itself
 SEED = int(os.environ.get("RATOON_SEED", str(random.randrange(1_000_000))))
 PAUSE_MS = 60
+PAIRED_STEPS = 300
 PHASES = ("detect", "decide", "place", "start", "rendezvous", "load", "firstStep")
 
 
@@ -148,7 +149,30 @@ class Training(unittest.TestCase):
         lab.cluster("node", "add", node)
         self.expect_unbroken_weights("orphan")
 
-    def test_4_prometheus_saw_it_all(self):
+    def test_4_a_pod_of_several_processes(self):
+        """A process that is killed starts again beside the others of its pod; a node takes both of its processes."""
+        several = {"numNodes": 2, "processesPerNode": 2}
+        lab.start("pairs-unbroken", PAIRED_STEPS, 0, **several)
+        lab.start("pairs", PAIRED_STEPS, PAUSE_MS, **several)
+        lab.wait("pairs", "first steps", is_stepping(0), 60)
+        before = self.let_it_train("pairs", 20)
+        self.assertEqual(before["worldSize"], 4)
+        lab.kill_a_trainer(lab.node_of_a_member("pairs"))
+        status = lab.wait("pairs", "a new world", is_stepping(before["progress"]["step"], before["attempt"]), 60)
+        self.assertEqual({pod["metadata"]["name"] for pod in lab.pods("pairs")}, {"pairs-worker-0-i0", "pairs-worker-1-i0"})
+
+        node = lab.node_of_a_member("pairs")
+        killed_at = lab.kill_node(node)
+        seconds, account = self.wait_recovered("pairs", status, killed_at)
+        figures["node_of_two_processes_seconds"] = seconds
+        self.assertEqual(account["node"], node)
+        lab.cluster("node", "add", node)
+        for name in ("pairs", "pairs-unbroken"):
+            status = lab.wait(name, "success", lambda now: now.get("phase") == "Succeeded", 180)
+            self.assertEqual((status["progress"]["step"], status["restarts"]["application"]), (PAIRED_STEPS, 0))
+        self.assertEqual(lab.weights("pairs"), lab.weights("pairs-unbroken"))
+
+    def test_5_prometheus_saw_it_all(self):
         empty = [query for query in scraper.dashboard_queries("silent") if not scraper.ask(query)]
         self.assertEqual(empty, [], "queries of the dashboard without a series")
 

@@ -167,10 +167,13 @@ class RealCluster(unittest.TestCase):
         many["spec"]["roles"][0]["template"]["spec"]["containers"][0]["command"] = ["x"] * 256
         many["spec"]["roles"][0]["template"]["spec"]["containers"][0]["args"] = ["x"] * 256
         self.server.request("POST", JOBS, many)
-        self.make("nproc", processesPerNode=2)
-        refusal = self.probe.ask("create", "nproc", 0)
+        taken = job("taken")
+        taken["spec"]["roles"][0]["template"]["spec"]["volumes"] = [{"name": "ratoon-token", "emptyDir": {}}]
+        self.server.request("POST", JOBS, taken)
+        self.probe.until(lambda v: "uid" in v, "view", "taken")
+        refusal = self.probe.ask("create", "taken", 0)
         self.assertEqual(refusal["error"], "invalid")
-        self.assertIn("processesPerNode", refusal["message"])
+        self.assertIn("ratoon-token", refusal["message"])
 
     def test_nodes_under_the_pods_are_seen_and_heartbeats_are_no_news(self):
         self.make("noded")

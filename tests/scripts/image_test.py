@@ -89,6 +89,18 @@ class Image(unittest.TestCase):
         self.assertTrue(os.access(self.folder / "out/program/usr/local/bin/speaker", os.X_OK))
         self.assertTrue(list((self.folder / "out/libraries/usr/lib").glob("libstdc++*")))
 
+    def test_a_second_program_lies_beside_the_first(self):
+        self.compile(1)
+        second = self.folder / "helper"
+        second.write_bytes(self.program.read_bytes())
+        second.chmod(0o755)
+        manifest, config = self.build("image.tar", "--program", second)
+        self.assertEqual(config["config"]["Entrypoint"], ["/usr/local/bin/speaker"])
+        with tarfile.open(self.folder / "image.tar") as archive, \
+                tarfile.open(fileobj=archive.extractfile(manifest["Layers"][1])) as layer:
+            self.assertLessEqual({"usr/local/bin/speaker", "usr/local/bin/helper"}, set(layer.getnames()))
+        self.assertEqual(manifest["RepoTags"], ["speaker:dev"])
+
     def test_a_static_program_needs_none(self):
         self.compile(1, "-static")
         self.build("image.tar")

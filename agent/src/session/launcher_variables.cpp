@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstdint>
 
+#include "base/contract/names.h"
+
 namespace ratoon::session {
 namespace {
 
@@ -80,6 +82,16 @@ Result<GroupOptions> read_launcher_variables(const Variables& variables) {
     return group;
   }
   return GroupOptions();
+}
+
+Result<void> check_local_rank(const MemberOptions& member, const Variables& variables) {
+  if (member.processes_per_node == 1 || variables(names::env::kLocalRank)) return {};
+  return Error(
+      ErrorKind::kInvalid,
+      "the job has processesPerNode " + std::to_string(member.processes_per_node) + ", and " +
+          names::env::kLocalRank +
+          " does not say which of them this is: let the pod's command be `ratoon launch -- TRAINER`, "
+          "which starts them all");
 }
 
 }  // namespace ratoon::session

@@ -42,6 +42,11 @@ Result<std::optional<std::string>> find_flag(int argc, const char* const* argv, 
   return value;
 }
 
+std::optional<std::string> find_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
 bool asks_for_help(int argc, const char* const* argv) {
   for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i)
     if (std::string_view(argv[i]) == session::kHelpFlag) return true;
@@ -137,9 +142,8 @@ Result<Options> Options::from_environment(int argc, const char* const* argv, Opt
   }
   Options options = std::move(defaults);
   for (const auto& row : session::option_rows(options)) {
-    std::optional<std::string> text;
+    std::optional<std::string> text = find_variable(row.variable);
     std::string source = row.variable;
-    if (const char* value = std::getenv(row.variable)) text = value;
     if (row.flag != nullptr) {
       auto flag = find_flag(argc, argv, row.flag, std::holds_alternative<bool*>(row.target));
       if (!flag) return flag.error();
@@ -152,12 +156,11 @@ Result<Options> Options::from_environment(int argc, const char* const* argv, Opt
     if (auto assigned = assign(row, *text, source); !assigned) return assigned.error();
   }
   if (options.member.coordinator_url.empty()) {
-    auto group = session::read_launcher_variables([](const char* name) {
-      const char* value = std::getenv(name);
-      return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-    });
+    auto group = session::read_launcher_variables(find_variable);
     if (!group) return group.error();
     options.group = *std::move(group);
+  } else if (auto known = session::check_local_rank(options.member, find_variable); !known) {
+    return known.error();
   }
   if (auto valid = session::check_options(options); !valid) return valid.error();
   return options;

@@ -12,7 +12,7 @@
 namespace ratoon::session {
 
 Result<void> write_termination_record(const MemberOptions& member, const CompletionRecord& record) {
-  if (member.termination_file.empty() || member.processes_per_node != 1) return {};
+  if (member.termination_file.empty() || member.local_rank != 0) return {};
   const std::string what = std::string("writing the completion record to ") + member.termination_file + " (" +
                            names::env::kTerminationFile + ")";
   // In place: the file is a mount of its own, over which nothing can be renamed.

@@ -9,7 +9,8 @@
 
 namespace ratoon::session {
 
-// Does nothing where no file is named, or where other processes of the pod would write the same one.
+// Does nothing where no file is named. Of several processes in a pod the first writes it; the exit code of
+// their launcher says that the others are done as well.
 [[nodiscard]] Result<void> write_termination_record(const MemberOptions& member,
                                                     const CompletionRecord& record);
 

@@ -45,25 +45,32 @@ def base_layer(found):
     return layer
 
 
-def program_layer(program):
-    return archive.Layer().file(f"usr/local/bin/{program.name}", program, 0o755)
+def program_layer(programs):
+    layer = archive.Layer()
+    for program in programs:
+        layer.file(f"usr/local/bin/{program.name}", program, 0o755)
+    return layer
 
 
 def build(chosen):
-    if not os.access(chosen.program, os.X_OK) or chosen.program.is_dir():
-        raise Stop(f"there is no program {chosen.program}", "build it, see docs/HACKING.md")
+    for program in chosen.program:
+        if not os.access(program, os.X_OK) or program.is_dir():
+            raise Stop(f"there is no program {program}", "build it, see docs/HACKING.md")
+    first = chosen.program[0].name
     for folder in chosen.libraries_from:
         if not folder.is_dir():
             raise Stop(f"there is no folder {folder}", "name where the libraries are with --libraries-from")
-    tag = chosen.tag or f"{chosen.program.name}:dev"
+    tag = chosen.tag or f"{first}:dev"
     if not _TAG.fullmatch(tag):
         raise Stop(f"'{tag}' is no NAME:TAG", _AGAIN, code=2)
     began = time.monotonic()
     try:
-        found = libraries.find(chosen.program, chosen.libraries_from)
+        found = {}
+        for program in chosen.program:
+            found |= libraries.find(program, chosen.libraries_from)
     except libraries.Missing as missing:
         raise Stop(str(missing), "name their folder with --libraries-from") from missing
-    print(f"image: {chosen.program.name} needs {len(found)} libraries", flush=True)
+    print(f"image: {' and '.join(program.name for program in chosen.program)}: {len(found)} libraries", flush=True)
     if chosen.as_folder:
         base_layer(found).write_folder(chosen.out / "libraries")
         program_layer(chosen.program).write_folder(chosen.out / "program")
@@ -71,7 +78,7 @@ def build(chosen):
     try:
         digests = archive.write(chosen.out, [base_layer(found), program_layer(chosen.program)], tag, user=chosen.user,
                                 environment=_ENVIRONMENT[chosen.kind],
-                                entrypoint=[chosen.entrypoint or f"/usr/local/bin/{chosen.program.name}"])
+                                entrypoint=[chosen.entrypoint or f"/usr/local/bin/{first}"])
     except OSError as error:
         raise Stop(f"{chosen.out} cannot be written: {error.strerror or error}", "free some space or name another file") \
             from error
@@ -84,7 +91,7 @@ def _parser():
     parser = _Parser(prog="scripts/image", add_help=False)
     parser.add_argument("kind", choices=("operator", "trainer"))
     parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("--program", type=pathlib.Path, required=True)
+    parser.add_argument("--program", type=pathlib.Path, action="append", required=True)
     parser.add_argument("--libraries-from", type=pathlib.Path, action="append", default=[])
     parser.add_argument("--as-folder", action="store_true")
     parser.add_argument("--tag")

@@ -18,6 +18,23 @@ Result<GroupOptions> read(const Values& values) {
   });
 }
 
+TEST(LocalRank, OfSeveralProcessesEachMustKnowItsOwn) {
+  const auto check = [](std::uint32_t processes, const Values& values) {
+    MemberOptions member;
+    member.processes_per_node = processes;
+    return check_local_rank(member, [&](const char* name) -> std::optional<std::string> {
+      const auto found = values.find(name);
+      return found == values.end() ? std::nullopt : std::optional(found->second);
+    });
+  };
+  EXPECT_TRUE(check(1, {}));
+  EXPECT_TRUE(check(8, {{"LOCAL_RANK", "0"}}));
+  const auto refused = check(8, {});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("processesPerNode 8"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("`ratoon launch -- TRAINER`"));
+}
+
 const Values kTorchrun = {{"RANK", "5"},
                           {"WORLD_SIZE", "8"},
                           {"LOCAL_WORLD_SIZE", "4"},

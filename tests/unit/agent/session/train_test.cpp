@@ -90,11 +90,11 @@ TEST_F(TrainTest, LeavesARecordOfItsCompletionWhereAContainerWould) {
   EXPECT_EQ(count(20), 0);
   EXPECT_EQ(test::read_text(path), R"({"attempt":2,"step":20,"version":1})");
 
-  options_.member.processes_per_node = 2;
+  options_.member.local_rank = 1;
   EXPECT_EQ(count(30), 0);
-  EXPECT_THAT(test::read_text(path), HasSubstr("20")) << "one of two processes says nothing for both";
+  EXPECT_THAT(test::read_text(path), HasSubstr("20")) << "of several processes the first one writes it";
 
-  options_.member.processes_per_node = 1;
+  options_.member.local_rank = 0;
   options_.member.termination_file = (folder_ / "no" / "folder").string();
   EXPECT_EQ(count(40), 0) << "the coordinator is told all the same";
   EXPECT_THAT(said_, HasSubstr("RATOON_TERMINATION_FILE"));

@@ -39,6 +39,22 @@ TEST(IsCompleted, WhenEveryProcessSaidSo) {
   EXPECT_TRUE(is_completed(seen, worker));
 }
 
+TEST(IsCompleted, TheRecordOfOneOfSeveralCountsOnceTheirLauncherHasSucceeded) {
+  auto seen = test::running(test::job(1));
+  auto& worker = seen.job.status.members[0];
+  worker.uid = seen.pods[0].uid;
+  const auto is_with = [&](std::uint32_t processes, std::optional<int> exit_code) {
+    seen.job.spec.processes_per_node = processes;
+    seen.pods[0].is_completed = true;
+    seen.pods[0].exit_code = exit_code;
+    return is_completed(seen, worker);
+  };
+  EXPECT_TRUE(is_with(2, 0));
+  EXPECT_FALSE(is_with(2, 137)) << "another one may have been in the middle of its work";
+  EXPECT_FALSE(is_with(2, std::nullopt));
+  EXPECT_TRUE(is_with(1, 139)) << "what comes after the record of the only one is no matter";
+}
+
 struct Loss {
   const char* name;
   void (*change)(Observation&);

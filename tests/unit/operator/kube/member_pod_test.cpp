@@ -87,6 +87,14 @@ TEST(MemberPod, TheTrainerLearnsEverythingAndTheUsersHabitsWin) {
   EXPECT_EQ(env, expected);
 }
 
+TEST(MemberPod, OfSeveralProcessesTheLauncherSaysWhichIsWhich) {
+  json job = document();
+  job["spec"]["processesPerNode"] = 8U;
+  const auto env = environment(*make(job));
+  EXPECT_EQ(env.at("RATOON_PROCESSES_PER_NODE"), "8");
+  EXPECT_FALSE(env.contains("LOCAL_RANK"));
+}
+
 TEST(MemberPod, OnlyTheTrainerIsChanged) {
   const auto pod = make(document());
   EXPECT_EQ((*pod)["spec"]["containers"][1], json::parse(R"({"name": "sidecar", "image": "s"})"));
@@ -163,12 +171,6 @@ TEST(MemberPod, WhatTheUserSaysOfPlacementStays) {
 
 TEST(MemberPod, RefusesWhatItCannotDo) {
   json job = document();
-  job["spec"]["processesPerNode"] = 8U;
-  EXPECT_EQ(
-      make(job).error().message(),
-      "role worker: processesPerNode is 8, but pods run one trainer process as yet: set processesPerNode "
-      "to 1 and raise numNodes");
-  job = document();
   pod_spec(job)["volumes"] = {{{"name", "ratoon-token"}}};
   EXPECT_FALSE(make(job));
   job = document();
