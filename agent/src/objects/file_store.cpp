@@ -68,7 +68,7 @@ Result<void> copy(int fd, ByteRange range, ObjectSink& sink, const std::stop_tok
                                               " bytes instead of " + std::to_string(range.end));
     }
     const auto taken = sink.write(std::string_view(piece).substr(0, static_cast<std::size_t>(count)));
-    if (!taken) return taken;
+    if (!taken) return taken.error().with_context("reading " + uri);
     at += static_cast<std::uint64_t>(count);
   }
   return {};

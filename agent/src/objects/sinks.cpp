@@ -5,19 +5,23 @@
 #include <unistd.h>
 
 namespace ratoon::objects {
+namespace {
 
-Result<void> MemorySink::begin(const ObjectInfo& object) {
-  key_ = object.key;
+// Its store says of which object.
+Error too_long(std::uint64_t bytes_max) {
+  return {ErrorKind::kCorrupted, "it is longer than the " + std::to_string(bytes_max) +
+                                     " bytes that were expected; check it, or what describes it"};
+}
+
+}  // namespace
+
+Result<void> MemorySink::begin(const ObjectInfo&) {
   bytes_.clear();
   return {};
 }
 
 Result<void> MemorySink::write(std::string_view bytes) {
-  if (bytes.size() > bytes_max_ - bytes_.size()) {
-    return Error(ErrorKind::kInvalid,
-                 "the object " + key_ + " is longer than the " + std::to_string(bytes_max_) +
-                     " bytes that are taken into memory; check that it is what its name says");
-  }
+  if (bytes.size() > bytes_max_ - bytes_.size()) return too_long(bytes_max_);
   bytes_.append(bytes);
   return {};
 }
@@ -28,10 +32,7 @@ Result<void> FileSink::begin(const ObjectInfo&) {
 }
 
 Result<void> FileSink::write(std::string_view bytes) {
-  if (bytes.size() > bytes_max_ - written_bytes_) {
-    return Error(ErrorKind::kCorrupted, shown_ + " is longer than the " + std::to_string(bytes_max_) +
-                                            " bytes that were expected; check its source");
-  }
+  if (bytes.size() > bytes_max_ - written_bytes_) return too_long(bytes_max_);
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(written_bytes_));
     if (written < 0 && errno == EINTR) continue;

@@ -22,7 +22,6 @@ class MemorySink final : public ObjectSink {
 
  private:
   std::uint64_t bytes_max_;
-  std::string key_;
   std::string bytes_;
 };
 

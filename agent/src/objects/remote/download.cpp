@@ -49,9 +49,10 @@ class Download final : public http::BodySink {
     return flaw_->error;
   }
   // An error of the sink is the caller's own, and ends everything.
-  Result<void> of_sink(Result<void> result) {
-    if (!result) sink_error_ = result.error();
-    return result;
+  Result<void> of_sink(const Result<void>& result) {
+    if (result) return {};
+    sink_error_ = result.error().with_context(attempts_.what());
+    return *sink_error_;
   }
 
   const Surroundings& surroundings_;

@@ -171,7 +171,9 @@ TEST(Fetched, WhatTheStoreHasWrongIsRefused) {
     test::write_text(file, whole.substr(0, 100));
     EXPECT_THAT(failure_of(far, far.options()), HasSubstr(file.filename().string()));
     test::write_text(file, whole + whole);
-    EXPECT_THAT(failure_of(far, far.options()), HasSubstr(file.filename().string()));
+    EXPECT_THAT(failure_of(far, far.options()),
+                HasSubstr(far.uri() + "/" + file.filename().string() + ": it is longer than the " +
+                          std::to_string(whole.size()) + " bytes that were expected"));
     fs::remove(file);
     EXPECT_THAT(failure_of(far, far.options()), HasSubstr(file.filename().string()));
     EXPECT_EQ(far.cached(), 0u);

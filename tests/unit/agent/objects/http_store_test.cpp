@@ -360,7 +360,11 @@ TEST_F(HttpStoreTest, TheSinksErrorIsFinal) {
   const ScriptedHttp server([](const ScriptedRequest&, int) { return reply(200, "0123456789"); });
   MemorySink small(4);
   const auto got = web(server)->get("a", small);
-  EXPECT_THAT(got.error().message(), HasSubstr("longer than the 4 bytes"));
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().kind(), ErrorKind::kCorrupted);
+  EXPECT_EQ(got.error().message(), "reading " + server.url() +
+                                       "/data/a: it is longer than the 4 bytes that " +
+                                       "were expected; check it, or what describes it");
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
