@@ -1,4 +1,6 @@
 // Saving and loading of a Stream.
+#include <stdexcept>
+
 #include <ratoon/failure.h>
 #include <ratoon/stream.h>
 
@@ -62,6 +64,19 @@ data::Plan replan(const data::StoredStream& stored, std::shared_ptr<const data::
   return plan;
 }
 
+data::Plan plan_of(const data::StoredStream& stored, const std::shared_ptr<const data::Recipe>& recipe,
+                   const std::vector<Difference>& differences) {
+  const bool is_other_batch = has(differences, Subject::kGlobalBatch);
+  if (has(differences, Subject::kOrder) || has(differences, Subject::kSeed) ||
+      has(differences, Subject::kSources))
+    return replan(stored, recipe, is_other_batch);
+  data::Plan plan = data::restore_plan(stored, recipe);
+  if (is_other_batch) plan = data::with_global_batch(std::move(plan), stored.batches, recipe->global_batch);
+  if (has(differences, Subject::kWeights))
+    plan = data::with_weights(std::move(plan), stored.batches, recipe->weights);
+  return plan;
+}
+
 }  // namespace
 
 std::string Stream::save_state() const {
@@ -88,15 +103,10 @@ void Stream::load_state(std::string_view state) {
         {.slot = stored.cursor, .what = difference.what, .was = difference.was, .is = difference.is});
   }
   data::Plan plan;
-  const bool is_other_batch = has(differences, Subject::kGlobalBatch);
-  if (has(differences, Subject::kOrder) || has(differences, Subject::kSeed) ||
-      has(differences, Subject::kSources)) {
-    plan = replan(stored, recipe, is_other_batch);
-  } else {
-    plan = data::restore_plan(stored, recipe);
-    if (is_other_batch) plan = data::with_global_batch(std::move(plan), stored.batches, recipe->global_batch);
-    if (has(differences, Subject::kWeights))
-      plan = data::with_weights(std::move(plan), stored.batches, recipe->weights);
+  try {
+    plan = plan_of(stored, recipe, differences);
+  } catch (const std::out_of_range& beyond) {  // numbers that no stream comes to
+    refuse(beyond.what());
   }
   batches_ = stored.batches;
   digest_ = stored.digest;
