@@ -1,3 +1,6 @@
+#include <limits>
+#include <stdexcept>
+
 #include <ratoon/record_dataset.h>
 
 #include "agent/src/data/sets/columns.h"
@@ -54,7 +57,11 @@ struct RecordDataset::File {
 
 RecordDataset::RecordDataset(const std::filesystem::path& file, RecordOptions options)
     : options_(std::move(options)), column_bytes_(bytes_of_columns(options_.columns)) {
-  for (const std::size_t bytes : column_bytes_) record_bytes_ += bytes;
+  for (const std::size_t bytes : column_bytes_) {
+    if (bytes > std::numeric_limits<std::size_t>::max() - record_bytes_)
+      throw std::invalid_argument("the records of " + file.string() + " would have 2^64 bytes or more");
+    record_bytes_ += bytes;
+  }
   if (record_bytes_ == 0)
     throw std::invalid_argument("the records of " + file.string() + " would have no bytes");
   file_ = std::make_unique<const File>(File{file, open_or_refuse(file)});

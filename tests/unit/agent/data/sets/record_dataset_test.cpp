@@ -108,6 +108,16 @@ TEST(RecordDataset, RefusesWhatIsNoFileOrNoRecord) {
       std::invalid_argument);
 }
 
+// Their sum, taken modulo 2^64, would be a record of one byte.
+TEST(RecordDataset, RefusesColumnsThatAreTooLargeTogether) {
+  const TemporaryFolder folder;
+  test::write_text(folder / "x", "1");
+  const std::vector<std::uint64_t> quarter = {std::uint64_t{1} << 62};
+  std::vector<Column> columns = {{.name = "one", .shape = {{1}}}};
+  for (const char* name : {"a", "b", "c", "d"}) columns.push_back({.name = name, .shape = quarter});
+  EXPECT_THROW(RecordDataset(folder / "x", {.columns = columns}), std::invalid_argument);
+}
+
 TEST(RecordDataset, ItsDigestIsOfContent) {
   TemporaryFolder folder;
   test::write_text(folder / "one", "abcdeABCDE");
