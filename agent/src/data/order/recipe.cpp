@@ -114,7 +114,7 @@ void check_mixture(const Recipe& recipe) {
 void check_batch(const Recipe& recipe) {
   if (makes_batches(recipe, recipe.global_batch)) return;
   if (recipe.global_batch == 0 || recipe.global_batch > kGlobalBatchMax)
-    refuse("needs a global batch of 1 to 2^40, and got " + std::to_string(recipe.global_batch));
+    refuse("needs a global batch of 1 to 2^28, and got " + std::to_string(recipe.global_batch));
   refuse("that drops what fills no batch has none: the global batch of " +
          std::to_string(recipe.global_batch) + " is above the " + std::to_string(epoch_slots(recipe)) +
          " samples of an epoch");

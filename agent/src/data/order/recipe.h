@@ -13,7 +13,7 @@
 namespace ratoon::data {
 
 constexpr std::uint64_t kSlotsMax = std::uint64_t{1} << 62;
-constexpr std::uint64_t kGlobalBatchMax = std::uint64_t{1} << 40;
+constexpr std::uint64_t kGlobalBatchMax = std::uint64_t{1} << 28;  // a share of it is a list in memory
 constexpr std::size_t kSourcesMax = 4096;
 constexpr std::size_t kNameBytesMax = 256;
 

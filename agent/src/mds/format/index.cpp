@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_set>
 
 #include "agent/src/mds/format/index_events.h"
 
@@ -97,6 +98,8 @@ class IndexBuilder {
     }
     auto shard = check_shard(said);
     if (!shard) return shard.error();
+    if (!basenames_.insert(shard->raw.basename).second)
+      return invalid(shard->raw.basename + " is in it twice: its samples would come twice");
     index_.shards.push_back(std::move(*shard));
     return {};
   }
@@ -105,6 +108,7 @@ class IndexBuilder {
 
  private:
   Index index_;
+  std::unordered_set<std::string> basenames_;
   std::vector<std::string> names_, encodings_;
   std::vector<std::optional<std::uint64_t>> sizes_;
 };

@@ -58,6 +58,12 @@ TEST(Index, SaysWhatIsThere) {
   EXPECT_EQ(index->columns.sizes()[0], 8u);
 }
 
+TEST(Index, AShardThatIsListedTwiceIsRefused) {
+  const auto index = parse_index(index_of({shard("a.mds"), shard("b.mds"), shard("a.mds")}));
+  ASSERT_FALSE(index);
+  EXPECT_THAT(index.error().message(), HasSubstr("a.mds is in it twice"));
+}
+
 TEST(Index, MayHaveNoShards) {
   const auto index = parse_index(R"({"version": 2, "shards": []})");
   ASSERT_TRUE(index);
@@ -240,7 +246,7 @@ TEST(Digest, NamesContentAndNotPlaces) {
   EXPECT_EQ(digest({with(with(shard(), "/compression", "zstd"), "/zip_data", zip)}), plain);
   EXPECT_EQ(digest({shard("empty", 0), shard()}), plain);
   EXPECT_NE(digest({shard("s", 4)}), plain);
-  EXPECT_NE(digest({shard(), shard()}), plain);
+  EXPECT_NE(digest({shard(), shard("another")}), plain);
   EXPECT_NE(digest({with(shard(), "/raw_data/bytes", 243)}), plain);
   EXPECT_NE(digest({with(shard(), "/raw_data/hashes", kSha1)}), plain);
   EXPECT_NE(digest({with(shard(), "/column_names", {"a", "c"})}), plain);

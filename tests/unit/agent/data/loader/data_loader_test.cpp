@@ -378,6 +378,24 @@ TEST(DataLoader, RefusesDataSetsThatAreNotThoseOfTheStream) {
   EXPECT_THROW(DataLoader(std::vector<std::shared_ptr<const Dataset>>(), stream), std::invalid_argument);
 }
 
+TEST(DataLoader, RefusesDataSetsInAnotherOrderThanTheirSources) {
+  struct Named : NumbersDataset {
+    explicit Named(std::string called) : NumbersDataset(50), name(std::move(called)) {}
+    std::string digest() const override { return name; }
+    std::string name;
+  };
+  const auto a = std::make_shared<Named>("a");
+  const auto b = std::make_shared<Named>("b");
+  Stream stream({.global_batch = 4, .seed = 1, .sources = {source_of(*a), source_of(*b)}});
+  EXPECT_NO_THROW(DataLoader({a, b}, stream, {.threads = 0}));
+  EXPECT_THAT([&] { DataLoader loader({b, a}, stream, {.threads = 0}); },
+              ThrowsMessage<std::invalid_argument>(HasSubstr("data set 1 is source 0 of the stream, 'a'")));
+  Stream of_other_names({.global_batch = 4,
+                         .seed = 1,
+                         .sources = {{.name = "first", .samples = 50}, {.name = "second", .samples = 50}}});
+  EXPECT_NO_THROW(DataLoader({b, a}, of_other_names, {.threads = 0})) << "names of their user's own";
+}
+
 TEST(DataLoader, RefusesOptionsThatMakeNoSense) {
   Stream stream(options());
   EXPECT_THROW(DataLoader(numbers(), stream, {.rank = 2, .world_size = 2}), std::invalid_argument);
