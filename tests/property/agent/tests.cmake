@@ -25,7 +25,7 @@ ratoon_test(property/agent/crash/history_crash_test
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_program(checkpoint_trainer
   SOURCES property/agent/crash/checkpoint_trainer.cpp support/crash/crash_point.cpp support/crash/model_disk.cpp
-          support/crash/run_life.cpp support/crash/watched_disk.cpp
+          support/crash/run_life.cpp support/crash/observed_disk.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(property/agent/crash/checkpoint_kill_test
   SOURCES checkpoint_kill_test.cpp trainer_process.cpp ../../../support/crash/crash_point.cpp
@@ -37,7 +37,7 @@ ratoon_test_properties(nightly.checkpoint_kill_test nightly 3600)
 set_tests_properties(nightly.checkpoint_kill_test PROPERTIES ENVIRONMENT RATOON_KILLS=1000)
 ratoon_test(property/agent/crash/checkpoint_power_test
   SOURCES checkpoint_power_test.cpp ../../../support/crash/loop_mount.cpp ../../../support/crash/model_disk.cpp
-          ../../../support/crash/run_life.cpp ../../../support/crash/watched_disk.cpp
+          ../../../support/crash/run_life.cpp ../../../support/crash/observed_disk.cpp
   LIBS ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
 foreach(type ext4 xfs)
   add_test(NAME nightly.checkpoint_power_test_${type} COMMAND checkpoint_power_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
@@ -48,7 +48,7 @@ endforeach()
 ratoon_test(property/agent/crash/checkpoint_zombie_test
   SOURCES checkpoint_zombie_test.cpp ../../../support/crash/crash_checker.cpp ../../../support/crash/crash_states.cpp
           ../../../support/crash/model_disk.cpp ../../../support/crash/run_life.cpp ../../../support/crash/turns.cpp
-          ../../../support/crash/watched_disk.cpp
+          ../../../support/crash/observed_disk.cpp
   LIBS ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
 add_test(NAME nightly.checkpoint_zombie_test COMMAND checkpoint_zombie_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 ratoon_test_properties(nightly.checkpoint_zombie_test nightly 3600)

@@ -22,7 +22,7 @@ std::optional<CrashPoint> parse_point(const std::string& words) {
   return point;
 }
 
-DiskWatch at_point(const CrashPoint& point, std::function<void()> act) {
+DiskObserver at_point(const CrashPoint& point, std::function<void()> act) {
   return [point, act = std::move(act), left = point.count](DiskCall call, const std::string& path,
                                                            Moment moment) mutable {
     if (call != point.call || moment != point.moment || !path.starts_with(point.path)) return;

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "tests/support/crash/watched_disk.h"
+#include "tests/support/crash/observed_disk.h"
 
 namespace ratoon::test {
 
@@ -22,6 +22,6 @@ struct CrashPoint {
 [[nodiscard]] std::optional<CrashPoint> parse_point(const std::string& words);
 
 // Calls `act` at the point, once.
-[[nodiscard]] DiskWatch at_point(const CrashPoint& point, std::function<void()> act);
+[[nodiscard]] DiskObserver at_point(const CrashPoint& point, std::function<void()> act);
 
 }  // namespace ratoon::test

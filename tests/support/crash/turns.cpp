@@ -6,7 +6,7 @@ namespace ratoon::test {
 
 std::shared_ptr<checkpoint::Disk> Turns::disk_of(std::size_t mover,
                                                  const std::shared_ptr<checkpoint::Disk>& disk) {
-  return std::make_shared<WatchedDisk>(disk, [this, mover](DiskCall, const std::string&, Moment moment) {
+  return std::make_shared<ObservedDisk>(disk, [this, mover](DiskCall, const std::string&, Moment moment) {
     if (moment != Moment::kAfter) about_to_move(mover);
   });
 }

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "tests/support/crash/watched_disk.h"
+#include "tests/support/crash/observed_disk.h"
 
 namespace ratoon::test {
 

@@ -23,7 +23,7 @@ if(TARGET ratoon_operator_api)
             ../../../cli/checkpoint/run_place.cpp ../../../cli/checkpoint/survey.cpp
             ../../../cli/checkpoint/tensor_stream.cpp ../../../cli/checkpoint/verdict.cpp
             ../../../cli/checkpoint/verify.cpp ../../../cli/progress.cpp ../../../cli/text.cpp
-            ../../support/crash/watched_disk.cpp
+            ../../support/crash/observed_disk.cpp
     LIBS ratoon::agent ratoon::base_contract)
   ratoon_test(unit/cli/report_test
     SOURCES report/past_test.cpp report/render_test.cpp report/report_test.cpp

@@ -14,7 +14,7 @@
 #include "tests/support/crash/effort.h"
 #include "tests/support/crash/loop_mount.h"
 #include "tests/support/crash/run_life.h"
-#include "tests/support/crash/watched_disk.h"
+#include "tests/support/crash/observed_disk.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::checkpoint {
@@ -54,11 +54,11 @@ class Countdown {
 };
 
 // A disk of an engine that forgets to sync the folder of manifests.
-class Forgetful : public test::WatchedDisk {
+class Forgetful : public test::ObservedDisk {
  public:
-  using WatchedDisk::WatchedDisk;
+  using ObservedDisk::ObservedDisk;
   [[nodiscard]] Result<void> sync_folder(const std::string& path) override {
-    return path == kManifests ? Result<void>() : WatchedDisk::sync_folder(path);
+    return path == kManifests ? Result<void>() : ObservedDisk::sync_folder(path);
   }
 };
 
@@ -67,7 +67,7 @@ class Lives {
   explicit Lives(LoopMount& mount) : mount_(mount) {}
 
   // A life that ends at its n-th change of the disk, or after its last. How many it made.
-  template <class SomeDisk = test::WatchedDisk>
+  template <class SomeDisk = test::ObservedDisk>
   std::uint64_t live(std::uint64_t cut_at, PowerCut how) {
     ++attempt_;
     Countdown countdown(cut_at, [&] { EXPECT_TRUE(mount_.cut_power(how)); });

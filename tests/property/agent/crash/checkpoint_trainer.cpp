@@ -57,7 +57,7 @@ std::shared_ptr<Disk> open_disk(const char* folder, const char* point) {
   if (!disk) end(kRefused, disk.error().message());
   std::shared_ptr<Disk> real = *std::move(disk);
   if (point == nullptr) return real;
-  return std::make_shared<WatchedDisk>(
+  return std::make_shared<ObservedDisk>(
       real, at_point(parse_point(point).value(), [] { static_cast<void>(::kill(::getpid(), SIGKILL)); }));
 }
 

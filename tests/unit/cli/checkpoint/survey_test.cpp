@@ -4,7 +4,7 @@
 
 #include "agent/src/checkpoint/rollback_files.h"
 #include "cli/checkpoint/verify.h"
-#include "tests/support/crash/watched_disk.h"
+#include "tests/support/crash/observed_disk.h"
 #include "tests/unit/cli/checkpoint/run_fixture.h"
 
 namespace ratoon::cli {
@@ -109,7 +109,7 @@ TEST_F(SurveyTest, WhatIsSetAsideAtThisMomentIsNotTakenForUncommitted) {
   commit_plain(id(1, 10));
   commit_plain(id(2, 20));
   bool is_aside = false;
-  const test::WatchedDisk disk(*open_run_folder(run_), [&](test::DiskCall call, const std::string& path,
+  const test::ObservedDisk disk(*open_run_folder(run_), [&](test::DiskCall call, const std::string& path,
                                                            test::Moment moment) {
     // The inventory lists it last.
     if (call != test::DiskCall::kList || path != checkpoint::kQuarantine || moment != test::Moment::kAfter)
@@ -128,7 +128,7 @@ TEST_F(SurveyTest, WhatIsSetAsideAtThisMomentIsNotTakenForUncommitted) {
 TEST_F(SurveyTest, WhatIsSetAsideBetweenTwoListsIsShownOnce) {
   commit_plain(id(1, 10));
   commit_plain(id(2, 20));
-  const test::WatchedDisk disk(*open_run_folder(run_), [&](test::DiskCall call, const std::string& path,
+  const test::ObservedDisk disk(*open_run_folder(run_), [&](test::DiskCall call, const std::string& path,
                                                            test::Moment moment) {
     if (call != test::DiskCall::kList || path != checkpoint::kQuarantine || moment != test::Moment::kBefore)
       return;

@@ -1,4 +1,4 @@
-// WatchedDisk: another disk, and somebody who is told before and after each of its calls, and amid a write,
+// ObservedDisk: another disk, and somebody who is told before and after each of its calls, and amid a write,
 // when half of its bytes are in the file. Who is told may kill the process, cut the power, or let others go
 // first.
 #pragma once
@@ -12,12 +12,12 @@
 namespace ratoon::test {
 
 enum class Moment { kBefore, kAmid, kAfter };
-using DiskWatch = std::function<void(DiskCall call, const std::string& path, Moment moment)>;
+using DiskObserver = std::function<void(DiskCall call, const std::string& path, Moment moment)>;
 
-class WatchedDisk : public checkpoint::Disk {
+class ObservedDisk : public checkpoint::Disk {
  public:
-  WatchedDisk(std::shared_ptr<checkpoint::Disk> disk, DiskWatch watch)
-      : disk_(std::move(disk)), watch_(std::move(watch)) {}
+  ObservedDisk(std::shared_ptr<checkpoint::Disk> disk, DiskObserver observer)
+      : disk_(std::move(disk)), observer_(std::move(observer)) {}
 
   [[nodiscard]] std::string shown(std::string_view path) const override { return disk_->shown(path); }
   [[nodiscard]] Result<std::unique_ptr<checkpoint::WriteFile>> create(const std::string& path) override;
@@ -31,7 +31,7 @@ class WatchedDisk : public checkpoint::Disk {
 
  private:
   const std::shared_ptr<checkpoint::Disk> disk_;
-  const DiskWatch watch_;
+  const DiskObserver observer_;
 };
 
 }  // namespace ratoon::test
