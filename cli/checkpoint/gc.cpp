@@ -46,10 +46,8 @@ Result<void> remove_quarantined(Disk& disk, const CheckpointId& id) {
   if (!left) return left.error();
   if (auto votes = remove_files(disk, checkpoint::receipts_folder(id), left->receipts); !votes) return votes;
   if (auto packs = remove_files(disk, checkpoint::packs_folder(id), left->packs); !packs) return packs;
-  const std::string manifest = checkpoint::kQuarantine + checkpoint::manifest_path(id).substr(
-                                                             std::string_view(checkpoint::kManifests).size());
-  if (auto removed = remove_if_there(disk, manifest + ".reason.txt"); !removed) return removed;
-  return remove_if_there(disk, manifest);
+  if (auto removed = remove_if_there(disk, checkpoint::reason_path(id)); !removed) return removed;
+  return remove_if_there(disk, checkpoint::manifest_path(id, checkpoint::kQuarantine));
 }
 
 // A late writer may have committed meanwhile what the survey found abandoned.

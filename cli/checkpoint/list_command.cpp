@@ -20,12 +20,9 @@ constexpr std::size_t kDigestDigitsShown = 12;
 // When its manifest was written; of one in quarantine, when it was set aside. Empty where nobody knows, as in
 // a store.
 std::string saved_at(const RunPlace& place, const FoundCheckpoint& found) {
-  const std::string manifest = checkpoint::manifest_path(found.id);
-  const std::string path =
-      found.standing == Standing::kSetAside
-          ? checkpoint::kQuarantine + manifest.substr(std::string_view(checkpoint::kManifests).size())
-          : manifest;
-  const auto written = place.written_at(path);
+  const auto* const folder =
+      found.standing == Standing::kSetAside ? checkpoint::kQuarantine : checkpoint::kManifests;
+  const auto written = place.written_at(checkpoint::manifest_path(found.id, folder));
   return written ? format_rfc3339(*written) : "";
 }
 

@@ -19,9 +19,7 @@ constexpr std::uint64_t kReasonBytesMax = 4096;
 constexpr std::size_t kNamedMax = 10;
 
 std::string reason_of(const Disk& disk, const CheckpointId& id) {
-  const std::string name =
-      checkpoint::manifest_path(id).substr(std::string_view(checkpoint::kManifests).size());
-  auto text = checkpoint::read_whole(disk, checkpoint::kQuarantine + name + ".reason.txt", kReasonBytesMax);
+  auto text = checkpoint::read_whole(disk, checkpoint::reason_path(id), kReasonBytesMax);
   if (!text) return "no reason is noted";
   while (text->ends_with('\n')) text->pop_back();
   return *text;

@@ -44,8 +44,12 @@ std::uint64_t number_in(std::string_view name) {
 
 }  // namespace
 
-std::string manifest_path(const CheckpointId& id) {
-  return std::string(kManifests) + "/" + manifest_name(id);
+std::string manifest_path(const CheckpointId& id, std::string_view folder) {
+  return std::string(folder) + "/" + manifest_name(id);
+}
+
+std::string reason_path(const CheckpointId& id) {
+  return manifest_path(id, kQuarantine) + ".reason.txt";
 }
 
 std::string packs_folder(const CheckpointId& id) {

@@ -34,7 +34,10 @@ inline constexpr const char* kQuarantine = "quarantine";
 inline constexpr const char* kAside = "aside";
 inline constexpr const char* kRollbacks = "rollbacks";
 inline constexpr const char* kHistory = "history";
-[[nodiscard]] std::string manifest_path(const CheckpointId& id);
+// Also of one that was set aside, in kQuarantine or kAside.
+[[nodiscard]] std::string manifest_path(const CheckpointId& id, std::string_view folder = kManifests);
+// Beside a manifest in quarantine: why it is there, for people.
+[[nodiscard]] std::string reason_path(const CheckpointId& id);
 [[nodiscard]] std::string packs_folder(const CheckpointId& id);
 [[nodiscard]] std::string receipts_folder(const CheckpointId& id);
 [[nodiscard]] std::string pack_path(const CheckpointId& id, Rank rank);

@@ -47,13 +47,15 @@ Result<Attempt> newest_attempt_in(const Disk& disk) {
 
 Result<SealedManifest> read_manifest_once(const Disk& disk, const CheckpointId& id) {
   const std::string path = manifest_path(id);
-  const auto text = read_whole(disk, path, kManifestBytesMax);
+  auto text = read_whole(disk, path, kManifestBytesMax);
   if (!text) return text.error();
   auto manifest = decode_manifest(*text);
   if (!manifest) return Error(manifest.error().kind(), disk.shown(path) + ": " + manifest.error().message());
   if (manifest->id != id)
     return Error(ErrorKind::kCorrupted, disk.shown(path) + " describes another checkpoint");
-  return SealedManifest{.manifest = *std::move(manifest), .digest = manifest_digest(*text)};
+  std::string digest = manifest_digest(*text);
+  return SealedManifest{
+      .manifest = *std::move(manifest), .text = *std::move(text), .digest = std::move(digest)};
 }
 
 }  // namespace

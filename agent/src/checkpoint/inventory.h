@@ -37,6 +37,7 @@ inline constexpr const char* kWithoutPack = "without a pack";
 
 struct SealedManifest {
   Manifest manifest;
+  std::string text;  // as it lies on the disk
   std::string digest;
 };
 [[nodiscard]] Result<SealedManifest> read_manifest(const Disk& disk, const CheckpointId& id);

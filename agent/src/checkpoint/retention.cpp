@@ -17,10 +17,6 @@ bool says(const Result<void>& result, ErrorKind kind) {
   return !result && result.error().kind() == kind;
 }
 
-std::string quarantine_path(const CheckpointId& id) {
-  return std::string(kQuarantine) + manifest_path(id).substr(std::string_view(kManifests).size());
-}
-
 // What an attempt left under `kind` ("packs", "receipts") for steps that have no manifest.
 Result<void> sweep_attempt(Disk& disk, const std::string& kind, const DiskEntry& attempt,
                            const std::set<CheckpointId>& committed) {
@@ -139,23 +135,15 @@ Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id) {
 }
 
 Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reason, std::string_view mark) {
-  const auto manifest = read_whole(disk, manifest_path(id), kManifestBytesMax);
-  if (!manifest && manifest.error().kind() == ErrorKind::kNotFound)
-    return {};  // retired, or set aside before
-  if (!manifest) return manifest.error();
   if (auto made = make_folders(disk, kQuarantine, Lasts::kPowerCuts); !made) return made;
-  const std::string place = quarantine_path(id);
-  // Copied and then removed: after a cut there are both rather than none, which would look like a fresh
-  // start.
-  const auto copied = save_durably(disk, place, *manifest, mark);
-  if (!copied && !says(copied, ErrorKind::kAlreadyExists)) return copied;
-  std::string text(reason);
-  text += '\n';
+  // Where there were none after a power cut it would look like a fresh start.
+  const auto moved =
+      move_durably(disk, manifest_path(id), manifest_path(id, kQuarantine), kManifestBytesMax, mark);
+  if (says(moved, ErrorKind::kNotFound)) return {};  // retired, or set aside before
+  if (!moved) return moved;
   // For people: that it is not there, or of another rank that found the same, changes nothing.
-  static_cast<void>(save_for_now(disk, place + ".reason.txt", text, mark));
-  const auto removed = disk.remove(manifest_path(id));
-  if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
-  return disk.sync_folder(kManifests);
+  static_cast<void>(save_for_now(disk, reason_path(id), std::string(reason) + '\n', mark));
+  return {};
 }
 
 Result<void> sweep_uncommitted(Disk& disk, Attempt own) {

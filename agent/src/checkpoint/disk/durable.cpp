@@ -56,6 +56,17 @@ Result<void> save_for_now(Disk& disk, const std::string& path, std::string_view 
   return saved;
 }
 
+Result<void> move_durably(Disk& disk, const std::string& from, const std::string& to, std::uint64_t bytes_max,
+                          std::string_view mark) {
+  const auto bytes = read_whole(disk, from, bytes_max);
+  if (!bytes) return bytes.error();
+  const auto copied = save_durably(disk, to, *bytes, mark);
+  if (!copied && !says(copied, ErrorKind::kAlreadyExists)) return copied;
+  const auto removed = disk.remove(from);
+  if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
+  return disk.sync_folder(folder_of(from));
+}
+
 Result<std::vector<DiskEntry>> list_if_there(const Disk& disk, const std::string& folder) {
   auto entries = disk.list(folder);
   if (!entries && entries.error().kind() == ErrorKind::kNotFound) return std::vector<DiskEntry>();

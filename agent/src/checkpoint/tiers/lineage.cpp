@@ -12,23 +12,6 @@
 namespace ratoon::checkpoint {
 namespace {
 
-bool says(const Result<void>& result, ErrorKind kind) {
-  return !result && result.error().kind() == kind;
-}
-
-// Copied and then removed, as for quarantine: after a cut there are both rather than none.
-Result<void> move_aside(Disk& disk, const std::string& folder, const std::string& name,
-                        std::string_view mark) {
-  const std::string path = folder + "/" + name;
-  const auto text = read_whole(disk, path, kManifestBytesMax);
-  if (!text) return text.error();
-  const auto copied = save_durably(disk, std::string(kAside) + "/" + name, *text, mark);
-  if (!copied && !says(copied, ErrorKind::kAlreadyExists)) return copied;
-  const auto removed = disk.remove(path);
-  if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
-  return disk.sync_folder(folder);
-}
-
 // Those of manifests, wherever one is, and oldest first.
 template <class Predicate>
 Result<std::uint64_t> move_manifests(Disk& disk, std::string_view mark, const Predicate& goes) {
@@ -47,8 +30,9 @@ Result<std::uint64_t> move_manifests(Disk& disk, std::string_view mark, const Pr
   if (manifests.empty()) return std::uint64_t{0};
   if (auto made = make_folders(disk, kAside, Lasts::kPowerCuts); !made) return made.error();
   for (const auto& [id, folder] : manifests) {
-    const std::string name = manifest_path(id).substr(std::string_view(kManifests).size() + 1);
-    if (auto moved = move_aside(disk, folder, name, mark); !moved) return moved.error();
+    const auto moved = move_durably(disk, manifest_path(id, folder), manifest_path(id, kAside),
+                                    kManifestBytesMax, mark);
+    if (!moved) return moved.error();
   }
   return std::uint64_t{manifests.size()};
 }
@@ -61,7 +45,9 @@ Result<void> move_rollbacks(Disk& disk, std::string_view mark, const Predicate& 
     const auto attempt = parse_rollback_name(entry.name);
     if (!attempt || !goes(*attempt) || entry.is_folder) continue;
     if (auto made = make_folders(disk, kAside, Lasts::kPowerCuts); !made) return made;
-    if (auto moved = move_aside(disk, kRollbacks, entry.name, mark); !moved) return moved;
+    const auto moved = move_durably(disk, rollback_path(*attempt), std::string(kAside) + "/" + entry.name,
+                                    kManifestBytesMax, mark);
+    if (!moved) return moved;
   }
   return {};
 }

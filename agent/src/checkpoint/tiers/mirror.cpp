@@ -77,24 +77,6 @@ Result<void> expect_same_pack(const StoreDisk& to, const std::string& path, cons
   return text.error().kind() == ErrorKind::kCorrupted ? another_run(to.shown(path)) : text.error();
 }
 
-struct ManifestText {
-  std::string text;
-  Manifest manifest;
-};
-
-Result<ManifestText> read_manifest_text(const Disk& disk, const CheckpointId& id) {
-  const std::string path = manifest_path(id);
-  return read_twice([&]() -> Result<ManifestText> {
-    auto text = read_whole(disk, path, kManifestBytesMax);
-    if (!text) return text.error();
-    auto manifest = decode_manifest(*text);
-    if (!manifest) return manifest.error().with_context(disk.shown(path));
-    if (manifest->id != id)
-      return Error(ErrorKind::kCorrupted, disk.shown(path) + " describes another checkpoint");
-    return ManifestText{.text = *std::move(text), .manifest = *std::move(manifest)};
-  });
-}
-
 // Whether the store has this very manifest.
 Result<bool> is_committed_there(const StoreDisk& to, const CheckpointId& id, const std::string& text) {
   const auto there = read_whole(to, manifest_path(id), kManifestBytesMax);
@@ -144,9 +126,9 @@ Result<bool> mirror_pack(const Disk& from, const CheckpointId& id, const PackRec
 
 Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id, StoreDisk& to,
                                    const MirrorOptions& options) {
-  const auto sealed = read_manifest_text(from, id);
+  const auto sealed = read_manifest(from, id);
   if (!sealed) return sealed.error();
-  Mirrored mirrored{.digest = manifest_digest(sealed->text)};
+  Mirrored mirrored{.digest = sealed->digest};
   const auto committed = is_committed_there(to, id, sealed->text);
   if (!committed) return committed.error();
   if (*committed) {
