@@ -129,14 +129,22 @@ class Runner {
 
   // With what the run before left, if it is to go on.
   Result<void> begin_from(const std::optional<api::TrainingJobStatus>& stored) {
+    // A slot says of which attempt and step it is, not of which run.
+    const auto discard_staged = [this] {
+      return StagingFolder::discard(StagingFolder::kMemoryRoot, folder_.path());
+    };
     if (options_.starts_over) {
       job_.status = fresh_status(stored.value_or(api::TrainingJobStatus()));
-      const auto before = folder_.set_aside(clock_.wall_now(), [this] { return store_status(); });
+      const auto before = folder_.set_aside(clock_.wall_now(), [&]() -> Result<void> {
+        if (auto discarded = discard_staged(); !discarded) return discarded;
+        return store_status();
+      });
       if (!before) return before.error();
       news_.say("what the runs before left is in " + before->string());
       return {};
     }
-    if (stored) job_.status = recover_status(*stored);
+    if (!stored) return discard_staged();
+    job_.status = recover_status(*stored);
     const auto document = RunFolder::read_document(folder_.path());
     if (document && *document) book_.restore(**document);
     return {};

@@ -17,10 +17,13 @@ namespace fs = std::filesystem;
 
 constexpr mode_t kPrivate = 0700;
 
+fs::path place_of(const fs::path& memory_root, const fs::path& run_folder) {
+  const std::string run = fs::absolute(run_folder).lexically_normal().string();
+  return memory_root / ("ratoon-run-" + to_hex(xxh3_128(std::as_bytes(std::span(run)))));
+}
+
 // Anybody may make files in /dev/shm, also under the name that will be ours.
-Result<void> make_private(const fs::path& folder) {
-  if (::mkdir(folder.c_str(), kPrivate) != 0 && errno != EEXIST)
-    return system_error(errno, "creating " + folder.string());
+Result<void> check_private(const fs::path& folder) {
   struct stat info{};
   if (::lstat(folder.c_str(), &info) != 0) return system_error(errno, "looking at " + folder.string());
   constexpr mode_t kOfOthers = 077;
@@ -34,10 +37,20 @@ Result<void> make_private(const fs::path& folder) {
 }  // namespace
 
 Result<StagingFolder> StagingFolder::open(const fs::path& memory_root, const fs::path& run_folder) {
-  const std::string run = fs::absolute(run_folder).lexically_normal().string();
-  const fs::path in_memory = memory_root / ("ratoon-run-" + to_hex(xxh3_128(std::as_bytes(std::span(run)))));
-  if (auto made = make_private(in_memory); !made) return made.error();
+  const fs::path in_memory = place_of(memory_root, run_folder);
+  if (::mkdir(in_memory.c_str(), kPrivate) != 0 && errno != EEXIST)
+    return system_error(errno, "creating " + in_memory.string());
+  if (auto checked = check_private(in_memory); !checked) return checked.error();
   return StagingFolder(in_memory);
+}
+
+Result<void> StagingFolder::discard(const fs::path& memory_root, const fs::path& run_folder) {
+  const fs::path in_memory = place_of(memory_root, run_folder);
+  std::error_code code;
+  // What is there and not ours alone was never taken for staging, nor will it be.
+  if (!fs::exists(fs::symlink_status(in_memory, code)) || !check_private(in_memory)) return {};
+  fs::remove_all(in_memory, code);
+  return code ? system_error(code.value(), "removing " + in_memory.string()) : Result<void>();
 }
 
 StagingFolder::~StagingFolder() {

@@ -17,6 +17,9 @@ class StagingFolder {
   // look into it. An error where this machine has no such place.
   [[nodiscard]] static Result<StagingFolder> open(const std::filesystem::path& memory_root,
                                                   const std::filesystem::path& run_folder);
+  // For a run that goes on with nothing: what is staged there is of one that was set aside, or removed.
+  [[nodiscard]] static Result<void> discard(const std::filesystem::path& memory_root,
+                                            const std::filesystem::path& run_folder);
   // Processes that end well give their memory back; where all did, the folder goes too.
   ~StagingFolder();
   StagingFolder(StagingFolder&& other) noexcept;

@@ -3,6 +3,8 @@
 import os
 import pty
 import select
+import shutil
+import signal
 import subprocess
 import unittest
 
@@ -114,6 +116,39 @@ class Fresh(unittest.TestCase):
         code, output = run.finish()
         self.assertEqual(code, 0, output)
         self.assertIn("attempt 3 trains with 2 processes from step 0", output)
+
+    def killed_with_a_save_in_memory(self):
+        """A run whose disk takes nothing more, ended with its members by SIGKILL: the save is staged, and nobody wrote it."""
+        run = LocalRun(command=["counter", "--steps", "100000", "--pause-ms", "1", "--max-missed-saves", "100000"],
+                       spec={"numNodes": 1})
+        self.addCleanup(run.close)
+        run.start()
+        run.wait_for_commit(10)
+        packs = run.folder / "checkpoints" / "counter" / "packs"
+        packs.rename(packs.with_name("away"))
+        packs.write_text("in the way of the folder")
+        wait_until(lambda: "is tried again" in "".join(run.logs().values()), "a save that waits in memory")
+        run.process.send_signal(signal.SIGSTOP)  # or it would start another member
+        run.hurt(0)
+        run.process.kill()
+        run.process.wait()
+        run.document["spec"]["roles"][0]["template"]["spec"]["containers"][0]["command"] = [
+            "counter", "--steps", "30", "--pause-ms", "1"]
+        run.write_job()
+        return run
+
+    def test_what_is_staged_of_a_run_that_is_not_gone_on_with_is_not_taken_for_its_own(self):
+        for what, words in (("set aside", ("--fresh", "--yes")), ("removed", ())):
+            with self.subTest(what):
+                run = self.killed_with_a_save_in_memory()
+                if what == "removed":
+                    shutil.rmtree(run.folder)
+                run.start(*words)
+                code, output = run.finish()
+                self.assertEqual(code, 0, output)
+                self.assertIn("trains with 1 processes from step 0", output)
+                self.assertNotIn("left in memory", "".join(run.logs().values()))
+                self.assertEqual(len({attempt for attempt, _ in run.commits()}), 1, run.commits())
 
     def test_a_new_folder_needs_no_yes(self):
         run = LocalRun(command=["counter", "--steps", "10", "--pause-ms", "1"])

@@ -46,6 +46,22 @@ TEST_F(StagingFolderTest, IsTheSameForEachRunInOneFolderAndAnothersInAnother) {
   EXPECT_NE(StagingFolder::open(memory(), root_.path() / "other")->path(), first);
 }
 
+TEST_F(StagingFolderTest, WhatIsOfARunThatIsNotGoneOnWithIsDiscardedAndNothingElse) {
+  const auto others = StagingFolder::open(memory(), root_.path() / "other");
+  std::ofstream(others->path() / "slot") << "another run's";
+  const auto staging = StagingFolder::open(memory(), run());
+  std::ofstream(staging->path() / "slot") << "staged";
+  fs::create_directory_symlink(others->path(), staging->path() / "link");
+  ASSERT_TRUE(StagingFolder::discard(memory(), run()));
+  EXPECT_FALSE(fs::exists(staging->path()));
+  EXPECT_TRUE(fs::exists(others->path() / "slot"));
+  EXPECT_TRUE(StagingFolder::discard(memory(), run())) << "there is none";
+
+  fs::create_directory_symlink(others->path(), staging->path());
+  EXPECT_TRUE(StagingFolder::discard(memory(), run()));
+  EXPECT_TRUE(fs::exists(others->path() / "slot")) << "a link that somebody put there leads to no memory of ours";
+}
+
 TEST_F(StagingFolderTest, IsNowhereWhereThereIsNoMemory) {
   EXPECT_FALSE(StagingFolder::open(root_.path() / "no-such-place", run()));
   EXPECT_TRUE(fs::is_empty(run())) << "a disk is no memory";
