@@ -12,14 +12,18 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include <unistd.h>
 
+#include <ratoon/data_loader.h>
 #include <ratoon/stream.h>
 #include <ratoon/train.h>
+
+#include "tests/support/numbers_dataset.h"
 
 namespace {
 
@@ -85,11 +89,13 @@ int main(int argc, char** argv) {
   return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
     ratoon::Stream stream({.samples = 10'000, .global_batch = 6, .seed = 5});
     session.track("stream", stream);
+    // Its read may be one that does not come back, as from a disk that hangs.
+    const auto numbers = std::make_shared<ratoon::test::NumbersDataset>(
+        10, [&](std::uint64_t, ratoon::Sample&) { hang_if_asked(hang, "data", session, folder); });
+    ratoon::Stream fed({.global_batch = 1, .sources = {ratoon::source_of(*numbers)}});
+    ratoon::DataLoader loader(numbers, fed, {.threads = 0});
     for (const std::uint64_t step : session.steps(steps)) {
-      {
-        const auto waits = session.in(ratoon::Phase::kData);
-        hang_if_asked(hang, "data", session, folder);
-      }
+      loader.advance(loader.next());
       hang_if_asked(hang, "compute", session, folder);
       std::printf("rank %" PRIu32 " step %" PRIu64 " samples", session.rank(), step);
       for (const ratoon::Slot& slot : stream.take(session.rank(), session.world_size()))

@@ -1,5 +1,5 @@
-"""One rank stands still for good and lives on: in data, in compute, in a collective that it never takes part in. The run goes
-on without being told, takes each sample once, and ends where an unbroken one does."""
+"""One rank stands still for good and lives on: in the read of a data set, in compute, in a collective that it never takes part
+in. The run goes on without being told, takes each sample once, and ends where an unbroken one does."""
 
 import json
 import os
