@@ -65,8 +65,10 @@ struct SavingWorld {
 };
 
 struct SaveProgress {
-  std::optional<InventoryEntry> committed{};  // the newest of this attempt
-  Duration since_commit{0};                   // from when that was known to now
+  // The newest of this attempt; where that did not read back, the one before it, of whatever attempt.
+  std::optional<InventoryEntry> committed{};
+  bool has_fallen_back = false;  // until the next commit
+  Duration since_commit{0};      // from when that was known to now
   std::uint64_t missed_in_a_row = 0;
   std::uint64_t missed = 0;  // since the process began, as is stale
   std::uint64_t stale = 0;   // saves of which nothing was new
@@ -199,6 +201,8 @@ class SaveWork {
   void note_committed(const CheckpointId& id, const InventoryEntry& entry,
                       const std::set<CheckpointId>& before);
   void tell_commit(Lock& lock, const InventoryEntry& entry);
+  // Before this one, and committed; nothing where the disk does not say.
+  [[nodiscard]] std::optional<InventoryEntry> committed_before_it(const CheckpointId& id) const;
   void retire(Lock& lock);
   void note_missed(const StagedPack& pack, const Ticket& ticket, const Error& why);
 

@@ -256,6 +256,7 @@ void SaveWork::note_committed(const CheckpointId& id, const InventoryEntry& entr
   });
   if (!world_ || world_->attempt != id.attempt) return;
   progress_.committed = entry;
+  progress_.has_fallen_back = false;
   committed_at_ = places_.clock->now();
 }
 
@@ -270,24 +271,38 @@ void SaveWork::tell_commit(Lock& lock, const InventoryEntry& entry) {
   });
 }
 
+std::optional<InventoryEntry> SaveWork::committed_before_it(const CheckpointId& id) const {
+  const auto found = places_.store.inventory();
+  if (!found) return std::nullopt;
+  const auto at =
+      std::ranges::find_if(found->complete, [&](const InventoryEntry& one) { return id_of(one) < id; });
+  return at == found->complete.end() ? std::nullopt : std::optional(*at);
+}
+
 void SaveWork::retire(Lock& lock) {
   if (!world_) return;
   const SavingWorld world = *world_;
+  const auto newest = progress_.committed;
+  std::optional<InventoryEntry> before;
+  bool is_bad = false;
   const auto retired = at_the_disk(lock, [&] {
-    return places_.store.retire_old(world.rules, world.attempt, world.copies ? world.copies() : Copies(),
-                                    world.read_back);
+    auto done = places_.store.retire_old(world.rules, world.attempt, world.copies ? world.copies() : Copies(),
+                                         world.read_back);
+    is_bad = !done && done.error().kind() == ErrorKind::kCorrupted;
+    if (is_bad && newest) before = committed_before_it(id_of(*newest));
+    return done;
   });
-  const bool is_bad = !retired && retired.error().kind() == ErrorKind::kCorrupted;
   if (!is_bad) progress_.missed_in_a_row = 0;
   if (retired) return;
   progress_.events.push_back("old checkpoints are kept for now: " + retired.error().message());
-  if (!is_bad || !progress_.committed) return;
+  if (!is_bad || !progress_.committed) return;  // an attempt may have begun meanwhile
   // The newest does not read back and was set aside: nobody is to call it durable from now on.
   ++progress_.missed;
   ++progress_.missed_in_a_row;
   progress_.is_newest_lost = newest_saved_ == id_of(*progress_.committed);
   progress_.last_error = retired.error().message();
-  progress_.committed.reset();
+  progress_.committed = before;
+  progress_.has_fallen_back = true;
 }
 
 void SaveWork::note_missed(const StagedPack& pack, const Ticket& ticket, const Error& why) {

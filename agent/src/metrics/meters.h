@@ -56,6 +56,7 @@ class StepTimes {
 class Since {
  public:
   void set(Timestamp at) { nanoseconds_.store(at.since_boot.count(), std::memory_order_relaxed); }
+  [[nodiscard]] Timestamp at() const { return {Duration(nanoseconds_.load(std::memory_order_relaxed))}; }
   [[nodiscard]] std::optional<Duration> age(Timestamp now) const {
     const auto at = nanoseconds_.load(std::memory_order_relaxed);
     if (at == 0) return std::nullopt;

@@ -138,6 +138,9 @@ class Session::Engine : private data::WaitListener {
   // For the manifest; rank 0's alone.
   [[nodiscard]] std::optional<checkpoint::RunRecord> run_record();
   void note_commit(Step step, Duration ago);
+  // One that did not read back is not called durable any longer than it takes to hear of that.
+  void take_durable(const checkpoint::SaveProgress& progress);
+  void show_durable();
   // Hears how the saves stand. Throws once too many were missed.
   checkpoint::SaveProgress look_at_saves();
   // Until nothing that was saved is uncommitted: false after that time, and where the newest was missed.
@@ -182,6 +185,13 @@ class Session::Engine : private data::WaitListener {
     Timestamp began;
   };
   std::vector<Saved> saved_;  // and not known to be committed
+  // What is called durable, and since when; the one before it, should it turn out bad.
+  struct Durable {
+    RunPosition position{};
+    Timestamp since{};
+  };
+  Durable durable_;
+  Durable durable_before_;
   preemption::SaveCosts save_costs_;
   session::RankMeans means_;
   session::PhaseWatch phases_;

@@ -19,6 +19,7 @@ void Session::Engine::begin(Until until) {
   restore();
   pass_over_skipped();
   begin_course(options_.max_duration.value_or(until));
+  if (position_.committed) durable_ = {course_->position(), meters_.durable_since.at()};
   keep_rollbacks();
   count_replay();
   prepare_saves();
@@ -85,7 +86,7 @@ void Session::Engine::begin_reporting() {
   reporting_ = std::make_unique<session::Reporting>(begin, history_disk_, clock_);
   *history_ = reporting_->history();
   if (passed_over_ && !is_at_end()) reporting_->note(session::row_of(*passed_over_, clock_.wall_now()));
-  if (position_.committed) reporting_->show_durable(course_->position());
+  reporting_->show_durable(durable_.position);
 }
 
 // Within this process: what an earlier start of it had done is the operator's to count.

@@ -3,9 +3,12 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "agent/src/checkpoint/disk/replacing_file.h"
+#include "agent/src/checkpoint/inventory.h"
 #include "agent/src/session/engine.h"
 #include "agent/src/session/fail.h"
 #include "agent/src/session/final_weights.h"
@@ -59,7 +62,8 @@ void Session::Engine::note_commit(Step step, Duration ago) {
   const auto is_it = [step](const Saved& one) { return one.position.steps == step.value(); };
   const auto found = std::find_if(saved_.begin(), saved_.end(), is_it);
   if (found == saved_.end()) return;
-  if (reporting_) reporting_->show_durable(found->position);
+  durable_before_ = std::exchange(durable_, {found->position, clock_.now()});
+  show_durable();
   save_costs_.write = std::max(Duration(0), clock_.now() - found->began - ago);
   drain_->note_commit(save_costs_.write);
   // An attempt that ended without a hand-over and one that did are not told apart: rather too often.
@@ -67,6 +71,24 @@ void Session::Engine::note_commit(Step step, Duration ago) {
   save_costs_.observed = course_->position().trained;
   course_->set_save_interval(preemption::save_interval(save_costs_));
   saved_.erase(saved_.begin(), found + 1);
+}
+
+void Session::Engine::take_durable(const checkpoint::SaveProgress& progress) {
+  const auto id_of = [](const auto& entry) {
+    return entry ? std::optional(checkpoint::id_of(*entry)) : std::nullopt;
+  };
+  const auto before = id_of(std::exchange(position_.committed, progress.committed));
+  const auto now = id_of(progress.committed);
+  if (now > before) note_commit(now->step, progress.since_commit);
+  if (now >= before) return;
+  durable_ = durable_before_;
+  meters_.durable_step = now ? now->step.value() : 0;
+  show_durable();
+}
+
+void Session::Engine::show_durable() {
+  meters_.durable_since.set(durable_.since);
+  if (reporting_) reporting_->show_durable(durable_.position);
 }
 
 checkpoint::SaveProgress Session::Engine::look_at_saves() {
@@ -80,11 +102,7 @@ checkpoint::SaveProgress Session::Engine::look_at_saves() {
   meters_.missed_saves = progress.missed;
   meters_.stale_saves = progress.stale;
   drain_->note_staged(!progress.is_written);
-  if (progress.committed && progress.committed != position_.committed) {
-    meters_.durable_since.set(clock_.now());
-    note_commit(progress.committed->step, progress.since_commit);
-  }
-  if (progress.committed) position_.committed = progress.committed;
+  if (progress.committed || progress.has_fallen_back) take_durable(progress);
   if (progress.must_end) fail(ExitCode::kStorage, "nothing can be saved any more: " + progress.last_error);
   if (progress.missed_in_a_row > options_.max_missed_saves) {
     fail(ExitCode::kStorage, "nothing can be saved: " + std::to_string(progress.missed_in_a_row) +

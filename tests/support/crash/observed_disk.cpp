@@ -13,7 +13,8 @@ auto observed(const DiskObserver& observer, DiskCall call, const std::string& pa
 
 class ObservedWriteFile : public checkpoint::WriteFile {
  public:
-  ObservedWriteFile(std::unique_ptr<checkpoint::WriteFile> file, const DiskObserver& observer, std::string path)
+  ObservedWriteFile(std::unique_ptr<checkpoint::WriteFile> file, const DiskObserver& observer,
+                    std::string path)
       : file_(std::move(file)), observer_(observer), path_(std::move(path)) {}
 
   Result<void> reserve(std::uint64_t bytes) override {

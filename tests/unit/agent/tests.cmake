@@ -35,12 +35,14 @@ ratoon_test(unit/agent/interop_large_test SOURCES checkpoint/interop/large_test.
   LIBS ratoon::agent nlohmann_json::nlohmann_json LABELS long TIMEOUT 600)
 ratoon_test(unit/agent/session_test
   SOURCES session/drain_test.cpp session/engine_drain_test.cpp session/engine_means_test.cpp
-          session/engine_phases_test.cpp session/signals_test.cpp session/engine_test.cpp session/in_place_test.cpp
+          session/engine_durable_test.cpp session/engine_phases_test.cpp session/signals_test.cpp
+          session/engine_test.cpp session/in_place_test.cpp
           session/leaving_test.cpp session/meeting_socket_test.cpp session/options_test.cpp
           session/launcher_variables_test.cpp session/places_test.cpp
           session/tracked_objects_test.cpp session/train_counts_test.cpp session/train_ledger_test.cpp
           session/train_ends_test.cpp session/train_rollback_test.cpp session/train_seed_test.cpp
           session/train_test.cpp session/load_test.cpp
+          ../../support/crash/observed_disk.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/group_link_test
   SOURCES session/group_link_test.cpp LIBS ratoon::agent ratoon::base_contract LABELS threads)

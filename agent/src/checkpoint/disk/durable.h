@@ -31,8 +31,8 @@ enum class Lasts { kForNow, kPowerCuts };
 // Gives a written and closed file its name and syncs the folder.
 [[nodiscard]] Result<void> publish(Disk& disk, const std::string& temporary, const std::string& path);
 
-// A file of ours into another folder, under a name that may be there already. Copied and then removed: after a
-// power cut there are both rather than none.
+// A file of ours into another folder, under a name that may be there already. Copied and then removed: after
+// a power cut there are both rather than none.
 [[nodiscard]] Result<void> move_durably(Disk& disk, const std::string& from, const std::string& to,
                                         std::uint64_t bytes_max, std::string_view mark);
 

@@ -30,8 +30,8 @@ Result<std::uint64_t> move_manifests(Disk& disk, std::string_view mark, const Pr
   if (manifests.empty()) return std::uint64_t{0};
   if (auto made = make_folders(disk, kAside, Lasts::kPowerCuts); !made) return made.error();
   for (const auto& [id, folder] : manifests) {
-    const auto moved = move_durably(disk, manifest_path(id, folder), manifest_path(id, kAside),
-                                    kManifestBytesMax, mark);
+    const auto moved =
+        move_durably(disk, manifest_path(id, folder), manifest_path(id, kAside), kManifestBytesMax, mark);
     if (!moved) return moved.error();
   }
   return std::uint64_t{manifests.size()};

@@ -13,8 +13,8 @@
 #include "agent/src/checkpoint/disk/real_disk.h"
 #include "tests/support/crash/effort.h"
 #include "tests/support/crash/loop_mount.h"
-#include "tests/support/crash/run_life.h"
 #include "tests/support/crash/observed_disk.h"
+#include "tests/support/crash/run_life.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::checkpoint {

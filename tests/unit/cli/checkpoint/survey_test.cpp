@@ -110,7 +110,7 @@ TEST_F(SurveyTest, WhatIsSetAsideAtThisMomentIsNotTakenForUncommitted) {
   commit_plain(id(2, 20));
   bool is_aside = false;
   const test::ObservedDisk disk(*open_run_folder(run_), [&](test::DiskCall call, const std::string& path,
-                                                           test::Moment moment) {
+                                                            test::Moment moment) {
     // The inventory lists it last.
     if (call != test::DiskCall::kList || path != checkpoint::kQuarantine || moment != test::Moment::kAfter)
       return;
@@ -129,7 +129,7 @@ TEST_F(SurveyTest, WhatIsSetAsideBetweenTwoListsIsShownOnce) {
   commit_plain(id(1, 10));
   commit_plain(id(2, 20));
   const test::ObservedDisk disk(*open_run_folder(run_), [&](test::DiskCall call, const std::string& path,
-                                                           test::Moment moment) {
+                                                            test::Moment moment) {
     if (call != test::DiskCall::kList || path != checkpoint::kQuarantine || moment != test::Moment::kBefore)
       return;
     ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));

@@ -59,7 +59,8 @@ TEST_F(StagingFolderTest, WhatIsOfARunThatIsNotGoneOnWithIsDiscardedAndNothingEl
 
   fs::create_directory_symlink(others->path(), staging->path());
   EXPECT_TRUE(StagingFolder::discard(memory(), run()));
-  EXPECT_TRUE(fs::exists(others->path() / "slot")) << "a link that somebody put there leads to no memory of ours";
+  EXPECT_TRUE(fs::exists(others->path() / "slot"))
+      << "a link that somebody put there leads to no memory of ours";
 }
 
 TEST_F(StagingFolderTest, IsNowhereWhereThereIsNoMemory) {

@@ -196,6 +196,7 @@ TEST_P(SaverTest, OneThatDoesNotReadBackCountsAsMissed) {
     if (step > 20) spoiled = "packs/a0001/s00000000" + std::to_string(step) + "/r0000.safetensors";
     ASSERT_TRUE(save(saver, step));
     EXPECT_EQ(settled(saver).missed_in_a_row, step > 20 ? step / 10 - 2 : 0);
+    EXPECT_EQ(saver.poll().committed->step, Step(step > 20 ? 20 : step)) << "not one that is bad";
   }
   EXPECT_TRUE(saver.poll().is_newest_lost);
   spoiled.clear();
