@@ -120,7 +120,7 @@ class Fresh(unittest.TestCase):
     def killed_with_a_save_in_memory(self):
         """A run whose disk takes nothing more, ended with its members by SIGKILL: the save is staged, and nobody wrote it."""
         run = LocalRun(command=["counter", "--steps", "100000", "--pause-ms", "1", "--max-missed-saves", "100000"],
-                       spec={"numNodes": 1})
+                       spec={"numNodes": 1, "checkpointPolicy": {"intervalSteps": 10, "stagingMemory": "64Mi"}})
         self.addCleanup(run.close)
         run.start()
         run.wait_for_commit(10)
