@@ -22,6 +22,7 @@
 #include "agent/src/checkpoint/commit.h"
 #include "agent/src/checkpoint/disk/real_disk.h"
 #include "agent/src/checkpoint/saver.h"
+#include "tests/bench/peak.h"
 
 namespace {
 
@@ -200,7 +201,10 @@ void durable_save(benchmark::State& to) {
   beside.report(to, "disk");
 }
 
+// And what saving takes of memory, two slots and all that lies beside them.
 void blocked(benchmark::State& to, const SaverOptions& options) {
+  static_cast<void>(state());  // it is there before the peak is looked for
+  const bench::Peak peak;
   Run run(folder().parent_path(), options);
   Beside beside;
   for (auto _ : to) {
@@ -213,6 +217,7 @@ void blocked(benchmark::State& to, const SaverOptions& options) {
     to.SetIterationTime(seconds);
   }
   beside.report(to, "memcpy");
+  peak.report_above(to);
 }
 
 // Work of one step: the processor alone.
