@@ -17,3 +17,6 @@ endif()
 ratoon_program(bench_torch_order SOURCES bench/bench_torch_order.cpp LIBS ratoon::agent benchmark::benchmark)
 ratoon_program(bench_checkpoint_load
   SOURCES bench/bench_checkpoint_load.cpp LIBS ratoon::agent ratoon::base_contract benchmark::benchmark)
+if(RATOON_WITH_TORCH)
+  ratoon_program(bench_averaging SOURCES bench/bench_averaging.cpp LIBS ratoon::agent_torch benchmark::benchmark)
+endif()

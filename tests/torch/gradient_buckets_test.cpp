@@ -2,6 +2,7 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/full_like.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,6 +16,16 @@ using at::Tensor;
 
 Tensor parameter(at::IntArrayRef shape, at::ScalarType type = at::kFloat) {
   return at::zeros(shape, at::TensorOptions(type)).set_requires_grad(true);
+}
+
+void fill(GradientBuckets& buckets, std::uint32_t wishes) {
+  buckets.begin(wishes);
+  for (std::size_t piece = 0; piece < buckets.pieces().size(); ++piece) buckets.fill(piece);
+}
+
+std::uint32_t spread(GradientBuckets& buckets, std::uint32_t world_size) {
+  for (std::size_t piece = 0; piece < buckets.pieces().size(); ++piece) buckets.spread(piece, world_size);
+  return buckets.finish(world_size);
 }
 
 // What Gloo would do: all ranks' pieces become their sum.
@@ -33,11 +44,11 @@ TEST(GradientBuckets, SpreadTheMeanAndTheWishesOfAll) {
   first[1].mutable_grad() = at::full({4}, 3.0F);
   second[0].mutable_grad() = at::full({3, 2}, 4.0F).t();  // not contiguous
   GradientBuckets one(first), two(second);
-  one.fill(0b01);
-  two.fill(0b10000000000000000000000000000000);
+  fill(one, 0b01);
+  fill(two, 0b10000000000000000000000000000000);
   add_up({&one, &two});
-  EXPECT_EQ(one.spread(2), 0b10000000000000000000000000000001u);
-  EXPECT_EQ(two.spread(2), 0b10000000000000000000000000000001u);
+  EXPECT_EQ(spread(one, 2), 0b10000000000000000000000000000001u);
+  EXPECT_EQ(spread(two, 2), 0b10000000000000000000000000000001u);
   const Tensor mean = at::arange(6.0).to(at::kFloat).view({2, 3}).add(4).div(2);
   EXPECT_TRUE(first[0].grad().equal(mean));
   EXPECT_TRUE(second[0].grad().equal(mean));
@@ -50,8 +61,8 @@ TEST(GradientBuckets, WhatNoRankHasStaysUndefined) {
   parameters[0].mutable_grad() = at::full({2}, 1.0F);
   GradientBuckets buckets(parameters);
   for (int step = 0; step < 2; ++step) {
-    buckets.fill(0);
-    EXPECT_EQ(buckets.spread(1), 0u);
+    fill(buckets, 0);
+    EXPECT_EQ(spread(buckets, 1), 0u);
     EXPECT_FALSE(parameters[1].grad().defined());
   }
 }
@@ -68,17 +79,31 @@ TEST(GradientBuckets, KeepTypesApartAndPiecesSmall) {
   EXPECT_FALSE(buckets.is_for({parameters[0]}));
 }
 
+TEST(GradientBuckets, APieceIsFilledAndSpreadAlone) {
+  const std::vector<Tensor> parameters = {parameter({2}, at::kDouble), parameter({3})};
+  for (const Tensor& parameter : parameters) parameter.mutable_grad() = at::full_like(parameter, 6);
+  GradientBuckets buckets(parameters);
+  buckets.begin(0);
+  buckets.fill(0);
+  EXPECT_TRUE(buckets.pieces()[0].equal(at::full({2}, 6.0, at::kDouble)));
+  EXPECT_EQ(buckets.pieces()[1].narrow(0, 0, 3).abs().max().item<float>(), 0.0F) << "not its turn";
+  buckets.fill(1);
+  buckets.spread(0, 3);
+  EXPECT_TRUE(parameters[0].grad().equal(at::full({2}, 2.0, at::kDouble)));
+  EXPECT_TRUE(parameters[1].grad().equal(at::full({3}, 6.0F))) << "its sum may not be there yet";
+}
+
 TEST(GradientBuckets, AModelWithoutParametersStillCarriesWishes) {
   GradientBuckets buckets({});
-  buckets.fill(5);
-  EXPECT_EQ(buckets.spread(1), 5u);
+  fill(buckets, 5);
+  EXPECT_EQ(spread(buckets, 1), 5u);
 }
 
 TEST(GradientBuckets, SparseGradientsAreRefused) {
   const std::vector<Tensor> parameters = {parameter({4})};
   parameters[0].mutable_grad() = at::full({4}, 1.0F).to_sparse();
   GradientBuckets buckets(parameters);
-  EXPECT_THROW(buckets.fill(0), Failure);
+  EXPECT_THROW(fill(buckets, 0), Failure);
 }
 
 }  // namespace

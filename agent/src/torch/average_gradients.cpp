@@ -76,12 +76,12 @@ class Averager {
     if (!buckets_ || !buckets_->is_for(parameters))
       buckets_ = std::make_shared<GradientBuckets>(parameters, Session::kNumbers);
 
-    buckets_->fill(session_.wishes());
+    buckets_->begin(session_.wishes());
     const auto numbers = session_.numbers();
     std::ranges::copy(numbers, buckets_->more().begin());
     reduce();
     session_.take_sums(buckets_->more().first<Session::kNumbers>());
-    session_.agree(buckets_->spread(session_.world_size()));
+    session_.agree(buckets_->finish(session_.world_size()));
   }
 
  private:
@@ -121,17 +121,21 @@ class Averager {
     return meeting->take_group();
   }
 
-  // Everything is begun before anything is waited for; after an exception nothing of it is used again.
+  // Everything is begun before anything is waited for, and each piece is filled and spread beside the sums of
+  // others; after an exception nothing of it is used again.
   void reduce() {
     const auto works = std::make_shared<Works>();
     try {
-      for (at::Tensor& piece : buckets_->pieces()) {
-        std::vector<at::Tensor> one{piece};
+      for (std::size_t piece = 0; piece < buckets_->pieces().size(); ++piece) {
+        buckets_->fill(piece);
+        std::vector<at::Tensor> one{buckets_->pieces()[piece]};
         works->push_back(group_->allreduce(one));
       }
-      for (const auto& work : *works) wait_until([&] { return work->isCompleted(); }, session_);
-      for (const auto& work : *works) {
+      for (std::size_t piece = 0; piece < works->size(); ++piece) {
+        const auto& work = (*works)[piece];
+        wait_until([&] { return work->isCompleted(); }, session_);
         if (!work->isSuccess()) wait_for_the_word(session_, text_of(work->exception()));
+        buckets_->spread(piece, session_.world_size());
       }
     } catch (const c10::Error& error) {  // from starting one
       const std::string why = error.what_without_backtrace();

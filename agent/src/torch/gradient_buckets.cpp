@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include <ATen/ops/div.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
@@ -62,13 +64,18 @@ at::Tensor GradientBuckets::view_of(std::size_t parameter) const {
   return pieces_[piece].narrow(0, offset, like.numel()).view(like.sizes());
 }
 
-void GradientBuckets::fill(std::uint32_t wishes) {
-  const c10::AutoGradMode no_grad(false);
+void GradientBuckets::begin(std::uint32_t wishes) {
   auto* const control = control_.mutable_data_ptr<float>();
   for (std::int64_t bit = 0; bit < kWishBits; ++bit) control[bit] = (wishes >> bit & 1U) != 0 ? 1.0F : 0.0F;
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    control[kWishBits + static_cast<std::int64_t>(i)] = parameters_[i].grad().defined() ? 1.0F : 0.0F;
+}
+
+void GradientBuckets::fill(std::size_t piece) {
+  const c10::AutoGradMode no_grad(false);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (places_[i].piece != piece) continue;
     const at::Tensor& gradient = parameters_[i].grad();
-    control[kWishBits + static_cast<std::int64_t>(i)] = gradient.defined() ? 1.0F : 0.0F;
     if (!gradient.defined()) {
       view_of(i).zero_();
     } else if (gradient.layout() != at::kStrided) {
@@ -82,7 +89,23 @@ void GradientBuckets::fill(std::uint32_t wishes) {
   }
 }
 
-std::uint32_t GradientBuckets::spread(std::uint32_t world_size) {
+void GradientBuckets::take_mean(std::size_t parameter, std::uint32_t world_size) {
+  at::Tensor& gradient = parameters_[parameter].mutable_grad();
+  if (!gradient.defined()) gradient = at::empty_like(parameters_[parameter]);
+  const auto ranks = static_cast<std::int64_t>(world_size);
+  if (gradient.is_cpu())
+    at::div_out(gradient, view_of(parameter), at::scalar_tensor(ranks, at::kFloat));
+  else
+    gradient.copy_(view_of(parameter).div_(ranks));
+}
+
+void GradientBuckets::spread(std::size_t piece, std::uint32_t world_size) {
+  const c10::AutoGradMode no_grad(false);
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    if (places_[i].piece == piece && parameters_[i].grad().defined()) take_mean(i, world_size);
+}
+
+std::uint32_t GradientBuckets::finish(std::uint32_t world_size) {
   const c10::AutoGradMode no_grad(false);
   const auto* const control = control_.const_data_ptr<float>();
   std::uint32_t wishes = 0;
@@ -90,10 +113,8 @@ std::uint32_t GradientBuckets::spread(std::uint32_t world_size) {
     if (control[bit] > 0.5F) wishes |= std::uint32_t{1} << bit;
   }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (control[kWishBits + static_cast<std::int64_t>(i)] < 0.5F) continue;  // no rank has it
-    at::Tensor& gradient = parameters_[i].mutable_grad();
-    if (!gradient.defined()) gradient = at::empty_like(parameters_[i]);
-    gradient.copy_(view_of(i).div_(static_cast<std::int64_t>(world_size)));
+    const bool has_any_rank = control[kWishBits + static_cast<std::int64_t>(i)] > 0.5F;
+    if (has_any_rank && !parameters_[i].grad().defined()) take_mean(i, world_size);
   }
   return wishes;
 }

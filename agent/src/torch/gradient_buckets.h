@@ -20,12 +20,16 @@ class GradientBuckets {
   [[nodiscard]] bool is_for(const std::vector<at::Tensor>& parameters) const;
   [[nodiscard]] std::vector<at::Tensor>& pieces() { return pieces_; }
 
-  // Copies this rank's gradients and its wishes in.
-  void fill(std::uint32_t wishes);
+  // Of all pieces, before the first is filled: this rank's wishes, and which gradients it has.
+  void begin(std::uint32_t wishes);
+  // Copies this rank's gradients in, piece by piece, so that one is summed up while the next is filled.
+  void fill(std::size_t piece);
   // What else is added up; filled and read by the caller.
   [[nodiscard]] std::span<float> more();
-  // After the sum over all ranks: copies the mean back and returns the wishes that any rank had.
-  [[nodiscard]] std::uint32_t spread(std::uint32_t world_size);
+  // After the sum of a piece over all ranks: copies the mean back of what this rank has gradients of.
+  void spread(std::size_t piece, std::uint32_t world_size);
+  // After that of all: of what other ranks alone have, too. The wishes that any rank had.
+  [[nodiscard]] std::uint32_t finish(std::uint32_t world_size);
 
  private:
   struct Place {
@@ -33,6 +37,7 @@ class GradientBuckets {
     std::int64_t offset = 0;
   };
   [[nodiscard]] at::Tensor view_of(std::size_t parameter) const;
+  void take_mean(std::size_t parameter, std::uint32_t world_size);
 
   std::vector<at::Tensor> parameters_;
   std::vector<Place> places_;  // of each parameter
