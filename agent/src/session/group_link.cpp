@@ -116,7 +116,12 @@ Result<Assignment> GroupLink::join(const std::vector<InventoryEntry>& inventory,
   request.inventory = inventory;
   request.rollback = rollback_;
   if (auto called = folder_.call(request); !called) return called.error();
-  return group_.rank == 0 ? form_world(request) : wait_for_answer(own_call_);
+  if (group_.rank != 0) return wait_for_answer(own_call_);
+  auto formed = form_world(request);
+  // Where that fails, too, they wait as if rank 0 had gone without a word.
+  if (!formed && formed.error().kind() == ErrorKind::kInvalid)
+    static_cast<void>(folder_.refuse(formed.error().message()));
+  return formed;
 }
 
 Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
@@ -195,6 +200,9 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
       stand_in((*answer)->assignment.attempt, {(*answer)->first_call});
       return (*answer)->assignment;
     }
+    const auto refusal = folder_.find_refusal(call);
+    if (!refusal) return refusal.error();
+    if (*refusal) return Error(ErrorKind::kInvalid, "rank 0 forms no world: " + **refusal);
     if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
     if (clock_.now() - began > patience_.meeting) {
       return Error(ErrorKind::kInvalid,

@@ -73,6 +73,23 @@ Result<void> GroupMeeting::answer(const std::string& call, const Assignment& ass
       [call, assignment](const MeetingFolder& folder) { return folder.answer(call, assignment); });
 }
 
+Result<void> GroupMeeting::refuse(const std::string& why) const {
+  return patiently([size = size_, why](const MeetingFolder& folder) -> Result<void> {
+    for (std::uint32_t rank = 1; rank < size; ++rank) {
+      const auto call = folder.find_call(rank);
+      if (!call || folder.find_answer(call->process.start)) continue;
+      if (auto refused = folder.refuse(call->process.start, why); !refused) return refused;
+    }
+    return {};
+  });
+}
+
+Result<std::optional<std::string>> GroupMeeting::find_refusal(const std::string& call) const {
+  return patiently([call](const MeetingFolder& folder) -> Result<std::optional<std::string>> {
+    return folder.find_refusal(call);
+  });
+}
+
 Result<std::optional<GroupMeeting::Answer>> GroupMeeting::find_answer(const std::string& call) const {
   return patiently([call](const MeetingFolder& folder) -> Result<std::optional<Answer>> {
     auto answer = folder.find_answer(call);

@@ -36,6 +36,9 @@ class GroupMeeting {
   [[nodiscard]] Result<void> call(const JoinRequest& request) const;
   [[nodiscard]] Result<Calls> find_calls() const;  // for rank 0, whose own is not among them
   [[nodiscard]] Result<void> answer(const std::string& call, const Assignment& assignment) const;
+  // Of rank 0: all that wait for an answer are told why there is none.
+  [[nodiscard]] Result<void> refuse(const std::string& why) const;
+  [[nodiscard]] Result<std::optional<std::string>> find_refusal(const std::string& call) const;
   [[nodiscard]] Result<std::optional<Answer>> find_answer(const std::string& call) const;
   [[nodiscard]] Result<void> forget(const std::vector<std::string>& calls) const;
   [[nodiscard]] Result<void> note_done(const std::string& call) const;

@@ -122,6 +122,15 @@ std::optional<Assignment> MeetingFolder::find_answer(const std::string& call) co
   return read_message<Assignment>(folder_ / ("a" + call + ".json"));
 }
 
+Result<void> MeetingFolder::refuse(const std::string& call, const std::string& why) const {
+  return save_file_atomically(folder_ / ("a" + call + ".no"), encode(Orders{.reason = why}));
+}
+
+std::optional<std::string> MeetingFolder::find_refusal(const std::string& call) const {
+  const auto orders = read_message<Orders>(folder_ / ("a" + call + ".no"));
+  return orders ? std::optional(orders->reason) : std::nullopt;
+}
+
 Result<void> MeetingFolder::end_attempt(Attempt attempt, const std::string& why) const {
   return save_file_atomically(folder_ / "over.json",
                               encode(Orders{.attempt = attempt.next(), .reason = why}));

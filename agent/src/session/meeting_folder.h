@@ -5,6 +5,7 @@
 //   meeting/r0003.lock             held by the living rank 3
 //   meeting/<group>/r0003.json     its call: where it listens, which checkpoints it can read
 //   meeting/<group>/a<call>.json   rank 0's answer to that call: the assignment
+//   meeting/<group>/a<call>.no     or why rank 0 forms no world with that call
 //   meeting/<group>/over.json      the oldest attempt that may still stand, and why those before it do not
 //   meeting/<group>/a<call>.done   that rank has completed
 #pragma once
@@ -38,6 +39,9 @@ class MeetingFolder {
 
   [[nodiscard]] Result<void> answer(const std::string& call, const Assignment& assignment) const;
   [[nodiscard]] std::optional<Assignment> find_answer(const std::string& call) const;
+
+  [[nodiscard]] Result<void> refuse(const std::string& call, const std::string& why) const;
+  [[nodiscard]] std::optional<std::string> find_refusal(const std::string& call) const;
 
   [[nodiscard]] Result<void> end_attempt(Attempt attempt, const std::string& why) const;
   // Why it has ended.

@@ -106,9 +106,9 @@ TEST_F(GroupLinkTest, WhereNoneCanBeReadByAllNothingIsStartedOver) {
   const auto refused = join(*zero, {test::checkpoint(3, 40)}, Attempt(3)).get();
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), HasSubstr("none can be read by all ranks"));
-  auto again = join(*zero, {test::checkpoint(3, 20)}, Attempt(3));  // lets the other rank end
-  EXPECT_TRUE(again.get());
-  EXPECT_TRUE(b.get());
+  const auto told = b.get();
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().message(), "rank 0 forms no world: " + refused.error().message());
 }
 
 TEST_F(GroupLinkTest, ALostRankEndsTheAttemptForAllAndItsSuccessorJoinsTheNext) {
@@ -251,11 +251,14 @@ TEST_F(GroupLinkTest, ARankWithoutTheFlagsOfARollbackIsNoticed) {
     const auto one = opened(1);
     auto other = join(*one);
     const auto refused = zero->join({}, Attempt(0));
-    one->give_up("rank 0 has ended");  // as its launcher says
     ASSERT_FALSE(refused) << "rank " << with;
     EXPECT_EQ(refused.error().kind(), ErrorKind::kInvalid) << "exit code 82";
     EXPECT_THAT(refused.error().message(), HasSubstr("rank 1 has "));
     EXPECT_THAT(refused.error().message(), HasSubstr("--resume-from 20 --skip 0"));
+    const auto told = other.get();
+    ASSERT_FALSE(told);
+    EXPECT_EQ(told.error().kind(), ErrorKind::kInvalid) << "it ends with rank 0, and as rank 0 does";
+    EXPECT_EQ(told.error().message(), "rank 0 forms no world: " + refused.error().message());
   }
 }
 
