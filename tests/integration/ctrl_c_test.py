@@ -19,10 +19,10 @@ class CtrlC(unittest.TestCase):
         self.words = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-words-"))
         self.addCleanup(shutil.rmtree, self.words)
 
-    def begin(self, *flags, grace=0, **spec):
+    def begin(self, *flags, grace=0, agrees=True, save_every=1_000_000, **spec):
         """Two members that agree once a step, and save by themselves every million steps."""
-        command = ["drain_probe", "--agree", str(self.words), *map(str, flags)]
-        policy = {"intervalSteps": 1_000_000, **({"graceSeconds": grace} if grace else {})}
+        command = ["drain_probe", *(["--agree", str(self.words)] if agrees else []), *map(str, flags)]
+        policy = {"intervalSteps": save_every, **({"graceSeconds": grace} if grace else {})}
         run = LocalRun("drained", {"checkpointPolicy": policy, **spec}, command)
         self.addCleanup(run.close)
         return run.start()
@@ -76,6 +76,19 @@ class CtrlC(unittest.TestCase):
         self.assertIn("within 1 s", output)
         self.assertIn("members that had not left yet were killed", output)
         self.assertIn("the same command goes on from the beginning: nothing was saved yet", output)
+
+    def test_ranks_that_agree_on_nothing_go_on_to_their_next_save(self):
+        run = self.begin("--steps", 1_000_000, "--grace-seconds", 300, grace=300, agrees=False, save_every=400)
+        self.wait_for_step(run, 5)
+        told_at = min(self.steps(run, rank)[-1] for rank in (0, 1))
+        run.process.send_signal(signal.SIGINT)
+        code, output = run.finish()
+        self.assertEqual(code, 130, output)
+        attempt, step = run.commits()[-1]
+        self.assertEqual((attempt, step % 400), (1, 0), output)
+        self.assertGreater(step, told_at)
+        self.assertIn(f"the same command goes on from step {step}", output)
+        self.assertIn("these ranks agree on nothing, so they go on to the next save", "".join(run.logs().values()))
 
     def test_a_second_one_does_not_wait(self):
         run = self.begin("--steps", 2, "--pause-ms", 600_000, grace=600)

@@ -1,4 +1,5 @@
-// A trainer without tensors whose ranks agree once a step, as gradients do elsewhere: by files in a folder.
+// A trainer without tensors whose ranks agree once a step, as gradients do elsewhere: by files in a folder;
+// without --agree on nothing.
 //
 //   drain_probe --agree FOLDER [--steps N] [--pause-ms N] [--finish-at STEP]
 //               [--hang data|compute|collective --hang-at STEP --hang-rank RANK] --save-folder ... --run-name
@@ -106,7 +107,7 @@ int main(int argc, char** argv) {
         session.finish("the loss no longer falls");
       const auto waits = session.in(ratoon::Phase::kCollective);
       hang_if_asked(hang, "collective", session, folder);
-      session.agree(or_over_all_ranks(folder, session));
+      if (!folder.empty()) session.agree(or_over_all_ranks(folder, session));
     }
     std::printf("done after %" PRIu64 " steps, digest %016" PRIx64 "\n", session.steps_done(),
                 stream.digest());

@@ -106,16 +106,24 @@ std::uint32_t Drain::wishes(const Wanted& wanted, Timestamp now) {
 std::optional<Failure> Drain::must_go(Timestamp now, bool agrees) {
   const std::lock_guard lock(mutex_);
   hear_signals();
-  if (is_interrupted() && !agrees) {
-    return leaving(ExitCode::kInterruptedByUser,
-                   "stopped by Ctrl-C without a save, since the ranks of this run agree on nothing: call "
-                   "average_gradients() or agree() in every step");
+  if (is_interrupted() && !agrees && now - told_.interrupt.first >= setup_.grace) {
+    return leaving(
+        ExitCode::kInterruptedByUser,
+        "stopped by Ctrl-C without a save: the ranks of this run agree on nothing, and no save was "
+        "due within --grace-seconds; call average_gradients() or agree() in every step, or save "
+        "more often");
   }
   if (next(now) != DrainStep::kLeave) return std::nullopt;
   // Who is left behind would wait for us without end: half of the margin is for leaving together.
   const bool may_leave_together = agrees && !setup_.can_be_replaced;
   if (may_leave_together && *notices_.left(now) > preemption::kMargin / 2) return std::nullopt;
   return leaving(ExitCode::kPreempted, "left because of " + why() + ": no other save can end in time");
+}
+
+bool Drain::leaves_with_next_save() {
+  const std::lock_guard lock(mutex_);
+  hear_signals();
+  return is_interrupted();
 }
 
 std::optional<Failure> Drain::forbids_joining(Timestamp now) {

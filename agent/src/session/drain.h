@@ -55,6 +55,9 @@ class Drain {
   [[nodiscard]] std::uint32_t wishes(const Wanted& wanted, Timestamp now);
   // After a step. `agrees`: whether the ranks of this attempt agree on anything; else each leaves by itself.
   [[nodiscard]] std::optional<Failure> must_go(Timestamp now, bool agrees);
+  // Where ranks agree on nothing, Ctrl-C waits for the next save that is due by counts, and so at the same
+  // step on all of them; for as long as the grace.
+  [[nodiscard]] bool leaves_with_next_save();
   // After the agreed last save, or without one: as what the process ends.
   [[nodiscard]] Failure farewell(std::uint32_t agreed, Step step, bool is_committed);
 

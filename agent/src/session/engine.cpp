@@ -211,6 +211,13 @@ void Session::Engine::say_that_it_is_finished() {
 void Session::Engine::leave_if_drained() {
   if (is_at_end()) return;
   const bool agrees = ever_agreed_ || assignment_.world_size == 1;
+  if (!agrees && drain_->leaves_with_next_save()) {
+    if (saved_step_ == position_.step) stop(session::control::kStop | session::control::kInterrupt);
+    if (is_first() && !std::exchange(has_said_that_it_waits_, true))
+      say("Ctrl-C: these ranks agree on nothing, so they go on to the next save, for --grace-seconds at "
+          "most; "
+          "a second Ctrl-C stops at once");
+  }
   if (const auto why = drain_->must_go(clock_.now(), agrees)) throw *why;
 }
 

@@ -206,6 +206,7 @@ class Session::Engine : private data::WaitListener {
   std::string finish_reason_;  // of this rank; empty: it wishes for no end
   bool is_finished_ = false;   // all agreed that the step that ended was the last one
   bool has_begun_ = false;
+  bool has_said_that_it_waits_ = false;
   ProcessPhase waited_from_ = ProcessPhase::kCompute;  // what the wait for data interrupts
 };
 

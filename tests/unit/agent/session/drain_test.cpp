@@ -159,7 +159,18 @@ TEST(Drain, CtrlCStopsAtTheNextStepAndSaysSo) {
   const Failure farewell = drain.farewell(wishes, Step(7), true);
   EXPECT_EQ(farewell.exit_code, 130);
   EXPECT_STREQ(farewell.what(), "stopped by Ctrl-C at step 7, which is saved");
-  EXPECT_EQ(drain.must_go(at(3s), false).value().exit_code, 130) << "nobody to agree with";
+}
+
+TEST(Drain, CtrlCWaitsForTheNextSaveWhereNobodyAgrees) {
+  ToldBySignals signals;
+  Drain drain({.grace = 10s, .told_by_signals = [&] { return signals; }});
+  EXPECT_FALSE(drain.leaves_with_next_save());
+  signals.interrupt = {.count = 1, .first = at(2s)};
+  EXPECT_TRUE(drain.leaves_with_next_save());
+  EXPECT_FALSE(drain.must_go(at(11s), false).has_value());
+  const Failure late = drain.must_go(at(12s), false).value();
+  EXPECT_EQ(late.exit_code, 130);
+  EXPECT_THAT(late.what(), HasSubstr("without a save"));
 }
 
 TEST(Drain, ASignalThatAsksForASaveIsServedOnce) {
