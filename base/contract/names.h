@@ -54,6 +54,7 @@ inline constexpr const char* kSkip = "RATOON_SKIP";  // samples that are never t
 inline constexpr const char* kKeepLast = "RATOON_KEEP_LAST";
 inline constexpr const char* kStores = "RATOON_STORES";  // URLs, separated by commas
 inline constexpr const char* kLoadFrom = "RATOON_LOAD_FROM";
+inline constexpr const char* kLoadParts = "RATOON_LOAD_PARTS";
 inline constexpr const char* kOverwrite = "RATOON_OVERWRITE";  // "true": begin anew under an old name
 inline constexpr const char* kKeepLastInStores = "RATOON_KEEP_LAST_IN_STORES";
 inline constexpr const char* kKeepEverySteps = "RATOON_KEEP_EVERY_STEPS";

@@ -23,6 +23,7 @@ std::map<std::string, std::string> trainer_environment(const TrainingJob& job) {
       {env::kKeepLast, std::to_string(policy.keep_last)}};
   if (!policy.stores.empty()) variables[env::kStores] = join(policy.stores, ",");
   if (!policy.load_from.empty()) variables[env::kLoadFrom] = policy.load_from;
+  if (!policy.load_parts.empty()) variables[env::kLoadParts] = policy.load_parts;
   if (is_still_to_begin_anew(job)) variables[env::kOverwrite] = "true";
   if (policy.staging_memory_mib > 0) {
     const std::uint64_t share = policy.staging_memory_mib / job.spec.processes_per_node;

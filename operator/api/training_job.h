@@ -76,7 +76,8 @@ struct CheckpointPolicy {
   std::uint32_t interval_steps = 100;
   std::uint32_t keep_last = 3;
   std::vector<std::string> stores;       // get copies of every checkpoint: folders, s3://bucket/prefix
-  std::string load_from;                 // weights to begin from where no checkpoint of this run exists
+  std::string load_from;                 // what to begin from where no checkpoint of this run exists
+  std::string load_parts;                // of it, as --load-parts has them; empty: weights
   bool overwrites = false;               // the first world begins anew, whatever the run's name has saved
   std::uint64_t staging_memory_mib = 0;  // of a member; 0: what is staged is the process's own memory
   std::uint32_t grace_seconds = 0;       // for a last save when the platform ends a pod; 0: the template's

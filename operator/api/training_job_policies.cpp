@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/contract/exit_code.h"
 #include "operator/api/spec_fields.h"
@@ -25,6 +26,8 @@ constexpr std::size_t kRoleNameBytesMax = 12;
 constexpr std::array<std::string_view, 3> kCleanPodPolicies = {"None", "Running",
                                                                "All"};               // as CleanPodPolicy
 constexpr std::array<std::string_view, 3> kActions = {"Restart", "Fail", "Ignore"};  // as RuleAction
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLoadParts = {
+    {{"Weights", "weights"}, {"State", "state"}, {"All", "all"}}};  // and as --load-parts has them
 constexpr std::size_t kStoresMax = 8;
 constexpr std::size_t kUriBytesMax = 1024;
 constexpr std::size_t kQuantityBytesMax = 8;
@@ -76,6 +79,15 @@ RestartRule read_rule(Fields f) {
   return rule;
 }
 
+std::string read_load_parts(Fields& f) {
+  const std::string parts = f.optional_text("loadParts", 16);
+  if (parts.empty()) return "";
+  for (const auto& [name, option] : kLoadParts)
+    if (parts == name) return std::string(option);
+  f.complain("loadParts", "Weights, State or All");
+  return "";
+}
+
 }  // namespace
 
 CheckpointPolicy read_checkpoint_policy(Fields f) {
@@ -94,6 +106,7 @@ CheckpointPolicy read_checkpoint_policy(Fields f) {
   if (!policy.load_from.empty() && !is_uri(policy.load_from, true))
     f.complain("loadFrom",
                "s3://bucket/prefix, https://host/path, file:///folder or /folder, without commas");
+  policy.load_parts = read_load_parts(f);
   policy.overwrites = f.flag("overwrite");
   const std::string staging_memory = f.optional_text("stagingMemory", kQuantityBytesMax);
   if (!staging_memory.empty()) {

@@ -89,6 +89,7 @@ OURS = [
     ("a store that is read only", [("spec.checkpointPolicy.stores", ["https://host/runs"])], "a store is no place that can"),
     ("two stores in one", [("spec.checkpointPolicy.stores", ["s3://a/b,s3://c/d"])], "a store is no place that can"),
     ("a store by a relative path", [("spec.checkpointPolicy.stores", ["runs"])], "use s3://bucket/prefix, file:///folder"),
+    ("parts that are none", [("spec.checkpointPolicy.loadParts", "state")], "Unsupported value"),
     ("weights by a relative path", [("spec.checkpointPolicy.loadFrom", "weights")], "loadFrom is no place to read from"),
     ("staging memory without a unit", [("spec.checkpointPolicy.stagingMemory", "1024")], "stagingMemory is no size"),
     ("no staging memory, in a word", [("spec.checkpointPolicy.stagingMemory", "0Gi")], "use 512Mi, 8Gi or 1Ti"),
@@ -162,6 +163,7 @@ PLATFORM = [
 CHANGES = [
     ("another role", [second_role()], "roles cannot be changed while members run: set suspend to true"),
     ("another image", [(f"{TRAINER}.image", "digits:2")], "roles cannot be changed while members run"),
+    ("a rollback in the middle", [(f"{TRAINER}.args", ["--resume-from", "100"])], "roles cannot be changed while members run"),
     ("another node selector", [(f"{POD}.nodeSelector.disk", "slow")], "roles cannot be changed while members run"),
     ("a field that the schema does not name", [(f"{POD}.hostNetwork", True)], "roles cannot be changed while members run"),
     ("more members", [("spec.numNodes", 3)], "numNodes cannot be changed while members run: set suspend to true"),

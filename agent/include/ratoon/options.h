@@ -99,9 +99,11 @@ struct Options {
   std::vector<std::string> stores{};  // --stores, RATOON_STORES; separated by commas
   StoreOptions store_options{};       // how they are reached; a program's to set
   std::string load_from{};  // --load-from, RATOON_LOAD_FROM; another run's folder, store or manifest:
-                            // its weights, where nowhere is a checkpoint of this run
-  bool overwrite = false;   // --overwrite true, RATOON_OVERWRITE; begins anew at each start of the
-                            // process and sets aside what there is; deletes nothing
+                            // what it begins with, where nowhere is a checkpoint of this run
+  std::string load_parts{"weights"};  // --load-parts, RATOON_LOAD_PARTS; "weights"; "state": all but the
+                                      // place in the data, from step 0; "all": goes on from its step
+  bool overwrite = false;             // --overwrite true, RATOON_OVERWRITE; begins anew at each start of the
+                                      // process and sets aside what there is; deletes nothing
   std::uint64_t keep_last_in_stores = 3;  // --keep-last-in-stores, RATOON_KEEP_LAST_IN_STORES; at least 2, or
                                           // "all"
   std::uint64_t keep_every_steps = 0;     // --keep-every, RATOON_KEEP_EVERY_STEPS; each whose step is a

@@ -21,7 +21,7 @@
 //
 // A tensor belongs to the rank that saved it: rank r of a world of another size restores that of rank r
 // modulo the old size, but for generators of random numbers, which begin anew there: StateReader::new_seed().
-// One whose name begins with "generator:" is such a generator, and no weight though the object is one of
+// One whose name begins with kGeneratorPrefix is such a generator, and no weight though the object is one of
 // weights. One with a box is shared: every rank says which part of the
 // whole it has, and any world restores any parts of it. Parts have to cover the whole; the same part on
 // several ranks is the same bytes. A checkpoint of which a part is missing is not committed.
@@ -42,6 +42,8 @@
 #include <ratoon/tensor_view.h>
 
 namespace ratoon {
+
+inline constexpr std::string_view kGeneratorPrefix = "generator:";
 
 // The type of a C++ number in a checkpoint; whatever has none there, such as long double, is its bytes.
 template <class T>

@@ -20,6 +20,9 @@ class Stateful {
 
   // Takes back what save_state() of the same version gave. Throws if it is something else.
   virtual void load_state(std::string_view state) = 0;
+
+  // Whether it says which samples come next: --load-parts state leaves that behind.
+  [[nodiscard]] virtual bool is_position() const { return false; }
 };
 
 }  // namespace ratoon

@@ -114,6 +114,7 @@ class Stream : public Stateful {
   // A load that nothing comes of, while another stream over the same sources is trained with, is said on
   // stderr when this stream ends.
   void load_state(std::string_view state) override;
+  [[nodiscard]] bool is_position() const override { return true; }
   // Loads that follow may differ in this from the options. What was used is kept in the state.
   void accept(const StreamOverride& differences) { accepted_ = differences; }
   [[nodiscard]] const std::vector<AcceptedDifference>& accepted() const { return differences_; }

@@ -85,6 +85,7 @@ class DistributedSampler : public Stateful {
   // epoch is shared out anew. load_state throws Failure where the state is of other data, seed or order.
   [[nodiscard]] std::string save_state() const override;
   void load_state(std::string_view state) override;
+  [[nodiscard]] bool is_position() const override { return true; }
 
  private:
   [[nodiscard]] const IndexList& list() const;
@@ -149,6 +150,7 @@ class RandomSampler : public Stateful {
 
   [[nodiscard]] std::string save_state() const override;
   void load_state(std::string_view state) override;
+  [[nodiscard]] bool is_position() const override { return true; }
 
  private:
   // What fetch() reads: the generator inside the epoch, and the permutation that it made last.

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "agent/src/session/initial_state.h"
 #include "agent/src/session/notice_setup.h"
 #include "agent/src/session/phase_watch.h"
 #include "agent/src/session/place_options.h"
@@ -26,6 +27,7 @@ Result<void> check_options(const Options& o) {
                                           "'): pass --run-name NAME or set RATOON_RUN_NAME");
   }
   if (auto valid = check_places(o); !valid) return valid;
+  if (auto parts = read_load_parts(o); !parts) return parts.error();
   if (auto valid = check_rollback(o); !valid) return valid;
   if (auto valid = check_notices(o.notice); !valid) return valid;
   if (auto limits = read_hang_limits(o); !limits) return limits.error();

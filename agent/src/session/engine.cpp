@@ -62,10 +62,10 @@ void Session::Engine::begin_wait() {
 }
 
 void Session::Engine::track(std::string name, session::TrackedObjects::Save save,
-                            session::TrackedObjects::Load load, bool is_weights) {
+                            session::TrackedObjects::Load load, session::ObjectKind kind) {
   if (has_begun_)
     fail(ExitCode::kConfiguration, "'" + name + "' is tracked too late: call track() before steps()");
-  tracked_.add(std::move(name), std::move(save), std::move(load), is_weights);
+  tracked_.add(std::move(name), std::move(save), std::move(load), kind);
 }
 
 std::uint64_t Session::Engine::seed_of(std::string_view name) const {

@@ -64,7 +64,7 @@ class Session::Engine : private data::WaitListener {
   Engine& operator=(const Engine&) = delete;
 
   void track(std::string name, session::TrackedObjects::Save save, session::TrackedObjects::Load load,
-             bool is_weights = false);
+             session::ObjectKind kind = session::ObjectKind::kState);
   // One that is tracked: what --skip is of.
   void note_stream(Stream& stream) { streams_.push_back(&stream); }
   void follow(std::function<session::DataPosition()> data) { data_ = std::move(data); }
@@ -116,6 +116,8 @@ class Session::Engine : private data::WaitListener {
   // Nowhere is a checkpoint to resume from.
   void begin_new_run();
   void check_that_nothing_is_left() const;
+  // Says where bits may differ from what was restored.
+  void note_numerics();
   // The first save finds its memory there.
   void prepare_saves();
   void count_replay();

@@ -6,7 +6,7 @@
 #include "agent/src/history/last_row.h"
 #include "agent/src/session/engine.h"
 #include "agent/src/session/fail.h"
-#include "agent/src/session/initial_weights.h"
+#include "agent/src/session/initial_state.h"
 
 namespace ratoon {
 
@@ -122,8 +122,7 @@ void Session::Engine::restore() {
                                        .step = assignment_.resume->step,
                                        .digest = assignment_.resume->digest,
                                        .is_complete = true};
-  if (!numerics_) return;
-  if (const std::string why = numerics_->resume(resumed_); !why.empty()) say(why);
+  note_numerics();
 }
 
 void Session::Engine::begin_new_run() {
@@ -132,8 +131,22 @@ void Session::Engine::begin_new_run() {
   if (is_wished && is_first()) places_.begin_anew(assignment_.attempt);
   if (options_.load_from.empty()) return;
   if (!is_wished) check_that_nothing_is_left();
-  const std::string from = session::load_initial_weights(options_, assignment_, tracked_, places_.calls());
-  std::fprintf(stderr, "ratoon: the run begins with the weights of %s\n", from.c_str());
+  auto begun = session::load_initial_state(
+      options_, assignment_, tracked_, [this](std::string_view generator) { return seed_of(generator); },
+      places_.calls());
+  const char* const parts = begun.parts == session::LoadParts::kWeights ? "the weights of "
+                            : begun.parts == session::LoadParts::kState ? "all but the position of "
+                                                                        : "all of ";
+  std::fprintf(stderr, "ratoon: the run begins with %s%s\n", parts, begun.from.c_str());
+  if (begun.parts != session::LoadParts::kAll) return;
+  position_.step = saved_step_ = begun.step;
+  resumed_ = std::move(begun.run);
+  note_numerics();
+}
+
+void Session::Engine::note_numerics() {
+  if (!numerics_) return;
+  if (const std::string why = numerics_->resume(resumed_); !why.empty()) say(why);
 }
 
 void Session::Engine::check_that_nothing_is_left() const {

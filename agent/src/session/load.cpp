@@ -45,7 +45,7 @@ class Attempted {
       : from_(from), disk_(std::move(disk)) {
     for (const LoadTarget& target : targets) {
       const auto save = [](StateWriter&) {};
-      objects_.add(target.name, save, target.load, true);
+      objects_.add(target.name, save, target.load, session::ObjectKind::kWeights);
     }
   }
 

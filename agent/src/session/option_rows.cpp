@@ -29,7 +29,10 @@ Rows rows_of_what_is_kept(Options& o) {
       {&o.stores, env::kStores, "--stores",
        "places that get copies, separated by commas: folders, file://, s3://; the run's name is added"},
       {&o.load_from, env::kLoadFrom, "--load-from",
-       "another run's folder, store or manifest: its weights, where nowhere is a checkpoint of this run"},
+       "another run's folder, store or manifest to begin with, where nowhere is a checkpoint of this run"},
+      {&o.load_parts, env::kLoadParts, "--load-parts",
+       "of --load-from: weights; state: optimizers and all else but the place in the data; all: goes on "
+       "from its step"},
       {&o.overwrite, env::kOverwrite, "--overwrite",
        "true: begins anew at each start and sets aside what there is; a job begins anew once"},
       {CountOrAll{&o.keep_last_in_stores}, env::kKeepLastInStores, "--keep-last-in-stores",

@@ -12,16 +12,18 @@ Session::~Session() = default;
 
 void Session::track(std::string name, Stateful& object) {
   if (auto* stream = dynamic_cast<Stream*>(&object)) engine_->note_stream(*stream);
-  track_state(
-      std::move(name), [&object](StateWriter& out) { out.bytes("", object.save_state()); },
-      [&object](StateReader& in) {
-        in.bytes("", [&object](const std::string& state) { object.load_state(state); });
-      });
+  const auto save = [&object](StateWriter& out) { out.bytes("", object.save_state()); };
+  const auto load = [&object](StateReader& in) {
+    in.bytes("", [&object](const std::string& state) { object.load_state(state); });
+  };
+  const auto kind = object.is_position() ? session::ObjectKind::kPosition : session::ObjectKind::kState;
+  answer([&] { engine_->track(std::move(name), save, load, kind); });
 }
 
 void Session::track_state(std::string name, std::function<void(StateWriter&)> save,
                           std::function<void(StateReader&)> load, bool is_weights) {
-  answer([&] { engine_->track(std::move(name), std::move(save), std::move(load), is_weights); });
+  const auto kind = is_weights ? session::ObjectKind::kWeights : session::ObjectKind::kState;
+  answer([&] { engine_->track(std::move(name), std::move(save), std::move(load), kind); });
 }
 
 Session::StepRange Session::steps(std::uint64_t total) {

@@ -22,10 +22,14 @@ using checkpoint::in_quotes;
 
 constexpr std::size_t kNameBytesMax = 255;
 constexpr const char* kNested = "tracked:";
-constexpr const char* kGenerator = "generator:";
 
 [[noreturn]] void refuse(const std::string& sentence) {
   throw Failure(static_cast<int>(ExitCode::kConfiguration), sentence);
+}
+
+bool is_among(LoadParts parts, ObjectKind kind) {
+  if (parts == LoadParts::kAll) return true;
+  return parts == LoadParts::kWeights ? kind == ObjectKind::kWeights : kind != ObjectKind::kPosition;
 }
 
 std::string full_name(const std::string& base, const std::string& name) {
@@ -214,14 +218,14 @@ class Reader final : public StateReader {
 
 }  // namespace
 
-void TrackedObjects::add(std::string name, Save save, Load load, bool is_weights) {
+void TrackedObjects::add(std::string name, Save save, Load load, ObjectKind kind) {
   const bool is_printable =
       std::all_of(name.begin(), name.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f; });
   if (name.empty() || name.size() > kNameBytesMax || !is_printable || name.starts_with("__")) {
     refuse("a tracked object needs a name of 1 to " + std::to_string(kNameBytesMax) +
            " printable ASCII characters that does not begin with '__'");
   }
-  if (!objects_.emplace(name, Object{std::move(save), std::move(load), is_weights}).second)
+  if (!objects_.emplace(name, Object{std::move(save), std::move(load), kind}).second)
     refuse("'" + name + "' is tracked twice: give each object its own name");
 }
 
@@ -248,15 +252,16 @@ void TrackedObjects::refuse_untracked(const CheckpointReader& reader, const std:
 }
 
 bool TrackedObjects::has_weights() const {
-  return std::ranges::any_of(objects_, [](const auto& named) { return named.second.is_weights; });
+  return std::ranges::any_of(objects_,
+                             [](const auto& named) { return named.second.kind == ObjectKind::kWeights; });
 }
 
 bool TrackedObjects::is_weight(std::string_view tensor) const {
   return std::ranges::any_of(objects_, [&](const auto& named) {
-    if (!named.second.is_weights) return false;
+    if (named.second.kind != ObjectKind::kWeights) return false;
     const std::string base = base_of(named.first);
     if (tensor == base) return true;
-    return tensor.starts_with(base + ".") && !tensor.substr(base.size() + 1).starts_with(kGenerator);
+    return tensor.starts_with(base + ".") && !tensor.substr(base.size() + 1).starts_with(kGeneratorPrefix);
   });
 }
 
@@ -271,8 +276,8 @@ CollectedState TrackedObjects::collect() const {
 }
 
 Result<void> TrackedObjects::restore(CheckpointReader& reader, const std::string& checkpoint,
-                                     const SeedOf& seed_of) const {
-  return restore(reader, checkpoint, &seed_of);
+                                     const SeedOf& seed_of, LoadParts parts) const {
+  return restore(reader, checkpoint, &seed_of, parts);
 }
 
 Result<void> TrackedObjects::restore_weights(CheckpointReader& reader, const std::string& checkpoint) const {
@@ -280,24 +285,23 @@ Result<void> TrackedObjects::restore_weights(CheckpointReader& reader, const std
     refuse("weights of " + checkpoint +
            " are to begin with (--load-from), and nothing that is tracked has any: track the model");
   }
-  return restore(reader, checkpoint, nullptr);
+  return restore(reader, checkpoint, nullptr, LoadParts::kWeights);
 }
 
 Result<void> TrackedObjects::restore(CheckpointReader& reader, const std::string& checkpoint,
-                                     const SeedOf* seed_of) const {
-  const bool is_for_weights = seed_of == nullptr;
+                                     const SeedOf* seed_of, LoadParts parts) const {
   Wishes wishes;
   Reader asked(reader, checkpoint, seed_of, wishes);
   try {
     for (const auto& [name, object] : objects_) {
-      if (is_for_weights && !object.is_weights) continue;
+      if (!is_among(parts, object.kind)) continue;
       asked.begin(name, base_of(name));
       object.load(asked);
     }
   } catch (const Unreadable& why) {
     return why.error;
   }
-  if (!is_for_weights) refuse_untracked(reader, checkpoint);
+  if (parts == LoadParts::kAll) refuse_untracked(reader, checkpoint);
   for (const Wishes& round : in_rounds(std::move(wishes.wanted), std::move(wishes.into))) {
     if (auto loaded = reader.load(round.wanted, round.into); !loaded) return loaded.error();
   }

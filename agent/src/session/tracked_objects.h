@@ -25,13 +25,19 @@ struct CollectedState {
   std::vector<std::shared_ptr<const void>> owners{};
 };
 
+// kPosition: which samples come next.
+enum class ObjectKind { kState, kWeights, kPosition };
+
+// Of a checkpoint. kState: all but positions.
+enum class LoadParts { kWeights, kState, kAll };
+
 class TrackedObjects {
  public:
   using Save = std::function<void(StateWriter&)>;
   using Load = std::function<void(StateReader&)>;
 
   // Throws a Failure where the name is taken or is none.
-  void add(std::string name, Save save, Load load, bool is_weights = false);
+  void add(std::string name, Save save, Load load, ObjectKind kind = ObjectKind::kState);
 
   // Throws a Failure where two tensors have one name.
   [[nodiscard]] CollectedState collect() const;
@@ -40,13 +46,13 @@ class TrackedObjects {
   // checkpoint of another program is a Failure, thrown before anything is changed; the error is that of a
   // disk or of damage. `checkpoint` is what sentences call it: "the checkpoint of step 20".
   // On a rank that is new to the world, generators of random numbers are seeded instead, with what `seed_of`
-  // says of their names.
+  // says of their names. Of parts alone, what else the checkpoint has stays in it.
   using SeedOf = std::function<std::uint64_t(std::string_view name)>;
   [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
-                                     const SeedOf& seed_of) const;
+                                     const SeedOf& seed_of, LoadParts parts = LoadParts::kAll) const;
 
   // Whether a tensor of a checkpoint belongs to an object of weights, and is one: a generator of random
-  // numbers, whose name begins with "generator:", goes on with the run alone.
+  // numbers, whose name begins with kGeneratorPrefix, goes on with the run alone.
   [[nodiscard]] bool is_weight(std::string_view tensor) const;
   [[nodiscard]] bool has_weights() const;
 
@@ -59,11 +65,11 @@ class TrackedObjects {
   struct Object {
     Save save;
     Load load;
-    bool is_weights = false;
+    ObjectKind kind = ObjectKind::kState;
   };
-  // Null: of objects of weights alone.
+  // Null: for weights alone.
   [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
-                                     const SeedOf* seed_of) const;
+                                     const SeedOf* seed_of, LoadParts parts) const;
   // What the names of an object's tensors begin with.
   [[nodiscard]] std::string base_of(const std::string& name) const;
   void refuse_untracked(const checkpoint::CheckpointReader& reader, const std::string& checkpoint) const;

@@ -9,8 +9,6 @@
 
 namespace ratoon {
 
-inline constexpr const char* kGeneratorPrefix = "generator:";
-
 struct NamedGenerator {
   std::string name;
   at::Generator generator;

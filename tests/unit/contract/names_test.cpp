@@ -53,6 +53,7 @@ TEST(Names, OfTheEnvironmentAreFrozen) {
                  {names::env::kKeepLast, "RATOON_KEEP_LAST"},
                  {names::env::kStores, "RATOON_STORES"},
                  {names::env::kLoadFrom, "RATOON_LOAD_FROM"},
+                 {names::env::kLoadParts, "RATOON_LOAD_PARTS"},
                  {names::env::kOverwrite, "RATOON_OVERWRITE"},
                  {names::env::kKeepLastInStores, "RATOON_KEEP_LAST_IN_STORES"},
                  {names::env::kKeepEverySteps, "RATOON_KEEP_EVERY_STEPS"},

@@ -56,6 +56,7 @@ class StreamSampler : public ::torch::data::samplers::Sampler<>, public Stateful
   // load it. load_state throws Failure where it is of other data, seed or order.
   [[nodiscard]] std::string save_state() const override;
   void load_state(std::string_view state) override;
+  [[nodiscard]] bool is_position() const override { return true; }
 
   // ---- what the loader calls
 

@@ -42,6 +42,7 @@ class OptionsTest : public testing::Test {
                              env::kMetricsPort,
                              env::kStores,
                              env::kLoadFrom,
+                             env::kLoadParts,
                              env::kOverwrite,
                              env::kKeepLastInStores,
                              env::kKeepEverySteps,
@@ -173,17 +174,20 @@ TEST_F(OptionsTest, SayWhereCheckpointsAreAndWhatIsKept) {
   const auto by_default = read_more({});
   EXPECT_TRUE(by_default->stores.empty());
   EXPECT_EQ(by_default->load_from, "");
+  EXPECT_EQ(by_default->load_parts, "weights");
   EXPECT_FALSE(by_default->overwrite);
   EXPECT_EQ(by_default->keep_last_in_stores, 3u);
   EXPECT_EQ(by_default->latest_name, "latest-rank{rank}");
   set(env::kStores, "s3://bucket/runs,file:///mnt/other");
   set(env::kLoadFrom, "/runs/pretrained");
+  set(env::kLoadParts, "state");
   set(env::kOverwrite, "true");
   const auto options = read_more({"--keep-last", "0", "--keep-last-in-stores", "all", "--keep-every", "1000",
                                   "--keep-mib", "5", "--latest-name", ""});
   ASSERT_TRUE(options) << options.error().message();
   EXPECT_EQ(options->stores, (std::vector<std::string>{"s3://bucket/runs", "file:///mnt/other"}));
   EXPECT_EQ(options->load_from, "/runs/pretrained");
+  EXPECT_EQ(options->load_parts, "state");
   EXPECT_TRUE(options->overwrite);
   EXPECT_EQ(options->keep_last, 0u);
   EXPECT_EQ(options->keep_last_in_stores, kKeepAllCheckpoints);

@@ -25,12 +25,14 @@ TEST(CheckpointPolicy, IsReadWhole) {
   const auto job =
       decode_with("checkpointPolicy", {{"stores", {"s3://bucket/runs", "/mnt/runs", "file:///data/runs"}},
                                        {"loadFrom", "https://host/weights"},
+                                       {"loadParts", "State"},
                                        {"overwrite", true},
                                        {"stagingMemory", "8Gi"}});
   ASSERT_TRUE(job) << job.error().message();
   const CheckpointPolicy& policy = job->spec.checkpoint_policy;
   EXPECT_EQ(policy.stores, std::vector<std::string>({"s3://bucket/runs", "/mnt/runs", "file:///data/runs"}));
   EXPECT_EQ(policy.load_from, "https://host/weights");
+  EXPECT_EQ(policy.load_parts, "state");
   EXPECT_TRUE(policy.overwrites);
   EXPECT_EQ(policy.staging_memory_mib, 8192U);
 }
@@ -39,6 +41,7 @@ TEST(CheckpointPolicy, AsksForNothingUnasked) {
   const auto job = decode_with("checkpointPolicy", json::object());
   EXPECT_EQ(job->spec.checkpoint_policy.stores, std::vector<std::string>());
   EXPECT_EQ(job->spec.checkpoint_policy.load_from, "");
+  EXPECT_EQ(job->spec.checkpoint_policy.load_parts, "");
   EXPECT_FALSE(job->spec.checkpoint_policy.overwrites);
   EXPECT_EQ(job->spec.checkpoint_policy.staging_memory_mib, 0U);
 }
@@ -52,6 +55,9 @@ TEST(CheckpointPolicy, RefusesPlacesThatCannotBe) {
       decode_with("checkpointPolicy", {{"loadFrom", "weights"}}).error().message(),
       "TrainingJob digits: spec.checkpointPolicy.loadFrom must be s3://bucket/prefix, https://host/path, "
       "file:///folder or /folder, without commas, found \"weights\"");
+  EXPECT_EQ(
+      decode_with("checkpointPolicy", {{"loadParts", "state"}}).error().message(),
+      "TrainingJob digits: spec.checkpointPolicy.loadParts must be Weights, State or All, found \"state\"");
 }
 
 TEST(RestartPolicy, IsReadWhole) {

@@ -1,4 +1,4 @@
-#include "agent/src/session/initial_weights.h"
+#include "agent/src/session/initial_state.h"
 
 #include <string>
 #include <utility>
@@ -14,14 +14,23 @@ namespace {
 [[noreturn]] void fail_of(const Error& error, const std::string& where) {
   const bool is_asked_wrongly = error.kind() == ErrorKind::kInvalid || error.kind() == ErrorKind::kNotFound;
   fail(is_asked_wrongly ? ExitCode::kConfiguration : ExitCode::kStorage,
-       "the weights to begin with (--load-from " + where + ") cannot be had: " + error.message());
+       "what to begin with (--load-from " + where + ") cannot be had: " + error.message());
 }
 
 }  // namespace
 
-std::string load_initial_weights(const Options& options, const Assignment& assignment,
-                                 const TrackedObjects& tracked,
-                                 const std::shared_ptr<checkpoint::PatientCalls>& calls) {
+Result<LoadParts> read_load_parts(const Options& options) {
+  if (options.load_parts == "weights") return LoadParts::kWeights;
+  if (options.load_parts == "state") return LoadParts::kState;
+  if (options.load_parts == "all") return LoadParts::kAll;
+  return Error(ErrorKind::kInvalid,
+               "--load-parts must be weights, state or all, found '" + options.load_parts + "'");
+}
+
+InitialState load_initial_state(const Options& options, const Assignment& assignment,
+                                const TrackedObjects& tracked, const TrackedObjects::SeedOf& seed_of,
+                                const std::shared_ptr<checkpoint::PatientCalls>& calls) {
+  const LoadParts parts = read_load_parts(options).value();
   const std::string& where = options.load_from;
   const auto patiently = [&calls](std::shared_ptr<checkpoint::Disk> folder) {
     return checkpoint::make_patient(std::move(folder), calls);
@@ -43,8 +52,15 @@ std::string load_initial_weights(const Options& options, const Assignment& assig
   auto reader = checkpoint::CheckpointReader::open(source->disk, std::move(packs), assignment.rank,
                                                    {.bytes_at_once = checkpoint::kExtentBytesMax});
   if (!reader) fail_of(reader.error(), where);
-  if (auto loaded = tracked.restore_weights(*reader, shown); !loaded) fail_of(loaded.error(), where);
-  return shown;
+  const auto loaded = parts == LoadParts::kWeights ? tracked.restore_weights(*reader, shown)
+                                                   : tracked.restore(*reader, shown, seed_of, parts);
+  if (!loaded) fail_of(loaded.error(), where);
+  auto run = source->manifest.run;
+  if (run) {
+    run->history_attempt = run->history_bytes = 0;
+    run->early_end.reset();
+  }
+  return {.parts = parts, .from = shown, .step = source->id.step, .run = std::move(run)};
 }
 
 }  // namespace ratoon::session
