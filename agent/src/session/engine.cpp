@@ -215,8 +215,7 @@ void Session::Engine::leave_if_drained() {
     if (saved_step_ == position_.step) stop(session::control::kStop | session::control::kInterrupt);
     if (is_first() && !std::exchange(has_said_that_it_waits_, true))
       say("Ctrl-C: these ranks agree on nothing, so they go on to the next save, for --grace-seconds at "
-          "most; "
-          "a second Ctrl-C stops at once");
+          "most; a second Ctrl-C stops at once");
   }
   if (const auto why = drain_->must_go(clock_.now(), agrees)) throw *why;
 }
