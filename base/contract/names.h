@@ -83,6 +83,11 @@ inline constexpr const char* kLeaveWithin = "RATOON_LEAVE_WITHIN_SECONDS";
 inline constexpr const char* kSlurmJobEndTime = "SLURM_JOB_END_TIME";
 inline constexpr const char* kSlurmJobId = "SLURM_JOB_ID";
 inline constexpr const char* kLocalRank = "LOCAL_RANK";
+// What a process without the agent is told of its world, by the names that PyTorch reads.
+inline constexpr const char* kRank = "RANK";
+inline constexpr const char* kWorldSize = "WORLD_SIZE";
+inline constexpr const char* kMasterAddress = "MASTER_ADDR";
+inline constexpr const char* kMasterPort = "MASTER_PORT";
 }  // namespace env
 
 // The agents' door takes a JSON message by POST and answers with one. /metrics is for GET, on ports of its
@@ -107,6 +112,7 @@ inline constexpr const char* kFinished = "finished";
 
 namespace port {
 inline constexpr std::uint16_t kCoordinator = 9443;
+inline constexpr std::uint16_t kMaster = 29500;  // PyTorch's own habit
 inline constexpr std::uint16_t kOperatorMetrics = 9402;
 inline constexpr std::uint16_t kAgentMetrics = 9400;
 }  // namespace port

@@ -12,13 +12,23 @@ namespace ratoon::api {
 
 enum class PodPhase { kPending, kRunning, kSucceeded, kFailed };
 
+// What the processes of a pod without the agent are told at its start.
+struct GroupSeat {
+  std::string master_address;  // of the pod with rank 0; empty: this is it
+  std::uint32_t first_rank = 0;
+  std::uint32_t world_size = 0;
+
+  friend bool operator==(const GroupSeat&, const GroupSeat&) = default;
+};
+
 struct Pod {
   std::string name;
   std::string uid;
   std::string role;
   std::uint32_t index = 0;
   std::uint32_t incarnation = 0;
-  std::string node;  // empty: not placed
+  std::string node;     // empty: not placed
+  std::string address;  // of its network; empty: none yet
   PodPhase phase = PodPhase::kPending;
   std::optional<int> exit_code;  // of its first container; 128 + n after signal n
   bool is_deleting = false;
@@ -31,6 +41,7 @@ struct Pod {
   std::string unplaced_reason;             // the scheduler's words while no node takes it
   std::optional<WallTime> ended_at;        // its first container, where the platform says
   std::string last_lines;                  // that its program printed before it failed
+  std::optional<GroupSeat> group_seat{};   // of one that is to be made
 
   [[nodiscard]] bool has_ended() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
 

@@ -18,6 +18,7 @@ constexpr std::size_t kWordBytesMax = 32 * 1024;
 constexpr std::size_t kEnvironmentMax = 256;
 constexpr std::size_t kJobNameBytesMax = 40;  // leaves room for "-<role>-<index>-i<incarnation>" within 63
 constexpr std::size_t kRoleNameBytesMax = 12;
+constexpr std::size_t kAgentBytesMax = 16;
 constexpr std::uint32_t kElasticSecondsMax = 24 * 3600;
 constexpr std::uint32_t kDurationSecondsMax = 366 * 24 * 3600;
 constexpr std::uint32_t kDeadlineSecondsMax = 24 * 3600;
@@ -41,9 +42,16 @@ void read_container(Fields container, Role& role) {
   }
 }
 
+bool read_has_agent(Fields& f) {
+  const std::string agent = f.optional_text("agent", kAgentBytesMax);
+  if (!agent.empty() && agent != "Ratoon" && agent != "None") f.complain("agent", "Ratoon or None");
+  return agent != "None";
+}
+
 Role read_role(Fields f) {
   Role role;
   role.name = read_name(f, kRoleNameBytesMax);
+  role.has_agent = read_has_agent(f);
   if (f.find("replicas") != nullptr) role.replicas = read_count(f, "replicas", 1, kMembersMax, 1);
   Fields pod_spec = f.object("template").object("spec");
   const json& containers = pod_spec.list("containers", 16);
@@ -82,6 +90,17 @@ void check_role_names(Fields& f, const TrainingJobSpec& spec) {
     f.complain("restartPolicy", "with rules about roles that the job has");
 }
 
+// What only the agent can do is not promised to those who do without it.
+void check_group(Fields& f, const TrainingJobSpec& spec) {
+  const auto with_agent = std::ranges::count_if(spec.roles, &Role::has_agent);
+  if (with_agent == std::ssize(spec.roles)) return;
+  if (with_agent != 0) f.complain("roles", "a list in which all roles have agent: None, or none has");
+  if (spec.elastic_policy)
+    f.complain("elasticPolicy", "left out where agent is None: nobody tells such a program of another size");
+  if (spec.progress_deadline_seconds > 0)
+    f.complain("progressDeadlineSeconds", "0 where agent is None: such a program reports no steps");
+}
+
 TrainingJobSpec read_spec(Fields f) {
   TrainingJobSpec spec;
   for (const auto& item : f.list("roles", kRolesMax)) {
@@ -113,10 +132,15 @@ TrainingJobSpec read_spec(Fields f) {
   if (f.find("checkpointPolicy") != nullptr)
     spec.checkpoint_policy = read_checkpoint_policy(f.object("checkpointPolicy"));
   check_role_names(f, spec);
+  check_group(f, spec);
   return spec;
 }
 
 }  // namespace
+
+bool is_group(const TrainingJobSpec& spec) {
+  return std::ranges::none_of(spec.roles, &Role::has_agent);
+}
 
 Result<TrainingJob> decode_training_job(const json& document) {
   std::optional<Error> complaint;

@@ -34,6 +34,7 @@ struct Role {
   std::optional<std::uint32_t> replicas;  // absent: numNodes of the job
   std::vector<std::string> command;       // of the template's first container, arguments included
   std::map<std::string, std::string> environment;
+  bool has_agent = true;  // its program links Ratoon and calls the coordinator
 };
 
 enum class RuleAction { kRestart, kFail, kIgnore };
@@ -108,6 +109,10 @@ struct TrainingJobSpec {
   DisruptionPolicy disruption_policy;
   CheckpointPolicy checkpoint_policy;
 };
+
+// Whether nobody in the job has the agent. Its members say nothing and are told nothing once they run: they
+// are numbered when their pods are made, and start, end and are made again as one group.
+[[nodiscard]] bool is_group(const TrainingJobSpec& spec);
 
 enum class JobPhase { kPending, kRunning, kRecovering, kSuspended, kSucceeded, kFailed };
 

@@ -21,7 +21,7 @@ bool has_spoken(const Observation& seen, const api::MemberStatus& member) {
 // In a world that stands all have spoken; who is not heard there now is silent.
 bool is_awaited(const Observation& seen, const api::TrainingJobStatus& status,
                 const api::MemberStatus& member) {
-  if (status.is_formed && !member.is_absent) return false;
+  if (api::is_group(seen.job.spec) || (status.is_formed && !member.is_absent)) return false;
   const api::Pod* pod = find_pod(seen, member);
   return pod != nullptr && pod->phase == api::PodPhase::kRunning && !pod->is_deleting &&
          !is_completed(seen, member) && !has_spoken(seen, member);

@@ -7,8 +7,10 @@
 #include "base/contract/resume_point.h"
 #include "operator/core/begin_anew.h"
 #include "operator/core/elastic.h"
+#include "operator/core/form_group.h"
 #include "operator/core/gang.h"
 #include "operator/core/roster.h"
+#include "operator/core/why_waiting.h"
 
 namespace ratoon::core {
 namespace {
@@ -100,27 +102,6 @@ void tell_of_older_point(const std::optional<ResumePoint>& resume, const std::ve
   last = resume;
 }
 
-// The scheduler's words about the first member's pod that no node takes.
-std::string why_not_placed(const Observation& seen, const std::vector<api::MemberStatus>& members) {
-  constexpr std::size_t kBytesMax = 300;
-  for (const auto& pod : seen.pods) {
-    if (pod.unplaced_reason.empty() || pod.is_deleting || pod.has_ended() || !is_named(pod, members))
-      continue;
-    return "; no node takes " + pod.name + ": " + pod.unplaced_reason.substr(0, kBytesMax);
-  }
-  return "";
-}
-
-// Who failed and is not made again yet.
-std::string why_not_made(const Observation& seen, const std::vector<api::MemberStatus>& members) {
-  for (const auto& member : members) {
-    if (!member.not_before) continue;
-    return "; " + display_name(seen, member) + " is made after a pause, at " +
-           format_rfc3339(*member.not_before);
-  }
-  return "";
-}
-
 std::string describe_missing(const std::vector<api::MemberStatus>& members) {
   const auto missing =
       std::count_if(members.begin(), members.end(), [](const auto& m) { return m.is_absent; });
@@ -133,7 +114,7 @@ void note_wait(const Observation& seen, const Gang& gang, const Lineup& lineup,
   status.phase = status.attempt.value() <= 1 ? api::JobPhase::kPending : api::JobPhase::kRecovering;
   status.message = std::to_string(gang.joiners.size()) + " of " + std::to_string(gang.needed) +
                    " processes are ready for attempt " + std::to_string(status.attempt.value()) +
-                   why_not_made(seen, status.members) + why_not_placed(seen, status.members);
+                   why_waiting(seen, status.members);
   if (lineup.fewer_at) status.message += "; goes on with fewer at " + format_rfc3339(*lineup.fewer_at);
 }
 
@@ -165,6 +146,10 @@ void stand(const Observation& seen, const Gang& gang, const std::optional<Resume
 }  // namespace
 
 Forming form_world(const Observation& seen, Decision& decision) {
+  if (api::is_group(seen.job.spec)) {
+    form_group(seen, decision);
+    return {};
+  }
   auto& status = decision.status;
   Lineup lineup = pick_lineup(seen, status.members, status.waiting_since.value_or(seen.wall_now));
   const Gang gang = gather(seen, lineup.members);

@@ -6,6 +6,7 @@
 
 #include "operator/core/backoff.h"
 #include "operator/core/deadlines.h"
+#include "operator/core/group.h"
 
 namespace ratoon::core {
 namespace {
@@ -44,6 +45,7 @@ RosterChange change_roster(const Observation& seen, const Silence& silence, cons
   if (!hang.of_world.empty() && change.losses.empty()) give_up_world(seen, hang.of_world, change);
   count_in_vain(seen, has_stepped, change);
   put_off_crashed(seen, has_stepped, change);
+  if (api::is_group(seen.job.spec)) restart_group(seen, change);
   return change;
 }
 

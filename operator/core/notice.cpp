@@ -102,6 +102,7 @@ std::optional<WallTime> next_pod_end(const Observation& seen) {
 
 std::vector<Action> name_successors(const Observation& seen, std::vector<api::MemberStatus>& members) {
   std::vector<Action> news;
+  if (api::is_group(seen.job.spec)) return news;  // a successor could not take over alone
   for (auto& member : members) {
     if (member.is_leaving() || member.is_completed || member.is_absent || member.node.empty()) continue;
     const std::string notice = find_member_notice(seen, member);

@@ -14,6 +14,7 @@
 #include "operator/core/elastic.h"
 #include "operator/core/finish.h"
 #include "operator/core/form_world.h"
+#include "operator/core/group.h"
 #include "operator/core/hang.h"
 #include "operator/core/last_failure.h"
 #include "operator/core/losses.h"
@@ -65,7 +66,8 @@ Decision decide(const Observation& seen, Timestamp now) {
   const Silence silence = find_silent(seen, now);
   const Hang hang = find_hang(seen, now);
   const auto next_check = earlier(silence.next_check, hang.next_check);
-  RosterChange change = change_roster(seen, silence, hang, has_stepped);
+  const bool has_moved = api::is_group(seen.job.spec) ? has_proved_itself(seen) : has_stepped;
+  RosterChange change = change_roster(seen, silence, hang, has_moved);
   status.members = change.members;
   status.restarts = change.restarts;
   note_failure(seen, change, status);
@@ -80,8 +82,8 @@ Decision decide(const Observation& seen, Timestamp now) {
   }
 
   const auto wake_for_rest = [&](Decision decision) {
-    for (const auto& moment :
-         {pauses_end_at, next_end(decision.status.suspect_nodes), stalls_at(seen.job.spec, decision.status)})
+    for (const auto& moment : {pauses_end_at, next_end(decision.status.suspect_nodes),
+                               stalls_at(seen.job.spec, decision.status), next_judgement(seen)})
       wake_by(moment, seen.wall_now, now, decision);
     if (!decision.status.is_formed) return decision;
     // Who drains is lost as who trains is.
@@ -120,7 +122,7 @@ Decision decide(const Observation& seen, Timestamp now) {
   const auto late_at = note_awaited(seen, decision.status);
   for (const auto& moment :
        {changes_size_at, pauses_end_at, late_at, time_ends_at, stalls_at(seen.job.spec, decision.status),
-        next_end(decision.status.suspect_nodes), next_pod_end(seen)})
+        next_end(decision.status.suspect_nodes), next_pod_end(seen), next_judgement(seen)})
     wake_by(moment, seen.wall_now, now, decision);
   return decision;
 }

@@ -89,6 +89,10 @@ void observe(const Observation& seen, const api::TrainingJobStatus& status, Time
   stamp(watch.created, pod != nullptr, now);
   stamp(watch.placed, pod != nullptr && !pod->node.empty(), now);
   stamp(watch.spoke, speaks(seen, *member), now);
+  if (api::is_group(seen.job.spec) && status.is_formed) {  // that its pods run is all that it shows
+    for (auto* moment : {&watch.spoke, &watch.met, &watch.loaded, &watch.stepped}) stamp(*moment, true, now);
+    return;
+  }
   const bool is_formed = status.is_formed && seen.job.status.is_formed &&
                          seen.job.status.attempt == status.attempt && !seen.world.empty();
   if (!is_formed) return;
@@ -124,27 +128,28 @@ api::RecoveryPhases measure(const Watch& watch) {
   return phases;
 }
 
-std::string describe(const api::Disruption& done) {
+std::string describe(const api::Disruption& done, const char* what) {
   const auto& p = done.phases;
   std::array<char, 256> text{};
   std::snprintf(text.data(), text.size(),
-                "all members step again after %.2f s (detect %.2f, decide %.2f, place %.2f, start %.2f, "
+                "all members %s again after %.2f s (detect %.2f, decide %.2f, place %.2f, start %.2f, "
                 "rendezvous %.2f, load %.2f, first step %.2f); %llu steps are made again",
-                p.total_seconds(), p.detect_seconds, p.decide_seconds, p.place_seconds, p.start_seconds,
+                what, p.total_seconds(), p.detect_seconds, p.decide_seconds, p.place_seconds, p.start_seconds,
                 p.rendezvous_seconds, p.load_seconds, p.first_step_seconds,
                 static_cast<unsigned long long>(done.lost_steps));
   return text.data();
 }
 
-void finish(const Watch& watch, Decision& decision) {
+void finish(const Observation& seen, const Watch& watch, Decision& decision) {
+  const char* const what = api::is_group(seen.job.spec) ? "run" : "step";
   const api::Disruption done{.member = watch.member,
                              .node = watch.node,
                              .reason = watch.reason,
                              .time = watch.time,
                              .lost_steps = watch.lost_steps,
                              .phases = measure(watch)};
-  decision.actions.push_back(
-      EmitEvent{.is_warning = false, .reason = "Recovered", .message = done.member + ": " + describe(done)});
+  decision.actions.push_back(EmitEvent{
+      .is_warning = false, .reason = "Recovered", .message = done.member + ": " + describe(done, what)});
   decision.status.last_disruption = done;
   decision.recovery.reset();
 }
@@ -190,7 +195,7 @@ void watch_recovery(const Observation& seen, const RosterChange& change, Timesta
   }
   if (!watch) return;
   observe(seen, decision.status, now, *watch);
-  if (watch->stepped) finish(*watch, decision);
+  if (watch->stepped) finish(seen, *watch, decision);
 }
 
 }  // namespace ratoon::core

@@ -5,6 +5,7 @@
 
 #include "operator/core/classify.h"
 #include "operator/core/failure_policy.h"
+#include "operator/core/group.h"
 
 namespace ratoon::core {
 namespace {
@@ -18,6 +19,15 @@ bool contains(const std::vector<api::MemberStatus>& members, const api::MemberSt
                      [&](const auto& member) { return is_same(member, wanted); });
 }
 
+// Nothing: it is too early to say.
+std::optional<Ending> find_end_of_pod(const Observation& seen, const api::MemberStatus& member,
+                                      const api::Pod& pod) {
+  Ending ending = judge(seen.job.spec, member.role, classify(pod, false, seen.job.spec.restart_policy));
+  if (!api::is_group(seen.job.spec)) return ending;
+  if (find_judgement(seen, pod)) return std::nullopt;
+  return judge_in_group(seen, pod, std::move(ending));
+}
+
 // What ended this incarnation, if anything did.
 std::optional<Ending> find_ending(const Observation& seen, const api::MemberStatus& member,
                                   const std::vector<api::MemberStatus>& silent,
@@ -29,7 +39,7 @@ std::optional<Ending> find_ending(const Observation& seen, const api::MemberStat
     return Ending{EndCause::kDisruption, "vanished"};
   }
   if (pod->has_ended() || (pod->is_deleting && !has_time_left(seen, *pod)))
-    return judge(seen.job.spec, member.role, classify(*pod, false, seen.job.spec.restart_policy));
+    return find_end_of_pod(seen, member, *pod);
   if (contains(silent, member)) return Ending{EndCause::kDisruption, "silent for too long"};
   const auto verdict = std::find_if(condemned.begin(), condemned.end(),
                                     [&](const Verdict& v) { return is_same(v.member, member); });
@@ -93,6 +103,8 @@ bool is_completed(const Observation& seen, const api::MemberStatus& member) {
   // The record is of one process; that the others are done as well, their launcher says with its exit code.
   const bool is_of_all = seen.job.spec.processes_per_node == 1 || (pod != nullptr && pod->exit_code == 0);
   if (pod != nullptr && pod->is_completed && is_of_all && !member.uid.empty()) return true;
+  if (api::is_group(seen.job.spec))
+    return pod != nullptr && !member.uid.empty() && has_reached_end(seen, *pod);
   const auto done = std::count_if(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
     return process.is_completed && is_of(process.identity, member) &&
            process.identity.local_rank < seen.job.spec.processes_per_node;
@@ -248,6 +260,10 @@ std::vector<Action> follow_roster(const Observation& seen, const std::vector<api
     pod.role = member.role;
     pod.index = member.index;
     pod.incarnation = member.incarnation;
+    if (api::is_group(seen.job.spec)) {
+      pod.group_seat = find_group_seat(seen, members, member);
+      if (!pod.group_seat) continue;
+    }
     actions.push_back(CreatePod{std::move(pod), avoid_nodes});
   }
   return actions;

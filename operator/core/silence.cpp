@@ -56,7 +56,7 @@ bool is_on_lost_node(const Observation& seen, const api::Pod& pod) {
 Members find_members(const Observation& seen) {
   Members found;
   const auto sits = [&](const api::MemberStatus& member) {  // a successor may not have spoken yet
-    return is_world_forgotten(seen) && !member.is_absent &&
+    return is_world_forgotten(seen) && !api::is_group(seen.job.spec) && !member.is_absent &&
            std::find(seen.job.status.members.begin(), seen.job.status.members.end(), member) !=
                seen.job.status.members.end();
   };

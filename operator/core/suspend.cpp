@@ -29,7 +29,8 @@ WallTime end_of_draining(const api::TrainingJobStatus& status) {
 
 void release_members(const Observation& seen, std::vector<api::MemberStatus>& members) {
   for (auto& member : members) {
-    if (member.is_completed || (!has_pod(seen, member) && !member.is_leaving())) continue;
+    if (member.is_completed && !api::is_group(seen.job.spec)) continue;
+    if (!member.is_completed && !has_pod(seen, member) && !member.is_leaving()) continue;
     member = {.role = member.role,
               .index = member.index,
               .incarnation = std::max(member.incarnation, member.successor) + 1,
@@ -40,6 +41,7 @@ void release_members(const Observation& seen, std::vector<api::MemberStatus>& me
 std::optional<Decision> drain(const Observation& seen, const RosterChange& change,
                               std::optional<Timestamp> next_check, const std::string& purpose,
                               api::TrainingJobStatus status) {
+  if (api::is_group(seen.job.spec)) return std::nullopt;  // nobody there hears it
   const bool stands = status.is_formed && change.keeps_world() && is_intact(seen, status.members);
   if (!stands || seen.wall_now >= end_of_draining(status)) return std::nullopt;
   Decision decision;

@@ -14,8 +14,8 @@ namespace ratoon::core {
 // When a world that is to be suspended is not waited for any longer, saved or not.
 [[nodiscard]] WallTime end_of_draining(const api::TrainingJobStatus& status);
 
-// Every member that is not done moves to an incarnation that has no pod yet: pods of earlier ones are
-// superseded, and nothing is counted, since nothing was lost.
+// Every member that is not done, and in a group every one, moves to an incarnation that has no pod yet: pods
+// of earlier ones are superseded, and nothing is counted, since nothing was lost.
 void release_members(const Observation& seen, std::vector<api::MemberStatus>& members);
 
 // A world that stands saves before it is given up, and is not waited for without end. Nothing: it is time, or

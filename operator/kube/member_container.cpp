@@ -23,7 +23,7 @@ json from_field(const char* name, const char* path) {
 }
 
 // Who the process is and whom it obeys. A user's own variable of such a name would only lie.
-json identity_variables(const api::TrainingJob& job, const api::Pod& member, const PodSettings& settings) {
+json identity_variables(const api::TrainingJob& job, const api::Pod& member) {
   namespace env = names::env;
   json variables = json::array({
       variable(env::kJobNamespace, job.meta.name_space),
@@ -35,16 +35,37 @@ json identity_variables(const api::TrainingJob& job, const api::Pod& member, con
       from_field(env::kMemberUid, "metadata.uid"),
       from_field(env::kPodIp, "status.podIP"),
       variable(env::kProcessesPerNode, std::to_string(job.spec.processes_per_node)),
-      variable(env::kCoordinatorUrl, settings.coordinator_url),
-      variable(env::kTokenFile, std::string(kTokenPath) + "/" + kTokenFileName),
   });
   // Of several, `ratoon launch` tells each its own.
   if (job.spec.processes_per_node == 1) variables.push_back(variable(env::kLocalRank, "0"));
   return variables;
 }
 
+// With whom it speaks.
+json agent_variables(const PodSettings& settings) {
+  namespace env = names::env;
+  return json::array({variable(env::kCoordinatorUrl, settings.coordinator_url),
+                      variable(env::kTokenFile, std::string(kTokenPath) + "/" + kTokenFileName)});
+}
+
+// Where it sits, for who cannot ask.
+json group_variables(const api::GroupSeat& seat) {
+  namespace env = names::env;
+  return json::array({seat.master_address.empty() ? from_field(env::kMasterAddress, "status.podIP")
+                                                  : variable(env::kMasterAddress, seat.master_address),
+                      variable(env::kRank, std::to_string(seat.first_rank)),
+                      variable(env::kWorldSize, std::to_string(seat.world_size))});
+}
+
+json place_variables(const api::TrainingJob& job, const api::Pod& member, const PodSettings& settings) {
+  json variables = identity_variables(job, member);
+  const json of_kind = member.group_seat ? group_variables(*member.group_seat) : agent_variables(settings);
+  variables.insert(variables.end(), of_kind.begin(), of_kind.end());
+  return variables;
+}
+
 // How it trains: what the user says in the template wins.
-json habit_variables(const api::TrainingJob& job, const json& container) {
+json habit_variables(const api::TrainingJob& job, const api::Pod& member, const json& container) {
   namespace env = names::env;
   const auto& policy = job.spec.checkpoint_policy;
   const std::string path = text_in(container, "terminationMessagePath");
@@ -52,6 +73,8 @@ json habit_variables(const api::TrainingJob& job, const json& container) {
       variable(env::kTerminationFile, path.empty() ? kTerminationPath : path),
       variable(env::kMetricsPort, std::to_string(metrics_port_of(container))),
   });
+  if (member.group_seat)
+    variables = json::array({variable(env::kMasterPort, std::to_string(names::port::kMaster))});
   for (const auto& [name, value] : api::trainer_environment(job))
     variables.push_back(variable(name.c_str(), value));
   if (policy.staging_memory_mib > 0) variables.push_back(variable(env::kStagingFolder, kStagingPath));
@@ -104,14 +127,15 @@ std::uint16_t metrics_port_of(const json& container) {
 
 void complete_trainer(json& container, const api::TrainingJob& job, const api::Pod& member,
                       const PodSettings& settings) {
-  add_metrics_port(container, metrics_port_of(container));
-  container["env"] = merge_environment(identity_variables(job, member, settings),
-                                       habit_variables(job, container), items_of(container, "env"));
+  if (!member.group_seat) add_metrics_port(container, metrics_port_of(container));
+  container["env"] = merge_environment(place_variables(job, member, settings),
+                                       habit_variables(job, member, container), items_of(container, "env"));
   // The record of completion is in that file. Only where a trainer fails and wrote none, the last lines of
   // its log take its place.
   container["terminationMessagePolicy"] = "FallbackToLogsOnError";
   json& mounts = list_in(container, "volumeMounts");
-  mounts.push_back({{"name", kTokenVolume}, {"mountPath", kTokenPath}, {"readOnly", true}});
+  if (!member.group_seat)
+    mounts.push_back({{"name", kTokenVolume}, {"mountPath", kTokenPath}, {"readOnly", true}});
   if (!job.spec.checkpoint_policy.volume_claim_name.empty())
     mounts.push_back({{"name", kCheckpointVolume}, {"mountPath", kCheckpointPath}});
   if (job.spec.checkpoint_policy.staging_memory_mib > 0)

@@ -33,9 +33,11 @@ json make_metadata(const json& of_template, const api::TrainingJob& job, const a
                  {label::kIncarnation, std::to_string(member.incarnation)}});
   const json& of_user = child(of_template, "annotations");
   json annotations = of_user.is_object() ? of_user : json::object();
-  set_if_absent(annotations, "prometheus.io/scrape", "true");
-  set_if_absent(annotations, "prometheus.io/port", std::to_string(port));
-  set_if_absent(annotations, "prometheus.io/path", "/metrics");
+  if (!member.group_seat) {  // else it serves what it likes, and says so itself
+    set_if_absent(annotations, "prometheus.io/scrape", "true");
+    set_if_absent(annotations, "prometheus.io/port", std::to_string(port));
+    set_if_absent(annotations, "prometheus.io/path", "/metrics");
+  }
   if (!avoided.empty()) annotations[names::annotation::kAvoidedNodes] = join(avoided, ",");
   annotations[names::annotation::kMadeForAttempt] = std::to_string(job.status.attempt.value());
   const json owner = {{"apiVersion", names::kApiVersion},
@@ -51,14 +53,14 @@ json make_metadata(const json& of_template, const api::TrainingJob& job, const a
           {"ownerReferences", json::array({owner})}};
 }
 
-void add_volumes(json& spec, const api::TrainingJob& job, const PodSettings& settings) {
+void add_volumes(json& spec, const api::TrainingJob& job, bool has_agent, const PodSettings& settings) {
   json& volumes = spec["volumes"];
   if (!volumes.is_array()) volumes = json::array();
   const json token = {{"audience", names::kTokenAudience},
                       {"expirationSeconds", settings.token_seconds},
                       {"path", kTokenFileName}};
-  volumes.push_back({{"name", kTokenVolume},
-                     {"projected", {{"sources", json::array({{{"serviceAccountToken", token}}})}}}});
+  const json projected = {{"sources", json::array({{{"serviceAccountToken", token}}})}};
+  if (has_agent) volumes.push_back({{"name", kTokenVolume}, {"projected", projected}});
   const std::string& claim = job.spec.checkpoint_policy.volume_claim_name;
   if (!claim.empty())
     volumes.push_back({{"name", kCheckpointVolume}, {"persistentVolumeClaim", {{"claimName", claim}}}});
@@ -74,6 +76,10 @@ Result<void> check(const api::TrainingJob& job, const json& spec) {
   const auto refuse = [](const std::string& sentence) { return Error(ErrorKind::kInvalid, sentence); };
   if (job.meta.uid.empty())
     return refuse("a job without UID was not read from the API server: read it again");
+  if (api::is_group(job.spec) && job.spec.processes_per_node > 1) {
+    return refuse("processesPerNode is " + std::to_string(job.spec.processes_per_node) +
+                  ", and a pod without the agent has one process: set it to 1 and raise numNodes");
+  }
   const json& containers = items_of(spec, "containers");
   if (containers.empty() || !containers.front().is_object())
     return refuse("the template has no container: add one that runs the trainer");
@@ -97,7 +103,7 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   json& trainer = spec["containers"][0];
   const std::uint16_t port = metrics_port_of(trainer);
   complete_trainer(trainer, job, member, settings);
-  add_volumes(spec, job, settings);
+  add_volumes(spec, job, !member.group_seat, settings);
   avoid_nodes(spec, avoided);
   prefer_apart(spec, job.meta.uid);
   leave_lost_nodes_after(spec, settings.lost_node_toleration_seconds);

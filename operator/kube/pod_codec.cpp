@@ -149,6 +149,7 @@ Result<MemberPod> decode_pod(const json& document) {
   pod.index = *index;
   pod.incarnation = *incarnation;
   pod.node = text_in(child(document, "spec"), "nodeName");
+  pod.address = text_in(status, "podIP");
   pod.phase = phase_of(status, !pod.node.empty());
   pod.is_deleting = !text_in(meta, "deletionTimestamp").empty();
   pod.ends_at =

@@ -53,6 +53,7 @@ Result<void> Machine::create(api::Pod pod) {
   pod.node = find_node(pod);
   if (pod.node.empty()) return Error(ErrorKind::kUnavailable, "no free node for " + pod.name);
   pod.uid = pod.name + "@" + pod.node;
+  pod.address = "127.0.0.1";
   auto group = ProcessGroup::launch(plan_(pod));
   if (!group) return group.error().with_context(pod.name);
   pod.phase = api::PodPhase::kRunning;

@@ -14,6 +14,7 @@ namespace ratoon::local {
 // Where a run keeps what its members need.
 struct MemberPlaces {
   std::uint16_t coordinator_port = 0;
+  std::uint16_t group_port = 0;  // where members without the agent meet
   std::filesystem::path token_file;
   std::filesystem::path save_folder;
   std::optional<std::filesystem::path> staging_folder{};

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/core/unique_fd.h"
+
 namespace ratoon::local {
 namespace {
 
@@ -82,6 +84,22 @@ class SpawnPlan {
   posix_spawnattr_t attributes_{};
 };
 
+// An open file of its own for the same pipe, since who is told of its end is a property of the file.
+Result<UniqueFd> open_again(int fd) {
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  UniqueFd again(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!again.is_open()) return system_error(errno, "opening the members' lifeline, " + path);
+  return again;
+}
+
+// When the pipe's last writer is gone, the kernel kills the group. It lasts as long as one of them has the
+// file.
+void kill_at_end_of(int fd, pid_t group) {
+  const bool is_set = ::fcntl(fd, F_SETOWN, -group) == 0 && ::fcntl(fd, F_SETSIG, SIGKILL) == 0 &&
+                      ::fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0;
+  static_cast<void>(is_set);  // without it they outlive a runner that is killed, and nothing else is lost
+}
+
 int exit_code_of(int wait_status) {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
@@ -90,8 +108,16 @@ int exit_code_of(int wait_status) {
 
 Result<ProcessGroup> ProcessGroup::launch(const LaunchPlan& plan) {
   ProcessGroup group;
+  LaunchPlan own = plan;
+  UniqueFd lifeline;
+  if (plan.ends_with_lifeline) {
+    auto opened = open_again(plan.lifeline_fd);
+    if (!opened) return opened.error();
+    lifeline = *std::move(opened);
+    own.lifeline_fd = lifeline.get();
+  }
   for (const auto& environment : plan.environments) {
-    const auto pid = SpawnPlan(plan, group.group_).spawn(plan.command, merged_environment(environment));
+    const auto pid = SpawnPlan(own, group.group_).spawn(plan.command, merged_environment(environment));
     if (!pid) {
       group.kill();
       while (!group.has_ended()) group.reap();
@@ -100,6 +126,7 @@ Result<ProcessGroup> ProcessGroup::launch(const LaunchPlan& plan) {
     if (group.group_ == 0) group.group_ = *pid;
     group.living_.push_back(*pid);
   }
+  if (lifeline.is_open()) kill_at_end_of(lifeline.get(), group.group_);
   return group;
 }
 

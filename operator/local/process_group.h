@@ -16,9 +16,10 @@ namespace ratoon::local {
 struct LaunchPlan {
   std::vector<std::string> command;
   std::vector<std::map<std::string, std::string>>
-      environments;      // one a process, on top of our own environment
-  std::string log_path;  // both outputs are appended
-  int lifeline_fd = -1;  // handed to each process as descriptor 3
+      environments;                 // one a process, on top of our own environment
+  std::string log_path;             // both outputs are appended
+  int lifeline_fd = -1;             // handed to each process as descriptor 3
+  bool ends_with_lifeline = false;  // the kernel ends the processes with it: they do not know of it
 };
 
 class ProcessGroup {

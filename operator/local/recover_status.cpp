@@ -17,7 +17,7 @@ void begin_next_attempt(api::TrainingJobStatus& status) {
 
 }  // namespace
 
-api::TrainingJobStatus recover_status(api::TrainingJobStatus status) {
+api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec, api::TrainingJobStatus status) {
   if (status.phase == api::JobPhase::kSucceeded) return status;
   if (status.phase == api::JobPhase::kFailed) {  // a person decided to try again
     status.restarts = {.disruption = status.restarts.disruption};
@@ -32,7 +32,7 @@ api::TrainingJobStatus recover_status(api::TrainingJobStatus status) {
   for (auto& member : status.members) {
     // A process of the last run may still be on its way out: fence it.
     const std::uint32_t newest = std::max(member.incarnation, member.successor);
-    if (member.is_completed) continue;
+    if (member.is_completed && !api::is_group(spec)) continue;
     member = {.role = member.role, .index = member.index, .incarnation = newest + 1, .uid = ""};
   }
   return status;

@@ -18,6 +18,7 @@
 #include "operator/core/roster.h"
 #include "operator/local/cluster_words.h"
 #include "operator/local/controls.h"
+#include "operator/local/free_port.h"
 #include "operator/local/machine.h"
 #include "operator/local/member_plan.h"
 #include "operator/local/room.h"
@@ -144,7 +145,7 @@ class Runner {
       return {};
     }
     if (!stored) return discard_staged();
-    job_.status = recover_status(*stored);
+    job_.status = recover_status(job_.spec, *stored);
     const auto document = RunFolder::read_document(folder_.path());
     if (document && *document) book_.restore(**document);
     return {};
@@ -173,6 +174,7 @@ class Runner {
   LaunchPlan plan(const api::Pod& pod) const {
     return plan_member(job_, pod,
                        {.coordinator_port = server_->port(),
+                        .group_port = group_port_,
                         .token_file = folder_.token_path(),
                         .save_folder = folder_.checkpoints_path(),
                         .staging_folder = staging_ ? std::optional(staging_->path()) : std::nullopt,
@@ -212,6 +214,12 @@ class Runner {
   Result<void> act(const core::CreatePod& action) {
     // Those that are on their way out have all nodes; the end of one wakes us, and it is asked for again.
     if (!machine_.has_room_for(action.pod)) return {};
+    if (action.pod.group_seat && action.pod.group_seat->first_rank == 0) {
+      // Another port for each group: what is left of the one before may still have that one.
+      auto port = find_free_port();
+      if (!port) return port.error();
+      group_port_ = *port;
+    }
     auto created = machine_.create(action.pod);
     if (created) wakeup_.notify();  // its UID is to be noted
     return created;
@@ -304,6 +312,7 @@ class Runner {
   std::optional<Timestamp> wake_at_;
   std::optional<core::RecoveryWatch> recovery_;
   RunEvents events_{[this](const std::string& line) { folder_.append_event(line); }};
+  std::uint16_t group_port_ = 0;
   nlohmann::json stored_;
 };
 

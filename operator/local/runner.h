@@ -34,7 +34,8 @@ struct RunOptions {
 [[nodiscard]] Result<int> run(const RunOptions& options, const Clock& clock);
 
 // The status with which a run goes on after its runner is gone: nothing of the old members is left.
-[[nodiscard]] api::TrainingJobStatus recover_status(api::TrainingJobStatus status);
+[[nodiscard]] api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec,
+                                                    api::TrainingJobStatus status);
 
 // The status with which a job begins again from its beginning. Attempts go on counting, and nothing that an
 // older one saved, wherever it lies, is the job's own any more.

@@ -1,4 +1,5 @@
 ratoon_python_test(integration/elastic_test)
+ratoon_python_test(integration/without_agent_test)
 ratoon_python_test(integration/history_test)
 ratoon_python_test(integration/kill_and_resume_test)
 ratoon_program(in_place_probe SOURCES integration/in_place_probe.cpp LIBS ratoon::agent)

@@ -71,7 +71,11 @@ TEST(Names, OfTheEnvironmentAreFrozen) {
                  {names::env::kMetricsPort, "RATOON_METRICS_PORT"},
                  {names::env::kDeterministic, "RATOON_DETERMINISTIC"},
                  {names::env::kSeed, "RATOON_SEED"},
-                 {names::env::kLocalRank, "LOCAL_RANK"}});
+                 {names::env::kLocalRank, "LOCAL_RANK"},
+                 {names::env::kRank, "RANK"},
+                 {names::env::kWorldSize, "WORLD_SIZE"},
+                 {names::env::kMasterAddress, "MASTER_ADDR"},
+                 {names::env::kMasterPort, "MASTER_PORT"}});
 }
 
 TEST(Names, OfRoutesAndPortsAreFrozen) {

@@ -60,6 +60,41 @@ TEST(CheckpointPolicy, RefusesPlacesThatCannotBe) {
       "TrainingJob digits: spec.checkpointPolicy.loadParts must be Weights, State or All, found \"state\"");
 }
 
+// A job with these fields and a role for each word.
+Result<TrainingJob> decode_roles(const std::vector<const char*>& agents,
+                                 const json& fields = json::object()) {
+  json document = json::parse(R"({"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob",
+                                  "metadata": {"name": "digits"}, "spec": {"roles": []}})");
+  for (const char* agent : agents) {
+    const std::string name = "r" + std::to_string(document["spec"]["roles"].size());
+    document["spec"]["roles"].push_back(
+        {{"name", name},
+         {"agent", agent},
+         {"template", {{"spec", {{"containers", {{{"command", {"train"}}}}}}}}}});
+  }
+  document["spec"].update(fields);
+  return decode_training_job(document);
+}
+
+TEST(Agent, AJobIsAGroupWhereNobodyHasIt) {
+  EXPECT_FALSE(is_group(decode_roles({"Ratoon"})->spec));
+  EXPECT_TRUE(is_group(decode_roles({"None", "None"})->spec));
+  EXPECT_FALSE(is_group(decode_with("suspend", false)->spec)) << "all have it where nothing is said";
+}
+
+TEST(Agent, WhoDoesWithoutIsPromisedNothingThatNeedsIt) {
+  const auto complaint = [](const Result<TrainingJob>& job) { return job ? "" : job.error().message(); };
+  EXPECT_EQ(complaint(decode_roles({"none"})),
+            "TrainingJob digits: spec.roles[].agent must be Ratoon or None, found \"none\"");
+  EXPECT_NE(complaint(decode_roles({"None", "Ratoon"})).find("spec.roles must be"), std::string::npos);
+  EXPECT_NE(
+      complaint(decode_roles({"None"}, {{"elasticPolicy", {{"minReplicas", 1}}}})).find("elasticPolicy"),
+      std::string::npos);
+  EXPECT_NE(
+      complaint(decode_roles({"None"}, {{"progressDeadlineSeconds", 9}})).find("progressDeadlineSeconds"),
+      std::string::npos);
+}
+
 TEST(RestartPolicy, IsReadWhole) {
   const auto job = decode_with("restartPolicy", json::parse(R"({
     "maxRestarts": 3, "maxLossesWithoutStep": 4, "backoffSeconds": 5, "backoffMaxSeconds": 6,

@@ -95,6 +95,40 @@ TEST(MemberPod, OfSeveralProcessesTheLauncherSaysWhichIsWhich) {
   EXPECT_FALSE(env.contains("LOCAL_RANK"));
 }
 
+Result<json> make_without_agent(const api::GroupSeat& seat) {
+  json job = document();
+  job["spec"]["roles"][0]["agent"] = "None";
+  const api::Pod member{
+      .name = "digits-worker-1-i2", .role = "worker", .index = 1, .incarnation = 2, .group_seat = seat};
+  return make_member_pod(*api::decode_training_job(job), member, {},
+                         {.coordinator_url = "http://10.0.0.1:9443"});
+}
+
+TEST(MemberPod, AProgramWithoutTheAgentLearnsItsRankAndWhereToMeet) {
+  const auto pod = make_without_agent({.master_address = "10.1.2.3", .first_rank = 1, .world_size = 2});
+  ASSERT_TRUE(pod) << pod.error().message();
+  auto env = environment(*pod);
+  EXPECT_EQ(env["MASTER_ADDR"], "10.1.2.3");
+  EXPECT_EQ(env["MASTER_PORT"], "29500");
+  EXPECT_EQ(env["RANK"], "1");
+  EXPECT_EQ(env["WORLD_SIZE"], "2");
+  EXPECT_EQ(env["LOCAL_RANK"], "0");
+  EXPECT_EQ(env["RATOON_SAVE_FOLDER"], "/ratoon/checkpoints");
+  for (const char* absent :
+       {"RATOON_COORDINATOR_URL", "RATOON_TOKEN_FILE", "RATOON_METRICS_PORT", "RATOON_TERMINATION_FILE"})
+    EXPECT_FALSE(env.contains(absent)) << absent;
+  const json& trainer = (*pod)["spec"]["containers"][0];
+  EXPECT_FALSE(trainer.contains("ports"));
+  EXPECT_EQ(trainer["volumeMounts"].size(), 1U) << "the claim, and no token";
+  EXPECT_EQ((*pod)["spec"]["volumes"].size(), 1U);
+  EXPECT_FALSE((*pod)["metadata"]["annotations"].contains("prometheus.io/port"));
+}
+
+TEST(MemberPod, TheFirstOfThoseWithoutTheAgentIsMetAtItsOwnAddress) {
+  EXPECT_EQ(environment(*make_without_agent({.first_rank = 0, .world_size = 2}))["MASTER_ADDR"],
+            json::parse(R"({"fieldRef": {"fieldPath": "status.podIP"}})"));
+}
+
 TEST(MemberPod, OnlyTheTrainerIsChanged) {
   const auto pod = make(document());
   EXPECT_EQ((*pod)["spec"]["containers"][1], json::parse(R"({"name": "sidecar", "image": "s"})"));
@@ -171,6 +205,12 @@ TEST(MemberPod, WhatTheUserSaysOfPlacementStays) {
 
 TEST(MemberPod, RefusesWhatItCannotDo) {
   json job = document();
+  job["spec"]["roles"][0]["agent"] = "None";
+  job["spec"]["processesPerNode"] = 8U;
+  EXPECT_EQ(make(job).error().message(),
+            "role worker: processesPerNode is 8, and a pod without the agent has one process: set it to 1 and "
+            "raise numNodes");
+  job = document();
   pod_spec(job)["volumes"] = {{{"name", "ratoon-token"}}};
   EXPECT_FALSE(make(job));
   job = document();

@@ -12,7 +12,7 @@ namespace env = names::env;
 
 class MemberPlan : public testing::Test {
  protected:
-  LaunchPlan plan() const { return plan_member(job_, test::pod(1, 3), places_); }
+  LaunchPlan plan() const { return plan_member(job_, pod_, places_); }
   std::string variable(const char* name, std::size_t process = 0) const {
     const auto environment = plan().environments.at(process);
     const auto found = environment.find(name);
@@ -20,6 +20,7 @@ class MemberPlan : public testing::Test {
   }
 
   api::TrainingJob job_ = test::job();
+  api::Pod pod_ = test::pod(1, 3);
   MemberPlaces places_{.coordinator_port = 4711,
                        .token_file = "run/token",
                        .save_folder = "run/checkpoints",
@@ -50,6 +51,27 @@ TEST_F(MemberPlan, TheTemplateWinsOverThePolicyAndNotOverThePlace) {
   EXPECT_EQ(variable(env::kKeepLast), "9");
   EXPECT_EQ(variable(env::kRole), "worker");
   EXPECT_EQ(variable("LEVEL"), "3");
+}
+
+// PyTorch's names, and nothing by which a program could take itself for an agent.
+TEST_F(MemberPlan, AProgramWithoutTheAgentLearnsItsRankAndWhereToMeet) {
+  job_.spec.roles[0].has_agent = false;
+  job_.spec.processes_per_node = 2;
+  places_.group_port = 4712;
+  pod_.address = "127.0.0.1";
+  pod_.group_seat = {.master_address = "127.0.0.1", .first_rank = 2, .world_size = 4};
+  EXPECT_EQ(variable(env::kMasterAddress), "127.0.0.1");
+  EXPECT_EQ(variable(env::kMasterPort), "4712");
+  EXPECT_EQ(variable(env::kWorldSize), "4");
+  EXPECT_EQ(variable(env::kRank, 0), "2");
+  EXPECT_EQ(variable(env::kRank, 1), "3");
+  EXPECT_EQ(variable(env::kLocalRank, 1), "1");
+  for (const char* absent : {env::kCoordinatorUrl, env::kTokenFile, env::kLifelineFd})
+    EXPECT_EQ(variable(absent), "-") << absent;
+  EXPECT_TRUE(plan().ends_with_lifeline);
+  job_.spec.roles[0].environment = {{env::kMasterPort, "29501"}, {env::kRank, "0"}};
+  EXPECT_EQ(variable(env::kMasterPort), "29501");
+  EXPECT_EQ(variable(env::kRank, 1), "3") << "a rank of one's own would only lie";
 }
 
 TEST_F(MemberPlan, IsStagedWhereThereIsAPlaceForIt) {

@@ -215,7 +215,7 @@ TEST(FreshStatus, CountsAttemptsAndIncarnationsOnAndOwnsNothingOlder) {
 TEST(RecoverStatus, FencesTheMembersOfTheRunBefore) {
   auto status = test::job(2).status;
   status.members[1].incarnation = 3;
-  const auto recovered = recover_status(status);
+  const auto recovered = recover_status(test::job().spec, status);
   EXPECT_EQ(recovered.members,
             (std::vector<api::MemberStatus>{{.role = "worker", .index = 0, .incarnation = 1, .uid = ""},
                                             {.role = "worker", .index = 1, .incarnation = 4, .uid = ""}}));
@@ -227,7 +227,7 @@ TEST(RecoverStatus, FencesTheMembersOfTheRunBefore) {
 TEST(RecoverStatus, LeavesACompletedJobAlone) {
   auto status = test::job(2).status;
   status.phase = api::JobPhase::kSucceeded;
-  EXPECT_EQ(recover_status(status), status);
+  EXPECT_EQ(recover_status(test::job().spec, status), status);
 }
 
 TEST(RecoverStatus, WhoStartsAFailedJobAgainGivesItItsRestartsBack) {
@@ -236,7 +236,7 @@ TEST(RecoverStatus, WhoStartsAFailedJobAgainGivesItItsRestartsBack) {
   status.restarts = {
       .application = 11, .ignored = 3, .disruption = 4, .without_step = 5, .crashes_in_a_row = 2};
   status.completed_at = WallTime{};
-  const auto recovered = recover_status(status);
+  const auto recovered = recover_status(test::job().spec, status);
   EXPECT_EQ(recovered.phase, api::JobPhase::kRecovering);
   EXPECT_EQ(recovered.completed_at, std::nullopt) << "it is not over any more";
   EXPECT_EQ(recovered.restarts, (api::Restarts{.application = 0, .disruption = 4}));
@@ -249,16 +249,26 @@ TEST(RecoverStatus, NoWorldOutlivesItsRunner) {
   status.world_size = 2;
   status.formed_at = WallTime{};
   status.stepped_at = WallTime{};
-  const auto recovered = recover_status(status);
+  const auto recovered = recover_status(test::job().spec, status);
   EXPECT_FALSE(recovered.is_formed);
   EXPECT_EQ(recovered.world_size, 0u);
   EXPECT_EQ(recovered.formed_at, std::nullopt);
   EXPECT_EQ(recovered.stepped_at, std::nullopt);
 }
 
+// Who is made again waits for all others.
+TEST(RecoverStatus, MembersWithoutTheAgentAreAllMadeAnew) {
+  auto job = test::job(2);
+  job.status.members[0].is_completed = true;
+  EXPECT_TRUE(recover_status(job.spec, job.status).members[0].is_completed);
+  job.spec.roles[0].has_agent = false;
+  EXPECT_FALSE(recover_status(job.spec, job.status).members[0].is_completed);
+  EXPECT_EQ(recover_status(job.spec, job.status).members[0].incarnation, 1U);
+}
+
 TEST(RecoverStatus, AJobThatNeverFormedAWorldIsPending) {
-  EXPECT_EQ(recover_status({}).phase, api::JobPhase::kPending);
-  EXPECT_EQ(recover_status({}).attempt, Attempt(0));
+  EXPECT_EQ(recover_status({}, {}).phase, api::JobPhase::kPending);
+  EXPECT_EQ(recover_status({}, {}).attempt, Attempt(0));
 }
 
 }  // namespace

@@ -1,0 +1,107 @@
+#include "operator/core/group.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "operator/core/classify.h"
+#include "operator/core/notice.h"
+#include "operator/core/suspend.h"
+#include "operator/core/wake.h"
+
+namespace ratoon::core {
+namespace {
+
+// Kubelets tell of an end within a second or two.
+constexpr auto kSettle = std::chrono::seconds(3);
+constexpr auto kProof = std::chrono::seconds(60);
+
+bool is_known(const Observation& seen, const api::Pod& pod) {
+  return std::ranges::any_of(seen.job.status.members, [&](const auto& m) { return m.uid == pod.uid; });
+}
+
+// Whether one of the group was taken away from outside.
+bool is_anybody_taken(const Observation& seen) {
+  const auto is_taken = [&](const api::Pod& pod) {
+    if (!is_known(seen, pod) || has_reached_end(seen, pod)) return false;
+    if (pod.is_deleting || pod.phase == api::PodPhase::kSucceeded) return true;
+    return pod.has_ended() &&
+           classify(pod, false, seen.job.spec.restart_policy).cause == EndCause::kDisruption;
+  };
+  const auto has_vanished = [&](const api::MemberStatus& member) {
+    return !member.uid.empty() && !member.is_completed && find_pod(seen, member) == nullptr;
+  };
+  return std::ranges::any_of(seen.pods, is_taken) ||
+         std::ranges::any_of(seen.job.status.members, has_vanished);
+}
+
+bool is_failure(const Ending& ending) {
+  return ending.cause == EndCause::kApplication || ending.cause == EndCause::kFatal;
+}
+
+}  // namespace
+
+std::optional<api::GroupSeat> find_group_seat(const Observation& seen,
+                                              const std::vector<api::MemberStatus>& members,
+                                              const api::MemberStatus& member) {
+  const std::uint32_t each = seen.job.spec.processes_per_node;
+  const auto place = std::ranges::find_if(
+      members, [&](const auto& m) { return m.role == member.role && m.index == member.index; });
+  api::GroupSeat seat{.master_address = {},
+                      .first_rank = static_cast<std::uint32_t>(place - members.begin()) * each,
+                      .world_size = static_cast<std::uint32_t>(members.size()) * each};
+  if (place == members.begin()) return seat;
+  const api::Pod* first = find_pod(seen, members.front());
+  if (first == nullptr || first->address.empty()) return std::nullopt;
+  seat.master_address = first->address;
+  return seat;
+}
+
+bool has_reached_end(const Observation& seen, const api::Pod& pod) {
+  return pod.phase == api::PodPhase::kSucceeded && !pod.is_deleting && !pod.is_evicted &&
+         find_node_notice(seen, pod.node).empty();
+}
+
+Ending judge_in_group(const Observation& seen, const api::Pod& pod, Ending ending) {
+  if (!is_failure(ending)) return ending;
+  if (pod.phase == api::PodPhase::kSucceeded)
+    return {EndCause::kDisruption, "exit code 0 as its node was to go, which is not the end of its work"};
+  if (is_anybody_taken(seen))
+    return {EndCause::kDisruption, ending.sentence + ", after another member was lost"};
+  ending.is_shared = ending.cause == EndCause::kApplication;
+  return ending;
+}
+
+std::optional<WallTime> find_judgement(const Observation& seen, const api::Pod& pod) {
+  if (!pod.ended_at || !is_known(seen, pod) || has_reached_end(seen, pod)) return std::nullopt;
+  const WallTime at{pod.ended_at->since_epoch + kSettle};
+  // A clock that is far ahead must not put it off for ever.
+  if (at <= seen.wall_now || *pod.ended_at > WallTime{seen.wall_now.since_epoch + kSettle})
+    return std::nullopt;
+  if (!is_failure(classify(pod, false, seen.job.spec.restart_policy)) || is_anybody_taken(seen))
+    return std::nullopt;
+  return at;
+}
+
+std::optional<WallTime> next_judgement(const Observation& seen) {
+  std::optional<WallTime> next;
+  if (!api::is_group(seen.job.spec)) return next;
+  for (const auto& pod : seen.pods) next = earlier(next, find_judgement(seen, pod));
+  return next;
+}
+
+void restart_group(const Observation& seen, RosterChange& change) {
+  if (change.losses.empty()) return;
+  release_members(seen, change.members);
+  std::optional<WallTime> pause;
+  for (const auto& member : change.members) pause = std::max(pause, member.not_before);
+  for (auto& member : change.members) member.not_before = pause;
+}
+
+bool has_proved_itself(const Observation& seen) {
+  const auto& status = seen.job.status;
+  return status.is_formed && status.formed_at &&
+         status.formed_at->since_epoch + kProof <= seen.wall_now.since_epoch;
+}
+
+}  // namespace ratoon::core

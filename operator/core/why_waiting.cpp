@@ -1,0 +1,35 @@
+#include "operator/core/why_waiting.h"
+
+#include "operator/core/roster.h"
+
+namespace ratoon::core {
+namespace {
+
+// The scheduler's words about the first member's pod that no node takes.
+std::string why_not_placed(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  constexpr std::size_t kBytesMax = 300;
+  for (const auto& pod : seen.pods) {
+    if (pod.unplaced_reason.empty() || pod.is_deleting || pod.has_ended() || !is_named(pod, members))
+      continue;
+    return "; no node takes " + pod.name + ": " + pod.unplaced_reason.substr(0, kBytesMax);
+  }
+  return "";
+}
+
+// Who failed and is not made again yet.
+std::string why_not_made(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  for (const auto& member : members) {
+    if (!member.not_before) continue;
+    return "; " + display_name(seen, member) + " is made after a pause, at " +
+           format_rfc3339(*member.not_before);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string why_waiting(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  return why_not_made(seen, members) + why_not_placed(seen, members);
+}
+
+}  // namespace ratoon::core

@@ -1,0 +1,15 @@
+// What the members of the next world wait for that are not there yet, for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "operator/core/observation.h"
+
+namespace ratoon::core {
+
+// Who failed and is not made again yet, and the scheduler's words about the first pod that no node takes;
+// each begins with "; ". Empty: nothing is known.
+[[nodiscard]] std::string why_waiting(const Observation& seen, const std::vector<api::MemberStatus>& members);
+
+}  // namespace ratoon::core

@@ -1,0 +1,253 @@
+// Members without the agent: what pods and nodes alone tell, and what follows.
+#include "operator/core/group.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/core/reconcile.h"
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::core {
+namespace {
+
+using api::JobPhase;
+using test::only;
+using test::wall;
+
+constexpr std::uint32_t kMembers = 3;
+
+api::TrainingJob group_job() {
+  auto job = test::job(kMembers);
+  job.spec.roles[0].has_agent = false;
+  job.status.formed_at = WallTime{};
+  return job;
+}
+
+// All pods run, and nobody ever says anything.
+Observation running_group() {
+  auto seen = test::running(group_job());
+  seen.processes.clear();
+  seen.world.clear();
+  for (auto& pod : seen.pods) pod.address = "10.0.0." + std::to_string(pod.index + 1);
+  seen.wall_now = wall(10);
+  return seen;
+}
+
+Decision decide(const Observation& seen) {
+  return reconcile(seen, test::at_seconds(10));
+}
+
+// As its caller does; what it deletes is gone at the next look.
+void follow(const Decision& decision, Observation& seen) {
+  test::store(decision, "node-9", seen);
+  for (const auto& action : only<DeletePod>(decision))
+    std::erase_if(seen.pods, [&](const api::Pod& pod) { return pod.uid == action.uid; });
+}
+
+std::vector<std::uint32_t> incarnations(const api::TrainingJobStatus& status) {
+  std::vector<std::uint32_t> all;
+  for (const auto& member : status.members) all.push_back(member.incarnation);
+  return all;
+}
+
+TEST(Group, TheFirstMemberIsMadeAloneAndTheOthersLearnItsAddress) {
+  auto job = group_job();
+  job.status = {};
+  job.spec.processes_per_node = 2;
+  Observation seen{.job = job};
+  const auto first = decide(seen);
+  auto made = only<CreatePod>(first);
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(made[0].pod.group_seat, (api::GroupSeat{.first_rank = 0, .world_size = 6}));
+  follow(first, seen);
+  EXPECT_TRUE(only<CreatePod>(decide(seen)).empty()) << "it has no address yet";
+  seen.pods[0].address = "10.0.0.7";
+  made = only<CreatePod>(decide(seen));
+  ASSERT_EQ(made.size(), 2U);
+  EXPECT_EQ(made[1].pod.group_seat,
+            (api::GroupSeat{.master_address = "10.0.0.7", .first_rank = 4, .world_size = 6}));
+}
+
+TEST(Group, StandsOnceAllPodsRunAndIsLeftAloneThen) {
+  auto seen = running_group();
+  seen.job.status.is_formed = false;
+  seen.pods[1].phase = api::PodPhase::kPending;
+  seen.pods[1].unplaced_reason = "0/3 nodes are available";
+  const auto waiting = decide(seen);
+  EXPECT_FALSE(waiting.status.is_formed);
+  EXPECT_THAT(waiting.status.message, testing::HasSubstr("2 of 3 members run for attempt 1; no node takes"));
+  seen.pods[1] = test::pod(1);
+  seen.pods[1].address = "10.0.0.2";
+  const auto formed = decide(seen);
+  EXPECT_TRUE(formed.status.is_formed);
+  EXPECT_EQ(formed.status.phase, JobPhase::kRunning);
+  EXPECT_EQ(formed.status.world_size, 3U);
+  follow(formed, seen);
+  seen.wall_now = wall(100'000);  // no beat, no step, no call within any deadline
+  const auto later = reconcile(seen, test::at_seconds(100'000));
+  EXPECT_TRUE(later.actions.empty());
+  EXPECT_EQ(later.status.attempt, formed.status.attempt);
+  EXPECT_TRUE(later.status.is_formed);
+  EXPECT_EQ(later.wake_at, std::nullopt) << "there is nothing to look at";
+}
+
+TEST(Group, TheLossOfOneMakesAllAnewAndCountsOne) {
+  auto seen = running_group();
+  seen.pods[2] = test::ended_pod(2, 137);
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.attempt, Attempt(2));
+  EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>({1, 1, 1}));
+  EXPECT_EQ(decision.status.restarts, (api::Restarts{.disruption = 1, .without_step = 1}));
+  EXPECT_EQ(only<DeletePod>(decision).size(), 3U);
+  auto made = only<CreatePod>(decision);
+  ASSERT_EQ(made.size(), 1U) << "the others wait for the new address";
+  EXPECT_EQ(made[0].pod.name, "digits-worker-0-i1");
+}
+
+TEST(Group, WhoIsDoneIsMadeAnewToo) {
+  auto seen = running_group();
+  seen.pods[0] = test::ended_pod(0, 0);
+  follow(decide(seen), seen);
+  ASSERT_TRUE(seen.job.status.members[0].is_completed);
+  EXPECT_TRUE(seen.job.status.is_formed) << "the others still work";
+  std::erase_if(seen.pods, [](const auto& pod) { return pod.index == 2; });  // its node is gone
+  const auto decision = decide(seen);
+  EXPECT_FALSE(decision.status.members[0].is_completed);
+  EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>({1, 1, 1}));
+}
+
+TEST(Group, IsDoneWhenAllLeftWithZero) {
+  auto seen = running_group();
+  for (std::uint32_t i = 0; i < kMembers; ++i) seen.pods[i] = test::ended_pod(i, 0);
+  EXPECT_EQ(decide(seen).status.phase, JobPhase::kSucceeded);
+}
+
+// k/k #118310: a program that takes SIGTERM for the end of its work leaves with 0.
+TEST(Group, AnExitWithZeroOnTheWayOutIsALoss) {
+  struct Case {
+    const char* what;
+    void (*change)(Observation&);
+  };
+  const Case cases[] = {{"its pod was deleted", [](Observation& seen) { seen.pods[1].is_deleting = true; }},
+                        {"the platform ended it", [](Observation& seen) { seen.pods[1].is_evicted = true; }},
+                        {"its node is to go", [](Observation& seen) {
+                           seen.nodes = {{.name = "node-2", .taints = {}, .is_unschedulable = true}};
+                         }}};
+  for (const auto& [what, change] : cases) {
+    auto seen = running_group();
+    seen.pods[1] = test::ended_pod(1, 0);
+    change(seen);
+    const auto decision = decide(seen);
+    EXPECT_FALSE(decision.status.members[1].is_completed) << what;
+    EXPECT_EQ(decision.status.restarts.disruption, 1U) << what;
+    EXPECT_EQ(decision.status.restarts.application, 0U) << what;
+    EXPECT_EQ(decision.status.attempt, Attempt(2)) << what;
+  }
+}
+
+TEST(Group, PeersOfOneThatWasTakenAwayAreNotToBlame) {
+  auto seen = running_group();
+  seen.job.spec.restart_policy.rules = {{.exit_codes = {1}, .action = api::RuleAction::kFail}};
+  seen.pods[0] = test::ended_pod(0, 1);  // "connection reset by peer"
+  seen.pods[1].is_deleting = true;
+  const auto decision = decide(seen);
+  EXPECT_NE(decision.status.phase, JobPhase::kFailed);
+  EXPECT_EQ(decision.status.restarts.application, 0U);
+  EXPECT_EQ(decision.status.restarts.disruption, 2U);
+}
+
+TEST(Group, OfThoseThatFailTogetherOneCounts) {
+  auto seen = running_group();
+  seen.job.spec.restart_policy.restarts_max = 1;
+  for (std::uint32_t i = 0; i < kMembers; ++i) seen.pods[i] = test::ended_pod(i, 1);
+  const auto decision = decide(seen);
+  EXPECT_NE(decision.status.phase, JobPhase::kFailed);
+  EXPECT_EQ(decision.status.restarts.application, 1U);
+}
+
+TEST(Group, AFailureIsJudgedOnceThePlatformHasHadTimeToTellOfMore) {
+  auto seen = running_group();
+  seen.pods[0] = test::ended_pod(0, 1);
+  seen.pods[0].ended_at = wall(9);
+  const auto early = decide(seen);
+  EXPECT_EQ(early.status.attempt, Attempt(1));
+  EXPECT_EQ(early.status.restarts, api::Restarts());
+  EXPECT_EQ(early.wake_at, test::at_seconds(12));
+
+  auto taken = seen;
+  taken.pods[1].is_deleting = true;  // now it is clear why
+  EXPECT_EQ(decide(taken).status.restarts.application, 0U);
+  EXPECT_EQ(decide(taken).status.attempt, Attempt(2));
+
+  seen.wall_now = wall(12);
+  EXPECT_EQ(decide(seen).status.restarts.application, 1U);
+  EXPECT_EQ(decide(seen).status.attempt, Attempt(2));
+  seen.pods[0].ended_at = wall(5000);
+  EXPECT_EQ(decide(seen).status.restarts.application, 1U) << "a node's clock that is far ahead";
+}
+
+TEST(Group, ThePauseOfOneIsThePauseOfAll) {
+  auto seen = running_group();
+  seen.job.spec.restart_policy.backoff_seconds = 7;
+  seen.pods[2] = test::ended_pod(2, 1);
+  const auto decision = decide(seen);
+  for (const auto& member : decision.status.members) EXPECT_EQ(member.not_before, wall(17)) << member.index;
+  EXPECT_TRUE(only<CreatePod>(decision).empty());
+}
+
+TEST(Group, ANodeThatThePlatformTakesForLostIsALoss) {
+  auto seen = running_group();
+  seen.nodes = {{.name = "node-2", .taints = {}, .is_ready = false}};
+  const auto decision = decide(seen);
+  EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>({1, 1, 1}));
+  ASSERT_EQ(decision.status.suspect_nodes.size(), 1U);
+  EXPECT_EQ(decision.status.suspect_nodes[0].name, "node-2");
+  EXPECT_THAT(only<CreatePod>(decision).at(0).avoid_nodes, testing::Contains("node-2"));
+}
+
+TEST(Group, NoticeMakesNoSuccessorThatCouldNotTakeOver) {
+  auto seen = running_group();
+  seen.nodes = {{.name = "node-2", .taints = {}, .is_unschedulable = true}};
+  const auto decision = decide(seen);
+  EXPECT_TRUE(decision.actions.empty());
+  EXPECT_FALSE(decision.status.members[1].is_leaving());
+}
+
+TEST(Group, IsSuspendedAtOnceSinceNobodyHearsAboutIt) {
+  auto seen = running_group();
+  seen.job.spec.is_suspended = true;
+  seen.job.status.members[0].is_completed = true;
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.phase, JobPhase::kSuspended);
+  EXPECT_EQ(only<DeletePod>(decision).size(), 3U);
+  EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>({1, 1, 1}));
+  EXPECT_FALSE(decision.status.members[0].is_completed);
+}
+
+TEST(Group, LossesInARowAreForgottenOnceItRanForAMinute) {
+  for (const int stood : {59, 60}) {
+    auto seen = running_group();
+    seen.job.status.restarts = {.disruption = 30, .without_step = 30};
+    seen.wall_now = wall(stood);
+    seen.pods[1] = test::ended_pod(1, 137);
+    const auto decision = decide(seen);
+    EXPECT_EQ(decision.status.phase == JobPhase::kFailed, stood < 60) << stood;
+  }
+}
+
+TEST(Group, ItsRecoveryIsOverWhenAllRun) {
+  auto seen = running_group();
+  seen.pods[1] = test::ended_pod(1, 137);
+  follow(decide(seen), seen);
+  ASSERT_TRUE(seen.recovery);
+  seen.pods[0].address = "10.0.0.9";
+  follow(decide(seen), seen);
+  const auto decision = decide(seen);
+  EXPECT_TRUE(decision.status.is_formed);
+  ASSERT_TRUE(decision.status.last_disruption);
+  EXPECT_EQ(decision.status.last_disruption->member, "digits-worker-1-i0");
+  EXPECT_FALSE(decision.recovery);
+}
+
+}  // namespace
+}  // namespace ratoon::core
