@@ -55,6 +55,11 @@ void follow(const Observation& seen, const RosterChange& change, Decision& decis
   append(decision.actions, follow_roster(seen, status.members, avoid_nodes));
 }
 
+// Whether the losses before are behind it.
+bool has_moved_on(const Observation& seen, bool has_stepped) {
+  return api::is_group(seen.job.spec) ? has_proved_itself(seen) : has_stepped;
+}
+
 Decision decide(const Observation& seen, Timestamp now) {
   api::TrainingJobStatus status = seen.job.status;
   note_wish_to_begin_anew(seen.job, status);
@@ -66,8 +71,7 @@ Decision decide(const Observation& seen, Timestamp now) {
   const Silence silence = find_silent(seen, now);
   const Hang hang = find_hang(seen, now);
   const auto next_check = earlier(silence.next_check, hang.next_check);
-  const bool has_moved = api::is_group(seen.job.spec) ? has_proved_itself(seen) : has_stepped;
-  RosterChange change = change_roster(seen, silence, hang, has_moved);
+  RosterChange change = change_roster(seen, silence, hang, has_moved_on(seen, has_stepped));
   status.members = change.members;
   status.restarts = change.restarts;
   note_failure(seen, change, status);

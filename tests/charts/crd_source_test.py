@@ -17,7 +17,7 @@ FUNCTIONS = {
     "read_success_policy": "spec.successPolicy", "read_failure_policy": "spec.failurePolicy",
     "read_clean_pod_policy": "spec", "read_failure": "status.lastFailure", "read_condition": "status.conditions[]",
     "encode_failure": "status.lastFailure", "encode_condition": "status.conditions[]",
-    "read_elastic": "spec.elasticPolicy", "read_role": "spec.roles[]",
+    "read_elastic": "spec.elasticPolicy", "read_role": "spec.roles[]", "read_has_agent": "spec.roles[]",
     "read_container": "spec.roles[].template.spec.containers[]",
     "read_status": "status", "read_checkpoint": "status.lastCheckpoint", "read_disruption": "status.lastDisruption",
     "read_phases": "status.lastDisruption.phases",
