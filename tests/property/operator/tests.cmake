@@ -4,6 +4,8 @@ if(TARGET ratoon_operator_coordinator)
             laws_of_worlds.cpp recount.cpp simulated_agent.cpp simulated_nodes.cpp simulated_platform.cpp
             simulated_pods.cpp simulated_trouble.cpp simulated_world.cpp
     LIBS ratoon::operator_core ratoon::operator_coordinator TIMEOUT 600)
+  ratoon_test(property/operator/group_laws_test
+    SOURCES group_laws_test.cpp simulated_group.cpp LIBS ratoon::operator_core)
   # A share for each core: of 20,000 worlds as it ships, of a million a night.
   if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT RATOON_SANITIZE)
     set(seeds ";RATOON_SEEDS=20000")

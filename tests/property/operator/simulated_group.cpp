@@ -1,0 +1,210 @@
+#include "tests/property/operator/simulated_group.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::sim {
+namespace {
+
+constexpr int kNodes = 5;
+
+}  // namespace
+
+GroupWorld::GroupWorld(std::uint64_t seed) : dice_(seed), now_(test::at_seconds(100)) {
+  job_ = test::new_job(static_cast<std::uint32_t>(1 + dice_.below(4)));
+  job_.meta.uid = "job";
+  job_.spec.roles[0].has_agent = false;
+  job_.spec.disruption_policy.avoid_node_seconds = static_cast<std::uint32_t>(dice_.below(3) * 10);
+  job_.spec.restart_policy.losses_without_step_max = 1000;
+  fails_by_itself_ = dice_.percent(40);
+  job_.spec.restart_policy.restarts_max = fails_by_itself_ ? 1000 : 0;
+  steps_needed_ = 20 + dice_.below(60);
+  for (int i = 1; i <= kNodes; ++i) {
+    const std::string name = "node-" + std::to_string(i);
+    nodes_[name] = {.name = name, .taints = {}};
+  }
+}
+
+core::Observation GroupWorld::observe() const {
+  core::Observation seen{.job = job_, .wall_now = wall_now()};
+  for (const auto& [uid, pod] : pods_seen_) seen.pods.push_back(pod);
+  for (const auto& [name, node] : nodes_) seen.nodes.push_back(node);
+  seen.listening_since = test::at_seconds(0);
+  return seen;
+}
+
+GroupWorld::Meeting GroupWorld::meeting_of(const api::Pod& pod) {
+  return pod.group_seat->master_address.empty() ? pod.address : pod.group_seat->master_address;
+}
+
+std::vector<GroupWorld::Entry*> GroupWorld::living(const Meeting& meeting) {
+  std::vector<Entry*> found;
+  for (auto& [uid, entry] : pods_)
+    if (entry.lives && meeting_of(entry.pod) == meeting) found.push_back(&entry);
+  return found;
+}
+
+void GroupWorld::end(Entry& entry, int exit_code) {
+  entry.lives = false;
+  if (dead_nodes_.contains(entry.pod.node)) return;  // nobody says so
+  entry.pod.phase = exit_code == 0 ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
+  entry.pod.exit_code = exit_code;
+  entry.pod.ended_at = wall_now();
+}
+
+void GroupWorld::trouble_for(Entry& entry) {
+  switch (dice_.below(5)) {
+    case 0:
+      return end(entry, 137);
+    case 1:
+      entry.pod.is_evicted = true;
+      return end(entry, dice_.pick({0, 1, 143}));
+    case 2:
+      entry.pod.is_deleting = true;
+      entry.pod.ends_at = WallTime{wall_now().since_epoch + std::chrono::seconds(5)};
+      entry.gone_at = now_ + dice_.ticks(2, 10);
+      if (dice_.percent(50)) end(entry, dice_.pick({0, 1, 143}));
+      return;
+    case 3:
+      pods_.erase(entry.pod.uid);
+      return;
+    default:
+      if (!fails_by_itself_) return;
+      ++own_failures_;
+      end(entry, dice_.pick({1, 139}));
+  }
+}
+
+void GroupWorld::make_trouble() {
+  for (auto it = pods_.begin(); it != pods_.end();) {
+    Entry& entry = (it++)->second;  // it may vanish
+    if (entry.lives && !dead_nodes_.contains(entry.pod.node) && dice_.percent(1)) trouble_for(entry);
+  }
+}
+
+void GroupWorld::move_nodes(bool is_chaos) {
+  for (auto& [name, node] : nodes_) {
+    if (dead_nodes_.contains(name)) {
+      if (node.is_ready && dice_.percent(10)) node.is_ready = false;
+      if (!node.is_ready && dice_.percent(5)) {  // it is made anew, and its pods are gone
+        std::erase_if(pods_, [&](const auto& item) { return item.second.pod.node == name; });
+        dead_nodes_.erase(name);
+        node.is_ready = true;
+      }
+    } else if (is_chaos && dice_.percent(1) && dead_nodes_.empty()) {
+      dead_nodes_.insert(name);
+      for (auto& [uid, entry] : pods_)
+        if (entry.pod.node == name) entry.lives = false;
+    } else if (is_chaos && dice_.percent(1)) {
+      node.is_unschedulable = true;
+    } else if (node.is_unschedulable && is_chaos && dice_.percent(10)) {
+      for (auto& [uid, entry] : pods_)  // they take SIGTERM for their end
+        if (entry.lives && entry.pod.node == name) end(entry, 0);
+    } else if (node.is_unschedulable && !is_chaos && dice_.percent(2)) {
+      node.is_unschedulable = false;
+    }
+  }
+}
+
+void GroupWorld::move_pods() {
+  std::erase_if(pods_, [&](const auto& item) {
+    return item.second.pod.is_deleting && now_ >= item.second.gone_at &&
+           !dead_nodes_.contains(item.second.pod.node);
+  });
+  for (auto& [uid, entry] : pods_) {
+    api::Pod& pod = entry.pod;
+    if (pod.phase != api::PodPhase::kPending || pod.is_deleting || now_ < entry.runs_at) continue;
+    if (dead_nodes_.contains(pod.node)) continue;
+    if (pod.address.empty()) {  // its network is there a moment before its program
+      pod.address = "10.0.0." + pod.uid;
+      continue;
+    }
+    pod.phase = api::PodPhase::kRunning;
+    entry.lives = true;
+  }
+}
+
+// Peers of one that is gone: those that notice fail, the others wait for ever.
+void GroupWorld::suffer(const Meeting& meeting) {
+  for (Entry* entry : living(meeting))
+    if (dice_.percent(30) && dead_nodes_.empty()) end(*entry, 1);
+}
+
+void GroupWorld::work() {
+  std::set<Meeting> meetings;
+  for (const auto& [uid, entry] : pods_)
+    if (entry.lives) meetings.insert(meeting_of(entry.pod));
+  for (const auto& meeting : meetings) {
+    const auto ranks = living(meeting);
+    std::set<std::uint32_t> numbers;
+    for (const Entry* rank : ranks) numbers.insert(rank->pod.group_seat->first_rank);
+    const bool is_whole = numbers.size() == ranks.front()->pod.group_seat->world_size;
+    const bool has_ended = is_trained() && met_.contains(meeting);
+    if (is_whole) met_.insert(meeting);
+    if (has_ended) {
+      for (Entry* rank : ranks)
+        if (dice_.percent(40)) end(*rank, 0);
+    } else if (is_whole) {
+      ++steps_;
+    } else if (met_.contains(meeting)) {
+      suffer(meeting);
+    }
+  }
+}
+
+void GroupWorld::advance(bool is_chaos) {
+  now_ = now_ + kTick;
+  if (is_chaos) make_trouble();
+  move_nodes(is_chaos);
+  move_pods();
+  work();
+  // Of each pod the news comes by itself, and within the time that a failure is given.
+  for (const auto& [uid, entry] : pods_)
+    if (!pods_seen_.contains(uid) || dice_.percent(is_chaos ? 70 : 100)) pods_seen_[uid] = entry.pod;
+  std::erase_if(pods_seen_, [&](const auto& item) { return !pods_.contains(item.first); });
+}
+
+void GroupWorld::carry_out(const core::Decision& decision, bool is_chaos) {
+  if (is_chaos && dice_.percent(10)) return;
+  job_.status = decision.status;
+  for (const auto& action : decision.actions) {
+    if (is_chaos && dice_.percent(5)) return;
+    if (const auto* remove = std::get_if<core::DeletePod>(&action)) {
+      const auto found = pods_.find(remove->uid);
+      if (found == pods_.end()) continue;
+      found->second.pod.is_deleting = true;
+      found->second.gone_at = now_ + dice_.ticks(0, 4);
+      found->second.lives = false;
+      pods_seen_[remove->uid] = found->second.pod;
+    }
+    const auto* create = std::get_if<core::CreatePod>(&action);
+    if (create == nullptr) continue;
+    const bool is_there = std::ranges::any_of(
+        pods_, [&](const auto& item) { return item.second.pod.name == create->pod.name; });
+    if (is_there) continue;
+    Entry made{.pod = create->pod, .runs_at = now_ + dice_.ticks(0, 8), .gone_at = {}};
+    made.pod.uid = std::to_string(++made_);
+    for (const auto& [name, node] : nodes_) {
+      const bool takes_pods =
+          node.is_ready && !node.is_unschedulable && std::ranges::count(create->avoid_nodes, name) == 0;
+      if (takes_pods && (made.pod.node.empty() || dice_.percent(40))) made.pod.node = name;
+    }
+    if (made.pod.node.empty()) made.pod.node = "spare";  // of which nothing is ever told
+    pods_seen_[made.pod.uid] = made.pod;
+    pods_.emplace(made.pod.uid, std::move(made));
+  }
+}
+
+std::string GroupWorld::describe() const {
+  std::string text = std::to_string(seconds(now_.since_boot)) + " s, step " + std::to_string(steps_) + ": " +
+                     job_.status.message + "\n";
+  for (const auto& [uid, entry] : pods_)
+    text += "  " + entry.pod.name + " on " + entry.pod.node + " phase " +
+            std::to_string(static_cast<int>(entry.pod.phase)) + (entry.lives ? " lives" : "") +
+            (entry.pod.is_deleting ? " deleting" : "") + "\n";
+  return text;
+}
+
+}  // namespace ratoon::sim

@@ -1,0 +1,73 @@
+// A job of programs without the agent, from a seed: pods that start late, are killed, evicted, deleted with
+// grace or vanish; nodes that give notice or die; programs that fail by themselves, and those that fail or
+// hang because a peer is gone; an operator that stops after any prefix of a decision and sees some things
+// late.
+//
+// The programs are ranks that met at one address. They step only while all are there, and what they reached
+// is kept, as in a folder that all share.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "operator/core/decision.h"
+#include "operator/core/observation.h"
+#include "tests/property/operator/dice.h"
+
+namespace ratoon::sim {
+
+class GroupWorld {
+ public:
+  explicit GroupWorld(std::uint64_t seed);
+
+  [[nodiscard]] core::Observation observe() const;
+  // One tick of everybody but the operator; faults as the dice say while `is_chaos`.
+  void advance(bool is_chaos);
+  // Does what a decision says: everything, or a prefix.
+  void carry_out(const core::Decision& decision, bool is_chaos);
+
+  [[nodiscard]] Timestamp now() const { return now_; }
+  [[nodiscard]] const api::TrainingJob& job() const { return job_; }
+  [[nodiscard]] std::uint32_t own_failures() const { return own_failures_; }
+  [[nodiscard]] bool is_trained() const { return steps_ >= steps_needed_; }
+  [[nodiscard]] std::string describe() const;
+  Dice& dice() { return dice_; }
+
+ private:
+  struct Entry {
+    api::Pod pod;
+    Timestamp runs_at;
+    Timestamp gone_at;   // once it is deleted
+    bool lives = false;  // its program
+  };
+  using Meeting = std::string;  // an address
+
+  [[nodiscard]] WallTime wall_now() const { return {now_.since_boot + std::chrono::hours(1)}; }
+  [[nodiscard]] static Meeting meeting_of(const api::Pod& pod);
+  [[nodiscard]] std::vector<Entry*> living(const Meeting& meeting);
+  void end(Entry& entry, int exit_code);
+  void make_trouble();
+  void trouble_for(Entry& entry);
+  void move_nodes(bool is_chaos);
+  void move_pods();
+  void work();
+  void suffer(const Meeting& meeting);
+
+  Dice dice_;
+  Timestamp now_;
+  api::TrainingJob job_;
+  std::map<std::string, Entry> pods_;  // by UID
+  std::map<std::string, api::Pod> pods_seen_;
+  std::map<std::string, api::Node> nodes_;
+  std::set<std::string> dead_nodes_;  // the platform may not know it yet
+  std::set<Meeting> met_;
+  std::uint64_t steps_ = 0;
+  std::uint64_t steps_needed_ = 0;
+  bool fails_by_itself_ = false;
+  std::uint32_t own_failures_ = 0;
+  std::uint64_t made_ = 0;
+};
+
+}  // namespace ratoon::sim
