@@ -1,7 +1,9 @@
 #include "operator/api/spec_fields.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
 
 namespace ratoon::api {
 
@@ -28,6 +30,52 @@ void read_texts(Fields& f, const char* name, std::size_t texts_max, std::size_t 
     }
     texts.push_back(text.get<std::string>());
   }
+}
+
+std::optional<double> parse_quantity(std::string_view quantity) {
+  struct Unit {
+    std::string_view name;
+    double factor;
+  };
+  static constexpr auto kUnits = std::to_array<Unit>({{"", 1},
+                                                      {"n", 1e-9},
+                                                      {"u", 1e-6},
+                                                      {"m", 1e-3},
+                                                      {"k", 1e3},
+                                                      {"M", 1e6},
+                                                      {"G", 1e9},
+                                                      {"T", 1e12},
+                                                      {"P", 1e15},
+                                                      {"E", 1e18},
+                                                      {"Ki", 0x1p10},
+                                                      {"Mi", 0x1p20},
+                                                      {"Gi", 0x1p30},
+                                                      {"Ti", 0x1p40},
+                                                      {"Pi", 0x1p50},
+                                                      {"Ei", 0x1p60}});
+  constexpr double kMost = 0x1p53;  // whole numbers are exact so far
+  if (quantity.starts_with('+')) quantity.remove_prefix(1);
+  // "inf", "nan" and what is negative begin otherwise.
+  if (quantity.empty() || std::string_view(".0123456789").find(quantity.front()) == std::string_view::npos)
+    return std::nullopt;
+  double number = 0;
+  const auto [end, code] = std::from_chars(quantity.data(), quantity.data() + quantity.size(), number);
+  if (code != std::errc()) return std::nullopt;
+  quantity.remove_prefix(static_cast<std::size_t>(end - quantity.data()));
+  const auto unit = std::ranges::find(kUnits, quantity, &Unit::name);
+  if (unit == kUnits.end() || number * unit->factor > kMost) return std::nullopt;
+  return number * unit->factor;
+}
+
+std::uint64_t read_quantity(Fields& f, const char* name, std::uint64_t parts) {
+  const nlohmann::json* value = f.find(name);
+  if (value == nullptr) return 0;
+  const auto quantity = parse_quantity(value->is_string() ? value->get<std::string>() : value->dump());
+  if (!quantity || *quantity * static_cast<double>(parts) > 0x1p53) {
+    f.complain(name, "a quantity like 512Mi, 2G, 1.5 or 500m");
+    return 0;
+  }
+  return static_cast<std::uint64_t>(std::ceil(*quantity * static_cast<double>(parts)));
 }
 
 std::optional<std::uint64_t> parse_mebibytes(std::string_view quantity) {

@@ -21,6 +21,12 @@ namespace ratoon::api {
 void read_texts(Fields& f, const char* name, std::size_t texts_max, std::size_t bytes_max,
                 std::vector<std::string>& texts);
 
+// A quantity as Kubernetes writes it: "512Mi", "1.5G", "500m", "2e3", a number. Nothing where it is none, or
+// not one from 0 to 2^53.
+[[nodiscard]] std::optional<double> parse_quantity(std::string_view quantity);
+// So many parts of a whole, rounded up; 0 where there is none.
+[[nodiscard]] std::uint64_t read_quantity(Fields& f, const char* name, std::uint64_t parts = 1);
+
 // "512Mi", "8Gi" or "1Ti" in MiB; nothing where it is none of these.
 [[nodiscard]] std::optional<std::uint64_t> parse_mebibytes(std::string_view quantity);
 

@@ -48,6 +48,16 @@ bool read_has_agent(Fields& f) {
   return agent != "None";
 }
 
+Limits read_limits(Fields container) {
+  constexpr std::uint64_t kMillis = 1000;
+  if (container.find("resources") == nullptr) return {};
+  Fields resources = container.object("resources");
+  if (resources.find("limits") == nullptr) return {};
+  Fields limits = resources.object("limits");
+  return {.memory_bytes = read_quantity(limits, "memory"),
+          .cpu_millis = read_quantity(limits, "cpu", kMillis)};
+}
+
 Role read_role(Fields f) {
   Role role;
   role.name = read_name(f, kRoleNameBytesMax);
@@ -58,7 +68,9 @@ Role read_role(Fields f) {
   if (containers.empty()) {
     pod_spec.complain("containers", "a list with the trainer first");
   } else {
-    read_container(pod_spec.child(containers.front(), "containers[0]"), role);
+    const Fields container = pod_spec.child(containers.front(), "containers[0]");
+    read_container(container, role);
+    role.limits = read_limits(container);
   }
   return role;
 }

@@ -28,6 +28,14 @@ struct ObjectMeta {
   std::uint64_t generation = 0;  // grows with each change of the spec; 0 where nobody counts
 };
 
+// What a member may use, all its processes together; 0: as much as there is.
+struct Limits {
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t cpu_millis = 0;  // thousandths of a core
+
+  friend bool operator==(const Limits&, const Limits&) = default;
+};
+
 // A named group of equal members.
 struct Role {
   std::string name;
@@ -35,6 +43,7 @@ struct Role {
   std::vector<std::string> command;       // of the template's first container, arguments included
   std::map<std::string, std::string> environment;
   bool has_agent = true;  // its program links Ratoon and calls the coordinator
+  Limits limits{};        // of the same container
 };
 
 enum class RuleAction { kRestart, kFail, kIgnore };

@@ -8,6 +8,7 @@
 
 #include "base/core/lists.h"
 #include "operator/core/notice.h"
+#include "operator/local/cgroup_rules.h"
 
 namespace ratoon::local {
 namespace {
@@ -15,7 +16,8 @@ namespace {
 using nlohmann::json;
 
 // Of the first container, the trainer's.
-constexpr std::array<std::string_view, 4> kHeldOfContainer = {"name", "command", "args", "env"};
+constexpr std::array<std::string_view, 5> kHeldOfContainer = {"name", "command", "args", "env", "resources"};
+constexpr std::array<std::string_view, 2> kHeldLimits = {kMemory, kCpu};
 
 const json& at(const json& object, const char* name) {
   static const json kNothing;
@@ -23,11 +25,13 @@ const json& at(const json& object, const char* name) {
   return object.is_object() && found != object.end() ? *found : kNothing;
 }
 
-// Processes end with codes and signals; evictions and memory limits are a cluster's.
+// Processes end with codes, signals and for their memory limit; the other reasons are a cluster's.
 void add_policies(const api::TrainingJobSpec& spec, std::vector<std::string>& sentences) {
   const auto& rules = spec.restart_policy.rules;
-  if (std::ranges::any_of(rules, [](const auto& rule) { return !rule.reasons.empty(); }))
-    sentences.emplace_back("restartPolicy.rules: reasons are a cluster's words, and never met here");
+  const auto is_of_clusters = [](const std::string& reason) { return reason != "OOMKilled"; };
+  if (std::ranges::any_of(
+          rules, [&](const auto& rule) { return std::ranges::any_of(rule.reasons, is_of_clusters); }))
+    sentences.emplace_back("restartPolicy.rules: of all reasons, OOMKilled alone is met here");
   if (spec.ttl_seconds_after_finished)
     sentences.emplace_back("ttlSecondsAfterFinished: nothing is deleted here; the run's folder stays");
   if (spec.clean_pod_policy == api::CleanPodPolicy::kNone)
@@ -43,6 +47,11 @@ void add_container(const json& container, std::vector<std::string>& names) {
   for (const auto& item : container.items())
     if (std::ranges::find(kHeldOfContainer, item.key()) == kHeldOfContainer.end())
       names.push_back(item.key());
+  for (const auto& item : at(container, "resources").items())
+    if (item.key() != "limits") names.push_back("resources." + item.key());
+  for (const auto& item : at(at(container, "resources"), "limits").items())
+    if (std::ranges::find(kHeldLimits, item.key()) == kHeldLimits.end())
+      names.push_back("resources.limits." + item.key());
   for (const auto& variable : at(container, "env"))
     if (variable.is_object() && variable.contains("valueFrom"))
       names.push_back("env " + variable.value("name", "") + " (valueFrom)");

@@ -11,6 +11,8 @@
 namespace ratoon::local {
 namespace {
 
+constexpr int kExitCodeOfKill = 128 + 9;
+
 std::string place_of(const api::Pod& pod) {
   return pod.role + "-" + std::to_string(pod.index);
 }
@@ -54,13 +56,21 @@ Result<void> Machine::create(api::Pod pod) {
   if (pod.node.empty()) return Error(ErrorKind::kUnavailable, "no free node for " + pod.name);
   pod.uid = pod.name + "@" + pod.node;
   pod.address = "127.0.0.1";
-  auto group = ProcessGroup::launch(plan_(pod));
+  auto group = launch(pod);
   if (!group) return group.error().with_context(pod.name);
   pod.phase = api::PodPhase::kRunning;
   last_node_of_[place_of(pod)] = pod.node;
   const std::string name = pod.name;
   entries_.emplace(name, Entry{std::move(pod), std::move(*group)});
   return {};
+}
+
+Result<ProcessGroup> Machine::launch(const api::Pod& pod) const {
+  LaunchPlan plan = plan_(pod);
+  auto command = cgroups_.confine(pod.name, plan.limits, std::move(plan.command));
+  if (!command) return command.error();
+  plan.command = *std::move(command);
+  return ProcessGroup::launch(plan);
 }
 
 void Machine::remove(const std::string& uid) {
@@ -117,14 +127,21 @@ std::vector<std::string> Machine::living_pods_on(const std::string& node) const 
 void Machine::observe() {
   for (auto& [name, entry] : entries_) {
     entry.group.reap();
-    if (!entry.group.has_ended() || entry.pod.has_ended()) continue;
-    entry.pod.exit_code = entry.group.exit_code();
-    if (*entry.pod.exit_code != 0)
-      entry.pod.last_lines = read_last_lines(plan_(entry.pod).log_path, api::kLastLinesBytesMax);
-    entry.pod.phase = *entry.pod.exit_code == 0 ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
+    if (entry.group.has_ended() && !entry.pod.has_ended()) note_end(entry);
   }
   std::erase_if(entries_,
                 [](const auto& item) { return item.second.pod.is_deleting && item.second.pod.has_ended(); });
+}
+
+void Machine::note_end(Entry& entry) {
+  api::Pod& pod = entry.pod;
+  pod.exit_code = entry.group.exit_code();
+  pod.phase = *pod.exit_code == 0 ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
+  if (*pod.exit_code != 0) pod.last_lines = read_last_lines(plan_(pod).log_path, api::kLastLinesBytesMax);
+  // A process that it had started may have been ended for the limit and itself for another reason.
+  if (*pod.exit_code == kExitCodeOfKill && cgroups_.was_out_of_memory(pod.name))
+    pod.end_reasons = {"OOMKilled"};
+  cgroups_.remove(pod.name);
 }
 
 std::vector<api::Pod> Machine::pods() const {

@@ -12,6 +12,7 @@
 #include <ratoon/result.h>
 
 #include "operator/api/pod.h"
+#include "operator/local/cgroups.h"
 #include "operator/local/node_pool.h"
 #include "operator/local/process_group.h"
 
@@ -23,6 +24,9 @@ class Machine {
   using Planner = std::function<LaunchPlan(const api::Pod& pod)>;
 
   Machine(NodePool nodes, Planner plan) : nodes_(std::move(nodes)), plan_(std::move(plan)) {}
+
+  // Before the first pod: what holds them to their limits. Without it nothing does.
+  void hold_with(Cgroups cgroups) { cgroups_ = std::move(cgroups); }
 
   [[nodiscard]] bool has_room_for(const api::Pod& pod) const { return !find_node(pod).empty(); }
   // Nothing happens if a pod of that name exists.
@@ -55,9 +59,12 @@ class Machine {
   };
 
   [[nodiscard]] std::string find_node(const api::Pod& pod) const;
+  [[nodiscard]] Result<ProcessGroup> launch(const api::Pod& pod) const;
+  void note_end(Entry& entry);
 
   NodePool nodes_;
   Planner plan_;
+  Cgroups cgroups_;
   std::map<std::string, Entry> entries_;             // by name
   std::map<std::string, std::string> last_node_of_;  // "role-index" to node: a replacement goes elsewhere
 };

@@ -48,7 +48,8 @@ LaunchPlan plan_member(const api::TrainingJob& job, const api::Pod& pod, const M
                   .environments = {},
                   .log_path = places.log_file.string(),
                   .lifeline_fd = places.lifeline_fd,
-                  .ends_with_lifeline = pod.group_seat.has_value()};
+                  .ends_with_lifeline = pod.group_seat.has_value(),
+                  .limits = role->limits};
   for (std::uint32_t local_rank = 0; local_rank < job.spec.processes_per_node; ++local_rank) {
     plan.environments.push_back(common);
     plan.environments.back()[env::kLocalRank] = std::to_string(local_rank);

@@ -11,6 +11,8 @@
 
 #include <ratoon/result.h>
 
+#include "operator/api/training_job.h"
+
 namespace ratoon::local {
 
 struct LaunchPlan {
@@ -20,6 +22,7 @@ struct LaunchPlan {
   std::string log_path;             // both outputs are appended
   int lifeline_fd = -1;             // handed to each process as descriptor 3
   bool ends_with_lifeline = false;  // the kernel ends the processes with it: they do not know of it
+  api::Limits limits{};             // of all its processes together; for the machine that starts it
 };
 
 class ProcessGroup {

@@ -1,10 +1,7 @@
 #include "operator/local/runner.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 
-#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -16,18 +13,17 @@
 #include "operator/core/progress.h"
 #include "operator/core/reconcile.h"
 #include "operator/core/roster.h"
+#include "operator/local/cgroup_rules.h"
 #include "operator/local/cluster_words.h"
 #include "operator/local/controls.h"
 #include "operator/local/free_port.h"
 #include "operator/local/machine.h"
-#include "operator/local/member_plan.h"
 #include "operator/local/room.h"
 #include "operator/local/run_book.h"
 #include "operator/local/run_events.h"
 #include "operator/local/run_folder.h"
 #include "operator/local/run_news.h"
-#include "operator/local/run_token.h"
-#include "operator/local/staging_folder.h"
+#include "operator/local/supplies.h"
 #include "operator/local/wakeup.h"
 
 namespace ratoon::local {
@@ -40,17 +36,6 @@ constexpr Duration kSleepMax = seconds(1);
 constexpr Duration kDrainMax = seconds(10);
 constexpr std::uint32_t kGraceSeconds = 30;  // as a pod has, where the job says nothing
 
-struct Lifeline {
-  UniqueFd read_end;   // members inherit it and see its end when we are gone
-  UniqueFd write_end;  // ours alone
-};
-
-Result<Lifeline> open_lifeline() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error(errno, "making the members' lifeline");
-  return Lifeline{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
 Room look_for_room(const LossPlan& losses) {
   Room room;
   rlimit limit{};
@@ -61,23 +46,25 @@ Room look_for_room(const LossPlan& losses) {
 
 class Runner {
  public:
-  Runner(const RunOptions& options, const Clock& clock, RunFolder folder, Wakeup wakeup, Lifeline lifeline,
-         RunToken token)
+  Runner(const RunOptions& options, const Clock& clock, RunFolder folder, Wakeup wakeup, Supplies supplies)
       : options_(options),
         clock_(clock),
         folder_(std::move(folder)),
         wakeup_(std::move(wakeup)),
-        lifeline_(std::move(lifeline)),
-        token_(std::move(token)),
+        supplies_(std::move(supplies)),
         job_(options.job),
         news_(options.print, folder_.log_path("*").string(), clock),
         // As many as members, and one to go to when a node is lost; or those of the trace.
         machine_(options.losses.trace.empty() ? NodePool(count_members() + 1) : NodePool(),
-                 [this](const api::Pod& pod) { return plan(pod); }),
+                 [this](const api::Pod& pod) {
+                   return supplies_.plan(job_, pod, folder_,
+                                         {.coordinator = server_->port(), .group = group_port_});
+                 }),
         controls_(machine_, book_, clock, options.print, options.job.spec.is_suspended),
-        coordinator_(clock, {.authenticate = [this](std::string_view shown,
-                                                    const ProcessIdentity&) { return authenticate(shown); },
-                             .on_news = [this](const JobKey&) { wakeup_.notify(); }}) {}
+        coordinator_(
+            clock, {.authenticate = [this](std::string_view shown,
+                                           const ProcessIdentity&) { return supplies_.authenticate(shown); },
+                    .on_news = [this](const JobKey&) { wakeup_.notify(); }}) {}
 
   Result<int> run() {
     if (auto ready = prepare(); !ready) return ready.error();
@@ -110,11 +97,15 @@ class Runner {
     auto stored = folder_.read_status(job_);
     if (!stored) return stored.error();
     if (auto begun = begin_from(*stored); !begun) return begun;
-    prepare_staging();
+    auto laid_out = supplies_.lay_out(folder_, job_.spec.checkpoint_policy);
+    if (!laid_out) return laid_out.error();
+    if (*laid_out) news_.say(**laid_out);
+    Cgroups cgroups = Cgroups::open("/", folder_.path(), controllers_of(job_.spec));
+    for (const auto& sentence : cgroups.refusals()) news_.say(sentence);
+    machine_.hold_with(std::move(cgroups));
     tell_what_counts_no_more(stored->has_value());
     for (const auto& sentence : cluster_words(job_)) news_.say(sentence);
     if (job_.spec.is_suspended) news_.say("spec.suspend is true: nothing is started before `ratoon resume`");
-    if (auto written = folder_.write_token(token_.text()); !written) return written;
     if (job_.status.phase != api::JobPhase::kSucceeded) events_.begin(job_, clock_.wall_now());
     auto server =
         http::HttpServer::start({.port = 0}, [this](http::ServerRequest request, http::Responder responder) {
@@ -151,35 +142,9 @@ class Runner {
     return {};
   }
 
-  void prepare_staging() {
-    if (job_.spec.checkpoint_policy.staging_memory_mib == 0) return;
-    auto staging = StagingFolder::open(StagingFolder::kMemoryRoot, folder_.path());
-    if (staging)
-      staging_ = *std::move(staging);
-    else
-      news_.say("what members stage is in their own memory, and ends with them: " +
-                staging.error().message());
-  }
-
   void tell_what_counts_no_more(bool has_begun) const {
     if (!has_begun || !job_.spec.checkpoint_policy.overwrites) return;
     news_.say("checkpointPolicy.overwrite counts for the first run in a folder only: this one goes on");
-  }
-
-  Result<void> authenticate(std::string_view shown) const {
-    if (token_.is(shown)) return {};
-    return Error(ErrorKind::kPermissionDenied, "the token is not this run's");
-  }
-
-  LaunchPlan plan(const api::Pod& pod) const {
-    return plan_member(job_, pod,
-                       {.coordinator_port = server_->port(),
-                        .group_port = group_port_,
-                        .token_file = folder_.token_path(),
-                        .save_folder = folder_.checkpoints_path(),
-                        .staging_folder = staging_ ? std::optional(staging_->path()) : std::nullopt,
-                        .log_file = folder_.log_path(pod.name),
-                        .lifeline_fd = lifeline_.read_end.get()});
   }
 
   Result<void> decide() {
@@ -299,11 +264,9 @@ class Runner {
   const Clock& clock_;
   const RunFolder folder_;
   Wakeup wakeup_;
-  const Lifeline lifeline_;
-  const RunToken token_;
+  Supplies supplies_;
   api::TrainingJob job_;
   RunNews news_;
-  std::optional<StagingFolder> staging_;
   Machine machine_;
   RunBook book_;
   Controls controls_;
@@ -324,12 +287,9 @@ Result<int> run(const RunOptions& options, const Clock& clock) {
   if (auto fits = check_room(options.job, look_for_room(options.losses)); !fits) return fits.error();
   auto folder = RunFolder::open(options.folder);
   if (!folder) return folder.error();
-  auto lifeline = open_lifeline();
-  if (!lifeline) return lifeline.error();
-  auto token = RunToken::draw();
-  if (!token) return token.error();
-  Runner runner(options, clock, std::move(*folder), std::move(*wakeup), std::move(*lifeline),
-                std::move(*token));
+  auto supplies = Supplies::draw();
+  if (!supplies) return supplies.error();
+  Runner runner(options, clock, std::move(*folder), std::move(*wakeup), std::move(*supplies));
   return runner.run();
 }
 

@@ -28,12 +28,12 @@ def wait_until(condition, what, seconds=20.0):
 class LocalRun:
     """One folder, and the runs of one job in it."""
 
-    def __init__(self, job="counter", spec=None, command=None):
+    def __init__(self, job="counter", spec=None, command=None, limits=None):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-integration-"))
         self.folder = self.root / "run"
         self.process = None
         command = command or ["counter", "--steps", "200", "--pause-ms", "10"]
-        container = {"name": "trainer", "command": command}
+        container = {"name": "trainer", "command": command} | ({"resources": {"limits": limits}} if limits else {})
         self.document = {
             "apiVersion": "ratoon.dev/v1alpha1",
             "kind": "TrainingJob",
@@ -51,10 +51,11 @@ class LocalRun:
     def write_job(self):
         self.job_file.write_text(json.dumps(self.document))  # JSON is YAML
 
-    def start(self, *options):
+    def start(self, *options, within=()):
+        """`within`: a command that runs another one in surroundings of its own."""
         # A session of its own, so that a Ctrl-C for it reaches it alone.
         with open(self.root / "output.txt", "w") as output:
-            self.process = subprocess.Popen([BIN / "ratoon", "run", self.job_file, "--folder", self.folder, *options],
+            self.process = subprocess.Popen([*within, BIN / "ratoon", "run", self.job_file, "--folder", self.folder, *options],
                                             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                                             start_new_session=True)
         return self

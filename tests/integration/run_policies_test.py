@@ -1,6 +1,7 @@
 """What `ratoon run` makes of a job's policies."""
 
 import pathlib
+import socket
 import unittest
 
 from local_run import LocalRun
@@ -46,7 +47,7 @@ class Policies(unittest.TestCase):
         self.assertEqual(code, 1, output)
         self.assertIn("exit code 7 (rules[0]: Fail)", output)
         self.assertEqual(output.count("exit code 6 (rules[1]: Ignore)"), 2, output)
-        self.assertEqual(output.count("reasons are a cluster's words"), 1, output)
+        self.assertEqual(output.count("of all reasons, OOMKilled alone is met here"), 1, output)
         self.assertEqual(run.job_status()["restarts"]["disruption"], 2)
 
     def test_roles_of_their_own_sizes_and_programs(self):
@@ -81,6 +82,19 @@ class Policies(unittest.TestCase):
             self.assertEqual(run.finish()[0], 130)
             self.assertRegex(run.output(), rf"attempt {attempt} trains with {members} processes from step {left}\n")
             left = max(run.commits())[1]
+
+    def test_a_port_that_is_taken_ends_nothing(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            run = self.run_job(command=["sh", "-c", f"export RATOON_METRICS_PORT={port}; exec counter --steps 30 --pause-ms 1"])
+            run.start()
+            code, output = run.finish()
+        self.assertEqual(code, 0, output)
+        for member, text in run.logs().items():
+            said = [line for line in text.splitlines() if "without /metrics" in line]
+            self.assertEqual(len(said), 1, f"{member}: {text}")
+            self.assertIn("free the port, or set another one in RATOON_METRICS_PORT", said[0])
+            self.assertIn(str(port), said[0])
 
     def test_the_status_keeps_the_first_failure_with_its_last_words(self):
         run = self.run_job(command=["sh", "-c", "echo step 6; echo 'ratoon: no data in /data' >&2; exit 7"],

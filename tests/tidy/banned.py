@@ -120,6 +120,7 @@ CODE = (
             "operator/main.cpp": "the operator's one reader",
             "cli/cluster/show_jobs.cpp": "KUBECONFIG and HOME, by which kubectl finds its cluster too",
             "cli/launch_command.cpp": "whether it starts the processes of a member, and which GPUs they see",
+            "operator/local/find_program.cpp": "PATH, by which the system finds what is started",
             "cli/run_job.cpp": "PATH for the members it starts",
         }),
     Ban("code left out by the preprocessor", r"^[ \t]*#[ \t]*(?:if\s+[01]\b|(?:ifn?def|if)\b.*\bN?DEBUG\b)",

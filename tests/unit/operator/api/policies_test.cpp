@@ -154,6 +154,38 @@ TEST(PoliciesOfTheEnd, AreRead) {
             90U);
 }
 
+TEST(Quantities, AreReadAsKubernetesWritesThem) {
+  EXPECT_EQ(parse_quantity("2"), 2);
+  EXPECT_EQ(parse_quantity("500m"), 0.5);
+  EXPECT_EQ(parse_quantity("1.5Gi"), 1.5 * (1U << 30U));
+  EXPECT_EQ(parse_quantity("64Mi"), 1U << 26U);
+  EXPECT_EQ(parse_quantity("2k"), 2000);
+  EXPECT_EQ(parse_quantity("12e3"), 12000);
+  EXPECT_EQ(parse_quantity("0.004E"), 4e15);
+  EXPECT_EQ(parse_quantity("+.5"), 0.5);
+  EXPECT_EQ(parse_quantity("0"), 0);
+  for (const char* bad :
+       {"", "Mi", "-1", "1 Mi", "1mi", "1MiB", "inf", "nan", "0x10", "16Pi", "1e999", "1.2.3"})
+    EXPECT_FALSE(parse_quantity(bad)) << bad;
+}
+
+TEST(LimitsOfARole, AreThoseOfTheTrainersContainer) {
+  const auto decode = [](const json& resources) {
+    const json container = {{"command", {"train"}}, {"resources", resources}};
+    const json pod = {{"spec", {{"containers", json::array({container})}}}};
+    return decode_with("roles", json::array({{{"name", "worker"}, {"template", pod}}}));
+  };
+  EXPECT_EQ(decode(json::object())->spec.roles[0].limits, Limits{});
+  EXPECT_EQ(decode({{"limits", {{"memory", "64Mi"}, {"cpu", "1500m"}}}})->spec.roles[0].limits,
+            (Limits{.memory_bytes = 1U << 26U, .cpu_millis = 1500}));
+  EXPECT_EQ(decode({{"limits", {{"memory", 1000U}, {"cpu", 0.0001}}}})->spec.roles[0].limits,
+            (Limits{.memory_bytes = 1000, .cpu_millis = 1}));
+  const auto refused = decode({{"limits", {{"memory", "64 megabytes"}}}});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("resources.limits.memory must be a quantity like 512Mi"),
+            std::string::npos);
+}
+
 TEST(Mebibytes, AreReadFromSizesWithAUnit) {
   EXPECT_EQ(parse_mebibytes("1Mi"), 1U);
   EXPECT_EQ(parse_mebibytes("512Mi"), 512U);

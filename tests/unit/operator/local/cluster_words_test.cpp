@@ -42,7 +42,8 @@ TEST_F(ClusterWords, EachPolicyThatIsNeverMetIsSaidOnce) {
   const json rules = {{{"reasons", {"Evicted"}}, {"action", "Ignore"}},
                       {{"reasons", {"OOMKilled"}}, {"action", "Fail"}}};
   EXPECT_THAT(said({{"restartPolicy", {{"rules", rules}}}}),
-              ElementsAre("restartPolicy.rules: reasons are a cluster's words, and never met here"));
+              ElementsAre("restartPolicy.rules: of all reasons, OOMKilled alone is met here"));
+  EXPECT_THAT(said({{"restartPolicy", {{"rules", {rules[1]}}}}}), IsEmpty());
   EXPECT_THAT(said({{"ttlSecondsAfterFinished", 0U}}),
               ElementsAre("ttlSecondsAfterFinished: nothing is deleted here; the run's folder stays"));
   EXPECT_THAT(said({{"cleanPodPolicy", "None"}}),
@@ -54,20 +55,22 @@ TEST_F(ClusterWords, EachPolicyThatIsNeverMetIsSaidOnce) {
 }
 
 TEST_F(ClusterWords, WhatATemplateAsksOfAClusterIsNamed) {
-  const json sidecar = {{"containers",
-                         {{{"name", "trainer"},
-                           {"command", {"train"}},
-                           {"image", "digits:1"},
-                           {"resources", {{"limits", {{"cpu", 2}}}}},
-                           {"env",
-                            {{{"name", "LEVEL"}, {"value", "3"}},
-                             {{"name", "KEY"}, {"valueFrom", {{"secretKeyRef", json::object()}}}}}}},
-                          {{"name", "proxy"}, {"image", "proxy:1"}}}},
-                        {"tolerations", json::array()}};
-  EXPECT_THAT(
-      said(json::object(), sidecar),
-      ElementsAre("role worker: of its template nothing follows here from tolerations, image, resources, "
-                  "env KEY (valueFrom), all containers but the first"));
+  const json sidecar = {
+      {"containers",
+       {{{"name", "trainer"},
+         {"command", {"train"}},
+         {"image", "digits:1"},
+         {"resources",
+          {{"limits", {{"cpu", 2}, {"memory", "1Gi"}, {"example.com/gpu", 1}}}, {"requests", {{"cpu", 1}}}}},
+         {"env",
+          {{{"name", "LEVEL"}, {"value", "3"}},
+           {{"name", "KEY"}, {"valueFrom", {{"secretKeyRef", json::object()}}}}}}},
+        {{"name", "proxy"}, {"image", "proxy:1"}}}},
+      {"tolerations", json::array()}};
+  EXPECT_THAT(said(json::object(), sidecar),
+              ElementsAre("role worker: of its template nothing follows here from tolerations, image, "
+                          "resources.requests, resources.limits.example.com/gpu, env KEY (valueFrom), all "
+                          "containers but the first"));
 }
 
 TEST_F(ClusterWords, AJobWithoutAFileHasNone) {

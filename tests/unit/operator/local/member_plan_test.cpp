@@ -80,6 +80,11 @@ TEST_F(MemberPlan, IsStagedWhereThereIsAPlaceForIt) {
   EXPECT_EQ(variable(env::kStagingFolder), "/dev/shm/run");
 }
 
+TEST_F(MemberPlan, LimitsAreThoseOfTheRole) {
+  job_.spec.roles[0].limits = {.memory_bytes = 5, .cpu_millis = 7};
+  EXPECT_EQ(plan().limits, job_.spec.roles[0].limits);
+}
+
 TEST_F(MemberPlan, TheRoleIsThatOfThePod) {
   job_.spec.roles.insert(job_.spec.roles.begin(),
                          {.name = "eval", .replicas = 1, .command = {"eval"}, .environment = {}});

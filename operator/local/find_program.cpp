@@ -1,0 +1,32 @@
+#include "operator/local/find_program.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include "base/core/lists.h"
+
+namespace ratoon::local {
+
+Result<std::string> find_program(const std::string& name) {
+  namespace fs = std::filesystem;
+  constexpr const char* kPathOfSystem = "/bin:/usr/bin";
+  const char* path = std::getenv("PATH");
+  const bool has_folder = name.find('/') != std::string::npos;
+  const std::vector<std::string> folders =
+      has_folder ? std::vector<std::string>{""} : split(path == nullptr ? kPathOfSystem : path, ':');
+  int problem = ENOENT;
+  for (const auto& folder : folders) {
+    const fs::path program = fs::path(folder) / name;
+    std::error_code ignored;
+    if (!fs::exists(program, ignored)) continue;
+    if (fs::is_regular_file(program, ignored) && ::access(program.c_str(), X_OK) == 0)
+      return program.string();
+    problem = EACCES;
+  }
+  return system_error(problem, "starting '" + name + "'");
+}
+
+}  // namespace ratoon::local

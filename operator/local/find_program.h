@@ -1,0 +1,14 @@
+// Where the system finds a program, before it is too late to say that there is none.
+#pragma once
+
+#include <string>
+
+#include <ratoon/result.h>
+
+namespace ratoon::local {
+
+// As posix_spawnp() would: the name where it has a folder in it, else the first such file of $PATH that may
+// be run. The error is the one that starting it would give.
+[[nodiscard]] Result<std::string> find_program(const std::string& name);
+
+}  // namespace ratoon::local
