@@ -59,7 +59,7 @@ class Controls(unittest.TestCase):
         code, said = ratoon("reclaim", "node-1", "--notice", "60s", "--run", run.folder)
         self.assertEqual((code, said), (0, "node-1 has notice and goes in 60 s; on it: counter-worker-0-i0\n"))
         self.recoveries(run, 1)
-        self.assertEqual([m["node"] for m in run.status()["members"]], ["node-2"])
+        wait_until(lambda: [m["node"] for m in run.status()["members"]] == ["node-2"], "the member to be on its new node alone")
         last = run.job_status()["lastDisruption"]
         self.assertEqual((last["lostSteps"], run.job_status()["restarts"]["disruption"]), (0, 0), last)
         self.assertIn("(taint ratoon.dev/reclaim)", run.output())
