@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-from local_run import LocalRun
+from local_run import LocalRun, wait_until
 
 ROOT = pathlib.Path("/sys/fs/cgroup")
 MIB = 1 << 20
@@ -30,7 +30,16 @@ class Limits(unittest.TestCase):
         self.own = []
         for controller in ("memory", "cpu"):
             self.own.append(pathlib.Path(tempfile.mkdtemp(prefix="ratoon-test-", dir=ROOT / controller)))
-            self.addCleanup(os.rmdir, self.own[-1])
+            self.addCleanup(self.remove, self.own[-1])
+
+    def remove(self, own):
+        """Whatever a test that failed has left in it."""
+        for folder, _, _ in os.walk(own, topdown=False):
+            path = pathlib.Path(folder)
+            for pid in (path / "cgroup.procs").read_text().split():
+                os.kill(int(pid), signal.SIGKILL)
+            wait_until(lambda path=path: not (path / "cgroup.procs").read_text(), "its processes to end")
+            path.rmdir()
 
     def begin(self, run, before=""):
         enter = "".join(f"echo 0 > {own}/cgroup.procs && " for own in self.own)
@@ -97,7 +106,7 @@ class Limits(unittest.TestCase):
         self.begin(run)
         run.wait_for_commit(20, attempt=2)
         for pid in left:
-            self.assertFalse(os.path.lexists(f"/proc/{pid}/exe"), "it ended with the cgroup that it was in")
+            self.assertFalse(os.path.exists(f"/proc/{pid}/exe"), "it ended with the cgroup that it was in")
         code, output = run.finish()
         self.assertEqual(code, 0, output)
         self.assert_nothing_is_left()
