@@ -95,11 +95,13 @@ class Limits(unittest.TestCase):
         self.assert_nothing_is_left()
 
     def test_the_next_run_clears_what_a_killed_runner_left(self):
-        run = self.begin(self.make_run(limits={"memory": "256Mi"}))
+        # In a session of its own nothing else would end it.
+        run = self.begin(self.make_run(command=["sh", "-c", "setsid sleep 600 & exec counter --steps 200 --pause-ms 10"],
+                                       limits={"memory": "256Mi"}))
         run.wait_for_commit(10)
-        left = run.pids_of(1)
-        for pid in left:
-            os.kill(pid, signal.SIGSTOP)  # it does not see that its runner is gone
+        inside = {int(pid) for path in self.members(self.own[0]) for pid in (path / "cgroup.procs").read_text().split()}
+        left = inside - {*run.pids_of(0), *run.pids_of(1)}
+        self.assertEqual(len(left), 2)
         run.process.kill()
         run.process.wait()
         self.assertTrue(self.members(self.own[0]))
