@@ -19,6 +19,7 @@ FUNCTIONS = {
     "encode_failure": "status.lastFailure", "encode_condition": "status.conditions[]",
     "read_elastic": "spec.elasticPolicy", "read_role": "spec.roles[]", "read_has_agent": "spec.roles[]",
     "read_container": "spec.roles[].template.spec.containers[]",
+    "read_limits": "spec.roles[].template.spec.containers[]",
     "read_status": "status", "read_checkpoint": "status.lastCheckpoint", "read_disruption": "status.lastDisruption",
     "read_phases": "status.lastDisruption.phases",
     "encode_status": "status", "encode_member": "status.members[]", "encode_disruption": "status.lastDisruption",

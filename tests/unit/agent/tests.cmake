@@ -88,7 +88,7 @@ ratoon_test(unit/agent/torch_order_large_test SOURCES data/order/torch_large_tes
 ratoon_test(unit/agent/data_loader_test
   SOURCES data/loader/batch_test.cpp data/loader/data_loader_test.cpp data/loader/folder_shards_test.cpp
           data/loader/loader_failures_test.cpp data/loader/loader_hints_test.cpp
-          data/loader/loader_resume_test.cpp
+          data/loader/loader_refusals_test.cpp data/loader/loader_resume_test.cpp
           data/loader/sample_random_test.cpp
   LIBS ratoon::agent nlohmann_json::nlohmann_json LABELS threads)
 ratoon_test(unit/agent/loader_memory_test

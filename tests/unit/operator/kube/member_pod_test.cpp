@@ -207,9 +207,10 @@ TEST(MemberPod, RefusesWhatItCannotDo) {
   json job = document();
   job["spec"]["roles"][0]["agent"] = "None";
   job["spec"]["processesPerNode"] = 8U;
-  EXPECT_EQ(make(job).error().message(),
-            "role worker: processesPerNode is 8, and a pod without the agent has one process: set it to 1 and "
-            "raise numNodes");
+  EXPECT_EQ(
+      make(job).error().message(),
+      "role worker: processesPerNode is 8, and a pod without the agent has one process: set it to 1 and "
+      "raise numNodes");
   job = document();
   pod_spec(job)["volumes"] = {{{"name", "ratoon-token"}}};
   EXPECT_FALSE(make(job));
