@@ -187,8 +187,8 @@ void follow_successor(const Observation& seen, const std::vector<api::MemberStat
   }
 }
 
-// A job that was made smaller and larger again has members in places where pods of former ones may still be:
-// their ends are not the new ones' ends.
+// A job that was made smaller and larger again has members in places where pods of former ones may still be,
+// or stand in a copy that is behind: their ends are not the new ones' ends.
 void begin_beyond_former(const Observation& seen, std::vector<api::MemberStatus>& members) {
   const auto& known = seen.job.status.members;
   for (auto& member : members) {
@@ -196,9 +196,11 @@ void begin_beyond_former(const Observation& seen, std::vector<api::MemberStatus>
       return m.role == member.role && m.index == member.index;
     });
     for (const auto& pod : seen.pods) {
-      const bool is_former =
-          pod.role == member.role && pod.index == member.index && (pod.is_deleting || pod.has_ended());
-      if (is_new && is_former) member.incarnation = std::max(member.incarnation, pod.incarnation + 1);
+      // A living one without any roster may be of a first decision that was not stored.
+      const bool is_former = pod.is_deleting || pod.has_ended() || !known.empty();
+      const bool is_there = pod.role == member.role && pod.index == member.index;
+      if (is_new && is_former && is_there)
+        member.incarnation = std::max(member.incarnation, pod.incarnation + 1);
     }
   }
 }

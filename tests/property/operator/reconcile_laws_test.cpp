@@ -182,6 +182,7 @@ TEST(ReconcileLaws, HoldInWorldsThatBrokeThem) {
            Broken{11191, true, "of two in a stalled world the first ended by itself, and nobody paid"},
            Broken{3558, true, "a pod that was replaced in this look was told as one that no node takes"},
            Broken{5708, true, "nobody judged silence anew when a node was a suspect no more"},
+           Broken{3004001, true, "the silence of a former member's pod was counted for a new one"},
            Broken{1783, true, "nobody woke when a world that drained had made no step for too long"},
        }) {
     SCOPED_TRACE("seed " + std::to_string(broken.seed) + ": " + broken.what);
