@@ -191,6 +191,7 @@ PARTS = (
          BASE + PUBLIC + SEAM + BOARD +
          ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch", "tests/support"),
          ("googletest", "libtorch")),
+    Part("tests/gpu", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("googletest", "libtorch")),
     Part("tests/bench", EVERYTHING + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch"),
          ("benchmark", "libtorch")),
     Part("tests/install", PUBLIC + (MDS[0], "agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
