@@ -60,6 +60,16 @@ Result<std::string> path_of(const Target& target) {
   return *path + "/" + *name;
 }
 
+Request write_call(const char* method, std::string_view verb, const Target& target, std::string path,
+                   const json& body, const char* content_type = kJsonType) {
+  return {.method = method,
+          .target = std::move(path),
+          .content_type = content_type,
+          .body = dump(body),
+          .verb = verb,
+          .resource = target.resource.plural};
+}
+
 std::string with_selector(const Selection& selection) {
   std::string query;
   if (!selection.label_selector.empty()) query += "&labelSelector=" + escape(selection.label_selector);
@@ -100,12 +110,7 @@ Result<Request> create(const Target& place, const json& object) {
                  "one of " + std::string(place.resource.plural) + " needs its namespace");
   auto path = path_of(place.resource, place.name_space);
   if (!path) return path.error();
-  return Request{.method = "POST",
-                 .target = std::move(*path),
-                 .content_type = kJsonType,
-                 .body = dump(object),
-                 .verb = "create",
-                 .resource = place.resource.plural};
+  return write_call("POST", "create", place, std::move(*path), object);
 }
 
 Result<Request> remove(const Target& target, const std::string& uid, std::uint32_t grace_seconds,
@@ -121,23 +126,13 @@ Result<Request> remove(const Target& target, const std::string& uid, std::uint32
                         {"kind", "DeleteOptions"},
                         {"gracePeriodSeconds", grace_seconds},
                         {"preconditions", std::move(preconditions)}};
-  return Request{.method = "DELETE",
-                 .target = std::move(*path),
-                 .content_type = kJsonType,
-                 .body = dump(options),
-                 .verb = "delete",
-                 .resource = target.resource.plural};
+  return write_call("DELETE", "delete", target, std::move(*path), options);
 }
 
 Result<Request> merge_patch(const Target& target, const json& patch) {
   auto path = path_of(target);
   if (!path) return path.error();
-  return Request{.method = "PATCH",
-                 .target = std::move(*path),
-                 .content_type = kMergePatchType,
-                 .body = dump(patch),
-                 .verb = "patch",
-                 .resource = target.resource.plural};
+  return write_call("PATCH", "patch", target, std::move(*path), patch, kMergePatchType);
 }
 
 Result<Request> patch_status(const Target& target, const std::string& resource_version, const json& patch) {
@@ -147,12 +142,7 @@ Result<Request> patch_status(const Target& target, const std::string& resource_v
     return Error(ErrorKind::kInvalid, "a status of " + target.name +
                                           " without a resourceVersion would overwrite what others wrote");
   const json body = {{"metadata", {{"resourceVersion", resource_version}}}, {"status", patch}};
-  return Request{.method = "PATCH",
-                 .target = *path + "/status",
-                 .content_type = kMergePatchType,
-                 .body = dump(body),
-                 .verb = "patch",
-                 .resource = target.resource.plural};
+  return write_call("PATCH", "patch", target, *path + "/status", body, kMergePatchType);
 }
 
 }  // namespace ratoon::kube

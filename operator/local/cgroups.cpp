@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <span>
 #include <system_error>
 #include <utility>
 
@@ -17,9 +16,9 @@
 #include "base/core/own_cgroup.h"
 #include "base/core/read_file.h"
 #include "base/core/unique_fd.h"
-#include "base/core/xxh3.h"
 #include "operator/local/cgroup_rules.h"
 #include "operator/local/find_program.h"
+#include "operator/local/run_folder.h"
 
 namespace ratoon::local {
 namespace {
@@ -92,8 +91,7 @@ UnifiedCgroup look_at(const fs::path& own) {
 
 Cgroups Cgroups::open(const fs::path& root, const fs::path& run_folder,
                       const std::vector<std::string_view>& controllers) {
-  const std::string run = fs::absolute(run_folder).lexically_normal().string();
-  const std::string name = "ratoon-run-" + to_hex(xxh3_128(std::as_bytes(std::span(run))));
+  const std::string name = name_outside(run_folder);
   Cgroups opened;
   for (const std::string_view controller : controllers) {
     auto branch = opened.make_branch(controller, root, name);

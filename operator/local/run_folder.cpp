@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
+#include <span>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,7 @@
 #include <ratoon/atomic_file.h>
 
 #include "base/contract/fields.h"
+#include "base/core/xxh3.h"
 
 namespace ratoon::local {
 namespace {
@@ -155,6 +157,11 @@ void RunFolder::append_event(const std::string& line) const {
 
 fs::path RunFolder::log_path(const std::string& member) const {
   return folder_ / "logs" / (member + ".log");
+}
+
+std::string name_outside(const fs::path& run_folder) {
+  const std::string run = fs::absolute(run_folder).lexically_normal().string();
+  return "ratoon-run-" + to_hex(xxh3_128(std::as_bytes(std::span(run))));
 }
 
 }  // namespace ratoon::local

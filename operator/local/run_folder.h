@@ -63,4 +63,7 @@ class RunFolder {
   UniqueFd lock_;
 };
 
+// What a run has outside of its folder, in memory say, is called by this name: of the folder's path alone.
+[[nodiscard]] std::string name_outside(const std::filesystem::path& run_folder);
+
 }  // namespace ratoon::local

@@ -1,14 +1,13 @@
 #include "operator/local/staging_folder.h"
 
 #include <cerrno>
-#include <span>
 #include <system_error>
 #include <utility>
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/core/xxh3.h"
+#include "operator/local/run_folder.h"
 
 namespace ratoon::local {
 namespace {
@@ -18,8 +17,7 @@ namespace fs = std::filesystem;
 constexpr mode_t kPrivate = 0700;
 
 fs::path place_of(const fs::path& memory_root, const fs::path& run_folder) {
-  const std::string run = fs::absolute(run_folder).lexically_normal().string();
-  return memory_root / ("ratoon-run-" + to_hex(xxh3_128(std::as_bytes(std::span(run)))));
+  return memory_root / name_outside(run_folder);
 }
 
 // Anybody may make files in /dev/shm, also under the name that will be ours.

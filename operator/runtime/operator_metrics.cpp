@@ -14,6 +14,7 @@
 #include <prometheus/text_serializer.h>
 
 #include "base/contract/names.h"
+#include "operator/runtime/metric_family.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -52,11 +53,6 @@ std::array<std::pair<const char*, double>, 8> parts_of(const api::RecoveryPhases
            {"load", p.load_seconds},
            {"first_step", p.first_step_seconds},
            {"total", p.total_seconds()}}};
-}
-
-template <class Builder>
-auto& build(prometheus::Registry& to, Builder builder, std::string_view name, const char* help) {
-  return builder.Name(std::string(name)).Help(help).Register(to);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/contract/names.h"
+#include "operator/runtime/metric_family.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -22,11 +23,6 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 
 const Histogram::BucketBoundaries kCallBuckets = {0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30};
-
-template <class Builder>
-auto& build(prometheus::Registry& to, Builder builder, std::string_view name, const char* help) {
-  return builder.Name(std::string(name)).Help(help).Register(to);
-}
 
 double to_seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;

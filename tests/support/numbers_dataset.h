@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <ratoon/dataset.h>
+#include <ratoon/stream.h>
 
 namespace ratoon::test {
 
@@ -75,5 +76,16 @@ class NumbersDataset : public Dataset {
   mutable std::vector<std::vector<std::uint64_t>> hints_;
   mutable std::uint64_t taken_back_ = 0;
 };
+
+// One that no batch divides, and a stream over it.
+inline constexpr std::uint64_t kNumbers = 103;
+
+inline std::shared_ptr<NumbersDataset> numbers() {
+  return std::make_shared<NumbersDataset>(kNumbers);
+}
+
+inline StreamOptions number_options() {
+  return {.samples = kNumbers, .global_batch = 20, .seed = 5, .source = "numbers"};
+}
 
 }  // namespace ratoon::test

@@ -13,10 +13,6 @@
 namespace ratoon::checkpoint {
 namespace {
 
-bool says(const Result<void>& result, ErrorKind kind) {
-  return !result && result.error().kind() == kind;
-}
-
 // What an attempt left under `kind` ("packs", "receipts") for steps that have no manifest.
 Result<void> sweep_attempt(Disk& disk, const std::string& kind, const DiskEntry& attempt,
                            const std::set<CheckpointId>& committed) {

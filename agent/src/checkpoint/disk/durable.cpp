@@ -5,10 +5,6 @@
 namespace ratoon::checkpoint {
 namespace {
 
-bool says(const Result<void>& result, ErrorKind kind) {
-  return !result && result.error().kind() == kind;
-}
-
 Result<void> write_temporary(Disk& disk, const std::string& temporary, std::string_view bytes, Lasts lasts) {
   auto file = disk.create(temporary);
   if (!file) return file.error();
@@ -21,6 +17,10 @@ Result<void> write_temporary(Disk& disk, const std::string& temporary, std::stri
 }
 
 }  // namespace
+
+bool says(const Result<void>& result, ErrorKind kind) {
+  return !result && result.error().kind() == kind;
+}
 
 // From the top, those that are there too: whoever made one may have died, or failed, before it synced the
 // name.

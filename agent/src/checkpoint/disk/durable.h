@@ -13,6 +13,9 @@ namespace ratoon::checkpoint {
 
 enum class Lasts { kForNow, kPowerCuts };
 
+// Whether a call failed for this reason: that something is gone or there already is often no failure.
+[[nodiscard]] bool says(const Result<void>& result, ErrorKind kind);
+
 // Makes a folder and those above it that are missing. With kPowerCuts they are on the disk when it returns,
 // also where another process made them a moment ago and has not synced them yet.
 [[nodiscard]] Result<void> make_folders(Disk& disk, const std::string& path, Lasts lasts);

@@ -14,6 +14,8 @@ namespace ratoon {
 namespace {
 
 using test::canonical;
+using test::number_options;
+using test::numbers;
 using test::NumbersDataset;
 using test::rows_of;
 using test::SeenRow;
@@ -23,22 +25,14 @@ using testing::Each;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-constexpr std::uint64_t kSamples = 103;
-
-StreamOptions options() {
-  return {.samples = kSamples, .global_batch = 20, .seed = 5, .source = "numbers"};
-}
-
-std::shared_ptr<NumbersDataset> numbers() {
-  return std::make_shared<NumbersDataset>(kSamples);
-}
+constexpr std::uint64_t kSamples = test::kNumbers;
 
 // ---- which samples
 
 TEST(DataLoader, GivesTheSlotsOfTheStreamWhateverTheThreads) {
   std::vector<SeenRow> alone;
   for (const std::uint32_t threads : {0u, 1u, 2u, 3u, 8u, 16u}) {
-    Stream stream(options());
+    Stream stream(number_options());
     DataLoader loader(numbers(), stream,
                       {.threads = threads, .prefetch_batches = 3, .augment = test::add_draws});
     const auto rows = train(loader, 25);
@@ -50,14 +44,14 @@ TEST(DataLoader, GivesTheSlotsOfTheStreamWhateverTheThreads) {
 }
 
 TEST(DataLoader, RanksTogetherSeeTheWholeOfEachBatchOnce) {
-  Stream whole(options());
+  Stream whole(number_options());
   DataLoader alone(numbers(), whole, {.augment = test::add_draws});
   const auto expected = train(alone, 11);
   for (std::uint32_t world = 1; world <= 8; ++world) {
     std::vector<std::vector<SeenRow>> of_rank(world);
     std::vector<double> weights(11);
     for (std::uint32_t rank = 0; rank < world; ++rank) {
-      Stream stream(options());
+      Stream stream(number_options());
       DataLoader loader(numbers(), stream, {.rank = rank, .world_size = world, .augment = test::add_draws});
       for (double& weight : weights) {
         const Batch batch = loader.next();
@@ -80,7 +74,7 @@ TEST(DataLoader, RanksTogetherSeeTheWholeOfEachBatchOnce) {
 }
 
 TEST(DataLoader, ARankWithoutSlotsHasColumnsAndNoRows) {
-  StreamOptions few = options();
+  StreamOptions few = number_options();
   few.global_batch = 2;
   Stream stream(few);
   DataLoader loader(numbers(), stream, {.rank = 0, .world_size = 3});
@@ -94,7 +88,7 @@ TEST(DataLoader, ARankWithoutSlotsHasColumnsAndNoRows) {
 }
 
 TEST(DataLoader, SaysWhichBatchItIs) {
-  StreamOptions short_epochs = options();
+  StreamOptions short_epochs = number_options();
   short_epochs.epoch_end = EpochEnd::kShort;  // 103 samples are 5 batches of 20 and one of 3
   Stream stream(short_epochs);
   DataLoader loader(numbers(), stream, {.rank = 1, .world_size = 2});
@@ -112,7 +106,7 @@ TEST(DataLoader, SaysWhichBatchItIs) {
 }
 
 TEST(DataLoader, CountsTheBatchesOfAnEpochAlsoOnceTheirSizeHasChanged) {
-  StreamOptions short_epochs = options();
+  StreamOptions short_epochs = number_options();
   short_epochs.epoch_end = EpochEnd::kShort;
   Stream stream(short_epochs);
   DataLoader loader(numbers(), stream);
@@ -143,7 +137,7 @@ class SlowToExpect : public NumbersDataset {
 
 TEST(DataLoader, TellsDataSetsInOrderWhatComesWhateverTheThreads) {
   const auto data = std::make_shared<SlowToExpect>(kSamples);
-  Stream stream(options());
+  Stream stream(number_options());
   DataLoader loader(data, stream, {.threads = 4, .prefetch_batches = 4, .expect_batches = 16});
   static_cast<void>(train(loader, 15));
   std::vector<std::uint64_t> samples;
@@ -156,7 +150,7 @@ TEST(DataLoader, TellsDataSetsInOrderWhatComesWhateverTheThreads) {
 TEST(DataLoader, DrawsForASampleDoNotDependOnTheBatchItIsIn) {
   std::map<std::uint64_t, std::vector<std::byte>> of_slot;
   for (const std::uint64_t global_batch : {1u, 7u, 20u, 64u}) {
-    StreamOptions other = options();
+    StreamOptions other = number_options();
     other.global_batch = global_batch;
     Stream stream(other);
     DataLoader loader(numbers(), stream, {.augment = test::add_draws});
@@ -165,14 +159,14 @@ TEST(DataLoader, DrawsForASampleDoNotDependOnTheBatchItIsIn) {
       EXPECT_EQ(known->second, row.bytes);
     }
   }
-  Stream stream(options());
+  Stream stream(number_options());
   DataLoader again(numbers(), stream, {.augment = test::add_draws});
   DataLoader other_purpose(numbers(), stream, {.augment = test::add_draws, .purpose = "val"});
   EXPECT_NE(rows_of(again.next()), rows_of(other_purpose.next()));
 }
 
 TEST(DataLoader, DrawsForASampleCanBeComputedAgain) {
-  Stream stream(options());
+  Stream stream(number_options());
   DataLoader loader(numbers(), stream, {.augment = test::add_draws});
   const std::uint64_t key = sample_random_key(5, "augment", "numbers");
   for (const SeenRow& row : train(loader, 12)) {
@@ -211,23 +205,23 @@ TEST(DataLoader, ReadsEachSourceOfAMixtureFromItsOwnDataSet) {
 // ---- what counts
 
 TEST(DataLoader, WhatWasFetchedAndNotTrainedDoesNotCount) {
-  Stream stream(options());
+  Stream stream(number_options());
   DataLoader loader(numbers(), stream, {.threads = 2, .prefetch_batches = 4});
   const Batch first = loader.next(), second = loader.next(), third = loader.next();
   EXPECT_EQ(stream.cursor(), 0u);
-  EXPECT_EQ(stream.digest(), Stream(options()).digest());
+  EXPECT_EQ(stream.digest(), Stream(number_options()).digest());
   loader.advance(first);
   loader.advance(second);
   EXPECT_EQ(stream.cursor(), 40u);
   loader.advance(third);
   EXPECT_EQ(stream.cursor(), 60u);
-  Stream taken(options());
+  Stream taken(number_options());
   for (int i = 0; i < 3; ++i) static_cast<void>(taken.take(0, 1));
   EXPECT_EQ(stream.save_state(), taken.save_state()) << "the same as if the stream had been asked itself";
 }
 
 TEST(DataLoader, BatchesCountInTheirOrderEachOnce) {
-  Stream stream(options());
+  Stream stream(number_options());
   DataLoader loader(numbers(), stream);
   const Batch first = loader.next(), second = loader.next();
   EXPECT_THAT(
@@ -241,7 +235,7 @@ TEST(DataLoader, BatchesCountInTheirOrderEachOnce) {
 }
 
 TEST(DataLoader, ABatchOfAnotherPlanDoesNotCount) {
-  Stream stream(options()), other(options());
+  Stream stream(number_options()), other(number_options());
   DataLoader loader(numbers(), stream), of_other(numbers(), other);
   const Batch batch = loader.next();
   EXPECT_THAT([&] { of_other.advance(batch); },
@@ -254,7 +248,7 @@ TEST(DataLoader, ABatchOfAnotherPlanDoesNotCount) {
 }
 
 TEST(DataLoader, RewindGoesBackToTheFirstThatDoesNotCount) {
-  Stream stream(options());
+  Stream stream(number_options());
   DataLoader loader(numbers(), stream, {.threads = 1});
   const Batch first = loader.next();
   loader.advance(first);
@@ -272,7 +266,7 @@ TEST(DataLoader, RewindGoesBackToTheFirstThatDoesNotCount) {
 
 class AfterAChange : public testing::TestWithParam<std::uint32_t> {
  protected:
-  Stream stream{options()};
+  Stream stream{number_options()};
   DataLoader loader{
       numbers(), stream, {.threads = GetParam(), .prefetch_batches = 3, .augment = test::add_draws}};
 
@@ -295,7 +289,7 @@ class AfterAChange : public testing::TestWithParam<std::uint32_t> {
 INSTANTIATE_TEST_SUITE_P(Threads, AfterAChange, testing::Values(0, 1, 4));
 
 TEST_P(AfterAChange, OfTheStateThatWasLoaded) {
-  Stream older(options());
+  Stream older(number_options());
   older.advance(2);
   stream.load_state(older.save_state());
   EXPECT_EQ(rows_of(loader.next()).front().slot.number, 40u);
@@ -344,7 +338,7 @@ TEST_P(AfterAChange, OfTheShare) {
 TEST(DataLoader, TellsDataSetsWhatComesAndLongBefore) {
   for (const std::uint32_t threads : {0u, 1u, 4u}) {
     const auto set = numbers();
-    Stream stream(options());
+    Stream stream(number_options());
     DataLoader loader(set, stream, {.threads = threads, .prefetch_batches = 1, .expect_batches = 8});
     static_cast<void>(train(loader, 12));
     const auto expected = set->expected();
@@ -357,7 +351,7 @@ TEST(DataLoader, TellsDataSetsWhatComesAndLongBefore) {
 
 TEST(DataLoader, TellsDataSetsOnlyOfItsOwnShare) {
   const auto set = numbers();
-  Stream stream(options());
+  Stream stream(number_options());
   DataLoader loader(set, stream, {.rank = 2, .world_size = 5, .threads = 0});
   static_cast<void>(train(loader, 1));
   const auto expected = set->expected();

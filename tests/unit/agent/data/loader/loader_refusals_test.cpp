@@ -9,23 +9,15 @@
 namespace ratoon {
 namespace {
 
+using test::number_options;
+using test::numbers;
 using test::NumbersDataset;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-constexpr std::uint64_t kSamples = 103;
-
-StreamOptions options() {
-  return {.samples = kSamples, .global_batch = 20, .seed = 5, .source = "numbers"};
-}
-
-std::shared_ptr<NumbersDataset> numbers() {
-  return std::make_shared<NumbersDataset>(kSamples);
-}
-
 TEST(DataLoader, RefusesDataSetsThatAreNotThoseOfTheStream) {
-  Stream stream(options());
+  Stream stream(number_options());
   EXPECT_THAT([&] { DataLoader loader(std::make_shared<NumbersDataset>(104), stream); },
               ThrowsMessage<std::invalid_argument>(AllOf(HasSubstr("'numbers' of the stream has 103 samples"),
                                                          HasSubstr("its data set has 104"))));
@@ -53,7 +45,7 @@ TEST(DataLoader, RefusesDataSetsInAnotherOrderThanTheirSources) {
 }
 
 TEST(DataLoader, RefusesOptionsThatMakeNoSense) {
-  Stream stream(options());
+  Stream stream(number_options());
   EXPECT_THROW(DataLoader(numbers(), stream, {.rank = 2, .world_size = 2}), std::invalid_argument);
   EXPECT_THROW(DataLoader(numbers(), stream, {.world_size = 0}), std::invalid_argument);
   EXPECT_THROW(DataLoader(numbers(), stream, {.threads = 2000}), std::invalid_argument);
