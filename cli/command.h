@@ -6,6 +6,7 @@
 namespace ratoon::cli {
 
 void add_checkpoint_command(CLI::App& app, int& exit_code);
+void add_completion_command(CLI::App& app, int& exit_code);
 void add_control_commands(CLI::App& app, int& exit_code);  // kill, reclaim
 void add_launch_command(CLI::App& app, int& exit_code);
 void add_report_command(CLI::App& app, int& exit_code);

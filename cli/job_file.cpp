@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
 
+#include "base/core/read_file.h"
 #include "cli/job_definition.h"
 #include "cli/job_fields.h"
 
@@ -70,6 +71,15 @@ json to_json(const YAML::Node& node, int depth, std::size_t& values_left) {
   return nullptr;
 }
 
+Result<std::string> read_text(const std::filesystem::path& path) {
+  auto text = read_file(path);
+  if (text) return text;
+  const std::string next = "give the path of a TrainingJob file";
+  return Error(text.error().kind(), text.error().kind() == ErrorKind::kNotFound
+                                        ? "cannot read " + path.string() + ": " + next
+                                        : text.error().message() + "; " + next);
+}
+
 // As if they stood in the file, so that status.json shows what runs. What is no job is left to its reader.
 void append_arguments(const std::vector<std::string>& more, json& document) {
   const json::json_pointer trainer("/spec/roles/0/template/spec/containers/0");
@@ -83,22 +93,24 @@ void append_arguments(const std::vector<std::string>& more, json& document) {
 
 Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
                                        const std::vector<std::string>& more_arguments) {
+  const auto text = read_text(path);
+  if (!text) return text.error();
   json document;
   try {
     std::size_t values_left = 100'000;
-    const YAML::Node file = YAML::LoadFile(path.string());
+    const YAML::Node file = YAML::Load(*text);
     document = to_json(file, 0, values_left);  // first: it bounds what aliases can grow to
     if (const auto unknown = find_unknown_field(file, YAML::Load(job_definition()))) {
       return Error(ErrorKind::kInvalid,
                    path.string() + ":" + std::to_string(unknown->line) + ": " + unknown->sentence);
     }
-  } catch (const YAML::BadFile&) {
-    return Error(ErrorKind::kNotFound,
-                 "cannot read " + path.string() + ": give the path of a TrainingJob file");
   } catch (const YAML::Exception& error) {
     return Error(ErrorKind::kInvalid,
                  path.string() + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg);
   }
+  if (document.is_null())
+    return Error(ErrorKind::kInvalid,
+                 path.string() + " is empty: a TrainingJob is expected, see docs/formats/job.md");
   append_arguments(more_arguments, document);
   auto job = api::decode_training_job(document);
   if (!job) return job.error().with_context(path.string());

@@ -22,6 +22,7 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_control_commands(app, exit_code);
   add_checkpoint_command(app, exit_code);
   add_report_command(app, exit_code);
+  add_completion_command(app, exit_code);
   app.footer("Installed as kubectl-ratoon too: `kubectl ratoon status` shows the jobs of a cluster.");
 }
 

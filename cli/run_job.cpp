@@ -67,8 +67,6 @@ int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
   const SystemClock clock;
   LiveScreen screen(STDOUT_FILENO, clock);
   const auto print = [&screen](const std::string& line) { screen.print(line); };
-  print("running " + job.meta.name + " in " + folder.string() +
-        "; Ctrl-C stops it, the same command goes on");
   search_beside_this_program();
   const auto code = local::run({.job = job,
                                 .folder = folder,
@@ -76,6 +74,7 @@ int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
                                 .losses = options.losses,
                                 .starts_over = starts_over,
                                 .how_to_start_over = options.how_to_start_over,
+                                .shows_checkpoints = screen.is_terminal(),
                                 .show = [&screen](const nlohmann::json& document) { screen.show(document); }},
                                clock);
   screen.finish();

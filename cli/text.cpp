@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdio>
 
+#include "base/core/counted.h"
+
 namespace ratoon::cli {
 namespace {
 
@@ -23,7 +25,7 @@ std::size_t width_of(std::string_view text) {
 }  // namespace
 
 std::string size_text(std::uint64_t bytes) {
-  if (bytes < 1024) return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+  if (bytes < 1024) return counted(bytes, "byte");
   constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;

@@ -7,6 +7,8 @@ include(InstallClosure)
 set(RATOON_CONFIG_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/ratoon)
 
 # One export set a component, so that a user of ratoon::agent never reads a target that names LibTorch or zstd.
+# ratoon_dev builds what the component dev installs: which libraries those are depends on how LibTorch was built.
+add_custom_target(ratoon_dev)
 set(RATOON_INSTALLED "")
 foreach(component agent agent_mds agent_torch agent_torch_cuda)
   if(TARGET ratoon_${component})
@@ -15,6 +17,7 @@ foreach(component agent agent_mds agent_torch agent_torch_cuda)
     set(RATOON_${component}_MODULES ${modules})
     list(REMOVE_ITEM modules ${RATOON_INSTALLED})
     list(APPEND RATOON_INSTALLED ${modules})
+    add_dependencies(ratoon_dev ratoon_${component})
     install(TARGETS ${modules} EXPORT ratoon_${component}
             ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
             INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "operator/runtime/operator.h"
+#include "operator/runtime/operator_config.h"
 
 namespace {
 
@@ -18,7 +19,23 @@ constexpr const char* kExamples = R"(Examples:
                                              outside of the cluster; members must reach that address
 
 Metrics, /healthz and /readyz are on port 9402.
-Exit codes: 0 stopped by SIGTERM or SIGINT, 1 the cluster cannot be used, 82 the command line is wrong.)";
+Exit codes: 0 stopped by SIGTERM or SIGINT, 1 the cluster cannot be used or the lease was lost,
+82 the command line is wrong.)";
+
+// The file that --config names, before all other words are looked at: those win.
+ratoon::Result<void> apply_file(int argc, char** argv, ratoon::runtime::OperatorOptions& options) {
+  std::string path;
+  CLI::App app;
+  app.allow_extras();
+  app.set_help_flag();
+  app.add_option("--config", path);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError&) {
+    return {};  // said when all words are looked at
+  }
+  return path.empty() ? ratoon::Result<void>() : ratoon::runtime::read_operator_config(path, options);
+}
 
 }  // namespace
 
@@ -29,12 +46,18 @@ int main(int argc, char** argv) {
     if (value == nullptr) return std::nullopt;
     return value;
   };
+  if (const auto applied = apply_file(argc, argv, options); !applied) {
+    std::fprintf(stderr, "ratoon-operator: %s\n", applied.error().message().c_str());
+    return 82;
+  }
+  std::string config_path;
   bool is_for_all = false;
   CLI::App app(
       "Runs TrainingJobs on Kubernetes: replaces members that are lost and brings the rest back to "
       "work in seconds.",
       "ratoon-operator");
   app.footer(kExamples);
+  app.add_option("--config", config_path, "Take what is said there (docs/operations/install.md); flags win");
   auto* one = app.add_option("--namespace", options.name_space, "Serve the jobs of this namespace");
   app.add_flag("--all-namespaces", is_for_all, "Serve the jobs of all namespaces (the default)")
       ->excludes(one);
@@ -46,12 +69,17 @@ int main(int argc, char** argv) {
   app.add_option("--coordinator-port", options.coordinator_port, "Port for members")->capture_default_str();
   app.add_option("--metrics-port", options.metrics_port, "Port for metrics and health")
       ->capture_default_str();
-  app.add_flag("--text-log", options.is_text_log, "Log for people, not JSON lines");
+  app.add_flag("--leader-elect,!--no-leader-elect", options.is_elected,
+               "Run jobs only while this operator holds the lease; others stand by");
+  app.add_option("--lease-name", options.lease_name, "The lease, in the operator's own namespace")
+      ->capture_default_str();
+  app.add_flag("--text-log,!--json-log", options.is_text_log, "Log for people, not JSON lines");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 82;
   }
+  if (is_for_all) options.name_space.clear();
   const auto ended = ratoon::runtime::run_operator(options);
   if (ended) return 0;
   std::fprintf(stderr, "ratoon-operator: %s\n", ended.error().message().c_str());

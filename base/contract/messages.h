@@ -119,6 +119,8 @@ struct Outlook {
   friend bool operator==(const Outlook&, const Outlook&) = default;
 };
 
+inline constexpr std::size_t kDamagedMax = 16;
+
 // "I am alive, and this is where I am."
 struct Beat {
   ProcessIdentity process;
@@ -129,8 +131,11 @@ struct Beat {
   double seconds_in_phase = 0;              // since its last sign of life
   std::optional<double> allowed_seconds{};  // after so long in it the process hangs; absent: no limit
   std::optional<InventoryEntry> committed;  // newest checkpoint that this process knows to be complete
-  std::vector<Rank> silent_peers;           // ranks whose sockets failed
-  std::optional<Outlook> outlook{};         // rank 0 alone has one
+  // Of this attempt, told of as committed, and then they did not read back: durable no more, whoever saw them
+  // committed. At most kDamagedMax, the newest.
+  std::vector<InventoryEntry> damaged{};
+  std::vector<Rank> silent_peers;    // ranks whose sockets failed
+  std::optional<Outlook> outlook{};  // rank 0 alone has one
 
   friend bool operator==(const Beat&, const Beat&) = default;
 };

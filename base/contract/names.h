@@ -156,6 +156,7 @@ inline constexpr std::string_view kJobsWaiting = "ratoon_jobs_waiting";
 inline constexpr std::string_view kJobsWait = "ratoon_jobs_wait_seconds";
 inline constexpr std::string_view kMessages = "ratoon_messages_total";
 inline constexpr std::string_view kPollsParked = "ratoon_polls_parked";
+inline constexpr std::string_view kLeading = "ratoon_leading";
 // As every Prometheus client calls them.
 inline constexpr std::string_view kProcessMemory = "process_resident_memory_bytes";
 inline constexpr std::string_view kProcessCpu = "process_cpu_seconds_total";

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace ratoon {
 namespace {
@@ -66,6 +67,10 @@ std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joi
   if (best == candidates.rend()) return std::nullopt;
   const auto& [attempt, step, digest] = best->first;
   return ResumePoint{.attempt = attempt, .step = step, .digest = digest};
+}
+
+bool is_newer(const ResumePoint& one, const ResumePoint& other) {
+  return std::pair(one.attempt, one.step) > std::pair(other.attempt, other.step);
 }
 
 }  // namespace ratoon

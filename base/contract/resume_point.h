@@ -27,4 +27,7 @@ inline constexpr const char* kGivenUp = "given up";
 [[nodiscard]] std::optional<ResumePoint> pick_resume_point(const std::vector<JoinRequest>& joiners,
                                                            const std::vector<InventoryEntry>& until_now);
 
+// In the order of a run's lineage: whatever a newer attempt committed is newer.
+[[nodiscard]] bool is_newer(const ResumePoint& one, const ResumePoint& other);
+
 }  // namespace ratoon

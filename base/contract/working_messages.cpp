@@ -29,6 +29,7 @@ json to_json(const Beat& m) {
               {"process", to_json(m.process)}, {"seconds_in_phase", m.seconds_in_phase},
               {"sequence", m.sequence},        {"step", m.step.value()}};
   if (m.committed) out["committed"] = to_json(*m.committed);
+  for (const auto& entry : m.damaged) out["damaged"].push_back(to_json(entry));
   if (!m.silent_peers.empty()) {
     for (const Rank rank : m.silent_peers) out["silent_peers"].push_back(rank.value());
   }
@@ -49,6 +50,8 @@ void read(Fields& f, Beat& m) {
   m.seconds_in_phase = f.seconds("seconds_in_phase");
   if (f.find("allowed_seconds") != nullptr) m.allowed_seconds = f.seconds("allowed_seconds");
   if (f.find("committed") != nullptr) m.committed = read_inventory_entry(f.object("committed"));
+  for (const auto& entry : f.list("damaged", kDamagedMax))
+    m.damaged.push_back(read_inventory_entry(f.child(entry, "damaged[]")));
   for (const auto& rank : f.list("silent_peers", kSilentPeersMax)) {
     if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= kWorldMax) {
       f.complain("silent_peers", "a list of ranks");

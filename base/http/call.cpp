@@ -161,7 +161,7 @@ std::optional<std::string> RunningCall::find_flaw(const HeadArrived& arrived) co
   }
   const auto length = headers.get("Content-Length");
   if (headers.contains("Content-Length") && (!is_digits(length) || length.size() > 18)) {
-    return "got a reply whose Content-Length is not one number";
+    return "got a reply whose Content-Length is not one number below 10^18";
   }
   if (headers.contains("Transfer-Encoding") &&
       !equals_ignoring_case(headers.get("Transfer-Encoding"), "chunked")) {

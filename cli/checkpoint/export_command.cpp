@@ -7,7 +7,9 @@
 #include "agent/src/checkpoint/interop/pt_writer.h"
 #include "agent/src/checkpoint/interop/safetensors_file.h"
 #include "base/core/atomic_fill.h"
+#include "base/core/counted.h"
 #include "cli/checkpoint/commands.h"
+#include "cli/checkpoint/export_name.h"
 #include "cli/checkpoint/open_packs.h"
 #include "cli/checkpoint/run_place.h"
 #include "cli/checkpoint/tensor_stream.h"
@@ -22,6 +24,7 @@ constexpr const char* kExamples = R"(Examples:
   ratoon checkpoint export checkpoints/digits weights.safetensors --tensors 'net.*'
   ratoon checkpoint export checkpoints/digits state.pt --step 1200   torch.load("state.pt", weights_only=True)
   ratoon checkpoint export checkpoints/digits rank0.pt --rank 0      as rank 0 had it, parts as they are
+  ratoon checkpoint export checkpoints/digits '{run_name}-ep{epoch}.pt'         digits-ep3.pt
   ratoon checkpoint export s3://bucket/runs/digits weights.safetensors
 
 Every byte is verified on its way. The file appears whole, durable and at once, or not at all.
@@ -119,9 +122,9 @@ Result<void> write_file(const ExportArguments& arguments, const std::string& for
 void report(const ExportArguments& arguments, const std::string& format, const OpenCheckpoint& opened,
             const TensorStream& stream, std::size_t tensors) {
   if (!arguments.common.is_json) {
-    std::string text = arguments.file + ": " + std::to_string(tensors) +
-                       (tensors == 1 ? " tensor, " : " tensors, ") + size_text(stream.size_bytes()) +
-                       ", of the checkpoint of " + shown(opened.found.id) + "\n";
+    std::string text = arguments.file + ": " + counted(tensors, "tensor") + ", " +
+                       size_text(stream.size_bytes()) + ", of the checkpoint of " + shown(opened.found.id) +
+                       "\n";
     if (stream.parts_taken_as_they_are() != 0)
       text += std::to_string(stream.parts_taken_as_they_are()) +
               " of them are parts of larger ones, as that rank had them\n";
@@ -149,11 +152,17 @@ Result<void> export_from(const checkpoint::Disk& disk, const ExportArguments& ar
   if (tensors == 0 && !arguments.tensors.empty())
     return Error(ErrorKind::kNotFound, "no tensor has such a name: `ratoon checkpoint show` lists them");
   const SystemClock clock;
+  auto named = name_export(arguments.file, arguments.common.run, *opened->found.manifest, arguments.rank,
+                           clock.wall_now());
+  if (!named) return named.error();
+  ExportArguments told = arguments;
+  told.file = *std::move(named);
+  if (auto checked = check_target(told); !checked) return checked;
   Progress progress("export", stream->size_bytes(), clock);
-  const auto written = write_file(arguments, format, *stream, progress);
+  const auto written = write_file(told, format, *stream, progress);
   progress.clear();
   if (written) {
-    report(arguments, format, *opened, *stream, tensors);
+    report(told, format, *opened, *stream, tensors);
     return {};
   }
   const Error& error = written.error();
@@ -168,7 +177,6 @@ int run_export(const ExportArguments& arguments) {
   raise_limit_of_open_files();
   const auto format = format_of(arguments);
   if (!format) return complain_of(format.error());
-  if (auto checked = check_target(arguments); !checked) return complain_of(checked.error());
   const auto place = RunPlace::open(arguments.common.run);
   if (!place) return complain_of(place.error());
   const auto exported = unless_retired([&] { return export_from(place->disk(), arguments, *format); });
@@ -182,7 +190,12 @@ void add_export_command(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("export", "Write a checkpoint as one file for other programs");
   command->footer(kExamples);
   add_common(*command, arguments->common);
-  command->add_option("file", arguments->file, "What to write: NAME.safetensors or NAME.pt")->required();
+  command
+      ->add_option("file", arguments->file,
+                   "What to write: NAME.safetensors or NAME.pt; {run_name}, {epoch}, {batch}, {rank} and "
+                   "{timestamp} in NAME "
+                   "stand for what they say")
+      ->required();
   command->add_option("--format", arguments->format, "safetensors or pt (default: as the name ends)")
       ->check(CLI::IsMember({"safetensors", "pt"}));
   add_wish(*command, arguments->wish);

@@ -1,5 +1,6 @@
 #include "agent/src/checkpoint/file_names.h"
 #include "base/core/clock.h"
+#include "base/core/counted.h"
 #include "cli/checkpoint/commands.h"
 #include "cli/checkpoint/run_place.h"
 #include "cli/text.h"
@@ -41,9 +42,8 @@ void print_table(const Survey& survey, const RunPlace& place) {
     if (!found.why.empty())
       text += shown(found.id) + " is " + std::string(name_of(found.standing)) + ": " + found.why + "\n";
   for (const Uncommitted& one : survey.uncommitted)
-    text += shown(one.id) + " is not committed: " + std::to_string(one.packs) +
-            (one.packs == 1 ? " pack, " : " packs, ") + size_text(one.size_bytes) +
-            "; it is being written, or its writer died\n";
+    text += shown(one.id) + " is not committed: " + counted(one.packs, "pack") + ", " +
+            size_text(one.size_bytes) + "; it is being written, or its writer died\n";
   print_text(text);
 }
 

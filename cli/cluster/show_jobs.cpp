@@ -110,10 +110,11 @@ class JobQuestion {
   Result<void> follow(const Display& display, Page& page) {
     JobTable table;
     const Logger quiet(clock_, {.min_level = LogLevel::kError});
-    const runtime::Reflector reflector(
+    runtime::Reflector reflector(
         client_, table, clock_,
         {.selection = selection(name_), .pause_max = std::chrono::seconds(5), .draw = [] { return 0.5; }},
         quiet);
+    reflector.start();
     while (!pages_.are_over()) {
       table.wait_for_news(kLook);
       if (const auto refusal = tell_trouble(reflector)) return *refusal;

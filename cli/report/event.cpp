@@ -30,6 +30,7 @@ std::optional<Event> decode_event(std::string_view line) {
   event.node = f.optional_text("node", kTextBytesMax);
   event.state = f.optional_text("state", kTextBytesMax);
   event.phase = f.optional_text("phase", kTextBytesMax);
+  event.reason = f.optional_text("reason", kTextBytesMax);
   event.message = f.optional_text("message", kTextBytesMax);
   if (f.find("disruption") != nullptr) event.disruption = api::read_disruption(f.object("disruption"));
   if (complaint) return std::nullopt;

@@ -23,6 +23,7 @@ struct Event {
   std::string node{};
   std::string state{};
   std::string phase{};
+  std::string reason{};  // of news
   std::string message{};
   std::optional<api::Disruption> disruption{};
 };

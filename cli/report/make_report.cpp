@@ -50,16 +50,21 @@ void cut_recoveries(Report& report) {
   report.recoveries_in_all = all.size();
   if (all.empty()) return;
   std::ranges::stable_sort(all, std::greater(), &Recovery::total);
-  report.median_recovery = all[all.size() / 2].total;
+  report.median_recovery = (all[(all.size() - 1) / 2].total + all[all.size() / 2].total) / 2;
   all.resize(std::min(all.size(), kRecoveriesMax));
   std::ranges::stable_sort(all, {}, &Recovery::at);
+}
+
+// What the run counts as one. Not every process that ends is: those of a node with notice handed over. And
+// who fell silent never failed.
+bool is_loss(const Event& news) {
+  return news.reason == "MemberLost" || news.reason == "WorldHung";
 }
 
 void add_events(const RunFacts& facts, double began, Report& report) {
   for (const Event& event : facts.events) {
     const double at = seconds(event.at.since_epoch) - began;
-    if (event.kind == "member" && event.state == "failed")
-      report.losses.push_back({at, event.member + " on " + event.node + " ended"});
+    if (event.kind == "news" && is_loss(event)) report.losses.push_back({at, event.message});
     if (event.kind == "checkpoint")
       report.saves.push_back({at, "step " + std::to_string(event.step) + " is durable"});
     if (event.kind == "recovery" && event.disruption) add_recovery(*event.disruption, began, report);
@@ -103,7 +108,7 @@ void add_standing(const RunFacts& facts, Report& report) {
     report.standing = last->phase == "Succeeded" ? "completed"
                       : last->phase == "Failed"  ? "failed"
                                                  : "stopped";
-    report.message = last->message;
+    if (last->phase != "Running") report.message = last->message;  // of one that was stopped it is of before
   } else if (last != nullptr) {
     report.standing = "in progress, or killed";
   }
@@ -195,6 +200,7 @@ Report make_report(RunFacts facts) {
   report.rate = make_rate(all_steps(facts), began, report.length);
   add_events(facts, began, report);
   add_past(facts, began, report);
+  report.losses_in_all = report.losses.size();
   report.losses = thin_marks(std::move(report.losses));
   report.saves = thin_marks(std::move(report.saves));
   cut_recoveries(report);

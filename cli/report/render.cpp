@@ -4,6 +4,7 @@
 
 #include <ratoon/version.h>
 
+#include "base/core/counted.h"
 #include "base/core/lists.h"
 #include "cli/report/drawings.h"
 #include "cli/report/html.h"
@@ -25,20 +26,16 @@ double useful_share(const Report& report) {
   return whole > 0 ? useful / whole : 0;
 }
 
-std::string counted(std::uint64_t count, const std::string& one) {
-  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
-}
-
 std::string lead_of(const Report& report) {
   if (report.length <= 0) return "Nothing of this run has a time yet.";
   std::string lead = "Step " + std::to_string(report.step) + " after " + seconds_text(report.length) +
                      ", in " + counted(report.attempts, "attempt") + ". ";
-  if (report.losses.empty()) return lead + "Nothing was lost.";
-  lead += counted(std::max<std::uint64_t>(report.losses.size(), report.recoveries_in_all), "loss");
-  if (lead.ends_with("losss")) lead.replace(lead.size() - 1, 1, "es");
+  if (report.losses_in_all + report.recoveries_in_all == 0) return lead + "Nothing was lost.";
+  lead += report.losses_in_all == 0 ? "Nothing was lost" : counted(report.losses_in_all, "loss", "losses");
   lead += "; " + counted(report.steps_made_again, "step") + " made again";
   if (report.recoveries_in_all > 0)
-    lead += "; half of the recoveries took no longer than " + seconds_text(report.median_recovery);
+    lead += "; " + counted(report.recoveries_in_all, "recovery", "recoveries") + ", half of them within " +
+            seconds_text(report.median_recovery);
   return lead + ".";
 }
 
@@ -76,7 +73,7 @@ std::string head_of(const Report& report) {
   head += "<div class=\"cards\">";
   if (!report.account.empty()) head += card(percent_text(useful_share(report)), "of the time was useful");
   head += card(std::to_string(report.step), "newest step");
-  head += card(std::to_string(report.losses.size()), "losses");
+  head += card(std::to_string(report.losses_in_all), report.losses_in_all == 1 ? "loss" : "losses");
   if (report.recoveries_in_all > 0) head += card(seconds_text(report.median_recovery), "median recovery");
   head += card(std::to_string(report.steps_made_again), "steps made again");
   if (!report.checkpoints.empty())

@@ -71,6 +71,7 @@ struct Report {
   std::vector<Curve> curves;  // the loss first, where there is one
   std::vector<Point> rate;    // steps a second, made again included
   std::vector<Mark> losses;
+  std::size_t losses_in_all = 0;  // drawn or not
   std::vector<Mark> saves;
   std::vector<Lane> lanes;
   std::vector<std::pair<std::string, double>> account;  // seconds by part

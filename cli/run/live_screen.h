@@ -19,6 +19,7 @@ class LiveScreen {
   LiveScreen(const LiveScreen&) = delete;
   LiveScreen& operator=(const LiveScreen&) = delete;
 
+  [[nodiscard]] bool is_terminal() const { return is_terminal_; }
   void print(const std::string& line);
   // What status.json says now; drawn a few times a second at most.
   void show(const nlohmann::json& document);

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/core/counted.h"
 #include "cli/run/run_view.h"
 #include "cli/text.h"
 
@@ -26,6 +27,8 @@ std::string clock_of(WallTime time) {
   return format_rfc3339(time).substr(kClockBegins, kClockLength);
 }
 
+constexpr const char* kStopped = "Stopped";
+
 bool is_going(const RunView& view) {
   return view.is_running && view.job.status.phase == api::JobPhase::kRunning;
 }
@@ -34,14 +37,13 @@ std::string phase_text(const RunView& view) {
   const auto phase = view.job.status.phase;
   const bool is_over = phase == api::JobPhase::kSucceeded || phase == api::JobPhase::kFailed;
   const std::string name(name_of(phase));
-  return view.is_running || is_over ? name : "Stopped";
+  return view.is_running || is_over ? name : kStopped;
 }
 
 std::string world_text(const RunView& view) {
   const auto& status = view.job.status;
   std::string text = "attempt " + std::to_string(status.attempt.value());
-  if (is_going(view))
-    text += ", " + std::to_string(status.world_size) + (status.world_size == 1 ? " process" : " processes");
+  if (is_going(view)) text += ", " + counted(status.world_size, "process", "processes");
   return text;
 }
 
@@ -221,7 +223,9 @@ std::vector<std::string> render_run(const RunView& view, WallTime now, std::size
   std::vector<std::string> lines;
   append_lines(lines, table_text(head_rows(view)));
   for (auto& line : condition_lines(view.job.status)) lines.push_back(std::move(line));
-  if (!is_going(view) && !view.job.status.message.empty()) lines.push_back(view.job.status.message);
+  // Of a run that was stopped it says what was true before.
+  if (!is_going(view) && phase_text(view) != kStopped && !view.job.status.message.empty())
+    lines.push_back(view.job.status.message);
   append_lines(lines, table_text(node_rows(view, now)));
   append_lines(lines, table_text(recovery_rows(view)));
   append_lines(lines, table_text(phase_rows(view)));

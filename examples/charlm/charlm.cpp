@@ -31,6 +31,7 @@ void train(ratoon::Session& session, const Flags& flags, const Corpus& corpus) {
     optimizer.zero_grad();
     const auto loss = model->loss(corpus.rows(index));
     loss.backward();
+    session.report("loss", loss.item<double>());
     session.average_gradients(*model);
     optimizer.step();
     say_step(flags, step, loss.item<double>(), session.rank(), session.attempt());

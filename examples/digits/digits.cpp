@@ -29,6 +29,7 @@ void train(ratoon::Session& session, const Flags& flags, const Glyphs& glyphs) {
     const auto guess = net->forward(glyphs.images.index_select(0, index));
     const auto loss = torch::nn::functional::nll_loss(guess, glyphs.labels.index_select(0, index));
     loss.backward();
+    session.report("loss", loss.item<double>());
     session.average_gradients(*net);
     optimizer.step();
     say_step(flags, step, loss.item<double>(), session.rank(), session.attempt());

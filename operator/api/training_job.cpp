@@ -79,6 +79,10 @@ ElasticPolicy read_elastic(Fields f, const TrainingJobSpec& spec) {
   ElasticPolicy policy;
   policy.members_min = read_count(f, "minReplicas", 1, kMembersMax, 1);
   if (policy.members_min > spec.num_nodes) f.complain("minReplicas", "at most numNodes");
+  if (f.find("maxReplicas") != nullptr) {
+    policy.members_max = read_count(f, "maxReplicas", 1, kMembersMax, 1);
+    if (policy.members_max < spec.num_nodes) f.complain("maxReplicas", "at least numNodes");
+  }
   const bool is_any_elastic =
       std::any_of(spec.roles.begin(), spec.roles.end(), [](const Role& role) { return !role.replicas; });
   if (!is_any_elastic) f.complain("minReplicas", "of use only with a role that has no replicas of its own");
@@ -149,6 +153,11 @@ TrainingJobSpec read_spec(Fields f) {
 }
 
 }  // namespace
+
+std::uint32_t places_of(const TrainingJobSpec& spec, const Role& role) {
+  const std::uint32_t elastic = spec.elastic_policy ? spec.elastic_policy->members_max : 0;
+  return role.replicas.value_or(std::max(spec.num_nodes, elastic));
+}
 
 bool is_group(const TrainingJobSpec& spec) {
   return std::ranges::none_of(spec.roles, &Role::has_agent);

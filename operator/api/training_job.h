@@ -93,9 +93,11 @@ struct CheckpointPolicy {
   std::uint32_t grace_seconds = 0;       // for a last save when the platform ends a pod; 0: the template's
 };
 
-// Roles without a number of their own may train with fewer members for a while.
+// Roles without a number of their own may train with fewer members for a while, and with more where there is
+// room.
 struct ElasticPolicy {
   std::uint32_t members_min = 1;            // of each such role
+  std::uint32_t members_max = 0;            // of each such role; 0: numNodes
   std::uint32_t shrink_after_seconds = 30;  // so long a world waits for members that are missing
   std::uint32_t grow_cooldown_seconds =
       60;  // so long it stands before it is given up for those that are back
@@ -118,6 +120,9 @@ struct TrainingJobSpec {
   DisruptionPolicy disruption_policy;
   CheckpointPolicy checkpoint_policy;
 };
+
+// How many members the role may have at once.
+[[nodiscard]] std::uint32_t places_of(const TrainingJobSpec& spec, const Role& role);
 
 // Whether nobody in the job has the agent. Its members say nothing and are told nothing once they run: they
 // are numbered when their pods are made, and start, end and are made again as one group.

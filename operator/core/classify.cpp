@@ -9,6 +9,9 @@
 namespace ratoon::core {
 namespace {
 
+constexpr const char* kNoRecord =
+    " without a completion record: its training did not reach its end; a program that does not call "
+    "ratoon::train is one of a role with agent: None";
 constexpr int kSignalBase = 128;
 constexpr int kSigInt = 2;
 constexpr int kSigKill = 9;
@@ -18,7 +21,7 @@ Ending classify_exit_code(int code) {
   const std::string text = "exit code " + std::to_string(code);
   switch (static_cast<ExitCode>(code)) {
     case ExitCode::kDone:
-      return {EndCause::kApplication, text + " without a completion record"};
+      return {EndCause::kApplication, text + kNoRecord};
     case ExitCode::kPreempted:
       return {EndCause::kDisruption, text + " (left because it was told to)"};
     case ExitCode::kStartAgain:

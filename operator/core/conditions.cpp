@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/core/counted.h"
+#include "operator/core/elastic.h"
 #include "operator/core/roster.h"
 
 namespace ratoon::core {
@@ -58,7 +60,7 @@ std::string describe(const api::TrainingJobStatus& status, bool is_true) {
   if (!is_true) return "";
   const std::string attempt = "attempt " + std::to_string(status.attempt.value());
   if (status.phase == JobPhase::kRunning)
-    return attempt + " trains with " + std::to_string(status.world_size) + " processes";
+    return attempt + " trains with " + counted(status.world_size, "process", "processes");
   if (status.phase == JobPhase::kRecovering) return attempt + " is waited for";
   return status.message;
 }
@@ -70,6 +72,7 @@ void set_scheduled(const Observation& seen, api::TrainingJobStatus& status) {
   bool are_all_placed = !seen.pods.empty();
   for (const auto& pod : seen.pods) {
     if (pod.is_deleting || pod.has_ended() || !is_named(pod, status.members)) continue;
+    if (pod.node.empty() && !is_lacked(seen, status.members, pod)) continue;
     if (!pod.unplaced_reason.empty()) {
       const bool is_known = std::any_of(status.conditions.begin(), status.conditions.end(),
                                         [&](const auto& c) { return c.type == kType; });

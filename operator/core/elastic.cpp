@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <string>
 
 #include "operator/core/gang.h"
@@ -20,19 +21,39 @@ bool is_elastic(const api::TrainingJob& job, const std::string& role_name) {
                      [&](const auto& role) { return role.name == role_name && !role.replicas; });
 }
 
-WallTime end_of_patience(const Observation& seen, const api::MemberStatus& member, WallTime since) {
+WallTime end_of_patience(const Observation& seen, const api::MemberStatus& member, bool are_enough_ready,
+                         WallTime since) {
   const bool has_spoken = std::any_of(seen.processes.begin(), seen.processes.end(),
                                       [&](const auto& process) { return is_of(process.identity, member); });
   const auto& policy = *seen.job.spec.elastic_policy;
   Duration patience = std::chrono::seconds(policy.shrink_after_seconds);
   // The first members come one after the other: a first world that hands over at once to the next is no gain.
   if (seen.job.status.attempt.value() <= 1) patience += std::chrono::seconds(policy.grow_cooldown_seconds);
+  if (are_enough_ready) patience = Duration(0);
   return {since.since_epoch + patience + (has_spoken ? kOnItsWay : Duration(0))};
 }
 
+template <class Predicate>
+std::uint32_t count_of(const std::vector<api::MemberStatus>& members, const std::string& role,
+                       const Predicate& is_one) {
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(members, [&](const auto& m) { return m.role == role && is_one(m); }));
+}
+
 std::uint32_t count_seated(const std::vector<api::MemberStatus>& members, const std::string& role) {
-  return static_cast<std::uint32_t>(std::count_if(
-      members.begin(), members.end(), [&](const auto& m) { return m.role == role && !m.is_absent; }));
+  return count_of(members, role, [](const auto& member) { return !member.is_absent; });
+}
+
+// The roles in which numNodes members are ready.
+std::set<std::string> find_full_roles(const Observation& seen,
+                                      const std::vector<api::MemberStatus>& members) {
+  std::set<std::string> full;
+  for (const auto& role : seen.job.spec.roles) {
+    const auto ready =
+        count_of(members, role.name, [&](const auto& member) { return is_ready(seen, member); });
+    if (ready >= seen.job.spec.num_nodes) full.insert(role.name);
+  }
+  return full;
 }
 
 }  // namespace
@@ -44,12 +65,14 @@ Lineup pick_lineup(const Observation& seen, const std::vector<api::MemberStatus>
   const auto& policy = seen.job.spec.elastic_policy;
   if (!policy) return everybody;
 
+  const auto full_roles = find_full_roles(seen, members);
   Lineup lineup{.members = members};
   for (auto& member : lineup.members) {
     const bool was_absent = member.is_absent;
     member.is_absent = false;
     if (is_ready(seen, member) || !is_elastic(seen.job, member.role)) continue;
-    const WallTime patient_until = end_of_patience(seen, member, waiting_since);
+    const WallTime patient_until =
+        end_of_patience(seen, member, full_roles.contains(member.role), waiting_since);
     member.is_absent = was_absent || patient_until <= seen.wall_now;
     if (member.is_absent) continue;
     lineup.fewer_at = std::max(patient_until, lineup.fewer_at.value_or(patient_until));
@@ -73,6 +96,26 @@ Growth find_growth(const Observation& seen, const api::TrainingJobStatus& status
   const WallTime due_at{status.formed_at->since_epoch + std::chrono::seconds(policy->grow_cooldown_seconds)};
   if (due_at <= seen.wall_now) return {.is_due = true};  // and nothing is waited for but their hand-over
   return {.due_at = due_at};
+}
+
+std::uint32_t count_missing(const api::TrainingJobSpec& spec, const std::vector<api::MemberStatus>& members) {
+  std::uint32_t missing = 0;
+  for (const auto& role : spec.roles) {
+    const std::uint32_t wanted = role.replicas.value_or(spec.num_nodes);
+    missing += wanted - std::min(wanted, count_seated(members, role.name));
+  }
+  return missing;
+}
+
+bool is_lacked(const Observation& seen, const std::vector<api::MemberStatus>& members, const api::Pod& pod) {
+  const bool is_member = std::ranges::any_of(members, [&](const auto& m) {
+    return m.role == pod.role && m.index == pod.index && m.incarnation == pod.incarnation;
+  });
+  if (!is_member || !is_elastic(seen.job, pod.role)) return true;  // a successor has its own reason
+  const auto others = count_of(members, pod.role, [&](const auto& member) {
+    return member.index != pod.index && !member.node.empty();
+  });
+  return others < seen.job.spec.num_nodes;
 }
 
 }  // namespace ratoon::core

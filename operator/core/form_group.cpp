@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/core/counted.h"
 #include "operator/core/roster.h"
 #include "operator/core/why_waiting.h"
 
@@ -33,7 +34,7 @@ void form_group(const Observation& seen, Decision& decision) {
   status.waiting_since.reset();
   status.world_size = static_cast<std::uint32_t>(status.members.size()) * seen.job.spec.processes_per_node;
   status.message =
-      attempt + " runs with " + std::to_string(status.world_size) + " processes without the agent";
+      attempt + " runs with " + counted(status.world_size, "process", "processes") + " without the agent";
   decision.actions.push_back(
       EmitEvent{.is_warning = false, .reason = "WorldFormed", .message = status.message});
 }

@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "base/contract/resume_point.h"
+#include "base/core/counted.h"
 #include "operator/core/begin_anew.h"
 #include "operator/core/elastic.h"
 #include "operator/core/form_group.h"
 #include "operator/core/gang.h"
+#include "operator/core/progress.h"
 #include "operator/core/roster.h"
 #include "operator/core/why_waiting.h"
 
@@ -20,6 +22,9 @@ namespace {
 std::vector<InventoryEntry> committed_until_now(const Observation& seen) {
   std::vector<InventoryEntry> committed;
   const auto named = named_incarnations(seen.job.status.members);
+  const auto note = [&](const InventoryEntry& entry) {
+    if (!is_taken_back(seen.processes, entry.attempt, entry.step)) committed.push_back(entry);
+  };
   for (const auto& process : seen.processes) {
     const auto& id = process.identity;
     const bool was_in_job = std::any_of(named.begin(), named.end(), [&](const auto& member) {
@@ -28,9 +33,9 @@ std::vector<InventoryEntry> committed_until_now(const Observation& seen) {
       return is_older || is_of(id, member);
     });
     if (!was_in_job) continue;
-    if (process.beat && process.beat->committed) committed.push_back(*process.beat->committed);
+    if (process.beat && process.beat->committed) note(*process.beat->committed);
     if (!process.waiting) continue;
-    committed.insert(committed.end(), process.waiting->inventory.begin(), process.waiting->inventory.end());
+    std::for_each(process.waiting->inventory.begin(), process.waiting->inventory.end(), note);
   }
   return committed;
 }
@@ -90,7 +95,7 @@ bool is_given_up(const ResumePoint& point, const std::vector<JoinRequest>& joine
 void tell_of_older_point(const std::optional<ResumePoint>& resume, const std::vector<JoinRequest>& joiners,
                          Decision& decision) {
   auto& last = decision.status.last_checkpoint;
-  if (last && resume && std::pair(resume->attempt, resume->step) < std::pair(last->attempt, last->step)) {
+  if (last && resume && is_newer(*last, *resume)) {
     const bool is_wished = is_given_up(*last, joiners);
     decision.actions.push_back(
         EmitEvent{.is_warning = !is_wished,
@@ -102,11 +107,11 @@ void tell_of_older_point(const std::optional<ResumePoint>& resume, const std::ve
   last = resume;
 }
 
-std::string describe_missing(const std::vector<api::MemberStatus>& members) {
-  const auto missing =
-      std::count_if(members.begin(), members.end(), [](const auto& m) { return m.is_absent; });
+std::string describe_missing(const api::TrainingJobSpec& spec,
+                             const std::vector<api::MemberStatus>& members) {
+  const std::uint32_t missing = count_missing(spec, members);
   if (missing == 0) return "";
-  return ", " + std::to_string(missing) + (missing == 1 ? " member is" : " members are") + " missing";
+  return ", " + counted(missing, "member is", "members are") + " missing";
 }
 
 void note_wait(const Observation& seen, const Gang& gang, const Lineup& lineup,
@@ -139,8 +144,8 @@ void stand(const Observation& seen, const Gang& gang, const std::optional<Resume
   // Steps after the resume point are in no weights any more.
   status.step = resume ? resume->step : Step(0);
   status.message = "attempt " + std::to_string(status.attempt.value()) + " trains with " +
-                   std::to_string(gang.needed) + " processes from step " +
-                   std::to_string(status.step.value()) + describe_missing(status.members);
+                   counted(gang.needed, "process", "processes") + " from step " +
+                   std::to_string(status.step.value()) + describe_missing(seen.job.spec, status.members);
 }
 
 }  // namespace

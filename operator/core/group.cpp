@@ -20,21 +20,6 @@ bool is_known(const Observation& seen, const api::Pod& pod) {
   return std::ranges::any_of(seen.job.status.members, [&](const auto& m) { return m.uid == pod.uid; });
 }
 
-// Whether one of the group was taken away from outside.
-bool is_anybody_taken(const Observation& seen) {
-  const auto is_taken = [&](const api::Pod& pod) {
-    if (!is_known(seen, pod) || has_reached_end(seen, pod)) return false;
-    if (pod.is_deleting || pod.phase == api::PodPhase::kSucceeded) return true;
-    return pod.has_ended() &&
-           classify(pod, false, seen.job.spec.restart_policy).cause == EndCause::kDisruption;
-  };
-  const auto has_vanished = [&](const api::MemberStatus& member) {
-    return !member.uid.empty() && !member.is_completed && find_pod(seen, member) == nullptr;
-  };
-  return std::ranges::any_of(seen.pods, is_taken) ||
-         std::ranges::any_of(seen.job.status.members, has_vanished);
-}
-
 bool is_failure(const Ending& ending) {
   return ending.cause == EndCause::kApplication || ending.cause == EndCause::kFatal;
 }
@@ -62,31 +47,44 @@ bool has_reached_end(const Observation& seen, const api::Pod& pod) {
          find_node_notice(seen, pod.node).empty();
 }
 
-Ending judge_in_group(const Observation& seen, const api::Pod& pod, Ending ending) {
+bool is_anybody_taken(const Observation& seen) {
+  const auto is_taken = [&](const api::Pod& pod) {
+    if (!pod.is_deleting && !pod.has_ended()) return false;
+    if (!is_known(seen, pod) || has_reached_end(seen, pod)) return false;
+    if (pod.is_deleting || pod.phase == api::PodPhase::kSucceeded) return true;
+    return classify(pod, false, seen.job.spec.restart_policy).cause == EndCause::kDisruption;
+  };
+  const auto has_vanished = [&](const api::MemberStatus& member) {
+    return !member.uid.empty() && !member.is_completed && find_pod(seen, member) == nullptr;
+  };
+  return std::ranges::any_of(seen.pods, is_taken) ||
+         std::ranges::any_of(seen.job.status.members, has_vanished);
+}
+
+Ending judge_in_group(bool is_one_taken, const api::Pod& pod, Ending ending) {
   if (!is_failure(ending)) return ending;
   if (pod.phase == api::PodPhase::kSucceeded)
     return {EndCause::kDisruption, "exit code 0 as its node was to go, which is not the end of its work"};
-  if (is_anybody_taken(seen))
-    return {EndCause::kDisruption, ending.sentence + ", after another member was lost"};
+  if (is_one_taken) return {EndCause::kDisruption, ending.sentence + ", after another member was lost"};
   ending.is_shared = ending.cause == EndCause::kApplication;
   return ending;
 }
 
-std::optional<WallTime> find_judgement(const Observation& seen, const api::Pod& pod) {
+std::optional<WallTime> find_judgement(const Observation& seen, bool is_one_taken, const api::Pod& pod) {
   if (!pod.ended_at || !is_known(seen, pod) || has_reached_end(seen, pod)) return std::nullopt;
   const WallTime at{pod.ended_at->since_epoch + kSettle};
   // A clock that is far ahead must not put it off for ever.
   if (at <= seen.wall_now || *pod.ended_at > WallTime{seen.wall_now.since_epoch + kSettle})
     return std::nullopt;
-  if (!is_failure(classify(pod, false, seen.job.spec.restart_policy)) || is_anybody_taken(seen))
-    return std::nullopt;
+  if (is_one_taken || !is_failure(classify(pod, false, seen.job.spec.restart_policy))) return std::nullopt;
   return at;
 }
 
 std::optional<WallTime> next_judgement(const Observation& seen) {
   std::optional<WallTime> next;
   if (!api::is_group(seen.job.spec)) return next;
-  for (const auto& pod : seen.pods) next = earlier(next, find_judgement(seen, pod));
+  const bool is_one_taken = is_anybody_taken(seen);
+  for (const auto& pod : seen.pods) next = earlier(next, find_judgement(seen, is_one_taken, pod));
   return next;
 }
 

@@ -23,13 +23,18 @@ namespace ratoon::core {
 // the signal for the end of its work.
 [[nodiscard]] bool has_reached_end(const Observation& seen, const api::Pod& pod);
 
+// Whether one of the group was taken away from outside. Looks at all of them: to be asked once a look, and
+// not for each.
+[[nodiscard]] bool is_anybody_taken(const Observation& seen);
+
 // Why a pod of a group ended. The peers of one that was taken away fail because of that, whatever they say;
 // and of those that fail together one is to blame.
-[[nodiscard]] Ending judge_in_group(const Observation& seen, const api::Pod& pod, Ending ending);
+[[nodiscard]] Ending judge_in_group(bool is_one_taken, const api::Pod& pod, Ending ending);
 
 // A failure is not judged before this moment: the platform may tell of a peer's failure first, and of what
 // was taken away later. Nothing: it can be judged.
-[[nodiscard]] std::optional<WallTime> find_judgement(const Observation& seen, const api::Pod& pod);
+[[nodiscard]] std::optional<WallTime> find_judgement(const Observation& seen, bool is_one_taken,
+                                                     const api::Pod& pod);
 // The first of those moments.
 [[nodiscard]] std::optional<WallTime> next_judgement(const Observation& seen);
 

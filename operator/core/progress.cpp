@@ -1,6 +1,7 @@
 #include "operator/core/progress.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/contract/resume_point.h"
@@ -12,6 +13,7 @@ namespace {
 
 void note_checkpoint(const InventoryEntry& entry, api::TrainingJobStatus& status) {
   if (!entry.is_complete || !is_own(status, entry.attempt)) return;
+  if (entry.attempt == status.attempt) status.step = std::max(status.step, entry.step);  // it was made
   const auto& last = status.last_checkpoint;
   if (last && last->attempt == entry.attempt && last->step == entry.step && is_shared(entry))
     status.last_checkpoint_tier = entry.tier;  // all can reach it from now on
@@ -22,12 +24,40 @@ void note_checkpoint(const InventoryEntry& entry, api::TrainingJobStatus& status
 
 }  // namespace
 
+bool is_taken_back(const std::vector<api::ProcessFacts>& processes, Attempt attempt, Step step) {
+  const auto is_it = [&](const InventoryEntry& entry) {
+    return entry.attempt == attempt && entry.step == step;
+  };
+  return std::any_of(processes.begin(), processes.end(), [&](const auto& process) {
+    return process.beat && std::any_of(process.beat->damaged.begin(), process.beat->damaged.end(), is_it);
+  });
+}
+
 void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status) {
+  const auto& last = status.last_checkpoint;
+  if (last && is_taken_back(processes, last->attempt, last->step)) {
+    status.last_checkpoint.reset();
+    status.last_checkpoint_tier.clear();
+  }
   for (const auto& process : processes) {
     if (!process.beat || process.beat->attempt != status.attempt) continue;
     status.step = std::max(status.step, process.beat->step);
-    if (process.beat->committed) note_checkpoint(*process.beat->committed, status);
+    const auto& committed = process.beat->committed;
+    if (committed && !is_taken_back(processes, committed->attempt, committed->step))
+      note_checkpoint(*committed, status);
   }
+}
+
+std::vector<Action> tell_of_damage(const std::optional<ResumePoint>& before,
+                                   const std::optional<ResumePoint>& after) {
+  if (!before || (after && !is_newer(*before, *after))) return {};
+  return {EmitEvent{
+      .is_warning = true,
+      .reason = "CheckpointUnreadable",
+      .message = "the checkpoint of step " + std::to_string(before->step.value()) + " does not read back; " +
+                 (after ? "that of step " + std::to_string(after->step.value()) + " is the newest"
+                        : "there is no other one") +
+                 " until the next save"}};
 }
 
 void note_left(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status) {

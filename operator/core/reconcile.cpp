@@ -50,6 +50,7 @@ void follow(const Observation& seen, const RosterChange& change, Decision& decis
   const auto avoid_nodes = nodes_to_avoid(seen, status.suspect_nodes);
   remake_unplaced(seen, avoid_nodes, status.members);
   append(decision.actions, change.actions);
+  append(decision.actions, tell_of_damage(seen.job.status.last_checkpoint, status.last_checkpoint));
   note_node_ends(seen, status.members);
   append(decision.actions, name_successors(seen, status.members));
   append(decision.actions, follow_roster(seen, status.members, avoid_nodes));

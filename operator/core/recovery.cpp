@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <functional>
 
+#include "base/core/counted.h"
+
 namespace ratoon::core {
 namespace {
 
@@ -133,10 +135,10 @@ std::string describe(const api::Disruption& done, const char* what) {
   std::array<char, 256> text{};
   std::snprintf(text.data(), text.size(),
                 "all members %s again after %.2f s (detect %.2f, decide %.2f, place %.2f, start %.2f, "
-                "rendezvous %.2f, load %.2f, first step %.2f); %llu steps are made again",
+                "rendezvous %.2f, load %.2f, first step %.2f); %s made again",
                 what, p.total_seconds(), p.detect_seconds, p.decide_seconds, p.place_seconds, p.start_seconds,
                 p.rendezvous_seconds, p.load_seconds, p.first_step_seconds,
-                static_cast<unsigned long long>(done.lost_steps));
+                counted(done.lost_steps, "step is", "steps are").c_str());
   return text.data();
 }
 

@@ -19,19 +19,25 @@ bool contains(const std::vector<api::MemberStatus>& members, const api::MemberSt
                      [&](const auto& member) { return is_same(member, wanted); });
 }
 
+// What is held against members, beside what their pods show, found once for all of them.
+struct Charges {
+  const std::vector<api::MemberStatus>& silent;
+  const std::vector<Verdict>& condemned;
+  bool is_one_taken = false;  // of a group, from outside
+};
+
 // Nothing: it is too early to say.
 std::optional<Ending> find_end_of_pod(const Observation& seen, const api::MemberStatus& member,
-                                      const api::Pod& pod) {
+                                      const Charges& charges, const api::Pod& pod) {
   Ending ending = judge(seen.job.spec, member.role, classify(pod, false, seen.job.spec.restart_policy));
   if (!api::is_group(seen.job.spec)) return ending;
-  if (find_judgement(seen, pod)) return std::nullopt;
-  return judge_in_group(seen, pod, std::move(ending));
+  if (find_judgement(seen, charges.is_one_taken, pod)) return std::nullopt;
+  return judge_in_group(charges.is_one_taken, pod, std::move(ending));
 }
 
 // What ended this incarnation, if anything did.
 std::optional<Ending> find_ending(const Observation& seen, const api::MemberStatus& member,
-                                  const std::vector<api::MemberStatus>& silent,
-                                  const std::vector<Verdict>& condemned) {
+                                  const Charges& charges) {
   if (is_completed(seen, member)) return std::nullopt;
   const api::Pod* pod = find_pod(seen, member);
   if (pod == nullptr) {
@@ -39,11 +45,11 @@ std::optional<Ending> find_ending(const Observation& seen, const api::MemberStat
     return Ending{EndCause::kDisruption, "vanished"};
   }
   if (pod->has_ended() || (pod->is_deleting && !has_time_left(seen, *pod)))
-    return find_end_of_pod(seen, member, *pod);
-  if (contains(silent, member)) return Ending{EndCause::kDisruption, "silent for too long"};
-  const auto verdict = std::find_if(condemned.begin(), condemned.end(),
-                                    [&](const Verdict& v) { return is_same(v.member, member); });
-  if (verdict != condemned.end()) return verdict->ending;
+    return find_end_of_pod(seen, member, charges, *pod);
+  if (contains(charges.silent, member)) return Ending{EndCause::kDisruption, "silent for too long"};
+  const auto verdict =
+      std::ranges::find_if(charges.condemned, [&](const Verdict& v) { return is_same(v.member, member); });
+  if (verdict != charges.condemned.end()) return verdict->ending;
   return std::nullopt;
 }
 
@@ -61,7 +67,7 @@ bool is_of(const ProcessIdentity& process, const api::MemberStatus& member) {
 std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job) {
   std::vector<api::MemberStatus> members;
   for (const auto& role : job.spec.roles) {
-    for (std::uint32_t index = 0; index < role.replicas.value_or(job.spec.num_nodes); ++index) {
+    for (std::uint32_t index = 0; index < api::places_of(job.spec, role); ++index) {
       const auto known = std::find_if(job.status.members.begin(), job.status.members.end(),
                                       [&](const auto& m) { return m.role == role.name && m.index == index; });
       if (known != job.status.members.end())
@@ -172,7 +178,7 @@ void count(const Observation& seen, const api::MemberStatus& member, const Endin
 void follow_successor(const Observation& seen, const std::vector<api::MemberStatus>& silent,
                       api::MemberStatus& member, RosterChange& change) {
   const api::MemberStatus successor = successor_of(member);
-  if (const auto ending = find_ending(seen, successor, silent, {})) {
+  if (const auto ending = find_ending(seen, successor, {.silent = silent, .condemned = {}})) {
     count(seen, successor, *ending, change);
     api::MemberStatus lost = successor;
     note_pod(seen, lost);
@@ -211,6 +217,9 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
                           const std::vector<Verdict>& condemned) {
   RosterChange change{.members = desired_members(seen.job), .restarts = seen.job.status.restarts};
   begin_beyond_former(seen, change.members);
+  const Charges charges{.silent = silent,
+                        .condemned = condemned,
+                        .is_one_taken = api::is_group(seen.job.spec) && is_anybody_taken(seen)};
   bool is_shared_counted = false;
   for (auto& member : change.members) {
     if (is_completed(seen, member)) {
@@ -221,7 +230,7 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
       continue;
     }
     if (member.is_leaving()) follow_successor(seen, silent, member, change);
-    if (auto ending = find_ending(seen, member, silent, condemned)) {
+    if (auto ending = find_ending(seen, member, charges)) {
       // Counted with the first who is lost to it: one that was to blame too may have ended by itself.
       if (ending->is_shared && std::exchange(is_shared_counted, true)) ending->cause = EndCause::kDisruption;
       count(seen, member, *ending, change);

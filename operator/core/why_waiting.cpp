@@ -1,5 +1,6 @@
 #include "operator/core/why_waiting.h"
 
+#include "operator/core/elastic.h"
 #include "operator/core/roster.h"
 
 namespace ratoon::core {
@@ -9,7 +10,8 @@ namespace {
 std::string why_not_placed(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   constexpr std::size_t kBytesMax = 300;
   for (const auto& pod : seen.pods) {
-    if (pod.unplaced_reason.empty() || pod.is_deleting || pod.has_ended() || !is_named(pod, members))
+    if (pod.unplaced_reason.empty() || pod.is_deleting || pod.has_ended() || !is_named(pod, members) ||
+        !is_lacked(seen, members, pod))
       continue;
     return "; no node takes " + pod.name + ": " + pod.unplaced_reason.substr(0, kBytesMax);
   }

@@ -3,6 +3,7 @@
 #include "base/contract/names.h"
 #include "base/core/utf8.h"
 #include "operator/kube/lenient.h"
+#include "operator/kube/micro_time.h"
 
 namespace ratoon::kube {
 namespace {
@@ -12,13 +13,6 @@ using nlohmann::json;
 // The server's bounds.
 constexpr std::size_t kReasonBytesMax = 128;
 constexpr std::size_t kNoteBytesMax = 1000;
-
-// The server's MicroTime takes six digits of a second and no other number of them.
-std::string format_micros(WallTime time) {
-  std::string text = format_rfc3339(time);
-  if (text.ends_with('Z')) text.insert(text.size() - 1, "000");
-  return text;
-}
 
 std::string one_word(std::string text) {
   std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\t'; });

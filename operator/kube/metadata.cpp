@@ -13,4 +13,8 @@ std::uint64_t parse_version(std::string_view text) {
   return parse_whole(text).value_or(0);
 }
 
+std::uint64_t version_in(const nlohmann::json& object) {
+  return parse_version(text_in(child(object, "metadata"), "resourceVersion"));
+}
+
 }  // namespace ratoon::kube

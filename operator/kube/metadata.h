@@ -15,5 +15,6 @@ namespace ratoon::kube {
 
 // A resource version as a number, since what is newer has to be told; 0 where it is none.
 [[nodiscard]] std::uint64_t parse_version(std::string_view text);
+[[nodiscard]] std::uint64_t version_in(const nlohmann::json& object);
 
 }  // namespace ratoon::kube

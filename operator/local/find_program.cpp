@@ -26,7 +26,16 @@ Result<std::string> find_program(const std::string& name) {
       return program.string();
     problem = EACCES;
   }
-  return system_error(problem, "starting '" + name + "'");
+  return cannot_start(name, problem);
+}
+
+Error cannot_start(const std::string& name, int problem) {
+  const Error error = system_error(problem, "starting '" + name + "'");
+  if (problem != ENOENT) return error;
+  const bool has_folder = name.find('/') != std::string::npos;
+  return Error(error.kind(),
+               error.message() + (has_folder ? "; a relative path counts from the folder you are in"
+                                             : "; no folder of PATH has it: give `command` a path to it"));
 }
 
 }  // namespace ratoon::local

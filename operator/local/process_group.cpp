@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/core/unique_fd.h"
+#include "operator/local/find_program.h"
 
 namespace ratoon::local {
 namespace {
@@ -75,7 +76,7 @@ class SpawnPlan {
     auto variables = pointers_to(environment);
     const int error =
         ::posix_spawnp(&pid, arguments.front(), &actions_, &attributes_, arguments.data(), variables.data());
-    if (error != 0) return system_error(error, "starting '" + command.front() + "'");
+    if (error != 0) return cannot_start(command.front(), error);
     return pid;
   }
 

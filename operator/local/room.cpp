@@ -21,7 +21,7 @@ std::uint64_t members_at_least(const api::TrainingJobSpec& spec) {
 
 std::uint64_t members_of(const api::TrainingJobSpec& spec) {
   std::uint64_t members = 0;
-  for (const auto& role : spec.roles) members += role.replicas.value_or(spec.num_nodes);
+  for (const auto& role : spec.roles) members += api::places_of(spec, role);
   return members;
 }
 

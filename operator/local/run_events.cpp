@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/contract/resume_point.h"
+
 namespace ratoon::local {
 namespace {
 
@@ -77,10 +79,9 @@ void RunEvents::observe_world(const api::TrainingJobStatus& status, WallTime now
 }
 
 void RunEvents::observe_progress(const api::TrainingJobStatus& status, WallTime now) {
-  if (status.last_checkpoint && status.last_checkpoint != seen_.last_checkpoint) {
-    write_(line_of("checkpoint", now,
-                   {{"attempt", status.last_checkpoint->attempt.value()},
-                    {"step", status.last_checkpoint->step.value()}}));
+  const auto& saved = status.last_checkpoint;
+  if (saved && (!seen_.last_checkpoint || is_newer(*saved, *seen_.last_checkpoint))) {
+    write_(line_of("checkpoint", now, {{"attempt", saved->attempt.value()}, {"step", saved->step.value()}}));
   }
   if (status.step == seen_.step) return;
   const Duration pause = std::max(kStepPause, (now.since_epoch - began_->since_epoch) / kStepShare);

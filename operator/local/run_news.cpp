@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/contract/resume_point.h"
 #include "operator/local/last_lines.h"
 
 namespace ratoon::local {
@@ -12,12 +13,12 @@ constexpr std::size_t kLastLinesMax = 10;
 
 }  // namespace
 
-void RunNews::tell_status(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next) {
+void RunNews::tell_checkpoint(const api::TrainingJobStatus& before,
+                              const api::TrainingJobStatus& next) const {
   const auto& saved = next.last_checkpoint;
-  if (saved && saved != before.last_checkpoint)
+  if (saved && (!before.last_checkpoint || is_newer(*saved, *before.last_checkpoint)))
     print_("checkpoint of step " + std::to_string(saved->step.value()) + " is durable (attempt " +
            std::to_string(saved->attempt.value()) + ")");
-  tell_long_wait(before, next);
 }
 
 // A world that does not come together is no news by itself; that it takes long is. Who suspends a job knows.
@@ -36,12 +37,19 @@ bool RunNews::tell_event(const std::string& message) {
   return is_news;
 }
 
-void RunNews::tell_failure(const api::TrainingJobStatus& status) const {
-  const auto& failure = status.last_failure;
-  if (failure && failure->time >= began_ && !failure->last_lines.empty()) {
-    print_("the last lines of " + failure->member + ":");
-    for (const auto& line : last_of(failure->last_lines, kLastLinesMax)) print_("  " + line);
-  }
+void RunNews::tell_words(const api::Failure& failure) {
+  if (failure.time < began_ || failure.last_lines.empty()) return;
+  print_("the last lines of " + failure.member + ":");
+  for (const auto& line : last_of(failure.last_lines, kLastLinesMax)) print_("  " + line);
+  told_ = failure;
+}
+
+void RunNews::tell_first_failure(const api::TrainingJobStatus& status) {
+  if (!told_ && status.last_failure) tell_words(*status.last_failure);
+}
+
+void RunNews::tell_failure(const api::TrainingJobStatus& status) {
+  if (status.last_failure && status.last_failure != told_) tell_words(*status.last_failure);
   print_("what the members printed: " + logs_);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/core/clock.h"
@@ -18,17 +19,21 @@ class RunNews {
       : print_(std::move(print)), logs_(std::move(logs)), clock_(clock), began_(clock.wall_now()) {}
 
   void say(const std::string& line) const { print_(line); }
-  // What the next status has that `before` had not: a checkpoint, and a wait that is long.
-  void tell_status(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next);
+  // What the next status has that `before` had not.
+  void tell_checkpoint(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next) const;
+  void tell_long_wait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next);
   // Whether it was news: a loss that ends the job is two events, for a cluster's list of them, and one line
   // here.
   bool tell_event(const std::string& message);
-  // The last lines of whoever failed first, and where the others' are.
-  void tell_failure(const api::TrainingJobStatus& status) const;
+  // What the first one that failed printed last: a program that cannot start says so before it has been
+  // started ten times.
+  void tell_first_failure(const api::TrainingJobStatus& status);
+  // The last lines of whoever ended the job, unless they stand there already, and where the others' are.
+  void tell_failure(const api::TrainingJobStatus& status);
   void tell_stop(const api::TrainingJobStatus& status) const;
 
  private:
-  void tell_long_wait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next);
+  void tell_words(const api::Failure& failure);
 
   const Print print_;
   const std::string logs_;
@@ -36,6 +41,7 @@ class RunNews {
   const WallTime began_;
   Timestamp waiting_since_ = clock_.now();
   std::string last_event_;
+  std::optional<api::Failure> told_;  // the one whose words were told last
 };
 
 }  // namespace ratoon::local

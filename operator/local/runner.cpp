@@ -13,6 +13,7 @@
 #include "operator/core/progress.h"
 #include "operator/core/reconcile.h"
 #include "operator/core/roster.h"
+#include "operator/local/beginning.h"
 #include "operator/local/cgroup_rules.h"
 #include "operator/local/cluster_words.h"
 #include "operator/local/controls.h"
@@ -23,6 +24,7 @@
 #include "operator/local/run_events.h"
 #include "operator/local/run_folder.h"
 #include "operator/local/run_news.h"
+#include "operator/local/status_file.h"
 #include "operator/local/supplies.h"
 #include "operator/local/wakeup.h"
 
@@ -94,16 +96,16 @@ class Runner {
   }
 
   Result<void> prepare() {
-    auto stored = folder_.read_status(job_);
-    if (!stored) return stored.error();
-    if (auto begun = begin_from(*stored); !begun) return begun;
+    if (auto begun = begin(); !begun) return begun;
+    if (job_.status.phase != api::JobPhase::kSucceeded)
+      news_.say("running " + job_.meta.name + " in " + options_.folder.string() +
+                "; Ctrl-C stops it, the same command goes on");
     auto laid_out = supplies_.lay_out(folder_, job_.spec.checkpoint_policy);
     if (!laid_out) return laid_out.error();
     if (*laid_out) news_.say(**laid_out);
     Cgroups cgroups = Cgroups::open("/", folder_.path(), controllers_of(job_.spec));
     for (const auto& sentence : cgroups.refusals()) news_.say(sentence);
     machine_.hold_with(std::move(cgroups));
-    tell_what_counts_no_more(stored->has_value());
     for (const auto& sentence : cluster_words(job_)) news_.say(sentence);
     if (job_.spec.is_suspended) news_.say("spec.suspend is true: nothing is started before `ratoon resume`");
     if (job_.status.phase != api::JobPhase::kSucceeded) events_.begin(job_, clock_.wall_now());
@@ -119,32 +121,19 @@ class Runner {
     return {};
   }
 
-  // With what the run before left, if it is to go on.
-  Result<void> begin_from(const std::optional<api::TrainingJobStatus>& stored) {
-    // A slot says of which attempt and step it is, not of which run.
-    const auto discard_staged = [this] {
-      return StagingFolder::discard(StagingFolder::kMemoryRoot, folder_.path());
-    };
-    if (options_.starts_over) {
-      job_.status = fresh_status(stored.value_or(api::TrainingJobStatus()));
-      const auto before = folder_.set_aside(clock_.wall_now(), [&]() -> Result<void> {
-        if (auto discarded = discard_staged(); !discarded) return discarded;
-        return store_status();
-      });
-      if (!before) return before.error();
-      news_.say("what the runs before left is in " + before->string());
-      return {};
-    }
-    if (!stored) return discard_staged();
-    job_.status = recover_status(job_.spec, *stored);
-    const auto document = RunFolder::read_document(folder_.path());
-    if (document && *document) book_.restore(**document);
+  Result<void> begin() {
+    auto begun = begin_run(folder_, job_, options_.starts_over, clock_.wall_now(),
+                           [this](const api::TrainingJobStatus& fresh) {
+                             job_.status = fresh;
+                             return store_status();
+                           });
+    if (!begun) return begun.error();
+    job_.status = std::move(begun->status);
+    book_.restore(begun->document);
+    if (begun->set_aside) news_.say(*begun->set_aside);
+    if (begun->goes_on && job_.spec.checkpoint_policy.overwrites)
+      news_.say("checkpointPolicy.overwrite counts for the first run in a folder only: this one goes on");
     return {};
-  }
-
-  void tell_what_counts_no_more(bool has_begun) const {
-    if (!has_begun || !job_.spec.checkpoint_policy.overwrites) return;
-    news_.say("checkpointPolicy.overwrite counts for the first run in a folder only: this one goes on");
   }
 
   Result<void> decide() {
@@ -163,7 +152,8 @@ class Runner {
     const core::Decision decision = core::reconcile(seen, clock_.now());
     wake_at_ = decision.wake_at;
     recovery_ = decision.recovery;
-    news_.tell_status(job_.status, decision.status);
+    if (!options_.shows_checkpoints) news_.tell_checkpoint(job_.status, decision.status);
+    news_.tell_long_wait(job_.status, decision.status);
     if (decision.status.last_disruption && decision.status.last_disruption != job_.status.last_disruption)
       book_.note_recovery(*decision.status.last_disruption);
     book_.note_progress(seen.processes, decision.status, clock_.now());
@@ -172,8 +162,9 @@ class Runner {
     for (const auto& action : decision.actions) {
       if (auto done = std::visit([this](const auto& a) { return act(a); }, action); !done) return done;
     }
+    news_.tell_first_failure(job_.status);
     coordinator_.announce(key, decision.announcement);
-    return store_status();
+    return decision.actions.empty() ? Result<void>() : store_status();
   }
 
   Result<void> act(const core::CreatePod& action) {
@@ -200,7 +191,7 @@ class Runner {
     return {};
   }
 
-  Result<void> store_status() {
+  nlohmann::json look() {
     if (events_.has_begun()) events_.observe(job_.status, machine_.pods(), clock_.wall_now());
     nlohmann::json document = book_.describe();
     document["job"] = api::encode_training_job(job_);
@@ -208,11 +199,9 @@ class Runner {
     document["nodes"] = machine_.nodes().describe();
     document["runner_pid"] = ::getpid();
     if (options_.show) options_.show(document);
-    if (document == stored_) return {};
-    if (auto written = folder_.write_status(document); !written) return written;
-    stored_ = std::move(document);
-    return {};
+    return document;
   }
+  Result<void> store_status() { return status_file_.put(look(), clock_.now()); }
 
   Duration next_sleep() const {
     const Timestamp now = clock_.now();
@@ -255,7 +244,7 @@ class Runner {
     machine_.observe();
     core::note_progress(coordinator_.processes(api::key_of(job_)), job_.status);  // the last beats
     core::stop_time(clock_.wall_now(), job_.status);
-    static_cast<void>(store_status());
+    static_cast<void>(status_file_.put_last(look()));
     events_.end(clock_.wall_now());
     return has_left;
   }
@@ -275,8 +264,8 @@ class Runner {
   std::optional<Timestamp> wake_at_;
   std::optional<core::RecoveryWatch> recovery_;
   RunEvents events_{[this](const std::string& line) { folder_.append_event(line); }};
+  StatusFile status_file_{[this](const nlohmann::json& document) { return folder_.write_status(document); }};
   std::uint16_t group_port_ = 0;
-  nlohmann::json stored_;
 };
 
 }  // namespace

@@ -24,6 +24,8 @@ struct RunOptions {
   bool starts_over = false;  // what the folder holds of this job is set aside first
   // What a person is told whose run has completed already: "to start over, pass" this.
   std::string how_to_start_over = "another --folder";
+  // Whether `show` draws the last durable step: a line for each would push the losses out of sight.
+  bool shows_checkpoints = false;
   // May be empty: sees what is written to status.json, whenever something happened and every second.
   std::function<void(const nlohmann::json& document)> show{};
 };
@@ -32,13 +34,5 @@ struct RunOptions {
 // are for what stops a run before it begins. Blocks SIGCHLD, SIGINT and SIGTERM in the calling thread, which
 // must be the first.
 [[nodiscard]] Result<int> run(const RunOptions& options, const Clock& clock);
-
-// The status with which a run goes on after its runner is gone: nothing of the old members is left.
-[[nodiscard]] api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec,
-                                                    api::TrainingJobStatus status);
-
-// The status with which a job begins again from its beginning. Attempts go on counting, and nothing that an
-// older one saved, wherever it lies, is the job's own any more.
-[[nodiscard]] api::TrainingJobStatus fresh_status(const api::TrainingJobStatus& status);
 
 }  // namespace ratoon::local

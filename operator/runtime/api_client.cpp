@@ -26,16 +26,19 @@ bool pause(std::uint32_t seconds, const std::stop_token& stop) {
 
 }  // namespace
 
-ApiClient::ApiClient(kube::Access access, const Clock& clock, OnCall on_call)
+ApiClient::ApiClient(kube::Access access, const Clock& clock, OnCall on_call, const Fence* fence,
+                     std::unique_ptr<http::HttpTransport> transport)
     : access_(std::move(access)),
       clock_(clock),
       on_call_(std::move(on_call)),
+      fence_(fence),
       token_file_(access_.token_file.empty() ? nullptr
                                              : std::make_unique<TokenFile>(access_.token_file, clock)),
-      transport_(http::make_transport({.tls = {.ca_pem = access_.ca_pem,
-                                               .certificate_pem = access_.certificate_pem,
-                                               .private_key_pem = access_.private_key_pem,
-                                               .server_name = access_.server_name}})) {}
+      transport_(transport ? std::move(transport)
+                           : http::make_transport({.tls = {.ca_pem = access_.ca_pem,
+                                                           .certificate_pem = access_.certificate_pem,
+                                                           .private_key_pem = access_.private_key_pem,
+                                                           .server_name = access_.server_name}})) {}
 
 http::Request ApiClient::prepare(const kube::Request& request) const {
   http::Request prepared{
@@ -55,6 +58,10 @@ void ApiClient::tell(const kube::Request& request, int status, Timestamp began) 
             .seconds = seconds(clock_.now() - began)});
 }
 
+bool ApiClient::may_send(const kube::Request& request, Timestamp now) const {
+  return fence_ == nullptr || request.method == "GET" || fence_->is_open(now);
+}
+
 Result<json> ApiClient::call(const kube::Request& request, std::stop_token stop, Duration patience) const {
   std::optional<kube::Failure> ignored;
   return call(request, std::move(stop), patience, ignored);
@@ -65,8 +72,14 @@ Result<json> ApiClient::call(const kube::Request& request, std::stop_token stop,
   for (bool is_last = false;; is_last = true) {
     refusal.reset();
     const Timestamp began = clock_.now();
+    const http::Request prepared = prepare(request);
+    if (!may_send(request, clock_.now())) {  // last: whatever took time is behind us
+      return Error(ErrorKind::kUnavailable, "the " + std::string(request.verb) + " of " +
+                                                std::string(request.resource) +
+                                                " is not sent: this operator does not lead any more");
+    }
     const auto reply = transport_->call(
-        prepare(request), {.total = patience, .silence = patience, .body_bytes_max = kReplyBytesMax}, stop);
+        prepared, {.total = patience, .silence = patience, .body_bytes_max = kReplyBytesMax}, stop);
     tell(request, reply ? reply->status : 0, began);
     if (!reply) return reply.error();
     if (reply->status >= 200 && reply->status < 300)

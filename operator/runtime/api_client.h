@@ -20,6 +20,7 @@
 #include "operator/kube/access.h"
 #include "operator/kube/failure.h"
 #include "operator/kube/request.h"
+#include "operator/runtime/fence.h"
 
 namespace ratoon::runtime {
 
@@ -36,8 +37,10 @@ class ApiClient {
   // Called by the thread that made the call.
   using OnCall = std::function<void(const ApiCall&)>;
 
-  // The clock outlives it.
-  ApiClient(kube::Access access, const Clock& clock, OnCall on_call = {});
+  // The clock outlives it, and so does the fence: while that is closed no write is sent. Without one all are.
+  // Without a transport it has one of its own, over cpprestsdk.
+  ApiClient(kube::Access access, const Clock& clock, OnCall on_call = {}, const Fence* fence = nullptr,
+            std::unique_ptr<http::HttpTransport> transport = nullptr);
 
   // The reply's object; any status but success is an error (operator/kube/failure.h). A server that is
   // overloaded and says for how long is asked once more: such a refusal had no effect.
@@ -55,14 +58,18 @@ class ApiClient {
                                                   http::BodySink& sink, std::stop_token stop) const;
 
   [[nodiscard]] const std::string& server() const { return access_.server; }
+  // In which calls are made that have no other.
+  [[nodiscard]] const std::string& name_space() const { return access_.name_space; }
 
  private:
   [[nodiscard]] http::Request prepare(const kube::Request& request) const;
   void tell(const kube::Request& request, int status, Timestamp began) const;
+  [[nodiscard]] bool may_send(const kube::Request& request, Timestamp now) const;
 
   kube::Access access_;
   const Clock& clock_;
   const OnCall on_call_;
+  const Fence* fence_;
   std::unique_ptr<TokenFile> token_file_;  // absent: the token does not change
   std::unique_ptr<http::HttpTransport> transport_;
 };

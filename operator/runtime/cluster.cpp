@@ -47,7 +47,7 @@ struct Cluster::Parts {
       : clock(own_clock),
         log(options.log.value_or(Logger(own_clock, {}, {{"component", "cluster"}}))),
         settings(std::move(options.settings)),
-        client(std::move(access), own_clock, std::move(options.on_call)),
+        client(std::move(access), own_clock, std::move(options.on_call), options.fence),
         store(std::move(options.on_news)),
         events(client, own_clock, std::move(options.reporter), log),
         tokens(client, own_clock),
@@ -82,7 +82,10 @@ struct Cluster::Parts {
   Reflector reflect_jobs;
 };
 
-Cluster::Cluster(PrivateTag, std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Cluster::Cluster(PrivateTag, std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {
+  for (Reflector* reflector : {&parts_->reflect_nodes, &parts_->reflect_pods, &parts_->reflect_jobs})
+    reflector->start();
+}
 
 Cluster::~Cluster() {
   parts_->stopping.request_stop();

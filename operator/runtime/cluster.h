@@ -40,6 +40,8 @@ struct ClusterOptions {
   PodSettings settings;
   std::string reporter;       // this program's instance, for events
   ApiClient::OnCall on_call;  // absent: calls are not counted
+  const Fence* fence =
+      nullptr;                // outlives the cluster; closed: nothing is written. Absent: it is never closed
   std::optional<Logger> log;  // absent: to standard error
   std::uint64_t seed = 0;     // spreads pauses of several operators; any number
 };

@@ -66,7 +66,7 @@ void Controller::look_at(const JobKey& key) {
                                .recovery = memory.recovery,
                                .listening_since = coordinator_.listening_since(key)};
   const core::Decision decision = core::reconcile(seen, began);
-  metrics_.note_decision_seconds(key, ratoon::seconds(clock_.now() - began));
+  metrics_.note_decision_seconds(ratoon::seconds(clock_.now() - began));
   const auto done = carry_out(view->job, decision, memory);
   if (!done) retry_later(key, done.error(), memory);
   if (done) memory.failures_in_a_row = 0;

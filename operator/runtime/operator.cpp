@@ -4,11 +4,16 @@
 #include <csignal>
 #include <thread>
 
+#include <malloc.h>
+
+#include "base/contract/codec.h"
 #include "base/core/log.h"
+#include "base/core/random_name.h"
 #include "base/http/server.h"
 #include "operator/coordinator/coordinator.h"
 #include "operator/runtime/cluster.h"
 #include "operator/runtime/controller.h"
+#include "operator/runtime/leadership.h"
 #include "operator/runtime/member_check.h"
 #include "operator/runtime/operator_metrics.h"
 #include "operator/runtime/self_metrics.h"
@@ -19,7 +24,16 @@ namespace ratoon::runtime {
 namespace {
 
 constexpr int kDoorThreads = 4;  // a token that is not known yet is shown to the API server in one of them
-constexpr Duration kSyncLook = std::chrono::milliseconds(20);
+constexpr Duration kLook = std::chrono::milliseconds(20);
+
+// Threads of the HTTP client take what they read from heaps of their own, and what a scrape of a thousand
+// jobs took stays with the process: few heaps, and what is large goes back at once.
+void hold_little_memory() {
+  constexpr int kLargeBytes = 256 * 1024;
+  ::mallopt(M_ARENA_MAX, 2);
+  ::mallopt(M_MMAP_THRESHOLD, kLargeBytes);
+  ::mallopt(M_TRIM_THRESHOLD, kLargeBytes);
+}
 
 sigset_t block_signals() {
   sigset_t signals;
@@ -54,37 +68,67 @@ class Operator {
                                                     : Result<std::string>(options_.advertise_url);
     if (!url) return url.error();
     if (auto open = open_health(); !open) return open;
-    auto cluster = connect(*url);
-    if (!cluster) return cluster.error();
-    cluster_ = std::move(*cluster);
+    if (auto connected = connect(*url); !connected) return connected;
     logger_.info("waiting for the first lists of jobs, pods and nodes");
     while (!cluster_->is_synced()) {
-      if (is_signalled(signals, kSyncLook)) return {};
+      if (is_signalled(signals, kLook)) return {};
     }
-    if (auto open = open_door(); !open) return open;
+    leadership_->begin();
     is_ready_ = true;
-    logger_.info("serving", {{"members_call", *url}, {"jobs", cluster_->jobs().size()}});
-    Controller controller(clock_, logger_, queue_, *cluster_, coordinator_, metrics_);
-    const std::jthread working([&](const std::stop_token& stop) { controller.run(stop); });
-    while (!is_signalled(signals, std::chrono::hours(1))) {
+    while (!leadership_->is_leading()) {
+      if (is_signalled(signals, kLook)) return {};
     }
-    logger_.info("stopping; members train on");
-    is_ready_ = false;
-    return {};
+    return lead(*url, signals);
   }
 
  private:
-  Result<std::unique_ptr<Cluster>> connect(const std::string& url) {
+  Result<void> connect(const std::string& url) {
     auto access = find_access(options_.kubeconfig_path, options_.environment);
     if (!access) return access.error();
+    const auto own_door = find_own_door(options_.environment);
+    if (!own_door) return own_door.error();
+    const auto count = [this](const ApiCall& call) { self_metrics_.note_call(call); };
+    LeadershipOptions leading{.is_elected = options_.is_elected,
+                              .lease_name = options_.lease_name,
+                              .self = find_candidate(options_.environment, draw_name()),
+                              .own_door = *own_door,
+                              .port = options_.coordinator_port};
+    leadership_ = std::make_unique<Leadership>(*access, clock_, logger_, count, std::move(leading));
     ClusterOptions options;
     options.name_space = options_.name_space;
     options.on_news = [this](const JobKey& key) { queue_.add_now(key); };
     options.settings.coordinator_url = url;
     options.reporter = options_.environment("HOSTNAME").value_or("ratoon-operator");
-    options.on_call = [this](const ApiCall& call) { self_metrics_.note_call(call); };
+    options.on_call = count;
+    options.fence = leadership_->fence();
     options.log = logger_;
-    return Cluster::connect(std::move(*access), clock_, std::move(options));
+    auto cluster = Cluster::connect(std::move(*access), clock_, std::move(options));
+    if (!cluster) return cluster.error();
+    cluster_ = std::move(*cluster);
+    return {};
+  }
+
+  // From here on the jobs are ours, until we are told to stop or the lease is lost.
+  Result<void> lead(const std::string& url, const sigset_t& signals) {
+    if (auto open = open_door(); !open) return open;
+    logger_.info("serving", {{"members_call", url}, {"jobs", cluster_->jobs().size()}});
+    Controller controller(clock_, logger_, queue_, *cluster_, coordinator_, metrics_);
+    std::jthread working;
+    while (!leadership_->is_lost()) {
+      // Members who found a room open are expected to speak: the way here comes first.
+      const bool is_found = leadership_->lead_members_here();
+      if (is_found && !working.joinable())
+        working = std::jthread([&](const std::stop_token& stop) { controller.run(stop); });
+      if (!is_signalled(signals, kLook)) continue;
+      logger_.info("stopping; members train on");
+      is_ready_ = false;
+      return {};
+    }
+    is_ready_ = false;
+    door_.reset();  // first: members are to find the one who leads now
+    return Error(ErrorKind::kUnavailable, "the lease " + options_.lease_name +
+                                              " could not be renewed in time or is another's: this operator "
+                                              "ends and its pod starts it again, to stand by");
   }
 
   Result<void> open_health() {
@@ -98,9 +142,8 @@ class Operator {
           } else if (request.path == "/healthz") {
             responder.send({.status = 200, .body = "ok\n"});
           } else if (request.path == "/readyz") {
-            const bool is_ready = is_ready_ && cluster_->is_fresh();
-            responder.send(is_ready ? http::Response{.status = 200, .body = "ok\n"}
-                                    : http::Response{.status = 503, .body = "what is cached is too old\n"});
+            const std::string why = why_not_ready();
+            responder.send({.status = why.empty() ? 200 : 503, .body = why.empty() ? "ok\n" : why + "\n"});
           } else {
             responder.send({.status = 404, .body = "/metrics, /healthz and /readyz are here\n"});
           }
@@ -110,9 +153,16 @@ class Operator {
     return {};
   }
 
+  // One that stands by is ready too: it could take over now.
+  [[nodiscard]] std::string why_not_ready() const {
+    if (!is_ready_ || !cluster_->is_fresh()) return "what is cached is too old";
+    return leadership_->is_known() ? "" : "the lease could not be read for a while: nobody knows who leads";
+  }
+
   [[nodiscard]] Vitals look() const {
     Vitals vitals{.backlog = queue_.backlog(), .load = coordinator_.load()};
     if (is_ready_) vitals.seconds_behind = cluster_->seconds_behind();
+    vitals.is_leading = is_ready_ && leadership_->is_leading();
     look_at_process(vitals);
     return vitals;
   }
@@ -121,7 +171,10 @@ class Operator {
     auto server = http::HttpServer::start(
         {.address = "0.0.0.0", .port = options_.coordinator_port, .threads = kDoorThreads},
         [this](http::ServerRequest request, http::Responder responder) {
-          coordinator_.handle(request, std::move(responder));
+          if (leadership_->is_leading()) return coordinator_.handle(request, std::move(responder));
+          const Refusal refusal{.kind = names::refusal::kNotLeader, .message = "this operator leads no more"};
+          responder.send(
+              {.status = 503, .headers = {{"Content-Type", "application/json"}}, .body = encode(refusal)});
         });
     if (!server) return server.error().with_context("opening the port for members");
     door_ = std::move(*server);
@@ -134,6 +187,7 @@ class Operator {
   OperatorMetrics metrics_;
   SelfMetrics self_metrics_;
   WorkQueue queue_;
+  std::unique_ptr<Leadership> leadership_;  // before who writes: it gives the lease back when they are gone
   std::unique_ptr<Cluster> cluster_;
   coordinator::Coordinator coordinator_;
   std::atomic<bool> is_ready_{false};
@@ -144,6 +198,7 @@ class Operator {
 }  // namespace
 
 Result<void> run_operator(const OperatorOptions& options) {
+  hold_little_memory();
   const sigset_t signals = block_signals();  // first: threads made later inherit it
   const SystemClock clock;
   return Operator(options, clock).run(signals);

@@ -19,11 +19,13 @@ struct OperatorOptions {
   std::uint16_t coordinator_port = names::port::kCoordinator;
   std::uint16_t metrics_port = names::port::kOperatorMetrics;
   bool is_text_log = false;
+  bool is_elected = false;  // several of us run: lead only while the lease is ours
+  std::string lease_name = "ratoon-operator";
   Environment environment;
 };
 
 // Serves until SIGTERM or SIGINT, which it blocks in the calling thread; that must be the first. An error
-// says why it cannot begin.
+// says why it cannot begin, or that another operator leads now.
 [[nodiscard]] Result<void> run_operator(const OperatorOptions& options);
 
 }  // namespace ratoon::runtime

@@ -35,12 +35,15 @@ constexpr std::array kPhases = {api::JobPhase::kPending,    api::JobPhase::kRunn
                                 api::JobPhase::kRecovering, api::JobPhase::kSuspended,
                                 api::JobPhase::kSucceeded,  api::JobPhase::kFailed};
 
-Labels labels_of(const JobKey& key) {
-  return {{"namespace", key.name_space}, {"job", key.name}};
-}
+// What tells series of one job and one family apart.
+struct Label {
+  const char* name = nullptr;
+  std::string_view value;
+};
 
-Labels with(Labels labels, const std::string& name, std::string_view value) {
-  labels[name] = std::string(value);
+Labels labels_of(const JobKey& key, const Label& label) {
+  Labels labels{{"namespace", key.name_space}, {"job", key.name}};
+  if (label.name != nullptr) labels[label.name] = std::string(label.value);
   return labels;
 }
 
@@ -60,16 +63,18 @@ std::array<std::pair<const char*, double>, 8> parts_of(const api::RecoveryPhases
 struct OperatorMetrics::Families {
   // The series of one job, to be taken out together.
   struct Job {
+    JobKey key;
     std::vector<std::function<void()>> removals;
-    std::map<std::pair<const void*, Labels>, void*> known;
+    std::map<std::pair<const void*, std::string_view>, void*>
+        known;  // by family and the label's value, a constant
   };
 
-  // The series with these labels, made at first use.
+  // The series with this label, made at first use.
   template <class Series, class... Buckets>
-  static Series& series(Job& job, Family<Series>& family, const Labels& labels, const Buckets&... buckets) {
-    void*& known = job.known[{&family, labels}];
+  static Series& series(Job& job, Family<Series>& family, const Label& label, const Buckets&... buckets) {
+    void*& known = job.known[{&family, label.value}];
     if (known == nullptr) {
-      Series& fresh = family.Add(labels, buckets...);
+      Series& fresh = family.Add(labels_of(job.key, label), buckets...);
       known = &fresh;
       job.removals.push_back([&family, &fresh] { family.Remove(&fresh); });
     }
@@ -92,9 +97,9 @@ struct OperatorMetrics::Families {
   Family<Histogram>& recovery =
       build(registry, prometheus::BuildHistogram(), names::metric::kRecoverySeconds,
             "Seconds from a member's last sign of life to the first step of all, by phase");
-  Family<Histogram>& decision =
-      build(registry, prometheus::BuildHistogram(), names::metric::kReconcileSeconds,
-            "Seconds that a decision took, without its execution");
+  Histogram& decision = build(registry, prometheus::BuildHistogram(), names::metric::kReconcileSeconds,
+                              "Seconds that a decision took, without its execution")
+                            .Add({}, kDecisionBuckets);
   std::mutex mutex;
   std::map<JobKey, Job> jobs;  // guarded by mutex
 };
@@ -106,17 +111,16 @@ void OperatorMetrics::note_status(const JobKey& key, const api::TrainingJobStatu
                                   const api::TrainingJobStatus& after) {
   Families& f = *families_;
   const std::lock_guard lock(f.mutex);
-  auto& job = f.jobs[key];
-  const Labels labels = labels_of(key);
-  const auto set = [&](auto& family, double value) { f.series(job, family, labels).Set(value); };
+  auto& job = f.jobs.try_emplace(key, Families::Job{.key = key, .removals = {}, .known = {}}).first->second;
+  const auto set = [&](auto& family, double value) { f.series(job, family, {}).Set(value); };
   for (const auto phase : kPhases)
-    f.series(job, f.phase, with(labels, "phase", api::name_of(phase))).Set(phase == after.phase ? 1 : 0);
+    f.series(job, f.phase, {"phase", api::name_of(phase)}).Set(phase == after.phase ? 1 : 0);
   set(f.attempt, static_cast<double>(after.attempt.value()));
   set(f.step, static_cast<double>(after.step.value()));
   set(f.durable_step, after.last_checkpoint ? static_cast<double>(after.last_checkpoint->step.value()) : 0);
   set(f.world_size, after.world_size);
   const auto count = [&](const char* cause, std::uint32_t from, std::uint32_t to) {
-    f.series(job, f.restarts, with(labels, "cause", cause)).Increment(to > from ? to - from : 0);
+    f.series(job, f.restarts, {"cause", cause}).Increment(to > from ? to - from : 0);
   };
   count("application", before.restarts.application, after.restarts.application);
   count("hung", before.restarts.hung, after.restarts.hung);
@@ -124,15 +128,13 @@ void OperatorMetrics::note_status(const JobKey& key, const api::TrainingJobStatu
   const bool is_news = after.last_disruption && after.last_disruption != before.last_disruption;
   // All are there from the beginning, at zero: the first recovery would be no increase otherwise.
   for (const auto& [phase, seconds] : parts_of(is_news ? after.last_disruption->phases : kNone)) {
-    auto& histogram = f.series(job, f.recovery, with(labels, "phase", phase), kRecoveryBuckets);
+    auto& histogram = f.series(job, f.recovery, {"phase", phase}, kRecoveryBuckets);
     if (is_news) histogram.Observe(seconds);
   }
 }
 
-void OperatorMetrics::note_decision_seconds(const JobKey& key, double seconds) {
-  Families& f = *families_;
-  const std::lock_guard lock(f.mutex);
-  f.series(f.jobs[key], f.decision, labels_of(key), kDecisionBuckets).Observe(seconds);
+void OperatorMetrics::note_decision_seconds(double seconds) {
+  families_->decision.Observe(seconds);
 }
 
 void OperatorMetrics::forget(const JobKey& key) {

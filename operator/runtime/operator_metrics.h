@@ -21,7 +21,7 @@ class OperatorMetrics {
   // What a decision made of a job: `before` is what was stored.
   void note_status(const JobKey& job, const api::TrainingJobStatus& before,
                    const api::TrainingJobStatus& after);
-  void note_decision_seconds(const JobKey& job, double seconds);
+  void note_decision_seconds(double seconds);  // of all jobs alike
   void forget(const JobKey& job);
 
   // In Prometheus' text format.

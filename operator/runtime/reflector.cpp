@@ -6,6 +6,7 @@
 
 #include "operator/kube/failure.h"
 #include "operator/kube/lenient.h"
+#include "operator/kube/metadata.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -67,12 +68,12 @@ Reflector::Reflector(const ApiClient& client, ObjectSink& sink, const Clock& clo
       clock_(clock),
       options_(std::move(options)),
       log_(std::move(log)),
-      contact_at_(clock.now()),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+      contact_at_(clock.now()) {}
 
-Reflector::~Reflector() {
-  thread_.request_stop();
-  thread_.join();
+void Reflector::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) {
+    while (!stop.stop_requested()) wait(step(stop), stop);
+  });
 }
 
 std::optional<Timestamp> Reflector::behind_since() const {
@@ -99,26 +100,24 @@ Duration Reflector::next_pause() {
   return from_seconds(seconds(pause_) * (0.5 + options_.draw() / 2));
 }
 
-void Reflector::run(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    const Duration pause_before = pause_;
-    Result<void> done = resource_version_.empty() ? list_all(stop) : watch_once(stop);
-    if (done || stop.stop_requested()) continue;
-    {
-      const std::lock_guard lock(mutex_);
-      is_failing_ = true;
-      trouble_ = done.error();
-    }
-    // A server that has forgotten is asked anew at once, unless that is all it ever says.
-    const bool was_expired = resource_version_.empty() && done.error().kind() == ErrorKind::kConflict;
-    const Duration pause = was_expired && pause_before == Duration::zero() ? Duration::zero() : next_pause();
-    if (was_expired && pause == Duration::zero()) pause_ = options_.pause_min;
-    log_.warning("the copy of the API server's objects is behind",
-                 {{"resource", options_.selection.resource.plural},
-                  {"reason", done.error().message()},
-                  {"pause_seconds", seconds(pause)}});
-    wait(pause, stop);
+Duration Reflector::step(const std::stop_token& stop) {
+  const Duration pause_before = pause_;
+  const Result<void> done = resource_version_.empty() ? list_all(stop) : watch_once(stop);
+  if (done || stop.stop_requested()) return Duration::zero();
+  {
+    const std::lock_guard lock(mutex_);
+    is_failing_ = true;
+    trouble_ = done.error();
   }
+  // A server that has forgotten is asked anew at once, unless that is all it ever says.
+  const bool was_expired = resource_version_.empty() && done.error().kind() == ErrorKind::kConflict;
+  const Duration pause = was_expired && pause_before == Duration::zero() ? Duration::zero() : next_pause();
+  if (was_expired && pause == Duration::zero()) pause_ = options_.pause_min;
+  log_.warning("the copy of the API server's objects is behind",
+               {{"resource", options_.selection.resource.plural},
+                {"reason", done.error().message()},
+                {"pause_seconds", seconds(pause)}});
+  return pause;
 }
 
 Result<void> Reflector::list_all(const std::stop_token& stop) {
@@ -170,7 +169,18 @@ Result<void> Reflector::watch_once(const std::stop_token& stop) {
   return failure.error;
 }
 
+// Said before: a stream that repeats itself must not bring back what is gone. What is no number is not
+// compared.
+bool Reflector::is_old(const std::string& version) const {
+  const auto number = kube::parse_version(version);
+  return number != 0 && number <= kube::parse_version(resource_version_);
+}
+
 Result<void> Reflector::take(const kube::WatchEvent& event) {
+  const bool is_change = event.kind == kube::WatchEventKind::kAdded ||
+                         event.kind == kube::WatchEventKind::kModified ||
+                         event.kind == kube::WatchEventKind::kDeleted;
+  if (is_change && is_old(version_of(event.object))) return {};
   switch (event.kind) {
     case kube::WatchEventKind::kError: {
       const auto failure = kube::read_failure(event.object);

@@ -1,5 +1,5 @@
 // Reflector keeps a copy of one kind of objects: it lists them, watches what changes and lists anew when the
-// server no longer remembers where we stood. One thread.
+// server no longer remembers where we stood. One thread, its own or, without start(), its caller's.
 #pragma once
 
 #include <atomic>
@@ -51,11 +51,14 @@ struct ReflectorOptions {
 
 class Reflector {
  public:
-  // All outlive it.
+  // All outlive it. It ends its thread when it ends.
   Reflector(const ApiClient& client, ObjectSink& sink, const Clock& clock, ReflectorOptions options,
             Logger log);
-  // Ends its thread.
-  ~Reflector();
+
+  // Steps in a thread of its own from now on.
+  void start();
+  // One list or one watch to its end; returns for how long to pause before the next.
+  [[nodiscard]] Duration step(const std::stop_token& stop);
 
   [[nodiscard]] std::string_view resource() const { return options_.selection.resource.plural; }
   [[nodiscard]] bool is_synced() const { return is_synced_; }  // whether one list was complete
@@ -67,10 +70,10 @@ class Reflector {
  private:
   class WatchSink;
 
-  void run(const std::stop_token& stop);
   [[nodiscard]] Result<void> list_all(const std::stop_token& stop);
   [[nodiscard]] Result<void> watch_once(const std::stop_token& stop);
   [[nodiscard]] Result<void> take(const kube::WatchEvent& event);
+  [[nodiscard]] bool is_old(const std::string& version) const;
   [[nodiscard]] Duration next_pause();
   void note_contact();
 

@@ -57,6 +57,9 @@ struct SelfMetrics::Families {
   Gauge& parked = build(registry, prometheus::BuildGauge(), names::metric::kPollsParked,
                         "Members' polls that wait for an answer")
                       .Add({});
+  Gauge& leading = build(registry, prometheus::BuildGauge(), names::metric::kLeading,
+                         "1 for the operator that runs the jobs, 0 for one that stands by")
+                       .Add({});
   Gauge& memory =
       build(registry, prometheus::BuildGauge(), names::metric::kProcessMemory, "Resident memory").Add({});
   Counter& cpu = build(registry, prometheus::BuildCounter(), names::metric::kProcessCpu,
@@ -85,6 +88,7 @@ std::string SelfMetrics::text(const Vitals& vitals) const {
   f.wait.Set(vitals.backlog.longest_seconds);
   catch_up(f.messages, static_cast<double>(vitals.load.messages));
   f.parked.Set(static_cast<double>(vitals.load.parked));
+  f.leading.Set(vitals.is_leading ? 1 : 0);
   f.memory.Set(vitals.memory_bytes);
   catch_up(f.cpu, vitals.cpu_seconds);
   return prometheus::TextSerializer().Serialize(f.registry.Collect());

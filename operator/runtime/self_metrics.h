@@ -20,6 +20,7 @@ struct Vitals {
   std::map<std::string_view, double> seconds_behind{};  // of each copy, by resource
   WorkQueue::Backlog backlog{};
   coordinator::Coordinator::Load load{};
+  bool is_leading = false;
   double memory_bytes = 0;
   double cpu_seconds = 0;
 };

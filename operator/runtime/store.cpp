@@ -11,10 +11,6 @@ namespace {
 
 using nlohmann::json;
 
-std::uint64_t version_in(const json& object) {
-  return kube::parse_version(kube::text_in(kube::child(object, "metadata"), "resourceVersion"));
-}
-
 std::uint64_t version_of(const kube::MemberPod& pod) {
   return kube::parse_version(pod.resource_version);
 }
@@ -22,6 +18,16 @@ std::uint64_t version_of(const kube::MemberPod& pod) {
 bool differ_in_heartbeat_alone(api::Node a, const api::Node& b) {
   a.last_heartbeat = b.last_heartbeat;
   return a == b;
+}
+
+// They are as large as all the rest, and of no use here.
+json without_managed_fields(const json& object) {
+  json kept = json::object();
+  for (const auto& [key, value] : object.items())
+    if (key != "metadata") kept[key] = value;
+  for (const auto& [key, value] : kube::child(object, "metadata").items())
+    if (key != "managedFields") kept["metadata"][key] = value;
+  return kept;
 }
 
 JobKey owner_of(const kube::MemberPod& pod) {
@@ -40,12 +46,10 @@ void erase_from(Map& index, const std::string& name, const Key& key) {
 
 Store::JobEntry Store::make_entry(const json& object) {
   JobEntry entry;
-  entry.version = version_in(object);
+  entry.version = kube::version_in(object);
   const json& meta = kube::child(object, "metadata");
   entry.is_deleting = !kube::text_in(meta, "deletionTimestamp").empty();
-  json document = object;
-  document["metadata"].erase("managedFields");  // as large as all the rest, and of no use here
-  auto decoded = api::decode_training_job(document);
+  auto decoded = api::decode_training_job(without_managed_fields(object));
   if (decoded) {
     entry.job = std::move(*decoded);
     return entry;
@@ -72,7 +76,6 @@ void Store::put_job(const json& object) {
   bool is_news = false;
   {
     const std::lock_guard lock(mutex_);
-    jobs_version_ = std::max(jobs_version_, entry.version);
     is_news = put_job_entry(key, std::move(entry));
   }
   if (is_news) tell({key});
@@ -89,7 +92,7 @@ void Store::put_own_job(const json& object) {
 
 void Store::remove_job(const json& object) {
   const JobKey key = kube::key_in(object);
-  const std::uint64_t version = version_in(object);
+  const std::uint64_t version = kube::version_in(object);
   {
     const std::lock_guard lock(mutex_);
     jobs_version_ = std::max(jobs_version_, version);
@@ -142,14 +145,13 @@ bool Store::put_pod_entry(kube::MemberPod pod) {
 void Store::put_pod(const json& object) {
   auto pod = kube::decode_pod(object);
   if (!pod) {  // its labels were taken away: it is no member any more
-    remove_pod(object);
+    take_out_pod(object);
     return;
   }
   const JobKey owner = owner_of(*pod);
   bool is_news = false;
   {
     const std::lock_guard lock(mutex_);
-    pods_version_ = std::max(pods_version_, version_of(*pod));
     is_news = put_pod_entry(std::move(*pod));
   }
   if (is_news) tell({owner});
@@ -165,12 +167,16 @@ void Store::put_own_pod(const json& object) {
 }
 
 void Store::remove_pod(const json& object) {
+  reach_pods(kube::version_in(object));
+  take_out_pod(object);
+}
+
+void Store::take_out_pod(const json& object) {
   const PodKey key = kube::key_in(object);
-  const std::uint64_t version = version_in(object);
+  const std::uint64_t version = kube::version_in(object);
   JobKey owner;
   {
     const std::lock_guard lock(mutex_);
-    pods_version_ = std::max(pods_version_, version);
     const auto it = pods_.find(key);
     if (it == pods_.end() || version_of(it->second) > version) return;
     owner = owner_of(it->second);

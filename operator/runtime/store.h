@@ -45,7 +45,8 @@ class Store {
 
   explicit Store(OnNews on_news) : on_news_(std::move(on_news)) {}
 
-  // What the server said, in its order.
+  // What the server said. Of a change that it tells in its order, reach is called first; a list is told in
+  // another order, and until it is complete it says nothing about what is not in it yet.
   void put_job(const nlohmann::json& object);
   void remove_job(const nlohmann::json& object);
   void put_pod(const nlohmann::json& object);
@@ -56,6 +57,7 @@ class Store {
   void replace_jobs(const std::set<JobKey>& listed, std::uint64_t version);
   void replace_pods(const std::set<JobKey>& listed, std::uint64_t version);
   void replace_nodes(const std::set<std::string>& listed);
+  // The server told us everything up to here.
   void reach_jobs(std::uint64_t version);
   void reach_pods(std::uint64_t version);
 
@@ -80,6 +82,7 @@ class Store {
   bool put_job_entry(const JobKey& key, JobEntry entry);
   bool put_pod_entry(kube::MemberPod pod);
   void erase_pod(const PodKey& key);
+  void take_out_pod(const nlohmann::json& object);
   [[nodiscard]] std::set<JobKey> jobs_on(const std::string& node) const;
   [[nodiscard]] std::set<JobKey> jobs_that_suspect(const std::string& node) const;  // mutex_ is held
   void tell(const std::set<JobKey>& touched) const;

@@ -27,6 +27,11 @@ void JobSink::end_list(const std::string& resource_version) {
   store_.replace_jobs(listed_, kube::parse_version(resource_version));
 }
 
+void JobSink::put(const json& object) {
+  store_.reach_jobs(kube::version_in(object));
+  store_.put_job(object);
+}
+
 void JobSink::reach(const std::string& resource_version) {
   store_.reach_jobs(kube::parse_version(resource_version));
 }
@@ -38,6 +43,11 @@ void PodSink::list_object(const json& object) {
 
 void PodSink::end_list(const std::string& resource_version) {
   store_.replace_pods(listed_, kube::parse_version(resource_version));
+}
+
+void PodSink::put(const json& object) {
+  store_.reach_pods(kube::version_in(object));
+  store_.put_pod(object);
 }
 
 void PodSink::reach(const std::string& resource_version) {

@@ -15,7 +15,7 @@ class JobSink final : public ObjectSink {
   void begin_list() override { listed_.clear(); }
   void list_object(const nlohmann::json& object) override;
   void end_list(const std::string& resource_version) override;
-  void put(const nlohmann::json& object) override { store_.put_job(object); }
+  void put(const nlohmann::json& object) override;
   void remove(const nlohmann::json& object) override { store_.remove_job(object); }
   void reach(const std::string& resource_version) override;
 
@@ -30,7 +30,7 @@ class PodSink final : public ObjectSink {
   void begin_list() override { listed_.clear(); }
   void list_object(const nlohmann::json& object) override;
   void end_list(const std::string& resource_version) override;
-  void put(const nlohmann::json& object) override { store_.put_pod(object); }
+  void put(const nlohmann::json& object) override;
   void remove(const nlohmann::json& object) override { store_.remove_pod(object); }
   void reach(const std::string& resource_version) override;
 

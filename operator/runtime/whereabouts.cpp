@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/contract/names.h"
 #include "operator/runtime/kubeconfig.h"
 
 namespace ratoon::runtime {
@@ -25,6 +26,24 @@ Result<std::string> find_advertise_url(const Environment& environment) {
   }
   const bool is_ipv6 = host->find(':') != std::string::npos;
   return "http://" + (is_ipv6 ? "[" + *host + "]" : *host) + ":" + *port;
+}
+
+Result<std::optional<OwnDoor>> find_own_door(const Environment& environment) {
+  const auto service = environment("RATOON_COORDINATOR_SERVICE");
+  if (!service) return std::optional<OwnDoor>();
+  const auto address = environment(names::env::kPodIp);
+  if (!address) {
+    return Error(ErrorKind::kInvalid, "the Service " + *service + " cannot lead here: set " +
+                                          names::env::kPodIp + " to this pod's status.podIP");
+  }
+  return std::optional(OwnDoor{.service = *service, .address = *address});
+}
+
+kube::Candidate find_candidate(const Environment& environment, const std::string& start) {
+  const std::string name = environment("HOSTNAME").value_or("ratoon-operator") + "/";
+  const auto pod = environment("RATOON_POD_UID");
+  const std::string seat = pod ? name + *pod + "/" : std::string();
+  return {.identity = (pod ? seat : name) + start, .seat = seat};
 }
 
 Result<kube::Access> find_access(const std::string& kubeconfig_path, const Environment& environment) {

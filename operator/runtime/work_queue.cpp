@@ -14,7 +14,9 @@ void WorkQueue::add(const JobKey& key, Timestamp at) {
     const std::lock_guard lock(mutex_);
     const auto [entry, is_new] = due_.emplace(key, at);
     if (!is_new && entry->second <= at) return;
+    if (!is_new) in_turn_.erase({entry->second, key});
     entry->second = at;
+    in_turn_.emplace(at, key);
     ++additions_;
   }
   wake_.notify_one();
@@ -23,15 +25,15 @@ void WorkQueue::add(const JobKey& key, Timestamp at) {
 std::optional<JobKey> WorkQueue::take(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    const auto first = std::min_element(due_.begin(), due_.end(),
-                                        [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto first = in_turn_.begin();
     const Timestamp now = clock_.now();
-    if (first != due_.end() && first->second <= now) {
-      JobKey key = first->first;
-      due_.erase(first);
+    if (first != in_turn_.end() && first->first <= now) {
+      JobKey key = first->second;
+      in_turn_.erase(first);
+      due_.erase(key);
       return key;
     }
-    const Duration pause = first == due_.end() ? kIdle : std::min(kIdle, first->second - now);
+    const Duration pause = first == in_turn_.end() ? kIdle : std::min(kIdle, first->first - now);
     wake_.wait_for(lock, stop, pause, [this, seen = additions_] { return additions_ != seen; });
   }
   return std::nullopt;
@@ -41,8 +43,8 @@ WorkQueue::Backlog WorkQueue::backlog() const {
   const Timestamp now = clock_.now();
   const std::lock_guard lock(mutex_);
   Backlog found;
-  for (const auto& [key, due] : due_) {
-    if (due > now) continue;
+  for (const auto& [due, key] : in_turn_) {
+    if (due > now) break;
     ++found.jobs;
     found.longest_seconds = std::max(found.longest_seconds, seconds(now - due));
   }

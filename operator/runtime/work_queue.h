@@ -8,7 +8,9 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
+#include <utility>
 
 #include "base/contract/messages.h"
 #include "base/core/clock.h"
@@ -36,8 +38,9 @@ class WorkQueue {
   const Clock& clock_;
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::map<JobKey, Timestamp> due_;  // guarded by mutex_
-  std::uint64_t additions_ = 0;      // guarded by mutex_; tells a sleeper that its pause may be too long
+  std::map<JobKey, Timestamp> due_;                 // guarded by mutex_
+  std::set<std::pair<Timestamp, JobKey>> in_turn_;  // guarded by mutex_; the same, the earliest first
+  std::uint64_t additions_ = 0;  // guarded by mutex_; tells a sleeper that its pause may be too long
 };
 
 }  // namespace ratoon::runtime

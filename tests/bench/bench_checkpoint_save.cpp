@@ -21,7 +21,10 @@
 
 #include "agent/src/checkpoint/commit.h"
 #include "agent/src/checkpoint/disk/real_disk.h"
+#include "agent/src/checkpoint/pack/pack_sums.h"
+#include "agent/src/checkpoint/pack_writer.h"
 #include "agent/src/checkpoint/saver.h"
+#include "agent/src/checkpoint/sums_beside.h"
 #include "tests/bench/peak.h"
 
 namespace {
@@ -109,13 +112,13 @@ double memcpy_seconds() {
   });
 }
 
-// What the disk takes: room first, then large writes past the page cache, then a sync.
-double disk_seconds() {
-  std::filesystem::create_directories(folder());
-  const auto path = folder() / "limit";
+// What a file system takes: room first, then large writes, then a sync.
+double write_seconds(const std::filesystem::path& where, int flags) {
+  std::filesystem::create_directories(where);
+  const auto path = where / "limit";
   const auto bytes = state().memory.bytes();
   const double seconds = seconds_of([&] {
-    const int fd = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_DIRECT, 0600);
+    const int fd = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | flags, 0600);
     static_cast<void>(::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes.size())));
     for (std::size_t at = 0; at < bytes.size();) {
       const ssize_t written =
@@ -128,6 +131,11 @@ double disk_seconds() {
   });
   std::filesystem::remove(path);
   return seconds;
+}
+
+// The disk, past the page cache.
+double disk_seconds() {
+  return write_seconds(folder(), O_DIRECT);
 }
 
 // A run that saves, its slots touched before.
@@ -255,23 +263,53 @@ void blocked_and_slowdown(benchmark::State& to) {
   beside.report(to, "memcpy");
 }
 
-// A pack with its sums into new memory, from where the tensors lie.
+// A pack with its sums into new memory, from where the tensors lie: beside one memcpy(), and beside the same
+// bytes written without sums, since most of it is spent on making pages.
 void new_file_in_memory(benchmark::State& to) {
   const auto where = folder_in(kMemoryFolder);
   auto disk = RealDisk::open_folder(where).value();
   Beside beside;
+  Beside beside_write;
   std::uint64_t step = 0;
   for (auto _ : to) {
     const CheckpointId id{.attempt = Attempt(1), .step = Step(++step)};
     const double limit = memcpy_seconds();
+    const double bare = write_seconds(where, 0);
     const double seconds = seconds_of([&] {
       if (!write_pack(*disk, id, Rank(0), state().views, "bench")) std::abort();
     });
     if (!disk->remove(pack_path(id, Rank(0)))) std::abort();
     beside.add(seconds, limit);
+    beside_write.add(seconds, bare);
     to.SetIterationTime(seconds);
   }
   std::filesystem::remove_all(where);
+  beside.report(to, "memcpy");
+  beside_write.report(to, "bare_write");
+}
+
+// The same sums, and the copy into a slot in memory that was used before: one after the other, which is the
+// most that both can take. A saver's writer makes the sums later, beside training.
+void recycled_slot(benchmark::State& to) {
+  Run run(folder().parent_path(), {.slots_folder = kMemoryFolder, .slots_name = "ratoon-bench"});
+  const PackImage image = lay_out_image(state().views).value();
+  std::vector<std::span<const std::byte>> parts;
+  for (const std::size_t i : image.order) parts.push_back(state().views[i].bytes);
+  Beside beside;
+  for (auto _ : to) {
+    const double limit = memcpy_seconds();
+    std::optional<Ticket> ticket;
+    const double copied = seconds_of([&] { ticket = run.save(); });
+    run.await(*ticket);
+    run.settle();
+    const double summed = seconds_of([&] {
+      PackSums sums(image.layout);
+      SumsBeside(sums, parts).finish();
+      benchmark::DoNotOptimize(sums.hashes().data());
+    });
+    beside.add(copied + summed, limit);
+    to.SetIterationTime(copied + summed);
+  }
   beside.report(to, "memcpy");
 }
 
@@ -289,6 +327,7 @@ int main(int argc, char** argv) {
   }));
   rounds_of(benchmark::RegisterBenchmark("save/blocked_and_slowdown", blocked_and_slowdown));
   rounds_of(benchmark::RegisterBenchmark("save/new_file_in_memory", new_file_in_memory));
+  rounds_of(benchmark::RegisterBenchmark("save/recycled_slot_with_sums", recycled_slot));
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   std::filesystem::remove_all(folder());

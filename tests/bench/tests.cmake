@@ -14,6 +14,12 @@ ratoon_program(bench_progress SOURCES bench/bench_progress.cpp LIBS ratoon::agen
 if(RATOON_WITH_HTTP)
   ratoon_program(bench_session SOURCES bench/bench_session.cpp LIBS ratoon::agent ratoon::base_contract benchmark::benchmark)
 endif()
+if(TARGET ratoon_operator_runtime)
+  ratoon_program(bench_operator SOURCES bench/bench_operator.cpp LIBS ratoon::operator_runtime benchmark::benchmark)
+  ratoon_program(bench_coordinator
+    SOURCES bench/bench_coordinator.cpp conformance/support/raw_socket.cpp
+    LIBS ratoon::operator_core ratoon::operator_coordinator benchmark::benchmark)
+endif()
 ratoon_program(bench_torch_order SOURCES bench/bench_torch_order.cpp LIBS ratoon::agent benchmark::benchmark)
 ratoon_program(bench_checkpoint_load
   SOURCES bench/bench_checkpoint_load.cpp LIBS ratoon::agent ratoon::base_contract benchmark::benchmark)

@@ -14,7 +14,8 @@ NAMESPACE = "trees"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:ratoon"
 
 BAD_VALUES = [
-    ("a name that is not there", {"replicas": 2}, "replicas"),
+    ("a name that is not there", {"replica": 2}, "replica"),
+    ("no operator at all", {"replicas": 0}, "replicas"),
     ("a name that is not there, below", {"image": {"name": "a"}}, "name"),
     ("no image", {"image": {"repository": ""}}, "repository"),
     ("a tag with a blank", {"image": {"tag": "a b"}}, "tag"),
@@ -33,16 +34,17 @@ BAD_VALUES = [
 # (may it, verb, resource, more words)
 RIGHTS = [
     *((True, verb, "trainingjobs.ratoon.dev", ["--all-namespaces"])
-      for verb in ("get", "list", "watch", "delete")),
+      for verb in ("list", "watch", "delete")),
     *((False, verb, "trainingjobs.ratoon.dev", []) for verb in ("create", "update", "patch")),
-    *((True, verb, "trainingjobs.ratoon.dev", ["--subresource=status"]) for verb in ("get", "patch", "update")),
+    (True, "patch", "trainingjobs.ratoon.dev", ["--subresource=status"]),
+    (False, "update", "trainingjobs.ratoon.dev", ["--subresource=status"]),
     *((True, verb, "pods", ["--all-namespaces"]) for verb in ("get", "list", "watch", "create", "delete")),
     *((False, verb, "pods", []) for verb in ("update", "patch", "deletecollection")),
     (False, "create", "pods", ["--subresource=exec"]),
     (False, "get", "pods", ["--subresource=log"]),
-    *((True, verb, "nodes", []) for verb in ("get", "list", "watch")),
+    *((True, verb, "nodes", []) for verb in ("list", "watch")),
     *((False, verb, "nodes", []) for verb in ("update", "patch", "delete")),
-    *((True, verb, resource, []) for verb in ("create", "patch") for resource in ("events", "events.events.k8s.io")),
+    *((True, verb, "events.events.k8s.io", []) for verb in ("create", "patch")),
     (True, "create", "tokenreviews.authentication.k8s.io", []),
     (True, "update", "trainingjobs.ratoon.dev", ["--namespace=default", "--subresource=finalizers"]),
     (False, "get", "services/ratoon-coordinator", [f"--namespace={NAMESPACE}"]),
@@ -50,6 +52,15 @@ RIGHTS = [
     *((False, verb, "secrets", []) for verb in ("get", "list")),
     (False, "get", "configmaps", []),
     (False, "create", "serviceaccounts", ["--subresource=token"]),
+    *((True, verb, "leases.coordination.k8s.io/ratoon", [f"--namespace={NAMESPACE}"]) for verb in ("get", "patch")),
+    (True, "create", "leases.coordination.k8s.io", [f"--namespace={NAMESPACE}"]),
+    *((False, verb, "leases.coordination.k8s.io/another", [f"--namespace={NAMESPACE}"]) for verb in ("get", "patch")),
+    *((False, verb, "leases.coordination.k8s.io/ratoon", [f"--namespace={NAMESPACE}"]) for verb in ("update", "delete")),
+    *((False, verb, "leases.coordination.k8s.io", ["--namespace=default"]) for verb in ("create", "get", "patch")),
+    *((True, verb, f"endpointslices.discovery.k8s.io/ratoon-coordinator-{family}", [f"--namespace={NAMESPACE}"])
+      for verb in ("get", "patch") for family in ("ipv4", "ipv6")),
+    *((False, verb, "endpointslices.discovery.k8s.io", [f"--namespace={NAMESPACE}"])
+      for verb in ("create", "get", "list", "patch", "delete")),
 ]
 
 
@@ -105,11 +116,33 @@ class Rendered(unittest.TestCase):
         def container(*words):
             return objects(*words)["Deployment", "ratoon"]["spec"]["template"]["spec"]["containers"][0]
 
-        self.assertEqual(container()["args"], ["--all-namespaces"])
-        self.assertEqual(container()["env"], [{"name": "RATOON_COORDINATOR_SERVICE", "value": "ratoon-coordinator"}])
+        elected = ["--leader-elect", "--lease-name=ratoon"]
+        self.assertEqual(container()["args"], ["--all-namespaces", *elected])
+        self.assertEqual(container()["env"][0], {"name": "RATOON_COORDINATOR_SERVICE", "value": "ratoon-coordinator"})
+        fields = {each["name"]: each["valueFrom"]["fieldRef"]["fieldPath"] for each in container()["env"][1:]}
+        self.assertEqual(fields, {"RATOON_POD_IP": "status.podIP", "RATOON_POD_UID": "metadata.uid"})
         told = container("--set=watchNamespace=a,coordinator.advertiseUrl=http://b:1,extraArgs={--c},image.tag=d")
-        self.assertEqual(told["args"], ["--namespace=a", "--advertise-url=http://b:1", "--c"])
+        self.assertEqual(told["args"], ["--namespace=a", *elected, "--advertise-url=http://b:1", "--c"])
         self.assertEqual(told["image"], "ratoon-operator:d")
+
+    def test_members_are_led_to_the_leader_and_to_nobody_else(self):
+        made = objects()
+        service = made["Service", "ratoon-coordinator"]["spec"]
+        self.assertNotIn("selector", service, "a selector would lead to those that stand by, too")
+        for family in ("IPv4", "IPv6"):
+            slice = made["EndpointSlice", f"ratoon-coordinator-{family.lower()}"]
+            self.assertEqual((slice["addressType"], slice["endpoints"]), (family, []))
+            self.assertEqual(slice["metadata"]["labels"]["kubernetes.io/service-name"], "ratoon-coordinator")
+            self.assertNotIn("endpointslice-controller", slice["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"])
+
+    def test_two_operators_keep_apart_unless_told_otherwise(self):
+        def pod(*words):
+            return objects(*words)["Deployment", "ratoon"]["spec"]["template"]["spec"]
+
+        self.assertEqual(objects()["Deployment", "ratoon"]["spec"]["replicas"], 2)
+        self.assertEqual(list(pod()["affinity"]), ["podAntiAffinity"])
+        told = pod("--set-json=affinity={\"nodeAffinity\":{\"a\":1}}")
+        self.assertEqual(told["affinity"], {"nodeAffinity": {"a": 1}})
 
     def test_one_namespace_gives_rights_to_jobs_and_pods_there_alone(self):
         made = objects("--set=watchNamespace=grove")

@@ -42,7 +42,7 @@ SERIES = {
     'process_resident_memory_bytes{instance="of-another"}': "9000+0x40",
     **{f'ratoon_recovery_seconds_bucket{{{JOB},phase="total",le="{le}"}}': f"0+0x20 {count}+0x20"
        for le, count in (("3", 0), ("4", 1), ("+Inf", 1))},
-    **{f'ratoon_reconcile_seconds_bucket{{{JOB},le="{le}"}}': "0+3x40" for le in ("0.01", "+Inf")},
+    **{f'ratoon_reconcile_seconds_bucket{{le="{le}"}}': "0+3x40" for le in ("0.01", "+Inf")},
     **{f'{metric}{{{JOB},role="worker",index="{index}",local_rank="0"{more}}}': values
        for index in (0, 1)
        for metric, more, values in [

@@ -41,7 +41,8 @@ class Lab:
                         "--libraries-from", libtorch() / "torch/lib")
         run("helm", "install", "ratoon", ROOT / "charts/ratoon", "--kubeconfig", self.kubeconfig, "--namespace",
             "ratoon-system", "--create-namespace", "--wait", "--timeout", "90s",
-            "--set", r"nodeSelector.kubernetes\.io/hostname=node-1", "--set", "image.pullPolicy=Never")
+            "--set", r"nodeSelector.kubernetes\.io/hostname=node-1", "--set", "image.pullPolicy=Never",
+            "--set", "replicas=1")  # the one that is killed is the one that leads
 
     def load_image(self, kind, program, tag, *more):
         image = self.folder / f"{program}.tar"

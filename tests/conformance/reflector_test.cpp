@@ -125,6 +125,7 @@ class ReflectorTest : public testing::Test {
     options.draw = [] { return 0.0; };
     reflector_ = std::make_unique<Reflector>(*client_, copy_, clock_, options,
                                              Logger(clock_, {.min_level = LogLevel::kError}));
+    reflector_->start();
   }
   void TearDown() override {
     reflector_.reset();

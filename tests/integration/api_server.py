@@ -29,7 +29,8 @@ class ApiServer:
         self.processes = []
         self.url = ""
 
-    def start(self):
+    def start(self, *more):
+        """`more`: flags for kube-apiserver."""
         self._make_certificates()
         etcd, etcd_peer, port = free_port(), free_port(), free_port()
         self._run("etcd", "etcd", f"--data-dir={self.folder}/etcd", "--unsafe-no-fsync",
@@ -42,7 +43,7 @@ class ApiServer:
                   "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.96.0.0/16",
                   f"--service-account-key-file={self.folder}/server.pem",
                   f"--service-account-signing-key-file={self.folder}/server.key",
-                  "--service-account-issuer=https://ratoon.test", f"--cert-dir={self.folder}/run")
+                  "--service-account-issuer=https://ratoon.test", f"--cert-dir={self.folder}/run", *more)
         self._run(*self._api_server)
         self.url = f"https://127.0.0.1:{port}"
         self._wait_until_ready()
@@ -50,19 +51,25 @@ class ApiServer:
 
     def restart_api_server(self):
         """As a crash does: etcd stays, connections break."""
+        self.kill_api_server()
+        self.revive_api_server()
+
+    def kill_api_server(self):
         server = self.processes.pop()
         server.kill()
         server.wait()
+
+    def revive_api_server(self):
         self._run(*self._api_server)
         self._wait_until_ready()
 
-    def request(self, method, path, body=None):
+    def request(self, method, path, body=None, content_type="application/json"):
         """For the test's own use; what is under test goes through base/http."""
         context = ssl.create_default_context(cafile=self.folder / "ca.pem")
         context.load_cert_chain(self.folder / "client.pem", self.folder / "client.key")
         request = urllib.request.Request(self.url + path, method=method,
                                          data=None if body is None else json.dumps(body).encode(),
-                                         headers={"Content-Type": "application/json"})
+                                         headers={"Content-Type": content_type})
         with urllib.request.urlopen(request, context=context, timeout=10) as reply:
             return reply.read()
 

@@ -117,6 +117,10 @@ class Commands(unittest.TestCase):
         self.assert_refused(82, "there is no rank 4", "show", self.place, "--rank", 4)
         self.assert_refused(82, "no tensor has such a name", "export", self.place, self.scratch / "a.pt", "--tensors", "x")
         self.assert_refused(82, "let it end with", "export", self.place, self.scratch / "a.bin")
+        self.assert_refused(82, "unknown placeholder {loss}", "export", self.place, self.scratch / "{loss}.pt")
+        named = self.found("export", self.place, self.scratch / "{run_name}-ba{batch}.pt")
+        target = self.scratch / f"{self.run_name}-ba{named['step']}.pt"
+        self.assertEqual((named["file"], target.exists()), (str(target), True))
         self.assert_refused(82, "No such file", "export", self.place, self.scratch / "missing" / "a.pt")
         (self.scratch / "a.pt").write_text("mine")
         self.assert_refused(82, "--overwrite replaces it", "export", self.place, self.scratch / "a.pt")

@@ -15,7 +15,7 @@ MUTANTS = {
                           "checkpoint_test", "*"),
     "digest of a header": ("pack_reader.cpp", [(r"if \(digest != record\.header_digest\)", "if (false)")],
                            "checkpoint_damage_test", "Damage.OfTheNewest*"),
-    "checksum of a manifest": ("manifest.cpp", [(r"if \(text\.substr\(body\.size\(\)\) != checksum_line\(body\)\)",
+    "checksum of a manifest": ("sealed_json.cpp", [(r"if \(text\.substr\(body\.size\(\)\) != checksum_line\(body\)\)",
                                                  "if (false)")],
                                "checkpoint_damage_test", "Damage.OfTheNewest*"),
     "votes of all ranks": ("commit.cpp", [(r"if \(!\*receipt\) return [^;]*;", "if (!*receipt) continue;")],

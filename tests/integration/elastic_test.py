@@ -35,6 +35,21 @@ class Elastic(unittest.TestCase):
         self.assertEqual(sum(f"done: {STEPS} steps, sum {SUM}" in text for text in run.logs().values()), 2, run.logs())
         self.assertEqual(run.job_status()["restarts"]["disruption"], 1, "growing is no loss")
 
+    def test_grows_beyond_the_wanted_number_where_a_node_comes(self):
+        run = LocalRun(command=["counter", "--steps", str(STEPS), "--pause-ms", "20"],
+                       spec={"numNodes": 1, "elasticPolicy": {"minReplicas": 1, "maxReplicas": 2, "growCooldownSeconds": 1}})
+        self.addCleanup(run.close)
+        trace = run.root / "trace.csv"
+        trace.write_text("0,add,red\n3000,add,blue\n")
+        run.start("--trace", trace)
+        wait_until(lambda: run.job_status().get("worldSize") == 1, "the one that is wanted")
+        self.assertNotIn("missing", run.job_status()["message"])
+        wait_until(lambda: run.job_status().get("worldSize") == 2, "one more")
+        code, output = run.finish()
+        self.assertEqual(code, 0, output)
+        self.assertEqual(sum(f"done: {STEPS} steps, sum {SUM}" in text for text in run.logs().values()), 2, run.logs())
+        self.assertEqual(run.job_status()["restarts"]["disruption"], 0, "growing is no loss")
+
     def test_waits_where_too_few_are_left(self):
         run = LocalRun(command=["sh", "-c", TRAINER],
                        spec={"elasticPolicy": {"minReplicas": 2, "shrinkAfterSeconds": 0, "growCooldownSeconds": 0}})

@@ -1,4 +1,5 @@
-"""From `ratoon run` to the first step of all, against the same program alone: RATOON_TRIALS of each (10), by turns."""
+"""From `ratoon run` to the first step of all, against the same program alone: RATOON_TRIALS of each (10), by turns.
+RATOON_FIGURES=file.json."""
 
 import os
 import statistics
@@ -6,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from local_run import BIN, LocalRun, wait_until
+from local_run import BIN, LocalRun, keep_figures, wait_until
 
 GOAL_SECONDS = 1.0  # beyond the trainer's own start
 ENDLESS = ["counter", "--steps", "1000000000", "--pause-ms", "1"]
@@ -41,8 +42,8 @@ class FirstStep(unittest.TestCase):
         trials = int(os.environ.get("RATOON_TRIALS", "10"))
         pairs = [(self.seconds_alone(), self.seconds_in_a_run()) for _ in range(trials)]
         alone, within = (statistics.median(column) for column in zip(*pairs))
-        print(f"trials={trials} load={os.getloadavg()[0]:.1f} alone={alone:.3f} s run={within:.3f} s "
-              f"beyond={within - alone:.3f} s")
+        keep_figures({"trials": trials, "alone_seconds": round(alone, 3), "run_seconds": round(within, 3),
+                      "beyond_seconds": round(within - alone, 3)})
         self.assertLessEqual(within - alone, GOAL_SECONDS)
 
 

@@ -25,6 +25,14 @@ def wait_until(condition, what, seconds=20.0):
     raise AssertionError(f"waited {seconds} s for {what}")
 
 
+def keep_figures(figures):
+    """What a measurement found, as a line of JSON; RATOON_FIGURES=file.json keeps it."""
+    figures = {**figures, "load": round(os.getloadavg()[0], 1)}
+    print(json.dumps(figures))
+    if "RATOON_FIGURES" in os.environ:
+        pathlib.Path(os.environ["RATOON_FIGURES"]).write_text(json.dumps(figures, indent=1) + "\n")
+
+
 class LocalRun:
     """One folder, and the runs of one job in it."""
 
@@ -83,6 +91,11 @@ class LocalRun:
     def hurt(self, index, number=signal.SIGKILL):
         pid = wait_until(lambda: self.pids_of(index), f"member {index} to have a process")[0]
         os.kill(pid, number)
+
+    def reclaim(self, node, notice):
+        """The node goes after the notice, "30s" say."""
+        subprocess.run([BIN / "ratoon", "reclaim", node, "--notice", notice, "--run", self.folder], check=True, timeout=60,
+                       stdout=subprocess.DEVNULL)
 
     def wait_for_commit(self, step, attempt=1):
         """Until a checkpoint of that attempt and at least that step is committed. Returns its step."""

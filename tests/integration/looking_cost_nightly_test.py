@@ -11,7 +11,7 @@ import threading
 import time
 import unittest
 
-from local_run import BIN, LocalRun
+from local_run import BIN, LocalRun, keep_figures
 
 LIMIT = 0.01  # of one core
 MEMBERS = 4
@@ -75,14 +75,10 @@ class Cost(unittest.TestCase):
         length = json.loads(subprocess.run([BIN / "ratoon", "report", folder, "--json"], check=True, capture_output=True,
                                            timeout=60).stdout)["seconds"]
 
-        figures = {"seconds": round(passed, 1), "members": MEMBERS, "load": round(os.getloadavg()[0], 1),
-                   "runner_percent": round(100 * cores["no screen"], 2),
-                   "screen_percent": round(100 * (cores["screen"] - cores["no screen"]), 2),
-                   "report_seconds": round(report, 3), "run_seconds": round(length, 1),
-                   "report_percent": round(100 * report / length, 2)}
-        print(json.dumps(figures))
-        if "RATOON_FIGURES" in os.environ:
-            pathlib.Path(os.environ["RATOON_FIGURES"]).write_text(json.dumps(figures, indent=1) + "\n")
+        keep_figures({"seconds": round(passed, 1), "members": MEMBERS, "runner_percent": round(100 * cores["no screen"], 2),
+                      "screen_percent": round(100 * (cores["screen"] - cores["no screen"]), 2),
+                      "report_seconds": round(report, 3), "run_seconds": round(length, 1),
+                      "report_percent": round(100 * report / length, 2)})
         self.assertLess(cores["screen"] - cores["no screen"], LIMIT)
         self.assertLess(report / length, LIMIT)
 

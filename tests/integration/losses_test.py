@@ -146,7 +146,7 @@ class Fresh(unittest.TestCase):
                 run.start(*words)
                 code, output = run.finish()
                 self.assertEqual(code, 0, output)
-                self.assertIn("trains with 1 processes from step 0", output)
+                self.assertIn("trains with 1 process from step 0", output)
                 self.assertNotIn("left in memory", "".join(run.logs().values()))
                 self.assertEqual(len({attempt for attempt, _ in run.commits()}), 1, run.commits())
 

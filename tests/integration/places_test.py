@@ -153,7 +153,7 @@ class Places(S3Test):
             running.send_signal(signal.SIGKILL)
             _, said = running.communicate()
             if attempt == 2:
-                self.assertIn("aborted 1 uploads that died with an older attempt in s3://data/runs/" + self.name, said)
+                self.assertIn("aborted 1 upload that died with an older attempt in s3://data/runs/" + self.name, said)
         self.assertEqual(self.open_uploads(), len(of_others), "another run's, and what is no pack, stay")
         for key in of_others:
             self.assertEqual(probe(self.own, "tidy", "s3://data/runs", key, 0)[0], 0)

@@ -1,12 +1,17 @@
 """What `ratoon run` makes of a job's policies."""
 
+import os
 import pathlib
+import shutil
 import socket
+import subprocess
 import unittest
 
-from local_run import LocalRun
+from local_run import BIN, LocalRun
 
 TELL = 'echo "$RATOON_STAGING_FOLDER|$RATOON_STAGING_MEMORY_MIB|$RATOON_STORES|$RATOON_LOAD_FROM|$RATOON_OVERWRITE"; '
+
+NOBODY = 65534
 
 
 class Policies(unittest.TestCase):
@@ -80,7 +85,7 @@ class Policies(unittest.TestCase):
             run.wait_for_commit(left + 10, attempt)
             run.process.terminate()
             self.assertEqual(run.finish()[0], 130)
-            self.assertRegex(run.output(), rf"attempt {attempt} trains with {members} processes from step {left}\n")
+            self.assertRegex(run.output(), rf"attempt {attempt} trains with {members} process(es)? from step {left}\n")
             left = max(run.commits())[1]
 
     def test_a_port_that_is_taken_ends_nothing(self):
@@ -95,6 +100,20 @@ class Policies(unittest.TestCase):
             self.assertEqual(len(said), 1, f"{member}: {text}")
             self.assertIn("free the port, or set another one in RATOON_METRICS_PORT", said[0])
             self.assertIn(str(port), said[0])
+
+    @unittest.skipIf(os.getuid() != 0, "whoever runs the tests shows it with all of them")
+    def test_it_takes_no_root(self):
+        run = self.run_job(command=["counter", "--steps", "30", "--pause-ms", "1"])
+        for program in ("ratoon", "counter"):
+            shutil.copy(BIN / program, run.root)
+        for path in (run.root, *run.root.iterdir()):
+            os.chown(path, NOBODY, NOBODY)
+        done = subprocess.run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs",
+                               run.root / "ratoon", "run", run.job_file, "--folder", run.folder], cwd=run.root,
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("completed at step 30", done.stdout)
+        self.assertEqual((run.folder / "status.json").stat().st_uid, NOBODY)
 
     def test_the_status_keeps_the_first_failure_with_its_last_words(self):
         run = self.run_job(command=["sh", "-c", "echo step 6; echo 'ratoon: no data in /data' >&2; exit 7"],

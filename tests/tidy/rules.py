@@ -192,8 +192,9 @@ PARTS = (
          ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch", "tests/support"),
          ("googletest", "libtorch")),
     Part("tests/gpu", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("googletest", "libtorch")),
-    Part("tests/bench", EVERYTHING + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch"),
-         ("benchmark", "libtorch")),
+    Part("tests/bench", EVERYTHING + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch",
+                                      "tests/conformance"),
+         ("benchmark", "libtorch", "nlohmann_json")),
     Part("tests/install", PUBLIC + (MDS[0], "agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
          instead="it stands for a user's program"),
 )

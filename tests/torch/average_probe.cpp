@@ -36,14 +36,14 @@ void set(torch::Tensor& parameter, const torch::Tensor& gradient) {
   parameter.mutable_grad() = gradient.to(parameter.scalar_type()).expand_as(parameter).clone();
 }
 
-// Rank r has r + step, so the mean of three is step + 1.
+// Rank r has three times r + step, so the mean of three is three times step + 1: thirds of it are whole.
 void average_whole(ratoon::Session& session, Model& model, std::uint64_t step) {
-  const auto mine = torch::tensor(static_cast<double>(session.rank() + step));
+  const auto mine = torch::tensor(3.0 * static_cast<double>(session.rank() + step));
   for (auto* parameter : {&model.small, &model.large, &model.precise}) set(*parameter, mine);
   model.partly.mutable_grad().reset();
   if (session.rank() == 1) set(model.partly, torch::tensor(6.0));
   session.average_gradients(model);
-  const double mean = static_cast<double>(step) + (session.world_size() - 1) / 2.0;
+  const double mean = 3.0 * (static_cast<double>(step) + (session.world_size() - 1) / 2.0);
   expect(model.small.grad(), mean, "small");
   expect(model.large.grad(), mean, "large");
   expect(model.precise.grad(), mean, "precise");

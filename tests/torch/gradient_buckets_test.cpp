@@ -1,31 +1,33 @@
 #include "agent/src/torch/gradient_buckets.h"
 
+#include <cmath>
+#include <optional>
+
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/optim/sgd.h>
 
 #include <ratoon/failure.h>
 
 namespace ratoon {
 namespace {
 
+namespace optim = torch::optim;
 using at::Tensor;
 
 Tensor parameter(at::IntArrayRef shape, at::ScalarType type = at::kFloat) {
   return at::zeros(shape, at::TensorOptions(type)).set_requires_grad(true);
 }
 
-void fill(GradientBuckets& buckets, std::uint32_t wishes) {
-  buckets.begin(wishes);
+void fill(GradientBuckets& buckets, std::uint32_t wishes, std::uint32_t world_size,
+          std::optional<std::uint64_t> samples = std::nullopt) {
+  buckets.begin(world_size, samples);
   for (std::size_t piece = 0; piece < buckets.pieces().size(); ++piece) buckets.fill(piece);
-}
-
-std::uint32_t spread(GradientBuckets& buckets, std::uint32_t world_size) {
-  for (std::size_t piece = 0; piece < buckets.pieces().size(); ++piece) buckets.spread(piece, world_size);
-  return buckets.finish(world_size);
+  buckets.tell(wishes);
 }
 
 // What Gloo would do: all ranks' pieces become their sum.
@@ -37,18 +39,18 @@ void add_up(std::vector<GradientBuckets*> ranks) {
   }
 }
 
-TEST(GradientBuckets, SpreadTheMeanAndTheWishesOfAll) {
+TEST(GradientBuckets, HaveTheMeanAndTheWishesOfAll) {
   const std::vector<Tensor> first = {parameter({2, 3}), parameter({4})};
   const std::vector<Tensor> second = {parameter({2, 3}), parameter({4})};
   first[0].mutable_grad() = at::arange(6.0).to(at::kFloat).view({2, 3});
   first[1].mutable_grad() = at::full({4}, 3.0F);
   second[0].mutable_grad() = at::full({3, 2}, 4.0F).t();  // not contiguous
   GradientBuckets one(first), two(second);
-  fill(one, 0b01);
-  fill(two, 0b10000000000000000000000000000000);
+  fill(one, 0b01, 2);
+  fill(two, 0b10000000000000000000000000000000, 2);
   add_up({&one, &two});
-  EXPECT_EQ(spread(one, 2), 0b10000000000000000000000000000001u);
-  EXPECT_EQ(spread(two, 2), 0b10000000000000000000000000000001u);
+  EXPECT_EQ(one.finish(), 0b10000000000000000000000000000001u);
+  EXPECT_EQ(two.finish(), 0b10000000000000000000000000000001u);
   const Tensor mean = at::arange(6.0).to(at::kFloat).view({2, 3}).add(4).div(2);
   EXPECT_TRUE(first[0].grad().equal(mean));
   EXPECT_TRUE(second[0].grad().equal(mean));
@@ -56,54 +58,118 @@ TEST(GradientBuckets, SpreadTheMeanAndTheWishesOfAll) {
   EXPECT_TRUE(second[1].grad().equal(at::full({4}, 1.5F)));
 }
 
+void expect_a_mean_by_samples(std::uint64_t unit) {
+  const std::vector<Tensor> first = {parameter({2})}, second = {parameter({2})}, third = {parameter({2})};
+  first[0].mutable_grad() = at::full({2}, 1.0F);
+  second[0].mutable_grad() = at::full({2}, 5.0F);
+  third[0].mutable_grad() = at::full({2}, NAN);  // the mean loss of no samples
+  GradientBuckets one(first), two(second), three(third);
+  fill(one, 0, 3, 5 * unit);
+  fill(two, 0, 3, 3 * unit);
+  fill(three, 0, 3, 0);
+  add_up({&one, &two, &three});
+  for (GradientBuckets* rank : {&one, &two, &three}) static_cast<void>(rank->finish());
+  for (const auto* rank : {&first, &second, &third})
+    EXPECT_TRUE((*rank)[0].grad().equal(at::full({2}, 2.5F))) << (*rank)[0].grad();
+}
+
+TEST(GradientBuckets, EachRankCountsByItsSamples) {
+  expect_a_mean_by_samples(1);
+  expect_a_mean_by_samples(1ULL << 35);  // more than an int counts
+}
+
+TEST(GradientBuckets, WhereNoRankHasSamplesTheMeanIsZero) {
+  const std::vector<Tensor> parameters = {parameter({2})};
+  parameters[0].mutable_grad() = at::full({2}, NAN);
+  GradientBuckets buckets(parameters);
+  fill(buckets, 0, 1, 0);
+  static_cast<void>(buckets.finish());
+  EXPECT_TRUE(parameters[0].grad().equal(at::zeros({2})));
+}
+
+TEST(GradientBuckets, SamplesOfSomeRanksAloneAreRefused) {
+  const std::vector<Tensor> parameters = {parameter({2})};
+  GradientBuckets one(parameters), two(parameters);
+  fill(one, 0, 2, 7);
+  fill(two, 0, 2);
+  add_up({&one, &two});
+  for (GradientBuckets* rank : {&one, &two}) {
+    try {
+      static_cast<void>(rank->finish());
+      ADD_FAILURE() << "taken";
+    } catch (const Failure& failure) {
+      EXPECT_THAT(failure.what(), testing::HasSubstr("1 of 2 ranks gave average_gradients() the number"));
+    }
+  }
+}
+
 TEST(GradientBuckets, WhatNoRankHasStaysUndefined) {
   const std::vector<Tensor> parameters = {parameter({2}), parameter({3})};
   parameters[0].mutable_grad() = at::full({2}, 1.0F);
   GradientBuckets buckets(parameters);
   for (int step = 0; step < 2; ++step) {
-    fill(buckets, 0);
-    EXPECT_EQ(spread(buckets, 1), 0u);
+    fill(buckets, 0, 1);
+    EXPECT_EQ(buckets.finish(), 0u);
     EXPECT_FALSE(parameters[1].grad().defined());
   }
 }
 
 TEST(GradientBuckets, KeepTypesApartAndPiecesSmall) {
-  const std::vector<Tensor> parameters = {parameter({1 << 20}), parameter({1 << 20}), parameter({1 << 20}),
-                                          parameter({10}, at::kDouble), parameter({5 << 20})};
+  const std::vector<Tensor> parameters = {parameter({5 << 20}), parameter({10}, at::kDouble),
+                                          parameter({1 << 20}), parameter({1 << 20}), parameter({1 << 20})};
   GradientBuckets buckets(parameters);
   std::vector<std::int64_t> sizes;
   for (const Tensor& piece : buckets.pieces()) sizes.push_back(piece.numel());
-  EXPECT_THAT(sizes, testing::ElementsAre(2 << 20, 1 << 20, 10, (5 << 20) + 32 + 5))
+  EXPECT_THAT(sizes, testing::ElementsAre(2 << 20, 1 << 20, 10, testing::Gt((5 << 20) + 32 + 5)))
       << "8 MiB, the rest, the other type, one that is larger than a piece with the control word behind it";
+  EXPECT_THAT(buckets.places(), testing::ElementsAre(3, 2, 1, 0, 0))
+      << "backward() comes to the last one first";
   EXPECT_TRUE(buckets.is_for(parameters));
   EXPECT_FALSE(buckets.is_for({parameters[0]}));
 }
 
-TEST(GradientBuckets, APieceIsFilledAndSpreadAlone) {
-  const std::vector<Tensor> parameters = {parameter({2}, at::kDouble), parameter({3})};
+TEST(GradientBuckets, APieceIsFilledAlone) {
+  const std::vector<Tensor> parameters = {parameter({3}), parameter({2}, at::kDouble)};
   for (const Tensor& parameter : parameters) parameter.mutable_grad() = at::full_like(parameter, 6);
   GradientBuckets buckets(parameters);
-  buckets.begin(0);
+  buckets.begin(2);
   buckets.fill(0);
-  EXPECT_TRUE(buckets.pieces()[0].equal(at::full({2}, 6.0, at::kDouble)));
-  EXPECT_EQ(buckets.pieces()[1].narrow(0, 0, 3).abs().max().item<float>(), 0.0F) << "not its turn";
-  buckets.fill(1);
-  buckets.spread(0, 3);
-  EXPECT_TRUE(parameters[0].grad().equal(at::full({2}, 2.0, at::kDouble)));
-  EXPECT_TRUE(parameters[1].grad().equal(at::full({3}, 6.0F))) << "its sum may not be there yet";
+  EXPECT_TRUE(buckets.pieces()[0].equal(at::full({2}, 3.0, at::kDouble)));
+  EXPECT_EQ(buckets.pieces()[1].abs().max().item<float>(), 0.0F) << "not its turn";
+}
+
+// What was copied back before lies where it was added up; nothing may be there when the pieces are given up.
+TEST(GradientBuckets, GradientsLieInThePiecesUntilTheyAreLetGo) {
+  const std::vector<Tensor> parameters = {parameter({2}), parameter({3})};
+  for (const Tensor& parameter : parameters) parameter.mutable_grad() = at::full_like(parameter, 6);
+  GradientBuckets buckets(parameters);
+  fill(buckets, 0, 1);
+  static_cast<void>(buckets.finish());
+  for (const Tensor& parameter : parameters) EXPECT_TRUE(parameter.grad().is_alias_of(buckets.pieces()[0]));
+  optim::SGD(parameters, optim::SGDOptions(1.0))
+      .zero_grad(false);  // as zero_grad() does before it forgets them
+  for (const Tensor& parameter : parameters) parameter.mutable_grad().fill_(6);
+  fill(buckets, 0, 2);  // from there to there
+  static_cast<void>(buckets.finish());
+  EXPECT_TRUE(parameters[1].grad().equal(at::full({3}, 3.0F)));
+
+  parameters[0].mutable_grad() = at::full({2}, 7.0F);  // of a backward() since
+  buckets.let_go();
+  EXPECT_TRUE(parameters[0].grad().equal(at::full({2}, 7.0F)));
+  EXPECT_FALSE(parameters[1].grad().defined());
 }
 
 TEST(GradientBuckets, AModelWithoutParametersStillCarriesWishes) {
   GradientBuckets buckets({});
-  fill(buckets, 5);
-  EXPECT_EQ(spread(buckets, 1), 5u);
+  fill(buckets, 5, 1);
+  EXPECT_EQ(buckets.finish(), 5u);
 }
 
 TEST(GradientBuckets, SparseGradientsAreRefused) {
   const std::vector<Tensor> parameters = {parameter({4})};
   parameters[0].mutable_grad() = at::full({4}, 1.0F).to_sparse();
   GradientBuckets buckets(parameters);
-  EXPECT_THROW(fill(buckets, 0), Failure);
+  EXPECT_THROW(fill(buckets, 0, 1), Failure);
 }
 
 }  // namespace

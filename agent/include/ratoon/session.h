@@ -18,6 +18,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,6 +57,15 @@ struct TrackAdapter;
 // average_gradients() says by itself. kValidation: after a step that was validated before a loss, it is made
 // again; it is no hang however long it takes.
 enum class Phase { kData, kValidation, kCollective };
+
+// How Session::average_gradients() takes the mean.
+struct Averaging {
+  // How many this rank's gradients are the mean of, where ranks have unequal numbers: each counts by its own.
+  // Given on all ranks, or on none. A rank that has none in this step calls it, too, with 0.
+  std::optional<std::uint64_t> samples{};
+  // What gives the gradients, once each: the last backward() of the step. They are averaged while it goes on.
+  std::function<void()> backward{};
+};
 
 class Session {
  public:
@@ -116,9 +126,11 @@ class Session {
 
   // The mean of every gradient over all ranks, once a step; needs <ratoon/torch.h>, or another header with an
   // average_gradients_of() for the type of the model.
+  //   session.average_gradients(*net);                                            // after backward()
+  //   session.average_gradients(*net, {.backward = [&] { loss.backward(); }});    // beside it
   template <class Model>
-  void average_gradients(Model& model) {
-    answer([&] { average_gradients_of(*this, model); });
+  void average_gradients(Model& model, const Averaging& how = {}) {
+    answer([&] { average_gradients_of(*this, model, how); });
   }
 
   class StepRange;

@@ -14,6 +14,7 @@
 #include <ratoon/torch/dataset_batches.h>
 #include <ratoon/torch/device_dataset.h>
 #include <ratoon/torch/digest.h>
+#include <ratoon/torch/loss_scaler.h>
 #include <ratoon/torch/numerics.h>
 #include <ratoon/torch/order_sampler.h>
 #include <ratoon/torch/stream_sampler.h>

@@ -45,7 +45,7 @@ void SaveWork::begin_attempt(const SavingWorld& world) {
   world_ = world;
   newest_saved_.reset();
   progress_.committed.reset();
-  progress_.has_fallen_back = false;
+  progress_.damaged.clear();
   progress_.is_newest_lost = false;
   freshness_.forget();
   const Error is_over(ErrorKind::kCancelled, "another attempt has begun before it was committed");

@@ -58,6 +58,8 @@ struct SavingWorld {
   std::function<void()> before_commit{};
   // Told of each commit, before older ones go; asked before they do.
   std::function<void(const InventoryEntry&)> on_commit{};
+  // Told which one is the newest where that which was told of last does not read back.
+  std::function<void(const std::optional<InventoryEntry>&)> on_damage{};
   std::function<Copies()> copies{};
   // A copy, of what may have left the home before this rank saw it there; null: nothing leaves so early.
   std::function<Result<std::optional<InventoryEntry>>(const CheckpointId&)> find_copy{};
@@ -67,8 +69,8 @@ struct SavingWorld {
 struct SaveProgress {
   // The newest of this attempt; where that did not read back, the one before it, of whatever attempt.
   std::optional<InventoryEntry> committed{};
-  bool has_fallen_back = false;  // until the next commit
-  Duration since_commit{0};      // from when that was known to now
+  std::vector<InventoryEntry> damaged{};  // of this attempt: those that did not, the newest kDamagedMax
+  Duration since_commit{0};               // from when that was known to now
   std::uint64_t missed_in_a_row = 0;
   std::uint64_t missed = 0;  // since the process began, as is stale
   std::uint64_t stale = 0;   // saves of which nothing was new
@@ -173,6 +175,8 @@ class SaveWork {
   // A slot in kFilling that is large enough; nothing where there will be none.
   [[nodiscard]] Result<std::optional<std::size_t>> take_slot(Lock& lock, std::uint64_t image_bytes);
   [[nodiscard]] RoomFacts room_facts(std::uint64_t image_bytes) const;
+  // Once: saves wait for the disk though slots were asked for.
+  void tell_of_budget(std::uint64_t image_bytes);
   // Where the memory cannot be had the slot is free again.
   [[nodiscard]] Result<void> grow(Lock& lock, std::size_t slot, std::uint64_t image_bytes);
   [[nodiscard]] Result<void> wait_for_writer(Lock& lock, Timestamp since);
@@ -226,6 +230,7 @@ class SaveWork {
   std::uint64_t prepared_bytes_ = 0;
   bool is_writing_ = false;  // work_once() is at a disk without the lock
   bool is_adding_ = false;   // a slot, without the lock
+  bool is_budget_told_ = false;
   bool is_stopping_ = false;
   bool must_end_ = false;
 };

@@ -104,7 +104,10 @@ Result<std::optional<std::size_t>> SaveWork::take_slot(Lock& lock, std::uint64_t
   const Timestamp since = places_.clock->now();
   for (;;) {
     const Room room = find_room(room_facts(image_bytes));
-    if (room == Room::kNone) return std::optional<std::size_t>();
+    if (room == Room::kNone) {
+      tell_of_budget(image_bytes);
+      return std::optional<std::size_t>();
+    }
     if (room == Room::kWait || (room == Room::kAdd && is_adding_)) {
       if (auto waited = wait_for_writer(lock, since); !waited) return waited.error();
       continue;
@@ -125,6 +128,15 @@ Result<std::optional<std::size_t>> SaveWork::take_slot(Lock& lock, std::uint64_t
     progress_.events.push_back(grown.error().message() + "; training waits for the disk instead");
     return std::optional<std::size_t>();
   }
+}
+
+void SaveWork::tell_of_budget(std::uint64_t image_bytes) {
+  if (options_.slots_max == 0 || is_budget_told_) return;  // or it is meant so
+  is_budget_told_ = true;
+  progress_.events.push_back("a copy of what is saved, of " + std::to_string(image_bytes) +
+                             " bytes, does not fit into the " + std::to_string(options_.budget_bytes) +
+                             " that copies may have (--staging-memory-mib): training waits for the disk at "
+                             "each save");
 }
 
 // Another process may hold the file of one number, and so may we.

@@ -171,6 +171,7 @@ bool SaveWork::prepare_one(Lock& lock) {
   RoomFacts facts = room_facts(prepared_bytes_);
   facts.free_slot_bytes = number ? std::optional<std::uint64_t>(slots_[*number].room_bytes) : std::nullopt;
   const Room room = find_room(facts);
+  if (room == Room::kNone) tell_of_budget(prepared_bytes_);
   if (room != Room::kTake && room != Room::kAdd) return false;
   if (room == Room::kAdd) {
     const auto added = add_slot(lock);
@@ -256,7 +257,6 @@ void SaveWork::note_committed(const CheckpointId& id, const InventoryEntry& entr
   });
   if (!world_ || world_->attempt != id.attempt) return;
   progress_.committed = entry;
-  progress_.has_fallen_back = false;
   committed_at_ = places_.clock->now();
 }
 
@@ -289,7 +289,9 @@ void SaveWork::retire(Lock& lock) {
     auto done = places_.store.retire_old(world.rules, world.attempt, world.copies ? world.copies() : Copies(),
                                          world.read_back);
     is_bad = !done && done.error().kind() == ErrorKind::kCorrupted;
-    if (is_bad && newest) before = committed_before_it(id_of(*newest));
+    if (!is_bad || !newest) return done;
+    before = committed_before_it(id_of(*newest));
+    if (world.on_damage) world.on_damage(before);
     return done;
   });
   if (!is_bad) progress_.missed_in_a_row = 0;
@@ -301,8 +303,10 @@ void SaveWork::retire(Lock& lock) {
   ++progress_.missed_in_a_row;
   progress_.is_newest_lost = newest_saved_ == id_of(*progress_.committed);
   progress_.last_error = retired.error().message();
-  progress_.committed = before;
-  progress_.has_fallen_back = true;
+  auto& damaged = progress_.damaged;
+  damaged.push_back(*std::exchange(progress_.committed, before));
+  damaged.back().is_complete = false;
+  if (damaged.size() > kDamagedMax) damaged.erase(damaged.begin());
 }
 
 void SaveWork::note_missed(const StagedPack& pack, const Ticket& ticket, const Error& why) {

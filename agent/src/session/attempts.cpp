@@ -70,6 +70,11 @@ bool is_told_to_leave(const Failure& why) {
          why.exit_code == static_cast<int>(ExitCode::kInterruptedByUser);
 }
 
+bool is_for_good(const Failure& why) {
+  return why.exit_code == static_cast<int>(ExitCode::kConfiguration) ||
+         why.exit_code == static_cast<int>(ExitCode::kCheckpointsBad);
+}
+
 }  // namespace
 
 Session::Attempts::Attempts(Options options)
@@ -149,8 +154,11 @@ std::unique_ptr<Session::Engine> Session::Attempts::begin(const Assignment& assi
     auto engine = std::make_unique<Engine>(surroundings_, assignment);
     handed_over_ = meters_.rejoins.handed_over;
     numerics_->seed();
-    if (assignment.rank.value() == 0 && !std::exchange(has_said_seed_, true))
-      std::fprintf(stderr, "ratoon: seed %llu (--seed)\n", static_cast<unsigned long long>(options_.seed));
+    if (assignment.rank.value() == 0 && !std::exchange(has_said_options_, true)) {
+      std::fprintf(stderr, "ratoon: seed %llu (--seed)\nratoon: %s\n",
+                   static_cast<unsigned long long>(options_.seed),
+                   session::describe_saving(options_).c_str());
+    }
     return engine;
   } catch (const Interrupted& why) {
     std::fprintf(stderr, "ratoon: attempt %llu ends before it began: %s\n",
@@ -199,6 +207,7 @@ void Session::Attempts::end(Engine& engine) {
       settle(saver_);
       wait_for_copies(kLeavingTime);
     }
+    if (is_for_good(why)) link_->end_for_good(why.what());
     if (why.exit_code == static_cast<int>(ExitCode::kInterruptedByUser))
       throw Failure(why.exit_code, why.what() + how_to_go_on(options_, engine));
     throw;
@@ -214,7 +223,7 @@ void Session::Attempts::end(Engine& engine) {
 void Session::Attempts::refuse_to_repeat() const {
   if (unreadable_.empty()) return;
   const auto found = places_.inventory();
-  if (!found) fail(ExitCode::kStorage, found.error().message());
+  if (!found) fail(session::exit_code_of(found.error()), found.error().message());
   if (found->complete.empty()) return;
   const auto id = checkpoint::id_of(found->complete.front());
   const auto known = unreadable_.find(id);

@@ -64,7 +64,7 @@ class Session::Attempts {
   const std::unique_ptr<metrics::Endpoint> endpoint_;
   session::Unreadable unreadable_;
   std::uint64_t handed_over_ = 0;  // before the attempt under way
-  bool has_said_seed_ = false;
+  bool has_said_options_ = false;
 };
 
 }  // namespace ratoon

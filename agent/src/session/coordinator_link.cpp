@@ -279,6 +279,7 @@ Beat CoordinatorLink::next_beat() {
           .seconds_in_phase = seconds(now - phase_since_),
           .allowed_seconds = allowed ? std::optional(seconds(*allowed)) : std::nullopt,
           .committed = position_.committed,
+          .damaged = position_.damaged,
           .silent_peers = {},
           .outlook = position_.outlook};
 }

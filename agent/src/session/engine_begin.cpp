@@ -151,7 +151,7 @@ void Session::Engine::note_numerics() {
 
 void Session::Engine::check_that_nothing_is_left() const {
   const auto found = places_.inventory();
-  if (!found) fail(ExitCode::kStorage, found.error().message());
+  if (!found) fail(session::exit_code_of(found.error()), found.error().message());
   if (!found->complete.empty() || !found->damaged.empty() || !found->given_up.empty()) {
     fail(ExitCode::kCheckpointsBad,
          "the run has checkpoints and resumes none of them; it does not begin anew with --load-from by "

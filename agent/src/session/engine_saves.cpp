@@ -77,6 +77,7 @@ void Session::Engine::take_durable(const checkpoint::SaveProgress& progress) {
   const auto id_of = [](const auto& entry) {
     return entry ? std::optional(checkpoint::id_of(*entry)) : std::nullopt;
   };
+  position_.damaged = progress.damaged;
   const auto before = id_of(std::exchange(position_.committed, progress.committed));
   const auto now = id_of(progress.committed);
   if (now > before) note_commit(now->step, progress.since_commit);
@@ -102,7 +103,7 @@ checkpoint::SaveProgress Session::Engine::look_at_saves() {
   meters_.missed_saves = progress.missed;
   meters_.stale_saves = progress.stale;
   drain_->note_staged(!progress.is_written);
-  if (progress.committed || progress.has_fallen_back) take_durable(progress);
+  if (progress.committed || !progress.damaged.empty()) take_durable(progress);
   if (progress.must_end) fail(ExitCode::kStorage, "nothing can be saved any more: " + progress.last_error);
   if (progress.missed_in_a_row > options_.max_missed_saves) {
     fail(ExitCode::kStorage, "nothing can be saved: " + std::to_string(progress.missed_in_a_row) +

@@ -118,10 +118,40 @@ Result<Assignment> GroupLink::join(const std::vector<InventoryEntry>& inventory,
   if (auto called = folder_.call(request); !called) return called.error();
   if (group_.rank != 0) return wait_for_answer(own_call_);
   auto formed = form_world(request);
-  // Where that fails, too, they wait as if rank 0 had gone without a word.
-  if (!formed && formed.error().kind() == ErrorKind::kInvalid)
-    static_cast<void>(folder_.refuse(formed.error().message()));
+  if (!formed && formed.error().kind() == ErrorKind::kInvalid) tell_why_none(formed.error().message());
   return formed;
+}
+
+// Where that fails, too, they wait as if rank 0 had gone without a word.
+void GroupLink::tell_why_none(const std::string& why) {
+  static_cast<void>(folder_.refuse(why));
+  std::string former;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!calls_.empty()) former = calls_.front();
+  }
+  // Whoever calls only now looks at this one.
+  if (!former.empty()) static_cast<void>(folder_.note_end(former, why));
+}
+
+void GroupLink::end_for_good(const std::string& why) {
+  if (!own_call_.empty()) static_cast<void>(folder_.note_end(own_call_, why));
+}
+
+// Of ranks of the attempt before: they will not call again.
+Result<void> GroupLink::check_that_none_has_ended(const std::vector<std::uint32_t>& ranks) const {
+  std::vector<std::string> calls;
+  {
+    const std::lock_guard lock(mutex_);
+    calls = calls_;
+  }
+  for (const std::uint32_t rank : ranks) {
+    if (rank >= calls.size() || calls[rank].empty()) continue;
+    const auto why = folder_.find_refusal(calls[rank]);
+    if (!why) return why.error();
+    if (*why) return Error(ErrorKind::kInvalid, "rank " + std::to_string(rank) + " ended for good: " + **why);
+  }
+  return {};
 }
 
 Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
@@ -138,6 +168,8 @@ Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
       for (auto& call : *calls) all.push_back(*std::move(call));
       return assign(all);
     }
+    if (const auto all_may_come = check_that_none_has_ended(missing); !all_may_come)
+      return all_may_come.error();
     if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
     const Timestamp now = clock_.now();
     if (now - began > patience_.meeting) {
@@ -203,6 +235,7 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
     const auto refusal = folder_.find_refusal(call);
     if (!refusal) return refusal.error();
     if (*refusal) return Error(ErrorKind::kInvalid, "rank 0 forms no world: " + **refusal);
+    if (const auto may_come = check_that_none_has_ended({0}); !may_come) return may_come.error();
     if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
     if (clock_.now() - began > patience_.meeting) {
       return Error(ErrorKind::kInvalid,

@@ -46,6 +46,7 @@ class GroupLink final : public Link {
   [[nodiscard]] Wanted wanted() const override { return {}; }
   [[nodiscard]] Result<void> complete(const Position& position) override;
   void give_up(const std::string& reason) override;
+  void end_for_good(const std::string& why) override;
 
  private:
   GroupLink(const Options& options, GroupMeeting folder, UniqueFd folder_lock, MeetingSocket meeting,
@@ -54,6 +55,8 @@ class GroupLink final : public Link {
   void leave_attempt();
   [[nodiscard]] std::optional<std::string> find_given_up() const;
   [[nodiscard]] Result<Assignment> form_world(const JoinRequest& own);
+  void tell_why_none(const std::string& why);
+  [[nodiscard]] Result<void> check_that_none_has_ended(const std::vector<std::uint32_t>& ranks) const;
   [[nodiscard]] Result<Assignment> wait_for_answer(const std::string& call);
   [[nodiscard]] Result<Assignment> assign(const std::vector<JoinRequest>& calls);
   void stand_in(Attempt attempt, std::vector<std::string> calls);

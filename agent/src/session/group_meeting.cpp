@@ -90,6 +90,10 @@ Result<std::optional<std::string>> GroupMeeting::find_refusal(const std::string&
   });
 }
 
+Result<void> GroupMeeting::note_end(const std::string& call, const std::string& why) const {
+  return patiently([call, why](const MeetingFolder& folder) { return folder.refuse(call, why); });
+}
+
 Result<std::optional<GroupMeeting::Answer>> GroupMeeting::find_answer(const std::string& call) const {
   return patiently([call](const MeetingFolder& folder) -> Result<std::optional<Answer>> {
     auto answer = folder.find_answer(call);

@@ -39,6 +39,8 @@ class GroupMeeting {
   // Of rank 0: all that wait for an answer are told why there is none.
   [[nodiscard]] Result<void> refuse(const std::string& why) const;
   [[nodiscard]] Result<std::optional<std::string>> find_refusal(const std::string& call) const;
+  // Who made the call ends for good; find_refusal() of it says why.
+  [[nodiscard]] Result<void> note_end(const std::string& call, const std::string& why) const;
   [[nodiscard]] Result<std::optional<Answer>> find_answer(const std::string& call) const;
   [[nodiscard]] Result<void> forget(const std::vector<std::string>& calls) const;
   [[nodiscard]] Result<void> note_done(const std::string& call) const;

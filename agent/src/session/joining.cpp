@@ -37,10 +37,7 @@ bool is_refused_by_disk(const checkpoint::Inventory& inventory, const Unreadable
 
 Result<Assignment> ask_for_world(Link& link, Places& places, const Unreadable& unreadable) {
   const auto inventory = places.look();
-  if (!inventory) {
-    const bool is_of_two_runs = inventory.error().kind() == ErrorKind::kConflict;
-    fail(is_of_two_runs ? ExitCode::kConfiguration : ExitCode::kStorage, inventory.error().message());
-  }
+  if (!inventory) fail(exit_code_of(inventory.error()), inventory.error().message());
   const auto entries = report(*inventory, unreadable);
   if (!entries.empty() && !entries.front().is_complete) {
     if (const auto& to = places.rollback().to) {

@@ -38,6 +38,7 @@ struct Position {
   bool is_winding_up = false;         // no step is under way: whatever is left to do may take its time
   Milestone milestone = Milestone::kNone;
   std::optional<InventoryEntry> committed;  // newest checkpoint known to be complete
+  std::vector<InventoryEntry> damaged{};    // of this attempt: told of before, and they did not read back
   std::string weights{};                    // at the end: the file that has them, where there is one
   std::optional<Outlook> outlook{};         // of rank 0
 };
@@ -75,6 +76,9 @@ class Link {
   // From any thread: no world is waited for any more, join() returns with kCancelled and this reason.
   // Nothing, where it never waits.
   virtual void give_up(const std::string& reason) { static_cast<void>(reason); }
+
+  // This process ends, and the same program started again would end the same way: who waits for it is told.
+  virtual void end_for_good(const std::string& why) { static_cast<void>(why); }
 
   // Called within join(), each time that members are known to be missing.
   void tell_of_waiting(std::function<void()> told) { told_of_waiting_ = std::move(told); }

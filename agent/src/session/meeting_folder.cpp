@@ -145,6 +145,7 @@ void MeetingFolder::forget(const std::string& call) const {
   std::error_code ignored;
   fs::remove(folder_ / ("a" + call + ".json"), ignored);
   fs::remove(folder_ / ("a" + call + ".done"), ignored);
+  fs::remove(folder_ / ("a" + call + ".no"), ignored);
 }
 
 Result<void> MeetingFolder::note_done(const std::string& call) const {

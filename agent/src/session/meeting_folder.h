@@ -5,7 +5,7 @@
 //   meeting/r0003.lock             held by the living rank 3
 //   meeting/<group>/r0003.json     its call: where it listens, which checkpoints it can read
 //   meeting/<group>/a<call>.json   rank 0's answer to that call: the assignment
-//   meeting/<group>/a<call>.no     or why rank 0 forms no world with that call
+//   meeting/<group>/a<call>.no     or why rank 0 forms no world with it, or why its rank ended for good
 //   meeting/<group>/over.json      the oldest attempt that may still stand, and why those before it do not
 //   meeting/<group>/a<call>.done   that rank has completed
 #pragma once

@@ -8,6 +8,7 @@
 #include "agent/src/checkpoint/tiers/dead_uploads.h"
 #include "agent/src/checkpoint/tiers/name_pattern.h"
 #include "base/core/clock.h"
+#include "base/core/counted.h"
 #include "base/core/random_name.h"
 
 namespace ratoon::session {
@@ -78,6 +79,12 @@ void Mirrors::note_committed(const InventoryEntry& entry) {
     for (const auto& worker : workers_) worker->note_committed(id);
   }
   link_to(id, entry.digest);
+}
+
+void Mirrors::go_back_to(const std::optional<InventoryEntry>& newest) {
+  const std::lock_guard lock(mutex_);
+  newest_ = newest ? std::optional(checkpoint::id_of(*newest)) : std::nullopt;
+  for (const auto& worker : workers_) worker->go_back_to(newest_);
 }
 
 checkpoint::Copies Mirrors::copies() const {
@@ -170,7 +177,7 @@ void Mirrors::abort_dead_uploads(const checkpoint::Tier& tier, Attempt own, cons
   if (!aborted)
     return complain(aborted.error(), "what dead processes were sending stays in the store for now");
   if (*aborted > 0) {
-    events_->add("aborted " + std::to_string(*aborted) + " uploads that died with an older attempt in " +
+    events_->add("aborted " + counted(*aborted, "upload") + " that died with an older attempt in " +
                  tier.disk->shown(""));
   }
 }

@@ -1,7 +1,7 @@
 // Mirrors: what happens beside training once a checkpoint is committed at home: copies in the run's stores,
 // what is kept there, and names that point to the newest. What goes wrong is an event and a metric.
 //
-// Thread contract: note_committed() and copies() from any thread, the rest from the trainer's.
+// Thread contract: note_committed(), go_back_to() and copies() from any thread, the rest from the trainer's.
 #pragma once
 
 #include <atomic>
@@ -47,6 +47,8 @@ class Mirrors {
   // For the metrics: what was found at the start.
   void note_found(const std::vector<checkpoint::TierInventory>& tiers);
   void note_committed(const InventoryEntry& entry);
+  // What was told of last does not read back; `newest` is the newest that is left.
+  void go_back_to(const std::optional<InventoryEntry>& newest);
   // In every store, and what must stay at home meanwhile. For the folder's retention, which asks in vain what
   // the stores hold: the copying thread cleans up at home where nothing is to stay there.
   [[nodiscard]] checkpoint::Copies copies() const;
@@ -78,7 +80,7 @@ class Mirrors {
   std::atomic<std::uint32_t> world_size_{1};
   std::vector<std::unique_ptr<std::atomic<bool>>> is_behind_;  // of each store: told, and not yet made up for
   mutable std::mutex mutex_;
-  std::optional<checkpoint::CheckpointId> newest_;  // guarded by mutex_; that was told of
+  std::optional<checkpoint::CheckpointId> newest_;  // guarded by mutex_; that is to be in all stores
   std::vector<std::unique_ptr<Worker>> workers_;    // guarded by mutex_; they use all but what follows
   std::jthread tidying_;                            // the home, where it is a store; the last member, too
 };

@@ -136,6 +136,14 @@ checkpoint::KeepRules store_rules(const Options& o) {
   return {.last = o.keep_last_in_stores, .every_steps = o.keep_every_steps};
 }
 
+std::string describe_saving(const Options& o) {
+  const std::string often = o.save_every.is_automatic() ? "as often as pays" : "every " + o.save_every.text();
+  std::string kept = "the newest " + std::to_string(o.keep_last);
+  if (o.keep_last == kKeepAllCheckpoints) kept = "all";
+  if (o.keep_last == 0) kept = "none that every store holds";
+  return "saves " + often + " (--save-every) and keeps " + kept + " (--keep-last) in " + home_of(o);
+}
+
 checkpoint::Owner owner_of(const Options& o, const std::string& host, std::string start) {
   const MemberOptions& member = o.member;
   const bool is_in_pod = !member.pod_ip.empty() && !member.job_name.empty();

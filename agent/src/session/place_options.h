@@ -26,6 +26,9 @@ namespace ratoon::session {
 [[nodiscard]] checkpoint::TierPlaces tier_places(const Options& options);
 [[nodiscard]] checkpoint::KeepRules home_rules(const Options& options);
 [[nodiscard]] checkpoint::KeepRules store_rules(const Options& options);
+// What a run says at its start, defaults or not: "saves every 100st (--save-every) and keeps the newest 3
+// (--keep-last) in /data/runs/digits".
+[[nodiscard]] std::string describe_saving(const Options& options);
 
 // `host` counts where nobody else says whose process this is; `start` is drawn anew for each.
 [[nodiscard]] checkpoint::Owner owner_of(const Options& options, const std::string& host, std::string start);

@@ -231,6 +231,8 @@ checkpoint::SavingWorld Places::saving_world(const Assignment& assignment) const
       .world_size = assignment.world_size,
       .rules = rules,
       .on_commit = [mirrors = mirrors_](const InventoryEntry& entry) { mirrors->note_committed(entry); },
+      .on_damage =
+          [mirrors = mirrors_](const std::optional<InventoryEntry>& newest) { mirrors->go_back_to(newest); },
       .copies = [mirrors = mirrors_] { return mirrors->copies(); },
       .read_back = tiers_.home().store ? checkpoint::ReadBack::kHeaders : checkpoint::ReadBack::kAllBytes};
   if (rules.last != 0) return world;

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <thread>
 
 #include <torch/nn/module.h>
@@ -10,34 +9,18 @@
 #include <ratoon/torch/digest.h>
 
 #include "agent/src/torch/gradient_buckets.h"
+#include "agent/src/torch/gradient_watch.h"
 #include "agent/src/torch/graveyard.h"
 #include "agent/src/torch/meeting.h"
+#include "agent/src/torch/piece_turns.h"
+#include "agent/src/torch/reduction.h"
 #include "base/contract/exit_code.h"
 
 namespace ratoon {
 namespace {
 
-using std::chrono::microseconds;
-
 [[noreturn]] void fail(ExitCode code, const std::string& sentence) {
   throw Failure(static_cast<int>(code), sentence);
-}
-
-// Looks again and again until `is_over`, soon at first, and throws what the session says meanwhile. Nothing
-// can wake us from both sides: a collective has no descriptor, and the session's orders come on another
-// thread.
-void wait_until(const std::function<bool()>& is_over, const Session& session) {
-  constexpr int kYields = 20;
-  constexpr microseconds kPauseFirst(20);
-  constexpr microseconds kPauseMax(500);
-  for (int i = 0; i < kYields; ++i) {
-    if (is_over()) return;
-    std::this_thread::yield();
-  }
-  for (auto pause = kPauseFirst; !is_over(); pause = std::min(pause * 2, kPauseMax)) {
-    session.check();
-    std::this_thread::sleep_for(pause);
-  }
 }
 
 // A collective fails when a peer is gone, which is nobody's mistake: the operator, who knows more, will say
@@ -68,24 +51,59 @@ class Averager {
  public:
   explicit Averager(Session& session) : session_(session) {}
 
-  void average(torch::nn::Module& module) {
+  void average(torch::nn::Module& module, const Averaging& how) {
+    prepare(module);
+    buckets_->begin(session_.world_size(), how.samples);
+    const auto reduction = std::make_shared<Reduction>(group_);
+    try {
+      PieceTurns turns(buckets_->places(), buckets_->pieces().size());
+      if (how.backward) average_during(how.backward, turns, *reduction);
+      average_the_rest(turns, *reduction);
+    } catch (...) {
+      give_up(reduction);
+      throw;
+    }
+    session_.take_sums(buckets_->more().first<Session::kNumbers>());
+    session_.agree(buckets_->finish());
+  }
+
+ private:
+  void prepare(const torch::nn::Module& module) {
     std::vector<at::Tensor> parameters;
     for (const at::Tensor& parameter : module.parameters())
       if (parameter.requires_grad()) parameters.push_back(parameter);
     if (!group_) group_ = connect(module);
     if (!buckets_ || !buckets_->is_for(parameters))
       buckets_ = std::make_shared<GradientBuckets>(parameters, Session::kNumbers);
-
-    buckets_->begin(session_.wishes());
-    const auto numbers = session_.numbers();
-    std::ranges::copy(numbers, buckets_->more().begin());
-    reduce();
-    session_.take_sums(buckets_->more().first<Session::kNumbers>());
-    session_.agree(buckets_->finish(session_.world_size()));
   }
 
- private:
-  using Works = std::vector<c10::intrusive_ptr<c10d::Work>>;
+  void begin(std::size_t piece, Reduction& reduction) {
+    buckets_->fill(piece);
+    reduction.begin(buckets_->pieces()[piece]);
+  }
+
+  void average_during(const std::function<void()>& backward, PieceTurns& turns, Reduction& reduction) {
+    const GradientWatch watch(buckets_->parameters(), [&](std::size_t parameter) {
+      session_.check();
+      if (!turns.note(parameter)) {
+        fail(ExitCode::kConfiguration,
+             "parameter " + std::to_string(parameter) +
+                 " was given a gradient twice while gradients were averaged: call backward() once within "
+                 "average_gradients(), and what comes before it outside");
+      }
+      while (turns.has_full()) begin(turns.take(), reduction);
+    });
+    backward();
+  }
+
+  void average_the_rest(PieceTurns& turns, Reduction& reduction) {
+    const auto waits = session_.in(Phase::kCollective);
+    buckets_->tell(session_.wishes());
+    std::ranges::copy(session_.numbers(), buckets_->more().begin());
+    while (turns.has_any()) begin(turns.take(), reduction);
+    reduction.wait([&] { session_.check(); });
+    if (reduction.error()) wait_for_the_word(session_, text_of(reduction.error()));
+  }
 
   // A digest of all parameters. Buffers may differ by now: a rank's batch norm has seen its own samples.
   static std::string mark_of(const torch::nn::Module& module) {
@@ -97,6 +115,7 @@ class Averager {
   }
 
   c10::intrusive_ptr<c10d::Backend> connect(const torch::nn::Module& module) {
+    const auto waits = session_.in(Phase::kCollective);
     static_cast<void>(clear_graves());
     const auto meeting = std::make_shared<Meeting>(Meeting::Plan{.rendezvous = session_.rendezvous(),
                                                                  .attempt = session_.attempt(),
@@ -104,7 +123,10 @@ class Averager {
                                                                  .world_size = session_.world_size(),
                                                                  .mark = mark_of(module)});
     try {
-      wait_until([&] { return meeting->is_over(); }, session_);
+      while (!meeting->is_over()) {
+        session_.check();
+        std::this_thread::sleep_for(std::chrono::microseconds(500));
+      }
     } catch (...) {
       meeting->give_up();
       bury(meeting, [m = meeting.get()] { return m->is_over(); });
@@ -121,42 +143,16 @@ class Averager {
     return meeting->take_group();
   }
 
-  // Everything is begun before anything is waited for, and each piece is filled and spread beside the sums of
-  // others; after an exception nothing of it is used again.
-  void reduce() {
-    const auto works = std::make_shared<Works>();
-    try {
-      for (std::size_t piece = 0; piece < buckets_->pieces().size(); ++piece) {
-        buckets_->fill(piece);
-        std::vector<at::Tensor> one{buckets_->pieces()[piece]};
-        works->push_back(group_->allreduce(one));
-      }
-      for (std::size_t piece = 0; piece < works->size(); ++piece) {
-        const auto& work = (*works)[piece];
-        wait_until([&] { return work->isCompleted(); }, session_);
-        if (!work->isSuccess()) wait_for_the_word(session_, text_of(work->exception()));
-        buckets_->spread(piece, session_.world_size());
-      }
-    } catch (const c10::Error& error) {  // from starting one
-      const std::string why = error.what_without_backtrace();
-      give_up(works);
-      wait_for_the_word(session_, why);
-    } catch (...) {
-      give_up(works);
-      throw;
-    }
-  }
-
-  void give_up(const std::shared_ptr<Works>& works) {
+  // Nothing of what was averaged in part is a gradient any more: it may change until the group's time-out.
+  void give_up(const std::shared_ptr<Reduction>& reduction) {
     struct Remains {
       c10::intrusive_ptr<c10d::Backend> group;
       std::shared_ptr<GradientBuckets> buckets;
-      std::shared_ptr<Works> works;  // the first to go
+      std::shared_ptr<Reduction> reduction;  // the first to go
     };
-    bury(std::make_shared<Remains>(Remains{std::move(group_), std::move(buckets_), works}),
-         [w = works.get()] {
-           return std::ranges::all_of(*w, [](const auto& work) { return work->isCompleted(); });
-         });
+    buckets_->let_go();
+    bury(std::make_shared<Remains>(Remains{std::move(group_), std::move(buckets_), reduction}),
+         [r = reduction.get()] { return r->is_over(); });
   }
 
   Session& session_;
@@ -166,13 +162,13 @@ class Averager {
 
 }  // namespace
 
-void average_gradients_of(Session& session, torch::nn::Module& module) {
+void average_gradients_of(Session& session, torch::nn::Module& module, const Averaging& how) {
   if (session.world_size() == 1) {
+    if (how.backward) how.backward();
     session.agree(session.wishes());
     return;
   }
-  const auto waits = session.in(Phase::kCollective);
-  session.part<Averager>(session).average(module);
+  session.part<Averager>(session).average(module, how);
 }
 
 }  // namespace ratoon

@@ -53,20 +53,23 @@ at::Tensor from_gpu(const at::Tensor& tensor) {
 
 }  // namespace
 
-void put_tensor(StateWriter& out, const std::string& name, const at::Tensor& tensor) {
+void put_tensor(StateWriter& out, const std::string& name, const at::Tensor& tensor,
+                const std::optional<TensorBox>& box) {
   const bool is_on_gpu = tensor.defined() && tensor.is_cuda() && tensor.layout() == at::kStrided;
   auto bytes = bytes_of_copy(name, is_on_gpu ? from_gpu(tensor) : tensor);
   if (!bytes) out.refuse("it cannot be saved: " + bytes.error().message());
   const auto type = stored_type_of(bytes->owner.scalar_type());
   if (!type) out.refuse("it cannot be saved: " + without_type(name, bytes->owner.scalar_type()));
-  out.tensor({.name = name, .type = *type, .shape = shape_of(bytes->owner), .bytes = bytes->bytes},
-             std::make_shared<const at::Tensor>(bytes->owner));
+  out.tensor(
+      {.name = name, .type = *type, .shape = shape_of(bytes->owner), .bytes = bytes->bytes, .box = box},
+      std::make_shared<const at::Tensor>(bytes->owner));
 }
 
-void want_tensor(StateReader& in, const std::string& name, const at::Tensor& tensor) {
+void want_tensor(StateReader& in, const std::string& name, const at::Tensor& tensor,
+                 const std::optional<TensorBox>& box) {
   const auto type = stored_type_of(tensor.scalar_type());
   if (!type) in.refuse(without_type(name, tensor.scalar_type()));
-  const WantedTensor wanted{.name = name, .type = *type, .shape = shape_of(tensor)};
+  const WantedTensor wanted{.name = name, .type = *type, .shape = shape_of(tensor), .box = box};
   const bool fits = is_in_place(tensor);
   const at::Tensor host = fits ? tensor : at::empty(tensor.sizes(), on_host(tensor));
   in.tensor(wanted, {static_cast<std::byte*>(host.mutable_data_ptr()), host.nbytes()});

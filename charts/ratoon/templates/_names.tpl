@@ -8,7 +8,7 @@
 {{- end }}
 
 {{- define "ratoon.coordinator" -}}
-{{ .Release.Name | trunc 51 | trimSuffix "-" }}-coordinator
+{{ .Release.Name | trunc 46 | trimSuffix "-" }}-coordinator
 {{- end }}
 
 {{/* Of objects without a namespace: two releases of one name in two namespaces do not meet. */}}

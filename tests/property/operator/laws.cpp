@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "operator/core/elastic.h"
 #include "operator/core/notice.h"
 #include "operator/core/reconcile.h"
 #include "tests/support/builders.h"
@@ -112,9 +113,7 @@ void Laws::note_stored(const Decision& decision, const api::TrainingJobStatus& b
   EXPECT_EQ(known->second, keys_of(decision.announcement.world)) << "two worlds with one attempt";
   if (!is_new) return;
   const std::size_t size = decision.announcement.world.size();
-  const auto& members = decision.status.members;
-  if (std::any_of(members.begin(), members.end(), [](const auto& m) { return m.is_absent; }))
-    ++tally_.smaller_worlds;
+  if (core::count_missing(world_.job().spec, decision.status.members) > 0) ++tally_.smaller_worlds;
   if (size_ != 0 && size > size_) ++tally_.growths;
   size_ = size;
 }

@@ -32,6 +32,7 @@ using SeatList = std::vector<SeatKey>;
 // What came to pass, so that a law about it is not one about nothing.
 struct Tally {
   std::uint64_t smaller_worlds = 0;
+  std::uint64_t larger_worlds = 0;  // decisions about one with more members than were asked for
   std::uint64_t hangs = 0;
   std::uint64_t growths = 0;  // worlds that were handed over to a larger one
   std::uint64_t decisions = 0;

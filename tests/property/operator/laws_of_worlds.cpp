@@ -205,6 +205,10 @@ void Laws::check_size(const Observation& seen, const Decision& decision) const {
   const auto& spec = seen.job.spec;
   EXPECT_GE(seated[kWorker], spec.elastic_policy ? spec.elastic_policy->members_min : spec.num_nodes)
       << "a world that is too small";
+  EXPECT_LE(seated[kWorker],
+            std::max(spec.num_nodes, spec.elastic_policy ? spec.elastic_policy->members_max : 0))
+      << "a world that is too large";
+  if (spec.elastic_policy && seated[kWorker] > spec.num_nodes) ++tally_.larger_worlds;
   EXPECT_EQ(seated[kHelper], world_.scenario().policies.helpers);
 }
 

@@ -30,6 +30,7 @@ struct Policies {
   bool is_resized = false;           // while it is suspended
   bool deletes_pods = false;         // somebody does, with grace
   bool rests = false;                // is left suspended for a while once the faults are over
+  std::uint32_t more_places = 0;     // of an elastic job, beyond the members that it asks for
 };
 
 // Roles of which a policy is; nobody named means all.
@@ -76,6 +77,7 @@ inline Policies draw_policies(Dice dice) {
   p.is_resized = dice.percent(60);
   p.rests = dice.percent(25);
   p.deletes_pods = dice.percent(30);
+  if (dice.percent(50)) p.more_places = static_cast<std::uint32_t>(1 + dice.below(2));
   return p;
 }
 

@@ -108,8 +108,10 @@ void World::lose_operator() {
 void World::resize() {
   if (!job_.spec.is_suspended || job_.status.phase != api::JobPhase::kSuspended) return;
   job_.spec.num_nodes = static_cast<std::uint32_t>(1 + dice_.below(4));
-  if (auto& elastic = job_.spec.elastic_policy)
+  if (auto& elastic = job_.spec.elastic_policy) {
     elastic->members_min = std::min(elastic->members_min, job_.spec.num_nodes);
+    if (elastic->members_max > 0) elastic->members_max = job_.spec.num_nodes + scenario_.policies.more_places;
+  }
   ++job_.meta.generation;
 }
 

@@ -34,7 +34,9 @@ World::World(std::uint64_t seed, Scenario scenario)
   job_.spec.restart_policy.restarts_max = scenario.restarts_max;
   job_.spec.disruption_policy.avoid_node_seconds = scenario.avoid_node_seconds;
   if (scenario.members_min > 0) {
+    const std::uint32_t more = scenario.policies.more_places;
     job_.spec.elastic_policy = {.members_min = scenario.members_min,
+                                .members_max = more == 0 ? 0 : scenario.members + more,
                                 .shrink_after_seconds = scenario.shrink_after_seconds,
                                 .grow_cooldown_seconds = scenario.grow_cooldown_seconds};
   }

@@ -6,6 +6,7 @@ if(TARGET ratoon_operator_coordinator)
     LIBS ratoon::operator_core ratoon::operator_coordinator TIMEOUT 600)
   ratoon_test(property/operator/group_laws_test
     SOURCES group_laws_test.cpp simulated_group.cpp LIBS ratoon::operator_core)
+  ratoon_test(property/operator/election_laws_test SOURCES election_laws_test.cpp LIBS ratoon::operator_kube)
   # A share for each core: of 20,000 worlds as it ships, of a million a night.
   if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT RATOON_SANITIZE)
     set(seeds ";RATOON_SEEDS=20000")
@@ -23,4 +24,11 @@ if(TARGET ratoon_operator_coordinator)
     set_tests_properties(nightly.reconcile_laws_test_${shard} PROPERTIES
       ENVIRONMENT "RATOON_SEEDS=1000000;RATOON_SHARD=${shard};RATOON_SHARDS=4")
   endforeach()
+endif()
+if(TARGET ratoon_operator_runtime)
+  ratoon_test(property/operator/copy_laws_test
+    SOURCES copy_laws_test.cpp simulated_api_server.cpp LIBS ratoon::operator_runtime TIMEOUT 600)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT RATOON_SANITIZE)
+    set_tests_properties(property.copy_laws_test PROPERTIES ENVIRONMENT "RATOON_SEEDS=20000;RATOON_EVENTS=1000000")
+  endif()
 endif()

@@ -23,7 +23,8 @@ ratoon_test(unit/agent/load_test
   LIBS ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/staging_test
   SOURCES checkpoint/staging/adoption_test.cpp checkpoint/staging/copy_test.cpp checkpoint/staging/filling_test.cpp
-          checkpoint/staging/saver_test.cpp checkpoint/staging/slot_test.cpp checkpoint/staging/soak_test.cpp
+          checkpoint/staging/saver_of_two_test.cpp checkpoint/staging/saver_test.cpp checkpoint/staging/slot_test.cpp
+          checkpoint/staging/soak_test.cpp
           checkpoint/staging/streaming_copy_test.cpp checkpoint/sums_beside_test.cpp ../../support/crash/model_disk.cpp
   LIBS ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/interop_test
@@ -53,7 +54,8 @@ ratoon_test(unit/agent/session_rules_test
           preemption/drain_plan_test.cpp preemption/notices_test.cpp preemption/save_interval_test.cpp
           metrics/running_metrics_test.cpp progress/progress_bar_test.cpp progress/render_test.cpp
           session/amount_test.cpp session/course_test.cpp session/ledger_test.cpp session/numerics_watch_test.cpp
-          session/phase_watch_test.cpp session/rollback_plan_test.cpp session/seed_of_test.cpp session/until_test.cpp
+          session/phase_watch_test.cpp session/place_options_test.cpp session/rollback_plan_test.cpp
+          session/seed_of_test.cpp session/until_test.cpp
           ../../support/crash/model_disk.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/board_test

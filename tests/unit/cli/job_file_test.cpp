@@ -165,8 +165,6 @@ TEST_F(JobFileTest, AFieldThatNoTrainingJobHasIsNamedWithItsLine) {
 }
 
 TEST_F(JobFileTest, WhatIsNoTrainingJobIsRefusedWithTheField) {
-  EXPECT_THAT(complaint(""),
-              EndsWith("job.yaml: TrainingJob: the message must be a JSON object, found null"));
   EXPECT_THAT(complaint("- a\n"), HasSubstr("must be a JSON object"));
   EXPECT_THAT(complaint("just words\n"), HasSubstr("must be a JSON object"));
   std::string text = kJob;
@@ -188,6 +186,15 @@ TEST_F(JobFileTest, NestingAndMultiplyingAreBounded) {
     laughs += "]\n";
   }
   EXPECT_THAT(complaint(laughs), HasSubstr("too many values"));
+}
+
+TEST_F(JobFileTest, AFolderAndAnEmptyFileAreNoJobs) {
+  const auto of_folder = read_job_file(folder_.path(), {});
+  ASSERT_FALSE(of_folder);
+  EXPECT_THAT(of_folder.error().message(), HasSubstr("Is a directory"));
+  EXPECT_THAT(of_folder.error().message(), EndsWith("give the path of a TrainingJob file"));
+  for (const char* nothing : {"", "# later\n", "---\n"})
+    EXPECT_THAT(complaint(nothing), HasSubstr("job.yaml is empty: a TrainingJob is expected")) << nothing;
 }
 
 }  // namespace

@@ -93,6 +93,18 @@ inline Beat golden_beat_with_deadline() {
           .silent_peers = {}};
 }
 
+inline Beat golden_beat_with_damage() {
+  return {.process = golden_process(),
+          .attempt = Attempt(7),
+          .sequence = 44,
+          .step = Step(1304),
+          .phase = ProcessPhase::kCompute,
+          .seconds_in_phase = 0.25,
+          .committed = golden_entry(),
+          .damaged = {{.tier = "local", .attempt = Attempt(7), .step = Step(1300), .digest = "cc77"}},
+          .silent_peers = {}};
+}
+
 inline Orders golden_orders() {
   return {.revision = 12,
           .attempt = Attempt(8),

@@ -32,6 +32,7 @@ TEST(GoldenMessages, OfAgentsEncodeAndDecodeAsTheyDidInVersion1) {
   expect_golden("beat", test::golden_beat());
   expect_golden("beat_with_outlook", test::golden_beat_with_outlook());
   expect_golden("beat_with_deadline", test::golden_beat_with_deadline());
+  expect_golden("beat_with_damage", test::golden_beat_with_damage());
   expect_golden("beat_first", Beat{.process = test::golden_process()});
   expect_golden("orders_request", OrdersRequest{.process = test::golden_process(), .seen_revision = 12});
   expect_golden("join_request_after_steps", test::golden_join_after_steps());

@@ -1,5 +1,6 @@
 ratoon_test(unit/core/available_memory_test LIBS ratoon::base_core)
 ratoon_test(unit/core/clock_test LIBS ratoon::base_core)
+ratoon_test(unit/core/counted_test LIBS ratoon::base_core)
 ratoon_test(unit/core/crc32c_test LIBS ratoon::base_core)
 ratoon_test(unit/core/lists_test LIBS ratoon::base_core)
 ratoon_test(unit/core/log_line_test LIBS ratoon::base_core nlohmann_json::nlohmann_json)

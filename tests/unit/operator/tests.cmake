@@ -13,20 +13,21 @@ if(TARGET ratoon_operator_core)
   ratoon_test(unit/operator/coordinator_test
     SOURCES coordinator/coordinator_test.cpp coordinator/door_test.cpp LIBS ratoon::operator_coordinator LABELS threads)
   ratoon_test(unit/operator/operator_kube_test
-    SOURCES kube/access_test.cpp kube/answers_test.cpp kube/codecs_test.cpp kube/member_pod_test.cpp
+    SOURCES kube/access_test.cpp kube/answers_test.cpp kube/codecs_test.cpp kube/election_test.cpp kube/member_pod_test.cpp
             kube/request_test.cpp kube/watch_decoder_test.cpp
     LIBS ratoon::operator_kube)
   ratoon_test(unit/operator/operator_runtime_test
-    SOURCES runtime/member_check_test.cpp runtime/operator_metrics_test.cpp runtime/self_metrics_test.cpp
-            runtime/store_test.cpp
+    SOURCES runtime/fence_test.cpp runtime/member_check_test.cpp runtime/operator_config_test.cpp
+            runtime/operator_metrics_test.cpp runtime/self_metrics_test.cpp runtime/store_test.cpp
             runtime/whereabouts_test.cpp runtime/work_queue_test.cpp
     LIBS ratoon::operator_runtime LABELS threads)
   ratoon_test(unit/operator/operator_local_test
-    SOURCES local/cgroups_test.cpp local/cluster_words_test.cpp local/control_socket_test.cpp
-            local/find_program_test.cpp local/last_lines_test.cpp
+    SOURCES local/beginning_test.cpp local/cgroups_test.cpp local/cluster_words_test.cpp
+            local/control_socket_test.cpp local/find_program_test.cpp local/last_lines_test.cpp
             local/loss_schedule_test.cpp local/machine_test.cpp local/member_plan_test.cpp
             local/node_pool_test.cpp local/process_group_test.cpp local/room_test.cpp
             local/run_book_test.cpp local/run_events_test.cpp local/run_folder_test.cpp
-            local/run_news_test.cpp local/staging_folder_test.cpp local/wakeup_test.cpp
+            local/run_news_test.cpp local/staging_folder_test.cpp local/status_file_test.cpp
+            local/wakeup_test.cpp
     LIBS ratoon::operator_local)
 endif()

@@ -4,13 +4,29 @@
 //   session.average_gradients(*net);
 //   optimizer.step();
 //
-// All ranks call it in every step, once per accumulation window. A gradient that a rank does not have counts
-// as zero; one that no rank has stays undefined. The sum is taken in an order that depends on the model and
-// the number of ranks alone, so a resumed run gets the bits of an unbroken one.
+// All ranks call it in every step, once per accumulation window, before the gradients are clipped. A gradient
+// that a rank does not have counts as zero; one that no rank has stays undefined. The sum is taken in an
+// order that depends on the model and the number of ranks alone, so a resumed run gets the bits of an
+// unbroken one.
+//
+// With the backward() in its hands it averages 8 MiB of gradients while the next are computed, in an order
+// that is fixed: that of the parameters, from the last to the first. What a rank has no gradient of waits,
+// with all that comes after it, until backward() is done. Of an accumulation window the last backward() goes
+// here:
+//
+//   for (const auto& part : parts_but_the_last) loss_of(part).backward();
+//   const auto loss = loss_of(last_part);
+//   session.average_gradients(*net, {.samples = samples, .backward = [&] { loss.backward(); }});
+//   torch::nn::utils::clip_grad_norm_(net->parameters(), 1.0);
+//   optimizer.step();
+//
+// Where ranks have unequal numbers of samples, each gives its own, and the mean is that over all samples.
+//
+// Gradients on the CPU lie in memory of the session from then on, until zero_grad() or the next call.
 //
 // The first call of an attempt connects the ranks (Gloo, on the CPU) and compares their weights: ranks that
 // start from different ones would never agree again. Waiting ends with Interrupted as soon as the world
-// changed.
+// changed, as the backward() does that is under way.
 #pragma once
 
 #include <ratoon/session.h>
@@ -22,6 +38,6 @@ class Module;
 namespace ratoon {
 
 // What Session::average_gradients() calls.
-void average_gradients_of(Session& session, ::torch::nn::Module& module);
+void average_gradients_of(Session& session, ::torch::nn::Module& module, const Averaging& how);
 
 }  // namespace ratoon

@@ -1,4 +1,5 @@
-// session.track() for modules, optimizers and generators of random numbers of LibTorch.
+// session.track() for modules, optimizers, schedules of the learning rate, generators of random numbers and
+// tensors of LibTorch.
 //
 //   Net net;
 //   torch::optim::AdamW optimizer(net->parameters(), 1e-3);
@@ -6,6 +7,10 @@
 //   session.track("optimizer", optimizer);
 //   auto noise = at::make_generator<at::CPUGeneratorImpl>();
 //   session.track("noise", noise);  // seeds it: of --seed, the name, and this rank
+//   torch::optim::StepLR schedule(optimizer, 30);
+//   session.track("schedule", schedule);
+//   ratoon::TensorPart rows{.part = table, .box = {.begin = {first_row, 0}, .whole_shape = {1000, 64}}};
+//   session.track("table", rows);  // each rank a part of it; any number of ranks reads any parts
 //
 // In the checkpoint they have the names of PyTorch's state_dict(): "net.fc1.weight",
 // "optimizer.state.0.exp_avg", "optimizer.param_groups.0.lr". A module's buffer that shares its name with a
@@ -13,6 +18,10 @@
 // dropout and the like draw from: that of the CPU, "net.generator:cpu", and where the module lies on a GPU
 // that one's, "net.generator:cuda:0". Each rank goes on with the random numbers that it would have had; one
 // that is new to the world is seeded with Session::seed_of() of these names.
+//
+// A schedule acts through the optimizer, which is tracked too; of a class of the program's own the count of
+// steps is saved, as of LibTorch's, and what it has beside that is the program's to track. A tensor is
+// tracked by its handle: what is assigned to the variable later is what is saved then.
 //
 // Weights are restored in place where they lie densely on the CPU, and keep the bits that were saved. A
 // tensor of another name, shape or type is a Failure with exit code 82 that says which, before anything is
@@ -24,8 +33,10 @@
 #include <string>
 
 #include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
 
 #include <ratoon/session.h>
+#include <ratoon/tensor_view.h>
 #include <ratoon/torch/numerics.h>
 
 namespace torch::nn {
@@ -33,9 +44,17 @@ class Module;
 }
 namespace torch::optim {
 class Optimizer;
-}
+class LRScheduler;
+class ReduceLROnPlateauScheduler;
+}  // namespace torch::optim
 
 namespace ratoon {
+
+// What this rank has of a tensor that ranks share.
+struct TensorPart {
+  at::Tensor part;
+  TensorBox box;
+};
 
 // Generators are handles: the one that is tracked is the one that numbers are drawn from.
 void check_generator(const at::Generator& generator, const std::string& name);
@@ -51,6 +70,16 @@ void check_optimizer(::torch::optim::Optimizer& optimizer, const std::string& na
 void save_optimizer(::torch::optim::Optimizer& optimizer, StateWriter& out);
 void load_optimizer(::torch::optim::Optimizer& optimizer, StateReader& in);
 
+void save_schedule(const ::torch::optim::LRScheduler& schedule, StateWriter& out);
+void load_schedule(::torch::optim::LRScheduler& schedule, StateReader& in);
+void save_schedule(const ::torch::optim::ReduceLROnPlateauScheduler& schedule, StateWriter& out);
+void load_schedule(::torch::optim::ReduceLROnPlateauScheduler& schedule, StateReader& in);
+
+// The whole one, where there is no box.
+void check_tensor(const at::Tensor& tensor, const TensorBox* box, const std::string& name);
+void save_tensor(const at::Tensor& tensor, const TensorBox* box, StateWriter& out);
+void load_tensor(const at::Tensor& tensor, const TensorBox* box, StateReader& in);
+
 template <std::derived_from<::torch::nn::Module> T>
 struct TrackAdapter<T> {
   static constexpr bool kIsWeights = true;
@@ -64,6 +93,31 @@ struct TrackAdapter<T> {
   static void check(T& optimizer, const std::string& name) { check_optimizer(optimizer, name); }
   static void save(T& optimizer, StateWriter& out) { save_optimizer(optimizer, out); }
   static void load(T& optimizer, StateReader& in) { load_optimizer(optimizer, in); }
+};
+
+template <class T>
+  requires(std::derived_from<T, ::torch::optim::LRScheduler> ||
+           std::derived_from<T, ::torch::optim::ReduceLROnPlateauScheduler>)
+struct TrackAdapter<T> {
+  static void check(T&, const std::string&) {}
+  static void save(T& schedule, StateWriter& out) { save_schedule(schedule, out); }
+  static void load(T& schedule, StateReader& in) { load_schedule(schedule, in); }
+};
+
+template <>
+struct TrackAdapter<at::Tensor> {
+  static constexpr bool kIsWeights = true;
+  static void check(at::Tensor& tensor, const std::string& name) { check_tensor(tensor, nullptr, name); }
+  static void save(at::Tensor& tensor, StateWriter& out) { save_tensor(tensor, nullptr, out); }
+  static void load(at::Tensor& tensor, StateReader& in) { load_tensor(tensor, nullptr, in); }
+};
+
+template <>
+struct TrackAdapter<TensorPart> {
+  static constexpr bool kIsWeights = true;
+  static void check(TensorPart& of, const std::string& name) { check_tensor(of.part, &of.box, name); }
+  static void save(TensorPart& of, StateWriter& out) { save_tensor(of.part, &of.box, out); }
+  static void load(TensorPart& of, StateReader& in) { load_tensor(of.part, &of.box, in); }
 };
 
 template <>

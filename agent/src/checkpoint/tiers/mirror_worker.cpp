@@ -44,6 +44,12 @@ void MirrorWorker::note_committed(const CheckpointId& id) {
   changed_.notify_all();
 }
 
+void MirrorWorker::go_back_to(const std::optional<CheckpointId>& id) {
+  const std::lock_guard lock(mutex_);
+  wanted_ = durable_ >= id ? std::nullopt : id;
+  changed_.notify_all();
+}
+
 std::optional<CheckpointId> MirrorWorker::durable() const {
   const std::lock_guard lock(mutex_);
   return durable_;

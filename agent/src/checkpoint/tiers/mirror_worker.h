@@ -43,6 +43,8 @@ class MirrorWorker {
   MirrorWorker& operator=(const MirrorWorker&) = delete;
 
   void note_committed(const CheckpointId& id);
+  // What was noted last turned out damaged: this one, if any, is what the store is to have.
+  void go_back_to(const std::optional<CheckpointId>& id);
 
   // The newest that this worker knows to be committed in the store.
   [[nodiscard]] std::optional<CheckpointId> durable() const;

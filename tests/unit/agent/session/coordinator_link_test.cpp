@@ -99,12 +99,14 @@ TEST_F(CoordinatorLinkTest, ABeatThatHangsDoesNotHoldUpTheNextForLong) {
     return !hanging_.empty();
   });
   hangs_ = false;
-  entry.step = Step(20);
-  link_->note({.attempt = Attempt(1), .step = Step(20), .committed = entry});
+  InventoryEntry damaged = std::exchange(
+      entry, {.tier = "volume", .attempt = Attempt(1), .step = Step(20), .digest = "d", .is_complete = true});
+  damaged.is_complete = false;
+  link_->note({.attempt = Attempt(1), .step = Step(20), .committed = entry, .damaged = {damaged}});
   wait_until([&] {
     const auto processes = coordinator_.processes(kJob);
     const auto& beat = processes.front().beat;  // none yet while the first one still hangs
-    return beat && beat->committed == entry;
+    return beat && beat->committed == entry && beat->damaged == std::vector{damaged};
   });
 }
 

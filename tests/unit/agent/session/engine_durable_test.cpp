@@ -98,6 +98,9 @@ TEST_F(EngineDurable, WhatDoesNotReadBackIsTakenBack) {
   EXPECT_NE(testing::internal::GetCapturedStderr().find("old checkpoints are kept for now: "),
             std::string::npos);
   EXPECT_EQ(told(), 10u) << "and this one is called so before there is a next one";
+  ASSERT_EQ(link.noted.damaged.size(), 1u);
+  EXPECT_EQ(link.noted.damaged.front().step, Step(20));
+  EXPECT_FALSE(link.noted.damaged.front().is_complete);
   EXPECT_EQ(meters.durable_step, 10u);
   EXPECT_EQ(meters.durable_since.at(), since);
   EXPECT_EQ(meters.missed_saves, 1u);

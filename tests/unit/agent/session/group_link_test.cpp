@@ -146,6 +146,59 @@ TEST_F(GroupLinkTest, WhereRankZeroIsLostTheOthersWaitForItsSuccessor) {
   EXPECT_EQ(got(std::move(b)).attempt, Attempt(2));
 }
 
+// A program that is wrong is wrong again: nobody waits ten minutes for it.
+TEST_F(GroupLinkTest, WhoEndsForGoodIsNotWaitedFor) {
+  for (const std::uint32_t ended : {0U, 2U}) {
+    name_ += "x";
+    std::vector<std::unique_ptr<Link>> links;
+    std::vector<Joining> joinings;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) links.push_back(opened(rank, 3));
+    for (const auto& link : links) joinings.push_back(join(*link));
+    for (Joining& joining : joinings) got(std::move(joining));
+    links[ended]->end_for_good("tensor 'net.bias' has another shape");
+    links[ended].reset();
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      if (rank == ended) continue;
+      wait_for_change(*links[rank]);
+      joinings[rank] = join(*links[rank]);
+    }
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      if (rank == ended) continue;
+      const auto assignment = joinings[rank].get();
+      ASSERT_FALSE(assignment);
+      EXPECT_EQ(assignment.error().kind(), ErrorKind::kInvalid);
+      EXPECT_THAT(assignment.error().message(),
+                  HasSubstr("rank " + std::to_string(ended) + " ended for good: tensor 'net"));
+    }
+    links.clear();
+
+    // Whoever is started anew, with what was wrong mended, is not told what was.
+    const auto first = opened(0, 2);
+    const auto second = opened(1, 2);
+    auto a = join(*first);
+    auto b = join(*second);
+    got(std::move(a));
+    got(std::move(b));
+  }
+}
+
+// Rank 0 may know and be gone before another one has left its step.
+TEST_F(GroupLinkTest, WhoCallsAfterRankZeroGaveUpIsToldToo) {
+  std::vector<std::unique_ptr<Link>> links;
+  std::vector<Joining> joinings;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) links.push_back(opened(rank, 3));
+  for (const auto& link : links) joinings.push_back(join(*link));
+  for (Joining& joining : joinings) got(std::move(joining));
+  links[2]->end_for_good("tensor 'net.bias' has another shape");
+  links[2].reset();
+  wait_for_change(*links[0]);
+  ASSERT_FALSE(join(*links[0]).get());
+  links[0].reset();
+  const auto told = join(*links[1]).get();
+  ASSERT_FALSE(told);
+  EXPECT_THAT(told.error().message(), HasSubstr("rank 2 ended for good: tensor 'net"));
+}
+
 // Its successor may be there before anybody looked.
 TEST_F(GroupLinkTest, ARankZeroThatWasReplacedAtOnceIsNoticedToo) {
   GroupPatience slow = kPatient;

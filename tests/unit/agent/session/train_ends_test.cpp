@@ -6,6 +6,7 @@
 #include <ratoon/train.h>
 
 #include "agent/src/checkpoint/manifest.h"
+#include "agent/src/checkpoint/sealed_json.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon {
@@ -34,11 +35,14 @@ class TrainEndsTest : public testing::Test {
     said_ = testing::internal::GetCapturedStderr();
     return code;
   }
-  checkpoint::Manifest newest() {
+  std::filesystem::path newest_file() {
     std::filesystem::path last;
     for (const auto& file : std::filesystem::directory_iterator(folder_ / "run" / "manifests"))
       last = std::max(last, file.path());
-    return checkpoint::decode_manifest(test::read_text(last)).value();
+    return last;
+  }
+  checkpoint::Manifest newest() {
+    return checkpoint::decode_manifest(test::read_text(newest_file())).value();
   }
 
   test::TemporaryFolder folder_;
@@ -60,6 +64,17 @@ TEST_F(TrainEndsTest, ARunThatFinishedEarlyIsCompleteWhenItIsStartedAgain) {
                 HasSubstr("finished at step 25: the loss no longer falls; another end (--max-duration) "
                           "goes on, --overwrite true begins anew"));
   }
+}
+
+// No start of this version gets further: there is nothing to try again.
+TEST_F(TrainEndsTest, ACheckpointOfANewerFormatIsAMatterOfConfiguration) {
+  ASSERT_EQ(count(25), 0);
+  auto manifest = checkpoint::unseal(test::read_text(newest_file()), std::size_t{1} << 16).value();
+  manifest["format"] = 99;
+  test::write_text(newest_file(), checkpoint::seal(manifest));
+  EXPECT_EQ(count(0), 82);
+  EXPECT_EQ(steps_, 0u);
+  EXPECT_THAT(said_, HasSubstr("use the Ratoon that wrote it, found 99"));
 }
 
 TEST_F(TrainEndsTest, AnotherEndIsTheWishToGoOn) {

@@ -73,6 +73,9 @@ TEST_F(TrainSeedTest, IsThereBeforeTheFunctionIsCalledInEachAttempt) {
   const std::string line = "ratoon: seed 17 (--seed)\n";
   EXPECT_THAT(said_, HasSubstr(line));
   EXPECT_EQ(said_.find(line), said_.rfind(line)) << "once";
+  EXPECT_THAT(
+      said_,
+      HasSubstr(line + "ratoon: saves every 3st (--save-every) and keeps the newest 3 (--keep-last) in "));
   EXPECT_EQ(newest()->seed, 17u);
 }
 

@@ -32,10 +32,14 @@ RunFacts hostile_run() {
   Event gone = member;
   gone.at = WallTime{from_seconds(105)};
   gone.state = "failed";
+  Event news{.kind = "news",
+             .at = WallTime{from_seconds(105)},
+             .reason = "MemberLost",
+             .message = std::string(kHostile) + ": ended"};
   Event recovery{.kind = "recovery", .at = WallTime{from_seconds(106)}};
   recovery.disruption = api::Disruption{.member = kHostile, .node = kHostile, .reason = kHostile};
   Event end{.kind = "end", .at = WallTime{from_seconds(110)}, .phase = "Failed", .message = kHostile};
-  facts.events = {run, member, world, gone, recovery, end};
+  facts.events = {run, member, world, gone, news, recovery, end};
   facts.past.steps = {{.at = 103, .attempt = 1, .step = 1}, {.at = 104, .attempt = 1, .step = 2}};
   facts.past.values[kHostile] = facts.past.steps;
   facts.past.ledger = {{kHostile, 5}, {"useful", 1}};
@@ -98,6 +102,14 @@ TEST(RenderTest, AMillionRowsWithLossesAreTwoMegabytesAtMost) {
   const std::string page = render_page(make_report(std::move(facts)));
   EXPECT_LT(page.size(), 2'000'000u);
   EXPECT_GT(page.size(), 50'000u);
+}
+
+TEST(RenderTest, TheSentenceAndTheCardCountTheSameLosses) {
+  RunFacts facts = hostile_run();
+  facts.events.push_back(facts.events[5]);  // a recovery after notice: one more of them than losses
+  const std::string page = render_page(make_report(std::move(facts)));
+  EXPECT_THAT(page, HasSubstr(". 1 loss; 2 steps made again; 2 recoveries, half of them within "));
+  EXPECT_THAT(page, HasSubstr("<b>1</b><span>loss</span>"));
 }
 
 TEST(RenderTest, JsonHasWhatThePageSays) {

@@ -33,6 +33,13 @@ Event member(double at, const std::string& name, std::uint64_t index, const std:
   return e;
 }
 
+Event news(double at, const std::string& reason, const std::string& message) {
+  Event e = event(at, "news");
+  e.reason = reason;
+  e.message = message;
+  return e;
+}
+
 Event world(double at, std::uint64_t attempt) {
   Event e = event(at, "world");
   e.attempt = attempt;
@@ -51,6 +58,7 @@ RunFacts run_with_a_loss() {
                   member(1, "w-1-i0", 1, "running"),
                   world(2, 1),
                   member(10, "w-1-i0", 1, "failed"),
+                  news(10, "MemberLost", "w-1-i0: ended by signal 9"),
                   event(10, "apart"),
                   member(11, "w-1-i1", 1, "running")};
   facts.events.push_back(world(12, 2));
@@ -142,9 +150,58 @@ TEST(ReportTest, LossesAndRecoveries) {
   EXPECT_THAT(report.recoveries[0].phases, Contains(testing::Pair("load", 2.0)));
 }
 
+TEST(ReportTest, TheMedianOfTwoIsBetweenThem) {
+  RunFacts facts = run_with_a_loss();
+  Event other = facts.events[9];
+  ASSERT_EQ(other.kind, "recovery");
+  other.disruption->phases.load_seconds += 4;
+  facts.events.push_back(other);
+  EXPECT_EQ(make_report(facts).median_recovery, 5);
+}
+
+TEST(ReportTest, ARunThatWasStoppedIsNotSaidToTrain) {
+  RunFacts facts = run_with_a_loss();
+  Event end = event(20, "end");
+  end.phase = "Running";
+  end.message = "attempt 2 trains with 2 processes from step 4";
+  facts.events.push_back(end);
+  EXPECT_EQ(make_report(facts).standing, "stopped");
+  EXPECT_EQ(make_report(facts).message, "");
+  facts.events.back().phase = "Failed";
+  facts.events.back().message = "maxRestarts (10) is used up";
+  EXPECT_EQ(make_report(facts).message, "maxRestarts (10) is used up");
+}
+
+// Its runner kills it, so its process group never failed.
+TEST(ReportTest, WhoFellSilentIsALoss) {
+  RunFacts facts = run_with_a_loss();
+  facts.events[4].state = "deleting";
+  facts.events[5].message = "w-1-i0: silent for too long";
+  const Report report = make_report(facts);
+  EXPECT_EQ(report.losses_in_all, 1u);
+  ASSERT_EQ(report.losses.size(), 1u);
+  EXPECT_EQ(report.losses[0].what, "w-1-i0: silent for too long");
+}
+
+TEST(ReportTest, WhoHandedOverOnNoticeIsNone) {
+  RunFacts facts = run_with_a_loss();
+  facts.events[5].reason = "NodeNotice";
+  const Report report = make_report(facts);
+  EXPECT_THAT(report.losses, IsEmpty());
+  EXPECT_EQ(report.recoveries_in_all, 1u);
+}
+
+TEST(ReportTest, OfManyLossesAllAreCounted) {
+  RunFacts facts = run_with_a_loss();
+  for (int i = 0; i < 999; ++i) facts.events.push_back(news(15, "MemberLost", "w-0-i0: ended by signal 9"));
+  const Report report = make_report(facts);
+  EXPECT_EQ(report.losses_in_all, 1000u);
+  EXPECT_LT(report.losses.size(), 500u);
+}
+
 TEST(ReportTest, OfManyRecoveriesTheLongestStayInTime) {
   RunFacts facts = run_with_a_loss();
-  Event one = facts.events[8];
+  Event one = facts.events[9];
   ASSERT_EQ(one.kind, "recovery");
   for (int i = 0; i < 100; ++i) {
     one.disruption->phases.load_seconds = i;

@@ -10,8 +10,10 @@ namespace ratoon::cli {
 namespace {
 
 using nlohmann::json;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 json document() {
@@ -80,6 +82,15 @@ TEST(RunView, ARunWithoutARunnerHasNoRate) {
   const auto lines = render_run(view_of(document(), false), WallTime{}, 0, 0);
   EXPECT_EQ(lines[0], "digits   Stopped, attempt 3");
   EXPECT_EQ(lines[1], "at       step 1200 of 4000 (30 %)  loss 0.25");
+}
+
+TEST(RunView, OfARunThatWasStoppedItDoesNotSayThatItTrains) {
+  json from = document();
+  from["job"]["status"]["message"] = "attempt 3 trains with 2 processes from step 1180";
+  EXPECT_THAT(render_run(view_of(from, false), WallTime{}, 0, 0), Not(Contains(HasSubstr("trains with"))));
+  from["job"]["status"]["phase"] = "Failed";
+  from["job"]["status"]["message"] = "maxRestarts (10) is used up";
+  EXPECT_THAT(render_run(view_of(from, false), WallTime{}, 0, 0), Contains("maxRestarts (10) is used up"));
 }
 
 TEST(RunView, CountsInTheUnitOfItsEnd) {

@@ -95,6 +95,24 @@ TEST(Agent, WhoDoesWithoutIsPromisedNothingThatNeedsIt) {
       std::string::npos);
 }
 
+TEST(ElasticPolicy, HasPlacesUpToTheLargestSize) {
+  const auto job = decode_with("elasticPolicy", {{"minReplicas", 1U}, {"maxReplicas", 3U}});
+  ASSERT_TRUE(job) << job.error().message();
+  EXPECT_EQ(places_of(job->spec, job->spec.roles[0]), 3U);
+  const auto plain = decode_with("elasticPolicy", {{"minReplicas", 1U}});
+  EXPECT_EQ(places_of(plain->spec, plain->spec.roles[0]), 1U) << "numNodes";
+  Role own = job->spec.roles[0];
+  own.replicas = 2;
+  EXPECT_EQ(places_of(job->spec, own), 2U) << "a number of its own";
+
+  json document = *job->document;
+  document["spec"]["numNodes"] = 4U;
+  const auto refused = decode_training_job(document);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("maxReplicas must be at least numNodes"), std::string::npos)
+      << refused.error().message();
+}
+
 TEST(RestartPolicy, IsReadWhole) {
   const auto job = decode_with("restartPolicy", json::parse(R"({
     "maxRestarts": 3, "maxLossesWithoutStep": 4, "backoffSeconds": 5, "backoffMaxSeconds": 6,

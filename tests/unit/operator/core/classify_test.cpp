@@ -14,7 +14,9 @@ TEST(Classify, ReadsTheExitCode) {
     const char* sentence;
   };
   const Case cases[] = {
-      {0, EndCause::kApplication, "exit code 0 without a completion record"},
+      {0, EndCause::kApplication,
+       "exit code 0 without a completion record: its training did not reach its end; a program that does not "
+       "call ratoon::train is one of a role with agent: None"},
       {1, EndCause::kApplication, "exit code 1"},
       {79, EndCause::kApplication, "exit code 79"},
       {80, EndCause::kDisruption, "exit code 80 (left because it was told to)"},

@@ -12,6 +12,7 @@ namespace ratoon::core {
 namespace {
 
 using std::chrono::seconds;
+using test::only;
 using test::process;
 using test::wall;
 
@@ -136,6 +137,47 @@ TEST(FindGrowth, NeedsSomebodyWhoIsReadyAndWillStay) {
   EXPECT_FALSE(find_growth(seen, seen.job.status).is_due) << "it is not ready";
 }
 
+// Three are wanted, and there is a place for one more. All left attempt 1 at second 100; `ready` of them
+// wait.
+Observation three_of_four(std::vector<std::uint32_t> ready) {
+  Observation seen = third_is_missing();
+  seen.job.spec.elastic_policy->members_max = 4;
+  seen.job.status.members.push_back({.role = "worker", .index = 3, .uid = test::uid_of(3), .node = "node-4"});
+  seen.pods.push_back(test::pod(3));
+  seen.processes.clear();
+  for (const auto index : ready) seen.processes.push_back(test::waiting(process(index), 1));
+  return seen;
+}
+
+TEST(PickLineup, HasPlacesBeyondTheWantedNumberAndWaitsForNobodyThere) {
+  const auto seen = three_of_four({0, 1, 2});
+  EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false, true}));
+  EXPECT_EQ(pick(seen).fewer_at, std::nullopt);
+}
+
+TEST(PickLineup, AnyWhoAreReadyMakeTheWantedNumber) {
+  const auto seen = three_of_four({0, 1, 3});
+  EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true, false}));
+}
+
+TEST(PickLineup, TakesAllWhoAreReadyAndWaitsForOneOnItsWay) {
+  EXPECT_EQ(absent_in(pick(three_of_four({0, 1, 2, 3})).members), Flags({false, false, false, false}));
+  auto seen = three_of_four({0, 1, 2});
+  seen.processes.push_back(test::heard(process(3)));
+  seen.wall_now = wall(109);
+  EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false, false}));
+  EXPECT_EQ(pick(seen).fewer_at, wall(110));
+  seen.wall_now = wall(110);
+  EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, false, true}));
+}
+
+TEST(PickLineup, WaitsForTheWantedNumberAndNoLonger) {
+  auto seen = three_of_four({0, 1});
+  EXPECT_EQ(pick(seen).fewer_at, wall(120));
+  seen.wall_now = wall(120);
+  EXPECT_EQ(absent_in(pick(seen).members), Flags({false, false, true, true}));
+}
+
 Decision decide(const Observation& seen) {
   return reconcile(seen, test::at_seconds(1));
 }
@@ -156,6 +198,44 @@ TEST(ReconcileElastic, AWorldIsFormedWithFewerAndSaysSo) {
   EXPECT_EQ(after.status.waiting_since, std::nullopt);
   ASSERT_EQ(after.announcement.world.size(), 2U);
   EXPECT_EQ(after.announcement.world[1].assignment.world_size, 2U);
+}
+
+TEST(ReconcileElastic, PlacesBeyondTheWantedNumberHavePodsAndAreNotMissed) {
+  auto seen = three_of_four({0, 1, 2});
+  seen.pods[3].node.clear();
+  seen.pods[3].phase = api::PodPhase::kPending;
+  seen.pods[3].unplaced_reason = "no room";
+  seen.job.status.members[3].node.clear();
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.message, "attempt 2 trains with 3 processes from step 0");
+  EXPECT_TRUE(only<DeletePod>(decision).empty()) << "it may come";
+  const auto scheduled = std::ranges::find(decision.status.conditions, "Scheduled", &api::Condition::type);
+  ASSERT_NE(scheduled, decision.status.conditions.end());
+  EXPECT_TRUE(scheduled->is_true) << scheduled->message;
+
+  seen.pods[2].node.clear();
+  seen.pods[2].unplaced_reason = "no room here either";
+  seen.job.status.members[2].node.clear();
+  seen.processes.pop_back();
+  EXPECT_NE(decide(seen).status.message.find("no node takes digits-worker-2-i0: no room here either"),
+            std::string::npos)
+      << decide(seen).status.message;
+}
+
+TEST(ReconcileElastic, AWorldGrowsBeyondTheWantedNumber) {
+  auto seen = three_of_four({3});
+  seen.job.status = test::job(4).status;
+  seen.job.status.members[3].is_absent = true;
+  seen.job.status.formed_at = wall(200);
+  seen.job.status.world_size = 3;
+  seen.wall_now = wall(260);
+  EXPECT_TRUE(find_growth(seen, seen.job.status).is_due);
+}
+
+TEST(ReconcileElastic, AJobBeginsWithAPodForEachPlace) {
+  Observation seen{.job = test::new_job(3)};
+  seen.job.spec.elastic_policy = {.members_min = 2, .members_max = 5};
+  EXPECT_EQ(only<CreatePod>(decide(seen)).size(), 5U);
 }
 
 TEST(ReconcileElastic, TheLossOfWhoIsAbsentDoesNotTouchTheWorld) {

@@ -43,6 +43,52 @@ TEST(NoteProgress, TakesANewerAttemptForNewerWhateverItsStep) {
             test::resume_point(2, 40));
 }
 
+// Rank 0 reads back what it committed; others saw the commit, and go on telling of it.
+Beat of_rank_0(std::optional<InventoryEntry> committed, std::vector<InventoryEntry> damaged) {
+  Beat told = beat(process(0), 1, 25, 1, std::move(committed));
+  for (auto& entry : damaged) entry.is_complete = false;
+  told.damaged = std::move(damaged);
+  return told;
+}
+
+TEST(NoteProgress, GoesBackFromWhatDoesNotReadBackWhoeverSawItCommitted) {
+  auto status = test::job().status;
+  status.last_checkpoint = test::resume_point(1, 20);
+  status.last_checkpoint_tier = "volume";
+  const Beat other = beat(process(1), 1, 25, 1, checkpoint(1, 20));
+  const Beat one = of_rank_0(checkpoint(1, 10, "local"), {checkpoint(1, 20)});
+  for (const auto& beats : {std::vector{one, other}, std::vector{other, one}}) {
+    status = after(status, beats);
+    EXPECT_EQ(status.last_checkpoint, test::resume_point(1, 10));
+    EXPECT_EQ(status.last_checkpoint_tier, "local");
+  }
+  EXPECT_EQ(after(status, {of_rank_0({}, {checkpoint(1, 10), checkpoint(1, 20)}), other}).last_checkpoint,
+            std::nullopt)
+      << "there is no other one";
+}
+
+TEST(NoteProgress, GoesOnFromANewerOneThanThatWhichDidNotReadBack) {
+  const auto status = after(test::job().status, {of_rank_0(checkpoint(1, 30), {checkpoint(1, 20)}),
+                                                 beat(process(1), 1, 31, 1, checkpoint(1, 20))});
+  EXPECT_EQ(status.last_checkpoint, test::resume_point(1, 30));
+}
+
+TEST(TellOfDamage, IsAWarningWhereAnOlderOneIsTheNewestNow) {
+  const auto ten = std::optional(test::resume_point(1, 10));
+  const auto twenty = std::optional(test::resume_point(1, 20));
+  EXPECT_TRUE(tell_of_damage(std::nullopt, ten).empty());
+  EXPECT_TRUE(tell_of_damage(ten, ten).empty());
+  EXPECT_TRUE(tell_of_damage(twenty, test::resume_point(2, 10)).empty());
+  const auto message = [](const std::vector<Action>& actions) {
+    return actions.empty() ? "" : std::get<EmitEvent>(actions.front()).message;
+  };
+  EXPECT_EQ(
+      message(tell_of_damage(twenty, ten)),
+      "the checkpoint of step 20 does not read back; that of step 10 is the newest until the next save");
+  EXPECT_EQ(message(tell_of_damage(ten, std::nullopt)),
+            "the checkpoint of step 10 does not read back; there is no other one until the next save");
+}
+
 TEST(NoteProgress, HearsNothingFromOtherAttempts) {
   auto status = test::job().status;
   status.attempt = Attempt(2);
@@ -69,6 +115,15 @@ TEST(NoteLeft, IsWhatThisWorldSavedWhereAllCanReachIt) {
   facts.waiting->left_attempt = Attempt(3);
   note_left({facts}, status);
   EXPECT_EQ(status.last_checkpoint, test::resume_point(3, 40));
+}
+
+// Beats come once a second: the last steps of a world may be known by what was saved of them alone.
+TEST(NoteLeft, AStepThatWasSavedWasMade) {
+  api::TrainingJobStatus status = test::job(1).status;
+  status.attempt = Attempt(3);
+  status.step = Step(25);
+  note_left({test::waiting(process(0), 3, {checkpoint(2, 90), checkpoint(3, 30)})}, status);
+  EXPECT_EQ(status.step, Step(30));
 }
 
 }  // namespace

@@ -66,6 +66,38 @@ TEST(Reconcile, NothingIsDoneWhileAllIsWell) {
   EXPECT_EQ(decision.announcement.world.size(), 3u);
 }
 
+TEST(Reconcile, ACheckpointThatDoesNotReadBackIsToldOfOnce) {
+  auto seen = test::running(test::job(2));
+  seen.processes[0].beat = seen.processes[1].beat = test::beat(process(1), 1, 25, 1, checkpoint(1, 20));
+  seen.job.status = decide(seen).status;
+  auto damaged = checkpoint(1, 20);
+  damaged.is_complete = false;
+  seen.processes[0].beat->committed = checkpoint(1, 10);
+  seen.processes[0].beat->damaged = {damaged};
+  const auto decision = decide(seen);
+  ASSERT_EQ(decision.actions.size(), 1u);
+  EXPECT_EQ(std::get<EmitEvent>(decision.actions[0]).reason, "CheckpointUnreadable");
+  EXPECT_EQ(decision.status.last_checkpoint, test::resume_point(1, 10));
+  seen.job.status = decision.status;
+  EXPECT_TRUE(decide(seen).actions.empty());
+  EXPECT_EQ(decide(seen).status, decision.status);
+}
+
+TEST(Reconcile, WhatDoesNotReadBackIsNotResumedThoughOthersSawItCommitted) {
+  auto seen = test::running(test::job(2));
+  auto damaged = checkpoint(1, 20);
+  damaged.is_complete = false;
+  // Both began to wait before it was found out.
+  seen.processes = {test::waiting(process(0), 1, {checkpoint(1, 10)}),
+                    test::waiting(process(1), 1, {checkpoint(1, 10)})};
+  seen.processes[0].beat = test::beat(process(0), 1, 25, 9, checkpoint(1, 10));
+  seen.processes[0].beat->damaged = {damaged};
+  seen.processes[1].beat = test::beat(process(1), 1, 25, 9, checkpoint(1, 20));
+  const auto decision = decide(seen);
+  ASSERT_EQ(decision.announcement.world.size(), 2u);
+  EXPECT_EQ(decision.announcement.world[0].assignment.resume, test::resume_point(1, 10));
+}
+
 TEST(Reconcile, ALossDissolvesTheWorldAndReplacesTheMemberInOneDecision) {
   auto seen = test::running(test::job(2));
   seen.pods[1] = test::ended_pod(1, 137);

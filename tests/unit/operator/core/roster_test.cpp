@@ -75,7 +75,9 @@ TEST(ReplaceLost, MovesAMemberOnAndCountsItOnce) {
       {"left with 0 and no word of completion",
        [](Observation& seen) { seen.pods[1] = test::ended_pod(1, 0); },
        {.application = 1},
-       "digits-worker-1-i0: exit code 0 without a completion record"},
+       "digits-worker-1-i0: exit code 0 without a completion record: its training did not reach its end; a "
+       "program that does not "
+       "call ratoon::train is one of a role with agent: None"},
       {"being deleted",
        [](Observation& seen) { seen.pods[1].is_deleting = true; },
        {.disruption = 1},

@@ -44,7 +44,12 @@ TEST_F(FindProgram, ANameWithAFolderIsThatFile) {
 }
 
 TEST_F(FindProgram, SaysWhyThereIsNone) {
-  EXPECT_EQ(find_program("train").error().message(), "starting 'train': No such file or directory");
+  EXPECT_EQ(
+      find_program("train").error().message(),
+      "starting 'train': No such file or directory; no folder of PATH has it: give `command` a path to it");
+  EXPECT_EQ(
+      find_program("./train").error().message(),
+      "starting './train': No such file or directory; a relative path counts from the folder you are in");
   make(first_ / "train", 0644);
   EXPECT_EQ(find_program("train").error().kind(), ErrorKind::kPermissionDenied);
   EXPECT_EQ(find_program(first_.path().string()).error().kind(), ErrorKind::kPermissionDenied);

@@ -197,8 +197,10 @@ TEST_F(MachineTest, AProgramThatIsMissingIsAnErrorWithThePodsName) {
   });
   const auto created = machine.create(test::pod(0));
   ASSERT_FALSE(created);
-  EXPECT_EQ(created.error().message(),
-            "digits-worker-0-i0: starting 'no-such-program': No such file or directory");
+  EXPECT_EQ(
+      created.error().message(),
+      "digits-worker-0-i0: starting 'no-such-program': No such file or directory; no folder of PATH has "
+      "it: give `command` a path to it");
   EXPECT_TRUE(machine.pods().empty());
 }
 

@@ -35,6 +35,13 @@ TEST(Room, EveryRoleCounts) {
   EXPECT_FALSE(check_room(job, {.open_files = 84, .nodes_max = 4}));
 }
 
+TEST(Room, FilesAreForAllPlacesAndNodesForTheSmallestWorld) {
+  api::TrainingJob job = job_of(2);
+  job.spec.elastic_policy = api::ElasticPolicy{.members_min = 2, .members_max = 5};
+  EXPECT_TRUE(check_room(job, {.open_files = 84, .nodes_max = 2}));
+  EXPECT_FALSE(check_room(job, {.open_files = 83}));
+}
+
 TEST(Room, ATraceHasToHaveNodesForTheSmallestWorld) {
   api::TrainingJob job = job_of(3);
   EXPECT_EQ(

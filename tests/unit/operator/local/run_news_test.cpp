@@ -32,22 +32,26 @@ class RunNewsTest : public testing::Test {
 TEST_F(RunNewsTest, ACheckpointIsToldOnce) {
   api::TrainingJobStatus next = status_;
   next.last_checkpoint = ResumePoint{.attempt = Attempt(2), .step = Step(40)};
-  news_.tell_status(status_, next);
+  news_.tell_checkpoint(status_, next);
   EXPECT_THAT(told(), ElementsAre("checkpoint of step 40 is durable (attempt 2)"));
-  news_.tell_status(next, next);
+  news_.tell_checkpoint(next, next);
   EXPECT_THAT(told(), IsEmpty());
+  api::TrainingJobStatus older = status_;
+  older.last_checkpoint = ResumePoint{.attempt = Attempt(2), .step = Step(20)};
+  news_.tell_checkpoint(next, older);
+  EXPECT_THAT(told(), IsEmpty()) << "the newest was damaged, which is an event";
 }
 
 TEST_F(RunNewsTest, ALongWaitIsToldEachTenSeconds) {
   status_.is_formed = false;
   status_.message = "1 of 2 processes are there";
-  news_.tell_status(test::job().status, status_);
+  news_.tell_long_wait(test::job().status, status_);
   clock_.advance(seconds(9));
-  news_.tell_status(status_, status_);
+  news_.tell_long_wait(status_, status_);
   EXPECT_THAT(told(), IsEmpty());
   for (int again = 0; again < 2; ++again) {
     clock_.advance(seconds(10));
-    news_.tell_status(status_, status_);
+    news_.tell_long_wait(status_, status_);
     EXPECT_THAT(told(), ElementsAre("still waiting: 1 of 2 processes are there; logs are in logs/*.log"));
   }
 }
@@ -55,9 +59,9 @@ TEST_F(RunNewsTest, ALongWaitIsToldEachTenSeconds) {
 TEST_F(RunNewsTest, WhoSuspendedARunIsNotToldThatItWaits) {
   status_.is_formed = false;
   status_.phase = api::JobPhase::kSuspended;
-  news_.tell_status(status_, status_);
+  news_.tell_long_wait(status_, status_);
   clock_.advance(seconds(100));
-  news_.tell_status(status_, status_);
+  news_.tell_long_wait(status_, status_);
   EXPECT_THAT(told(), IsEmpty());
 }
 
@@ -77,6 +81,28 @@ TEST_F(RunNewsTest, AFailureIsToldWithItsLastTenLines) {
   EXPECT_THAT(told(),
               ElementsAre("the last lines of counter-worker-0-i0:", "  3", "  4", "  5", "  6", "  7", "  8",
                           "  9", "  10", "  11", "  12", "what the members printed: logs/*.log"));
+}
+
+TEST_F(RunNewsTest, TheFirstFailureIsToldAtOnceAndTheLastOneToo) {
+  news_.tell_first_failure(status_);
+  EXPECT_THAT(told(), IsEmpty());
+  status_.last_failure = failure(WallTime{seconds(1001)}, "no such file\n");
+  news_.tell_first_failure(status_);
+  EXPECT_THAT(told(), ElementsAre("the last lines of counter-worker-0-i0:", "  no such file"));
+  status_.last_failure = failure(WallTime{seconds(1002)}, "still no such file\n");
+  news_.tell_first_failure(status_);
+  EXPECT_THAT(told(), IsEmpty()) << "the second one is no news before the end";
+  news_.tell_failure(status_);
+  EXPECT_THAT(told(), ElementsAre("the last lines of counter-worker-0-i0:", "  still no such file",
+                                  "what the members printed: logs/*.log"));
+}
+
+TEST_F(RunNewsTest, WhatIsToldAtOnceIsNotToldAgainAtTheEnd) {
+  status_.last_failure = failure(WallTime{seconds(1001)}, "no such file\n");
+  news_.tell_first_failure(status_);
+  told();
+  news_.tell_failure(status_);
+  EXPECT_THAT(told(), ElementsAre("what the members printed: logs/*.log"));
 }
 
 TEST_F(RunNewsTest, AFailureOfARunBeforeIsNotThisOnes) {

@@ -46,11 +46,12 @@ TEST(OperatorMetrics, AJobThatIsGoneLeavesNoSeriesAndComesBackAtZero) {
   api::TrainingJobStatus after;
   after.restarts.disruption = 2;
   metrics.note_status(kJob, {}, after);
-  metrics.note_decision_seconds(kJob, 0.002);
+  metrics.note_decision_seconds(0.002);
   metrics.note_status({.name_space = "default", .name = "other"}, {}, {});
   metrics.forget(kJob);
   EXPECT_THAT(metrics.text(), Not(HasSubstr("digits")));
   EXPECT_THAT(metrics.text(), HasSubstr("other"));
+  EXPECT_THAT(metrics.text(), HasSubstr("ratoon_reconcile_seconds_count 1\n")) << "of all jobs alike";
   metrics.note_status(kJob, {}, {});
   EXPECT_THAT(metrics.text(),
               HasSubstr(R"(ratoon_restarts_total{cause="disruption",job="digits",namespace="default"} 0)"));

@@ -180,5 +180,15 @@ TEST_F(StoreTest, APodWithoutItsLabelsIsNoMember) {
   EXPECT_TRUE(store_.view(kJob)->pods.empty());
 }
 
+TEST_F(StoreTest, AListThatIsNotCompleteSaysNothingOfWhatIsNotInItYet) {
+  store_.put_job(job(1));
+  store_.put_pod(pod(20, "", "a"));  // the first of its items, and it goes no further
+  store_.put_own_pod(pod(15, "", "b"));
+  EXPECT_EQ(store_.view(kJob)->pods.size(), 2U) << "what we made is there";
+  store_.reach_pods(20);
+  store_.put_own_pod(pod(18, "", "c"));
+  EXPECT_EQ(store_.view(kJob)->pods.size(), 2U) << "told of up to 20: it came and went";
+}
+
 }  // namespace
 }  // namespace ratoon::runtime

@@ -34,6 +34,25 @@ TEST(FindAdvertiseUrl, SaysWhatToDoWhereItCannotBeKnown) {
   EXPECT_NE(late.error().message().find("start the pod again"), std::string::npos);
 }
 
+TEST(FindOwnDoor, IsThisPodWhereAServiceIsNamed) {
+  EXPECT_EQ(find_own_door(with({})).value(), std::nullopt);
+  const auto found =
+      find_own_door(with({{"RATOON_COORDINATOR_SERVICE", "r"}, {"RATOON_POD_IP", "10.0.0.7"}}));
+  EXPECT_EQ(found.value()->service, "r");
+  EXPECT_EQ(found.value()->address, "10.0.0.7");
+  const auto lacking = find_own_door(with({{"RATOON_COORDINATOR_SERVICE", "r"}}));
+  EXPECT_NE(lacking.error().message().find("RATOON_POD_IP"), std::string::npos);
+}
+
+TEST(FindCandidate, IsNamedByItsPodAndItsStart) {
+  const auto in_pod = find_candidate(with({{"HOSTNAME", "op-1"}, {"RATOON_POD_UID", "u"}}), "s");
+  EXPECT_EQ(in_pod.identity, "op-1/u/s");
+  EXPECT_EQ(in_pod.seat, "op-1/u/");
+  const auto elsewhere = find_candidate(with({{"HOSTNAME", "op-1"}}), "s");
+  EXPECT_EQ(elsewhere.identity, "op-1/s");
+  EXPECT_EQ(elsewhere.seat, "") << "two on one machine may both live";
+}
+
 TEST(FindAccess, OutsideOfAClusterAFileIsNeeded) {
   EXPECT_NE(find_access("", with({})).error().message().find("--kubeconfig"), std::string::npos);
 }

@@ -19,7 +19,9 @@ namespace {
 using namespace std::chrono_literals;
 using test::DiskCall;
 using test::Fault;
+using testing::AllOf;
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr auto kSoon = 20s;  // of waits that end much earlier, or the test fails
@@ -187,11 +189,18 @@ TEST_P(SaverTest, OneThatGoesOnRefusingIsCountedUntilItTakesOneAgain) {
 
 TEST_P(SaverTest, OneThatDoesNotReadBackCountsAsMissed) {
   std::string spoiled;
+  std::vector<Step> left;  // as is told each time
   auto saver = open();
   saver.begin_attempt(
-      {.attempt = Attempt(1), .rank = Rank(0), .world_size = 1, .rules = {.last = 2}, .before_commit = [&] {
-         if (auto* const bytes = disk_->bytes_of(spoiled)) bytes->back() ^= 1;
-       }});
+      {.attempt = Attempt(1),
+       .rank = Rank(0),
+       .world_size = 1,
+       .rules = {.last = 2},
+       .before_commit =
+           [&] {
+             if (auto* const bytes = disk_->bytes_of(spoiled)) bytes->back() ^= 1;
+           },
+       .on_damage = [&](const std::optional<InventoryEntry>& newest) { left.push_back(newest->step); }});
   for (const std::uint64_t step : {10, 20, 30, 40}) {
     if (step > 20) spoiled = "packs/a0001/s00000000" + std::to_string(step) + "/r0000.safetensors";
     ASSERT_TRUE(save(saver, step));
@@ -204,6 +213,11 @@ TEST_P(SaverTest, OneThatDoesNotReadBackCountsAsMissed) {
   const auto progress = settled(saver);
   EXPECT_EQ(progress.missed_in_a_row, 0u);
   EXPECT_EQ(progress.missed, 2u);
+  ASSERT_EQ(progress.damaged.size(), 2u);
+  EXPECT_EQ(progress.damaged[0].step, Step(30));
+  EXPECT_EQ(progress.damaged[1].step, Step(40));
+  EXPECT_FALSE(progress.damaged[1].is_complete);
+  EXPECT_EQ(left, std::vector({Step(20), Step(20)}));
   expect_on_disk(20);
   expect_on_disk(50);
 }
@@ -238,12 +252,23 @@ TEST_P(SaverTest, WithoutMemoryForASlotItIsWrittenFromWhereItLies) {
     ASSERT_TRUE(ticket);
     EXPECT_TRUE(ticket->wait(SaveLevel::kWritten, 0s)) << "before the tensors change";
   }
-  EXPECT_EQ(settled(saver).committed->step, Step(20));
+  const auto progress = settled(saver);
+  EXPECT_EQ(progress.committed->step, Step(20));
+  EXPECT_THAT(progress.events, ElementsAre(AllOf(HasSubstr("does not fit into the 1000 that copies may have"),
+                                                 HasSubstr("training waits for the disk at each save"))))
+      << "once";
   for (const std::uint64_t step : {10, 20}) expect_on_disk(step);
   *refused_ = 1;
   const auto refused = save(saver, 30);
   ASSERT_FALSE(refused) << "nothing keeps it for a second try";
   EXPECT_EQ(saver.poll().missed_in_a_row, 1u);
+}
+
+TEST_P(SaverTest, WhoWantsNoSlotsIsNotToldThatThereAreNone) {
+  auto saver = open({.slots_max = 0, .budget_bytes = 1000});
+  ASSERT_TRUE(save(saver, 10));
+  EXPECT_THAT(settled(saver).events, testing::IsEmpty());
+  expect_on_disk(10);
 }
 
 // Its tensors are the trainer's again when the disk comes back: what was made of them must not count.
@@ -331,57 +356,6 @@ TEST_P(SaverTest, SlotsAreMadeBeforeTheyAreNeeded) {
   gate_->open();
 }
 
-class SaverOfTwoTest : public SaverTest {
- protected:
-  Saver open_rank(std::uint32_t rank) {
-    auto saver =
-        Saver::open(disk_, "mark", std::make_shared<SystemClock>(), {.pause = 1ms, .has_thread = false})
-            .value();
-    saver.begin_attempt({.attempt = Attempt(1), .rank = Rank(rank), .world_size = 2, .rules = {.last = 2}});
-    return saver;
-  }
-  void write_other(std::uint64_t step, std::uint32_t rank) {
-    ASSERT_TRUE(other_.write_pack(id(step), Rank(rank), {}));
-  }
-  static CheckpointId id(std::uint64_t step) { return {.attempt = Attempt(1), .step = Step(step)}; }
-  static std::optional<ErrorKind> failure_of(const Result<Ticket>& ticket) {
-    const auto reached = ticket->wait(SaveLevel::kCommitted, 0s);
-    return reached ? std::nullopt : std::optional(reached.error().kind());
-  }
-  RunStore other_ = RunStore::open(disk_, "other").value();
-};
-
-TEST_P(SaverOfTwoTest, OneThatOthersNeverVotedForIsNotCommittedByTheNext) {
-  auto saver = open_rank(0);
-  const auto passed_over = save(saver, 10);
-  const auto committed = save(saver, 20);
-  static_cast<void>(saver.poll());
-  EXPECT_EQ(failure_of(passed_over), ErrorKind::kTimeout);
-  write_other(20, 1);
-  EXPECT_EQ(saver.poll().committed->step, Step(20));
-  EXPECT_EQ(failure_of(committed), std::nullopt);
-  EXPECT_EQ(failure_of(passed_over), ErrorKind::kCancelled);
-  EXPECT_FALSE(*other_.find(id(10)));
-  EXPECT_TRUE(passed_over->wait(SaveLevel::kWritten, 0s)) << "what was reached stays";
-}
-
-TEST_P(SaverOfTwoTest, WhoOnlyLooksIsToldWhatIsThereOfEach) {
-  auto saver = open_rank(1);
-  const auto first = save(saver, 10);
-  const auto passed_over = save(saver, 20);
-  const auto last = save(saver, 30);
-  static_cast<void>(saver.poll());
-  for (const std::uint64_t step : {10, 30}) {
-    write_other(step, 0);
-    const auto committed = other_.try_commit(id(step), 2);
-    ASSERT_TRUE(committed && *committed);
-  }
-  EXPECT_EQ(saver.poll().committed->step, Step(30));
-  EXPECT_EQ(failure_of(first), std::nullopt) << "it is there, though a newer one was seen first";
-  EXPECT_EQ(failure_of(passed_over), ErrorKind::kCancelled);
-  EXPECT_EQ(failure_of(last), std::nullopt);
-}
-
 // Threads that look, a thread that saves, a thread that writes: the thread sanitizer's turn.
 TEST_P(SaverTest, ManySavesOneAfterTheOther) {
   auto saver = open();
@@ -394,7 +368,6 @@ TEST_P(SaverTest, ManySavesOneAfterTheOther) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Early, SaverTest, testing::Bool());
-INSTANTIATE_TEST_SUITE_P(Early, SaverOfTwoTest, testing::Values(false));
 
 }  // namespace
 }  // namespace ratoon::checkpoint

@@ -88,6 +88,31 @@ TEST_F(MirrorWorkerTest, WhatMayPassIsTriedAgainAndWhatMayNotIsToldOnce) {
   EXPECT_THAT(complete_in(*store_), ElementsAre(id(1, 30), id(1, 10)));
 }
 
+TEST_F(MirrorWorkerTest, WhatTurnedOutDamagedIsNotWaitedForAndTheOneBeforeGetsThere) {
+  test::digest_of_commit(local_, id(1, 10));
+  test::digest_of_commit(local_, id(1, 20));
+  std::latch failed(1);
+  std::latch goes_on(1);
+  MirrorWorker worker(local_, objects(), {.told = [&](const CheckpointId& which, const auto& result) {
+                        if (which != id(1, 20)) return;
+                        EXPECT_FALSE(result);
+                        failed.count_down();
+                        goes_on.wait();
+                      }});
+  fs::resize_file(folder_ / "run" / pack_path(id(1, 20), Rank(0)), 50);
+  worker.note_committed(id(1, 20));
+  failed.wait();
+  worker.note_committed(id(1, 20));
+  worker.go_back_to(id(1, 10));
+  EXPECT_THAT(worker.under_way(), ElementsAre(id(1, 10)));
+  goes_on.count_down();
+  ASSERT_TRUE(worker.wait_for(id(1, 10), seconds(60)));
+  worker.go_back_to(id(1, 10));
+  EXPECT_THAT(worker.under_way(), testing::IsEmpty()) << "it is there";
+  worker.go_back_to(std::nullopt);
+  EXPECT_THAT(worker.under_way(), testing::IsEmpty());
+}
+
 TEST_F(MirrorWorkerTest, ItsEndDoesNotWaitForTheStore) {
   ratoon::test::write_text(folder_ / "store", "");
   test::digest_of_commit(local_, id(1, 10));

@@ -1,6 +1,8 @@
+#include "operator/local/beginning.h"
+
 #include <algorithm>
 
-#include "operator/local/runner.h"
+#include "operator/local/staging_folder.h"
 
 namespace ratoon::local {
 namespace {
@@ -13,6 +15,11 @@ void begin_next_attempt(api::TrainingJobStatus& status) {
   status.world_size = 0;
   status.formed_at.reset();
   status.stepped_at.reset();
+}
+
+// A slot says of which attempt and step it is, not of which run.
+Result<void> discard_staged(const RunFolder& folder) {
+  return StagingFolder::discard(StagingFolder::kMemoryRoot, folder.path());
 }
 
 }  // namespace
@@ -50,6 +57,31 @@ api::TrainingJobStatus fresh_status(const api::TrainingJobStatus& status) {
         {.role = member.role, .index = member.index, .incarnation = newest + 1, .uid = ""});
   }
   return fresh;
+}
+
+Result<Beginning> begin_run(const RunFolder& folder, const api::TrainingJob& job, bool starts_over,
+                            WallTime now,
+                            const std::function<Result<void>(const api::TrainingJobStatus&)>& store) {
+  const auto stored = folder.read_status(job);
+  if (!stored) return stored.error();
+  if (starts_over) {
+    Beginning fresh{.status = fresh_status(stored->value_or(api::TrainingJobStatus()))};
+    const auto before = folder.set_aside(now, [&]() -> Result<void> {
+      if (auto discarded = discard_staged(folder); !discarded) return discarded;
+      return store(fresh.status);
+    });
+    if (!before) return before.error();
+    fresh.set_aside = "what the runs before left is in " + before->string();
+    return fresh;
+  }
+  if (!*stored) {
+    if (auto discarded = discard_staged(folder); !discarded) return discarded.error();
+    return Beginning{.status = job.status};
+  }
+  Beginning next{.status = recover_status(job.spec, **stored), .goes_on = true};
+  const auto document = RunFolder::read_document(folder.path());
+  if (document && *document) next.document = **document;
+  return next;
 }
 
 }  // namespace ratoon::local

@@ -1,0 +1,38 @@
+// GradientWatch: while it lives, it says of each parameter when a backward() has put its gradient in place.
+//
+//   const GradientWatch watch(parameters, [&](std::size_t parameter) { is_ready[parameter] = true; });
+//   loss.backward();
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace torch::autograd {
+struct Node;
+}
+
+namespace ratoon {
+
+class GradientWatch {
+ public:
+  // Called on the thread that accumulates the gradient, one at a time; what it throws comes out of
+  // backward().
+  GradientWatch(const std::vector<at::Tensor>& parameters, std::function<void(std::size_t)> on_gradient);
+  ~GradientWatch();
+  GradientWatch(const GradientWatch&) = delete;
+  GradientWatch& operator=(const GradientWatch&) = delete;
+
+ private:
+  struct Hook {
+    std::shared_ptr<torch::autograd::Node> node;
+    std::uintptr_t key = 0;
+  };
+  std::vector<Hook> hooks_;
+};
+
+}  // namespace ratoon

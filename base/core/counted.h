@@ -1,0 +1,19 @@
+// How many of what, for people: "1 process", "3 processes".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ratoon {
+
+[[nodiscard]] inline std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+  return std::to_string(count) + " " + std::string(count == 1 ? one : many);
+}
+
+// Of what is many with an s.
+[[nodiscard]] inline std::string counted(std::uint64_t count, std::string_view one) {
+  return counted(count, one, std::string(one) + "s");
+}
+
+}  // namespace ratoon

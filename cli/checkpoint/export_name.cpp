@@ -1,0 +1,35 @@
+#include "cli/checkpoint/export_name.h"
+
+#include <filesystem>
+
+#include "agent/src/checkpoint/tiers/name_pattern.h"
+
+namespace ratoon::cli {
+namespace {
+
+// Of a folder or of a URI, with a slash at its end or without.
+std::string last_part_of(std::string run) {
+  while (run.ends_with('/')) run.pop_back();
+  return run.substr(run.rfind('/') + 1);
+}
+
+}  // namespace
+
+Result<std::string> name_export(const std::string& file, const std::string& run,
+                                const checkpoint::Manifest& manifest, std::optional<std::uint32_t> rank,
+                                WallTime now) {
+  const std::filesystem::path path(file);
+  const std::string pattern = path.filename().string();
+  if (pattern.find_first_of("{}") == std::string::npos) return file;
+  checkpoint::NameFacts facts{.run_name = last_part_of(run),
+                              .batch = manifest.id.step.value(),
+                              .rank = rank.value_or(0),
+                              .timestamp = now};
+  const auto& record = manifest.run;
+  if (record && record->epoch_samples != 0) facts.epoch = record->samples / record->epoch_samples;
+  const auto name = checkpoint::expand_name(pattern, facts);
+  if (!name) return name.error();
+  return (path.parent_path() / *name).string();
+}
+
+}  // namespace ratoon::cli

@@ -1,0 +1,34 @@
+// A Lease of coordination.k8s.io: which of several operators leads. Its times are of its holder's clock and
+// are there for people; candidates count from when they saw it change.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "base/core/clock.h"
+
+namespace ratoon::kube {
+
+struct Lease {
+  std::string holder;  // empty: it was given back
+  std::uint32_t duration_seconds = 0;
+  std::uint32_t transitions = 0;
+  std::string resource_version;
+
+  friend bool operator==(const Lease&, const Lease&) = default;
+};
+
+[[nodiscard]] Lease read_lease(const nlohmann::json& object);
+
+// The whole object, of which there is none.
+[[nodiscard]] nlohmann::json make_lease(const std::string& name, const std::string& holder, Duration duration,
+                                        WallTime now);
+// Patches of the lease that was read. Each is refused if anybody has written it since.
+[[nodiscard]] nlohmann::json take_lease(const Lease& read, const std::string& holder, Duration duration,
+                                        WallTime now);
+[[nodiscard]] nlohmann::json renew_lease(const Lease& read, WallTime now);
+[[nodiscard]] nlohmann::json give_back_lease(const Lease& read, WallTime now);
+
+}  // namespace ratoon::kube

@@ -1,0 +1,58 @@
+#include "operator/local/status_file.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+
+namespace ratoon::local {
+namespace {
+
+using nlohmann::json;
+
+// The names that are left out are to be in both.
+bool equal_but_for(std::initializer_list<std::string_view> names, const json& before, const json& next) {
+  if (!before.is_object() || !next.is_object()) return before == next;
+  const auto is_left_out = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const auto items = next.items();
+  return before.size() == next.size() && std::all_of(items.begin(), items.end(), [&](const auto& item) {
+           const auto found = before.find(item.key());
+           return found != before.end() && (is_left_out(item.key()) || *found == item.value());
+         });
+}
+
+const json& part(const json& document, const char* name) {
+  static const json kNothing;
+  const auto found = document.is_object() ? document.find(name) : document.end();
+  return found == document.end() ? kNothing : *found;
+}
+
+}  // namespace
+
+bool has_only_grown(const json& before, const json& next) {
+  const json& job = part(before, "job");
+  const json& next_job = part(next, "job");
+  return equal_but_for({"job", "progress"}, before, next) && equal_but_for({"status"}, job, next_job) &&
+         equal_but_for({"progress", "lastCheckpoint"}, part(job, "status"), part(next_job, "status"));
+}
+
+Result<void> StatusFile::put(json document, Timestamp now) {
+  if (document == written_) return {};
+  if (now - written_at_ < kPause && has_only_grown(written_, document)) return {};
+  if (auto written = write(std::move(document)); !written) return written;
+  written_at_ = now;
+  return {};
+}
+
+Result<void> StatusFile::put_last(json document) {
+  return document == written_ ? Result<void>() : write(std::move(document));
+}
+
+Result<void> StatusFile::write(json document) {
+  if (auto written = write_(document); !written) return written;
+  written_ = std::move(document);
+  return {};
+}
+
+}  // namespace ratoon::local

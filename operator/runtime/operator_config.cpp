@@ -1,0 +1,112 @@
+#include "operator/runtime/operator_config.h"
+
+#include <functional>
+#include <limits>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "base/core/lists.h"
+#include "base/core/utf8.h"
+#include "operator/kube/lenient.h"
+#include "operator/runtime/read_yaml.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kVersion = "operator.ratoon.dev/v1alpha1";
+constexpr const char* kKind = "OperatorConfig";
+
+// What a value must be where it is not taken; empty where it is.
+using Take = std::function<std::string(const json& value)>;
+using Known = std::map<std::string, Take>;
+
+Take text(std::string& into) {
+  return [&into](const json& value) -> std::string {
+    if (!value.is_string() || value.get<std::string>().empty()) return "a text";
+    into = value.get<std::string>();
+    return "";
+  };
+}
+
+Take flag(bool& into) {
+  return [&into](const json& value) -> std::string {
+    if (!value.is_boolean()) return "true or false";
+    into = value.get<bool>();
+    return "";
+  };
+}
+
+Take port(std::uint16_t& into) {
+  return [&into](const json& value) -> std::string {
+    const auto number = value.is_string() ? kube::parse_whole(value.get<std::string>()) : std::nullopt;
+    if (!number || *number == 0 || *number > std::numeric_limits<std::uint16_t>::max())
+      return "a port from 1 to 65535";
+    into = static_cast<std::uint16_t>(*number);
+    return "";
+  };
+}
+
+Take exactly(const char* word) {
+  return [word](const json& value) -> std::string { return value == word ? "" : word; };
+}
+
+Take log_format(bool& is_text) {
+  return [&is_text](const json& value) -> std::string {
+    if (value != "json" && value != "text") return "json or text";
+    is_text = value == "text";
+    return "";
+  };
+}
+
+Result<void> take_all(const json& object, const Known& fields, const std::string& prefix) {
+  for (const auto& [name, value] : object.items()) {
+    const auto field = fields.find(name);
+    if (field == fields.end()) {
+      const auto name_of = [](const auto& item) { return item.first; };
+      return Error(ErrorKind::kInvalid, prefix + cut_text(name, 60) + " is no field of it; there are " +
+                                            join(fields, ", ", name_of));
+    }
+    if (const std::string expected = field->second(value); !expected.empty())
+      return Error(ErrorKind::kInvalid,
+                   prefix + name + " must be " + expected + ", found " + cut_text(kube::dump(value), 60));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> apply_operator_config(const json& document, OperatorOptions& options) {
+  if (kube::text_in(document, "apiVersion") != kVersion || kube::text_in(document, "kind") != kKind)
+    return Error(ErrorKind::kInvalid,
+                 std::string("it must begin with apiVersion: ") + kVersion + " and kind: " + kKind);
+  const Known election = {{"enabled", flag(options.is_elected)}, {"leaseName", text(options.lease_name)}};
+  Result<void> nested;
+  const Known fields = {{"apiVersion", exactly(kVersion)},
+                        {"kind", exactly(kKind)},
+                        {"namespace", text(options.name_space)},
+                        {"kubeconfig", text(options.kubeconfig_path)},
+                        {"advertiseUrl", text(options.advertise_url)},
+                        {"coordinatorPort", port(options.coordinator_port)},
+                        {"metricsPort", port(options.metrics_port)},
+                        {"log", log_format(options.is_text_log)},
+                        {"leaderElection", [&](const json& value) -> std::string {
+                           if (!value.is_object()) return "an object";
+                           nested = take_all(value, election, "leaderElection.");
+                           return "";
+                         }}};
+  if (auto taken = take_all(document, fields, ""); !taken) return taken;
+  return nested;
+}
+
+Result<void> read_operator_config(const std::string& path, OperatorOptions& options) {
+  const auto document = read_yaml(path);
+  if (!document) return document.error();
+  auto applied = apply_operator_config(*document, options);
+  if (!applied) return applied.error().with_context(path);
+  return applied;
+}
+
+}  // namespace ratoon::runtime

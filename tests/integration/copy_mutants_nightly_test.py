@@ -1,0 +1,67 @@
+"""Mutants of the operator's copy of the cluster: with one rule of it broken, the laws over a simulated API server must turn
+red, and say with which seed."""
+
+import re
+import unittest
+
+from mutants import MutantTest, said
+
+RUNTIME = "operator/runtime/"
+LAWS = ("copy_laws_test", "CopyLaws.HoldOverAServerThatMisbehaves")
+
+# what is broken: (file, pattern, instead)
+MUTANTS = {
+    "a repeated event brings back what is gone": ("reflector.cpp", r"return number != 0 && number <= [^;]*;", "return false;"),
+    "an event that cannot be read is skipped": (
+        "reflector.cpp", r"resource_version_\.clear\(\);  // what it said is lost[^\n]*", ""),
+    "an expired watch goes on": (
+        "reflector.cpp", r"if \(failure\.is_expired\(\)\) resource_version_\.clear\(\);", ""),
+    "a watch from the last item instead of the list": (
+        "reflector.cpp", r"std::string version = version_of\(\*page\);",
+        "std::string version = kube::items_of(*page, \"items\").empty() ? version_of(*page) "
+        ": version_of(kube::items_of(*page, \"items\").back());"),
+    "a list that ends with its first page": (
+        "reflector.cpp", r"if \(!continue_token\.empty\(\)\) continue;", ""),
+    "a list that remembers the one before": ("store_sinks.cpp", r"listed_\.insert\(kube::key_in\(object\)\);",
+                                             "static std::set<JobKey> all; all.insert(kube::key_in(object)); listed_ = all;"),
+    "what a list does not name stays": (
+        "store.cpp", r"if \(!listed\.contains\(key\) && version_of\(pod\) <= version\) gone\.push_back\(key\);", ""),
+    "a list takes what was made after it": (
+        "store.cpp", r"if \(!listed\.contains\(key\) && version_of\(pod\) <= version\)", "if (!listed.contains(key))"),
+    "an answer of ours brings back what came and went": (
+        "store.cpp", r"if \(!pods_\.contains\(key\) && version_of\(\*pod\) <= pods_version_\) return;[^\n]*", ""),
+    "something older replaces something newer": (
+        "store.cpp", r"if \(it != pods_\.end\(\) && version_of\(pod\) <= version_of\(it->second\)\) return false;", ""),
+    "the end of a former pod is that of one with its name": (
+        "store.cpp", r"\|\| version_of\(it->second\) > version\) return;\n    owner", ") return;\n    owner"),
+    "pods by their job's name instead of its UID": (
+        "store.cpp", r"pods_of_job_\[pod\.job_uid\]", "pods_of_job_[jobs_.contains(owner_of(pod)) ? "
+        "jobs_.at(owner_of(pod)).job.meta.uid : pod.job_uid]"),
+    "nobody is told of a pod's end": ("store.cpp", r"    erase_pod\(key\);\n  \}\n  tell\(\{owner\}\);",
+                                      "    erase_pod(key);\n  }"),
+    "nobody is told of a node": ("store.cpp", r"if \(is_news\) touched = jobs_on\(node->name\);", ""),
+    "nobody is told of a node's end": (
+        "store.cpp", r"if \(nodes_\.erase\(name\) > 0\) touched = jobs_on\(name\);", "nodes_.erase(name);"),
+    "a pod that moved is still on its first node": (
+        "store.cpp", r"if \(!pod\.pod\.node\.empty\(\)\) pods_on_node_\[pod\.pod\.node\]\.insert\(key\);", ""),
+    "a job that cannot be read is forgotten": ("store.cpp", r"entry\.complaint = decoded\.error\(\)\.message\(\);", ""),
+}
+
+
+class CopyMutants(MutantTest):
+    def test_each_breaks_a_law(self):
+        for what, (file, pattern, instead) in MUTANTS.items():
+            with self.subTest(mutant=what):
+                code, text = self.run_mutant(RUNTIME + file, [(pattern, instead)], *LAWS, RATOON_SEEDS="2000")
+                seed = re.search(r"RATOON_SEED=(\d+)", text)
+                self.assertEqual(code, 1, f"{what}: lives\n{text}")
+                self.assertTrue(seed, text)
+                print(f"{what} | {seed[1]} | {said(text)}", flush=True)
+
+    def test_what_is_left_as_it_is_passes(self):
+        code, text = self.run_mutant(RUNTIME + "store.cpp", [], *LAWS)
+        self.assertEqual(code, 0, text)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

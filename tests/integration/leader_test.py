@@ -1,0 +1,117 @@
+"""Several operators on a real API server: one leads, and what happens to it does not happen to training."""
+
+import datetime
+import signal
+import sys
+import time
+import unittest
+
+from api_server import missing_programs
+from local_run import wait_until
+from stand_in_cluster import Operator, StandInCluster
+
+LEASE_SECONDS = 6
+WRITES = ("create", "update", "patch", "delete", "deletecollection")
+
+
+def moment(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def began(call):
+    return moment(call["requestReceivedTimestamp"])
+
+
+def was_taken(call):
+    return call["responseStatus"]["code"] < 400
+
+
+class Leader(unittest.TestCase):
+    def setUp(self):
+        self.cluster = StandInCluster(self)
+
+    def start(self, name, number):
+        return Operator(self, self.cluster, name, number, "--leader-elect")
+
+    def start_two(self):
+        first = self.start("first", 1)
+        wait_until(first.is_leading, "the first to lead", 60)
+        second = self.start("second", 2)
+        wait_until(second.is_ready, "the second to be ready", 60)
+        self.assertFalse(second.is_leading(), "ready to take over, and no more")
+        self.cluster.start_job("j", steps=1_000_000)
+        self.cluster.wait_for("j", "steps", lambda status: status.get("progress", {}).get("step", 0) > 20)
+        return first, second
+
+    def expect_untouched_training(self):
+        step = self.cluster.step("j")
+        status = self.cluster.wait_for("j", "more steps", lambda now: now["progress"]["step"] > step + 50)
+        self.assertEqual((status["attempt"], status["restarts"]["disruption"]), (1, 0), status)
+        made = [run["name"] for run in self.cluster.kubelet.running.values() if run["name"].startswith("j-")]
+        self.assertEqual(len(made), 2, "no pod was made anew")
+
+    def test_one_that_slept_past_its_lease_wakes_and_writes_nothing(self):
+        first, second = self.start_two()
+        self.assertTrue(self.cluster.leader().startswith("first/"))
+        first.process.send_signal(signal.SIGSTOP)
+        stopped = time.time()
+        wait_until(second.is_leading, "the second to lead", 60)
+        seconds = time.time() - stopped
+        renewals = [call for call in first.calls() if call["objectRef"]["resource"] == "leases" and was_taken(call)
+                    and call["verb"] in WRITES]
+        (taken,) = [call for call in second.calls() if call["objectRef"]["resource"] == "leases" and was_taken(call)
+                    and call["verb"] in WRITES][:1]
+        self.assertGreaterEqual(began(taken) - moment(renewals[-1]["stageTimestamp"]), LEASE_SECONDS)
+        self.expect_untouched_training()
+
+        self.cluster.start_job("late", steps=1_000_000)  # something that the sleeper would act upon
+        self.cluster.wait_for("late", "steps", lambda status: status.get("progress", {}).get("step", 0) > 0)
+        woken = time.time()
+        first.process.send_signal(signal.SIGCONT)
+        self.assertEqual(first.process.wait(60), 1)
+        self.assertIn("leads no more", first.said())
+        self.expect_untouched_training()
+        after = [call for call in first.calls() if began(call) >= woken and call["verb"] in WRITES]
+        self.assertEqual([call for call in after if call["objectRef"]["resource"] != "leases" or was_taken(call)], [])
+        self.assertTrue(second.is_leading())
+        print(f"the second led {seconds:.1f} s after the first was stopped", flush=True)
+
+    def test_one_that_is_told_to_end_gives_its_lease_back(self):
+        first, second = self.start_two()
+        first.process.send_signal(signal.SIGTERM)
+        self.assertEqual(first.process.wait(60), 0)
+        ended = time.time()
+        self.assertFalse(self.cluster.leader().startswith("first/"))
+        wait_until(second.is_leading, "the second to lead", 60)
+        print(f"the second led {time.time() - ended:.1f} s after the first ended", flush=True)
+        self.expect_untouched_training()
+
+    def test_one_that_was_killed_leads_again_at_once_in_its_pod(self):
+        first = self.start("first", 1)
+        wait_until(first.is_leading, "the first to lead", 60)
+        before = self.cluster.leader()
+        first.kill()
+        first.start()
+        wait_until(first.is_leading, "it to lead again", 60)
+        self.assertNotEqual(self.cluster.leader(), before, "another start, another name")
+        waits = [call for call in first.calls() if call["objectRef"]["resource"] == "leases" and call["verb"] == "get"]
+        self.assertLess(len(waits), 2 * LEASE_SECONDS, "its own dead predecessor was not waited for")
+
+    def test_without_the_lease_it_is_not_ready(self):
+        first = self.start("first", 1)
+        wait_until(first.is_leading, "the first to lead", 60)
+        wait_until(first.is_ready, "the first to be ready", 60)
+        self.cluster.must("kubectl", f"--kubeconfig={self.cluster.admin}", "delete", "rolebinding", "ratoon-leader",
+                          "--namespace=trees")
+        self.assertEqual(first.process.wait(60), 1, "who cannot renew does not lead")
+        first.start()
+        status, said = wait_until(lambda: first.ask("/readyz"), "an answer", 60)
+        wait_until(lambda: first.ask("/readyz")[1].startswith("the lease could not be read"), "the reason", 60)
+        self.assertEqual(status, 503, said)
+
+
+if __name__ == "__main__":
+    if missing := missing_programs("helm", "kubectl"):
+        print(f"SKIPPED: {', '.join(missing)} not found; scripts/setup --only test builds them (needs Go 1.25)")
+        sys.exit(77)
+    unittest.main()

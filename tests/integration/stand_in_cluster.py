@@ -1,0 +1,348 @@
+"""A cluster without machines: a real API server with the chart's objects on it, real operators that act as its service
+account, and stand-ins for what nodes do: pods become processes here, and the members' Service is a listening socket that
+leads to whom its EndpointSlice names. Used by the tests beside it."""
+
+import base64
+import http.client
+import json
+import os
+import pathlib
+import select
+import signal
+import socket
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+
+from api_server import ApiServer, free_port
+from local_run import wait_until
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
+NAMESPACE = "trees"
+SLICE = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices/ratoon-coordinator-ipv4"
+LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/ratoon"
+JOBS = "/apis/ratoon.dev/v1alpha1/namespaces/default/trainingjobs"
+PODS = "/api/v1/namespaces/default/pods"
+NODES = [f"node-{number}" for number in range(64)]  # a node that lost members is avoided for long
+MERGE_PATCH = "application/merge-patch+json"
+AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
+                "rules": [{"level": "Metadata"}]}
+
+
+class StandInCluster:
+    def __init__(self, test):
+        self.server = ApiServer()
+        test.addCleanup(self.server.close)
+        self.folder = self.server.folder
+        (self.folder / "audit.json").write_text(json.dumps(AUDIT_POLICY))
+        self.audit_log = self.folder / "audit.log"
+        self.server.start(f"--audit-policy-file={self.folder}/audit.json", f"--audit-log-path={self.audit_log}")
+        self.admin = self.write_kubeconfig("admin", {"client-certificate": str(self.folder / "client.pem"),
+                                                     "client-key": str(self.folder / "client.key")})
+        self.must("helm", "install", "ratoon", ROOT / "charts/ratoon", f"--kubeconfig={self.admin}",
+                  f"--namespace={NAMESPACE}", "--create-namespace")
+        self.must("kubectl", f"--kubeconfig={self.admin}", "wait", "--for=condition=Established",
+                  "crd/trainingjobs.ratoon.dev", "--timeout=60s")
+        self.post("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
+        self.service = ServiceStandIn(self)
+        test.addCleanup(self.service.close)
+        self.kubelet = KubeletStandIn(self)
+        test.addCleanup(self.kubelet.close)
+
+    @staticmethod
+    def must(*words):
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def write_kubeconfig(self, name, user, server=None):
+        path = self.folder / f"{name}.kubeconfig"
+        path.write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "test", "users": [{"name": "u", "user": user}],
+            "clusters": [{"name": "c", "cluster": {"server": server or self.server.url,
+                                                   "certificate-authority": str(self.folder / "ca.pem")}}],
+            "contexts": [{"name": "test", "context": {"cluster": "c", "user": "u", "namespace": NAMESPACE}}]}))
+        return path
+
+    def get(self, path):
+        return json.loads(self.server.request("GET", path))
+
+    def post(self, path, body):
+        return json.loads(self.server.request("POST", path, body))
+
+    def patch(self, path, body):
+        return json.loads(self.server.request("PATCH", path, body, MERGE_PATCH))
+
+    def service_account_token(self):
+        path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/ratoon/token"
+        return self.post(path, {"spec": {"expirationSeconds": 7200}})["status"]["token"]
+
+    def leader(self):
+        """The holder of the lease, or nothing."""
+        try:
+            return self.get(LEASE)["spec"].get("holderIdentity", "")
+        except urllib.error.HTTPError:
+            return ""
+
+    def start_job(self, name, steps, pause_ms=20, **spec):
+        self.kubelet.save_folder(name)
+        trainer = {"name": "trainer", "image": "example.org/counter:1",
+                   "command": ["counter", "--steps", str(steps), "--pause-ms", str(pause_ms)]}
+        self.post(JOBS, {"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": name}, "spec": {
+            "numNodes": 2, "checkpointPolicy": {"volumeClaimName": name, "intervalSteps": 10},
+            "roles": [{"name": "worker", "template": {"spec": {"containers": [trainer]}}}], **spec}})
+
+    def status(self, name):
+        return self.get(f"{JOBS}/{name}").get("status", {})
+
+    def pods(self, name):
+        """Those that are to stay."""
+        found = self.get(f"{PODS}?labelSelector=ratoon.dev/job-name%3D{name}")["items"]
+        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+
+    def step(self, name):
+        return self.status(name).get("progress", {}).get("step", 0)
+
+    def wait_for(self, name, what, says, seconds=60):
+        def look():
+            status = self.status(name)
+            return status if says(status) else None
+        try:
+            return wait_until(look, what, seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{json.dumps(self.status(name), indent=1)}\n{self.logs()}") from None
+
+    def logs(self):
+        """The last words of operators and members."""
+        return "\n".join(f"== {path.name}\n{path.read_text()[-3000:]}" for path in sorted(self.folder.glob("*.out")))
+
+    def audited(self):
+        """All calls that ended, in the order of the log."""
+        return [json.loads(line) for line in self.audit_log.read_text().splitlines()]
+
+
+class Operator:
+    """ratoon-operator as the chart starts it. Calls of different starts carry tokens that the audit log tells apart."""
+
+    def __init__(self, test, cluster, name, number, *flags, server=None):
+        self.cluster, self.name = cluster, name
+        self.address = f"10.1.0.{number}"
+        token = cluster.service_account_token()
+        self.credential = json.loads(decode_part(token.split(".")[1]))["jti"]
+        self.kubeconfig = cluster.write_kubeconfig(name, {"token": token}, server)
+        self.flags = flags
+        self.process = None
+        self.lock = threading.Lock()  # so that nothing is started after the end
+        self.is_over = False
+        self.start()
+        test.addCleanup(self.close)
+
+    def start(self):
+        self.door, self.metrics_port = free_port(), free_port()  # anew: a port that was left may be another's by now
+        environment = {**os.environ, "HOSTNAME": self.name, "RATOON_COORDINATOR_SERVICE": "ratoon-coordinator",
+                       "RATOON_POD_IP": self.address, "RATOON_POD_UID": f"uid-of-{self.name}"}
+        with open(self.cluster.folder / f"{self.name}.out", "a") as out:
+            self.process = subprocess.Popen(
+                [BIN / "ratoon-operator", f"--kubeconfig={self.kubeconfig}", "--lease-name=ratoon",
+                 f"--advertise-url={self.cluster.service.url}", f"--coordinator-port={self.door}",
+                 f"--metrics-port={self.metrics_port}", *self.flags],
+                env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+
+    def ask(self, path):
+        """(status, body), or nothing where nobody answers."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}{path}", timeout=5) as reply:
+                return reply.status, reply.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError:
+            return None
+
+    def is_ready(self):
+        answer = self.ask("/readyz")
+        return answer is not None and answer[0] == 200
+
+    def is_leading(self):
+        answer = self.ask("/metrics")
+        return answer is not None and "\nratoon_leading 1\n" in answer[1]
+
+    def said(self):
+        return (self.cluster.folder / f"{self.name}.out").read_text()
+
+    def calls(self):
+        """Those of its own, by the token that it showed."""
+        credential = f"JTI={self.credential}"
+        return [call for call in self.cluster.audited()
+                if credential in call["user"].get("extra", {}).get("authentication.kubernetes.io/credential-id", [])]
+
+    def keep_running(self):
+        """As the kubelet does: one that ended is started again."""
+        def watch():
+            while not self.is_over:
+                self.process.wait()
+                time.sleep(0.2)
+                with self.lock:
+                    if not self.is_over:
+                        self.start()
+        threading.Thread(target=watch, daemon=True).start()
+
+    def close(self):
+        with self.lock:
+            self.is_over = True
+            self.kill()
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+        self.process.wait()
+
+
+class ServiceStandIn:
+    """What kube-proxy does: a new connection goes to the address that the slice holds, an open one stays where it is."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.known = None
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def target(self):
+        try:
+            slice = self.cluster.get(SLICE)
+            self.known = slice["ports"][0]["port"] if slice.get("endpoints") else None
+        except (OSError, http.client.HTTPException):
+            pass  # the last one counts, as on a node
+        return self.known
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        with client:
+            try:
+                with socket.create_connection(("127.0.0.1", self.target() or 0), timeout=5) as server:
+                    server.settimeout(None)
+                    pump(client, server)
+            except OSError:
+                pass
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+def pump(one, other):
+    while True:
+        for readable in select.select([one, other], [], [])[0]:
+            data = readable.recv(65536)
+            if not data:
+                return
+            (other if readable is one else one).sendall(data)
+
+
+def node_for(pod):
+    """Any that the pod does not keep away from."""
+    affinity = pod["spec"].get("affinity", {}).get("nodeAffinity", {}).get("requiredDuringSchedulingIgnoredDuringExecution", {})
+    avoided = {name for term in affinity.get("nodeSelectorTerms", []) for field in term.get("matchFields", [])
+               if field["operator"] == "NotIn" for name in field["values"]}
+    free = [node for node in NODES if node not in avoided]
+    return free[int(pod["metadata"]["uid"][:8], 16) % len(free)]  # the same one for the same pod
+
+
+class KubeletStandIn:
+    """What scheduler and kubelets do, on nodes that are always ready: a pod is a process of this machine."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.running = {}  # by the pod's UID
+        self.is_over = threading.Event()
+        for node in NODES:
+            cluster.post("/api/v1/nodes", {"metadata": {"name": node}})
+            cluster.patch(f"/api/v1/nodes/{node}/status",
+                          {"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
+        self.thread = threading.Thread(target=self.work)
+        self.thread.start()
+
+    def save_folder(self, job):
+        folder = self.cluster.folder / "volumes" / job
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def work(self):
+        while not self.is_over.wait(0.05):
+            try:
+                for pod in self.cluster.get(f"{PODS}?labelSelector=ratoon.dev/job-uid")["items"]:
+                    self.look_at(pod)
+            except (OSError, http.client.HTTPException):
+                pass  # the API server is away or somebody was faster: look again
+
+    def look_at(self, pod):
+        meta, uid = pod["metadata"], pod["metadata"]["uid"]
+        if "deletionTimestamp" in meta:
+            self.end(uid)
+            self.cluster.server.request("DELETE", f"{PODS}/{meta['name']}",
+                                        {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}})
+        elif uid not in self.running:
+            self.begin(pod)
+        elif self.running[uid]["process"].poll() is not None and not self.running[uid]["told"]:
+            self.tell_end(pod)
+
+    def begin(self, pod):
+        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+        if not pod["spec"].get("nodeName"):
+            self.cluster.post(f"{PODS}/{name}/binding", {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name},
+                                                         "target": {"kind": "Node", "name": node_for(pod)}})
+        container = pod["spec"]["containers"][0]
+        token, ending = self.cluster.folder / f"{uid}.token", self.cluster.folder / f"{uid}.ending"
+        bound = {"kind": "Pod", "apiVersion": "v1", "name": name, "uid": uid}
+        token.write_text(self.cluster.post("/api/v1/namespaces/default/serviceaccounts/default/token", {
+            "spec": {"audiences": ["ratoon"], "boundObjectRef": bound}})["status"]["token"])
+        ending.write_text("")
+        told = {"RATOON_MEMBER_UID": uid, "RATOON_POD_IP": "127.0.0.1", "RATOON_TOKEN_FILE": str(token),
+                "RATOON_TERMINATION_FILE": str(ending), "RATOON_METRICS_PORT": "0",
+                "RATOON_SAVE_FOLDER": str(self.save_folder(pod["metadata"]["labels"]["ratoon.dev/job-name"]))}
+        environment = {each["name"]: told.get(each["name"], each.get("value", "")) for each in container["env"]}
+        self.cluster.patch(f"{PODS}/{name}/status", {"status": {
+            "phase": "Running", "podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}})
+        with open(self.cluster.folder / f"{name}.out", "a") as out:
+            process = subprocess.Popen([BIN / container["command"][0], *container["command"][1:]], stdout=out, stderr=out,
+                                       stdin=subprocess.DEVNULL, env={**os.environ, **environment})
+        self.running[uid] = {"process": process, "ending": ending, "told": False, "name": name}
+
+    def tell_end(self, pod):
+        run, name = self.running[pod["metadata"]["uid"]], pod["metadata"]["name"]
+        code = run["process"].returncode
+        ended = {"exitCode": code if code >= 0 else 128 - code, "message": run["ending"].read_text(), "reason": "Ended"}
+        self.cluster.patch(f"{PODS}/{name}/status", {"status": {
+            "phase": "Succeeded" if code == 0 else "Failed",
+            "containerStatuses": [{"name": "trainer", "image": "i", "imageID": "", "ready": False, "restartCount": 0,
+                                   "state": {"terminated": ended}}]}})
+        run["told"] = True
+
+    def end(self, uid):
+        if uid in self.running and self.running[uid]["process"].poll() is None:
+            self.running[uid]["process"].kill()
+            self.running[uid]["process"].wait()
+
+    def process_of(self, pod_name):
+        return next(run["process"] for run in self.running.values() if run["name"] == pod_name)
+
+    def close(self):
+        self.is_over.set()
+        self.thread.join()
+        for uid in self.running:
+            self.end(uid)
+
+
+def decode_part(part):
+    return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))

@@ -1,0 +1,59 @@
+// A trainer for attempts_test.py: two ranks that go through attempt after attempt in the same processes. In
+// each of them rank 1 leaves while rank 0 waits in a collective, which is given up.
+//
+//   attempts_probe ATTEMPTS
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <torch/nn/modules/linear.h>
+#include <torch/optim/adam.h>
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <ratoon/torch.h>
+
+namespace {
+
+std::ptrdiff_t entries_of(const char* folder) {
+  return std::distance(std::filesystem::directory_iterator(folder), {});
+}
+
+// What Linux says of this process, such as "VmRSS".
+long kilobytes_of(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(name + ":")) return std::stol(line.substr(name.size() + 1));
+  return 0;
+}
+
+void say_size(std::uint64_t attempt) {
+  std::printf("attempt %llu kilobytes %ld threads %td descriptors %td\n",
+              static_cast<unsigned long long>(attempt), kilobytes_of("VmRSS"), entries_of("/proc/self/task"),
+              entries_of("/proc/self/fd"));
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::uint64_t attempts = argc > 1 ? std::stoull(argv[1]) : 3;
+  torch::set_num_threads(1);
+  return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
+    say_size(session.attempt());
+    torch::nn::Linear net(1024, 1024);
+    torch::optim::Adam optimizer(net->parameters(), 1e-3);
+    session.track("net", *net);
+    session.track("optimizer", optimizer);
+    for (const std::uint64_t step : session.steps(10)) {
+      optimizer.zero_grad();
+      const auto loss = net->forward(torch::ones({2, 1024})).square().mean();
+      const bool leaves = session.attempt() < attempts && step % 2 == 1;
+      if (leaves && session.rank() == 1) throw ratoon::Interrupted("the test wants another attempt");
+      session.average_gradients(*net, {.backward = [&] { loss.backward(); }});
+      optimizer.step();
+    }
+  });
+}

@@ -1,0 +1,159 @@
+// A trainer for exactness_test.py, with all at once that has a state to lose: every optimizer of LibTorch,
+// dropout, batch norm, gradients of two batches in a step, augmentation, schedules, validation.
+//
+//   exactness_probe [kill]   kill: the last rank dies within a validation, later rank 0 between two
+//   backward()
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <torch/nn/functional/loss.h>
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/container/modulelist.h>
+#include <torch/nn/modules/dropout.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/utils/clip_grad.h>
+#include <torch/optim/adagrad.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/adamw.h>
+#include <torch/optim/lbfgs.h>
+#include <torch/optim/rmsprop.h>
+#include <torch/optim/schedulers/reduce_on_plateau_scheduler.h>
+#include <torch/optim/schedulers/step_lr.h>
+#include <torch/optim/sgd.h>
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <ratoon/torch.h>
+
+namespace {
+
+namespace optim = torch::optim;
+
+constexpr std::uint64_t kSteps = 30;
+constexpr std::uint64_t kValidates = 5;
+constexpr std::uint64_t kDiesValidating = 14;
+constexpr std::uint64_t kDiesBetween = 22;
+constexpr std::int64_t kSamples = 480;
+constexpr std::int64_t kWidth = 12;
+
+struct NetImpl : torch::nn::Module {
+  torch::Tensor forward(const torch::Tensor& x) {
+    return last->forward(dropout->forward(torch::relu(norm->forward(first->forward(x)))));
+  }
+  torch::nn::Linear first = register_module("first", torch::nn::Linear(kWidth, 16));
+  torch::nn::BatchNorm1d norm = register_module("norm", torch::nn::BatchNorm1d(16));
+  torch::nn::Dropout dropout = register_module("dropout", torch::nn::Dropout(0.3));
+  torch::nn::Linear last = register_module("last", torch::nn::Linear(16, 1));
+};
+TORCH_MODULE(Net);
+
+// A net for each optimizer, under one roof, so that all are averaged together.
+struct Nets : torch::nn::Module {
+  Nets() {
+    for (int i = 0; i < 5; ++i) nets->push_back(Net());
+    register_module("nets", nets);
+    for (const auto& net : *nets) all.push_back(std::dynamic_pointer_cast<NetImpl>(net));
+    optimizers.push_back(
+        std::make_unique<optim::SGD>(all[0]->parameters(), optim::SGDOptions(0.05).momentum(0.9)));
+    optimizers.push_back(std::make_unique<optim::Adam>(all[1]->parameters(), optim::AdamOptions(0.01)));
+    optimizers.push_back(
+        std::make_unique<optim::AdamW>(all[2]->parameters(), optim::AdamWOptions(0.01).amsgrad(true)));
+    optimizers.push_back(std::make_unique<optim::Adagrad>(all[3]->parameters(), optim::AdagradOptions(0.05)));
+    optimizers.push_back(
+        std::make_unique<optim::RMSprop>(all[4]->parameters(), optim::RMSpropOptions(0.01).momentum(0.5)));
+  }
+  torch::Tensor loss(const torch::Tensor& x, const torch::Tensor& y) {
+    auto sum = torch::zeros({});
+    for (const auto& net : all) sum = sum + torch::nn::functional::mse_loss(net->forward(x), y);
+    return sum;
+  }
+  torch::nn::ModuleList nets;
+  std::vector<std::shared_ptr<NetImpl>> all;
+  std::vector<std::unique_ptr<optim::Optimizer>> optimizers;
+};
+
+struct Data {
+  torch::Tensor x, y;
+};
+
+Data make_data() {
+  auto generator = at::make_generator<at::CPUGeneratorImpl>(11);
+  const auto x = torch::randn({kSamples, kWidth}, generator);
+  return {x, torch::sin(x.sum(1, true))};
+}
+
+void train(ratoon::Session& session, const Data& data, bool kills) {
+  Nets nets;
+  torch::nn::Linear slow(kWidth, 1);  // of LBFGS, which looks at all samples, on each rank the same
+  optim::LBFGS lbfgs(slow->parameters(), optim::LBFGSOptions(0.3).max_iter(3));
+  optim::StepLR steps(*nets.optimizers[0], 7, 0.5);
+  optim::ReduceLROnPlateauScheduler plateau(*nets.optimizers[1], optim::ReduceLROnPlateauScheduler::min, 0.5F,
+                                            2);
+  ratoon::Stream stream({.samples = kSamples, .global_batch = 32, .seed = session.seed()});
+  auto noise = at::make_generator<at::CPUGeneratorImpl>();
+  torch::manual_seed(session.seed_of("dropout"));
+  session.track("nets", nets);
+  const char* const names[] = {"SGD", "Adam", "AdamW", "Adagrad", "RMSprop"};
+  for (std::size_t i = 0; i < nets.optimizers.size(); ++i) session.track(names[i], *nets.optimizers[i]);
+  session.track("slow", *slow);
+  session.track("LBFGS", lbfgs);
+  session.track("steps", steps);
+  session.track("plateau", plateau);
+  session.track("stream", stream);
+  session.track("noise", noise);
+  const auto die_at = [&](std::uint64_t attempt, std::uint32_t rank) {
+    if (kills && session.attempt() == attempt && session.rank() == rank)
+      static_cast<void>(std::raise(SIGKILL));
+  };
+
+  for (const std::uint64_t step : session.steps(kSteps)) {
+    const auto index = ratoon::torch::index(stream.take(session.rank(), session.world_size()));
+    auto x = data.x.index_select(0, index);
+    x = x + 0.1 * torch::randn(x.sizes(), noise);
+    const auto y = data.y.index_select(0, index);
+    const auto half = index.numel() / 2;
+    nets.zero_grad();
+    (nets.loss(x.narrow(0, 0, half), y.narrow(0, 0, half)) / 2).backward();
+    if (step == kDiesBetween) die_at(2, 0);
+    const auto loss = nets.loss(x.narrow(0, half, half), y.narrow(0, half, half)) / 2;
+    session.report("loss", loss.item<double>());
+    session.average_gradients(nets, {.backward = [&] { loss.backward(); }});
+    torch::nn::utils::clip_grad_norm_(nets.parameters(), 5.0);
+    for (const auto& optimizer : nets.optimizers) optimizer->step();
+    const auto far = lbfgs.step([&] {
+      lbfgs.zero_grad();
+      auto whole = torch::nn::functional::mse_loss(slow->forward(data.x), data.y);
+      whole.backward();
+      return whole;
+    });
+    steps.step();
+    plateau.step(far.item<float>());
+    if ((step + 1) % kValidates == 0) {
+      const auto validates = session.in(ratoon::Phase::kValidation);
+      const torch::NoGradGuard no_grad;
+      nets.eval();
+      const auto validated = nets.loss(data.x, data.y);
+      if (step == kDiesValidating) die_at(1, session.world_size() - 1);
+      session.report("validation", validated.item<double>());
+      nets.train();
+    }
+    std::printf("attempt %u rank %u step %u loss %a\n", static_cast<unsigned>(session.attempt()),
+                session.rank(), static_cast<unsigned>(step), loss.item<double>());
+    std::fflush(stdout);
+  }
+  std::printf("weights %s\n", (ratoon::digest(nets).value() + ratoon::digest(*slow).value()).c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool kills = argc > 1 && std::string_view(argv[1]) == "kill";
+  torch::set_num_threads(1);
+  const Data data = make_data();
+  return ratoon::train(ratoon::Options::from_environment(argc, argv),
+                       [&](ratoon::Session& session) { train(session, data, kills); });
+}

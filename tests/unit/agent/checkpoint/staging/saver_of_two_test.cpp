@@ -1,0 +1,75 @@
+// Saves of a world of two ranks, of which the other is played by hand.
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "agent/src/checkpoint/saver.h"
+#include "tests/support/crash/model_disk.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+using namespace std::chrono_literals;
+
+class SaverOfTwoTest : public testing::Test {
+ protected:
+  Saver open_rank(std::uint32_t rank) {
+    auto saver =
+        Saver::open(disk_, "mark", std::make_shared<SystemClock>(), {.pause = 1ms, .has_thread = false})
+            .value();
+    saver.begin_attempt({.attempt = Attempt(1), .rank = Rank(rank), .world_size = 2, .rules = {.last = 2}});
+    return saver;
+  }
+  static Result<Ticket> save(Saver& saver, std::uint64_t step) {
+    const std::string weights(1000, static_cast<char>(step));
+    const TensorView views[] = {
+        {.name = "weights", .shape = {weights.size()}, .bytes = std::as_bytes(std::span(weights))}};
+    return saver.save(Step(step), views);
+  }
+  void write_other(std::uint64_t step, std::uint32_t rank) {
+    ASSERT_TRUE(other_.write_pack(id(step), Rank(rank), {}));
+  }
+  static CheckpointId id(std::uint64_t step) { return {.attempt = Attempt(1), .step = Step(step)}; }
+  static std::optional<ErrorKind> failure_of(const Result<Ticket>& ticket) {
+    const auto reached = ticket->wait(SaveLevel::kCommitted, 0s);
+    return reached ? std::nullopt : std::optional(reached.error().kind());
+  }
+
+  const std::shared_ptr<test::ModelDisk> disk_ = std::make_shared<test::ModelDisk>();
+  RunStore other_ = RunStore::open(disk_, "other").value();
+};
+
+TEST_F(SaverOfTwoTest, OneThatOthersNeverVotedForIsNotCommittedByTheNext) {
+  auto saver = open_rank(0);
+  const auto passed_over = save(saver, 10);
+  const auto committed = save(saver, 20);
+  static_cast<void>(saver.poll());
+  EXPECT_EQ(failure_of(passed_over), ErrorKind::kTimeout);
+  write_other(20, 1);
+  EXPECT_EQ(saver.poll().committed->step, Step(20));
+  EXPECT_EQ(failure_of(committed), std::nullopt);
+  EXPECT_EQ(failure_of(passed_over), ErrorKind::kCancelled);
+  EXPECT_FALSE(*other_.find(id(10)));
+  EXPECT_TRUE(passed_over->wait(SaveLevel::kWritten, 0s)) << "what was reached stays";
+}
+
+TEST_F(SaverOfTwoTest, WhoOnlyLooksIsToldWhatIsThereOfEach) {
+  auto saver = open_rank(1);
+  const auto first = save(saver, 10);
+  const auto passed_over = save(saver, 20);
+  const auto last = save(saver, 30);
+  static_cast<void>(saver.poll());
+  for (const std::uint64_t step : {10, 30}) {
+    write_other(step, 0);
+    const auto committed = other_.try_commit(id(step), 2);
+    ASSERT_TRUE(committed && *committed);
+  }
+  EXPECT_EQ(saver.poll().committed->step, Step(30));
+  EXPECT_EQ(failure_of(first), std::nullopt) << "it is there, though a newer one was seen first";
+  EXPECT_EQ(failure_of(passed_over), ErrorKind::kCancelled);
+  EXPECT_EQ(failure_of(last), std::nullopt);
+}
+
+}  // namespace
+}  // namespace ratoon::checkpoint

@@ -1,0 +1,134 @@
+#include "operator/kube/election.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "operator/kube/endpoint_slice.h"
+
+namespace ratoon::kube {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const Candidate kSelf{.identity = "pod-a/uid-1/start-2", .seat = "pod-a/uid-1/"};
+const ElectionTimes kTimes;
+
+Timestamp at(Duration time) {
+  return Timestamp{seconds(1000)} + time;
+}
+
+Lease held_by(const std::string& holder, const std::string& version = "7") {
+  return {.holder = holder, .duration_seconds = 6, .transitions = 3, .resource_version = version};
+}
+
+ElectionView seen(std::optional<Lease> lease) {
+  ElectionView view;
+  view.note_read(std::move(lease), at(seconds(0)));
+  return view;
+}
+
+Move choose(const ElectionView& view, Duration after) {
+  return choose_move(view, kSelf, at(after), kTimes);
+}
+
+TEST(Election, NothingIsDoneBeforeTheLeaseWasRead) {
+  EXPECT_EQ(choose({}, seconds(100)), Move::kWait);
+}
+
+TEST(Election, AnothersLeaseIsTakenOnceItStoodStillForItsWholeTime) {
+  const ElectionView view = seen(held_by("pod-b/uid-2/start-1"));
+  EXPECT_EQ(choose(view, milliseconds(5999)), Move::kWait);
+  EXPECT_EQ(choose(view, seconds(6)), Move::kTake);
+}
+
+TEST(Election, ARenewalBeginsTheTimeAnewAndTheSameRecordDoesNot) {
+  ElectionView view = seen(held_by("pod-b/uid-2/start-1"));
+  view.note_read(held_by("pod-b/uid-2/start-1"), at(seconds(5)));
+  EXPECT_EQ(choose(view, seconds(6)), Move::kTake);
+  view.note_read(held_by("pod-b/uid-2/start-1", "8"), at(seconds(5)));
+  EXPECT_EQ(choose(view, seconds(6)), Move::kWait);
+}
+
+TEST(Election, AHolderThatAskedForLongerGetsItWithinReason) {
+  Lease lease = held_by("pod-b/uid-2/start-1");
+  lease.duration_seconds = 15;
+  EXPECT_EQ(choose(seen(lease), seconds(14)), Move::kWait);
+  lease.duration_seconds = 1'000'000;
+  EXPECT_EQ(choose(seen(lease), seconds(60)), Move::kTake);
+  lease.duration_seconds = 0;
+  EXPECT_EQ(choose(seen(lease), seconds(5)), Move::kWait);
+}
+
+TEST(Election, WhatWasGivenBackOrIsOursOrOfADeadPredecessorIsTakenAtOnce) {
+  for (const char* holder : {"", "pod-a/uid-1/start-2", "pod-a/uid-1/start-1"})
+    EXPECT_EQ(choose(seen(held_by(holder)), seconds(0)), Move::kTake) << holder;
+  // A pod of our name may be another one, which lives.
+  EXPECT_EQ(choose(seen(held_by("pod-a/uid-9/start-1")), seconds(0)), Move::kWait);
+  const Candidate unplaced{.identity = "pod-a/start-2"};
+  EXPECT_EQ(choose_move(seen(held_by("pod-a/start-1")), unplaced, at(seconds(0)), kTimes), Move::kWait);
+}
+
+TEST(Election, OneThatVanishedIsMadeAnewWhenItsHolderMustKnow) {
+  EXPECT_EQ(choose(seen(std::nullopt), seconds(5)), Move::kWait);
+  EXPECT_EQ(choose(seen(std::nullopt), seconds(6)), Move::kCreate);
+  ElectionView view = seen(held_by("pod-b/uid-2/start-1"));
+  view.note_read(std::nullopt, at(seconds(5)));
+  EXPECT_EQ(choose(view, seconds(10)), Move::kWait);
+  EXPECT_EQ(choose(view, seconds(11)), Move::kCreate);
+}
+
+TEST(Election, ALeaderRenewsAndEndsWhereItCannot) {
+  ElectionView view = seen(held_by(""));
+  view.note_claimed(held_by(kSelf.identity, "8"), at(seconds(1)), at(seconds(3)));
+  EXPECT_EQ(choose(view, seconds(3)), Move::kRenew);
+  EXPECT_EQ(choose(view, milliseconds(4999)), Move::kRenew);
+  EXPECT_EQ(choose(view, seconds(5)), Move::kStepDown) << "4 s after it was sent, not after its answer";
+  view.note_claimed(held_by(kSelf.identity, "9"), at(seconds(4)), at(seconds(4)));
+  EXPECT_EQ(choose(view, seconds(5)), Move::kRenew);
+  view.note_read(std::nullopt, at(seconds(5)));
+  EXPECT_EQ(choose(view, seconds(5)), Move::kCreate) << "deleted by hand";
+  view.note_read(held_by("pod-b/uid-2/start-1"), at(seconds(5)));
+  EXPECT_EQ(choose(view, seconds(5)), Move::kStepDown);
+}
+
+TEST(Lease, IsReadWithoutTrust) {
+  EXPECT_EQ(read_lease(json::array()), Lease{});
+  const json odd = {
+      {"spec", {{"holderIdentity", 7}, {"leaseDurationSeconds", -1}, {"leaseTransitions", 1e18}}}};
+  EXPECT_EQ(read_lease(odd), Lease{});
+}
+
+TEST(Lease, EveryClaimNamesTheVersionThatWasRead) {
+  const Lease read = held_by("pod-b/uid-2/start-1");
+  const WallTime now{seconds(1'700'000'000)};
+  const json taken = take_lease(read, "me", seconds(6), now);
+  EXPECT_EQ(taken["spec"]["holderIdentity"], "me");
+  EXPECT_EQ(taken["spec"]["leaseTransitions"], 4);
+  EXPECT_EQ(taken["spec"]["leaseDurationSeconds"], 6);
+  EXPECT_EQ(taken["spec"]["renewTime"], "2023-11-14T22:13:20.000000Z");
+  const json renewed = renew_lease(read, now);
+  EXPECT_EQ(renewed["spec"].size(), 1U);
+  EXPECT_TRUE(give_back_lease(read, now)["spec"]["holderIdentity"].is_null());
+  for (const json& patch : {taken, renewed, give_back_lease(read, now)})
+    EXPECT_EQ(patch["metadata"]["resourceVersion"], "7");
+}
+
+TEST(EndpointSlice, IsWrittenWhereItLeadsElsewhere) {
+  EXPECT_EQ(slice_name("door", "10.0.0.7"), "door-ipv4");
+  EXPECT_EQ(slice_name("door", "fd00::7"), "door-ipv6");
+  json slice = {{"metadata", {{"resourceVersion", "5"}}}, {"endpoints", nullptr}};
+  const json patch = lead_to(slice, "10.0.0.7", 9443);
+  EXPECT_EQ(patch["metadata"]["resourceVersion"], "5");
+  slice.merge_patch(patch);
+  EXPECT_EQ(slice["endpoints"][0]["addresses"], json::array({"10.0.0.7"}));
+  EXPECT_EQ(lead_to(slice, "10.0.0.7", 9443), json::object());
+  EXPECT_NE(lead_to(slice, "10.0.0.8", 9443), json::object());
+  EXPECT_NE(lead_to(slice, "10.0.0.7", 9444), json::object());
+  slice["endpoints"].push_back(slice["endpoints"][0]);
+  EXPECT_NE(lead_to(slice, "10.0.0.7", 9443), json::object()) << "alone";
+}
+
+}  // namespace
+}  // namespace ratoon::kube

@@ -1,0 +1,67 @@
+#include "operator/runtime/fence.h"
+
+#include <atomic>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/http/server.h"
+#include "operator/runtime/api_client.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using std::chrono::seconds;
+
+const kube::Target kPod{.resource = kube::kPods, .name_space = "n", .name = "p"};
+
+class FencedClient : public testing::Test {
+ protected:
+  FencedClient()
+      : server_(http::HttpServer::start({}, [this](const http::ServerRequest&, http::Responder responder) {
+                  ++calls_;
+                  responder.send(
+                      {.status = refusals_ > 0 ? 503 : 200, .headers = {{"Retry-After", "1"}}, .body = "{}"});
+                  if (refusals_ > 0) {
+                    --refusals_;
+                    fence_.close();
+                  }
+                }).value()) {}
+
+  [[nodiscard]] kube::Access access() const {
+    return {.server = "http://127.0.0.1:" + std::to_string(server_->port())};
+  }
+
+  ManualClock clock_{Timestamp{seconds(100)}};
+  Fence fence_;
+  std::atomic<int> calls_{0};
+  std::atomic<int> refusals_{0};
+  std::unique_ptr<http::HttpServer> server_;
+};
+
+TEST_F(FencedClient, SendsNoWriteAfterItsTimeAndReadsGoOn) {
+  const ApiClient client(access(), clock_, {}, &fence_);
+  fence_.open_until(clock_.now() + seconds(4));
+  EXPECT_TRUE(client.call(kube::create(kPod, {}), {}));
+  clock_.advance(seconds(4));
+  for (const auto& write : {kube::create(kPod, {}), kube::remove(kPod, "u", 1), kube::merge_patch(kPod, {}),
+                            kube::patch_status(kPod, "1", {})}) {
+    const auto done = client.call(write, {});
+    ASSERT_FALSE(done);
+    EXPECT_NE(done.error().message().find("does not lead any more"), std::string::npos);
+  }
+  EXPECT_EQ(calls_, 1);
+  EXPECT_TRUE(client.call(kube::get(kPod), {}));
+  EXPECT_EQ(calls_, 2);
+}
+
+TEST_F(FencedClient, LooksAgainBeforeItRepeatsWhatTheServerPutOff) {
+  const ApiClient client(access(), clock_, {}, &fence_);
+  fence_.open_until(clock_.now() + seconds(4));
+  refusals_ = 1;  // and while it waits, the lease is lost
+  EXPECT_FALSE(client.call(kube::create(kPod, {}), {}));
+  EXPECT_EQ(calls_, 1);
+}
+
+}  // namespace
+}  // namespace ratoon::runtime

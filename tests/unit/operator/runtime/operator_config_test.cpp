@@ -1,0 +1,66 @@
+#include "operator/runtime/operator_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using testing::HasSubstr;
+
+class OperatorConfig : public testing::Test {
+ protected:
+  Result<void> read(const std::string& body) {
+    const auto path = folder_ / "config.yaml";
+    test::write_text(path, "apiVersion: operator.ratoon.dev/v1alpha1\nkind: OperatorConfig\n" + body);
+    return read_operator_config(path.string(), options_);
+  }
+
+  test::TemporaryFolder folder_;
+  OperatorOptions options_;
+};
+
+TEST_F(OperatorConfig, SetsWhatItSaysAndLeavesTheRest) {
+  ASSERT_TRUE(
+      read("namespace: trees\nkubeconfig: /etc/k\nadvertiseUrl: http://h:1\ncoordinatorPort: 1000\n"
+           "metricsPort: '2000'\nlog: text\nleaderElection:\n  enabled: true\n"));
+  EXPECT_EQ(options_.name_space, "trees");
+  EXPECT_EQ(options_.kubeconfig_path, "/etc/k");
+  EXPECT_EQ(options_.advertise_url, "http://h:1");
+  EXPECT_EQ(options_.coordinator_port, 1000);
+  EXPECT_EQ(options_.metrics_port, 2000);
+  EXPECT_TRUE(options_.is_text_log);
+  EXPECT_TRUE(options_.is_elected);
+  EXPECT_EQ(options_.lease_name, "ratoon-operator");
+}
+
+TEST_F(OperatorConfig, RefusesWhatItDoesNotKnowByName) {
+  for (const auto& [body, part] : std::vector<std::pair<std::string, std::string>>{
+           {"namespaces: a", "namespaces is no field"},
+           {"leaderElection: {lease: a}", "leaderElection.lease is no field"},
+           {"leaderElection: true", "leaderElection must be an object"},
+           {"coordinatorPort: 65536", "coordinatorPort must be a port"},
+           {"metricsPort: -1", "metricsPort must be a port"},
+           {"log: xml", "log must be json or text, found \"xml\""},
+           {"leaderElection: {enabled: 1}", "leaderElection.enabled must be true or false"},
+           {"namespace: ''", "namespace must be a text"}}) {
+    const auto done = read(body);
+    ASSERT_FALSE(done) << body;
+    EXPECT_THAT(done.error().message(), HasSubstr(part));
+    EXPECT_THAT(done.error().message(), HasSubstr("config.yaml"));
+  }
+}
+
+TEST_F(OperatorConfig, OfAnotherVersionIsRefused) {
+  const nlohmann::json other = {{"apiVersion", "operator.ratoon.dev/v2"}, {"kind", "OperatorConfig"}};
+  EXPECT_THAT(apply_operator_config(other, options_).error().message(),
+              HasSubstr("operator.ratoon.dev/v1alpha1"));
+  EXPECT_FALSE(apply_operator_config(nlohmann::json::array(), options_));
+  EXPECT_FALSE(read_operator_config("/no/such/file", options_));
+}
+
+}  // namespace
+}  // namespace ratoon::runtime
