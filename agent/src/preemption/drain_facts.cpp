@@ -29,9 +29,16 @@ DrainFacts SaveSpeeds::facts(Duration left, bool has_saved) const {
 
 DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced) {
   const DrainPlan plan = plan_drain(facts);
-  if (plan.leave <= Duration(0)) return DrainStep::kLeave;
-  const auto is_save = [](const DrainStage& stage) { return stage.act == DrainAct::kFullSave; };
+  // Who can be replaced leaves when the margin begins, whatever is tried then.
+  const auto may_wait = [&](const DrainStage& stage) {
+    return plan.leave > Duration(0) && stage.end <= plan.leave;
+  };
+  const auto is_save = [&](const DrainStage& stage) {
+    return stage.act == DrainAct::kFullSave ||
+           (stage.act == DrainAct::kTrySave && (!can_be_replaced || may_wait(stage)));
+  };
   const auto next = std::find_if(plan.stages.begin(), plan.stages.end(), is_save);
+  if (plan.leave <= Duration(0) && next == plan.stages.end()) return DrainStep::kLeave;
   // Later than the longest step: another step will end before.
   if (next == plan.stages.end() || next->begin > facts.step) return DrainStep::kTrainOn;
   const bool is_last =

@@ -8,7 +8,7 @@ namespace {
 
 Duration time_of(std::uint64_t bytes, double measured, double assumed) {
   const bool is_measured = std::isfinite(measured) && measured > 0;
-  return from_seconds(kPessimism * static_cast<double>(bytes) / (is_measured ? measured : assumed));
+  return from_seconds(static_cast<double>(bytes) / (is_measured ? measured : assumed));
 }
 
 // What a save takes from when it is asked for to its commit.
@@ -20,14 +20,15 @@ struct Needs {
 // Sums of what may be days each, far from what a Duration holds.
 constexpr Duration kLongest = std::chrono::hours(24 * 365);
 
-Needs needs_of(const DrainFacts& facts) {
+Needs needs_of(const DrainFacts& facts, double pessimism) {
   const auto bounded = [](Duration d) { return std::clamp(d, Duration(0), kLongest); };
+  const auto slower = [&](Duration d) { return bounded(from_seconds(pessimism * seconds(bounded(d)))); };
   const Duration commit = bounded(facts.commit);
   const auto write = [&](std::uint64_t bytes) {
-    return bounded(time_of(bytes, facts.disk_bytes_per_second, kAssumedDiskBytesPerSecond));
+    return slower(time_of(bytes, facts.disk_bytes_per_second, kAssumedDiskBytesPerSecond));
   };
   const Duration copy =
-      bounded(time_of(facts.state_bytes, facts.copy_bytes_per_second, kAssumedCopyBytesPerSecond));
+      slower(time_of(facts.state_bytes, facts.copy_bytes_per_second, kAssumedCopyBytesPerSecond));
   return {.flush = write(facts.staged_bytes) + commit,
           .full = bounded(facts.step) + copy + write(facts.state_bytes) + commit};
 }
@@ -39,8 +40,9 @@ Duration margin_of(Duration notice) {
 }
 
 DrainPlan plan_drain(const DrainFacts& facts) {
-  const Needs needs = needs_of(facts);
-  const Duration usable = std::max(facts.left - std::max(facts.margin, Duration(0)), Duration(0));
+  const Needs needs = needs_of(facts, kPessimism);
+  const Duration margin = std::max(facts.margin, Duration(0));
+  const Duration usable = std::max(facts.left - margin, Duration(0));
   DrainPlan plan{.stages = {}, .leave = usable};
   const auto add = [&](DrainAct act, Duration begin, Duration takes) {
     plan.stages.push_back({.act = act, .begin = begin, .end = begin + takes});
@@ -48,11 +50,16 @@ DrainPlan plan_drain(const DrainFacts& facts) {
   };
   const bool is_staged = facts.staged_bytes > 0;
   // A full save is newer than what is staged: where only one of them fits, it is that.
-  const bool fits_full = needs.full <= usable;
+  const bool fits_full = usable > Duration(0) && needs.full <= usable;
   const bool flushes = is_staged && needs.flush + (fits_full ? needs.full : Duration(0)) <= usable;
   Duration busy{0};
   if (flushes) busy = add(DrainAct::kFlushStaged, busy, needs.flush);
-  if (!fits_full) return plan;
+  if (!fits_full) {
+    const Needs measured = needs_of(facts, 1);
+    const Duration begin = is_staged ? measured.flush : Duration(0);
+    if (begin + measured.full <= facts.left - margin / 2) add(DrainAct::kTrySave, begin, measured.full);
+    return plan;
+  }
   if (!facts.has_saved) busy = add(DrainAct::kFullSave, busy, needs.full);
   // Once more, with the steps that are made meanwhile.
   const Duration last = usable - needs.full;

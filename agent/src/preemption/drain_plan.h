@@ -39,7 +39,13 @@ inline constexpr double kAssumedDiskBytesPerSecond = 5e7;
 // A disk may be slower than it was.
 inline constexpr double kPessimism = 1.5;
 
-enum class DrainAct { kFlushStaged, kFullSave };
+enum class DrainAct {
+  kFlushStaged,
+  kFullSave,
+  // A full save that ends in time as copies and disks were measured, though not where they are half as slow
+  // again. One that does not end costs nothing that was not lost already.
+  kTrySave,
+};
 
 struct DrainStage {
   DrainAct act = DrainAct::kFullSave;
@@ -57,7 +63,7 @@ struct DrainPlan {
 };
 
 // With room for all: what is staged is written, all is saved at once, and saved again as late as possible.
-// With less, the newest state that fits: a full save, else the staged one, else nothing.
+// With less, the newest state that fits: a full save, else the staged one and a save that is tried.
 [[nodiscard]] DrainPlan plan_drain(const DrainFacts& facts);
 
 }  // namespace ratoon::preemption

@@ -16,6 +16,7 @@ constexpr std::string_view kOrder = "order";
 constexpr std::string_view kCall = "call";
 // News that is told again with every beat comes a little sooner or later each time: that is nothing new.
 constexpr Duration kNearer = std::chrono::seconds(1);
+constexpr Duration kCommitPatience = std::chrono::seconds(60);
 constexpr Duration kLeftMax = std::chrono::hours(24 * 365);  // what is told as "never"
 
 Failure leaving(ExitCode code, const std::string& sentence) {
@@ -113,11 +114,21 @@ std::optional<Failure> Drain::must_go(Timestamp now, bool agrees) {
         "due within --grace-seconds; call average_gradients() or agree() in every step, or save "
         "more often");
   }
-  if (next(now) != DrainStep::kLeave) return std::nullopt;
+  // Where nobody agrees, what would be tried in the margin is not asked of anybody.
+  const Notice* const first = notices_.first();
+  const bool is_alone_in_margin = !agrees && first != nullptr && first->deadline - now <= first->margin;
+  if (next(now) != DrainStep::kLeave && !is_alone_in_margin) return std::nullopt;
   // Who is left behind would wait for us without end: half of the margin is for leaving together.
   const bool may_leave_together = agrees && !setup_.can_be_replaced;
   if (may_leave_together && *notices_.left(now) > preemption::kMargin / 2) return std::nullopt;
   return leaving(ExitCode::kPreempted, "left because of " + why() + ": no other save can end in time");
+}
+
+Duration Drain::time_to_commit(Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  const Notice* const first = notices_.first();
+  if (first == nullptr) return kCommitPatience;
+  return std::clamp(first->deadline - now - first->margin / 8, Duration(0), kCommitPatience);
 }
 
 bool Drain::leaves_with_next_save() {

@@ -58,6 +58,8 @@ class Drain {
   // Where ranks agree on nothing, Ctrl-C waits for the next save that is due by counts, and so at the same
   // step on all of them; for as long as the grace.
   [[nodiscard]] bool leaves_with_next_save();
+  // How long the agreed last save may take to be durable: as long as leaving still ends before the deadline.
+  [[nodiscard]] Duration time_to_commit(Timestamp now);
   // After the agreed last save, or without one: as what the process ends.
   [[nodiscard]] Failure farewell(std::uint32_t agreed, Step step, bool is_committed);
 

@@ -136,7 +136,7 @@ bool Session::Engine::wait_for_commits(std::optional<Duration> at_most, bool nee
 
 void Session::Engine::stop(std::uint32_t agreed) {
   // Ranks that are done first have left: that changes the world, and is nothing to us.
-  const bool is_committed = wait_for_commits(kHandOverPatience, false);
+  const bool is_committed = wait_for_commits(drain_->time_to_commit(clock_.now()), false);
   throw drain_->farewell(agreed, position_.step, is_committed);
 }
 

@@ -139,13 +139,30 @@ TEST(Drain, ATimeLimitIsNoReasonToSaveAtOnce) {
   EXPECT_EQ(drain.wishes({}, at(10s)), 0u);
   EXPECT_FALSE(drain.must_go(at(10s), true).has_value());
   EXPECT_EQ(drain.wishes({}, at(97s)), control::kStop);
-  EXPECT_EQ(drain.wishes({}, at(98s)), control::kGo);
-  EXPECT_FALSE(drain.must_go(at(98s), true).has_value()) << "the others may hear of it yet";
+  EXPECT_EQ(drain.wishes({}, at(98s)), control::kStop) << "tried: it would end a second before the clock";
+  EXPECT_EQ(drain.wishes({}, at(98500ms)), control::kGo);
+  EXPECT_FALSE(drain.must_go(at(98500ms), true).has_value()) << "the others may hear of it yet";
   EXPECT_TRUE(drain.must_go(at(98s), false).has_value());
   const auto late = drain.must_go(at(99s), true);
   ASSERT_TRUE(late.has_value());
   EXPECT_EQ(late->exit_code, static_cast<int>(ExitCode::kPreempted));
   EXPECT_THAT(late->what(), HasSubstr("the time limit of 100s"));
+}
+
+// Seen where a machine stood still for the blink in which the last save was to begin.
+TEST(Drain, AStepThatOutlastedTheLastMomentIsSavedAllTheSame) {
+  Drain drain;
+  drain.begin_attempt(kGigabyte);
+  drain.note_commit(300ms);
+  drain.note_step(20ms);
+  drain.notify(at(0s), 10s, "a reclaim");
+  EXPECT_EQ(drain.wishes({}, at(1s)), control::kSave);
+  drain.note_save(at(1s), 100ms);
+  EXPECT_EQ(drain.wishes({}, at(7s)), 0u);
+  EXPECT_EQ(drain.wishes({}, at(8100ms)), control::kStop);
+  EXPECT_FALSE(drain.must_go(at(8100ms), true).has_value());
+  EXPECT_EQ(drain.time_to_commit(at(8200ms)), 1550ms) << "and it leaves in time, saved or not";
+  EXPECT_EQ(drain.wishes({}, at(8700ms)), control::kGo) << "that would end too late";
 }
 
 TEST(Drain, CtrlCStopsAtTheNextStepAndSaysSo) {
