@@ -1,10 +1,9 @@
 #include "operator/runtime/api_client.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 
 #include "base/contract/fields.h"
+#include "base/core/pause.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -14,15 +13,6 @@ using nlohmann::json;
 constexpr std::size_t kReplyBytesMax = 64 * 1024 * 1024;
 constexpr int kDepthMax = 128;
 constexpr std::uint32_t kPauseSecondsMax = 5;
-
-// False if it was stopped before.
-bool pause(std::uint32_t seconds, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any woken;
-  std::unique_lock lock(mutex);
-  woken.wait_for(lock, stop, std::chrono::seconds(seconds), [] { return false; });
-  return !stop.stop_requested();
-}
 
 }  // namespace
 
@@ -87,7 +77,8 @@ Result<json> ApiClient::call(const kube::Request& request, std::stop_token stop,
     refusal = kube::read_failure(reply->status, reply->body, reply->headers.get("Retry-After"));
     const bool may_again =
         !is_last && refusal->retry_after_seconds && (refusal->status == 429 || refusal->status == 503);
-    if (!may_again || !pause(std::min(*refusal->retry_after_seconds, kPauseSecondsMax), stop))
+    if (!may_again ||
+        !pause_for(std::chrono::seconds(std::min(*refusal->retry_after_seconds, kPauseSecondsMax)), stop))
       return refusal->error;
   }
 }

@@ -1,8 +1,8 @@
 #include "operator/runtime/elector.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
+
+#include "base/core/pause.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -11,13 +11,6 @@ using kube::Move;
 
 constexpr Duration kPatience = std::chrono::milliseconds(1500);  // two claims fit before a leader must end
 constexpr Duration kDoubtPause = std::chrono::milliseconds(200);
-
-void pause(Duration time, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any woken;
-  std::unique_lock lock(mutex);
-  woken.wait_for(lock, stop, time, [] { return false; });
-}
 
 }  // namespace
 
@@ -44,7 +37,8 @@ bool Elector::is_known() const {
 void Elector::run(const std::stop_token& stop) {
   while (!stop.stop_requested() && turn(stop)) {
     const bool is_urgent = is_in_doubt_ && view_.renewed;  // a leader has little time
-    pause(is_urgent ? std::min(kDoubtPause, options_.times.retry) : options_.times.retry, stop);
+    static_cast<void>(
+        pause_for(is_urgent ? std::min(kDoubtPause, options_.times.retry) : options_.times.retry, stop));
   }
 }
 

@@ -1,9 +1,9 @@
 #include "operator/runtime/reflector.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <utility>
 
+#include "base/core/pause.h"
 #include "operator/kube/failure.h"
 #include "operator/kube/lenient.h"
 #include "operator/kube/metadata.h"
@@ -14,13 +14,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kRefusalBytesMax = 64 * 1024;
-
-void wait(Duration pause, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any woken;
-  std::unique_lock lock(mutex);
-  woken.wait_for(lock, stop, pause, [] { return false; });
-}
 
 std::string version_of(const json& object) {
   return kube::text_in(kube::child(object, "metadata"), "resourceVersion");
@@ -72,7 +65,7 @@ Reflector::Reflector(const ApiClient& client, ObjectSink& sink, const Clock& clo
 
 void Reflector::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) {
-    while (!stop.stop_requested()) wait(step(stop), stop);
+    while (!stop.stop_requested()) static_cast<void>(pause_for(step(stop), stop));
   });
 }
 

@@ -1,15 +1,14 @@
 #include "agent/src/session/notice_setup.h"
 
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
-#include <mutex>
 #include <stop_token>
 #include <utility>
 
 #include <ratoon/failure.h>
 
 #include "base/contract/exit_code.h"
+#include "base/core/pause.h"
 
 namespace ratoon::session {
 namespace {
@@ -114,10 +113,7 @@ void NoticeWatch::while_waiting(Link& link, const std::function<void()>& wait) {
 
 void NoticeWatch::wait_for_news(const std::stop_token& stop) const {
   if (signals_) return signals_->wait(stop, kTimePasses);
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
-  std::condition_variable_any never;
-  never.wait_for(lock, stop, kTimePasses, [] { return false; });
+  static_cast<void>(pause_for(kTimePasses, stop));
 }
 
 }  // namespace ratoon::session

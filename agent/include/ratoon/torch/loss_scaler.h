@@ -6,8 +6,9 @@
 //     optimizer.zero_grad();
 //     scaler.scale(loss_of(batch)).backward();
 //     session.average_gradients(*net);
-//     scaler.unscale(optimizer);                                      // only where something comes before
-//     step() torch::nn::utils::clip_grad_norm_(net->parameters(), 1.0); scaler.step(optimizer);
+//     scaler.unscale(optimizer);  // only where gradients are looked at before the step
+//     torch::nn::utils::clip_grad_norm_(net->parameters(), 1.0);
+//     scaler.step(optimizer);
 //   }
 //
 // A step whose gradients are not all finite is left out, and the scale gets smaller; after many good ones it

@@ -12,7 +12,7 @@
 
 #include "agent/src/objects/cache/account.h"
 #include "agent/src/objects/object_key.h"
-#include "agent/src/objects/pause.h"
+#include "base/core/pause.h"
 #include "base/core/random_name.h"
 
 namespace ratoon::objects {

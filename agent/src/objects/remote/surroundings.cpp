@@ -10,7 +10,7 @@
 
 #include <ratoon/counter_random.h>
 
-#include "agent/src/objects/pause.h"
+#include "base/core/pause.h"
 #include "base/core/read_file.h"
 
 namespace ratoon::objects {

@@ -1,9 +1,9 @@
-#include "agent/src/objects/pause.h"
+#include "base/core/pause.h"
 
 #include <condition_variable>
 #include <mutex>
 
-namespace ratoon::objects {
+namespace ratoon {
 
 bool pause_for(Duration time, const std::stop_token& stop) {
   std::mutex mutex;
@@ -13,4 +13,4 @@ bool pause_for(Duration time, const std::stop_token& stop) {
   return !stop.stop_requested();
 }
 
-}  // namespace ratoon::objects
+}  // namespace ratoon

@@ -5,9 +5,9 @@
 
 #include "base/core/clock.h"
 
-namespace ratoon::objects {
+namespace ratoon {
 
 // Whether all of it passed.
 [[nodiscard]] bool pause_for(Duration time, const std::stop_token& stop);
 
-}  // namespace ratoon::objects
+}  // namespace ratoon
