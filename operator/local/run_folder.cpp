@@ -40,6 +40,13 @@ bool take_lock(int fd) {
   return false;
 }
 
+Error broken(const std::string& path, const Error& why) {
+  return {ErrorKind::kCorrupted,
+          path + ": " + why.message() +
+              ": move it away, and the next `ratoon run` goes on from the newest checkpoint; with --fresh it "
+              "starts over"};
+}
+
 // What is moved must stay on its disk: a link would go and leave its target, a mounted folder cannot go.
 Result<void> check_movable(const fs::path& path) {
   struct stat above{};
@@ -88,7 +95,7 @@ Result<std::optional<nlohmann::json>> RunFolder::read_document(const fs::path& f
     text.append(block.data(), static_cast<std::size_t>(in.gcount()));
   if (in.bad()) return system_error(EIO, "reading " + path);
   auto document = parse_json(text, kStatusBytesMax, kDepthMax);
-  if (!document) return document.error().with_context(path);
+  if (!document) return broken(path, document.error());
   return std::optional(*std::move(document));
 }
 
@@ -98,7 +105,7 @@ Result<std::optional<api::TrainingJobStatus>> RunFolder::read_status(const api::
   if (!*read) return std::optional<api::TrainingJobStatus>();
   nlohmann::json& document = **read;
   auto stored = api::decode_training_job(document.is_object() ? document["job"] : document);
-  if (!stored) return stored.error().with_context(status_path().string());
+  if (!stored) return broken(status_path().string(), stored.error());
   if (api::key_of(*stored) != api::key_of(job)) {
     return Error(ErrorKind::kInvalid, folder_.string() + " holds a run of job '" + stored->meta.name +
                                           "', not of '" + job.meta.name + "': pass another --folder");

@@ -133,6 +133,8 @@ TEST_F(RunFolderTest, ADamagedStatusIsASentenceAndNeverAFreshStart) {
     const auto status = folder.read_status(job());
     ASSERT_FALSE(status);
     EXPECT_THAT(status.error().message(), HasSubstr("status.json: "));
+    EXPECT_THAT(status.error().message(), HasSubstr("move it away"));
+    EXPECT_EQ(status.error().kind(), ErrorKind::kCorrupted);
   }
   std::filesystem::remove(folder.status_path());
   std::filesystem::create_directory(folder.status_path());
