@@ -6,6 +6,7 @@
 
 #include "base/contract/exit_code.h"
 #include "cli/command.h"
+#include "cli/command_line_fault.h"
 
 namespace ratoon::cli {
 
@@ -50,8 +51,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : static_cast<int>(ratoon::ExitCode::kConfiguration);
+    if (error.get_exit_code() == 0) return app.exit(error);  // help, and the version
+    ratoon::cli::complain(ratoon::cli::explain(app, error));
+    return static_cast<int>(ratoon::ExitCode::kConfiguration);
   } catch (const std::exception& error) {
     ratoon::cli::complain(error.what());
     return 1;

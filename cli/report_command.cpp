@@ -10,16 +10,17 @@
 #include "cli/command.h"
 #include "cli/report/read_run.h"
 #include "cli/report/render.h"
+#include "cli/run/find_run.h"
 
 namespace ratoon::cli {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
-  ratoon report ratoon-runs/digits                   writes ratoon-runs/digits/report.html, for any browser
-  ratoon report ratoon-runs/digits -o today.html
+  ratoon report digits                               of ratoon-runs/digits: writes report.html there, for any browser
+  ratoon report ratoon-runs/digits -o today.html     the same run by its folder
   ratoon report checkpoints/digits                   of a program that ran alone, or under a launcher
-  ratoon report ratoon-runs/digits --json | jq .account
-  ratoon report ratoon-runs/digits --csv -o loss.csv
+  ratoon report digits --json | jq .account
+  ratoon report digits --csv -o loss.csv
 
 The page is one file that loads nothing. The run may still be at work; it is only read.
 
@@ -43,7 +44,8 @@ int write(const std::string& file, const std::string& text) {
 }
 
 int report(const ReportArguments& arguments) {
-  auto facts = read_run(arguments.folder);
+  const std::filesystem::path folder = place_of_run(arguments.folder);
+  auto facts = read_run(folder);
   if (!facts) return complain_of(facts.error());
   if (arguments.is_csv) return write(arguments.file, past_csv(facts->past));
   const Report report = make_report(*std::move(facts));
@@ -52,9 +54,7 @@ int report(const ReportArguments& arguments) {
     return write(arguments.file,
                  report_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   }
-  const std::string file = arguments.file.empty()
-                               ? (std::filesystem::path(arguments.folder) / "report.html").string()
-                               : arguments.file;
+  const std::string file = arguments.file.empty() ? (folder / "report.html").string() : arguments.file;
   const int code = write(file, render_page(report));
   if (code == 0 && file != "-") print_text(file + "\n");
   return code;
@@ -67,7 +67,9 @@ void add_report_command(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("report", "One page about a run: losses, recoveries, curves, checkpoints");
   command->footer(kExamples);
-  command->add_option("folder", arguments->folder, "Of `ratoon run`, or <save folder>/<run name>")
+  command
+      ->add_option("folder", arguments->folder,
+                   "Of `ratoon run`, its job's name, or <save folder>/<run name>")
       ->required();
   command->add_option("-o,--output", arguments->file,
                       "Where to (default: report.html in the folder; with --csv and --json standard output, "

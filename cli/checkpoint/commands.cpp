@@ -9,9 +9,9 @@ namespace ratoon::cli {
 
 void add_common(CLI::App& command, CommonArguments& arguments) {
   command
-      .add_option(
-          "run", arguments.run,
-          "A run's folder, <save folder>/<run name>, or its place in a store: s3://bucket/runs/<run name>")
+      .add_option("run", arguments.run,
+                  "A job of `ratoon run` by name or folder, <save folder>/<run name>, or a place in a store: "
+                  "s3://bucket/runs/<run name>")
       ->required();
   command.add_flag("--json", arguments.is_json, "For programs: one JSON document on standard output");
 }

@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 // "ratoon-runs/counter" has them in "checkpoints/counter".
 constexpr int kDepthMax = 3;
 constexpr std::size_t kNamedMax = 5;
+constexpr const char* kStatusFile = "status.json";  // of `ratoon run`
 
 bool is_run_folder(const fs::path& folder) {
   std::error_code ignored;
@@ -41,6 +42,14 @@ Error no_run_in(const std::string& shown, const std::vector<std::string>& below)
   for (std::size_t i = 0; i < std::min(below.size(), kNamedMax); ++i)
     text += (i == 0 ? ", such as " : ", ") + below[i];
   return {ErrorKind::kInvalid, text};
+}
+
+fs::path checkpoints_in(const fs::path& folder) {
+  std::error_code ignored;
+  if (is_run_folder(folder) || !fs::exists(folder / kStatusFile, ignored)) return folder;
+  std::vector<std::string> below;
+  find_below(folder, kDepthMax, below);
+  return below.size() == 1 ? fs::path(below.front()) : folder;
 }
 
 Result<std::unique_ptr<checkpoint::Disk>> open_run_folder(const fs::path& folder) {

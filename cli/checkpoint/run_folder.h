@@ -16,6 +16,9 @@ namespace ratoon::cli {
 // kInvalid where there are no checkpoints of ours in it; the message names the run folders that lie below.
 [[nodiscard]] Result<std::unique_ptr<checkpoint::Disk>> open_run_folder(const std::filesystem::path& folder);
 
+// In a folder of `ratoon run` the one run whose checkpoints are there; else the folder as it is.
+[[nodiscard]] std::filesystem::path checkpoints_in(const std::filesystem::path& folder);
+
 // That nothing of a run is in it, with those of `below`, sorted, that are shown as what may have been meant.
 [[nodiscard]] Error no_run_in(const std::string& shown, const std::vector<std::string>& below);
 

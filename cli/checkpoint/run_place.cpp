@@ -11,6 +11,7 @@
 #include "agent/src/objects/object_key.h"
 #include "agent/src/objects/store_uri.h"
 #include "cli/checkpoint/run_folder.h"
+#include "cli/run/find_run.h"
 
 namespace ratoon::cli {
 namespace {
@@ -83,9 +84,10 @@ Result<RunPlace> RunPlace::open(const std::string& address) {
     return open_in_store(*store);
   }
   // Beneath its descriptor, with no link followed; what a run copied into a folder are plain files.
-  auto disk = open_run_folder(uri->path);
+  const auto folder = checkpoints_in(place_of_run(uri->path));
+  auto disk = open_run_folder(folder);
   if (!disk) return disk.error();
-  return RunPlace(uri->path, *std::move(disk));
+  return RunPlace(folder, *std::move(disk));
 }
 
 std::optional<WallTime> RunPlace::written_at(const std::string& path) const {

@@ -20,8 +20,8 @@ namespace ratoon::cli {
 
 class RunPlace {
  public:
-  // "checkpoints/digits", "file:///data/runs/digits" or "s3://bucket/runs/digits". kInvalid where nothing of
-  // a run is in it; the message names the places of runs that lie below.
+  // "checkpoints/digits", "digits" of `ratoon run`, "file:///data/runs/digits" or "s3://bucket/runs/digits".
+  // kInvalid where nothing of a run is in it; the message names the places of runs that lie below.
   [[nodiscard]] static Result<RunPlace> open(const std::string& address);
 
   [[nodiscard]] checkpoint::Disk& disk() const { return *disk_; }

@@ -69,11 +69,11 @@ bool is_known(const std::string& name, const auto& names) {
 }  // namespace
 
 std::string colour_of(const std::string& name) {
-  static constexpr std::array<std::string_view, 17> kNames = {
-      "useful",     "recomputed", "save_stall", "data_wait", "waiting_for_capacity",
-      "restarting", "hung",       "validation", "away",      "absent",
-      "detect",     "decide",     "place",      "start",     "rendezvous",
-      "load",       "first step"};
+  static constexpr std::array<std::string_view, 19> kNames = {
+      "useful",   "recomputed", "save_stall", "data_wait", "waiting_for_capacity",
+      "starting", "restarting", "ending",     "hung",      "validation",
+      "away",     "absent",     "detect",     "decide",    "place",
+      "start",    "rendezvous", "load",       "first step"};
   if (!is_known(name, kNames)) return "c-other";
   std::string kind = "c-" + name;
   std::ranges::replace(kind, ' ', '_');

@@ -50,6 +50,7 @@ td.why{color:var(--loss)}
 .c-waiting_for_capacity{fill:#8d99a0;color:#8d99a0}.c-restarting,.c-detect{fill:#d9574a;color:#d9574a}
 .c-hung{fill:#a02c6b;color:#a02c6b}.c-validation,.c-first_step{fill:#5a8fd8;color:#5a8fd8}
 .c-decide{fill:#b08968;color:#b08968}.c-other{fill:#9aa;color:#9aa}
+.c-starting,.c-ending{fill:#8fb8a8;color:#8fb8a8}
 .c-away,.c-absent{fill:var(--edge);color:var(--edge)}
 footer{font-size:12px;color:var(--quiet)}
 )CSS";

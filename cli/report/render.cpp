@@ -104,7 +104,8 @@ std::string over_time_of(const Report& report) {
   if (!report.rate.empty()) body += "<div class=\"label\"><b>steps a second</b></div>" + draw_rate(report);
   body += "<div class=\"label\"><b>the run and its members</b></div>" + draw_timeline(report);
   std::vector<std::pair<std::string, std::string>> legend;
-  for (const char* part : {"useful", "recomputed", "restarting", "absent"}) legend.emplace_back(part, "");
+  for (const char* part : {"useful", "recomputed", "starting", "restarting", "absent"})
+    legend.emplace_back(part, "");
   const std::string text =
       report.losses.empty() && report.steps_made_again == 0
           ? "Everything stands above the same clock; point at a bar or a mark to read it."

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kLanesMax = 64;
 constexpr double kBarsMax = 4000;
+constexpr std::string_view kFailed = "Failed";  // the phase of a job
 
 double at_of(const Event& event) {
   return seconds(event.at.since_epoch);
@@ -31,6 +32,11 @@ struct Stay {  // of one process group of a member
 
 using Span = std::pair<double, double>;
 
+struct Life {  // of a runner
+  Span span;
+  bool ended_well = false;  // by itself, and not since nothing could go on
+};
+
 // When runners were there, when worlds stood and when members' processes lived, from events alone.
 class Story {
  public:
@@ -39,7 +45,7 @@ class Story {
     close(end);
   }
 
-  std::vector<Span> lives;
+  std::vector<Life> lives;
   std::vector<World> worlds;
   std::map<std::pair<std::string, std::uint64_t>, std::vector<Stay>> stays;  // by role and index
 
@@ -56,7 +62,7 @@ class Story {
     }
     if (event.kind == "apart") close_world(at);
     if (event.kind == "member") hear_member(event, at);
-    if (event.kind == "end") close(at);
+    if (event.kind == "end") close(at, event.phase != kFailed);
     last_ = at;
   }
 
@@ -78,14 +84,14 @@ class Story {
     world_.reset();
   }
 
-  void close(double at) {
+  void close(double at, bool ended_well = false) {
     close_world(at);
     for (auto& [name, living] : living_) {
       living.second.end = at;
       stays[living.first].push_back(std::move(living.second));
     }
     living_.clear();
-    if (life_) lives.emplace_back(*life_, at);
+    if (life_) lives.push_back({{*life_, at}, ended_well});
     life_.reset();
   }
 
@@ -155,6 +161,16 @@ std::vector<Bar> without_gaps(std::vector<Bar> bars, Span span, const Bar& fille
   return whole;
 }
 
+// Nothing comes again at the beginning of a life, nor at its end.
+void name_both_ends(std::vector<Bar>& life, bool ended_well) {
+  const auto is_restarting = [](const Bar& bar) { return bar.part == "restarting"; };
+  for (auto bar = life.begin(); bar != life.end() && is_restarting(*bar); ++bar) bar->part = "starting";
+  if (ended_well && !life.empty() && is_restarting(life.back())) {
+    life.back().part = "ending";
+    life.back().what = "all is trained or saved";
+  }
+}
+
 std::vector<Bar> during(const std::vector<Bar>& bars, const Stay& stay) {
   std::vector<Bar> cut;
   for (const Bar& bar : bars) {
@@ -195,14 +211,15 @@ Timeline make_timeline(const RunFacts& facts) {
   std::vector<Bar> bars;
   std::uint64_t newest_step = 0;
   for (const World& world : story.worlds) add_world(world, steps, newest_step, bars);
-  if (story.lives.empty() && !story.worlds.empty()) story.lives.push_back(span);
+  if (story.lives.empty() && !story.worlds.empty()) story.lives.push_back({span});
   std::vector<Bar> lives;
-  for (const Span& life : story.lives) {
+  for (const auto& [life, ended_well] : story.lives) {
     std::vector<Bar> inside;
     for (const Bar& bar : bars)
       if (bar.begin < life.second && bar.end > life.first) inside.push_back(bar);
-    for (Bar& bar : without_gaps(std::move(inside), life, {0, 0, "restarting", "no world stands"}))
-      lives.push_back(std::move(bar));
+    inside = without_gaps(std::move(inside), life, {0, 0, "restarting", "no world stands"});
+    name_both_ends(inside, ended_well);
+    std::ranges::move(inside, std::back_inserter(lives));
   }
   if (!lives.empty()) timeline.run = without_gaps(std::move(lives), span, {0, 0, "away", "nothing runs"});
 
@@ -232,7 +249,7 @@ std::vector<std::pair<std::string, double>> sum_up(const std::vector<Bar>& run,
   sums["useful"] -= stall;
   sums["save_stall"] += stall;
   std::vector<std::pair<std::string, double>> account;
-  for (const char* part : {"useful", "recomputed", "save_stall", "restarting", "away"})
+  for (const char* part : {"useful", "recomputed", "save_stall", "starting", "restarting", "ending", "away"})
     if (sums[part] > 0) account.emplace_back(part, sums[part]);
   return account;
 }

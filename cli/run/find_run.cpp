@@ -44,6 +44,12 @@ Result<fs::path> find_only_run() {
 
 }  // namespace
 
+fs::path place_of_run(const std::string& wish) {
+  std::error_code ignored;
+  const fs::path by_name = fs::path(kRunsFolder) / wish;
+  return !fs::exists(wish, ignored) && is_run(by_name) ? by_name : fs::path(wish);
+}
+
 Result<fs::path> find_run(const std::string& wish) {
   if (wish.empty()) return find_only_run();
   if (is_run(wish)) return fs::path(wish);

@@ -48,11 +48,20 @@ class Help(unittest.TestCase):
                 self.assertEqual(sorted(listed[command]), sorted(codes))
 
     def test_a_command_line_that_is_wrong_is_a_sentence_and_82(self):
-        for words in (("nonsense",), ("run",), ("status", "--nonsense"), ()):
+        for words, said in (
+                (("rnu",), "ratoon has no command 'rnu'; did you mean 'run'? See `ratoon --help`"),
+                (("nonsense",), "ratoon has no command 'nonsense': see `ratoon --help`"),
+                ((), "ratoon wants a command: see `ratoon --help`"),
+                (("checkpoint",), "ratoon checkpoint wants a command: see `ratoon checkpoint --help`"),
+                (("checkpoint", "verfy"),
+                 "ratoon checkpoint has no command 'verfy'; did you mean 'verify'? See `ratoon checkpoint --help`"),
+                (("run",), "job is required: see `ratoon run --help`"),
+                (("run", "job.yaml", "--foldr=x"),
+                 "ratoon run takes no option '--foldr'; did you mean '--folder'? See `ratoon run --help`"),
+                (("status", "a", "b"), "ratoon status has no place for 'b': see `ratoon status --help`")):
             with self.subTest(words):
                 done = subprocess.run([BIN / "ratoon", *words], text=True, capture_output=True, timeout=20)
-                self.assertEqual(done.returncode, 82)
-                self.assertIn("--help", done.stderr)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (82, "", f"ratoon: {said}\n"))
 
 
 class Completion(unittest.TestCase):

@@ -176,6 +176,10 @@ class Controls(unittest.TestCase):
         for words in ((), ("counter",), ("ratoon-runs/counter",)):
             code, said = ratoon("status", *words, cwd=run.root)
             self.assertEqual(code, 0, said)
+        for words in (("report",), ("checkpoint", "list"), ("checkpoint", "verify", "--newest")):
+            code, said = ratoon(*words, "counter", cwd=run.root)
+            self.assertEqual(code, 0, said)
+        self.assertTrue((run.folder / "report.html").is_file())
         code, said = ratoon("status", "letters", cwd=run.root)
         self.assertEqual((code, said), (82, "ratoon: there is no run 'letters': neither a run's folder nor "
                                             "ratoon-runs/letters; a cluster was not asked: `ratoon status letters "

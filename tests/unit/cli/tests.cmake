@@ -23,9 +23,9 @@ if(TARGET ratoon_operator_api)
             ../../../cli/checkpoint/open_packs.cpp ../../../cli/checkpoint/run_folder.cpp
             ../../../cli/checkpoint/run_place.cpp ../../../cli/checkpoint/survey.cpp
             ../../../cli/checkpoint/tensor_stream.cpp ../../../cli/checkpoint/verdict.cpp
-            ../../../cli/checkpoint/verify.cpp ../../../cli/progress.cpp ../../../cli/text.cpp
-            ../../support/crash/observed_disk.cpp
-    LIBS ratoon::agent ratoon::base_contract)
+            ../../../cli/checkpoint/verify.cpp ../../../cli/progress.cpp ../../../cli/run/find_run.cpp
+            ../../../cli/text.cpp ../../support/crash/observed_disk.cpp
+    LIBS ratoon::agent ratoon::operator_local)
   ratoon_test(unit/cli/report_test
     SOURCES report/past_test.cpp report/render_test.cpp report/report_test.cpp
             ../../../cli/report/axis.cpp ../../../cli/report/curves.cpp ../../../cli/report/drawings.cpp

@@ -1,5 +1,7 @@
 #include "cli/checkpoint/survey.h"
 
+#include <fstream>
+
 #include <gmock/gmock.h>
 
 #include "agent/src/checkpoint/rollback_files.h"
@@ -203,6 +205,12 @@ TEST(RunFolder, TheErrorNamesTheRunFoldersBelow) {
   EXPECT_EQ(exit_code_of(refused.error()), 82);
   EXPECT_THAT(refused.error().message(),
               testing::EndsWith("such as " + (folder / "checkpoints/counter").string()));
+  EXPECT_EQ(checkpoints_in(folder.path()), folder.path()) << "no folder of `ratoon run`";
+  std::ofstream(folder / "status.json") << "{}";
+  EXPECT_EQ(checkpoints_in(folder.path()), folder / "checkpoints/counter");
+  EXPECT_EQ(checkpoints_in(folder / "checkpoints/counter"), folder / "checkpoints/counter");
+  ASSERT_TRUE(checkpoint::RunStore::open(folder / "checkpoints/before"));
+  EXPECT_EQ(checkpoints_in(folder.path()), folder.path()) << "which of the two, only a person knows";
   const auto missing = open_run_folder(folder / "missing");
   ASSERT_FALSE(missing);
   EXPECT_FALSE(std::filesystem::exists(folder / "missing")) << "looking makes nothing";

@@ -98,7 +98,18 @@ TEST(ReportTest, EverySecondIsInOnePart) {
   EXPECT_NEAR(sum, 20, 1e-6);
   EXPECT_NEAR(spent(report, "useful"), 6 + 5, 1e-6);  // 4 to 10 s, and 15 to 20 s
   EXPECT_NEAR(spent(report, "recomputed"), 1, 1e-6);  // from the first step again to the sixth: 14 to 15 s
-  EXPECT_NEAR(spent(report, "restarting"), 4 + 4, 1e-6);  // 0 to 4 s, and 10 to 14 s
+  EXPECT_NEAR(spent(report, "starting"), 4, 1e-6);
+  EXPECT_NEAR(spent(report, "restarting"), 4, 1e-6);  // 10 to 14 s
+}
+
+TEST(ReportTest, TheEndOfARunIsARestartOnlyWhereItFailed) {
+  RunFacts facts = run_with_a_loss();
+  facts.events.insert(facts.events.end() - 1, event(19, "apart"));
+  EXPECT_NEAR(spent(make_report(facts), "ending"), 1, 1e-6);
+  EXPECT_NEAR(spent(make_report(facts), "restarting"), 4, 1e-6);
+  facts.events.back().phase = "Failed";
+  EXPECT_NEAR(spent(make_report(facts), "ending"), 0, 1e-6);
+  EXPECT_NEAR(spent(make_report(facts), "restarting"), 5, 1e-6);
 }
 
 TEST(ReportTest, TheTimeThatSavesHeldTrainingUpWasNotUseful) {
@@ -120,7 +131,7 @@ TEST(ReportTest, AMemberHasALaneWithTheGapInWhichItWasNot) {
     if (bar.part == "absent") absences.push_back(bar);
   }
   EXPECT_THAT(parts,
-              ElementsAre("absent", "restarting", "useful", "absent", "restarting", "recomputed", "useful"));
+              ElementsAre("absent", "starting", "useful", "absent", "restarting", "recomputed", "useful"));
   ASSERT_EQ(absences.size(), 2u);
   EXPECT_NEAR(absences[1].begin, 10, 1e-6);
   EXPECT_NEAR(absences[1].end, 11, 1e-6);

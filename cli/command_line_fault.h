@@ -1,0 +1,14 @@
+// What is wrong with a command line, as a sentence with the next command.
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace ratoon::cli {
+
+// "run takes no '--folde'; did you mean '--folder'? See `ratoon run --help`". `app` has just refused to
+// parse.
+[[nodiscard]] std::string explain(const CLI::App& app, const CLI::ParseError& error);
+
+}  // namespace ratoon::cli
