@@ -49,13 +49,13 @@ class Help(unittest.TestCase):
 
     def test_a_command_line_that_is_wrong_is_a_sentence_and_82(self):
         for words, said in (
-                (("rnu",), "ratoon has no command 'rnu'; did you mean 'run'? See `ratoon --help`"),
+                (("statsu",), "ratoon has no command 'statsu'; did you mean 'status'? See `ratoon --help`"),
                 (("nonsense",), "ratoon has no command 'nonsense': see `ratoon --help`"),
                 ((), "ratoon wants a command: see `ratoon --help`"),
                 (("checkpoint",), "ratoon checkpoint wants a command: see `ratoon checkpoint --help`"),
                 (("checkpoint", "verfy"),
                  "ratoon checkpoint has no command 'verfy'; did you mean 'verify'? See `ratoon checkpoint --help`"),
-                (("run",), "job is required: see `ratoon run --help`"),
+                (("run",), "file is required: see `ratoon run --help`"),
                 (("run", "job.yaml", "--foldr=x"),
                  "ratoon run takes no option '--foldr'; did you mean '--folder'? See `ratoon run --help`"),
                 (("status", "a", "b"), "ratoon status has no place for 'b': see `ratoon status --help`")):
