@@ -66,6 +66,11 @@ Result<void> check_movable(const fs::path& path) {
 Result<RunFolder> RunFolder::open(fs::path folder) {
   std::error_code code;
   fs::create_directories(folder / "logs", code);
+  if (code == std::errc::not_a_directory) {
+    return Error(ErrorKind::kInvalid, folder.string() +
+                                          " cannot be a run's folder: it, or what it is in, is a file; pass "
+                                          "another --folder");
+  }
   if (code) return system_error(code.value(), "creating the run's folder " + folder.string());
   folder = fs::absolute(folder);
   const std::string lock_path = (folder / kLock).string();

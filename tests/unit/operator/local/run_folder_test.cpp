@@ -98,6 +98,17 @@ TEST_F(RunFolderTest, StatusAndTokenAreTheOwnersAlone) {
   EXPECT_EQ(test::read_text(folder.token_path()), "secret\n");
 }
 
+TEST_F(RunFolderTest, AFileIsNoFolder) {
+  test::write_text(temporary_ / "file", "mine");
+  for (const char* name : {"file", "file/below"}) {
+    const auto opened = RunFolder::open(temporary_ / name);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().kind(), ErrorKind::kInvalid);
+    EXPECT_THAT(opened.error().message(), HasSubstr("pass another --folder"));
+  }
+  EXPECT_EQ(test::read_text(temporary_ / "file"), "mine");
+}
+
 TEST_F(RunFolderTest, AFreshOneHasNoStatus) {
   const auto status = open().read_status(job());
   ASSERT_TRUE(status);
