@@ -62,10 +62,8 @@ api::TrainingJobStatus fresh_status(const api::TrainingJobStatus& status) {
 Result<Beginning> begin_run(const RunFolder& folder, const api::TrainingJob& job, bool starts_over,
                             WallTime now,
                             const std::function<Result<void>(const api::TrainingJobStatus&)>& store) {
-  auto stored = folder.read_status(job);
-  const bool is_broken = !stored && stored.error().kind() == ErrorKind::kCorrupted;
-  // Who starts over needs nothing of it but the attempt, and that of what is moved aside fences nobody.
-  if (is_broken && starts_over) stored = std::optional(api::TrainingJobStatus());
+  const auto stored = folder.read_status(job);
+  // Not even for who starts over: attempts must count on from those that are in stores.
   if (!stored) return stored.error();
   if (starts_over) {
     Beginning fresh{.status = fresh_status(stored->value_or(api::TrainingJobStatus()))};

@@ -43,8 +43,7 @@ bool take_lock(int fd) {
 Error broken(const std::string& path, const Error& why) {
   return {ErrorKind::kCorrupted,
           path + ": " + why.message() +
-              ": move it away, and the next `ratoon run` goes on from the newest checkpoint; with --fresh it "
-              "starts over"};
+              ": move it away, and the next `ratoon run` goes on from the newest checkpoint"};
 }
 
 // What is moved must stay on its disk: a link would go and leave its target, a mounted folder cannot go.

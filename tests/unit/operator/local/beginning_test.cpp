@@ -55,15 +55,6 @@ TEST_F(BeginRunTest, TheFirstOneInAFolderBeginsAtItsBeginning) {
   EXPECT_TRUE(begun->document.is_null());
 }
 
-TEST_F(BeginRunTest, AStatusThatCannotBeReadEndsItButForWhoStartsOver) {
-  test::write_text(folder_->status_path(), "{ half a");
-  EXPECT_FALSE(begin());
-  const auto begun = begin(true);
-  ASSERT_TRUE(begun) << begun.error().message();
-  EXPECT_TRUE(begun->set_aside);
-  EXPECT_EQ(begun->status.phase, api::JobPhase::kPending);
-}
-
 TEST_F(BeginRunTest, TheNextOneGoesOnWithStatusAndBook) {
   leave_a_run();
   const auto begun = begin();
