@@ -147,6 +147,20 @@ class KillAndResume(unittest.TestCase):
         self.assertEqual(code, 1, output)
         self.assertIn(f"the checkpoint of step {last} was durable and cannot be found", output)
 
+    def test_a_broken_status_is_moved_away_as_it_says_and_the_run_goes_on(self):
+        self.interrupt_after(30)
+        last = max(self.run_.commits())
+        status = self.run_.folder / "status.json"
+        status.write_text(status.read_text()[:100])
+        self.run_.start()
+        code, output = self.run_.finish()
+        self.assertEqual(code, 82, output)
+        self.assertIn("move it away, and the next `ratoon run` goes on from the newest checkpoint", output)
+        status.rename(status.with_suffix(".broken"))
+        self.run_.start()
+        self.assert_completed()
+        self.assertEqual(self.run_.first_line_of(last[0] + 1, 0)[2], last[1])
+
     def interrupt_after(self, step):
         self.run_.start()
         self.run_.wait_for_commit(step)
