@@ -191,7 +191,7 @@ json encode_training_job(const TrainingJob& job) {
   if (!target.is_object()) target = json::object();
   for (const char* whole :
        {"formedAt", "waitingSince", "activeSince", "suspendingSince", "lastCheckpoint", "finalWeights",
-        "lineageStart", "lastDisruption", "lastFailure", "completionTime", "suspectNodes"})
+        "lineageStart", "lastDisruption", "lastFailure", "ledger", "completionTime", "suspectNodes"})
     target.erase(whole);
   target.update(encode_status(job.status), /*merge_objects=*/true);
   return out;

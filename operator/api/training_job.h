@@ -2,6 +2,7 @@
 // older program loses nothing.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -232,6 +233,24 @@ struct Condition {
   friend bool operator==(const Condition&, const Condition&) = default;
 };
 
+// What the job's time was spent on, as far as its operator sees; a save that training waits for is useful
+// here.
+enum class LedgerPart { kUseful, kRecomputed, kWaitingForCapacity, kRestarting, kHung, kSuspended };
+constexpr std::size_t kLedgerParts = 6;
+
+// Each moment since the job's beginning is in one part. It changes with the part alone, so that an unchanged
+// job is never written.
+struct Ledger {
+  std::array<double, kLedgerParts> seconds{};  // of each part, without what goes on
+  LedgerPart part = LedgerPart::kRestarting;   // that goes on
+  std::optional<WallTime> since;               // nothing: the job has not begun, or is over
+  Step newest_step{0};                         // that was trained before the last world fell apart
+
+  friend bool operator==(const Ledger&, const Ledger&) = default;
+};
+
+[[nodiscard]] std::string_view name_of(LedgerPart part);
+
 struct TrainingJobStatus {
   JobPhase phase = JobPhase::kPending;
   std::string message;                    // why it is in this phase, in one sentence
@@ -258,6 +277,7 @@ struct TrainingJobStatus {
   std::optional<Attempt> lineage_start;
   std::optional<Disruption> last_disruption;  // the last one that all members came back from
   std::optional<Failure> last_failure;
+  Ledger ledger;
   std::vector<SuspectNode> suspect_nodes;
   std::uint32_t replicas = 0;  // members with a pod, of roles that numNodes sizes; what kubectl scale sees
 

@@ -15,6 +15,10 @@ constexpr std::size_t kConditionsMax = 16;
 constexpr std::array<std::string_view, 6> kPhases = {"Pending",   "Running",   "Recovering",
                                                      "Suspended", "Succeeded", "Failed"};
 
+// In the order of LedgerPart.
+constexpr std::array<std::string_view, kLedgerParts> kLedgerPartNames = {
+    "useful", "recomputed", "waitingForCapacity", "restarting", "hung", "suspended"};
+
 ResumePoint read_checkpoint(Fields f) {
   return {.attempt = Attempt(f.whole("attempt", kCountMax)),
           .step = Step(f.whole("step", kCountMax)),
@@ -62,6 +66,22 @@ Condition read_condition(Fields f) {
           .message = f.optional_text("message", 4096),
           .since = read_time(f, "lastTransitionTime"),
           .observed_generation = f.optional_whole("observedGeneration", kCountMax)};
+}
+
+Ledger read_ledger(Fields f) {
+  Ledger ledger{.seconds = {f.seconds("usefulSeconds"), f.seconds("recomputedSeconds"),
+                            f.seconds("waitingForCapacitySeconds"), f.seconds("restartingSeconds"),
+                            f.seconds("hungSeconds"), f.seconds("suspendedSeconds")}};
+  ledger.newest_step = Step(f.optional_whole("newestStep", kCountMax));
+  if (f.find("since") == nullptr) return ledger;
+  ledger.since = read_time(f, "since");
+  const std::string part = f.text("part", 32);
+  const auto known = std::ranges::find(kLedgerPartNames, part);
+  if (known == kLedgerPartNames.end())
+    f.complain("part", "a part of the ledger");
+  else
+    ledger.part = static_cast<LedgerPart>(known - kLedgerPartNames.begin());
+  return ledger;
 }
 
 MemberStatus read_member(Fields f) {
@@ -128,6 +148,22 @@ json encode_failure(const Failure& f) {
   return out;
 }
 
+json encode_ledger(const Ledger& ledger) {
+  const auto spent = [&](LedgerPart part) { return rounded(ledger.seconds[static_cast<std::size_t>(part)]); };
+  json out = {{"newestStep", ledger.newest_step.value()},
+              {"usefulSeconds", spent(LedgerPart::kUseful)},
+              {"recomputedSeconds", spent(LedgerPart::kRecomputed)},
+              {"waitingForCapacitySeconds", spent(LedgerPart::kWaitingForCapacity)},
+              {"restartingSeconds", spent(LedgerPart::kRestarting)},
+              {"hungSeconds", spent(LedgerPart::kHung)},
+              {"suspendedSeconds", spent(LedgerPart::kSuspended)}};
+  if (ledger.since) {
+    out["part"] = name_of(ledger.part);
+    out["since"] = format_rfc3339(*ledger.since);
+  }
+  return out;
+}
+
 json encode_condition(const Condition& c) {
   return {{"type", c.type},
           {"status", c.is_true ? "True" : "False"},
@@ -141,6 +177,10 @@ json encode_condition(const Condition& c) {
 
 std::string_view name_of(JobPhase phase) {
   return kPhases[static_cast<std::size_t>(phase)];
+}
+
+std::string_view name_of(LedgerPart part) {
+  return kLedgerPartNames[static_cast<std::size_t>(part)];
 }
 
 bool is_phase_name(std::string_view text) {
@@ -202,6 +242,7 @@ TrainingJobStatus read_status(Fields f) {
   if (f.find("lastDisruption") != nullptr)
     status.last_disruption = read_disruption(f.object("lastDisruption"));
   if (f.find("lastFailure") != nullptr) status.last_failure = read_failure(f.object("lastFailure"));
+  if (f.find("ledger") != nullptr) status.ledger = read_ledger(f.object("ledger"));
   for (const auto& item : f.list("suspectNodes", kSuspectNodesMax)) {
     Fields node = f.child(item, "suspectNodes[]");
     status.suspect_nodes.push_back({.name = node.text("name", 253),
@@ -246,6 +287,7 @@ json encode_status(const TrainingJobStatus& status) {
   if (status.lineage_start) out["lineageStart"] = status.lineage_start->value();
   if (status.last_disruption) out["lastDisruption"] = encode_disruption(*status.last_disruption);
   if (status.last_failure) out["lastFailure"] = encode_failure(*status.last_failure);
+  if (status.ledger != Ledger()) out["ledger"] = encode_ledger(status.ledger);
   if (status.completed_at) out["completionTime"] = format_rfc3339(*status.completed_at);
   json& conditions = out["conditions"] = json::array();
   for (const auto& c : status.conditions) conditions.push_back(encode_condition(c));

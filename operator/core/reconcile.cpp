@@ -17,6 +17,7 @@
 #include "operator/core/group.h"
 #include "operator/core/hang.h"
 #include "operator/core/last_failure.h"
+#include "operator/core/ledger.h"
 #include "operator/core/losses.h"
 #include "operator/core/notice.h"
 #include "operator/core/progress.h"
@@ -142,6 +143,7 @@ Decision reconcile(const Observation& seen, Timestamp now) {
     return decision;
   }
   Decision decision = decide(seen, now);
+  note_ledger(seen, now, decision);
   note_conditions(seen, decision.status);
   if (decision.status.completed_at) end_of_life(seen, now, decision);
   return decision;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "operator/core/ledger.h"
 #include "operator/local/staging_folder.h"
 
 namespace ratoon::local {
@@ -30,6 +31,7 @@ api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec, api::Tra
     status.restarts = {.disruption = status.restarts.disruption};
     status.active_seconds = 0;
   }
+  core::end_with_last_step(status);
   status.active_since.reset();  // while no runner was there, nobody worked
   status.suspending_since.reset();
   status.completed_at.reset();

@@ -21,9 +21,9 @@ FUNCTIONS = {
     "read_container": "spec.roles[].template.spec.containers[]",
     "read_limits": "spec.roles[].template.spec.containers[]",
     "read_status": "status", "read_checkpoint": "status.lastCheckpoint", "read_disruption": "status.lastDisruption",
-    "read_phases": "status.lastDisruption.phases",
+    "read_phases": "status.lastDisruption.phases", "read_ledger": "status.ledger",
     "encode_status": "status", "encode_member": "status.members[]", "encode_disruption": "status.lastDisruption",
-    "encode_phases": "status.lastDisruption.phases",
+    "encode_phases": "status.lastDisruption.phases", "encode_ledger": "status.ledger",
 }
 HELPERS = {"read_name", "read_count", "read_texts", "read_numbers", "read_time"}  # take the name or the place from their caller
 

@@ -1,6 +1,7 @@
 #include "tests/property/operator/laws.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -77,6 +78,7 @@ Decision Laws::decide() {
   ++tally_.decisions;
   check_repetition(seen, decision);
   check_status(seen.job.status, decision.status);
+  check_ledger(seen, decision.status);
   check_end(seen, decision);
   if (is_final(seen.job.status)) return decision;
   check_bill(seen, decision);
@@ -167,6 +169,22 @@ void Laws::check_status(const api::TrainingJobStatus& before, const api::Trainin
     EXPECT_EQ(now->incarnation, member.incarnation) << "who is done is not replaced";
   }
   if (after.phase != api::JobPhase::kFailed) check_checkpoints(before, after);
+}
+
+// Each moment is in one part, whatever happens in it.
+void Laws::check_ledger(const Observation& seen, const api::TrainingJobStatus& after) {
+  const auto whole = [&](const api::Ledger& ledger) {
+    double sum = std::accumulate(ledger.seconds.begin(), ledger.seconds.end(), 0.0);
+    if (ledger.since) sum += seconds(seen.wall_now.since_epoch - ledger.since->since_epoch);
+    return sum;
+  };
+  const api::Ledger& before = seen.job.status.ledger;
+  if (before.since) {
+    EXPECT_NEAR(whole(after.ledger), whole(before), 0.002);
+  }
+  EXPECT_EQ(after.ledger.since.has_value(), !is_final(after));
+  for (std::size_t i = 0; i < api::kLedgerParts; ++i)
+    EXPECT_GE(after.ledger.seconds[i], before.seconds[i]) << name_of(static_cast<api::LedgerPart>(i));
 }
 
 void Laws::check_checkpoints(const api::TrainingJobStatus& before,

@@ -59,6 +59,7 @@ class Laws {
   void check_repetition(const core::Observation& seen, core::Decision decision);
   void check_status(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) const;
   void check_waiting(core::Observation seen) const;
+  static void check_ledger(const core::Observation& seen, const api::TrainingJobStatus& after);
   void note_times(const api::TrainingJobStatus& status);
   void forget(api::MemberStatus member);
   void check_checkpoints(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) const;

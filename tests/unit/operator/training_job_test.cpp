@@ -193,6 +193,10 @@ TrainingJobStatus full_status() {
                                 .signal = 11,
                                 .exception = "e",
                                 .last_lines = "l"};
+  status.ledger = {.seconds = {1.5, 2.25, 3, 4, 5, 6.001},
+                   .part = LedgerPart::kHung,
+                   .since = WallTime{std::chrono::seconds(14)},
+                   .newest_step = Step(60)};
   return status;
 }
 
@@ -213,7 +217,7 @@ TEST(RoundTrip, KeepsFieldsOfNewerPrograms) {
   document["metadata"]["annotations"]["colour"] = "green";
   document["spec"]["inventedLater"] = {1, 2};
   document["status"] = encode_status(full_status());
-  document["status"]["ledger"] = {{"useful", 0.5}};
+  document["status"]["weather"] = {{"sunny", 0.5}};
   document["status"]["restarts"]["quota"] = 4;
   document["status"]["progress"]["tokens"] = 1234;
   auto job = decode_training_job(document);

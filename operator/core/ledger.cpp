@@ -1,0 +1,110 @@
+#include "operator/core/ledger.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "operator/core/roster.h"
+
+namespace ratoon::core {
+namespace {
+
+using api::LedgerPart;
+
+// As it is stored: sums of what was cut before are exact.
+WallTime to_milliseconds(WallTime time) {
+  return {std::chrono::floor<std::chrono::milliseconds>(time.since_epoch)};
+}
+
+bool trains(LedgerPart part) {
+  return part == LedgerPart::kUseful || part == LedgerPart::kRecomputed;
+}
+
+bool is_over(api::JobPhase phase) {
+  return phase == api::JobPhase::kSucceeded || phase == api::JobPhase::kFailed;
+}
+
+bool lacks_capacity(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  return std::ranges::any_of(seen.pods, [&](const api::Pod& pod) {
+    return !pod.unplaced_reason.empty() && !pod.is_deleting && !pod.has_ended() && is_named(pod, members);
+  });
+}
+
+// The newest step that a process of this attempt has told of.
+std::optional<Step> reached_step(const Observation& seen, Attempt attempt) {
+  std::optional<Step> reached;
+  for (const auto& process : seen.processes)
+    if (process.beat && process.beat->attempt == attempt)
+      reached = std::max(reached.value_or(Step(0)), process.beat->step);
+  return reached;
+}
+
+// The step from which the world that stands went on; nothing where nobody remembers it.
+std::optional<Step> resumed_step(const Observation& seen, Attempt attempt) {
+  if (seen.world.empty() || seen.world.front().assignment.attempt != attempt) return std::nullopt;
+  const auto& resume = seen.world.front().assignment.resume;
+  return resume ? resume->step : Step(0);
+}
+
+LedgerPart part_of_world(const Observation& seen, const api::TrainingJobStatus& status) {
+  if (api::is_group(seen.job.spec)) return LedgerPart::kUseful;  // that its pods run is all that it shows
+  const auto reached = reached_step(seen, status.attempt);
+  if (!reached) return is_world_forgotten(seen) ? status.ledger.part : LedgerPart::kRestarting;
+  const auto resumed = resumed_step(seen, status.attempt);
+  if (resumed && *reached <= *resumed) return LedgerPart::kRestarting;
+  return *reached < status.ledger.newest_step ? LedgerPart::kRecomputed : LedgerPart::kUseful;
+}
+
+LedgerPart part_of(const Observation& seen, const api::TrainingJobStatus& status) {
+  if (status.is_formed) return part_of_world(seen, status);
+  if (seen.job.spec.is_suspended) return LedgerPart::kSuspended;
+  return lacks_capacity(seen, status.members) ? LedgerPart::kWaitingForCapacity : LedgerPart::kRestarting;
+}
+
+// What a world had trained when it fell apart, however much of it was saved.
+void note_newest_step(const Observation& seen, api::TrainingJobStatus& status) {
+  const bool stands = status.is_formed && status.attempt == seen.job.status.attempt;
+  Step& newest = status.ledger.newest_step;
+  if (!stands) newest = std::max({newest, seen.job.status.step, status.step});
+  for (const auto& process : seen.processes) newest = std::max(newest, process.left_step);
+}
+
+void begin(LedgerPart part, WallTime at, api::Ledger& ledger) {
+  if (ledger.since) {
+    const Duration passed = std::max(at.since_epoch - ledger.since->since_epoch, Duration(0));
+    ledger.seconds[static_cast<std::size_t>(ledger.part)] += seconds(passed);
+  }
+  ledger.part = part;
+  ledger.since = at;
+}
+
+}  // namespace
+
+void note_ledger(const Observation& seen, Timestamp now, Decision& decision) {
+  api::Ledger& ledger = decision.status.ledger;
+  const WallTime at = to_milliseconds(seen.wall_now);
+  if (is_over(decision.status.phase)) {
+    if (ledger.since) begin(LedgerPart::kRestarting, at, ledger);
+    ledger.part = LedgerPart::kRestarting;
+    ledger.since.reset();
+    return;
+  }
+  note_newest_step(seen, decision.status);
+  const LedgerPart part = part_of(seen, decision.status);
+  const auto& watch = decision.recovery;
+  const bool is_loss = watch && watch->decided == now && !seen.recovery;
+  if (is_loss && ledger.since && trains(ledger.part)) {
+    const WallTime sign = to_milliseconds({seen.wall_now.since_epoch - (now - watch->last_sign)});
+    begin(watch->is_hung ? LedgerPart::kHung : LedgerPart::kRestarting,
+          {std::clamp(sign.since_epoch, ledger.since->since_epoch, std::max(at, *ledger.since).since_epoch)},
+          ledger);
+  }
+  if (!ledger.since || ledger.part != part) begin(part, at, ledger);
+}
+
+void end_with_last_step(api::TrainingJobStatus& status) {
+  if (!status.ledger.since || !trains(status.ledger.part)) return;
+  const WallTime last = to_milliseconds(status.stepped_at.value_or(*status.ledger.since));
+  begin(LedgerPart::kRestarting, std::max(last, *status.ledger.since), status.ledger);
+}
+
+}  // namespace ratoon::core
