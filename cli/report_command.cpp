@@ -11,12 +11,13 @@
 #include "cli/report/read_run.h"
 #include "cli/report/render.h"
 #include "cli/run/find_run.h"
+#include "cli/text.h"
 
 namespace ratoon::cli {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
-  ratoon report digits                               of ratoon-runs/digits: writes report.html there, for any browser
+  ratoon report digits                               writes ratoon-runs/digits/report.html, for any browser
   ratoon report ratoon-runs/digits -o today.html     the same run by its folder
   ratoon report checkpoints/digits                   of a program that ran alone, or under a launcher
   ratoon report digits --json | jq .account
@@ -39,13 +40,15 @@ int write(const std::string& file, const std::string& text) {
     print_text(text);
     return 0;
   }
+  if (const auto is_there = check_folder_of(file); !is_there) return complain_of(is_there.error());
   const auto written = save_file_atomically(file, text);
   return written ? 0 : complain_of(written.error());
 }
 
 int report(const ReportArguments& arguments) {
-  const std::filesystem::path folder = place_of_run(arguments.folder);
-  auto facts = read_run(folder);
+  const auto folder = place_of_run(arguments.folder);
+  if (!folder) return complain_of(folder.error());
+  auto facts = read_run(*folder);
   if (!facts) return complain_of(facts.error());
   if (arguments.is_csv) return write(arguments.file, past_csv(facts->past));
   const Report report = make_report(*std::move(facts));
@@ -54,7 +57,7 @@ int report(const ReportArguments& arguments) {
     return write(arguments.file,
                  report_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   }
-  const std::string file = arguments.file.empty() ? (folder / "report.html").string() : arguments.file;
+  const std::string file = arguments.file.empty() ? (*folder / "report.html").string() : arguments.file;
   const int code = write(file, render_page(report));
   if (code == 0 && file != "-") print_text(file + "\n");
   return code;

@@ -102,4 +102,12 @@ bool matches_any(std::string_view text, const std::vector<std::string>& patterns
          std::ranges::any_of(patterns, [&](const std::string& pattern) { return matches(text, pattern); });
 }
 
+Result<void> check_folder_of(const std::filesystem::path& file) {
+  const auto folder = file.parent_path();
+  std::error_code ignored;
+  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return {};
+  return Error(ErrorKind::kInvalid, "there is no folder " + folder.string() + " for " +
+                                        file.filename().string() + ": make it first");
+}
+
 }  // namespace ratoon::cli

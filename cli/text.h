@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <ratoon/result.h>
 
 namespace ratoon::cli {
 
@@ -28,5 +31,8 @@ namespace ratoon::cli {
 
 // Whether one of the patterns matches; no patterns match everything.
 [[nodiscard]] bool matches_any(std::string_view text, const std::vector<std::string>& patterns);
+
+// That the folder is there in which `file` is to be made.
+[[nodiscard]] Result<void> check_folder_of(const std::filesystem::path& file);
 
 }  // namespace ratoon::cli

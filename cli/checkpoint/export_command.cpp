@@ -88,6 +88,7 @@ Result<std::string> format_of(const ExportArguments& arguments) {
 }
 
 Result<void> check_target(const ExportArguments& arguments) {
+  if (auto is_there = check_folder_of(arguments.file); !is_there) return is_there;
   std::error_code ignored;
   const auto there = std::filesystem::symlink_status(arguments.file, ignored);
   if (!std::filesystem::exists(there)) return {};
@@ -128,6 +129,8 @@ void report(const ExportArguments& arguments, const std::string& format, const O
     if (stream.parts_taken_as_they_are() != 0)
       text += std::to_string(stream.parts_taken_as_they_are()) +
               " of them are parts of larger ones, as that rank had them\n";
+    for (const std::string& name : stream.left_out())
+      text += "without " + name + ", of which each rank has its own: --rank takes that rank's\n";
     return print_text(text);
   }
   nlohmann::json document = begin_json(arguments.common);
@@ -137,6 +140,7 @@ void report(const ExportArguments& arguments, const std::string& format, const O
   document["attempt"] = opened.found.id.attempt.value();
   document["tensors"] = tensors;
   document["parts"] = stream.parts_taken_as_they_are();
+  document["left_out"] = stream.left_out();
   document["size_bytes"] = stream.size_bytes();
   print_json(document);
 }

@@ -84,7 +84,9 @@ Result<RunPlace> RunPlace::open(const std::string& address) {
     return open_in_store(*store);
   }
   // Beneath its descriptor, with no link followed; what a run copied into a folder are plain files.
-  const auto folder = checkpoints_in(place_of_run(uri->path));
+  const auto place = place_of_run(uri->path);
+  if (!place) return place.error();
+  const auto folder = checkpoints_in(*place);
   auto disk = open_run_folder(folder);
   if (!disk) return disk.error();
   return RunPlace(folder, *std::move(disk));

@@ -1,6 +1,8 @@
 #include "cli/checkpoint/tensor_stream.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/pack/boxes.h"
@@ -16,16 +18,35 @@ using checkpoint::IndexedTensor;
 using checkpoint::PackHeader;
 
 // What remains of a header when other tensors are taken out: places and sums stay those of the file.
-PackHeader only(const PackHeader& header, const std::vector<std::string>& patterns) {
+PackHeader only(const PackHeader& header, const std::function<bool(const std::string&)>& is_wanted) {
   PackHeader kept = header;
   kept.layout.tensors.clear();
   kept.hashes.clear();
   for (std::size_t i = 0; i < header.layout.tensors.size(); ++i) {
-    if (!matches_any(header.layout.tensors[i].name, patterns)) continue;
+    if (!is_wanted(header.layout.tensors[i].name)) continue;
     kept.layout.tensors.push_back(header.layout.tensors[i]);
     kept.hashes.push_back(header.hashes[i]);
   }
   return kept;
+}
+
+// The state of a generator of random numbers, which each rank has its own of: the last part of its name.
+bool is_generator(const std::string& name) {
+  return std::string_view(name).substr(name.rfind('.') + 1).starts_with("generator:");
+}
+
+// Of those that several ranks have, by name.
+std::vector<std::string> take_out_generators(std::vector<PackHeader>& headers) {
+  std::map<std::string, std::size_t> found;
+  for (const PackHeader& header : headers)
+    for (const auto& tensor : header.layout.tensors)
+      if (is_generator(tensor.name)) ++found[tensor.name];
+  std::erase_if(found, [](const auto& one) { return one.second < 2; });
+  std::vector<std::string> names;
+  for (const auto& [name, ranks] : found) names.push_back(name);
+  for (PackHeader& header : headers)
+    header = only(header, [&](const std::string& name) { return !found.contains(name); });
+  return names;
 }
 
 Error with_ways_on(const Error& error) {
@@ -67,15 +88,20 @@ Result<TensorStream> TensorStream::make(const std::vector<OpenPack>& packs,
   TensorStream stream;
   stream.packs_ = &packs;
   stream.headers_.reserve(packs.size());
-  std::vector<checkpoint::IndexedPack> indexed;
   for (const OpenPack& pack : packs) {
-    PackHeader& header = stream.headers_.emplace_back(only(pack.reader.header(), patterns));
+    stream.headers_.push_back(
+        only(pack.reader.header(), [&](const std::string& name) { return matches_any(name, patterns); }));
+  }
+  stream.left_out_ = take_out_generators(stream.headers_);
+  std::vector<checkpoint::IndexedPack> indexed;
+  for (std::size_t i = 0; i < packs.size(); ++i) {
+    PackHeader& header = stream.headers_[i];
     for (auto& tensor : header.layout.tensors) {
       if (!parts_as_they_are || !tensor.box) continue;
       tensor.box.reset();
       ++stream.parts_taken_;
     }
-    indexed.push_back({pack.name, &header.layout, header.hashes});
+    indexed.push_back({packs[i].name, &header.layout, header.hashes});
   }
   auto index = checkpoint::PartIndex::build(std::move(indexed));
   if (!index) return with_ways_on(index.error());

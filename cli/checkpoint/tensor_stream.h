@@ -29,7 +29,7 @@ class TensorStream {
  public:
   // Of the tensors that one of the patterns names. With `parts_as_they_are` a part counts as a tensor of its
   // own shape: what one rank had. Else the error names a tensor that the packs do not have whole, or that is
-  // not the same on all ranks.
+  // not the same on all ranks; generators of random numbers never are, and are left out.
   [[nodiscard]] static Result<TensorStream> make(const std::vector<OpenPack>& packs,
                                                  const std::vector<std::string>& patterns,
                                                  bool parts_as_they_are);
@@ -40,6 +40,7 @@ class TensorStream {
       const std::function<void(std::uint64_t)>& on_read) const;
   [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
   [[nodiscard]] std::size_t parts_taken_as_they_are() const { return parts_taken_; }
+  [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
   TensorStream() = default;
@@ -50,6 +51,7 @@ class TensorStream {
   std::optional<checkpoint::PartIndex> index_;
   std::uint64_t size_bytes_ = 0;
   std::size_t parts_taken_ = 0;
+  std::vector<std::string> left_out_;
 };
 
 }  // namespace ratoon::cli

@@ -155,11 +155,21 @@ std::vector<PastRow> all_steps(const RunFacts& facts) {
 void add_account(const RunFacts& facts, const std::vector<Bar>& run, Report& report) {
   report.account = sum_up(run, facts.past.saves);
   if (facts.past.ledger.empty()) return;
-  report.account.clear();
+  const auto drawn = std::exchange(report.account, {});
+  double rest = report.length;
   for (const char* part : kLedgerParts) {
     const auto spent = facts.past.ledger.find(part);
     if (spent != facts.past.ledger.end() && spent->second > 0)
       report.account.emplace_back(part, spent->second);
+    if (spent != facts.past.ledger.end()) rest -= spent->second;
+  }
+  // The ledger is the ranks': it begins with the first of them, and has no word for what is before and after.
+  for (const auto& [part, seconds] : drawn) {
+    if (part != "starting" && part != "ending" && part != "away") continue;
+    const double spent = std::min(seconds, rest);
+    if (spent <= 0) continue;
+    report.account.emplace_back(part, spent);
+    rest -= spent;
   }
 }
 

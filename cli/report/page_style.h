@@ -26,6 +26,7 @@ font-size:13px;vertical-align:4px;white-space:nowrap}
 .card span{color:var(--quiet);font-size:13px}
 section{padding:16px 18px;margin:0 0 16px;overflow-x:auto}
 svg{display:block;width:100%;height:auto}
+@media(max-width:700px){section>svg{min-width:640px}}
 svg.account{height:30px;border-radius:6px;margin:8px 0}svg.fall{height:16px;min-width:240px}
 .label{font-size:13px;color:var(--quiet);margin:10px 0 0}.label b{color:var(--text)}
 text{font:11px system-ui,sans-serif;fill:var(--quiet)}.scale{text-anchor:end}.moment{text-anchor:middle}

@@ -44,10 +44,12 @@ Result<fs::path> find_only_run() {
 
 }  // namespace
 
-fs::path place_of_run(const std::string& wish) {
+Result<fs::path> place_of_run(const std::string& wish) {
   std::error_code ignored;
-  const fs::path by_name = fs::path(kRunsFolder) / wish;
-  return !fs::exists(wish, ignored) && is_run(by_name) ? by_name : fs::path(wish);
+  if (fs::exists(fs::symlink_status(wish, ignored))) return fs::path(wish);
+  if (const fs::path by_name = fs::path(kRunsFolder) / wish; is_run(by_name)) return by_name;
+  return Error(ErrorKind::kNotFound,
+               "there is no run '" + wish + "': neither a folder nor " + kRunsFolder + "/" + wish);
 }
 
 Result<fs::path> find_run(const std::string& wish) {

@@ -10,9 +10,8 @@ namespace ratoon::cli {
 
 inline constexpr const char* kRunsFolder = "ratoon-runs";
 
-// `wish` itself where it is there, else the run of that name in ratoon-runs/; where neither is, as it was
-// said.
-[[nodiscard]] std::filesystem::path place_of_run(const std::string& wish);
+// `wish` itself where it is there, else the run of that name in ratoon-runs/.
+[[nodiscard]] Result<std::filesystem::path> place_of_run(const std::string& wish);
 
 // An empty wish: the run that goes on in ratoon-runs/, or the only one there.
 [[nodiscard]] Result<std::filesystem::path> find_run(const std::string& wish);

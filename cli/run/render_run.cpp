@@ -114,13 +114,16 @@ std::string losses_text(const RunView& view) {
 
 // What follows a member: its name without the incarnation is in the roster.
 std::string note_on(const RunView& view, const RunView::Member& member) {
+  const auto ended = [&](const std::string& phase) {  // no process outlives its runner
+    return view.is_running || phase != "Running" ? phase : "Gone";
+  };
   for (const auto& m : view.job.status.members) {
     const JobKey key = api::key_of(view.job);
     if (member.name == member_name(key, m.role, m.index, m.incarnation))
-      return m.is_completed ? "Completed" : m.is_leaving() ? "Leaving" : member.phase;
+      return m.is_completed ? "Completed" : m.is_leaving() ? "Leaving" : ended(member.phase);
     if (m.is_leaving() && member.name == member_name(key, m.role, m.index, m.successor)) return "Taking over";
   }
-  return member.phase;
+  return ended(member.phase);
 }
 
 std::string standing_of(const RunView& view, const RunView::Node& node, WallTime now) {

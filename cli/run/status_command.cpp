@@ -63,7 +63,10 @@ Result<Look> look_at(const fs::path& folder) {
   if (!document) return document.error();
   if (!*document) return Error(ErrorKind::kNotFound, folder.string() + " has no status yet");
   auto view = decode_run_view(**document);
-  if (!view) return view.error().with_context((folder / "status.json").string());
+  if (!view) {
+    return Error(ErrorKind::kInvalid, (folder / "status.json").string() + ": " + view.error().message() +
+                                          ": `ratoon run` there says what to do");
+  }
   look.document = **std::move(document);
   look.view = *std::move(view);
   look.view.folder = folder.string();

@@ -31,6 +31,12 @@ Result<std::string> find_program(const std::string& name) {
 
 Error cannot_start(const std::string& name, int problem) {
   const Error error = system_error(problem, "starting '" + name + "'");
+  if (problem == EACCES)
+    return Error(ErrorKind::kInvalid, error.message() + ": it is no program that you may run; see `command`");
+  if (problem == EAGAIN)
+    return Error(ErrorKind::kInvalid, error.message() +
+                                          ": there are as many processes as the system takes; ask for "
+                                          "fewer members");
   if (problem != ENOENT) return error;
   const bool has_folder = name.find('/') != std::string::npos;
   return Error(error.kind(),

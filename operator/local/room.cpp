@@ -9,6 +9,7 @@ namespace {
 // Its two connections to the coordinator, and those of the process that takes its place.
 constexpr std::uint64_t kFilesPerProcess = 4;
 constexpr std::uint64_t kFilesOfRunner = 64;
+constexpr std::uint64_t kThreadsPerProcess = 10;
 
 std::uint64_t members_at_least(const api::TrainingJobSpec& spec) {
   std::uint64_t members = 0;
@@ -36,6 +37,12 @@ Result<void> check_room(const api::TrainingJob& job, const Room& room) {
                                           " open files here, and a process may have " +
                                           std::to_string(room.open_files) +
                                           ": ask for fewer members, or for more files with `ulimit -n`");
+  }
+  if (processes * kThreadsPerProcess > room.threads) {
+    return Error(ErrorKind::kInvalid,
+                 job.meta.name + " has " + std::to_string(processes) + " processes with " +
+                     std::to_string(kThreadsPerProcess) + " threads each, and this system may have " +
+                     std::to_string(room.threads) + " (kernel.pid_max): ask for fewer members");
   }
   const std::uint64_t members = members_at_least(job.spec);
   if (room.nodes_max && members > *room.nodes_max) {

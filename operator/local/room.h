@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -13,7 +14,8 @@
 namespace ratoon::local {
 
 struct Room {
-  std::uint64_t open_files = 0;              // that one process may have
+  std::uint64_t open_files = 0;                                       // that one process may have
+  std::uint64_t threads = std::numeric_limits<std::uint64_t>::max();  // that the system may have
   std::optional<std::uint64_t> nodes_max{};  // there at once, of a trace; nothing: as many as are needed
 };
 

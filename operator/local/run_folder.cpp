@@ -41,7 +41,7 @@ bool take_lock(int fd) {
 }
 
 Error broken(const std::string& path, const Error& why) {
-  return {ErrorKind::kCorrupted,
+  return {ErrorKind::kInvalid,
           path + ": " + why.message() +
               ": move it away, and the next `ratoon run` goes on from the newest checkpoint"};
 }

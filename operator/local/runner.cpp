@@ -1,6 +1,7 @@
 #include "operator/local/runner.h"
 
 #include <algorithm>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
@@ -42,6 +43,8 @@ Room look_for_room(const LossPlan& losses) {
   Room room;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) room.open_files = limit.rlim_cur;
+  std::uint64_t threads = 0;
+  if (std::ifstream("/proc/sys/kernel/pid_max") >> threads) room.threads = threads;
   if (!losses.trace.empty()) room.nodes_max = most_nodes_of(losses.trace);
   return room;
 }

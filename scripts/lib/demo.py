@@ -129,7 +129,7 @@ def ends_of(run):
     report = json.loads(run.ask("report", run.folder, "--json"))
     (samples,) = report["samples"]
     return {"steps": str(report["step"]), "samples": str(samples["samples"]), "digest of the samples": samples["digest"],
-            "sha256 of the weights": digest_of_weights(run.folder / "checkpoints/digits/weights.safetensors")}
+            "sha256 of the tensors": digest_of_weights(run.folder / "checkpoints/digits/weights.safetensors")}
 
 
 def compare(lossy, unbroken):

@@ -74,7 +74,7 @@ class Quickstart(unittest.TestCase):
         self.assertGreaterEqual(len(self.status()["recoveries"]), 3)
         self.assertEqual(self.status("unbroken")["recoveries"], [])
         self.assertRegex(said, r"equal, bit for bit, after \d losses")
-        for name in ("steps", "samples", "digest of the samples", "sha256 of the weights"):
+        for name in ("steps", "samples", "digest of the samples", "sha256 of the tensors"):
             self.assertRegex(said, rf"(?m)^{name} +(\w+) +\1$")
         report = re.search(r"the report, for a browser: (\S+)", said)[1]
         self.assertIn("<!DOCTYPE html>", pathlib.Path(report).read_text()[:100])
@@ -86,7 +86,7 @@ class Quickstart(unittest.TestCase):
         (programs / "digits").write_text(OTHER_SEED.format(digits=BIN / "digits"))
         (programs / "digits").chmod(0o755)
         said = self.expect(self.start(programs), 1)
-        self.assertIn("the two runs differ (digest of the samples, sha256 of the weights), and they must not", said)
+        self.assertIn("the two runs differ (digest of the samples, sha256 of the tensors), and they must not", said)
         self.assertNotIn("bit for bit", said)
 
 

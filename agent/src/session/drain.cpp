@@ -124,6 +124,16 @@ std::optional<Failure> Drain::must_go(Timestamp now, bool agrees) {
   return leaving(ExitCode::kPreempted, "left because of " + why() + ": no other save can end in time");
 }
 
+std::string Drain::take_news(Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  hear_signals();
+  const Notice* const first = notices_.first();
+  const std::string why = first != nullptr && first->is_sudden ? first->why : "";
+  if (why == std::exchange(told_why_, why) || why.empty()) return "";
+  const auto left = std::max(Duration(0), first->deadline - now - first->margin) / std::chrono::seconds(1);
+  return why + ": what fits is saved, and training goes on for " + std::to_string(left) + " s at most";
+}
+
 Duration Drain::time_to_commit(Timestamp now) {
   const std::lock_guard lock(mutex_);
   const Notice* const first = notices_.first();

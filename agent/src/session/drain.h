@@ -58,6 +58,8 @@ class Drain {
   // Where ranks agree on nothing, Ctrl-C waits for the next save that is due by counts, and so at the same
   // step on all of them; for as long as the grace.
   [[nodiscard]] bool leaves_with_next_save();
+  // For people, once for each notice that was not known from the start: what will happen.
+  [[nodiscard]] std::string take_news(Timestamp now);
   // How long the agreed last save may take to be durable: as long as leaving still ends before the deadline.
   [[nodiscard]] Duration time_to_commit(Timestamp now);
   // After the agreed last save, or without one: as what the process ends.
@@ -82,6 +84,7 @@ class Drain {
   const Setup setup_;
   std::mutex mutex_;
   preemption::Notices notices_;     // guarded by mutex_, as is what follows
+  std::string told_why_;            // of what people were told
   Timestamp sudden_since_{kNever};  // the newest news that asks for a save at once
   ToldBySignals told_;
   preemption::SaveSpeeds speeds_;   // of the training thread, as is what follows

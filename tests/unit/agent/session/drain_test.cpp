@@ -212,6 +212,20 @@ TEST(Drain, NewsThatIsTakenBackCountsNoMore) {
   EXPECT_FALSE(drain.must_go(at(70s), true).has_value());
 }
 
+TEST(Drain, PeopleAreToldOfANoticeOnce) {
+  preemption::Notices ends;
+  ends.give("time limit", {.deadline = at(1h), .is_sudden = false, .why = "the time limit of 1h"});
+  Drain drain({.known_ends = ends});
+  EXPECT_EQ(drain.take_news(at(1s)), "") << "it was known from the start";
+  drain.notify(at(1s), 30s, "a reclaim");
+  EXPECT_EQ(drain.take_news(at(2s)), "a reclaim: what fits is saved, and training goes on for 27 s at most");
+  EXPECT_EQ(drain.take_news(at(3s)), "");
+  drain.take_back_notice();
+  EXPECT_EQ(drain.take_news(at(4s)), "");
+  drain.notify(at(5s), 30s, "a reclaim");
+  EXPECT_NE(drain.take_news(at(6s)), "") << "another one";
+}
+
 TEST(Drain, AnOrderThatIsToldWithEachBeatIsOneNotice) {
   Drain drain({.can_be_replaced = true});
   Wanted wanted;

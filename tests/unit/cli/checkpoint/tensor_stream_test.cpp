@@ -188,5 +188,22 @@ TEST_F(TensorStreamTest, BothFormatsReadBackEqual) {
   }
 }
 
+// As training leaves them: each rank draws numbers of its own.
+TEST_F(TensorStreamTest, GeneratorsOfSeveralRanksAreLeftOutAndNamed) {
+  const auto generator = [](std::uint64_t seed) { return tensor("net.generator:cpu", {8}, seed); };
+  commit(id(1, 10), {{whole(matrix_), whole(generator(1))}, {whole(matrix_), whole(generator(2))}});
+  const auto all = stream();
+  ASSERT_TRUE(all) << all.error().message();
+  EXPECT_THAT(all->left_out(), testing::ElementsAre("net.generator:cpu"));
+  EXPECT_EQ(read(*all).size(), 1u);
+  const auto one = stream({}, 1);
+  ASSERT_TRUE(one) << one.error().message();
+  EXPECT_TRUE(one->left_out().empty());
+  EXPECT_EQ(read(*one).size(), 2u);
+  const auto others = tensor("other:generator", {8}, 1);
+  commit(id(1, 20), {{whole(others)}, {whole(tensor("other:generator", {8}, 2))}});
+  EXPECT_FALSE(stream()) << "what is no generator must be the same everywhere";
+}
+
 }  // namespace
 }  // namespace ratoon::cli

@@ -269,8 +269,10 @@ TEST(ReportTest, ARunnerThatWasKilledEndsWithItsLastWordAndTheTimeUntilTheNextIs
 TEST(ReportTest, WhatTheLedgerSaysCountsMore) {
   RunFacts facts = run_with_a_loss();
   facts.past.ledger = {{"hung", 3}, {"newest_step", 700}, {"useful", 1}, {"restarting", 0}};
-  EXPECT_THAT(make_report(facts).account,
-              ElementsAre(testing::Pair("useful", 1.0), testing::Pair("hung", 3.0)));
+  EXPECT_THAT(
+      make_report(facts).account,
+      ElementsAre(testing::Pair("useful", 1.0), testing::Pair("hung", 3.0), testing::Pair("starting", 4.0)))
+      << "what was before the first rank is none of its seconds";
 }
 
 TEST(ReportTest, NumbersThatAreNoneAreCountedAndNotDrawn) {

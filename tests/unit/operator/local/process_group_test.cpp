@@ -173,7 +173,7 @@ TEST_F(ProcessGroupTest, AFileThatIsNoProgramIsAnError) {
   test::write_text(folder_ / "script", "echo hi\n");
   auto plan = shell("");
   plan.command = {(folder_ / "script").string()};
-  EXPECT_EQ(ProcessGroup::launch(plan).error().kind(), ErrorKind::kPermissionDenied);
+  EXPECT_EQ(ProcessGroup::launch(plan).error().kind(), ErrorKind::kInvalid);
 }
 
 TEST_F(ProcessGroupTest, TheLifelineEndsWhenWeCloseIt) {

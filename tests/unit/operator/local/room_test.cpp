@@ -1,5 +1,6 @@
 #include "operator/local/room.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/operator_builders.h"
@@ -23,6 +24,9 @@ TEST(Room, ProcessesNeedOpenFiles) {
       complaint(check_room(job_of(4, 2), {.open_files = 95})),
       "digits has 8 processes, which takes 96 open files here, and a process may have 95: ask for fewer "
       "members, or for more files with `ulimit -n`");
+  EXPECT_TRUE(check_room(job_of(4, 2), {.open_files = 96, .threads = 80}));
+  EXPECT_THAT(complaint(check_room(job_of(4, 2), {.open_files = 96, .threads = 79})),
+              testing::HasSubstr("8 processes with 10 threads each, and this system may have 79"));
   EXPECT_FALSE(check_room(job_of(4096, 64), {.open_files = 1'000'000})) << "no number runs over";
 }
 

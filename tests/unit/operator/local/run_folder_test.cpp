@@ -145,7 +145,7 @@ TEST_F(RunFolderTest, ADamagedStatusIsASentenceAndNeverAFreshStart) {
     ASSERT_FALSE(status);
     EXPECT_THAT(status.error().message(), HasSubstr("status.json: "));
     EXPECT_THAT(status.error().message(), HasSubstr("move it away"));
-    EXPECT_EQ(status.error().kind(), ErrorKind::kCorrupted);
+    EXPECT_EQ(status.error().kind(), ErrorKind::kInvalid) << "it is no checkpoint";
   }
   std::filesystem::remove(folder.status_path());
   std::filesystem::create_directory(folder.status_path());
