@@ -90,6 +90,20 @@ class CtrlC(unittest.TestCase):
         self.assertIn(f"the same command goes on from step {step}", output)
         self.assertIn("these ranks agree on nothing, so they go on to the next save", "".join(run.logs().values()))
 
+    def test_what_one_saves_before_it_and_another_after_it_is_gone_on_with(self):
+        go_on = self.words / "go-on"
+        run = self.begin("--steps", 1_000_000, "--pause-ms", 3, "--hold", go_on, "--hold-at", 995, "--hold-rank", 1, grace=10,
+                         agrees=False, save_every=1000)
+        wait_until(lambda: "held" in "".join(run.logs().values()), "rank 1 to come near the save", 60)
+        wait_until(lambda: self.steps(run, 0)[-1] >= 1003, "rank 0 to be past it", 60)
+        run.process.send_signal(signal.SIGINT)
+        wait_until(lambda: "these ranks agree on nothing" in "".join(run.logs().values()), "Ctrl-C to be heard")
+        go_on.touch()
+        code, output = run.finish()
+        self.assertEqual(code, 130, output)
+        self.assertEqual(run.commits()[-1], (1, 1000), "no other save has all ranks")
+        self.assertIn("the same command goes on from step 1000", output)
+
     def test_a_second_one_does_not_wait(self):
         run = self.begin("--steps", 2, "--pause-ms", 600_000, grace=600)
         self.wait_for_step(run, 0)

@@ -2,10 +2,12 @@
 // without --agree on nothing.
 //
 //   drain_probe --agree FOLDER [--steps N] [--pause-ms N] [--finish-at STEP]
-//               [--hang data|compute|collective --hang-at STEP --hang-rank RANK] --save-folder ... --run-name
-//               ...
+//               [--hang data|compute|collective --hang-at STEP --hang-rank RANK]
+//               [--hold FILE --hold-at STEP --hold-rank RANK]
+//               [--fail-with CODE --fail-at STEP --fail-rank RANK]
+//               --save-folder ... --run-name ...
 //
-// It hangs once, whoever is started after it in the same folder.
+// It hangs once, whoever is started after it in the same folder; it is held until the file is there.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -21,6 +23,7 @@
 #include <unistd.h>
 
 #include <ratoon/data_loader.h>
+#include <ratoon/failure.h>
 #include <ratoon/stream.h>
 #include <ratoon/train.h>
 
@@ -59,20 +62,41 @@ std::uint32_t or_over_all_ranks(const std::filesystem::path& folder, const ratoo
   return all;
 }
 
-struct Hang {
-  std::string phase;  // empty: none
+// What is to happen to one rank within one step: "--hang data --hang-at 20 --hang-rank 1".
+struct Asked {
+  std::string what;  // empty: nothing
   std::uint64_t step = 0;
   std::uint32_t rank = 0;
+
+  static Asked read(int argc, char** argv, const std::string& flag) {
+    return {.what = read_flag(argc, argv, flag, ""),
+            .step = std::stoull(read_flag(argc, argv, flag.substr(0, flag.find('-', 2)) + "-at", "0")),
+            .rank = static_cast<std::uint32_t>(
+                std::stoul(read_flag(argc, argv, flag.substr(0, flag.find('-', 2)) + "-rank", "0")))};
+  }
+  [[nodiscard]] bool is_here(const ratoon::Session& session) const {
+    return !what.empty() && step == session.steps_done() && rank == session.rank();
+  }
 };
 
 // Stands still for good, if here and now is where it was asked for and nobody did before.
-void hang_if_asked(const Hang& asked, std::string_view phase, const ratoon::Session& session,
+void hang_if_asked(const Asked& asked, std::string_view phase, const ratoon::Session& session,
                    const std::filesystem::path& folder) {
-  if (asked.phase != phase || asked.step != session.steps_done() || asked.rank != session.rank()) return;
+  if (asked.what != phase || !asked.is_here(session)) return;
   const auto mark = folder / "hung";
   if (std::filesystem::exists(mark)) return;
   std::ofstream(mark) << phase;
   for (;;) ::pause();
+}
+
+void hold_if_asked(const Asked& asked, const ratoon::Session& session) {
+  if (!asked.is_here(session)) return;
+  std::printf("held\n");
+  while (!std::filesystem::exists(asked.what)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void fail_if_asked(const Asked& asked, const ratoon::Session& session) {
+  if (asked.is_here(session)) throw ratoon::Failure(std::stoi(asked.what), "the probe was asked to fail");
 }
 
 }  // namespace
@@ -82,9 +106,9 @@ int main(int argc, char** argv) {
   const std::uint64_t steps = std::stoull(read_flag(argc, argv, "--steps", "300"));
   const std::chrono::milliseconds pause(std::stoul(read_flag(argc, argv, "--pause-ms", "5")));
   const std::uint64_t finish_at = std::stoull(read_flag(argc, argv, "--finish-at", "0"));
-  const Hang hang{.phase = read_flag(argc, argv, "--hang", ""),
-                  .step = std::stoull(read_flag(argc, argv, "--hang-at", "0")),
-                  .rank = static_cast<std::uint32_t>(std::stoul(read_flag(argc, argv, "--hang-rank", "0")))};
+  const Asked hang = Asked::read(argc, argv, "--hang");
+  const Asked hold = Asked::read(argc, argv, "--hold");
+  const Asked fail = Asked::read(argc, argv, "--fail-with");
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
 
   return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
@@ -98,6 +122,8 @@ int main(int argc, char** argv) {
     for (const std::uint64_t step : session.steps(steps)) {
       loader.advance(loader.next());
       hang_if_asked(hang, "compute", session, folder);
+      hold_if_asked(hold, session);
+      fail_if_asked(fail, session);
       std::printf("rank %" PRIu32 " step %" PRIu64 " samples", session.rank(), step);
       for (const ratoon::Slot& slot : stream.take(session.rank(), session.world_size()))
         std::printf(" %" PRIu64, slot.sample);

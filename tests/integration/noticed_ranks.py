@@ -17,19 +17,20 @@ class NoticedRanks(unittest.TestCase):
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-notice-"))
         (self.root / "words").mkdir()
-        self.processes = []
+        self.processes, self.left = [], []
 
     def tearDown(self):
-        for process in self.processes:
+        for process in self.left + self.processes:
             if process.poll() is None:
                 process.kill()
             process.wait()
         shutil.rmtree(self.root)
 
-    def start(self, *flags, launcher=None, size=1, steps=1000, before=()):
-        """Starts all ranks; logs go on at their end."""
+    def start(self, *flags, launcher=None, size=1, steps=1000, before=(), ranks=None):
+        """Starts all ranks, or those; logs go on at their end."""
+        self.left.extend(self.processes)
         self.processes = []
-        for rank in range(size):
+        for rank in range(size) if ranks is None else ranks:
             variables = launcher(rank, size) if launcher else {}
             with open(self.root / f"r{rank}.log", "a") as log:
                 self.processes.append(subprocess.Popen(
