@@ -131,9 +131,7 @@ void Session::Engine::begin_new_run() {
   if (is_wished && is_first()) places_.begin_anew(assignment_.attempt);
   if (options_.load_from.empty()) return;
   if (!is_wished) check_that_nothing_is_left();
-  auto begun = session::load_initial_state(
-      options_, assignment_, tracked_, [this](std::string_view generator) { return seed_of(generator); },
-      places_.calls());
+  auto begun = session::load_initial_state(options_, assignment_, tracked_, places_.calls());
   const char* const parts = begun.parts == session::LoadParts::kWeights ? "the weights of "
                             : begun.parts == session::LoadParts::kState ? "all but the position of "
                                                                         : "all of ";

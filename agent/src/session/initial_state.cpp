@@ -1,11 +1,13 @@
 #include "agent/src/session/initial_state.h"
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "agent/src/checkpoint/disk/patient_disk.h"
 #include "agent/src/checkpoint/tiers/load_path.h"
 #include "agent/src/session/fail.h"
+#include "agent/src/session/seed_of.h"
 #include "base/contract/exit_code.h"
 
 namespace ratoon::session {
@@ -28,7 +30,7 @@ Result<LoadParts> read_load_parts(const Options& options) {
 }
 
 InitialState load_initial_state(const Options& options, const Assignment& assignment,
-                                const TrackedObjects& tracked, const TrackedObjects::SeedOf& seed_of,
+                                const TrackedObjects& tracked,
                                 const std::shared_ptr<checkpoint::PatientCalls>& calls) {
   const LoadParts parts = read_load_parts(options).value();
   const std::string& where = options.load_from;
@@ -52,8 +54,13 @@ InitialState load_initial_state(const Options& options, const Assignment& assign
   auto reader = checkpoint::CheckpointReader::open(source->disk, std::move(packs), assignment.rank,
                                                    {.bytes_at_once = checkpoint::kExtentBytesMax});
   if (!reader) fail_of(reader.error(), where);
+  // Of a rank that is new to it: as if that run had gone on in this world.
+  const Step begins = parts == LoadParts::kAll ? source->id.step : Step(0);
+  const auto new_seed = [&](std::string_view name) {
+    return seed_of(options.seed, begins, assignment.rank, name);
+  };
   const auto loaded = parts == LoadParts::kWeights ? tracked.restore_weights(*reader, shown)
-                                                   : tracked.restore(*reader, shown, seed_of, parts);
+                                                   : tracked.restore(*reader, shown, new_seed, parts);
   if (!loaded) fail_of(loaded.error(), where);
   auto run = source->manifest.run;
   if (run) {

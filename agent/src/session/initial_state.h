@@ -29,7 +29,7 @@ struct InitialState {
 // Fills those parts of the tracked objects, and nothing else. Throws a Failure where that is not possible: a
 // run that was to begin with them does not begin without. A folder is read through the calls.
 InitialState load_initial_state(const Options& options, const Assignment& assignment,
-                                const TrackedObjects& tracked, const TrackedObjects::SeedOf& seed_of,
+                                const TrackedObjects& tracked,
                                 const std::shared_ptr<checkpoint::PatientCalls>& calls);
 
 }  // namespace ratoon::session

@@ -45,6 +45,8 @@ ratoon_test(unit/agent/session_test
           session/train_test.cpp session/load_test.cpp session/load_from_test.cpp
           ../../support/crash/observed_disk.cpp
   LIBS ratoon::agent ratoon::base_contract)
+ratoon_test(unit/agent/session_begin_test
+  SOURCES session/load_seed_test.cpp session/train_data_test.cpp LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/group_link_test
   SOURCES session/group_link_test.cpp LIBS ratoon::agent ratoon::base_contract LABELS threads)
 # What a session is made of, without a session: pure rules, and the thin edges around them.
