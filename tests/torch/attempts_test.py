@@ -10,7 +10,6 @@ import unittest
 BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
 LINE = re.compile(r"^attempt (\d+) kilobytes (\d+) threads (\d+) descriptors (\d+)$", re.M)
 
-SETTLED = 10  # attempts until caches and pools of LibTorch have what they keep
 MEGABYTES = 40  # ten attempts' weights and gradients: what one attempt left would be this much after that many
 OTHERS = 4  # threads and descriptors: a group that was given up a moment ago may still have its own
 
@@ -39,12 +38,13 @@ def sizes_of(attempts):
 
 class Attempts(unittest.TestCase):
     ATTEMPTS = 40
+    SETTLED = 10  # attempts until caches and pools of LibTorch have what they keep
 
     def test_nothing_grows(self):
         for rank, sizes in enumerate(sizes_of(self.ATTEMPTS)):
             self.assertEqual([size[0] for size in sizes], list(range(1, self.ATTEMPTS + 1)), f"rank {rank}")
-            _, kilobytes, threads, descriptors = sizes[SETTLED]
-            print(f"{self.ATTEMPTS} attempts, rank {rank}: {sizes[SETTLED]}, at the end {sizes[-1]}")
+            _, kilobytes, threads, descriptors = sizes[self.SETTLED]
+            print(f"{self.ATTEMPTS} attempts, rank {rank}: {sizes[self.SETTLED]}, at the end {sizes[-1]}")
             self.assertLess(sizes[-1][1] - kilobytes, MEGABYTES * 1024, f"rank {rank}: {sizes}")
             self.assertLessEqual(sizes[-1][2] - threads, OTHERS, f"rank {rank}: {sizes}")
             self.assertLessEqual(sizes[-1][3] - descriptors, OTHERS, f"rank {rank}: {sizes}")

@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <thread>
+#include <utility>
 
+#include <ATen/ops/zeros.h>
 #include <torch/nn/module.h>
 
 #include <ratoon/failure.h>
@@ -51,7 +54,9 @@ class Averager {
  public:
   explicit Averager(Session& session) : session_(session) {}
 
-  void average(torch::nn::Module& module, const Averaging& how) {
+  void use(c10::intrusive_ptr<c10d::Backend> group) { given_ = std::move(group); }
+
+  void average(::torch::nn::Module& module, const Averaging& how) {
     prepare(module);
     buckets_->begin(session_.world_size(), how.samples);
     const auto reduction = std::make_shared<Reduction>(group_);
@@ -68,10 +73,11 @@ class Averager {
   }
 
  private:
-  void prepare(const torch::nn::Module& module) {
+  void prepare(const ::torch::nn::Module& module) {
     std::vector<at::Tensor> parameters;
     for (const at::Tensor& parameter : module.parameters())
       if (parameter.requires_grad()) parameters.push_back(parameter);
+    if (given_) take_over(module);
     if (!group_) group_ = connect(module);
     if (!buckets_ || !buckets_->is_for(parameters))
       buckets_ = std::make_shared<GradientBuckets>(parameters, Session::kNumbers);
@@ -101,12 +107,11 @@ class Averager {
     buckets_->tell(session_.wishes());
     std::ranges::copy(session_.numbers(), buckets_->more().begin());
     while (turns.has_any()) begin(turns.take(), reduction);
-    reduction.wait([&] { session_.check(); });
-    if (reduction.error()) wait_for_the_word(session_, text_of(reduction.error()));
+    finish(reduction);
   }
 
   // A digest of all parameters. Buffers may differ by now: a rank's batch norm has seen its own samples.
-  static std::string mark_of(const torch::nn::Module& module) {
+  static std::string mark_of(const ::torch::nn::Module& module) {
     std::vector<NamedTensor> tensors;
     for (const auto& item : module.named_parameters()) tensors.push_back({item.key(), item.value()});
     const auto text = digest(std::span<const NamedTensor>(tensors));
@@ -114,7 +119,7 @@ class Averager {
     return *text;
   }
 
-  c10::intrusive_ptr<c10d::Backend> connect(const torch::nn::Module& module) {
+  c10::intrusive_ptr<c10d::Backend> connect(const ::torch::nn::Module& module) {
     const auto waits = session_.in(Phase::kCollective);
     static_cast<void>(clear_graves());
     const auto meeting = std::make_shared<Meeting>(Meeting::Plan{.rendezvous = session_.rendezvous(),
@@ -133,14 +138,61 @@ class Averager {
       throw;
     }
     if (meeting->error()) wait_for_the_word(session_, text_of(meeting->error()));
-    for (std::size_t rank = 1; rank < meeting->marks().size(); ++rank) {
-      if (meeting->marks()[rank] == meeting->marks()[0]) continue;
+    compare(meeting->marks());
+    return meeting->take_group();
+  }
+
+  void compare(const std::vector<std::string>& marks) const {
+    for (std::size_t rank = 1; rank < marks.size(); ++rank) {
+      if (marks[rank] == marks[0]) continue;
       fail(ExitCode::kConfiguration,
            "rank " + std::to_string(rank) + " has other weights than rank 0 at step " +
                std::to_string(session_.steps_done()) +
                ": give all ranks the same seed (torch::manual_seed) before they make the model");
     }
-    return meeting->take_group();
+  }
+
+  // The program's own, whose ranks are connected already.
+  void take_over(const ::torch::nn::Module& module) {
+    group_ = std::exchange(given_, nullptr);
+    const auto is_number = [](std::uint32_t ours, int theirs) { return std::cmp_equal(ours, theirs); };
+    if (!is_number(session_.rank(), group_->getRank()) ||
+        !is_number(session_.world_size(), group_->getSize())) {
+      fail(ExitCode::kConfiguration,
+           "use_group() was given rank " + std::to_string(group_->getRank()) + " of " +
+               std::to_string(group_->getSize()) + ", and this is rank " + std::to_string(session_.rank()) +
+               " of " + std::to_string(session_.world_size()) +
+               ": make the group in each attempt, of session.rank() and session.world_size()");
+    }
+    compare(exchange(mark_of(module)));
+  }
+
+  // The marks of all ranks: each adds its own to zeros.
+  std::vector<std::string> exchange(const std::string& mark) {
+    const auto waits = session_.in(Phase::kCollective);
+    const auto bytes = static_cast<std::int64_t>(mark.size());
+    const auto all = at::zeros({session_.world_size(), bytes}, at::kByte);
+    const auto row = [&](std::size_t rank) {
+      return all.mutable_data_ptr<std::uint8_t>() + rank * mark.size();
+    };
+    std::memcpy(row(session_.rank()), mark.data(), mark.size());
+    const auto reduction = std::make_shared<Reduction>(group_);
+    try {
+      reduction->begin(all);
+      finish(*reduction);
+    } catch (...) {
+      give_up(reduction);
+      throw;
+    }
+    std::vector<std::string> marks(session_.world_size());
+    for (std::size_t rank = 0; rank < marks.size(); ++rank)
+      marks[rank].assign(reinterpret_cast<const char*>(row(rank)), mark.size());
+    return marks;
+  }
+
+  void finish(Reduction& reduction) const {
+    reduction.wait([&] { session_.check(); });
+    if (reduction.error()) wait_for_the_word(session_, text_of(reduction.error()));
   }
 
   // Nothing of what was averaged in part is a gradient any more: it may change until the group's time-out.
@@ -150,19 +202,20 @@ class Averager {
       std::shared_ptr<GradientBuckets> buckets;
       std::shared_ptr<Reduction> reduction;  // the first to go
     };
-    buckets_->let_go();
+    if (buckets_) buckets_->let_go();
     bury(std::make_shared<Remains>(Remains{std::move(group_), std::move(buckets_), reduction}),
          [r = reduction.get()] { return r->is_over(); });
   }
 
   Session& session_;
+  c10::intrusive_ptr<c10d::Backend> given_;  // and not taken over yet
   c10::intrusive_ptr<c10d::Backend> group_;
   std::shared_ptr<GradientBuckets> buckets_;
 };
 
 }  // namespace
 
-void average_gradients_of(Session& session, torch::nn::Module& module, const Averaging& how) {
+void average_gradients_of(Session& session, ::torch::nn::Module& module, const Averaging& how) {
   if (session.world_size() == 1) {
     if (how.backward) how.backward();
     session.agree(session.wishes());
@@ -170,5 +223,13 @@ void average_gradients_of(Session& session, torch::nn::Module& module, const Ave
   }
   session.part<Averager>(session).average(module, how);
 }
+
+namespace torch {
+
+void use_group(Session& session, const c10::intrusive_ptr<c10d::Backend>& group) {
+  session.part<Averager>(session).use(group);
+}
+
+}  // namespace torch
 
 }  // namespace ratoon

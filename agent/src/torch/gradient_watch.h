@@ -29,7 +29,7 @@ class GradientWatch {
 
  private:
   struct Hook {
-    std::shared_ptr<torch::autograd::Node> node;
+    std::shared_ptr<::torch::autograd::Node> node;
     std::uintptr_t key = 0;
   };
   std::vector<Hook> hooks_;

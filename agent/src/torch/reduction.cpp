@@ -32,7 +32,7 @@ void Reduction::begin(const at::Tensor& piece) {
     ++count_->running;
   }
   try {
-    std::vector<at::Tensor> one{piece};
+    std::vector<at::Tensor> one{pieces_.emplace_back(piece)};
     works_.push_back(group_->allreduce(one));
     works_.back()->getFuture()->addCallback([count = count_](c10::ivalue::Future& future) {
       count->end(future.hasError() ? future.exception_ptr() : nullptr);

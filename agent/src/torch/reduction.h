@@ -26,6 +26,7 @@ class Reduction {
  private:
   struct Count;
   c10::intrusive_ptr<c10d::Backend> group_;
+  std::vector<at::Tensor> pieces_;  // which the group may write to for as long as its works run
   std::vector<c10::intrusive_ptr<c10d::Work>> works_;
   // Shared with the threads of the group, which may end a work when this is gone.
   std::shared_ptr<Count> count_;

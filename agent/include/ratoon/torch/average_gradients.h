@@ -27,17 +27,37 @@
 // The first call of an attempt connects the ranks (Gloo, on the CPU) and compares their weights: ranks that
 // start from different ones would never agree again. Waiting ends with Interrupted as soon as the world
 // changed, as the backward() does that is under way.
+//
+// A program that has a process group of its own gives it instead of that, in each attempt a new one:
+//
+//   auto store = c10::make_intrusive<c10d::PrefixStore>(std::to_string(session.attempt()), my_store);
+//   ratoon::torch::use_group(session, c10::make_intrusive<c10d::ProcessGroupGloo>(
+//                                         store, session.rank(), session.world_size(), my_options));
 #pragma once
+
+#include <c10/util/intrusive_ptr.h>
 
 #include <ratoon/session.h>
 
 namespace torch::nn {
 class Module;
 }
+namespace c10d {
+class Backend;
+}
 
 namespace ratoon {
 
 // What Session::average_gradients() calls.
 void average_gradients_of(Session& session, ::torch::nn::Module& module, const Averaging& how);
+
+namespace torch {
+
+// From the next average_gradients() of this attempt on. All ranks of the world are in it, under the numbers
+// that they have there, and it can add up tensors on the CPU. A collective of it that is given up goes on
+// until the time-out that the program gave it; it lives as long.
+void use_group(Session& session, const c10::intrusive_ptr<c10d::Backend>& group);
+
+}  // namespace torch
 
 }  // namespace ratoon
