@@ -60,6 +60,7 @@ ratoon_test(property/agent/crash/other_protocols_test
 ratoon_test(property/agent/pack_property_test LIBS ratoon::agent ratoon::base_contract rapidcheck)
 ratoon_test(property/agent/data_property_test LIBS ratoon::agent rapidcheck)
 ratoon_test(property/agent/drain_property_test LIBS ratoon::agent rapidcheck)
+ratoon_test(property/agent/drain_within_property_test LIBS ratoon::agent ratoon::base_contract rapidcheck)
 ratoon_test(property/agent/session_property_test LIBS ratoon::agent ratoon::base_contract rapidcheck)
 ratoon_test(property/agent/resume_trials_test LIBS ratoon::agent LABELS long)
 add_test(NAME nightly.resume_trials_test COMMAND resume_trials_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
