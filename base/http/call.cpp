@@ -260,8 +260,9 @@ Error RunningCall::explain_break() const {
   if (!lane_.certificate_problem().empty()) {
     return call_error(ErrorKind::kPermissionDenied, request, url,
                       "was refused by us: the server's certificate is not acceptable (" +
-                          lane_.certificate_problem() +
-                          "); check the trusted authorities, the expected name and the clock");
+                          lane_.certificate_problem() + "); expected one for '" + lane_.expected_name() +
+                          "' that a trusted authority signed and that is in its time: check these and the "
+                          "clock");
   }
   if (url.is_https && says_not_tls(ended_->code)) {
     return call_error(ErrorKind::kInvalid, request, url,

@@ -182,6 +182,7 @@ class CpprestLane final : public Lane {
   bool was_never_sent() const override { return !state_->has_begun; }
   int socket() const override { return state_->socket.get(); }
   const std::string& certificate_problem() const override { return state_->peer.problem; }
+  const std::string& expected_name() const override { return state_->peer.expected_name; }
 
  private:
   static void conclude(const pplx::task<rest::http_response>& whole,

@@ -37,6 +37,8 @@ class Lane {
   [[nodiscard]] virtual int socket() const = 0;
   // Why TLS refused the other side's certificate, or empty. Only after the exchange has ended.
   [[nodiscard]] virtual const std::string& certificate_problem() const = 0;
+  // Which name the other side's certificate has to have.
+  [[nodiscard]] virtual const std::string& expected_name() const = 0;
 };
 
 // Bounds cpprestsdk's global pool of threads (40 by default) and makes its scheduler. Only the first call has

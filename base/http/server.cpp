@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kAcceptPause{100};
 
 class BeastServer final : public HttpServer {
  public:
-  BeastServer(ServerOptions options, Handler handler, std::unique_ptr<asio::ssl::context> tls)
+  BeastServer(ServerOptions options, Handler handler, std::shared_ptr<asio::ssl::context> tls)
       : core_(std::make_shared<ServerCore>(std::move(options), std::move(handler), std::move(tls))),
         strand_(asio::make_strand(core_->io)),
         acceptor_(strand_),
@@ -50,6 +50,14 @@ class BeastServer final : public HttpServer {
   }
 
   std::uint16_t port() const override { return port_; }
+
+  Result<void> renew(const TlsServerOptions& tls) override {
+    if (!core_->tls()) return Error(ErrorKind::kInvalid, "this server speaks no TLS: it has no certificate");
+    auto made = make_server_context(tls);
+    if (!made) return made.error();
+    core_->renew(std::move(*made));
+    return {};
+  }
 
   void stop() override {
     core_->stop([this] {
@@ -104,7 +112,7 @@ class BeastServer final : public HttpServer {
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(ServerOptions options, Handler handler) {
   try {
-    std::unique_ptr<asio::ssl::context> tls;
+    std::shared_ptr<asio::ssl::context> tls;
     if (options.tls) {
       auto made = make_server_context(*options.tls);
       if (!made) return made.error();

@@ -90,6 +90,9 @@ class HttpServer {
   virtual ~HttpServer() = default;
 
   [[nodiscard]] virtual std::uint16_t port() const = 0;
+  // Of a TLS server: connections from now on are shown this certificate, those that are open stay as they
+  // are. kInvalid: it cannot be used, and nothing changes.
+  [[nodiscard]] virtual Result<void> renew(const TlsServerOptions& tls) = 0;
   // Stops taking connections, cuts those that are open and waits for running handlers. Also done on
   // destruction.
   virtual void stop() = 0;

@@ -15,11 +15,11 @@ constexpr std::size_t kSpareThreadsMax = 64;
 }  // namespace
 
 ServerCore::ServerCore(ServerOptions given_options, Handler given_handler,
-                       std::unique_ptr<boost::asio::ssl::context> context)
+                       std::shared_ptr<boost::asio::ssl::context> context)
     : options(std::move(given_options)),
       handler(std::move(given_handler)),
-      tls(std::move(context)),
-      work_(boost::asio::make_work_guard(io)) {}
+      work_(boost::asio::make_work_guard(io)),
+      tls_(std::move(context)) {}
 
 ServerCore::~ServerCore() = default;
 
@@ -72,6 +72,16 @@ std::size_t ServerCore::session_count() const {
 bool ServerCore::is_stopping() const {
   const std::lock_guard lock(mutex_);
   return is_stopping_;
+}
+
+std::shared_ptr<boost::asio::ssl::context> ServerCore::tls() const {
+  const std::lock_guard lock(mutex_);
+  return tls_;
+}
+
+void ServerCore::renew(std::shared_ptr<boost::asio::ssl::context> tls) {
+  const std::lock_guard lock(mutex_);
+  tls_ = std::move(tls);
 }
 
 void ServerCore::post(const Strand& strand, std::function<void()> work) {

@@ -18,7 +18,7 @@ class ServerSession;
 
 class ServerCore {
  public:
-  ServerCore(ServerOptions options, Handler handler, std::unique_ptr<boost::asio::ssl::context> tls);
+  ServerCore(ServerOptions options, Handler handler, std::shared_ptr<boost::asio::ssl::context> tls);
   ~ServerCore();
 
   void start_threads();
@@ -31,6 +31,10 @@ class ServerCore {
   [[nodiscard]] std::size_t session_count() const;
   [[nodiscard]] bool is_stopping() const;
 
+  // What the next connection is served with; null: plain.
+  [[nodiscard]] std::shared_ptr<boost::asio::ssl::context> tls() const;
+  void renew(std::shared_ptr<boost::asio::ssl::context> tls);
+
   // Runs `work` on that strand; drops it once the server stops.
   void post(const Strand& strand, std::function<void()> work);
 
@@ -41,7 +45,6 @@ class ServerCore {
 
   const ServerOptions options;
   const Handler handler;
-  const std::unique_ptr<boost::asio::ssl::context> tls;  // null: plain
   boost::asio::io_context io;
 
  private:
@@ -49,6 +52,7 @@ class ServerCore {
 
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   mutable std::mutex mutex_;
+  std::shared_ptr<boost::asio::ssl::context> tls_;               // guarded by mutex_
   bool is_stopping_ = false;                                     // guarded by mutex_
   std::size_t blocked_threads_ = 0;                              // guarded by mutex_
   std::vector<std::thread> threads_;                             // guarded by mutex_

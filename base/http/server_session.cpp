@@ -32,7 +32,7 @@ std::string describe_peer(const ServerTcp& socket) {
 ServerSession::ServerSession(std::shared_ptr<ServerCore> core, ServerTcp socket)
     : core_(std::move(core)),
       strand_(socket.get_executor()),
-      socket_(make_server_socket(std::move(socket), core_->tls.get())),
+      socket_(make_server_socket(std::move(socket), core_->tls())),
       timer_(strand_),
       peer_(describe_peer(socket_->tcp())) {}
 
@@ -53,7 +53,7 @@ void ServerSession::start_refusing() {
   boost::asio::post(strand_, [self = shared_from_this()] {
     // A TLS handshake is work that a full server does not take on.
     if (self->phase_ == Phase::kClosed) return;
-    if (self->core_->tls) return self->close();
+    if (self->core_->tls()) return self->close();
     self->refuse(503, "The server has too many connections; try again later.");
   });
 }

@@ -23,7 +23,8 @@ class PlainSocket final : public ServerSocket {
 
 class TlsSocket final : public ServerSocket {
  public:
-  TlsSocket(ServerTcp socket, boost::asio::ssl::context& context) : stream_(std::move(socket), context) {}
+  TlsSocket(ServerTcp socket, std::shared_ptr<boost::asio::ssl::context> context)
+      : context_(std::move(context)), stream_(std::move(socket), *context_) {}
   void handshake(IoDone done) override {
     stream_.async_handshake(
         boost::asio::ssl::stream_base::server,
@@ -38,14 +39,16 @@ class TlsSocket final : public ServerSocket {
   ServerTcp& tcp() override { return stream_.next_layer(); }
 
  private:
+  const std::shared_ptr<boost::asio::ssl::context> context_;  // the server may have another one by now
   boost::asio::ssl::stream<ServerTcp> stream_;
 };
 
 }  // namespace
 
-std::unique_ptr<ServerSocket> make_server_socket(ServerTcp socket, boost::asio::ssl::context* context) {
+std::unique_ptr<ServerSocket> make_server_socket(ServerTcp socket,
+                                                 std::shared_ptr<boost::asio::ssl::context> context) {
   if (context == nullptr) return std::make_unique<PlainSocket>(std::move(socket));
-  return std::make_unique<TlsSocket>(std::move(socket), *context);
+  return std::make_unique<TlsSocket>(std::move(socket), std::move(context));
 }
 
 }  // namespace ratoon::http

@@ -32,10 +32,10 @@ class ServerSocket {
 };
 
 // `context` null: plain TCP.
-[[nodiscard]] std::unique_ptr<ServerSocket> make_server_socket(ServerTcp socket,
-                                                               boost::asio::ssl::context* context);
+[[nodiscard]] std::unique_ptr<ServerSocket> make_server_socket(
+    ServerTcp socket, std::shared_ptr<boost::asio::ssl::context> context);
 
-[[nodiscard]] Result<std::unique_ptr<boost::asio::ssl::context>> make_server_context(
+[[nodiscard]] Result<std::shared_ptr<boost::asio::ssl::context>> make_server_context(
     const TlsServerOptions& options);
 
 }  // namespace ratoon::http

@@ -21,13 +21,13 @@ Result<void> ask_for_certificates(SSL_CTX* context, const std::string& client_ca
 
 }  // namespace
 
-Result<std::unique_ptr<boost::asio::ssl::context>> make_server_context(const TlsServerOptions& options) {
+Result<std::shared_ptr<boost::asio::ssl::context>> make_server_context(const TlsServerOptions& options) {
   auto identity = parse_identity(options.certificate_pem, options.private_key_pem, "the server's");
   if (!identity) return identity.error();
   if (identity->chain.empty())
     return Error(ErrorKind::kInvalid, "a TLS server needs a certificate and a private key");
 
-  auto context = std::make_unique<boost::asio::ssl::context>(boost::asio::ssl::context::tls_server);
+  auto context = std::make_shared<boost::asio::ssl::context>(boost::asio::ssl::context::tls_server);
   SSL_CTX* native = context->native_handle();
   SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
   SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);

@@ -2,7 +2,6 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 
 #include "base/http/tls_pem.h"
 #include "base/http/url.h"
@@ -18,18 +17,11 @@ int pass_on(int is_ok, X509_STORE_CTX*) {
 // the Host header, port and all, and it accepts a name in the subject.
 int verify_certificate(X509_STORE_CTX* verification, void* argument) {
   auto* peer = static_cast<TlsPeer*>(argument);
-  X509_VERIFY_PARAM* expected = X509_STORE_CTX_get0_param(verification);
-  X509_VERIFY_PARAM_set_hostflags(expected,
-                                  X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-  const int is_set = is_ip_address(peer->expected_name)
-                         ? X509_VERIFY_PARAM_set1_ip_asc(expected, peer->expected_name.c_str())
-                         : X509_VERIFY_PARAM_set1_host(expected, peer->expected_name.c_str(), 0);
+  const bool is_set = expect_name(X509_STORE_CTX_get0_param(verification), peer->expected_name);
   X509_STORE_CTX_set_verify_cb(verification, pass_on);
-  if (is_set != 1 || X509_verify_cert(verification) != 1) {
-    peer->problem = X509_verify_cert_error_string(X509_STORE_CTX_get_error(verification));
-    return 0;
-  }
-  return 1;
+  if (is_set && X509_verify_cert(verification) == 1) return 1;
+  peer->problem = X509_verify_cert_error_string(X509_STORE_CTX_get_error(verification));
+  return 0;
 }
 
 class OpenSslClient final : public TlsClient {

@@ -2,6 +2,9 @@
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include "base/http/url.h"
 
 namespace ratoon::http {
 namespace {
@@ -62,6 +65,13 @@ Result<OpenSslPtr<X509_STORE>> make_trust_store(const std::string& pem, std::str
   if (!certificates) return certificates.error();
   for (const auto& certificate : *certificates) X509_STORE_add_cert(store.get(), certificate.get());
   return store;
+}
+
+bool expect_name(X509_VERIFY_PARAM* expected, const std::string& name) {
+  X509_VERIFY_PARAM_set_hostflags(expected,
+                                  X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+  if (is_ip_address(name)) return X509_VERIFY_PARAM_set1_ip_asc(expected, name.c_str()) == 1;
+  return X509_VERIFY_PARAM_set1_host(expected, name.c_str(), 0) == 1;
 }
 
 Result<TlsIdentity> parse_identity(const std::string& certificate_pem, const std::string& key_pem,

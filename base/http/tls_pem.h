@@ -32,6 +32,10 @@ using OpenSslPtr = std::unique_ptr<T, OpenSslDelete>;
 // A store that trusts exactly the certificates in `pem`, or the system's authorities when it is empty.
 [[nodiscard]] Result<OpenSslPtr<X509_STORE>> make_trust_store(const std::string& pem, std::string_view what);
 
+// Has a verification accept certificates for that host name or IP address alone; a name in the subject does
+// not count. False when OpenSSL refuses.
+[[nodiscard]] bool expect_name(X509_VERIFY_PARAM* expected, const std::string& name);
+
 // A certificate with its chain and its key.
 struct TlsIdentity {
   std::vector<OpenSslPtr<X509>> chain;  // leaf first; empty: no identity

@@ -11,8 +11,8 @@ target_include_directories(transport_conformance PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(transport_conformance PRIVATE ratoon::base_http GTest::gmock ratoon_build_flags)
 
 ratoon_test(conformance/http_transport_test
-  LIBS transport_conformance http_test_support ratoon::base_http OpenSSL::Crypto LABELS threads)
+  LIBS transport_conformance http_test_support ratoon::base_http LABELS threads)
 ratoon_test(conformance/http_server_test
   SOURCES server_answers.cpp server_limits.cpp server_streams_and_stops.cpp
-  LIBS http_test_support ratoon::base_http OpenSSL::Crypto LABELS threads)
-ratoon_test(conformance/reflector_test LIBS http_test_support ratoon::operator_runtime OpenSSL::Crypto LABELS threads)
+  LIBS http_test_support ratoon::base_http LABELS threads)
+ratoon_test(conformance/reflector_test LIBS http_test_support ratoon::operator_runtime LABELS threads)

@@ -113,6 +113,37 @@ TEST_P(TlsConformance, ShowsItsOwnCertificateWhereOneIsAskedFor) {
   EXPECT_FAILS_WITH(ErrorKind::kPermissionDenied, make({.tls = options})->call({.url = url}, brisk(), {}));
 }
 
+// A client that stays connected is not asked to trust the new authority; one that comes is.
+TEST_P(TlsConformance, ARenewedCertificateIsShownToNewConnectionsAndOpenOnesStay) {
+  const TestAuthority next("The next authority");
+  const auto url = "https://localhost:" + serve_tls(local(authority_));
+  const auto stays = make({.tls = {.ca_pem = authority_.ca_pem()}});
+  ASSERT_TRUE(stays->call({.url = url}, brisk(), {}));
+  const auto renewed = local(next);
+  ASSERT_TRUE(
+      server_->renew({.certificate_pem = renewed.certificate_pem, .private_key_pem = renewed.key_pem}));
+  for (int i = 0; i < 3; ++i) {
+    const auto reply = stays->call({.method = "POST", .url = url, .body = "x"}, brisk(), {});
+    ASSERT_TRUE(reply) << describe(reply);
+    EXPECT_EQ(reply->body, "secret");
+  }
+  EXPECT_TRUE(make({.tls = {.ca_pem = next.ca_pem()}})->call({.url = url}, brisk(), {}));
+  EXPECT_FAILS_WITH(ErrorKind::kPermissionDenied,
+                    make({.tls = {.ca_pem = authority_.ca_pem()}})->call({.url = url}, brisk(), {}));
+}
+
+TEST_P(TlsConformance, WhatCannotBeServedChangesNothing) {
+  const auto identity = local(authority_);
+  const auto url = "https://localhost:" + serve_tls(identity);
+  EXPECT_FAILS_WITH(ErrorKind::kInvalid,
+                    server_->renew({.certificate_pem = identity.certificate_pem, .private_key_pem = "none"}));
+  EXPECT_FAILS_WITH(ErrorKind::kInvalid, server_->renew({}));
+  EXPECT_TRUE(make({.tls = {.ca_pem = authority_.ca_pem()}})->call({.url = url}, brisk(), {}));
+  serve([](ServerRequest, Responder responder) { responder.send({}); });
+  EXPECT_FAILS_WITH(ErrorKind::kInvalid, server_->renew({.certificate_pem = identity.certificate_pem,
+                                                         .private_key_pem = identity.key_pem}));
+}
+
 TEST_P(TlsConformance, SaysWhenTheOtherSideDoesNotSpeakTls) {
   const TlsClientOptions trusting{.ca_pem = authority_.ca_pem()};
   serve([](ServerRequest, Responder responder) { responder.send({}); });
