@@ -44,6 +44,10 @@ inline constexpr const char* kMemberUid = "RATOON_MEMBER_UID";
 inline constexpr const char* kPodIp = "RATOON_POD_IP";
 inline constexpr const char* kProcessesPerNode = "RATOON_PROCESSES_PER_NODE";
 inline constexpr const char* kCoordinatorUrl = "RATOON_COORDINATOR_URL";
+// Of a coordinator over TLS: who may have signed its certificate, as PEM text, and the name in it where that
+// is not the URL's host. Neither is a secret.
+inline constexpr const char* kCoordinatorCa = "RATOON_COORDINATOR_CA";
+inline constexpr const char* kCoordinatorName = "RATOON_COORDINATOR_NAME";
 inline constexpr const char* kTokenFile = "RATOON_TOKEN_FILE";
 inline constexpr const char* kSaveFolder = "RATOON_SAVE_FOLDER";
 inline constexpr const char* kRunName = "RATOON_RUN_NAME";

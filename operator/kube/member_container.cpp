@@ -44,8 +44,13 @@ json identity_variables(const api::TrainingJob& job, const api::Pod& member) {
 // With whom it speaks.
 json agent_variables(const PodSettings& settings) {
   namespace env = names::env;
-  return json::array({variable(env::kCoordinatorUrl, settings.coordinator_url),
-                      variable(env::kTokenFile, std::string(kTokenPath) + "/" + kTokenFileName)});
+  json variables = json::array({variable(env::kCoordinatorUrl, settings.coordinator_url),
+                                variable(env::kTokenFile, std::string(kTokenPath) + "/" + kTokenFileName)});
+  if (!settings.coordinator_ca.empty())
+    variables.push_back(variable(env::kCoordinatorCa, settings.coordinator_ca));
+  if (!settings.coordinator_name.empty())
+    variables.push_back(variable(env::kCoordinatorName, settings.coordinator_name));
+  return variables;
 }
 
 // Where it sits, for who cannot ask.

@@ -17,7 +17,9 @@ namespace ratoon::kube {
 
 // What is the same for all members of all jobs.
 struct PodSettings {
-  std::string coordinator_url;  // http://10.96.0.7:9443, as pods reach it
+  std::string coordinator_url;   // http://10.96.0.7:9443, as pods reach it
+  std::string coordinator_ca;    // over TLS: whose certificates they trust, PEM
+  std::string coordinator_name;  // and the name that they expect in its certificate; empty: the URL's host
   std::uint32_t token_seconds = 3600;
   std::uint32_t lost_node_toleration_seconds = 20;
 };

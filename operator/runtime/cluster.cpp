@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <mutex>
 #include <stop_token>
 
 #include <ratoon/counter_random.h>
@@ -66,9 +67,15 @@ struct Cluster::Parts {
     return {&reflect_nodes, &reflect_pods, &reflect_jobs};
   }
 
+  [[nodiscard]] PodSettings pod_settings() {
+    const std::lock_guard lock(mutex);
+    return settings;
+  }
+
   const Clock& clock;
   const Logger log;
-  const PodSettings settings;
+  std::mutex mutex;
+  PodSettings settings;       // guarded by mutex
   std::stop_source stopping;  // of calls
   ApiClient client;
   Store store;
@@ -150,7 +157,7 @@ Result<void> Cluster::write_status(const api::TrainingJob& job) {
 }
 
 Result<void> Cluster::create_pod(const api::TrainingJob& job, const core::CreatePod& action) {
-  const auto pod = kube::make_member_pod(job, action.pod, action.avoid_nodes, parts_->settings);
+  const auto pod = kube::make_member_pod(job, action.pod, action.avoid_nodes, parts_->pod_settings());
   if (!pod) return pod.error();
   const auto made = parts_->client.call(kube::create(pod_of(job, ""), *pod), parts_->stopping.get_token());
   if (!made && made.error().kind() == ErrorKind::kAlreadyExists) return adopt_pod(job, action.pod.name);
@@ -203,6 +210,11 @@ void Cluster::emit_event(const api::TrainingJob& job, const core::EmitEvent& act
 
 Result<TokenIdentity> Cluster::review_token(std::string_view token) {
   return parts_->tokens.review(token, parts_->stopping.get_token());
+}
+
+void Cluster::trust(std::string coordinator_ca) {
+  const std::lock_guard lock(parts_->mutex);
+  parts_->settings.coordinator_ca = std::move(coordinator_ca);
 }
 
 }  // namespace ratoon::runtime

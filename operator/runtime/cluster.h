@@ -76,6 +76,9 @@ class Cluster {
 
   [[nodiscard]] Result<TokenIdentity> review_token(std::string_view token);
 
+  // Pods that are made from now on trust these authorities of the coordinator's certificate.
+  void trust(std::string coordinator_ca);
+
  private:
   struct Parts;
   struct PrivateTag {};

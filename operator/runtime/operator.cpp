@@ -10,9 +10,11 @@
 #include "base/core/log.h"
 #include "base/core/random_name.h"
 #include "base/http/server.h"
+#include "base/http/url.h"
 #include "operator/coordinator/coordinator.h"
 #include "operator/runtime/cluster.h"
 #include "operator/runtime/controller.h"
+#include "operator/runtime/door_certificate.h"
 #include "operator/runtime/leadership.h"
 #include "operator/runtime/member_check.h"
 #include "operator/runtime/operator_metrics.h"
@@ -64,9 +66,9 @@ class Operator {
                              .on_news = [this](const JobKey& key) { queue_.add_now(key); }}) {}
 
   Result<void> run(const sigset_t& signals) {
-    const auto url = options_.advertise_url.empty() ? find_advertise_url(options_.environment)
-                                                    : Result<std::string>(options_.advertise_url);
+    const auto url = find_members_url();
     if (!url) return url.error();
+    if (auto taken = take_certificate(*url); !taken) return taken;
     if (auto open = open_health(); !open) return open;
     if (auto connected = connect(*url); !connected) return connected;
     logger_.info("waiting for the first lists of jobs, pods and nodes");
@@ -82,6 +84,36 @@ class Operator {
   }
 
  private:
+  [[nodiscard]] Result<std::string> find_members_url() const {
+    const std::string& told = options_.advertise_url;
+    const bool is_tls = !options_.tls_folder.empty();
+    if (told.empty()) return find_advertise_url(options_.environment, is_tls);
+    if (!is_tls || told.starts_with("https://")) return told;
+    return Error(ErrorKind::kInvalid, "members would call " + told +
+                                          ", and with --tls-folder the door speaks TLS alone: let "
+                                          "--advertise-url begin with https://");
+  }
+
+  Result<void> take_certificate(const std::string& url) {
+    if (options_.tls_folder.empty()) return {};
+    auto parsed = http::parse_url(url);
+    if (!parsed) return parsed.error();
+    const std::string& name = options_.tls_server_name;
+    certificate_.emplace(
+        clock_, logger_,
+        DoorCertificateOptions{.folder = options_.tls_folder, .name = name.empty() ? parsed->host : name});
+    return certificate_->take();
+  }
+
+  // A standby's may be old by the time at which it leads.
+  void renew_certificate() {
+    if (!certificate_ || !certificate_->has_changed()) return;
+    cluster_->trust(certificate_->identity().ca_pem);
+    if (!door_) return;
+    if (const auto renewed = door_->renew(certificate_->identity().shown); !renewed)
+      logger_.error("a renewed certificate cannot be served", {{"error", renewed.error().message()}});
+  }
+
   Result<void> connect(const std::string& url) {
     auto access = find_access(options_.kubeconfig_path, options_.environment);
     if (!access) return access.error();
@@ -98,6 +130,10 @@ class Operator {
     options.name_space = options_.name_space;
     options.on_news = [this](const JobKey& key) { queue_.add_now(key); };
     options.settings.coordinator_url = url;
+    if (certificate_) {
+      options.settings.coordinator_ca = certificate_->identity().ca_pem;
+      options.settings.coordinator_name = options_.tls_server_name;
+    }
     options.reporter = options_.environment("HOSTNAME").value_or("ratoon-operator");
     options.on_call = count;
     options.fence = leadership_->fence();
@@ -110,11 +146,13 @@ class Operator {
 
   // From here on the jobs are ours, until we are told to stop or the lease is lost.
   Result<void> lead(const std::string& url, const sigset_t& signals) {
+    renew_certificate();
     if (auto open = open_door(); !open) return open;
     logger_.info("serving", {{"members_call", url}, {"jobs", cluster_->jobs().size()}});
     Controller controller(clock_, logger_, queue_, *cluster_, coordinator_, metrics_);
     std::jthread working;
     while (!leadership_->is_lost()) {
+      renew_certificate();
       // Members who found a room open are expected to speak: the way here comes first.
       const bool is_found = leadership_->lead_members_here();
       if (is_found && !working.joinable())
@@ -168,9 +206,11 @@ class Operator {
   }
 
   Result<void> open_door() {
+    http::ServerOptions door{
+        .address = "0.0.0.0", .port = options_.coordinator_port, .threads = kDoorThreads};
+    if (certificate_) door.tls = certificate_->identity().shown;
     auto server = http::HttpServer::start(
-        {.address = "0.0.0.0", .port = options_.coordinator_port, .threads = kDoorThreads},
-        [this](http::ServerRequest request, http::Responder responder) {
+        std::move(door), [this](http::ServerRequest request, http::Responder responder) {
           if (leadership_->is_leading()) return coordinator_.handle(request, std::move(responder));
           const Refusal refusal{.kind = names::refusal::kNotLeader, .message = "this operator leads no more"};
           responder.send(
@@ -186,6 +226,7 @@ class Operator {
   const Logger logger_;
   OperatorMetrics metrics_;
   SelfMetrics self_metrics_;
+  std::optional<DoorCertificate> certificate_;  // nothing: the door is plain HTTP
   WorkQueue queue_;
   std::unique_ptr<Leadership> leadership_;  // before who writes: it gives the lease back when they are gone
   std::unique_ptr<Cluster> cluster_;

@@ -16,6 +16,8 @@ struct OperatorOptions {
   std::string name_space;       // empty: all
   std::string kubeconfig_path;  // empty: the service account of the pod that we run in
   std::string advertise_url;    // empty: the address of the Service that RATOON_COORDINATOR_SERVICE names
+  std::string tls_folder;       // tls.crt, tls.key and ca.crt of the door; empty: it is plain HTTP
+  std::string tls_server_name;  // in that certificate; empty: the host of the address that members call
   std::uint16_t coordinator_port = names::port::kCoordinator;
   std::uint16_t metrics_port = names::port::kOperatorMetrics;
   bool is_text_log = false;

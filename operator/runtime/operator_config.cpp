@@ -82,8 +82,16 @@ Result<void> apply_operator_config(const json& document, OperatorOptions& option
   if (kube::text_in(document, "apiVersion") != kVersion || kube::text_in(document, "kind") != kKind)
     return Error(ErrorKind::kInvalid,
                  std::string("it must begin with apiVersion: ") + kVersion + " and kind: " + kKind);
+  const Known tls = {{"folder", text(options.tls_folder)}, {"serverName", text(options.tls_server_name)}};
   const Known election = {{"enabled", flag(options.is_elected)}, {"leaseName", text(options.lease_name)}};
   Result<void> nested;
+  const auto object = [&nested](const Known& of_it, const std::string& prefix) -> Take {
+    return [&nested, &of_it, prefix](const json& value) -> std::string {
+      if (!value.is_object()) return "an object";
+      if (nested) nested = take_all(value, of_it, prefix);
+      return "";
+    };
+  };
   const Known fields = {{"apiVersion", exactly(kVersion)},
                         {"kind", exactly(kKind)},
                         {"namespace", text(options.name_space)},
@@ -92,11 +100,8 @@ Result<void> apply_operator_config(const json& document, OperatorOptions& option
                         {"coordinatorPort", port(options.coordinator_port)},
                         {"metricsPort", port(options.metrics_port)},
                         {"log", log_format(options.is_text_log)},
-                        {"leaderElection", [&](const json& value) -> std::string {
-                           if (!value.is_object()) return "an object";
-                           nested = take_all(value, election, "leaderElection.");
-                           return "";
-                         }}};
+                        {"tls", object(tls, "tls.")},
+                        {"leaderElection", object(election, "leaderElection.")}};
   if (auto taken = take_all(document, fields, ""); !taken) return taken;
   return nested;
 }

@@ -8,7 +8,7 @@
 
 namespace ratoon::runtime {
 
-Result<std::string> find_advertise_url(const Environment& environment) {
+Result<std::string> find_advertise_url(const Environment& environment, bool is_tls) {
   const auto service = environment("RATOON_COORDINATOR_SERVICE");
   if (!service) {
     return Error(ErrorKind::kInvalid,
@@ -25,7 +25,7 @@ Result<std::string> find_advertise_url(const Environment& environment) {
                                           " was made after this pod; start the pod again");
   }
   const bool is_ipv6 = host->find(':') != std::string::npos;
-  return "http://" + (is_ipv6 ? "[" + *host + "]" : *host) + ":" + *port;
+  return (is_tls ? "https://" : "http://") + (is_ipv6 ? "[" + *host + "]" : *host) + ":" + *port;
 }
 
 Result<std::optional<OwnDoor>> find_own_door(const Environment& environment) {

@@ -17,7 +17,7 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 
 // The address of the Service that RATOON_COORDINATOR_SERVICE names, as Kubernetes puts it into the
 // environment of every pod: no name lookup is in the members' path.
-[[nodiscard]] Result<std::string> find_advertise_url(const Environment& environment);
+[[nodiscard]] Result<std::string> find_advertise_url(const Environment& environment, bool is_tls);
 
 // Where the Service's EndpointSlice is to lead, port apart: to this pod. Nothing outside of a cluster, where
 // no Service is named.

@@ -20,7 +20,9 @@ namespace ratoon {
 
 // Where this process belongs. Filled by whoever started it; a program leaves it alone.
 struct MemberOptions {
-  std::string coordinator_url;  // empty: the run is alone, one process, files only
+  std::string coordinator_url;   // empty: the run is alone, one process, files only
+  std::string coordinator_ca;    // authorities of its certificate, PEM; empty: those of the system
+  std::string coordinator_name;  // the name in it; empty: the URL's host
   std::string token_file;
   std::string job_namespace;
   std::string job_name;

@@ -21,8 +21,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr Duration kRetryPause = milliseconds(200);
-// Each try may cost the API server a review of our token.
-constexpr Duration kUnauthorizedPause = std::chrono::seconds(1);
+// Each try may cost the API server a review of our token, or both sides a handshake.
+constexpr Duration kDoubtPause = std::chrono::seconds(1);
 constexpr Duration kPollPatience = std::chrono::seconds(30);  // longer than the coordinator holds a poll
 constexpr Duration kOrphanGrace = std::chrono::seconds(10);
 constexpr Duration kBeatPatienceMin = std::chrono::seconds(1);  // and of the last one, which holds up the end
@@ -92,7 +92,8 @@ CoordinatorLink::CoordinatorLink(const Options& options, UniqueFd folder_lock, P
       token_(std::move(token)),
       meeting_(std::move(meeting)),
       patience_(patience),
-      transport_(http::make_transport()),
+      transport_(http::make_transport(
+          {.tls = {.ca_pem = options_.coordinator_ca, .server_name = options_.coordinator_name}})),
       lifeline_fd_(options_.lifeline_fd),
       phase_since_(system_clock().now()),
       beaten_(phase_since_),
@@ -111,12 +112,16 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
   if (const std::string token = token_->token(); !token.empty())
     request.headers.set("Authorization", "Bearer " + token);
   const auto response = transport_->call(request, {.total = patience, .silence = patience}, stop);
+  if (const auto why = find_stranger(response))
+    return doubt("whoever answers is not taken for the coordinator and told nothing; it is called again",
+                 *why);
   const auto refusal = find_refusal(response);
   if (refusal && refusal->kind == names::refusal::kUnauthorized) {
-    const bool counts = doubt_token(refusal->message);
-    return Error(counts ? ErrorKind::kInvalid : ErrorKind::kUnavailable, refusal->message);
+    token_->doubt();
+    return doubt("the coordinator does not take this process's token; it is read anew and shown again",
+                 refusal->message);
   }
-  trust_token();
+  trust();
   if (!response) return response.error();
   if (response->status == 200) return decode<Reply>(response->body);
   if (!refusal) {
@@ -159,29 +164,40 @@ Wanted CoordinatorLink::wanted() const {
   return wanted;
 }
 
-bool CoordinatorLink::doubt_token(const std::string& why) {
-  token_->doubt();
-  const Timestamp now = system_clock().now();
-  const std::lock_guard lock(mutex_);
-  if (!unauthorized_since_) {
-    unauthorized_since_ = now;
-    const Logger logger(system_clock(), {.format = LogFormat::kText});
-    logger.warning("the coordinator does not take this process's token; it is read anew and shown again",
-                   {{"why", why}, {"patience_seconds", seconds(patience_.unauthorized)}});
-  }
-  return now - *unauthorized_since_ >= patience_.unauthorized;
+std::optional<std::string> CoordinatorLink::find_stranger(const Result<http::Response>& response) const {
+  const bool is_tls = options_.coordinator_url.starts_with("https://");
+  if (!is_tls || response || response.error().is_retryable()) return std::nullopt;
+  if (response.error().kind() == ErrorKind::kCancelled) return std::nullopt;
+  const std::string trusted =
+      options_.coordinator_ca.empty()
+          ? std::string("the authorities of this image, since ") + names::env::kCoordinatorCa + " is not set"
+          : std::string("what ") + names::env::kCoordinatorCa + " holds";
+  return response.error().message() + "; trusted is " + trusted +
+         ", and the operator shows tls.crt of its --tls-folder";
 }
 
-// An answer of another kind shows that we are known; where none came, the row of refusals is broken too: a
-// coordinator that was away in between may have been mended meanwhile.
-void CoordinatorLink::trust_token() {
+Error CoordinatorLink::doubt(const std::string& what, const std::string& why) {
+  const Timestamp now = system_clock().now();
   const std::lock_guard lock(mutex_);
-  unauthorized_since_.reset();
+  if (!doubted_since_) {
+    doubted_since_ = now;
+    const Logger logger(system_clock(), {.format = LogFormat::kText});
+    logger.warning(what, {{"why", why}, {"patience_seconds", seconds(patience_.doubt)}});
+  }
+  const bool counts = now - *doubted_since_ >= patience_.doubt;
+  return {counts ? ErrorKind::kInvalid : ErrorKind::kUnavailable, why};
+}
+
+// An answer of another kind shows that we are known; where none came, the row of doubts is broken too: a
+// coordinator that was away in between may have been mended meanwhile.
+void CoordinatorLink::trust() {
+  const std::lock_guard lock(mutex_);
+  doubted_since_.reset();
 }
 
 Duration CoordinatorLink::retry_pause() const {
   const std::lock_guard lock(mutex_);
-  return unauthorized_since_ ? kUnauthorizedPause : kRetryPause;
+  return doubted_since_ ? kDoubtPause : kRetryPause;
 }
 
 void CoordinatorLink::set_standing(Standing standing, const std::string& reason) {

@@ -25,8 +25,9 @@ struct LinkPatience {
   // One beat, however rare beats are: while it hangs, nobody looks after the runner's lifeline, and what was
   // committed since is not told.
   Duration beat_max{std::chrono::seconds(5)};
-  // A token that is refused may be one that is being replaced, or the operator's own rights may be.
-  Duration unauthorized{std::chrono::minutes(1)};
+  // A token that is refused may be one that is being replaced, or the operator's own rights may be; so may a
+  // certificate that we refuse.
+  Duration doubt{std::chrono::minutes(1)};
 };
 
 class CoordinatorLink final : public Link {
@@ -60,9 +61,12 @@ class CoordinatorLink final : public Link {
                          const std::stop_token& stop);
   void hear(const Refusal& refusal);
   void hear(const Orders& orders);
-  // Whether the refusals of our token have lasted so long that they count.
-  [[nodiscard]] bool doubt_token(const std::string& why);
-  void trust_token();
+  // The error of a call after which one side does not take the other for what it says it is. Once that has
+  // lasted for long it is final.
+  [[nodiscard]] Error doubt(const std::string& what, const std::string& why);
+  void trust();
+  // Why whoever answered is not taken for the coordinator.
+  [[nodiscard]] std::optional<std::string> find_stranger(const Result<http::Response>& response) const;
   [[nodiscard]] Duration retry_pause() const;
   void set_standing(Standing standing, const std::string& reason);
   [[nodiscard]] Beat next_beat();
@@ -87,15 +91,15 @@ class CoordinatorLink final : public Link {
   std::optional<Timestamp> orphaned_at_;  // of the beating thread
 
   mutable std::mutex mutex_;
-  Position position_;                            // guarded by mutex_
-  Timestamp phase_since_;                        // the last sign of life; guarded by mutex_
-  Timestamp beaten_;                             // when the last beat was made; guarded by mutex_
-  Timestamp told_to_leave_;                      // guarded by mutex_
-  std::string reason_;                           // guarded by mutex_
-  Attempt left_attempt_{0};                      // guarded by mutex_
-  Attempt told_attempt_{0};                      // newest attempt that orders spoke of; guarded by mutex_
-  std::uint64_t sequence_ = 0;                   // guarded by mutex_
-  std::optional<Timestamp> unauthorized_since_;  // all answers since refused our token; guarded by mutex_
+  Position position_;                       // guarded by mutex_
+  Timestamp phase_since_;                   // the last sign of life; guarded by mutex_
+  Timestamp beaten_;                        // when the last beat was made; guarded by mutex_
+  Timestamp told_to_leave_;                 // guarded by mutex_
+  std::string reason_;                      // guarded by mutex_
+  Attempt left_attempt_{0};                 // guarded by mutex_
+  Attempt told_attempt_{0};                 // newest attempt that orders spoke of; guarded by mutex_
+  std::uint64_t sequence_ = 0;              // guarded by mutex_
+  std::optional<Timestamp> doubted_since_;  // all calls since ended in doubt; guarded by mutex_
   std::atomic<Duration> beat_pause_{std::chrono::seconds(1)};
   std::stop_source leaving_;  // stopped once we are to leave for good: a parked join is given up
   std::atomic<std::uint64_t> save_request_{0};

@@ -93,6 +93,8 @@ Rows rows_of_place(Options& o) {
       {&o.notice.slurm_job_end_time, env::kSlurmJobEndTime, nullptr},
       {&o.notice.slurm_job_id, env::kSlurmJobId, nullptr},
       {&o.member.coordinator_url, env::kCoordinatorUrl, nullptr},
+      {&o.member.coordinator_ca, env::kCoordinatorCa, nullptr},
+      {&o.member.coordinator_name, env::kCoordinatorName, nullptr},
       {&o.member.token_file, env::kTokenFile, nullptr},
       {&o.member.job_namespace, env::kJobNamespace, nullptr},
       {&o.member.job_name, env::kJobName, nullptr},

@@ -114,6 +114,7 @@ if(RATOON_WITH_HTTP)
     LIBS ratoon::agent ratoon::base_http LABELS threads)
   ratoon_test(unit/agent/coordinator_link_test
     SOURCES session/coordinator_link_test.cpp session/coordinator_link_news_test.cpp
+            session/coordinator_link_tls_test.cpp ../../conformance/support/test_certificates.cpp
     LIBS ratoon::agent ratoon::operator_coordinator LABELS threads)
 endif()
 if(RATOON_WITH_MDS)

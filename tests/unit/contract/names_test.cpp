@@ -43,6 +43,8 @@ TEST(Names, OfTheEnvironmentAreFrozen) {
                  {names::env::kPodIp, "RATOON_POD_IP"},
                  {names::env::kProcessesPerNode, "RATOON_PROCESSES_PER_NODE"},
                  {names::env::kCoordinatorUrl, "RATOON_COORDINATOR_URL"},
+                 {names::env::kCoordinatorCa, "RATOON_COORDINATOR_CA"},
+                 {names::env::kCoordinatorName, "RATOON_COORDINATOR_NAME"},
                  {names::env::kTokenFile, "RATOON_TOKEN_FILE"},
                  {names::env::kSaveFolder, "RATOON_SAVE_FOLDER"},
                  {names::env::kRunName, "RATOON_RUN_NAME"},

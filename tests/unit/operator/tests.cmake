@@ -17,9 +17,10 @@ if(TARGET ratoon_operator_core)
             kube/request_test.cpp kube/watch_decoder_test.cpp
     LIBS ratoon::operator_kube)
   ratoon_test(unit/operator/operator_runtime_test
-    SOURCES runtime/fence_test.cpp runtime/member_check_test.cpp runtime/operator_config_test.cpp
-            runtime/operator_metrics_test.cpp runtime/self_metrics_test.cpp runtime/store_test.cpp
+    SOURCES runtime/door_certificate_test.cpp runtime/fence_test.cpp runtime/member_check_test.cpp
+            runtime/operator_config_test.cpp runtime/operator_metrics_test.cpp runtime/self_metrics_test.cpp runtime/store_test.cpp
             runtime/whereabouts_test.cpp runtime/work_queue_test.cpp
+            ../../conformance/support/test_certificates.cpp
     LIBS ratoon::operator_runtime LABELS threads)
   ratoon_test(unit/operator/operator_local_test
     SOURCES local/beginning_test.cpp local/cgroups_test.cpp local/cluster_words_test.cpp

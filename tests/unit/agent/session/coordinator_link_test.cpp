@@ -76,7 +76,7 @@ TEST_F(CoordinatorLinkTest, ATokenThatStaysWrongCountsInTheEnd) {
   replace_token("a wrong one");
   constexpr auto kPatience = 500ms;
   const auto before = std::chrono::steady_clock::now();
-  open({.unauthorized = kPatience});
+  open({.doubt = kPatience});
   const auto assignment = join_with_retries().get();
   const auto took = std::chrono::steady_clock::now() - before;
   ASSERT_FALSE(assignment);

@@ -130,6 +130,8 @@ TEST_F(OptionsTest, APodSaysWhereItIsAndWhatItShows) {
 
 TEST_F(OptionsTest, TheMembersPlaceComesFromTheEnvironmentAlone) {
   set(env::kCoordinatorUrl, "http://127.0.0.1:9443");
+  set(env::kCoordinatorCa, "pem");
+  set(env::kCoordinatorName, "door.trees.svc");
   set(env::kTokenFile, "/token");
   set(env::kJobNamespace, "team-a");
   set(env::kJobName, "digits");
@@ -143,6 +145,8 @@ TEST_F(OptionsTest, TheMembersPlaceComesFromTheEnvironmentAlone) {
   set(env::kLifelineFd, "3");
   const auto member = read_more({})->member;
   EXPECT_EQ(member.coordinator_url, "http://127.0.0.1:9443");
+  EXPECT_EQ(member.coordinator_ca, "pem");
+  EXPECT_EQ(member.coordinator_name, "door.trees.svc");
   EXPECT_EQ(member.token_file, "/token");
   EXPECT_EQ(member.job_namespace, "team-a");
   EXPECT_EQ(member.job_name, "digits");

@@ -87,6 +87,24 @@ TEST(MemberPod, TheTrainerLearnsEverythingAndTheUsersHabitsWin) {
   EXPECT_EQ(env, expected);
 }
 
+TEST(MemberPod, OverTlsTheTrainerLearnsWhomToBelieve) {
+  json job = document();
+  job["spec"]["roles"][0]["template"]["spec"]["containers"][0]["env"].push_back(
+      {{"name", "RATOON_COORDINATOR_CA"}, {"value", "somebody's"}});
+  const PodSettings settings{
+      .coordinator_url = "https://10.0.0.1:9443", .coordinator_ca = "pem", .coordinator_name = "door.t.svc"};
+  api::Pod member{.name = "digits-worker-1-i2", .role = "worker", .index = 1, .incarnation = 2};
+  const auto env = environment(*make_member_pod(*api::decode_training_job(job), member, {}, settings));
+  EXPECT_EQ(env.at("RATOON_COORDINATOR_URL"), "https://10.0.0.1:9443");
+  EXPECT_EQ(env.at("RATOON_COORDINATOR_CA"), "pem");
+  EXPECT_EQ(env.at("RATOON_COORDINATOR_NAME"), "door.t.svc");
+  member.group_seat = api::GroupSeat{.first_rank = 0, .world_size = 2};
+  const auto alone =
+      environment(*make_member_pod(*api::decode_training_job(document()), member, {}, settings));
+  EXPECT_FALSE(alone.contains("RATOON_COORDINATOR_CA")) << "it calls nobody";
+  EXPECT_FALSE(alone.contains("RATOON_COORDINATOR_NAME"));
+}
+
 TEST(MemberPod, OfSeveralProcessesTheLauncherSaysWhichIsWhich) {
   json job = document();
   job["spec"]["processesPerNode"] = 8U;

@@ -26,13 +26,16 @@ class OperatorConfig : public testing::Test {
 TEST_F(OperatorConfig, SetsWhatItSaysAndLeavesTheRest) {
   ASSERT_TRUE(
       read("namespace: trees\nkubeconfig: /etc/k\nadvertiseUrl: http://h:1\ncoordinatorPort: 1000\n"
-           "metricsPort: '2000'\nlog: text\nleaderElection:\n  enabled: true\n"));
+           "metricsPort: '2000'\nlog: text\nleaderElection:\n  enabled: true\n"
+           "tls: {folder: /etc/tls, serverName: door.trees.svc}\n"));
   EXPECT_EQ(options_.name_space, "trees");
   EXPECT_EQ(options_.kubeconfig_path, "/etc/k");
   EXPECT_EQ(options_.advertise_url, "http://h:1");
   EXPECT_EQ(options_.coordinator_port, 1000);
   EXPECT_EQ(options_.metrics_port, 2000);
   EXPECT_TRUE(options_.is_text_log);
+  EXPECT_EQ(options_.tls_folder, "/etc/tls");
+  EXPECT_EQ(options_.tls_server_name, "door.trees.svc");
   EXPECT_TRUE(options_.is_elected);
   EXPECT_EQ(options_.lease_name, "ratoon-operator");
 }
@@ -42,6 +45,10 @@ TEST_F(OperatorConfig, RefusesWhatItDoesNotKnowByName) {
            {"namespaces: a", "namespaces is no field"},
            {"leaderElection: {lease: a}", "leaderElection.lease is no field"},
            {"leaderElection: true", "leaderElection must be an object"},
+           {"tls: /etc/tls", "tls must be an object"},
+           {"tls: {folder: []}", "tls.folder must be a text"},
+           {"tls: {cert: a}", "tls.cert is no field"},
+           {"tls: {cert: a}\nleaderElection: {}", "tls.cert is no field"},
            {"coordinatorPort: 65536", "coordinatorPort must be a port"},
            {"metricsPort: -1", "metricsPort must be a port"},
            {"log: xml", "log must be json or text, found \"xml\""},

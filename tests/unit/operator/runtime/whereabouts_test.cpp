@@ -18,19 +18,21 @@ Environment with(std::map<std::string, std::string> variables) {
 TEST(FindAdvertiseUrl, IsTheAddressOfTheService) {
   EXPECT_EQ(find_advertise_url(with({{"RATOON_COORDINATOR_SERVICE", "my-ratoon"},
                                      {"MY_RATOON_SERVICE_HOST", "10.0.0.7"},
-                                     {"MY_RATOON_SERVICE_PORT", "9443"}}))
+                                     {"MY_RATOON_SERVICE_PORT", "9443"}}),
+                               false)
                 .value(),
             "http://10.0.0.7:9443");
   EXPECT_EQ(find_advertise_url(with({{"RATOON_COORDINATOR_SERVICE", "r"},
                                      {"R_SERVICE_HOST", "fd00::7"},
-                                     {"R_SERVICE_PORT", "9443"}}))
+                                     {"R_SERVICE_PORT", "9443"}}),
+                               true)
                 .value(),
-            "http://[fd00::7]:9443");
+            "https://[fd00::7]:9443");
 }
 
 TEST(FindAdvertiseUrl, SaysWhatToDoWhereItCannotBeKnown) {
-  EXPECT_NE(find_advertise_url(with({})).error().message().find("--advertise-url"), std::string::npos);
-  const auto late = find_advertise_url(with({{"RATOON_COORDINATOR_SERVICE", "my-ratoon"}}));
+  EXPECT_NE(find_advertise_url(with({}), false).error().message().find("--advertise-url"), std::string::npos);
+  const auto late = find_advertise_url(with({{"RATOON_COORDINATOR_SERVICE", "my-ratoon"}}), false);
   EXPECT_NE(late.error().message().find("start the pod again"), std::string::npos);
 }
 

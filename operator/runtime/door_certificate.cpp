@@ -1,0 +1,81 @@
+#include "operator/runtime/door_certificate.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "base/core/read_file.h"
+#include "base/http/certificate.h"
+
+namespace ratoon::runtime {
+namespace {
+
+constexpr Duration kLookEvery = std::chrono::seconds(5);
+
+}  // namespace
+
+bool DoorIdentity::is_same_as(const DoorIdentity& other) const {
+  return shown.certificate_pem == other.shown.certificate_pem &&
+         shown.private_key_pem == other.shown.private_key_pem && ca_pem == other.ca_pem;
+}
+
+Result<void> DoorCertificate::take() {
+  auto found = read();
+  if (!found) return found.error();
+  if (auto checked = check(*found); !checked) return checked;
+  keep(std::move(*found));
+  return {};
+}
+
+bool DoorCertificate::has_changed() {
+  const Timestamp now = clock_.now();
+  if (look_at_ && now < *look_at_) return false;
+  look_at_ = now + kLookEvery;
+  auto found = read();
+  if (found && found->is_same_as(identity_)) {
+    problem_.clear();
+    return false;
+  }
+  const Result<void> checked = found ? check(*found) : Result<void>(found.error());
+  if (checked) {
+    keep(std::move(*found));
+    return true;
+  }
+  if (std::exchange(problem_, checked.error().message()) != problem_)
+    log_.error("a renewed certificate is not taken; the one before stays", {{"error", problem_}});
+  return false;
+}
+
+Result<DoorIdentity> DoorCertificate::read() const {
+  DoorIdentity identity;
+  for (const auto& [name, into] :
+       {std::pair("tls.crt", &identity.shown.certificate_pem),
+        std::pair("tls.key", &identity.shown.private_key_pem), std::pair("ca.crt", &identity.ca_pem)}) {
+    auto text = read_file(std::filesystem::path(options_.folder) / name);
+    if (!text) {
+      return Error(ErrorKind::kInvalid, text.error().message() + "; expected in " + options_.folder +
+                                            " are tls.crt, its key tls.key, and ca.crt: who signed it");
+    }
+    *into = std::move(*text);
+  }
+  return identity;
+}
+
+Result<void> DoorCertificate::check(const DoorIdentity& identity) const {
+  const auto checked =
+      http::check_certificate(identity.shown, identity.ca_pem, options_.name, clock_.wall_now());
+  if (checked) return {};
+  return Error(ErrorKind::kInvalid, "the certificate in " + options_.folder + " is of no use to members: " +
+                                        checked.error().message() + "; expected are tls.crt for '" +
+                                        options_.name + "', its key tls.key, and ca.crt, who signed it");
+}
+
+void DoorCertificate::keep(DoorIdentity identity) {
+  identity_ = std::move(identity);
+  problem_.clear();
+  const auto end = http::certificate_end(identity_.shown.certificate_pem);
+  log_.info(
+      "members are shown this certificate",
+      {{"folder", options_.folder}, {"name", options_.name}, {"ends", end ? format_rfc3339(*end) : ""}});
+}
+
+}  // namespace ratoon::runtime
