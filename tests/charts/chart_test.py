@@ -1,8 +1,10 @@
 """The chart: what it makes, which values it refuses, whether an API server takes it all, and that its rights are those
 that the operator needs and no others."""
 
+import base64
 import json
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -23,6 +25,10 @@ BAD_VALUES = [
     ("a namespace that is a list", {"watchNamespace": ["a", "b"]}, "watchNamespace"),
     ("a namespace in capitals", {"watchNamespace": "Trees"}, "watchNamespace"),
     ("an address without scheme", {"coordinator": {"advertiseUrl": "host:9443"}}, "advertiseUrl"),
+    ("no for false", {"coordinator": {"tls": {"enabled": "no"}}}, "enabled"),
+    ("a Secret that is a list", {"coordinator": {"tls": {"existingSecret": ["a"]}}}, "existingSecret"),
+    ("a name with a blank", {"coordinator": {"tls": {"serverName": "a b"}}}, "serverName"),
+    ("a certificate among the values", {"coordinator": {"tls": {"key": "a"}}}, "key"),
     ("an argument that is no flag", {"extraArgs": ["verbose"]}, "extraArgs"),
     ("memory that is no amount", {"resources": {"limits": {"memory": "much"}}}, "memory"),
     ("a resource that is none", {"resources": {"limits": {"memroy": "1Gi"}}}, "memroy"),
@@ -76,6 +82,31 @@ def objects(*words):
     return {(each["kind"], each["metadata"]["name"]): each for each in programs.read_yaml(done.stdout)}
 
 
+def operators_pod(made):
+    return made["Deployment", "ratoon"]["spec"]["template"]["spec"]
+
+
+def without_secrets(text):
+    """A certificate is made anew with each rendering."""
+    return re.sub(r"^  ((ca|tls)\.(crt|key)): \S+$", r"  \1", text, flags=re.MULTILINE)
+
+
+def expect_good(test, data, name):
+    """As OpenSSL sees it: a server's certificate, for that name and for years, signed by that authority."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file, text in data.items():
+            pathlib.Path(folder, file).write_bytes(base64.b64decode(text))
+        tls = pathlib.Path(folder, "tls.crt")
+        done = run("openssl", "verify", "-x509_strict", "-purpose", "sslserver", "-verify_hostname", name, "-CAfile",
+                   f"{folder}/ca.crt", tls)
+        test.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        test.assertEqual(run("openssl", "x509", "-in", tls, "-noout", "-checkend", str(5 * 365 * 86400)).returncode, 0)
+        keys = {run("openssl", *words).stdout for words in (("x509", "-in", tls, "-noout", "-pubkey"),
+                                                            ("pkey", "-in", f"{folder}/tls.key", "-pubout"))}
+        test.assertEqual(len(keys), 1, "key and certificate belong together")
+        test.assertIn("BEGIN PUBLIC KEY", keys.pop())
+
+
 class Rendered(unittest.TestCase):
     def test_lint(self):
         done = run("helm", "lint", "--strict", CHART)
@@ -117,12 +148,13 @@ class Rendered(unittest.TestCase):
             return objects(*words)["Deployment", "ratoon"]["spec"]["template"]["spec"]["containers"][0]
 
         elected = ["--leader-elect", "--lease-name=ratoon"]
-        self.assertEqual(container()["args"], ["--all-namespaces", *elected])
+        tls = ["--tls-folder=/etc/ratoon/tls", f"--tls-server-name=ratoon-coordinator.{NAMESPACE}.svc"]
+        self.assertEqual(container()["args"], ["--all-namespaces", *elected, *tls])
         self.assertEqual(container()["env"][0], {"name": "RATOON_COORDINATOR_SERVICE", "value": "ratoon-coordinator"})
         fields = {each["name"]: each["valueFrom"]["fieldRef"]["fieldPath"] for each in container()["env"][1:]}
         self.assertEqual(fields, {"RATOON_POD_IP": "status.podIP", "RATOON_POD_UID": "metadata.uid"})
-        told = container("--set=watchNamespace=a,coordinator.advertiseUrl=http://b:1,extraArgs={--c},image.tag=d")
-        self.assertEqual(told["args"], ["--namespace=a", *elected, "--advertise-url=http://b:1", "--c"])
+        told = container("--set=watchNamespace=a,coordinator.advertiseUrl=https://b:1,extraArgs={--c},image.tag=d")
+        self.assertEqual(told["args"], ["--namespace=a", *elected, *tls, "--advertise-url=https://b:1", "--c"])
         self.assertEqual(told["image"], "ratoon-operator:d")
 
     def test_members_are_led_to_the_leader_and_to_nobody_else(self):
@@ -134,6 +166,34 @@ class Rendered(unittest.TestCase):
             self.assertEqual((slice["addressType"], slice["endpoints"]), (family, []))
             self.assertEqual(slice["metadata"]["labels"]["kubernetes.io/service-name"], "ratoon-coordinator")
             self.assertNotIn("endpointslice-controller", slice["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"])
+
+    def test_members_are_shown_a_certificate_of_the_charts_own(self):
+        secret = objects()["Secret", "ratoon-certificate"]
+        self.assertEqual((secret["type"], secret["metadata"]["annotations"]["helm.sh/resource-policy"]),
+                         ("kubernetes.io/tls", "keep"))
+        expect_good(self, secret["data"], f"ratoon-coordinator.{NAMESPACE}.svc")
+        named = objects("--set=coordinator.tls.serverName=door.example.org")
+        expect_good(self, named["Secret", "ratoon-certificate"]["data"], "door.example.org")
+        self.assertIn("--tls-server-name=door.example.org", operators_pod(named)["containers"][0]["args"])
+
+    def test_a_certificate_is_mounted_from_the_one_place_that_has_it(self):
+        for words, secret in (([], "ratoon-certificate"), (["--set=coordinator.tls.existingSecret=mine"], "mine")):
+            made = objects(*words)
+            pod = operators_pod(made)
+            self.assertEqual(pod["volumes"], [{"name": "certificate", "secret": {"secretName": secret}}])
+            self.assertEqual(pod["containers"][0]["volumeMounts"],
+                             [{"name": "certificate", "mountPath": "/etc/ratoon/tls", "readOnly": True}])
+            self.assertEqual([name for kind, name in made if kind == "Secret"], [secret] if secret != "mine" else [])
+
+    def test_without_tls_nothing_of_it_is_there(self):
+        # The second is what values of a release are that was made before there was any, with --reuse-values.
+        for words in ("--set=coordinator.tls.enabled=false", "--set-json=coordinator.tls=null"):
+            made = objects(words)
+            pod = operators_pod(made)
+            self.assertNotIn("volumes", pod)
+            self.assertNotIn("volumeMounts", pod["containers"][0])
+            self.assertFalse([each for each in pod["containers"][0]["args"] if "tls" in each])
+            self.assertFalse([name for kind, name in made if kind == "Secret"])
 
     def test_two_operators_keep_apart_unless_told_otherwise(self):
         def pod(*words):
@@ -161,7 +221,7 @@ class Rendered(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             (package,) = pathlib.Path(folder).glob("ratoon-*.tgz")
             unpacked = run("helm", "template", "ratoon", package, f"--namespace={NAMESPACE}", "--kube-version=1.35.0")
-        self.assertEqual(unpacked.stdout, render().stdout)
+        self.assertEqual(without_secrets(unpacked.stdout), without_secrets(render().stdout))
 
     def test_a_long_name_of_a_release_fits(self):
         done = run("helm", "template", "r" * 53, CHART, "--kube-version=1.35.0")
@@ -200,6 +260,24 @@ class OnAServer(unittest.TestCase):
         self.cluster.must("get", "crd", "trainingjobs.ratoon.dev")
         self.assertEqual(self.cluster.must("get", "clusterroles", "--selector=app.kubernetes.io/name=ratoon",
                                            "--output=name"), "")
+
+    def test_an_upgrade_keeps_the_certificate_and_so_does_a_second_installation(self):
+        def data():
+            return json.loads(self.cluster.must("get", "secret", "ratoon-certificate", f"--namespace={NAMESPACE}",
+                                                "--output=json"))["data"]
+
+        before = data()
+        for words in (["upgrade", "ratoon", CHART], ["uninstall", "ratoon"], ["install", "ratoon", CHART]):
+            done = self.helm(*words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(data(), before, words[0])
+        # One that lacks a part is made anew.
+        self.cluster.must("patch", "secret", "ratoon-certificate", f"--namespace={NAMESPACE}", "--type=json",
+                          "--patch", '[{"op": "replace", "path": "/data/ca.crt", "value": ""}]')
+        done = self.helm("upgrade", "ratoon", CHART)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotEqual(data()["tls.crt"], before["tls.crt"])
+        expect_good(self, data(), f"ratoon-coordinator.{NAMESPACE}.svc")
 
     def test_the_operators_rights(self):
         for may, verb, resource, words in RIGHTS:

@@ -11,6 +11,7 @@ import select
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 import urllib.error
@@ -22,6 +23,8 @@ from local_run import wait_until
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
 NAMESPACE = "trees"
+DOOR_NAME = f"ratoon-coordinator.{NAMESPACE}.svc"
+CERTIFICATE = f"/api/v1/namespaces/{NAMESPACE}/secrets/ratoon-certificate"
 SLICE = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices/ratoon-coordinator-ipv4"
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/ratoon"
 JOBS = "/apis/ratoon.dev/v1alpha1/namespaces/default/trainingjobs"
@@ -47,6 +50,8 @@ class StandInCluster:
         self.must("kubectl", f"--kubeconfig={self.admin}", "wait", "--for=condition=Established",
                   "crd/trainingjobs.ratoon.dev", "--timeout=60s")
         self.post("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
+        self.tls = self.folder / "tls"
+        self.mount_certificate({name: base64.b64decode(text) for name, text in self.get(CERTIFICATE)["data"].items()})
         self.service = ServiceStandIn(self)
         test.addCleanup(self.service.close)
         self.kubelet = KubeletStandIn(self)
@@ -75,6 +80,15 @@ class StandInCluster:
 
     def patch(self, path, body):
         return json.loads(self.server.request("PATCH", path, body, MERGE_PATCH))
+
+    def mount_certificate(self, files):
+        """As a kubelet mounts a Secret, and renews what is mounted: all files at once."""
+        fresh = pathlib.Path(tempfile.mkdtemp(prefix="tls-", dir=self.folder))
+        for name, content in files.items():
+            (fresh / name).write_bytes(content)
+        link = fresh / "link"
+        link.symlink_to(fresh)
+        link.rename(self.tls)
 
     def service_account_token(self):
         path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/ratoon/token"
@@ -127,8 +141,8 @@ class StandInCluster:
 class Operator:
     """ratoon-operator as the chart starts it. Calls of different starts carry tokens that the audit log tells apart."""
 
-    def __init__(self, test, cluster, name, number, *flags, server=None):
-        self.cluster, self.name = cluster, name
+    def __init__(self, test, cluster, name, number, *flags, server=None, is_tls=True):
+        self.cluster, self.name, self.is_tls = cluster, name, is_tls
         self.address = f"10.1.0.{number}"
         token = cluster.service_account_token()
         self.credential = json.loads(decode_part(token.split(".")[1]))["jti"]
@@ -144,11 +158,12 @@ class Operator:
         self.door, self.metrics_port = free_port(), free_port()  # anew: a port that was left may be another's by now
         environment = {**os.environ, "HOSTNAME": self.name, "RATOON_COORDINATOR_SERVICE": "ratoon-coordinator",
                        "RATOON_POD_IP": self.address, "RATOON_POD_UID": f"uid-of-{self.name}"}
+        door = [f"--advertise-url={'https' if self.is_tls else 'http'}://{self.cluster.service.address}",
+                *([f"--tls-folder={self.cluster.tls}", f"--tls-server-name={DOOR_NAME}"] if self.is_tls else [])]
         with open(self.cluster.folder / f"{self.name}.out", "a") as out:
             self.process = subprocess.Popen(
                 [BIN / "ratoon-operator", f"--kubeconfig={self.kubeconfig}", "--lease-name=ratoon",
-                 f"--advertise-url={self.cluster.service.url}", f"--coordinator-port={self.door}",
-                 f"--metrics-port={self.metrics_port}", *self.flags],
+                 f"--coordinator-port={self.door}", f"--metrics-port={self.metrics_port}", *door, *self.flags],
                 env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
 
     def ask(self, path):
@@ -207,8 +222,9 @@ class ServiceStandIn:
     def __init__(self, cluster):
         self.cluster = cluster
         self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
         self.known = None
+        self.accepted = 0  # connections, since the beginning
         threading.Thread(target=self.accept, daemon=True).start()
 
     def target(self):
@@ -225,6 +241,7 @@ class ServiceStandIn:
                 client, _ = self.listener.accept()
             except OSError:
                 return
+            self.accepted += 1
             threading.Thread(target=self.serve, args=(client,), daemon=True).start()
 
     def serve(self, client):

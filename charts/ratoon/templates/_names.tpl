@@ -11,6 +11,21 @@
 {{ .Release.Name | trunc 46 | trimSuffix "-" }}-coordinator
 {{- end }}
 
+{{/* "true" where members call over TLS; empty where they do not, and in values of a release before there was any. */}}
+{{- define "ratoon.tls" -}}
+{{- if (.Values.coordinator.tls).enabled }}true{{ end }}
+{{- end }}
+
+{{/* The Secret with tls.crt, tls.key and ca.crt. */}}
+{{- define "ratoon.certificate" -}}
+{{- .Values.coordinator.tls.existingSecret | default (printf "%s-certificate" (include "ratoon.fullname" .)) -}}
+{{- end }}
+
+{{/* The name that members look for in the certificate, whatever address they call. */}}
+{{- define "ratoon.serverName" -}}
+{{- .Values.coordinator.tls.serverName | default (printf "%s.%s.svc" (include "ratoon.coordinator" .) .Release.Namespace) -}}
+{{- end }}
+
 {{/* Of objects without a namespace: two releases of one name in two namespaces do not meet. */}}
 {{- define "ratoon.clusterName" -}}
 {{ .Release.Namespace }}-{{ include "ratoon.fullname" . }}

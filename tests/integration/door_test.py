@@ -1,0 +1,176 @@
+"""The door that members call at, over TLS: a real operator beside a real API server, and trainers that are processes here."""
+
+import hashlib
+import os
+import re
+import socket
+import ssl
+import subprocess
+import sys
+import unittest
+
+from api_server import missing_programs
+from local_run import wait_until
+from stand_in_cluster import BIN, DOOR_NAME, Operator, StandInCluster
+
+CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+
+
+class Authority:
+    def __init__(self, folder, name):
+        self.folder = folder / name
+        self.folder.mkdir()
+        self.openssl("req", "-x509", *CURVE, "-keyout", "ca.key", "-out", "ca.crt", "-subj", f"/CN={name}", "-days", "2")
+        self.pem = (self.folder / "ca.crt").read_bytes()
+
+    def openssl(self, *words):
+        subprocess.run(["openssl", *words], cwd=self.folder, check=True, capture_output=True)
+
+    def issue(self, name=DOOR_NAME):
+        """A Secret's files."""
+        (self.folder / "names").write_text(f"subjectAltName=DNS:{name}")
+        self.openssl("req", *CURVE, "-keyout", "tls.key", "-out", "tls.csr", "-subj", "/CN=door")
+        self.openssl("x509", "-req", "-in", "tls.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-out", "tls.crt",
+                     "-days", "1", "-extfile", "names")
+        return {name: (self.folder / name).read_bytes() for name in ("tls.crt", "tls.key", "ca.crt")}
+
+
+def fingerprint(pem):
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem.decode())).hexdigest()
+
+
+class Door(unittest.TestCase):
+    def setUp(self):
+        self.cluster = StandInCluster(self)
+        self.authority = Authority(self.cluster.folder, "authority")
+
+    def shown_to_a_newcomer(self, operator, ca):
+        """The fingerprint of the certificate that it believes, or why it does not."""
+        context = ssl.create_default_context(cadata=ca.decode())
+        try:
+            with socket.create_connection(("127.0.0.1", operator.door), timeout=10) as plain:
+                with context.wrap_socket(plain, server_hostname=DOOR_NAME) as talk:
+                    return hashlib.sha256(talk.getpeercert(True)).hexdigest()
+        except OSError as error:
+            return str(error)
+
+    def train(self):
+        self.cluster.start_job("j", steps=1_000_000)
+        return self.cluster.wait_for("j", "steps", lambda status: status.get("progress", {}).get("step", 0) > 20)
+
+    def wait_for_more_steps(self):
+        step = self.cluster.step("j")
+        return self.cluster.wait_for("j", "more steps", lambda now: now["progress"]["step"] > step + 50)
+
+    def environment(self):
+        return [{each["name"]: each.get("value") for each in pod["spec"]["containers"][0]["env"]}
+                for pod in self.cluster.pods("j")]
+
+    def expect_made_anew(self, **told):
+        """Who cannot come in any more is lost by silence, which is free, and those that follow are told what holds now."""
+        before = self.cluster.status("j")
+        status = self.cluster.wait_for(
+            "j", "a world of others", lambda now: now["attempt"] > before["attempt"]
+            and now.get("progress", {}).get("step", 0) > before["progress"]["step"] + 20, 180)
+        self.assertEqual(status["restarts"]["application"], 0, status)
+        self.assertEqual(status["restarts"]["disruption"], 2, status)
+        for variables in self.environment():
+            self.assertLessEqual(told.items(), variables.items())
+
+    def test_trainers_join_over_tls_and_a_renewal_disturbs_nobody(self):
+        first = self.authority.issue()
+        self.cluster.mount_certificate(first)
+        operator = Operator(self, self.cluster, "one", 1)
+        self.train()
+        for variables in self.environment():
+            self.assertEqual(variables["RATOON_COORDINATOR_URL"], f"https://{self.cluster.service.address}")
+            self.assertEqual(variables["RATOON_COORDINATOR_CA"].encode(), self.authority.pem)
+            self.assertEqual(variables["RATOON_COORDINATOR_NAME"], DOOR_NAME)
+        self.assertEqual(self.shown_to_a_newcomer(operator, self.authority.pem), fingerprint(first["tls.crt"]))
+
+        connections, renewed = self.cluster.service.accepted, self.authority.issue()
+        self.cluster.mount_certificate(renewed)
+        wait_until(lambda: self.shown_to_a_newcomer(operator, self.authority.pem) == fingerprint(renewed["tls.crt"]),
+                   "the renewed certificate", 60)
+        status = self.wait_for_more_steps()
+        self.assertEqual((status["attempt"], status["restarts"]["disruption"]), (1, 0), status)
+        self.assertEqual(self.cluster.service.accepted, connections, "nobody had to call anew")
+
+        # What members would refuse is not shown to them.
+        self.cluster.mount_certificate(self.authority.issue("elsewhere.svc"))
+        wait_until(lambda: "a renewed certificate is not taken" in operator.said(), "the reason", 60)
+        self.assertIn("hostname mismatch", operator.said())
+        self.assertEqual(self.shown_to_a_newcomer(operator, self.authority.pem), fingerprint(renewed["tls.crt"]))
+        self.assertIsNone(operator.process.poll())
+
+    def test_a_trainer_does_not_speak_to_another_one(self):
+        files = self.authority.issue()
+        self.cluster.mount_certificate(files)
+        operator = Operator(self, self.cluster, "one", 1)
+        expected = fingerprint(files["tls.crt"])
+        wait_until(lambda: self.shown_to_a_newcomer(operator, self.authority.pem) == expected, "the door", 60)
+        token = self.cluster.folder / "token"
+        token.write_text("secret")
+        other = Authority(self.cluster.folder, "other").pem
+        for ca, name, why in ((other, DOOR_NAME, "unable to get local issuer certificate"),
+                              (self.authority.pem, "other.svc", "hostname mismatch")):
+            told = {"RATOON_COORDINATOR_URL": f"https://127.0.0.1:{operator.door}", "RATOON_COORDINATOR_CA": ca.decode(),
+                    "RATOON_COORDINATOR_NAME": name, "RATOON_TOKEN_FILE": str(token), "RATOON_JOB_NAMESPACE": "default",
+                    "RATOON_JOB_NAME": "j", "RATOON_ROLE": "worker", "LOCAL_RANK": "0", "RATOON_SAVE_FOLDER":
+                    str(self.cluster.folder), "RATOON_RUN_NAME": "j"}
+            said = self.cluster.folder / f"{why}.out"
+            with open(said, "wb") as out:
+                trainer = subprocess.Popen([BIN / "counter", "--steps", "10"], env={**os.environ, **told}, stdout=out, stderr=out,
+                                           stdin=subprocess.DEVNULL)
+            self.addCleanup(trainer.wait)
+            self.addCleanup(trainer.kill)
+            wait_until(lambda: "told nothing" in said.read_text(), "a sentence", 60)
+            self.assertRegex(said.read_text(), rf"{re.escape(why)}.*expected one for '{re.escape(name)}'.*RATOON_COORDINATOR_CA")
+        self.assertEqual(self.heard(operator), 0)
+
+    @staticmethod
+    def heard(operator):
+        return int(re.search(r"\nratoon_messages_total (\d+)", operator.ask("/metrics")[1])[1])
+
+    def test_another_authority_costs_members_a_restart_once(self):
+        self.cluster.mount_certificate(self.authority.issue())
+        operator = Operator(self, self.cluster, "one", 1)
+        self.train()
+        other = Authority(self.cluster.folder, "other")
+        self.cluster.mount_certificate(other.issue())
+        operator.kill()
+        operator.start()
+        self.expect_made_anew(RATOON_COORDINATOR_CA=other.pem.decode())
+
+    def test_members_from_before_there_was_tls_are_made_anew(self):
+        operator = Operator(self, self.cluster, "one", 1, is_tls=False)
+        self.train()
+        self.assertNotIn("RATOON_COORDINATOR_CA", self.environment()[0])
+        operator.kill()
+        operator.is_tls = True
+        operator.start()
+        self.expect_made_anew(RATOON_COORDINATOR_URL=f"https://{self.cluster.service.address}")
+
+    def test_what_members_would_refuse_is_no_beginning(self):
+        def end(*flags):
+            done = subprocess.run([BIN / "ratoon-operator", f"--kubeconfig={self.cluster.admin}",
+                                   f"--tls-folder={self.cluster.tls}", *flags], capture_output=True, text=True, timeout=60)
+            return done.returncode, done.stderr
+
+        code, said = end("--advertise-url=http://10.0.0.1:9443")
+        self.assertEqual(code, 82)
+        self.assertIn("let --advertise-url begin with https://", said)
+        code, said = end("--advertise-url=https://10.0.0.1:9443")
+        self.assertEqual(code, 82)
+        self.assertIn("clients would not take it for '10.0.0.1' (IP address mismatch)", said)
+        (self.cluster.tls / "ca.crt").unlink()
+        code, said = end("--advertise-url=https://10.0.0.1:9443", f"--tls-server-name={DOOR_NAME}")
+        self.assertEqual(code, 82)
+        self.assertIn("ca.crt", said)
+
+
+if __name__ == "__main__":
+    if missing := missing_programs("helm", "kubectl"):
+        print(f"SKIPPED: {', '.join(missing)} not found; scripts/setup --only test builds them (needs Go 1.25)")
+        sys.exit(77)
+    unittest.main()
