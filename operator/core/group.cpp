@@ -90,6 +90,11 @@ std::optional<WallTime> next_judgement(const Observation& seen) {
 
 void restart_group(const Observation& seen, RosterChange& change) {
   if (change.losses.empty()) return;
+  // It is made anew once, however many were lost with the one that was lost first.
+  const auto& before = seen.job.status.restarts;
+  auto& after = change.restarts;
+  const bool is_failure = after.application + after.hung > before.application + before.hung;
+  after.disruption = before.disruption + (is_failure ? 0 : 1);
   release_members(seen, change.members);
   std::optional<WallTime> pause;
   for (const auto& member : change.members) pause = std::max(pause, member.not_before);

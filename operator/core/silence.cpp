@@ -5,6 +5,7 @@
 #include <string>
 
 #include "operator/core/roster.h"
+#include "operator/core/suspects.h"
 
 namespace ratoon::core {
 namespace {
@@ -44,16 +45,24 @@ std::string place_of(const api::Pod& pod) {
   return pod.node.empty() ? "pod " + pod.uid : "node " + pod.node;
 }
 
-// For who never spoke, what others on its node did counts, and the platform's word, which comes late.
-bool is_on_lost_node(const Observation& seen, const api::Pod& pod) {
+// For who never spoke, what others on its node did counts, and the platform's word, which comes late: since
+// when its silence does. Nothing: it may still be starting.
+std::optional<Timestamp> find_lost_node(const Observation& seen, const api::MemberStatus& member,
+                                        const api::Pod& pod, Timestamp now) {
+  const bool is_unready = std::ranges::any_of(
+      seen.nodes, [&](const api::Node& node) { return node.name == pod.node && !node.is_ready; });
+  if (is_unready) return seen.listening_since;
   const auto& suspects = seen.job.status.suspect_nodes;
-  return std::any_of(suspects.begin(), suspects.end(),
-                     [&](const api::SuspectNode& suspect) { return suspect.name == pod.node; }) ||
-         std::any_of(seen.nodes.begin(), seen.nodes.end(),
-                     [&](const api::Node& node) { return node.name == pod.node && !node.is_ready; });
+  const auto suspect = std::ranges::find(suspects, pod.node, &api::SuspectNode::name);
+  if (suspect == suspects.end()) return std::nullopt;
+  const WallTime since = suspected_since(seen, *suspect);
+  // A node that started it after that lives: it was only the neighbour that fell silent.
+  if (member.awaited_since > since) return std::nullopt;
+  const Duration ago = std::max(Duration(0), seen.wall_now.since_epoch - since.since_epoch);
+  return std::max(seen.listening_since, now - ago);
 }
 
-Members find_members(const Observation& seen) {
+Members find_members(const Observation& seen, Timestamp now) {
   Members found;
   const auto sits = [&](const api::MemberStatus& member) {  // a successor may not have spoken yet
     return is_world_forgotten(seen) && !api::is_group(seen.job.spec) && !member.is_absent &&
@@ -68,9 +77,10 @@ Members find_members(const Observation& seen) {
     if (pod->is_deleting && !has_time_left(seen, *pod)) continue;
     const Voices voices = voices_of(seen, *pod);
     const bool is_missed = sits(member) && voices.count < seen.job.spec.processes_per_node;
-    const bool is_lost_unheard = !voices.quietest && is_on_lost_node(seen, *pod);
-    if (is_missed || is_lost_unheard) {
-      found.unheard.push_back({member, seen.listening_since, place_of(*pod)});
+    const auto lost_since = voices.quietest ? std::nullopt : find_lost_node(seen, member, *pod, now);
+    if (is_missed || lost_since) {
+      const Timestamp since = is_missed ? seen.listening_since : *lost_since;
+      found.unheard.push_back({member, since, place_of(*pod)});
     } else if (voices.quietest) {
       found.heard.push_back({member, std::max(*voices.quietest, seen.listening_since), place_of(*pod)});
     }
@@ -125,7 +135,7 @@ std::set<std::string> set_aside_talking(std::vector<Listened>& members, Duration
 Silence find_silent(const Observation& seen, Timestamp now) {
   const Duration limit = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
   Silence result;
-  Members members = find_members(seen);
+  Members members = find_members(seen, now);
   const std::size_t others = members.completed + set_aside_talking(members.heard, limit, now, result).size();
   static_cast<void>(set_aside_talking(members.unheard, limit, now, result));
   judge(members.heard, 0, others, limit, now, result);

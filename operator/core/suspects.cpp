@@ -11,15 +11,19 @@ namespace {
 // Whether the node has spoken since. What it said shortly before its end may still reach us, and its clock
 // may be a little ahead.
 bool is_alive_again(const Observation& seen, const api::SuspectNode& suspect) {
-  const auto& policy = seen.job.spec.disruption_policy;
-  const Duration since = suspect.until.since_epoch - std::chrono::seconds(policy.avoid_node_seconds);
-  const Duration margin = std::chrono::seconds(policy.suspect_after_seconds);
+  const Duration since = suspected_since(seen, suspect).since_epoch;
+  const Duration margin = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
   return std::any_of(seen.nodes.begin(), seen.nodes.end(), [&](const api::Node& node) {
     return node.name == suspect.name && node.is_ready && node.last_heartbeat.since_epoch > since + margin;
   });
 }
 
 }  // namespace
+
+WallTime suspected_since(const Observation& seen, const api::SuspectNode& suspect) {
+  const Duration pause = std::chrono::seconds(seen.job.spec.disruption_policy.avoid_node_seconds);
+  return {suspect.until.since_epoch - pause};
+}
 
 std::vector<api::SuspectNode> update_suspects(const Observation& seen, const std::vector<Loss>& losses) {
   std::vector<api::SuspectNode> suspects = seen.job.status.suspect_nodes;

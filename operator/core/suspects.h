@@ -16,6 +16,9 @@ namespace ratoon::core {
 [[nodiscard]] std::vector<api::SuspectNode> update_suspects(const Observation& seen,
                                                             const std::vector<Loss>& losses);
 
+// Since when it is one.
+[[nodiscard]] WallTime suspected_since(const Observation& seen, const api::SuspectNode& suspect);
+
 // When the first of them is one no more.
 [[nodiscard]] std::optional<WallTime> next_end(const std::vector<api::SuspectNode>& suspects);
 

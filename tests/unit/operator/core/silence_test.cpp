@@ -68,6 +68,20 @@ TEST(FindSilent, WhoNeverSpokeIsLostWithItsNodeOnceWeHaveListenedForLongEnough) 
   EXPECT_EQ(lost_at(13.0, seen), Members({1})) << "its neighbour fell silent";
 }
 
+TEST(FindSilent, ASuccessorOnASuspectNodeHasTheWholeTimeToSpeak) {
+  auto seen = last_heard({102, 102}, 10);
+  seen.processes.pop_back();
+  seen.wall_now = test::wall(1000);
+  seen.job.spec.disruption_policy.avoid_node_seconds = 300;
+  seen.job.status.suspect_nodes = {{.name = "node-2", .reason = "", .until = test::wall(1299)}};
+  EXPECT_EQ(lost_at(102, seen), Members()) << "its neighbour fell silent a second ago";
+  EXPECT_EQ(find_silent(seen, at_seconds(102)).next_check, at_seconds(104));
+  seen.wall_now = test::wall(1002);
+  EXPECT_EQ(lost_at(104, seen), Members({1}));
+  seen.job.status.members[1].awaited_since = test::wall(1000);
+  EXPECT_EQ(lost_at(104, seen), Members()) << "the node started it after that";
+}
+
 TEST(FindSilent, AMemberAloneIsNoMass) {
   EXPECT_EQ(lost_at(3.0, last_heard({0})), Members({0}));
 }
