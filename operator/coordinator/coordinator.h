@@ -19,6 +19,7 @@
 #include "base/core/clock.h"
 #include "base/http/server.h"
 #include "operator/coordinator/door.h"
+#include "operator/coordinator/rooms.h"
 
 namespace ratoon::coordinator {
 
@@ -32,24 +33,22 @@ struct CoordinatorOptions {
   Duration poll_hold{std::chrono::seconds(20)};  // a long poll is answered by then, with or without news
 };
 
-class Coordinator {
+class Coordinator final : public Rooms {
  public:
   Coordinator(const Clock& clock, CoordinatorOptions options);
-  ~Coordinator();
+  ~Coordinator() override;
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
 
   // The handler for an HttpServer.
   void handle(const http::ServerRequest& request, http::Responder responder);
 
-  // Opens a job's door, or tells its agents something new. Calls for jobs without a door are refused.
-  void announce(const JobKey& job, const api::Announcement& announcement);
-  void close(const JobKey& job);
+  void announce(const JobKey& job, const api::Announcement& announcement) override;
+  void close(const JobKey& job) override;
 
-  [[nodiscard]] std::vector<api::ProcessFacts> processes(const JobKey& job) const;
-  [[nodiscard]] std::vector<api::Seat> world(const JobKey& job) const;
-  // Since when beats of this job were heard without a stall of this process: not before its door was open.
-  [[nodiscard]] Timestamp listening_since(const JobKey& job) const;
+  [[nodiscard]] std::vector<api::ProcessFacts> processes(const JobKey& job) const override;
+  [[nodiscard]] std::vector<api::Seat> world(const JobKey& job) const override;
+  [[nodiscard]] Timestamp listening_since(const JobKey& job) const override;
 
   // Of all jobs.
   struct Load {

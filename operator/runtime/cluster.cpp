@@ -48,7 +48,8 @@ struct Cluster::Parts {
       : clock(own_clock),
         log(options.log.value_or(Logger(own_clock, {}, {{"component", "cluster"}}))),
         settings(std::move(options.settings)),
-        client(std::move(access), own_clock, std::move(options.on_call), options.fence),
+        client(std::move(access), own_clock, std::move(options.on_call), options.fence,
+               std::move(options.transport)),
         store(std::move(options.on_news)),
         events(client, own_clock, std::move(options.reporter), log),
         tokens(client, own_clock),
@@ -64,6 +65,9 @@ struct Cluster::Parts {
                      log) {}
 
   [[nodiscard]] std::array<const Reflector*, 3> reflectors() const {
+    return {&reflect_nodes, &reflect_pods, &reflect_jobs};
+  }
+  [[nodiscard]] std::array<Reflector*, 3> reflectors() {
     return {&reflect_nodes, &reflect_pods, &reflect_jobs};
   }
 
@@ -87,12 +91,10 @@ struct Cluster::Parts {
   Reflector reflect_nodes;
   Reflector reflect_pods;
   Reflector reflect_jobs;
+  std::array<Timestamp, 3> steps_at{};  // of reflectors that have no threads
 };
 
-Cluster::Cluster(PrivateTag, std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {
-  for (Reflector* reflector : {&parts_->reflect_nodes, &parts_->reflect_pods, &parts_->reflect_jobs})
-    reflector->start();
-}
+Cluster::Cluster(PrivateTag, std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Cluster::~Cluster() {
   parts_->stopping.request_stop();
@@ -100,12 +102,31 @@ Cluster::~Cluster() {
 
 Result<std::unique_ptr<Cluster>> Cluster::connect(kube::Access access, const Clock& clock,
                                                   ClusterOptions options) {
+  auto cluster = attach(std::move(access), clock, std::move(options));
+  if (!cluster) return cluster;
+  for (Reflector* reflector : (*cluster)->parts_->reflectors()) reflector->start();
+  (*cluster)->parts_->events.start();
+  return cluster;
+}
+
+Result<std::unique_ptr<Cluster>> Cluster::attach(kube::Access access, const Clock& clock,
+                                                 ClusterOptions options) {
   if (access.server.empty())
     return Error(ErrorKind::kInvalid, "no API server is named: give a kubeconfig or run in a pod");
   if (options.settings.coordinator_url.empty())
     return Error(ErrorKind::kInvalid, "members need the coordinator's URL, and none is given");
   auto parts = std::make_unique<Parts>(std::move(access), clock, std::move(options));
   return std::make_unique<Cluster>(PrivateTag{}, std::move(parts));
+}
+
+void Cluster::step(const std::stop_token& stop) {
+  const auto reflectors = parts_->reflectors();
+  for (std::size_t i = 0; i < reflectors.size(); ++i) {
+    if (parts_->steps_at[i] > parts_->clock.now()) continue;
+    const Duration pause = reflectors[i]->step(stop);
+    parts_->steps_at[i] = parts_->clock.now() + pause;
+  }
+  parts_->events.step(stop);
 }
 
 std::optional<View> Cluster::view(const JobKey& key) const {

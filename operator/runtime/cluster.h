@@ -44,6 +44,7 @@ struct ClusterOptions {
       nullptr;                // outlives the cluster; closed: nothing is written. Absent: it is never closed
   std::optional<Logger> log;  // absent: to standard error
   std::uint64_t seed = 0;     // spreads pauses of several operators; any number
+  std::unique_ptr<http::HttpTransport> transport{};  // absent: one of its own
 };
 
 class Cluster {
@@ -51,8 +52,14 @@ class Cluster {
   // Starts to copy; does not wait for it. The clock outlives the cluster.
   [[nodiscard]] static Result<std::unique_ptr<Cluster>> connect(kube::Access access, const Clock& clock,
                                                                 ClusterOptions options);
+  // The same without a thread: it copies, and writes events, in the calls of step().
+  [[nodiscard]] static Result<std::unique_ptr<Cluster>> attach(kube::Access access, const Clock& clock,
+                                                               ClusterOptions options);
   // Ends all threads and calls.
   ~Cluster();
+
+  // One list or one watch of each kind that is due by the clock, then the events that wait.
+  void step(const std::stop_token& stop);
 
   // Nothing where the job is gone, is being deleted or cannot be read (broken_jobs() says why).
   [[nodiscard]] std::optional<View> view(const JobKey& key) const;

@@ -32,24 +32,25 @@ std::string text_of(const JobKey& key) {
 }  // namespace
 
 Controller::Controller(const Clock& clock, const Logger& logger, WorkQueue& queue, Cluster& cluster,
-                       coordinator::Coordinator& coordinator, OperatorMetrics& metrics)
-    : clock_(clock),
-      logger_(logger),
-      queue_(queue),
-      cluster_(cluster),
-      coordinator_(coordinator),
-      metrics_(metrics) {}
+                       coordinator::Rooms& rooms, OperatorMetrics& metrics)
+    : clock_(clock), logger_(logger), queue_(queue), cluster_(cluster), rooms_(rooms), metrics_(metrics) {}
 
 void Controller::run(const std::stop_token& stop) {
   for (const auto& key : cluster_.jobs()) queue_.add_now(key);
   while (const auto key = queue_.take(stop)) look_at(*key);
 }
 
+bool Controller::step() {
+  const auto key = queue_.take_due();
+  if (key) look_at(*key);
+  return key.has_value();
+}
+
 void Controller::look_at(const JobKey& key) {
   const auto view = cluster_.view(key);
   if (!view) {
     report_broken(key);
-    coordinator_.close(key);
+    rooms_.close(key);
     metrics_.forget(key);
     memories_.erase(key);
     return;
@@ -59,12 +60,12 @@ void Controller::look_at(const JobKey& key) {
   if (memory.uid != view->job.meta.uid) memory = {.uid = view->job.meta.uid};
   const core::Observation seen{.job = view->job,
                                .pods = view->pods,
-                               .processes = coordinator_.processes(key),
-                               .world = coordinator_.world(key),
+                               .processes = rooms_.processes(key),
+                               .world = rooms_.world(key),
                                .nodes = view->nodes,
                                .wall_now = clock_.wall_now(),
                                .recovery = memory.recovery,
-                               .listening_since = coordinator_.listening_since(key)};
+                               .listening_since = rooms_.listening_since(key)};
   const core::Decision decision = core::reconcile(seen, began);
   metrics_.note_decision_seconds(ratoon::seconds(clock_.now() - began));
   const auto done = carry_out(view->job, decision, memory);
@@ -101,7 +102,7 @@ Result<void> Controller::carry_out(const api::TrainingJob& job, const core::Deci
     // One pod that cannot be made is no reason to leave the others unmade, or the agents untold.
     if (auto done = act(decided, action); !done) all_done = done;
   }
-  coordinator_.announce(key_of(job), decision.announcement);
+  rooms_.announce(key_of(job), decision.announcement);
   return all_done;
 }
 

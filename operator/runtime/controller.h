@@ -11,7 +11,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
-#include "operator/coordinator/coordinator.h"
+#include "operator/coordinator/rooms.h"
 #include "operator/core/decision.h"
 #include "operator/core/observation.h"
 #include "operator/runtime/cluster.h"
@@ -24,10 +24,12 @@ class Controller {
  public:
   // All must outlive it.
   Controller(const Clock& clock, const Logger& logger, WorkQueue& queue, Cluster& cluster,
-             coordinator::Coordinator& coordinator, OperatorMetrics& metrics);
+             coordinator::Rooms& rooms, OperatorMetrics& metrics);
 
   // Works until it is told to stop.
   void run(const std::stop_token& stop);
+  // Looks at one job if one is due; false: none is. For who moves the clock by hand.
+  bool step();
 
  private:
   // What is remembered of a job between two looks. Losing it costs nothing but an account of seconds.
@@ -52,7 +54,7 @@ class Controller {
   const Logger& logger_;
   WorkQueue& queue_;
   Cluster& cluster_;
-  coordinator::Coordinator& coordinator_;
+  coordinator::Rooms& rooms_;
   OperatorMetrics& metrics_;
   std::map<JobKey, Memory> memories_;  // of the working thread
 };

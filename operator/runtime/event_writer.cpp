@@ -11,15 +11,17 @@ constexpr std::size_t kQueueMax = 1024;
 }  // namespace
 
 EventWriter::EventWriter(const ApiClient& client, const Clock& clock, std::string reporter, Logger log)
-    : client_(client),
-      clock_(clock),
-      reporter_(std::move(reporter)),
-      log_(std::move(log)),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+    : client_(client), clock_(clock), reporter_(std::move(reporter)), log_(std::move(log)) {}
 
-EventWriter::~EventWriter() {
-  thread_.request_stop();
-  thread_.join();
+EventWriter::~EventWriter() = default;  // its thread is its last member
+
+void EventWriter::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void EventWriter::step(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!queue_.empty()) write_first(lock, stop);
 }
 
 void EventWriter::emit(const api::ObjectMeta& job, kube::EventText text) {
@@ -35,13 +37,18 @@ void EventWriter::run(const std::stop_token& stop) {
   while (true) {
     std::unique_lock lock(mutex_);
     if (!has_news_.wait(lock, stop, [this] { return !queue_.empty(); })) return;
-    const News news = std::move(queue_.front());
-    queue_.pop_front();
-    lock.unlock();
-    if (const auto done = write(news, stop); !done && !stop.stop_requested())
-      log_.warning("an event was not written",
-                   {{"job", news.job.name}, {"event", news.text.reason}, {"reason", done.error().message()}});
+    write_first(lock, stop);
   }
+}
+
+void EventWriter::write_first(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
+  const News news = std::move(queue_.front());
+  queue_.pop_front();
+  lock.unlock();
+  if (const auto done = write(news, stop); !done && !stop.stop_requested())
+    log_.warning("an event was not written",
+                 {{"job", news.job.name}, {"event", news.text.reason}, {"reason", done.error().message()}});
+  lock.lock();
 }
 
 Result<void> EventWriter::write(const News& news, const std::stop_token& stop) {

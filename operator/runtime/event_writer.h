@@ -1,5 +1,6 @@
 // EventWriter tells people about a job through the API server's events, from a thread of its own, so that
 // nobody waits for it. What repeats within ten minutes is counted in one event. Failures are only logged.
+// Without start() it is its caller who writes them.
 #pragma once
 
 #include <condition_variable>
@@ -23,6 +24,11 @@ class EventWriter {
   EventWriter(const ApiClient& client, const Clock& clock, std::string reporter, Logger log);
   ~EventWriter();  // what is not written by then is lost
 
+  // Writes in a thread of its own from now on.
+  void start();
+  // Writes what waits.
+  void step(const std::stop_token& stop);
+
   void emit(const api::ObjectMeta& job, kube::EventText text);
 
  private:
@@ -39,14 +45,15 @@ class EventWriter {
   using Key = std::pair<std::string, kube::EventText>;  // the job's UID, and what was said
 
   void run(const std::stop_token& stop);
+  void write_first(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
   [[nodiscard]] Result<void> write(const News& news, const std::stop_token& stop);
 
   const ApiClient& client_;
   const Clock& clock_;
   const std::string reporter_;
   const Logger log_;
-  std::map<Key, Written> written_;  // of the thread alone
-  std::uint64_t number_ = 0;        // of the thread alone
+  std::map<Key, Written> written_;  // of who writes alone
+  std::uint64_t number_ = 0;        // of who writes alone
 
   std::mutex mutex_;
   std::condition_variable_any has_news_;

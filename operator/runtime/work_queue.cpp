@@ -22,17 +22,27 @@ void WorkQueue::add(const JobKey& key, Timestamp at) {
   wake_.notify_one();
 }
 
+std::optional<JobKey> WorkQueue::take_due(Timestamp now) {
+  const auto first = in_turn_.begin();
+  if (first == in_turn_.end() || first->first > now) return std::nullopt;
+  JobKey key = first->second;
+  in_turn_.erase(first);
+  due_.erase(key);
+  return key;
+}
+
+std::optional<JobKey> WorkQueue::take_due() {
+  const Timestamp now = clock_.now();
+  const std::lock_guard lock(mutex_);
+  return take_due(now);
+}
+
 std::optional<JobKey> WorkQueue::take(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    const auto first = in_turn_.begin();
     const Timestamp now = clock_.now();
-    if (first != in_turn_.end() && first->first <= now) {
-      JobKey key = first->second;
-      in_turn_.erase(first);
-      due_.erase(key);
-      return key;
-    }
+    if (auto key = take_due(now)) return key;
+    const auto first = in_turn_.begin();
     const Duration pause = first == in_turn_.end() ? kIdle : std::min(kIdle, first->first - now);
     wake_.wait_for(lock, stop, pause, [this, seen = additions_] { return additions_ != seen; });
   }

@@ -26,6 +26,8 @@ class WorkQueue {
   void add_now(const JobKey& key) { add(key, clock_.now()); }
   // Blocks until one is due and takes it out; nothing once `stop` is requested.
   [[nodiscard]] std::optional<JobKey> take(const std::stop_token& stop);
+  // The same without waiting; nothing where none is due.
+  [[nodiscard]] std::optional<JobKey> take_due();
 
   // Those that are due and not taken yet.
   struct Backlog {
@@ -35,6 +37,8 @@ class WorkQueue {
   [[nodiscard]] Backlog backlog() const;
 
  private:
+  [[nodiscard]] std::optional<JobKey> take_due(Timestamp now);  // mutex_ is held
+
   const Clock& clock_;
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;

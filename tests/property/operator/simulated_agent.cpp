@@ -135,7 +135,10 @@ void World::join(Agent& agent) {
     return;
   }
   if (!is_reachable(agent)) return agent.asked.reset();  // it looks again before it asks again
-  if (!agent.asked) ask(agent);
+  if (!agent.asked) {
+    ask(agent);
+    has_news_ = true;
+  }
   if (const auto refusal = door_.refuse_join(agent.identity))
     return leave(agent, refusal->kind == "superseded" ? 81 : 80);
   door_.hear_join(*agent.asked, now_);
@@ -201,7 +204,7 @@ void World::beat(Agent& agent) {
   if (dice_.percent(4)) late_beats_.emplace_back(now_ + dice_.ticks(0, 80), beat);
   if (!is_reachable(agent)) return;
   if (door_.refuse(agent.identity)) return leave(agent, 81);
-  door_.hear_beat(beat, now_);
+  has_news_ |= door_.hear_beat(beat, now_);
   obey(agent, door_.orders(agent.identity, wall_now()));
 }
 
@@ -215,6 +218,7 @@ void World::complete(Agent& agent) {
     return;
   }
   if (door_.refuse(agent.identity)) return leave(agent, 81);
+  has_news_ = true;
   door_.hear_completed(test::completed(agent.identity, agent.assignment.attempt.value(), agent.step), now_);
   if (!dice_.percent(10)) leave(agent, 0);  // else the reply is lost: it says so again
 }

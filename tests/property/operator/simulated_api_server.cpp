@@ -65,10 +65,15 @@ void SimulatedApiServer::remove(const std::string& kind, const std::string& key)
   note(all, "DELETED", std::move(last));
 }
 
-void SimulatedApiServer::forget_history() {
+void SimulatedApiServer::forget_history(std::size_t kept) {
   for (auto& [name, kind] : kinds_) {
-    kind.history.clear();
-    kind.forgotten = version_;
+    const auto end =
+        std::prev(kind.history.end(), static_cast<std::ptrdiff_t>(std::min(kept, kind.history.size())));
+    if (kept == 0)
+      kind.forgotten = version_;
+    else if (end != kind.history.begin())
+      kind.forgotten = std::prev(end)->version;
+    kind.history.erase(kind.history.begin(), end);
   }
   snapshots_.clear();
 }

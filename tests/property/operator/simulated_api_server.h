@@ -31,8 +31,9 @@ class SimulatedApiServer {
   [[nodiscard]] const std::map<std::string, json>& objects(const std::string& kind) {
     return kinds_[kind].objects;
   }
-  // Forgets what led here: who stands further back has to list.
-  void forget_history();
+  // Forgets what led here, but for the newest so many events of each kind: who stands further back has to
+  // list.
+  void forget_history(std::size_t kept = 0);
   void set_faults(bool are_drawn) { are_drawn_ = are_drawn; }
   // Called before each page of a list: what others do meanwhile.
   void set_meanwhile(std::function<void()> happens) { meanwhile_ = std::move(happens); }

@@ -95,6 +95,7 @@ void World::give_notice() {
 
 // Its process ends. What agents said and were told is forgotten, and the recovery that it watched.
 void World::lose_operator() {
+  ++operators_lost_;
   door_ = coordinator::Door();
   recovery_.reset();
   late_beats_.clear();

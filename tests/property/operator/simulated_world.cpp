@@ -78,7 +78,7 @@ core::Observation World::observe() const {
                          .nodes = {},
                          .wall_now = wall_now(),
                          .recovery = recovery_,
-                         .listening_since = is_open_ ? listening_since_ : now_};
+                         .listening_since = listening_since()};
   for (const auto& [uid, pod] : pods_seen_) seen.pods.push_back(pod);
   for (const auto& [name, node] : nodes_seen_) {
     const bool is_used =
@@ -123,13 +123,15 @@ void World::carry_out(const core::Decision& decision, bool is_chaos) {
     if (const auto* remove = std::get_if<core::DeletePod>(&action)) delete_pod(remove->uid, is_chaos);
     if (std::holds_alternative<core::DeleteJob>(action)) return delete_job();
   }
-  if (comes_to_next()) {
-    if (!is_open_) listening_since_ = now_;  // before that, nobody was let in
-    door_.announce(decision.announcement);
-    is_open_ = true;
-  }
+  if (comes_to_next()) announce(decision.announcement);
   // It was the process that ended, not just a call that failed.
   if (is_cut_short && dice_.percent(60)) lose_operator();
+}
+
+void World::announce(const api::Announcement& announcement) {
+  if (!is_open_) listening_since_ = now_;  // before that, nobody was let in
+  door_.announce(announcement);
+  is_open_ = true;
 }
 
 void World::advance(bool is_chaos) {
@@ -143,7 +145,7 @@ void World::advance(bool is_chaos) {
     act(*agents_[(i + static_cast<std::size_t>(now_.since_boot / kTick)) % count]);
   std::erase_if(late_beats_, [&](const auto& late) {
     if (late.first > now_ || !is_open_) return false;
-    if (!door_.refuse(late.second.process)) door_.hear_beat(late.second, now_);
+    if (!door_.refuse(late.second.process)) has_news_ |= door_.hear_beat(late.second, now_);
     return true;
   });
   follow_watch();

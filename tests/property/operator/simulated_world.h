@@ -12,6 +12,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "operator/coordinator/door.h"
@@ -82,6 +83,21 @@ class World {
   void advance(bool is_chaos);
   // Does what a decision says, as far as the operator comes: everything, or a prefix.
   void carry_out(const core::Decision& decision, bool is_chaos);
+  // The same piece by piece, for an operator that speaks with an API server: what the server does when it is
+  // asked to, what the operator's door hears and is told, and the end of that operator.
+  void create_pod(const core::CreatePod& action);
+  void delete_pod(const std::string& uid, bool is_chaos);
+  void delete_job();
+  void store_status(const api::TrainingJobStatus& status) { job_.status = status; }
+  void announce(const api::Announcement& announcement);
+  void lose_operator();
+  [[nodiscard]] std::uint64_t operators_lost() const { return operators_lost_; }
+  [[nodiscard]] const coordinator::Door& door() const { return door_; }
+  [[nodiscard]] Timestamp listening_since() const { return is_open_ ? listening_since_ : now_; }
+  [[nodiscard]] const std::map<std::string, SimNode>& nodes() const { return nodes_; }
+  // Whether agents said what may change a decision since somebody last asked.
+  [[nodiscard]] bool take_news() { return std::exchange(has_news_, false); }
+
   // Of the spec, by its owner.
   void suspend(bool is_suspended);
   // Of a job that stands still.
@@ -116,7 +132,6 @@ class World {
   void make_trouble();
   void trouble_for(Agent& agent);
   void give_notice();
-  void lose_operator();
   // simulated_platform.cpp
   void end_by_platform();
   void delete_with_grace(SimPod& entry, Duration grace);
@@ -133,9 +148,6 @@ class World {
   void place(SimPod& pod);
   [[nodiscard]] bool is_on_dead_node(const SimPod& pod) const;
   // simulated_pods.cpp
-  void create_pod(const core::CreatePod& action);
-  void delete_job();
-  void delete_pod(const std::string& uid, bool is_chaos);
   void move_pods();
   void start_processes(const SimPod& pod);
   void end_pod(const std::string& uid, int exit_code);
@@ -183,6 +195,8 @@ class World {
   std::optional<core::RecoveryWatch> recovery_;
   bool is_open_ = false;  // whether the operator that runs now has announced something
   Timestamp down_until_;
+  std::uint64_t operators_lost_ = 0;
+  bool has_news_ = false;
   Timestamp listening_since_;
   std::uint64_t created_ = 0;
   std::uint64_t starts_ = 0;

@@ -1,0 +1,53 @@
+"""Mutants of what stands between a decision and the API server: with one rule of it broken, the laws over a server that is in
+the way must turn red, and say with which seed."""
+
+import re
+import unittest
+
+from mutants import MutantTest, said
+
+LAWS = ("writes_laws_test", "WritesLaws.HoldOverAServerThatIsInTheWay")
+
+# what is broken: (file, pattern, instead)
+MUTANTS = {
+    "a lease that is not looked at before a write": (
+        "runtime/api_client.cpp", r'request\.method == "GET" \|\| fence_->is_open\(now\)', "fence_->is_open(now) || true"),
+    "a deletion that names no UID": ("kube/request.cpp", r'json preconditions = \{\{"uid", uid\}\};',
+                                     "json preconditions = json::object();"),
+    "a status that names no version": (
+        "kube/request.cpp", r'\{"metadata", \{\{"resourceVersion", resource_version\}\}\}, ', ""),
+    "a job that is deleted by its name alone": (
+        "runtime/cluster.cpp", r"kGraceSeconds, job\.meta\.resource_version\)", "kGraceSeconds)"),
+    "'already exists' taken as a failure": (
+        "runtime/cluster.cpp", r"if \(!made && made\.error\(\)\.kind\(\) == ErrorKind::kAlreadyExists\) return [^;]*;", ""),
+    "what exists already is not read": (
+        "runtime/cluster.cpp", r"ErrorKind::kAlreadyExists\) return adopt_pod\([^;]*;", "ErrorKind::kAlreadyExists) return {};"),
+    "a pod of ours that is not in the next view": ("runtime/cluster.cpp", r"parts_->store\.put_own_pod\(\*made\);", ""),
+    "members are told what is not stored": (
+        "runtime/controller.cpp", r"if \(auto stored = store_status\(([^;]*)\); !stored\) return stored;",
+        r"static_cast<void>(store_status(\1));"),
+    "a forgotten requeue: the next look": ("runtime/controller.cpp", r"queue_\.add\(key, done \? next : [^;]*;", ""),
+    "a forgotten requeue: the moment that a decision names": (
+        "runtime/controller.cpp", r"decision\.wake_at\.value_or\(now \+ kLookAgain\)", "now + kLookAgain"),
+    "a forgotten requeue: a pod that was made": (
+        "runtime/controller.cpp", r"queue_\.add_now\(key_of\(job\)\);  // its UID[^\n]*", ";"),
+}
+
+
+class WritesMutants(MutantTest):
+    def test_each_breaks_a_law(self):
+        for what, (file, pattern, instead) in MUTANTS.items():
+            with self.subTest(mutant=what):
+                code, text = self.run_mutant("operator/" + file, [(pattern, instead)], *LAWS, RATOON_SEEDS="400")
+                seed = re.search(r"RATOON_SEED=(\d+)", text)
+                self.assertEqual(code, 1, f"{what}: lives\n{text}")
+                self.assertTrue(seed, text)
+                print(f"{what} | {seed[1]} | {said(text)}", flush=True)
+
+    def test_what_is_left_as_it_is_passes(self):
+        code, text = self.run_mutant("operator/runtime/cluster.cpp", [], *LAWS)
+        self.assertEqual(code, 0, text)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

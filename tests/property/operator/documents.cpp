@@ -1,0 +1,126 @@
+#include "tests/property/operator/documents.h"
+
+#include <array>
+
+#include "base/contract/codec.h"
+#include "base/contract/names.h"
+
+namespace ratoon::sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kTrainer = "trainer";
+
+json role_document(const api::Role& role) {
+  const json container = {{"name", kTrainer}, {"image", "i"}, {"command", role.command}};
+  json out = {{"name", role.name}, {"template", {{"spec", {{"containers", json::array({container})}}}}}};
+  if (role.replicas) out["replicas"] = *role.replicas;
+  return out;
+}
+
+json rule_document(const api::RestartRule& rule) {
+  constexpr std::array<const char*, 3> kActions = {"Restart", "Fail", "Ignore"};
+  return {{"exitCodes", rule.exit_codes},
+          {"signals", rule.signals},
+          {"reasons", rule.reasons},
+          {"roles", rule.roles},
+          {"action", kActions.at(static_cast<std::size_t>(rule.action))}};
+}
+
+json restart_document(const api::RestartPolicy& policy) {
+  json rules = json::array();
+  for (const auto& rule : policy.rules) rules.push_back(rule_document(rule));
+  return {{"maxRestarts", policy.restarts_max},
+          {"rules", rules},
+          {"maxLossesWithoutStep", policy.losses_without_step_max},
+          {"backoffSeconds", policy.backoff_seconds},
+          {"backoffMaxSeconds", policy.backoff_max_seconds}};
+}
+
+const char* phase_name(api::PodPhase phase) {
+  constexpr std::array<const char*, 4> kPhases = {"Pending", "Running", "Succeeded", "Failed"};
+  return kPhases.at(static_cast<std::size_t>(phase));
+}
+
+json terminated_document(const api::Pod& pod) {
+  json out = {{"exitCode", *pod.exit_code}};
+  for (const auto& reason : pod.end_reasons)
+    if (reason == "OOMKilled") out["reason"] = reason;
+  if (pod.is_completed) out["message"] = encode(CompletionRecord{.weights = pod.weights});
+  return out;
+}
+
+}  // namespace
+
+json spec_document(const api::TrainingJobSpec& spec) {
+  constexpr std::array<const char*, 3> kCleanPods = {"None", "Running", "All"};
+  json roles = json::array();
+  for (const auto& role : spec.roles) roles.push_back(role_document(role));
+  json out = {{"roles", roles},
+              {"numNodes", spec.num_nodes},
+              {"processesPerNode", spec.processes_per_node},
+              {"suspend", spec.is_suspended},
+              {"restartPolicy", restart_document(spec.restart_policy)},
+              {"cleanPodPolicy", kCleanPods.at(static_cast<std::size_t>(spec.clean_pod_policy))},
+              {"maxDurationSeconds", spec.max_duration_seconds},
+              {"startDeadlineSeconds", spec.start_deadline_seconds},
+              {"progressDeadlineSeconds", spec.progress_deadline_seconds},
+              {"disruptionPolicy", {{"avoidNodeSeconds", spec.disruption_policy.avoid_node_seconds}}},
+              {"checkpointPolicy", {{"overwrite", spec.checkpoint_policy.overwrites}}}};
+  if (!spec.success_policy.roles.empty()) out["successPolicy"] = {{"roles", spec.success_policy.roles}};
+  if (!spec.failure_policy.roles.empty()) out["failurePolicy"] = {{"roles", spec.failure_policy.roles}};
+  if (spec.ttl_seconds_after_finished) out["ttlSecondsAfterFinished"] = *spec.ttl_seconds_after_finished;
+  if (const auto& elastic = spec.elastic_policy) {
+    out["elasticPolicy"] = {{"minReplicas", elastic->members_min},
+                            {"shrinkAfterSeconds", elastic->shrink_after_seconds},
+                            {"growCooldownSeconds", elastic->grow_cooldown_seconds}};
+    if (elastic->members_max > 0) out["elasticPolicy"]["maxReplicas"] = elastic->members_max;
+  }
+  return out;
+}
+
+json job_document(const api::TrainingJob& job) {
+  return {{"apiVersion", names::kApiVersion},
+          {"kind", names::kKind},
+          {"metadata",
+           {{"name", job.meta.name},
+            {"namespace", job.meta.name_space},
+            {"uid", job.meta.uid},
+            {"generation", job.meta.generation}}},
+          {"spec", spec_document(job.spec)}};
+}
+
+json pod_document(json made, const api::Pod& pod) {
+  made["metadata"]["uid"] = pod.uid;
+  if (!pod.node.empty()) made["spec"]["nodeName"] = pod.node;
+  if (pod.is_deleting)
+    made["metadata"]["deletionTimestamp"] = format_rfc3339(pod.ends_at.value_or(WallTime{}));
+  json conditions = json::array();
+  if (pod.is_evicted) conditions.push_back({{"type", "DisruptionTarget"}, {"status", "True"}});
+  if (!pod.unplaced_reason.empty())
+    conditions.push_back({{"type", "PodScheduled"}, {"status", "False"}, {"message", pod.unplaced_reason}});
+  json status = {{"phase", phase_name(pod.phase)}, {"podIP", pod.address}, {"conditions", conditions}};
+  for (const auto& reason : pod.end_reasons)
+    if (reason == "Evicted") status["reason"] = reason;
+  if (pod.exit_code) {
+    const json container = {{"name", kTrainer}, {"state", {{"terminated", terminated_document(pod)}}}};
+    status["containerStatuses"] = json::array({container});
+  }
+  made["status"] = std::move(status);
+  return made;
+}
+
+json node_document(const api::Node& node) {
+  json taints = json::array();
+  for (const auto& taint : node.taints) {
+    taints.push_back({{"key", taint.key}, {"effect", taint.effect}});
+    if (taint.added_at) taints.back()["timeAdded"] = format_rfc3339(*taint.added_at);
+  }
+  json out = {{"metadata", {{"name", node.name}}},
+              {"spec", {{"unschedulable", node.is_unschedulable}, {"taints", taints}}}};
+  if (node.is_deleting) out["metadata"]["deletionTimestamp"] = "2026-11-22T12:00:00Z";
+  return out;
+}
+
+}  // namespace ratoon::sim

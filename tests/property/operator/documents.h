@@ -1,0 +1,18 @@
+// What the API server has of a simulated job, pod or node.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "operator/api/node.h"
+#include "operator/api/pod.h"
+#include "operator/api/training_job.h"
+
+namespace ratoon::sim {
+
+[[nodiscard]] nlohmann::json spec_document(const api::TrainingJobSpec& spec);
+[[nodiscard]] nlohmann::json job_document(const api::TrainingJob& job);
+// As the operator made it, with what became of it.
+[[nodiscard]] nlohmann::json pod_document(nlohmann::json made, const api::Pod& pod);
+[[nodiscard]] nlohmann::json node_document(const api::Node& node);
+
+}  // namespace ratoon::sim

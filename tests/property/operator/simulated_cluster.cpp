@@ -1,0 +1,245 @@
+#include "tests/property/operator/simulated_cluster.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "tests/property/operator/documents.h"
+
+namespace ratoon::sim {
+namespace {
+
+using json = nlohmann::json;
+
+constexpr const char* kPods = "pods";
+constexpr const char* kNodes = "nodes";
+constexpr const char* kJobs = "trainingjobs";
+constexpr const char* kEvents = "events";
+constexpr std::size_t kHistory = 40;  // events of each kind that the server remembers
+
+http::Response refusal(int code, const char* reason) {
+  const json status = {{"kind", "Status"}, {"code", code}, {"reason", reason}, {"message", reason}};
+  return {.status = code, .headers = {}, .body = status.dump()};
+}
+
+// It says what is no job: the operator has to live with it beside the one that it is about.
+json poison_document() {
+  return {{"metadata", {{"name", "poison"}, {"namespace", "default"}, {"uid", "poison"}}},
+          {"spec", {{"numNodes", "many"}, {"roles", 7}}}};
+}
+
+}  // namespace
+
+// One operator's connection.
+class CallsOf final : public http::HttpTransport {
+ public:
+  CallsOf(SimulatedCluster& cluster, Caller& caller) : cluster_(cluster), caller_(caller) {}
+
+  Result<http::Response> call(const http::Request& request, const http::Limits&, std::stop_token) override {
+    return cluster_.call(caller_, request);
+  }
+  Result<http::ResponseHead> stream(const http::Request& request, const http::Limits&, http::BodySink& sink,
+                                    std::stop_token) override {
+    return cluster_.watch(request.url, sink);
+  }
+
+ private:
+  SimulatedCluster& cluster_;
+  Caller& caller_;
+};
+
+SimulatedCluster::SimulatedCluster(std::uint64_t seed, const Scenario& scenario)
+    : dice_(seed ^ 0x9e3779b97f4a7c15ULL),
+      world_(seed, scenario),
+      server_(dice_.below(std::numeric_limits<std::uint64_t>::max()), server_clock_) {
+  clock_.advance(world_.now().since_boot);
+  server_.put(kJobs, job_document(world_.job()));
+  server_.put(kJobs, poison_document());
+  json stray = {{"metadata", {{"name", "stray"}, {"namespace", "default"}, {"uid", "stray"}}}};
+  stray["metadata"]["labels"] = {{"ratoon.dev/job-uid", world_.job().meta.uid}, {"ratoon.dev/index", "-1"}};
+  server_.put(kPods, stray);
+  shown_generation_ = world_.job().meta.generation;
+  show();
+}
+
+std::unique_ptr<http::HttpTransport> SimulatedCluster::connect(Caller& caller) {
+  return std::make_unique<CallsOf>(*this, caller);
+}
+
+void SimulatedCluster::find_broken(const std::string& sentence) {
+  if (broken_.empty()) broken_ = sentence;
+}
+
+SimulatedCluster::Place SimulatedCluster::place_of(std::string_view url) {
+  std::vector<std::string> parts;
+  for (std::string_view rest = url.substr(0, url.find('?')); !rest.empty();) {
+    const auto end = std::min(rest.find('/'), rest.size());
+    parts.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  Place place;
+  const auto at = std::find(parts.begin(), parts.end(), "namespaces");
+  if (at == parts.end()) {
+    place.kind = parts.back();
+    return place;
+  }
+  std::vector<std::string> named(at + 1, parts.end());
+  named.resize(4);
+  return {.name_space = named[0], .kind = named[1], .name = named[2], .part = named[3]};
+}
+
+// What else happened at the server, then what it shows of it.
+void SimulatedCluster::advance(bool is_chaos) {
+  is_chaos_ = is_chaos;
+  server_.set_faults(is_chaos);
+  world_.advance(is_chaos);
+  clock_.advance(kTick);
+  std::vector<LateWrite> due;
+  std::erase_if(late_, [&](LateWrite& late) {
+    if (late.arrives > clock_.now()) return false;
+    due.push_back(std::move(late));
+    return true;
+  });
+  show();
+  for (const auto& late : due) static_cast<void>(write(late.request));
+  if (is_chaos) change_by_others();
+  show();
+  if (dice_.percent(10)) server_.forget_history(happens(20) ? 0 : kHistory);
+}
+
+void SimulatedCluster::change_by_others() {
+  if (happens(3)) {  // somebody writes a note on the job: its version is another one
+    const auto& objects = server_.objects(kJobs);
+    const auto found = objects.find(key().name_space + "/" + key().name);
+    if (found == objects.end()) return;
+    json object = found->second;
+    object["metadata"]["annotations"] = {{"note", std::to_string(++notes_)}};
+    server_.put(kJobs, std::move(object));
+  }
+  if (happens(1)) server_.put(kJobs, poison_document());
+  for (const char* kind : {kPods, kNodes, kJobs})
+    if (happens(3)) held_until_[kind] = clock_.now() + dice_.ticks(1, 40);
+}
+
+void SimulatedCluster::show_pod(const api::Pod& pod) {
+  const auto known = shown_.find(pod.uid);
+  if (known != shown_.end() && known->second == pod) return;
+  shown_[pod.uid] = pod;
+  const auto& made = server_.objects(kPods).at("default/" + pod.name);
+  server_.put(kPods, pod_document(made, pod));
+}
+
+void SimulatedCluster::show() {
+  std::set<std::string> living;
+  for (const auto& pod : world_.pods()) living.insert(pod.uid);
+  std::vector<std::string> gone;
+  for (const auto& [key, object] : server_.objects(kPods)) {
+    const auto uid = object["metadata"]["uid"].get<std::string>();
+    if (uid != "stray" && !living.contains(uid)) gone.push_back(key);
+  }
+  for (const auto& key : gone) server_.remove(kPods, key);
+  std::erase_if(shown_, [&](const auto& item) { return !living.contains(item.first); });
+  for (const auto& pod : world_.pods()) show_pod(pod);
+
+  std::vector<std::string> lost;
+  for (const auto& [key, object] : server_.objects(kNodes))
+    if (!world_.nodes().contains(key.substr(1))) lost.push_back(key);
+  for (const auto& key : lost) server_.remove(kNodes, key);
+  for (const auto& [name, entry] : world_.nodes()) {
+    json document = node_document(entry.node);
+    const auto known = server_.objects(kNodes).find("/" + name);
+    const bool is_shown = known != server_.objects(kNodes).end() &&
+                          known->second["spec"] == document["spec"] &&
+                          known->second["metadata"].contains("deletionTimestamp") == entry.node.is_deleting;
+    if (!is_shown) server_.put(kNodes, std::move(document));
+  }
+  const auto job = server_.objects(kJobs).find(key().name_space + "/" + key().name);
+  if (job == server_.objects(kJobs).end() || shown_generation_ == world_.job().meta.generation) return;
+  shown_generation_ = world_.job().meta.generation;
+  json object = job->second;
+  object["spec"] = spec_document(world_.job().spec);
+  object["metadata"]["generation"] = shown_generation_;
+  server_.put(kJobs, std::move(object));
+}
+
+http::Response SimulatedCluster::refuse_for_now() {
+  ++tally_.refusals;
+  http::Response reply = dice_.percent(50)   ? refusal(429, "TooManyRequests")
+                         : dice_.percent(50) ? refusal(503, "ServiceUnavailable")
+                                             : refusal(500, "InternalError");
+  // It is asked once more at once: to wait would be the only thing here that takes real time.
+  if (reply.status != 500) reply.headers.set("Retry-After", "0");
+  return reply;
+}
+
+// Jobs, pods and nodes are read; pods and events are made, pods and jobs deleted by their UID, and of a job
+// nothing but its status is changed. Nothing is done in another namespace.
+void SimulatedCluster::check_rights(const http::Request& request, const Place& place) {
+  const std::string what = request.method + " " + place.kind + (place.part.empty() ? "" : "/" + place.part);
+  static const std::set<std::string> kRights = {
+      "GET nodes",   "GET pods",    "GET trainingjobs",    "POST pods",
+      "POST events", "DELETE pods", "DELETE trainingjobs", "PATCH trainingjobs/status",
+      "PATCH events"};
+  if (!kRights.contains(what)) find_broken("it has no right to: " + what);
+  if (!place.name_space.empty() && place.name_space != key().name_space)
+    find_broken("it is in another namespace: " + request.url);
+  if (place.name == "poison") find_broken("a job that cannot be read was touched: " + what);
+}
+
+Result<http::Response> SimulatedCluster::call(Caller& caller, const http::Request& request) {
+  if (caller.is_dead) return Error(ErrorKind::kUnavailable, "its process has ended");
+  const Place place = place_of(request.url);
+  check_rights(request, place);
+  if (request.method == "GET") {
+    if (place.name.empty()) return server_.answer(request.url);
+    if (happens(5)) return refuse_for_now();
+    const auto& objects = server_.objects(place.kind);
+    const auto found = objects.find(place.name_space + "/" + place.name);
+    if (found == objects.end()) return refusal(404, "NotFound");
+    return http::Response{.status = 200, .headers = {}, .body = found->second.dump()};
+  }
+  if (!caller.fence.is_open(clock_.now())) find_broken("one that does not lead writes: " + request.url);
+  const bool is_event = place.kind == kEvents;
+  const auto fail = [&](const char* why) {
+    if (!is_event) failed_at_ = clock_.now();
+    return Error(ErrorKind::kTimeout, why);
+  };
+  ++tally_.writes;
+  if (happens(4)) {
+    if (!is_event) failed_at_ = clock_.now();
+    return refuse_for_now();
+  }
+  if (happens(2)) {
+    ++tally_.late;
+    late_.push_back({.arrives = clock_.now() + dice_.ticks(1, 40), .request = request});
+    return fail("no answer in time");
+  }
+  http::Response reply = write(request);
+  if (reply.status >= 400 && !is_event) failed_at_ = clock_.now();
+  if (world_.scenario().loses_operator && happens(2)) {
+    ++tally_.cut_short;
+    if (dice_.percent(50)) {
+      caller.is_dead = true;
+      return fail("its process has ended");
+    }
+    caller.fence.close();  // for so long did this call take
+  }
+  if (!happens(3)) return reply;
+  ++tally_.lost_answers;
+  return fail("the answer is lost");
+}
+
+Result<http::ResponseHead> SimulatedCluster::watch(const std::string& url, http::BodySink& sink) {
+  const auto held = held_until_.find(place_of(url).kind);
+  if (held == held_until_.end() || held->second <= clock_.now()) return server_.watch(url, sink);
+  // It lasts, and says nothing: where it stood is all that it repeats.
+  const auto from = url.find("resourceVersion=") + 16;
+  const std::string version = url.substr(from, url.find('&', from) - from);
+  const json bookmark = {{"type", "BOOKMARK"}, {"object", {{"metadata", {{"resourceVersion", version}}}}}};
+  const http::ResponseHead head{.status = 200, .headers = {}};
+  if (auto taken = sink.on_head(head); !taken) return taken.error();
+  if (auto taken = sink.on_bytes(bookmark.dump() + "\n"); !taken) return taken.error();
+  return head;
+}
+
+}  // namespace ratoon::sim

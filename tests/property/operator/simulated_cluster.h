@@ -1,0 +1,120 @@
+// A World behind an API server: what an operator's client writes happens in the world, and what happens there
+// is what the server's watches tell. Writes meet what they meet in large clusters: others wrote in between
+// (409), the server refuses (429 with Retry-After, 500, 503), the answer is lost, the write arrives much
+// later than its sender waited, and the operator ends, or leads no more, between any two of them. Each kind's
+// watch falls behind by itself.
+//
+// It also keeps the promises that only the server can see: who writes what, upon which version, and when.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/http/transport.h"
+#include "operator/runtime/fence.h"
+#include "tests/property/operator/simulated_api_server.h"
+#include "tests/property/operator/simulated_world.h"
+
+namespace ratoon::sim {
+
+// One operator's process, as the server and the members see it.
+struct Caller {
+  runtime::Fence fence;
+  bool is_dead = false;
+};
+
+class SimulatedCluster {
+ public:
+  using json = nlohmann::json;
+
+  SimulatedCluster(std::uint64_t seed, const Scenario& scenario);
+
+  // One tick of everybody but operators.
+  void advance(bool is_chaos);
+  // The caller outlives what is returned.
+  [[nodiscard]] std::unique_ptr<http::HttpTransport> connect(Caller& caller);
+  // What the operator that leads tells the members.
+  void announce(const api::Announcement& announcement);
+
+  [[nodiscard]] World& world() { return world_; }
+  [[nodiscard]] const ManualClock& clock() const { return clock_; }
+  [[nodiscard]] JobKey key() const { return api::key_of(world_.job()); }
+  // What no operator may do, if one did.
+  [[nodiscard]] const std::string& broken() const { return broken_; }
+  void find_broken(const std::string& sentence);
+  // When a write last failed, for whatever reason.
+  [[nodiscard]] Timestamp failed_at() const { return failed_at_; }
+
+  // What came to pass, so that a law about it is not one about nothing.
+  struct Tally {
+    std::uint64_t writes = 0;
+    std::uint64_t conflicts = 0;
+    std::uint64_t exist_already = 0;
+    std::uint64_t refusals = 0;
+    std::uint64_t lost_answers = 0;
+    std::uint64_t late = 0;
+    std::uint64_t cut_short = 0;
+  };
+  [[nodiscard]] const Tally& tally() const { return tally_; }
+  [[nodiscard]] const SimulatedApiServer::Tally& watches() const { return server_.tally(); }
+
+ private:
+  friend class CallsOf;
+  struct Place {
+    std::string name_space;
+    std::string kind;
+    std::string name;
+    std::string part;
+  };
+  struct LateWrite {
+    Timestamp arrives;
+    http::Request request;
+  };
+
+  [[nodiscard]] static Place place_of(std::string_view url);
+  bool happens(std::uint64_t percent) { return is_chaos_ && dice_.percent(percent); }
+  // simulated_cluster.cpp
+  [[nodiscard]] Result<http::Response> call(Caller& caller, const http::Request& request);
+  [[nodiscard]] Result<http::ResponseHead> watch(const std::string& url, http::BodySink& sink);
+  [[nodiscard]] http::Response refuse_for_now();
+  void check_rights(const http::Request& request, const Place& place);
+  void change_by_others();
+  void show();
+  void show_pod(const api::Pod& pod);
+  // simulated_writes.cpp
+  [[nodiscard]] http::Response write(const http::Request& request);
+  [[nodiscard]] http::Response create_pod(json body);
+  [[nodiscard]] http::Response delete_pod(const Place& place, const json& options);
+  [[nodiscard]] http::Response patch_status(const Place& place, const json& body);
+  [[nodiscard]] http::Response delete_job(const Place& place, const json& options);
+  void check_status(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
+
+  ManualClock clock_;
+  ManualClock server_clock_;  // that moves with each call, which nobody reads
+  Dice dice_;
+  World world_;
+  SimulatedApiServer server_;
+  bool is_chaos_ = true;
+  std::map<std::string, Timestamp> held_until_;  // by kind: its watches say nothing until then
+  std::vector<LateWrite> late_;
+  std::map<std::string, api::Pod> shown_;  // by UID
+  std::uint64_t shown_generation_ = 0;
+  std::uint64_t notes_ = 0;
+  // Worlds that were stored as formed, by attempt, and who was a member of them.
+  using Sitting = std::tuple<Attempt, std::string, std::uint32_t, std::string>;
+  std::set<Sitting> stored_;
+  std::map<Attempt, std::vector<std::string>> told_;  // UIDs by rank
+  Lineage resumed_;
+  std::string broken_;
+  Timestamp failed_at_;
+  Tally tally_;
+};
+
+}  // namespace ratoon::sim
