@@ -1,0 +1,111 @@
+// Every order of events in a small world, each state looked at once. A law that is broken comes with the
+// shortest story that was met on the way to it.
+//   RATOON_FAULTS=3 RATOON_JOBS=2 interleavings_test     other bounds
+#include <cstdlib>
+#include <iostream>
+#include <unordered_map>
+
+#include <gtest/gtest.h>
+
+#include "tests/property/operator/small_world.h"
+#include "tests/support/crash/effort.h"
+
+namespace ratoon::sim {
+namespace {
+
+constexpr Duration kCalmMax = std::chrono::seconds(150);  // in which all jobs reach their end
+
+std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
+}
+
+// Depth first: the path is the story. A state that is met again on its own path is a circle of which no
+// moment passes, and so is one from which nothing leads to an end.
+class Search {
+ public:
+  void look(const SmallWorld& begin) {
+    path_.push_back(open(begin, {Event::Kind::kTime}));
+    while (!path_.empty() && complaint_.empty()) {
+      Visit& top = path_.back();
+      if (top.next == top.events.size()) {
+        is_open_[top.print] = false;
+        path_.pop_back();
+        continue;
+      }
+      const Event event = top.events[top.next++];
+      const std::uint64_t from = top.print;
+      SmallWorld world = top.world.after(event);
+      ++transitions_;
+      visit(world, event, from);
+    }
+  }
+
+  [[nodiscard]] const std::string& complaint() const { return complaint_; }
+  [[nodiscard]] std::uint64_t states() const { return is_open_.size(); }
+  [[nodiscard]] std::uint64_t transitions() const { return transitions_; }
+  [[nodiscard]] std::uint64_t ends() const { return ends_; }
+  [[nodiscard]] std::size_t depth() const { return depth_; }
+
+ private:
+  struct Visit {
+    SmallWorld world;
+    Event how;
+    std::uint64_t print;
+    std::vector<Event> events;
+    std::size_t next = 0;
+  };
+
+  Visit open(const SmallWorld& world, const Event& how) {
+    const std::uint64_t print = world.fingerprint();
+    is_open_[print] = true;
+    ends_ += world.is_over() ? 1 : 0;
+    return {.world = world, .how = how, .print = print, .events = world.next()};
+  }
+
+  void visit(const SmallWorld& world, const Event& event, std::uint64_t from) {
+    if (!world.broken().empty()) return tell(world, event, world.broken());
+    if (world.calm() > kCalmMax) return tell(world, event, "not over long after the last fault");
+    const std::uint64_t print = world.fingerprint();
+    const auto known = is_open_.find(print);
+    if (known == is_open_.end()) {
+      path_.push_back(open(world, event));
+      depth_ = std::max(depth_, path_.size());
+      return;
+    }
+    if (known->second && print != from && !event.is_fault()) tell(world, event, "it turns in a circle");
+  }
+
+  void tell(const SmallWorld& world, const Event& event, const std::string& what) {
+    complaint_ = what + "\n";
+    for (const Visit& visit : path_) complaint_ += SmallWorld::describe(visit.how) + "\n";
+    complaint_ += SmallWorld::describe(event) + "\n" + path_.back().world.describe() + world.describe();
+  }
+
+  std::vector<Visit> path_;
+  std::unordered_map<std::uint64_t, bool> is_open_;  // whether it is on the path
+  std::uint64_t transitions_ = 0;
+  std::uint64_t ends_ = 0;
+  std::size_t depth_ = 0;
+  std::string complaint_;
+};
+
+void look_at_all(std::size_t jobs, std::uint32_t faults) {
+  Search search;
+  search.look(SmallWorld(jobs, faults));
+  std::cout << jobs << " jobs, " << faults << " faults: " << search.states() << " states, "
+            << search.transitions() << " transitions, " << search.ends() << " ends, the longest story has "
+            << search.depth() << " events\n";
+  EXPECT_EQ(search.complaint(), "");
+  EXPECT_GT(search.ends(), 0U);
+}
+
+TEST(Interleavings, NoneBreaksALaw) {
+  const auto jobs = static_cast<std::size_t>(number_from_environment("RATOON_JOBS", 0));
+  const auto faults = static_cast<std::uint32_t>(number_from_environment("RATOON_FAULTS", 0));
+  if (jobs != 0) return look_at_all(jobs, faults);
+  look_at_all(1, test::kEffortPercent == 100 ? 2 : 1);
+}
+
+}  // namespace
+}  // namespace ratoon::sim

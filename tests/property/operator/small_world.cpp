@@ -1,0 +1,368 @@
+#include "tests/property/operator/small_world.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "operator/core/reconcile.h"
+#include "operator/core/roster.h"
+#include "tests/support/operator_builders.h"
+
+namespace ratoon::sim {
+namespace {
+
+using Kind = Event::Kind;
+using Stage = Body::Stage;
+
+constexpr std::size_t kWhole = 1000;  // of a decision: no prefix
+constexpr Duration kKnownAfter = std::chrono::seconds(40);
+
+std::string node_name(std::size_t number) {
+  return "node-" + std::to_string(number + 1);
+}
+
+bool is_final(const api::TrainingJobStatus& status) {
+  return status.phase == api::JobPhase::kSucceeded || status.phase == api::JobPhase::kFailed;
+}
+
+// Whether the roster that is stored has this very pod.
+bool is_member(const SmallJob& job, const Body& body) {
+  return std::ranges::any_of(job.job.status.members, [&](const auto& member) {
+    return member.index == body.pod.index && member.incarnation == body.pod.incarnation &&
+           (member.uid.empty() || member.uid == body.pod.uid);
+  });
+}
+
+}  // namespace
+
+SmallWorld::SmallWorld(std::size_t jobs, std::uint32_t faults)
+    : count_(jobs), faults_left_(faults), now_(test::at_seconds(100)), last_fault_(now_) {
+  for (std::size_t number = 0; number < jobs; ++number) {
+    SmallJob made;
+    made.job = test::new_job(2);
+    made.job.meta.name = "job-" + std::to_string(number);
+    made.job.meta.uid = made.job.meta.name;
+    made.job.spec.restart_policy.restarts_max = 1000;
+    made.job.spec.restart_policy.backoff_seconds = 0;
+    made.job.spec.start_deadline_seconds = 0;
+    made.job.spec.disruption_policy.avoid_node_seconds = 20;
+    jobs_.at(number) = std::make_shared<const SmallJob>(std::move(made));
+  }
+}
+
+core::Observation SmallWorld::observe(const SmallJob& job) const {
+  core::Observation seen{.job = job.job,
+                         .pods = job.copy,
+                         .processes = job.door.processes(),
+                         .world = job.door.announcement().world,
+                         .nodes = {},
+                         .wall_now = wall_now(),
+                         .recovery = {},
+                         .listening_since = job.is_open ? job.opened : now_};
+  for (std::size_t node = 0; node < kNodes; ++node)
+    seen.nodes.push_back({.name = node_name(node), .taints = {}, .is_ready = !is_known_dead(node)});
+  return seen;
+}
+
+core::Decision SmallWorld::decide(const SmallJob& job) const {
+  return core::reconcile(observe(job), now_);
+}
+
+bool SmallWorld::is_known_dead(std::size_t node) const {
+  return died_.at(node) && now_ - *died_.at(node) >= kKnownAfter;
+}
+
+bool SmallWorld::is_dead(const Body& body) const {
+  for (std::size_t node = 0; node < kNodes; ++node)
+    if (died_.at(node) && body.pod.node == node_name(node)) return true;
+  return false;
+}
+
+// All ranks of its world are in it and as far.
+bool SmallWorld::can_step(const SmallJob& job, const Body& body) const {
+  if (body.step >= kSteps) return false;
+  return 2 == std::ranges::count_if(job.bodies, [&](const Body& other) {
+           return other.stage == Stage::kTrains && other.attempt == body.attempt && other.step == body.step;
+         });
+}
+
+void SmallWorld::add_events(std::size_t number, std::vector<Event>& events) const {
+  const SmallJob& job = *jobs_.at(number);
+  if (job.is_news || (job.wake_at && *job.wake_at <= now_)) events.push_back({Kind::kLook, number, kWhole});
+  if (job.is_copy_held) events.push_back({Kind::kCatchUp, number});
+  for (std::size_t i = 0; i < job.bodies.size(); ++i) {
+    const Body& body = job.bodies[i];
+    if (is_dead(body)) continue;
+    if (body.is_there && body.pod.is_deleting) events.push_back({Kind::kGo, number, i});
+    if (body.stage == Stage::kWaits && body.is_there && !body.pod.is_deleting && !body.pod.node.empty())
+      events.push_back({Kind::kStart, number, i});
+    if (body.stage == Stage::kTrains) {
+      if (can_step(job, body) && body.pod.index == 0) events.push_back({Kind::kStep, number, i});
+      if (body.step >= kSteps) events.push_back({Kind::kEnd, number, i});
+    }
+    if (!job.is_open || (body.stage != Stage::kTrains && body.stage != Stage::kJoins)) continue;
+    const auto& told = job.door.announcement();
+    const auto who = identity_of(body);
+    const bool may_sit = body.stage == Stage::kJoins && body.has_asked && [&] {
+      auto door = job.door;
+      return door.take_seat(who).has_value();
+    }();
+    const bool is_told = body.stage == Stage::kTrains && told.attempt > body.attempt;
+    if (may_sit) events.push_back({Kind::kSit, number, i});
+    if (is_told || !body.has_asked || told.stop || job.door.refuse(who))
+      events.push_back({Kind::kObey, number, i});
+  }
+}
+
+void SmallWorld::add_faults(std::size_t number, std::vector<Event>& events) const {
+  const SmallJob& job = *jobs_.at(number);
+  if (is_final(job.job.status)) return;
+  if (!job.is_copy_held) events.push_back({Kind::kHold, number});
+  for (std::size_t i = 0; i < job.bodies.size(); ++i) {
+    const Body& body = job.bodies[i];
+    if (!is_member(job, body) || is_dead(body)) continue;
+    const bool lives = body.stage == Stage::kJoins || body.stage == Stage::kTrains;
+    if (lives && body.is_there && !body.pod.is_deleting) events.push_back({Kind::kCrash, number, i});
+    if (body.is_there && body.stage != Stage::kGone) events.push_back({Kind::kVanish, number, i});
+  }
+  if (!job.is_news) return;
+  // The status, each action, and telling the members are what a decision consists of.
+  const std::size_t parts = decide(job).actions.size() + 2;
+  for (std::size_t prefix = 0; prefix < parts; ++prefix) events.push_back({Kind::kCutShort, number, prefix});
+}
+
+std::vector<Event> SmallWorld::next() const {
+  std::vector<Event> events;
+  for (std::size_t number = 0; number < count_; ++number) add_events(number, events);
+  if (events.empty() && !is_over()) events.push_back({Kind::kTime});
+  if (faults_left_ == 0) return events;
+  for (std::size_t number = 0; number < count_; ++number) add_faults(number, events);
+  for (std::size_t node = 0; node < kNodes; ++node) {
+    const bool is_used =
+        std::any_of(jobs_.begin(), jobs_.begin() + static_cast<std::ptrdiff_t>(count_), [&](const auto& job) {
+          return std::ranges::any_of(job->bodies, [&](const Body& body) {
+            return body.pod.node == node_name(node) && is_member(*job, body) && body.stage != Stage::kGone;
+          });
+        });
+    // One of three is left to go to.
+    const auto dead = std::ranges::count_if(died_, [](const auto& at) { return at.has_value(); });
+    if (is_used && dead < 2 && !died_.at(node)) events.push_back({Kind::kNodeDies, 0, node});
+  }
+  return events;
+}
+
+bool SmallWorld::is_over() const {
+  for (std::size_t number = 0; number < count_; ++number) {
+    const SmallJob& job = *jobs_.at(number);
+    if (!is_final(job.job.status) || job.is_news || (job.wake_at && *job.wake_at <= now_)) return false;
+  }
+  return true;
+}
+
+SmallJob& SmallWorld::change(std::size_t number) {
+  auto copy = std::make_shared<SmallJob>(*jobs_.at(number));
+  SmallJob& job = *copy;
+  jobs_.at(number) = std::move(copy);
+  return job;
+}
+
+SmallWorld SmallWorld::after(const Event& event) const {
+  SmallWorld world = *this;
+  if (event.is_fault())
+    world.fail(event);
+  else
+    world.apply(event);
+  return world;
+}
+
+// What a change of pods is to the operator's copy.
+void SmallWorld::note(SmallJob& job) {
+  if (job.is_copy_held) return;
+  std::vector<api::Pod> now;
+  for (const auto& body : job.bodies)
+    if (body.is_there) now.push_back(body.pod);
+  if (now == job.copy) return;
+  job.copy = std::move(now);
+  job.is_news = true;
+}
+
+void SmallWorld::apply(const Event& event) {
+  if (event.kind == Kind::kTime) return pass_time();
+  SmallJob& job = change(event.job);
+  if (event.kind == Kind::kLook) return look(job, event.which);
+  if (event.kind == Kind::kCatchUp) {
+    job.is_copy_held = false;
+    return note(job);
+  }
+  Body& body = job.bodies.at(event.which);
+  if (event.kind == Kind::kStart) start(job, body);
+  if (event.kind == Kind::kSit) sit(job, body);
+  if (event.kind == Kind::kObey) obey(job, body);
+  if (event.kind == Kind::kStep) step(job, body.attempt);
+  if (event.kind == Kind::kEnd) end(job, body);
+  if (event.kind == Kind::kGo) {
+    body.is_there = false;
+    body.stage = Stage::kGone;
+  }
+  std::erase_if(job.bodies, [](const Body& b) { return !b.is_there && b.stage == Stage::kGone; });
+  note(job);
+}
+
+void SmallWorld::lose(SmallJob& job, const Body& body) const {
+  if (is_member(job, body) && body.stage != Stage::kGone) ++job.losses;
+}
+
+void SmallWorld::fail(const Event& event) {
+  --faults_left_;
+  last_fault_ = now_;
+  if (event.kind == Kind::kNodeDies) {
+    for (std::size_t number = 0; number < count_; ++number) {
+      SmallJob& job = change(number);
+      for (Body& body : job.bodies) {
+        if (body.pod.node != node_name(event.which)) continue;
+        lose(job, body);
+        body.stage = body.stage == Stage::kWaits ? Stage::kWaits : Stage::kGone;
+      }
+    }
+    died_.at(event.which) = now_;
+    return;
+  }
+  SmallJob& job = change(event.job);
+  if (event.kind == Kind::kHold) {
+    job.is_copy_held = true;
+  } else if (event.kind == Kind::kCutShort) {
+    look(job, event.which);
+    end_operator();
+  } else {
+    Body& body = job.bodies.at(event.which);
+    lose(job, body);
+    if (event.kind == Kind::kCrash) leave(job, body, 1);
+    if (event.kind == Kind::kVanish) {
+      body.is_there = false;
+      if (body.stage == Stage::kWaits) body.stage = Stage::kGone;
+    }
+    std::erase_if(job.bodies, [](const Body& b) { return !b.is_there && b.stage == Stage::kGone; });
+    note(job);
+  }
+}
+
+// What members said and were told is forgotten; who comes next lists everything first.
+void SmallWorld::end_operator() {
+  for (std::size_t number = 0; number < count_; ++number) {
+    SmallJob& job = change(number);
+    job.door = {};
+    job.is_open = false;
+    job.is_copy_held = false;
+    for (Body& body : job.bodies) body.has_asked = false;
+    note(job);
+    job.is_news = true;
+    job.wake_at.reset();
+  }
+}
+
+void SmallWorld::carry_out(SmallJob& job, const core::CreatePod& action) const {
+  const auto exists = std::ranges::any_of(
+      job.bodies, [&](const Body& body) { return body.is_there && body.pod.name == action.pod.name; });
+  if (exists) return;
+  Body body;
+  body.pod = action.pod;
+  body.pod.uid = job.job.meta.name + "-" + std::to_string(++job.made);
+  // Its own node where it may, so that who shares one with whom is not drawn.
+  for (std::size_t turn = 0; turn < kNodes && body.pod.node.empty(); ++turn) {
+    const std::string node = node_name((action.pod.index + turn) % kNodes);
+    if (std::ranges::count(action.avoid_nodes, node) == 0 &&
+        !is_known_dead((action.pod.index + turn) % kNodes))
+      body.pod.node = node;
+  }
+  body.pod.avoided_nodes = action.avoid_nodes;
+  if (is_dead(body)) ++job.losses;  // it was made on a node that nobody knows to be dead
+  job.bodies.push_back(std::move(body));
+}
+
+void SmallWorld::look(SmallJob& job, std::size_t prefix) {
+  const core::Decision decision = decide(job);
+  check(job, decision);
+  job.is_news = false;
+  job.wake_at = decision.wake_at;
+  if (prefix-- == 0) return;
+  job.job.status = decision.status;
+  for (const auto& action : decision.actions) {
+    if (prefix-- == 0) return;
+    if (const auto* create = std::get_if<core::CreatePod>(&action)) {
+      carry_out(job, *create);
+      job.is_news = true;
+    }
+    if (const auto* remove = std::get_if<core::DeletePod>(&action))
+      for (Body& body : job.bodies) body.pod.is_deleting |= body.is_there && body.pod.uid == remove->uid;
+  }
+  // Our own writes are in the copy whether or not it is behind.
+  for (const Body& body : job.bodies) {
+    const auto known = std::ranges::find(job.copy, body.pod.uid, &api::Pod::uid);
+    if (known == job.copy.end() && job.is_copy_held && body.is_there && body.stage == Stage::kWaits)
+      job.copy.push_back(body.pod);
+    else if (known != job.copy.end())
+      known->is_deleting |= body.pod.is_deleting;
+  }
+  note(job);
+  if (prefix == 0) return;
+  if (!job.is_open) job.opened = now_;
+  job.is_open = true;
+  job.door.announce(decision.announcement);
+}
+
+void SmallWorld::check(const SmallJob& job, const core::Decision& decision) {
+  const auto& before = job.job.status;
+  const auto& after = decision.status;
+  const auto complain = [&](const char* what) {
+    if (broken_.empty()) broken_ = what;
+  };
+  if (after.attempt < before.attempt) complain("an attempt went back");
+  if (is_final(before) && after.phase != before.phase) complain("a job that is over goes on");
+  if (after.phase == api::JobPhase::kFailed) complain("a job failed");
+  if (after.restarts.application + after.restarts.disruption + after.restarts.hung > job.losses)
+    complain("more was counted than was lost");
+  std::set<std::uint32_t> places;
+  for (const auto& seat : decision.announcement.world) {
+    if (!places.insert(seat.process.index).second) complain("two sit for one");
+    const bool sits = std::ranges::any_of(
+        after.members, [&](const auto& member) { return core::is_of(seat.process, member); });
+    if (!sits) complain("a superseded process has a seat");
+    const auto& resume = seat.assignment.resume;
+    const auto from = resume ? std::pair(resume->attempt, resume->step) : std::pair(Attempt(0), Step(0));
+    if (resume && !job.checkpoints.contains(from)) complain("it resumes what was never committed");
+    const auto& last = after.last_checkpoint;
+    if (before.attempt != after.attempt && last && from < std::pair(last->attempt, last->step))
+      complain("what was reported durable is lost");
+  }
+  if (decision.wake_at && *decision.wake_at <= now_ && after == before && decision.actions.empty())
+    complain("it looks again at once, over and over");
+}
+
+// Up to the next moment that somebody named; who lives has been heard until then.
+void SmallWorld::pass_time() {
+  std::optional<Timestamp> next;
+  for (std::size_t number = 0; number < count_; ++number) {
+    const SmallJob& job = *jobs_.at(number);
+    if (job.wake_at && !is_final(job.job.status)) next = std::min(*job.wake_at, next.value_or(*job.wake_at));
+  }
+  std::optional<Timestamp> known_at;
+  for (std::size_t node = 0; node < kNodes; ++node)
+    if (died_.at(node) && !is_known_dead(node))
+      known_at = std::min(*died_.at(node) + kKnownAfter, known_at.value_or(*died_.at(node) + kKnownAfter));
+  if (known_at) next = std::min(*known_at, next.value_or(*known_at));
+  if (!next) {
+    broken_ = "nothing happens any more, and no decision named a moment";
+    return;
+  }
+  now_ = *next;
+  for (std::size_t number = 0; number < count_; ++number) {
+    SmallJob& job = change(number);
+    job.is_news |= known_at == now_;
+    if (!job.is_open) continue;
+    for (Body& body : job.bodies) {
+      const bool lives = body.stage == Stage::kJoins || body.stage == Stage::kTrains;
+      if (lives && !is_dead(body) && !job.door.refuse(identity_of(body))) beat(job, body);
+    }
+  }
+}
+
+}  // namespace ratoon::sim
