@@ -160,7 +160,9 @@ class Rendered(unittest.TestCase):
     def test_members_are_led_to_the_leader_and_to_nobody_else(self):
         made = objects()
         service = made["Service", "ratoon-coordinator"]["spec"]
-        self.assertNotIn("selector", service, "a selector would lead to those that stand by, too")
+        pods = made["Deployment", "ratoon"]["spec"]["template"]["metadata"]["labels"]
+        self.assertTrue(service["selector"], "the platform leaves former slices of a Service without one as they are")
+        self.assertFalse(service["selector"].items() <= pods.items(), "it would lead to those that stand by, too")
         for family in ("IPv4", "IPv6"):
             slice = made["EndpointSlice", f"ratoon-coordinator-{family.lower()}"]
             self.assertEqual((slice["addressType"], slice["endpoints"]), (family, []))

@@ -38,6 +38,7 @@ SERIES = {
         ("ratoon_copy_behind_seconds", ',resource="nodes"', "4+0x40"),
         ("ratoon_jobs_waiting", "", "2+0x40"), ("ratoon_jobs_wait_seconds", "", "0.25+0x40"),
         ("ratoon_messages_total", "", "0+30x40"), ("ratoon_polls_parked", "", "2+0x40"),
+        ("ratoon_leading", "", "1+0x40"),
         ("process_resident_memory_bytes", "", "1000+0x40"), ("process_cpu_seconds_total", "", "0+3x40")]},
     'process_resident_memory_bytes{instance="of-another"}': "9000+0x40",
     **{f'ratoon_recovery_seconds_bucket{{{JOB},phase="total",le="{le}"}}': f"0+0x20 {count}+0x20"
@@ -75,6 +76,7 @@ OPERATOR_VALUES = {
     ("Longest wait for a look", "longest wait"): ("{}", 0.25),
     ("Members' messages", "messages a second"): ("{}", 2),
     ("Members' messages", "polls that wait"): ("{}", 2),
+    ("Leader", "{{instance}}"): ('{instance="10.0.0.5:9402"}', 1),
     ("Memory", "{{instance}}"): ('{instance="10.0.0.5:9402"}', 1000),
     ("Processor", "{{instance}}"): ('{instance="10.0.0.5:9402"}', 0.2),
 }
