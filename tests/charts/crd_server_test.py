@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 import unittest
 
 import bad_jobs
@@ -63,7 +64,7 @@ class CrdOnAServer(unittest.TestCase):
             heard += self.expect_refused(title, changed(("metadata.name", "bad"), *changes), sentence) or ""
         for title, changes, sentence in bad_jobs.CHANGES:
             heard += self.expect_refused(title, changed(*changes), sentence) or ""
-        self.assertGreaterEqual(len(bad_jobs.OURS), 20)
+        self.assertGreaterEqual(len(bad_jobs.OURS) + len(bad_jobs.CHANGES), 60)
         (crd,) = programs.read_yaml(programs.CRD.read_text())
         sentences = set(re.findall(r'"message": "((?:[^"\\]|\\.)*)"', json.dumps(programs.job_schema(crd))))
         self.assertEqual([s for s in sorted(sentences) if s not in heard], [], "no bad job of this test meets them")
@@ -106,6 +107,24 @@ class CrdOnAServer(unittest.TestCase):
     def test_kubectl_waits_for_conditions(self):
         self.create(changed(("metadata.name", "waited")), STATUS)
         self.cluster.must("wait", "tj/waited", "--for=condition=Recovering", "--timeout=30s")
+
+    def test_kubectl_explains_every_field(self):
+        def explain(*words):
+            done = self.cluster.kubectl("explain", *words)
+            return done.stdout if done.returncode == 0 else ""
+
+        deadline = time.monotonic() + 60
+        while not explain("tj"):  # the server publishes a new definition's schema a moment after it takes it
+            self.assertLess(time.monotonic(), deadline, "kubectl explain knows no TrainingJob")
+            time.sleep(0.2)
+        (crd,) = programs.read_yaml(programs.CRD.read_text())
+        spec = programs.job_schema(crd)["properties"]["spec"]["properties"]
+        told = explain("tj.spec", "--recursive")
+        self.assertEqual([name for name in spec if f"  {name}\t<" not in told], [])
+        field = explain("trainingjobs.spec.elasticPolicy.shrinkAfterSeconds")
+        self.assertIn("VERSION:    v1alpha1", field)
+        sentence = spec["elasticPolicy"]["properties"]["shrinkAfterSeconds"]["description"]
+        self.assertIn("".join(sentence.split()), "".join(field.split()), "kubectl breaks its lines")
 
     def test_defaults_are_written_out(self):
         template = GOOD["spec"]["roles"][0]["template"]
