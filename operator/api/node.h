@@ -23,7 +23,8 @@ struct Node {
   bool is_unschedulable = false;  // cordoned
   bool is_ready = true;           // as far as the platform knows, which hears of a death in a minute or so
   WallTime last_heartbeat;        // by the node's own clock
-  bool is_deleting = false;
+  bool is_deleting = false;       // or gone already, with pods of members still there
+  bool is_shutting_down = false;  // in good order: its pods get their grace, and a signal each
   std::optional<WallTime> ends_at{};  // where whoever ends it has said when
 
   friend bool operator==(const Node&, const Node&) = default;

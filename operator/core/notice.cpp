@@ -42,6 +42,7 @@ std::string find_member_notice(const Observation& seen, const api::MemberStatus&
 
 std::string find_notice(const api::Node& node, const api::DisruptionPolicy& policy) {
   if (node.is_deleting) return "it is being deleted";
+  if (node.is_shutting_down) return "it is shutting down";
   for (const auto& taint : node.taints) {
     const bool is_known =
         std::find(kNoticeTaints.begin(), kNoticeTaints.end(), taint.key) != kNoticeTaints.end() ||

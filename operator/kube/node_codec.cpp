@@ -23,6 +23,9 @@ Result<api::Node> decode_node(const nlohmann::json& node) {
   for (const auto& condition : items_of(child(node, "status"), "conditions")) {
     if (text_in(condition, "type") != "Ready") continue;
     out.is_ready = text_in(condition, "status") == "True";
+    // A kubelet says so the moment it hears of a shutdown, before it ends its pods.
+    out.is_shutting_down =
+        !out.is_ready && text_in(condition, "message").find("node is shutting down") != std::string::npos;
     out.last_heartbeat = parse_rfc3339(text_in(condition, "lastHeartbeatTime")).value_or(WallTime{});
   }
   return out;

@@ -130,6 +130,14 @@ void Store::erase_pod(const PodKey& key) {
   pods_.erase(it);
 }
 
+void Store::lose_pod(const PodKey& key) {
+  const auto it = pods_.find(key);
+  if (it == pods_.end()) return;
+  const std::string node = it->second.pod.node;
+  erase_pod(key);
+  if (!pods_on_node_.contains(node)) gone_nodes_.erase(node);
+}
+
 bool Store::put_pod_entry(kube::MemberPod pod) {
   const PodKey key{.name_space = pod.name_space, .name = pod.pod.name};
   const auto it = pods_.find(key);
@@ -180,7 +188,7 @@ void Store::take_out_pod(const json& object) {
     const auto it = pods_.find(key);
     if (it == pods_.end() || version_of(it->second) > version) return;
     owner = owner_of(it->second);
-    erase_pod(key);
+    lose_pod(key);
   }
   tell({owner});
 }
@@ -195,7 +203,7 @@ void Store::replace_pods(const std::set<PodKey>& listed, std::uint64_t version) 
       if (!listed.contains(key) && version_of(pod) <= version) gone.push_back(key);
     for (const auto& key : gone) {
       touched.insert(owner_of(pods_.at(key)));
-      erase_pod(key);
+      lose_pod(key);
     }
   }
   tell(touched);
@@ -236,9 +244,16 @@ void Store::put_node(const json& object) {
     const bool is_news = it == nodes_.end() || !differ_in_heartbeat_alone(it->second, *node);
     if (is_news) touched = jobs_on(node->name);
     if (is_news || it->second != *node) touched.merge(jobs_that_suspect(node->name));
+    gone_nodes_.erase(node->name);
     nodes_[node->name] = std::move(*node);
   }
   tell(touched);
+}
+
+void Store::lose_node(const std::string& name, std::set<JobKey>& touched) {
+  const auto jobs = jobs_on(name);
+  if (!jobs.empty()) gone_nodes_.insert(name);
+  touched.insert(jobs.begin(), jobs.end());
 }
 
 void Store::remove_node(const json& object) {
@@ -246,7 +261,7 @@ void Store::remove_node(const json& object) {
   std::set<JobKey> touched;
   {
     const std::lock_guard lock(mutex_);
-    if (nodes_.erase(name) > 0) touched = jobs_on(name);
+    if (nodes_.erase(name) > 0) lose_node(name, touched);
   }
   tell(touched);
 }
@@ -257,7 +272,7 @@ void Store::replace_nodes(const std::set<std::string>& listed) {
     const std::lock_guard lock(mutex_);
     for (auto it = nodes_.begin(); it != nodes_.end();) {
       const bool is_gone = !listed.contains(it->first);
-      if (is_gone) touched.merge(jobs_on(it->first));
+      if (is_gone) lose_node(it->first, touched);
       it = is_gone ? nodes_.erase(it) : std::next(it);
     }
   }
@@ -287,8 +302,12 @@ std::optional<View> Store::view(const JobKey& key) const {
     }
   }
   for (const auto& suspect : view.job.status.suspect_nodes) under.insert(suspect.name);
-  for (const auto& name : under)
-    if (const auto node = nodes_.find(name); node != nodes_.end()) view.nodes.push_back(node->second);
+  for (const auto& name : under) {
+    if (const auto node = nodes_.find(name); node != nodes_.end())
+      view.nodes.push_back(node->second);
+    else if (gone_nodes_.contains(name))
+      view.nodes.push_back({.name = name, .is_ready = false, .is_deleting = true});
+  }
   return view;
 }
 

@@ -82,6 +82,8 @@ class Store {
   bool put_job_entry(const JobKey& key, JobEntry entry);
   bool put_pod_entry(kube::MemberPod pod);
   void erase_pod(const PodKey& key);
+  void lose_pod(const PodKey& key);
+  void lose_node(const std::string& name, std::set<JobKey>& touched);
   void take_out_pod(const nlohmann::json& object);
   [[nodiscard]] std::set<JobKey> jobs_on(const std::string& node) const;
   [[nodiscard]] std::set<JobKey> jobs_that_suspect(const std::string& node) const;  // mutex_ is held
@@ -94,7 +96,8 @@ class Store {
   std::map<std::string, std::set<PodKey>> pods_of_job_;   // by the job's UID
   std::map<std::string, std::set<PodKey>> pods_on_node_;  // by the node's name
   std::map<std::string, api::Node> nodes_;
-  std::uint64_t jobs_version_ = 0;  // up to which the server told us everything
+  std::set<std::string> gone_nodes_;  // with pods of members on them
+  std::uint64_t jobs_version_ = 0;    // up to which the server told us everything
   std::uint64_t pods_version_ = 0;
 };
 

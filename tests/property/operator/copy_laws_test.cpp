@@ -76,7 +76,8 @@ std::map<JobKey, std::string> views_of(const Store& store) {
     for (const auto& pod : view->pods)
       text += " " + pod.name + "/" + pod.uid + "/" + pod.node + "/" + pod.address +
               (pod.is_deleting ? "/deleting" : "");
-    for (const auto& node : view->nodes) text += " " + node.name + (node.is_unschedulable ? "/cordoned" : "");
+    for (const auto& node : view->nodes)  // of one that is gone, a server tells nothing
+      if (!node.is_deleting) text += " " + node.name + (node.is_unschedulable ? "/cordoned" : "");
     views[job_key(number)] = text;
   }
   return views;

@@ -41,6 +41,9 @@ TEST(FindNotice, KnowsWhoEndsNodesAndWhatTheJobAdds) {
   }
   EXPECT_NE(find_notice({.name = "n", .is_unschedulable = true}, policy), "");
   EXPECT_NE(find_notice({.name = "n", .is_deleting = true}, policy), "");
+  EXPECT_EQ(find_notice({.name = "n", .is_ready = false, .is_shutting_down = true}, policy),
+            "it is shutting down");
+  EXPECT_EQ(find_notice({.name = "n", .is_ready = false}, policy), "") << "silence says whether it lives";
   EXPECT_EQ(find_notice({.name = "n"}, policy), "");
 }
 

@@ -163,5 +163,18 @@ TEST(NodeCodec, ReadsWhatTellsWhetherItStays) {
   EXPECT_EQ(*decode_node(json::parse(R"({"metadata": {"name": "n"}, "spec": 5})")), (api::Node{.name = "n"}));
 }
 
+TEST(NodeCodec, TellsAShutdownFromOtherReasonsToBeNotReady) {
+  const auto is_shutting_down = [](const std::string& status, const std::string& message) {
+    const json ready = {
+        {"type", "Ready"}, {"status", status}, {"reason", "KubeletNotReady"}, {"message", message}};
+    return decode_node({{"metadata", {{"name", "n"}}}, {"status", {{"conditions", {ready}}}}})
+        ->is_shutting_down;
+  };
+  EXPECT_TRUE(is_shutting_down("False", "node is shutting down"));
+  EXPECT_TRUE(is_shutting_down("False", "[container runtime is down, node is shutting down]"));
+  EXPECT_FALSE(is_shutting_down("False", "container runtime is down"));
+  EXPECT_FALSE(is_shutting_down("True", "kubelet is posting ready status"));
+}
+
 }  // namespace
 }  // namespace ratoon::kube

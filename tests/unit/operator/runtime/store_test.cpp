@@ -104,6 +104,32 @@ TEST_F(StoreTest, OnlyWhatMattersIsNews) {
   EXPECT_EQ(news(), 2);
 }
 
+// Who trains there goes on until somebody ends it, and that is noticed only here.
+TEST_F(StoreTest, ANodeThatIsGoneIsOneThatGoesWhilePodsAreOnIt) {
+  const auto nodes = [&] { return store_.view(kJob)->nodes; };
+  const api::Node gone{.name = "n1", .is_ready = false, .is_deleting = true};
+  store_.put_job(job(1));
+  store_.put_pod(pod(2, "n1"));
+  EXPECT_TRUE(nodes().empty()) << "one that was never seen may be told of any moment";
+  for (const bool is_listed : {false, true}) {
+    store_.put_node(node("n1"));
+    if (is_listed)
+      store_.replace_nodes({});
+    else
+      store_.remove_node(node("n1"));
+    EXPECT_EQ(nodes(), std::vector{gone});
+  }
+  store_.put_pod(pod(3, "n1"));
+  EXPECT_EQ(nodes(), std::vector{gone});
+  store_.put_node(node("n1"));
+  EXPECT_FALSE(nodes()[0].is_deleting) << "it is back";
+
+  store_.remove_node(node("n1"));
+  store_.remove_pod(pod(4, "n1"));
+  store_.put_pod(pod(5, "n1"));
+  EXPECT_TRUE(nodes().empty()) << "nothing is kept of a node without pods";
+}
+
 TEST_F(StoreTest, NothingOlderReplacesWhatWeWrote) {
   store_.put_job(job(1));
   store_.put_own_job(job(5));
