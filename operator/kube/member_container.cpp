@@ -112,11 +112,19 @@ json& list_in(json& object, const char* name) {
   return list;
 }
 
-void add_metrics_port(json& container, std::uint16_t port) {
-  json& ports = list_in(container, "ports");
+void add_port(json& ports, const std::string& name, std::uint32_t port) {
   for (const auto& item : ports)
-    if (whole_in(item, "containerPort") == port || text_in(item, "name") == "metrics") return;
-  ports.push_back({{"name", "metrics"}, {"containerPort", port}, {"protocol", "TCP"}});
+    if (whole_in(item, "containerPort") == port || text_in(item, "name") == name) return;
+  ports.push_back({{"name", name}, {"containerPort", port}, {"protocol", "TCP"}});
+}
+
+// One for each process: whoever scrapes a pod finds its ports by these names.
+void add_metrics_ports(json& container, std::uint32_t first, std::uint32_t processes) {
+  constexpr std::uint32_t kPortMax = 65535;
+  json& ports = list_in(container, "ports");
+  add_port(ports, "metrics", first);
+  for (std::uint32_t rank = 1; rank < processes && first + rank <= kPortMax; ++rank)
+    add_port(ports, "metrics-" + std::to_string(rank), first + rank);
 }
 
 }  // namespace
@@ -132,7 +140,8 @@ std::uint16_t metrics_port_of(const json& container) {
 
 void complete_trainer(json& container, const api::TrainingJob& job, const api::Pod& member,
                       const PodSettings& settings) {
-  if (!member.group_seat) add_metrics_port(container, metrics_port_of(container));
+  if (!member.group_seat)
+    add_metrics_ports(container, metrics_port_of(container), job.spec.processes_per_node);
   container["env"] = merge_environment(place_variables(job, member, settings),
                                        habit_variables(job, member, container), items_of(container, "env"));
   // The record of completion is in that file. Only where a trainer fails and wrote none, the last lines of

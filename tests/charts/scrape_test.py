@@ -12,8 +12,10 @@ CONFIG = programs.ROOT / "docs" / "operations" / "prometheus.yaml"
 META = "__meta_kubernetes_pod_"
 
 
-def pod(name, ip="10.0.0.7", phase="Running", port=None, labels=(), address=None):
+def pod(name, ip="10.0.0.7", phase="Running", port=None, labels=(), address=None, container_port=None):
     meta = {"name": name, "ip": ip, "phase": phase, "node_name": "n1"}
+    if container_port:
+        meta |= {"container_port_name": container_port[0], "container_port_number": str(container_port[1])}
     if port:
         meta |= {"annotation_prometheus_io_scrape": "true", "annotation_prometheus_io_port": str(port),
                  "annotation_prometheus_io_path": "/metrics"}
@@ -27,14 +29,19 @@ OPERATOR = {"app_kubernetes_io_name": "ratoon", "app_kubernetes_io_component": "
 PODS = [
     pod("digits-worker-0-i0", "10.0.0.1", port=9400, labels=MEMBER, address="10.0.0.1:8080"),  # a container port is no matter
     pod("digits-worker-1-i0", "fd00::12", port=9400, labels=MEMBER),
+    *(pod(f"digits-worker-{index}-i0", ip, port=9400, labels=MEMBER, container_port=container_port)  # a target a port
+      for index, ip in ((4, "10.0.0.8"), (5, "fd00::13"))
+      for container_port in (("metrics", 9400), ("metrics-1", 9401), ("metrics-12", 9412), ("debug", 8080))),
     pod("digits-worker-2-i0", "10.0.0.3", phase="Failed", port=9400, labels=MEMBER),
     pod("digits-worker-3-i0", "10.0.0.4", labels=MEMBER),
     pod("ratoon-1234", "10.0.0.5", port=9402, labels=OPERATOR),
     pod("other", "10.0.0.6", port=80),
 ]
 EXPECTED = {
-    "ratoon-operator": {"ratoon-1234": "10.0.0.5:9402"},
-    "ratoon-members": {"digits-worker-0-i0": "10.0.0.1:9400", "digits-worker-1-i0": "[fd00::12]:9400"},
+    "ratoon-operator": {("ratoon-1234", "10.0.0.5:9402")},
+    "ratoon-members": {("digits-worker-0-i0", "10.0.0.1:9400"), ("digits-worker-1-i0", "[fd00::12]:9400"),
+                       *(("digits-worker-4-i0", f"10.0.0.8:{port}") for port in (9400, 9401, 9412)),
+                       *(("digits-worker-5-i0", f"[fd00::13]:{port}") for port in (9400, 9401, 9412))},
 }
 
 
@@ -69,7 +76,7 @@ class Scrape(unittest.TestCase):
             done = self.check("service-discovery", "--timeout=1s", more=(job,))
             self.assertEqual(done.returncode, 0, done.stderr)
             targets = [each["labels"] for each in json.loads(done.stdout) if each.get("labels")]
-            self.assertEqual({labels["pod"]: labels["__address__"] for labels in targets}, expected)
+            self.assertEqual({(labels["pod"], labels["__address__"]) for labels in targets}, expected)
             for labels in targets:
                 self.assertEqual((labels["__metrics_path__"], labels["node"]), ("/metrics", "n1"))
 

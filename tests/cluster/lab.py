@@ -3,10 +3,12 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 
@@ -16,41 +18,53 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts/lib"))
 
 from cluster import api as cluster_api  # noqa: E402
-from cluster import arguments, network, programs, state  # noqa: E402
+from cluster import arguments, control_plane, network, node as cluster_node, programs, state  # noqa: E402
+from login_manager import LoginManager  # noqa: E402
 
 PROGRAMS = pathlib.Path(os.environ.get("RATOON_BUILD_DIR", ROOT / "build/release")) / "bin"
 JOBS = "/apis/ratoon.dev/v1alpha1/namespaces/default/trainingjobs"
 
 
 class Lab:
-    """One cluster of three nodes. The operator stays on node-1, which is never killed."""
+    """One cluster. Operators stay on the first nodes; what a test loses are others, unless it says otherwise."""
 
     def __init__(self, name):
         self.name = name
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-lab-"))
         self.folder.chmod(0o755)
         self.killed_at = {}
+        self.login_managers = {}
 
-    def up(self):
-        self.cluster("up", "--nodes", "3")
+    def up(self, nodes=3, operators=("node-1",), chart=ROOT / "charts/ratoon"):
+        self.cluster("up", "--nodes", str(nodes))
         self.kubeconfig = self.cluster("kubeconfig").strip()
-        handle = state.Cluster(arguments.cache_folder(), self.name).load()
-        self.api = cluster_api.Api(handle, network.Plan(handle.slot))
+        self.handle = state.Cluster(arguments.cache_folder(), self.name).load()
+        self.plan = network.Plan(self.handle.slot)
+        self.api = cluster_api.Api(self.handle, self.plan)
         self.load_image("operator", "ratoon-operator", "ratoon-operator:dev")
         self.load_image("trainer", "digits", "ratoon-digits:dev", "--program", PROGRAMS / "ratoon",
                         "--libraries-from", libtorch() / "torch/lib")
-        run("helm", "install", "ratoon", ROOT / "charts/ratoon", "--kubeconfig", self.kubeconfig, "--namespace",
-            "ratoon-system", "--create-namespace", "--wait", "--timeout", "90s",
-            "--set", r"nodeSelector.kubernetes\.io/hostname=node-1", "--set", "image.pullPolicy=Never",
-            "--set", "replicas=1")  # the one that is killed is the one that leads
+        self.kubectl("label", "node", *operators, "runs-operators=yes")
+        self.helm("install", chart, "--create-namespace", "--set-string", "nodeSelector.runs-operators=yes",
+                  "--set", "image.pullPolicy=Never", "--set", f"replicas={len(operators)}")
+
+    def helm(self, verb, chart, *more):
+        run("helm", verb, "ratoon", chart, "--kubeconfig", self.kubeconfig, "--namespace", "ratoon-system", "--wait",
+            "--timeout", "90s", *more)
 
     def load_image(self, kind, program, tag, *more):
-        image = self.folder / f"{program}.tar"
+        image = self.folder / f"{pathlib.Path(program).name}.tar"
         run(ROOT / "scripts/image", kind, image, "--program", PROGRAMS / program, "--tag", tag, *more)
         self.cluster("image", "load", str(image))
 
+    def load_python(self):
+        """An interpreter; pods find its library at their nodes, which see this machine's files."""
+        self.load_image("trainer", pathlib.Path(sys.executable).resolve(), "python:dev")
+
     def down(self):
         self.cluster("down")
+        for manager in self.login_managers.values():
+            manager.close()
         shutil.rmtree(self.folder)
 
     def cluster(self, *words):
@@ -66,12 +80,16 @@ class Lab:
 
     def start(self, name, steps, pause_ms, **spec):
         """A run of digits on a volume of its own, which is a folder of this machine."""
+        self.make_volume(name)
+        self.apply(digits(name, steps, pause_ms, **spec))
+
+    def make_volume(self, name):
         volume = self.folder / name
         volume.mkdir()
         volume.chmod(0o777)
         self.apply(*claim(name, volume))
         self.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "--timeout=60s", f"pvc/{name}")
-        self.apply(digits(name, steps, pause_ms, **spec))
+        return volume
 
     def job(self, name):
         return self.api.get(f"{JOBS}/{name}")
@@ -95,11 +113,12 @@ class Lab:
                 raise AssertionError(f"{name}: no {what} within {seconds} s\n{self.story(name)}")
             time.sleep(0.1)
 
-    def wait_until(self, what, is_so, seconds):
+    def wait_until(self, what, is_so, seconds, story=None):
         deadline = time.monotonic() + seconds
         while not is_so():
             if time.monotonic() > deadline:
-                raise AssertionError(f"no {what} within {seconds} s\n{self.kubectl('get', 'pods', '-o', 'wide')}")
+                story = story or (lambda: self.kubectl("get", "pods", "-A", "-o", "wide"))
+                raise AssertionError(f"no {what} within {seconds} s\n{story()}")
             time.sleep(0.2)
 
     def nodes_of(self, name):
@@ -109,8 +128,18 @@ class Lab:
         found = self.api.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"]
         return [event for event in found if event["regarding"].get("name") == name]
 
+    def checkpoints(self, name):
+        """(attempt, step) of each that is committed now."""
+        found = (re.fullmatch(r".*?(\d+)\.a(\d+)\.json", path.name) for path in self.folder.glob(f"{name}/*/manifests/*"))
+        return {(int(match[2]), int(match[1])) for match in found if match}
+
     def weights(self, name):
         return (self.folder / name / "weights").read_text().split()[-1]
+
+    def said_on(self, node, name):
+        """What the job's containers there printed, whether its kubelet answers or not."""
+        logs = sorted(self.handle.node_folder(node).glob(f"pods/default_{name}-worker-*/*/*.log"))
+        return "".join(log.read_text() for log in logs)
 
     def story(self, name):
         parts = [self.kubectl("get", "tj,pods", "-o", "wide"), json.dumps(self.status(name), indent=1)]
@@ -133,21 +162,66 @@ class Lab:
         self.killed_at[node] = int(self.cluster("node", "kill", node).split()[-1]) / 1000
         return self.killed_at[node]
 
-    def kill_operator(self):
-        """kill -9 of the operator's process; its kubelet starts it again."""
-        found = [pid for pid, command in machine.processes_in(f"ratoon/{self.name}/nodes/node-1").items()
-                 if command == "ratoon-operator"]
+    def processes(self, command, *group):
+        """Of that name (the kernel keeps 15 characters of it), in a part of the cluster."""
+        found = machine.processes_in("/".join(("ratoon", self.name, *group)))
+        return [pid for pid, name in found.items() if name == command[:15]]
+
+    def only_process(self, command, *group):
+        found = self.processes(command, *group)
         if len(found) != 1:
-            raise AssertionError(f"expected one operator on node-1, found {found}")
-        os.kill(found[0], signal.SIGKILL)
+            raise AssertionError(f"expected one {command} in {'/'.join(group)}, found {found}")
+        return found[0]
+
+    def kill_operator(self, node="node-1", how=signal.SIGKILL):
+        """Its process; its kubelet starts it again."""
+        os.kill(self.only_process("ratoon-operator", "nodes", node), how)
+
+    def leader_node(self):
+        """Where the operator runs that holds the lease."""
+        lease = self.api.get("/apis/coordination.k8s.io/v1/namespaces/ratoon-system/leases/ratoon")
+        pod = lease["spec"].get("holderIdentity", "").split("/")[0]
+        pods = self.api.get("/api/v1/namespaces/ratoon-system/pods")["items"]
+        return next((each["spec"]["nodeName"] for each in pods if each["metadata"]["name"] == pod), "")
 
     def kill_a_trainer(self, node):
         """kill -9 of one of the trainer's processes there, of which there are several."""
-        found = [pid for pid, command in machine.processes_in(f"ratoon/{self.name}/nodes/{node}").items()
-                 if command == "digits"]
+        found = self.processes("digits", "nodes", node)
         if len(found) < 2:
             raise AssertionError(f"expected several trainers on {node}, found {found}")
         os.kill(random.choice(found), signal.SIGKILL)
+
+    def cut_off(self, node):
+        """Its kubelet stands still and its pods reach nobody, but what runs there runs on. Returns the moment."""
+        os.kill(self.only_process("kubelet", "nodes", node, "daemons"), signal.SIGSTOP)
+        self.change_cut("-I", node)
+        return time.time()
+
+    def reconnect(self, node):
+        self.change_cut("-D", node)
+        os.kill(self.only_process("kubelet", "nodes", node, "daemons"), signal.SIGCONT)
+
+    def change_cut(self, verb, node):
+        pods = self.plan.pods_of(self.handle.load().nodes[node])
+        for side in ("-s", "-d"):
+            run(*network.inside(self.name), "iptables", "-t", "raw", verb, "PREROUTING", side, pods, "-j", "DROP")
+
+    def kill_api_server(self):
+        os.kill(self.only_process("kube-apiserver", "control-plane"), signal.SIGKILL)
+
+    def revive_api_server(self):
+        control_plane.start_api_server(self.handle, self.plan)
+        self.wait_until("API server", self.api.is_ready, 60, story=lambda: "")
+
+    def add_node(self, node):
+        """A new one, or one that was killed; it can be shut down in good order."""
+        if node in self.login_managers:
+            self.login_managers.pop(node).close()
+        path = cluster_node.login_manager_socket(self.handle, node)
+        path.unlink(missing_ok=True)
+        self.login_managers[node] = LoginManager(path)
+        self.cluster("node", "add", node)
+
 
     def taint(self, node, key="karpenter.sh/disrupted", effect="NoSchedule"):
         self.kubectl("taint", "node", node, f"{key}=:{effect}")
@@ -195,14 +269,33 @@ def digits(name, steps, pause_ms, **spec):
                "command": [*launcher, "digits", "--steps", str(steps), "--pause-ms", str(pause_ms), "--seed", "17",
                            "--out", "/ratoon/checkpoints/weights"],
                "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}}}
+    return training_job(name, {"containers": [trainer]}, **spec)
+
+
+def training_job(name, pod, is_alone=False, agent="Ratoon", **spec):
+    """`is_alone`: no node takes two of its members."""
     # The operator's node is for the operator, so that each member's node can be killed.
-    elsewhere = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+    pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
         {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["node-1"]}]}]}}}
-    pod = {"containers": [trainer], "affinity": elsewhere}
+    if is_alone:
+        pod["affinity"]["podAntiAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"ratoon.dev/job-name": name}}}]}
     return {"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob",
             "metadata": {"name": name, "namespace": "default"},
-            "spec": {"numNodes": 3, "roles": [{"name": "worker", "template": {"spec": pod}}],
+            "spec": {"numNodes": 3, "roles": [{"name": "worker", "agent": agent, "template": {"spec": pod}}],
                      "checkpointPolicy": {"volumeClaimName": name, "intervalSteps": 20, "keepLast": 3}, **spec}}
+
+
+def plain_script(name, steps, **spec):
+    """tests/integration/plain_trainer.py, which stands in the job's volume; rank 0 keeps there what was reached."""
+    folder = "/ratoon/checkpoints"
+    library = sysconfig.get_paths()["stdlib"]
+    trainer = {"name": "trainer", "image": "python:dev", "imagePullPolicy": "Never",
+               "command": [pathlib.Path(sys.executable).resolve().name, f"{folder}/plain_trainer.py", folder, str(steps)],
+               "resources": {"requests": {"cpu": "50m", "memory": "32Mi"}},
+               "volumeMounts": [{"name": "library", "mountPath": f"/usr/local/lib/{pathlib.Path(library).name}"}]}
+    return training_job(name, {"containers": [trainer], "volumes": [{"name": "library", "hostPath": {"path": library}}]},
+                        agent="None", **spec)
 
 
 def is_stepping(step, attempt=0):

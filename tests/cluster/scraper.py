@@ -56,7 +56,8 @@ class Scraper:
                 pass  # the API server answers next time
 
     def write_pods(self):
-        found = [describe(pod) for pod in self.lab.api.get("/api/v1/pods")["items"] if pod["status"].get("podIP")]
+        found = [target for pod in self.lab.api.get("/api/v1/pods")["items"] if pod["status"].get("podIP")
+                 for target in describe(pod)]
         partial = self.folder / "pods.json.partial"
         partial.write_text(json.dumps(found))
         os.replace(partial, self.folder / "pods.json")
@@ -86,6 +87,7 @@ class Scraper:
 
 
 def describe(pod):
+    """A target a port of its containers, or one for a container that has none."""
     def plain(name):
         return re.sub(r"[^a-zA-Z0-9_]", "_", name)
 
@@ -94,4 +96,8 @@ def describe(pod):
     for kind in ("label", "annotation"):
         for name, value in pod["metadata"].get(f"{kind}s", {}).items():
             meta |= {f"{kind}_{plain(name)}": value, f"{kind}present_{plain(name)}": "true"}
-    return {"targets": [pod["status"]["podIP"]], "labels": {META + name: value for name, value in meta.items()}}
+    for container in pod["spec"]["containers"]:
+        for port in container.get("ports", [{}]):
+            of_port = {"container_port_name": port["name"], "container_port_number": str(port["containerPort"])} if port else {}
+            yield {"targets": [pod["status"]["podIP"]],
+                   "labels": {META + name: value for name, value in (meta | of_port).items()}}

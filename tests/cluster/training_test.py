@@ -10,19 +10,18 @@ import unittest
 
 import lab as laboratory
 from lab import Lab, is_stepping
+from runs import PAUSE_MS, Runs
 from scraper import Scraper
 
-STEPS = int(os.environ.get("RATOON_STEPS", "800"))
 TRIALS = int(os.environ.get("RATOON_TRIALS", "5"))
 JOB_SECONDS = float(os.environ.get("RATOON_JOB_SECONDS", "0"))  # to wait for what a batch/v1 Job does by itself
 SEED = int(os.environ.get("RATOON_SEED", str(random.randrange(1_000_000))))
-PAUSE_MS = 60
 PAIRED_STEPS = 300
 PHASES = ("detect", "decide", "place", "start", "rendezvous", "load", "firstStep")
 
 
 def setUpModule():
-    global lab, unbroken, scraper, figures
+    global lab, scraper, figures
     print(f"RATOON_SEED={SEED}", flush=True)
     random.seed(SEED)
     figures = {"seed": SEED}
@@ -30,9 +29,8 @@ def setUpModule():
     try:
         lab.up()
         lab.cluster("node", "add", "node-4")
-        lab.start("unbroken", STEPS, pause_ms=0)
-        lab.wait("unbroken", "success", lambda status: status.get("phase") == "Succeeded", 180)
-        unbroken = lab.weights("unbroken")
+        Runs.lab = lab
+        Runs.unbroken = Runs.run_unbroken()
         scraper = Scraper(lab)
     except BaseException:
         lab.down()
@@ -47,35 +45,7 @@ def tearDownModule():
         pathlib.Path(out).write_text(json.dumps(figures, indent=1) + "\n")
 
 
-class Training(unittest.TestCase):
-    def begin(self, name):
-        lab.start(name, STEPS, PAUSE_MS)
-        lab.wait(name, "first steps", is_stepping(0), 60)
-
-    def let_it_train(self, name, steps):
-        """Until it has made about so many more, and one checkpoint at least."""
-        begun = lab.status(name)
-        goal = begun["progress"]["step"] + steps
-        return lab.wait(name, f"step {goal}", lambda status: is_stepping(goal)(status) and "lastCheckpoint" in status, 60)
-
-    def wait_recovered(self, name, before, killed_at, seconds=60):
-        """Returns the seconds from the loss until this test sees that all members step again, and the job's own account."""
-        old = before.get("lastDisruption")
-        status = lab.wait(name, "recovery", lambda now: now.get("lastDisruption") != old and now["phase"] == "Running", seconds)
-        return time.time() - killed_at, status["lastDisruption"]
-
-    def wait_free(self, name, node):
-        """Until members may be placed on a node that came back: the next loss is to find a free one."""
-        lab.wait(name, f"trust in {node}",
-                 lambda now: node not in [suspect["name"] for suspect in now.get("suspectNodes", [])], 60)
-
-    def expect_unbroken_weights(self, name):
-        status = lab.wait(name, "success", lambda now: now.get("phase") == "Succeeded", 180)
-        self.assertEqual(status["progress"]["step"], STEPS)
-        self.assertEqual(status["restarts"]["application"], 0)
-        self.assertEqual(lab.weights(name), unbroken, "the weights of a run in which nothing happened")
-        return status
-
+class Training(Runs, unittest.TestCase):
     def test_1_a_node_dies_without_a_word(self):
         neighbour = Neighbour(lab)
         self.begin("silent")

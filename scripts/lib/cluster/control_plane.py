@@ -15,11 +15,14 @@ def _start(cluster, program, *options):
     leave_running([*network.inside(cluster.name), shutil.which(program), *options], group, cluster.log(program))
 
 
-def start_api_server(cluster, plan):
-    pki = cluster.pki
+def start_etcd(cluster):
     _start(cluster, "etcd", f"--data-dir={cluster.folder}/etcd", "--unsafe-no-fsync",
            "--listen-client-urls=http://127.0.0.1:2379", "--advertise-client-urls=http://127.0.0.1:2379",
            "--listen-peer-urls=http://127.0.0.1:2380", "--log-level=warn")
+
+
+def start_api_server(cluster, plan):
+    pki = cluster.pki
     _start(cluster, "kube-apiserver", "--etcd-servers=http://127.0.0.1:2379", "--bind-address=0.0.0.0",
            f"--advertise-address={plan.machine}", "--secure-port=6443", f"--cert-dir={cluster.folder}/apiserver",
            f"--tls-cert-file={pki}/apiserver.pem", f"--tls-private-key-file={pki}/apiserver.key",

@@ -37,6 +37,7 @@ def _make(cluster, cache, chosen):
     images.load(cluster, pause, {})
     network.make(cluster, plan)
     pki.make_all(cluster, plan)
+    control_plane.start_etcd(cluster)
     control_plane.start_api_server(cluster, plan)
     say_timed(f"{cluster.name}: etcd and the API server are starting at {plan.server}")
     with concurrent.futures.ThreadPoolExecutor(8) as pool:

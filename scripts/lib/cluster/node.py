@@ -40,12 +40,18 @@ def _answers(cluster, node):
         run("ctr", "--address", socket(cluster, node), "version", check=False).returncode == 0
 
 
+def login_manager_socket(cluster, node):
+    """Where its kubelet looks for a login manager, once, at its start. Nothing is there unless a test put it there."""
+    return cluster.folder / f"{node}.login"
+
+
 def start_kubelet(cluster, plan, node, index):
     pids = [pid for pid in cgroups.pids(cluster.name, "nodes", node, "daemons") if cgroups.name_of(pid) == "containerd"]
     if not pids:
         raise Stop(f"containerd of {node} has ended", f"read {cluster.log(f'containerd-{node}')}")
     folder = cluster.node_folder(node)
-    leave_running(["nsenter", f"--net=/proc/{pids[0]}/ns/net", f"--mount=/proc/{pids[0]}/ns/mnt", shutil.which("kubelet"),
+    leave_running(["nsenter", f"--net=/proc/{pids[0]}/ns/net", f"--mount=/proc/{pids[0]}/ns/mnt", "env",
+                   f"DBUS_SYSTEM_BUS_ADDRESS=unix:path={login_manager_socket(cluster, node)}", shutil.which("kubelet"),
                    f"--config={folder}/kubelet.json", f"--kubeconfig={cluster.pki}/{node}.kubeconfig",
                    f"--hostname-override={node}", f"--node-ip={plan.node(index)}", f"--root-dir={folder}/kubelet",
                    f"--cert-dir={folder}/kubelet/pki"],

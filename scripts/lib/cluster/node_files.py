@@ -82,6 +82,8 @@ def _kubelet(cluster, plan, node, index):
                                                  "imagefs.available", "imagefs.inodesFree")},
         "imageGCHighThresholdPercent": 100, "imageGCLowThresholdPercent": 99,
         "serializeImagePulls": False, "maxPods": 110, "containerLogMaxSize": "20Mi",
+        # Where a login manager announces a shutdown, pods get so long to end.
+        "shutdownGracePeriod": "21s", "shutdownGracePeriodCriticalPods": "1s",
         "nodeStatusUpdateFrequency": "4s", "syncFrequency": "10s", "makeIPTablesUtilChains": False,
         "podLogsDir": f"{folder}/pods", "volumePluginDir": f"{folder}/kubelet/volume-plugins",
         # Nobody answers there: programs in pods ask for addresses, not names.

@@ -162,6 +162,23 @@ TEST(MemberPod, OnlyTheTrainerIsChanged) {
   EXPECT_EQ((*pod)["spec"]["volumes"][1]["persistentVolumeClaim"]["claimName"], "ckpt");
 }
 
+TEST(MemberPod, EachProcessHasAPortForItsMetrics) {
+  json job = document();
+  job["spec"]["processesPerNode"] = 3U;
+  const auto ports_of = [&] {
+    std::map<std::string, int> found;
+    const auto pod = make(job);
+    EXPECT_TRUE(pod) << pod.error().message();
+    for (const auto& port : (*pod)["spec"]["containers"][0]["ports"])
+      found[port["name"].get<std::string>()] = port["containerPort"].get<int>();
+    return found;
+  };
+  using Ports = std::map<std::string, int>;
+  EXPECT_EQ(ports_of(), (Ports{{"metrics", 9400}, {"metrics-1", 9401}, {"metrics-2", 9402}}));
+  pod_spec(job)["containers"][0]["ports"] = json::parse(R"([{"name": "own", "containerPort": 9401}])");
+  EXPECT_EQ(ports_of(), (Ports{{"own", 9401}, {"metrics", 9400}, {"metrics-2", 9402}}));
+}
+
 TEST(MemberPod, WithoutAClaimTheTemplateSaysWhereToSave) {
   json job = document();
   job["spec"]["checkpointPolicy"].erase("volumeClaimName");

@@ -1,0 +1,159 @@
+"""Faults on a real cluster: nodes that go with notice of every kind, nodes that are missing and come, a zombie that writes, and
+a plain script without the agent. test_ names are in the order in which they run, on one cluster."""
+import json
+import os
+import pathlib
+import random
+import shutil
+import sys
+import time
+import unittest
+
+import lab as laboratory
+from lab import ROOT, Lab, is_stepping, plain_script
+from runs import STEPS, Runs
+
+SEED = int(os.environ.get("RATOON_SEED", str(random.randrange(1_000_000))))
+NODES = ("node-2", "node-3", "node-4")
+ALONE = {"numNodes": 1}
+
+
+def setUpModule():
+    global lab, figures
+    print(f"RATOON_SEED={SEED}", flush=True)
+    random.seed(SEED)
+    figures = {"seed": SEED}
+    lab = Runs.lab = Lab(f"faults{os.getpid()}")
+    try:
+        lab.up(nodes=1)
+        for node in NODES:
+            lab.add_node(node)
+        Runs.unbroken = Runs.run_unbroken()
+    except BaseException:
+        lab.down()
+        raise
+
+
+def tearDownModule():
+    lab.down()
+    print(json.dumps(figures, indent=1), flush=True)
+    if out := os.environ.get("RATOON_FIGURES"):
+        pathlib.Path(out).write_text(json.dumps(figures, indent=1) + "\n")
+
+
+class Faults(Runs, unittest.TestCase):
+    def hand_over(self, kind, go):
+        """Has a member's node or pod go by `go(node, pod)`, and expects that it costs nothing but a short stall."""
+        before = self.let_it_train("noticed", 10)
+        pod = random.choice([pod for pod in lab.pods("noticed") if "deletionTimestamp" not in pod["metadata"]])
+        node, name = pod["spec"]["nodeName"], pod["metadata"]["name"]
+        noticed_at = time.time()
+        go(node, name)
+        seconds, account = self.wait_recovered("noticed", before, noticed_at)
+        self.assertEqual(account["lostSteps"], 0, kind)
+        self.assertLessEqual(account["totalSeconds"], 3.0, kind)
+        status = lab.status("noticed")
+        self.assertEqual(status["restarts"]["disruption"], 0, f"{kind}: nothing was lost\n{lab.story('noticed')}")
+        self.assertIn(kind, " ".join(event["note"] for event in lab.events("noticed") if event["reason"] == "NodeNotice"))
+        lab.wait("noticed", "the end of the pod",
+                 lambda _: name not in [each["metadata"]["name"] for each in lab.pods("noticed")], 60)
+        figures.setdefault("notices", {})[kind] = {"stall_seconds": account["totalSeconds"], "seconds_to_new_world": seconds}
+        return node
+
+    def power_off_and_on(self, node):
+        lab.kill_node(node)
+        lab.add_node(node)
+
+    def test_1_of_every_kind_cost_no_step(self):
+        self.begin("noticed")
+        node = self.hand_over("it is cordoned", lambda node, _: lab.kubectl("cordon", node))
+        lab.kubectl("uncordon", node)
+        self.hand_over("its pod is being deleted", lambda _, pod: lab.kubectl("delete", "pod", pod, "--wait=false"))
+        node = self.hand_over("it is shutting down", lambda node, _: lab.login_managers[node].shut_down())
+        self.assertTrue(lab.login_managers[node].wait_until_released(30), "no pod holds the shutdown up")
+        self.power_off_and_on(node)
+        node = self.hand_over("it is being deleted", lambda node, _: lab.kubectl("delete", "node", node))
+        self.power_off_and_on(node)
+        self.expect_unbroken_weights("noticed")
+
+    def test_2_a_job_is_as_large_as_there_are_nodes(self):
+        """It asks for two, takes three, goes on with one where no node is left, and grows again as they come."""
+        lab.start("elastic", STEPS * 100, 60, is_alone=True, numNodes=2, elasticPolicy={
+            "minReplicas": 1, "maxReplicas": 3, "shrinkAfterSeconds": 0, "growCooldownSeconds": 2})
+        self.wait_for_world(3)
+        seconds, lost = [], []
+        for size in (2, 1):
+            before = self.let_it_train("elastic", 10)
+            lost.append(lab.node_of_a_member("elastic"))
+            killed_at = lab.kill_node(lost[-1])
+            seconds.append(self.wait_recovered("elastic", before, killed_at)[0])
+            self.wait_for_world(size)
+        figures["shrink_seconds"] = seconds
+        scheduled = next(each for each in lab.status("elastic")["conditions"] if each["type"] == "Scheduled")
+        self.assertEqual(scheduled["status"], "False", "one of the two that it asked for has no node")
+        for node in lost:
+            lab.add_node(node)
+        status = self.wait_for_world(3)
+        self.assertEqual(status["restarts"], {**status["restarts"], "disruption": 2, "application": 0})
+        lab.kubectl("delete", "tj", "elastic")
+
+    def wait_for_world(self, size):
+        return lab.wait("elastic", f"world of {size}",
+                        lambda now: now.get("phase") == "Running" and now["worldSize"] == size and is_stepping(0)(now), 60)
+
+    def test_3_it_writes_until_another_one_has_its_place(self):
+        """Its kubelet stands still and nothing reaches it, and its trainer goes on and commits. A run of one member has no
+        peers whose absence would stop it."""
+        unbroken = self.run_unbroken("alone-unbroken", **ALONE)
+        self.begin("alone", **ALONE)
+        before = self.let_it_train("alone", 20)
+        node = lab.node_of_a_member("alone")
+        cut_at, last = lab.cut_off(node), self.newest(1)
+        lab.wait_until("checkpoint that nobody was told of", lambda: self.newest(1) > last, 60)
+        seconds, account = self.wait_recovered("alone", before, cut_at)
+        figures["zombie"] = {"seconds": seconds, "lost_steps": account["lostSteps"]}
+        lab.wait_until("word of the zombie's", lambda: "it stops writing here" in lab.said_on(node, "alone"), 60)
+        last = self.newest(1)
+        lab.wait_until("checkpoint of the second attempt", lambda: self.newest(2) >= last + 40, 60)
+
+        before = lab.status("alone")
+        (pod,) = [pod["metadata"]["name"] for pod in lab.pods("alone") if pod["spec"].get("nodeName") != node]
+        lab.kubectl("delete", "pod", pod, "--grace-period=0", "--force")
+        self.wait_recovered("alone", before, time.time())
+        made = lab.checkpoints("alone")
+        formed = [event["note"] for event in lab.events("alone") if event["reason"] == "WorldFormed"]
+        third = next(note for note in formed if note.startswith("attempt 3 "))
+        self.assertIn((2, int(third.split("from step ")[1].split()[0])), made)
+        self.assertLessEqual(self.newest(1), last)
+        lab.reconnect(node)
+        status = self.expect_unbroken_weights("alone", unbroken)
+        self.assertEqual(status["restarts"]["disruption"], 2)
+        lab.wait_until("zombie's end", lambda: not lab.processes("digits", "nodes", node), 60)
+
+    def newest(self, attempt):
+        return max((step for number, step in lab.checkpoints("alone") if number == attempt), default=0)
+
+    def test_4_a_plain_script_is_made_anew_as_one_group(self):
+        lab.load_python()
+        folder, steps = lab.make_volume("plain"), 1500
+        shutil.copy(ROOT / "tests/integration/plain_trainer.py", folder)
+        lab.apply(plain_script("plain", steps, numNodes=2))
+        kept = folder / "kept.json"
+        lab.wait_until("steps", lambda: kept.exists() and json.loads(kept.read_text())["step"] > 50, 60)
+        before = {pod["metadata"]["name"] for pod in lab.pods("plain")}
+        self.assertEqual(before, {"plain-worker-0-i0", "plain-worker-1-i0"})
+        lab.kubectl("delete", "pod", "plain-worker-1-i0", "--now")
+        status = lab.wait("plain", "success", lambda now: now.get("phase") == "Succeeded", 120)
+        self.assertEqual((status["attempt"], status["restarts"]["application"]), (2, 0))
+        self.assertGreater(status["restarts"]["disruption"], 0)
+        total = sum(step * (1 + 2) for step in range(steps))
+        self.assertEqual(json.loads(kept.read_text()), {"step": steps, "total": total}, "each step counts once")
+        for pod in ("plain-worker-0-i1", "plain-worker-1-i1"):
+            self.assertIn(f"total {total}\n", lab.kubectl("logs", pod))
+
+
+if __name__ == "__main__":
+    if missing := laboratory.what_is_missing():
+        print(f"SKIPPED: {missing}")
+        sys.exit(77)
+    unittest.main(failfast=True)

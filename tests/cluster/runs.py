@@ -1,0 +1,49 @@
+"""What tests on a cluster do with a run of digits, and what holds for each: nobody can tell from its weights what was lost."""
+import os
+import time
+
+from lab import is_stepping
+
+STEPS = int(os.environ.get("RATOON_STEPS", "800"))
+PAUSE_MS = 60
+
+
+class Runs:
+    """Beside a TestCase. `lab` is the cluster, `unbroken` the weights of a run in which nothing happened."""
+    lab, unbroken = None, None
+
+    @classmethod
+    def run_unbroken(cls, name="unbroken", **spec):
+        cls.lab.start(name, STEPS, pause_ms=0, **spec)
+        cls.lab.wait(name, "success", lambda status: status.get("phase") == "Succeeded", 180)
+        return cls.lab.weights(name)
+
+    def begin(self, name, **spec):
+        self.lab.start(name, STEPS, PAUSE_MS, **spec)
+        self.lab.wait(name, "first steps", is_stepping(0), 60)
+
+    def let_it_train(self, name, steps):
+        """Until it has made about so many more, and one checkpoint at least."""
+        begun = self.lab.status(name)
+        goal = begun["progress"]["step"] + steps
+        return self.lab.wait(name, f"step {goal}",
+                             lambda status: is_stepping(goal)(status) and "lastCheckpoint" in status, 60)
+
+    def wait_recovered(self, name, before, lost_at, seconds=60):
+        """Returns the seconds from the loss until this test sees that all members step again, and the job's own account."""
+        old = before.get("lastDisruption")
+        status = self.lab.wait(name, "recovery",
+                               lambda now: now.get("lastDisruption") != old and now["phase"] == "Running", seconds)
+        return time.time() - lost_at, status["lastDisruption"]
+
+    def wait_free(self, name, node):
+        """Until members may be placed on a node that came back: the next loss is to find a free one."""
+        self.lab.wait(name, f"trust in {node}",
+                      lambda now: node not in [suspect["name"] for suspect in now.get("suspectNodes", [])], 60)
+
+    def expect_unbroken_weights(self, name, unbroken=None):
+        status = self.lab.wait(name, "success", lambda now: now.get("phase") == "Succeeded", 180)
+        self.assertEqual(status["progress"]["step"], STEPS)
+        self.assertEqual(status["restarts"]["application"], 0)
+        self.assertEqual(self.lab.weights(name), unbroken or self.unbroken, "the weights of a run in which nothing happened")
+        return status
