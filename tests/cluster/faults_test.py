@@ -135,7 +135,7 @@ class Faults(Runs, unittest.TestCase):
 
     def test_4_a_plain_script_is_made_anew_as_one_group(self):
         lab.load_python()
-        folder, steps = lab.make_volume("plain"), 1500
+        folder, steps = lab.make_volume("plain"), 2500
         shutil.copy(ROOT / "tests/integration/plain_trainer.py", folder)
         lab.apply(plain_script("plain", steps, numNodes=2))
         kept = folder / "kept.json"

@@ -173,9 +173,9 @@ class Lab:
             raise AssertionError(f"expected one {command} in {'/'.join(group)}, found {found}")
         return found[0]
 
-    def kill_operator(self, node="node-1", how=signal.SIGKILL):
-        """Its process; its kubelet starts it again."""
-        os.kill(self.only_process("ratoon-operator", "nodes", node), how)
+    def kill_operator(self):
+        """kill -9 of its process; its kubelet starts it again."""
+        os.kill(self.only_process("ratoon-operator", "nodes", "node-1"), signal.SIGKILL)
 
     def leader_node(self):
         """Where the operator runs that holds the lease."""
@@ -272,11 +272,12 @@ def digits(name, steps, pause_ms, **spec):
     return training_job(name, {"containers": [trainer]}, **spec)
 
 
-def training_job(name, pod, is_alone=False, agent="Ratoon", **spec):
+def training_job(name, pod, is_alone=False, is_anywhere=False, agent="Ratoon", **spec):
     """`is_alone`: no node takes two of its members."""
     # The operator's node is for the operator, so that each member's node can be killed.
-    pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
-        {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["node-1"]}]}]}}}
+    elsewhere = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["node-1"]}
+    pod["affinity"] = {} if is_anywhere else {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchExpressions": [elsewhere]}]}}}
     if is_alone:
         pod["affinity"]["podAntiAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": [
             {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"ratoon.dev/job-name": name}}}]}

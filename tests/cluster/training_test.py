@@ -67,7 +67,7 @@ class Training(Runs, unittest.TestCase):
         self.show_the_story("silent")
         status = self.expect_unbroken_weights("silent")
         self.assertGreaterEqual(status["restarts"]["disruption"], TRIALS)
-        figures["silent_death_seconds"] = {"median": statistics.median(totals), "all": totals}
+        figures["silent_death_seconds"] = {"median": statistics.median(totals), "p95": percentile_95(totals), "all": totals}
         figures["waterfall_seconds"] = {phase: statistics.median(a["phases"][phase + "Seconds"] for a in accounts)
                                         for phase in PHASES}
         figures["batch_job"] = neighbour.fate()
@@ -145,6 +145,12 @@ class Training(Runs, unittest.TestCase):
     def test_5_prometheus_saw_it_all(self):
         empty = [query for query in scraper.dashboard_queries("silent") if not scraper.ask(query)]
         self.assertEqual(empty, [], "queries of the dashboard without a series")
+        for rank in (0, 1):
+            self.assertTrue(scraper.ask(f'ratoon_step{{job="pairs",local_rank="{rank}"}}'), "each process of a pod is read")
+
+
+def percentile_95(values):
+    return sorted(values)[-(-95 * len(values) // 100) - 1]
 
 
 class Neighbour:
