@@ -7,8 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/http/call.h"
 #include "base/http/connect.h"
+#include "base/http/cpprest_lane.h"
+#include "base/http/direct_lane.h"
 #include "base/http/lane.h"
 #include "base/http/socket_meter.h"
 #include "base/http/syntax.h"
@@ -111,14 +112,17 @@ Result<void> check_request(const Request& request, const Url& url) {
   return {};
 }
 
-class CpprestTransport final : public HttpTransport {
+// Makes a lane of a connected socket; `tls` is null for http.
+using MakeLane = Result<std::unique_ptr<Lane>> (*)(const Url& url, std::string expected_name,
+                                                   UniqueFd connected, std::shared_ptr<const TlsClient> tls);
+
+class PoolingTransport final : public HttpTransport {
  public:
-  explicit CpprestTransport(TransportOptions options)
-      : server_name_(options.tls.server_name),
+  PoolingTransport(MakeLane make_lane, const TransportOptions& options)
+      : make_lane_(make_lane),
+        server_name_(options.tls.server_name),
         pool_(options.idle_connections_max),
-        tls_(TlsClient::make(options.tls)) {
-    prepare_library();
-  }
+        tls_(TlsClient::make(options.tls)) {}
 
   Result<Response> call(const Request& request, const Limits& limits, std::stop_token stop) override {
     const auto url = parse_url(request.url);
@@ -143,12 +147,12 @@ class CpprestTransport final : public HttpTransport {
     CallPlan plan{request, url, limits, sink, std::nullopt, stop};
     if (limits.total > Duration::zero()) plan.deadline = SteadyClock::now() + limits.total;
 
-    // The Host header is part of the key: the library keeps its connections by it.
+    // The Host header is part of the key: cpprestsdk keeps its connections by it.
     const std::string origin = (url.is_https ? "s" : "p") + url.host + ":" + std::to_string(url.port) + " " +
                                std::string(request.headers.get("Host"));
     if (auto lane = pool_.take(origin)) {
-      auto outcome = run_call(*lane, plan);
-      if (!outcome.error) pool_.give_back(origin, std::move(lane));
+      auto outcome = lane->run(plan);
+      if (!outcome.error && outcome.is_reusable) pool_.give_back(origin, std::move(lane));
       // Where the server closed the kept connection just as we used it, nobody knows whether it read the
       // request.
       const bool is_repeatable =
@@ -157,8 +161,8 @@ class CpprestTransport final : public HttpTransport {
     }
     auto lane = open_lane(plan);
     if (!lane) return lane.error();
-    auto outcome = run_call(**lane, plan);
-    if (!outcome.error) pool_.give_back(origin, std::move(*lane));
+    auto outcome = (*lane)->run(plan);
+    if (!outcome.error && outcome.is_reusable) pool_.give_back(origin, std::move(*lane));
     return finish(std::move(outcome));
   }
 
@@ -178,9 +182,10 @@ class CpprestTransport final : public HttpTransport {
     auto connected = connect_to(plan.url, within, plan.stop);
     if (!connected) return connected.error();
     std::string name = server_name_.empty() ? plan.url.host : server_name_;
-    return Lane::make(plan.url, std::move(name), std::move(*connected), plan.url.is_https ? *tls_ : nullptr);
+    return make_lane_(plan.url, std::move(name), std::move(*connected), plan.url.is_https ? *tls_ : nullptr);
   }
 
+  const MakeLane make_lane_;
   const std::string server_name_;
   LanePool pool_;
   const Result<std::shared_ptr<const TlsClient>> tls_;
@@ -188,8 +193,13 @@ class CpprestTransport final : public HttpTransport {
 
 }  // namespace
 
-std::unique_ptr<HttpTransport> make_transport(TransportOptions options) {
-  return std::make_unique<CpprestTransport>(std::move(options));
+std::unique_ptr<HttpTransport> make_transport(const TransportOptions& options) {
+  prepare_library();
+  return std::make_unique<PoolingTransport>(&CpprestLane::make, options);
+}
+
+std::unique_ptr<HttpTransport> make_direct_transport(const TransportOptions& options) {
+  return std::make_unique<PoolingTransport>(&make_direct_lane, options);
 }
 
 }  // namespace ratoon::http

@@ -87,7 +87,11 @@ struct TransportOptions {
   std::size_t idle_connections_max = 16;
 };
 
-// The transport over cpprestsdk.
-[[nodiscard]] std::unique_ptr<HttpTransport> make_transport(TransportOptions options = {});
+// The transport over cpprestsdk: what trainers and tools call with.
+[[nodiscard]] std::unique_ptr<HttpTransport> make_transport(const TransportOptions& options = {});
+
+// The same without threads of its own, for the operator: it makes thousands of small calls and reads watches
+// of many small pieces, which cost a tenth in the thread that waits for them (docs/design/0001-http.md).
+[[nodiscard]] std::unique_ptr<HttpTransport> make_direct_transport(const TransportOptions& options = {});
 
 }  // namespace ratoon::http

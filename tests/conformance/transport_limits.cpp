@@ -207,6 +207,12 @@ TEST_P(TransportConformance, DoesNotBeginWhenAlreadyCancelled) {
 
 // --- Replies without end
 
+// What is no HTTP from its first byte on may be refused before it is too long.
+auto is_flood_or_no_http(const char* limit) {
+  return ::testing::AnyOf(::testing::HasSubstr(std::string("limit of ") + limit),
+                          ::testing::HasSubstr("not HTTP/1.1 (bad "));
+}
+
 TEST_P(TransportConformance, BoundsTheReplyHead) {
   const std::string line = "X-Padding: " + std::string(65'000, 'p') + "\r\n";
   const std::string word(65'536, 'w');
@@ -226,7 +232,7 @@ TEST_P(TransportConformance, BoundsTheReplyHead) {
       });
       const auto reply = make()->call({.url = server.url()}, brisk(), {});
       EXPECT_FAILS_WITH(ErrorKind::kInvalid, reply);
-      EXPECT_THAT(reply.error().message(), ::testing::HasSubstr("65536 bytes"));
+      EXPECT_THAT(reply.error().message(), is_flood_or_no_http("65536 bytes"));
     }
     EXPECT_LT(sent, kFlood);
     EXPECT_LT(memory.growth_mib(), kFewMib);
@@ -274,7 +280,7 @@ TEST_P(TransportConformance, BoundsTheReplyBody) {
       limits.body_bytes_max = 1'000'000;
       const auto reply = make()->call({.url = server.url()}, limits, {});
       EXPECT_FAILS_WITH(ErrorKind::kInvalid, reply);
-      EXPECT_THAT(reply.error().message(), ::testing::HasSubstr("1000000 bytes"));
+      EXPECT_THAT(reply.error().message(), is_flood_or_no_http("1000000 bytes"));
     }
     EXPECT_LT(sent, kFlood);
     EXPECT_LT(memory.growth_mib(), kFewMib) << start;

@@ -1,4 +1,4 @@
-#include "base/http/call.h"
+// One exchange over cpprestsdk, watched by the thread of the call.
 
 #include <algorithm>
 #include <cerrno>
@@ -8,8 +8,8 @@
 
 #include <poll.h>
 
+#include "base/http/cpprest_lane.h"
 #include "base/http/socket_meter.h"
-#include "base/http/syntax.h"
 
 namespace ratoon::http {
 namespace {
@@ -23,22 +23,9 @@ constexpr std::chrono::milliseconds kFloodTick{1};
 // How long the library may take to let go of a finished exchange before the connection is cut under it.
 constexpr std::chrono::seconds kReleaseGrace{1};
 
-std::string in_seconds(Duration d) {
-  std::string text = std::to_string(seconds(d));
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.')) text.pop_back();
-  return text + " s";
-}
-
-std::size_t size_of(const Headers& headers) {
-  std::size_t bytes = 0;
-  for (const auto& [name, value] : headers) bytes += name.size() + value.size() + 4;
-  return bytes;
-}
-
 class RunningCall {
  public:
-  RunningCall(Lane& lane, const CallPlan& plan)
+  RunningCall(CpprestLane& lane, const CallPlan& plan)
       : lane_(lane), plan_(plan), channel_(std::make_shared<Channel>()), last_event_(SteadyClock::now()) {}
 
   CallOutcome run() {
@@ -65,7 +52,7 @@ class RunningCall {
   void step() {
     handle(channel_->take(false));
     if (ended_ || problem_) return;
-    if (plan_.stop.stop_requested()) return fail(ErrorKind::kCancelled, "was cancelled");
+    if (plan_.stop.stop_requested()) return fail(cancelled_error(plan_));
     check_deadline();
     check_silence();
     check_flood();
@@ -92,14 +79,13 @@ class RunningCall {
   void check_flood();
   void sleep();
   void drain();
-  [[nodiscard]] std::optional<std::string> find_flaw(const HeadArrived& arrived) const;
   [[nodiscard]] Error explain_break() const;
 
-  void fail(ErrorKind kind, const std::string& how) {
-    if (!problem_) problem_ = call_error(kind, plan_.request, plan_.url, how);
+  void fail(Error error) {
+    if (!problem_) problem_ = std::move(error);
   }
 
-  Lane& lane_;
+  CpprestLane& lane_;
   const CallPlan& plan_;
   std::shared_ptr<Channel> channel_;
   SteadyClock::time_point last_event_;
@@ -122,7 +108,8 @@ void RunningCall::on(HeadArrived& arrived) {
   has_head_ = true;
   // The library may be reading on already: all that has come so far counts as taken.
   if (const auto reading = read_meter(lane_.socket())) taken_at_last_piece_ = reading->received_bytes;
-  if (auto flaw = find_flaw(arrived)) return fail(ErrorKind::kInvalid, *flaw);
+  if (auto flaw = find_flaw(arrived.head, arrived.is_http_1, plan_.limits.head_bytes_max))
+    return fail(call_error(ErrorKind::kInvalid, plan_.request, plan_.url, *flaw));
   head_ = std::move(arrived.head);
   if (auto accepted = plan_.sink.on_head(head_); !accepted) problem_ = accepted.error();
 }
@@ -140,41 +127,15 @@ void RunningCall::on(BytesWanted& wanted) {
   if (!count) {
     problem_ = count.error();
   } else if (*count == 0) {
-    fail(ErrorKind::kInvalid, "was given up: its body ended after " + std::to_string(sent_bytes_) +
-                                  " bytes, but its size was given as " +
-                                  std::to_string(plan_.request.body_source->size_bytes()));
+    fail(short_source_error(plan_, sent_bytes_));
   }
   const std::size_t given = problem_ ? 0 : *count;
   sent_bytes_ += given;
   wanted.give(given);
 }
 
-// What the library lets pass although it leaves open where the reply ends, or what it is.
-std::optional<std::string> RunningCall::find_flaw(const HeadArrived& arrived) const {
-  const auto& [status, headers] = arrived.head;
-  if (!arrived.is_http_1 || status < 200 || status > 999) {
-    return "got a reply that is no final HTTP/1.1 reply (status " + std::to_string(status) +
-           "); check that an HTTP server listens there";
-  }
-  if (size_of(headers) > plan_.limits.head_bytes_max) {
-    return "got a reply head over the limit of " + std::to_string(plan_.limits.head_bytes_max) + " bytes";
-  }
-  const auto length = headers.get("Content-Length");
-  if (headers.contains("Content-Length") && (!is_digits(length) || length.size() > 18)) {
-    return "got a reply whose Content-Length is not one number below 10^18";
-  }
-  if (headers.contains("Transfer-Encoding") &&
-      !equals_ignoring_case(headers.get("Transfer-Encoding"), "chunked")) {
-    return "got a reply with an unknown Transfer-Encoding; only chunked is understood";
-  }
-  return std::nullopt;
-}
-
 void RunningCall::check_deadline() {
-  if (plan_.deadline && SteadyClock::now() >= *plan_.deadline) {
-    fail(ErrorKind::kTimeout,
-         "did not finish within " + in_seconds(plan_.limits.total) + "; its effect is unknown");
-  }
+  if (plan_.deadline && SteadyClock::now() >= *plan_.deadline) fail(late_error(plan_));
 }
 
 void RunningCall::check_silence() {
@@ -190,10 +151,7 @@ void RunningCall::check_silence() {
     last_event_ = now;
   }
   const Duration quiet = std::min<Duration>(now - last_event_, reading->since_last_byte);
-  if (quiet >= allowed) {
-    return fail(ErrorKind::kTimeout,
-                "got no byte for " + in_seconds(allowed) + "; the other side may be gone");
-  }
+  if (quiet >= allowed) return fail(silence_error(plan_));
   silence_check_ =
       now + std::min(allowed - quiet, allowed / 8);  // often enough to see when acknowledgements end
 }
@@ -209,8 +167,7 @@ void RunningCall::check_flood() {
   // Asked after the measurement: bytes that came after an event we have not seen yet may be part of what
   // follows it.
   if (channel_->has_event()) return;
-  fail(ErrorKind::kInvalid, std::string("got a reply whose ") + (has_head_ ? "chunk" : "head") +
-                                " is over the limit of " + std::to_string(allowed) + " bytes");
+  fail(flood_error(plan_, has_head_ ? "chunk" : "head", allowed));
 }
 
 void RunningCall::sleep() {
@@ -254,41 +211,23 @@ void RunningCall::drain() {
 }
 
 Error RunningCall::explain_break() const {
-  const auto& [request, url, limits, sink, deadline, stop] = plan_;
-  if (ended_->is_our_fault)
-    return call_error(ErrorKind::kInvalid, request, url, "cannot be made: " + ended_->problem);
-  if (!lane_.certificate_problem().empty()) {
-    return call_error(ErrorKind::kPermissionDenied, request, url,
-                      "was refused by us: the server's certificate is not acceptable (" +
-                          lane_.certificate_problem() + "); expected one for '" + lane_.expected_name() +
-                          "' that a trusted authority signed and that is in its time: check these and the "
-                          "clock");
+  if (ended_->is_our_fault) {
+    return call_error(ErrorKind::kInvalid, plan_.request, plan_.url, "cannot be made: " + ended_->problem);
   }
-  if (url.is_https && says_not_tls(ended_->code)) {
-    return call_error(ErrorKind::kInvalid, request, url,
-                      "failed: the other side does not speak TLS; check the port, or use http://");
-  }
-  if (const auto reason = tls_reason(ended_->code); url.is_https && !reason.empty()) {
-    return call_error(
-        ErrorKind::kPermissionDenied, request, url,
-        "was refused by TLS (" + reason + "); check our certificate and what the server asks for");
-  }
-  if (ended_->problem.starts_with("Invalid ")) {
-    return call_error(ErrorKind::kInvalid, request, url,
-                      "got a reply that is not HTTP/1.1 (" + ended_->problem + "); check what listens there");
-  }
-  return call_error(ErrorKind::kUnavailable, request, url,
-                    "was cut off by the other side (" + ended_->problem + "); its effect is unknown");
+  Break broken{.problem = ended_->problem,
+               .code = ended_->code,
+               .certificate_problem = lane_.certificate_problem(),
+               .expected_name = lane_.expected_name()};
+  const bool is_refused_by_tls = !broken.certificate_problem.empty() || !tls_reason(broken.code).empty();
+  if (!is_refused_by_tls && ended_->problem.starts_with("Invalid "))
+    return not_http_error(plan_, ended_->problem);
+  return break_error(plan_, broken);
 }
 
 }  // namespace
 
-Error call_error(ErrorKind kind, const Request& request, const Url& url, const std::string& how) {
-  return {kind, "the call " + request.method + " " + url.shown + " " + how};
-}
-
-CallOutcome run_call(Lane& lane, const CallPlan& plan) {
-  return RunningCall(lane, plan).run();
+CallOutcome CpprestLane::run(const CallPlan& plan) {
+  return RunningCall(*this, plan).run();
 }
 
 }  // namespace ratoon::http
