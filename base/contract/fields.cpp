@@ -27,35 +27,7 @@ std::string describe(const json& value) {
   return text;
 }
 
-// What the parser says, without the text that it had read: that is as long and as odd as the sender likes.
-std::string describe(const json::exception& error) {
-  constexpr std::size_t kBytesMax = 200;
-  std::string text = error.what();
-  if (const auto end = text.find("] "); end != std::string::npos) text = text.substr(end + 2);
-  return text.substr(0, std::min(text.find("; last read:"), kBytesMax));
-}
-
 }  // namespace
-
-Result<json> parse_json(std::string_view text, std::size_t bytes_max, int depth_max) {
-  if (text.size() > bytes_max) {
-    return Error(ErrorKind::kInvalid, "a message of " + std::to_string(text.size()) +
-                                          " bytes is over the limit of " + std::to_string(bytes_max) +
-                                          " bytes");
-  }
-  bool is_too_deep = false;
-  const auto watch_depth = [&](int depth, json::parse_event_t, json&) {
-    is_too_deep = is_too_deep || depth > depth_max;
-    return !is_too_deep;
-  };
-  try {
-    json parsed = json::parse(text, watch_depth);
-    if (!is_too_deep) return parsed;
-    return Error(ErrorKind::kInvalid, "JSON is nested deeper than " + std::to_string(depth_max) + " levels");
-  } catch (const json::exception& e) {
-    return Error(ErrorKind::kInvalid, "not valid JSON: " + describe(e));
-  }
-}
 
 Fields::Fields(const json& object, std::string path, std::optional<Error>& complaint)
     : object_(&object), path_(std::move(path)), complaint_(&complaint) {

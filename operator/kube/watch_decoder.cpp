@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "base/contract/fields.h"
+#include "base/contract/parse_json.h"
 #include "base/core/utf8.h"
 #include "operator/kube/lenient.h"
 
@@ -27,7 +27,7 @@ WatchEvent broken(std::string complaint) {
 }  // namespace
 
 WatchEvent WatchDecoder::decode(std::string_view line) const {
-  auto parsed = parse_json(line, line_bytes_max_, kDepthMax);
+  auto parsed = parse_json_without(kLeftOutList, line, line_bytes_max_, kDepthMax);
   if (!parsed) return broken("a watch event is " + parsed.error().message());
   const std::string type = text_in(*parsed, "type");
   for (const auto& [name, kind] : kKinds) {

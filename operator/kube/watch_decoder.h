@@ -25,6 +25,9 @@ struct WatchEvent {
   std::string complaint{};
 };
 
+// Who wrote which field of an object: as large as all the rest, and of no use here. It is not read.
+inline constexpr std::string_view kLeftOutList = "managedFields";
+
 class WatchDecoder {
  public:
   // Above what the server stores of one object (1.5 MiB) several times over.

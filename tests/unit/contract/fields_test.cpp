@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/contract/parse_json.h"
+
 namespace ratoon {
 namespace {
 
@@ -49,6 +51,39 @@ TEST(ParseJson, TheLastOfTwoEqualNamesCounts) {
   const auto parsed = parse_json(R"({"a":1,"a":2})", 100, 2);
   ASSERT_TRUE(parsed);
   EXPECT_EQ((*parsed)["a"], 2);
+}
+
+TEST(ParseJson, TakesSoManyLevelsAndNoMore) {
+  EXPECT_TRUE(parse_json(R"({"a":[{"b":1}]})", 100, 3));
+  for (const char* text : {R"({"a":[{"b":1}]})", "[[[]]]", R"([1,{"a":{}}])"}) {
+    const auto parsed = parse_json(text, 100, 2);
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_EQ(parsed.error().message(), "JSON is nested deeper than 2 levels");
+  }
+}
+
+TEST(ParseJson, BuildsWhatTheLibraryBuilds) {
+  for (const std::string text : {"null", "[]", "{}", R"([1,-2,3.5,1e400,true,false,"\u00e9\n",null])",
+                                 R"({"a":{"b":[{},[[]],{"c":""}]},"d":0})", "{", "[1,", "[1]]", "nul",
+                                 R"({"a")", R"({"a":1,})", "\"\xff\"", ""}) {
+    const auto parsed = parse_json(text, 100, 8);
+    const auto expected = json::parse(text, nullptr, /*allow_exceptions=*/false);
+    EXPECT_EQ(parsed.has_value(), !expected.is_discarded()) << text;
+    if (parsed) {
+      EXPECT_EQ(*parsed, expected) << text;
+    }
+  }
+}
+
+TEST(ParseJson, ListsOfANameAreReadOverWhereverTheyStand) {
+  const std::string text =
+      R"({"x":[{"a":1},[2]],"metadata":{"x":[],"name":"n","y":{"x":{"kept":[1]}}},"z":[["x"],{"x":[[{"x":[]}]],"b":"x"}]})";
+  const auto parsed = parse_json_without("x", text, 1000, 8);
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->dump(), R"({"metadata":{"name":"n","y":{"x":{"kept":[1]}}},"z":[["x"],{"b":"x"}]})");
+  EXPECT_FALSE(parse_json_without("x", R"({"x":[[[[1]]]]})", 1000, 4)) << "its levels count all the same";
+  EXPECT_FALSE(parse_json_without("x", R"({"x":[1,})", 1000, 4)) << "and it must be JSON";
+  EXPECT_EQ(*parse_json(text, 1000, 8), json::parse(text));
 }
 
 // The sentence goes into a refusal, which takes 1024 bytes and must be text.

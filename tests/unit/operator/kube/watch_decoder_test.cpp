@@ -39,6 +39,15 @@ TEST(WatchDecoder, EventsAreTheSameHoweverTheyAreCut) {
     ASSERT_EQ(decode(stream, piece), expected) << piece;
 }
 
+TEST(WatchDecoder, WhoWroteWhichFieldIsNotRead) {
+  nlohmann::json object;
+  WatchDecoder().feed(
+      R"({"type":"ADDED","object":{"metadata":{"managedFields":[{"manager":"m"}],"name":"a"}}})"
+      "\n",
+      [&](WatchEvent e) { object = std::move(e.object); });
+  EXPECT_EQ(object, nlohmann::json({{"metadata", {{"name", "a"}}}}));
+}
+
 TEST(WatchDecoder, WhatHasNoEndIsNoEvent) {
   std::string half = event("ADDED", "a");
   half.pop_back();
