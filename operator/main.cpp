@@ -76,6 +76,9 @@ int main(int argc, char** argv) {
   app.add_option("--coordinator-port", options.coordinator_port, "Port for members")->capture_default_str();
   app.add_option("--metrics-port", options.metrics_port, "Port for metrics and health")
       ->capture_default_str();
+  app.add_option("--workers", options.workers, "Jobs that are worked on at once")
+      ->check(CLI::Range(1, ratoon::runtime::kWorkersMax))
+      ->capture_default_str();
   app.add_flag("--leader-elect,!--no-leader-elect", options.is_elected,
                "Run jobs only while this operator holds the lease; others stand by");
   app.add_option("--lease-name", options.lease_name, "The lease, in the operator's own namespace")

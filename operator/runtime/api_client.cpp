@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "base/contract/fields.h"
+#include "base/contract/parse_json.h"
 #include "base/core/pause.h"
+#include "operator/kube/watch_decoder.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -25,10 +26,10 @@ ApiClient::ApiClient(kube::Access access, const Clock& clock, OnCall on_call, co
       token_file_(access_.token_file.empty() ? nullptr
                                              : std::make_unique<TokenFile>(access_.token_file, clock)),
       transport_(transport ? std::move(transport)
-                           : http::make_transport({.tls = {.ca_pem = access_.ca_pem,
-                                                           .certificate_pem = access_.certificate_pem,
-                                                           .private_key_pem = access_.private_key_pem,
-                                                           .server_name = access_.server_name}})) {}
+                           : http::make_direct_transport({.tls = {.ca_pem = access_.ca_pem,
+                                                                  .certificate_pem = access_.certificate_pem,
+                                                                  .private_key_pem = access_.private_key_pem,
+                                                                  .server_name = access_.server_name}})) {}
 
 http::Request ApiClient::prepare(const kube::Request& request) const {
   http::Request prepared{
@@ -73,7 +74,7 @@ Result<json> ApiClient::call(const kube::Request& request, std::stop_token stop,
     tell(request, reply ? reply->status : 0, began);
     if (!reply) return reply.error();
     if (reply->status >= 200 && reply->status < 300)
-      return parse_json(reply->body, kReplyBytesMax, kDepthMax);
+      return parse_json_without(kube::kLeftOutList, reply->body, kReplyBytesMax, kDepthMax);
     refusal = kube::read_failure(reply->status, reply->body, reply->headers.get("Retry-After"));
     const bool may_again =
         !is_last && refusal->retry_after_seconds && (refusal->status == 429 || refusal->status == 503);

@@ -38,7 +38,7 @@ class ApiClient {
   using OnCall = std::function<void(const ApiCall&)>;
 
   // The clock outlives it, and so does the fence: while that is closed no write is sent. Without one all are.
-  // Without a transport it has one of its own, over cpprestsdk.
+  // Without a transport it has one of its own.
   ApiClient(kube::Access access, const Clock& clock, OnCall on_call = {}, const Fence* fence = nullptr,
             std::unique_ptr<http::HttpTransport> transport = nullptr);
 

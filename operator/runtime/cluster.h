@@ -8,7 +8,6 @@
 // Thread contract: every method may be called from any number of threads at once.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,7 +35,7 @@ struct ClusterOptions {
   std::string name_space;  // whose jobs are served; empty: of all namespaces
   // Called for each job that a change touches, by a thread of the cluster: hand it on and return. It may be
   // called before connect() returns.
-  std::function<void(const JobKey&)> on_news;
+  Store::OnNews on_news;
   PodSettings settings;
   std::string reporter;       // this program's instance, for events
   ApiClient::OnCall on_call;  // absent: calls are not counted

@@ -1,9 +1,12 @@
 #include "operator/runtime/controller.h"
 
 #include <algorithm>
+#include <thread>
 #include <variant>
+#include <vector>
 
 #include "operator/core/reconcile.h"
+#include "operator/runtime/patience.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -11,19 +14,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Each stored step is a write to the API server, and a thousand jobs share one.
-constexpr Duration kProgressPause = seconds(5);
 constexpr Duration kRetryPauseMin = milliseconds(100);
 constexpr int kRetryDoublingsMax = 7;
 // Beats that bring only a step ask for no look; their progress is stored by then.
 constexpr Duration kLookAgain = seconds(5);
-
-// Whether the two tell the same story, apart from how far it has come.
-bool differ_in_step_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
-  a.step = b.step;
-  a.stepped_at = b.stepped_at;
-  return a == b;
-}
 
 std::string text_of(const JobKey& key) {
   return key.name_space + "/" + key.name;
@@ -35,15 +29,31 @@ Controller::Controller(const Clock& clock, const Logger& logger, WorkQueue& queu
                        coordinator::Rooms& rooms, OperatorMetrics& metrics)
     : clock_(clock), logger_(logger), queue_(queue), cluster_(cluster), rooms_(rooms), metrics_(metrics) {}
 
-void Controller::run(const std::stop_token& stop) {
+void Controller::run(const std::stop_token& stop, int workers) {
   for (const auto& key : cluster_.jobs()) queue_.add_now(key);
-  while (const auto key = queue_.take(stop)) look_at(*key);
+  std::vector<std::jthread> others;
+  for (int i = 1; i < workers; ++i) others.emplace_back([this, &stop] { work(stop); });
+  work(stop);
+}
+
+void Controller::work(const std::stop_token& stop) {
+  while (const auto key = queue_.take(stop)) {
+    look_at(*key);
+    queue_.done(*key);
+  }
+}
+
+Controller::Memory& Controller::memory_of(const JobKey& key) {
+  const std::lock_guard lock(mutex_);
+  return memories_[key];
 }
 
 bool Controller::step() {
   const auto key = queue_.take_due();
-  if (key) look_at(*key);
-  return key.has_value();
+  if (!key) return false;
+  look_at(*key);
+  queue_.done(*key);
+  return true;
 }
 
 void Controller::look_at(const JobKey& key) {
@@ -52,11 +62,12 @@ void Controller::look_at(const JobKey& key) {
     report_broken(key);
     rooms_.close(key);
     metrics_.forget(key);
+    const std::lock_guard lock(mutex_);
     memories_.erase(key);
     return;
   }
   const Timestamp began = clock_.now();
-  Memory& memory = memories_[key];
+  Memory& memory = memory_of(key);
   if (memory.uid != view->job.meta.uid) memory = {.uid = view->job.meta.uid};
   const core::Observation seen{.job = view->job,
                                .pods = view->pods,
@@ -73,7 +84,8 @@ void Controller::look_at(const JobKey& key) {
   if (done) memory.failures_in_a_row = 0;
   // A failure must not make us late for the next silence, nor spin.
   const Timestamp now = clock_.now();
-  const Timestamp next = std::min(now + kLookAgain, decision.wake_at.value_or(now + kLookAgain));
+  Timestamp next = std::min(now + kLookAgain, decision.wake_at.value_or(now + kLookAgain));
+  if (memory.roster_due) next = std::max(next, *memory.roster_due);  // without news it would be the same look
   queue_.add(key, done ? next : std::max(next, now + kRetryPauseMin));
 }
 
@@ -108,13 +120,22 @@ Result<void> Controller::carry_out(const api::TrainingJob& job, const core::Deci
 
 Result<void> Controller::store_status(const api::TrainingJob& decided, const api::TrainingJobStatus& before,
                                       Memory& memory) {
-  if (decided.status == before) return {};
   const Timestamp now = clock_.now();
-  const bool may_wait = differ_in_step_alone(before, decided.status);
-  if (may_wait && now - memory.progress_stored < kProgressPause) return {};
+  const auto patience = patience_with(decided.spec, before, decided.status);
+  if (!patience.has_news) {
+    memory.roster_due.reset();
+    return {};
+  }
+  if (now - memory.progress_stored < patience.after_the_last_write) return {};
+  if (patience.from_now > Duration::zero()) {
+    if (!memory.roster_due) memory.roster_due = now + patience.from_now;
+    if (now < *memory.roster_due) return {};
+  }
   auto written = cluster_.write_status(decided);
-  if (written) memory.progress_stored = now;
-  return written;
+  if (!written) return written;
+  memory.progress_stored = now;
+  memory.roster_due.reset();
+  return {};
 }
 
 Result<void> Controller::act(const api::TrainingJob& job, const core::Action& action) {

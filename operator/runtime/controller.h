@@ -2,10 +2,11 @@
 // order: the status is stored, then pods are made and deleted, then agents are told. What fails is tried
 // again at the next look, which the failure itself asks for.
 //
-// Thread contract: one thread's work; news come through the queue.
+// Thread contract: several threads work in run(), on different jobs; news come through the queue.
 #pragma once
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 
@@ -26,8 +27,8 @@ class Controller {
   Controller(const Clock& clock, const Logger& logger, WorkQueue& queue, Cluster& cluster,
              coordinator::Rooms& rooms, OperatorMetrics& metrics);
 
-  // Works until it is told to stop.
-  void run(const std::stop_token& stop);
+  // Works until it is told to stop, on as many jobs at once.
+  void run(const std::stop_token& stop, int workers);
   // Looks at one job if one is due; false: none is. For who moves the clock by hand.
   bool step();
 
@@ -37,10 +38,13 @@ class Controller {
     std::string uid;  // of the job that had this name when it was written
     std::optional<core::RecoveryWatch> recovery;
     Timestamp progress_stored;
+    std::optional<Timestamp> roster_due{};  // when what is known of a group's pods is written at the latest
     int failures_in_a_row = 0;
   };
 
+  void work(const std::stop_token& stop);
   void look_at(const JobKey& key);
+  [[nodiscard]] Memory& memory_of(const JobKey& key);
   void report_broken(const JobKey& key);
   [[nodiscard]] Result<void> carry_out(const api::TrainingJob& job, const core::Decision& decision,
                                        Memory& memory);
@@ -56,7 +60,8 @@ class Controller {
   Cluster& cluster_;
   coordinator::Rooms& rooms_;
   OperatorMetrics& metrics_;
-  std::map<JobKey, Memory> memories_;  // of the working thread
+  std::mutex mutex_;
+  std::map<JobKey, Memory> memories_;  // guarded by mutex_; what is in one is of who works on that job
 };
 
 }  // namespace ratoon::runtime

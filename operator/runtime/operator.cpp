@@ -128,7 +128,7 @@ class Operator {
     leadership_ = std::make_unique<Leadership>(*access, clock_, logger_, count, std::move(leading));
     ClusterOptions options;
     options.name_space = options_.name_space;
-    options.on_news = [this](const JobKey& key) { queue_.add_now(key); };
+    options.on_news = [this](const JobKey& key, Urgency urgency) { queue_.add_now(key, urgency); };
     options.settings.coordinator_url = url;
     if (certificate_) {
       options.settings.coordinator_ca = certificate_->identity().ca_pem;
@@ -156,7 +156,7 @@ class Operator {
       // Members who found a room open are expected to speak: the way here comes first.
       const bool is_found = leadership_->lead_members_here();
       if (is_found && !working.joinable())
-        working = std::jthread([&](const std::stop_token& stop) { controller.run(stop); });
+        working = std::jthread([&](const std::stop_token& stop) { controller.run(stop, options_.workers); });
       if (!is_signalled(signals, kLook)) continue;
       logger_.info("stopping; members train on");
       is_ready_ = false;

@@ -12,6 +12,8 @@
 
 namespace ratoon::runtime {
 
+constexpr int kWorkersMax = 64;
+
 struct OperatorOptions {
   std::string name_space;       // empty: all
   std::string kubeconfig_path;  // empty: the service account of the pod that we run in
@@ -20,6 +22,8 @@ struct OperatorOptions {
   std::string tls_server_name;  // in that certificate; empty: the host of the address that members call
   std::uint16_t coordinator_port = names::port::kCoordinator;
   std::uint16_t metrics_port = names::port::kOperatorMetrics;
+  // Jobs that are looked at and written at once: each has a call to the API server under way at most.
+  std::uint16_t workers = 4;
   bool is_text_log = false;
   bool is_elected = false;  // several of us run: lead only while the lease is ours
   std::string lease_name = "ratoon-operator";

@@ -39,14 +39,18 @@ Take flag(bool& into) {
   };
 }
 
-Take port(std::uint16_t& into) {
-  return [&into](const json& value) -> std::string {
-    const auto number = value.is_string() ? kube::parse_whole(value.get<std::string>()) : std::nullopt;
-    if (!number || *number == 0 || *number > std::numeric_limits<std::uint16_t>::max())
-      return "a port from 1 to 65535";
-    into = static_cast<std::uint16_t>(*number);
+// From 1 to `max`.
+Take number(const char* what, std::uint16_t max, std::uint16_t& into) {
+  return [what, max, &into](const json& value) -> std::string {
+    const auto found = value.is_string() ? kube::parse_whole(value.get<std::string>()) : std::nullopt;
+    if (!found || *found == 0 || *found > max) return std::string(what) + " from 1 to " + std::to_string(max);
+    into = static_cast<std::uint16_t>(*found);
     return "";
   };
+}
+
+Take port(std::uint16_t& into) {
+  return number("a port", std::numeric_limits<std::uint16_t>::max(), into);
 }
 
 Take exactly(const char* word) {
@@ -99,6 +103,7 @@ Result<void> apply_operator_config(const json& document, OperatorOptions& option
                         {"advertiseUrl", text(options.advertise_url)},
                         {"coordinatorPort", port(options.coordinator_port)},
                         {"metricsPort", port(options.metrics_port)},
+                        {"workers", number("a number", kWorkersMax, options.workers)},
                         {"log", log_format(options.is_text_log)},
                         {"tls", object(tls, "tls.")},
                         {"leaderElection", object(election, "leaderElection.")}};

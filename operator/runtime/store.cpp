@@ -20,14 +20,8 @@ bool differ_in_heartbeat_alone(api::Node a, const api::Node& b) {
   return a == b;
 }
 
-// They are as large as all the rest, and of no use here.
-json without_managed_fields(const json& object) {
-  json kept = json::object();
-  for (const auto& [key, value] : object.items())
-    if (key != "metadata") kept[key] = value;
-  for (const auto& [key, value] : kube::child(object, "metadata").items())
-    if (key != "managedFields") kept["metadata"][key] = value;
-  return kept;
+bool is_ending(const api::Pod& pod) {
+  return pod.is_deleting || pod.has_ended();
 }
 
 JobKey owner_of(const kube::MemberPod& pod) {
@@ -49,7 +43,7 @@ Store::JobEntry Store::make_entry(const json& object) {
   entry.version = kube::version_in(object);
   const json& meta = kube::child(object, "metadata");
   entry.is_deleting = !kube::text_in(meta, "deletionTimestamp").empty();
-  auto decoded = api::decode_training_job(without_managed_fields(object));
+  auto decoded = api::decode_training_job(object);
   if (decoded) {
     entry.job = std::move(*decoded);
     return entry;
@@ -78,7 +72,7 @@ void Store::put_job(const json& object) {
     const std::lock_guard lock(mutex_);
     is_news = put_job_entry(key, std::move(entry));
   }
-  if (is_news) tell({key});
+  if (is_news) tell({key}, Urgency::kRoutine);
 }
 
 void Store::put_own_job(const json& object) {
@@ -100,7 +94,7 @@ void Store::remove_job(const json& object) {
     if (it == jobs_.end() || it->second.version > version) return;
     jobs_.erase(it);
   }
-  tell({key});
+  tell({key}, Urgency::kRoutine);
 }
 
 void Store::replace_jobs(const std::set<JobKey>& listed, std::uint64_t version) {
@@ -114,7 +108,7 @@ void Store::replace_jobs(const std::set<JobKey>& listed, std::uint64_t version) 
       it = is_gone ? jobs_.erase(it) : std::next(it);
     }
   }
-  tell(touched);
+  tell(touched, Urgency::kRoutine);
 }
 
 void Store::reach_jobs(std::uint64_t version) {
@@ -157,12 +151,13 @@ void Store::put_pod(const json& object) {
     return;
   }
   const JobKey owner = owner_of(*pod);
+  const Urgency urgency = is_ending(pod->pod) ? Urgency::kDisruption : Urgency::kRoutine;
   bool is_news = false;
   {
     const std::lock_guard lock(mutex_);
     is_news = put_pod_entry(std::move(*pod));
   }
-  if (is_news) tell({owner});
+  if (is_news) tell({owner}, urgency);
 }
 
 void Store::put_own_pod(const json& object) {
@@ -190,7 +185,7 @@ void Store::take_out_pod(const json& object) {
     owner = owner_of(it->second);
     lose_pod(key);
   }
-  tell({owner});
+  tell({owner}, Urgency::kDisruption);
 }
 
 void Store::replace_pods(const std::set<PodKey>& listed, std::uint64_t version) {
@@ -206,7 +201,7 @@ void Store::replace_pods(const std::set<PodKey>& listed, std::uint64_t version) 
       lose_pod(key);
     }
   }
-  tell(touched);
+  tell(touched, Urgency::kDisruption);
 }
 
 void Store::reach_pods(std::uint64_t version) {
@@ -247,7 +242,7 @@ void Store::put_node(const json& object) {
     gone_nodes_.erase(node->name);
     nodes_[node->name] = std::move(*node);
   }
-  tell(touched);
+  tell(touched, Urgency::kDisruption);
 }
 
 void Store::lose_node(const std::string& name, std::set<JobKey>& touched) {
@@ -263,7 +258,7 @@ void Store::remove_node(const json& object) {
     const std::lock_guard lock(mutex_);
     if (nodes_.erase(name) > 0) lose_node(name, touched);
   }
-  tell(touched);
+  tell(touched, Urgency::kDisruption);
 }
 
 void Store::replace_nodes(const std::set<std::string>& listed) {
@@ -276,12 +271,12 @@ void Store::replace_nodes(const std::set<std::string>& listed) {
       it = is_gone ? nodes_.erase(it) : std::next(it);
     }
   }
-  tell(touched);
+  tell(touched, Urgency::kDisruption);
 }
 
-void Store::tell(const std::set<JobKey>& touched) const {
+void Store::tell(const std::set<JobKey>& touched, Urgency urgency) const {
   if (!on_news_) return;
-  for (const auto& key : touched) on_news_(key);
+  for (const auto& key : touched) on_news_(key, urgency);
 }
 
 std::optional<View> Store::view(const JobKey& key) const {

@@ -22,6 +22,7 @@
 #include "operator/api/node.h"
 #include "operator/api/training_job.h"
 #include "operator/kube/pod_codec.h"
+#include "operator/runtime/urgency.h"
 
 namespace ratoon::runtime {
 
@@ -41,7 +42,7 @@ struct BrokenJob {
 class Store {
  public:
   // Called for each job that a change touches, by the thread that made the change, under no lock.
-  using OnNews = std::function<void(const JobKey&)>;
+  using OnNews = std::function<void(const JobKey&, Urgency)>;
 
   explicit Store(OnNews on_news) : on_news_(std::move(on_news)) {}
 
@@ -80,14 +81,14 @@ class Store {
 
   [[nodiscard]] static JobEntry make_entry(const nlohmann::json& object);
   bool put_job_entry(const JobKey& key, JobEntry entry);
-  bool put_pod_entry(kube::MemberPod pod);
+  bool put_pod_entry(kube::MemberPod pod);  // whether it is news
   void erase_pod(const PodKey& key);
   void lose_pod(const PodKey& key);
   void lose_node(const std::string& name, std::set<JobKey>& touched);
   void take_out_pod(const nlohmann::json& object);
   [[nodiscard]] std::set<JobKey> jobs_on(const std::string& node) const;
   [[nodiscard]] std::set<JobKey> jobs_that_suspect(const std::string& node) const;  // mutex_ is held
-  void tell(const std::set<JobKey>& touched) const;
+  void tell(const std::set<JobKey>& touched, Urgency urgency) const;
 
   const OnNews on_news_;
   mutable std::mutex mutex_;

@@ -1,7 +1,7 @@
-// WorkQueue: which jobs are to be looked at, and when. A key is in it once, at its earliest moment; a key
-// that is being worked on and is asked for again comes out again afterwards.
+// WorkQueue: which jobs are to be looked at, and when. A key is in it once, at its earliest moment. Whoever
+// takes a key has it alone until it is done with it; what is asked for meanwhile comes out again afterwards.
 //
-// Thread contract: every method may be called from any thread; one thread takes.
+// Thread contract: every method may be called from any thread, and any number of threads take.
 #pragma once
 
 #include <condition_variable>
@@ -10,10 +10,11 @@
 #include <optional>
 #include <set>
 #include <stop_token>
-#include <utility>
+#include <tuple>
 
 #include "base/contract/messages.h"
 #include "base/core/clock.h"
+#include "operator/runtime/urgency.h"
 
 namespace ratoon::runtime {
 
@@ -23,11 +24,14 @@ class WorkQueue {
 
   // The earlier of this moment and the one that is noted already counts.
   void add(const JobKey& key, Timestamp at);
-  void add_now(const JobKey& key) { add(key, clock_.now()); }
+  // A disruption is taken before all that is due without one.
+  void add_now(const JobKey& key, Urgency urgency = Urgency::kRoutine);
   // Blocks until one is due and takes it out; nothing once `stop` is requested.
   [[nodiscard]] std::optional<JobKey> take(const std::stop_token& stop);
   // The same without waiting; nothing where none is due.
   [[nodiscard]] std::optional<JobKey> take_due();
+  // From who took it, once, whatever came of it.
+  void done(const JobKey& key);
 
   // Those that are due and not taken yet.
   struct Backlog {
@@ -37,14 +41,25 @@ class WorkQueue {
   [[nodiscard]] Backlog backlog() const;
 
  private:
-  [[nodiscard]] std::optional<JobKey> take_due(Timestamp now);  // mutex_ is held
+  struct Entry {
+    std::optional<Timestamp> due{};  // asked for
+    Urgency urgency = Urgency::kRoutine;
+    bool is_taken = false;
+  };
+  using Turn = std::tuple<Urgency, Timestamp, JobKey>;
+
+  void ask(const JobKey& key, Timestamp at, Urgency urgency);
+  void line_up(const JobKey& key, const Entry& entry);  // mutex_ is held
+  [[nodiscard]] bool is_first_due() const;              // mutex_ is held
+  [[nodiscard]] JobKey take_first();                    // mutex_ is held, and the first is due
 
   const Clock& clock_;
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::map<JobKey, Timestamp> due_;                 // guarded by mutex_
-  std::set<std::pair<Timestamp, JobKey>> in_turn_;  // guarded by mutex_; the same, the earliest first
-  std::uint64_t additions_ = 0;  // guarded by mutex_; tells a sleeper that its pause may be too long
+  std::map<JobKey, Entry> entries_;  // guarded by mutex_
+  std::set<Turn> in_turn_;           // guarded by mutex_; of those that are asked for and not taken
+  std::uint64_t changes_ = 0;        // guarded by mutex_; tells sleepers that their pause may be too long
+  bool is_watched_ = false;  // guarded by mutex_; one sleeper waits for the next moment, the others for it
 };
 
 }  // namespace ratoon::runtime

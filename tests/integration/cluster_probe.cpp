@@ -180,7 +180,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   runtime::ClusterOptions options;
-  options.on_news = [&](const JobKey& key) { news.take(key); };
+  options.on_news = [&](const JobKey& key, runtime::Urgency) { news.take(key); };
   options.settings.coordinator_url = "http://10.96.0.7:9443";
   options.reporter = "probe";
   auto cluster = runtime::Cluster::connect(*access, clock, std::move(options));

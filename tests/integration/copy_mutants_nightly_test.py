@@ -37,7 +37,7 @@ MUTANTS = {
     "pods by their job's name instead of its UID": (
         "store.cpp", r"pods_of_job_\[pod\.job_uid\]", "pods_of_job_[jobs_.contains(owner_of(pod)) ? "
         "jobs_.at(owner_of(pod)).job.meta.uid : pod.job_uid]"),
-    "nobody is told of a pod's end": ("store.cpp", r"    erase_pod\(key\);\n  \}\n  tell\(\{owner\}\);",
+    "nobody is told of a pod's end": ("store.cpp", r"    erase_pod\(key\);\n  \}\n  tell\(\{owner\}, [^)]*\);",
                                       "    erase_pod(key);\n  }"),
     "nobody is told of a node": ("store.cpp", r"if \(is_news\) touched = jobs_on\(node->name\);", ""),
     "nobody is told of a node's end": (

@@ -306,7 +306,7 @@ class CopyStory {
   runtime::ApiClient client_;
   std::vector<json> answers_on_their_way_;
   std::set<JobKey> told_;
-  Store store_{[this](const JobKey& key) { told_.insert(key); }};
+  Store store_{[this](const JobKey& key, runtime::Urgency) { told_.insert(key); }};
   runtime::NodeSink node_sink_{store_};
   runtime::PodSink pod_sink_{store_};
   runtime::JobSink job_sink_{store_};

@@ -26,13 +26,14 @@ class OperatorConfig : public testing::Test {
 TEST_F(OperatorConfig, SetsWhatItSaysAndLeavesTheRest) {
   ASSERT_TRUE(
       read("namespace: trees\nkubeconfig: /etc/k\nadvertiseUrl: http://h:1\ncoordinatorPort: 1000\n"
-           "metricsPort: '2000'\nlog: text\nleaderElection:\n  enabled: true\n"
+           "metricsPort: '2000'\nworkers: 7\nlog: text\nleaderElection:\n  enabled: true\n"
            "tls: {folder: /etc/tls, serverName: door.trees.svc}\n"));
   EXPECT_EQ(options_.name_space, "trees");
   EXPECT_EQ(options_.kubeconfig_path, "/etc/k");
   EXPECT_EQ(options_.advertise_url, "http://h:1");
   EXPECT_EQ(options_.coordinator_port, 1000);
   EXPECT_EQ(options_.metrics_port, 2000);
+  EXPECT_EQ(options_.workers, 7);
   EXPECT_TRUE(options_.is_text_log);
   EXPECT_EQ(options_.tls_folder, "/etc/tls");
   EXPECT_EQ(options_.tls_server_name, "door.trees.svc");
@@ -51,6 +52,8 @@ TEST_F(OperatorConfig, RefusesWhatItDoesNotKnowByName) {
            {"tls: {cert: a}\nleaderElection: {}", "tls.cert is no field"},
            {"coordinatorPort: 65536", "coordinatorPort must be a port"},
            {"metricsPort: -1", "metricsPort must be a port"},
+           {"workers: 0", "workers must be a number from 1 to 64"},
+           {"workers: 65", "workers must be a number from 1 to 64"},
            {"log: xml", "log must be json or text, found \"xml\""},
            {"leaderElection: {enabled: 1}", "leaderElection.enabled must be true or false"},
            {"namespace: ''", "namespace must be a text"}}) {

@@ -42,9 +42,11 @@ json node(const std::string& name, bool is_cordoned = false) {
 class StoreTest : public testing::Test {
  protected:
   int told_ = 0;
-  Store store_{[this](const JobKey& key) {
+  Urgency urgency_ = Urgency::kRoutine;  // of the last news
+  Store store_{[this](const JobKey& key, Urgency urgency) {
     EXPECT_EQ(key, kJob);
     ++told_;
+    urgency_ = urgency;
   }};
   // How often the job was named since the last question.
   int news() { return std::exchange(told_, 0); }
@@ -128,6 +130,32 @@ TEST_F(StoreTest, ANodeThatIsGoneIsOneThatGoesWhilePodsAreOnIt) {
   store_.remove_pod(pod(4, "n1"));
   store_.put_pod(pod(5, "n1"));
   EXPECT_TRUE(nodes().empty()) << "nothing is kept of a node without pods";
+}
+
+TEST_F(StoreTest, WhatEndsMembersIsMoreUrgentThanWhatBringsThem) {
+  store_.put_job(job(1));
+  EXPECT_EQ(urgency_, Urgency::kRoutine);
+  store_.put_pod(pod(2, "n1"));
+  EXPECT_EQ(urgency_, Urgency::kRoutine);
+  json leaving = pod(3, "n1");
+  leaving["metadata"]["deletionTimestamp"] = "2026-11-21T11:00:00Z";
+  store_.put_pod(leaving);
+  EXPECT_EQ(urgency_, Urgency::kDisruption);
+  store_.put_pod(pod(4, "n1", "p1"));
+  json failed = pod(5, "n1", "p1");
+  failed["status"] = {{"phase", "Failed"}};
+  store_.put_pod(failed);
+  EXPECT_EQ(urgency_, Urgency::kDisruption);
+  store_.put_job(job(6));
+  EXPECT_EQ(urgency_, Urgency::kRoutine);
+  store_.put_node(node("n1", true));
+  EXPECT_EQ(urgency_, Urgency::kDisruption) << "a cordon";
+  store_.put_job(job(7));
+  store_.remove_node(node("n1"));
+  EXPECT_EQ(urgency_, Urgency::kDisruption);
+  store_.put_job(job(8));
+  store_.remove_pod(pod(9, "n1"));
+  EXPECT_EQ(urgency_, Urgency::kDisruption);
 }
 
 TEST_F(StoreTest, NothingOlderReplacesWhatWeWrote) {

@@ -1,8 +1,13 @@
 #include "operator/runtime/work_queue.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <latch>
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -35,8 +40,38 @@ TEST_F(WorkQueueTest, AKeyComesOutOnceHoweverOftenItWasAskedFor) {
   for (int i = 0; i < 5; ++i) queue_.add_now(key("a"));
   EXPECT_EQ(take_now(), key("a"));
   EXPECT_EQ(take_now(), std::nullopt);
+}
+
+TEST_F(WorkQueueTest, WhatIsTakenComesOutAgainOnlyWhenItIsDone) {
+  queue_.add_now(key("a"));
+  ASSERT_EQ(take_now(), key("a"));
   queue_.add_now(key("a"));  // asked for while it is worked on
+  EXPECT_EQ(take_now(), std::nullopt);
+  EXPECT_EQ(queue_.backlog().jobs, 0u) << "nobody could take it";
+  queue_.done(key("a"));
   EXPECT_EQ(take_now(), key("a"));
+  queue_.done(key("a"));
+  EXPECT_EQ(take_now(), std::nullopt) << "once";
+}
+
+TEST_F(WorkQueueTest, ADisruptionComesBeforeAllThatIsDue) {
+  for (const char* name : {"a", "b", "c"}) queue_.add(key(name), clock_.now() - milliseconds(500));
+  queue_.add_now(key("hit"), Urgency::kDisruption);
+  queue_.add_now(key("c"), Urgency::kDisruption);
+  EXPECT_EQ(take_now(), key("c")) << "of two disruptions the one that waits longer";
+  EXPECT_EQ(take_now(), key("hit"));
+  EXPECT_EQ(take_now(), key("a"));
+  EXPECT_EQ(queue_.backlog().jobs, 1u);
+}
+
+TEST_F(WorkQueueTest, ADisruptionOfAJobThatIsWorkedOnComesFirstAfterwards) {
+  queue_.add_now(key("hit"));
+  ASSERT_EQ(take_now(), key("hit"));
+  queue_.add(key("a"), clock_.now() - milliseconds(500));
+  queue_.add_now(key("hit"), Urgency::kDisruption);
+  queue_.add(key("hit"), clock_.now() + milliseconds(5000));  // the next look, as planned
+  queue_.done(key("hit"));
+  EXPECT_EQ(take_now(), key("hit"));
 }
 
 TEST_F(WorkQueueTest, TheEarliestMomentCounts) {
@@ -85,6 +120,80 @@ TEST_F(WorkQueueTest, ASleeperWakesForWhatComes) {
   EXPECT_EQ(queue_.take({}), key("new"));
   EXPECT_LT(std::chrono::steady_clock::now() - began, milliseconds(700))
       << "not at the end of its idle second";
+}
+
+// Several take, several ask, and who has a key asks for it again now and then.
+TEST_F(WorkQueueTest, NoKeyIsWorkedOnTwiceAtOnceAndNoneIsForgotten) {
+  constexpr std::size_t kKeys = 7;
+  constexpr int kAsked = 3000;
+  struct Ledger {
+    std::atomic<int> asked{0};
+    std::atomic<int> seen{0};
+    std::atomic<int> workers{0};
+  };
+  std::array<Ledger, kKeys> ledgers;
+  std::atomic<int> collisions{0};
+  const auto ask = [&](std::size_t i, Urgency urgency) {
+    ++ledgers[i].asked;
+    queue_.add_now(key(std::to_string(i)), urgency);
+  };
+  std::stop_source stop;
+  const auto work = [&] {
+    while (const auto taken = queue_.take(stop.get_token())) {
+      Ledger& ledger = ledgers[std::stoul(taken->name)];
+      if (++ledger.workers != 1) ++collisions;
+      ledger.seen = ledger.asked.load();
+      if (ledger.seen % 16 == 1) queue_.add(*taken, clock_.now());
+      --ledger.workers;
+      queue_.done(*taken);
+    }
+  };
+  std::vector<std::jthread> workers;
+  for (int i = 0; i < 4; ++i) workers.emplace_back(work);
+  {
+    std::vector<std::jthread> askers;
+    for (std::size_t first = 0; first < 3; ++first) {
+      askers.emplace_back([&ask, first] {
+        for (int i = 0; i < kAsked; ++i)
+          ask((first + static_cast<std::size_t>(i)) % kKeys,
+              i % 5 == 0 ? Urgency::kDisruption : Urgency::kRoutine);
+      });
+    }
+  }
+  const auto are_all_seen = [&] {
+    return std::ranges::all_of(ledgers, [](const Ledger& l) { return l.seen == l.asked; });
+  };
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!are_all_seen() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+  EXPECT_TRUE(are_all_seen());
+  EXPECT_EQ(collisions, 0);
+  stop.request_stop();
+}
+
+// The one that waits for the next moment takes what is due then; somebody else must wait for the next but
+// one.
+TEST_F(WorkQueueTest, EachMomentIsKeptWhoeverWaitedForTheOneBefore) {
+  const SystemClock clock;
+  WorkQueue queue(clock);
+  constexpr int kMoments = 8;
+  std::latch taken(kMoments);
+  std::stop_source stop;
+  std::vector<std::jthread> workers;
+  for (int i = 0; i < 3; ++i) {
+    workers.emplace_back([&] {  // keeps what it takes for a while: the others are to see the next moments
+      while (const auto key = queue.take(stop.get_token())) {
+        taken.count_down();
+        std::this_thread::sleep_for(milliseconds(15));
+        queue.done(*key);
+      }
+    });
+  }
+  const Timestamp began = clock.now();
+  for (int i = kMoments; i > 0; --i) queue.add(key(std::to_string(i)), began + milliseconds(10 * i));
+  const Timestamp limit = began + std::chrono::minutes(1);
+  while (!taken.try_wait() && clock.now() < limit) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_TRUE(taken.try_wait()) << "nobody waits for what is due next";
+  stop.request_stop();
 }
 
 }  // namespace

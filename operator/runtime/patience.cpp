@@ -1,0 +1,44 @@
+#include "operator/runtime/patience.h"
+
+namespace ratoon::runtime {
+namespace {
+
+// Each stored step is a write to the API server, and a thousand jobs share one.
+constexpr Duration kProgressPause = std::chrono::seconds(5);
+// Until all pods of a group run, who they are and where is for people to read.
+constexpr Duration kRosterPause = std::chrono::seconds(1);
+
+// Whether the two tell the same story, apart from how far it has come.
+bool differ_in_step_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
+  a.step = b.step;
+  a.stepped_at = b.stepped_at;
+  return a == b;
+}
+
+// Whether the world still waits for its pods, and only more is known of them.
+bool differ_in_roster_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
+  const bool is_waiting = !a.is_formed && !b.is_formed && a.members.size() == b.members.size() &&
+                          a.conditions.size() == b.conditions.size();
+  if (!is_waiting) return false;
+  for (std::size_t i = 0; i < a.members.size(); ++i) {
+    a.members[i].uid = b.members[i].uid;
+    a.members[i].node = b.members[i].node;
+  }
+  for (std::size_t i = 0; i < a.conditions.size(); ++i) a.conditions[i].message = b.conditions[i].message;
+  a.message = b.message;
+  a.replicas = b.replicas;
+  return a == b;
+}
+
+}  // namespace
+
+Patience patience_with(const api::TrainingJobSpec& spec, const api::TrainingJobStatus& before,
+                       const api::TrainingJobStatus& after) {
+  if (before == after) return {.has_news = false};
+  if (differ_in_step_alone(before, after)) return {.after_the_last_write = kProgressPause};
+  // A member with the agent may not speak before its pod is noted.
+  if (api::is_group(spec) && differ_in_roster_alone(before, after)) return {.from_now = kRosterPause};
+  return {};
+}
+
+}  // namespace ratoon::runtime

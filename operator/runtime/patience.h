@@ -1,0 +1,19 @@
+// How long the writing of a status may wait, so that one write tells what several would have told. Pure.
+#pragma once
+
+#include "base/core/clock.h"
+#include "operator/api/training_job.h"
+
+namespace ratoon::runtime {
+
+struct Patience {
+  bool has_news = true;
+  Duration after_the_last_write{0};  // not before that
+  Duration from_now{0};              // from when it first had these news
+};
+
+// `before` is what is stored. What anybody waits for is stored at once.
+[[nodiscard]] Patience patience_with(const api::TrainingJobSpec& spec, const api::TrainingJobStatus& before,
+                                     const api::TrainingJobStatus& after);
+
+}  // namespace ratoon::runtime

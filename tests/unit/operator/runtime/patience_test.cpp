@@ -1,0 +1,74 @@
+#include "operator/runtime/patience.h"
+
+#include <gtest/gtest.h>
+
+namespace ratoon::runtime {
+namespace {
+
+class PatienceTest : public testing::Test {
+ protected:
+  PatienceTest() {
+    group_.roles = {{.name = "worker", .has_agent = false}};
+    with_agent_.roles = {{.name = "worker"}};
+    stored_.members = {{.role = "worker", .index = 0}, {.role = "worker", .index = 1}};
+    stored_.conditions = {{.type = "Running", .message = "0 of 2 members run"}};
+    made_ = stored_;
+    for (auto& member : made_.members) member.uid = "uid-" + std::to_string(member.index);
+    made_.members[1].node = "n1";
+    made_.replicas = 2;
+    made_.message = "1 of 2 members run";
+    made_.conditions[0].message = made_.message;
+  }
+
+  static bool waits(const Patience& patience) {
+    return patience.after_the_last_write > Duration::zero() || patience.from_now > Duration::zero();
+  }
+
+  api::TrainingJobSpec group_;
+  api::TrainingJobSpec with_agent_;
+  api::TrainingJobStatus stored_;
+  api::TrainingJobStatus made_;  // its pods were seen
+};
+
+TEST_F(PatienceTest, NothingNewIsNeverWritten) {
+  EXPECT_FALSE(patience_with(group_, stored_, stored_).has_news);
+  EXPECT_TRUE(patience_with(group_, stored_, made_).has_news);
+}
+
+TEST_F(PatienceTest, AStepAloneWaitsForItsTurn) {
+  auto stepped = stored_;
+  stepped.step = Step{7};
+  EXPECT_GT(patience_with(with_agent_, stored_, stepped).after_the_last_write, Duration::zero());
+  stepped.restarts.disruption = 1;
+  EXPECT_FALSE(waits(patience_with(with_agent_, stored_, stepped)));
+}
+
+TEST_F(PatienceTest, WhoThePodsOfAGroupAreIsToldTogetherWithItsStart) {
+  EXPECT_GT(patience_with(group_, stored_, made_).from_now, Duration::zero());
+  EXPECT_FALSE(waits(patience_with(with_agent_, stored_, made_))) << "its members may not speak before";
+}
+
+TEST_F(PatienceTest, WhatAnybodyWaitsForIsWrittenAtOnce) {
+  const auto is_prompt = [&](auto change) {
+    auto news = made_;
+    change(news);
+    return !waits(patience_with(group_, stored_, news));
+  };
+  EXPECT_TRUE(is_prompt([](auto& s) { s.is_formed = true; }));
+  EXPECT_TRUE(is_prompt([](auto& s) { s.phase = api::JobPhase::kRunning; }));
+  EXPECT_TRUE(is_prompt([](auto& s) { s.attempt = Attempt{1}; }));
+  EXPECT_TRUE(is_prompt([](auto& s) { s.members[0].incarnation = 1; }));
+  EXPECT_TRUE(is_prompt([](auto& s) { s.members[0].is_completed = true; }));
+  EXPECT_TRUE(is_prompt([](auto& s) { s.members.pop_back(); }));
+  EXPECT_TRUE(is_prompt([](auto& s) { s.restarts.disruption = 1; }));
+  EXPECT_TRUE(is_prompt([](auto& s) { s.conditions[0].is_true = true; }));
+  EXPECT_TRUE(is_prompt([](auto& s) { s.conditions.push_back({.type = "Unplaced"}); }));
+  auto standing = stored_;
+  standing.is_formed = true;
+  auto lost = standing;
+  lost.members[0].uid.clear();
+  EXPECT_FALSE(waits(patience_with(group_, standing, lost))) << "a world that stands";
+}
+
+}  // namespace
+}  // namespace ratoon::runtime
