@@ -1,6 +1,6 @@
 """bench_cluster.py RESULT: the operator beside a real kube-apiserver, etcd and kube-scheduler, with kwok for the nodes;
 jobs of roles without the agent. Writes google-benchmark's JSON, as other benchmarks do. RATOON_BENCH_JOBS,
-RATOON_BENCH_MEMBERS and RATOON_BENCH_LOST set another size.
+RATOON_BENCH_MEMBERS and RATOON_BENCH_LOST set another size, RATOON_BENCH_FLAGS flags of the operator.
 
 All of it shares this machine, so processor seconds tell what is the operator's; times hold the servers' too."""
 import base64
@@ -56,7 +56,7 @@ class Caller:
 
 
 class Bed:
-    """The servers, the nodes and the operator."""
+    """The servers, the nodes and a controller, which `start_controller` starts."""
 
     def __init__(self):
         self.server = ApiServer()
@@ -74,12 +74,17 @@ class Bed:
                        check=True, capture_output=True)
         self.caller.call("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
         self._start_nodes(kubeconfig)
-        self.metrics_port = free_port()
-        self.operator = self._run("operator", OPERATOR, kubeconfig,
-                                  "--advertise-url=http://127.0.0.1:1", f"--coordinator-port={free_port()}",
-                                  f"--metrics-port={self.metrics_port}")
-        wait_for("the operator's readiness", self._is_ready)
+        self.controller = self.start_controller(kubeconfig)
         return self
+
+    def start_controller(self, kubeconfig):
+        self.metrics_port = free_port()
+        more = os.environ.get("RATOON_BENCH_FLAGS", "").split()
+        controller = self.run("operator", OPERATOR, kubeconfig,
+                              "--advertise-url=http://127.0.0.1:1", f"--coordinator-port={free_port()}",
+                              f"--metrics-port={self.metrics_port}", *more)
+        wait_for("the operator's readiness", self._is_ready)
+        return controller
 
     def __exit__(self, *_):
         for child in reversed(self.children):
@@ -105,14 +110,14 @@ class Bed:
             "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
             "leaderElection": {"leaderElect": False},
             "clientConnection": {"kubeconfig": str(self.kubeconfig), "qps": 5000, "burst": 5000}}))
-        self._run("scheduler", "kube-scheduler", f"--config={scheduler}", f"--secure-port={free_port()}",
+        self.run("scheduler", "kube-scheduler", f"--config={scheduler}", f"--secure-port={free_port()}",
                   f"--cert-dir={self.server.folder}/scheduler")
         room = {"cpu": "1000", "memory": "1000Gi", "pods": "1000"}
         for number in range(NODES):
             self.caller.call("POST", "/api/v1/nodes", {
                 "metadata": {"name": f"node-{number}", "labels": {"node": str(number)}},
                 "status": {"capacity": room, "allocatable": room}})
-        self._run("kwok", "kwok", kubeconfig, "--manage-all-nodes", f"--server-address=127.0.0.1:{free_port()}",
+        self.run("kwok", "kwok", kubeconfig, "--manage-all-nodes", f"--server-address=127.0.0.1:{free_port()}",
                   "--cidr=10.244.0.0/16")
         wait_for("the nodes' readiness", lambda: all(
             any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"].get("conditions", []))
@@ -124,7 +129,7 @@ class Bed:
     def set_taints(self, node, taints):
         self.caller.call("PATCH", f"/api/v1/nodes/{node}", {"spec": {"taints": taints}}, "application/merge-patch+json")
 
-    def _run(self, name, *command):
+    def run(self, name, *command):
         with open(self.server.folder / f"{name}.log", "wb") as log:
             self.children.append(subprocess.Popen([str(word) for word in command], stdout=log, stderr=log,
                                                   stdin=subprocess.DEVNULL))
@@ -154,10 +159,14 @@ class Bed:
                    and any(f'verb="{verb}"' in line for verb in ("create", "patch", "update", "delete")))
 
     def cpu_seconds(self):
-        return cpu_seconds(self.operator.pid)
+        return cpu_seconds(self.controller.pid)
+
+    def server_cpu_seconds(self):
+        """What the API server and etcd took: on two cores they are the floor."""
+        return sum(cpu_seconds(process.pid) for process in self.server.processes)
 
     def memory_bytes(self):
-        return memory_bytes(self.operator.pid)
+        return memory_bytes(self.controller.pid)
 
     def count(self, path):
         """How many there are, without reading them."""
@@ -229,14 +238,15 @@ def row(name, seconds, **counters):
 
 
 def start_all(bed):
-    cpu, writes, began = bed.cpu_seconds(), bed.writes(), time.monotonic()
+    cpu, of_servers, writes, began = bed.cpu_seconds(), bed.server_cpu_seconds(), bed.writes(), time.monotonic()
     do_by_turns(bed.server, [("POST", JOBS_PATH, job(f"group-{n}", MEMBERS, "None")) for n in range(JOBS)])
     wait_for("pods", lambda: bed.count(PODS_PATH) >= JOBS * MEMBERS)
     made = time.monotonic() - began
     wait_for("running groups", lambda: all(map(is_formed, bed.jobs())), 1)
     formed = time.monotonic() - began
     return row("start", made, items_per_second=JOBS * MEMBERS / made, jobs=JOBS, members=MEMBERS, formed_seconds=formed,
-               writes=bed.writes() - writes, operator_cpu_seconds=bed.cpu_seconds() - cpu)
+               writes=bed.writes() - writes, operator_cpu_seconds=bed.cpu_seconds() - cpu,
+               server_cpu_seconds=bed.server_cpu_seconds() - of_servers)
 
 
 def rest(bed):
@@ -315,6 +325,10 @@ def main(result):
     with Bed() as bed:
         rows = [start_all(bed), rest(bed), lose(bed), tell(bed)]
         rows.append(row("after", 0, memory_bytes=bed.memory_bytes(), operator_cpu_seconds=bed.cpu_seconds()))
+    write(result, rows)
+
+
+def write(result, rows):
     context = {"date": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "num_cpus": os.cpu_count(), "load_avg": os.getloadavg()}
     pathlib.Path(result).write_text(json.dumps({"context": context, "benchmarks": rows}, indent=1))
 
