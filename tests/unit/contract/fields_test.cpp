@@ -76,8 +76,8 @@ TEST(ParseJson, BuildsWhatTheLibraryBuilds) {
 }
 
 TEST(ParseJson, ListsOfANameAreReadOverWhereverTheyStand) {
-  const std::string text =
-      R"({"x":[{"a":1},[2]],"metadata":{"x":[],"name":"n","y":{"x":{"kept":[1]}}},"z":[["x"],{"x":[[{"x":[]}]],"b":"x"}]})";
+  const std::string text = R"({"x":[{"a":1},[2]],"metadata":{"x":[],"name":"n","y":{"x":{"kept":[1]}}},)"
+                           R"("z":[["x"],{"x":[[{"x":[]}]],"b":"x"}]})";
   const auto parsed = parse_json_without("x", text, 1000, 8);
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->dump(), R"({"metadata":{"name":"n","y":{"x":{"kept":[1]}}},"z":[["x"],{"b":"x"}]})");

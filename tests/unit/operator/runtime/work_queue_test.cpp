@@ -144,6 +144,7 @@ TEST_F(WorkQueueTest, NoKeyIsWorkedOnTwiceAtOnceAndNoneIsForgotten) {
       if (++ledger.workers != 1) ++collisions;
       ledger.seen = ledger.asked.load();
       if (ledger.seen % 16 == 1) queue_.add(*taken, clock_.now());
+      for (int i = 0; i < 8; ++i) std::this_thread::yield();  // time to collide in
       --ledger.workers;
       queue_.done(*taken);
     }
