@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,13 +22,24 @@
 #include "base/http/server.h"
 #include "operator/coordinator/coordinator.h"
 #include "operator/core/reconcile.h"
+#include "tests/bench/tls_caller.h"
 #include "tests/conformance/support/raw_socket.h"
+#include "tests/conformance/support/test_certificates.h"
 #include "tests/support/operator_builders.h"
 
 namespace {
 
 using namespace ratoon;
+using bench::TlsCaller;
 using http::testing::RawSocket;
+using Tls = std::optional<http::TlsServerOptions>;
+
+// As the chart makes them: elliptic curves.
+Tls make_certificate() {
+  const auto identity = http::testing::TestAuthority().issue({.alternative_names = "DNS:localhost"});
+  return http::TlsServerOptions{.certificate_pem = identity.certificate_pem,
+                                .private_key_pem = identity.key_pem};
+}
 
 double cpu_seconds() {
   rusage used{};
@@ -43,10 +55,18 @@ std::string post(std::string_view route, const std::string& body) {
          " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
+std::string read_head(RawSocket& socket) {
+  return socket.read_until("\r\n\r\n", std::chrono::seconds(60));
+}
+std::string read_head(TlsCaller& caller) {
+  return caller.read_until("\r\n\r\n");
+}
+
 // Its body; empty: it was refused, or did not come.
-std::string take_reply(RawSocket& socket) {
+template <class Connection>
+std::string take_reply(Connection& socket) {
   constexpr std::string_view kLength = "Content-Length: ";
-  const std::string head = socket.read_until("\r\n\r\n", std::chrono::seconds(60));
+  const std::string head = read_head(socket);
   const auto at = head.find(kLength);
   if (!head.starts_with("HTTP/1.1 200") || at == std::string::npos) return "";
   const std::size_t size = std::strtoull(head.c_str() + at + kLength.size(), nullptr, 10);
@@ -86,7 +106,7 @@ class Callers {
 // One job whose pods all run, and a thread that decides on it whenever somebody said something.
 class Server {
  public:
-  explicit Server(api::TrainingJob job)
+  explicit Server(api::TrainingJob job, Tls tls = {})
       : seen_(test::running(std::move(job))),
         coordinator_(clock_,
                      {.authenticate = [](std::string_view, const ProcessIdentity&) { return Result<void>(); },
@@ -94,7 +114,7 @@ class Server {
         decides_([this](const std::stop_token& stop) { decide(stop); }) {
     for (auto& process : seen_.processes) process.last_heard = clock_.now();
     decide_once();
-    http_ = *http::HttpServer::start({.threads = 4},
+    http_ = *http::HttpServer::start({.tls = std::move(tls), .threads = 4},
                                      [this](http::ServerRequest request, http::Responder responder) {
                                        coordinator_.handle(request, std::move(responder));
                                      });
@@ -150,14 +170,15 @@ api::TrainingJob forming(std::uint32_t members) {
 }
 
 // Each beat of one of so many members in turn, on connections that stay open.
-void beats(benchmark::State& state) {
+template <class Connection>
+void time_beats_of_all(benchmark::State& state, const Tls& tls) {
   constexpr std::uint32_t kConnections = 8;
   constexpr std::uint64_t kBeats = 40'000;
   const auto members = static_cast<std::uint32_t>(state.range(0));
   for (auto _ : state) {
     Callers callers([&](std::uint16_t port) {
-      std::vector<RawSocket> sockets;
-      for (std::uint32_t i = 0; i < kConnections; ++i) sockets.push_back(RawSocket::connect_to(port));
+      std::vector<Connection> sockets;
+      for (std::uint32_t i = 0; i < kConnections; ++i) sockets.push_back(Connection::connect_to(port));
       for (std::uint64_t beat = 0; beat < kBeats; beat += kConnections) {
         for (std::uint32_t i = 0; i < kConnections; ++i) {
           const auto who = static_cast<std::uint32_t>((beat + i) % members);
@@ -170,7 +191,7 @@ void beats(benchmark::State& state) {
       }
       return true;
     });
-    Server server(test::job(members));
+    Server server(test::job(members), tls);
     const double before = cpu_seconds();
     if (!callers.run(server.port())) return state.SkipWithError("a beat was not answered");
     const double used = cpu_seconds() - before;
@@ -179,8 +200,21 @@ void beats(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBeats));
 }
+void beats(benchmark::State& state) {
+  time_beats_of_all<RawSocket>(state, {});
+}
+void beats_over_tls(benchmark::State& state) {
+  time_beats_of_all<TlsCaller>(state, make_certificate());
+}
 BENCHMARK(beats)->Arg(8)->Arg(1000)->ArgName("members")->UseManualTime()->Iterations(3)->Unit(
     benchmark::kMillisecond);
+BENCHMARK(beats_over_tls)
+    ->Arg(8)
+    ->Arg(1000)
+    ->ArgName("members")
+    ->UseManualTime()
+    ->Iterations(3)
+    ->Unit(benchmark::kMillisecond);
 
 // All members ask to join, and all have their seats.
 void joins(benchmark::State& state) {

@@ -195,7 +195,7 @@ PARTS = (
     Part("tests/gpu", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("googletest", "libtorch")),
     Part("tests/bench", EVERYTHING + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch",
                                       "tests/conformance/support"),
-         ("benchmark", "libtorch", "nlohmann_json")),
+         ("benchmark", "libtorch", "nlohmann_json", "openssl")),
     Part("tests/install", PUBLIC + (MDS[0], "agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
          instead="it stands for a user's program"),
 )
