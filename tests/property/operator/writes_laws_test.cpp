@@ -91,25 +91,27 @@ class Operator {
     int looks = 0;
     while (!caller_.is_dead && controller_->step())
       if (++looks > kLooksMax) return served_.find_broken("it looks again at once, over and over");
+    if (looks == 0) return;
+    heard_ = rooms_.processes(served_.key());
+    listening_since_ = rooms_.listening_since(served_.key());
   }
 
-  // Nothing is to be done that nobody would look at by itself.
+  // Nothing is to be done that nobody would look at by itself. Beats that bring only a step or a phase ask
+  // for no look: what members said is what it was at the last one.
   void check_due() const {
     if (served_.world().is_job_gone()) return;  // its copy hears of it with the next watch
-    if (!leads() || !cluster_->is_synced() || served_.clock().now() - served_.failed_at() < kPauseMax) return;
+    if (!leads() || !heard_ || served_.clock().now() - served_.failed_at() < kPauseMax) return;
     const auto view = cluster_->view(served_.key());
     if (!view) return;
     const Observation seen{.job = view->job,
                            .pods = view->pods,
-                           .processes = rooms_.processes(served_.key()),
+                           .processes = *heard_,
                            .world = rooms_.world(served_.key()),
                            .nodes = view->nodes,
                            .wall_now = served_.clock().wall_now(),
                            .recovery = {},
-                           .listening_since = rooms_.listening_since(served_.key())};
+                           .listening_since = listening_since_};
     const auto decision = core::reconcile(seen, served_.clock().now());
-    // Beats that bring only a phase ask for no look: who hangs is found with the next one.
-    if (decision.status.restarts.hung > view->job.status.restarts.hung) return;
     std::string what;
     bool is_due = false;
     for (const auto& action : decision.actions) {
@@ -133,6 +135,8 @@ class Operator {
   runtime::OperatorMetrics metrics_;
   std::unique_ptr<Cluster> cluster_;
   std::optional<runtime::Controller> controller_;
+  std::optional<std::vector<api::ProcessFacts>> heard_;  // as of the last look
+  Timestamp listening_since_;
 };
 
 class WritesStory {
