@@ -233,7 +233,7 @@ TEST(WritesLaws, HoldOverAServerThatIsInTheWay) {
   const std::uint64_t shard = only != 0 ? 0 : number_from_environment("RATOON_SHARD", 0);
   const std::uint64_t first = only != 0 ? only : number_from_environment("RATOON_FIRST_SEED", 1);
   const std::uint64_t end =
-      first + (only != 0 ? 1 : number_from_environment("RATOON_SEEDS", test::afforded(200)));
+      first + (only != 0 ? 1 : number_from_environment("RATOON_SEEDS", test::afforded(50)));
   SimulatedCluster::Tally sum;
   std::uint64_t seeds = 0;
   std::uint64_t leaders = 0;
