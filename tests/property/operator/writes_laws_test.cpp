@@ -69,7 +69,7 @@ class Operator {
   Operator(SimulatedCluster& cluster, std::uint64_t seed) : served_(cluster), rooms_(cluster, caller_) {
     caller_.fence.open_until(Timestamp{Duration::max()});
     runtime::ClusterOptions options;
-    options.on_news = [this](const JobKey& key) { queue_.add_now(key); };
+    options.on_news = [this](const JobKey& key, runtime::Urgency urgency) { queue_.add_now(key, urgency); };
     options.settings.coordinator_url = "http://operator";
     options.fence = &caller_.fence;
     options.log = logger_;
