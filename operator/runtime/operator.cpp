@@ -205,10 +205,14 @@ class Operator {
     return vitals;
   }
 
+  [[nodiscard]] std::optional<http::TlsServerOptions> shown() const {
+    if (!certificate_) return std::nullopt;
+    return certificate_->identity().shown;
+  }
+
   Result<void> open_door() {
     http::ServerOptions door{
-        .address = "0.0.0.0", .port = options_.coordinator_port, .threads = kDoorThreads};
-    if (certificate_) door.tls = certificate_->identity().shown;
+        .address = "0.0.0.0", .port = options_.coordinator_port, .tls = shown(), .threads = kDoorThreads};
     auto server = http::HttpServer::start(
         std::move(door), [this](http::ServerRequest request, http::Responder responder) {
           if (leadership_->is_leading()) return coordinator_.handle(request, std::move(responder));
