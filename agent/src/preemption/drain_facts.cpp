@@ -38,7 +38,13 @@ DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced) {
            (stage.act == DrainAct::kTrySave && (!can_be_replaced || may_wait(stage)));
   };
   const auto next = std::find_if(plan.stages.begin(), plan.stages.end(), is_save);
-  if (plan.leave <= Duration(0) && next == plan.stages.end()) return DrainStep::kLeave;
+  if (plan.leave <= Duration(0) && next == plan.stages.end()) {
+    // Who goes while its part is being written takes the whole checkpoint with it. Another step is begun only
+    // where it ends in time.
+    const Duration at_the_next = facts.left - facts.step;
+    const bool may_stay = facts.staged_bytes > 0 && at_the_next > std::max(facts.margin, Duration(0)) / 2;
+    return may_stay ? DrainStep::kTrainOn : DrainStep::kLeave;
+  }
   // Later than the longest step: another step will end before.
   if (next == plan.stages.end() || next->begin > facts.step) return DrainStep::kTrainOn;
   const bool is_last =

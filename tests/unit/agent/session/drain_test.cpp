@@ -212,6 +212,20 @@ TEST(Drain, NewsThatIsTakenBackCountsNoMore) {
   EXPECT_FALSE(drain.must_go(at(70s), true).has_value());
 }
 
+// Seen where a busy disk took longer over the last save than any before.
+TEST(Drain, WhoIsReplacedWaitsInTheMarginForWhatIsBeingWritten) {
+  Drain drain({.can_be_replaced = true});
+  drain.begin_attempt(kGigabyte);
+  drain.note_commit(300ms);
+  drain.notify(at(0s), 10s, "a reclaim");
+  drain.note_save(at(7s), 100ms);
+  drain.note_staged(true);
+  EXPECT_FALSE(drain.must_go(at(8500ms), true).has_value());
+  EXPECT_TRUE(drain.must_go(at(9s), true).has_value()) << "half of the margin is for leaving";
+  drain.note_staged(false);
+  EXPECT_TRUE(drain.must_go(at(8500ms), true).has_value());
+}
+
 TEST(Drain, PeopleAreToldOfANoticeOnce) {
   preemption::Notices ends;
   ends.give("time limit", {.deadline = at(1h), .is_sudden = false, .why = "the time limit of 1h"});
