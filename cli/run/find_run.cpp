@@ -48,8 +48,10 @@ Result<fs::path> place_of_run(const std::string& wish) {
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(wish, ignored))) return fs::path(wish);
   if (const fs::path by_name = fs::path(kRunsFolder) / wish; is_run(by_name)) return by_name;
-  return Error(ErrorKind::kNotFound,
-               "there is no run '" + wish + "': neither a folder nor " + kRunsFolder + "/" + wish);
+  const std::string elsewhere = wish.find('/') == std::string::npos
+                                    ? std::string("neither a folder nor ") + kRunsFolder + "/" + wish
+                                    : "there is no such folder";
+  return Error(ErrorKind::kNotFound, "there is no run '" + wish + "': " + elsewhere);
 }
 
 Result<fs::path> find_run(const std::string& wish) {

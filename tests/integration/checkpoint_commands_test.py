@@ -47,7 +47,7 @@ class Commands(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.scratch)
         self.folder = self.scratch / "checkpoints" / "counter"
         self.run_name, self.place = "counter", str(self.folder)
-        self.above, self.of_nothing = str(self.scratch), "No such file"
+        self.above, self.of_nothing = str(self.scratch), "there is no such folder"
 
     def trainer(self, steps, pause_ms=0):
         return [BIN / "counter", "--steps", str(steps), "--pause-ms", str(pause_ms), "--save-every", "10", "--keep-last", "2",
