@@ -12,6 +12,7 @@
 #include <boost/asio/ssl/stream.hpp>
 #include <cpprest/http_client.h>
 #include <fcntl.h>
+#include <openssl/ssl.h>
 #include <pplx/threadpool.h>
 
 #include "base/http/socket_meter.h"
@@ -253,6 +254,8 @@ void prepare_library() {
   static std::once_flag once;
   std::call_once(once, [] {
     try {
+      // First, so that the pool's threads end before OpenSSL, which frees what each of them had of it.
+      OPENSSL_init_ssl(0, nullptr);
       crossplat::threadpool::initialize_with_threads(4);  // nothing of ours ever blocks them
     } catch (const std::exception&) {
       // Somebody else in this process started the pool first; theirs does as well.
