@@ -105,7 +105,6 @@ class SharedCache(S3Test):
                     path.unlink()  # so that there is always something to fetch
         print(f"{tries} tries killed {kills} processes at work, {parts} parts left behind", flush=True)
         self.assertGreaterEqual(kills, KILLS, f"{SECONDS} s were too few for all: scripts/nightly takes more minutes")
-        self.assertGreater(kills, tries // 2, "most of the kills hit processes at work")
         if not others:  # which would have swept them already
             self.assertGreater(parts, 0, "and some of them while they wrote")
         output = self.finish(self.start(*options))
