@@ -54,6 +54,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
     sentence = with_guess(path + " has no command '" + left.front() + "'", nearest(left.front(), commands));
   } else if (!left.empty()) {
     sentence = path + " has no place for '" + left.front() + "'";
+    if (command.get_option_no_throw("--run") != nullptr) sentence += "; a run is named with --run";
   } else if (!commands.empty()) {
     sentence = path + " wants a command";
   }

@@ -9,6 +9,7 @@
 #include "base/core/read_file.h"
 #include "cli/job_definition.h"
 #include "cli/job_fields.h"
+#include "cli/job_lines.h"
 
 namespace ratoon::cli {
 namespace {
@@ -80,6 +81,10 @@ Result<std::string> read_text(const std::filesystem::path& path) {
                                         : text.error().message() + "; " + next);
 }
 
+std::string at_line(const std::filesystem::path& path, int line) {
+  return path.string() + ":" + std::to_string(line);
+}
+
 // As if they stood in the file, so that status.json shows what runs. What is no job is left to its reader.
 void append_arguments(const std::vector<std::string>& more, json& document) {
   const json::json_pointer trainer("/spec/roles/0/template/spec/containers/0");
@@ -96,25 +101,29 @@ Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
   const auto text = read_text(path);
   if (!text) return text.error();
   json document;
+  YAML::Node file;
   try {
     std::size_t values_left = 100'000;
-    const YAML::Node file = YAML::Load(*text);
+    file = YAML::Load(*text);
     document = to_json(file, 0, values_left);  // first: it bounds what aliases can grow to
     if (const auto unknown = find_unknown_field(file, YAML::Load(job_definition()))) {
-      return Error(ErrorKind::kInvalid,
-                   path.string() + ":" + std::to_string(unknown->line) + ": " + unknown->sentence);
+      return Error(ErrorKind::kInvalid, at_line(path, unknown->line) + ": " + unknown->sentence);
     }
-  } catch (const YAML::Exception& error) {
+  } catch (const YAML::ParserException& error) {
     return Error(ErrorKind::kInvalid,
-                 path.string() + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg);
+                 at_line(path, error.mark.line + 1) + ": this is not YAML (" + error.msg +
+                     "): look there for a ':' too many, a quote or bracket left open, a tab that indents");
+  } catch (const YAML::Exception& error) {
+    return Error(ErrorKind::kInvalid, at_line(path, error.mark.line + 1) + ": " + error.msg);
   }
   if (document.is_null())
     return Error(ErrorKind::kInvalid,
                  path.string() + " is empty: a TrainingJob is expected, see docs/formats/job.md");
   append_arguments(more_arguments, document);
   auto job = api::decode_training_job(document);
-  if (!job) return job.error().with_context(path.string());
-  return job;
+  if (job) return job;
+  const auto line = line_of_complaint(file, job.error().message());
+  return job.error().with_context(line ? at_line(path, *line) : path.string());
 }
 
 }  // namespace ratoon::cli

@@ -32,8 +32,9 @@ stops at once.
 A trainer named without a '/' is looked for in PATH, then beside this program.
 A relative path counts from the folder you are in.
 
-Exit codes: 0 completed, 1 failed, 82 the file or the command line is wrong, 84 the folder cannot be used,
-130 stopped by Ctrl-C.)";
+Exit codes: 0 completed, 1 failed, 82 the file or the command line is wrong, or the trainer's, 83 it has
+checkpoints and none is good, 84 the folder cannot be used, or the trainer cannot save, 130 stopped by
+Ctrl-C.)";
 
 constexpr std::size_t kTraceBytesMax = 64 * 1024 * 1024;
 
@@ -52,7 +53,7 @@ struct RunArguments {
 
 Result<std::vector<local::TraceEvent>> read_trace(const std::string& path) {
   const auto text = read_file(path, kTraceBytesMax);
-  if (!text) return text.error();
+  if (!text) return text.error().with_context("--trace");
   auto trace = local::parse_trace(*text);
   if (!trace) return trace.error().with_context(path);
   return trace;

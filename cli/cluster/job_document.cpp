@@ -17,7 +17,7 @@ using nlohmann::json;
 // What becomes of its pod, as far as the status tells: nobody needs the right to read pods for it.
 std::string_view standing_of(const api::TrainingJob& job, const api::MemberStatus& member) {
   if (member.is_completed) return "Completed";
-  if (is_over(job)) return "Ended";
+  if (api::is_over(job.status.phase)) return "Ended";
   if (member.is_absent) return "Absent";
   if (member.not_before) return "Waiting";
   if (member.uid.empty() || member.node.empty()) return "Pending";
@@ -69,16 +69,12 @@ json without_managed_fields(json object) {
 
 }  // namespace
 
-bool is_over(const api::TrainingJob& job) {
-  return job.status.phase == JobPhase::kSucceeded || job.status.phase == JobPhase::kFailed;
-}
-
 json describe_job(const api::TrainingJob& job, std::optional<double> steps_per_second) {
   json document = {{"job", job.document ? without_managed_fields(*job.document) : json::object()},
                    {"members", members_of(job)},
                    {"nodes", nodes_of(job)},
                    {"recoveries", recoveries_of(job.status)},
-                   {"running", !is_over(job)},
+                   {"running", !api::is_over(job.status.phase)},
                    {"progress", {{"position", job.status.step.value()}, {"total", 0U}, {"unit", "step"}}}};
   if (steps_per_second) document["progress"]["steps_per_second"] = *steps_per_second;
   return document;

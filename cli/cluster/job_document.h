@@ -13,8 +13,6 @@
 
 namespace ratoon::cli {
 
-[[nodiscard]] bool is_over(const api::TrainingJob& job);
-
 // `job`, `members`, `nodes`, `recoveries` and `progress` as in status.json, as far as the job's status tells;
 // `running` says that the job is not over.
 [[nodiscard]] nlohmann::json describe_job(const api::TrainingJob& job,

@@ -40,7 +40,7 @@ Result<void> JobPages::take(const std::vector<json>& objects) {
     json document = describe_job(*job, note_rate(*job));
     auto view = decode_run_view(document);
     if (!view) return view.error();
-    view->is_running = !is_over(*job);
+    view->is_running = !api::is_over(job->status.phase);
     view->place = place_text({.server = asked_.server, .name_space = job->meta.name_space});
     jobs_.push_back({.document = std::move(document), .view = *std::move(view)});
   }
@@ -51,7 +51,7 @@ Result<void> JobPages::take(const std::vector<json>& objects) {
 }
 
 bool JobPages::are_over() const {
-  return std::ranges::all_of(jobs_, [](const Job& job) { return is_over(job.view.job); });
+  return std::ranges::all_of(jobs_, [](const Job& job) { return api::is_over(job.view.job.status.phase); });
 }
 
 std::string JobPages::json_text(bool is_one_line) const {

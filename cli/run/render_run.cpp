@@ -35,9 +35,8 @@ bool is_going(const RunView& view) {
 
 std::string phase_text(const RunView& view) {
   const auto phase = view.job.status.phase;
-  const bool is_over = phase == api::JobPhase::kSucceeded || phase == api::JobPhase::kFailed;
   const std::string name(name_of(phase));
-  return view.is_running || is_over ? name : kStopped;
+  return view.is_running || api::is_over(phase) ? name : kStopped;
 }
 
 std::string world_text(const RunView& view) {

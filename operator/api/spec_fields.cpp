@@ -13,6 +13,10 @@ bool is_dns_label(std::string_view name) {
          name.back() != '-';
 }
 
+std::string item_name(std::string_view list, std::size_t index) {
+  return std::string(list) + "[" + std::to_string(index) + "]";
+}
+
 std::uint32_t read_count(Fields& f, const char* name, std::uint32_t min, std::uint32_t max,
                          std::uint32_t absent) {
   if (f.find(name) == nullptr) return absent;

@@ -16,6 +16,9 @@ namespace ratoon::api {
 // Lower-case letters, digits and '-', beginning with a letter: a part of the name of a pod or a folder.
 [[nodiscard]] bool is_dns_label(std::string_view name);
 
+// "roles[0]": how a complaint names an item of a list.
+[[nodiscard]] std::string item_name(std::string_view list, std::size_t index);
+
 [[nodiscard]] std::uint32_t read_count(Fields& f, const char* name, std::uint32_t min, std::uint32_t max,
                                        std::uint32_t absent);
 void read_texts(Fields& f, const char* name, std::size_t texts_max, std::size_t bytes_max,

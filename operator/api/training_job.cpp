@@ -35,8 +35,9 @@ void read_container(Fields container, Role& role) {
   read_texts(container, "command", kWordsMax, kWordBytesMax, role.command);
   if (role.command.empty()) container.complain("command", "the program to run and its arguments");
   read_texts(container, "args", kWordsMax, kWordBytesMax, role.command);
+  std::size_t index = 0;
   for (const auto& item : container.list("env", kEnvironmentMax)) {
-    Fields variable = container.child(item, "env[]");
+    Fields variable = container.child(item, item_name("env", index++));
     if (variable.find("valueFrom") != nullptr) continue;  // a cluster's to fill in
     role.environment[variable.text("name", kWordBytesMax)] = variable.optional_text("value", kWordBytesMax);
   }
@@ -120,7 +121,7 @@ void check_group(Fields& f, const TrainingJobSpec& spec) {
 TrainingJobSpec read_spec(Fields f) {
   TrainingJobSpec spec;
   for (const auto& item : f.list("roles", kRolesMax)) {
-    Role role = read_role(f.child(item, "roles[]"));
+    Role role = read_role(f.child(item, item_name("roles", spec.roles.size())));
     const bool is_known = std::any_of(spec.roles.begin(), spec.roles.end(),
                                       [&](const Role& other) { return other.name == role.name; });
     if (is_known) f.complain("roles", "a list of roles with different names");

@@ -130,6 +130,9 @@ struct TrainingJobSpec {
 [[nodiscard]] bool is_group(const TrainingJobSpec& spec);
 
 enum class JobPhase { kPending, kRunning, kRecovering, kSuspended, kSucceeded, kFailed };
+[[nodiscard]] constexpr bool is_over(JobPhase phase) {
+  return phase == JobPhase::kSucceeded || phase == JobPhase::kFailed;
+}
 
 // The incarnation of a member that may join now. Older ones are fenced out.
 struct MemberStatus {

@@ -19,10 +19,6 @@ bool trains(LedgerPart part) {
   return part == LedgerPart::kUseful || part == LedgerPart::kRecomputed;
 }
 
-bool is_over(api::JobPhase phase) {
-  return phase == api::JobPhase::kSucceeded || phase == api::JobPhase::kFailed;
-}
-
 bool lacks_capacity(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   return std::ranges::any_of(seen.pods, [&](const api::Pod& pod) {
     return !pod.unplaced_reason.empty() && !pod.is_deleting && !pod.has_ended() && is_named(pod, members);
@@ -82,7 +78,7 @@ void begin(LedgerPart part, WallTime at, api::Ledger& ledger) {
 void note_ledger(const Observation& seen, Timestamp now, Decision& decision) {
   api::Ledger& ledger = decision.status.ledger;
   const WallTime at = to_milliseconds(seen.wall_now);
-  if (is_over(decision.status.phase)) {
+  if (api::is_over(decision.status.phase)) {
     if (ledger.since) begin(LedgerPart::kRestarting, at, ledger);
     ledger.part = LedgerPart::kRestarting;
     ledger.since.reset();

@@ -137,7 +137,7 @@ Decision decide(const Observation& seen, Timestamp now) {
 
 Decision reconcile(const Observation& seen, Timestamp now) {
   const auto& stored = seen.job.status;
-  if (stored.phase == JobPhase::kSucceeded || stored.phase == JobPhase::kFailed) {
+  if (api::is_over(stored.phase)) {
     Decision decision = finish(seen, stored, stored.phase, stored.message);
     end_of_life(seen, now, decision);
     return decision;

@@ -131,7 +131,7 @@ Result<fs::path> RunFolder::set_aside(WallTime now,
   if (fs::exists(status_path(), code)) fs::copy_file(status_path(), before / kStatus, code);
   if (code) return system_error(code.value(), "copying " + status_path().string() + " to " + before.string());
   if (auto stored = store_fresh_status(); !stored) return stored.error();
-  for (const char* name : {"logs", "checkpoints", "events.jsonl"}) {
+  for (const char* name : {"logs", "checkpoints", "events.jsonl", "report.html"}) {
     fs::rename(folder_ / name, before / name, code);
     if (code && code != std::errc::no_such_file_or_directory)
       return system_error(code.value(), "moving " + (folder_ / name).string() + " to " + before.string());

@@ -23,6 +23,7 @@
 #include "operator/local/room.h"
 #include "operator/local/run_book.h"
 #include "operator/local/run_events.h"
+#include "operator/local/run_exit.h"
 #include "operator/local/run_folder.h"
 #include "operator/local/run_news.h"
 #include "operator/local/status_file.h"
@@ -87,16 +88,13 @@ class Runner {
       if (wakeup_.sleep(next_sleep()) > 0) return stop_for_user();
     }
     static_cast<void>(drain(kDrainMax));
-    if (job_.status.phase == api::JobPhase::kSucceeded) return static_cast<int>(ExitCode::kDone);
-    news_.tell_failure(job_.status);
-    return 1;
+    if (job_.status.phase != api::JobPhase::kSucceeded) news_.tell_failure(job_.status);
+    return exit_code_of(job_.status);
   }
 
  private:
   std::size_t count_members() const { return core::desired_members(options_.job).size(); }
-  bool is_over() const {
-    return job_.status.phase == api::JobPhase::kSucceeded || job_.status.phase == api::JobPhase::kFailed;
-  }
+  bool is_over() const { return api::is_over(job_.status.phase); }
 
   Result<void> prepare() {
     if (auto begun = begin(); !begun) return begun;

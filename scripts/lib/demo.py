@@ -155,7 +155,7 @@ def demonstrate(programs, folder):
         unbroken.finish()
         compare(lossy, unbroken)
         recoveries = lossy.status()["recoveries"]
-        say(f"equal, bit for bit, after {len(recoveries)} losses; all trained again after "
+        say(f"equal, bit for bit, although {len(recoveries)} times something was taken away; all trained again after "
             f"{', '.join(format(one['seconds'], '.2f') for one in recoveries)} s, and "
             f"{sum(one['lost_steps'] for one in recoveries)} of {STEPS} steps were made again")
         say(f"the report, for a browser: {shown(lossy.ask('report', lossy.folder).strip())}")

@@ -217,14 +217,15 @@ BENCHMARK(beats_over_tls)
     ->Unit(benchmark::kMillisecond);
 
 // All members ask to join, and all have their seats.
-void joins(benchmark::State& state) {
+template <class Connection>
+void time_joins_of_all(benchmark::State& state, const Tls& tls) {
   const auto members = static_cast<std::uint32_t>(state.range(0));
   double cpu = 0;
   for (auto _ : state) {
     Callers callers([&](std::uint16_t port) {
-      std::vector<RawSocket> sockets;
+      std::vector<Connection> sockets;
       for (std::uint32_t i = 0; i < members; ++i) {
-        sockets.push_back(RawSocket::connect_to(port));
+        sockets.push_back(Connection::connect_to(port));
         if (!sockets[i].send(post(names::route::kJoin, encode(test::join_request(test::process(i))))))
           return false;
       }
@@ -232,7 +233,7 @@ void joins(benchmark::State& state) {
         if (take_reply(socket).empty()) return false;
       return true;
     });
-    Server server(forming(members));
+    Server server(forming(members), tls);
     const SystemClock clock;
     const double before = cpu_seconds();
     const Timestamp began = clock.now();
@@ -242,8 +243,21 @@ void joins(benchmark::State& state) {
   }
   state.counters["server_cpu_seconds"] = cpu / static_cast<double>(state.iterations());
 }
+void joins(benchmark::State& state) {
+  time_joins_of_all<RawSocket>(state, {});
+}
+void joins_over_tls(benchmark::State& state) {
+  time_joins_of_all<TlsCaller>(state, make_certificate());
+}
 BENCHMARK(joins)->Arg(100)->Arg(1000)->ArgName("members")->UseManualTime()->Iterations(3)->Unit(
     benchmark::kMillisecond);
+BENCHMARK(joins_over_tls)
+    ->Arg(100)
+    ->Arg(1000)
+    ->ArgName("members")
+    ->UseManualTime()
+    ->Iterations(3)
+    ->Unit(benchmark::kMillisecond);
 
 // What a process of its own found, for this one to read.
 struct Found {

@@ -58,6 +58,8 @@ class Help(unittest.TestCase):
                 (("run",), "file is required: see `ratoon run --help`"),
                 (("run", "job.yaml", "--foldr=x"),
                  "ratoon run takes no option '--foldr'; did you mean '--folder'? See `ratoon run --help`"),
+                (("kill", "m", "runs/a"),
+                 "ratoon kill has no place for 'runs/a'; a run is named with --run: see `ratoon kill --help`"),
                 (("status", "a", "b"), "ratoon status has no place for 'b': see `ratoon status --help`")):
             with self.subTest(words):
                 done = subprocess.run([BIN / "ratoon", *words], text=True, capture_output=True, timeout=20)

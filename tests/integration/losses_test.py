@@ -61,7 +61,7 @@ class Losses(unittest.TestCase):
         trace.write_text("0,add,red\n0,remove,green\n")
         for words, sentence in (
                 (("--trace", trace), f"ratoon: {trace}: line 2: node 'green' is not there"),
-                (("--trace", run.root / "none"), f"ratoon: opening {run.root / 'none'}: No such file or directory"),
+                (("--trace", run.root / "none"), f"ratoon: --trace: opening {run.root / 'none'}: No such file or directory"),
                 (("--reclaim-every", "20"), "ratoon: --reclaim-every: expected a time above 0 like 30s, 0.5s or 1m30s, "
                                             "found '20'"),
                 (("--trace-speed", "2"), "--trace-speed requires --trace"),

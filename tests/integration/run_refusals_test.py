@@ -47,7 +47,7 @@ class Refusals(unittest.TestCase):
         run = self.run_job(command=["sh", "-c", "seq 20; printf '\\033[31mno such data\\n'; exit 82"], spec={"numNodes": 1})
         run.start()
         code, output = run.finish()
-        self.assertEqual(code, 1, output)
+        self.assertEqual(code, 82, output)
         shown = output[output.index("the last lines of counter-worker-0-i0:\n"):].splitlines()
         self.assertEqual(shown[1:11], [f"  {i}" for i in range(12, 21)] + ["  ?[31mno such data"])
         self.assertEqual(shown[11:], [f"what the members printed: {run.folder}/logs/*.log"])
@@ -56,7 +56,7 @@ class Refusals(unittest.TestCase):
         run = self.run_job(command=["sh", "-c", "exit 82"], spec={"numNodes": 1})
         run.start()
         code, output = run.finish()
-        self.assertEqual(code, 1, output)
+        self.assertEqual(code, 82, output)
         self.assertEqual(output.count("the same start would fail again"), 1, output)
         self.assertIn("what the members printed", output)
 
@@ -70,7 +70,7 @@ class Refusals(unittest.TestCase):
     def test_a_failed_run_that_is_tried_again_takes_a_new_attempt(self):
         run = self.run_job(command=["sh", "-c", "exit 82"])
         run.start()
-        self.assertEqual(run.finish()[0], 1)
+        self.assertEqual(run.finish()[0], 82)
         before = run.job_status()["attempt"]
         run.document["spec"]["roles"][0]["template"]["spec"]["containers"][0]["command"] = [
             "counter", "--steps", "10", "--pause-ms", "1"]

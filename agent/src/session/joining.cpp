@@ -1,7 +1,9 @@
 #include "agent/src/session/joining.h"
 
 #include <algorithm>
+#include <filesystem>
 
+#include "agent/src/checkpoint/file_names.h"
 #include "agent/src/session/fail.h"
 
 namespace ratoon::session {
@@ -35,6 +37,10 @@ bool is_refused_by_disk(const checkpoint::Inventory& inventory, const Unreadable
                      [](const auto& entry) { return entry.digest == checkpoint::kUnreadable; });
 }
 
+std::string folder_of(const Places& places) {
+  return std::filesystem::path(places.home()->shown(checkpoint::kManifests)).parent_path().string();
+}
+
 Result<Assignment> ask_for_world(Link& link, Places& places, const Unreadable& unreadable) {
   const auto inventory = places.look();
   if (!inventory) fail(exit_code_of(inventory.error()), inventory.error().message());
@@ -52,9 +58,10 @@ Result<Assignment> ask_for_world(Link& link, Places& places, const Unreadable& u
            "above, "
            "mend or mount it, start again");
     }
-    fail(ExitCode::kCheckpointsBad,
-         "the run has " + std::to_string(entries.size()) +
-             " checkpoints and none can be read; nothing is started over by itself");
+    fail(ExitCode::kCheckpointsBad, "the run has " + std::to_string(entries.size()) +
+                                        " checkpoints and none can be read; nothing is started over by "
+                                        "itself: `ratoon checkpoint verify " +
+                                        folder_of(places) + "` says what each lacks");
   }
   return link.join(entries, inventory->newest_attempt);
 }

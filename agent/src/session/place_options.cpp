@@ -85,6 +85,15 @@ Result<void> check_latest(const Options& o) {
   return checked ? checked : refusal("--latest-name: " + checked.error().message());
 }
 
+// "20st" is how options say it.
+std::string describe_interval(const Every& every) {
+  if (every.is_automatic()) return "as often as pays";
+  std::string text = every.text();
+  if (every.unit() != CountedIn::kSteps) return "every " + text;
+  text.resize(text.size() - 2);
+  return text == "1" ? "at every step" : "every " + text + " steps";
+}
+
 }  // namespace
 
 Result<void> check_places(const Options& o) {
@@ -137,11 +146,11 @@ checkpoint::KeepRules store_rules(const Options& o) {
 }
 
 std::string describe_saving(const Options& o) {
-  const std::string often = o.save_every.is_automatic() ? "as often as pays" : "every " + o.save_every.text();
   std::string kept = "the newest " + std::to_string(o.keep_last);
   if (o.keep_last == kKeepAllCheckpoints) kept = "all";
   if (o.keep_last == 0) kept = "none that every store holds";
-  return "saves " + often + " (--save-every) and keeps " + kept + " (--keep-last) in " + home_of(o);
+  return "saves " + describe_interval(o.save_every) + " (--save-every) and keeps " + kept +
+         " (--keep-last) in " + home_of(o);
 }
 
 checkpoint::Owner owner_of(const Options& o, const std::string& host, std::string start) {

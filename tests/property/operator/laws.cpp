@@ -68,10 +68,6 @@ const api::MemberStatus* find_member(const api::TrainingJobStatus& status, const
   return nullptr;
 }
 
-bool is_final(const api::TrainingJobStatus& status) {
-  return status.phase == api::JobPhase::kSucceeded || status.phase == api::JobPhase::kFailed;
-}
-
 Decision Laws::decide() {
   const Observation seen = world_.observe();
   const Decision decision = core::reconcile(seen, world_.now());
@@ -80,12 +76,12 @@ Decision Laws::decide() {
   check_status(seen.job.status, decision.status);
   check_ledger(seen, decision.status);
   check_end(seen, decision);
-  if (is_final(seen.job.status)) return decision;
+  if (api::is_over(seen.job.status.phase)) return decision;
   check_bill(seen, decision);
   check_success(seen, decision);
   check_duration(decision);
   check_told(seen, decision);
-  if (is_final(decision.status)) return decision;
+  if (api::is_over(decision.status.phase)) return decision;
   check_counting(seen, decision);
   check_deletions(seen, decision);
   check_rest(seen, decision);
@@ -129,7 +125,7 @@ void Laws::forget(api::MemberStatus member) {
 }
 
 void Laws::note_times(const api::TrainingJobStatus& status) {
-  if (is_final(status) && !ended_at_) {
+  if (api::is_over(status.phase) && !ended_at_) {
     ended_at_ = world_.wall_now();
     EXPECT_EQ(status.completed_at, ended_at_) << "it ended now";
     if (status.phase == api::JobPhase::kFailed) ++tally_.failures;
@@ -158,7 +154,7 @@ void Laws::check_status(const api::TrainingJobStatus& before, const api::Trainin
   EXPECT_GE(after.restarts.application, before.restarts.application);
   EXPECT_GE(after.restarts.hung, before.restarts.hung);
   EXPECT_GE(after.restarts.disruption, before.restarts.disruption);
-  if (is_final(before)) {
+  if (api::is_over(before.phase)) {
     EXPECT_EQ(after, before) << "the end is the end";
     return;
   }
@@ -182,7 +178,7 @@ void Laws::check_ledger(const Observation& seen, const api::TrainingJobStatus& a
   if (before.since) {
     EXPECT_NEAR(whole(after.ledger), whole(before), 0.002);
   }
-  EXPECT_EQ(after.ledger.since.has_value(), !is_final(after));
+  EXPECT_EQ(after.ledger.since.has_value(), !api::is_over(after.phase));
   for (std::size_t i = 0; i < api::kLedgerParts; ++i)
     EXPECT_GE(after.ledger.seconds[i], before.seconds[i]) << name_of(static_cast<api::LedgerPart>(i));
 }

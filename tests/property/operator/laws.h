@@ -27,7 +27,6 @@ using SeatList = std::vector<SeatKey>;
 // The same member in another status, or nullptr.
 [[nodiscard]] const api::MemberStatus* find_member(const api::TrainingJobStatus& status,
                                                    const api::MemberStatus& member);
-[[nodiscard]] bool is_final(const api::TrainingJobStatus& status);
 
 // What came to pass, so that a law about it is not one about nothing.
 struct Tally {

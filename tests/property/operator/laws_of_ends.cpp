@@ -37,8 +37,8 @@ WallTime after(WallTime moment, std::uint32_t seconds) {
 // Of a job that is over: pods as its policy says, itself when its time is up, and nothing else.
 void Laws::check_end(const Observation& seen, const Decision& decision) const {
   const auto& status = decision.status;
-  EXPECT_EQ(status.completed_at.has_value(), is_final(status));
-  if (!is_final(status)) {
+  EXPECT_EQ(status.completed_at.has_value(), api::is_over(status.phase));
+  if (!api::is_over(status.phase)) {
     EXPECT_EQ(find_in<core::DeleteJob>(decision), nullptr) << "is deleted before its end";
     return;
   }
@@ -46,7 +46,7 @@ void Laws::check_end(const Observation& seen, const Decision& decision) const {
   EXPECT_EQ(find_in<core::CreatePod>(decision), nullptr);
   EXPECT_TRUE(decision.announcement.stop) << "members are not told that it is over";
   const auto& ttl = seen.job.spec.ttl_seconds_after_finished;
-  const bool is_stored = is_final(seen.job.status);
+  const bool is_stored = api::is_over(seen.job.status.phase);
   const bool is_expired = is_stored && ttl && after(ended_at_.value_or(seen.wall_now), *ttl) <= seen.wall_now;
   const auto* gone = find_in<core::DeleteJob>(decision);
   EXPECT_EQ(gone != nullptr, is_expired) << "its time to live counts from its end";
@@ -55,7 +55,7 @@ void Laws::check_end(const Observation& seen, const Decision& decision) const {
 
 // Who is on the roster keeps its pod, but for a job that is over or rests.
 void Laws::check_deletions(const Observation& seen, const Decision& decision) const {
-  if (is_final(decision.status)) return;
+  if (api::is_over(decision.status.phase)) return;
   for (const auto& uid : deleted_in(decision)) {
     const auto pod =
         std::find_if(seen.pods.begin(), seen.pods.end(), [&](const auto& p) { return p.uid == uid; });

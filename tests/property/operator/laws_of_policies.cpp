@@ -88,7 +88,7 @@ void Laws::check_success(const Observation& seen, const Decision& decision) cons
   }
   const bool is_over = is_any_known && are_all_known;
   EXPECT_TRUE(is_over || decision.status.phase != api::JobPhase::kSucceeded) << "over, and not all are done";
-  EXPECT_TRUE(!is_over || is_final(decision.status)) << "all are done, and it is not over";
+  EXPECT_TRUE(!is_over || api::is_over(decision.status.phase)) << "all are done, and it is not over";
 }
 
 // Fewer only after the patience that was asked for, more only after the cooldown.
@@ -126,7 +126,7 @@ void Laws::check_duration(const Decision& decision) const {
   const bool has_ended_in_time =
       status.phase == api::JobPhase::kFailed && status.message.starts_with("maxDurationSeconds");
   EXPECT_TRUE(!has_ended_in_time || (limit > 0 && seconds(awake) >= limit)) << "its time was not over";
-  if (limit == 0 || is_final(status) || world_.job().spec.is_suspended) return;
+  if (limit == 0 || api::is_over(status.phase) || world_.job().spec.is_suspended) return;
   // Each rest cuts off a part of a second.
   if (seconds(awake) < limit + 1.0 + rests_) return;
   ASSERT_TRUE(status.suspending_since) << "its time is over and it goes on";

@@ -56,7 +56,7 @@ void Laws::check_repetition(const Observation& seen, Decision decision) {
       << "carried out, and yet there is something to do: " << api::encode_status(decision.status)
       << api::encode_status(second.status);
   api::TrainingJobStatus expected = decision.status;  // the UIDs of pods that were just made are news
-  if (!is_final(expected)) {
+  if (!api::is_over(expected.phase)) {
     expected.replicas = second.status.replicas;  // with them
     for (std::size_t i = 0; i < expected.members.size() && i < second.status.members.size(); ++i) {
       auto& member = expected.members[i];

@@ -50,7 +50,7 @@ class Story {
 
  private:
   [[nodiscard]] static bool is_broken() { return testing::Test::HasFailure(); }
-  [[nodiscard]] bool is_over() const { return is_final(world_.job().status); }
+  [[nodiscard]] bool is_over() const { return api::is_over(world_.job().status.phase); }
 
   // A tick of everybody. Nothing is decided while the operator is gone, or busy with something else.
   std::optional<core::Decision> pass(bool is_chaos) {

@@ -76,7 +76,8 @@ http::Response SimulatedCluster::delete_pod(const Place& place, const json& opti
   const bool is_on_roster = std::any_of(status.members.begin(), status.members.end(), [&](const auto& m) {
     return m.uid == uid || (m.is_leaving() && m.successor_uid == uid);
   });
-  if (is_on_roster && !is_final(status)) find_broken(place.name + " is on the roster and was deleted");
+  if (is_on_roster && !api::is_over(status.phase))
+    find_broken(place.name + " is on the roster and was deleted");
   world_.delete_pod(uid, is_chaos_);
   show();
   return answer(200, server_.objects("pods").at(place.name_space + "/" + place.name));
@@ -132,7 +133,7 @@ http::Response SimulatedCluster::patch_status(const Place& place, const json& bo
 void SimulatedCluster::check_status(const api::TrainingJobStatus& before,
                                     const api::TrainingJobStatus& after) {
   if (after.attempt < before.attempt) find_broken("an attempt went back");
-  if (is_final(before) && after.phase != before.phase) find_broken("a job that is over goes on");
+  if (api::is_over(before.phase) && after.phase != before.phase) find_broken("a job that is over goes on");
   if (after.restarts.application < before.restarts.application ||
       after.restarts.hung < before.restarts.hung || after.restarts.disruption < before.restarts.disruption)
     find_broken("a counter went back");

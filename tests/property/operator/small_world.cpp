@@ -20,10 +20,6 @@ std::string node_name(std::size_t number) {
   return "node-" + std::to_string(number + 1);
 }
 
-bool is_final(const api::TrainingJobStatus& status) {
-  return status.phase == api::JobPhase::kSucceeded || status.phase == api::JobPhase::kFailed;
-}
-
 // Whether the roster that is stored has this very pod.
 bool is_member(const SmallJob& job, const Body& body) {
   return std::ranges::any_of(job.job.status.members, [&](const auto& member) {
@@ -115,7 +111,7 @@ void SmallWorld::add_events(std::size_t number, std::vector<Event>& events) cons
 
 void SmallWorld::add_faults(std::size_t number, std::vector<Event>& events) const {
   const SmallJob& job = *jobs_.at(number);
-  if (is_final(job.job.status)) return;
+  if (api::is_over(job.job.status.phase)) return;
   if (!job.is_copy_held) events.push_back({Kind::kHold, number});
   for (std::size_t i = 0; i < job.bodies.size(); ++i) {
     const Body& body = job.bodies[i];
@@ -153,7 +149,8 @@ std::vector<Event> SmallWorld::next() const {
 bool SmallWorld::is_over() const {
   for (std::size_t number = 0; number < count_; ++number) {
     const SmallJob& job = *jobs_.at(number);
-    if (!is_final(job.job.status) || job.is_news || (job.wake_at && *job.wake_at <= now_)) return false;
+    if (!api::is_over(job.job.status.phase) || job.is_news || (job.wake_at && *job.wake_at <= now_))
+      return false;
   }
   return true;
 }
@@ -316,7 +313,7 @@ void SmallWorld::check(const SmallJob& job, const core::Decision& decision) {
     if (broken_.empty()) broken_ = what;
   };
   if (after.attempt < before.attempt) complain("an attempt went back");
-  if (is_final(before) && after.phase != before.phase) complain("a job that is over goes on");
+  if (api::is_over(before.phase) && after.phase != before.phase) complain("a job that is over goes on");
   if (after.phase == api::JobPhase::kFailed) complain("a job failed");
   if (after.restarts.application + after.restarts.disruption + after.restarts.hung > job.losses)
     complain("more was counted than was lost");
@@ -342,7 +339,8 @@ void SmallWorld::pass_time() {
   std::optional<Timestamp> next;
   for (std::size_t number = 0; number < count_; ++number) {
     const SmallJob& job = *jobs_.at(number);
-    if (job.wake_at && !is_final(job.job.status)) next = std::min(*job.wake_at, next.value_or(*job.wake_at));
+    if (job.wake_at && !api::is_over(job.job.status.phase))
+      next = std::min(*job.wake_at, next.value_or(*job.wake_at));
   }
   std::optional<Timestamp> known_at;
   for (std::size_t node = 0; node < kNodes; ++node)

@@ -164,7 +164,7 @@ class WritesStory {
 
  private:
   [[nodiscard]] World& world() { return cluster_.world(); }
-  [[nodiscard]] bool is_over() { return is_final(world().job().status); }
+  [[nodiscard]] bool is_over() { return api::is_over(world().job().status.phase); }
   [[nodiscard]] bool is_broken() { return !cluster_.broken().empty() || !world().broken_seat().empty(); }
 
   void start_operator() {

@@ -150,7 +150,7 @@ TEST_F(JobFileTest, AMissingFileIsASentence) {
 TEST_F(JobFileTest, MistakesAreNamedWithTheirLine) {
   EXPECT_THAT(complaint(std::string(kJob) + "kind: Other\n"),
               EndsWith("job.yaml:14: 'kind' stands here twice"));
-  EXPECT_THAT(complaint("apiVersion: x\n  kind: [\n"), HasSubstr("job.yaml:2: "));
+  EXPECT_THAT(complaint("apiVersion: x\n  kind: [\n"), HasSubstr("job.yaml:2: this is not YAML ("));
   EXPECT_THAT(complaint("a: 'open\n"), HasSubstr("job.yaml:"));
   EXPECT_THAT(complaint("a:\n\t- tab\n"), HasSubstr("job.yaml:2: "));
   EXPECT_THAT(complaint("? [complex, key]\n: 1\n"), HasSubstr("job.yaml:1: "));
@@ -195,6 +195,27 @@ TEST_F(JobFileTest, AFolderAndAnEmptyFileAreNoJobs) {
   EXPECT_THAT(of_folder.error().message(), EndsWith("give the path of a TrainingJob file"));
   for (const char* nothing : {"", "# later\n", "---\n"})
     EXPECT_THAT(complaint(nothing), HasSubstr("job.yaml is empty: a TrainingJob is expected")) << nothing;
+}
+
+TEST_F(JobFileTest, ComplaintsNameTheLine) {
+  const auto with = [](const std::string& what, const std::string& instead) {
+    std::string text = kJob;
+    return text.replace(text.find(what), what.size(), instead);
+  };
+  const std::string path = path_.string();
+  EXPECT_THAT(complaint(with("numNodes: 2", "numNodes: 0")), StartsWith(path + ":6: TrainingJob counter: "));
+  EXPECT_THAT(complaint(with("numNodes: 2", "numNodes: -3")), StartsWith(path + ":6: "));
+  EXPECT_THAT(complaint(with("name: worker", "name: Worker")), StartsWith(path + ":8: "));
+  EXPECT_THAT(complaint(with("kind: TrainingJob", "kind: trainingjob")), StartsWith(path + ":2: "));
+  EXPECT_THAT(complaint(with("command: [counter,", "args: [counter,")), StartsWith(path + ":12: "));
+  EXPECT_THAT(complaint(with("name: counter", "name: spec").replace(0, 0, "\n") + "  suspend: 3\n"),
+              StartsWith(path + ":15: "));
+}
+
+TEST_F(JobFileTest, AMissingFieldIsNamedWithTheLineOfItsParent) {
+  std::string text = kJob;
+  text.replace(text.find("name: worker\n      "), 19, "");
+  EXPECT_THAT(complaint(text), StartsWith(path_.string() + ":8: "));
 }
 
 }  // namespace

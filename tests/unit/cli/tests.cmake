@@ -2,7 +2,7 @@
 if(TARGET ratoon_operator_api)
   ratoon_test(unit/cli/job_file_test
     SOURCES job_fields_test.cpp job_file_test.cpp ../../../cli/job_fields.cpp ../../../cli/job_file.cpp
-            ../../../cli/nearest.cpp
+            ../../../cli/job_lines.cpp ../../../cli/nearest.cpp
     LIBS ratoon::operator_api yaml-cpp)
   target_sources(job_file_test PRIVATE ${PROJECT_BINARY_DIR}/cli/job_definition.cpp)
   ratoon_test(unit/cli/supervision_test SOURCES launch/supervision_test.cpp ../../../cli/launch/supervision.cpp

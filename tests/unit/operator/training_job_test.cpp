@@ -78,7 +78,7 @@ TEST(DecodeTrainingJob, ReadsEveryField) {
 }
 
 TEST(DecodeTrainingJob, RefusesWithASentence) {
-  const std::string container = std::string("spec.roles[].template.spec.containers[0]");
+  const std::string container = std::string("spec.roles[0].template.spec.containers[0]");
   const struct {
     json document;
     std::string sentence;  // after "TrainingJob digits: "
@@ -94,19 +94,19 @@ TEST(DecodeTrainingJob, RefusesWithASentence) {
        "[{\"name\":\"worker\",\"template\":{\"spec\":"
        "{\"containers\":[{\"com..."},
       {with("/spec/roles/0/name", "Worker"),
-       "spec.roles[].name must be lower-case letters, digits and '-', beginning with a letter, found "
+       "spec.roles[0].name must be lower-case letters, digits and '-', beginning with a letter, found "
        "\"Worker\""},
       {with("/spec/roles/0/name", "worker-of-the-month"),
-       "spec.roles[].name must be a text of at most 12 bytes, found \"worker-of-the-month\""},
-      {with("/spec/roles/0/replicas", 0U), "spec.roles[].replicas must be at least 1, found 0"},
+       "spec.roles[0].name must be a text of at most 12 bytes, found \"worker-of-the-month\""},
+      {with("/spec/roles/0/replicas", 0U), "spec.roles[0].replicas must be at least 1, found 0"},
       {with("/spec/roles/0/template/spec/containers", json::array()),
-       "spec.roles[].template.spec.containers must be a list with the trainer first, found []"},
+       "spec.roles[0].template.spec.containers must be a list with the trainer first, found []"},
       {with(kContainer, json::object()),
        container + ".command must be the program to run and its arguments, found nothing"},
       {with((std::string(kContainer) + "/command/0").c_str(), 5U),
        container + ".command must be a list of texts, found [5]"},
       {with((std::string(kContainer) + "/env").c_str(), {{{"value", "1"}}}),
-       container + ".env[].name must be a text that is not empty, found nothing"},
+       container + ".env[0].name must be a text that is not empty, found nothing"},
       {with("/spec/numNodes", 0U), "spec.numNodes must be at least 1, found 0"},
       {with("/spec/numNodes", 4097U), "spec.numNodes must be a whole number from 0 to 4096, found 4097"},
       {with("/spec/numNodes", "2"), "spec.numNodes must be a whole number from 0 to 4096, found \"2\""},

@@ -9,7 +9,7 @@ namespace {
 TEST(DescribeSaving, SaysHowOftenIsSavedAndWhatIsKept) {
   Options options{.save_folder = "/runs", .run_name = "digits", .member = {}};
   EXPECT_EQ(describe_saving(options),
-            "saves every 100st (--save-every) and keeps the newest 3 (--keep-last) in /runs/digits");
+            "saves every 100 steps (--save-every) and keeps the newest 3 (--keep-last) in /runs/digits");
   options.save_every = Every::automatic();
   options.keep_last = kKeepAllCheckpoints;
   options.save_folder = "s3://bucket/runs";

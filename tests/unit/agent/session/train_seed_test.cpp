@@ -75,7 +75,8 @@ TEST_F(TrainSeedTest, IsThereBeforeTheFunctionIsCalledInEachAttempt) {
   EXPECT_EQ(said_.find(line), said_.rfind(line)) << "once";
   EXPECT_THAT(
       said_,
-      HasSubstr(line + "ratoon: saves every 3st (--save-every) and keeps the newest 3 (--keep-last) in "));
+      HasSubstr(line +
+                "ratoon: saves every 3 steps (--save-every) and keeps the newest 3 (--keep-last) in "));
   EXPECT_EQ(newest()->seed, 17u);
 }
 

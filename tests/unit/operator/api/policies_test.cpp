@@ -85,7 +85,7 @@ TEST(Agent, AJobIsAGroupWhereNobodyHasIt) {
 TEST(Agent, WhoDoesWithoutIsPromisedNothingThatNeedsIt) {
   const auto complaint = [](const Result<TrainingJob>& job) { return job ? "" : job.error().message(); };
   EXPECT_EQ(complaint(decode_roles({"none"})),
-            "TrainingJob digits: spec.roles[].agent must be Ratoon or None, found \"none\"");
+            "TrainingJob digits: spec.roles[0].agent must be Ratoon or None, found \"none\"");
   EXPECT_NE(complaint(decode_roles({"None", "Ratoon"})).find("spec.roles must be"), std::string::npos);
   EXPECT_NE(
       complaint(decode_roles({"None"}, {{"elasticPolicy", {{"minReplicas", 1}}}})).find("elasticPolicy"),

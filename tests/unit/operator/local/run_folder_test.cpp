@@ -158,6 +158,7 @@ TEST_F(RunFolderTest, WhatIsSetAsideIsMovedAndNeverDeleted) {
   std::filesystem::create_directories(folder.checkpoints_path() / "digits");
   test::write_text(folder.checkpoints_path() / "digits/pack", "old pack");
   test::write_text(folder.log_path("m"), "old log");
+  test::write_text(folder.path() / "report.html", "old report");
   std::vector<std::filesystem::path> places;
   for (int i = 0; i < 2; ++i) {
     const auto before = folder.set_aside(WallTime{}, [&]() -> Result<void> {
@@ -173,6 +174,9 @@ TEST_F(RunFolderTest, WhatIsSetAsideIsMovedAndNeverDeleted) {
   EXPECT_EQ(test::read_text(places[0] / "status.json"), "old status");
   EXPECT_EQ(test::read_text(places[0] / "checkpoints/digits/pack"), "old pack");
   EXPECT_EQ(test::read_text(places[0] / "logs/m.log"), "old log");
+  EXPECT_EQ(test::read_text(places[0] / "report.html"), "old report");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "report.html"))
+      << "it would be taken for the new run's";
   EXPECT_FALSE(std::filesystem::exists(folder.checkpoints_path()));
   EXPECT_TRUE(std::filesystem::is_directory(folder.path() / "logs"));
 }
