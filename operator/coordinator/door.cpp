@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kOthersMax = 4096;
 
 bool is_same_place(const ProcessIdentity& a, const ProcessIdentity& b) {
-  return a.role == b.role && a.index == b.index && a.incarnation == b.incarnation &&
+  return a.index == b.index && a.role == b.role && a.incarnation == b.incarnation &&
          a.local_rank == b.local_rank;
 }
 
@@ -134,7 +134,7 @@ std::optional<Assignment> Door::take_seat(const ProcessIdentity& process) {
 
 std::optional<double> Door::seconds_left(const ProcessIdentity& process, WallTime now) const {
   for (const auto& leaving : announcement_.departures)
-    if (leaving.role == process.role && leaving.index == process.index &&
+    if (leaving.index == process.index && leaving.role == process.role &&
         leaving.incarnation == process.incarnation)
       return std::max(0.0, seconds(leaving.at.since_epoch - now.since_epoch));
   return std::nullopt;

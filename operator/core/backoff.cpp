@@ -10,7 +10,7 @@ void put_off(const Observation& seen, const std::vector<Loss>& losses, Duration 
   for (const auto& loss : losses) {
     if (loss.cause != EndCause::kApplication) continue;
     for (auto& member : change.members) {
-      const bool is_it = member.role == loss.member.role && member.index == loss.member.index;
+      const bool is_it = member.index == loss.member.index && member.role == loss.member.role;
       // A successor that is there already takes over at once.
       if (!is_it || !member.uid.empty() || member.is_leaving()) continue;
       member.not_before = WallTime{seen.wall_now.since_epoch + pause};

@@ -109,7 +109,7 @@ std::uint32_t count_missing(const api::TrainingJobSpec& spec, const std::vector<
 
 bool is_lacked(const Observation& seen, const std::vector<api::MemberStatus>& members, const api::Pod& pod) {
   const bool is_member = std::ranges::any_of(members, [&](const auto& m) {
-    return m.role == pod.role && m.index == pod.index && m.incarnation == pod.incarnation;
+    return m.index == pod.index && m.role == pod.role && m.incarnation == pod.incarnation;
   });
   if (!is_member || !is_elastic(seen.job, pod.role)) return true;  // a successor has its own reason
   const auto others = count_of(members, pod.role, [&](const auto& member) {

@@ -29,7 +29,7 @@ std::vector<InventoryEntry> committed_until_now(const Observation& seen) {
     const auto& id = process.identity;
     const bool was_in_job = std::any_of(named.begin(), named.end(), [&](const auto& member) {
       const bool is_older =
-          id.role == member.role && id.index == member.index && id.incarnation < member.incarnation;
+          id.index == member.index && id.role == member.role && id.incarnation < member.incarnation;
       return is_older || is_of(id, member);
     });
     if (!was_in_job) continue;

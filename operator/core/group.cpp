@@ -31,7 +31,7 @@ std::optional<api::GroupSeat> find_group_seat(const Observation& seen,
                                               const api::MemberStatus& member) {
   const std::uint32_t each = seen.job.spec.processes_per_node;
   const auto place = std::ranges::find_if(
-      members, [&](const auto& m) { return m.role == member.role && m.index == member.index; });
+      members, [&](const auto& m) { return m.index == member.index && m.role == member.role; });
   api::GroupSeat seat{.master_address = {},
                       .first_rank = static_cast<std::uint32_t>(place - members.begin()) * each,
                       .world_size = static_cast<std::uint32_t>(members.size()) * each};

@@ -84,7 +84,7 @@ void stamp(std::optional<Timestamp>& moment, bool is_reached, Timestamp now) {
 
 void observe(const Observation& seen, const api::TrainingJobStatus& status, Timestamp now, Watch& watch) {
   const auto member = std::find_if(status.members.begin(), status.members.end(), [&](const auto& m) {
-    return m.role == watch.role && m.index == watch.index;
+    return m.index == watch.index && m.role == watch.role;
   });
   if (member == status.members.end()) return;
   const api::Pod* pod = find_pod(seen, *member);

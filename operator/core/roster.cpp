@@ -11,7 +11,7 @@ namespace ratoon::core {
 namespace {
 
 bool is_same(const api::MemberStatus& a, const api::MemberStatus& b) {
-  return a.role == b.role && a.index == b.index && a.incarnation == b.incarnation;
+  return a.index == b.index && a.role == b.role && a.incarnation == b.incarnation;
 }
 
 bool contains(const std::vector<api::MemberStatus>& members, const api::MemberStatus& wanted) {
@@ -60,7 +60,7 @@ std::string display_name(const Observation& seen, const api::MemberStatus& membe
 }
 
 bool is_of(const ProcessIdentity& process, const api::MemberStatus& member) {
-  return process.role == member.role && process.index == member.index &&
+  return process.index == member.index && process.role == member.role &&
          process.incarnation == member.incarnation && !member.uid.empty() && process.member_uid == member.uid;
 }
 
@@ -69,7 +69,7 @@ std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job) {
   for (const auto& role : job.spec.roles) {
     for (std::uint32_t index = 0; index < api::places_of(job.spec, role); ++index) {
       const auto known = std::find_if(job.status.members.begin(), job.status.members.end(),
-                                      [&](const auto& m) { return m.role == role.name && m.index == index; });
+                                      [&](const auto& m) { return m.index == index && m.role == role.name; });
       if (known != job.status.members.end())
         members.push_back(*known);
       else
@@ -79,9 +79,11 @@ std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job) {
   return members;
 }
 
+// The index first, here and wherever a member is looked for: it tells nearly all apart without reading a
+// name.
 const api::Pod* find_pod(const Observation& seen, const api::MemberStatus& member) {
   const auto found = std::find_if(seen.pods.begin(), seen.pods.end(), [&](const api::Pod& pod) {
-    return pod.role == member.role && pod.index == member.index && pod.incarnation == member.incarnation &&
+    return pod.index == member.index && pod.role == member.role && pod.incarnation == member.incarnation &&
            (member.uid.empty() || pod.uid == member.uid);
   });
   return found == seen.pods.end() ? nullptr : &*found;
@@ -97,7 +99,7 @@ bool has_time_left(const Observation& seen, const api::Pod& pod) {
 
 bool is_named(const api::Pod& pod, const std::vector<api::MemberStatus>& members) {
   return std::any_of(members.begin(), members.end(), [&](const auto& member) {
-    return pod.role == member.role && pod.index == member.index &&
+    return pod.index == member.index && pod.role == member.role &&
            (pod.incarnation == member.incarnation ||
             (member.is_leaving() && pod.incarnation == member.successor));
   });
@@ -199,12 +201,12 @@ void begin_beyond_former(const Observation& seen, std::vector<api::MemberStatus>
   const auto& known = seen.job.status.members;
   for (auto& member : members) {
     const bool is_new = std::none_of(known.begin(), known.end(), [&](const auto& m) {
-      return m.role == member.role && m.index == member.index;
+      return m.index == member.index && m.role == member.role;
     });
     for (const auto& pod : seen.pods) {
       // A living one without any roster may be of a first decision that was not stored.
       const bool is_former = pod.is_deleting || pod.has_ended() || !known.empty();
-      const bool is_there = pod.role == member.role && pod.index == member.index;
+      const bool is_there = pod.index == member.index && pod.role == member.role;
       if (is_new && is_former && is_there)
         member.incarnation = std::max(member.incarnation, pod.incarnation + 1);
     }
