@@ -161,6 +161,7 @@ inline constexpr std::string_view kJobsWait = "ratoon_jobs_wait_seconds";
 inline constexpr std::string_view kMessages = "ratoon_messages_total";
 inline constexpr std::string_view kPollsParked = "ratoon_polls_parked";
 inline constexpr std::string_view kLeading = "ratoon_leading";
+inline constexpr std::string_view kDoorCertificateEnd = "ratoon_door_certificate_end_timestamp_seconds";
 // As every Prometheus client calls them.
 inline constexpr std::string_view kProcessMemory = "process_resident_memory_bytes";
 inline constexpr std::string_view kProcessCpu = "process_cpu_seconds_total";

@@ -1,5 +1,7 @@
 #include "operator/runtime/door_certificate.h"
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <utility>
 
@@ -10,6 +12,9 @@ namespace ratoon::runtime {
 namespace {
 
 constexpr Duration kLookEvery = std::chrono::seconds(5);
+constexpr Duration kTellEndEvery = std::chrono::hours(24);
+constexpr Duration kTellEndBefore = std::chrono::hours(14 * 24);
+constexpr int kTellEndPart = 6;  // of the time that was left; who renews does so with a third left
 
 }  // namespace
 
@@ -30,6 +35,7 @@ bool DoorCertificate::has_changed() {
   const Timestamp now = clock_.now();
   if (look_at_ && now < *look_at_) return false;
   look_at_ = now + kLookEvery;
+  tell_end();
   auto found = read();
   if (found && found->is_same_as(identity_)) {
     problem_.clear();
@@ -72,10 +78,25 @@ Result<void> DoorCertificate::check(const DoorIdentity& identity) const {
 void DoorCertificate::keep(DoorIdentity identity) {
   identity_ = std::move(identity);
   problem_.clear();
-  const auto end = http::certificate_end(identity_.shown.certificate_pem);
+  ends_ = http::certificate_end(identity_.shown.certificate_pem);
+  if (ends_) {
+    const Duration left = ends_->since_epoch - clock_.wall_now().since_epoch;
+    tell_end_at_ = {ends_->since_epoch - std::min(kTellEndBefore, left / kTellEndPart)};
+  }
   log_.info(
       "members are shown this certificate",
-      {{"folder", options_.folder}, {"name", options_.name}, {"ends", end ? format_rfc3339(*end) : ""}});
+      {{"folder", options_.folder}, {"name", options_.name}, {"ends", ends_ ? format_rfc3339(*ends_) : ""}});
+}
+
+void DoorCertificate::tell_end() {
+  const WallTime now = clock_.wall_now();
+  if (!ends_ || now < tell_end_at_) return;
+  tell_end_at_ = {now.since_epoch + kTellEndEvery};
+  log_.warning(
+      now < *ends_
+          ? "the certificate that members are shown ends soon: renew the files"
+          : "the certificate that members are shown has ended, and members refuse it: renew the files",
+      {{"folder", options_.folder}, {"ends", format_rfc3339(*ends_)}});
 }
 
 }  // namespace ratoon::runtime

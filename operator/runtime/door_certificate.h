@@ -44,13 +44,17 @@ class DoorCertificate {
   [[nodiscard]] Result<void> take();
   // Of the last take() or has_changed() that succeeded.
   [[nodiscard]] const DoorIdentity& identity() const { return identity_; }
-  // Looks again, every few seconds at most. Says once why what is new there is not taken.
+  // When that ends; nothing before there was one.
+  [[nodiscard]] std::optional<WallTime> ends() const { return ends_; }
+  // Looks again, every few seconds at most. Says once why what is new there is not taken, and once a day that
+  // what members are shown is about to end: it should have been renewed long before.
   [[nodiscard]] bool has_changed();
 
  private:
   [[nodiscard]] Result<DoorIdentity> read() const;
   [[nodiscard]] Result<void> check(const DoorIdentity& identity) const;
   void keep(DoorIdentity identity);
+  void tell_end();
 
   const Clock& clock_;
   const Logger log_;
@@ -58,6 +62,8 @@ class DoorCertificate {
   DoorIdentity identity_;
   std::optional<Timestamp> look_at_;
   std::string problem_;  // of the last look; empty: none
+  std::optional<WallTime> ends_;
+  WallTime tell_end_at_;
 };
 
 }  // namespace ratoon::runtime

@@ -102,12 +102,15 @@ class Operator {
     certificate_.emplace(
         clock_, logger_,
         DoorCertificateOptions{.folder = options_.tls_folder, .name = name.empty() ? parsed->host : name});
-    return certificate_->take();
+    auto taken = certificate_->take();
+    certificate_ends_ = certificate_->ends().value_or(WallTime());
+    return taken;
   }
 
   // A standby's may be old by the time at which it leads.
   void renew_certificate() {
     if (!certificate_ || !certificate_->has_changed()) return;
+    certificate_ends_ = certificate_->ends().value_or(WallTime());
     cluster_->trust(certificate_->identity().ca_pem);
     if (!door_) return;
     if (const auto renewed = door_->renew(certificate_->identity().shown); !renewed)
@@ -201,6 +204,7 @@ class Operator {
     Vitals vitals{.backlog = queue_.backlog(), .load = coordinator_.load()};
     if (is_ready_) vitals.seconds_behind = cluster_->seconds_behind();
     vitals.is_leading = is_ready_ && leadership_->is_leading();
+    if (const WallTime ends = certificate_ends_; ends != WallTime()) vitals.certificate_ends = ends;
     look_at_process(vitals);
     return vitals;
   }
@@ -231,6 +235,7 @@ class Operator {
   OperatorMetrics metrics_;
   SelfMetrics self_metrics_;
   std::optional<DoorCertificate> certificate_;  // nothing: the door is plain HTTP
+  std::atomic<WallTime> certificate_ends_;      // 1970: there is none; who asks for metrics reads it
   WorkQueue queue_;
   std::unique_ptr<Leadership> leadership_;  // before who writes: it gives the lease back when they are gone
   std::unique_ptr<Cluster> cluster_;

@@ -60,6 +60,9 @@ struct SelfMetrics::Families {
   Gauge& leading = build(registry, prometheus::BuildGauge(), names::metric::kLeading,
                          "1 for the operator that runs the jobs, 0 for one that stands by")
                        .Add({});
+  Family<Gauge>& certificate_end =
+      build(registry, prometheus::BuildGauge(), names::metric::kDoorCertificateEnd,
+            "When the certificate ends that members are shown, since 1970");
   Gauge& memory =
       build(registry, prometheus::BuildGauge(), names::metric::kProcessMemory, "Resident memory").Add({});
   Counter& cpu = build(registry, prometheus::BuildCounter(), names::metric::kProcessCpu,
@@ -89,6 +92,7 @@ std::string SelfMetrics::text(const Vitals& vitals) const {
   catch_up(f.messages, static_cast<double>(vitals.load.messages));
   f.parked.Set(static_cast<double>(vitals.load.parked));
   f.leading.Set(vitals.is_leading ? 1 : 0);
+  if (vitals.certificate_ends) f.certificate_end.Add({}).Set(seconds(vitals.certificate_ends->since_epoch));
   f.memory.Set(vitals.memory_bytes);
   catch_up(f.cpu, vitals.cpu_seconds);
   return prometheus::TextSerializer().Serialize(f.registry.Collect());

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,7 @@ struct Vitals {
   WorkQueue::Backlog backlog{};
   coordinator::Coordinator::Load load{};
   bool is_leading = false;
+  std::optional<WallTime> certificate_ends{};  // nothing: members call without TLS
   double memory_bytes = 0;
   double cpu_seconds = 0;
 };

@@ -132,6 +132,22 @@ TEST_F(DoorCertificateTest, WhatIsHalfWrittenIsNeverTaken) {
   EXPECT_EQ(certificate_.identity().shown.private_key_pem, renewed.key_pem);
 }
 
+TEST_F(DoorCertificateTest, ThatItIsAboutToEndIsSaidOnceADay) {
+  write(issue(authority_), authority_.ca_pem());  // for an hour
+  ASSERT_TRUE(certificate_.take());
+  ASSERT_TRUE(certificate_.ends());
+  clock_.advance(45min);
+  EXPECT_FALSE(has_changed());
+  EXPECT_EQ(said("ends soon"), 0) << "who renews has until then";
+  clock_.advance(10min);
+  EXPECT_FALSE(has_changed());
+  EXPECT_FALSE(has_changed());
+  EXPECT_EQ(said("ends soon: renew the files"), 1);
+  clock_.advance(25h);
+  EXPECT_FALSE(has_changed());
+  EXPECT_EQ(said("has ended, and members refuse it"), 1);
+}
+
 TEST_F(DoorCertificateTest, FilesAreNotReadWithEveryQuestion) {
   write(issue(authority_), authority_.ca_pem());
   ASSERT_TRUE(certificate_.take());

@@ -37,6 +37,7 @@ TEST(SelfMetrics, WhatIsKeptElsewhereIsToldAsItIsWhenAsked) {
                      .backlog = {.jobs = 3, .longest_seconds = 0.5},
                      .load = {.messages = 100, .parked = 7},
                      .is_leading = true,
+                     .certificate_ends = WallTime{std::chrono::seconds(1'800'000'000)},
                      .memory_bytes = 4096,
                      .cpu_seconds = 1.25};
   const std::string text = metrics.text(first);
@@ -44,8 +45,9 @@ TEST(SelfMetrics, WhatIsKeptElsewhereIsToldAsItIsWhenAsked) {
   EXPECT_THAT(text, HasSubstr(R"(ratoon_copy_behind_seconds{resource="pods"} 0)"));
   for (const char* line :
        {"\nratoon_jobs_waiting 3\n", "\nratoon_jobs_wait_seconds 0.5\n", "\nratoon_messages_total 100\n",
-        "\nratoon_polls_parked 7\n", "\nratoon_leading 1\n", "\nprocess_resident_memory_bytes 4096\n",
-        "\nprocess_cpu_seconds_total 1.25\n"})
+        "\nratoon_polls_parked 7\n", "\nratoon_leading 1\n",
+        "\nratoon_door_certificate_end_timestamp_seconds 1800000000\n",
+        "\nprocess_resident_memory_bytes 4096\n", "\nprocess_cpu_seconds_total 1.25\n"})
     EXPECT_THAT(text, HasSubstr(line));
 
   const std::string later = metrics.text({.load = {.messages = 130, .parked = 0}, .cpu_seconds = 1.5});
@@ -53,6 +55,11 @@ TEST(SelfMetrics, WhatIsKeptElsewhereIsToldAsItIsWhenAsked) {
        {"\nratoon_jobs_waiting 0\n", "\nratoon_messages_total 130\n", "\nratoon_polls_parked 0\n",
         "\nratoon_leading 0\n", "\nprocess_cpu_seconds_total 1.5\n"})
     EXPECT_THAT(later, HasSubstr(line));
+}
+
+TEST(SelfMetrics, WithoutACertificateThereIsNoEndOfOne) {
+  SelfMetrics metrics;
+  EXPECT_THAT(metrics.text({}), Not(HasSubstr("\nratoon_door_certificate_end_timestamp_seconds ")));
 }
 
 TEST(SelfMetrics, AProcessHasMemoryAndTookTime) {
