@@ -110,15 +110,22 @@ Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
       return Error(ErrorKind::kInvalid, at_line(path, unknown->line) + ": " + unknown->sentence);
     }
   } catch (const YAML::ParserException& error) {
-    return Error(ErrorKind::kInvalid,
-                 at_line(path, error.mark.line + 1) + ": this is not YAML (" + error.msg +
-                     "): look there for a ':' too many, a quote or bracket left open, a tab that indents");
+    return Error(
+        ErrorKind::kInvalid,
+        at_line(path, error.mark.line + 1) + ": this is not YAML (" + error.msg +
+            "): look there and in the line before for a wrong indent, a ':' missing or too many, a quote or "
+            "bracket left open, a tab");
   } catch (const YAML::Exception& error) {
     return Error(ErrorKind::kInvalid, at_line(path, error.mark.line + 1) + ": " + error.msg);
   }
   if (document.is_null())
     return Error(ErrorKind::kInvalid,
                  path.string() + " is empty: a TrainingJob is expected, see docs/formats/job.md");
+  if (!document.is_object())
+    return Error(ErrorKind::kInvalid,
+                 path.string() +
+                     ":1: a TrainingJob is expected, fields like 'kind: TrainingJob' and "
+                     "'spec:', see docs/formats/job.md");
   append_arguments(more_arguments, document);
   auto job = api::decode_training_job(document);
   if (job) return job;

@@ -34,7 +34,8 @@ std::string lead_of(const Report& report) {
   lead += report.losses_in_all == 0 ? "Nothing was lost" : counted(report.losses_in_all, "loss", "losses");
   lead += "; " + counted(report.steps_made_again, "step") + " made again";
   if (report.recoveries_in_all > 0)
-    lead += "; " + counted(report.recoveries_in_all, "recovery", "recoveries") + ", half of them within " +
+    lead += "; " + counted(report.recoveries_in_all, "recovery", "recoveries") +
+            (report.recoveries_in_all == 1 ? ", within " : ", half of them within ") +
             seconds_text(report.median_recovery);
   return lead + ".";
 }

@@ -23,7 +23,22 @@ Result<void> discard_staged(const RunFolder& folder) {
   return StagingFolder::discard(StagingFolder::kMemoryRoot, folder.path());
 }
 
+// Its programs or their arguments: perhaps another end.
+bool has_other_roles(const nlohmann::json& document, const api::TrainingJob& job) {
+  const nlohmann::json::json_pointer stored("/job/spec/roles");
+  const nlohmann::json::json_pointer given("/spec/roles");
+  return job.document && job.document->contains(given) && document.contains(stored) &&
+         document[stored] != (*job.document)[given];
+}
+
 }  // namespace
+
+api::TrainingJobStatus reopen(api::TrainingJobStatus status) {
+  status.phase = api::JobPhase::kRecovering;
+  status.final_weights.clear();
+  for (auto& member : status.members) member.is_completed = false;
+  return status;
+}
 
 api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec, api::TrainingJobStatus status) {
   if (status.phase == api::JobPhase::kSucceeded) return status;
@@ -81,9 +96,12 @@ Result<Beginning> begin_run(const RunFolder& folder, const api::TrainingJob& job
     if (auto discarded = discard_staged(folder); !discarded) return discarded.error();
     return Beginning{.status = job.status};
   }
-  Beginning next{.status = recover_status(job.spec, **stored), .goes_on = true};
+  Beginning next{.goes_on = true};
   const auto document = RunFolder::read_document(folder.path());
   if (document && *document) next.document = **document;
+  const bool is_reopened =
+      (*stored)->phase == api::JobPhase::kSucceeded && has_other_roles(next.document, job);
+  next.status = recover_status(job.spec, is_reopened ? reopen(**stored) : **stored);
   return next;
 }
 

@@ -20,6 +20,9 @@ namespace ratoon::local {
 [[nodiscard]] api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec,
                                                     api::TrainingJobStatus status);
 
+// The status of a job that had completed, and is to go on to another end.
+[[nodiscard]] api::TrainingJobStatus reopen(api::TrainingJobStatus status);
+
 // The status with which a job begins again from its beginning. Attempts go on counting, and nothing that an
 // older one saved, wherever it lies, is the job's own any more.
 [[nodiscard]] api::TrainingJobStatus fresh_status(const api::TrainingJobStatus& status);
@@ -32,7 +35,8 @@ struct Beginning {
 };
 
 // `store` writes a fresh status before anything of the old run is moved. Saves that lie in memory alone are
-// discarded, unless their run is gone on with.
+// discarded, unless their run is gone on with. A run that has completed goes on where its job's roles are
+// others than before: an end may be among their arguments.
 [[nodiscard]] Result<Beginning> begin_run(
     const RunFolder& folder, const api::TrainingJob& job, bool starts_over, WallTime now,
     const std::function<Result<void>(const api::TrainingJobStatus&)>& store);

@@ -58,7 +58,7 @@ void Controls::follow_schedule() {
   for (const auto& due : schedule_.take(clock_.now(), occupied)) {
     if (due.is_coming) {
       // One that has notice still goes; what comes is another one of that name.
-      if (machine_.nodes().has_notice(due.node)) static_cast<void>(end(due.node));
+      if (machine_.nodes().end_of(due.node)) static_cast<void>(end(due.node));
       machine_.nodes().add(due.node);
       came.push_back(due.node);
     } else {
@@ -105,6 +105,10 @@ Result<std::string> Controls::reclaim(const std::string& node, std::optional<dou
   const Duration notice = from_seconds(notice_seconds.value_or(0));
   const auto on_it = machine_.living_pods_on(node);
   if (notice.count() > 0) {
+    if (const auto known = machine_.nodes().end_of(node); known && *known <= clock_.now() + notice)
+      return Error(ErrorKind::kInvalid, node + " has notice already and goes in " +
+                                            seconds_text(*known - clock_.now()) +
+                                            ": a node can be made to go sooner, and not later");
     const WallTime shown_end{clock_.wall_now().since_epoch + notice};
     if (auto told = machine_.nodes().announce_end(node, clock_.now() + notice, shown_end); !told)
       return told.error();

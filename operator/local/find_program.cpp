@@ -41,7 +41,7 @@ Error cannot_start(const std::string& name, int problem) {
   const bool has_folder = name.find('/') != std::string::npos;
   return Error(error.kind(),
                error.message() + (has_folder ? "; a relative path counts from the folder you are in"
-                                             : "; no folder of PATH has it: give `command` a path to it"));
+                                             : "; no folder of PATH has it: give a path to it"));
 }
 
 }  // namespace ratoon::local

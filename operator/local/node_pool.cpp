@@ -65,8 +65,9 @@ Result<void> NodePool::remove(const std::string& name) {
   return {};
 }
 
-bool NodePool::has_notice(const std::string& name) const {
-  return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.name == name && entry.end; });
+std::optional<Timestamp> NodePool::end_of(const std::string& name) const {
+  const auto found = std::ranges::find(entries_, name, &Entry::name);
+  return found == entries_.end() ? std::nullopt : found->end;
 }
 
 std::vector<std::string> NodePool::due(Timestamp now) const {

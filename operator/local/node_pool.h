@@ -31,7 +31,8 @@ class NodePool {
   [[nodiscard]] Result<void> announce_end(const std::string& name, Timestamp end, WallTime shown_end);
   [[nodiscard]] Result<void> remove(const std::string& name);
 
-  [[nodiscard]] bool has_notice(const std::string& name) const;
+  [[nodiscard]] std::optional<Timestamp> end_of(
+      const std::string& name) const;                               // nothing: it stays, or is gone
   [[nodiscard]] std::vector<std::string> due(Timestamp now) const;  // their end has come
   [[nodiscard]] std::optional<Timestamp> next_due() const;
 

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/contract/resume_point.h"
+#include "base/core/lists.h"
 #include "operator/local/last_lines.h"
 
 namespace ratoon::local {
@@ -22,11 +23,14 @@ void RunNews::tell_checkpoint(const api::TrainingJobStatus& before,
 }
 
 // A world that does not come together is no news by itself; that it takes long is. Who suspends a job knows.
-void RunNews::tell_long_wait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next) {
+void RunNews::tell_long_wait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next,
+                             const std::vector<std::string>& without_node) {
   const bool is_waiting = !next.is_formed && next.phase != api::JobPhase::kSuspended;
   if (!is_waiting || next.message != before.message) waiting_since_ = clock_.now();
   if (clock_.now() - waiting_since_ < kLongWait) return;
-  print_("still waiting: " + next.message + "; logs are in " + logs_);
+  const std::string nodes =
+      without_node.empty() ? "" : "; no node is left for " + join(without_node, ", ") + " until one comes";
+  print_("still waiting: " + next.message + nodes + "; logs are in " + logs_);
   waiting_since_ = clock_.now();
 }
 

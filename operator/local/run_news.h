@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/core/clock.h"
 #include "operator/api/training_job.h"
@@ -21,7 +22,9 @@ class RunNews {
   void say(const std::string& line) const { print_(line); }
   // What the next status has that `before` had not.
   void tell_checkpoint(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next) const;
-  void tell_long_wait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next);
+  // `without_node`: members that no node is left for.
+  void tell_long_wait(const api::TrainingJobStatus& before, const api::TrainingJobStatus& next,
+                      const std::vector<std::string>& without_node);
   // Whether it was news: a loss that ends the job is two events, for a cluster's list of them, and one line
   // here.
   bool tell_event(const std::string& message);

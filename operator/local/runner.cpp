@@ -38,6 +38,8 @@ using std::chrono::seconds;
 
 constexpr Duration kSleepMax = seconds(1);
 constexpr Duration kDrainMax = seconds(10);
+// A signal to us and at once to our group is one wish.
+constexpr Duration kOneWish = milliseconds(100);
 constexpr std::uint32_t kGraceSeconds = 30;  // as a pod has, where the job says nothing
 
 Room look_for_room(const LossPlan& losses) {
@@ -75,7 +77,10 @@ class Runner {
   Result<int> run() {
     if (auto ready = prepare(); !ready) return ready.error();
     if (job_.status.phase == api::JobPhase::kSucceeded) {
-      news_.say(job_.meta.name + " has completed already; to start over, pass " + options_.how_to_start_over);
+      news_.say(job_.meta.name +
+                " has completed already; other arguments of the trainer, as a later end, let it go on; to "
+                "start over, pass " +
+                options_.how_to_start_over);
       return static_cast<int>(ExitCode::kDone);
     }
     while (!is_over()) {
@@ -154,7 +159,7 @@ class Runner {
     wake_at_ = decision.wake_at;
     recovery_ = decision.recovery;
     if (!options_.shows_checkpoints) news_.tell_checkpoint(job_.status, decision.status);
-    news_.tell_long_wait(job_.status, decision.status);
+    news_.tell_long_wait(job_.status, decision.status, std::exchange(without_node_, {}));
     if (decision.status.last_disruption && decision.status.last_disruption != job_.status.last_disruption)
       book_.note_recovery(*decision.status.last_disruption);
     book_.note_progress(seen.processes, decision.status, clock_.now());
@@ -170,7 +175,10 @@ class Runner {
 
   Result<void> act(const core::CreatePod& action) {
     // Those that are on their way out have all nodes; the end of one wakes us, and it is asked for again.
-    if (!machine_.has_room_for(action.pod)) return {};
+    if (!machine_.has_room_for(action.pod)) {
+      without_node_.push_back(action.pod.name);
+      return {};
+    }
     if (action.pod.group_seat && action.pod.group_seat->first_rank == 0) {
       // Another port for each group: what is left of the one before may still have that one.
       auto port = find_free_port();
@@ -215,9 +223,11 @@ class Runner {
   int stop_for_user() {
     const std::uint32_t said = job_.spec.checkpoint_policy.grace_seconds;
     const std::uint32_t grace = said == 0 ? kGraceSeconds : said;
+    machine_.interrupt_all();
+    for (const Timestamp end = clock_.now() + kOneWish; clock_.now() < end;)
+      static_cast<void>(wakeup_.sleep(end - clock_.now()));
     news_.say("stopping: members save and leave, within " + std::to_string(grace) +
               " s; Ctrl-C again stops at once");
-    machine_.interrupt_all();
     if (!drain(seconds(grace))) news_.say("members that had not left yet were killed");
     news_.tell_stop(job_.status);
     return static_cast<int>(ExitCode::kInterruptedByUser);
@@ -263,6 +273,7 @@ class Runner {
   coordinator::Coordinator coordinator_;
   std::unique_ptr<http::HttpServer> server_;  // after the coordinator: it stops before what it calls is gone
   std::optional<Timestamp> wake_at_;
+  std::vector<std::string> without_node_;  // of the last decision
   std::optional<core::RecoveryWatch> recovery_;
   RunEvents events_{[this](const std::string& line) { folder_.append_event(line); }};
   StatusFile status_file_{[this](const nlohmann::json& document) { return folder_.write_status(document); }};

@@ -18,8 +18,8 @@ PAUSE_MS = 40         # of the run with losses: longer steps change no bit, and 
 STEPS_TO_A_LOSS = 80  # durable ones, from one to the next
 NEXT = """
 What to try next:
-  {ratoon} run examples/digits/job.yaml --reclaim-every 10s
-                        the same job, which loses a node every ten seconds; --help has what else can be done to it
+  {ratoon} run examples/digits/job.yaml --reclaim-every 5s -- --steps 4000
+                        the same job, longer, which loses a node every five seconds; --help has what else can be done to it
   docs/agent.md         how a training loop of yours becomes such a program
   docs/ARCHITECTURE.md  how it works, and where to start reading"""
 

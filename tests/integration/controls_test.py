@@ -83,6 +83,14 @@ class Controls(unittest.TestCase):
             run.job_status()["lastCheckpoint"]), "a save of what was trained meanwhile")
         self.assertLessEqual(last["step"], run.job_status()["progress"]["step"])
 
+    def test_notice_is_not_taken_back(self):
+        run = self.begin()
+        self.assertEqual(ratoon("reclaim", "node-1", "--notice", "50s", "--run", run.folder)[0], 0)
+        code, said = ratoon("reclaim", "node-1", "--notice", "60s", "--run", run.folder)
+        self.assertEqual(code, 82, said)
+        self.assertRegex(said, r"node-1 has notice already and goes in [0-9.]+ s: a node can be made to go sooner, and not later")
+        self.assertEqual(ratoon("reclaim", "node-1", "--notice", "40s", "--run", run.folder)[0], 0)
+
     def test_at_its_deadline_a_node_goes_whoever_is_on_it(self):
         # Nobody can take over, and who is there does not leave: they are stopped, and silence counts later.
         run = self.begin(command=["sh", "-c", "[ $RATOON_INCARNATION = 1 ] && exec sleep 3600; exec " + " ".join(FOREVER)],

@@ -104,6 +104,16 @@ class CtrlC(unittest.TestCase):
         self.assertEqual(run.commits()[-1], (1, 1000), "no other save has all ranks")
         self.assertIn("the same command goes on from step 1000", output)
 
+    def test_two_at_once_are_one_wish(self):
+        """As from a supervisor that tells the process and then its group."""
+        run = self.begin("--steps", 100_000, "--pause-ms", 5)
+        self.wait_for_step(run, 20)
+        run.process.send_signal(signal.SIGINT)
+        os.killpg(run.process.pid, signal.SIGINT)
+        code, output = run.finish()
+        self.assertEqual(code, 130, output)
+        self.assertNotIn("were killed", output)
+
     def test_a_second_one_does_not_wait(self):
         run = self.begin("--steps", 2, "--pause-ms", 600_000, grace=600)
         self.wait_for_step(run, 0)

@@ -47,6 +47,14 @@ class Losses(unittest.TestCase):
         self.assertIn("red, green have come", run.output())
         wait_until(lambda: len(run.status()["recoveries"]) == 1, "the recovery")
 
+    def test_a_trace_that_leaves_too_few_nodes_says_whom_it_leaves_out(self):
+        run = self.make()
+        trace = run.root / "trace.csv"
+        trace.write_text("0,add,red\n0,add,green\n1000,remove,red\n")
+        run.start("--trace", trace)
+        wait_until(lambda: "still waiting: " in run.output(), "the run to say that it waits", 60)
+        self.assertRegex(run.output(), r"no node is left for counter-worker-[01]-i1 until one comes; logs are in ")
+
     def test_notice_of_what_is_planned(self):
         run = self.make()
         trace = run.root / "trace.csv"

@@ -45,7 +45,7 @@ class Report(unittest.TestCase):
         said = "".join(page.itertext())
         self.assertIn("completed", said)
         self.assertIn("counter-worker-1-i0, node-2", said)
-        self.assertRegex(said, r"in 2 attempts\. 1 loss; \d+ steps? made again; 1 recovery, half of them within")
+        self.assertRegex(said, r"in 2 attempts\. 1 loss; \d+ steps? made again; 1 recovery, within")
         self.assertEqual(len(page.findall(".//table")), 2, "recoveries and checkpoints")
         self.assertEqual(page.findall(".//script") + page.findall(".//link") + page.findall(".//img"), [])
 

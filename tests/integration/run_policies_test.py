@@ -38,7 +38,7 @@ class Policies(unittest.TestCase):
         self.assertFalse(pathlib.Path(folder).exists(), "nothing is staged any more, and it stayed")
         self.assertEqual(run.job_status()["lineageStart"], 1)
 
-        run.document["spec"]["roles"][0]["template"]["spec"]["containers"][0]["command"] = ["true"]
+        run.document["spec"]["roles"][0]["template"]["spec"]["containers"][0]["command"] = ["sh", "-c", "exit 82"]
         run.write_job()
         run.start()
         self.assertIn("overwrite counts for the first run in a folder only", run.finish()[1])
@@ -70,6 +70,22 @@ class Policies(unittest.TestCase):
         self.assertEqual({name: text.split("\n")[0] for name, text in run.logs().items()},
                          {"counter-worker-0-i0": "worker", "counter-worker-1-i0": "worker", "counter-eval-0-i0": "eval"})
         self.assertEqual(output.count("role eval: of its template nothing follows here from image\n"), 1, output)
+
+    def test_a_run_that_has_completed_goes_on_to_a_later_end(self):
+        run = self.run_job(command=["counter", "--steps", "30", "--pause-ms", "1"])
+        run.start()
+        self.assertEqual(run.finish()[0], 0)
+        run.start()
+        code, output = run.finish()
+        self.assertEqual(code, 0, output)
+        self.assertIn("has completed already; other arguments of the trainer, as a later end, let it go on", output)
+        run.start("--", "--steps", "70")
+        code, output = run.finish()
+        self.assertEqual(code, 0, output)
+        self.assertRegex(output, r"attempt 2 trains with 2 processes from step 30\n(.*\n)*completed at step 70")
+        self.assertEqual(run.first_line_of(2, 0)[2:], (30, 30 * 29 // 2))
+        done = [text for text in run.logs().values() if f"done: 70 steps, sum {70 * 69 // 2}" in text]
+        self.assertEqual(len(done), 2, run.logs())
 
     def test_another_size_the_next_time(self):
         run = self.run_job(command=["counter", "--steps", "400", "--pause-ms", "5"])

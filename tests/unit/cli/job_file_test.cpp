@@ -165,8 +165,8 @@ TEST_F(JobFileTest, AFieldThatNoTrainingJobHasIsNamedWithItsLine) {
 }
 
 TEST_F(JobFileTest, WhatIsNoTrainingJobIsRefusedWithTheField) {
-  EXPECT_THAT(complaint("- a\n"), HasSubstr("must be a JSON object"));
-  EXPECT_THAT(complaint("just words\n"), HasSubstr("must be a JSON object"));
+  EXPECT_THAT(complaint("- a\n"), HasSubstr("job.yaml:1: a TrainingJob is expected, fields like"));
+  EXPECT_THAT(complaint("just words\n"), HasSubstr("job.yaml:1: a TrainingJob is expected, fields like"));
   std::string text = kJob;
   text.replace(text.find("numNodes: 2"), 11, "numNodes: x");
   EXPECT_THAT(

@@ -120,6 +120,23 @@ TEST(RecoverStatus, LeavesACompletedJobAlone) {
   EXPECT_EQ(recover_status(test::job().spec, status), status);
 }
 
+TEST(RecoverStatus, OneThatIsReopenedGoesOnWithAllMembers) {
+  auto status = test::job(2).status;
+  status.phase = api::JobPhase::kSucceeded;
+  status.completed_at = WallTime{};
+  status.final_weights = "weights";
+  for (auto& member : status.members) member.is_completed = true;
+  const auto recovered = recover_status(test::job().spec, reopen(status));
+  EXPECT_EQ(recovered.phase, api::JobPhase::kRecovering);
+  EXPECT_EQ(recovered.attempt, status.attempt.next());
+  EXPECT_EQ(recovered.completed_at, std::nullopt);
+  EXPECT_EQ(recovered.final_weights, "");
+  for (const auto& member : recovered.members) {
+    EXPECT_FALSE(member.is_completed);
+    EXPECT_EQ(member.uid, "");
+  }
+}
+
 TEST(RecoverStatus, WhoStartsAFailedJobAgainGivesItItsRestartsBack) {
   auto status = test::job(2).status;
   status.phase = api::JobPhase::kFailed;

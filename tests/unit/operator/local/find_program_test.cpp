@@ -44,9 +44,8 @@ TEST_F(FindProgram, ANameWithAFolderIsThatFile) {
 }
 
 TEST_F(FindProgram, SaysWhyThereIsNone) {
-  EXPECT_EQ(
-      find_program("train").error().message(),
-      "starting 'train': No such file or directory; no folder of PATH has it: give `command` a path to it");
+  EXPECT_EQ(find_program("train").error().message(),
+            "starting 'train': No such file or directory; no folder of PATH has it: give a path to it");
   EXPECT_EQ(
       find_program("./train").error().message(),
       "starting './train': No such file or directory; a relative path counts from the folder you are in");

@@ -200,7 +200,7 @@ TEST_F(MachineTest, AProgramThatIsMissingIsAnErrorWithThePodsName) {
   EXPECT_EQ(
       created.error().message(),
       "digits-worker-0-i0: starting 'no-such-program': No such file or directory; no folder of PATH has "
-      "it: give `command` a path to it");
+      "it: give a path to it");
   EXPECT_TRUE(machine.pods().empty());
 }
 

@@ -45,23 +45,34 @@ TEST_F(RunNewsTest, ACheckpointIsToldOnce) {
 TEST_F(RunNewsTest, ALongWaitIsToldEachTenSeconds) {
   status_.is_formed = false;
   status_.message = "1 of 2 processes are there";
-  news_.tell_long_wait(test::job().status, status_);
+  news_.tell_long_wait(test::job().status, status_, {});
   clock_.advance(seconds(9));
-  news_.tell_long_wait(status_, status_);
+  news_.tell_long_wait(status_, status_, {});
   EXPECT_THAT(told(), IsEmpty());
   for (int again = 0; again < 2; ++again) {
     clock_.advance(seconds(10));
-    news_.tell_long_wait(status_, status_);
+    news_.tell_long_wait(status_, status_, {});
     EXPECT_THAT(told(), ElementsAre("still waiting: 1 of 2 processes are there; logs are in logs/*.log"));
   }
+}
+
+TEST_F(RunNewsTest, ALongWaitNamesWhomNoNodeIsLeftFor) {
+  status_.is_formed = false;
+  status_.message = "1 of 2 processes are there";
+  news_.tell_long_wait(status_, status_, {});
+  clock_.advance(seconds(10));
+  news_.tell_long_wait(status_, status_, {"a-worker-0-i1", "a-worker-1-i1"});
+  EXPECT_THAT(told(),
+              ElementsAre("still waiting: 1 of 2 processes are there; no node is left for a-worker-0-i1, "
+                          "a-worker-1-i1 until one comes; logs are in logs/*.log"));
 }
 
 TEST_F(RunNewsTest, WhoSuspendedARunIsNotToldThatItWaits) {
   status_.is_formed = false;
   status_.phase = api::JobPhase::kSuspended;
-  news_.tell_long_wait(status_, status_);
+  news_.tell_long_wait(status_, status_, {});
   clock_.advance(seconds(100));
-  news_.tell_long_wait(status_, status_);
+  news_.tell_long_wait(status_, status_, {});
   EXPECT_THAT(told(), IsEmpty());
 }
 
