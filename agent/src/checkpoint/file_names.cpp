@@ -1,5 +1,6 @@
 #include "agent/src/checkpoint/file_names.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -76,12 +77,18 @@ std::string history_path(Attempt attempt) {
   return std::string(kHistory) + "/" + attempt_name(attempt) + std::string(kHistoryEnding);
 }
 
-// Only a name that we would give ourselves counts: this refuses signs, spaces, missing zeros and other
-// endings.
+bool is_taken_in_run_folder(std::string_view name) {
+  constexpr std::array<std::string_view, 10> kTaken{kManifests, kPacks,   kReceipts, kQuarantine, kAside,
+                                                    kRollbacks, kHistory, "claims",  "pins",      "lock"};
+  return std::ranges::find(kTaken, name) != kTaken.end();
+}
+
+// Only a name that we would give ourselves counts: this refuses signs, spaces, missing zeros, other endings,
+// and numbers that no manifest can say.
 
 std::optional<Attempt> parse_attempt_name(std::string_view name) {
   const Attempt attempt(number_in(name));
-  if (attempt_name(attempt) != name) return std::nullopt;
+  if (attempt.value() > kNumberMax || attempt_name(attempt) != name) return std::nullopt;
   return attempt;
 }
 
@@ -105,17 +112,19 @@ std::optional<Attempt> parse_history_name(std::string_view name) {
 
 std::optional<Step> parse_step_name(std::string_view name) {
   const Step step(number_in(name));
-  if (step_name(step) != name) return std::nullopt;
+  if (step.value() > kNumberMax || step_name(step) != name) return std::nullopt;
   return step;
 }
 
 std::optional<CheckpointId> parse_manifest_name(std::string_view name) {
+  constexpr std::string_view kEnding = ".json";
   const auto dot = name.find('.');
-  if (dot == std::string_view::npos) return std::nullopt;
-  const CheckpointId id{.attempt = Attempt(number_in(name.substr(dot + 1))),
-                        .step = Step(number_in(name.substr(0, dot)))};
-  if (manifest_name(id) != name) return std::nullopt;
-  return id;
+  if (dot == std::string_view::npos || !name.substr(dot + 1).ends_with(kEnding)) return std::nullopt;
+  const auto step = parse_step_name(name.substr(0, dot));
+  name.remove_suffix(kEnding.size());
+  const auto attempt = parse_attempt_name(name.substr(dot + 1));
+  if (!step || !attempt) return std::nullopt;
+  return CheckpointId{.attempt = *attempt, .step = *step};
 }
 
 namespace {

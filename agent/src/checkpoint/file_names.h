@@ -26,6 +26,9 @@ struct CheckpointId {
   friend auto operator<=>(const CheckpointId&, const CheckpointId&) = default;
 };
 
+// Of attempts and steps: what JSON says exactly. A greater one in a name is somebody else's.
+inline constexpr std::uint64_t kNumberMax = (1ULL << 53) - 1;
+
 // Paths below the run's folder.
 inline constexpr const char* kManifests = "manifests";
 inline constexpr const char* kPacks = "packs";
@@ -44,6 +47,10 @@ inline constexpr const char* kHistory = "history";
 [[nodiscard]] std::string receipt_path(const CheckpointId& id, Rank rank);
 [[nodiscard]] std::string rollback_path(Attempt attempt);
 [[nodiscard]] std::string history_path(Attempt attempt);
+
+// "packs", "lock", and whatever else a run makes in its folder itself, but for links: nobody else's file may
+// be called so.
+[[nodiscard]] bool is_taken_in_run_folder(std::string_view name);
 
 // "a0003", and nothing else.
 [[nodiscard]] std::optional<Attempt> parse_attempt_name(std::string_view name);

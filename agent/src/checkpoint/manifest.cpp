@@ -135,7 +135,8 @@ Result<Manifest> decode_manifest(std::string_view text) {
   Fields f(*body, "manifest", complaint);
   check_format(f);
   Manifest manifest;
-  manifest.id = {.attempt = Attempt(f.whole("attempt", kCountMax)), .step = Step(f.whole("step", kCountMax))};
+  manifest.id = {.attempt = Attempt(f.whole("attempt", kNumberMax)),
+                 .step = Step(f.whole("step", kNumberMax))};
   manifest.writer = f.text("writer", kWriterBytesMax);
   for (const auto& item : f.list("packs", kRanksMax)) {
     manifest.packs.push_back(read_pack(f.child(item, "packs[]")));

@@ -19,8 +19,11 @@ Result<PackHeader> read_header(const ReadFile& file, const std::string& shown, c
     return Error(ErrorKind::kCorrupted, shown + " has " + std::to_string(*size) + " bytes, and " +
                                             std::to_string(record.size_bytes) + " were committed");
   }
-  if (record.header_bytes > *size) {
-    return Error(ErrorKind::kCorrupted, shown + " was committed with a header longer than the file");
+  // Also where the manifest says so: memory is asked for before anything vouches for the number.
+  if (record.header_bytes > std::min(*size, kHeaderBytesMax)) {
+    return Error(ErrorKind::kCorrupted, shown + " was committed with a header of " +
+                                            std::to_string(record.header_bytes) +
+                                            " bytes, which no such file can have");
   }
   std::string text(record.header_bytes, '\0');
   if (auto read = file.read(0, std::as_writable_bytes(std::span(text))); !read) return read.error();

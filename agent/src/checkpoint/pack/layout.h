@@ -22,6 +22,7 @@ inline constexpr std::uint64_t kPackBlockBytes = 32 * 1024;
 inline constexpr std::uint64_t kDataAlignment = 4096;
 inline constexpr std::uint64_t kLengthBytes = 8;
 inline constexpr std::uint64_t kHeaderJsonBytesMax = 100'000'000;  // more is refused by other readers
+inline constexpr std::uint64_t kHeaderBytesMax = kLengthBytes + kHeaderJsonBytesMax;
 
 struct TensorSpec {
   std::string name;

@@ -35,7 +35,7 @@ Result<std::string> read_header_text(const ReadFile& file, const std::string& sh
                                      const PackRecord& record) {
   const auto size = file.size();
   if (!size) return size.error();
-  if (*size != record.size_bytes || record.header_bytes > *size) {
+  if (*size != record.size_bytes || record.header_bytes > std::min(*size, kHeaderBytesMax)) {
     return Error(ErrorKind::kCorrupted, shown + " has " + std::to_string(*size) + " bytes, and " +
                                             std::to_string(record.size_bytes) + " were committed");
   }

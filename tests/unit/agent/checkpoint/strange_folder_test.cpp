@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "agent/src/checkpoint/inventory.h"
 #include "agent/src/checkpoint/pins.h"
 #include "agent/src/checkpoint/tiers/lineage.h"
 #include "base/core/crc32c.h"
@@ -203,6 +204,39 @@ TEST_F(StrangeFolderTest, APipeOrAFolderInPlaceOfAFileIsNamedAndNobodyWaitsForIt
   EXPECT_THAT(test::run_in(test::folder_at(run_)).load(point_, Rank(0)).error().message(),
               HasSubstr("r0000.safetensors"));
   EXPECT_TRUE(fs::is_directory(pack));
+}
+
+// Sums that fit, and a length that no memory holds: the file has no blocks where nothing was written.
+TEST_F(StrangeFolderTest, AHeaderLongerThanAnyIsDamageAndNoMemoryIsAskedForIt) {
+  constexpr std::uint64_t kHeaderBytes = 1ULL << 42;
+  const fs::path manifest = run_ / manifest_path(id(1, 30));
+  auto sealed = decode_manifest(read_text(manifest));
+  ASSERT_TRUE(sealed);
+  sealed->packs.front().size_bytes = sealed->packs.front().header_bytes = kHeaderBytes;
+  const std::string text = encode_manifest(*sealed);
+  write_text(manifest, text);
+  fs::resize_file(run_ / pack_path(id(1, 30), Rank(0)), kHeaderBytes);
+  const RunStore run = test::run_in(test::folder_at(run_));
+  point_.digest = manifest_digest(text);
+  for (const Error& error : {run.verify(id(1, 30)).error(), run.load(point_, Rank(0)).error()}) {
+    EXPECT_EQ(error.kind(), ErrorKind::kCorrupted);
+    EXPECT_THAT(error.message(), HasSubstr("r0000.safetensors was committed with a header of "));
+  }
+}
+
+// Who counts on from there would name what nobody reads, or begin with attempt 0 again.
+TEST_F(StrangeFolderTest, ANumberThatNoManifestCanSayIsNobodysAttempt) {
+  for (const char* name :
+       {"packs/a18446744073709551615", "aside/s0000000010.a9007199254740992.json",
+        "history/a9007199254740992.jsonl", "manifests/s0000000010.a18446744073709551615.json",
+        "manifests/s9007199254740992.a0001.json"})
+    fs::create_directories(run_ / name);
+  write_text(run_ / "manifests/s0000000040.a18446744073709551615.json", "not ours");
+  const auto found = take_inventory(*test::folder_at(run_));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->newest_attempt, Attempt(1));
+  EXPECT_THAT(do_all(), testing::Each(testing::Not(HasSubstr("18446744073709551615"))));
+  EXPECT_EQ(read_text(run_ / "manifests/s0000000040.a18446744073709551615.json"), "not ours");
 }
 
 // A run that was begun with a later version: neither passed over nor set aside, nor taken for nothing.
