@@ -11,6 +11,7 @@
 #include "cli/checkpoint/commands.h"
 #include "cli/checkpoint/export_name.h"
 #include "cli/checkpoint/open_packs.h"
+#include "cli/checkpoint/run_folder.h"
 #include "cli/checkpoint/run_place.h"
 #include "cli/checkpoint/tensor_stream.h"
 #include "cli/command.h"
@@ -90,10 +91,16 @@ Result<std::string> format_of(const ExportArguments& arguments) {
 Result<void> check_target(const ExportArguments& arguments) {
   if (auto is_there = check_folder_of(arguments.file); !is_there) return is_there;
   std::error_code ignored;
+  if (is_of_a_run(arguments.file))
+    return Error(ErrorKind::kInvalid,
+                 arguments.file + " is where a run keeps its checkpoints: write elsewhere");
   const auto there = std::filesystem::symlink_status(arguments.file, ignored);
   if (!std::filesystem::exists(there)) return {};
   if (std::filesystem::is_directory(there))
     return Error(ErrorKind::kInvalid, arguments.file + " is a folder: give the name of a file");
+  if (!std::filesystem::is_regular_file(there) && !std::filesystem::is_symlink(there))
+    return Error(ErrorKind::kInvalid,
+                 arguments.file + " is no file, but a pipe or a device: write elsewhere");
   if (arguments.overwrites) return {};
   return Error(ErrorKind::kAlreadyExists, arguments.file + " is there already: --overwrite replaces it");
 }

@@ -44,6 +44,16 @@ Error no_run_in(const std::string& shown, const std::vector<std::string>& below)
   return {ErrorKind::kInvalid, text};
 }
 
+bool is_of_a_run(const fs::path& file) {
+  std::error_code code;
+  const fs::path folder = fs::canonical(file.has_parent_path() ? file.parent_path() : fs::path("."), code);
+  if (code) return false;
+  fs::path name = file.filename();
+  for (fs::path at = folder; at.has_relative_path(); name = at.filename(), at = at.parent_path())
+    if (checkpoint::is_taken_in_run_folder(name.string()) && is_run_folder(at)) return true;
+  return false;
+}
+
 fs::path checkpoints_in(const fs::path& folder) {
   std::error_code ignored;
   if (is_run_folder(folder) || !fs::exists(folder / kStatusFile, ignored)) return folder;

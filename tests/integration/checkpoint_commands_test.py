@@ -131,6 +131,18 @@ class Commands(unittest.TestCase):
         for command in ("list", "show", "verify", "export", "gc"):
             self.assertIn("Examples:", self.checkpoint(command, "--help").stdout)
 
+    def test_an_export_never_replaces_what_a_run_made_nor_what_is_no_file(self):
+        self.train(20)
+        before = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
+        self.assertTrue(self.packs())
+        for name in [*self.packs(), *self.folder.glob("manifests/*"), self.folder / "lock", self.folder / "pins"]:
+            self.assert_refused(82, "is where a run keeps its checkpoints", "export", self.place, name, "--overwrite",
+                                "--format", "safetensors")
+        self.assertEqual({path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}, before)
+        os.mkfifo(self.scratch / "pipe.pt")
+        self.assert_refused(82, "is no file, but a pipe", "export", self.place, self.scratch / "pipe.pt", "--overwrite")
+        self.assertTrue((self.scratch / "pipe.pt").is_fifo())
+
     def test_exports_are_what_torch_and_safetensors_read(self):
         peers = find_peers()
         if peers is None:
