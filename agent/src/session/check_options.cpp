@@ -1,5 +1,6 @@
 #include "agent/src/session/check_options.h"
 
+#include <algorithm>
 #include <string>
 
 #include "agent/src/session/initial_state.h"
@@ -22,7 +23,9 @@ Result<void> check_options(const Options& o) {
     return Error(ErrorKind::kInvalid,
                  "no folder to save to: pass --save-folder FOLDER or set RATOON_SAVE_FOLDER");
   }
-  if (o.run_name.empty() || o.run_name.find('/') != std::string::npos || o.run_name.front() == '.') {
+  const bool is_plain =
+      std::ranges::none_of(o.run_name, [](unsigned char c) { return c < 0x20 || c == 0x7f || c == '/'; });
+  if (o.run_name.empty() || !is_plain || o.run_name.front() == '.') {
     return Error(ErrorKind::kInvalid, "no name for the run (a folder name, found '" + o.run_name +
                                           "'): pass --run-name NAME or set RATOON_RUN_NAME");
   }

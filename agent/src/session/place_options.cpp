@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "agent/src/checkpoint/file_names.h"
 #include "agent/src/checkpoint/tiers/name_pattern.h"
 #include "agent/src/objects/object_key.h"
 #include "agent/src/objects/store_uri.h"
@@ -82,7 +83,12 @@ Result<void> check_latest(const Options& o) {
                    o.latest_name + "'");
   const bool is_one = o.member.coordinator_url.empty() && o.group.size == 1;
   const auto checked = checkpoint::check_pattern(o.latest_name, is_one ? 1 : kManyRanks);
-  return checked ? checked : refusal("--latest-name: " + checked.error().message());
+  if (!checked) return refusal("--latest-name: " + checked.error().message());
+  const auto name = checkpoint::expand_name(o.latest_name, {.run_name = o.run_name});
+  if (name && checkpoint::is_taken_in_run_folder(name->substr(0, name->find('/'))))
+    return refusal("--latest-name is a link of its own in the run's folder, found '" + o.latest_name +
+                   "', where the run keeps what it needs: choose another name");
+  return {};
 }
 
 // "20st" is how options say it.
