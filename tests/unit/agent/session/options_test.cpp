@@ -295,8 +295,6 @@ TEST_F(OptionsTest, AreRefusedWithASentence) {
        "no name for the run (a folder name, found 'a/b'): pass --run-name NAME or set RATOON_RUN_NAME"},
       {{"--run-name=.."},
        "no name for the run (a folder name, found '..'): pass --run-name NAME or set RATOON_RUN_NAME"},
-      {{"--run-name=a\nb"},
-       "no name for the run (a folder name, found 'a\nb'): pass --run-name NAME or set RATOON_RUN_NAME"},
       {{"--keep-last", "1"},
        "--keep-last must be at least 2 checkpoints, or 'all', or 0 with --stores, found '1'"},
       {{"--keep-last", "0"},
@@ -320,18 +318,6 @@ TEST_F(OptionsTest, AreRefusedWithASentence) {
       {{"--latest-name", "latest{"},
        "--latest-name: the name pattern 'latest{' has a brace that stands alone: write placeholders as "
        "{rank}"},
-      {{"--latest-name", "manifests/s0000000001.a0001.json"},
-       "--latest-name is a link of its own in the run's folder, found 'manifests/s0000000001.a0001.json', "
-       "where "
-       "the run keeps what it needs: choose another name"},
-      {{"--latest-name", "lock"},
-       "--latest-name is a link of its own in the run's folder, found 'lock', where the run keeps what it "
-       "needs: "
-       "choose another name"},
-      {{"--run-name", "packs", "--latest-name", "{run_name}/{rank}"},
-       "--latest-name is a link of its own in the run's folder, found '{run_name}/{rank}', where the run "
-       "keeps "
-       "what it needs: choose another name"},
       {{"--staging-slots", "17"}, "--staging-slots must be at most 16"},
       {{"--staging-memory-mib", "18446744073709551615"},
        "--staging-memory-mib must be at most 1099511627776"},

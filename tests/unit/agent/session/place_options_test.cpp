@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/src/session/check_options.h"
+
 namespace ratoon::session {
 namespace {
 
@@ -18,6 +20,25 @@ TEST(DescribeSaving, SaysHowOftenIsSavedAndWhatIsKept) {
   options.keep_last = 0;
   EXPECT_THAT(describe_saving(options),
               testing::HasSubstr("keeps none that every store holds (--keep-last)"));
+}
+
+// A link among the manifests would end the next start.
+TEST(CheckPlaces, ALatestNameStaysOutOfTheRunsOwnFolders) {
+  Options options{.save_folder = "/runs", .run_name = "packs"};
+  for (const char* name : {"manifests/s0000000001.a0001.json", "lock", "{run_name}/{rank}"}) {
+    options.latest_name = name;
+    const auto checked = check_places(options);
+    ASSERT_FALSE(checked) << name;
+    EXPECT_THAT(checked.error().message(), testing::HasSubstr("where the run keeps what it needs"));
+  }
+  options.latest_name = "links/manifests";
+  EXPECT_TRUE(check_places(options));
+}
+
+TEST(CheckOptions, ARunsNameHasNoControlCharacters) {
+  for (const char* name : {"a\nb", "a\x1b[31m", "a\x7f"})
+    EXPECT_FALSE(check_options({.save_folder = "/runs", .run_name = name})) << name;
+  EXPECT_TRUE(check_options({.save_folder = "/runs", .run_name = "d\u00e9j\u00e0 vu"}));
 }
 
 }  // namespace
