@@ -8,6 +8,7 @@
 #include "agent/src/checkpoint/interop/safetensors_file.h"
 #include "base/core/atomic_fill.h"
 #include "base/core/counted.h"
+#include "base/core/ignore_signal.h"
 #include "cli/checkpoint/commands.h"
 #include "cli/checkpoint/export_name.h"
 #include "cli/checkpoint/open_packs.h"
@@ -186,6 +187,7 @@ Result<void> export_from(const checkpoint::Disk& disk, const ExportArguments& ar
 
 int run_export(const ExportArguments& arguments) {
   raise_limit_of_open_files();
+  ignore_signal(SIGXFSZ);  // a file beyond `ulimit -f` is an error that is said
   const auto format = format_of(arguments);
   if (!format) return complain_of(format.error());
   const auto place = RunPlace::open(arguments.common.run);

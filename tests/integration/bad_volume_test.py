@@ -77,6 +77,15 @@ class Volumes(unittest.TestCase):
         self.assertRegex(done, r"attempt \d+ trains with 2 processes from step [1-9]\d*\n(.*\n)*.*completed at step")
         self.assertTrue(done.endswith("code 0\n"), done)
 
+    def test_a_limit_of_the_size_of_files_is_a_full_disk_and_not_the_end_by_a_signal(self):
+        code, done, said = self.in_namespace(
+            f"counter --steps 40 {TRAIN}; ulimit -f 1; counter --steps 100 {TRAIN}; echo code $?; "
+            f"ratoon checkpoint export $VOLUME/runs/counter $VOLUME/a.pt; echo code $?; ls -A $VOLUME")
+        self.assertEqual(code, 0, said)
+        self.assertTrue(done.endswith("code 84\ncode 84\nruns\n"), done)
+        self.assert_says(said, "for $VOLUME/runs/counter/packs/".replace("$VOLUME", str(self.volume)), "File too large")
+        self.assert_says(said, f"{self.volume}/a.pt", "File too large")
+
     def test_a_volume_that_was_full_from_the_beginning(self):
         code, _, said = self.in_namespace(f"true {FILL} mkdir $VOLUME/runs; counter --steps 40 {TRAIN}")
         self.assertIn(code, (82, 84), said)

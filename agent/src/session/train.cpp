@@ -3,11 +3,13 @@
 #include "agent/src/session/attempts.h"
 #include "agent/src/session/last_words.h"
 #include "agent/src/session/leaving.h"
+#include "base/core/ignore_signal.h"
 
 namespace ratoon {
 
 int train(Result<Options> options, const std::function<void(Session&)>& function) {
   int code = 0;
+  ignore_signal(SIGXFSZ);  // a file beyond `ulimit -f` is a save that failed
   try {
     if (!session::is_only_asked_for_help(options)) Session::Attempts(*options).run(function);
   } catch (...) {
