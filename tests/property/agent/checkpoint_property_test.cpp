@@ -49,7 +49,8 @@ RC_GTEST_PROP(ManifestName, IsParsedOnlyIfItIsOurOwn, ()) {
   const CheckpointId id{.attempt = Attempt(*gen::arbitrary<std::uint64_t>()),
                         .step = Step(*gen::arbitrary<std::uint64_t>())};
   const std::string name = manifest_path(id).substr(10);
-  RC_ASSERT(parse_manifest_name(name) == id);
+  const bool is_said_by_json = id.attempt.value() <= kNumberMax && id.step.value() <= kNumberMax;
+  RC_ASSERT(parse_manifest_name(name) == (is_said_by_json ? std::optional(id) : std::nullopt));
   const std::string other = mutated(name);
   if (const auto parsed = parse_manifest_name(other)) RC_ASSERT(manifest_path(*parsed).substr(10) == other);
 }
