@@ -121,6 +121,7 @@ void Store::erase_pod(const PodKey& key) {
   if (it == pods_.end()) return;
   erase_from(pods_of_job_, it->second.job_uid, key);
   erase_from(pods_on_node_, it->second.pod.node, key);
+  for (const auto& node : it->second.pod.avoided_nodes) erase_from(pods_off_node_, node, key);
   pods_.erase(it);
 }
 
@@ -140,6 +141,7 @@ bool Store::put_pod_entry(kube::MemberPod pod) {
   erase_pod(key);
   pods_of_job_[pod.job_uid].insert(key);
   if (!pod.pod.node.empty()) pods_on_node_[pod.pod.node].insert(key);
+  for (const auto& node : pod.pod.avoided_nodes) pods_off_node_[node].insert(key);
   pods_.emplace(key, std::move(pod));
   return is_news;
 }
@@ -209,12 +211,12 @@ void Store::reach_pods(std::uint64_t version) {
   pods_version_ = std::max(pods_version_, version);
 }
 
-std::set<JobKey> Store::jobs_on(const std::string& node) const {
-  std::set<JobKey> touched;
-  const auto it = pods_on_node_.find(node);
-  if (it == pods_on_node_.end()) return touched;
-  for (const auto& key : it->second) touched.insert(owner_of(pods_.at(key)));
-  return touched;
+std::set<JobKey> Store::jobs_that_see(const std::string& node) const {
+  std::set<JobKey> found;
+  for (const auto* index : {&pods_on_node_, &pods_off_node_})
+    if (const auto it = index->find(node); it != index->end())
+      for (const auto& key : it->second) found.insert(owner_of(pods_.at(key)));
+  return found;
 }
 
 std::set<JobKey> Store::jobs_that_suspect(const std::string& node) const {
@@ -237,7 +239,7 @@ void Store::put_node(const json& object) {
     const auto it = nodes_.find(node->name);
     // A heartbeat alone is news only to jobs that hold the node for dead.
     const bool is_news = it == nodes_.end() || !differ_in_heartbeat_alone(it->second, *node);
-    if (is_news) touched = jobs_on(node->name);
+    if (is_news) touched = jobs_that_see(node->name);
     if (is_news || it->second != *node) touched.merge(jobs_that_suspect(node->name));
     gone_nodes_.erase(node->name);
     nodes_[node->name] = std::move(*node);
@@ -246,9 +248,8 @@ void Store::put_node(const json& object) {
 }
 
 void Store::lose_node(const std::string& name, std::set<JobKey>& touched) {
-  const auto jobs = jobs_on(name);
-  if (!jobs.empty()) gone_nodes_.insert(name);
-  touched.insert(jobs.begin(), jobs.end());
+  if (pods_on_node_.contains(name)) gone_nodes_.insert(name);
+  touched.merge(jobs_that_see(name));
 }
 
 void Store::remove_node(const json& object) {
@@ -287,20 +288,22 @@ std::optional<View> Store::view(const JobKey& key) const {
     return std::nullopt;
   View view{.job = entry->second.job, .pods = {}, .nodes = {}};
   std::set<std::string> under;
+  std::set<std::string> beside;
   const auto own = pods_of_job_.find(view.job.meta.uid);
   if (own != pods_of_job_.end()) {
     for (const auto& pod_key : own->second) {
       const api::Pod& pod = pods_.at(pod_key).pod;
       view.pods.push_back(pod);
       if (!pod.node.empty()) under.insert(pod.node);
-      under.insert(pod.avoided_nodes.begin(), pod.avoided_nodes.end());
+      beside.insert(pod.avoided_nodes.begin(), pod.avoided_nodes.end());
     }
   }
-  for (const auto& suspect : view.job.status.suspect_nodes) under.insert(suspect.name);
-  for (const auto& name : under) {
+  for (const auto& suspect : view.job.status.suspect_nodes) beside.insert(suspect.name);
+  beside.insert(under.begin(), under.end());
+  for (const auto& name : beside) {
     if (const auto node = nodes_.find(name); node != nodes_.end())
       view.nodes.push_back(node->second);
-    else if (gone_nodes_.contains(name))
+    else if (under.contains(name) && gone_nodes_.contains(name))
       view.nodes.push_back({.name = name, .is_ready = false, .is_deleting = true});
   }
   return view;

@@ -26,7 +26,7 @@
 
 namespace ratoon::runtime {
 
-// A job, its pods and the nodes under them at one moment.
+// A job, its pods and the nodes that they are on or keep away from, at one moment.
 struct View {
   api::TrainingJob job;
   std::vector<api::Pod> pods;
@@ -86,7 +86,7 @@ class Store {
   void lose_pod(const PodKey& key);
   void lose_node(const std::string& name, std::set<JobKey>& touched);
   void take_out_pod(const nlohmann::json& object);
-  [[nodiscard]] std::set<JobKey> jobs_on(const std::string& node) const;
+  [[nodiscard]] std::set<JobKey> jobs_that_see(const std::string& node) const;      // mutex_ is held
   [[nodiscard]] std::set<JobKey> jobs_that_suspect(const std::string& node) const;  // mutex_ is held
   void tell(const std::set<JobKey>& touched, Urgency urgency) const;
 
@@ -94,8 +94,9 @@ class Store {
   mutable std::mutex mutex_;
   std::map<JobKey, JobEntry> jobs_;
   std::map<PodKey, kube::MemberPod> pods_;
-  std::map<std::string, std::set<PodKey>> pods_of_job_;   // by the job's UID
-  std::map<std::string, std::set<PodKey>> pods_on_node_;  // by the node's name
+  std::map<std::string, std::set<PodKey>> pods_of_job_;    // by the job's UID
+  std::map<std::string, std::set<PodKey>> pods_on_node_;   // by the node's name
+  std::map<std::string, std::set<PodKey>> pods_off_node_;  // that keep away from it
   std::map<std::string, api::Node> nodes_;
   std::set<std::string> gone_nodes_;  // with pods of members on them
   std::uint64_t jobs_version_ = 0;    // up to which the server told us everything

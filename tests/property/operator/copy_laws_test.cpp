@@ -171,6 +171,8 @@ class CopyStory {
     json object = pod(server_.objects(kJobKind).at(owner), dice_.below(2), new_uid());
     if (server_.objects(kPodKind).contains(SimulatedApiServer::key_of(object))) return;
     if (dice_.percent(3)) object["metadata"]["labels"] = "poison";
+    if (dice_.percent(20))
+      object["metadata"]["annotations"] = {{names::annotation::kAvoidedNodes, "node-0,node-1"}};
     const json stored = server_.put(kPodKind, std::move(object));
     if (dice_.percent(60))
       note_own_pod(stored);

@@ -110,6 +110,8 @@ class SimulatedCluster {
   // Worlds that were stored as formed, by attempt, and who was a member of them.
   using Sitting = std::tuple<Attempt, std::string, std::uint32_t, std::string>;
   std::set<Sitting> stored_;
+  // UIDs of members that were done when a rest was stored, which leaves no pod.
+  std::set<std::string> may_end_;
   std::map<Attempt, std::vector<std::string>> told_;  // UIDs by rank
   Lineage resumed_;
   std::string broken_;

@@ -76,7 +76,7 @@ http::Response SimulatedCluster::delete_pod(const Place& place, const json& opti
   const bool is_on_roster = std::any_of(status.members.begin(), status.members.end(), [&](const auto& m) {
     return m.uid == uid || (m.is_leaving() && m.successor_uid == uid);
   });
-  if (is_on_roster && !api::is_over(status.phase))
+  if (is_on_roster && !api::is_over(status.phase) && !may_end_.contains(uid))
     find_broken(place.name + " is on the roster and was deleted");
   world_.delete_pod(uid, is_chaos_);
   show();
@@ -145,6 +145,7 @@ void SimulatedCluster::check_status(const api::TrainingJobStatus& before,
   for (const auto& member : after.members) {
     const auto* known = find_member(before, member);
     if (known == nullptr) continue;
+    if (member.is_completed && after.phase == api::JobPhase::kSuspended) may_end_.insert(member.uid);
     if (member.incarnation < known->incarnation) find_broken(name_of(member) + " went back");
     if (member.incarnation != known->incarnation) ++ends;
     if (known->is_leaving() && (member.successor > known->successor || member.incarnation > known->successor))

@@ -263,5 +263,17 @@ TEST(WritesLaws, HoldOverAServerThatIsInTheWay) {
     EXPECT_GE(count, seeds / 10) << "a fault is drawn too seldom";
 }
 
+// Worlds in which a law was broken once, by the operator or by the law itself.
+TEST(WritesLaws, HoldInWorldsThatBrokeThem) {
+  for (const auto& [seed, what] : std::initializer_list<std::pair<std::uint64_t, const char*>>{
+           {701, "nobody was told of a node that a pod kept away from, and that was gone"},
+           {923, "who was done was ended with a rest, and the law took it for one that trains"},
+           {1070, "something was to be done, and nobody looked"},
+           {1000251, "a pod that waited for a node kept away from one that was gone"}}) {
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + what);
+    WritesStory(seed, scenario_of(seed), false).live();
+  }
+}
+
 }  // namespace
 }  // namespace ratoon::sim

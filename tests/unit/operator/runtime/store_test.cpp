@@ -106,6 +106,43 @@ TEST_F(StoreTest, OnlyWhatMattersIsNews) {
   EXPECT_EQ(news(), 2);
 }
 
+// The pod is made anew where it may use the node again.
+TEST_F(StoreTest, ANodeThatAPodKeepsAwayFromIsNewsToItsJob) {
+  json waiting = pod(2);
+  waiting["metadata"]["annotations"] = {{"ratoon.dev/avoided-nodes", "n1,n2"}};
+  store_.put_job(job(1));
+  store_.put_pod(waiting);
+  store_.put_node(node("n1", true));
+  news();
+  store_.put_node(node("n1"));
+  EXPECT_EQ(news(), 1) << "it may be used again";
+  store_.put_node(heartbeat("n1", "2026-11-21T11:00:10Z"));
+  news();
+  store_.put_node(heartbeat("n1", "2026-11-21T11:00:20Z"));
+  EXPECT_EQ(news(), 0);
+  store_.remove_node(node("n1"));
+  EXPECT_EQ(news(), 1);
+  EXPECT_TRUE(store_.view(kJob)->nodes.empty()) << "no pod of it was there";
+  store_.remove_pod(pod(3));
+  news();
+  store_.put_node(node("n2"));
+  EXPECT_EQ(news(), 0) << "nobody keeps away from it any more";
+}
+
+// Another job's pods are on it, and their end is told to that one.
+TEST_F(StoreTest, ANodeThatIsGoneIsShownToThoseWhoAreOnIt) {
+  json waiting = pod(2);
+  waiting["metadata"]["annotations"] = {{"ratoon.dev/avoided-nodes", "n1"}};
+  json others = pod(3, "n1", "p1");
+  others["metadata"]["labels"]["ratoon.dev/job-uid"] = "another";
+  store_.put_job(job(1));
+  store_.put_pod(waiting);
+  store_.put_pod(others);
+  store_.put_node(node("n1"));
+  store_.remove_node(node("n1"));
+  EXPECT_TRUE(store_.view(kJob)->nodes.empty());
+}
+
 // Who trains there goes on until somebody ends it, and that is noticed only here.
 TEST_F(StoreTest, ANodeThatIsGoneIsOneThatGoesWhilePodsAreOnIt) {
   const auto nodes = [&] { return store_.view(kJob)->nodes; };
