@@ -44,11 +44,10 @@ class Mutants(MutantTest):
                 file, *rest = mutant
                 code, text = self.run_mutant(ENGINE + file, *rest)
                 print(f"without {what}: {mutant[2]} ends with {code}", flush=True)
-                self.assertEqual(code, 1, text)
+                self.assertEqual(code, 1, text[-2000:])
 
     def test_what_is_left_as_it_is_passes(self):
-        code, text = self.run_mutant(ENGINE + "disk/durable.cpp", [], "checkpoint_crash_test", "*SeveralBlocks")
-        self.assertEqual(code, 0, text)
+        self.check_sound(ENGINE + "disk/durable.cpp", "checkpoint_crash_test", "*SeveralBlocks")
 
 
 if __name__ == "__main__":

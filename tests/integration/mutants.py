@@ -45,18 +45,32 @@ class MutantTest(unittest.TestCase):
         return linked
 
     def run_mutant(self, source, changes, program, tests, **environment):
-        """Its exit code and the end of what it said."""
+        """Its exit code and what it said."""
         mutant = self.make(source, changes, program)
         run = subprocess.run([mutant, f"--gtest_filter={tests}", "--gtest_fail_fast"], cwd=REPOSITORY, text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600,
                              env={**os.environ, **environment})
-        return run.returncode, run.stdout[-2000:]
+        return run.returncode, run.stdout
+
+    def check_laws(self, folder, mutants, program, laws, seeds):
+        """Each of {what is broken: (file, pattern, instead)} breaks a law within so many seeds, and it is told with which."""
+        for what, (file, pattern, instead) in mutants.items():
+            with self.subTest(mutant=what):
+                code, text = self.run_mutant(folder + file, [(pattern, instead)], program, laws, RATOON_SEEDS=str(seeds))
+                seed = re.search(r"RATOON_SEED=(\d+)", text)
+                self.assertEqual(code, 1, f"{what}: lives\n{text[-2000:]}")
+                self.assertTrue(seed, text[-2000:])
+                print(f"{what} | {seed[1]} | {said(text)}", flush=True)
+
+    def check_sound(self, source, program, tests):
+        """One that is as it was passes."""
+        code, text = self.run_mutant(source, [], program, tests)
+        self.assertEqual(code, 0, text[-2000:])
 
 
 def said(text):
-    """The law's own words."""
-    for line in text.splitlines():
-        if " << " not in line and re.match(r"^[A-Za-z0-9 ,'.:-]+$", line) and not line.startswith(("Value of", "Expected",
-                                                                                                   "  ", "Google", "RATOON")):
+    """The law's own words, below what was compared."""
+    for line in text.partition(": Failure\n")[2].splitlines():
+        if line and not line.startswith((" ", "Value of", "Expected", "Google Test trace")):
             return line
     return "see the seed"

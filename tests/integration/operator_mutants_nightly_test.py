@@ -1,10 +1,9 @@
 """Mutants of the operator's core: with one rule of it broken, the laws over simulated worlds must turn red, and say with
 which seed."""
 
-import re
 import unittest
 
-from mutants import MutantTest, said
+from mutants import MutantTest
 
 CORE = "operator/core/"
 LAWS = ("reconcile_laws_test", "ReconcileLaws.HoldInEveryWorldWithFaults")
@@ -94,17 +93,10 @@ MUTANTS = {
 
 class Mutants(MutantTest):
     def test_each_is_caught(self):
-        for what, (file, pattern, instead) in MUTANTS.items():
-            with self.subTest(mutant=what):
-                code, text = self.run_mutant(CORE + file, [(pattern, instead)], *LAWS, RATOON_SEEDS="2000")
-                seed = re.search(r"RATOON_SEED=(\d+)", text)
-                self.assertEqual(code, 1, f"{what}: lives\n{text}")
-                self.assertTrue(seed, text)
-                print(f"{what} | {seed[1]} | {said(text)}", flush=True)
+        self.check_laws(CORE, MUTANTS, *LAWS, seeds=2000)
 
     def test_what_is_left_as_it_is_passes(self):
-        code, text = self.run_mutant(CORE + "roster.cpp", [], *LAWS)
-        self.assertEqual(code, 0, text)
+        self.check_sound(CORE + "roster.cpp", *LAWS)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """Mutants of what stands between a decision and the API server: with one rule of it broken, the laws over a server that is in
 the way must turn red, and say with which seed."""
 
-import re
 import unittest
 
-from mutants import MutantTest, said
+from mutants import MutantTest
 
 LAWS = ("writes_laws_test", "WritesLaws.HoldOverAServerThatIsInTheWay")
 
@@ -36,17 +35,10 @@ MUTANTS = {
 
 class WritesMutants(MutantTest):
     def test_each_breaks_a_law(self):
-        for what, (file, pattern, instead) in MUTANTS.items():
-            with self.subTest(mutant=what):
-                code, text = self.run_mutant("operator/" + file, [(pattern, instead)], *LAWS, RATOON_SEEDS="400")
-                seed = re.search(r"RATOON_SEED=(\d+)", text)
-                self.assertEqual(code, 1, f"{what}: lives\n{text}")
-                self.assertTrue(seed, text)
-                print(f"{what} | {seed[1]} | {said(text)}", flush=True)
+        self.check_laws("operator/", MUTANTS, *LAWS, seeds=400)
 
     def test_what_is_left_as_it_is_passes(self):
-        code, text = self.run_mutant("operator/runtime/cluster.cpp", [], *LAWS)
-        self.assertEqual(code, 0, text)
+        self.check_sound("operator/runtime/cluster.cpp", *LAWS)
 
 
 if __name__ == "__main__":
