@@ -11,12 +11,12 @@
 namespace ratoon::core {
 namespace {
 
-// Losses that no pod shows by itself. Where somebody hangs, that is why there is no step.
+// Losses that no pod shows by itself. Where somebody hangs, that is why there is no step; that a world steps
+// excuses nobody who is to join it.
 std::vector<Verdict> find_condemned(const Observation& seen, const Hang& hang, bool has_stepped) {
   auto condemned = hang.culprits;
-  if (has_stepped) return condemned;
   for (auto& late : find_late(seen)) condemned.push_back(std::move(late));
-  if (!hang.culprits.empty() || !hang.of_world.empty()) return condemned;
+  if (has_stepped || !hang.culprits.empty() || !hang.of_world.empty()) return condemned;
   for (auto& stalled : find_stalled(seen)) condemned.push_back(std::move(stalled));
   return condemned;
 }

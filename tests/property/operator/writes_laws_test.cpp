@@ -269,6 +269,7 @@ TEST(WritesLaws, HoldInWorldsThatBrokeThem) {
            {701, "nobody was told of a node that a pod kept away from, and that was gone"},
            {923, "who was done was ended with a rest, and the law took it for one that trains"},
            {1070, "something was to be done, and nobody looked"},
+           {3933, "who was late to a world that stepped was looked at over and over, and not lost"},
            {1000251, "a pod that waited for a node kept away from one that was gone"}}) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + what);
     WritesStory(seed, scenario_of(seed), false).live();

@@ -71,6 +71,23 @@ TEST(StartDeadline, HalfAMemberHasNotSpoken) {
   EXPECT_EQ(decide(seen).status.members[1].awaited_since, std::nullopt);
 }
 
+// Else it would be looked at over and over, as its moment has passed.
+TEST(StartDeadline, AStepOfTheOthersExcusesNobodyWhoIsToJoin) {
+  auto seen = test::running(test::job(2));
+  seen.job.spec.elastic_policy = {.members_min = 1};
+  seen.job.spec.start_deadline_seconds = 60;
+  seen.job.status.members[1].is_absent = true;
+  seen.job.status.members[1].awaited_since = wall(40);
+  seen.world.pop_back();
+  seen.processes.pop_back();
+  seen.processes[0].beat = test::beat(seen.processes[0].identity, 1, 7);
+  seen.wall_now = wall(100);
+  const auto decision = decide(seen);
+  EXPECT_GT(decision.status.step, seen.job.status.step);
+  EXPECT_EQ(decision.status.attempt, seen.job.status.attempt);
+  EXPECT_EQ(incarnation(decision, 1), 1U);
+}
+
 TEST(StartDeadline, OfAWorldThatStandsSilenceIsTheJudge) {
   auto seen = test::running(test::job(2));
   seen.wall_now = wall(100);
