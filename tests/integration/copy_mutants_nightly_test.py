@@ -36,11 +36,13 @@ MUTANTS = {
     "pods by their job's name instead of its UID": (
         "store.cpp", r"pods_of_job_\[pod\.job_uid\]", "pods_of_job_[jobs_.contains(owner_of(pod)) ? "
         "jobs_.at(owner_of(pod)).job.meta.uid : pod.job_uid]"),
-    "nobody is told of a pod's end": ("store.cpp", r"    erase_pod\(key\);\n  \}\n  tell\(\{owner\}, [^)]*\);",
-                                      "    erase_pod(key);\n  }"),
-    "nobody is told of a node": ("store.cpp", r"if \(is_news\) touched = jobs_on\(node->name\);", ""),
+    "nobody is told of a pod's end": ("store.cpp", r"    lose_pod\(key\);\n  \}\n  tell\(\{owner\}, [^)]*\);",
+                                      "    lose_pod(key);\n  }"),
+    "nobody is told of a node": ("store.cpp", r"if \(is_news\) touched = jobs_that_see\(node->name\);", ""),
+    "nobody is told of a node that a pod keeps away from": (
+        "store.cpp", r"\{&pods_on_node_, &pods_off_node_\}", "{&pods_on_node_}"),
     "nobody is told of a node's end": (
-        "store.cpp", r"if \(nodes_\.erase\(name\) > 0\) touched = jobs_on\(name\);", "nodes_.erase(name);"),
+        "store.cpp", r"touched\.merge\(jobs_that_see\(name\)\);", ""),
     "a pod that moved is still on its first node": (
         "store.cpp", r"if \(!pod\.pod\.node\.empty\(\)\) pods_on_node_\[pod\.pod\.node\]\.insert\(key\);", ""),
     "a job that cannot be read is forgotten": ("store.cpp", r"entry\.complaint = decoded\.error\(\)\.message\(\);", ""),

@@ -42,7 +42,6 @@ MUTANTS = {
     "a success without anybody who is done": ("success_policy.cpp", r"return is_anybody_done;", "return true;"),
     "a world that hangs and costs nothing": ("roster.cpp", r"\n  \+\+change\.restarts\.hung;", ""),
     "who waits for one that hangs is to blame": ("hang.cpp", r"!stander\.waits\(\) && stander", "stander"),
-    "hangs of another world": ("hang.cpp", r"&&\s+process\.beat->attempt == seen\.job\.status\.attempt", ""),
     "departures that nobody is told": (
         "announce.cpp", r"departures_of\(seen, status\.members\)", "std::vector<api::Departure>()"),
     "a departure that is put off": (
@@ -67,9 +66,6 @@ MUTANTS = {
         "suspend.cpp", r"std::max\(member\.incarnation, member\.successor\) \+ 1",
         "member.incarnation"),
     "a rest without a save": ("suspend.cpp", r"if \(!stands \|\| [^;]*\) return std::nullopt;", "return std::nullopt;"),
-    "a rest that waits for its save without end": (
-        "suspend.cpp", r"!stands \|\| seen\.wall_now >= end_of_draining\(status\)",
-        "!stands"),
     "time that runs while a job rests": ("suspend.cpp", r"  stop_time\(seen\.wall_now, status\);\n", ""),
     "a world that shrinks at once": (
         "elastic.cpp", r"Duration patience = [^;]*;",
@@ -86,7 +82,7 @@ MUTANTS = {
     "a failure that is told of a disruption": ("last_failure.cpp", r"if \(!is_failure\(loss\)\) continue;", ""),
     "a pod that is deleted with grace and lost at once": (
         "roster.cpp", r"pod->is_deleting && !has_time_left\(seen, \*pod\)", "pod->is_deleting"),
-    "a forgotten requeue: the end of a pod's grace": ("reconcile.cpp", r", next_pod_end\(seen\)\}", "}"),
+    "a forgotten requeue: the end of a pod's grace": ("reconcile.cpp", r", next_pod_end\(seen\)", ""),
     "conditions that forget their time": ("conditions.cpp", r"else if \(known->is_true != reading\.is_true\)", "else"),
 }
 

@@ -240,6 +240,9 @@ void Laws::check_counting(const Observation& seen, const Decision& decision) con
     const auto* now = find_member(decision.status, before);
     if (now == nullptr) continue;  // the job became smaller
     const auto& after = *now;
+    if (after.incarnation == before.incarnation && !before.uid.empty()) {
+      EXPECT_EQ(after.uid, before.uid) << "another pod took its name";
+    }
     EXPECT_TRUE(after.is_completed || std::max(after.incarnation, after.successor) >=
                                           std::max(before.incarnation, before.successor))
         << "a name is used once";

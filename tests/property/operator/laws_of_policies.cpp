@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "operator/core/gang.h"
 #include "operator/core/notice.h"
 #include "operator/core/roster.h"
 #include "operator/core/suspend.h"
@@ -109,7 +110,16 @@ void Laws::check_sizes(const Observation& seen, const Decision& decision) const 
     EXPECT_TRUE(is_as_wanted || after(since, policy->shrink_after_seconds) <= seen.wall_now)
         << "was not waited for";
   }
-  if (!decision.announcement.hand_over || seen.job.spec.is_suspended || status.suspending_since) return;
+  if (seen.job.spec.is_suspended || status.suspending_since) return;
+  const bool may_grow = policy && status.formed_at && !is_new && status.is_formed &&
+                        after(*status.formed_at, policy->grow_cooldown_seconds) <= seen.wall_now;
+  for (const auto& member : status.members) {
+    const bool is_waiting =
+        member.is_absent && core::is_ready(seen, member) && core::find_node_notice(seen, member.node).empty();
+    EXPECT_TRUE(!may_grow || !is_waiting || decision.announcement.hand_over)
+        << name_of(member) << " is ready, and nobody lets it in";
+  }
+  if (!decision.announcement.hand_over) return;
   const bool is_successor_there =
       std::any_of(status.members.begin(), status.members.end(),
                   [&](const auto& member) { return core::is_successor_ready(seen, member); });

@@ -31,6 +31,7 @@ struct Policies {
   bool deletes_pods = false;         // somebody does, with grace
   bool rests = false;                // is left suspended for a while once the faults are over
   std::uint32_t more_places = 0;     // of an elastic job, beyond the members that it asks for
+  bool remakes_pods = false;         // the name of a pod that vanished is taken again, as by a late creation
 };
 
 // Roles of which a policy is; nobody named means all.
@@ -78,6 +79,7 @@ inline Policies draw_policies(Dice dice) {
   p.rests = dice.percent(25);
   p.deletes_pods = dice.percent(30);
   if (dice.percent(50)) p.more_places = static_cast<std::uint32_t>(1 + dice.below(2));
+  p.remakes_pods = dice.percent(20);
   return p;
 }
 

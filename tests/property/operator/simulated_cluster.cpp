@@ -186,6 +186,21 @@ void SimulatedCluster::check_rights(const http::Request& request, const Place& p
   if (place.name == "poison") find_broken("a job that cannot be read was touched: " + what);
 }
 
+// Who was told that its pod is there makes it once.
+void SimulatedCluster::check_creation(const Caller& caller, const http::Request& request) {
+  const std::string name = json::parse(request.body)["metadata"]["name"].get<std::string>();
+  const auto made = caller.made.find(name);
+  const auto& pods = server_.objects(kPods);
+  const auto there = pods.find(key().name_space + "/" + name);
+  if (made == caller.made.end() || there == pods.end()) return;
+  if (there->second["metadata"]["uid"] == made->second) find_broken(name + " was made already");
+}
+
+void SimulatedCluster::note_creation(Caller& caller, const http::Response& reply) {
+  const json made = json::parse(reply.body)["metadata"];
+  caller.made[made["name"].get<std::string>()] = made["uid"].get<std::string>();
+}
+
 Result<http::Response> SimulatedCluster::call(Caller& caller, const http::Request& request) {
   if (caller.is_dead) return Error(ErrorKind::kUnavailable, "its process has ended");
   const Place place = place_of(request.url);
@@ -214,6 +229,8 @@ Result<http::Response> SimulatedCluster::call(Caller& caller, const http::Reques
     late_.push_back({.arrives = clock_.now() + dice_.ticks(1, 40), .request = request});
     return fail("no answer in time");
   }
+  const bool is_creation = request.method == "POST" && place.kind == kPods;
+  if (is_creation) check_creation(caller, request);
   http::Response reply = write(request);
   if (reply.status >= 400 && !is_event) failed_at_ = clock_.now();
   if (world_.scenario().loses_operator && happens(2)) {
@@ -224,7 +241,10 @@ Result<http::Response> SimulatedCluster::call(Caller& caller, const http::Reques
     }
     caller.fence.close();  // for so long did this call take
   }
-  if (!happens(3)) return reply;
+  if (!happens(3)) {
+    if (is_creation && reply.status == 201) note_creation(caller, reply);
+    return reply;
+  }
   ++tally_.lost_answers;
   return fail("the answer is lost");
 }

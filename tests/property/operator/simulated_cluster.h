@@ -28,6 +28,7 @@ namespace ratoon::sim {
 struct Caller {
   runtime::Fence fence;
   bool is_dead = false;
+  std::map<std::string, std::string> made;  // UIDs of the pods that the server told it that it made, by name
 };
 
 class SimulatedCluster {
@@ -85,6 +86,8 @@ class SimulatedCluster {
   [[nodiscard]] Result<http::ResponseHead> watch(const std::string& url, http::BodySink& sink);
   [[nodiscard]] http::Response refuse_for_now();
   void check_rights(const http::Request& request, const Place& place);
+  void check_creation(const Caller& caller, const http::Request& request);
+  static void note_creation(Caller& caller, const http::Response& reply);
   void change_by_others();
   void show();
   void show_pod(const api::Pod& pod);

@@ -26,11 +26,20 @@ void World::make_trouble() {
   for (auto& agent : agents_) {
     if (dice_.percent(3)) trouble_for(*agent);
   }
-  if (dice_.percent(1) && !pods_.empty()) {  // the pod object vanishes; what ran there may run on
-    const auto victim = std::next(pods_.begin(), static_cast<std::ptrdiff_t>(dice_.below(pods_.size())));
-    if (dice_.percent(50)) end_processes(victim->first);
-    pods_.erase(victim);
-  }
+  if (dice_.percent(1) && !pods_.empty()) lose_pod();
+}
+
+// The object vanishes; what ran there may run on.
+void World::lose_pod() {
+  const auto victim = std::next(pods_.begin(), static_cast<std::ptrdiff_t>(dice_.below(pods_.size())));
+  if (dice_.percent(50)) end_processes(victim->first);
+  const SimPod lost = victim->second;
+  pods_.erase(victim);
+  if (!scenario_.policies.remakes_pods || is_job_gone_ || !dice_.percent(50)) return;
+  const api::Pod& pod = lost.pod;
+  create_pod({.pod = {.name = pod.name, .role = pod.role, .index = pod.index, .incarnation = pod.incarnation},
+              .avoid_nodes = lost.avoid_nodes});
+  pods_seen_.erase("uid-" + std::to_string(created_));  // no answer to the operator that is there
 }
 
 void World::trouble_for(Agent& agent) {

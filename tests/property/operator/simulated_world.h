@@ -131,6 +131,7 @@ class World {
   // simulated_trouble.cpp
   void make_trouble();
   void trouble_for(Agent& agent);
+  void lose_pod();
   void give_notice();
   // simulated_platform.cpp
   void end_by_platform();

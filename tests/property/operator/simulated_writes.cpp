@@ -147,7 +147,10 @@ void SimulatedCluster::check_status(const api::TrainingJobStatus& before,
     if (known == nullptr) continue;
     if (member.is_completed && after.phase == api::JobPhase::kSuspended) may_end_.insert(member.uid);
     if (member.incarnation < known->incarnation) find_broken(name_of(member) + " went back");
-    if (member.incarnation != known->incarnation) ++ends;
+    if (member.incarnation != known->incarnation)
+      ++ends;
+    else if (!known->uid.empty() && member.uid != known->uid)
+      find_broken("another pod took the name of " + name_of(member));
     if (known->is_leaving() && (member.successor > known->successor || member.incarnation > known->successor))
       ++ends;  // its successor was lost too
     if (after.is_formed && !member.is_absent)

@@ -218,6 +218,7 @@ Scenario scenario_of(std::uint64_t seed) {
   Scenario scenario = draw_scenario(dice);
   scenario.policies = draw_policies(Dice(~seed));
   scenario.policies.has_late_watches = false;  // the server's own are
+  scenario.policies.remakes_pods = false;      // creations that come late do
   scenario.policies.tells_avoided_nodes = true;
   for (auto& rule : scenario.policies.rules)
     std::erase_if(rule.exit_codes, [](auto code) { return code >= 80 && code <= 84; });
