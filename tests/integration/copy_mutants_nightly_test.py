@@ -34,8 +34,8 @@ MUTANTS = {
     "the end of a former pod is that of one with its name": (
         "store.cpp", r"\|\| version_of\(it->second\) > version\) return;\n    owner", ") return;\n    owner"),
     "pods by their job's name instead of its UID": (
-        "store.cpp", r"pods_of_job_\[pod\.job_uid\]", "pods_of_job_[jobs_.contains(owner_of(pod)) ? "
-        "jobs_.at(owner_of(pod)).job.meta.uid : pod.job_uid]"),
+        "store.cpp", r"pods_of_job_\[pod\.job_uid\]\.insert", "if (jobs_.contains(owner_of(pod))) "
+        "pod.job_uid = jobs_.at(owner_of(pod)).job.meta.uid;\n  pods_of_job_[pod.job_uid].insert"),
     "nobody is told of a pod's end": ("store.cpp", r"    lose_pod\(key\);\n  \}\n  tell\(\{owner\}, [^)]*\);",
                                       "    lose_pod(key);\n  }"),
     "nobody is told of a node": ("store.cpp", r"if \(is_news\) touched = jobs_that_see\(node->name\);", ""),

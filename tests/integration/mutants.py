@@ -71,6 +71,6 @@ class MutantTest(unittest.TestCase):
 def said(text):
     """The law's own words, below what was compared."""
     for line in text.partition(": Failure\n")[2].splitlines():
-        if line and not line.startswith((" ", "Value of", "Expected", "Google Test trace", "../../")):
+        if line and not line.startswith((" ", "Value of", "Expected", "Google Test trace", "../../", "[")):
             return line
     return "see the seed"

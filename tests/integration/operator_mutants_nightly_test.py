@@ -89,7 +89,7 @@ MUTANTS = {
 
 class Mutants(MutantTest):
     def test_each_is_caught(self):
-        self.check_laws(CORE, MUTANTS, *LAWS, seeds=2000)
+        self.check_laws(CORE, MUTANTS, *LAWS, seeds=10000)
 
     def test_what_is_left_as_it_is_passes(self):
         self.check_sound(CORE + "roster.cpp", *LAWS)
