@@ -86,6 +86,32 @@ class Volumes(unittest.TestCase):
         self.assert_says(said, "for $VOLUME/runs/counter/packs/".replace("$VOLUME", str(self.volume)), "File too large")
         self.assert_says(said, f"{self.volume}/a.pt", "File too large")
 
+    def test_a_folder_whose_manifests_are_gone_is_not_begun_anew(self):
+        """As after a copy that was cut short."""
+        runs = "$VOLUME/runs/counter"
+        code, done, said = self.in_namespace(
+            f"counter --steps 40 {TRAIN}; mv {runs}/manifests $VOLUME/kept; counter --steps 80 {TRAIN}; echo code $?; "
+            f"ls {runs}/packs; rm -rf {runs}/manifests; mv $VOLUME/kept {runs}/manifests; counter --steps 80 {TRAIN}")
+        self.assertEqual(code, 0, said)
+        self.assertIn("code 83\na0001\n", done)
+        self.assertTrue(done.endswith("done: 80 steps, sum 3160\n"), done)
+        self.assert_says(said, f"{self.volume}/runs/counter/latest-rank0 leads to a checkpoint", "bring the manifests back")
+
+    def test_what_was_staged_for_a_run_that_is_gone_is_not_another_ones(self):
+        """Slots in memory outlive the process that filled them, and are found by the path of the run's folder."""
+        slots = self.scratch / "slots"
+        train = f"counter --save-every 1 --save-folder $VOLUME/runs --run-name counter --staging-folder {slots}"
+        code, done, said = self.in_namespace(
+            f"mkdir {slots}; mount -t tmpfs -o size=8m none {slots} || exit 77; "
+            "for round in 1 2 3 4 5; do "
+            f"{train} --pause-ms 1 --steps 100000 >/dev/null 2>&1 & killed=$!; "
+            "for i in $(seq 600); do [ -n \"$(ls $VOLUME/runs/counter/manifests 2>/dev/null)\" ] && break; sleep 0.05; done; "
+            "kill -9 $killed; wait $killed; rm -rf $VOLUME/runs; "
+            f"{train} --pause-ms 0 --steps 5 2>&1; rm -rf $VOLUME/runs; done")
+        self.assertEqual(code, 0, said)
+        self.assertEqual(done.count("attempt 1 rank 0 step 0 sum 0\n"), 5, done)
+        self.assertEqual(done.count("done: 5 steps, sum 10\n"), 5, done)
+
     def test_a_volume_that_was_full_from_the_beginning(self):
         code, _, said = self.in_namespace(f"true {FILL} mkdir $VOLUME/runs; counter --steps 40 {TRAIN}")
         self.assertIn(code, (82, 84), said)

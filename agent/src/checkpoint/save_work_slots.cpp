@@ -59,10 +59,10 @@ auto SaveWork::at_slots(const char* doing, std::size_t number, Call call) const 
 
 // kNotFound: there is none.
 Result<Slab> SaveWork::open_left(std::size_t number) const {
-  return at_slots("opening", number, [path = slot_path(number)]() -> Result<Slab> {
+  return at_slots("opening", number, [path = slot_path(number), home = options_.home_mark]() -> Result<Slab> {
     std::error_code none;
     if (!std::filesystem::exists(path, none)) return Error(ErrorKind::kNotFound, path.string());
-    return Slab::open(path);
+    return Slab::open(path, home);
   });
 }
 
@@ -144,7 +144,8 @@ Result<Slab> SaveWork::open_new_slab(const std::set<std::size_t>& held, std::siz
   Result<Slab> slab = Slab();
   for (number = 0; number < options_.slots_max && !options_.slots_folder.empty(); ++number) {
     if (held.contains(number)) continue;
-    slab = at_slots("opening", number, [path = slot_path(number)] { return Slab::open(path); });
+    slab = at_slots("opening", number,
+                    [path = slot_path(number), home = options_.home_mark] { return Slab::open(path, home); });
     if (slab || slab.error().kind() == ErrorKind::kTimeout) break;
   }
   return slab;

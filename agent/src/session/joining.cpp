@@ -45,6 +45,11 @@ Result<Assignment> ask_for_world(Link& link, Places& places, const Unreadable& u
   const auto inventory = places.look();
   if (!inventory) fail(exit_code_of(inventory.error()), inventory.error().message());
   const auto entries = report(*inventory, unreadable);
+  if (entries.empty()) {
+    if (const auto whole = places.check_that_none_were_lost(); !whole)
+      fail(whole.error().kind() == ErrorKind::kCorrupted ? ExitCode::kCheckpointsBad : ExitCode::kStorage,
+           whole.error().message());
+  }
   if (!entries.empty() && !entries.front().is_complete) {
     if (const auto& to = places.rollback().to) {
       fail(ExitCode::kCheckpointsBad, "the checkpoint of step " + std::to_string(to->step.value()) +

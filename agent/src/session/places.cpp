@@ -8,8 +8,10 @@
 
 #include <unistd.h>
 
+#include "agent/src/checkpoint/disk/folder_mark.h"
 #include "agent/src/checkpoint/disk/memory_file_system.h"
 #include "agent/src/checkpoint/disk/patient_disk.h"
+#include "agent/src/checkpoint/lost_manifests.h"
 #include "agent/src/checkpoint/pack/extents.h"
 #include "agent/src/checkpoint/rollback_files.h"
 #include "agent/src/checkpoint/run_store.h"
@@ -192,6 +194,21 @@ Result<checkpoint::Inventory> Places::look() {
   return narrow(*std::move(found), rollback_);
 }
 
+Result<void> Places::check_that_none_were_lost() const {
+  if (tiers_.home().store) return {};
+  const std::filesystem::path folder = run_folder(options_);
+  const auto link = (*calls_)("looking at " + folder.string(), [folder] {
+    return Result<std::optional<std::string>>(checkpoint::link_without_manifests(folder));
+  });
+  if (!link) return link.error();
+  if (!*link) return {};
+  return Error(ErrorKind::kCorrupted,
+               (folder / **link).string() + " leads to a checkpoint, and there is no manifest in " +
+                   (folder / checkpoint::kManifests).string() +
+                   ", as after a copy that was cut short: bring the manifests back, or remove that link to "
+                   "begin anew; nothing is started over by itself");
+}
+
 Result<void> Places::keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force) {
   for (const checkpoint::Tier& tier : tiers_.all()) {
     const auto there = checkpoint::rollbacks_in(*tier.disk);
@@ -257,6 +274,13 @@ checkpoint::SaverOptions Places::saver_options() const {
                    "memory, and ends with it (--staging-folder)");
       options.slots_folder.clear();
     }
+  }
+  if (!options.slots_folder.empty() && tiers_.home().store == nullptr) {
+    const auto mark = (*calls_)("looking at " + home_of(options_), [folder = run_folder(options_)] {
+      return Result<std::uint64_t>(checkpoint::folder_mark(folder));
+    });
+    if (!mark) fail(exit_code_of(mark.error()), mark.error().message());
+    options.home_mark = *mark;
   }
   if (const auto& store = tiers_.home().store) {
     options.hear_progress = [store](std::function<void()> told) { store->tell_progress_to(std::move(told)); };

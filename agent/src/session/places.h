@@ -68,6 +68,8 @@ class Places {
   // The same for who joins: what may be resumed from, as --resume-from has it. Throws a Failure where that
   // cannot be done.
   [[nodiscard]] Result<checkpoint::Inventory> look();
+  // kCorrupted: the run's folder had checkpoints, and what says which is gone.
+  [[nodiscard]] Result<void> check_that_none_were_lost() const;
   // As it was decided when this process looked last.
   [[nodiscard]] const RollbackPlan& rollback() const { return rollback_; }
   // Of rank 0: these are recorded everywhere, the newest first, and what they gave up is set aside.

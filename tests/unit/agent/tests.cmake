@@ -1,5 +1,6 @@
 ratoon_test(unit/agent/checkpoint_test
-  SOURCES checkpoint/file_names_test.cpp checkpoint/golden_run_test.cpp checkpoint/manifest_test.cpp
+  SOURCES checkpoint/file_names_test.cpp checkpoint/golden_run_test.cpp checkpoint/lost_manifests_test.cpp
+          checkpoint/manifest_test.cpp
           checkpoint/retention_test.cpp checkpoint/rollback_test.cpp checkpoint/run_store_test.cpp
           checkpoint/strange_folder_test.cpp
   LIBS ratoon::agent ratoon::base_contract)

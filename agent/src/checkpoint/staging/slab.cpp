@@ -25,7 +25,7 @@ std::uint64_t rounded_up(std::uint64_t bytes) {
 
 }  // namespace
 
-Result<Slab> Slab::open(const std::filesystem::path& path) {
+Result<Slab> Slab::open(const std::filesystem::path& path, std::uint64_t home) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
   if (!fd.is_open()) return system_error(errno, "opening staged memory at " + path.string());
   struct stat status{};
@@ -40,6 +40,7 @@ Result<Slab> Slab::open(const std::filesystem::path& path) {
   }
   Slab slab;
   slab.path_ = path;
+  slab.home_ = home;
   slab.fd_ = std::move(fd);
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   if (bytes > kHeadBytes) {
@@ -56,6 +57,7 @@ Slab& Slab::operator=(Slab&& other) noexcept {
   if (this == &other) return *this;
   unmap();
   path_ = std::exchange(other.path_, {});
+  home_ = other.home_;
   fd_ = std::move(other.fd_);
   at_ = std::exchange(other.at_, nullptr);
   bytes_ = std::exchange(other.bytes_, 0);
@@ -112,14 +114,14 @@ std::span<std::byte> Slab::image() const {
 
 std::optional<SlotInfo> Slab::read_info() const {
   if (at_ == nullptr) return std::nullopt;
-  return decode_slot_info(std::span(at_, kHeadBytes));
+  return decode_slot_info(std::span(at_, kHeadBytes), home_);
 }
 
 void Slab::write_info(const SlotInfo& info) {
   if (at_ == nullptr || !fd_.is_open()) return;
   // A process that is killed leaves its stores in the order in which it made them.
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  const SlotInfoBytes bytes = encode_slot_info(info);
+  const SlotInfoBytes bytes = encode_slot_info(info, home_);
   std::memcpy(at_, bytes.data(), bytes.size());
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }

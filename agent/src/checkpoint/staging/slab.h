@@ -24,7 +24,8 @@ class Slab {
   Slab() = default;
   // A file of this user's at `path`, made where it is missing, held by this process alone as long as the slab
   // lives. kConflict: another process holds it.
-  [[nodiscard]] static Result<Slab> open(const std::filesystem::path& path);
+  // `home` marks the folder that its images are for: what was left for another one counts as nothing.
+  [[nodiscard]] static Result<Slab> open(const std::filesystem::path& path, std::uint64_t home = 0);
   Slab(Slab&& other) noexcept;
   Slab& operator=(Slab&& other) noexcept;
   ~Slab();
@@ -46,6 +47,7 @@ class Slab {
 
   std::filesystem::path path_;  // empty: own memory
   UniqueFd fd_;
+  std::uint64_t home_ = 0;
   std::byte* at_ = nullptr;
   std::uint64_t bytes_ = 0;  // mapped
 };

@@ -10,7 +10,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::uint64_t kMark = 0x34746f6c736e7472;  // "rtnslot4": another layout gets another number
+constexpr std::uint64_t kMark = 0x35746f6c736e7472;  // "rtnslot5": another layout gets another number
 constexpr std::size_t kSummedBytes = kSlotInfoBytes - 4;
 
 // Numbers one after the other, little-endian, and texts after their lengths.
@@ -100,10 +100,11 @@ std::optional<std::uint64_t> get_seed(Getter& from) {
 
 }  // namespace
 
-SlotInfoBytes encode_slot_info(const SlotInfo& info) {
+SlotInfoBytes encode_slot_info(const SlotInfo& info, std::uint64_t home) {
   SlotInfoBytes bytes{};
   Putter to(bytes);
   to.put(kMark);
+  to.put(home);
   to.put(info.generation);
   to.put(info.pack.id.attempt.value());
   to.put(info.pack.id.step.value());
@@ -124,11 +125,11 @@ SlotInfoBytes encode_slot_info(const SlotInfo& info) {
   return bytes;
 }
 
-std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes) {
+std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes, std::uint64_t home) {
   if (bytes.size() < kSlotInfoBytes) return std::nullopt;
   if (Getter(bytes.subspan(kSummedBytes)).get(4) != crc32c(bytes.first(kSummedBytes))) return std::nullopt;
   Getter from(bytes);
-  if (from.get() != kMark) return std::nullopt;
+  if (from.get() != kMark || from.get() != home) return std::nullopt;
   SlotInfo info;
   info.generation = from.get();
   info.pack.id.attempt = Attempt(from.get());

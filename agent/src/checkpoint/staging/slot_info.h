@@ -42,8 +42,10 @@ struct SlotInfo {
 inline constexpr std::size_t kSlotInfoBytes = 1024;
 using SlotInfoBytes = std::array<std::byte, kSlotInfoBytes>;
 
-[[nodiscard]] SlotInfoBytes encode_slot_info(const SlotInfo& info);
-// Nothing where the bytes are not whole, not ours, or of another version.
-[[nodiscard]] std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes);
+// `home` marks the folder that it is to be written to.
+[[nodiscard]] SlotInfoBytes encode_slot_info(const SlotInfo& info, std::uint64_t home = 0);
+// Nothing where the bytes are not whole, not ours, of another version or for another folder.
+[[nodiscard]] std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes,
+                                                       std::uint64_t home = 0);
 
 }  // namespace ratoon::checkpoint

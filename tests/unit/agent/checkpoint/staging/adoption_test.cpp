@@ -41,7 +41,10 @@ class AdoptionTest : public testing::Test {
   Saver open(std::shared_ptr<const Clock> clock) {
     return Saver::open(RealDisk::open_folder(folder_ / "run").value(), "mark" + std::to_string(::getpid()),
                        std::move(clock),
-                       {.slots_folder = folder_.path(), .slots_name = "slots", .has_thread = false})
+                       {.slots_folder = folder_.path(),
+                        .slots_name = "slots",
+                        .home_mark = home_,
+                        .has_thread = false})
         .value();
   }
   static std::string weights_at(std::uint64_t step) {
@@ -92,10 +95,11 @@ class AdoptionTest : public testing::Test {
     return std::filesystem::exists("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path();
   }
   test::TemporaryFolder folder_{in_memory()};
+  std::uint64_t home_ = 1;
 };
 
 TEST_F(AdoptionTest, ASlotThatAnotherHoldsIsPassedOver) {
-  const auto held = Slab::open(folder_ / "slots-0.slot").value();
+  const auto held = Slab::open(folder_ / "slots-0.slot", home_).value();
   auto saver = open(std::make_shared<SystemClock>());
   saver.begin_attempt(world());
   save(saver, 1);
@@ -203,6 +207,28 @@ TEST_F(AdoptionTest, WhatWasStagedIsCommittedWhereverItsProcessDied) {
   std::printf("died at %d places\n", deaths);
 }
 
+// Somebody removed the run and began another one at the same path.
+TEST_F(AdoptionTest, WhatWasStagedForAnotherFolderIsNobodys) {
+  live([&] {
+    auto saver = open(std::make_shared<SystemClock>());
+    saver.begin_attempt(world());
+    save(saver, 5);
+    ::_exit(0);
+  });
+  ASSERT_TRUE(has_slots());
+  std::filesystem::remove_all(folder_ / "run");
+  home_ = 2;
+  {
+    auto saver = open(std::make_shared<SystemClock>());
+    EXPECT_TRUE(saver.settle(std::chrono::seconds(20)));
+    saver.begin_attempt(world());
+    save(saver, 1);
+    EXPECT_TRUE(saver.settle(std::chrono::seconds(20)));
+  }
+  EXPECT_THAT(committed(), testing::ElementsAre(1));
+  EXPECT_FALSE(has_slots()) << "its memory was used again, and given back";
+}
+
 TEST_F(AdoptionTest, WhatIsOlderThanACommitIsReusedAndNotWritten) {
   live([&] {
     auto saver = open(std::make_shared<SystemClock>());
@@ -254,7 +280,7 @@ TEST_F(AdoptionTest, ACopyThatWasNotFinishedIsNone) {
     ::_exit(0);
   });
   {
-    auto slab = Slab::open(folder_ / "slots-0.slot").value();
+    auto slab = Slab::open(folder_ / "slots-0.slot", home_).value();
     SlotInfo info = *slab.read_info();
     EXPECT_EQ(info.state, SlotState::kStaged);
     info.state = SlotState::kFilling;

@@ -25,6 +25,12 @@ TEST(SlotInfoBytes, ReadBackAsTheyWere) {
   }
 }
 
+TEST(SlotInfoBytes, AreNothingForAnotherFolder) {
+  const SlotInfo info{.state = SlotState::kStaged, .generation = 1, .pack = pack_of(3, 10)};
+  EXPECT_EQ(decode_slot_info(encode_slot_info(info, 7), 7), info);
+  EXPECT_EQ(decode_slot_info(encode_slot_info(info, 7), 8), std::nullopt);
+}
+
 TEST(SlotInfoBytes, KeepWhatIsSaidOfTheRun) {
   SlotInfo info{.state = SlotState::kStaged, .generation = 7, .pack = pack_of(3, 10)};
   info.pack.run = RunRecord{.batches = 11,
