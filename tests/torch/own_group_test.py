@@ -41,7 +41,7 @@ class OwnGroup(unittest.TestCase):
     def assert_refused(self, mode, sentence):
         run = self.begin(mode)
         code, output = run.finish()
-        self.assertEqual(code, 1, f"{output}\n{run.logs()}")
+        self.assertEqual(code, 82, f"{output}\n{run.logs()}")
         for text in run.logs().values():
             self.assertRegex(text, sentence)
 
