@@ -113,7 +113,7 @@ class Averaging(unittest.TestCase):
             self.assertEqual(other, digests[0])
 
     def test_ranks_that_begin_with_other_weights_are_told(self):
-        logs = self.run_probe("other-weights", code=1)
+        logs = self.run_probe("other-weights", code=82)
         for text in logs.values():
             self.assertIn("rank 2 has other weights than rank 0 at step 0: give all ranks the same seed", text)
 
