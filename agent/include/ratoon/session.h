@@ -28,6 +28,7 @@
 
 #include <ratoon/options.h>
 #include <ratoon/result.h>
+#include <ratoon/save_ticket.h>
 #include <ratoon/state.h>
 #include <ratoon/stateful.h>
 #include <ratoon/until.h>
@@ -176,6 +177,13 @@ class Session {
   // over ranks, weighted by samples; of what comes after it, rank 0's own, and /metrics the mean with the
   // next step. Finite or not, it never ends the run.
   void report(std::string_view name, double value, std::uint64_t samples = 1);
+
+  // The step under way is saved when it ends, beside what --save-every says. With a reason it is pinned:
+  // retention never lets it go, here and in the stores that get it, until `ratoon checkpoint unpin` does. One
+  // rank is enough, where all agree once a step; with several ranks that do not, it is a configuration error.
+  // In a run of several ranks it may be the step after. What stores hold is known on rank 0.
+  //   if (loss < lowest) session.save("a loss of " + std::to_string(lowest = loss));
+  SaveTicket save(const std::string& keep = "");
 
   // The run is done before its time, say because the loss no longer falls: the step under way is the last
   // one. It is saved, and the run is complete. One rank is enough, where all agree once a step; with several

@@ -12,6 +12,7 @@
 #include "agent/src/checkpoint/pack/part_index.h"
 #include "agent/src/checkpoint/pack_reader.h"
 #include "agent/src/checkpoint/pack_writer.h"
+#include "agent/src/checkpoint/pins.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -151,6 +152,8 @@ Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId&
                           .writer = "ratoon " + std::string(version()),
                           .packs = **std::move(receipts),
                           .run = std::move(run)};
+  // Before it, or a run that retires meanwhile lets it go. One that nobody commits is pinned for nothing.
+  if (auto pinned = pin_as_wished(disk, manifest, mark); !pinned) return pinned.error();
   // No file of a run is ever written again: whoever finds its name taken is not who it thinks it is.
   const std::string text = encode_manifest(manifest);
   const auto saved = save_durably(disk, manifest_path(id), text, mark);

@@ -42,6 +42,7 @@ json to_json(const RunRecord& run) {
   if (run.early_end) body["finished"] = {{"reason", run.early_end->reason}, {"until", run.early_end->until}};
   if (run.numerics) body["numerics"] = to_json(*run.numerics);
   if (run.seed) body["seed"] = *run.seed;
+  if (!run.keep.empty()) body["keep"] = run.keep;
   return body;
 }
 
@@ -79,6 +80,7 @@ std::optional<RunRecord> read_run(Fields& parent) {
   }
   if (f.find("numerics") != nullptr) run.numerics = read_numerics(f.object("numerics"));
   if (f.find("seed") != nullptr) run.seed = f.whole("seed", std::numeric_limits<std::uint64_t>::max());
+  run.keep = read_text(f, "keep", kReasonBytesMax);
   return run;
 }
 

@@ -24,6 +24,11 @@ Result<void> pin(Disk& disk, const CheckpointId& id, std::string_view why, std::
   return saved;
 }
 
+Result<void> pin_as_wished(Disk& disk, const Manifest& manifest, std::string_view mark) {
+  if (!manifest.run || manifest.run->keep.empty()) return {};
+  return pin(disk, manifest.id, manifest.run->keep, mark);
+}
+
 Result<void> unpin(Disk& disk, const CheckpointId& id) {
   auto removed = disk.remove(pin_path(id));
   if (!removed && removed.error().kind() == ErrorKind::kNotFound) return {};

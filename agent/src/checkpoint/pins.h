@@ -10,12 +10,15 @@
 
 #include "agent/src/checkpoint/disk/disk.h"
 #include "agent/src/checkpoint/file_names.h"
+#include "agent/src/checkpoint/manifest.h"
 
 namespace ratoon::checkpoint {
 
 // Pinning what is pinned is no error, and the first reason stands.
 [[nodiscard]] Result<void> pin(Disk& disk, const CheckpointId& id, std::string_view why,
                                std::string_view mark);
+// Where its program wants it kept.
+[[nodiscard]] Result<void> pin_as_wished(Disk& disk, const Manifest& manifest, std::string_view mark);
 [[nodiscard]] Result<void> unpin(Disk& disk, const CheckpointId& id);
 [[nodiscard]] Result<std::set<CheckpointId>> pinned_in(const Disk& disk);
 

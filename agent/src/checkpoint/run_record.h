@@ -24,6 +24,7 @@ struct EarlyEnd {
   friend bool operator==(const EarlyEnd&, const EarlyEnd&) = default;
 };
 
+// `keep`: the program wants this checkpoint kept, and why; whoever commits or copies it pins it there.
 struct RunRecord {
   std::uint64_t batches = 0;
   std::uint64_t samples = 0;              // slots before the stream's cursor
@@ -34,6 +35,7 @@ struct RunRecord {
   std::optional<EarlyEnd> early_end{};    // of the run's last checkpoint alone
   std::optional<Numerics> numerics{};     // of rank 0; nothing where no library is attached
   std::optional<std::uint64_t> seed{};    // nothing where whoever wrote it had none
+  std::string keep{};                     // empty: as retention has it
 
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };

@@ -62,6 +62,8 @@ struct SavingWorld {
   // Told which one is the newest where that which was told of last does not read back.
   std::function<void(const std::optional<InventoryEntry>&)> on_damage{};
   std::function<Copies()> copies{};
+  // Given the ticket of each commit, for what comes after it; null: no store gets a copy. Called with a lock.
+  std::function<void(const CheckpointId&, const Ticket&)> await_stores{};
   // A copy, of what may have left the home before this rank saw it there; null: nothing leaves so early.
   std::function<Result<std::optional<InventoryEntry>>(const CheckpointId&)> find_copy{};
   ReadBack read_back = ReadBack::kAllBytes;  // of the newest, before older ones go
@@ -100,7 +102,8 @@ class SaveWork {
   // Blocks for one copy; where all slots are busy for the disk, and where there is no memory for one until
   // all is written.
   [[nodiscard]] Result<Ticket> save(Step step, std::span<const TensorView> tensors,
-                                    const std::optional<RunRecord>& run = {});
+                                    const std::optional<RunRecord>& run = {},
+                                    const Ticket& ticket = Ticket());
   // Gets slots for such a pack before the first is saved.
   void prepare(std::uint64_t image_bytes);
   [[nodiscard]] SaveProgress progress();   // takes the events
@@ -169,7 +172,7 @@ class SaveWork {
   [[nodiscard]] bool ends_by(const Error& why);
 
   [[nodiscard]] Result<Ticket> save_or_say_why(Step step, std::span<const TensorView> tensors,
-                                               const std::optional<RunRecord>& run);
+                                               const std::optional<RunRecord>& run, const Ticket& ticket);
   [[nodiscard]] Result<void> stage(Lock& lock, std::size_t number, const StagedPack& pack,
                                    const PackImage& plan, std::span<const TensorView> tensors,
                                    const Ticket& ticket);
@@ -203,6 +206,7 @@ class SaveWork {
   void note_failed_commit(const CheckpointId& id, const Error& why);
   // Those that are watched and older, and committed all the same.
   [[nodiscard]] std::set<CheckpointId> committed_before(Lock& lock, const CheckpointId& id);
+  void reach_commit(const CheckpointId& id, const Ticket& ticket) const;
   void note_committed(const CheckpointId& id, const InventoryEntry& entry,
                       const std::set<CheckpointId>& before);
   void tell_commit(Lock& lock, const InventoryEntry& entry);

@@ -21,22 +21,22 @@ struct CancelAtEnd {
 }  // namespace
 
 Result<Ticket> SaveWork::save(Step step, std::span<const TensorView> tensors,
-                              const std::optional<RunRecord>& run) {
+                              const std::optional<RunRecord>& run, const Ticket& ticket) {
   {
     const std::lock_guard lock(mutex_);
     if (world_) newest_saved_ = CheckpointId{.attempt = world_->attempt, .step = step};
     progress_.is_newest_lost = false;
   }
-  auto ticket = save_or_say_why(step, tensors, run);
-  if (ticket) return ticket;
+  auto saved = save_or_say_why(step, tensors, run, ticket);
+  if (saved) return saved;
   const std::lock_guard lock(mutex_);
-  note_missed({.id = {.attempt = world_ ? world_->attempt : Attempt(0), .step = step}}, Ticket(),
-              ticket.error());
-  return ticket;
+  note_missed({.id = {.attempt = world_ ? world_->attempt : Attempt(0), .step = step}}, ticket,
+              saved.error());
+  return saved;
 }
 
 Result<Ticket> SaveWork::save_or_say_why(Step step, std::span<const TensorView> tensors,
-                                         const std::optional<RunRecord>& run) {
+                                         const std::optional<RunRecord>& run, const Ticket& ticket) {
   const auto plan = lay_out_image(tensors);
   if (!plan) return plan.error();
   Lock lock(mutex_);
@@ -49,7 +49,6 @@ Result<Ticket> SaveWork::save_or_say_why(Step step, std::span<const TensorView> 
   prepared_bytes_ = std::max(prepared_bytes_, pack.image_bytes);
   auto number = take_slot(lock, pack.image_bytes);
   if (!number) return number.error();
-  const Ticket ticket;
   if (!*number) {
     if (auto saved = save_directly(lock, pack, tensors); !saved) return saved.error();
     note_written(pack, ticket, false);

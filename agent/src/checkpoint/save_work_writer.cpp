@@ -243,12 +243,18 @@ void SaveWork::note_failed_commit(const CheckpointId& id, const Error& why) {
   note_missed(lost.pack, lost.ticket, why);
 }
 
+void SaveWork::reach_commit(const CheckpointId& id, const Ticket& ticket) const {
+  ticket.reach(SaveLevel::kCommitted);
+  if (!world_ || !world_->await_stores) return ticket.reach(SaveLevel::kStored);
+  world_->await_stores(id, ticket);
+}
+
 void SaveWork::note_committed(const CheckpointId& id, const InventoryEntry& entry,
                               const std::set<CheckpointId>& before) {
   std::erase_if(watched_, [&](const Watched& one) {
     if (one.pack.id > id) return false;
     if (one.pack.id == id || before.contains(one.pack.id))
-      one.ticket.reach(SaveLevel::kCommitted);
+      reach_commit(one.pack.id, one.ticket);
     else
       one.ticket.fail({ErrorKind::kCancelled, "the checkpoint of " + text_of(id) +
                                                   " is committed and that of " + text_of(one.pack.id) +

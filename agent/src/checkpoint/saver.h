@@ -34,8 +34,9 @@ class Saver {
   // What is staged of older attempts and not yet being written is dropped.
   void begin_attempt(const SavingWorld& world) { work_->begin_attempt(world); }
   [[nodiscard]] Result<Ticket> save(Step step, std::span<const TensorView> tensors,
-                                    const std::optional<RunRecord>& run = {}) {
-    return work_->save(step, tensors, run);
+                                    const std::optional<RunRecord>& run = {},
+                                    const Ticket& ticket = Ticket()) {
+    return work_->save(step, tensors, run, ticket);
   }
   void prepare(std::uint64_t image_bytes) { work_->prepare(image_bytes); }
   // How it stands; without a thread it does what there is to do.

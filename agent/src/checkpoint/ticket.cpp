@@ -1,10 +1,20 @@
 #include "agent/src/checkpoint/ticket.h"
 
-namespace ratoon::checkpoint {
+#include <condition_variable>
+#include <mutex>
+#include <optional>
 
-Ticket::Ticket() : state_(std::make_shared<State>()) {}
+namespace ratoon {
 
-Result<void> Ticket::wait(SaveLevel level, Duration at_most) const {
+struct SaveTicket::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::optional<SaveLevel> level;  // guarded by mutex, as is failure
+  std::optional<Error> failure;
+};
+
+Result<void> SaveTicket::wait(SaveLevel level, std::chrono::nanoseconds at_most) const {
+  if (!state_) return Error(ErrorKind::kInvalid, "this ticket is of no save: Session::save() gives one");
   std::unique_lock lock(state_->mutex);
   const auto is_reached = [&] { return state_->level && *state_->level >= level; };
   state_->changed.wait_for(lock, at_most, [&] { return is_reached() || state_->failure; });
@@ -12,6 +22,10 @@ Result<void> Ticket::wait(SaveLevel level, Duration at_most) const {
   if (state_->failure) return *state_->failure;
   return Error(ErrorKind::kTimeout, "the save has not come so far within the time given");
 }
+
+namespace checkpoint {
+
+Ticket::Ticket() : SaveTicket(std::make_shared<State>()) {}
 
 void Ticket::reach(SaveLevel level) const {
   const std::lock_guard lock(state_->mutex);
@@ -25,4 +39,5 @@ void Ticket::fail(const Error& why) const {
   state_->changed.notify_all();
 }
 
-}  // namespace ratoon::checkpoint
+}  // namespace checkpoint
+}  // namespace ratoon

@@ -16,6 +16,7 @@ inline constexpr std::uint32_t kStop = 1U << 3;
 inline constexpr std::uint32_t kInterrupt = 1U << 4;  // with kStop: a user's Ctrl-C, and its exit code
 inline constexpr std::uint32_t kFinish = 1U << 5;     // the program says that the run is at its end: as kEnd
 inline constexpr std::uint32_t kGo = 1U << 6;         // as kStop, without a save: none can end in time
-inline constexpr std::uint32_t kBits = 7;             // how many bits there are
+inline constexpr std::uint32_t kKeep = 1U << 7;       // with kSave: the program wants that checkpoint kept
+inline constexpr std::uint32_t kBits = 8;             // how many bits there are
 
 }  // namespace ratoon::session::control

@@ -53,6 +53,7 @@ Session::Engine::Engine(const Surroundings& surroundings, Assignment assignment)
 }
 
 Session::Engine::~Engine() {
+  if (asked_) asked_->ticket.fail({ErrorKind::kCancelled, "the attempt ended before the step did"});
   if (data::wait_listener() == this) data::wait_listener() = nullptr;
 }
 
@@ -144,11 +145,10 @@ void Session::Engine::end_epochs(std::uint64_t samples_before) {
 std::uint32_t Session::Engine::take_agreed() {
   // A world of one needs no collective to agree with itself.
   if (assignment_.world_size == 1) agree(wishes());
-  if ((course_->needs_agreement() || !finish_reason_.empty()) && !has_agreed_) {
-    fail(
-        ExitCode::kConfiguration,
-        "with several ranks a run that saves or ends by time, or by finish(), agrees on it once a step: call "
-        "average_gradients() or agree(), or count in steps (st), epochs (ep) or samples (sp)");
+  if ((course_->needs_agreement() || !finish_reason_.empty() || asked_) && !has_agreed_) {
+    fail(ExitCode::kConfiguration,
+         "with several ranks a run that saves or ends by time, by save() or by finish(), agrees on it once a "
+         "step: call average_gradients() or agree(), or count in steps (st), epochs (ep) or samples (sp)");
   }
   has_agreed_ = false;
   return std::exchange(agreed_, 0);
@@ -182,7 +182,7 @@ void Session::Engine::end_step() {
   // At the end of the training finish() waits for the last checkpoint, and nothing is left to hand over.
   const bool is_handed_over = (agreed & session::control::kLeave) != 0 && !is_at_end();
   const bool is_stopped = (agreed & session::control::kStop) != 0 && !is_at_end();
-  if (course_->is_save_due() || is_handed_over || is_stopped) save();
+  if (course_->is_save_due() || is_handed_over || is_stopped) save(agreed);
   if (is_stopped) stop(agreed);
   if ((agreed & session::control::kGo) != 0 && !is_at_end())
     throw drain_->farewell(agreed, position_.step, false);
@@ -192,6 +192,13 @@ void Session::Engine::end_step() {
   check();
   leave_if_drained();
   step_began_ = clock_.now();
+}
+
+SaveTicket Session::Engine::ask_to_save(const std::string& keep) {
+  if (!course_) fail(ExitCode::kConfiguration, "save() belongs into the loop over steps()");
+  if (!asked_) asked_.emplace();
+  if (asked_->keep.empty()) asked_->keep = keep;
+  return asked_->ticket;
 }
 
 void Session::Engine::finish_early(const std::string& reason) {
@@ -241,6 +248,8 @@ std::uint32_t Session::Engine::wishes() const {
   if (wanted.save_request > served_save_request_) bits |= session::control::kSave;
   if (wanted.hand_over == assignment_.attempt) bits |= session::control::kLeave;
   if (!finish_reason_.empty()) bits |= session::control::kFinish;
+  if (asked_) bits |= session::control::kSave;
+  if (asked_ && !asked_->keep.empty()) bits |= session::control::kKeep;
   bits |= drain_->wishes(wanted, clock_.now());
   return bits;
 }

@@ -78,6 +78,8 @@ class Session::Engine : private data::WaitListener {
   void end_step();
   // The step under way is the last one, once all have agreed.
   void finish_early(const std::string& reason);
+  // The step under way is saved, once all have agreed, and kept where a reason is given.
+  [[nodiscard]] SaveTicket ask_to_save(const std::string& keep);
   // From any thread.
   void notify(Duration left, const std::string& why) { drain_->notify(clock_.now(), left, why); }
   void take_back_notice() { drain_->take_back_notice(); }
@@ -136,7 +138,9 @@ class Session::Engine : private data::WaitListener {
   void carry_ledger_over();
   [[nodiscard]] bool is_first() const { return assignment_.rank.value() == 0; }
   [[nodiscard]] session::DataPosition data() const { return data_ ? data_() : session::DataPosition(); }
-  void save();
+  void save(std::uint32_t agreed = 0);
+  // Who asked for this save, or for an earlier one that was not made. `agreed` is the control word.
+  [[nodiscard]] checkpoint::Ticket take_ticket(std::uint32_t agreed);
   // For the manifest; rank 0's alone.
   [[nodiscard]] std::optional<checkpoint::RunRecord> run_record();
   void note_commit(Step step, Duration ago);
@@ -205,8 +209,13 @@ class Session::Engine : private data::WaitListener {
   std::uint32_t agreed_ = 0;  // control word of the current step
   bool has_agreed_ = false;   // in the current step
   bool ever_agreed_ = false;
-  std::string finish_reason_;  // of this rank; empty: it wishes for no end
-  bool is_finished_ = false;   // all agreed that the step that ended was the last one
+  struct Asked {
+    checkpoint::Ticket ticket{};
+    std::string keep{};
+  };
+  std::optional<Asked> asked_;  // the program, for a save that is not made yet
+  std::string finish_reason_;   // of this rank; empty: it wishes for no end
+  bool is_finished_ = false;    // all agreed that the step that ended was the last one
   bool has_begun_ = false;
   bool has_said_that_it_waits_ = false;
   ProcessPhase waited_from_ = ProcessPhase::kCompute;  // what the wait for data interrupts

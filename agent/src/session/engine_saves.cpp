@@ -9,6 +9,7 @@
 
 #include "agent/src/checkpoint/disk/replacing_file.h"
 #include "agent/src/checkpoint/inventory.h"
+#include "agent/src/session/control_word.h"
 #include "agent/src/session/engine.h"
 #include "agent/src/session/fail.h"
 #include "agent/src/session/final_weights.h"
@@ -25,21 +26,33 @@ constexpr auto kCommitPause = std::chrono::milliseconds(10);
 
 }  // namespace
 
-void Session::Engine::save() {
+void Session::Engine::save(std::uint32_t agreed) {
   const Timestamp began = clock_.now();
   enter(ProcessPhase::kSave);
   // What is asked for until now is served by this save, whoever asked for it and why ever it is made.
   served_save_request_ = link_.wanted().save_request;
   const session::CollectedState state = tracked_.collect();
+  auto record = run_record();
+  const bool is_kept = (agreed & session::control::kKeep) != 0;
+  if (record && is_kept) {
+    const std::string why = asked_ && !asked_->keep.empty() ? asked_->keep : "another rank says so";
+    record->keep = cut_text(why, checkpoint::kReasonBytesMax);
+  }
   // One that fails is in the saver's books: see look_at_saves().
-  const auto record = run_record();
-  static_cast<void>(saver_.save(position_.step, state.tensors, record));
+  static_cast<void>(saver_.save(position_.step, state.tensors, record, take_ticket(agreed)));
   saved_.push_back({.position = course_->position(), .began = began});
   saved_step_ = position_.step;
   course_->note_save(began);
   save_costs_.stall = clock_.now() - began;
   meters_.save_stall.add(save_costs_.stall);
   drain_->note_save(began, save_costs_.stall);
+}
+
+checkpoint::Ticket Session::Engine::take_ticket(std::uint32_t agreed) {
+  // Asked for after the ranks had agreed, and to be kept: that is the step after.
+  const bool is_it = asked_ && (asked_->keep.empty() || (agreed & session::control::kKeep) != 0);
+  if (!is_it) return {};
+  return std::exchange(asked_, std::nullopt)->ticket;
 }
 
 std::optional<checkpoint::RunRecord> Session::Engine::run_record() {

@@ -66,6 +66,7 @@ InitialState load_initial_state(const Options& options, const Assignment& assign
   if (run) {
     run->history_attempt = run->history_bytes = 0;
     run->early_end.reset();
+    run->keep.clear();
   }
   return {.parts = parts, .from = shown, .step = source->id.step, .run = std::move(run)};
 }

@@ -62,6 +62,8 @@ void Mirrors::stop() {
   std::vector<std::unique_ptr<Worker>> ending;  // without the lock, which their threads may want
   const std::lock_guard lock(mutex_);
   ending.swap(workers_);
+  fail_who_waits([](const CheckpointId&) { return true; },
+                 {ErrorKind::kCancelled, "this process copies no more; the next start of the run goes on"});
 }
 
 void Mirrors::note_found(const std::vector<checkpoint::TierInventory>& tiers) {
@@ -85,6 +87,8 @@ void Mirrors::go_back_to(const std::optional<InventoryEntry>& newest) {
   const std::lock_guard lock(mutex_);
   newest_ = newest ? std::optional(checkpoint::id_of(*newest)) : std::nullopt;
   for (const auto& worker : workers_) worker->go_back_to(newest_);
+  fail_who_waits([this](const CheckpointId& id) { return !newest_ || id > *newest_; },
+                 {ErrorKind::kCorrupted, "the checkpoint was committed, and does not read back"});
 }
 
 checkpoint::Copies Mirrors::copies() const {
@@ -92,6 +96,42 @@ checkpoint::Copies Mirrors::copies() const {
   const std::lock_guard lock(mutex_);
   for (const auto& worker : workers_) copies.under_way.merge(worker->under_way());
   return copies;
+}
+
+void Mirrors::await(const CheckpointId& id, const checkpoint::Ticket& ticket) {
+  if (is_behind_.empty()) return ticket.reach(SaveLevel::kStored);
+  const std::lock_guard lock(mutex_);
+  if (workers_.empty())
+    return ticket.fail({ErrorKind::kUnavailable, "what stores hold is known to rank 0, which copies"});
+  std::erase_if(awaited_, [](const Awaited& one) { return one.ticket.is_the_last(); });
+  awaited_.push_back({.id = id, .ticket = ticket});
+  tell_who_waits();
+}
+
+void Mirrors::hear_of(std::size_t store, const CheckpointId& id, const Result<checkpoint::Mirrored>& result) {
+  const std::lock_guard lock(mutex_);
+  if (workers_.empty()) return;
+  if (result) return tell_who_waits();
+  const bool is_given_up = workers_[store]->under_way().empty();
+  if (is_given_up) fail_who_waits([&](const CheckpointId& one) { return one <= id; }, result.error());
+}
+
+void Mirrors::tell_who_waits() {
+  std::optional<CheckpointId> everywhere = workers_.front()->durable();
+  for (const auto& worker : workers_) everywhere = std::min(everywhere, worker->durable());
+  std::erase_if(awaited_, [&](const Awaited& one) {
+    if (everywhere < one.id) return false;
+    one.ticket.reach(SaveLevel::kStored);
+    return true;
+  });
+}
+
+void Mirrors::fail_who_waits(const std::function<bool(const CheckpointId&)>& is_for, const Error& why) {
+  std::erase_if(awaited_, [&](const Awaited& one) {
+    if (!is_for(one.id)) return false;
+    one.ticket.fail(why);
+    return true;
+  });
 }
 
 Result<std::optional<InventoryEntry>> Mirrors::find(const CheckpointId& id) const {
@@ -134,6 +174,7 @@ void Mirrors::complain(const Result<void>& result, const std::string& what) {
 void Mirrors::note_result(std::size_t store, const CheckpointId& id,
                           const Result<checkpoint::Mirrored>& result) {
   metrics::StoreMeters& meters = meters_->stores[store];
+  hear_of(store, id, result);
   if (!result) {
     ++meters.missed_copies;
     // Once, and not with each of the tries that follow.

@@ -1,7 +1,8 @@
 // Mirrors: what happens beside training once a checkpoint is committed at home: copies in the run's stores,
 // what is kept there, and names that point to the newest. What goes wrong is an event and a metric.
 //
-// Thread contract: note_committed(), go_back_to() and copies() from any thread, the rest from the trainer's.
+// Thread contract: note_committed(), go_back_to(), copies() and await() from any thread, the rest from the
+// trainer's.
 #pragma once
 
 #include <atomic>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "agent/src/checkpoint/run_store.h"
+#include "agent/src/checkpoint/ticket.h"
 #include "agent/src/checkpoint/tiers/latest.h"
 #include "agent/src/checkpoint/tiers/mirror_worker.h"
 #include "agent/src/checkpoint/tiers/tiers.h"
@@ -52,6 +54,8 @@ class Mirrors {
   // In every store, and what must stay at home meanwhile. For the folder's retention, which asks in vain what
   // the stores hold: the copying thread cleans up at home where nothing is to stay there.
   [[nodiscard]] checkpoint::Copies copies() const;
+  // Tells the ticket of a commit once each store has that checkpoint, or a newer one.
+  void await(const checkpoint::CheckpointId& id, const checkpoint::Ticket& ticket);
   // What a store holds under this name. From any thread, on any rank.
   [[nodiscard]] Result<std::optional<InventoryEntry>> find(const checkpoint::CheckpointId& id) const;
   // A sentence for each store that does not have what was told of last within that time.
@@ -61,6 +65,11 @@ class Mirrors {
   using Worker = checkpoint::MirrorWorker;
   void note_result(std::size_t store, const checkpoint::CheckpointId& id,
                    const Result<checkpoint::Mirrored>& result);
+  void hear_of(std::size_t store, const checkpoint::CheckpointId& id,
+               const Result<checkpoint::Mirrored>& result);
+  // With the lock.
+  void tell_who_waits();
+  void fail_who_waits(const std::function<bool(const checkpoint::CheckpointId&)>& is_for, const Error& why);
   void point_to(std::size_t store, const checkpoint::CheckpointId& id, const std::string& digest);
   [[nodiscard]] Result<void> point(const checkpoint::Tier& tier, const checkpoint::Latest& latest) const;
   void link_to(const checkpoint::CheckpointId& id, const std::string& digest);
@@ -81,8 +90,13 @@ class Mirrors {
   std::vector<std::unique_ptr<std::atomic<bool>>> is_behind_;  // of each store: told, and not yet made up for
   mutable std::mutex mutex_;
   std::optional<checkpoint::CheckpointId> newest_;  // guarded by mutex_; that is to be in all stores
-  std::vector<std::unique_ptr<Worker>> workers_;    // guarded by mutex_; they use all but what follows
-  std::jthread tidying_;                            // the home, where it is a store; the last member, too
+  struct Awaited {
+    checkpoint::CheckpointId id;
+    checkpoint::Ticket ticket;
+  };
+  std::vector<Awaited> awaited_;                  // guarded by mutex_
+  std::vector<std::unique_ptr<Worker>> workers_;  // guarded by mutex_; they use all but what follows
+  std::jthread tidying_;                          // the home, where it is a store; the last member, too
 };
 
 }  // namespace ratoon::session

@@ -251,6 +251,8 @@ checkpoint::SavingWorld Places::saving_world(const Assignment& assignment) const
       .on_damage =
           [mirrors = mirrors_](const std::optional<InventoryEntry>& newest) { mirrors->go_back_to(newest); },
       .copies = [mirrors = mirrors_] { return mirrors->copies(); },
+      .await_stores = [mirrors = mirrors_](const auto& id,
+                                           const auto& ticket) { mirrors->await(id, ticket); },
       .read_back = tiers_.home().store ? checkpoint::ReadBack::kHeaders : checkpoint::ReadBack::kAllBytes};
   if (rules.last != 0) return world;
   // What goes because a store holds it goes once it does; until then the folder is as safe as ever.

@@ -56,6 +56,11 @@ void Session::report(std::string_view name, double value, std::uint64_t samples)
 void Session::finish(const std::string& reason) {
   answer([&] { engine_->finish_early(reason); });
 }
+SaveTicket Session::save(const std::string& keep) {
+  SaveTicket ticket;
+  answer([&] { ticket = engine_->ask_to_save(keep); });
+  return ticket;
+}
 void Session::notify(std::chrono::nanoseconds left, const std::string& why) {
   engine_->notify(left, why);
 }

@@ -10,7 +10,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::uint64_t kMark = 0x35746f6c736e7472;  // "rtnslot5": another layout gets another number
+constexpr std::uint64_t kMark = 0x36746f6c736e7472;  // "rtnslot6": another layout gets another number
 constexpr std::size_t kSummedBytes = kSlotInfoBytes - 4;
 
 // Numbers one after the other, little-endian, and texts after their lengths.
@@ -120,6 +120,7 @@ SlotInfoBytes encode_slot_info(const SlotInfo& info, std::uint64_t home) {
   put_early_end(to, run.early_end);
   put_numerics(to, run.numerics);
   put_seed(to, run.seed);
+  to.put(run.keep, kReasonBytesMax);
   const std::uint32_t sum = crc32c(std::span(bytes).first(kSummedBytes));
   for (std::size_t i = 0; i < 4; ++i) bytes[kSummedBytes + i] = static_cast<std::byte>(sum >> (8 * i));
   return bytes;
@@ -148,6 +149,7 @@ std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes, std::
   run.early_end = get_early_end(from);
   run.numerics = get_numerics(from);
   run.seed = get_seed(from);
+  run.keep = from.get_text();
   info.pack.run = std::move(run);
   return info;
 }

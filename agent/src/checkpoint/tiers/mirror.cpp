@@ -8,7 +8,9 @@
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/inventory.h"
 #include "agent/src/checkpoint/pack/header.h"
+#include "agent/src/checkpoint/pins.h"
 #include "base/core/crc32c.h"
+#include "base/core/random_name.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -140,6 +142,7 @@ Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id, Sto
     if (!sent) return sent.error();
     ++(*sent ? mirrored.packs_sent : mirrored.packs_there);
   }
+  if (auto pinned = pin_as_wished(to, sealed->manifest, draw_name()); !pinned) return pinned.error();
   const auto put = to.store().put(manifest_path(id), sealed->text, {.replaces = false, .stop = options.stop});
   if (put) return mirrored;
   if (put.error().kind() != ErrorKind::kAlreadyExists) return put.error();

@@ -57,7 +57,8 @@ TEST(Manifest, KeepsWhatRankZeroSaysOfTheRun) {
                                            .cpu_capability = "AVX2",
                                            .threads = 4,
                                            .is_deterministic = true},
-                      .seed = ~std::uint64_t{0}};
+                      .seed = ~std::uint64_t{0},
+                      .keep = "the lowest loss"};
   auto receipt = record(0);
   receipt.run = run;
   EXPECT_EQ(decode_receipt(encode_receipt(receipt)).value(), receipt);

@@ -50,11 +50,11 @@ class AdoptionTest : public testing::Test {
   static std::string weights_at(std::uint64_t step) {
     return std::string(50'000, static_cast<char>('a' + step));
   }
-  static void save(Saver& saver, std::uint64_t step) {
+  static void save(Saver& saver, std::uint64_t step, const std::optional<RunRecord>& run = {}) {
     const std::string weights = weights_at(step);
     const TensorView views[] = {
         {.name = "weights", .shape = {weights.size()}, .bytes = std::as_bytes(std::span(weights))}};
-    if (!saver.save(Step(step), views)) ::_exit(1);
+    if (!saver.save(Step(step), views, run)) ::_exit(1);
   }
   // A life in a process of its own; the code with which that ended.
   int live(const std::function<void()>& life) {
@@ -174,6 +174,20 @@ TEST_P(HangingSlotsTest, IsSaidAndNotWaitedFor) {
                                      ": the disk has not answered for 3600 s (--disk-patience); see whether "
                                      "it answers anybody, mend or mount it, and start again");
   EXPECT_TRUE(calls->was_abandoned()->load());
+}
+
+TEST_F(AdoptionTest, WhatIsToBeKeptIsPinnedByWhoeverCommitsIt) {
+  ASSERT_EQ(live([&] {
+              auto saver = open(std::make_shared<SystemClock>());
+              saver.begin_attempt(world());
+              save(saver, 1, RunRecord{.keep = "the lowest loss"});
+              ::_exit(0);
+            }),
+            0);
+  auto saver = open(std::make_shared<SystemClock>());
+  static_cast<void>(saver.poll());
+  EXPECT_THAT(committed(), testing::ElementsAre(1));
+  EXPECT_EQ(test::read_text(folder_ / "run" / "pins" / "s0000000001.a0003.json"), "the lowest loss\n");
 }
 
 TEST_F(AdoptionTest, WhatWasStagedIsCommittedWhereverItsProcessDied) {

@@ -86,6 +86,7 @@ TEST_P(SaverTest, TheLevelsOfASaveComeInOrder) {
   gate_->open();
   EXPECT_TRUE(ticket->wait(SaveLevel::kCommitted, kSoon));
   EXPECT_TRUE(ticket->wait(SaveLevel::kWritten, 0s));
+  EXPECT_TRUE(ticket->wait(SaveLevel::kStored, kSoon)) << "no store is to get a copy";
   const auto progress = settled(saver);
   EXPECT_EQ(progress.committed->step, Step(10));
   EXPECT_EQ(progress.missed, 0u);

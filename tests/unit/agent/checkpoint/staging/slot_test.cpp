@@ -46,7 +46,8 @@ TEST(SlotInfoBytes, KeepWhatIsSaidOfTheRun) {
                                                  .cpu_capability = std::string(kNumericsTextBytesMax, 'c'),
                                                  .threads = ~0U,
                                                  .is_deterministic = true},
-                            .seed = ~0ULL};
+                            .seed = ~0ULL,
+                            .keep = std::string(kReasonBytesMax, 'k')};
   EXPECT_EQ(decode_slot_info(encode_slot_info(info)), info);
 }
 

@@ -1,0 +1,104 @@
+// Who waits for copies in stores, and what each hears.
+#include "agent/src/session/mirrors.h"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+
+#include "tests/support/borrowed.h"
+#include "tests/unit/agent/checkpoint/tiers/places.h"
+
+namespace ratoon::session {
+namespace {
+
+using namespace std::chrono_literals;
+using checkpoint::test::id;
+using testing::HasSubstr;
+
+constexpr auto kSoon = 60s;
+
+class MirrorsTest : public testing::Test {
+ protected:
+  MirrorsTest() : home_(checkpoint::test::folder_at(folder_ / "run")) {
+    meters_.stores.emplace_back("the store");
+  }
+  std::unique_ptr<Mirrors> open(Rank rank = Rank(0)) {
+    const auto store = checkpoint::test::store_at(folder_ / "store");
+    MirrorPlan plan{.tiers = checkpoint::Tiers({{.word = "local", .disk = home_, .store = nullptr},
+                                                {.word = "store", .disk = store, .store = store}})};
+    auto mirrors = std::make_unique<Mirrors>(std::move(plan), ratoon::test::borrowed(meters_), events_);
+    mirrors->begin_attempt({.attempt = Attempt(1), .rank = rank, .world_size = 2});
+    return mirrors;
+  }
+  void commit(Mirrors& mirrors, std::uint64_t step) {
+    const auto digest = checkpoint::test::digest_of_commit(home_, id(1, step));
+    mirrors.note_committed(checkpoint::entry_of(id(1, step), digest, true));
+  }
+  static Error failure_of(const checkpoint::Ticket& ticket) {
+    const auto reached = ticket.wait(SaveLevel::kStored, kSoon);
+    return reached ? Error(ErrorKind::kInvalid, "it was reached") : reached.error();
+  }
+
+  ratoon::test::TemporaryFolder folder_;
+  std::shared_ptr<checkpoint::Disk> home_;
+  metrics::Meters meters_;
+  const std::shared_ptr<EventLog> events_ = std::make_shared<EventLog>();
+};
+
+TEST_F(MirrorsTest, ATicketHearsOfItsCopyAndOfANewerOne) {
+  const auto mirrors = open();
+  const checkpoint::Ticket first;
+  const checkpoint::Ticket passed_over;
+  mirrors->await(id(1, 10), first);
+  mirrors->await(id(1, 15), passed_over);
+  commit(*mirrors, 10);
+  EXPECT_TRUE(first.wait(SaveLevel::kStored, kSoon));
+  EXPECT_EQ(passed_over.wait(SaveLevel::kStored, 0s).error().kind(), ErrorKind::kTimeout);
+  commit(*mirrors, 20);
+  EXPECT_TRUE(passed_over.wait(SaveLevel::kStored, kSoon));
+  const checkpoint::Ticket late;
+  mirrors->await(id(1, 20), late);
+  EXPECT_TRUE(late.wait(SaveLevel::kStored, 0s)) << "it is there already";
+}
+
+TEST_F(MirrorsTest, WhatCannotBeCopiedIsNotWaitedFor) {
+  const auto mirrors = open();
+  const auto digest = checkpoint::test::digest_of_commit(home_, id(1, 10));
+  std::filesystem::resize_file(folder_ / "run" / checkpoint::pack_path(id(1, 10), Rank(0)), 7);
+  const checkpoint::Ticket ticket;
+  mirrors->await(id(1, 10), ticket);
+  mirrors->note_committed(checkpoint::entry_of(id(1, 10), digest, true));
+  EXPECT_EQ(failure_of(ticket).kind(), ErrorKind::kCorrupted);
+}
+
+TEST_F(MirrorsTest, NorIsWhatDoesNotReadBack) {
+  ratoon::test::write_text(folder_ / "store", "a file where the store is to be");
+  const auto mirrors = open();
+  const checkpoint::Ticket good;
+  const checkpoint::Ticket damaged;
+  mirrors->await(id(1, 10), good);
+  mirrors->await(id(1, 20), damaged);
+  commit(*mirrors, 10);
+  mirrors->go_back_to(checkpoint::entry_of(id(1, 10), "digest", true));
+  EXPECT_THAT(failure_of(damaged).message(), HasSubstr("does not read back"));
+  std::filesystem::remove(folder_ / "store");
+  EXPECT_TRUE(good.wait(SaveLevel::kStored, kSoon));
+}
+
+TEST_F(MirrorsTest, WhoDoesNotCopyDoesNotKnow) {
+  const auto other = open(Rank(1));
+  const checkpoint::Ticket ticket;
+  other->await(id(1, 10), ticket);
+  EXPECT_THAT(failure_of(ticket).message(), HasSubstr("known to rank 0"));
+}
+
+TEST_F(MirrorsTest, TheEndOfCopiesEndsTheWait) {
+  const auto mirrors = open();
+  const checkpoint::Ticket ticket;
+  mirrors->await(id(1, 10), ticket);
+  mirrors->stop();
+  EXPECT_EQ(failure_of(ticket).kind(), ErrorKind::kCancelled);
+}
+
+}  // namespace
+}  // namespace ratoon::session

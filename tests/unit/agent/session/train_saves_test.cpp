@@ -1,0 +1,135 @@
+// Saves that the program asks for: the ticket of each, what is kept, and copies in a store.
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ratoon/train.h>
+
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr auto kSoon = 60s;
+
+class TrainSavesTest : public testing::Test {
+ protected:
+  TrainSavesTest() {
+    options_.save_folder = (folder_ / "home").string();
+    options_.stores = {"file://" + (folder_ / "store").string()};
+  }
+  // 40 steps, of which each tenth is saved; `act` sees each before it ends.
+  int train(const std::function<void(Session&, std::uint64_t)>& act) {
+    testing::internal::CaptureStderr();
+    const int code = ratoon::train(options_, [&](Session& session) {
+      std::uint64_t sum = 0;
+      session.track("sum", sum);
+      for (const std::uint64_t step : session.steps(40)) {
+        sum += step;
+        act(session, step + 1);
+      }
+    });
+    said_ = testing::internal::GetCapturedStderr();
+    return code;
+  }
+  std::vector<std::string> files_of(const std::filesystem::path& place) {
+    std::vector<std::string> names;
+    for (const auto& file : std::filesystem::directory_iterator(place))
+      names.push_back(file.path().filename());
+    std::ranges::sort(names);
+    return names;
+  }
+
+  test::TemporaryFolder folder_;
+  Options options_{.save_folder = "", .run_name = "run", .save_every = Every::steps(10), .member = {}};
+  std::string said_;
+};
+
+TEST_F(TrainSavesTest, ATicketCanBeAwaitedUpToTheStores) {
+  SaveTicket ticket;
+  EXPECT_EQ(ticket.wait(SaveLevel::kStaged, kSoon).error().kind(), ErrorKind::kInvalid) << "of no save";
+  ASSERT_EQ(train([&](Session& session, std::uint64_t step) {
+              if (step == 5) {
+                ticket = session.save();
+                EXPECT_EQ(ticket.wait(SaveLevel::kStaged, 0s).error().kind(), ErrorKind::kTimeout)
+                    << "the step has not ended";
+              }
+              if (step != 6) return;
+              for (const auto level :
+                   {SaveLevel::kStaged, SaveLevel::kWritten, SaveLevel::kCommitted, SaveLevel::kStored})
+                EXPECT_TRUE(ticket.wait(level, kSoon));
+              EXPECT_THAT(files_of(folder_ / "home/run/manifests"),
+                          testing::ElementsAre("s0000000005.a0001.json"));
+              EXPECT_THAT(files_of(folder_ / "store/run/manifests"),
+                          testing::ElementsAre("s0000000005.a0001.json"));
+            }),
+            0)
+      << said_;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "home/run/pins")) << "no reason was given to keep it";
+}
+
+TEST_F(TrainSavesTest, WhatTheProgramWantsKeptOutlivesAllThatRetentionKeeps) {
+  options_.keep_last = 2;
+  options_.keep_last_in_stores = 2;
+  SaveTicket ticket;
+  ASSERT_EQ(train([&](Session& session, std::uint64_t step) {
+              // Each is in the store before the next one comes: none is passed over.
+              if (step % 5 == 1 && step > 1) {
+                EXPECT_TRUE(ticket.wait(SaveLevel::kStored, kSoon));
+              }
+              if (step % 5 == 0) ticket = session.save(step == 5 ? "the lowest loss" : "");
+            }),
+            0)
+      << said_;
+  for (const char* place : {"home/run", "store/run"}) {
+    EXPECT_THAT(
+        files_of(folder_ / place / "manifests"),
+        testing::ElementsAre("s0000000005.a0001.json", "s0000000035.a0001.json", "s0000000040.a0001.json"));
+    EXPECT_EQ(test::read_text(folder_ / place / "pins/s0000000005.a0001.json"), "the lowest loss\n");
+  }
+}
+
+// In a step that is saved anyway there is one save.
+TEST_F(TrainSavesTest, AskedTwiceInAStepItIsOneSave) {
+  std::vector<SaveTicket> tickets;
+  ASSERT_EQ(train([&](Session& session, std::uint64_t step) {
+              if (step != 10) return;
+              tickets.push_back(session.save());
+              tickets.push_back(session.save("the lowest loss"));
+              tickets.push_back(session.save("another reason"));
+            }),
+            0)
+      << said_;
+  for (const SaveTicket& ticket : tickets) EXPECT_TRUE(ticket.wait(SaveLevel::kStored, 0s));
+  EXPECT_EQ(test::read_text(folder_ / "home/run/pins/s0000000010.a0001.json"), "the lowest loss\n");
+}
+
+TEST_F(TrainSavesTest, WhatIsAskedForBeforeTheLoopIsRefused) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(ratoon::train(options_, [](Session& session) { static_cast<void>(session.save()); }), 82);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("save() belongs into the loop over steps()"));
+}
+
+TEST_F(TrainSavesTest, AnAttemptThatEndsBeforeTheStepSaysSo) {
+  SaveTicket ticket;
+  EXPECT_NE(train([&](Session& session, std::uint64_t step) {
+              if (step != 5) return;
+              ticket = session.save();
+              throw std::runtime_error("the trainer's own fault");
+            }),
+            0);
+  const auto reached = ticket.wait(SaveLevel::kStaged, kSoon);
+  ASSERT_FALSE(reached);
+  EXPECT_EQ(reached.error().kind(), ErrorKind::kCancelled);
+  EXPECT_THAT(reached.error().message(), HasSubstr("the attempt ended before the step did"));
+}
+
+}  // namespace
+}  // namespace ratoon
