@@ -1,11 +1,21 @@
 // A trainer for exactness_test.py, with all at once that has a state to lose: every optimizer of LibTorch,
 // dropout, batch norm, gradients of two batches in a step, augmentation, schedules, validation.
 //
-//   exactness_probe [kill]   kill: the last rank dies within a validation, later rank 0 between two
-//   backward()
+//   exactness_probe                 runs to its end
+//   exactness_probe kill            the last rank dies within a validation, later rank 0 between two
+//   backward() exactness_probe kill 7 12       in each of the first 12 attempts one rank dies at a place of a
+//   step that
+//                                   follows from the seed 7
+#include <algorithm>
+#include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <random>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +42,7 @@
 namespace {
 
 namespace optim = torch::optim;
+using namespace std::chrono_literals;
 
 constexpr std::uint64_t kSteps = 30;
 constexpr std::uint64_t kValidates = 5;
@@ -86,7 +97,42 @@ Data make_data() {
   return {x, torch::sin(x.sum(1, true))};
 }
 
-void train(ratoon::Session& session, const Data& data, bool kills) {
+enum class Place { kBetweenBackwards, kBetweenOptimizers, kValidating, kAtTheEnd };
+
+// Where a rank dies in an attempt that began at `first`.
+struct Death {
+  std::uint64_t attempt = 0;
+  std::uint32_t rank = 0;
+  std::uint64_t step = 0;
+  Place place{};
+
+  friend bool operator==(const Death&, const Death&) = default;
+};
+using Deaths =
+    std::function<std::optional<Death>(std::uint64_t attempt, std::uint64_t first, std::uint32_t ranks)>;
+
+std::optional<Death> two_deaths(std::uint64_t attempt, std::uint64_t, std::uint32_t ranks) {
+  if (attempt == 1)
+    return Death{.attempt = 1, .rank = ranks - 1, .step = kDiesValidating, .place = Place::kValidating};
+  if (attempt == 2) return Death{.attempt = 2, .step = kDiesBetween, .place = Place::kBetweenBackwards};
+  return std::nullopt;
+}
+
+// Within the first nine steps of the attempt, of which some are saved.
+Deaths deaths_by_chance(std::uint64_t seed, std::uint64_t count) {
+  return [=](std::uint64_t attempt, std::uint64_t first, std::uint32_t ranks) -> std::optional<Death> {
+    if (attempt > count) return std::nullopt;
+    std::seed_seq words{seed, attempt};
+    std::mt19937 chance(words);
+    constexpr std::array kPlaces = {Place::kBetweenBackwards, Place::kBetweenOptimizers, Place::kAtTheEnd};
+    Death death{.attempt = attempt, .rank = static_cast<std::uint32_t>(chance() % ranks)};
+    death.step = first + chance() % std::min<std::uint64_t>(9, std::max<std::uint64_t>(1, kSteps - first));
+    death.place = kPlaces[chance() % kPlaces.size()];
+    return death;
+  };
+}
+
+void train(ratoon::Session& session, const Data& data, const Deaths& deaths) {
   Nets nets;
   torch::nn::Linear slow(kWidth, 1);  // of LBFGS, which looks at all samples, on each rank the same
   optim::LBFGS lbfgs(slow->parameters(), optim::LBFGSOptions(0.3).max_iter(3));
@@ -105,12 +151,23 @@ void train(ratoon::Session& session, const Data& data, bool kills) {
   session.track("plateau", plateau);
   session.track("stream", stream);
   session.track("noise", noise);
-  const auto die_at = [&](std::uint64_t attempt, std::uint32_t rank) {
-    if (kills && session.attempt() == attempt && session.rank() == rank)
-      static_cast<void>(std::raise(SIGKILL));
+  std::optional<Death> death;
+  // An attempt that is killed after its first step leaves a checkpoint, so that the next one has to resume.
+  ratoon::SaveTicket first_save;
+  std::optional<std::uint64_t> first_save_step;
+  const auto pass = [&](Place place, std::uint64_t step) {
+    const Death here{.attempt = session.attempt(), .rank = session.rank(), .step = step, .place = place};
+    if (death != here) return;
+    if (first_save_step < step) static_cast<void>(first_save.wait(ratoon::SaveLevel::kCommitted, 60s));
+    static_cast<void>(std::raise(SIGKILL));
   };
 
   for (const std::uint64_t step : session.steps(kSteps)) {
+    if (!first_save_step) {
+      first_save_step = step;
+      first_save = session.save();
+      death = deaths(session.attempt(), step, session.world_size());
+    }
     const auto index = ratoon::torch::index(stream.take(session.rank(), session.world_size()));
     auto x = data.x.index_select(0, index);
     x = x + 0.1 * torch::randn(x.sizes(), noise);
@@ -118,12 +175,15 @@ void train(ratoon::Session& session, const Data& data, bool kills) {
     const auto half = index.numel() / 2;
     nets.zero_grad();
     (nets.loss(x.narrow(0, 0, half), y.narrow(0, 0, half)) / 2).backward();
-    if (step == kDiesBetween) die_at(2, 0);
+    pass(Place::kBetweenBackwards, step);
     const auto loss = nets.loss(x.narrow(0, half, half), y.narrow(0, half, half)) / 2;
     session.report("loss", loss.item<double>());
     session.average_gradients(nets, {.backward = [&] { loss.backward(); }});
     torch::nn::utils::clip_grad_norm_(nets.parameters(), 5.0);
-    for (const auto& optimizer : nets.optimizers) optimizer->step();
+    for (const auto& optimizer : nets.optimizers) {
+      optimizer->step();
+      pass(Place::kBetweenOptimizers, step);
+    }
     const auto far = lbfgs.step([&] {
       lbfgs.zero_grad();
       auto whole = torch::nn::functional::mse_loss(slow->forward(data.x), data.y);
@@ -137,13 +197,14 @@ void train(ratoon::Session& session, const Data& data, bool kills) {
       const torch::NoGradGuard no_grad;
       nets.eval();
       const auto validated = nets.loss(data.x, data.y);
-      if (step == kDiesValidating) die_at(1, session.world_size() - 1);
+      pass(Place::kValidating, step);
       session.report("validation", validated.item<double>());
       nets.train();
     }
     std::printf("attempt %u rank %u step %u loss %a\n", static_cast<unsigned>(session.attempt()),
                 session.rank(), static_cast<unsigned>(step), loss.item<double>());
     std::fflush(stdout);
+    pass(Place::kAtTheEnd, step);
   }
   std::printf("weights %s\n", (ratoon::digest(nets).value() + ratoon::digest(*slow).value()).c_str());
 }
@@ -151,9 +212,12 @@ void train(ratoon::Session& session, const Data& data, bool kills) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool kills = argc > 1 && std::string_view(argv[1]) == "kill";
+  Deaths deaths = [](auto...) { return std::nullopt; };
+  if (argc > 1 && std::string_view(argv[1]) == "kill") deaths = two_deaths;
+  if (argc > 3)
+    deaths = deaths_by_chance(std::strtoull(argv[2], nullptr, 10), std::strtoull(argv[3], nullptr, 10));
   torch::set_num_threads(1);
   const Data data = make_data();
   return ratoon::train(ratoon::Options::from_environment(argc, argv),
-                       [&](ratoon::Session& session) { train(session, data, kills); });
+                       [&](ratoon::Session& session) { train(session, data, deaths); });
 }
