@@ -4,7 +4,9 @@
 #include <span>
 
 #include "agent/src/checkpoint/inventory.h"
+#include "agent/src/checkpoint/removal.h"
 #include "agent/src/checkpoint/retention.h"
+#include "base/core/random_name.h"
 #include "cli/checkpoint/verify.h"
 
 namespace ratoon::cli {
@@ -90,9 +92,8 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
 
 Result<bool> remove(Disk& disk, const GcItem& item) {
   if (item.kind == Waste::kUncommitted) return remove_uncommitted(disk, item.id);
-  const auto removed = item.kind == Waste::kQuarantined ? remove_quarantined(disk, item.id)
-                                                        : checkpoint::remove_checkpoint(disk, item.id);
-  if (!removed) return removed.error();
+  if (item.kind == Waste::kRetired) return checkpoint::retire_checkpoint(disk, item.id, draw_name());
+  if (auto removed = remove_quarantined(disk, item.id); !removed) return removed.error();
   return true;
 }
 
@@ -128,7 +129,8 @@ GcPlan plan_gc(const Survey& survey, const GcRules& rules) {
     retired = checkpoint::choose_retired(complete, {.last = rules.keep_last, .every_steps = rules.keep_every},
                                          plan.newest.attempt);
   for (const FoundCheckpoint& found : survey.checkpoints) {
-    if (found.standing == Standing::kSetAside && rules.empties_quarantine && found.id < plan.newest)
+    if (found.standing == Standing::kSetAside && rules.empties_quarantine && found.id < plan.newest &&
+        !found.is_pinned)
       plan.items.push_back({Waste::kQuarantined, found.id, found.size_bytes});
     if (std::ranges::find(retired, found.id) != retired.end())
       plan.items.push_back({Waste::kRetired, found.id, found.size_bytes});

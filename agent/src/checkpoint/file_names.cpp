@@ -79,7 +79,7 @@ std::string history_path(Attempt attempt) {
 
 bool is_taken_in_run_folder(std::string_view name) {
   constexpr std::array<std::string_view, 10> kTaken{kManifests, kPacks,   kReceipts, kQuarantine, kAside,
-                                                    kRollbacks, kHistory, "claims",  "pins",      "lock"};
+                                                    kRollbacks, kHistory, kPins,     "claims",    "lock"};
   return std::ranges::find(kTaken, name) != kTaken.end();
 }
 

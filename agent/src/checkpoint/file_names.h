@@ -8,6 +8,7 @@
 //                            aside/s0000001200.a0003.json                one of a lineage that was given up
 //                            rollbacks/a0003.json                        that attempt went back by hand
 //                            history/a0003.jsonl                         what that attempt reported
+//                            pins/s0000001200.a0003.json                 that checkpoint stays, and why
 #pragma once
 
 #include <optional>
@@ -37,7 +38,8 @@ inline constexpr const char* kQuarantine = "quarantine";
 inline constexpr const char* kAside = "aside";
 inline constexpr const char* kRollbacks = "rollbacks";
 inline constexpr const char* kHistory = "history";
-// Also of one that was set aside, in kQuarantine or kAside.
+inline constexpr const char* kPins = "pins";
+// Also of one that was set aside, in kQuarantine or kAside; what kPins has bears the same names.
 [[nodiscard]] std::string manifest_path(const CheckpointId& id, std::string_view folder = kManifests);
 // Beside a manifest in quarantine: why it is there, for people.
 [[nodiscard]] std::string reason_path(const CheckpointId& id);

@@ -1,27 +1,39 @@
 #include "agent/src/checkpoint/pins.h"
 
-#include <string>
+#include <algorithm>
+#include <ranges>
+#include <span>
 
 #include "agent/src/checkpoint/disk/durable.h"
+#include "base/core/utf8.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr const char* kPins = "pins";
-
-std::string pin_path(const CheckpointId& id) {
-  return kPins + manifest_path(id).substr(std::string_view(kManifests).size());
+// Of a file that may have any length: its beginning.
+Result<std::string> read_beginning(const Disk& disk, const std::string& path, std::uint64_t bytes_max) {
+  const auto file = disk.open(path);
+  if (!file) return file.error();
+  const auto size = (*file)->size();
+  if (!size) return size.error();
+  std::string bytes(std::min(*size, bytes_max), '\0');
+  if (auto read = (*file)->read(0, std::as_writable_bytes(std::span(bytes))); !read) return read.error();
+  return bytes;
 }
 
 }  // namespace
 
-Result<void> pin(Disk& disk, const CheckpointId& id, std::string_view why, std::string_view mark) {
-  if (auto made = make_folders(disk, kPins, Lasts::kPowerCuts); !made) return made;
-  std::string text(why);
-  text += '\n';
-  auto saved = save_durably(disk, pin_path(id), text, mark);
-  if (!saved && saved.error().kind() == ErrorKind::kAlreadyExists) return disk.sync_folder(kPins);
-  return saved;
+std::string pin_path(const CheckpointId& id) {
+  return manifest_path(id, kPins);
+}
+
+Result<bool> pin(Disk& disk, const CheckpointId& id, std::string_view why, std::string_view mark) {
+  if (auto made = make_folders(disk, kPins, Lasts::kPowerCuts); !made) return made.error();
+  const auto saved = save_durably(disk, pin_path(id), std::string(why) + '\n', mark);
+  if (saved) return true;
+  if (saved.error().kind() != ErrorKind::kAlreadyExists) return saved.error();
+  if (auto synced = disk.sync_folder(kPins); !synced) return synced.error();
+  return false;
 }
 
 Result<void> pin_as_wished(Disk& disk, const Manifest& manifest, std::string_view mark) {
@@ -31,8 +43,15 @@ Result<void> pin_as_wished(Disk& disk, const Manifest& manifest, std::string_vie
 
 Result<void> unpin(Disk& disk, const CheckpointId& id) {
   auto removed = disk.remove(pin_path(id));
-  if (!removed && removed.error().kind() == ErrorKind::kNotFound) return {};
+  if (says(removed, ErrorKind::kNotFound)) return {};
   return removed;
+}
+
+Result<bool> is_pinned(const Disk& disk, const CheckpointId& id) {
+  const auto file = disk.open(pin_path(id));
+  if (file) return true;
+  if (file.error().kind() == ErrorKind::kNotFound) return false;
+  return file.error();
 }
 
 Result<std::set<CheckpointId>> pinned_in(const Disk& disk) {
@@ -43,6 +62,34 @@ Result<std::set<CheckpointId>> pinned_in(const Disk& disk) {
     if (const auto id = parse_manifest_name(entry.name)) ids.insert(*id);
   }
   return ids;
+}
+
+Result<std::vector<Pin>> read_pins(const Disk& disk) {
+  const auto pinned = pinned_in(disk);
+  if (!pinned) return pinned.error();
+  std::vector<Pin> pins;
+  for (const CheckpointId& id : *pinned | std::views::reverse) pins.push_back({id, why_pinned(disk, id)});
+  return pins;
+}
+
+std::string why_pinned(const Disk& disk, const CheckpointId& id) {
+  // One byte more, which says whether a character ends there; and the newline.
+  auto text = read_beginning(disk, pin_path(id), kPinReasonBytesMax + 1);
+  while (text && text->ends_with('\n')) text->pop_back();
+  return text && !text->empty() ? shown_reason(*std::move(text)) : "no reason is noted";
+}
+
+std::string shown_reason(std::string text) {
+  text = cut_text(std::move(text), kPinReasonBytesMax);
+  const bool is_text = is_utf8(std::as_bytes(std::span(text)));
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !is_text)) text[i] = '?';
+    // Terminals obey control characters of two bytes as well: U+0080 to U+009F.
+    const bool is_control = is_text && byte == 0xc2 && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (is_control) text.replace(i, 2, "?");
+  }
+  return text;
 }
 
 }  // namespace ratoon::checkpoint

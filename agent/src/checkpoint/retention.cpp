@@ -9,6 +9,7 @@
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/inventory.h"
 #include "agent/src/checkpoint/manifest.h"
+#include "agent/src/checkpoint/removal.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -71,26 +72,6 @@ Result<std::set<CheckpointId>> given_up_checkpoints(const Disk& disk) {
   return checkpoints_named_in(disk, {kQuarantine, kAside});
 }
 
-Result<std::vector<std::string>> find_rank_files(const Disk& disk, const std::string& folder) {
-  const auto entries = list_if_there(disk, folder);
-  if (!entries) return entries.error();
-  std::vector<std::string> ours;
-  for (const DiskEntry& entry : *entries) {
-    if (!entry.is_folder && is_name_of_rank_file(entry.name)) ours.push_back(folder + "/" + entry.name);
-  }
-  return ours;
-}
-
-Result<void> remove_rank_files(Disk& disk, const std::string& folder, const std::vector<std::string>& ours) {
-  for (const std::string& path : ours) {
-    const auto removed = disk.remove(path);
-    if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
-  }
-  // A late writer of an older attempt may just have made another file in it: the next sweep finds that.
-  static_cast<void>(disk.remove_folder(folder));
-  return {};
-}
-
 std::vector<CheckpointId> choose_retired(std::span<const KeptCheckpoint> newest_first, const KeepRules& rules,
                                          Attempt own) {
   const bool is_only_in_store = rules.last == 0;
@@ -115,19 +96,6 @@ std::vector<CheckpointId> choose_retired(std::span<const KeptCheckpoint> newest_
     if (goes[i]) retired.push_back(newest_first[i].id);
   }
   return retired;
-}
-
-Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id) {
-  // First what may be refused, as a link in the way is: a checkpoint whose packs stay keeps its manifest.
-  const auto receipts = find_rank_files(disk, receipts_folder(id));
-  if (!receipts) return receipts.error();
-  const auto packs = find_rank_files(disk, packs_folder(id));
-  if (!packs) return packs.error();
-  const auto removed = disk.remove(manifest_path(id));
-  if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
-  if (auto synced = disk.sync_folder(kManifests); !synced) return synced;
-  if (auto gone = remove_rank_files(disk, receipts_folder(id), *receipts); !gone) return gone;
-  return remove_rank_files(disk, packs_folder(id), *packs);
 }
 
 Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reason, std::string_view mark) {

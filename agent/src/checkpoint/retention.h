@@ -45,18 +45,6 @@ struct KeptCheckpoint {
 // Those that were set aside: found bad, or of a lineage that was given up.
 [[nodiscard]] Result<std::set<CheckpointId>> given_up_checkpoints(const Disk& disk);
 
-// The files that we put into the folder of a step, of packs or of receipts; anything else is somebody's, and
-// keeps the folder. An error where something is in the way, as a link is: asked for all folders of a
-// checkpoint before one of them is touched.
-[[nodiscard]] Result<std::vector<std::string>> find_rank_files(const Disk& disk, const std::string& folder);
-// Those, where they are still there, and the folder if nothing else is in it.
-[[nodiscard]] Result<void> remove_rank_files(Disk& disk, const std::string& folder,
-                                             const std::vector<std::string>& found);
-
-// Removes one: its manifest first, so that from then on it does not exist, whatever is left of it. Where its
-// folders are not ours to look into nothing is removed.
-[[nodiscard]] Result<void> remove_checkpoint(Disk& disk, const CheckpointId& id);
-
 // Takes a checkpoint whose bytes are bad out of the choice: its manifest goes to quarantine with the reason
 // beside it; nothing is deleted. That of another caller at the same moment counts as ours.
 [[nodiscard]] Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reason,

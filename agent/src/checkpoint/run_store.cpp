@@ -3,6 +3,7 @@
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/disk/real_disk.h"
 #include "agent/src/checkpoint/pins.h"
+#include "agent/src/checkpoint/removal.h"
 #include "base/core/random_name.h"
 
 namespace ratoon::checkpoint {
@@ -102,7 +103,7 @@ Result<void> RunStore::retire_old(const KeepRules& rules, Attempt own, const Cop
     if (!verified) return verified;
   }
   for (const CheckpointId& id : retired) {
-    if (auto removed = remove_checkpoint(*disk_, id); !removed)
+    if (auto removed = retire_checkpoint(*disk_, id, mark_); !removed)
       return removed.error().with_context("removing the old checkpoint of step " +
                                           std::to_string(id.step.value()));
   }

@@ -1,8 +1,8 @@
 ratoon_test(unit/agent/checkpoint_test
   SOURCES checkpoint/file_names_test.cpp checkpoint/golden_run_test.cpp checkpoint/lost_manifests_test.cpp
-          checkpoint/manifest_test.cpp
+          checkpoint/manifest_test.cpp checkpoint/pins_test.cpp
           checkpoint/retention_test.cpp checkpoint/rollback_test.cpp checkpoint/run_store_test.cpp
-          checkpoint/strange_folder_test.cpp
+          checkpoint/strange_folder_test.cpp ../../support/crash/observed_disk.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/tiers_test
   SOURCES checkpoint/tiers/claim_test.cpp checkpoint/tiers/latest_test.cpp checkpoint/tiers/lineage_test.cpp

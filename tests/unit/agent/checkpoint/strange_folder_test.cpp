@@ -12,6 +12,7 @@
 
 #include "agent/src/checkpoint/inventory.h"
 #include "agent/src/checkpoint/pins.h"
+#include "agent/src/checkpoint/removal.h"
 #include "agent/src/checkpoint/tiers/lineage.h"
 #include "base/core/crc32c.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
@@ -81,6 +82,7 @@ class StrangeFolderTest : public testing::Test {
       note(run->try_commit(which, 1));
     }
     note(run->retire_old({.last = 1}, Attempt(2)));
+    note(read_pins(*disk));
     note(sweep_uncommitted(*disk, Attempt(9)));
     note(run->set_aside(id(1, 30), "a test"));
     for (const std::uint64_t step : {10, 20, 30, 40}) note(remove_checkpoint(*disk, id(1, step)));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/pins.h"
 #include "tests/unit/cli/checkpoint/run_fixture.h"
 
 namespace ratoon::cli {
@@ -67,6 +68,30 @@ TEST_P(GcTest, KeepsWhatTheRulesKeep) {
               ElementsAre("retired step 30 of attempt 1", "retired step 10 of attempt 1"));
   ASSERT_TRUE(carry_out_all({.keep_last = 3}));
   EXPECT_EQ(survey().checkpoints.size(), 3u);
+}
+
+TEST_P(GcTest, WhatIsPinnedStays) {
+  for (const std::uint64_t step : {10, 20, 30, 40, 50}) commit_plain(id(1, step));
+  for (const std::uint64_t step : {10, 30}) ASSERT_TRUE(checkpoint::pin(*disk_, id(1, step), "x", "mark"));
+  ASSERT_TRUE(store_.set_aside(id(1, 30), "a flipped bit"));
+  EXPECT_THAT(plan(kEverything), ElementsAre("retired step 40 of attempt 1", "retired step 20 of attempt 1"));
+  ASSERT_TRUE(carry_out_all(kEverything));
+  for (const std::uint64_t step : {10, 30, 50}) EXPECT_TRUE(has_packs(id(1, step))) << step;
+  EXPECT_EQ(survey().checkpoints.size(), 3u);
+}
+
+// Reading the newest to its last byte takes its time.
+TEST_P(GcTest, WhatIsPinnedBetweenThePlanAndItsRemovalStays) {
+  for (const std::uint64_t step : {10, 20, 30}) commit_plain(id(1, step));
+  const Survey before = survey();
+  ASSERT_TRUE(checkpoint::pin(*disk_, id(1, 10), "x", "mark"));
+  std::vector<checkpoint::CheckpointId> removed;
+  ASSERT_TRUE(carry_out(
+      *disk_, before, plan_gc(before, kEverything), [](std::uint64_t) {},
+      [&](const GcItem& item) { removed.push_back(item.id); }));
+  EXPECT_THAT(removed, ElementsAre(id(1, 20)));
+  EXPECT_TRUE(has_packs(id(1, 10)));
+  EXPECT_EQ(survey().checkpoints.size(), 2u);
 }
 
 TEST_P(GcTest, NothingGoesWhereTheNewestDoesNotReadBack) {

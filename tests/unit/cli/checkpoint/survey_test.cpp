@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "agent/src/checkpoint/removal.h"
 #include "agent/src/checkpoint/rollback_files.h"
 #include "cli/checkpoint/verify.h"
 #include "tests/support/crash/observed_disk.h"

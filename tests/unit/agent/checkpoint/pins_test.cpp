@@ -1,0 +1,154 @@
+#include "agent/src/checkpoint/pins.h"
+
+#include <gmock/gmock.h>
+
+#include "agent/src/checkpoint/removal.h"
+#include "tests/support/crash/observed_disk.h"
+#include "tests/unit/agent/checkpoint/tiers/places.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+using ratoon::test::DiskCall;
+using ratoon::test::Moment;
+using ratoon::test::ObservedDisk;
+using test::id;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+enum class Seen { kAsFolder, kAsStore };
+
+// A run of steps 10 to 50, and a person who pins step 20 in the middle of what the run does.
+class PinsTest : public testing::TestWithParam<Seen> {
+ protected:
+  PinsTest() : disk_(place()) {
+    for (std::uint64_t step = 10; step <= 50; step += 10) test::digest_of_commit(disk_, id(1, step));
+  }
+  std::shared_ptr<Disk> place() const {
+    if (GetParam() == Seen::kAsStore) return test::store_at(folder_ / "run");
+    return test::folder_at(folder_ / "run");
+  }
+  // Whoever pins holds that it is pinned if its manifest is there afterwards.
+  bool pin_and_look() {
+    EXPECT_TRUE(pin(*disk_, id(1, 20), "by hand", "person"));
+    return !is_without_manifest(id(1, 20));
+  }
+  bool is_without_manifest(const CheckpointId& which) const {
+    const auto manifest = read_manifest(*disk_, which);
+    return !manifest && manifest.error().kind() == ErrorKind::kNotFound;
+  }
+  static constexpr KeepRules kTheNewest{.last = 1};
+
+  const ratoon::test::TemporaryFolder folder_;
+  const std::shared_ptr<Disk> disk_;
+};
+
+TEST_P(PinsTest, WhatIsPinnedWhileTheRunRetiresStays) {
+  bool is_pinned_now = false;
+  const auto seen =
+      std::make_shared<ObservedDisk>(place(), [&](DiskCall call, const std::string& path, Moment) {
+        // It has chosen what goes, and reads the newest.
+        if (is_pinned_now || call != DiskCall::kOpen || path != pack_path(id(1, 50), Rank(0))) return;
+        is_pinned_now = true;
+        EXPECT_TRUE(pin_and_look());
+      });
+  ASSERT_TRUE(test::run_in(seen).retire_old(kTheNewest, Attempt(1)));
+  ASSERT_TRUE(is_pinned_now);
+  EXPECT_THAT(test::complete_in(*disk_), ElementsAre(id(1, 50), id(1, 20)));
+}
+
+// At each call of the run: who was told that it is pinned has it afterwards, with all its bytes.
+TEST_P(PinsTest, OneOfTheTwoAlwaysKnows) {
+  int told = 0;
+  int refused = 0;
+  for (int at = 0;; ++at) {
+    if (is_without_manifest(id(1, 20))) {
+      ASSERT_TRUE(remove_checkpoint(*disk_, id(1, 20)));
+      test::digest_of_commit(disk_, id(1, 20));
+    }
+    ASSERT_TRUE(unpin(*disk_, id(1, 20)));
+    int calls = 0;
+    bool is_there = false;
+    ObservedDisk seen(place(), [&](DiskCall, const std::string&, Moment) {
+      if (calls++ == at) is_there = pin_and_look();
+    });
+    ASSERT_TRUE(retire_checkpoint(seen, id(1, 20), "run")) << at;
+    if (calls <= at) break;
+    if (is_there) {
+      EXPECT_TRUE(test::run_in(disk_).verify(id(1, 20))) << at;
+      ++told;
+    } else {
+      ++refused;
+    }
+  }
+  EXPECT_GT(told, 3);
+  EXPECT_GT(refused, 3);
+}
+
+// A process that is killed at any moment then leaves it as it is.
+TEST_P(PinsTest, NothingOfWhatWasPinnedBeforeIsTouched) {
+  ASSERT_TRUE(pin_and_look());
+  ObservedDisk seen(place(), [&](DiskCall call, const std::string& path, Moment) {
+    EXPECT_TRUE(call == DiskCall::kOpen || call == DiskCall::kList) << path;
+  });
+  EXPECT_FALSE(*retire_checkpoint(seen, id(1, 20), "run"));
+}
+
+TEST_P(PinsTest, WhereNobodyCanSayWhetherItIsPinnedItStays) {
+  if (GetParam() == Seen::kAsStore) return;  // an object is no link
+  ASSERT_TRUE(pin(*disk_, id(1, 20), "by hand", "person"));
+  std::filesystem::rename(folder_ / "run/pins", folder_ / "elsewhere");
+  std::filesystem::create_directory_symlink(folder_ / "elsewhere", folder_ / "run/pins");
+  EXPECT_FALSE(retire_checkpoint(*disk_, id(1, 20), "run"));
+  EXPECT_TRUE(test::run_in(disk_).verify(id(1, 20)));
+}
+
+TEST_P(PinsTest, PinningTwiceIsTheSame) {
+  EXPECT_TRUE(*pin(*disk_, id(1, 20), "best accuracy", "m"));
+  EXPECT_FALSE(*pin(*disk_, id(1, 20), "again", "m"));
+  EXPECT_EQ(why_pinned(*disk_, id(1, 20)), "best accuracy");
+  EXPECT_THAT(test::complete_in(*disk_).size(), 5u);
+}
+
+TEST_P(PinsTest, AreReadNewestFirstWhateverLiesBesideThem) {
+  EXPECT_THAT(read_pins(*disk_).value(), IsEmpty());
+  for (const CheckpointId& which : {id(2, 10), id(1, 20), id(1, 30)})
+    ASSERT_TRUE(pin(*disk_, which, "of " + std::to_string(which.step.value()), "m"));
+  for (const char* name : {"README", ".s0000000040.a0001.json.m.tmp", "s40.a1.json"})
+    ratoon::test::write_text(folder_ / "run/pins" / name, "mine");
+  const auto pins = read_pins(*disk_);
+  std::vector<std::string> reasons;
+  for (const Pin& one : *pins) reasons.push_back(one.why);
+  EXPECT_THAT(reasons, ElementsAre("of 10", "of 30", "of 20"));
+}
+
+TEST_P(PinsTest, AReasonOnTheDiskMayBeAnything) {
+  ASSERT_TRUE(pin(*disk_, id(1, 20), "x", "m"));
+  const struct {
+    std::string text;
+    std::string shown;
+  } cases[] = {{"", "no reason is noted"},
+               {"\n\n", "no reason is noted"},
+               {"best\n", "best"},
+               {"größte\n", "größte"},
+               {"two\nlines\n", "two?lines"},
+               {std::string("\x1b[2J\0\x7f\r", 7), "?[2J???"},
+               {"a\xc2\x9b"
+                "2Jb",
+                "a?2Jb"},
+               {"\x9b\xff", "??"},
+               {std::string(1'000'000, 'x'), std::string(256, 'x')},
+               {std::string(255, 'x') + "ö", std::string(255, 'x')}};
+  for (const auto& c : cases) {
+    ratoon::test::write_text(folder_ / "run/pins/s0000000020.a0001.json", c.text);
+    EXPECT_EQ(why_pinned(*disk_, id(1, 20)), c.shown);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, PinsTest, testing::Values(Seen::kAsFolder, Seen::kAsStore),
+                         [](const auto& place) {
+                           return place.param == Seen::kAsStore ? "Store" : "Folder";
+                         });
+
+}  // namespace
+}  // namespace ratoon::checkpoint
