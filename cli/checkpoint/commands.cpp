@@ -42,13 +42,15 @@ int complain_of(const Error& error) {
 
 void add_checkpoint_command(CLI::App& app, int& exit_code) {
   CLI::App* command =
-      app.add_subcommand("checkpoint", "Look at the checkpoints of a run, check and export them");
+      app.add_subcommand("checkpoint", "Look at the checkpoints of a run, check, export and pin them");
   command->require_subcommand(1);
   add_list_command(*command, exit_code);
   add_show_command(*command, exit_code);
   add_verify_command(*command, exit_code);
   add_export_command(*command, exit_code);
   add_gc_command(*command, exit_code);
+  add_pin_command(*command, exit_code);
+  add_unpin_command(*command, exit_code);
 }
 
 }  // namespace ratoon::cli

@@ -17,6 +17,8 @@ void add_show_command(CLI::App& app, int& exit_code);
 void add_verify_command(CLI::App& app, int& exit_code);
 void add_export_command(CLI::App& app, int& exit_code);
 void add_gc_command(CLI::App& app, int& exit_code);
+void add_pin_command(CLI::App& app, int& exit_code);
+void add_unpin_command(CLI::App& app, int& exit_code);
 
 // The version of what --json prints: it grows where a field changes its meaning or goes, not where one comes.
 inline constexpr int kJsonVersion = 1;

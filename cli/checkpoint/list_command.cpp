@@ -32,7 +32,7 @@ void print_table(const Survey& survey, const RunPlace& place) {
       {"STEP", "ATTEMPT", "STATE", "RANKS", "SIZE", "SAVED", "DIGEST"}};
   for (const FoundCheckpoint& found : survey.checkpoints) {
     rows.push_back({std::to_string(found.id.step.value()), std::to_string(found.id.attempt.value()),
-                    std::string(name_of(found.standing)),
+                    std::string(name_of(found.standing)) + (found.is_pinned ? ", pinned" : ""),
                     found.manifest ? std::to_string(found.manifest->packs.size()) : "",
                     size_text(found.size_bytes), saved_at(place, found),
                     found.digest.substr(0, kDigestDigitsShown)});
@@ -41,6 +41,10 @@ void print_table(const Survey& survey, const RunPlace& place) {
   for (const FoundCheckpoint& found : survey.checkpoints)
     if (!found.why.empty())
       text += shown(found.id) + " is " + std::string(name_of(found.standing)) + ": " + found.why + "\n";
+  for (const FoundCheckpoint& found : survey.checkpoints)
+    if (found.is_pinned) text += shown(found.id) + " is pinned: " + found.pinned_why + "\n";
+  for (const checkpoint::Pin& pin : survey.lone_pins)
+    text += shown(pin.id) + " is pinned, and there is no such checkpoint: " + pin.why + "\n";
   for (const Uncommitted& one : survey.uncommitted)
     text += shown(one.id) + " is not committed: " + counted(one.packs, "pack") + ", " +
             size_text(one.size_bytes) + "; it is being written, or its writer died\n";
@@ -48,11 +52,10 @@ void print_table(const Survey& survey, const RunPlace& place) {
 }
 
 nlohmann::json to_json(const FoundCheckpoint& found, const RunPlace& place) {
-  nlohmann::json object = {{"step", found.id.step.value()},
-                           {"attempt", found.id.attempt.value()},
-                           {"state", name_of(found.standing)},
-                           {"size_bytes", found.size_bytes},
-                           {"saved_at", saved_at(place, found)}};
+  nlohmann::json object = {{"step", found.id.step.value()},      {"attempt", found.id.attempt.value()},
+                           {"state", name_of(found.standing)},   {"size_bytes", found.size_bytes},
+                           {"saved_at", saved_at(place, found)}, {"pinned", found.is_pinned}};
+  if (found.is_pinned) object["pinned_why"] = found.pinned_why;
   if (found.manifest) {
     object["digest"] = found.digest;
     object["ranks"] = found.manifest->packs.size();
@@ -81,6 +84,10 @@ int list(const CommonArguments& arguments) {
                                        {"attempt", one.id.attempt.value()},
                                        {"packs", one.packs},
                                        {"size_bytes", one.size_bytes}});
+  document["lone_pins"] = nlohmann::json::array();
+  for (const checkpoint::Pin& pin : survey->lone_pins)
+    document["lone_pins"].push_back(
+        {{"step", pin.id.step.value()}, {"attempt", pin.id.attempt.value()}, {"pinned_why", pin.why}});
   print_json(document);
   return 0;
 }

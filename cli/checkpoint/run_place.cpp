@@ -23,7 +23,8 @@ constexpr int kPagesMax = 10;
 
 using Entries = std::vector<checkpoint::DiskEntry>;
 
-// A run that began and never committed has packs alone; what else lies under such names is somebody's.
+// A run that began and never committed has packs alone, one whose checkpoints somebody removed may have a
+// pin; what else lies under such names is somebody's.
 Result<bool> is_run_place(const checkpoint::Disk& disk) {
   const auto is_attempt = [](const auto& entry) {
     return checkpoint::parse_attempt_name(entry.name).has_value();
@@ -31,7 +32,8 @@ Result<bool> is_run_place(const checkpoint::Disk& disk) {
   const auto is_manifest = [](const auto& entry) {
     return checkpoint::parse_manifest_name(entry.name).has_value();
   };
-  for (const char* folder : {checkpoint::kManifests, checkpoint::kQuarantine, checkpoint::kAside}) {
+  for (const char* folder :
+       {checkpoint::kManifests, checkpoint::kQuarantine, checkpoint::kAside, checkpoint::kPins}) {
     const Result<Entries> entries = disk.list(folder);
     if (!entries) return entries.error();
     if (std::ranges::any_of(*entries, is_manifest)) return true;

@@ -65,7 +65,8 @@ std::string whereabouts(const std::vector<Part>& parts, std::size_t ranks) {
 void print_tables(const OpenCheckpoint& opened, const Parts& parts) {
   const auto& manifest = *opened.found.manifest;
   print_text("checkpoint of " + shown(opened.found.id) + ", written by " + manifest.writer + ", digest " +
-             opened.found.digest + "\n\n");
+             opened.found.digest + "\n" +
+             (opened.found.is_pinned ? "pinned: " + opened.found.pinned_why + "\n\n" : "\n"));
   std::vector<std::vector<std::string>> rows = {{"RANK", "SIZE", "TENSORS", "HEADER DIGEST"}};
   for (const OpenPack& pack : opened.packs)
     rows.push_back({std::to_string(pack.record.rank.value()), size_text(pack.record.size_bytes),
@@ -109,6 +110,8 @@ void print_document(const ShowArguments& arguments, const OpenCheckpoint& opened
   document["digest"] = opened.found.digest;
   document["writer"] = opened.found.manifest->writer;
   document["ranks"] = opened.found.manifest->packs.size();
+  document["pinned"] = opened.found.is_pinned;
+  if (opened.found.is_pinned) document["pinned_why"] = opened.found.pinned_why;
   document["packs"] = nlohmann::json::array();
   for (const OpenPack& pack : opened.packs)
     document["packs"].push_back({{"rank", pack.record.rank.value()},

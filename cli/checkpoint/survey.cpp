@@ -5,7 +5,6 @@
 
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/inventory.h"
-#include "agent/src/checkpoint/pins.h"
 #include "agent/src/checkpoint/retention.h"
 
 namespace ratoon::cli {
@@ -91,6 +90,18 @@ Result<std::vector<Uncommitted>> find_uncommitted(const Disk& disk, const std::s
   return found;
 }
 
+void note_pins(std::vector<checkpoint::Pin> pins, Survey& survey) {
+  for (checkpoint::Pin& pin : pins) {
+    const auto found = std::ranges::find(survey.checkpoints, pin.id, &FoundCheckpoint::id);
+    if (found == survey.checkpoints.end()) {
+      survey.lone_pins.push_back(std::move(pin));
+    } else {
+      found->is_pinned = true;
+      found->pinned_why = std::move(pin.why);
+    }
+  }
+}
+
 std::string known_steps(const Survey& survey) {
   std::string text;
   std::size_t named = 0;
@@ -138,10 +149,11 @@ Result<Uncommitted> measure_packs(const Disk& disk, const CheckpointId& id) {
 }
 
 Result<Survey> take_survey(const Disk& disk) {
+  // First: what is committed and pinned later than that is no pin without a checkpoint.
+  auto pins = checkpoint::read_pins(disk);
+  if (!pins) return pins.error();
   const auto inventory = checkpoint::take_inventory(disk);
   if (!inventory) return inventory.error();
-  const auto pinned = checkpoint::pinned_in(disk);
-  if (!pinned) return pinned.error();
   Survey survey;
   // The packs of a lineage that was given up stay, though no manifest in its place names them.
   auto named = checkpoint::checkpoints_named_in(disk, {checkpoint::kAside});
@@ -154,7 +166,6 @@ Result<Survey> take_survey(const Disk& disk) {
       auto found = look_at(disk, entry);
       if (!found && found.error().kind() == ErrorKind::kNotFound) continue;
       if (!found) return found.error();
-      found->is_pinned = pinned->contains(found->id);
       if (listed.insert(found->id).second) survey.checkpoints.push_back(*std::move(found));
     }
   }
@@ -167,6 +178,7 @@ Result<Survey> take_survey(const Disk& disk) {
   auto uncommitted = find_uncommitted(disk, *named);
   if (!uncommitted) return uncommitted.error();
   survey.uncommitted = *std::move(uncommitted);
+  note_pins(*std::move(pins), survey);
   return survey;
 }
 

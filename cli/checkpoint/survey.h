@@ -10,6 +10,7 @@
 
 #include "agent/src/checkpoint/disk/disk.h"
 #include "agent/src/checkpoint/manifest.h"
+#include "agent/src/checkpoint/pins.h"
 
 namespace ratoon::cli {
 
@@ -31,6 +32,7 @@ struct FoundCheckpoint {
   std::optional<checkpoint::Manifest> manifest{};  // where it is complete
   std::uint64_t size_bytes = 0;                    // of its packs: as committed, else as they lie there
   bool is_pinned = false;                          // somebody wants it kept
+  std::string pinned_why{};                        // where it is pinned
 };
 
 // Packs without a manifest: being written at this moment, or left by a writer that died.
@@ -43,6 +45,7 @@ struct Uncommitted {
 struct Survey {
   std::vector<FoundCheckpoint> checkpoints;  // newest first; those in quarantine after all others
   std::vector<Uncommitted> uncommitted;      // newest first
+  std::vector<checkpoint::Pin> lone_pins;    // newest first; of checkpoints that are not among them
 };
 
 [[nodiscard]] Result<Survey> take_survey(const checkpoint::Disk& disk);

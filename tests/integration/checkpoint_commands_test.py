@@ -128,7 +128,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.checkpoint("export", self.place, self.scratch / "a.pt", "--overwrite").returncode, 0)
         self.assert_refused(82, self.of_nothing, "list", self.above + "/missing")
         self.assertEqual(self.checkpoint("nonsense").returncode, 82)
-        for command in ("list", "show", "verify", "export", "gc"):
+        for command in ("list", "show", "verify", "export", "gc", "pin", "unpin"):
             self.assertIn("Examples:", self.checkpoint(command, "--help").stdout)
 
     def test_an_export_never_replaces_what_a_run_made_nor_what_is_no_file(self):
@@ -168,6 +168,111 @@ class Commands(unittest.TestCase):
         self.assertEqual([c["step"] for c in self.found("list", self.place)["checkpoints"]], [60])
         self.assertEqual(len(self.packs()), 1)
         self.assertEqual(list(self.folder.glob("quarantine/*")), [])
+
+    # ---- pins
+
+    def steps(self):
+        return [c["step"] for c in self.found("list", self.place)["checkpoints"]]
+
+    def test_what_is_pinned_stays_until_it_is_unpinned(self):
+        self.train(40)
+        pinned = self.found("pin", self.place, "--step", 30, "--why", "best accuracy")
+        self.assertEqual((pinned["step"], pinned["attempt"], pinned["is_new"]), (30, 1, True))
+        again = self.checkpoint("pin", self.place, "--step", 30, "--why", "another")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("was pinned before", again.stdout)
+        self.assertIn("the first reason stands: best accuracy\n", again.stdout)
+        self.train(80)
+        self.assertEqual(self.steps(), [80, 70, 30], "the run's retention keeps it")
+        self.assertEqual([item["step"] for item in self.found("gc", self.place, "--keep", 1, "--delete")["items"]], [70])
+        self.assertEqual(self.steps(), [80, 30])
+        unpinned = self.found("unpin", self.place)
+        self.assertEqual((unpinned["step"], unpinned["pinned_why"]), (30, "best accuracy"))
+        self.found("gc", self.place, "--keep", 1, "--delete")
+        self.assertEqual(self.steps(), [80])
+
+    def test_without_a_step_it_is_the_newest_and_says_so(self):
+        self.train(40)
+        done = self.checkpoint("pin", self.place)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        file = f"{self.place}/pins/s0000000040.a0001.json"
+        self.assertEqual(done.stdout, f"pinned step 40 of attempt 1 with {file}: pinned by hand\n")
+        listed = self.found("list", self.place)["checkpoints"]
+        self.assertEqual([(c["pinned"], c.get("pinned_why")) for c in listed], [(True, "pinned by hand"), (False, None)])
+        shown = self.found("show", self.place)
+        self.assertEqual((shown["pinned"], shown["pinned_why"]), (True, "pinned by hand"))
+        self.assertEqual(self.found("show", self.place, "--step", 30)["pinned"], False)
+        self.assertIn("\npinned: pinned by hand\n", self.checkpoint("show", self.place).stdout)
+        table = self.checkpoint("list", self.place).stdout
+        self.assertRegex(table, r"\n40 +1 +complete, pinned ")
+        self.assertRegex(table, r"\n30 +1 +complete  ")
+        self.assertIn("\nstep 40 of attempt 1 is pinned: pinned by hand\n", table)
+
+    def test_what_cannot_be_pinned_or_unpinned_is_one_sentence(self):
+        self.train(40)
+        self.assert_refused(82, "there are: step 40 of attempt 1, step 30 of attempt 1", "pin", self.place, "--step", 7)
+        self.assert_refused(82, "nothing is pinned here", "unpin", self.place)
+        for why in ("two\nlines", "\x1b[2J", "", "x" * 257):
+            self.assert_refused(82, "--why", "pin", self.place, "--why", why)
+        self.assert_refused(82, "nothing is pinned here", "unpin", self.place, "--step", 40)
+        for step in (30, 40):
+            self.found("pin", self.place, "--step", step)
+        self.assert_refused(82, "say which with --step and --attempt: step 40 of attempt 1, step 30 of attempt 1", "unpin",
+                            self.place)
+        self.assert_refused(82, "pinned are: step 40 of attempt 1, step 30 of attempt 1", "unpin", self.place, "--step", 7)
+        self.found("unpin", self.place, "--step", 40)
+        self.packs()[-1].unlink()
+        self.assert_refused(83, "step 40 of attempt 1 is damaged", "pin", self.place, "--step", 40)
+        self.assertEqual(self.found("pin", self.place)["step"], 30, "the newest that is complete")
+
+    def test_a_pin_outlives_its_checkpoint_and_what_it_says_moves_no_cursor(self):
+        self.train(40)
+        for step in (30, 40):
+            self.found("pin", self.place, "--step", step)
+        for text in (b"\x1b[2J\x1b]0;x\x07\xc2\x9b\xff\n" * 1000, b"a\xc2\x9bb\x00\nc"):
+            for pin in self.folder.glob("pins/*.json"):
+                pin.write_bytes(text)
+            for path in (*self.folder.glob("manifests/s0000000030.*"), *self.packs()[:-1]):
+                path.unlink()
+            listed = self.found("list", self.place)
+            self.assertEqual([(pin["step"], pin["attempt"]) for pin in listed["lone_pins"]], [(30, 1)])
+            for why in (listed["lone_pins"][0]["pinned_why"], listed["checkpoints"][0]["pinned_why"]):
+                self.assertRegex(why, r"\A[ -~]{4,256}\Z")
+            for command in ("list", "show", "pin"):
+                self.assertRegex(self.checkpoint(command, self.place).stdout, r"\A[ -~\n]+\Z", command)
+        self.assertIn("step 30 of attempt 1 is pinned, and there is no such checkpoint: a?b??c\n",
+                      self.checkpoint("list", self.place).stdout)
+        unpinned = self.checkpoint("unpin", self.place, "--step", 30)
+        self.assertEqual((unpinned.returncode, unpinned.stderr), (0, ""))
+        self.assertEqual(unpinned.stdout, "step 30 of attempt 1 is not pinned any more; it was: a?b??c\n")
+        self.assertEqual(self.found("list", self.place)["lone_pins"], [])
+
+    def test_what_is_called_pinned_while_a_run_trains_is_there_at_its_end(self):
+        trainer = subprocess.Popen(self.trainer(300, pause_ms=3), env=self.env, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        self.addCleanup(trainer.wait)
+        self.addCleanup(trainer.kill)
+        wanted, refused = set(), 0
+        while trainer.poll() is None:
+            seen = [path.name for path in self.folder.glob("manifests/s*.json")]
+            if not seen:
+                continue
+            oldest = int(min(seen)[1:11])  # which goes with the next save
+            done = self.checkpoint("pin", self.place, "--step", oldest)
+            self.assertIn(done.returncode, (0, 82), done.stderr)
+            if done.returncode == 0:
+                wanted.add(oldest)
+            else:
+                refused += 1
+            done = self.checkpoint("pin", self.place)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            wanted.add(int(re.match("(?:pinned )?step ([0-9]+)", done.stdout).group(1)))
+        self.assertEqual(trainer.returncode, 0)
+        listed = self.found("list", self.place)
+        pinned = {c["step"] for c in listed["checkpoints"] if c["pinned"]}
+        self.assertEqual((pinned, listed["lone_pins"]), (wanted, []), refused)
+        self.assertGreater(len(wanted), 1)
+        self.assertEqual(self.found("verify", self.place)["result"], "good")
 
 
 class WhileARunWrites(unittest.TestCase):

@@ -1,6 +1,7 @@
 """`ratoon checkpoint` on runs that are in a real S3 server alone: all that it does with folders, what is refused, a run that
 writes meanwhile, and that what belongs to others stays."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -36,7 +37,7 @@ class InStore(S3Test, checkpoint_commands_test.Commands):
 
     def assert_code_and_sentence(self, code, sentence_part, env, *words):
         self.env = env
-        for command in words or ("list", "show", "verify", "gc"):
+        for command in words or ("list", "show", "verify", "gc", "pin", "unpin"):
             self.assert_refused(code, sentence_part, command, self.place)
 
     def test_whoever_may_not_look_is_told(self):
@@ -78,6 +79,37 @@ class InStore(S3Test, checkpoint_commands_test.Commands):
         self.assertEqual({key.split("/")[1] for key in before - self.files() - gone}, {"counter"})
         self.assertLessEqual(set(of_others), self.files())
         self.assertEqual([c["step"] for c in self.found("list", self.place)["checkpoints"]], [60])
+
+    def test_a_pin_is_of_one_place(self):
+        """A run with a copy in a store: what is pinned at home goes from the store, and the other way round."""
+        home = self.scratch / "home"
+        self.train_with_copy(home, 40)
+        for place, step in ((home / self.run_name, 30), (self.place, 40)):
+            done = self.checkpoint("pin", place, "--step", step)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.train_with_copy(home, 80)
+        listed = json.loads(self.checkpoint("list", home / self.run_name, "--json").stdout)
+        self.assertEqual([c["step"] for c in listed["checkpoints"]], [80, 70, 30])
+        steps = self.steps()
+        self.assertIn(40, steps)
+        self.assertNotIn(30, steps)
+
+    def train_with_copy(self, home, steps):
+        done = subprocess.run([BIN / "counter", "--steps", str(steps), "--save-every", "10", "--keep-last", "2", "--save-folder",
+                               home, "--run-name", self.run_name, "--stores", self.above], env=self.env, timeout=60,
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_where_only_pins_are_left_they_are_listed_and_can_go(self):
+        self.train(40)
+        self.found("pin", self.place)
+        for path in self.folder.rglob("*"):
+            if path.is_file() and "pins" not in path.parts:
+                path.unlink()
+        listed = self.found("list", self.place)
+        self.assertEqual((listed["checkpoints"], [pin["step"] for pin in listed["lone_pins"]]), ([], [40]))
+        self.found("unpin", self.place)
+        self.assert_refused(82, "is no run's place", "list", self.place)
 
     # ---- while it changes
 

@@ -17,11 +17,12 @@ if(TARGET ratoon_operator_api)
             ../../../cli/run/run_view.cpp ../../../cli/text.cpp
     LIBS ratoon::operator_kube ratoon::operator_local)
   ratoon_test(unit/cli/checkpoint_commands_test
-    SOURCES checkpoint/gc_test.cpp checkpoint/run_place_test.cpp checkpoint/survey_test.cpp
+    SOURCES checkpoint/gc_test.cpp checkpoint/pins_test.cpp checkpoint/run_place_test.cpp checkpoint/survey_test.cpp
             checkpoint/export_name_test.cpp checkpoint/tensor_stream_test.cpp checkpoint/text_test.cpp
             ../../../cli/checkpoint/export_name.cpp ../../../cli/checkpoint/gc.cpp
-            ../../../cli/checkpoint/open_packs.cpp ../../../cli/checkpoint/run_folder.cpp
-            ../../../cli/checkpoint/run_place.cpp ../../../cli/checkpoint/survey.cpp
+            ../../../cli/checkpoint/open_packs.cpp ../../../cli/checkpoint/pins.cpp
+            ../../../cli/checkpoint/run_folder.cpp ../../../cli/checkpoint/run_place.cpp
+            ../../../cli/checkpoint/survey.cpp
             ../../../cli/checkpoint/tensor_stream.cpp ../../../cli/checkpoint/verdict.cpp
             ../../../cli/checkpoint/verify.cpp ../../../cli/progress.cpp ../../../cli/run/find_run.cpp
             ../../../cli/text.cpp ../../support/crash/observed_disk.cpp

@@ -1,0 +1,62 @@
+#include "cli/checkpoint/commands.h"
+#include "cli/checkpoint/pins.h"
+#include "cli/checkpoint/run_place.h"
+
+namespace ratoon::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  ratoon checkpoint pin checkpoints/counter                                   the newest one
+  ratoon checkpoint pin checkpoints/counter --step 1200 --why 'best accuracy'
+  ratoon checkpoint pin s3://bucket/runs/counter --step 1200                  the copy in a store
+
+What is pinned stays, whatever --keep-last of its run or `gc --keep` says, until it is unpinned. A run may be
+training meanwhile. The pin is of this place alone: a copy elsewhere is pinned there. `list` shows all pins.
+
+Exit codes: 0 pinned, also where it was before (then the first reason stands), 82 no such checkpoint, it is
+gone since it was chosen, or the command line is wrong, 83 it is damaged, 84 the disk or the store refuses.)";
+
+struct PinArguments {
+  CommonArguments common;
+  Wish wish;
+  std::string why = kPinnedByHand;
+};
+
+int pin(const PinArguments& arguments) {
+  const auto place = RunPlace::open(arguments.common.run);
+  if (!place) return complain_of(place.error());
+  const auto made = make_pin(place->disk(), arguments.wish, arguments.why);
+  if (!made) return complain_of(made.error());
+  const checkpoint::Pin& pin = made->pin;
+  if (!arguments.common.is_json) {
+    print_text(made->is_new ? "pinned " + shown(pin.id) + " with " + made->file + ": " + pin.why + "\n"
+                            : shown(pin.id) + " was pinned before with " + made->file +
+                                  ", and the first reason stands: " + pin.why + "\n");
+    return 0;
+  }
+  nlohmann::json document = begin_json(arguments.common);
+  document["step"] = pin.id.step.value();
+  document["attempt"] = pin.id.attempt.value();
+  document["is_new"] = made->is_new;
+  document["pinned_why"] = pin.why;
+  document["file"] = made->file;
+  print_json(document);
+  return 0;
+}
+
+}  // namespace
+
+void add_pin_command(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<PinArguments>();
+  CLI::App* command = app.add_subcommand("pin", "Keep one checkpoint, whatever retention and gc say");
+  command->footer(kExamples);
+  add_common(*command, arguments->common);
+  add_wish(*command, arguments->wish);
+  command
+      ->add_option("--why", arguments->why,
+                   "The reason that `list` shows, one line (default: pinned by hand)")
+      ->check(CLI::Validator([](const std::string& why) { return fault_of_reason(why); }, ""));
+  command->callback([arguments, &exit_code] { exit_code = pin(*arguments); });
+}
+
+}  // namespace ratoon::cli

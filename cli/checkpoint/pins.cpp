@@ -1,0 +1,78 @@
+#include "cli/checkpoint/pins.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/core/random_name.h"
+#include "cli/checkpoint/open_packs.h"
+
+namespace ratoon::cli {
+namespace {
+
+using checkpoint::Disk;
+using checkpoint::Pin;
+
+constexpr std::size_t kNamedMax = 10;
+
+// kConflict where its run has retired it, or set it aside, since it was chosen.
+Result<MadePin> pin_once(Disk& disk, const Wish& wish, const std::string& why) {
+  const auto survey = take_survey(disk);
+  if (!survey) return survey.error();
+  const auto found = choose(*survey, wish);
+  if (!found) return found.error();
+  const checkpoint::CheckpointId id = (*found)->id;
+  const auto is_new = checkpoint::pin(disk, id, why, draw_name());
+  if (!is_new) return is_new.error().with_context("pinning " + shown(id));
+  if (!is_retired(disk, id))
+    return MadePin{{id, checkpoint::why_pinned(disk, id)}, *is_new, disk.shown(checkpoint::pin_path(id))};
+  // What somebody pinned before is not ours to remove.
+  if (*is_new) {
+    if (auto removed = checkpoint::unpin(disk, id); !removed)
+      return removed.error().with_context("removing the pin of " + shown(id) + ", which is gone");
+  }
+  return Error(ErrorKind::kConflict,
+               "the checkpoint of " + shown(id) +
+                   " is gone since it was chosen, and was not pinned: its run retired "
+                   "it or set it aside; `ratoon checkpoint list` shows which there are");
+}
+
+std::string names_of(const std::vector<Pin>& pins) {
+  std::string text;
+  for (std::size_t i = 0; i < pins.size() && i <= kNamedMax; ++i)
+    text += (i == 0 ? "" : ", ") + (i < kNamedMax ? shown(pins[i].id) : "...");
+  return text;
+}
+
+}  // namespace
+
+std::string fault_of_reason(const std::string& why) {
+  if (why.find_first_not_of(' ') == std::string::npos) return "is empty; expected why it is kept";
+  if (why.size() > checkpoint::kPinReasonBytesMax)
+    return "has " + std::to_string(why.size()) + " bytes; expected " +
+           std::to_string(checkpoint::kPinReasonBytesMax) + " at most";
+  if (checkpoint::shown_reason(why) != why)
+    return "has a control character or is no UTF-8; expected one line of text";
+  return "";
+}
+
+Result<MadePin> make_pin(Disk& disk, const Wish& wish, const std::string& why) {
+  const auto once = [&] { return pin_once(disk, wish, why); };
+  // Who names a checkpoint wants that one or none.
+  return wish.step || wish.attempt ? once() : unless_retired(once);
+}
+
+Result<Pin> choose_pin(const std::vector<Pin>& pins, const Wish& wish) {
+  std::vector<Pin> wished;
+  std::ranges::copy_if(pins, std::back_inserter(wished), [&](const Pin& pin) {
+    return (!wish.step || pin.id.step.value() == *wish.step) &&
+           (!wish.attempt || pin.id.attempt.value() == *wish.attempt);
+  });
+  if (wished.size() == 1) return wished.front();
+  if (pins.empty()) return Error(ErrorKind::kNotFound, "nothing is pinned here");
+  if (wished.empty())
+    return Error(ErrorKind::kNotFound, "no such checkpoint is pinned; pinned are: " + names_of(pins));
+  return Error(ErrorKind::kInvalid,
+               "several are pinned; say which with --step and --attempt: " + names_of(wished));
+}
+
+}  // namespace ratoon::cli
