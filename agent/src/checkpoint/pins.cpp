@@ -38,7 +38,8 @@ Result<bool> pin(Disk& disk, const CheckpointId& id, std::string_view why, std::
 
 Result<void> pin_as_wished(Disk& disk, const Manifest& manifest, std::string_view mark) {
   if (!manifest.run || manifest.run->keep.empty()) return {};
-  return pin(disk, manifest.id, manifest.run->keep, mark);
+  const auto pinned = pin(disk, manifest.id, manifest.run->keep, mark);
+  return pinned ? Result<void>() : pinned.error();
 }
 
 Result<void> unpin(Disk& disk, const CheckpointId& id) {
