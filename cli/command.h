@@ -14,7 +14,7 @@ void add_run_command(CLI::App& app, int& exit_code);
 // As kubectl's plugin it shows the cluster alone.
 void add_status_command(CLI::App& app, int& exit_code, bool is_plugin = false);
 
-// Prints "ratoon: <sentence>" to stderr.
+// Prints "ratoon: <sentence>" to stderr, with nothing in it that a terminal would obey.
 void complain(const std::string& sentence);
 
 }  // namespace ratoon::cli

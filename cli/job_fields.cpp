@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/core/lists.h"
+#include "base/core/utf8.h"
 #include "cli/nearest.h"
 
 namespace ratoon::cli {
@@ -13,10 +14,8 @@ namespace {
 // A file's names are somebody's: neither a terminal's cursor nor its width is theirs.
 std::string shown(std::string name) {
   constexpr std::size_t kBytesMax = 64;
-  if (name.size() > kBytesMax) name = name.substr(0, kBytesMax) + "...";
-  for (char& c : name)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return name;
+  const bool is_long = name.size() > kBytesMax;
+  return printable(cut_text(std::move(name), kBytesMax)) + (is_long ? "..." : "");
 }
 
 std::vector<std::string> names_in(const YAML::Node& schema) {

@@ -5,13 +5,14 @@
 #include <ratoon/version.h>
 
 #include "base/contract/exit_code.h"
+#include "base/core/utf8.h"
 #include "cli/command.h"
 #include "cli/command_line_fault.h"
 
 namespace ratoon::cli {
 
 void complain(const std::string& sentence) {
-  std::fprintf(stderr, "ratoon: %s\n", sentence.c_str());
+  std::fprintf(stderr, "ratoon: %s\n", printable(sentence).c_str());
 }
 
 namespace {

@@ -5,16 +5,10 @@
 #include <cstdio>
 
 #include "base/core/counted.h"
+#include "base/core/utf8.h"
 
 namespace ratoon::cli {
 namespace {
-
-std::string printable(std::string_view text) {
-  std::string shown(text);
-  for (char& c : shown)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return shown;
-}
 
 // Of a terminal: bytes that go on with a character of UTF-8 take no room.
 std::size_t width_of(std::string_view text) {
@@ -49,13 +43,14 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(printable(row[i])));
   }
   std::string text;
   for (const auto& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      text += printable(row[i]);
-      if (i + 1 < row.size()) text.append(widths[i] - width_of(row[i]) + 2, ' ');
+      const std::string cell = printable(row[i]);
+      text += cell;
+      if (i + 1 < row.size()) text.append(widths[i] - width_of(cell) + 2, ' ');
     }
     text += '\n';
   }

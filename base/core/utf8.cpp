@@ -33,6 +33,13 @@ std::size_t character_bytes(std::span<const std::byte> bytes) {
   return is_overlong || is_surrogate || is_above_unicode ? 0 : size;
 }
 
+// Of ASCII, or of those that C1 adds and terminals obey as well: U+0080 to U+009F.
+bool is_control(std::span<const std::byte> character) {
+  const auto first = std::to_integer<unsigned>(character[0]);
+  if (character.size() == 1) return first < 0x20 || first == 0x7F;
+  return first == 0xC2 && std::to_integer<unsigned>(character[1]) < 0xA0;
+}
+
 }  // namespace
 
 bool is_utf8(std::span<const std::byte> bytes) {
@@ -54,6 +61,22 @@ std::string cut_text(std::string text, std::size_t bytes_max) {
   while (end > 0 && is_inside(end)) --end;
   text.resize(end);
   return text;
+}
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  auto bytes = std::as_bytes(std::span(text));
+  while (!bytes.empty()) {
+    const bool is_ascii = std::to_integer<unsigned>(bytes[0]) < 0x80;
+    const std::size_t size = is_ascii ? 1 : character_bytes(bytes);
+    if (size == 0 || is_control(bytes.first(size)))
+      shown += '?';
+    else
+      shown += text.substr(text.size() - bytes.size(), size);
+    bytes = bytes.subspan(size == 0 ? 1 : size);
+  }
+  return shown;
 }
 
 }  // namespace ratoon

@@ -1,9 +1,10 @@
-// UTF-8: what is text, and where it may be cut.
+// UTF-8: what is text, where it may be cut, and how it is shown.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace ratoon {
 
@@ -12,5 +13,10 @@ namespace ratoon {
 
 // At most that many bytes, cut between characters.
 [[nodiscard]] std::string cut_text(std::string text, std::size_t bytes_max);
+
+// As one line of a terminal: names and reasons that lie on a disk or in a store are somebody's, and what
+// could move the cursor, or begin a line of its own, is shown as '?'. So is each byte that is no UTF-8: a
+// terminal of 8 bits may obey it.
+[[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace ratoon

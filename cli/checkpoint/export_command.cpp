@@ -9,6 +9,7 @@
 #include "base/core/atomic_fill.h"
 #include "base/core/counted.h"
 #include "base/core/ignore_signal.h"
+#include "base/core/utf8.h"
 #include "cli/checkpoint/commands.h"
 #include "cli/checkpoint/export_name.h"
 #include "cli/checkpoint/open_packs.h"
@@ -131,14 +132,14 @@ Result<void> write_file(const ExportArguments& arguments, const std::string& for
 void report(const ExportArguments& arguments, const std::string& format, const OpenCheckpoint& opened,
             const TensorStream& stream, std::size_t tensors) {
   if (!arguments.common.is_json) {
-    std::string text = arguments.file + ": " + counted(tensors, "tensor") + ", " +
+    std::string text = printable(arguments.file) + ": " + counted(tensors, "tensor") + ", " +
                        size_text(stream.size_bytes()) + ", of the checkpoint of " + shown(opened.found.id) +
                        "\n";
     if (stream.parts_taken_as_they_are() != 0)
       text += std::to_string(stream.parts_taken_as_they_are()) +
               " of them are parts of larger ones, as that rank had them\n";
     for (const std::string& name : stream.left_out())
-      text += "without " + name + ", of which each rank has its own: --rank takes that rank's\n";
+      text += "without " + printable(name) + ", of which each rank has its own: --rank takes that rank's\n";
     return print_text(text);
   }
   nlohmann::json document = begin_json(arguments.common);

@@ -1,6 +1,7 @@
 #include "agent/src/checkpoint/file_names.h"
 #include "base/core/clock.h"
 #include "base/core/counted.h"
+#include "base/core/utf8.h"
 #include "cli/checkpoint/commands.h"
 #include "cli/checkpoint/run_place.h"
 #include "cli/text.h"
@@ -40,7 +41,8 @@ void print_table(const Survey& survey, const RunPlace& place) {
   std::string text = rows.size() > 1 ? table_text(rows) : "no checkpoint was ever committed here\n";
   for (const FoundCheckpoint& found : survey.checkpoints)
     if (!found.why.empty())
-      text += shown(found.id) + " is " + std::string(name_of(found.standing)) + ": " + found.why + "\n";
+      text += shown(found.id) + " is " + std::string(name_of(found.standing)) + ": " + printable(found.why) +
+              "\n";
   for (const FoundCheckpoint& found : survey.checkpoints)
     if (found.is_pinned) text += shown(found.id) + " is pinned: " + found.pinned_why + "\n";
   for (const checkpoint::Pin& pin : survey.lone_pins)

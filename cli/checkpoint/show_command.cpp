@@ -3,6 +3,7 @@
 #include "agent/src/checkpoint/pack/boxes.h"
 #include "agent/src/checkpoint/pack/part_index.h"
 #include "agent/src/checkpoint/pack/types.h"
+#include "base/core/utf8.h"
 #include "base/core/xxh3.h"
 #include "cli/checkpoint/commands.h"
 #include "cli/checkpoint/open_packs.h"
@@ -64,7 +65,7 @@ std::string whereabouts(const std::vector<Part>& parts, std::size_t ranks) {
 
 void print_tables(const OpenCheckpoint& opened, const Parts& parts) {
   const auto& manifest = *opened.found.manifest;
-  print_text("checkpoint of " + shown(opened.found.id) + ", written by " + manifest.writer + ", digest " +
+  print_text("checkpoint of " + shown(opened.found.id) + ", written by " + printable(manifest.writer) + ", digest " +
              opened.found.digest + "\n" +
              (opened.found.is_pinned ? "pinned: " + opened.found.pinned_why + "\n\n" : "\n"));
   std::vector<std::vector<std::string>> rows = {{"RANK", "SIZE", "TENSORS", "HEADER DIGEST"}};

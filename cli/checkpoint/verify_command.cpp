@@ -1,4 +1,5 @@
 #include "base/contract/exit_code.h"
+#include "base/core/utf8.h"
 #include "cli/checkpoint/commands.h"
 #include "cli/checkpoint/run_place.h"
 #include "cli/checkpoint/verify.h"
@@ -45,7 +46,7 @@ std::string line_of(const Verified& one) {
   const std::string word(name_of(one.verdict));
   if (one.verdict == Verdict::kGood)
     return shown(one.id) + ": " + word + ", " + size_text(one.size_bytes) + "\n";
-  return shown(one.id) + ": " + word + (one.why.empty() ? "" : ": " + one.why) + "\n";
+  return shown(one.id) + ": " + word + (one.why.empty() ? "" : ": " + printable(one.why)) + "\n";
 }
 
 std::string_view word_of(int exit_code) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/contract/exit_code.h"
+#include "base/core/utf8.h"
 #include "cli/checkpoint/commands.h"
 #include "cli/command.h"
 #include "cli/duration.h"
@@ -65,7 +66,7 @@ int ask(const ControlArguments& arguments, const ControlRequest& request) {
   const auto reply = local::ask_runner(*folder, request, kPatience);
   if (!reply) return complain_of(reply.error());
   if (!reply->is_done) return complain_of(Error(ErrorKind::kInvalid, reply->message));
-  print_text(reply->message + "\n");
+  print_text(printable(reply->message) + "\n");
   return static_cast<int>(ExitCode::kDone);
 }
 

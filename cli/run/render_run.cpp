@@ -216,8 +216,9 @@ std::vector<Row> head_rows(const RunView& view) {
 }  // namespace
 
 std::string summary_line(const RunView& view) {
-  return phase_text(view) + ", " + world_text(view) + ": " + position_text(view) + rate_text(view) +
-         "  durable " + durable_step(view);
+  return line_of(phase_text(view) + ", " + world_text(view) + ": " + position_text(view) + rate_text(view) +
+                     "  durable " + durable_step(view),
+                 0);
 }
 
 std::vector<std::string> render_run(const RunView& view, WallTime now, std::size_t columns,

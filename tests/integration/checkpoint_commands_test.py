@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
+import format_reader
 from local_run import BIN, LocalRun
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "ratoon"
@@ -273,6 +274,31 @@ class Commands(unittest.TestCase):
         self.assertEqual((pinned, listed["lone_pins"]), (wanted, []), refused)
         self.assertGreater(len(wanted), 1)
         self.assertEqual(self.found("verify", self.place)["result"], "good")
+
+
+    def test_what_is_written_in_files_moves_no_cursor(self):
+        self.train(40)
+        self.flip(self.packs()[-1])
+        self.train(60)  # sets the bad one aside
+        words = "red \x1b[31m\x9b2J\x07\rratoon: all is well\nstep 9: good"
+        reason, = self.folder.glob("quarantine/*.reason.txt")
+        reason.write_text(words, encoding="utf-8", newline="")
+        newest = max(self.folder.glob("manifests/*.json"))
+        body, _ = newest.read_bytes().rsplit(b"crc32c:", 1)
+        body = (json.dumps({**json.loads(body), "writer": words}) + "\n").encode()
+        newest.write_bytes(body + f"crc32c:{format_reader.crc32c(body)}\n".encode())
+        for command in ("list", "show", "verify"):
+            done = self.checkpoint(command, self.place)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("red ?[31m?2J??ratoon: all is well?step 9: good", done.stdout)
+            self.assertNotRegex(done.stdout, "[\x00-\x09\x0b-\x1f\x7f-\x9f]|(?m:^step 9|^ratoon)")
+        self.assertEqual([c["why"] for c in self.found("list", self.place)["checkpoints"] if "why" in c], [words])
+        self.assertEqual([c["why"] for c in self.found("verify", self.place)["checkpoints"] if "why" in c], [words])
+        self.assertEqual(self.found("show", self.place)["writer"], words)
+        only = next(c for c in self.found("list", self.place)["checkpoints"] if "why" in c)
+        done = self.checkpoint("show", self.place, "--step", only["step"], "--attempt", only["attempt"])
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (83, 1), done.stderr)
+        self.assertNotRegex(done.stderr, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
 class WhileARunWrites(unittest.TestCase):

@@ -1,7 +1,7 @@
 #include "agent/src/session/attempts.h"
 
 #include <chrono>
-#include <cstdio>
+#include <string>
 #include <utility>
 
 #include "agent/src/session/check_options.h"
@@ -9,6 +9,7 @@
 #include "agent/src/session/leaving.h"
 #include "agent/src/session/place_options.h"
 #include "agent/src/session/resume_command.h"
+#include "agent/src/session/say.h"
 #include "agent/src/session/termination_record.h"
 #include "base/contract/exit_code.h"
 #include "base/core/random_name.h"
@@ -32,7 +33,7 @@ constexpr auto kSettleTime = std::chrono::seconds(10);
 
 void settle(checkpoint::Saver& saver) {
   static_cast<void>(saver.settle(kSettleTime));
-  for (const std::string& event : saver.poll().events) std::fprintf(stderr, "ratoon: %s\n", event.c_str());
+  for (const std::string& event : saver.poll().events) session::say(event);
 }
 
 void show_ledgers(metrics::Meters& meters, const std::shared_ptr<session::Accounts>& accounts) {
@@ -155,14 +156,13 @@ std::unique_ptr<Session::Engine> Session::Attempts::begin(const Assignment& assi
     handed_over_ = meters_.rejoins.handed_over;
     numerics_->seed();
     if (assignment.rank.value() == 0 && !std::exchange(has_said_options_, true)) {
-      std::fprintf(stderr, "ratoon: seed %llu (--seed)\nratoon: %s\n",
-                   static_cast<unsigned long long>(options_.seed),
-                   session::describe_saving(options_).c_str());
+      session::say("seed " + std::to_string(options_.seed) + " (--seed)");
+      session::say(session::describe_saving(options_));
     }
     return engine;
   } catch (const Interrupted& why) {
-    std::fprintf(stderr, "ratoon: attempt %llu ends before it began: %s\n",
-                 static_cast<unsigned long long>(assignment.attempt.value()), why.what());
+    session::say("attempt " + std::to_string(assignment.attempt.value()) +
+                 " ends before it began: " + why.what());
     ++meters_.rejoins.world_changed;
     return nullptr;
   }
@@ -171,7 +171,7 @@ std::unique_ptr<Session::Engine> Session::Attempts::begin(const Assignment& assi
 void Session::Attempts::wait_for_copies(Duration at_most) {
   auto sentences = places_.wait_for_copies(at_most);
   places_.move_events_to(sentences);
-  for (const std::string& sentence : sentences) std::fprintf(stderr, "ratoon: %s\n", sentence.c_str());
+  for (const std::string& sentence : sentences) session::say(sentence);
 }
 
 void Session::Attempts::complete(Engine& engine) {
@@ -185,8 +185,7 @@ void Session::Attempts::complete(Engine& engine) {
     return session::write_termination_record(member, record);
   };
   if (const auto written = (*places_.calls())("writing the completion record", write); !written)
-    std::fprintf(stderr, "ratoon: %s; the coordinator is told all the same\n",
-                 written.error().message().c_str());
+    session::say(written.error().message() + "; the coordinator is told all the same");
   if (const auto told = link_->complete(position); !told) {
     // The last checkpoint is committed: whoever starts us again finds us at the end, and completes then.
     fail(ExitCode::kStartAgain, "done, but nobody could be told: " + told.error().message());
@@ -198,7 +197,7 @@ void Session::Attempts::end(Engine& engine) {
   try {
     throw;
   } catch (const CheckpointUnreadable& why) {
-    std::fprintf(stderr, "ratoon: %s; an older checkpoint is asked for\n", why.what());
+    session::say(std::string(why.what()) + "; an older checkpoint is asked for");
     unreadable_[why.id] = why.kind;
     ++meters_.rejoins.checkpoint_unreadable;
     if (why.kind == ErrorKind::kCorrupted) set_aside(places_, why);
@@ -212,9 +211,8 @@ void Session::Attempts::end(Engine& engine) {
       throw Failure(why.exit_code, why.what() + how_to_go_on(options_, engine));
     throw;
   } catch (const Interrupted& why) {
-    std::fprintf(stderr, "ratoon: attempt %llu ends at step %llu: %s\n",
-                 static_cast<unsigned long long>(engine.assignment().attempt.value()),
-                 static_cast<unsigned long long>(engine.step().value()), why.what());
+    session::say("attempt " + std::to_string(engine.assignment().attempt.value()) + " ends at step " +
+                 std::to_string(engine.step().value()) + ": " + why.what());
     if (meters_.rejoins.handed_over == handed_over_) ++meters_.rejoins.world_changed;
     settle(saver_);
   }

@@ -1,7 +1,6 @@
 #include "agent/src/session/engine.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include <ratoon/schedule.h>
@@ -9,6 +8,7 @@
 #include "agent/src/session/control_word.h"
 #include "agent/src/session/fail.h"
 #include "agent/src/session/meeting_socket.h"
+#include "agent/src/session/say.h"
 #include "agent/src/session/seed_of.h"
 
 namespace ratoon {
@@ -208,7 +208,7 @@ void Session::Engine::finish_early(const std::string& reason) {
 
 void Session::Engine::say(const std::string& sentence) const {
   if (reporting_) reporting_->make_room();
-  std::fprintf(stderr, "ratoon: %s\n", sentence.c_str());
+  session::say(sentence);
 }
 
 void Session::Engine::say_that_it_is_finished() {

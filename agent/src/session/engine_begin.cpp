@@ -1,5 +1,4 @@
 // How an attempt begins: what it resumes from, and what is told and counted from there on.
-#include <cstdio>
 #include <stdexcept>
 
 #include "agent/src/checkpoint/pack_writer.h"
@@ -7,6 +6,7 @@
 #include "agent/src/session/engine.h"
 #include "agent/src/session/fail.h"
 #include "agent/src/session/initial_state.h"
+#include "agent/src/session/say.h"
 
 namespace ratoon {
 
@@ -135,7 +135,7 @@ void Session::Engine::begin_new_run() {
   const char* const parts = begun.parts == session::LoadParts::kWeights ? "the weights of "
                             : begun.parts == session::LoadParts::kState ? "all but the position of "
                                                                         : "all of ";
-  std::fprintf(stderr, "ratoon: the run begins with %s%s\n", parts, begun.from.c_str());
+  session::say(std::string("the run begins with ") + parts + begun.from);
   if (begun.parts != session::LoadParts::kAll) return;
   position_.step = saved_step_ = begun.step;
   resumed_ = std::move(begun.run);

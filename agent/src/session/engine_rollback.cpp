@@ -1,9 +1,9 @@
 // How an attempt goes back by hand: see rollback_plan.h for what is decided before it joins.
-#include <cstdio>
 #include <stdexcept>
 
 #include "agent/src/session/engine.h"
 #include "agent/src/session/fail.h"
+#include "agent/src/session/say.h"
 
 namespace ratoon {
 
@@ -67,11 +67,10 @@ void Session::Engine::keep_rollbacks() {
       sentence += ", never takes samples " + std::to_string(passed_over_->from) + " to " +
                   std::to_string(passed_over_->to - 1) + " of its stream (--skip)";
     }
-    std::fprintf(stderr, "ratoon: %s; what was saved later is in aside/\n", sentence.c_str());
+    session::say(sentence + "; what was saved later is in aside/");
   } else if (plan.made) {
-    std::fprintf(stderr, "ratoon: the run went back to step %llu in attempt %llu, as --resume-from says\n",
-                 static_cast<unsigned long long>(plan.made->to.step.value()),
-                 static_cast<unsigned long long>(plan.made->attempt.value()));
+    session::say("the run went back to step " + std::to_string(plan.made->to.step.value()) + " in attempt " +
+                 std::to_string(plan.made->attempt.value()) + ", as --resume-from says");
   }
 }
 

@@ -1,7 +1,6 @@
 // What an attempt saves, what it hears of it, and how it ends with all of that committed.
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <exception>
 #include <optional>
 #include <thread>
@@ -13,6 +12,7 @@
 #include "agent/src/session/engine.h"
 #include "agent/src/session/fail.h"
 #include "agent/src/session/final_weights.h"
+#include "agent/src/session/say.h"
 #include "base/core/utf8.h"
 
 namespace ratoon {
@@ -112,7 +112,7 @@ checkpoint::SaveProgress Session::Engine::look_at_saves() {
     if (auto event = reporting_->history()->take_event(); !event.empty()) progress.events.push_back(event);
   }
   if (reporting_ && !progress.events.empty()) reporting_->make_room();
-  for (const std::string& event : progress.events) std::fprintf(stderr, "ratoon: %s\n", event.c_str());
+  for (const std::string& event : progress.events) session::say(event);
   meters_.missed_saves = progress.missed;
   meters_.stale_saves = progress.stale;
   drain_->note_staged(!progress.is_written);

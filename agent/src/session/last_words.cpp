@@ -5,6 +5,7 @@
 #include <string>
 
 #include "agent/src/session/fail.h"
+#include "agent/src/session/say.h"
 
 namespace ratoon::session {
 
@@ -20,10 +21,10 @@ int say_why(std::string_view whose) {
   try {
     throw;
   } catch (const Failure& failure) {
-    std::fprintf(stderr, "ratoon: %s\n", failure.what());
+    say(failure.what());
     return failure.exit_code;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "ratoon: %s threw: %s\n", std::string(whose).c_str(), error.what());
+    say(std::string(whose) + " threw: " + error.what());
     return 1;
   }
 }

@@ -1,7 +1,8 @@
 #include "agent/src/session/ownership.h"
 
-#include <cstdio>
 #include <utility>
+
+#include "agent/src/session/say.h"
 
 namespace ratoon::session {
 
@@ -28,8 +29,7 @@ Result<void> Ownership::take(const Clock& clock, const checkpoint::Claim::Pause&
     bool has_said = false;
     const auto said_once = [&](Duration look) {
       if (!std::exchange(has_said, true)) {
-        std::fprintf(stderr, "ratoon: %s has an owner: it is watched to see whether it is alive\n",
-                     place->shown("").c_str());
+        say(place->shown("") + " has an owner: it is watched to see whether it is alive");
       }
       return pause(look);
     };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <thread>
 
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "agent/src/session/fail.h"
 #include "agent/src/session/leaving.h"
 #include "agent/src/session/place_options.h"
+#include "agent/src/session/say.h"
 #include "agent/src/session/staging_options.h"
 #include "base/contract/exit_code.h"
 #include "base/core/random_name.h"
@@ -151,10 +151,8 @@ void Places::set_lineage_aside(std::optional<Attempt> before) {
     const auto moved = checkpoint::set_lineage_aside(*tier->disk, draw_name(), before);
     if (!moved) fail(ExitCode::kStorage, moved.error().message());
     if (*moved == 0) continue;
-    std::fprintf(
-        stderr,
-        "ratoon: the run begins anew (--overwrite): %llu checkpoints of %s are in its folder aside/\n",
-        static_cast<unsigned long long>(*moved), tier->disk->shown("").c_str());
+    say("the run begins anew (--overwrite): " + std::to_string(*moved) + " checkpoints of " +
+        tier->disk->shown("") + " are in its folder aside/");
   }
 }
 

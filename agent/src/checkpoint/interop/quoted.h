@@ -4,13 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "base/core/utf8.h"
+
 namespace ratoon::checkpoint {
 
 [[nodiscard]] inline std::string quoted(std::string_view name) {
   constexpr std::size_t kShownMax = 200;
-  std::string shown = "'";
-  for (const char c : name.substr(0, kShownMax)) shown += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
-  return shown + (name.size() > kShownMax ? "...'" : "'");
+  const bool is_long = name.size() > kShownMax;
+  return "'" + printable(cut_text(std::string(name), kShownMax)) + (is_long ? "...'" : "'");
 }
 
 }  // namespace ratoon::checkpoint

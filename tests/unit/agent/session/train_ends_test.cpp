@@ -106,6 +106,18 @@ TEST_F(TrainEndsTest, AReasonMayBeAnyBytes) {
   EXPECT_EQ(steps_, 0u);
 }
 
+// It is the program's own, or of whoever wrote the manifest; the next start shows it to a person.
+TEST_F(TrainEndsTest, AReasonMovesNoCursorOfATerminal) {
+  const std::string words = "done\x1b[2J\u009b2J\r\nratoon: all is well";
+  EXPECT_EQ(count(25, words), 0);
+  for (int start = 0; start < 2; ++start) {
+    EXPECT_THAT(said_, HasSubstr("finished at step 25: done?[2J?2J?\n  ratoon: all is well"));
+    EXPECT_THAT(said_, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\u009b")), Not(HasSubstr("\r"))));
+    EXPECT_EQ(newest().run->early_end->reason, words);
+    EXPECT_EQ(count(0), 0);
+  }
+}
+
 // One of those that compute; the same for all cases, as in a process.
 Numerics computing{.library = "L 1", .device = "cpu", .cpu_capability = "AVX2", .threads = 2};
 
