@@ -88,7 +88,7 @@ bool is_taken_in_run_folder(std::string_view name) {
 
 std::optional<Attempt> parse_attempt_name(std::string_view name) {
   const Attempt attempt(number_in(name));
-  if (attempt.value() > kNumberMax || attempt_name(attempt) != name) return std::nullopt;
+  if (attempt.value() > kAttemptMax || attempt_name(attempt) != name) return std::nullopt;
   return attempt;
 }
 
@@ -125,6 +125,19 @@ std::optional<CheckpointId> parse_manifest_name(std::string_view name) {
   const auto attempt = parse_attempt_name(name.substr(dot + 1));
   if (!step || !attempt) return std::nullopt;
   return CheckpointId{.attempt = *attempt, .step = *step};
+}
+
+bool is_beyond_counting(std::string_view name) {
+  constexpr std::size_t kDigitsMin = 10;  // what has fewer lacks zeros, if anything
+  for (;;) {
+    const std::string_view part = name.substr(0, name.find('.'));
+    const bool is_whole = part.size() > kDigitsMin && part[1] != '0' &&
+                          part.find_first_not_of("0123456789", 1) == std::string_view::npos;
+    if (is_whole && part[0] == 'a' && !parse_attempt_name(part)) return true;
+    if (is_whole && part[0] == 's' && !parse_step_name(part)) return true;
+    if (part.size() == name.size()) return false;
+    name.remove_prefix(part.size() + 1);
+  }
 }
 
 namespace {

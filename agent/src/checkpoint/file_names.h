@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/contract/limits.h"
 #include "base/contract/messages.h"
 
 namespace ratoon::checkpoint {
@@ -27,8 +28,11 @@ struct CheckpointId {
   friend auto operator<=>(const CheckpointId&, const CheckpointId&) = default;
 };
 
-// Of attempts and steps: what JSON says exactly. A greater one in a name is somebody else's.
+// Of steps: what JSON says exactly. A greater one in a name is somebody else's.
 inline constexpr std::uint64_t kNumberMax = (1ULL << 53) - 1;
+// Of attempts: one a second for thirty years, and the most that a process may say it left. A greater one in a
+// name is somebody else's, and after this one no attempt begins.
+inline constexpr std::uint64_t kAttemptMax = contract::kLeftAttemptMax;
 
 // Paths below the run's folder.
 inline constexpr const char* kManifests = "manifests";
@@ -81,5 +85,9 @@ inline constexpr const char* kPins = "pins";
 
 // "s0000001200.a0003.json", and nothing else.
 [[nodiscard]] std::optional<CheckpointId> parse_manifest_name(std::string_view name);
+
+// "a9007199254740991", "s0000001200.a9007199254740991.json": as ours are called, but for a number that no run
+// reaches. Somebody's, and worth a word.
+[[nodiscard]] bool is_beyond_counting(std::string_view name);
 
 }  // namespace ratoon::checkpoint

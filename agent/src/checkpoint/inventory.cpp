@@ -14,9 +14,17 @@ namespace {
 
 constexpr int kLooksMax = 100;
 
-Result<std::vector<CheckpointId>> manifests_in(const Disk& disk, const char* folder) {
+void note_strangers(const char* folder, std::span<const DiskEntry> entries,
+                    std::set<std::string>& strangers) {
+  for (const DiskEntry& entry : entries)
+    if (is_beyond_counting(entry.name)) strangers.insert(std::string(folder) + "/" + entry.name);
+}
+
+Result<std::vector<CheckpointId>> manifests_in(const Disk& disk, const char* folder,
+                                               std::set<std::string>& strangers) {
   const auto entries = list_if_there(disk, folder);
   if (!entries) return entries.error();
+  note_strangers(folder, *entries, strangers);
   std::vector<CheckpointId> ids;
   for (const DiskEntry& entry : *entries) {
     const auto id = parse_manifest_name(entry.name);
@@ -28,12 +36,14 @@ Result<std::vector<CheckpointId>> manifests_in(const Disk& disk, const char* fol
 
 // Whoever wrote packs or a history and committed nothing has used up its number all the same, and so has a
 // lineage that was given up.
-Result<Attempt> newest_attempt_in(const Disk& disk) {
+Result<Attempt> newest_attempt_in(const Disk& disk, std::set<std::string>& strangers) {
   const auto entries = list_if_there(disk, kPacks);
   if (!entries) return entries.error();
   const auto histories = list_if_there(disk, kHistory);
   if (!histories) return histories.error();
-  const auto aside = manifests_in(disk, kAside);
+  note_strangers(kPacks, *entries, strangers);
+  note_strangers(kHistory, *histories, strangers);
+  const auto aside = manifests_in(disk, kAside, strangers);
   if (!aside) return aside.error();
   Attempt newest = aside->empty() ? Attempt(0) : aside->front().attempt;
   for (const DiskEntry& entry : *entries) {
@@ -124,7 +134,7 @@ Result<void> leave_out_given_up(const Disk& disk, Inventory& found) {
   found.rollbacks = *std::move(rollbacks);
   if (found.rollbacks.empty()) return {};
   found.newest_attempt = std::max(found.newest_attempt, found.rollbacks.back().attempt);
-  const auto aside = manifests_in(disk, kAside);
+  const auto aside = manifests_in(disk, kAside, found.strangers);
   if (!aside) return aside.error();
   const auto standing = in_force(found.rollbacks);
   std::set<CheckpointId, std::greater<>> given_up;
@@ -141,7 +151,8 @@ Result<void> leave_out_given_up(const Disk& disk, Inventory& found) {
 }  // namespace
 
 Result<Inventory> take_inventory(const Disk& disk) {
-  const auto newest = newest_attempt_in(disk);
+  std::set<std::string> strangers;
+  const auto newest = newest_attempt_in(disk, strangers);
   if (!newest) return newest.error();
   Inventory found;
   bool has_seen_all = false;
@@ -150,7 +161,7 @@ Result<Inventory> take_inventory(const Disk& disk) {
       return Error(ErrorKind::kUnavailable, "the checkpoints in " + disk.shown(kManifests) +
                                                 " change faster than they can be listed; another process of "
                                                 "this run is still saving: stop it, or try again");
-    const auto committed = manifests_in(disk, kManifests);
+    const auto committed = manifests_in(disk, kManifests, strangers);
     if (!committed) return committed.error();
     found = Inventory{.newest_attempt = *newest, .complete = {}, .damaged = {}};
     const auto looked = look_at(disk, *committed, found);
@@ -158,12 +169,13 @@ Result<Inventory> take_inventory(const Disk& disk) {
     has_seen_all = *looked;
   }
   // Last, so that what is set aside meanwhile is in one of the two lists at least.
-  const auto set_aside = manifests_in(disk, kQuarantine);
+  const auto set_aside = manifests_in(disk, kQuarantine, strangers);
   if (!set_aside) return set_aside.error();
   for (const CheckpointId& id : *set_aside) {
     found.newest_attempt = std::max(found.newest_attempt, id.attempt);
     found.damaged.push_back(entry_of(id, "set aside", false));
   }
+  found.strangers = std::move(strangers);
   if (auto left_out = leave_out_given_up(disk, found); !left_out) return left_out.error();
   return found;
 }

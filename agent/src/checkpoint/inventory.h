@@ -1,6 +1,7 @@
 // What checkpoints a run's folder holds.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,8 @@ struct Inventory {
   std::vector<Rollback> rollbacks{};  // all that were ever made, oldest first
   std::vector<InventoryEntry>
       given_up{};  // by those in force: no checkpoints, though nothing of them is deleted
+  std::set<std::string>
+      strangers{};  // paths with numbers that no run reaches: left alone, and not counted on
 };
 [[nodiscard]] Result<Inventory> take_inventory(const Disk& disk);
 

@@ -1,5 +1,6 @@
 #include "agent/src/checkpoint/manifest.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "agent/src/checkpoint/sealed_json.h"
@@ -12,7 +13,6 @@ using nlohmann::json;
 
 constexpr std::uint64_t kFormat = 2;
 constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
-constexpr std::uint64_t kNanosecondsMax = (1ULL << 63) - 1;
 constexpr std::size_t kRanksMax = 65536;
 constexpr std::size_t kDigestBytes = 32;
 constexpr std::size_t kWriterBytesMax = 200;
@@ -32,13 +32,16 @@ json to_json(const Numerics& numerics) {
           {"deterministic", numerics.is_deterministic}};
 }
 
+// What is counted on from a number that a reader still took may be more than it takes: it is said as the
+// most, and no save fails for it.
 json to_json(const RunRecord& run) {
-  json body = {{"batches", run.batches},
-               {"samples", run.samples},
-               {"epoch_samples", run.epoch_samples},
-               {"trained_nanoseconds", run.trained_nanoseconds}};
+  json body = {{"batches", std::min(run.batches, kCountMax)},
+               {"samples", std::min(run.samples, kCountMax)},
+               {"epoch_samples", std::min(run.epoch_samples, kCountMax)},
+               {"trained_nanoseconds", std::min(run.trained_nanoseconds, kTrainedNanosecondsMax)}};
   if (run.history_attempt != 0)
-    body["history"] = {{"attempt", run.history_attempt}, {"bytes", run.history_bytes}};
+    body["history"] = {{"attempt", std::min(run.history_attempt, kCountMax)},
+                       {"bytes", std::min(run.history_bytes, kCountMax)}};
   if (run.early_end) body["finished"] = {{"reason", run.early_end->reason}, {"until", run.early_end->until}};
   if (run.numerics) body["numerics"] = to_json(*run.numerics);
   if (run.seed) body["seed"] = *run.seed;
@@ -67,7 +70,7 @@ std::optional<RunRecord> read_run(Fields& parent) {
   run.batches = f.whole("batches", kCountMax);
   run.samples = f.whole("samples", kCountMax);
   run.epoch_samples = f.whole("epoch_samples", kCountMax);
-  run.trained_nanoseconds = f.whole("trained_nanoseconds", kNanosecondsMax);
+  run.trained_nanoseconds = f.whole("trained_nanoseconds", std::numeric_limits<std::uint64_t>::max());
   if (f.find("history") != nullptr) {
     Fields history = f.object("history");
     run.history_attempt = history.whole("attempt", kCountMax);
@@ -82,6 +85,14 @@ std::optional<RunRecord> read_run(Fields& parent) {
   if (f.find("seed") != nullptr) run.seed = f.whole("seed", std::numeric_limits<std::uint64_t>::max());
   run.keep = read_text(f, "keep", kReasonBytesMax);
   return run;
+}
+
+// Sealed and well said, and no run can have written it: damage, and not another version's.
+Result<void> check_times(const std::optional<RunRecord>& run, const std::string& whose) {
+  if (!run || run->trained_nanoseconds <= kTrainedNanosecondsMax) return {};
+  return Error(ErrorKind::kCorrupted, whose + ".run.trained_nanoseconds is " +
+                                          std::to_string(run->trained_nanoseconds) +
+                                          ", and no run has trained for more than 146 years");
 }
 
 PackRecord read_pack(Fields f) {
@@ -115,6 +126,7 @@ Result<PackRecord> decode_receipt(std::string_view text) {
   PackRecord receipt = read_pack(f.object("pack"));
   receipt.run = read_run(f);
   if (complaint) return *complaint;
+  if (auto checked = check_times(receipt.run, "receipt"); !checked) return checked.error();
   return receipt;
 }
 
@@ -137,7 +149,7 @@ Result<Manifest> decode_manifest(std::string_view text) {
   Fields f(*body, "manifest", complaint);
   check_format(f);
   Manifest manifest;
-  manifest.id = {.attempt = Attempt(f.whole("attempt", kNumberMax)),
+  manifest.id = {.attempt = Attempt(f.whole("attempt", kAttemptMax)),
                  .step = Step(f.whole("step", kNumberMax))};
   manifest.writer = f.text("writer", kWriterBytesMax);
   for (const auto& item : f.list("packs", kRanksMax)) {
@@ -148,6 +160,7 @@ Result<Manifest> decode_manifest(std::string_view text) {
   if (manifest.packs.empty()) f.complain("packs", "at least one pack");
   manifest.run = read_run(f);
   if (complaint) return *complaint;
+  if (auto checked = check_times(manifest.run, "manifest"); !checked) return checked.error();
   return manifest;
 }
 

@@ -16,6 +16,9 @@ inline constexpr std::size_t kNumericsTextBytesMax = 64;
 inline constexpr std::size_t kReasonBytesMax = 256;
 inline constexpr std::size_t kUntilBytesMax = 64;
 
+// Longer than that, 146 years, no run has trained: who says so was no run. Two such times can be added.
+inline constexpr std::uint64_t kTrainedNanosecondsMax = 1ULL << 62;
+
 // The program ended the run before its time; the next start leaves it at that while the run's end is `until`.
 struct EarlyEnd {
   std::string reason{};

@@ -71,6 +71,17 @@ Result<Assignment> ask_for_world(Link& link, Places& places, const Unreadable& u
   return link.join(entries, inventory->newest_attempt);
 }
 
+// Its files would bear names that are nobody's: what it saved would not be found again.
+void check_that_it_counts(const Assignment& assignment, const Places& places) {
+  if (assignment.attempt.value() <= checkpoint::kAttemptMax) return;
+  fail(ExitCode::kConfiguration,
+       "this would be attempt " + std::to_string(assignment.attempt.value()) +
+           " of the run, and attempts are counted up to " + std::to_string(checkpoint::kAttemptMax) +
+           ": something in " + folder_of(places) +
+           " bears the number of the last one; move away what no attempt of this run has made, or give the "
+           "run another name (--run-name)");
+}
+
 }  // namespace
 
 Assignment join_world(Link& link, Places& places, const Unreadable& unreadable) {
@@ -78,7 +89,10 @@ Assignment join_world(Link& link, Places& places, const Unreadable& unreadable) 
   // A coordinator that comes back knows of no checkpoint but those that it is told of: each call tells anew.
   while (!assignment && assignment.error().is_retryable())
     assignment = ask_for_world(link, places, unreadable);
-  if (assignment) return *assignment;
+  if (assignment) {
+    check_that_it_counts(*assignment, places);
+    return *assignment;
+  }
   if (link.standing() == Standing::kFenced) fail(ExitCode::kStartAgain, assignment.error().message());
   if (assignment.error().kind() == ErrorKind::kCancelled)
     fail(ExitCode::kPreempted, assignment.error().message());

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #include "agent/src/session/say.h"
 #include "agent/src/session/staging_options.h"
 #include "base/contract/exit_code.h"
+#include "base/core/counted.h"
 #include "base/core/random_name.h"
 
 namespace ratoon::session {
@@ -174,6 +176,9 @@ Result<checkpoint::Inventory> Places::inventory() const {
   auto merged = checkpoint::merge(*asked);
   if (!merged) return merged.error();
   checkpoint::Inventory found{.newest_attempt = merged->newest_attempt, .complete = {}, .damaged = {}};
+  for (std::size_t i = 0; i < asked->size(); ++i)
+    for (const std::string& path : (*asked)[i].found.strangers)
+      found.strangers.insert(tiers_.all()[i].disk->shown(path));
   found.rollbacks = merged->rollbacks;
   found.given_up = merged->given_up;
   auto entries = checkpoint::entries_of(*merged, *asked);
@@ -189,6 +194,7 @@ Result<checkpoint::Inventory> Places::look() {
   auto plan = plan_rollback(options_, *found);
   if (!plan) fail(ExitCode::kConfiguration, plan.error().message());
   rollback_ = *std::move(plan);
+  strangers_.insert(found->strangers.begin(), found->strangers.end());
   return narrow(*std::move(found), rollback_);
 }
 
@@ -224,11 +230,20 @@ Result<void> Places::keep_rollbacks(const std::vector<checkpoint::Rollback>& in_
   return {};
 }
 
+void Places::tell_of_strangers() {
+  if (strangers_.empty() || std::exchange(has_told_of_strangers_, true)) return;
+  const std::size_t others = strangers_.size() - 1;
+  events_->add(*strangers_.begin() + (others == 0 ? "" : ", as " + counted(others, "other name") + " here,") +
+               " has a number that no run reaches: it is taken for somebody's own, and left alone");
+}
+
 void Places::begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on) {
-  if (assignment.rank.value() == 0)
+  if (assignment.rank.value() == 0) {
     take_ownership(goes_on);
-  else
+    tell_of_strangers();
+  } else {
     ownership_->leave_to_others();
+  }
   // Copies of the attempt before end, where another rank goes on with them.
   const auto begin = [mirrors = mirrors_, assignment]() -> Result<void> {
     mirrors->begin_attempt(assignment);

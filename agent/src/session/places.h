@@ -101,6 +101,7 @@ class Places {
  private:
   void set_lineage_aside(std::optional<Attempt> before);
   void take_ownership(const std::function<bool()>& goes_on);
+  void tell_of_strangers();
 
   const Options& options_;
   std::stop_source stop_;  // ends what waits for a store
@@ -113,6 +114,8 @@ class Places {
   std::shared_ptr<Mirrors> mirrors_;
   std::shared_ptr<Ownership> ownership_;
   RollbackPlan rollback_;
+  std::set<std::string> strangers_;  // seen in any place
+  bool has_told_of_strangers_ = false;
   std::set<std::pair<checkpoint::CheckpointId, std::size_t>> bad_;  // copies whose bytes were found wrong
 };
 

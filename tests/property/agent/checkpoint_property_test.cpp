@@ -31,7 +31,7 @@ std::string mutated(std::string bytes) {
 }
 
 RC_GTEST_PROP(Manifest, AnyOneChangedByteIsSeen, ()) {
-  Manifest manifest{.id = {.attempt = Attempt(*gen::inRange<std::uint64_t>(0, 1ULL << 53)),
+  Manifest manifest{.id = {.attempt = Attempt(*gen::inRange<std::uint64_t>(0, kAttemptMax + 1)),
                            .step = Step(*gen::inRange<std::uint64_t>(0, 1ULL << 53))},
                     .writer = "ratoon 0.1.0"};
   for (std::uint32_t rank = 0; rank < *gen::inRange<std::uint32_t>(1, 6); ++rank)
@@ -46,11 +46,12 @@ RC_GTEST_PROP(Manifest, AnyOneChangedByteIsSeen, ()) {
 }
 
 RC_GTEST_PROP(ManifestName, IsParsedOnlyIfItIsOurOwn, ()) {
-  const CheckpointId id{.attempt = Attempt(*gen::arbitrary<std::uint64_t>()),
+  const CheckpointId id{.attempt = Attempt(*gen::arbitrary<std::uint32_t>() * std::uint64_t{3}),
                         .step = Step(*gen::arbitrary<std::uint64_t>())};
   const std::string name = manifest_path(id).substr(10);
-  const bool is_said_by_json = id.attempt.value() <= kNumberMax && id.step.value() <= kNumberMax;
-  RC_ASSERT(parse_manifest_name(name) == (is_said_by_json ? std::optional(id) : std::nullopt));
+  const bool is_counted = id.attempt.value() <= kAttemptMax && id.step.value() <= kNumberMax;
+  RC_ASSERT(parse_manifest_name(name) == (is_counted ? std::optional(id) : std::nullopt));
+  RC_ASSERT(is_beyond_counting(name) != is_counted);
   const std::string other = mutated(name);
   if (const auto parsed = parse_manifest_name(other)) RC_ASSERT(manifest_path(*parsed).substr(10) == other);
 }

@@ -19,7 +19,6 @@ using nlohmann::json;
 
 constexpr std::uint64_t kPointerBytesMax = 4096;
 constexpr int kPointerDepthMax = 2;
-constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
 
 // Whose pack "../packs/a0003/s0000001200/r0002.safetensors" is.
 std::optional<CheckpointId> id_in_target(const fs::path& target) {
@@ -39,8 +38,8 @@ std::optional<CheckpointId> id_in_pointer(const StoreDisk& store, const std::str
   if (!body) return std::nullopt;
   std::optional<Error> complaint;
   Fields f(*body, "pointer", complaint);
-  const CheckpointId id{.attempt = Attempt(f.whole("attempt", kCountMax)),
-                        .step = Step(f.whole("step", kCountMax))};
+  const CheckpointId id{.attempt = Attempt(f.whole("attempt", kAttemptMax)),
+                        .step = Step(f.whole("step", kNumberMax))};
   if (complaint) return std::nullopt;
   return id;
 }

@@ -28,7 +28,7 @@ TEST(FileNames, GrowWhereTheirDigitsDoNotSuffice) {
 }
 
 TEST(ParseHistoryName, ReadsWhatWeGiveOurselvesAndNothingElse) {
-  for (const std::uint64_t attempt : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{123456}, kNumberMax})
+  for (const std::uint64_t attempt : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{123456}, kAttemptMax})
     EXPECT_EQ(parse_history_name(name_in(history_path(Attempt(attempt)))), Attempt(attempt));
   for (const char* name :
        {"", "a0003", ".jsonl", "a3.jsonl", "a00003.jsonl", "a0003.jsonl.bak", "s0003.jsonl"})
@@ -36,7 +36,7 @@ TEST(ParseHistoryName, ReadsWhatWeGiveOurselvesAndNothingElse) {
 }
 
 TEST(ParseRollbackName, ReadsWhatWeGiveOurselvesAndNothingElse) {
-  for (const std::uint64_t attempt : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{123456}, kNumberMax})
+  for (const std::uint64_t attempt : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{123456}, kAttemptMax})
     EXPECT_EQ(parse_rollback_name(name_in(rollback_path(Attempt(attempt)))), Attempt(attempt));
   for (const char* name : {"", "a0003", ".json", "a3.json", "a0003.jsonl", "s0000000010.a0003.json"})
     EXPECT_EQ(parse_rollback_name(name), std::nullopt) << name;
@@ -49,7 +49,7 @@ TEST(ParseRollbackName, ReadsWhatWeGiveOurselvesAndNothingElse) {
 
 TEST(ParseManifestName, ReadsWhatWeGiveOurselves) {
   for (const auto& known :
-       {id(0, 0), id(3, 1200), id(9999, 9999999999), id(123456, 12345678901), id(kNumberMax, kNumberMax)}) {
+       {id(0, 0), id(3, 1200), id(9999, 9999999999), id(123456, 12345678901), id(kAttemptMax, kNumberMax)}) {
     EXPECT_EQ(parse_manifest_name(name_in(manifest_path(known))), known);
   }
 }
@@ -93,15 +93,31 @@ TEST(ParseManifestName, ReadsNothingElse) {
 
 // The next attempt's number would be one that no manifest can say, or 0 again.
 TEST(FileNames, AreSomebodyElsesWhereTheirNumberIsTooGreat) {
-  for (const std::uint64_t number : {kNumberMax + 1, std::uint64_t{0xffffffffffffffff}}) {
+  for (const std::uint64_t number : {kAttemptMax + 1, kNumberMax, ~std::uint64_t{0}}) {
     const std::string attempt = std::string(name_in(history_path(Attempt(number))));
     EXPECT_EQ(parse_history_name(attempt), std::nullopt);
     EXPECT_EQ(parse_attempt_name(attempt.substr(0, attempt.find('.'))), std::nullopt);
     EXPECT_EQ(parse_rollback_name(name_in(rollback_path(Attempt(number)))), std::nullopt);
+    EXPECT_EQ(parse_manifest_name(name_in(manifest_path(id(number, 1)))), std::nullopt);
+    EXPECT_TRUE(is_beyond_counting(attempt.substr(0, attempt.find('.'))));
+    EXPECT_TRUE(is_beyond_counting(attempt));
+    EXPECT_TRUE(is_beyond_counting(name_in(manifest_path(id(number, 1)))));
+  }
+  for (const std::uint64_t number : {kNumberMax + 1, ~std::uint64_t{0}}) {
     EXPECT_EQ(parse_step_name(name_in(packs_folder(id(1, number)))), std::nullopt);
     EXPECT_EQ(parse_manifest_name(name_in(manifest_path(id(1, number)))), std::nullopt);
-    EXPECT_EQ(parse_manifest_name(name_in(manifest_path(id(number, 1)))), std::nullopt);
+    EXPECT_TRUE(is_beyond_counting(name_in(manifest_path(id(1, number)))));
   }
+  EXPECT_TRUE(is_beyond_counting("a99999999999999999999"));
+}
+
+TEST(FileNames, AreNotBeyondCountingWhereTheyAreOursOrNothingLikeOurs) {
+  for (const std::string& name :
+       {manifest_path(id(kAttemptMax, kNumberMax)), history_path(Attempt(3)), std::string()})
+    EXPECT_FALSE(is_beyond_counting(name_in(name))) << name;
+  for (const char* name : {"a", "s", ".", "..", "a1", "a00000000000000000001", "a99999999999999999999x",
+                           "x99999999999999999999", "notes.txt", "s0000000010.a0001.json.bak"})
+    EXPECT_FALSE(is_beyond_counting(name)) << name;
 }
 
 TEST(CheckpointId, NewerAttemptsComeLaterWhateverTheirStep) {

@@ -71,6 +71,43 @@ TEST(Manifest, KeepsWhatRankZeroSaysOfTheRun) {
   EXPECT_THAT(bad.error().message(), HasSubstr("manifest.run.batches"));
 }
 
+// Whoever resumed from it would add to it, and its own receipts could not be read any more.
+TEST(Manifest, ATimeThatNoRunCanHaveIsDamage) {
+  auto whole = manifest();
+  whole.run = RunRecord{.trained_nanoseconds = kTrainedNanosecondsMax};
+  auto receipt = record(0);
+  receipt.run = whole.run;
+  const std::string most = std::to_string(kTrainedNanosecondsMax);
+  for (const char* more : {"4611686018427387905", "9223372036854775807", "18446744073709551615"}) {
+    const auto decoded = decode_manifest(replaced(encode_manifest(whole), most, more));
+    ASSERT_FALSE(decoded) << more;
+    EXPECT_EQ(decoded.error().kind(), ErrorKind::kCorrupted) << more;
+    EXPECT_EQ(decoded.error().message(), std::string("manifest.run.trained_nanoseconds is ") + more +
+                                             ", and no run has trained for more than 146 years");
+    EXPECT_EQ(decode_receipt(replaced(encode_receipt(receipt), most, more)).error().kind(),
+              ErrorKind::kCorrupted);
+  }
+}
+
+TEST(Manifest, WhatIsCountedOnFromTheMostIsSaidAsTheMost) {
+  const std::uint64_t most = ~std::uint64_t{0};
+  auto receipt = record(0);
+  receipt.run = RunRecord{.batches = most,
+                          .samples = most,
+                          .epoch_samples = most,
+                          .trained_nanoseconds = kTrainedNanosecondsMax + 1,
+                          .history_attempt = most,
+                          .history_bytes = most};
+  const auto read = decode_receipt(encode_receipt(receipt));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->run, (RunRecord{.batches = kNumberMax,
+                                  .samples = kNumberMax,
+                                  .epoch_samples = kNumberMax,
+                                  .trained_nanoseconds = kTrainedNanosecondsMax,
+                                  .history_attempt = kNumberMax,
+                                  .history_bytes = kNumberMax}));
+}
+
 TEST(Manifest, NamesWhatBitsDependOnAndWhyTheRunEnded) {
   auto whole = manifest();
   whole.run = RunRecord{.early_end = EarlyEnd{.reason = "enough", .until = "90ep"},

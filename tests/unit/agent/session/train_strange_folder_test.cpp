@@ -1,0 +1,108 @@
+// A run whose folder others have written into, from end to end in one process: what is theirs stays, and no
+// save fails for it.
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ratoon/train.h>
+
+#include "agent/src/checkpoint/manifest.h"
+#include "agent/src/checkpoint/sealed_json.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+class TrainStrangeFolderTest : public testing::Test {
+ protected:
+  // Which step came first; 100 are made in all, and saved every 10.
+  int train() {
+    options_.save_folder = folder_.path().string();
+    began_ = 100;
+    testing::internal::CaptureStderr();
+    const int code = ratoon::train(options_, [&](Session& session) {
+      std::uint64_t sum = 0;
+      session.track("sum", sum);
+      for (const std::uint64_t step : session.steps(100)) {
+        began_ = std::min(began_, step);
+        sum += step;
+        on_step_(step);
+      }
+    });
+    said_ = testing::internal::GetCapturedStderr();
+    return code;
+  }
+  void plant(const std::string& name) {
+    fs::create_directories((run_ / name).parent_path());
+    test::write_text(run_ / name, "mine");
+  }
+  std::size_t times_said(const std::string& words) const {
+    std::size_t times = 0;
+    for (auto at = said_.find(words); at != std::string::npos; at = said_.find(words, at + 1)) ++times;
+    return times;
+  }
+
+  test::TemporaryFolder folder_;
+  const fs::path run_ = folder_ / "run";
+  Options options_{.save_folder = "", .run_name = "run", .save_every = Every::steps(10), .member = {}};
+  std::function<void(std::uint64_t)> on_step_ = [](std::uint64_t) {};
+  std::uint64_t began_ = 100;
+  std::string said_;
+};
+
+TEST_F(TrainStrangeFolderTest, AnAttemptThatNobodyCouldHaveMadeIsNotCountedOn) {
+  const std::string pack = "packs/a9007199254740991/s0000000010/r0000.safetensors";
+  plant(pack);
+  for (std::uint64_t start = 1; start <= 2; ++start) {
+    EXPECT_EQ(train(), 0) << said_;
+    EXPECT_EQ(times_said("/packs/a9007199254740991 has a number that no run reaches"), 1u) << said_;
+    EXPECT_EQ(test::read_text(run_ / pack), "mine");
+  }
+  EXPECT_TRUE(fs::exists(run_ / "manifests" / "s0000000100.a0001.json"));
+}
+
+TEST_F(TrainStrangeFolderTest, AfterTheLastAttemptThatCanBeCountedNoneBegins) {
+  plant("packs/a1000000000/s0000000010/r0000.safetensors");
+  EXPECT_EQ(train(), 82);
+  EXPECT_THAT(said_, HasSubstr("this would be attempt 1000000001 of the run"));
+  EXPECT_THAT(said_, HasSubstr("something in " + run_.string() + " bears the number of the last one"));
+  EXPECT_FALSE(fs::exists(run_ / "packs" / "a1000000001"));
+}
+
+TEST_F(TrainStrangeFolderTest, ACheckpointWithATimeThatNoRunCanHaveIsPassedOver) {
+  ASSERT_EQ(train(), 0);
+  const fs::path newest = run_ / "manifests" / "s0000000100.a0001.json";
+  auto manifest = checkpoint::unseal(test::read_text(newest), std::size_t{1} << 16).value();
+  for (const std::uint64_t time : {(1ULL << 62) + 1, (1ULL << 63) - 1}) {
+    manifest["run"]["trained_nanoseconds"] = time;
+    test::write_text(newest, checkpoint::seal(manifest));
+    EXPECT_EQ(train(), 0) << said_;
+    EXPECT_EQ(began_, 90u);
+    EXPECT_THAT(said_, Not(HasSubstr("missed")));
+    fs::remove(run_ / "manifests" / "s0000000100.a0002.json");
+  }
+}
+
+TEST_F(TrainStrangeFolderTest, ACheckpointOfTheLongestTimeThereIsIsGoneOnWith) {
+  ASSERT_EQ(train(), 0);
+  const fs::path newest = run_ / "manifests" / "s0000000090.a0001.json";
+  auto manifest = checkpoint::unseal(test::read_text(newest), std::size_t{1} << 16).value();
+  manifest["run"]["trained_nanoseconds"] = checkpoint::kTrainedNanosecondsMax;
+  manifest["run"]["samples"] = checkpoint::kNumberMax;
+  test::write_text(newest, checkpoint::seal(manifest));
+  fs::remove(run_ / "manifests" / "s0000000100.a0001.json");
+  EXPECT_EQ(train(), 0) << said_;
+  EXPECT_EQ(began_, 90u);
+  const auto last =
+      checkpoint::decode_manifest(test::read_text(run_ / "manifests" / "s0000000100.a0002.json"));
+  ASSERT_TRUE(last) << last.error().message();
+  EXPECT_EQ(last->run->trained_nanoseconds, checkpoint::kTrainedNanosecondsMax);
+}
+
+}  // namespace
+}  // namespace ratoon
