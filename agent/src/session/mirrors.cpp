@@ -168,7 +168,14 @@ std::vector<std::string> Mirrors::wait_for_newest(Duration at_most) const {
 }
 
 void Mirrors::complain(const Result<void>& result, const std::string& what) {
-  if (!result) events_->add(what + ": " + result.error().message());
+  std::string trouble = result ? "" : result.error().message();
+  {
+    const std::lock_guard lock(troubles_mutex_);
+    std::string& said = troubles_[what];
+    if (said == trouble) return;
+    said = trouble;
+  }
+  if (!result) events_->add(what + ": " + trouble);
 }
 
 void Mirrors::note_result(std::size_t store, const CheckpointId& id,
@@ -195,10 +202,12 @@ void Mirrors::point_to(std::size_t store, const CheckpointId& id, const std::str
   if (plan_.latest_name.empty()) return;
   const bool is_for_each = plan_.latest_name.find("{rank}") != std::string::npos;
   const std::uint32_t count = is_for_each ? world_size_.load() : 1;
+  Result<void> pointed;
   for (std::uint32_t rank = 0; rank < count; ++rank) {
-    complain(point(tier_of(store), {.id = id, .digest = digest, .rank = Rank(rank)}),
-             "the pointer to the newest checkpoint is old");
+    auto one = point(tier_of(store), {.id = id, .digest = digest, .rank = Rank(rank)});
+    if (pointed && !one) pointed = std::move(one);
   }
+  complain(pointed, "the pointer to the newest checkpoint is old in " + meters_->stores[store].uri);
 }
 
 Result<void> Mirrors::point(const checkpoint::Tier& tier, const checkpoint::Latest& latest) const {
@@ -207,17 +216,16 @@ Result<void> Mirrors::point(const checkpoint::Tier& tier, const checkpoint::Late
                                                                 .rank = latest.rank.value(),
                                                                 .timestamp = SystemClock().wall_now()});
   if (!name) return name.error();
-  return tier.store
-             ? checkpoint::point_latest(*tier.store, *name, latest)
-             : checkpoint::point_latest(std::filesystem::path(plan_.run_folder), *name, latest, draw_name());
+  return tier.store ? checkpoint::point_latest(*tier.store, *name, latest)
+                    : checkpoint::point_latest(std::filesystem::path(plan_.run_folder), *name, latest, mark_);
 }
 
 void Mirrors::abort_dead_uploads(const checkpoint::Tier& tier, Attempt own, const std::stop_token& stop) {
   const auto aborted = checkpoint::abort_dead_uploads(tier.store->store(), own, stop);
   if (!aborted && stop.stop_requested()) return;
-  if (!aborted)
-    return complain(aborted.error(), "what dead processes were sending stays in the store for now");
-  if (*aborted > 0) {
+  complain(aborted ? Result<void>() : aborted.error(),
+           "what dead processes were sending stays for now in " + tier.disk->shown(""));
+  if (aborted && *aborted > 0) {
     events_->add("aborted " + counted(*aborted, "upload") + " that died with an older attempt in " +
                  tier.disk->shown(""));
   }

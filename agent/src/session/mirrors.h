@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,6 +25,7 @@
 #include "agent/src/metrics/meters.h"
 #include "agent/src/session/event_log.h"
 #include "base/contract/messages.h"
+#include "base/core/random_name.h"
 
 namespace ratoon::session {
 
@@ -76,6 +78,8 @@ class Mirrors {
   void clean_up(std::size_t store);
   // What processes of older attempts were sending when they died.
   void abort_dead_uploads(const checkpoint::Tier& tier, Attempt own, const std::stop_token& stop);
+  // Once, and again only when there is something else to say: what is in the way of a save is in the way of
+  // the next as well.
   void complain(const Result<void>& result, const std::string& what);
   [[nodiscard]] const checkpoint::Tier& tier_of(std::size_t store) const {
     return plan_.tiers.all()[store + 1];
@@ -88,6 +92,9 @@ class Mirrors {
   std::atomic<std::uint32_t> rank_{0};
   std::atomic<std::uint32_t> world_size_{1};
   std::vector<std::unique_ptr<std::atomic<bool>>> is_behind_;  // of each store: told, and not yet made up for
+  const std::string mark_ = draw_name();                       // of this process, in temporary links
+  std::mutex troubles_mutex_;
+  std::map<std::string, std::string> troubles_;  // guarded by troubles_mutex_; what was said of each last
   mutable std::mutex mutex_;
   std::optional<checkpoint::CheckpointId> newest_;  // guarded by mutex_; that is to be in all stores
   struct Awaited {

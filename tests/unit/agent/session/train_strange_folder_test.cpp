@@ -104,5 +104,20 @@ TEST_F(TrainStrangeFolderTest, ACheckpointOfTheLongestTimeThereIsIsGoneOnWith) {
   EXPECT_EQ(last->run->trained_nanoseconds, checkpoint::kTrainedNanosecondsMax);
 }
 
+class TrainLatestTest : public TrainStrangeFolderTest, public testing::WithParamInterface<const char*> {};
+
+TEST_P(TrainLatestTest, WhatIsAPersonsOwnInPlaceOfTheLinkIsSaidOnceAndTheLinkComesWhenItIsGone) {
+  plant(GetParam());
+  const fs::path link = run_ / "latest-rank0";
+  on_step_ = [&](std::uint64_t step) {
+    if (step == 95) fs::remove_all(link);
+  };
+  EXPECT_EQ(train(), 0) << said_;
+  EXPECT_EQ(times_said("the link to the newest checkpoint is old: " + link.string()), 1u) << said_;
+  EXPECT_EQ(fs::read_symlink(link), "packs/a0001/s0000000100/r0000.safetensors");
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, TrainLatestTest, testing::Values("latest-rank0", "latest-rank0/notes.txt"));
+
 }  // namespace
 }  // namespace ratoon
