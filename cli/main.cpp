@@ -8,6 +8,7 @@
 #include "base/core/utf8.h"
 #include "cli/command.h"
 #include "cli/command_line_fault.h"
+#include "cli/unforeseen.h"
 
 namespace ratoon::cli {
 
@@ -56,8 +57,9 @@ int main(int argc, char** argv) {
     ratoon::cli::complain(ratoon::cli::explain(app, error));
     return static_cast<int>(ratoon::ExitCode::kConfiguration);
   } catch (const std::exception& error) {
-    ratoon::cli::complain(error.what());
-    return 1;
+    const auto unforeseen = ratoon::cli::explain_unforeseen(error);
+    ratoon::cli::complain(unforeseen.sentence);
+    return static_cast<int>(unforeseen.exit_code);
   }
   return exit_code;
 }

@@ -128,6 +128,20 @@ class Report(unittest.TestCase):
         self.assertIn("in 2 attempts. 1 loss", said)
         self.assertIn("The trainer reported no value", said)
 
+    def test_what_no_part_of_it_foresaw_has_a_code_that_means_something(self):
+        """No path can be made absolute where the working folder was removed."""
+        run = LocalRun()
+        self.addCleanup(run.close)
+        subprocess.run([BIN / "counter", "--steps", "20", "--pause-ms", "1", "--save-folder", run.root, "--run-name", "alone"],
+                       check=True, capture_output=True, timeout=20)
+        gone = run.root / "alone" / "gone"
+        gone.mkdir()
+        done = subprocess.run(["sh", "-c", 'cd "$0" && rmdir "$0" && exec "$1" report .. -o "$2"', gone, BIN / "ratoon",
+                               run.root / "report.html"], text=True, capture_output=True, timeout=20)
+        self.assertEqual(done.returncode, 84, done.stderr)
+        self.assertEqual(done.stderr, "ratoon: the file system refuses ..: No such file or directory; mend that and run the "
+                                      "same command again\n")
+
     def test_folders_of_no_run(self):
         run = LocalRun()
         self.addCleanup(run.close)

@@ -5,6 +5,7 @@ if(TARGET ratoon_operator_api)
             ../../../cli/job_lines.cpp ../../../cli/nearest.cpp
     LIBS ratoon::operator_api yaml-cpp)
   target_sources(job_file_test PRIVATE ${PROJECT_BINARY_DIR}/cli/job_definition.cpp)
+  ratoon_test(unit/cli/unforeseen_test SOURCES unforeseen_test.cpp ../../../cli/unforeseen.cpp LIBS ratoon::base_contract)
   ratoon_test(unit/cli/supervision_test SOURCES launch/supervision_test.cpp ../../../cli/launch/supervision.cpp
     LIBS ratoon::base_contract)
   ratoon_test(unit/cli/run_view_test
