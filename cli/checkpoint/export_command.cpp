@@ -6,6 +6,7 @@
 
 #include "agent/src/checkpoint/interop/pt_writer.h"
 #include "agent/src/checkpoint/interop/safetensors_file.h"
+#include "agent/src/checkpoint/run_files.h"
 #include "base/core/atomic_fill.h"
 #include "base/core/counted.h"
 #include "base/core/ignore_signal.h"
@@ -93,7 +94,7 @@ Result<std::string> format_of(const ExportArguments& arguments) {
 Result<void> check_target(const ExportArguments& arguments) {
   if (auto is_there = check_folder_of(arguments.file); !is_there) return is_there;
   std::error_code ignored;
-  if (is_of_a_run(arguments.file))
+  if (checkpoint::is_of_a_run(arguments.file))
     return Error(ErrorKind::kInvalid,
                  arguments.file + " is where a run keeps its checkpoints: write elsewhere");
   const auto there = std::filesystem::symlink_status(arguments.file, ignored);

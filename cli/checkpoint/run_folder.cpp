@@ -6,6 +6,7 @@
 
 #include "agent/src/checkpoint/disk/real_disk.h"
 #include "agent/src/checkpoint/file_names.h"
+#include "agent/src/checkpoint/run_files.h"
 
 namespace ratoon::cli {
 namespace {
@@ -17,17 +18,12 @@ constexpr int kDepthMax = 3;
 constexpr std::size_t kNamedMax = 5;
 constexpr const char* kStatusFile = "status.json";  // of `ratoon run`
 
-bool is_run_folder(const fs::path& folder) {
-  std::error_code ignored;
-  return fs::is_directory(folder / checkpoint::kManifests, ignored);
-}
-
 void find_below(const fs::path& folder, int depth, std::vector<std::string>& found) {
   std::error_code code;
   for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) {
     std::error_code ignored;
     if (!at->is_directory(ignored)) continue;
-    if (is_run_folder(at->path()))
+    if (checkpoint::is_run_folder(at->path()))
       found.push_back(at->path().string());
     else if (depth > 1)
       find_below(at->path(), depth - 1, found);
@@ -44,19 +40,9 @@ Error no_run_in(const std::string& shown, const std::vector<std::string>& below)
   return {ErrorKind::kInvalid, text};
 }
 
-bool is_of_a_run(const fs::path& file) {
-  std::error_code code;
-  const fs::path folder = fs::canonical(file.has_parent_path() ? file.parent_path() : fs::path("."), code);
-  if (code) return false;
-  fs::path name = file.filename();
-  for (fs::path at = folder; at.has_relative_path(); name = at.filename(), at = at.parent_path())
-    if (checkpoint::is_taken_in_run_folder(name.string()) && is_run_folder(at)) return true;
-  return false;
-}
-
 fs::path checkpoints_in(const fs::path& folder) {
   std::error_code ignored;
-  if (is_run_folder(folder) || !fs::exists(folder / kStatusFile, ignored)) return folder;
+  if (checkpoint::is_run_folder(folder) || !fs::exists(folder / kStatusFile, ignored)) return folder;
   std::vector<std::string> below;
   find_below(folder, kDepthMax, below);
   return below.size() == 1 ? fs::path(below.front()) : folder;
@@ -65,7 +51,7 @@ fs::path checkpoints_in(const fs::path& folder) {
 Result<std::unique_ptr<checkpoint::Disk>> open_run_folder(const fs::path& folder) {
   auto disk = checkpoint::RealDisk::look_into(folder);
   if (!disk) return disk.error();
-  if (!is_run_folder(folder)) {
+  if (!checkpoint::is_run_folder(folder)) {
     std::vector<std::string> below;
     find_below(folder, kDepthMax, below);
     std::sort(below.begin(), below.end());

@@ -19,9 +19,6 @@ namespace ratoon::cli {
 // In a folder of `ratoon run` the one run whose checkpoints are there; else the folder as it is.
 [[nodiscard]] std::filesystem::path checkpoints_in(const std::filesystem::path& folder);
 
-// Whether a run made the file, or would make one of that name: somewhere above it is a run's folder.
-[[nodiscard]] bool is_of_a_run(const std::filesystem::path& file);
-
 // That nothing of a run is in it, with those of `below`, sorted, that are shown as what may have been meant.
 [[nodiscard]] Error no_run_in(const std::string& shown, const std::vector<std::string>& below);
 

@@ -42,7 +42,10 @@ inline constexpr const char* kQuarantine = "quarantine";
 inline constexpr const char* kAside = "aside";
 inline constexpr const char* kRollbacks = "rollbacks";
 inline constexpr const char* kHistory = "history";
+inline constexpr const char* kClaims = "claims";
 inline constexpr const char* kPins = "pins";
+inline constexpr const char* kMeeting = "meeting";  // where ranks of a launch find each other
+inline constexpr const char* kLock = "lock";
 // Also of one that was set aside, in kQuarantine or kAside; what kPins has bears the same names.
 [[nodiscard]] std::string manifest_path(const CheckpointId& id, std::string_view folder = kManifests);
 // Beside a manifest in quarantine: why it is there, for people.

@@ -7,6 +7,7 @@
 #include "agent/src/checkpoint/interop/append_sink.h"
 #include "agent/src/checkpoint/interop/safetensors_file.h"
 #include "agent/src/checkpoint/pack/boxes.h"
+#include "agent/src/checkpoint/run_files.h"
 #include "agent/src/session/place_options.h"
 
 namespace ratoon::session {
@@ -47,6 +48,16 @@ std::filesystem::path final_weights_file(const Options& options) {
   const std::filesystem::path name(options.final_weights);
   if (name.has_parent_path()) return name;
   return is_home_in_store(options) ? std::filesystem::path() : run_folder(options) / name;
+}
+
+Result<void> check_final_weights_file(const Options& options, checkpoint::PatientCalls& calls) {
+  const std::filesystem::path file = final_weights_file(options);
+  if (file.empty()) return {};
+  const auto is_taken =
+      calls("looking at " + file.string(), [file] { return Result<bool>(checkpoint::is_of_a_run(file)); });
+  if (!is_taken || !*is_taken) return {};
+  return Error(ErrorKind::kInvalid, "--final-weights " + file.string() +
+                                        " is where a run keeps its checkpoints: choose another name");
 }
 
 Result<std::size_t> write_final_weights(CheckpointReader& reader,

@@ -12,6 +12,7 @@
 #include <ratoon/result.h>
 
 #include "agent/src/checkpoint/disk/disk.h"
+#include "agent/src/checkpoint/disk/patient_calls.h"
 #include "agent/src/checkpoint/load/checkpoint_reader.h"
 #include "base/contract/messages.h"
 
@@ -20,6 +21,11 @@ namespace ratoon::session {
 // Nothing where none is wanted (--final-weights ''). A name alone lies in the run's folder, if there is one:
 // a run in a bucket leaves no file.
 [[nodiscard]] std::filesystem::path final_weights_file(const Options& options);
+
+// Before anything is trained. kInvalid: a run made that file or would make one of its name, whichever way
+// leads there; at the end the weights would take its place. Where the disk does not answer now, the end says
+// so.
+[[nodiscard]] Result<void> check_final_weights_file(const Options& options, checkpoint::PatientCalls& calls);
 
 // Written in order and closed: see replacing_file.h. Tensors have the names that they have in the checkpoint;
 // those that only another rank had are not in it. The metadata says run, attempt and step. How many tensors

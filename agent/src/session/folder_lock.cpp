@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "agent/src/checkpoint/file_names.h"
 #include "agent/src/session/place_options.h"
 #include "base/core/durable_folder.h"
 #include "base/core/xxh3.h"
@@ -37,7 +38,7 @@ Result<UniqueFd> lock_name(const std::string& place) {
 }
 
 Result<UniqueFd> lock_file(const std::filesystem::path& folder, FolderUse use) {
-  const std::string path = (folder / "lock").string();
+  const std::string path = (folder / checkpoint::kLock).string();
   UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644));
   const int number = errno;
   if (!lock.is_open() && number == ELOOP)

@@ -12,6 +12,7 @@
 
 #include <ratoon/atomic_file.h>
 
+#include "agent/src/checkpoint/file_names.h"
 #include "base/contract/codec.h"
 #include "base/core/read_file.h"
 
@@ -68,7 +69,7 @@ std::optional<T> read_message(const fs::path& path) {
 }  // namespace
 
 Result<MeetingFolder> MeetingFolder::open(const fs::path& run_folder, const GroupOptions& group) {
-  const fs::path root = run_folder / "meeting";
+  const fs::path root = run_folder / checkpoint::kMeeting;
   const fs::path folder = root / folder_name(group);
   std::error_code code;
   fs::create_directories(folder, code);

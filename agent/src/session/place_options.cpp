@@ -7,6 +7,7 @@
 #include "agent/src/checkpoint/tiers/name_pattern.h"
 #include "agent/src/objects/object_key.h"
 #include "agent/src/objects/store_uri.h"
+#include "agent/src/session/final_weights.h"
 
 namespace ratoon::session {
 namespace {
@@ -91,6 +92,26 @@ Result<void> check_latest(const Options& o) {
   return {};
 }
 
+// As the paths are written: what links make of them is known once the disk is asked (run_files.h).
+Result<void> check_final_weights(const Options& o) {
+  const std::filesystem::path file = final_weights_file(o);
+  if (file.empty()) return {};
+  const std::string found = "found '" + o.final_weights + "', ";
+  if (!file.has_filename() || file.filename() == "." || file.filename() == "..")
+    return refusal("--final-weights is the name of a file, " + found + "which is a folder");
+  if (is_home_in_store(o)) return {};
+  std::error_code none;
+  const auto name = std::filesystem::absolute(file, none).lexically_normal().lexically_relative(home_of(o));
+  if (!name.empty() && checkpoint::is_taken_in_run_folder(name.begin()->string()))
+    return refusal("--final-weights is a file of its own, " + found +
+                   "where the run keeps what it needs: choose another name");
+  const auto link = checkpoint::expand_name(o.latest_name, {.run_name = o.run_name});
+  if (link && name == *link)
+    return refusal("--final-weights is a file of its own, " + found +
+                   "where --latest-name has its link: choose another name for one of the two");
+  return {};
+}
+
 // "20st" is how options say it.
 std::string describe_interval(const Every& every) {
   if (every.is_automatic()) return "as often as pays";
@@ -107,6 +128,7 @@ Result<void> check_places(const Options& o) {
   if (auto valid = check_stores(o); !valid) return valid;
   if (auto valid = check_kept(o); !valid) return valid;
   if (auto valid = check_latest(o); !valid) return valid;
+  if (auto valid = check_final_weights(o); !valid) return valid;
   // Each start of a rank would begin anew, and what the others have would be gone with the first loss.
   if (o.overwrite && o.group.size > 1) {
     return refusal(

@@ -17,6 +17,7 @@
 #include "agent/src/checkpoint/run_store.h"
 #include "agent/src/checkpoint/tiers/lineage.h"
 #include "agent/src/session/fail.h"
+#include "agent/src/session/final_weights.h"
 #include "agent/src/session/leaving.h"
 #include "agent/src/session/place_options.h"
 #include "agent/src/session/say.h"
@@ -111,7 +112,10 @@ Places::Places(const Options& options, std::shared_ptr<metrics::Meters> meters)
       tiers_(open_tiers(options, calls_, home_, stop_.get_token())),
       mirrors_(make_mirrors(plan_of(tiers_, options), std::move(meters), events_)),
       ownership_(std::make_shared<Ownership>(places_to_own(tiers_, options),
-                                             owner_of(options, host_name(), draw_name()), events_)) {}
+                                             owner_of(options, host_name(), draw_name()), events_)) {
+  if (const auto checked = check_final_weights_file(options, *calls_); !checked)
+    fail(ExitCode::kConfiguration, checked.error().message());
+}
 
 // Whoever comes next need not wait; but nor do we for a store that does not answer.
 Places::~Places() {

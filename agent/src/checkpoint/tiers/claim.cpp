@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/file_names.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr const char* kClaims = "claims";
 constexpr std::uint64_t kClaimBytesMax = 4096;
 constexpr int kRacesMax = 100;  // each lost one means that another claim was made
 

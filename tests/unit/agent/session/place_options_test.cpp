@@ -35,6 +35,38 @@ TEST(CheckPlaces, ALatestNameStaysOutOfTheRunsOwnFolders) {
   EXPECT_TRUE(check_places(options));
 }
 
+// At its end the run would put its weights in the place of a manifest.
+TEST(CheckPlaces, FinalWeightsStayOutOfWhatTheRunNeeds) {
+  Options options{.save_folder = "/runs", .run_name = "digits"};
+  for (const char* name :
+       {"lock", "packs", "claims", "meeting", "/runs/digits/claims/c0000000001.txt", "/runs/digits/lock",
+        "/runs/other/../digits/packs/a0001/s0000000010/r0000.safetensors",
+        "/runs//digits/./manifests/s0000000010.a0001.json"}) {
+    options.final_weights = name;
+    const auto checked = check_places(options);
+    ASSERT_FALSE(checked) << name;
+    EXPECT_EQ(checked.error().kind(), ErrorKind::kInvalid);
+    EXPECT_THAT(checked.error().message(), testing::HasSubstr("where the run keeps what it needs")) << name;
+  }
+  for (const char* name : {"", "weights.safetensors", "/runs/digits/weights/lock", "/runs/lock",
+                           "packs/model", "/runs/digits-2/lock", "../lock"}) {
+    options.final_weights = name;
+    EXPECT_TRUE(check_places(options)) << name;
+  }
+  for (const char* name : {"/runs/digits/", "..", ".", "out/."}) {
+    options.final_weights = name;
+    EXPECT_THAT(check_places(options).error().message(), testing::HasSubstr("which is a folder")) << name;
+  }
+  options.final_weights = "latest-rank0";
+  EXPECT_THAT(check_places(options).error().message(),
+              testing::HasSubstr("where --latest-name has its link"));
+  options.latest_name = "";
+  EXPECT_TRUE(check_places(options));
+  options.final_weights = "/anywhere/lock";
+  options.save_folder = "s3://bucket/runs";
+  EXPECT_TRUE(check_places(options));
+}
+
 TEST(CheckOptions, ARunsNameHasNoControlCharacters) {
   for (const char* name : {"a\nb", "a\x1b[31m", "a\x7f"})
     EXPECT_FALSE(check_options({.save_folder = "/runs", .run_name = name})) << name;

@@ -104,6 +104,26 @@ TEST_F(TrainStrangeFolderTest, ACheckpointOfTheLongestTimeThereIsIsGoneOnWith) {
   EXPECT_EQ(last->run->trained_nanoseconds, checkpoint::kTrainedNanosecondsMax);
 }
 
+// Of this run by another way, and of another run.
+TEST_F(TrainStrangeFolderTest, FinalWeightsInThePlaceOfWhatARunMadeAreRefusedAtTheStart) {
+  ASSERT_EQ(train(), 0);
+  fs::create_directory_symlink(run_, folder_ / "link");
+  options_.run_name = "other";
+  for (const std::string name : {"lock", "manifests/s0000000100.a0001.json", "claims/c0000000001.txt"}) {
+    for (const fs::path& folder : {run_, folder_ / "link"}) {
+      const std::string before = name.starts_with("manifests") ? test::read_text(run_ / name) : "";
+      options_.final_weights = (folder / name).string();
+      EXPECT_EQ(train(), 82) << options_.final_weights;
+      EXPECT_THAT(said_, HasSubstr("--final-weights " + options_.final_weights + " is where a run keeps"));
+      if (!before.empty()) {
+        EXPECT_EQ(test::read_text(run_ / name), before);
+      }
+    }
+  }
+  options_.final_weights = (run_ / "other.safetensors").string();
+  EXPECT_EQ(train(), 0) << said_;
+}
+
 class TrainLatestTest : public TrainStrangeFolderTest, public testing::WithParamInterface<const char*> {};
 
 TEST_P(TrainLatestTest, WhatIsAPersonsOwnInPlaceOfTheLinkIsSaidOnceAndTheLinkComesWhenItIsGone) {
