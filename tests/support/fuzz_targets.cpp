@@ -11,7 +11,6 @@
 
 #include "agent/src/board/notes.h"
 #include "agent/src/checkpoint/manifest.h"
-#include "agent/src/checkpoint/tiers/claim.h"
 #include "base/contract/codec.h"
 #include "base/core/crc32c.h"
 
@@ -35,11 +34,6 @@ void check_manifest(std::string_view bytes) {
     require(checkpoint::decode_manifest(checkpoint::encode_manifest(*known)).value() == *known);
   if (const auto known = checkpoint::decode_receipt(bytes))
     require(checkpoint::decode_receipt(checkpoint::encode_receipt(*known)).value() == *known);
-  constexpr std::uint64_t kNumber = 7;  // that of its file's name
-  if (const auto known = checkpoint::decode_claim(kNumber, bytes)) {
-    const std::string again = checkpoint::encode_claim(known->owner, known->is_released);
-    require(checkpoint::decode_claim(kNumber, again).value() == *known);
-  }
 }
 
 // A state that was taken is saved as it was, or as one that is taken in turn, and gives slots.

@@ -10,7 +10,10 @@ void contract(std::string_view bytes);     // every message, each of the decoder
 void pack_header(std::string_view bytes);  // as the beginning of a file that has what its header says
 void board(std::string_view bytes);   // a frame of where the ranks meet, and what becomes of it as a request
 void stream(std::string_view bytes);  // as the state of a stream, of each kind of order
-void manifest(std::string_view bytes);     // a receipt, a claim; and with the checksum line that is needed
+void manifest(std::string_view bytes);  // and a receipt; each with the checksum line that is needed, too
+void rollback(std::string_view bytes);  // the record of one, with that line as well
+void claim(std::string_view bytes);
+void slot_info(std::string_view bytes);    // the head of a slot of staged memory, as it is and with its sum
 void objects(std::string_view bytes);      // answers of stores and token services, settings, names
 void torch_order(std::string_view bytes);  // states of samplers, and positions that other packages saved
 void pt_file(std::string_view bytes);      // as a file of torch.save, and as the pickle in one

@@ -25,6 +25,9 @@ TEST(Corpus, OfEveryFuzzTargetKeepsTheLaws) {
   run_corpus("contract", fuzz::contract);
   run_corpus("pack_header", fuzz::pack_header);
   run_corpus("manifest", fuzz::manifest);
+  run_corpus("rollback", fuzz::rollback);
+  run_corpus("claim", fuzz::claim);
+  run_corpus("slot_info", fuzz::slot_info);
   run_corpus("stream", fuzz::stream);
   run_corpus("objects", fuzz::objects);
   run_corpus("torch_order", fuzz::torch_order);

@@ -70,7 +70,7 @@ ratoon_test(property/agent/loader_property_test LIBS ratoon::agent rapidcheck LA
 ratoon_test(property/agent/corpus_test
   SOURCES corpus_test.cpp ../../support/fuzz_targets.cpp ../../support/object_fuzz_targets.cpp
           ../../support/interop_fuzz_targets.cpp ../../support/pack_fuzz_targets.cpp
-          ../../support/torch_order_fuzz_targets.cpp
+          ../../support/run_fuzz_targets.cpp ../../support/torch_order_fuzz_targets.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(property/agent/torch_order_property_test LIBS ratoon::agent rapidcheck)
 if(RATOON_WITH_MDS)

@@ -31,6 +31,8 @@ class Putter {
   std::size_t at_ = 0;
 };
 
+// A sum that fits is no proof: others may write to the folder. With texts that are no longer than ours all
+// that is read lies within a head.
 class Getter {
  public:
   explicit Getter(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -40,17 +42,24 @@ class Getter {
       number |= std::to_integer<std::uint64_t>(bytes_[at_++]) << (8 * i);
     return number;
   }
-  // The sum fits, so the length is what we wrote.
-  std::string get_text() {
-    const std::uint64_t length = get();
+  std::uint64_t get_at_most(std::uint64_t max) {
+    const std::uint64_t number = get();
+    is_sound_ = is_sound_ && number <= max;
+    return number;
+  }
+  std::string get_text(std::size_t bytes_max) {
+    const std::uint64_t length = get_at_most(bytes_max);
+    if (!is_sound_) return {};
     const auto text = bytes_.subspan(at_, length);
     at_ += length;
     return {reinterpret_cast<const char*>(text.data()), text.size()};
   }
+  [[nodiscard]] bool is_sound() const { return is_sound_; }
 
  private:
   std::span<const std::byte> bytes_;
   std::size_t at_ = 0;
+  bool is_sound_ = true;
 };
 
 void put_early_end(Putter& to, const std::optional<EarlyEnd>& end) {
@@ -77,8 +86,8 @@ void put_seed(Putter& to, const std::optional<std::uint64_t>& seed) {
 std::optional<EarlyEnd> get_early_end(Getter& from) {
   if (from.get() == 0) return std::nullopt;
   EarlyEnd end;
-  end.reason = from.get_text();
-  end.until = from.get_text();
+  end.reason = from.get_text(kReasonBytesMax);
+  end.until = from.get_text(kUntilBytesMax);
   return end;
 }
 
@@ -86,7 +95,7 @@ std::optional<Numerics> get_numerics(Getter& from) {
   if (from.get() == 0) return std::nullopt;
   Numerics numerics;
   for (std::string* text : {&numerics.library, &numerics.device, &numerics.cpu_capability})
-    *text = from.get_text();
+    *text = from.get_text(kNumericsTextBytesMax);
   numerics.threads = static_cast<std::uint32_t>(from.get(4));
   numerics.is_deterministic = from.get(4) != 0;
   return numerics;
@@ -133,15 +142,15 @@ std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes, std::
   if (from.get() != kMark || from.get() != home) return std::nullopt;
   SlotInfo info;
   info.generation = from.get();
-  info.pack.id.attempt = Attempt(from.get());
-  info.pack.id.step = Step(from.get());
+  info.pack.id.attempt = Attempt(from.get_at_most(kAttemptMax));
+  info.pack.id.step = Step(from.get_at_most(kNumberMax));
   info.pack.image_bytes = from.get();
   info.pack.rank = Rank(static_cast<std::uint32_t>(from.get(4)));
   info.pack.world_size = static_cast<std::uint32_t>(from.get(4));
-  const std::uint64_t state = from.get();
-  if (state > static_cast<std::uint64_t>(SlotState::kWriting)) return std::nullopt;
-  info.state = static_cast<SlotState>(state);
-  if (from.get() == 0) return info;
+  info.state = static_cast<SlotState>(from.get_at_most(static_cast<std::uint64_t>(SlotState::kWriting)));
+  const bool has_run = from.get() != 0;
+  if (!from.is_sound()) return std::nullopt;
+  if (!has_run) return info;
   RunRecord run;
   for (std::uint64_t* number : {&run.batches, &run.samples, &run.epoch_samples, &run.trained_nanoseconds,
                                 &run.history_attempt, &run.history_bytes})
@@ -150,6 +159,7 @@ std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes, std::
   run.numerics = get_numerics(from);
   run.seed = get_seed(from);
   run.keep = from.get_text();
+  if (!from.is_sound()) return std::nullopt;
   info.pack.run = std::move(run);
   return info;
 }

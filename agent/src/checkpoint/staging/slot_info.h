@@ -44,7 +44,8 @@ using SlotInfoBytes = std::array<std::byte, kSlotInfoBytes>;
 
 // `home` marks the folder that it is to be written to.
 [[nodiscard]] SlotInfoBytes encode_slot_info(const SlotInfo& info, std::uint64_t home = 0);
-// Nothing where the bytes are not whole, not ours, of another version or for another folder.
+// Nothing where the bytes are not whole, not ours, of another version or for another folder, or say what no
+// run does.
 [[nodiscard]] std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes,
                                                        std::uint64_t home = 0);
 

@@ -25,10 +25,11 @@ std::string claim_path(std::uint64_t number) {
   return std::string(kClaims) + "/" + claim_name(number);
 }
 
+// One beyond all that is counted is somebody else's: there would be none after it.
 std::optional<std::uint64_t> parse_claim_name(std::string_view name) {
   std::uint64_t number = 0;
   if (name.size() > 1) std::from_chars(name.data() + 1, name.data() + name.size(), number);
-  if (claim_name(number) != name) return std::nullopt;
+  if (number > kNumberMax || claim_name(number) != name) return std::nullopt;
   return number;
 }
 

@@ -6,6 +6,7 @@
 #include "agent/src/checkpoint/staging/slot_info.h"
 #include "agent/src/checkpoint/staging/slot_rules.h"
 #include "agent/src/checkpoint/staging/slot_table.h"
+#include "base/core/crc32c.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -73,6 +74,32 @@ TEST(SlotInfoBytes, OfOthersAreNothing) {
     flipped[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
     EXPECT_EQ(decode_slot_info(flipped), std::nullopt) << bit;
   }
+}
+
+// The folder of slots may be one that others write to, and a sum is soon made.
+TEST(SlotInfoBytes, ThatSayWhatWeNeverWroteAreNothing) {
+  SlotInfo info{.state = SlotState::kStaged, .generation = 7, .pack = pack_of(3, 10)};
+  info.pack.run = RunRecord{.early_end = EarlyEnd{.reason = "reason", .until = "until"}};
+  const auto with = [](SlotInfoBytes bytes, std::size_t at, std::uint64_t number) {
+    for (std::size_t i = 0; i < 8; ++i) bytes[at + i] = static_cast<std::byte>(number >> (8 * i));
+    const std::uint32_t sum = crc32c(std::span(bytes).first(kSlotInfoBytes - 4));
+    for (std::size_t i = 0; i < 4; ++i)
+      bytes[kSlotInfoBytes - 4 + i] = static_cast<std::byte>(sum >> (8 * i));
+    return bytes;
+  };
+  constexpr std::size_t kAttemptAt = 24;
+  constexpr std::size_t kStepAt = 32;
+  constexpr std::size_t kReasonAt = 128;
+  const auto good = encode_slot_info(info);
+  ASSERT_EQ(decode_slot_info(with(good, kReasonAt, 6)), info);
+  for (const std::uint64_t length : {std::uint64_t{kReasonBytesMax + 1}, std::uint64_t{kSlotInfoBytes},
+                                     std::uint64_t{1} << 40, ~std::uint64_t{0}})
+    EXPECT_EQ(decode_slot_info(with(good, kReasonAt, length)), std::nullopt) << length;
+  for (const std::uint64_t attempt : {kAttemptMax + 1, ~std::uint64_t{0}})
+    EXPECT_EQ(decode_slot_info(with(good, kAttemptAt, attempt)), std::nullopt) << attempt;
+  for (const std::uint64_t step : {kNumberMax + 1, ~std::uint64_t{0}})
+    EXPECT_EQ(decode_slot_info(with(good, kStepAt, step)), std::nullopt) << step;
+  EXPECT_TRUE(decode_slot_info(with(with(good, kAttemptAt, kAttemptMax), kStepAt, kNumberMax)));
 }
 
 TEST(Slots, AreWrittenInTheOrderInWhichTheyWereFilled) {

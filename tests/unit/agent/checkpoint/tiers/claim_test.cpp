@@ -51,6 +51,18 @@ TEST_P(ClaimTest, AnEmptyPlaceIsTakenAtOnce) {
   EXPECT_EQ((*newest_claim(*disk_))->owner, (Owner{.job = "digits", .start = "a"}));
 }
 
+// After the greatest number that a file name can say there would be none.
+TEST_P(ClaimTest, ANumberThatNoRunReachesIsNobodysClaim) {
+  std::filesystem::create_directories(folder_ / "run/claims");
+  const auto strange = folder_ / "run/claims/c18446744073709551615.txt";
+  ratoon::test::write_text(strange, encode_claim({.job = "letters", .start = "b"}, false));
+  auto claim = take("digits", "a");
+  ASSERT_TRUE(claim) << claim.error().message();
+  EXPECT_TRUE(claim->renew());
+  EXPECT_EQ(waited_, Duration(0));
+  EXPECT_TRUE(std::filesystem::exists(strange));
+}
+
 TEST_P(ClaimTest, ASecondJobIsRefusedWhileTheFirstIsAlive) {
   auto first = take("digits", "a");
   const auto second = take("letters", "b", [&] { EXPECT_TRUE(waited_ < seconds(10) || first->renew()); });

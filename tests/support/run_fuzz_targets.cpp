@@ -1,0 +1,92 @@
+// What lies in a run's places beside packs and manifests: heads of staged slots, records of rollbacks,
+// claims.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include "agent/src/checkpoint/rollback.h"
+#include "agent/src/checkpoint/staging/slot_info.h"
+#include "agent/src/checkpoint/staging/slot_rules.h"
+#include "agent/src/checkpoint/tiers/claim_rules.h"
+#include "base/core/crc32c.h"
+#include "tests/support/fuzz_targets.h"
+
+namespace ratoon::fuzz {
+namespace {
+
+using namespace checkpoint;  // NOLINT
+
+void require(bool law) {
+  if (!law) std::abort();
+}
+
+constexpr std::size_t kSumAt = kSlotInfoBytes - 4;
+constexpr std::size_t kHomeAt = 8;
+
+void check_slot_info(std::span<const std::byte> bytes, std::uint64_t home) {
+  const auto known = decode_slot_info(bytes, home);
+  if (!known) return;
+  require(decode_slot_info(encode_slot_info(*known, home), home) == *known);
+  require(decode_slot_info(encode_slot_info(*known, home), home + 1) == std::nullopt);
+  const Legacy legacy = judge_legacy(*known, known->pack.image_bytes, {});
+  require(legacy != Legacy::kFinish || known->is_complete());
+  require(judge_legacy(*known, known->pack.image_bytes, known->pack.id) == Legacy::kDiscard);
+}
+
+void check_rollback(std::string_view bytes) {
+  const auto known = decode_rollback(bytes);
+  if (!known) return require(!known.error().message().empty() && known.error().message().size() < 1024);
+  require(decode_rollback(encode_rollback(*known)).value() == *known);
+  const Rollback later{.attempt = known->attempt.next(), .to = known->to, .skip = 1, .skip_to = known->skip};
+  const auto standing = in_force({later, *known});
+  require(!standing.empty() && standing.back() == later);
+  require(!is_given_up(known->to, std::span(standing)));
+  require(slot_after(known->to, known->skip, std::span(standing)) >= known->skip);
+}
+
+}  // namespace
+
+void slot_info(std::string_view bytes) {
+  const auto raw = std::as_bytes(std::span(bytes));
+  check_slot_info(raw, 0);
+  // With the sum, and for the home, that it would have.
+  SlotInfoBytes head{};
+  std::copy_n(raw.begin(), std::min(raw.size(), kSumAt), head.begin());
+  std::uint64_t home = 0;
+  std::memcpy(&home, head.data() + kHomeAt, sizeof home);
+  const std::uint32_t sum = crc32c(std::span(head).first(kSumAt));
+  std::memcpy(head.data() + kSumAt, &sum, sizeof sum);
+  check_slot_info(head, home);
+}
+
+void rollback(std::string_view bytes) {
+  check_rollback(bytes);
+  std::array<char, 24> line{};
+  std::snprintf(line.data(), line.size(), "crc32c:%08x\n", crc32c(std::as_bytes(std::span(bytes))));
+  check_rollback(std::string(bytes) + line.data());
+}
+
+void claim(std::string_view bytes) {
+  constexpr std::uint64_t kNumber = 7;  // that of its file's name
+  const auto known = decode_claim(kNumber, bytes);
+  if (!known) return require(known.error().kind() == ErrorKind::kCorrupted);
+  const std::string again = encode_claim(known->owner, known->is_released);
+  require(again == bytes && decode_claim(kNumber, again).value() == *known);
+  const std::string& job = known->owner.job;
+  require(kinship(job, job) == Kinship::kSame);
+  require(kinship(job, known->owner.start) == kinship(known->owner.start, job));
+  // Whose life was never seen is watched; who let go, and who has been silent for a lease, loses it.
+  const ClaimTimes times;
+  const Owner newcomer{.job = known->owner.start, .start = "new"};
+  require(judge_claim(newcomer, {.first = *known, .now = *known, .silent = times.lease}, times) ==
+          ClaimVerdict::kTake);
+  const auto at_first = judge_claim(newcomer, {.first = *known, .now = *known}, times);
+  const bool is_free = known->is_released || kinship(newcomer.job, job) == Kinship::kSame;
+  require(at_first == (is_free ? ClaimVerdict::kTake : ClaimVerdict::kWatch));
+}
+
+}  // namespace ratoon::fuzz
