@@ -28,13 +28,15 @@ Result<TensorSource> source_of(const TensorView& view) {
 
 Result<std::uint64_t> size_bytes_of(ElementType type, const TensorShape& shape) {
   constexpr std::uint64_t kMax = std::uint64_t{1} << 62;
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return std::uint64_t{0};
+  bool is_empty = false;
   std::uint64_t size_bytes = size_of(type);
   for (const std::uint64_t length : shape) {
-    if (length > kMax / size_bytes) return Error(ErrorKind::kInvalid, "its shape says over 2^62 bytes");
-    size_bytes *= length;
+    is_empty = is_empty || length == 0;
+    if (length > kMax / size_bytes)
+      return Error(ErrorKind::kInvalid, "the lengths of its shape that are not 0 say over 2^62 bytes");
+    size_bytes *= std::max<std::uint64_t>(length, 1);
   }
-  return size_bytes;
+  return is_empty ? 0 : size_bytes;
 }
 
 Result<void> check_names(std::span<const TensorSource> tensors) {

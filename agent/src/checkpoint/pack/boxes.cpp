@@ -1,5 +1,6 @@
 #include "agent/src/checkpoint/pack/boxes.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -33,19 +34,15 @@ std::optional<TensorShape> parse_shape(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::uint64_t> count_elements(const TensorShape& shape) {
-  std::uint64_t count = 1;
-  for (const std::uint64_t size : shape) {
-    if (size != 0 && count > kCountMax / size) return std::nullopt;
-    count *= size;
-  }
-  return count;
-}
-
 std::optional<std::uint64_t> count_bytes(ElementType type, const TensorShape& shape) {
-  const auto elements = count_elements(shape);
-  if (!elements || *elements > kCountMax / size_of(type)) return std::nullopt;
-  return *elements * size_of(type);
+  bool is_empty = false;
+  std::uint64_t bytes = size_of(type);
+  for (const std::uint64_t length : shape) {
+    is_empty = is_empty || length == 0;
+    if (length != 0 && bytes > kCountMax / length) return std::nullopt;
+    bytes *= std::max<std::uint64_t>(length, 1);
+  }
+  return is_empty ? 0 : bytes;
 }
 
 bool holds(const TensorBox& box, const TensorShape& shape) {

@@ -12,9 +12,9 @@ namespace ratoon::checkpoint {
 
 inline constexpr std::size_t kDimensionsMax = 64;  // what PyTorch and NumPy hold
 
-// None: more than 2^63 - 1 in all. Multiplied from the left, as safetensors does: a zero behind a product
-// that is too large does not mend it.
-[[nodiscard]] std::optional<std::uint64_t> count_elements(const TensorShape& shape);
+// None: more than 2^63 - 1 in all, also where only the lengths that are not 0 say so. Tensors of other
+// programs have lengths and strides of 63 bits, and a stride is the product of the lengths behind it: a 0
+// beside them mends nothing.
 [[nodiscard]] std::optional<std::uint64_t> count_bytes(ElementType type, const TensorShape& shape);
 
 // Whether a part of this shape lies inside the box's whole at the box's place.

@@ -24,7 +24,11 @@ Result<PackedTensor> read_tensor(TensorEntry& entry) {
   const std::uint64_t begin = entry.offsets[0];
   const std::uint64_t end = entry.offsets[1];
   const auto bytes = count_bytes(*type, entry.shape);
-  if (end < begin || !bytes || *bytes != end - begin) {
+  if (!bytes) {
+    return unsound(who + " of type " + entry.type_name + " has the shape " + to_text(entry.shape) +
+                   ", and its lengths that are not 0 say over 2^63 - 1 bytes");
+  }
+  if (end < begin || *bytes != end - begin) {
     return unsound(who + " of type " + entry.type_name + " and shape " + to_text(entry.shape) +
                    " is said to lie from " + std::to_string(begin) + " to " + std::to_string(end));
   }

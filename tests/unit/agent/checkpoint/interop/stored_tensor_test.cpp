@@ -102,6 +102,13 @@ TEST(StoredTensor, NothingReachesPastTheStorage) {
   EXPECT_TRUE(StoredTensor::make(ElementType::kInt16, {0}, {1}, kHuge, bytes_in(storage)).has_value());
   const auto overflow = StoredTensor::make(ElementType::kInt16, {kHuge, 2}, {0, 0}, 0, bytes_in(storage));
   EXPECT_THAT(overflow.error().message(), HasSubstr("2^62"));
+  for (const TensorShape& shape :
+       {TensorShape{0, kHuge, 4}, TensorShape{kHuge, 4, 0}, TensorShape{kHuge / 2, 0, 4}}) {
+    const auto empty = StoredTensor::make(ElementType::kInt16, shape, {1, 1, 1}, 0, bytes_in(storage));
+    ASSERT_FALSE(empty.has_value()) << testing::PrintToString(shape);
+    EXPECT_THAT(empty.error().message(),
+                HasSubstr("lengths of its shape that are not 0 say over 2^62 bytes"));
+  }
   EXPECT_FALSE(StoredTensor::make(ElementType::kInt16, {1}, {}, 0, bytes_in(storage)).has_value());
   EXPECT_FALSE(
       StoredTensor::make(ElementType::kInt16, TensorShape(65, 1), TensorShape(65, 1), 0, bytes_in(storage))
