@@ -38,7 +38,9 @@ struct SaverOptions {
   std::uint64_t budget_bytes = ~0ULL;    // of all slots together
   std::filesystem::path slots_folder{};  // in a memory file system; empty: slots are the process's own memory
   std::string slots_name{};              // begins the names of its files there; no other process has it
-  std::uint64_t home_mark = 0;  // folder_mark() of the run's folder, which its slots are for; 0: unknown
+  // folder_mark() of the run's folder, which its slots are for. 0: unknown, or a store, whose address is in
+  // slots_name.
+  std::uint64_t home_mark = 0;
   Duration patience = std::chrono::minutes(5);  // with one call to the disk, and with others' slots
   Duration pause = std::chrono::seconds(1);     // before a write is tried again
   std::uint64_t early_bytes_min = 64ULL << 20;  // packs as large are written while they are copied

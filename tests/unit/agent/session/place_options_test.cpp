@@ -1,9 +1,13 @@
 #include "agent/src/session/place_options.h"
 
+#include <set>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "agent/src/session/check_options.h"
+#include "agent/src/session/staging_options.h"
 
 namespace ratoon::session {
 namespace {
@@ -33,6 +37,21 @@ TEST(CheckPlaces, ALatestNameStaysOutOfTheRunsOwnFolders) {
   }
   options.latest_name = "links/manifests";
   EXPECT_TRUE(check_places(options));
+}
+
+// What was staged for one place is never written to another: of a folder its mark says more than its path, of
+// a bucket there is the address alone.
+TEST(SaverOptions, SlotsAreNamedAfterTheWholePlace) {
+  std::set<std::string> names;
+  const auto add = [&](const std::string& save_folder, const std::string& run_name) {
+    names.insert(saver_options({.save_folder = save_folder, .run_name = run_name}).slots_name);
+  };
+  for (const char* save_folder :
+       {"s3://bucket/runs", "s3://other/runs", "s3://bucket/runs/old", "s3://bucket", "/runs"})
+    for (const char* run_name : {"digits", "letters"}) add(save_folder, run_name);
+  EXPECT_EQ(names.size(), 10u);
+  add("s3://bucket/runs", "digits");
+  EXPECT_EQ(names.size(), 10u) << "and the next process in the same place finds them";
 }
 
 // At its end the run would put its weights in the place of a manifest.
