@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/core/random_name.h"
+#include "base/core/utf8.h"
 #include "cli/checkpoint/open_packs.h"
 
 namespace ratoon::cli {
@@ -50,8 +51,7 @@ std::string fault_of_reason(const std::string& why) {
   if (why.size() > checkpoint::kPinReasonBytesMax)
     return "has " + std::to_string(why.size()) + " bytes; expected " +
            std::to_string(checkpoint::kPinReasonBytesMax) + " at most";
-  if (checkpoint::shown_reason(why) != why)
-    return "has a control character or is no UTF-8; expected one line of text";
+  if (printable(why) != why) return "has a control character or is no UTF-8; expected one line of text";
   return "";
 }
 

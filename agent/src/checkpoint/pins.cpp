@@ -77,20 +77,8 @@ std::string why_pinned(const Disk& disk, const CheckpointId& id) {
   // One byte more, which says whether a character ends there; and the newline.
   auto text = read_beginning(disk, pin_path(id), kPinReasonBytesMax + 1);
   while (text && text->ends_with('\n')) text->pop_back();
-  return text && !text->empty() ? shown_reason(*std::move(text)) : "no reason is noted";
-}
-
-std::string shown_reason(std::string text) {
-  text = cut_text(std::move(text), kPinReasonBytesMax);
-  const bool is_text = is_utf8(std::as_bytes(std::span(text)));
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && !is_text)) text[i] = '?';
-    // Terminals obey control characters of two bytes as well: U+0080 to U+009F.
-    const bool is_control = is_text && byte == 0xc2 && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (is_control) text.replace(i, 2, "?");
-  }
-  return text;
+  if (!text || text->empty()) return "no reason is noted";
+  return printable(cut_text(*std::move(text), kPinReasonBytesMax));
 }
 
 }  // namespace ratoon::checkpoint

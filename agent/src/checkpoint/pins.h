@@ -40,8 +40,4 @@ struct Pin {
 // "no reason is noted" where there is none, or where it cannot be read.
 [[nodiscard]] std::string why_pinned(const Disk& disk, const CheckpointId& id);
 
-// What is shown of it: cut at kPinReasonBytesMax; what could move a terminal's cursor, or is no UTF-8, is
-// '?'.
-[[nodiscard]] std::string shown_reason(std::string text);
-
 }  // namespace ratoon::checkpoint

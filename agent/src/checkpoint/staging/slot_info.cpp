@@ -158,7 +158,7 @@ std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes, std::
   run.early_end = get_early_end(from);
   run.numerics = get_numerics(from);
   run.seed = get_seed(from);
-  run.keep = from.get_text();
+  run.keep = from.get_text(kReasonBytesMax);
   if (!from.is_sound()) return std::nullopt;
   info.pack.run = std::move(run);
   return info;
