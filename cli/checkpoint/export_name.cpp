@@ -21,12 +21,11 @@ Result<std::string> name_export(const std::string& file, const std::string& run,
   const std::filesystem::path path(file);
   const std::string pattern = path.filename().string();
   if (pattern.find_first_of("{}") == std::string::npos) return file;
-  checkpoint::NameFacts facts{.run_name = last_part_of(run),
-                              .batch = manifest.id.step.value(),
-                              .rank = rank.value_or(0),
-                              .timestamp = now};
-  const auto& record = manifest.run;
-  if (record && record->epoch_samples != 0) facts.epoch = record->samples / record->epoch_samples;
+  const checkpoint::NameFacts facts{.run_name = last_part_of(run),
+                                    .epoch = checkpoint::epoch_of(manifest.run),
+                                    .batch = manifest.id.step.value(),
+                                    .rank = rank.value_or(0),
+                                    .timestamp = now};
   const auto name = checkpoint::expand_name(pattern, facts);
   if (!name) return name.error();
   return (path.parent_path() / *name).string();

@@ -115,6 +115,10 @@ class Places(S3Test):
         self.assertTrue(lines[0].startswith("attempt 3 begins at sample 0 sum 0 "), lines)
         self.assertIn("s0000000060.a0002.json", os.listdir(self.stored / "aside"))
 
+    def test_names_that_change_follow_what_is_kept_where_a_store_is_the_only_home(self):
+        self.only_trains(60, "--latest-name", "at/ba{batch}")
+        self.assertEqual(sorted(os.listdir(self.stored / "at")), ["ba40", "ba50", "ba60"])
+
     def open_uploads(self):
         """What the server keeps of uploads that were begun and not ended."""
         return len([path for path in self.server.bucket.glob(".sgwtmp/multipart/*/*") if path.is_dir()])

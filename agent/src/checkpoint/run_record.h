@@ -43,4 +43,9 @@ struct RunRecord {
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };
 
+// Epochs that are over; 0 where nobody counted any.
+[[nodiscard]] constexpr std::uint64_t epoch_of(const std::optional<RunRecord>& run) {
+  return run && run->epoch_samples != 0 ? run->samples / run->epoch_samples : 0;
+}
+
 }  // namespace ratoon::checkpoint

@@ -61,6 +61,8 @@ struct SavingWorld {
   std::function<void()> before_commit{};
   // Told of each commit, before older ones go; asked before they do.
   std::function<void(const InventoryEntry&)> on_commit{};
+  // After older ones went, or could not go.
+  std::function<void()> on_retired{};
   // Told which one is the newest where that which was told of last does not read back.
   std::function<void(const std::optional<InventoryEntry>&)> on_damage{};
   std::function<Copies()> copies{};

@@ -294,6 +294,11 @@ void SaveWork::retire(Lock& lock) {
   const auto retired = at_the_disk(lock, [&] {
     auto done = places_.store.retire_old(world.rules, world.attempt, world.copies ? world.copies() : Copies(),
                                          world.read_back);
+    const auto tell = [&] {
+      world.on_retired();
+      return true;
+    };
+    if (world.on_retired) (*places_.watch)(tell);
     is_bad = !done && done.error().kind() == ErrorKind::kCorrupted;
     if (!is_bad || !newest) return done;
     before = committed_before_it(id_of(*newest));

@@ -7,6 +7,7 @@
 #include "agent/src/checkpoint/commit.h"
 #include "agent/src/checkpoint/tiers/dead_uploads.h"
 #include "agent/src/checkpoint/tiers/name_pattern.h"
+#include "agent/src/checkpoint/tiers/old_names.h"
 #include "base/core/clock.h"
 #include "base/core/counted.h"
 #include "base/core/random_name.h"
@@ -74,13 +75,20 @@ void Mirrors::note_found(const std::vector<checkpoint::TierInventory>& tiers) {
 }
 
 void Mirrors::note_committed(const InventoryEntry& entry) {
+  pass_on(entry);
+  if (has_link()) link_to(entry, epoch_of(plan_.tiers.home(), checkpoint::id_of(entry)));
+}
+
+void Mirrors::note_loaded(const InventoryEntry& entry, const std::optional<checkpoint::RunRecord>& run) {
+  pass_on(entry);
+  if (has_link()) link_to(entry, checkpoint::epoch_of(run));
+}
+
+void Mirrors::pass_on(const InventoryEntry& entry) {
   const CheckpointId id = checkpoint::id_of(entry);
-  {
-    const std::lock_guard lock(mutex_);
-    if (!newest_ || *newest_ < id) newest_ = id;
-    for (const auto& worker : workers_) worker->note_committed(id);
-  }
-  link_to(id, entry.digest);
+  const std::lock_guard lock(mutex_);
+  if (!newest_ || *newest_ < id) newest_ = id;
+  for (const auto& worker : workers_) worker->note_committed(id);
 }
 
 void Mirrors::go_back_to(const std::optional<InventoryEntry>& newest) {
@@ -200,18 +208,29 @@ void Mirrors::note_result(std::size_t store, const CheckpointId& id,
 
 void Mirrors::point_to(std::size_t store, const CheckpointId& id, const std::string& digest) {
   if (plan_.latest_name.empty()) return;
+  const auto epoch = epoch_of(tier_of(store), id);
   const bool is_for_each = plan_.latest_name.find("{rank}") != std::string::npos;
   const std::uint32_t count = is_for_each ? world_size_.load() : 1;
   Result<void> pointed;
   for (std::uint32_t rank = 0; rank < count; ++rank) {
-    auto one = point(tier_of(store), {.id = id, .digest = digest, .rank = Rank(rank)});
+    auto one = point(tier_of(store), {.id = id, .digest = digest, .rank = Rank(rank)}, epoch);
     if (pointed && !one) pointed = std::move(one);
   }
   complain(pointed, "the pointer to the newest checkpoint is old in " + meters_->stores[store].uri);
 }
 
-Result<void> Mirrors::point(const checkpoint::Tier& tier, const checkpoint::Latest& latest) const {
+Result<std::uint64_t> Mirrors::epoch_of(const checkpoint::Tier& tier, const CheckpointId& id) const {
+  if (plan_.latest_name.find("{epoch}") == std::string::npos) return 0;
+  const auto sealed = checkpoint::read_manifest(*tier.disk, id);
+  if (!sealed) return sealed.error();
+  return checkpoint::epoch_of(sealed->manifest.run);
+}
+
+Result<void> Mirrors::point(const checkpoint::Tier& tier, const checkpoint::Latest& latest,
+                            const Result<std::uint64_t>& epoch) const {
+  if (!epoch) return epoch.error();
   const auto name = checkpoint::expand_name(plan_.latest_name, {.run_name = plan_.run_name,
+                                                                .epoch = *epoch,
                                                                 .batch = latest.id.step.value(),
                                                                 .rank = latest.rank.value(),
                                                                 .timestamp = SystemClock().wall_now()});
@@ -231,11 +250,26 @@ void Mirrors::abort_dead_uploads(const checkpoint::Tier& tier, Attempt own, cons
   }
 }
 
-void Mirrors::link_to(const CheckpointId& id, const std::string& digest) {
-  // Where nothing stays at home a link would soon lead nowhere.
-  if (plan_.latest_name.empty() || plan_.home_rules.last == 0) return;
-  complain(point(plan_.tiers.home(), {.id = id, .digest = digest, .rank = Rank(rank_.load())}),
-           "the link to the newest checkpoint is old");
+// Where nothing stays at home a link would soon lead nowhere.
+bool Mirrors::has_link() const {
+  return !plan_.latest_name.empty() && plan_.home_rules.last != 0;
+}
+
+void Mirrors::link_to(const InventoryEntry& entry, const Result<std::uint64_t>& epoch) {
+  const checkpoint::Latest latest{
+      .id = checkpoint::id_of(entry), .digest = entry.digest, .rank = Rank(rank_.load())};
+  complain(point(plan_.tiers.home(), latest, epoch), "the link to the newest checkpoint is old");
+}
+
+void Mirrors::remove_old_links() {
+  if (has_link()) remove_old_names(plan_.tiers.home());
+}
+
+void Mirrors::remove_old_names(const checkpoint::Tier& tier) {
+  if (!checkpoint::changes_with_checkpoints(plan_.latest_name)) return;
+  complain(tier.store ? checkpoint::remove_old_pointers(*tier.store, plan_.latest_name, plan_.run_name)
+                      : checkpoint::remove_old_links(plan_.run_folder, plan_.latest_name, plan_.run_name),
+           "names of checkpoints that are gone stay for now in " + tier.disk->shown(""));
 }
 
 void Mirrors::clean_up(std::size_t store) {
@@ -244,6 +278,7 @@ void Mirrors::clean_up(std::size_t store) {
   complain(there ? there->retire_old(plan_.store_rules, own, {}, checkpoint::ReadBack::kHeaders)
                  : Result<void>(there.error()),
            "old checkpoints are kept for now in " + meters_->stores[store].uri);
+  remove_old_names(tier_of(store));
   if (plan_.home_rules.last != 0) return;
   checkpoint::Copies known = copies();
   for (std::size_t i = 0; i < is_behind_.size(); ++i) {

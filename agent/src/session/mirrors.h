@@ -50,7 +50,12 @@ class Mirrors {
 
   // For the metrics: what was found at the start.
   void note_found(const std::vector<checkpoint::TierInventory>& tiers);
+  // From a thread that may wait for the disk: a name that has the epoch asks the manifest.
   void note_committed(const InventoryEntry& entry);
+  // The same of what was loaded from home, by who trains: `run` is what its manifest says.
+  void note_loaded(const InventoryEntry& entry, const std::optional<checkpoint::RunRecord>& run);
+  // Links of ours at home, of all ranks, that lead to what was let go.
+  void remove_old_links();
   // What was told of last does not read back; `newest` is the newest that is left.
   void go_back_to(const std::optional<InventoryEntry>& newest);
   // In every store, and what must stay at home meanwhile. For the folder's retention, which asks in vain what
@@ -73,8 +78,15 @@ class Mirrors {
   void tell_who_waits();
   void fail_who_waits(const std::function<bool(const checkpoint::CheckpointId&)>& is_for, const Error& why);
   void point_to(std::size_t store, const checkpoint::CheckpointId& id, const std::string& digest);
-  [[nodiscard]] Result<void> point(const checkpoint::Tier& tier, const checkpoint::Latest& latest) const;
-  void link_to(const checkpoint::CheckpointId& id, const std::string& digest);
+  [[nodiscard]] Result<void> point(const checkpoint::Tier& tier, const checkpoint::Latest& latest,
+                                   const Result<std::uint64_t>& epoch) const;
+  // 0 where no name says it.
+  [[nodiscard]] Result<std::uint64_t> epoch_of(const checkpoint::Tier& tier,
+                                               const checkpoint::CheckpointId& id) const;
+  void pass_on(const InventoryEntry& entry);
+  [[nodiscard]] bool has_link() const;
+  void link_to(const InventoryEntry& entry, const Result<std::uint64_t>& epoch);
+  void remove_old_names(const checkpoint::Tier& tier);
   void clean_up(std::size_t store);
   // What processes of older attempts were sending when they died.
   void abort_dead_uploads(const checkpoint::Tier& tier, Attempt own, const std::stop_token& stop);

@@ -42,7 +42,7 @@ Rows rows_of_what_is_kept(Options& o) {
       {&o.keep_mib, env::kKeepMib, "--keep-mib",
        "of all in the folder; the oldest go first, the newest stays; 0: no limit"},
       {&o.latest_name, env::kLatestName, "--latest-name",
-       "link to the newest pack, with {run_name}, {batch}, {rank}, {timestamp}; empty: none"},
+       "link to the newest pack, with {run_name}, {epoch}, {batch}, {rank}, {timestamp}; empty: none"},
       {&o.final_weights, env::kFinalWeights, "--final-weights",
        "safetensors file that takes the weights at the end, in the run's folder unless it has one; empty: "
        "none"},

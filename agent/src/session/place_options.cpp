@@ -79,9 +79,6 @@ Result<void> check_kept(const Options& o) {
 
 Result<void> check_latest(const Options& o) {
   if (o.latest_name.empty()) return {};
-  if (o.latest_name.find("{epoch}") != std::string::npos)
-    return refusal("--latest-name knows {run_name}, {batch}, {rank} and {timestamp}, found '" +
-                   o.latest_name + "'");
   const bool is_one = o.member.coordinator_url.empty() && o.group.size == 1;
   const auto checked = checkpoint::check_pattern(o.latest_name, is_one ? 1 : kManyRanks);
   if (!checked) return refusal("--latest-name: " + checked.error().message());

@@ -265,6 +265,7 @@ checkpoint::SavingWorld Places::saving_world(const Assignment& assignment) const
       .world_size = assignment.world_size,
       .rules = rules,
       .on_commit = [mirrors = mirrors_](const InventoryEntry& entry) { mirrors->note_committed(entry); },
+      .on_retired = [mirrors = mirrors_] { mirrors->remove_old_links(); },
       .on_damage =
           [mirrors = mirrors_](const std::optional<InventoryEntry>& newest) { mirrors->go_back_to(newest); },
       .copies = [mirrors = mirrors_] { return mirrors->copies(); },
@@ -330,11 +331,12 @@ Result<std::string> Places::restore(const Assignment& assignment, const Load& lo
       set_aside(id, bad.front().second.message());
     }
     if (i == 0)  // a copy may be missing: the process before may have died over it
-      mirrors_->note_committed({.tier = tier.word,
-                                .attempt = id.attempt,
-                                .step = id.step,
-                                .digest = point.digest,
-                                .is_complete = true});
+      mirrors_->note_loaded({.tier = tier.word,
+                             .attempt = id.attempt,
+                             .step = id.step,
+                             .digest = point.digest,
+                             .is_complete = true},
+                            reader->run());
     return tier.word;
   }
   return std::max_element(

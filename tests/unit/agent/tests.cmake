@@ -7,7 +7,8 @@ ratoon_test(unit/agent/checkpoint_test
 ratoon_test(unit/agent/tiers_test
   SOURCES checkpoint/tiers/claim_test.cpp checkpoint/tiers/latest_test.cpp checkpoint/tiers/lineage_test.cpp
           checkpoint/tiers/load_path_test.cpp checkpoint/tiers/mirror_worker_test.cpp
-          checkpoint/tiers/name_pattern_test.cpp checkpoint/tiers/resume_choice_test.cpp
+          checkpoint/tiers/name_pattern_test.cpp checkpoint/tiers/old_names_test.cpp
+          checkpoint/tiers/resume_choice_test.cpp
           checkpoint/tiers/store_disk_test.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/pack_test
@@ -49,7 +50,8 @@ ratoon_test(unit/agent/session_test
           ../../support/crash/observed_disk.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/session_begin_test
-  SOURCES session/load_seed_test.cpp session/train_data_test.cpp LIBS ratoon::agent ratoon::base_contract)
+  SOURCES session/load_seed_test.cpp session/train_data_test.cpp
+          session/train_names_test.cpp LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/group_link_test
   SOURCES session/group_link_test.cpp LIBS ratoon::agent ratoon::base_contract LABELS threads)
 # What a session is made of, without a session: pure rules, and the thin edges around them.

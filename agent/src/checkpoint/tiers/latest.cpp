@@ -1,7 +1,6 @@
 #include "agent/src/checkpoint/tiers/latest.h"
 
 #include <algorithm>
-#include <optional>
 #include <system_error>
 
 #include <fcntl.h>
@@ -17,8 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::uint64_t kPointerBytesMax = 4096;
 constexpr int kPointerDepthMax = 2;
+constexpr std::string_view kUp = "../";
 
 // Whose pack "../packs/a0003/s0000001200/r0002.safetensors" is.
 std::optional<CheckpointId> id_in_target(const fs::path& target) {
@@ -30,18 +29,36 @@ std::optional<CheckpointId> id_in_target(const fs::path& target) {
   return CheckpointId{.attempt = *attempt, .step = *step};
 }
 
-// What is no pointer of ours, or cannot be read, is replaced: it is a hint.
-std::optional<CheckpointId> id_in_pointer(const StoreDisk& store, const std::string& name) {
-  const auto text = read_whole(store, name, kPointerBytesMax);
-  if (!text) return std::nullopt;
-  const auto body = parse_json(*text, kPointerBytesMax, kPointerDepthMax);
+struct Pointer {
+  CheckpointId id;
+  std::string manifest;
+  std::string pack;
+};
+
+std::optional<Pointer> read_pointer(std::string_view text) {
+  const auto body = parse_json(text, kPointerBytesMax, kPointerDepthMax);
   if (!body) return std::nullopt;
   std::optional<Error> complaint;
   Fields f(*body, "pointer", complaint);
-  const CheckpointId id{.attempt = Attempt(f.whole("attempt", kAttemptMax)),
-                        .step = Step(f.whole("step", kNumberMax))};
+  Pointer pointer{
+      .id = {.attempt = Attempt(f.whole("attempt", kAttemptMax)), .step = Step(f.whole("step", kNumberMax))},
+      .manifest = f.optional_text("manifest", kPointerBytesMax),
+      .pack = f.optional_text("pack", kPointerBytesMax)};
   if (complaint) return std::nullopt;
-  return id;
+  return pointer;
+}
+
+// What is no pointer of ours, or cannot be read, is replaced: it is a hint.
+std::optional<CheckpointId> id_in_pointer(const StoreDisk& store, const std::string& name) {
+  const auto text = read_whole(store, name, kPointerBytesMax);
+  const auto pointer = text ? read_pointer(*text) : std::nullopt;
+  return pointer ? std::optional(pointer->id) : std::nullopt;
+}
+
+bool is_pack_of(const CheckpointId& id, const std::string& path) {
+  const std::string folder = packs_folder(id) + "/";
+  return path.starts_with(folder) && path.ends_with(".safetensors") &&
+         is_name_of_rank_file(path.substr(folder.size()));
 }
 
 Result<void> sync_names(const fs::path& folder) {
@@ -91,6 +108,23 @@ Result<void> point_latest(const fs::path& run_folder, const std::string& name, c
   fs::rename(temporary, link, code);
   if (code) return system_error(code.value(), "renaming " + temporary.string() + " to " + link.string());
   return sync_names(link.parent_path());
+}
+
+std::optional<std::string> pack_in_link(const std::string& name, const fs::path& target) {
+  std::string path = target.string();
+  for (auto folders = std::ranges::count(name, '/'); folders > 0; --folders) {
+    if (!path.starts_with(kUp)) return std::nullopt;
+    path.erase(0, kUp.size());
+  }
+  const auto id = id_in_target(path);
+  return id && is_pack_of(*id, path) ? std::optional(path) : std::nullopt;
+}
+
+std::optional<std::string> pack_in_pointer(std::string_view text) {
+  const auto pointer = read_pointer(text);
+  const bool is_ours =
+      pointer && pointer->manifest == manifest_path(pointer->id) && is_pack_of(pointer->id, pointer->pack);
+  return is_ours ? std::optional(pointer->pack) : std::nullopt;
 }
 
 }  // namespace ratoon::checkpoint

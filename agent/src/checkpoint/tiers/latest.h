@@ -8,7 +8,9 @@
 // back.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,5 +34,12 @@ struct Latest {
 // `mark` names this process in the temporary link. Something that is not a link is a person's own and stays.
 [[nodiscard]] Result<void> point_latest(const std::filesystem::path& run_folder, const std::string& name,
                                         const Latest& latest, std::string_view mark);
+
+// Which pack a link called `name`, or a pointer, leads to, if point_latest() may have made it; else nothing.
+[[nodiscard]] std::optional<std::string> pack_in_link(const std::string& name,
+                                                      const std::filesystem::path& target);
+[[nodiscard]] std::optional<std::string> pack_in_pointer(std::string_view text);
+
+inline constexpr std::uint64_t kPointerBytesMax = 4096;
 
 }  // namespace ratoon::checkpoint

@@ -1,12 +1,18 @@
 #include "agent/src/checkpoint/tiers/name_pattern.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "agent/src/checkpoint/disk/disk.h"
 
 namespace ratoon::checkpoint {
 namespace {
+
+constexpr std::string_view kRunName = "{run_name}";
+constexpr std::string_view kTimestamp = "{timestamp}";
+constexpr std::array<std::string_view, 3> kChanging{"{epoch}", "{batch}", kTimestamp};
+constexpr std::size_t kTimeBytes = 24;
 
 std::optional<std::string> value_of(std::string_view placeholder, const NameFacts& facts) {
   if (placeholder == "run_name") return facts.run_name;
@@ -21,6 +27,17 @@ std::optional<std::string> value_of(std::string_view placeholder, const NameFact
 
 Error refusal(std::string_view pattern, const std::string& what) {
   return {ErrorKind::kInvalid, "the name pattern '" + std::string(pattern) + "' " + what};
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool begins_with_time(std::string_view name) {
+  constexpr std::string_view kShape = "0000-00-00T00-00-00.000Z";
+  return name.size() >= kTimeBytes &&
+         std::equal(kShape.begin(), kShape.end(), name.begin(),
+                    [](char shape, char found) { return shape == '0' ? is_digit(found) : shape == found; });
 }
 
 }  // namespace
@@ -58,6 +75,36 @@ Result<void> check_pattern(std::string_view pattern, std::uint32_t ranks_that_wr
                                 " ranks one name, and each would overwrite the others': add {rank}");
   }
   return {};
+}
+
+bool changes_with_checkpoints(std::string_view pattern) {
+  return std::ranges::any_of(kChanging, [&](std::string_view placeholder) {
+    return pattern.find(placeholder) != std::string_view::npos;
+  });
+}
+
+std::string fixed_beginning(std::string_view pattern, const std::string& run_name) {
+  std::string fixed(pattern.substr(0, pattern.find('{')));
+  pattern.remove_prefix(fixed.size());
+  if (!pattern.starts_with(kRunName)) return fixed;
+  return fixed + run_name + fixed_beginning(pattern.substr(kRunName.size()), run_name);
+}
+
+bool may_give(std::string_view pattern, std::string_view name, const std::string& run_name) {
+  const std::size_t brace = std::min(pattern.find('{'), pattern.size());
+  if (!name.starts_with(pattern.substr(0, brace))) return false;
+  name.remove_prefix(brace);
+  if (brace == pattern.size()) return name.empty();
+  const std::size_t end = pattern.find('}', brace);
+  const std::string_view placeholder = pattern.substr(brace, end + 1 - brace);
+  const std::string_view rest = pattern.substr(end + 1);
+  const auto gives_rest = [&](std::size_t taken) { return may_give(rest, name.substr(taken), run_name); };
+  if (placeholder == kRunName) return name.starts_with(run_name) && gives_rest(run_name.size());
+  if (placeholder == kTimestamp) return begins_with_time(name) && gives_rest(kTimeBytes);
+  // Where a digit follows in the pattern it is not clear where the number ends.
+  for (std::size_t digits = 1; digits <= name.size() && is_digit(name[digits - 1]); ++digits)
+    if (gives_rest(digits)) return true;
+  return false;
 }
 
 }  // namespace ratoon::checkpoint

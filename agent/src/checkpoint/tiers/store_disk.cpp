@@ -169,9 +169,13 @@ Result<void> StoreDisk::sync_folder(const std::string&) {
   return {};
 }
 
+Result<std::vector<objects::ObjectInfo>> StoreDisk::list_objects(std::string_view beginning) const {
+  return objects::list_all(*store_, beginning, stop_);
+}
+
 Result<std::vector<DiskEntry>> StoreDisk::list(const std::string& path) const {
   const std::string prefix = path.empty() ? "" : path + "/";
-  const auto objects = objects::list_all(*store_, prefix, stop_);
+  const auto objects = list_objects(prefix);
   if (!objects) return objects.error();
   std::vector<DiskEntry> entries;
   for (const objects::ObjectInfo& object : *objects) {

@@ -32,6 +32,8 @@ class StoreDisk final : public Disk {
   explicit StoreDisk(std::shared_ptr<objects::ObjectStore> store, std::stop_token stop = {});
 
   [[nodiscard]] objects::ObjectStore& store() const { return *store_; }
+  // All objects whose names begin so, in whatever folder.
+  [[nodiscard]] Result<std::vector<objects::ObjectInfo>> list_objects(std::string_view beginning) const;
   // Called while a long upload goes on, one that begins from now on.
   void tell_progress_to(std::function<void()> told);
 

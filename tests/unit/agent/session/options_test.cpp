@@ -313,8 +313,6 @@ TEST_F(OptionsTest, AreRefusedWithASentence) {
        "'https://host/runs'"},
       {{"--stores", "s3://abc/b,s3://abc/b"}, "--stores names 's3://abc/b' twice"},
       {{"--overwrite", "yes"}, "--overwrite must be true or false, found 'yes'"},
-      {{"--latest-name", "ep{epoch}"},
-       "--latest-name knows {run_name}, {batch}, {rank} and {timestamp}, found 'ep{epoch}'"},
       {{"--latest-name", "latest{"},
        "--latest-name: the name pattern 'latest{' has a brace that stands alone: write placeholders as "
        "{rank}"},

@@ -35,8 +35,10 @@ TEST(CheckPlaces, ALatestNameStaysOutOfTheRunsOwnFolders) {
     ASSERT_FALSE(checked) << name;
     EXPECT_THAT(checked.error().message(), testing::HasSubstr("where the run keeps what it needs"));
   }
-  options.latest_name = "links/manifests";
-  EXPECT_TRUE(check_places(options));
+  for (const char* name : {"links/manifests", "ep{epoch}-ba{batch}", "{epoch}/{timestamp}-{rank}"}) {
+    options.latest_name = name;
+    EXPECT_TRUE(check_places(options)) << name;
+  }
 }
 
 // What was staged for one place is never written to another: of a folder its mark says more than its path, of

@@ -49,5 +49,26 @@ TEST(NamePattern, RanksDoNotShareAName) {
   EXPECT_FALSE(check_pattern("{seconds}", 1));
 }
 
+TEST(NamePattern, ItsOwnNamesAreToldFromOthers) {
+  for (const char* pattern : {"ep{epoch}-ba{batch}-{rank}.pt", "{epoch}{batch}{rank}0", "{timestamp}{rank}",
+                              "{run_name}/{run_name}-{epoch}", "plain"})
+    EXPECT_TRUE(may_give(pattern, *expand_name(pattern, kFacts), "digits")) << pattern;
+  for (const char* name : {"", "ep", "epx.pt", "ep4", "ep4.ptx", "xep4.pt", "ep-4.pt", "ep 4.pt", "ep.pt"})
+    EXPECT_FALSE(may_give("ep{epoch}.pt", name, "digits")) << name;
+  EXPECT_FALSE(may_give("{run_name}-{rank}", "letters-3", "digits"));
+  for (const char* time : {"2026-11-21T11:38:21.250Z", "2026-11-21T11-38-21Z", "2026-11-21T11-38-21.250"})
+    EXPECT_FALSE(may_give("{timestamp}", time, "digits")) << time;
+}
+
+TEST(NamePattern, SaysWhatStaysTheSame) {
+  for (const char* pattern : {"ep{epoch}", "{batch}/x", "{rank}-{timestamp}"})
+    EXPECT_TRUE(changes_with_checkpoints(pattern)) << pattern;
+  for (const char* pattern : {"latest-rank{rank}", "{run_name}/latest", "epoch"})
+    EXPECT_FALSE(changes_with_checkpoints(pattern)) << pattern;
+  EXPECT_EQ(fixed_beginning("{run_name}/at-{run_name}-{epoch}{run_name}", "a"), "a/at-a-");
+  EXPECT_EQ(fixed_beginning("{epoch}", "a"), "");
+  EXPECT_EQ(fixed_beginning("plain", "a"), "plain");
+}
+
 }  // namespace
 }  // namespace ratoon::checkpoint

@@ -1,0 +1,94 @@
+#include "agent/src/checkpoint/tiers/old_names.h"
+
+#include <cerrno>
+#include <set>
+#include <system_error>
+#include <vector>
+
+#include <unistd.h>
+
+#include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/file_names.h"
+#include "agent/src/checkpoint/tiers/latest.h"
+#include "agent/src/checkpoint/tiers/name_pattern.h"
+
+namespace ratoon::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Names {
+  const fs::path& run_folder;
+  std::string_view pattern;
+  const std::string& run_name;
+};
+
+bool is_old_link(const Names& names, const std::string& name) {
+  std::error_code code;
+  const fs::path target = fs::read_symlink(names.run_folder / name, code);
+  const auto pack = code ? std::nullopt : pack_in_link(name, target);
+  return pack && fs::symlink_status(names.run_folder / *pack, code).type() == fs::file_type::not_found;
+}
+
+// What the pattern may give in `folder`, "" or one with '/' at its end; its names begin at `begin` in the
+// pattern. What cannot be looked at stays. How many went.
+Result<std::uint64_t> remove_in(const Names& names, const std::string& folder, std::size_t begin) {
+  const std::size_t slash = names.pattern.find('/', begin);
+  std::vector<fs::directory_entry> there;
+  std::error_code code;
+  for (fs::directory_iterator at(names.run_folder / folder, code), end; !code && at != end;
+       at.increment(code))
+    there.push_back(*at);
+  std::uint64_t removed = 0;
+  for (const fs::directory_entry& entry : there) {
+    const std::string name = folder + entry.path().filename().string();
+    if (!may_give(names.pattern.substr(0, slash), name, names.run_name)) continue;
+    if (slash != std::string_view::npos) {
+      if (entry.symlink_status(code).type() != fs::file_type::directory) continue;
+      const auto below = remove_in(names, name + "/", slash + 1);
+      if (!below) return below;
+      if (*below > 0) ::rmdir(entry.path().c_str());  // refused where something else is in it
+      removed += *below;
+    } else if (is_old_link(names, name)) {
+      if (::unlink(entry.path().c_str()) == 0)
+        ++removed;
+      else if (errno != ENOENT)
+        return system_error(errno, "removing " + entry.path().string());
+    }
+  }
+  return removed;
+}
+
+}  // namespace
+
+Result<void> remove_old_links(const fs::path& run_folder, std::string_view pattern,
+                              const std::string& run_name) {
+  const auto removed = remove_in({run_folder, pattern, run_name}, "", 0);
+  return removed ? Result<void>() : removed.error();
+}
+
+Result<void> remove_old_pointers(StoreDisk& store, std::string_view pattern, const std::string& run_name) {
+  const auto objects = store.list_objects(fixed_beginning(pattern, run_name));
+  if (!objects) return objects.error();
+  std::vector<std::pair<std::string, std::string>> pointers;  // and the packs that they lead to
+  for (const objects::ObjectInfo& object : *objects) {
+    if (object.size_bytes > kPointerBytesMax || !may_give(pattern, object.key, run_name)) continue;
+    const auto text = read_whole(store, object.key, kPointerBytesMax);
+    if (!text && text.error().kind() != ErrorKind::kNotFound) return text.error();
+    const auto pack = text ? pack_in_pointer(*text) : std::nullopt;
+    if (pack) pointers.emplace_back(object.key, *pack);
+  }
+  if (pointers.empty()) return {};
+  // After they were read: what they lead to was there before them.
+  const auto packs = store.list_objects(std::string(kPacks) + "/");
+  if (!packs) return packs.error();
+  std::set<std::string> there;
+  for (const objects::ObjectInfo& pack : *packs) there.insert(pack.key);
+  for (const auto& [name, pack] : pointers) {
+    if (there.contains(pack)) continue;
+    if (auto removed = store.remove(name); !removed) return removed;
+  }
+  return {};
+}
+
+}  // namespace ratoon::checkpoint
