@@ -59,6 +59,7 @@ inline constexpr const char* kKeepLast = "RATOON_KEEP_LAST";
 inline constexpr const char* kStores = "RATOON_STORES";  // URLs, separated by commas
 inline constexpr const char* kLoadFrom = "RATOON_LOAD_FROM";
 inline constexpr const char* kLoadParts = "RATOON_LOAD_PARTS";
+inline constexpr const char* kAutoresume = "RATOON_AUTORESUME";
 inline constexpr const char* kOverwrite = "RATOON_OVERWRITE";  // "true": begin anew under an old name
 inline constexpr const char* kKeepLastInStores = "RATOON_KEEP_LAST_IN_STORES";
 inline constexpr const char* kKeepEverySteps = "RATOON_KEEP_EVERY_STEPS";
@@ -72,6 +73,8 @@ inline constexpr const char* kDiskPatienceSeconds = "RATOON_DISK_PATIENCE_SECOND
 inline constexpr const char* kFinalWeights = "RATOON_FINAL_WEIGHTS";
 inline constexpr const char* kDeterministic = "RATOON_DETERMINISTIC";
 inline constexpr const char* kSeed = "RATOON_SEED";
+// What `ratoon launch` calls a launch: the same for all that it starts, and starts again.
+inline constexpr const char* kLaunch = "RATOON_LAUNCH";
 // Number of an inherited descriptor that reads end-of-file when the local runner is gone.
 inline constexpr const char* kLifelineFd = "RATOON_LIFELINE_FD";
 // Where a container leaves its record of completion; docs/formats/contract.md.

@@ -10,6 +10,7 @@
 
 #include "base/contract/names.h"
 #include "base/core/lists.h"
+#include "base/core/random_name.h"
 #include "cli/launch/child.h"
 #include "cli/launch/supervision.h"
 
@@ -65,6 +66,7 @@ class Launcher {
   std::map<std::string, std::string> environment_of(std::uint32_t rank) const {
     namespace env = names::env;
     std::map<std::string, std::string> environment = {
+        {env::kLaunch, name_},
         {env::kLocalRank, std::to_string(rank)},
         {"LOCAL_WORLD_SIZE", std::to_string(plan_.processes)},
         {env::kProcessesPerNode, std::to_string(plan_.processes)}};
@@ -124,6 +126,7 @@ class Launcher {
 
   const LaunchPlan& plan_;
   const Clock& clock_;
+  const std::string name_ = draw_name();
   Supervision supervision_;
   sigset_t signals_{};
   std::map<pid_t, std::uint32_t> living_;

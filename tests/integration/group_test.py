@@ -24,7 +24,9 @@ def srun(rank, size):
             "SLURM_STEP_ID": 0, "SLURM_NNODES": 1}
 
 
-class Group(unittest.TestCase):
+class GroupOfCounters(unittest.TestCase):
+    FLAGS = ()
+
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-group-"))
         self.processes = {}
@@ -36,11 +38,14 @@ class Group(unittest.TestCase):
             process.wait()
         shutil.rmtree(self.root)
 
+    def words(self, *flags):
+        return [BIN / "counter", "--run-name", "a", "--save-folder", self.root / "s", "--save-every", "10",
+                "--steps", str(STEPS), "--pause-ms", "10", *flags]
+
     def start(self, rank, variables):
         with open(self.root / f"r{rank}.log", "a") as log:
             self.processes[rank] = subprocess.Popen(
-                [BIN / "counter", "--run-name", "a", "--save-folder", self.root / "s", "--save-every", "10",
-                 "--steps", str(STEPS), "--pause-ms", "10"], stdout=log, stderr=subprocess.STDOUT,
+                self.words(*self.FLAGS), stdout=log, stderr=subprocess.STDOUT,
                 env={**os.environ, **{name: str(value) for name, value in variables.items()}})
 
     def start_all(self, launcher, size):
@@ -53,9 +58,11 @@ class Group(unittest.TestCase):
     def attempts(self, rank):
         return sorted({int(m[1]) for m in map(LINE.match, self.log(rank).splitlines()) if m})
 
+    def manifests(self, attempt):
+        return list(self.root.glob(f"s/a/manifests/*.a{attempt:04}.json"))
+
     def wait_for_commit(self, attempt):
-        wait_until(lambda: list(self.root.glob(f"s/a/manifests/*.a{attempt:04}.json")),
-                   f"a checkpoint of attempt {attempt}")
+        wait_until(lambda: self.manifests(attempt), f"a checkpoint of attempt {attempt}")
 
     def kill(self, rank):
         self.processes[rank].send_signal(signal.SIGKILL)
@@ -68,6 +75,8 @@ class Group(unittest.TestCase):
             # A rank that is started again before another one looked is seen to have left later, or twice.
             self.assertGreaterEqual(self.attempts(rank)[-1], attempts, self.log(rank))
 
+
+class Group(GroupOfCounters):
     def test_lost_ranks_are_waited_for_and_the_run_goes_on(self):
         self.start_all(torchrun, 3)
         for attempt, rank in ((1, 1), (2, 0)):

@@ -39,6 +39,13 @@ struct MemberOptions {
   int lifeline_fd = -1;
 };
 
+// What stays the same where a launcher starts a process of a launch again.
+struct LaunchName {
+  std::string name;
+  std::optional<std::uint64_t> restarts{};  // so far, where the launcher counts them; nothing: no other
+                                            // launch has this name
+};
+
 // Processes that torchrun or srun started: their numbers are given, and they meet in the run's folder. Filled
 // from the launcher's variables; a program leaves it alone.
 struct GroupOptions {
@@ -46,6 +53,7 @@ struct GroupOptions {
   std::uint32_t size = 1;  // 1: this process is alone, or in a world that a coordinator forms
   std::string name;        // the same for all processes of one launch, and for no other launch
   bool is_on_one_machine = true;
+  std::vector<LaunchName> launches{};  // also of a process alone; several where launchers start launchers
 };
 
 // What tells a process that it will be ended, docs/agent/notice.md. Slurm's own two are filled from its
@@ -104,8 +112,10 @@ struct Options {
                             // what it begins with, where nowhere is a checkpoint of this run
   std::string load_parts{"weights"};  // --load-parts, RATOON_LOAD_PARTS; "weights"; "state": all but the
                                       // place in the data, from step 0; "all": goes on from its step
-  bool overwrite = false;             // --overwrite true, RATOON_OVERWRITE; begins anew at each start of the
-                                      // process and sets aside what there is; deletes nothing
+  bool autoresume = true;  // --autoresume false, RATOON_AUTORESUME; false: a start that finds checkpoints of
+                           // the run is refused; alone, or as torchrun and Slurm start it
+  bool overwrite = false;  // --overwrite true, RATOON_OVERWRITE; begins anew at each start of the
+                           // process and sets aside what there is; deletes nothing
   std::uint64_t keep_last_in_stores = 3;  // --keep-last-in-stores, RATOON_KEEP_LAST_IN_STORES; at least 2, or
                                           // "all"
   std::uint64_t keep_every_steps = 0;     // --keep-every, RATOON_KEEP_EVERY_STEPS; each whose step is a

@@ -42,6 +42,7 @@ inline constexpr const char* kQuarantine = "quarantine";
 inline constexpr const char* kAside = "aside";
 inline constexpr const char* kRollbacks = "rollbacks";
 inline constexpr const char* kHistory = "history";
+inline constexpr const char* kLaunches = "launches";  // session/launch_record.h
 inline constexpr const char* kClaims = "claims";
 inline constexpr const char* kPins = "pins";
 inline constexpr const char* kMeeting = "meeting";  // where ranks of a launch find each other

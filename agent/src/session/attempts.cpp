@@ -56,6 +56,7 @@ void set_aside(const session::Places& places, const CheckpointUnreadable& why) {
 std::string how_to_go_on(const Options& options, const Session::Engine& engine) {
   if (engine.assignment().rank.value() != 0 || !options.member.coordinator_url.empty()) return "";
   if (options.overwrite) return "; the same command without --overwrite goes on";
+  if (!options.autoresume) return "; the same command with --autoresume=true goes on";
   return "; the same command goes on: " + session::own_command();
 }
 
@@ -100,8 +101,15 @@ Session::Attempts::Attempts(Options options)
       endpoint_(
           metrics::open_endpoint(options_.member, meters_, Logger(clock_, {.format = LogFormat::kText}))) {
   if (options_.overwrite && !has_coordinator()) places_.begin_anew();
+  if (!options_.autoresume && options_.group.rank == 0) refuse_to_resume();
   show_ledgers(meters_, accounts_);
   link_->tell_of_waiting([accounts = accounts_] { accounts->wait_for_members(); });
+}
+
+void Session::Attempts::refuse_to_resume() {
+  const auto why = places_.find_refusal();
+  if (why && options_.group.size == 1) fail(ExitCode::kConfiguration, *why);
+  if (why) link_->form_no_new_world(*why);
 }
 
 std::unique_ptr<session::Link> Session::Attempts::open_link() {

@@ -43,6 +43,8 @@ class Session::Attempts {
 
  private:
   [[nodiscard]] std::unique_ptr<session::Link> open_link();
+  // Where there is what it would resume (--autoresume false).
+  void refuse_to_resume();
   // Whose the places are is settled first.
   [[nodiscard]] checkpoint::Saver open_saver();
   void wait_for_copies(Duration at_most);

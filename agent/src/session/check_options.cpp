@@ -30,6 +30,13 @@ Result<void> check_options(const Options& o) {
                                           "'): pass --run-name NAME or set RATOON_RUN_NAME");
   }
   if (auto valid = check_places(o); !valid) return valid;
+  if (!o.autoresume && !o.member.coordinator_url.empty()) {
+    return Error(
+        ErrorKind::kInvalid,
+        "--autoresume cannot be false where a coordinator starts members again and again, as `ratoon "
+        "run` and the operator do: leave it out; `ratoon run --fresh`, or overwrite: true in the "
+        "job's checkpointPolicy, begins anew");
+  }
   if (auto parts = read_load_parts(o); !parts) return parts.error();
   if (auto valid = check_rollback(o); !valid) return valid;
   if (auto valid = check_notices(o.notice); !valid) return valid;

@@ -16,6 +16,7 @@
 namespace ratoon::session {
 namespace {
 
+constexpr std::uint32_t kWasInAWorld = 1;             // of the launch, and is the same process
 constexpr Duration kLine = std::chrono::seconds(10);  // from one word about missing ranks to the next
 
 // The former owner may be on its way out when its successor is started.
@@ -110,6 +111,7 @@ Result<Assignment> GroupLink::join(const std::vector<InventoryEntry>& inventory,
   request.process = {
       .job = {.name_space = "launch", .name = group_.name}, .role = "rank", .index = group_.rank};
   request.process.member_uid = own_call_;
+  request.process.incarnation = left_attempt_ > Attempt(0) ? kWasInAWorld : 0;
   request.process.start = own_call_;
   request.left_attempt = std::max(left_attempt_, newest_attempt);
   request.address = join_address(meeting_.at);
@@ -190,6 +192,10 @@ Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
 Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
   if (auto dispute = find_rollback_dispute(calls); !dispute.empty())
     return Error(ErrorKind::kInvalid, std::move(dispute));
+  const auto was_in_a_world = [](const JoinRequest& call) {
+    return call.process.incarnation == kWasInAWorld;
+  };
+  if (refusal_ && std::ranges::none_of(calls, was_in_a_world)) return Error(ErrorKind::kInvalid, *refusal_);
   Attempt newest{0};
   bool is_anything_saved = false;
   for (const JoinRequest& call : calls) {

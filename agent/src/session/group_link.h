@@ -47,6 +47,7 @@ class GroupLink final : public Link {
   [[nodiscard]] Result<void> complete(const Position& position) override;
   void give_up(const std::string& reason) override;
   void end_for_good(const std::string& why) override;
+  void form_no_new_world(const std::string& why) override { refusal_ = why; }
 
  private:
   GroupLink(const Options& options, GroupMeeting folder, UniqueFd folder_lock, MeetingSocket meeting,
@@ -78,8 +79,9 @@ class GroupLink final : public Link {
   std::string reason_;              // guarded by mutex_
   std::optional<std::string> given_up_{};  // why no world is waited for any more; guarded by mutex_
   std::atomic<Standing> standing_{Standing::kGoOn};
-  Attempt left_attempt_{0};  // of the training thread
-  std::string own_call_;     // of the training thread
+  Attempt left_attempt_{0};               // of the training thread
+  std::string own_call_;                  // of the training thread
+  std::optional<std::string> refusal_{};  // of worlds that are new; of the training thread
   std::jthread watching_;
 };
 

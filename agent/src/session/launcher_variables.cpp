@@ -60,9 +60,26 @@ std::string join(const Variables& variables, std::initializer_list<const char*> 
   return joined;
 }
 
-}  // namespace
+// What is no number was not counted.
+std::uint64_t count_in(const Variables& variables, const char* name) {
+  const auto count = read_number(variables, name, ~std::uint32_t{0});
+  return count ? *count : 0;
+}
 
-Result<GroupOptions> read_launcher_variables(const Variables& variables) {
+std::vector<LaunchName> read_launches(const Variables& variables) {
+  std::vector<LaunchName> launches;
+  if (const auto own = variables(names::env::kLaunch)) launches.push_back({.name = "ratoon-" + *own});
+  if (const auto run = variables("TORCHELASTIC_RUN_ID"))
+    launches.push_back(
+        {.name = "torchrun-" + *run, .restarts = count_in(variables, "TORCHELASTIC_RESTART_COUNT")});
+  if (variables("SLURM_JOB_ID")) {
+    launches.push_back({.name = "slurm" + join(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID"}),
+                        .restarts = count_in(variables, "SLURM_RESTART_COUNT")});
+  }
+  return launches;
+}
+
+Result<GroupOptions> read_group(const Variables& variables) {
   if (variables("RANK") || variables("WORLD_SIZE")) {
     auto group = read_numbers(variables, {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"});
     if (group)
@@ -82,6 +99,14 @@ Result<GroupOptions> read_launcher_variables(const Variables& variables) {
     return group;
   }
   return GroupOptions();
+}
+
+}  // namespace
+
+Result<GroupOptions> read_launcher_variables(const Variables& variables) {
+  auto group = read_group(variables);
+  if (group) group->launches = read_launches(variables);
+  return group;
 }
 
 Result<void> check_local_rank(const MemberOptions& member, const Variables& variables) {

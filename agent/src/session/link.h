@@ -77,6 +77,10 @@ class Link {
   // Nothing, where it never waits.
   virtual void give_up(const std::string& reason) { static_cast<void>(reason); }
 
+  // Of rank 0, before it joins: no world is formed of processes that are all new to it, and all of them are
+  // told why. Whoever was in a world before goes on.
+  virtual void form_no_new_world(const std::string& why) { static_cast<void>(why); }
+
   // This process ends, and the same program started again would end the same way: who waits for it is told.
   virtual void end_for_good(const std::string& why) { static_cast<void>(why); }
 

@@ -33,6 +33,9 @@ Rows rows_of_what_is_kept(Options& o) {
       {&o.load_parts, env::kLoadParts, "--load-parts",
        "of --load-from: weights; state: optimizers and all else but the place in the data; all: goes on "
        "from its step"},
+      {&o.autoresume, env::kAutoresume, "--autoresume",
+       "false: a start that finds checkpoints of the run is refused; where a coordinator starts members, it "
+       "is always true"},
       {&o.overwrite, env::kOverwrite, "--overwrite",
        "true: begins anew at each start and sets aside what there is; a job begins anew once"},
       {CountOrAll{&o.keep_last_in_stores}, env::kKeepLastInStores, "--keep-last-in-stores",

@@ -18,6 +18,7 @@
 #include "agent/src/checkpoint/tiers/lineage.h"
 #include "agent/src/session/fail.h"
 #include "agent/src/session/final_weights.h"
+#include "agent/src/session/launch_record.h"
 #include "agent/src/session/leaving.h"
 #include "agent/src/session/place_options.h"
 #include "agent/src/session/say.h"
@@ -135,6 +136,20 @@ Places::~Places() {
 
 void Places::own(const std::function<bool()>& goes_on) {
   take_ownership(goes_on);
+}
+
+std::optional<std::string> Places::find_refusal() {
+  const auto found = tiers_.inventory();
+  if (!found) fail(exit_code_of(found.error()), found.error().message());
+  const checkpoint::StartWishes wishes{.resumes = false, .can_overwrite = options_.group.size == 1};
+  const auto choice = checkpoint::choose_start(*found, wishes, [](const auto&) { return true; });
+  Disk& home = *tiers_.home().disk;
+  const auto known = choice ? Result<bool>(true) : was_let_in(home, options_.group.launches);
+  if (!known) fail(exit_code_of(known.error()), known.error().message());
+  // One that is refused has no successors that may begin, either.
+  const auto noted = let_in(home, *known ? options_.group.launches : std::vector<LaunchName>(), draw_name());
+  if (!noted) fail(exit_code_of(noted.error()), noted.error().message());
+  return *known ? std::nullopt : std::optional(choice.error().message());
 }
 
 void Places::begin_anew() {

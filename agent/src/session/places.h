@@ -58,6 +58,9 @@ class Places {
   // For a run that is alone, before anything else: no other job is at work here. Throws a Failure.
   // `goes_on` is asked while another job is watched that may be gone; false: Interrupted is thrown.
   void own(const std::function<bool()>& goes_on);
+  // For rank 0 of a run without coordinator that is not to resume (--autoresume false): why this start must
+  // not begin, since the run has checkpoints, and they are not of this very launch. Throws a Failure.
+  [[nodiscard]] std::optional<std::string> find_refusal();
   // What there is of the run goes aside (--overwrite). Throws a Failure.
   void begin_anew();
   // The same of a job, in its first attempt that has nothing to resume: what older attempts left.

@@ -32,6 +32,10 @@ Result<void> check_rollback(const Options& o) {
                  "--skip passes over what comes after the step of --resume-from, which is missing");
   if (o.skip > kSkipMax)
     return Error(ErrorKind::kInvalid, "--skip must be at most 2^62, found '" + std::to_string(o.skip) + "'");
+  if (o.resume_from && !o.autoresume)
+    return Error(ErrorKind::kInvalid,
+                 "--resume-from goes back in the run and --autoresume false resumes nothing: leave one of "
+                 "them out");
   if (o.resume_from && o.overwrite)
     return Error(ErrorKind::kInvalid,
                  "--resume-from goes back in the run and --overwrite begins it anew: leave one of them out");

@@ -50,7 +50,7 @@ ratoon_test(unit/agent/session_test
           ../../support/crash/observed_disk.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/session_begin_test
-  SOURCES session/load_seed_test.cpp session/train_data_test.cpp
+  SOURCES session/autoresume_test.cpp session/load_seed_test.cpp session/train_data_test.cpp
           session/train_names_test.cpp LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/group_link_test
   SOURCES session/group_link_test.cpp LIBS ratoon::agent ratoon::base_contract LABELS threads)

@@ -28,14 +28,15 @@ Result<void> add(ById& complete, std::span<const TierInventory> tiers, std::size
   return {};
 }
 
-std::string ways_on(const TieredInventory& inventory) {
+std::string ways_on(const TieredInventory& inventory, bool can_overwrite) {
   const bool is_good = !inventory.complete.empty();
   const auto& others = inventory.damaged.empty() ? inventory.given_up : inventory.damaged;
   const CheckpointId newest = is_good ? inventory.complete.front().id : id_of(others.front());
-  return "the run is to begin anew, and it has checkpoints up to step " +
-         std::to_string(newest.step.value()) + " of attempt " + std::to_string(newest.attempt.value()) +
-         ": resume it, or give the new run a name of its own, or allow overwriting, which sets the old "
-         "checkpoints aside and deletes none";
+  return "the run has checkpoints up to step " + std::to_string(newest.step.value()) + " of attempt " +
+         std::to_string(newest.attempt.value()) +
+         ", and is not to resume them (--autoresume false): --autoresume=true goes on from there, " +
+         (can_overwrite ? "--overwrite=true sets them aside, deletes none and begins anew, " : "") +
+         "another --run-name is a run of its own";
 }
 
 }  // namespace
@@ -102,7 +103,7 @@ Result<StartChoice> choose_start(const TieredInventory& inventory, const StartWi
   const Kind anew = wishes.has_load_path ? Kind::kFromLoadPath : Kind::kFromNothing;
   if (inventory.is_of_a_new_run()) return StartChoice{.kind = anew};
   if (!wishes.resumes) {
-    if (!wishes.overwrites) return Error(ErrorKind::kAlreadyExists, ways_on(inventory));
+    if (!wishes.overwrites) return Error(ErrorKind::kAlreadyExists, ways_on(inventory, wishes.can_overwrite));
     return StartChoice{.kind = anew, .sets_aside_first = true};
   }
   const auto newest = std::find_if(inventory.complete.begin(), inventory.complete.end(), is_usable);

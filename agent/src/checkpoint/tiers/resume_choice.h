@@ -52,6 +52,7 @@ struct TieredInventory {
 struct StartWishes {
   bool resumes = true;         // false: begin anew, whatever there is
   bool overwrites = false;     // beginning anew may set aside what there is
+  bool can_overwrite = true;   // where it is not wished it can be
   bool has_load_path = false;  // weights of another run to begin with
 };
 

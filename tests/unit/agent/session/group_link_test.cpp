@@ -146,6 +146,32 @@ TEST_F(GroupLinkTest, WhereRankZeroIsLostTheOthersWaitForItsSuccessor) {
   EXPECT_EQ(got(std::move(b)).attempt, Attempt(2));
 }
 
+// --autoresume false: what the run has is not of this launch.
+TEST_F(GroupLinkTest, AWorldThatIsNotToResumeIsRefusedToAllUnlessOneOfThemWasInOne) {
+  auto zero = opened(0);
+  const auto one = opened(1);
+  zero->form_no_new_world("there are checkpoints");
+  auto b = join(*one, {test::checkpoint(3, 40)}, Attempt(3));
+  const auto refused = join(*zero, {test::checkpoint(3, 40)}, Attempt(3)).get();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(), "there are checkpoints");
+  EXPECT_EQ(b.get().error().message(), "rank 0 forms no world: there are checkpoints");
+
+  zero.reset();
+  zero = opened(0);
+  auto a = join(*zero);
+  EXPECT_EQ(got(join(*one)).attempt, Attempt(1));
+  a.wait();
+  zero.reset();
+  wait_for_change(*one);
+  b = join(*one, {test::checkpoint(1, 40)}, Attempt(1));
+  zero = opened(0);
+  zero->form_no_new_world("there are checkpoints");
+  EXPECT_EQ(got(join(*zero, {test::checkpoint(1, 40)}, Attempt(1))).resume, test::resume_point(1, 40))
+      << "its launcher started rank 0 again";
+  EXPECT_EQ(got(std::move(b)).attempt, Attempt(2));
+}
+
 // A program that is wrong is wrong again: nobody waits ten minutes for it.
 TEST_F(GroupLinkTest, WhoEndsForGoodIsNotWaitedFor) {
   for (const std::uint32_t ended : {0U, 2U}) {

@@ -115,6 +115,11 @@ TEST_F(InPlaceTest, NobodyIsToldToRepeatACommandThatBeginsAnew) {
   };
   EXPECT_EXIT(is_interrupted(), testing::ExitedWithCode(static_cast<int>(ExitCode::kInterruptedByUser)),
               "saved; the same command without --overwrite goes on");
+  options_.overwrite = false;
+  options_.run_name = "other";
+  options_.autoresume = false;
+  EXPECT_EXIT(is_interrupted(), testing::ExitedWithCode(static_cast<int>(ExitCode::kInterruptedByUser)),
+              "saved; the same command with --autoresume=true goes on");
 }
 
 TEST_F(InPlaceTest, ABadCheckpointThatIsAloneIsNotTriedForEver) {

@@ -102,6 +102,27 @@ TEST(LauncherVariables, LaunchesAreToldApart) {
     EXPECT_NE(read(kSlurm)->name, read(with(kSlurm, name, "9"))->name) << name;
 }
 
+// Of the name by which a launcher may start a process again, and of how often it has.
+TEST(LauncherVariables, WhatIsStartedAgainIsOfTheSameLaunch) {
+  const auto launches = [](const Values& values) {
+    const auto group = read(values);
+    std::string text;
+    for (const LaunchName& one : group->launches)
+      text += one.name + (one.restarts ? " " + std::to_string(*one.restarts) : "") + ";";
+    return text;
+  };
+  EXPECT_EQ(launches({}), "");
+  EXPECT_EQ(launches({{"RATOON_LAUNCH", "0f"}}), "ratoon-0f;") << "a process alone";
+  EXPECT_EQ(launches(kTorchrun), "torchrun-none 0;");
+  EXPECT_EQ(launches(with(kTorchrun, "MASTER_PORT", "29501")), "torchrun-none 0;")
+      << "each round may have another";
+  EXPECT_EQ(launches(with(kTorchrun, "TORCHELASTIC_RESTART_COUNT", "2")), "torchrun-none 2;");
+  EXPECT_EQ(launches(with(kTorchrun, "TORCHELASTIC_RESTART_COUNT", "x")), "torchrun-none 0;");
+  EXPECT_EQ(launches(without(kTorchrun, "TORCHELASTIC_RUN_ID")), "") << "nobody says that it is one";
+  EXPECT_EQ(launches(with(kSlurm, "SLURM_RESTART_COUNT", "1")), "slurm-77-0 1;");
+  EXPECT_EQ(launches({{"SLURM_JOB_ID", "77"}, {"RATOON_LAUNCH", "0f"}}), "ratoon-0f;slurm-77- 0;");
+}
+
 TEST(LauncherVariables, ContradictionsAreNamed) {
   for (const auto& [values, part] : {std::pair(without(kTorchrun, "RANK"), "RANK is missing"),
                                      std::pair(without(kTorchrun, "WORLD_SIZE"), "WORLD_SIZE is missing"),

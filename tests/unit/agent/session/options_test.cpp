@@ -43,6 +43,7 @@ class OptionsTest : public testing::Test {
                              env::kStores,
                              env::kLoadFrom,
                              env::kLoadParts,
+                             env::kAutoresume,
                              env::kOverwrite,
                              env::kKeepLastInStores,
                              env::kKeepEverySteps,

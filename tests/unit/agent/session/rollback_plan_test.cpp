@@ -99,6 +99,11 @@ TEST(RollbackPlan, FlagsThatMakeNoSenseAreSaid) {
   anew.overwrite = true;
   EXPECT_EQ(check_rollback(anew).error().message(),
             "--resume-from goes back in the run and --overwrite begins it anew: leave one of them out");
+  Options nothing = wish(10);
+  nothing.autoresume = false;
+  EXPECT_EQ(
+      check_rollback(nothing).error().message(),
+      "--resume-from goes back in the run and --autoresume false resumes nothing: leave one of them out");
 }
 
 TEST(RollbackPlan, TheHistorySaysWhatIsPassedOver) {

@@ -8,6 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using Kind = StartChoice::Kind;
 
 CheckpointId id(std::uint64_t attempt, std::uint64_t step) {
@@ -81,8 +82,13 @@ TEST(ResumeChoice, BeginningAnewWhereCheckpointsStandNeedsLeave) {
   const auto refused = choose_start(*found, {.resumes = false}, is_usable);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kAlreadyExists);
-  for (const char* way : {"step 700 of attempt 2", "resume it", "name of its own", "allow overwriting"})
-    EXPECT_THAT(refused.error().message(), HasSubstr(way));
+  EXPECT_EQ(
+      refused.error().message(),
+      "the run has checkpoints up to step 700 of attempt 2, and is not to resume them (--autoresume "
+      "false): --autoresume=true goes on from there, --overwrite=true sets them aside, deletes none and "
+      "begins anew, another --run-name is a run of its own");
+  const auto of_many = choose_start(*found, {.resumes = false, .can_overwrite = false}, is_usable);
+  EXPECT_THAT(of_many.error().message(), Not(HasSubstr("--overwrite")));
 
   const StartChoice anew = *choose_start(*found, {.resumes = false, .overwrites = true}, is_usable);
   EXPECT_EQ(anew, (StartChoice{.kind = Kind::kFromNothing, .sets_aside_first = true}));
