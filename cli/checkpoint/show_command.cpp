@@ -65,8 +65,8 @@ std::string whereabouts(const std::vector<Part>& parts, std::size_t ranks) {
 
 void print_tables(const OpenCheckpoint& opened, const Parts& parts) {
   const auto& manifest = *opened.found.manifest;
-  print_text("checkpoint of " + shown(opened.found.id) + ", written by " + printable(manifest.writer) + ", digest " +
-             opened.found.digest + "\n" +
+  print_text("checkpoint of " + shown(opened.found.id) + ", written by " + printable(manifest.writer) +
+             ", digest " + opened.found.digest + "\n" +
              (opened.found.is_pinned ? "pinned: " + opened.found.pinned_why + "\n\n" : "\n"));
   std::vector<std::vector<std::string>> rows = {{"RANK", "SIZE", "TENSORS", "HEADER DIGEST"}};
   for (const OpenPack& pack : opened.packs)

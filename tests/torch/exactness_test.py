@@ -1,6 +1,6 @@
-"""All that has a state to lose, at once, on one process and on four: killed within a validation, between two backward() of a step and
-between two optimizers, it ends with the bits of an unbroken run, and its history has each step and each validation once. RATOON_KILLS sets
-how often a run dies by chance (8), RATOON_SEED repeats one."""
+"""All that has a state to lose, at once, on one process and on four: killed within a validation, between two backward() of a step
+and between two optimizers, it ends with the bits of an unbroken run, and its history has each step and each validation once.
+RATOON_KILLS sets how often a run dies by chance (8), RATOON_SEED repeats one."""
 import json
 import os
 import pathlib

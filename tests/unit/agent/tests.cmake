@@ -44,7 +44,7 @@ ratoon_test(unit/agent/session_test
           session/launcher_variables_test.cpp session/places_test.cpp
           session/tracked_objects_test.cpp session/train_counts_test.cpp session/train_ledger_test.cpp
           session/train_ends_test.cpp session/train_rollback_test.cpp session/train_saves_test.cpp
-          session/mirrors_test.cpp session/train_seed_test.cpp
+          session/engine_asks_test.cpp session/mirrors_test.cpp session/train_seed_test.cpp
           session/train_strange_folder_test.cpp
           session/train_test.cpp session/load_test.cpp session/load_from_test.cpp
           ../../support/crash/observed_disk.cpp

@@ -8,12 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/disk/real_disk.h"
-#include "agent/src/checkpoint/run_store.h"
 #include "agent/src/session/control_word.h"
-#include "base/core/random_name.h"
-#include "tests/support/borrowed.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/unit/agent/session/engine_rank.h"
 
 namespace ratoon {
 namespace {
@@ -21,111 +17,14 @@ namespace {
 using namespace std::chrono_literals;
 using session::Milestone;
 using session::Standing;
+using test::inline_saver;
+using test::kAttempt;
+using test::ScriptedLink;
+using test::TestRank;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr std::uint64_t kAttempt = 7;
-
-// Time passes with every look that the engine takes outside.
-class ScriptedLink final : public session::Link {
- public:
-  Result<Assignment> join(const std::vector<InventoryEntry>&, Attempt) override {
-    return Error(ErrorKind::kCancelled, "no world");
-  }
-  int listening_fd() const override { return 42; }
-  std::string own_host() const override { return "10.0.0.7"; }
-  void note(const session::Position& position) override {
-    clock.advance(look_takes);
-    if (milestones.empty() || milestones.back() != position.milestone)
-      milestones.push_back(position.milestone);
-    noted = position;
-  }
-  Standing standing() const override { return said; }
-  std::string reason() const override { return "because the test says so"; }
-  session::Wanted wanted() const override { return wants; }
-  Result<void> complete(const session::Position&) override { return {}; }
-
-  ManualClock clock;
-  Duration look_takes = 1ms;
-  Standing said = Standing::kGoOn;
-  session::Wanted wants;
-  session::Position noted;
-  std::vector<Milestone> milestones;
-};
-
-// It does its work when it is looked at: what a test sees is not a matter of time.
-checkpoint::Saver inline_saver(const std::filesystem::path& folder) {
-  auto disk = checkpoint::RealDisk::open_folder(folder).value();
-  return checkpoint::Saver::open(std::move(disk), draw_name(), std::make_shared<SystemClock>(),
-                                 {.pause = {}, .has_thread = false})
-      .value();
-}
-
-// One rank: a sum over steps.
-class TestRank {
- public:
-  TestRank(const std::filesystem::path& folder, std::uint32_t rank, std::uint32_t world_size,
-           std::optional<ResumePoint> resume = std::nullopt)
-      : options_{.save_folder = folder.string(),
-                 .run_name = "",
-                 .save_every = Every::steps(10),
-                 .keep_last = 9,
-                 .member = {}},
-        store_(checkpoint::RunStore::open(folder).value()),
-        places_(options_, test::borrowed(meters)),
-        saver_(inline_saver(folder)),
-        engine_({.options = options_,
-                 .places = places_,
-                 .saver = saver_,
-                 .link = link,
-                 .clock = link.clock,
-                 .meters = meters},
-                {.attempt = Attempt(kAttempt),
-                 .rank = Rank(rank),
-                 .world_size = world_size,
-                 .rendezvous = "[fd00::7]:29400",
-                 .resume = std::move(resume)}) {
-    engine_.track(
-        "sum", [this](StateWriter& out) { out.number("", sum); },
-        [this](StateReader& in) { in.number("", sum); });
-  }
-  void begin(std::uint64_t total) { engine_.begin(Until::steps(total)); }
-  void step(std::uint32_t agreed_of_all = 0) {
-    sum += engine_.step().value();
-    if (agreed_of_all != 0) engine_.agree(agreed_of_all);
-    engine_.end_step();
-  }
-  void steps(int count) {
-    for (int i = 0; i < count; ++i) step();
-  }
-  Session::Engine& engine() { return engine_; }
-  const checkpoint::RunStore& store() const { return store_; }
-  std::vector<std::uint64_t> committed() const {  // steps, newest first
-    std::vector<std::uint64_t> steps;
-    const auto inventory = store_.inventory().value();
-    for (const auto& entry : inventory.complete) steps.push_back(entry.step.value());
-    return steps;
-  }
-
-  ScriptedLink link;
-  metrics::Meters meters;
-  std::uint64_t sum = 0;
-
- private:
-  const Options options_;
-  const checkpoint::RunStore store_;
-  session::Places places_;
-  checkpoint::Saver saver_;
-  Session::Engine engine_;
-};
-
-class EngineTest : public testing::Test {
- protected:
-  TestRank rank(std::uint32_t number, std::uint32_t world_size) {
-    return TestRank(folder_.path(), number, world_size);
-  }
-  test::TemporaryFolder folder_;
-};
+class EngineTest : public test::RanksTest {};
 
 TEST_F(EngineTest, TellsWhereTheRanksMeet) {
   auto first = rank(0, 2);
@@ -213,49 +112,6 @@ TEST_F(EngineTest, ManyWishOneAgreesAndAllSaveAfterTheSameStep) {
   second.step();
   first.step();
   EXPECT_THAT(first.committed(), ElementsAre(1)) << "agreed for one step only";
-}
-
-// Rank 0 commits, and pins for whoever asked.
-TEST_F(EngineTest, ManyKeepWhatOneOfThemAsksFor) {
-  auto first = rank(0, 2);
-  auto second = rank(1, 2);
-  for (auto* rank : {&first, &second}) rank->begin(100);
-  const SaveTicket ticket = second.engine().ask_to_save("the lowest loss");
-  const std::uint32_t agreed = first.engine().wishes() | second.engine().wishes();
-  EXPECT_EQ(agreed, session::control::kSave | session::control::kKeep);
-  second.step(agreed);
-  first.step(agreed);
-  EXPECT_THAT(first.committed(), ElementsAre(1));
-  EXPECT_EQ(second.engine().wishes(), 0u);
-  second.step();
-  EXPECT_TRUE(ticket.wait(SaveLevel::kCommitted, 0s));
-  EXPECT_EQ(test::read_text(folder_ / "pins" / "s0000000001.a0007.json"), "another rank says so\n");
-}
-
-// The control word of a step is made before its end.
-TEST_F(EngineTest, WhatIsToBeKeptAndIsAskedForTooLateIsTheNextStep) {
-  auto first = rank(0, 2);
-  auto second = rank(1, 2);
-  for (auto* rank : {&first, &second}) rank->begin(100);
-  const SaveTicket ticket = first.engine().ask_to_save("the lowest loss");
-  second.step(session::control::kSave);
-  first.step(session::control::kSave);
-  EXPECT_THAT(first.committed(), ElementsAre(1));
-  EXPECT_EQ(ticket.wait(SaveLevel::kStaged, 0s).error().kind(), ErrorKind::kTimeout);
-  const std::uint32_t agreed = first.engine().wishes();
-  second.step(agreed);
-  first.step(agreed);
-  EXPECT_TRUE(ticket.wait(SaveLevel::kCommitted, 0s));
-  EXPECT_THAT(first.committed(), ElementsAre(2, 1));
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "pins" / "s0000000001.a0007.json"));
-  EXPECT_EQ(test::read_text(folder_ / "pins" / "s0000000002.a0007.json"), "the lowest loss\n");
-}
-
-TEST_F(EngineTest, ManyThatAskForASaveAgreeOnIt) {
-  auto silent = rank(0, 2);
-  silent.begin(100);
-  static_cast<void>(silent.engine().ask_to_save(""));
-  EXPECT_THROW(silent.step(), Failure) << "the other rank would not save";
 }
 
 TEST_F(EngineTest, ManyWithoutACollectiveDoNotActOnTheirOwnWishes) {
