@@ -6,6 +6,7 @@
 #include "cli/report/curves.h"
 #include "cli/report/report.h"
 #include "cli/report/timeline.h"
+#include "operator/local/last_lines.h"
 
 namespace ratoon::cli {
 namespace {
@@ -14,6 +15,7 @@ constexpr std::size_t kCurvesMax = 6;
 constexpr std::size_t kMarksMax = 400;
 constexpr std::size_t kRecoveriesMax = 40;
 constexpr std::size_t kCheckpointsMax = 60;
+constexpr std::size_t kLastLinesMax = 40;
 // As docs/formats/history.md has them; a ledger's row says other things, too.
 constexpr std::array kLedgerParts = {"useful",     "recomputed",           "save_stall", "data_wait",
                                      "validation", "waiting_for_capacity", "restarting", "hung"};
@@ -42,6 +44,14 @@ void add_recovery(const api::Disruption& disruption, double began, Report& repor
                                .lost_steps = disruption.lost_steps,
                                .phases = phases_of(disruption.phases),
                                .total = disruption.phases.total_seconds()});
+}
+
+void add_last_failure(const RunFacts& facts, double began, Report& report) {
+  if (!facts.status || !facts.status->last_failure) return;
+  const api::Failure& failure = *facts.status->last_failure;
+  report.last_failure = {.at = seconds(failure.time.since_epoch) - began,
+                         .failure = failure,
+                         .lines = local::last_of(failure.last_lines, kLastLinesMax)};
 }
 
 // The longest of many, in time.
@@ -210,6 +220,7 @@ Report make_report(RunFacts facts) {
   report.rate = make_rate(all_steps(facts), began, report.length);
   add_events(facts, began, report);
   add_past(facts, began, report);
+  add_last_failure(facts, began, report);
   report.losses_in_all = report.losses.size();
   report.losses = thin_marks(std::move(report.losses));
   report.saves = thin_marks(std::move(report.saves));

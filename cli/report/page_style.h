@@ -14,6 +14,8 @@ body{margin:0;background:var(--back);color:var(--text);font:15px/1.5 system-ui,s
 main{max-width:1080px;margin:0 auto;padding:28px 20px 48px}
 h1{font-size:26px;margin:0;overflow-wrap:anywhere;display:inline}
 h2{font-size:16px;margin:0 0 4px}
+pre{margin:0;padding:10px 12px;background:var(--back);border-radius:6px;font:12px/1.5 ui-monospace,monospace;
+white-space:pre-wrap;overflow-wrap:anywhere}
 p{margin:4px 0 10px;color:var(--quiet)}
 .lead{font-size:17px;color:var(--text);margin:14px 0 18px;max-width:860px}
 .badge{margin-left:12px;padding:2px 10px;border-radius:10px;background:var(--accent);color:var(--back);

@@ -138,6 +138,16 @@ std::string recoveries_of(const Report& report) {
   return section("Recoveries", text, rows + "</table>" + legend_of(legend));
 }
 
+std::string last_failure_of(const Report& report) {
+  if (!report.last_failure) return "";
+  const api::Failure& failure = report.last_failure->failure;
+  std::string text = failure.member + (failure.node.empty() ? "" : " on " + failure.node) + " after " +
+                     seconds_text(report.last_failure->at) + ": " + failure.reason;
+  if (!failure.exception.empty()) text += ": " + failure.exception;
+  const std::string lines = join(report.last_failure->lines, "\n", escaped);
+  return section("The last failure", text, lines.empty() ? "" : "<pre>" + lines + "</pre>");
+}
+
 std::string checkpoints_of(const Report& report) {
   if (report.checkpoints.empty()) return section("Checkpoints", "None is there.", "");
   std::string rows =
@@ -192,9 +202,10 @@ std::string render_page(const Report& report) {
              "'unsafe-inline'\"/><meta name=\"viewport\" content=\"width=device-width, "
              "initial-scale=1\"/><title>") +
          escaped(report.name) + ": report</title><style>" + kPageStyle + "</style></head>\n<body><main>" +
-         head_of(report) + account_of(report) + over_time_of(report) + recoveries_of(report) +
-         checkpoints_of(report) + samples_of(report) + remarks_of(report) + "<footer>ratoon " +
-         escaped(version()) + "; times count from the beginning of the run</footer></main></body></html>\n";
+         head_of(report) + last_failure_of(report) + account_of(report) + over_time_of(report) +
+         recoveries_of(report) + checkpoints_of(report) + samples_of(report) + remarks_of(report) +
+         "<footer>ratoon " + escaped(version()) +
+         "; times count from the beginning of the run</footer></main></body></html>\n";
 }
 
 }  // namespace ratoon::cli

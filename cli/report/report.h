@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,12 @@ struct Recovery {
   double total = 0;
 };
 
+struct LastFailure {
+  double at = 0;
+  api::Failure failure;
+  std::vector<std::string> lines;  // that it printed last
+};
+
 struct Report {
   std::string name;
   std::string folder;
@@ -77,6 +84,7 @@ struct Report {
   std::vector<std::pair<std::string, double>> account;  // seconds by part
   std::vector<Recovery> recoveries;                     // in time; of many the longest
   std::uint64_t recoveries_in_all = 0;
+  std::optional<LastFailure> last_failure;  // of a member of `ratoon run`
   double median_recovery = 0;
   std::vector<StoredCheckpoint> checkpoints;  // newest first; of many the newest
   std::uint64_t checkpoints_in_all = 0;

@@ -20,6 +20,18 @@ json json_of(const Recovery& one) {
           {"phases", phases}};
 }
 
+json json_of(const LastFailure& one) {
+  json object = {{"at", one.at},
+                 {"member", one.failure.member},
+                 {"node", one.failure.node},
+                 {"reason", one.failure.reason},
+                 {"last_lines", one.lines}};
+  if (one.failure.exit_code) object["exit_code"] = *one.failure.exit_code;
+  if (one.failure.signal) object["signal"] = *one.failure.signal;
+  if (!one.failure.exception.empty()) object["exception"] = one.failure.exception;
+  return object;
+}
+
 json json_of(const StoredCheckpoint& one) {
   json object = {{"step", one.step},    {"attempt", one.attempt},       {"state", one.state},
                  {"ranks", one.ranks},  {"size_bytes", one.size_bytes}, {"tiers", one.tiers},
@@ -63,6 +75,7 @@ json report_json(const Report& report) {
                  {"remarks", report.remarks}};
   for (const auto& [part, spent] : report.account) object["account"][part] = spent;
   for (const auto& one : report.losses) object["losses"].push_back({{"at", one.at}, {"what", one.what}});
+  if (report.last_failure) object["last_failure"] = json_of(*report.last_failure);
   for (const auto& one : report.recoveries) object["recoveries"].push_back(json_of(one));
   for (const auto& one : report.checkpoints) object["checkpoints"].push_back(json_of(one));
   for (const auto& one : report.samples)

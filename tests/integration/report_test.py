@@ -142,6 +142,20 @@ class Report(unittest.TestCase):
         self.assertEqual(done.stderr, "ratoon: the file system refuses ..: No such file or directory; mend that and run the "
                                       "same command again\n")
 
+    def test_a_run_that_failed_says_what_its_trainer_printed_last(self):
+        run = LocalRun(command=["sh", "-c", "echo begin; echo 'no <file>' >&2; exit 7"],
+                       spec={"numNodes": 1, "restartPolicy": {"maxRestarts": 0}})
+        self.addCleanup(run.close)
+        run.start()
+        self.assertEqual(run.finish()[0], 1, run.output())
+        _, text, page = self.page(run.folder)
+        self.assertIn("<pre>begin\nno &lt;file&gt;</pre>", text)
+        said = "".join(page.itertext())
+        self.assertRegex(said, r"The last failure\s*counter-worker-0-i0 on node-1 after [0-9.]+ s: exit code 7\s*begin\nno <file>")
+        failure = json.loads(self.report(run.folder, "--json"))["last_failure"]
+        self.assertEqual((failure["member"], failure["exit_code"], failure["last_lines"]),
+                         ("counter-worker-0-i0", 7, ["begin", "no <file>"]))
+
     def test_folders_of_no_run(self):
         run = LocalRun()
         self.addCleanup(run.close)

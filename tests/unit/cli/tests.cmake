@@ -34,5 +34,5 @@ if(TARGET ratoon_operator_api)
             ../../../cli/report/event.cpp ../../../cli/report/html.cpp ../../../cli/report/make_report.cpp
             ../../../cli/report/past.cpp ../../../cli/report/render.cpp ../../../cli/report/report_json.cpp
             ../../../cli/report/thin.cpp ../../../cli/report/timeline.cpp ../../../cli/text.cpp
-    LIBS ratoon::agent ratoon::operator_api nlohmann_json::nlohmann_json)
+    LIBS ratoon::agent ratoon::operator_local nlohmann_json::nlohmann_json)
 endif()

@@ -45,6 +45,14 @@ RunFacts hostile_run() {
   facts.past.ledger = {{kHostile, 5}, {"useful", 1}};
   facts.checkpoints = {{.state = kHostile, .why = kHostile, .digest = kHostile, .tiers = {kHostile}}};
   facts.samples = {{.stream = kHostile, .digest = kHostile}};
+  facts.status.emplace().last_failure = api::Failure{.member = kHostile,
+                                                     .node = kHostile,
+                                                     .time = WallTime{from_seconds(105)},
+                                                     .reason = kHostile,
+                                                     .exit_code = 7,
+                                                     .signal = {},
+                                                     .exception = kHostile,
+                                                     .last_lines = std::string(kHostile) + "\n" + kHostile};
   return facts;
 }
 

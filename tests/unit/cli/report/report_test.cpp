@@ -285,6 +285,24 @@ TEST(ReportTest, NumbersThatAreNoneAreCountedAndNotDrawn) {
     for (const Point& point : line.points) EXPECT_TRUE(std::isfinite(point.value));
 }
 
+TEST(ReportTest, TheLastFailureIsThatOfTheStatusWithItsLastLines) {
+  RunFacts facts = run_with_a_loss();
+  EXPECT_FALSE(make_report(facts).last_failure);
+  facts.status.emplace();
+  EXPECT_FALSE(make_report(facts).last_failure);
+  auto& failure = facts.status->last_failure.emplace();
+  failure.member = "w-1-i0";
+  failure.time = WallTime{from_seconds(kBegan + 10)};
+  for (int i = 1; i <= 100; ++i) failure.last_lines += "line " + std::to_string(i) + "\n";
+  const auto last = make_report(facts).last_failure;
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->failure.member, "w-1-i0");
+  EXPECT_NEAR(last->at, 10, 1e-6);
+  ASSERT_EQ(last->lines.size(), 40u);
+  EXPECT_EQ(last->lines.front(), "line 61");
+  EXPECT_EQ(last->lines.back(), "line 100");
+}
+
 TEST(ReportTest, TheRateIsOfTheStepsThatWereMade) {
   const Report report = make_report(run_with_a_loss());
   double steps = 0;
