@@ -26,8 +26,9 @@ for rank in range(size):
                SLURM_STEP_NUM_NODES=os.environ["SLURM_NNODES"], RATOON_POD_IP="127.0.0.1")
     ranks.append(subprocess.Popen(words, env=env))
 note = pathlib.Path(os.environ["STAND_IN"]) / ("ranks." + os.environ["SLURM_JOB_ID"])
-note.with_suffix(".new").write_text(json.dumps([r.pid for r in ranks]))
-os.rename(note.with_suffix(".new"), note)
+new = note.with_name(note.name + ".new")
+new.write_text(json.dumps([r.pid for r in ranks]))
+os.rename(new, note)
 codes = [rank.wait() for rank in ranks]
 sys.exit(max(128 - code if code < 0 else code for code in codes))
 """
