@@ -151,7 +151,8 @@ class Report(unittest.TestCase):
         _, text, page = self.page(run.folder)
         self.assertIn("<pre>begin\nno &lt;file&gt;</pre>", text)
         said = "".join(page.itertext())
-        self.assertRegex(said, r"The last failure\s*counter-worker-0-i0 on node-1 after [0-9.]+ s: exit code 7\s*begin\nno <file>")
+        self.assertRegex(said, r"The last failure\s*counter-worker-0-i0 on node-1 after [0-9.]+ s: exit code 7\s*"
+                               r"begin\nno <file>")
         failure = json.loads(self.report(run.folder, "--json"))["last_failure"]
         self.assertEqual((failure["member"], failure["exit_code"], failure["last_lines"]),
                          ("counter-worker-0-i0", 7, ["begin", "no <file>"]))

@@ -132,6 +132,31 @@ Deaths deaths_by_chance(std::uint64_t seed, std::uint64_t count) {
   };
 }
 
+// Of an attempt. One that is killed after its first step leaves a checkpoint, so that the next has to resume.
+class Fate {
+ public:
+  Fate(ratoon::Session& session, const Deaths& deaths) : session_(session), deaths_(deaths) {}
+  void begin(std::uint64_t step) {
+    if (first_) return;
+    first_ = step;
+    first_save_ = session_.save();
+    death_ = deaths_(session_.attempt(), step, session_.world_size());
+  }
+  void pass(Place place, std::uint64_t step) const {
+    const Death here{.attempt = session_.attempt(), .rank = session_.rank(), .step = step, .place = place};
+    if (death_ != here) return;
+    if (first_ < step) static_cast<void>(first_save_.wait(ratoon::SaveLevel::kCommitted, 60s));
+    static_cast<void>(std::raise(SIGKILL));
+  }
+
+ private:
+  ratoon::Session& session_;
+  const Deaths& deaths_;
+  std::optional<std::uint64_t> first_;
+  ratoon::SaveTicket first_save_;
+  std::optional<Death> death_;
+};
+
 void train(ratoon::Session& session, const Data& data, const Deaths& deaths) {
   Nets nets;
   torch::nn::Linear slow(kWidth, 1);  // of LBFGS, which looks at all samples, on each rank the same
@@ -151,23 +176,10 @@ void train(ratoon::Session& session, const Data& data, const Deaths& deaths) {
   session.track("plateau", plateau);
   session.track("stream", stream);
   session.track("noise", noise);
-  std::optional<Death> death;
-  // An attempt that is killed after its first step leaves a checkpoint, so that the next one has to resume.
-  ratoon::SaveTicket first_save;
-  std::optional<std::uint64_t> first_save_step;
-  const auto pass = [&](Place place, std::uint64_t step) {
-    const Death here{.attempt = session.attempt(), .rank = session.rank(), .step = step, .place = place};
-    if (death != here) return;
-    if (first_save_step < step) static_cast<void>(first_save.wait(ratoon::SaveLevel::kCommitted, 60s));
-    static_cast<void>(std::raise(SIGKILL));
-  };
+  Fate fate(session, deaths);
 
   for (const std::uint64_t step : session.steps(kSteps)) {
-    if (!first_save_step) {
-      first_save_step = step;
-      first_save = session.save();
-      death = deaths(session.attempt(), step, session.world_size());
-    }
+    fate.begin(step);
     const auto index = ratoon::torch::index(stream.take(session.rank(), session.world_size()));
     auto x = data.x.index_select(0, index);
     x = x + 0.1 * torch::randn(x.sizes(), noise);
@@ -175,14 +187,14 @@ void train(ratoon::Session& session, const Data& data, const Deaths& deaths) {
     const auto half = index.numel() / 2;
     nets.zero_grad();
     (nets.loss(x.narrow(0, 0, half), y.narrow(0, 0, half)) / 2).backward();
-    pass(Place::kBetweenBackwards, step);
+    fate.pass(Place::kBetweenBackwards, step);
     const auto loss = nets.loss(x.narrow(0, half, half), y.narrow(0, half, half)) / 2;
     session.report("loss", loss.item<double>());
     session.average_gradients(nets, {.backward = [&] { loss.backward(); }});
     torch::nn::utils::clip_grad_norm_(nets.parameters(), 5.0);
     for (const auto& optimizer : nets.optimizers) {
       optimizer->step();
-      pass(Place::kBetweenOptimizers, step);
+      fate.pass(Place::kBetweenOptimizers, step);
     }
     const auto far = lbfgs.step([&] {
       lbfgs.zero_grad();
@@ -197,14 +209,14 @@ void train(ratoon::Session& session, const Data& data, const Deaths& deaths) {
       const torch::NoGradGuard no_grad;
       nets.eval();
       const auto validated = nets.loss(data.x, data.y);
-      pass(Place::kValidating, step);
+      fate.pass(Place::kValidating, step);
       session.report("validation", validated.item<double>());
       nets.train();
     }
     std::printf("attempt %u rank %u step %u loss %a\n", static_cast<unsigned>(session.attempt()),
                 session.rank(), static_cast<unsigned>(step), loss.item<double>());
     std::fflush(stdout);
-    pass(Place::kAtTheEnd, step);
+    fate.pass(Place::kAtTheEnd, step);
   }
   std::printf("weights %s\n", (ratoon::digest(nets).value() + ratoon::digest(*slow).value()).c_str());
 }
