@@ -177,9 +177,7 @@ class Operator {
         {.address = "0.0.0.0", .port = options_.metrics_port},
         [this](const http::ServerRequest& request, http::Responder responder) {
           if (request.path == "/metrics") {
-            responder.send({.status = 200,
-                            .headers = {{"Content-Type", "text/plain; version=0.0.4"}},
-                            .body = metrics_.text() + self_metrics_.text(look())});
+            show_metrics(responder);
           } else if (request.path == "/healthz") {
             responder.send({.status = 200, .body = "ok\n"});
           } else if (request.path == "/readyz") {
@@ -192,6 +190,14 @@ class Operator {
     if (!server) return server.error().with_context("opening the port for metrics");
     health_ = std::move(*server);
     return {};
+  }
+
+  void show_metrics(http::Responder& responder) {
+    const auto reply = responder.stream(200, {{"Content-Type", "text/plain; version=0.0.4"}});
+    bool is_read = true;
+    const auto send = [&](std::string_view piece) { return is_read = reply->write(piece).has_value(); };
+    metrics_.write(send);
+    if (is_read && send(self_metrics_.text(look()))) reply->finish();
   }
 
   // One that stands by is ready too: it could take over now.

@@ -4,32 +4,41 @@
 // Thread contract: every method may be called from any thread.
 #pragma once
 
-#include <memory>
-#include <string>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string_view>
+
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
 
 #include "operator/api/training_job.h"
+#include "operator/runtime/job_series.h"
 
 namespace ratoon::runtime {
 
 class OperatorMetrics {
  public:
-  OperatorMetrics();
-  ~OperatorMetrics();
-  OperatorMetrics(const OperatorMetrics&) = delete;
-  OperatorMetrics& operator=(const OperatorMetrics&) = delete;
-
   // What a decision made of a job: `before` is what was stored.
   void note_status(const JobKey& job, const api::TrainingJobStatus& before,
                    const api::TrainingJobStatus& after);
   void note_decision_seconds(double seconds);  // of all jobs alike
   void forget(const JobKey& job);
 
-  // In Prometheus' text format.
-  [[nodiscard]] std::string text() const;
+  // Takes the next piece of a text; false: it wants no more.
+  using Sink = std::function<bool(std::string_view)>;
+  // In Prometheus' text format, piece by piece: the text of a thousand jobs would be twenty megabytes.
+  void write(const Sink& sink) const;
 
  private:
-  struct Families;
-  std::unique_ptr<Families> families_;
+  bool write_family(std::size_t family, const Sink& sink) const;
+
+  prometheus::Registry registry_;
+  prometheus::Histogram& decision_ = decision_in(registry_);
+  mutable std::mutex mutex_;
+  std::map<JobKey, JobSeries> jobs_;  // guarded by mutex_
+
+  static prometheus::Histogram& decision_in(prometheus::Registry& registry);
 };
 
 }  // namespace ratoon::runtime

@@ -1,0 +1,141 @@
+#include "operator/runtime/job_series.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/contract/names.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+enum Family : std::size_t { kPhase, kAttempt, kStep, kDurableStep, kWorldSize, kRestarts, kRecovery };
+
+constexpr std::array kPhases = {api::JobPhase::kPending,    api::JobPhase::kRunning,
+                                api::JobPhase::kRecovering, api::JobPhase::kSuspended,
+                                api::JobPhase::kSucceeded,  api::JobPhase::kFailed};
+constexpr std::array<std::string_view, 3> kCauses = {"application", "hung", "disruption"};
+constexpr std::array<std::string_view, kRecoveryParts> kParts = {
+    "detect", "decide", "place", "start", "rendezvous", "load", "first_step", "total"};
+
+std::array<double, kRecoveryParts> parts_of(const api::RecoveryPhases& phases) {
+  return {phases.detect_seconds,     phases.decide_seconds,     phases.place_seconds,
+          phases.start_seconds,      phases.rendezvous_seconds, phases.load_seconds,
+          phases.first_step_seconds, phases.total_seconds()};
+}
+
+MetricFamily family(std::string_view name, const char* help, MetricType type) {
+  return {.name = std::string(name), .help = help, .type = type, .metric = {}};
+}
+
+// Labels are in the order of their names.
+ClientMetric labelled(const JobKey& key) {
+  ClientMetric metric;
+  metric.label = {{"job", key.name}, {"namespace", key.name_space}};
+  return metric;
+}
+
+ClientMetric labelled(const JobKey& key, const char* name, std::string_view value) {
+  ClientMetric metric = labelled(key);
+  metric.label.push_back({name, std::string(value)});
+  std::sort(metric.label.begin(), metric.label.end());
+  return metric;
+}
+
+ClientMetric gauge(ClientMetric metric, double value) {
+  metric.gauge.value = value;
+  return metric;
+}
+
+ClientMetric::Histogram histogram_of(const PartSeconds& part) {
+  ClientMetric::Histogram histogram;
+  for (std::size_t i = 0; i < kRecoveryBounds.size(); ++i) {
+    histogram.sample_count += part.counts[i];
+    histogram.bucket.push_back(
+        {.cumulative_count = histogram.sample_count, .upper_bound = kRecoveryBounds[i]});
+  }
+  histogram.sample_count += part.counts.back();
+  histogram.sample_sum = part.sum;
+  return histogram;
+}
+
+}  // namespace
+
+void PartSeconds::observe(double seconds) {
+  const auto bound = std::lower_bound(kRecoveryBounds.begin(), kRecoveryBounds.end(), seconds);
+  ++counts[static_cast<std::size_t>(bound - kRecoveryBounds.begin())];
+  sum += seconds;
+}
+
+void JobSeries::note(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) {
+  phase_ = after.phase;
+  attempt_ = after.attempt.value();
+  step_ = after.step.value();
+  durable_step_ = after.last_checkpoint ? after.last_checkpoint->step.value() : 0;
+  world_size_ = after.world_size;
+  const auto count = [&](std::size_t cause, std::uint32_t from, std::uint32_t to) {
+    restarts_[cause] += to > from ? to - from : 0;
+  };
+  count(0, before.restarts.application, after.restarts.application);
+  count(1, before.restarts.hung, after.restarts.hung);
+  count(2, before.restarts.disruption, after.restarts.disruption);
+  if (!after.last_disruption || after.last_disruption == before.last_disruption) return;
+  if (!recoveries_) recoveries_ = std::make_unique<std::array<PartSeconds, kRecoveryParts>>();
+  const auto parts = parts_of(after.last_disruption->phases);
+  for (std::size_t i = 0; i < parts.size(); ++i) (*recoveries_)[i].observe(parts[i]);
+}
+
+std::span<const MetricFamily> JobSeries::families() {
+  using enum MetricType;
+  static const std::array all = {
+      family(names::metric::kJobPhase, "1 for the phase that the job is in", Gauge),
+      family(names::metric::kJobAttempt, "Number of the newest world of the job", Gauge),
+      family(names::metric::kJobStep, "Steps that the job has made", Gauge),
+      family(names::metric::kJobDurableStep, "Steps that are in a committed checkpoint", Gauge),
+      family(names::metric::kJobWorldSize, "Processes that train together; 0 while a world forms", Gauge),
+      family(names::metric::kRestarts, "Members that were replaced, by cause", Counter),
+      family(names::metric::kRecoverySeconds,
+             "Seconds from a member's last sign of life to the first step of all, by phase", Histogram)};
+  return all;
+}
+
+void JobSeries::add_to(std::size_t family, const JobKey& key, std::vector<ClientMetric>& series) const {
+  const auto add = [&](auto value) { series.push_back(gauge(labelled(key), static_cast<double>(value))); };
+  switch (family) {
+    case kPhase:
+      for (const auto phase : kPhases)
+        series.push_back(gauge(labelled(key, "phase", api::name_of(phase)), phase == phase_ ? 1 : 0));
+      return;
+    case kAttempt:
+      return add(attempt_);
+    case kStep:
+      return add(step_);
+    case kDurableStep:
+      return add(durable_step_);
+    case kWorldSize:
+      return add(world_size_);
+    case kRestarts:
+      for (std::size_t i = 0; i < kCauses.size(); ++i) {
+        series.push_back(labelled(key, "cause", kCauses[i]));
+        series.back().counter.value = static_cast<double>(restarts_[i]);
+      }
+      return;
+    default:
+      return add_recoveries(key, series);
+  }
+}
+
+// All are there from the beginning, at zero: the first recovery would be no increase otherwise.
+void JobSeries::add_recoveries(const JobKey& key, std::vector<ClientMetric>& series) const {
+  static const PartSeconds kNone;
+  for (std::size_t i = 0; i < kParts.size(); ++i) {
+    series.push_back(labelled(key, "phase", kParts[i]));
+    series.back().histogram = histogram_of(recoveries_ ? (*recoveries_)[i] : kNone);
+  }
+}
+
+}  // namespace ratoon::runtime

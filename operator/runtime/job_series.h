@@ -1,0 +1,53 @@
+// The numbers that Prometheus reads of one job, kept small, since a thousand jobs have twenty thousand
+// series: they become series only while somebody reads them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <prometheus/client_metric.h>
+#include <prometheus/metric_family.h>
+
+#include "operator/api/training_job.h"
+
+namespace ratoon::runtime {
+
+inline constexpr std::array kRecoveryBounds = {0.01, 0.05, 0.1, 0.25, 0.5,  1.0,  2.0,  3.0,
+                                               4.0,  5.0,  6.0, 8.0,  12.0, 20.0, 60.0, 300.0};
+inline constexpr std::size_t kRecoveryParts = 8;  // the phases of a recovery, and their sum
+
+// How long one part of the recoveries took.
+struct PartSeconds {
+  std::array<std::uint64_t, kRecoveryBounds.size() + 1> counts{};  // by bucket; the last has no bound
+  double sum = 0;
+
+  void observe(double seconds);
+};
+
+class JobSeries {
+ public:
+  // What a decision made of the job: `before` is what was stored.
+  void note(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
+
+  // The families that each job has series in. They come without series, and are the same for all jobs.
+  [[nodiscard]] static std::span<const prometheus::MetricFamily> families();
+  // Adds this job's series to the family of that place in families().
+  void add_to(std::size_t family, const JobKey& key, std::vector<prometheus::ClientMetric>& series) const;
+
+ private:
+  void add_recoveries(const JobKey& key, std::vector<prometheus::ClientMetric>& series) const;
+
+  api::JobPhase phase_ = api::JobPhase::kPending;
+  std::uint64_t attempt_ = 0;
+  std::uint64_t step_ = 0;
+  std::uint64_t durable_step_ = 0;
+  std::uint32_t world_size_ = 0;
+  std::array<std::uint64_t, 3> restarts_{};                              // in the order of the causes
+  std::unique_ptr<std::array<PartSeconds, kRecoveryParts>> recoveries_;  // null: none yet
+};
+
+}  // namespace ratoon::runtime
