@@ -233,9 +233,26 @@ TEST(MemberPod, WhatTheUserSaysOfPlacementStays) {
   ASSERT_EQ(tolerations.size(), 2u);
   EXPECT_EQ(tolerations[1]["key"], "node.kubernetes.io/unreachable");
   EXPECT_EQ(tolerations[1]["tolerationSeconds"], 20);
-  EXPECT_TRUE((*make(job))["spec"]["affinity"].contains("podAntiAffinity"));
-  pod_spec(job)["affinity"]["podAffinity"] = json::object();
-  EXPECT_FALSE((*make(job))["spec"]["affinity"].contains("podAntiAffinity"));
+}
+
+TEST(MemberPod, MembersAreRatherApartUnlessTheUserSaysHowPodsSpread) {
+  json job = document();
+  const json spread = (*make(job))["spec"]["topologySpreadConstraints"];
+  ASSERT_EQ(spread.size(), 1u);
+  EXPECT_EQ(spread[0]["whenUnsatisfiable"], "ScheduleAnyway");
+  EXPECT_EQ(spread[0]["topologyKey"], "kubernetes.io/hostname");
+  EXPECT_EQ(spread[0]["labelSelector"]["matchLabels"], json({{"ratoon.dev/job-uid", "u"}}));
+  for (const char* kind : {"podAffinity", "podAntiAffinity"}) {
+    json own = document();
+    pod_spec(own)["affinity"][kind] = json::object();
+    EXPECT_FALSE((*make(own))["spec"].contains("topologySpreadConstraints")) << kind;
+  }
+  const json by_zone = {{{"maxSkew", 1},
+                         {"topologyKey", "topology.kubernetes.io/zone"},
+                         {"whenUnsatisfiable", "DoNotSchedule"},
+                         {"labelSelector", json::object()}}};
+  pod_spec(job)["topologySpreadConstraints"] = by_zone;
+  EXPECT_EQ((*make(job))["spec"]["topologySpreadConstraints"], by_zone);
 }
 
 TEST(MemberPod, RefusesWhatItCannotDo) {
