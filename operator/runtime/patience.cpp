@@ -6,7 +6,7 @@ namespace {
 // Each stored step is a write to the API server, and a thousand jobs share one.
 constexpr Duration kProgressPause = std::chrono::seconds(5);
 // Until all pods of a group run, who they are and where is for people to read.
-constexpr Duration kRosterPause = std::chrono::seconds(1);
+constexpr Duration kRosterPause = std::chrono::seconds(5);
 
 // Whether the two tell the same story, apart from how far it has come.
 bool differ_in_step_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
@@ -17,6 +17,10 @@ bool differ_in_step_alone(api::TrainingJobStatus a, const api::TrainingJobStatus
 
 // Whether the world still waits for its pods, and only more is known of them.
 bool differ_in_roster_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
+  // That pods got nodes is told in a condition of its own, which a new job does not have.
+  const bool is_placed = a.conditions.empty() && b.conditions.size() == 1 &&
+                         b.conditions.front().type == "Scheduled" && b.conditions.front().is_true;
+  if (is_placed) a.conditions = b.conditions;
   const bool is_waiting = !a.is_formed && !b.is_formed && a.members.size() == b.members.size() &&
                           a.conditions.size() == b.conditions.size();
   if (!is_waiting) return false;

@@ -48,6 +48,14 @@ TEST_F(PatienceTest, WhoThePodsOfAGroupAreIsToldTogetherWithItsStart) {
   EXPECT_FALSE(waits(patience_with(with_agent_, stored_, made_))) << "its members may not speak before";
 }
 
+TEST_F(PatienceTest, ThatTheFirstPodsOfAGroupGotNodesIsToldTogetherWithItsStart) {
+  stored_.conditions.clear();
+  made_.conditions = {{.type = "Scheduled", .is_true = true, .reason = "Placed"}};
+  EXPECT_TRUE(waits(patience_with(group_, stored_, made_)));
+  made_.conditions = {{.type = "Scheduled", .is_true = false, .reason = "Unschedulable"}};
+  EXPECT_FALSE(waits(patience_with(group_, stored_, made_))) << "somebody may have to make room";
+}
+
 TEST_F(PatienceTest, WhatAnybodyWaitsForIsWrittenAtOnce) {
   const auto is_prompt = [&](auto change) {
     auto news = made_;
