@@ -5,12 +5,14 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from bench_cluster import JOBS, MEMBERS, PODS_PATH, Bed, do_by_turns, free_port, row, wait_for, write  # noqa: E402
+from bench_cluster import JOBS, MEMBERS, Bed, do_by_turns, free_port, row, wait_for, write  # noqa: E402
 
 JOBS_PATH = "/apis/batch/v1/namespaces/default/jobs"
 
 
 class JobBed(Bed):
+    jobs_path = JOBS_PATH
+
     def start_controller(self, kubeconfig):
         return self.run("job-controller", "kube-controller-manager", kubeconfig, "--controllers=job-controller",
                         "--leader-elect=false", "--kube-api-qps=5000", "--kube-api-burst=5000",
@@ -27,18 +29,17 @@ def job(name):
 def start_all(bed):
     cpu, of_servers, began = bed.cpu_seconds(), bed.server_cpu_seconds(), time.monotonic()
     do_by_turns(bed.server, [("POST", JOBS_PATH, job(f"group-{n}")) for n in range(JOBS)])
-    wait_for("pods", lambda: bed.count(PODS_PATH) >= JOBS * MEMBERS)
-    made = time.monotonic() - began
-    wait_for("its rest", lambda: is_quiet(bed), 1)
-    return row("start", made, items_per_second=JOBS * MEMBERS / made, jobs=JOBS, members=MEMBERS,
+    made = bed.wait_for_pods()
+    wait_for("running pods", lambda: all(map(is_ready, bed.jobs())), 1)
+    formed = time.monotonic() - began
+    return row("start", made - began, items_per_second=JOBS * MEMBERS / (made - began), jobs=JOBS, members=MEMBERS,
+               formed_seconds=formed,
                operator_cpu_seconds=bed.cpu_seconds() - cpu, memory_bytes=bed.memory_bytes(),
                server_cpu_seconds=bed.server_cpu_seconds() - of_servers)
 
 
-def is_quiet(bed):
-    before = bed.cpu_seconds()
-    time.sleep(1)
-    return bed.cpu_seconds() - before < 0.05  # nothing more is told of its pods
+def is_ready(one):
+    return one.get("status", {}).get("ready", 0) == MEMBERS
 
 
 if __name__ == "__main__":
