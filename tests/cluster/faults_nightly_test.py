@@ -80,26 +80,22 @@ class Faults(Runs, unittest.TestCase):
         """It asks for two, takes three, goes on with one where no node is left, and grows again as they come."""
         lab.start("elastic", STEPS * 100, 60, is_alone=True, numNodes=2, elasticPolicy={
             "minReplicas": 1, "maxReplicas": 3, "shrinkAfterSeconds": 0, "growCooldownSeconds": 2})
-        self.wait_for_world(3)
+        self.wait_for_world("elastic", 3)
         seconds, lost = [], []
         for size in (2, 1):
             before = self.let_it_train("elastic", 10)
             lost.append(lab.node_of_a_member("elastic"))
             killed_at = lab.kill_node(lost[-1])
             seconds.append(self.wait_recovered("elastic", before, killed_at)[0])
-            self.wait_for_world(size)
+            self.wait_for_world("elastic", size)
         figures["shrink_seconds"] = seconds
         scheduled = next(each for each in lab.status("elastic")["conditions"] if each["type"] == "Scheduled")
         self.assertEqual(scheduled["status"], "False", "one of the two that it asked for has no node")
         for node in lost:
             lab.add_node(node)
-        status = self.wait_for_world(3)
+        status = self.wait_for_world("elastic", 3)
         self.assertEqual(status["restarts"], {**status["restarts"], "disruption": 2, "application": 0})
         lab.kubectl("delete", "tj", "elastic")
-
-    def wait_for_world(self, size):
-        return lab.wait("elastic", f"world of {size}",
-                        lambda now: now.get("phase") == "Running" and now["worldSize"] == size and is_stepping(0)(now), 60)
 
     def test_3_it_writes_until_another_one_has_its_place(self):
         """Its kubelet stands still and nothing reaches it, and its trainer goes on and commits. A run of one member has no

@@ -29,6 +29,10 @@ class Runs:
         return self.lab.wait(name, f"step {goal}",
                              lambda status: is_stepping(goal)(status) and "lastCheckpoint" in status, 60)
 
+    def wait_for_world(self, name, size):
+        return self.lab.wait(name, f"a world of {size}", lambda now: now.get("phase") == "Running" and
+                             now["worldSize"] == size and is_stepping(0)(now), 60)
+
     def wait_recovered(self, name, before, lost_at, seconds=60):
         """Returns the seconds from the loss until this test sees that all members step again, and the job's own account."""
         old = before.get("lastDisruption")

@@ -67,7 +67,7 @@ class Training(Runs, unittest.TestCase):
         self.show_the_story("silent")
         status = self.expect_unbroken_weights("silent")
         self.assertGreaterEqual(status["restarts"]["disruption"], TRIALS)
-        figures["silent_death_seconds"] = {"median": statistics.median(totals), "p95": percentile_95(totals), "all": totals}
+        figures["silent_death_seconds"] = spread(totals)
         figures["waterfall_seconds"] = {phase: statistics.median(a["phases"][phase + "Seconds"] for a in accounts)
                                         for phase in PHASES}
         figures["batch_job"] = neighbour.fate()
@@ -86,20 +86,45 @@ class Training(Runs, unittest.TestCase):
 
     def test_2_a_node_gives_notice(self):
         self.begin("noticed")
-        before = self.let_it_train("noticed", 20)
-        node = lab.node_of_a_member("noticed")
-        lab.taint(node)
-        noticed_at = time.time()
-        seconds, account = self.wait_recovered("noticed", before, noticed_at)
-        self.assertEqual(account["lostSteps"], 0)
-        figures["notice"] = {"lost_steps": account["lostSteps"], "stall_seconds": account["totalSeconds"],
-                             "seconds_to_new_world": seconds}
-        lab.wait("noticed", "an empty node", lambda _: node not in lab.nodes_of("noticed"), 30)
-        lab.kubectl("taint", "node", node, "karpenter.sh/disrupted-")
+        stalls, to_new_world = [], []
+        for trial in range(TRIALS):
+            before = self.let_it_train("noticed", random.randrange(5, 20))
+            node = lab.node_of_a_member("noticed")
+            lab.taint(node)
+            seconds, account = self.wait_recovered("noticed", before, time.time())
+            print(f"notice {trial}: {node} is to go, all step again after {seconds:.2f} s; it stood still for "
+                  f"{account['totalSeconds']:.2f} s, {account['lostSteps']} steps again", flush=True)
+            self.assertEqual(account["lostSteps"], 0)
+            stalls.append(account["totalSeconds"])
+            to_new_world.append(seconds)
+            lab.wait("noticed", "an empty node", lambda _: node not in lab.nodes_of("noticed"), 30)
+            lab.kubectl("taint", "node", node, "karpenter.sh/disrupted-")
         status = self.expect_unbroken_weights("noticed")
         self.assertEqual(status["restarts"]["disruption"], 0, "nothing was lost")
+        figures["notice"] = {"lost_steps": 0, "stall_seconds": spread(stalls), "seconds_to_new_world": spread(to_new_world)}
+        self.assertLessEqual(figures["notice"]["stall_seconds"]["p95"], 3.0)
 
-    def test_3_the_operator_dies(self):
+    def test_3_no_node_is_free(self):
+        """A member's node dies and there is no other: the rest goes on at once, and grows again as the node is back."""
+        lab.start("elastic", STEPS * 100, PAUSE_MS, is_alone=True, numNodes=2, elasticPolicy={
+            "minReplicas": 1, "shrinkAfterSeconds": 0, "growCooldownSeconds": 1})
+        totals = []
+        for trial in range(TRIALS):
+            self.wait_for_world("elastic", 2)
+            before = self.let_it_train("elastic", random.randrange(5, 20))
+            node = lab.node_of_a_member("elastic")
+            killed_at = lab.kill_node(node)
+            totals.append(self.wait_recovered("elastic", before, killed_at)[0])
+            print(f"shrink {trial}: {node} killed, the other steps again after {totals[-1]:.2f} s", flush=True)
+            self.assertEqual(lab.status("elastic")["worldSize"], 1)
+            lab.cluster("node", "add", node)
+        status = self.wait_for_world("elastic", 2)
+        self.assertEqual((status["restarts"]["disruption"], status["restarts"]["application"]), (TRIALS, 0))
+        lab.kubectl("delete", "tj", "elastic")
+        figures["shrink_seconds"] = spread(totals)
+        self.assertLessEqual(statistics.median(totals), 6.0)
+
+    def test_4_the_operator_dies(self):
         self.begin("orphan")
         before = self.let_it_train("orphan", 20)
         lab.kill_operator()
@@ -119,7 +144,7 @@ class Training(Runs, unittest.TestCase):
         lab.cluster("node", "add", node)
         self.expect_unbroken_weights("orphan")
 
-    def test_4_a_pod_of_several_processes(self):
+    def test_5_a_pod_of_several_processes(self):
         """A process that is killed starts again beside the others of its pod; a node takes both of its processes."""
         several = {"numNodes": 2, "processesPerNode": 2}
         lab.start("pairs-unbroken", PAIRED_STEPS, 0, **several)
@@ -142,15 +167,15 @@ class Training(Runs, unittest.TestCase):
         self.assertEqual((status["progress"]["step"], status["restarts"]["application"]), (PAIRED_STEPS, 0))
         self.assertEqual(lab.weights("pairs"), lab.weights("pairs-unbroken"))
 
-    def test_5_prometheus_saw_it_all(self):
+    def test_6_prometheus_saw_it_all(self):
         empty = [query for query in scraper.dashboard_queries("silent") if not scraper.ask(query)]
         self.assertEqual(empty, [], "queries of the dashboard without a series")
         for rank in (0, 1):
             self.assertTrue(scraper.ask(f'ratoon_step{{job="pairs",local_rank="{rank}"}}'), "each process of a pod is read")
 
 
-def percentile_95(values):
-    return sorted(values)[-(-95 * len(values) // 100) - 1]
+def spread(values):
+    return {"median": statistics.median(values), "p95": sorted(values)[-(-95 * len(values) // 100) - 1], "all": values}
 
 
 class Neighbour:
