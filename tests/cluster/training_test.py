@@ -10,7 +10,7 @@ import unittest
 
 import lab as laboratory
 from lab import Lab, is_stepping
-from runs import PAUSE_MS, Runs
+from runs import PAUSE_MS, STEPS, Runs
 from scraper import Scraper
 
 TRIALS = int(os.environ.get("RATOON_TRIALS", "5"))

@@ -55,6 +55,7 @@ ratoon_python_test(integration/checkpoint_mutants_nightly_test LABELS nightly TI
 ratoon_python_test(integration/operator_mutants_nightly_test LABELS nightly TIMEOUT 3600)
 ratoon_python_test(integration/copy_mutants_nightly_test LABELS nightly TIMEOUT 3600)
 ratoon_python_test(integration/writes_mutants_nightly_test LABELS nightly TIMEOUT 3600)
+ratoon_python_test(integration/door_mutants_nightly_test LABELS nightly TIMEOUT 3600)
 ratoon_program(format_probe SOURCES integration/format_probe.cpp LIBS ratoon::agent nlohmann_json::nlohmann_json)
 ratoon_python_test(integration/format_reader_test)
 ratoon_program(pack_probe SOURCES integration/pack_probe.cpp LIBS ratoon::agent nlohmann_json::nlohmann_json)

@@ -15,6 +15,7 @@ using Stage = Body::Stage;
 
 constexpr std::size_t kWhole = 1000;  // of a decision: no prefix
 constexpr Duration kKnownAfter = std::chrono::seconds(40);
+constexpr Duration kASecond = std::chrono::seconds(1);  // all moments here are whole seconds
 
 std::string node_name(std::size_t number) {
   return "node-" + std::to_string(number + 1);
@@ -30,8 +31,12 @@ bool is_member(const SmallJob& job, const Body& body) {
 
 }  // namespace
 
-SmallWorld::SmallWorld(std::size_t jobs, std::uint32_t faults)
-    : count_(jobs), faults_left_(faults), now_(test::at_seconds(100)), last_fault_(now_) {
+SmallWorld::SmallWorld(std::size_t jobs, std::uint32_t faults, Beside beside)
+    : count_(jobs),
+      has_neighbour_(beside == Beside::kNeighbour),
+      faults_left_(faults),
+      now_(test::at_seconds(100)),
+      last_fault_(now_) {
   for (std::size_t number = 0; number < jobs; ++number) {
     SmallJob made;
     made.job = test::new_job(2);
@@ -43,6 +48,18 @@ SmallWorld::SmallWorld(std::size_t jobs, std::uint32_t faults)
     made.job.spec.disruption_policy.avoid_node_seconds = 20;
     jobs_.at(number) = std::make_shared<const SmallJob>(std::move(made));
   }
+}
+
+SmallWorld SmallWorld::of_first_job() const {
+  SmallWorld world = *this;
+  world.count_ = 1;
+  world.jobs_.at(1) = nullptr;
+  world.has_neighbour_ = true;
+  return world;
+}
+
+bool SmallWorld::is_first_over() const {
+  return api::is_over(jobs_.front()->job.status.phase);
 }
 
 core::Observation SmallWorld::observe(const SmallJob& job) const {
@@ -129,8 +146,13 @@ void SmallWorld::add_faults(std::size_t number, std::vector<Event>& events) cons
 std::vector<Event> SmallWorld::next() const {
   std::vector<Event> events;
   for (std::size_t number = 0; number < count_; ++number) add_events(number, events);
-  if (events.empty() && !is_over()) events.push_back({Kind::kTime});
+  if (events.empty() && !is_over()) {
+    events.push_back({Kind::kTime});
+    const auto moment = next_moment();
+    if (has_neighbour_ && moment && *moment - now_ > kASecond) events.push_back({Kind::kASecond});
+  }
   if (faults_left_ == 0) return events;
+  if (has_neighbour_) events.insert(events.end(), {{Kind::kOperatorEnds}, {Kind::kElsewhere}});
   for (std::size_t number = 0; number < count_; ++number) add_faults(number, events);
   for (std::size_t node = 0; node < kNodes; ++node) {
     const bool is_used =
@@ -141,7 +163,8 @@ std::vector<Event> SmallWorld::next() const {
         });
     // One of three is left to go to.
     const auto dead = std::ranges::count_if(died_, [](const auto& at) { return at.has_value(); });
-    if (is_used && dead < 2 && !died_.at(node)) events.push_back({Kind::kNodeDies, 0, node});
+    if ((is_used || has_neighbour_) && dead < 2 && !died_.at(node))
+      events.push_back({Kind::kNodeDies, 0, node});
   }
   return events;
 }
@@ -183,7 +206,12 @@ void SmallWorld::note(SmallJob& job) {
 }
 
 void SmallWorld::apply(const Event& event) {
-  if (event.kind == Kind::kTime) return pass_time();
+  if (event.kind == Kind::kASecond) return pass_time(now_ + kASecond);
+  if (event.kind == Kind::kTime) {
+    if (const auto moment = next_moment()) return pass_time(*moment);
+    broken_ = "nothing happens any more, and no decision named a moment";
+    return;
+  }
   SmallJob& job = change(event.job);
   if (event.kind == Kind::kLook) return look(job, event.which);
   if (event.kind == Kind::kCatchUp) {
@@ -223,6 +251,8 @@ void SmallWorld::fail(const Event& event) {
     died_.at(event.which) = now_;
     return;
   }
+  if (event.kind == Kind::kElsewhere) return;
+  if (event.kind == Kind::kOperatorEnds) return end_operator();
   SmallJob& job = change(event.job);
   if (event.kind == Kind::kHold) {
     job.is_copy_held = true;
@@ -334,27 +364,28 @@ void SmallWorld::check(const SmallJob& job, const core::Decision& decision) {
     complain("it looks again at once, over and over");
 }
 
-// Up to the next moment that somebody named; who lives has been heard until then.
-void SmallWorld::pass_time() {
+// The next one that somebody named.
+std::optional<Timestamp> SmallWorld::next_moment() const {
   std::optional<Timestamp> next;
   for (std::size_t number = 0; number < count_; ++number) {
     const SmallJob& job = *jobs_.at(number);
     if (job.wake_at && !api::is_over(job.job.status.phase))
       next = std::min(*job.wake_at, next.value_or(*job.wake_at));
   }
-  std::optional<Timestamp> known_at;
   for (std::size_t node = 0; node < kNodes; ++node)
     if (died_.at(node) && !is_known_dead(node))
-      known_at = std::min(*died_.at(node) + kKnownAfter, known_at.value_or(*died_.at(node) + kKnownAfter));
-  if (known_at) next = std::min(*known_at, next.value_or(*known_at));
-  if (!next) {
-    broken_ = "nothing happens any more, and no decision named a moment";
-    return;
-  }
-  now_ = *next;
+      next = std::min(*died_.at(node) + kKnownAfter, next.value_or(*died_.at(node) + kKnownAfter));
+  return next;
+}
+
+// Who lives has been heard until then.
+void SmallWorld::pass_time(Timestamp until) {
+  now_ = until;
+  const bool is_node_news =
+      std::ranges::any_of(died_, [&](const auto& at) { return at && *at + kKnownAfter == now_; });
   for (std::size_t number = 0; number < count_; ++number) {
     SmallJob& job = change(number);
-    job.is_news |= known_at == now_;
+    job.is_news |= is_node_news;
     if (!job.is_open) continue;
     for (Body& body : job.bodies) {
       const bool lives = body.stage == Stage::kJoins || body.stage == Stage::kTrains;

@@ -2,6 +2,10 @@
 // operator. Nothing is drawn; each state says what may happen next. Time passes only where nothing else can
 // happen, up to the next moment that a decision named.
 //
+// One job may have a neighbour that is not looked at: whatever a second job on the same nodes with the same
+// operator would do to the first one may happen. The operator ends without a decision about it, faults strike
+// elsewhere, and time stops at moments that are the neighbour's.
+//
 // Faults: a node dies and the platform says so 40 s later, a program crashes, a pod's object vanishes while
 // what ran there runs on, the copy of a job's pods stands still, the operator ends after any prefix of a
 // decision. Each may happen at any moment, as long as some are left.
@@ -63,11 +67,14 @@ struct Event {
     kGo,
     kCatchUp,
     kTime,
+    kASecond,
     kNodeDies,
     kCrash,
     kVanish,
     kHold,
-    kCutShort
+    kCutShort,
+    kOperatorEnds,
+    kElsewhere
   };
   Kind kind;
   std::size_t job = 0;
@@ -81,7 +88,11 @@ class SmallWorld {
   static constexpr std::size_t kNodes = 3;
   static constexpr std::uint64_t kSteps = 1;
 
-  SmallWorld(std::size_t jobs, std::uint32_t faults);
+  enum class Beside { kNobody, kNeighbour };
+  SmallWorld(std::size_t jobs, std::uint32_t faults, Beside beside = Beside::kNobody);
+  // The first of two jobs, for which the second is a neighbour.
+  [[nodiscard]] SmallWorld of_first_job() const;
+  [[nodiscard]] bool is_first_over() const;
 
   [[nodiscard]] std::vector<Event> next() const;
   // The world after it. A law that it breaks is in broken().
@@ -116,13 +127,15 @@ class SmallWorld {
   void end(SmallJob& job, Body& body) const;
   void beat(SmallJob& job, Body& body) const;
   void lose(SmallJob& job, const Body& body) const;
-  void pass_time();
+  [[nodiscard]] std::optional<Timestamp> next_moment() const;
+  void pass_time(Timestamp until);
   void end_operator();
   static void note(SmallJob& job);
   static void leave(SmallJob& job, Body& body, int exit_code);
 
   std::array<std::shared_ptr<const SmallJob>, 2> jobs_;
   std::size_t count_ = 0;
+  bool has_neighbour_ = false;
   std::array<std::optional<Timestamp>, kNodes> died_{};
   std::uint32_t faults_left_ = 0;
   Timestamp now_;

@@ -109,9 +109,10 @@ std::uint64_t SmallWorld::fingerprint() const {
 }
 
 std::string SmallWorld::describe(const Event& event) {
-  constexpr std::array<const char*, 14> kNames = {
-      "look",       "starts",      "sits",        "obeys",   "step",     "ends",      "goes",
-      "catches up", "time passes", "a node dies", "crashes", "vanishes", "copy held", "cut short"};
+  constexpr std::array<const char*, 17> kNames = {
+      "look",     "starts",     "sits",        "obeys",         "step",        "ends",
+      "goes",     "catches up", "time passes", "a second",      "a node dies", "crashes",
+      "vanishes", "copy held",  "cut short",   "operator ends", "elsewhere"};
   return std::string(kNames.at(static_cast<std::size_t>(event.kind))) + " job " + std::to_string(event.job) +
          " #" + std::to_string(event.which);
 }

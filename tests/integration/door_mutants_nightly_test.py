@@ -1,0 +1,96 @@
+"""Mutants of who is let in: which token is whose, which certificate is believed and which is shown. With one rule of it broken
+a test must turn red."""
+
+import unittest
+
+from mutants import MutantTest
+
+MEMBERS = ("operator_runtime_test", "MatchMember.*")
+REVIEWS = ("operator_kube_test", "TokenReview.*")
+REVIEWER = ("operator_runtime_test", "TokenReviewerTest.*")
+CERTIFICATES = ("operator_runtime_test", "DoorCertificateTest.*")
+TLS = ("http_transport_test", "*Tls*")
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "a token of another namespace": (
+        MEMBERS, "operator/runtime/member_check.cpp", r"bearer\.name_space == process\.job\.name_space &&", ""),
+    "a token of another pod": (MEMBERS, "operator/runtime/member_check.cpp", r"bearer\.pod_name == name &&", ""),
+    "a token of a former pod of that name": (
+        MEMBERS, "operator/runtime/member_check.cpp", r"&& bearer\.pod_uid == process\.member_uid", ""),
+    "neither names a pod": (MEMBERS, "operator/runtime/member_check.cpp", r"!bearer\.pod_uid\.empty\(\) &&", ""),
+    "who the server does not know": (
+        REVIEWS, "operator/kube/token_review.cpp", r"!flag_in\(status, \"authenticated\"\)", "false"),
+    "a token for somebody else": (
+        REVIEWS, "operator/kube/token_review.cpp", r"if \(std::find\([^;]*== audiences\.end\(\)\)", "if (false)"),
+    "a user who is no service account": (
+        REVIEWS, "operator/kube/token_review.cpp", r"!name\.starts_with\(kPrefix\) \|\| ", ""),
+    "a service account without a name": (
+        REVIEWS, "operator/kube/token_review.cpp", r" \|\| colon == std::string::npos", ""),
+    "a token that is bound to no pod": (
+        REVIEWS, "operator/kube/token_review.cpp", r"identity\.pod_name\.empty\(\) \|\| identity\.pod_uid\.empty\(\)", "false"),
+    "one answer for all tokens": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"key = sha256\(token\)", 'key = sha256("")'),
+    "an answer that is kept for ever": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"asked - known->time < kFresh", "true"),
+    "a server that is asked with each beat": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"asked - known->time < kFresh", "false"),
+    "nobody is known while the server is away": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"if \(!reply && known\) return known->identity;", ""),
+    "who is known is known for ever": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"now - item\.second\.time > kKnown", "false"),
+    "each beat waits for a server that is away": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"quiet_until_ = clock_\.now\(\) \+ kQuiet;", ";"),
+    "a refusal is kept as an answer": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"  if \(identity\) remember\(key, \{\.identity = \*identity, ",
+        "  remember(key, {.identity = identity.value_or(kube::TokenIdentity()), "),
+    "a certificate of another name is shown": (
+        CERTIFICATES, "base/http/certificate.cpp", r"expect_name\(X509_STORE_CTX_get0_param\(context\), name\)", "true"),
+    "a certificate that has ended is shown": (
+        CERTIFICATES, "base/http/certificate.cpp", r"X509_STORE_CTX_set_time\(context, 0, time\);",
+        "X509_VERIFY_PARAM_set_flags(X509_STORE_CTX_get0_param(context), X509_V_FLAG_NO_CHECK_TIME);"),
+    "a certificate of an unknown authority is shown": (
+        CERTIFICATES, "base/http/certificate.cpp", r"if \(X509_verify_cert\(context\) == 1\) return \{\};",
+        "return {};"),
+    "what is half written is shown": (
+        CERTIFICATES, "operator/runtime/door_certificate.cpp", r"if \(checked\) \{\n    keep", "if (found) {\n    keep"),
+    "renewed files are never taken": (
+        CERTIFICATES, "operator/runtime/door_certificate.cpp", r"    keep\(std::move\(\*found\)\);\n    return true;", "    return false;"),
+    "files are read with every question": (
+        CERTIFICATES, "operator/runtime/door_certificate.cpp", r"if \(look_at_ && now < \*look_at_\) return false;", ""),
+    "nobody hears that a certificate ends": (
+        CERTIFICATES, "operator/runtime/door_certificate.cpp", r"if \(!ends_ \|\| now < tell_end_at_\) return;", "return;"),
+    "whoever answers is believed": (
+        TLS, "base/http/tls_client.cpp", r"is_set && X509_verify_cert\(verification\) == 1", "is_set"),
+    "whatever its name is": (
+        TLS, "base/http/tls_client.cpp", r"expect_name\(X509_STORE_CTX_get0_param\(verification\), peer->expected_name\)", "true"),
+    "a name that is only in the subject": (TLS, "base/http/tls_pem.cpp", r" \| X509_CHECK_FLAG_NEVER_CHECK_SUBJECT", ""),
+    "an address is taken for a name": (TLS, "base/http/tls_pem.cpp", r"if \(is_ip_address\(name\)\) return [^;]*;", ""),
+    "a key of another certificate": (
+        TLS, "base/http/tls_pem.cpp", r"X509_check_private_key\([^{]*? != 1", "false"),
+    "clients without a certificate": (
+        TLS, "base/http/server_tls.cpp", r" \| SSL_VERIFY_FAIL_IF_NO_PEER_CERT", ""),
+    "clients with anybody's certificate": (
+        TLS, "base/http/server_tls.cpp", r"SSL_CTX_set1_cert_store\(context, store->get\(\)\);",
+        "SSL_CTX_set_cert_verify_callback(context, [](X509_STORE_CTX*, void*) { return 1; }, nullptr);"),
+    "our certificate is not shown": (
+        TLS, "base/http/tls_client.cpp", r" && use_identity\(context, identity_\)", ""),
+}
+
+
+class DoorMutants(MutantTest):
+    def test_each_turns_a_test_red(self):
+        for what, (tests, source, pattern, instead) in MUTANTS.items():
+            with self.subTest(mutant=what):
+                code, text = self.run_mutant(source, [(pattern, instead)], *tests)
+                self.assertEqual(code, 1, f"{what}: lives\n{text[-2000:]}")
+                print(f"{what} | caught", flush=True)
+
+    def test_what_is_left_as_it_is_passes(self):
+        for tests, source in {(tests, source) for tests, source, _, _ in MUTANTS.values()}:
+            with self.subTest(source=source):
+                self.check_sound(source, *tests)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,125 @@
+#include "operator/runtime/token_reviewer.h"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace ratoon::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+// The API server's word on tokens; without one it is away.
+struct Server {
+  std::optional<json> word;
+  int asked = 0;
+  Duration patience{};  // of who asked last
+};
+
+json accepted(const std::string& pod) {
+  return {{"status",
+           {{"authenticated", true},
+            {"audiences", {"ratoon"}},
+            {"user",
+             {{"username", "system:serviceaccount:team:trainer"},
+              {"extra",
+               {{"authentication.kubernetes.io/pod-name", {pod}},
+                {"authentication.kubernetes.io/pod-uid", {"uid-of-" + pod}}}}}}}}};
+}
+
+const json kRefused = {{"status", {{"authenticated", false}}}};
+
+class TransportTo final : public http::HttpTransport {
+ public:
+  explicit TransportTo(Server& server) : server_(server) {}
+
+  Result<http::Response> call(const http::Request&, const http::Limits& limits, std::stop_token) override {
+    ++server_.asked;
+    server_.patience = limits.total;
+    if (!server_.word) return Error(ErrorKind::kUnavailable, "nobody answers");
+    return http::Response{.status = 201, .headers = {}, .body = server_.word->dump()};
+  }
+  Result<http::ResponseHead> stream(const http::Request&, const http::Limits&, http::BodySink&,
+                                    std::stop_token) override {
+    return Error(ErrorKind::kUnavailable, "no token is reviewed by a watch");
+  }
+
+ private:
+  Server& server_;
+};
+
+class TokenReviewerTest : public testing::Test {
+ protected:
+  Result<kube::TokenIdentity> review(const std::string& token) { return reviewer_.review(token, {}); }
+  std::string pod_of(const std::string& token) {
+    const auto identity = review(token);
+    return identity ? identity->pod_name : "";
+  }
+
+  Server server_{.word = accepted("w-0")};
+  ManualClock clock_{Timestamp{1h}};
+  ApiClient client_{
+      {.server = "https://127.0.0.1:1"}, clock_, {}, nullptr, std::make_unique<TransportTo>(server_)};
+  TokenReviewer reviewer_{client_, clock_};
+};
+
+TEST_F(TokenReviewerTest, AsksOnceAMinuteForEachToken) {
+  EXPECT_EQ(pod_of("a"), "w-0");
+  clock_.advance(59s);
+  EXPECT_EQ(pod_of("a"), "w-0");
+  EXPECT_EQ(server_.asked, 1);
+  server_.word = accepted("w-1");
+  EXPECT_EQ(pod_of("b"), "w-1") << "what is known of one token says nothing about another";
+  clock_.advance(1s);
+  server_.word = kRefused;
+  EXPECT_FALSE(review("a")) << "its pod may have gone";
+}
+
+TEST_F(TokenReviewerTest, ARefusalIsNotKept) {
+  server_.word = kRefused;
+  const auto refused = review("a");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kPermissionDenied);
+  server_.word = accepted("w-0");
+  EXPECT_EQ(pod_of("a"), "w-0") << "the server may have been behind";
+}
+
+TEST_F(TokenReviewerTest, WhoIsKnownStaysKnownWhileTheServerIsAwayForAnHour) {
+  ASSERT_EQ(pod_of("a"), "w-0");
+  server_.word.reset();
+  clock_.advance(30min);
+  EXPECT_EQ(pod_of("a"), "w-0");
+  const auto stranger = review("b");
+  ASSERT_FALSE(stranger) << "nobody vouches for it";
+  EXPECT_EQ(stranger.error().kind(), ErrorKind::kUnavailable) << "it is to ask again, not to give up";
+  clock_.advance(30min + 1s);
+  EXPECT_FALSE(review("a"));
+}
+
+TEST_F(TokenReviewerTest, BeatsOfMembersDoNotWaitForAServerThatIsAway) {
+  ASSERT_EQ(pod_of("a"), "w-0");
+  clock_.advance(2min);
+  server_.word.reset();
+  ASSERT_EQ(pod_of("a"), "w-0");
+  EXPECT_LE(server_.patience, 2s);
+  const int asked = server_.asked;
+  clock_.advance(9s);
+  EXPECT_EQ(pod_of("a"), "w-0");
+  EXPECT_EQ(server_.asked, asked) << "it has just not answered";
+  clock_.advance(1s);
+  EXPECT_EQ(pod_of("a"), "w-0");
+  EXPECT_EQ(server_.asked, asked + 1);
+}
+
+TEST_F(TokenReviewerTest, WhatCannotBeATokenIsNotShownToTheServer) {
+  EXPECT_EQ(review("").error().kind(), ErrorKind::kPermissionDenied);
+  EXPECT_EQ(review(std::string(16 * 1024 + 1, 'x')).error().kind(), ErrorKind::kPermissionDenied);
+  EXPECT_EQ(server_.asked, 0);
+}
+
+}  // namespace
+}  // namespace ratoon::runtime
