@@ -69,6 +69,16 @@ RIGHTS = [
       for verb in ("create", "get", "list", "patch", "delete")),
 ]
 
+# (may whoever edits, may whoever views, verb, more words)
+USERS = [
+    *((True, True, verb, []) for verb in ("get", "list", "watch")),
+    *((True, False, verb, []) for verb in ("create", "update", "patch", "delete", "deletecollection")),
+    (True, True, "get", ["--subresource=status"]),
+    *((False, False, verb, ["--subresource=status"]) for verb in ("update", "patch")),
+    (True, True, "get", ["--subresource=scale"]),
+    *((True, False, verb, ["--subresource=scale"]) for verb in ("update", "patch")),
+]
+
 
 def render(*words):
     return run("helm", "template", "ratoon", CHART, f"--namespace={NAMESPACE}", "--kube-version=1.35.0", *words)
@@ -286,6 +296,24 @@ class OnAServer(unittest.TestCase):
             with self.subTest(f"{verb} {resource} {' '.join(words)}"):
                 done = self.cluster.kubectl("auth", "can-i", verb, resource, *words, f"--as={ACCOUNT}")
                 self.assertEqual(done.stdout.split()[:1], ["yes" if may else "no"], done.stderr)
+
+    def test_whoever_edits_a_namespace_edits_and_scales_its_jobs(self):
+        # The server's own roles are put together by a controller, of which there is none here.
+        roles = {name: f"{NAMESPACE}-ratoon-{name}" for name in ("view", "edit")}
+        for role, given in (("edit", roles.values()), ("view", [roles["view"]])):
+            labels = {name: json.loads(self.cluster.must("get", "clusterrole", name, "--output=json"))["metadata"]["labels"]
+                      for name in roles.values()}
+            self.assertEqual([name for name in labels if labels[name].get(f"rbac.authorization.k8s.io/aggregate-to-{role}")],
+                             list(given))
+            for name in given:
+                self.cluster.must("create", "rolebinding", f"{role}s-{name}", f"--clusterrole={name}", f"--user={role}",
+                                  "--namespace=default")
+        for edits, views, verb, words in USERS:
+            for user, may in (("edit", edits), ("view", views)):
+                with self.subTest(f"{user}: {verb} {' '.join(words)}"):
+                    done = self.cluster.kubectl("auth", "can-i", verb, "trainingjobs.ratoon.dev", *words, f"--as={user}",
+                                                "--namespace=default")
+                    self.assertEqual(done.stdout.split()[:1], ["yes" if may else "no"], done.stderr)
 
     def test_pods_keep_the_strictest_of_the_standard_rules(self):
         self.cluster.must("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted", "--overwrite")
