@@ -119,6 +119,8 @@ OURS = [
      "elasticPolicy needs the agent: remove it, or agent None"),
     ("steps of who reports none", [("spec.roles.0.agent", "None"), ("spec.progressDeadlineSeconds", 60)],
      "progressDeadlineSeconds needs the agent: remove it, or agent None"),
+    ("two processes in a pod of who has no agent", [("spec.roles.0.agent", "None")],
+     "a pod without the agent has one process: set processesPerNode to 1"),
     ("nothing that is elastic", [("spec.roles.0.replicas", 2), ("spec.elasticPolicy", {"minReplicas": 1})],
      "elasticPolicy needs a role that is sized by numNodes"),
 ]
