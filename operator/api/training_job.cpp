@@ -190,9 +190,9 @@ json encode_training_job(const TrainingJob& job) {
   // Fields of the status that a newer program wrote stay; ours are replaced, these as a whole.
   json& target = out["status"];
   if (!target.is_object()) target = json::object();
-  for (const char* whole :
-       {"formedAt", "waitingSince", "activeSince", "suspendingSince", "lastCheckpoint", "finalWeights",
-        "lineageStart", "lastDisruption", "lastFailure", "ledger", "completionTime", "suspectNodes"})
+  for (const char* whole : {"formedAt", "waitingSince", "activeSince", "suspendingSince", "lastCheckpoint",
+                            "finalWeights", "lineageStart", "lastDisruption", "lastFailure", "ledger",
+                            "completionTime", "suspectNodes", "selector"})
     target.erase(whole);
   target.update(encode_status(job.status), /*merge_objects=*/true);
   return out;

@@ -283,6 +283,7 @@ struct TrainingJobStatus {
   Ledger ledger;
   std::vector<SuspectNode> suspect_nodes;
   std::uint32_t replicas = 0;  // members with a pod, of roles that numNodes sizes; what kubectl scale sees
+  std::string selector{};      // of the pods of such roles, by their labels; empty: there is no such role
 
   friend bool operator==(const TrainingJobStatus&, const TrainingJobStatus&) = default;
 };

@@ -207,6 +207,7 @@ TrainingJobStatus read_status(Fields f) {
   status.message = f.optional_text("message", 4096);
   status.observed_generation = f.optional_whole("observedGeneration", kCountMax);
   status.replicas = static_cast<std::uint32_t>(f.optional_whole("replicas", kMembersMax * kRolesMax));
+  status.selector = f.optional_text("selector", 512);
   for (const auto& item : f.list("conditions", kConditionsMax))
     status.conditions.push_back(read_condition(f.child(item, "conditions[]")));
   if (f.find("completionTime") != nullptr) status.completed_at = read_time(f, "completionTime");
@@ -283,6 +284,7 @@ json encode_status(const TrainingJobStatus& status) {
                              {"digest", status.last_checkpoint->digest}};
     if (!status.last_checkpoint_tier.empty()) out["lastCheckpoint"]["tier"] = status.last_checkpoint_tier;
   }
+  if (!status.selector.empty()) out["selector"] = status.selector;
   if (!status.final_weights.empty()) out["finalWeights"] = status.final_weights;
   if (status.lineage_start) out["lineageStart"] = status.lineage_start->value();
   if (status.last_disruption) out["lastDisruption"] = encode_disruption(*status.last_disruption);

@@ -4,7 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/contract/names.h"
 #include "base/core/counted.h"
+#include "base/core/lists.h"
 #include "operator/core/elastic.h"
 #include "operator/core/roster.h"
 
@@ -100,9 +102,22 @@ std::uint32_t count_replicas(const Observation& seen, const std::vector<api::Mem
   }));
 }
 
+// Of the pods that are counted there.
+std::string select_replicas(const api::TrainingJob& job) {
+  std::vector<std::string> roles;
+  for (const auto& role : job.spec.roles)
+    if (!role.replicas) roles.push_back(role.name);
+  if (job.meta.uid.empty() || roles.empty()) return {};
+  return std::string(names::label::kJobUid) + "=" + job.meta.uid + "," + std::string(names::label::kRole) +
+         " in (" + join(roles, ",") + ")";
+}
+
 }  // namespace
 
 void note_conditions(const Observation& seen, api::TrainingJobStatus& status) {
+  // It follows from the spec, so it goes with a status that is written in any case.
+  if (seen.job.status.observed_generation != seen.job.meta.generation)
+    status.selector = select_replicas(seen.job);
   status.observed_generation = seen.job.meta.generation;
   status.replicas = count_replicas(seen, status.members);
   struct Named {

@@ -13,6 +13,7 @@ from bad_jobs import GOOD, changed
 STATUS = {
     "phase": "Recovering", "message": "worker-1 was lost with its node", "attempt": 4,
     "formed": True, "worldSize": 6, "observedGeneration": 2, "replicas": 5,
+    "selector": "ratoon.dev/job-uid=u,ratoon.dev/role in (worker)",
     "conditions": [{"type": "Recovering", "status": "True", "reason": "MembersMissing", "message": "attempt 4 is waited for",
                     "lastTransitionTime": "2026-11-21T11:38:21.250Z", "observedGeneration": 2}],
     "completionTime": "2026-11-21T11:38:21.250Z",
@@ -103,6 +104,9 @@ class CrdOnAServer(unittest.TestCase):
         self.assertEqual(json.loads(self.cluster.must("get", "tj", "scaled", "--output=json"))["spec"]["numNodes"], 3)
         scale = json.loads(self.cluster.must("get", "tj", "scaled", "--subresource=scale", "--output=json"))
         self.assertEqual((scale["spec"]["replicas"], scale["status"]["replicas"]), (3, STATUS["replicas"]))
+        # What autoscalers find its pods by: the server hands it on as it was written.
+        self.assertEqual(scale["status"]["selector"], STATUS["selector"])
+        self.cluster.must("get", "pods", f"--selector={STATUS['selector']}")
 
     def test_kubectl_waits_for_conditions(self):
         self.create(changed(("metadata.name", "waited")), STATUS)

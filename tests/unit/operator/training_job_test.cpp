@@ -174,6 +174,7 @@ TrainingJobStatus full_status() {
   status.final_weights = "/data/weights.safetensors";
   status.observed_generation = 4;
   status.replicas = 2;
+  status.selector = "ratoon.dev/job-uid=u,ratoon.dev/role in (worker)";
   status.restarts.ignored = 1;
   status.restarts.hung = 4;
   status.completed_at = WallTime{std::chrono::seconds(10)};
@@ -239,6 +240,14 @@ TEST(RoundTrip, ACheckpointIsReplacedAsAWhole) {
       << "those of another checkpoint";
   job->status.last_checkpoint.reset();
   EXPECT_FALSE(encode_training_job(*job)["status"].contains("lastCheckpoint"));
+}
+
+TEST(RoundTrip, ASelectorGoesWithTheLastRoleThatItIsOf) {
+  json document = minimal();
+  document["status"] = encode_status(full_status());
+  auto job = decode_training_job(document);
+  job->status.selector.clear();
+  EXPECT_FALSE(encode_training_job(*job)["status"].contains("selector"));
 }
 
 }  // namespace
