@@ -1,5 +1,6 @@
 #include "operator/kube/lease.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "operator/kube/lenient.h"
@@ -10,10 +11,12 @@ namespace {
 
 using nlohmann::json;
 
+// The server refuses more.
+constexpr std::uint32_t kNumberMax = std::numeric_limits<std::int32_t>::max();
+
 std::uint32_t count_in(const json& spec, const char* name) {
   const auto value = whole_in(spec, name).value_or(0);
-  return value > 0 && value <= std::numeric_limits<std::int32_t>::max() ? static_cast<std::uint32_t>(value)
-                                                                        : 0;
+  return value > 0 && value <= kNumberMax ? static_cast<std::uint32_t>(value) : 0;
 }
 
 json claim(const std::string& holder, Duration duration, std::uint32_t transitions, WallTime now) {
@@ -46,7 +49,9 @@ json make_lease(const std::string& name, const std::string& holder, Duration dur
 }
 
 json take_lease(const Lease& read, const std::string& holder, Duration duration, WallTime now) {
-  return patch_of(read, claim(holder, duration, read.transitions + 1, now));
+  // Nothing hangs on the number; that no operator could lead any more would be another matter.
+  const std::uint32_t transitions = std::min(read.transitions, kNumberMax - 1) + 1;
+  return patch_of(read, claim(holder, duration, transitions, now));
 }
 
 json renew_lease(const Lease& read, WallTime now) {

@@ -100,6 +100,12 @@ TEST(Lease, IsReadWithoutTrust) {
   EXPECT_EQ(read_lease(odd), Lease{});
 }
 
+TEST(Lease, IsTakenWhateverNumberSomebodyWroteIntoIt) {
+  Lease read = held_by("pod-b/uid-2/start-1");
+  read.transitions = 0x7fffffff;  // one more, and the server refuses it
+  EXPECT_EQ(take_lease(read, "me", seconds(6), WallTime{})["spec"]["leaseTransitions"], 0x7fffffff);
+}
+
 TEST(Lease, EveryClaimNamesTheVersionThatWasRead) {
   const Lease read = held_by("pod-b/uid-2/start-1");
   const WallTime now{seconds(1'700'000'000)};
