@@ -291,6 +291,24 @@ class OnAServer(unittest.TestCase):
         self.assertNotEqual(data()["tls.crt"], before["tls.crt"])
         expect_good(self, data(), f"ratoon-coordinator.{NAMESPACE}.svc")
 
+    def test_an_upgrade_leaves_the_leaders_address_where_members_find_it(self):
+        led = {"endpoints": [{"addresses": ["10.0.0.7"], "conditions": {"ready": True}}],
+               "ports": [{"name": "coordinator", "port": 9443, "protocol": "TCP"}]}
+        slice = ("endpointslice", "ratoon-coordinator-ipv4", f"--namespace={NAMESPACE}")
+        self.cluster.must("patch", *slice, "--type=merge", f"--patch={json.dumps(led)}")
+        # The second one goes on from what the first one says of it.
+        for words in (["upgrade", "ratoon", CHART, "--set=replicas=3"], ["upgrade", "ratoon", CHART]):
+            done = self.helm(*words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            live = json.loads(self.cluster.must("get", *slice, "--output=json"))
+            self.assertEqual({name: live[name] for name in led}, led)
+        # Another leader's, by then.
+        led["endpoints"][0]["addresses"] = ["10.0.0.8"]
+        self.cluster.must("patch", *slice, "--type=merge", f"--patch={json.dumps(led)}")
+        self.assertEqual(self.helm("upgrade", "ratoon", CHART).returncode, 0)
+        live = json.loads(self.cluster.must("get", *slice, "--output=json"))
+        self.assertEqual({name: live[name] for name in led}, led)
+
     def test_the_operators_rights(self):
         for may, verb, resource, words in RIGHTS:
             with self.subTest(f"{verb} {resource} {' '.join(words)}"):
