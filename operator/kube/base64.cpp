@@ -33,8 +33,8 @@ Result<std::string> decode_base64(std::string_view text) {
       return Error(ErrorKind::kInvalid, "not base64: a character stands where none may");
     group = (group << 6U) | static_cast<std::uint32_t>(bits);
     if (++characters < 4) continue;
-    for (int i = 0; i < 3 - padding; ++i)
-      bytes.push_back(static_cast<char>((group >> (16U - 8U * i)) & 0xFFU));
+    for (int shift = 16; shift >= 8 * padding; shift -= 8)
+      bytes.push_back(static_cast<char>((group >> static_cast<unsigned>(shift)) & 0xFFU));
     characters = 0;
     group = 0;
   }

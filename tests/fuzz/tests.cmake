@@ -11,6 +11,12 @@ foreach(target board claim contract manifest objects pack_header pt_file rollbac
   target_compile_definitions(fuzz_${target} PRIVATE FUZZ_TARGET=${target})
   target_link_options(fuzz_${target} PRIVATE -fsanitize=fuzzer)
 endforeach()
+foreach(target kube_objects training_job watch)
+  ratoon_program(fuzz_${target}
+    SOURCES support/fuzz_main.cpp support/kube_fuzz_targets.cpp LIBS ratoon::operator_kube)
+  target_compile_definitions(fuzz_${target} PRIVATE FUZZ_TARGET=${target})
+  target_link_options(fuzz_${target} PRIVATE -fsanitize=fuzzer)
+endforeach()
 if(RATOON_WITH_MDS)
   foreach(target mds_compressed mds_index mds_shard)
     ratoon_program(fuzz_${target}

@@ -18,6 +18,10 @@ void objects(std::string_view bytes);      // answers of stores and token servic
 void torch_order(std::string_view bytes);  // states of samplers, and positions that other packages saved
 void pt_file(std::string_view bytes);      // as a file of torch.save, and as the pickle in one
 void safetensors_file(std::string_view bytes);
+// Built where operator/kube is.
+void watch(std::string_view bytes);         // the first byte chooses how the rest is cut into pieces
+void kube_objects(std::string_view bytes);  // as a pod, a node, a lease, a slice, a review, an error's body
+void training_job(std::string_view bytes);  // and as the pods that are made of it
 // Built where agent/src/mds is.
 void mds_index(std::string_view bytes);
 void mds_shard(std::string_view bytes);  // the first byte chooses columns; the rest is a shard, and a sample

@@ -28,6 +28,10 @@ if(TARGET ratoon_operator_coordinator)
       ENVIRONMENT "RATOON_SEEDS=1000000;RATOON_SHARD=${shard};RATOON_SHARDS=4")
   endforeach()
 endif()
+if(TARGET ratoon_operator_kube)
+  ratoon_test(property/operator/kube_corpus_test
+    SOURCES kube_corpus_test.cpp ../../support/kube_fuzz_targets.cpp LIBS ratoon::operator_kube)
+endif()
 if(TARGET ratoon_operator_runtime)
   ratoon_test(property/operator/copy_laws_test
     SOURCES copy_laws_test.cpp simulated_api_server.cpp LIBS ratoon::operator_runtime TIMEOUT 600)

@@ -1,5 +1,5 @@
 # Without HTTP there is no command line.
-if(TARGET ratoon_operator_api)
+if(TARGET ratoon_operator_local)
   ratoon_test(unit/cli/job_file_test
     SOURCES job_fields_test.cpp job_file_test.cpp ../../../cli/job_fields.cpp ../../../cli/job_file.cpp
             ../../../cli/job_lines.cpp ../../../cli/nearest.cpp
