@@ -7,6 +7,7 @@
 #include "operator/api/spec_fields.h"
 #include "operator/api/training_job_policies.h"
 #include "operator/api/training_job_status.h"
+#include "operator/api/world.h"
 
 namespace ratoon::api {
 namespace {
@@ -129,7 +130,7 @@ TrainingJobSpec read_spec(Fields f) {
   }
   if (spec.roles.empty()) f.complain("roles", "a list of at least one role");
   spec.num_nodes = read_count(f, "numNodes", 1, kMembersMax, 1);
-  spec.processes_per_node = read_count(f, "processesPerNode", 1, 64, 1);
+  spec.processes_per_node = read_count(f, "processesPerNode", 1, kProcessesPerNodeMax, 1);
   spec.is_suspended = f.flag("suspend");
   if (f.find("elasticPolicy") != nullptr) spec.elastic_policy = read_elastic(f.object("elasticPolicy"), spec);
   spec.max_duration_seconds = read_count(f, "maxDurationSeconds", 0, kDurationSecondsMax, 0);

@@ -38,6 +38,9 @@ struct Departure {
   friend bool operator==(const Departure&, const Departure&) = default;
 };
 
+// Of a job; its definition holds users to it.
+constexpr std::uint32_t kProcessesPerNodeMax = 64;
+
 // What all agents of a job are to know. The world is empty while an attempt forms.
 struct Announcement {
   Attempt attempt{0};
@@ -49,7 +52,9 @@ struct Announcement {
   bool hand_over = false;                // successors are ready: save together, leave this world, join again
   bool stop = false;
   bool is_hung = false;  // the world before was given up because somebody hung
-  std::string reason;
+  std::string reason{};
+  // Local ranks from here on are nobody's. A job that is over says no more of it than what any job may have.
+  std::uint32_t processes_per_node = kProcessesPerNodeMax;
 };
 
 }  // namespace ratoon::api

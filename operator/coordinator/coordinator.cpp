@@ -24,6 +24,10 @@ void refuse(http::Responder& responder, int status, std::string kind, std::strin
   reply(responder, status, Refusal{.kind = std::move(kind), .message = std::move(message)});
 }
 
+int status_of(const Refusal& refusal) {
+  return refusal.kind == names::refusal::kUnauthorized ? 401 : 409;
+}
+
 std::string_view bearer_token(const http::ServerRequest& request) {
   constexpr std::string_view kPrefix = "Bearer ";
   const std::string_view value = request.headers.get("Authorization");
@@ -79,7 +83,7 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
     const Door& door = room->second.door;
     constexpr bool kIsJoin = std::is_same_v<Message, JoinRequest>;
     const auto refusal = kIsJoin ? door.refuse_join(message->process) : door.refuse(message->process);
-    if (refusal) return reply(responder, 409, *refusal);
+    if (refusal) return reply(responder, status_of(*refusal), *refusal);
     is_news = admit(room->second, *message, responder);
   }
   if (is_news) options_.on_news(message->process.job);
@@ -133,7 +137,7 @@ void Coordinator::answer_parked(Room& room) {
     const auto refusal =
         poll.seen_revision ? room.door.refuse(poll.process) : room.door.refuse_join(poll.process);
     if (refusal) {
-      reply(poll.responder, 409, *refusal);
+      reply(poll.responder, status_of(*refusal), *refusal);
       return true;
     }
     if (poll.seen_revision) {

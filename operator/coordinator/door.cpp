@@ -24,6 +24,17 @@ std::optional<Refusal> Door::refuse_join(const ProcessIdentity& process) const {
 }
 
 std::optional<Refusal> Door::refuse(const ProcessIdentity& process) const {
+  // First: a token speaks for a whole pod, which must not fill our memory with processes that it cannot have.
+  const std::uint32_t processes = announcement_.processes_per_node;
+  if (process.local_rank >= processes) {
+    return Refusal{.kind = names::refusal::kUnauthorized,
+                   .message = "local ranks of " +
+                              member_name(process.job, process.role, process.index, process.incarnation) +
+                              " are below " + std::to_string(processes) +
+                              " (processesPerNode), and one of local rank " +
+                              std::to_string(process.local_rank) +
+                              " speaks: start as many as the job says, or say more in the job"};
+  }
   for (const auto& other : others_) {
     if (!other.is_superseded || other.process.start != process.start || other.process != process) continue;
     return Refusal{.kind = names::refusal::kSuperseded,

@@ -14,8 +14,8 @@ namespace ratoon::coordinator {
 
 class Door {
  public:
-  // Whether the process may speak at all: refuses older incarnations, other pods of the same name, and starts
-  // after which another start of their process has joined.
+  // Whether the process may speak at all: refuses local ranks that the job does not have, older incarnations,
+  // other pods of the same name, and starts after which another start of their process has joined.
   [[nodiscard]] std::optional<Refusal> refuse(const ProcessIdentity& process) const;
   // Whether it may wait for a world: not once the job is over.
   [[nodiscard]] std::optional<Refusal> refuse_join(const ProcessIdentity& process) const;

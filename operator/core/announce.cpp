@@ -31,7 +31,8 @@ api::Announcement announce(const Observation& seen, const api::TrainingJobStatus
   api::Announcement announcement{.attempt = status.attempt,
                                  .world = keeps_world ? seen.world : std::vector<api::Seat>{},
                                  .current = current_members(seen, status.members),
-                                 .departures = departures_of(seen, status.members)};
+                                 .departures = departures_of(seen, status.members),
+                                 .processes_per_node = seen.job.spec.processes_per_node};
   for (const auto& member : status.members) {
     if (!member.is_leaving()) continue;
     ++announcement.save_request;

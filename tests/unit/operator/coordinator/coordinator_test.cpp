@@ -217,6 +217,9 @@ TEST_F(CoordinatorTest, RefusalsNameTheirReason) {
   } cases[] = {
       {"wrong token", post(names::route::kBeat, sound, "guess"), 401, "unauthorized",
        "the token is not this run's"},
+      {"a local rank that no job has", join(test::join_request(process(0, 0, 64))).get(), 401, "unauthorized",
+       "local ranks of digits-worker-0-i0 are below 64 (processesPerNode), and one of local rank 64 speaks: "
+       "start as many as the job says, or say more in the job"},
       {"unknown job", post(names::route::kBeat, encode(test::beat(stranger, 1, 5))), 404, "unknown_job",
        "no TrainingJob default/other is served here"},
       {"no message", post(names::route::kBeat, "{}"), 422, "bad_message",

@@ -62,6 +62,35 @@ TEST(DoorRefuses, NobodyWhileNothingIsKnown) {
   EXPECT_FALSE(Door().refuse(process(5, 1)).has_value());
 }
 
+TEST(DoorRefuses, LocalRanksThatTheJobDoesNotHave) {
+  Door door;
+  auto said = announcement(1, {process(0)});
+  said.processes_per_node = 2;
+  door.announce(said);
+  EXPECT_EQ(door.refuse(process(0, 0, 1)), std::nullopt);
+  const auto refusal = door.refuse(process(0, 0, 2));
+  EXPECT_EQ(refusal,
+            (Refusal{.kind = "unauthorized",
+                     .message = "local ranks of digits-worker-0-i0 are below 2 (processesPerNode), and "
+                                "one of local rank 2 speaks: start as many as the job says, or say "
+                                "more in the job"}));
+  EXPECT_EQ(door.refuse_join(process(0, 0, 2)), refusal);
+  EXPECT_TRUE(door.refuse(process(0, 1, 65'536)).has_value()) << "nor has an incarnation to come";
+
+  door.hear_join(test::join_request(process(0, 0, 1)), at_seconds(1));
+  said.processes_per_node = 1;
+  door.announce(said);
+  EXPECT_TRUE(door.processes().empty()) << "a job that was suspended may go on with fewer";
+}
+
+TEST(DoorRefuses, LocalRanksThatNoJobHas) {
+  Door door;
+  EXPECT_TRUE(door.refuse(process(0, 0, 64)).has_value()) << "before anything is known";
+  door.announce({.attempt = Attempt(3), .stop = true, .reason = "completed at step 400"});
+  EXPECT_FALSE(door.refuse(process(0, 0, 63)).has_value());
+  EXPECT_TRUE(door.refuse(process(0, 0, 64)).has_value()) << "after the job is over";
+}
+
 TEST(DoorRefuses, ToLetAnybodyWaitOnceTheJobIsOver) {
   Door door;
   door.announce({.attempt = Attempt(3), .stop = true, .reason = "completed at step 400"});

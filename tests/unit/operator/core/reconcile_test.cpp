@@ -36,6 +36,7 @@ TEST(Reconcile, ANewJobGetsItsPodsAndItsFirstAttempt) {
   EXPECT_FALSE(decision.status.is_formed);
   EXPECT_EQ(decision.status.message, "0 of 2 processes are ready for attempt 1");
   EXPECT_EQ(decision.announcement.current.size(), 2u);
+  EXPECT_EQ(decision.announcement.processes_per_node, 1u);
   EXPECT_FALSE(decision.announcement.stop);
 }
 
