@@ -12,6 +12,13 @@ constexpr Duration kKnown = std::chrono::hours(1);
 // heard.
 constexpr Duration kQuiet = std::chrono::seconds(10);
 constexpr Duration kPatience = std::chrono::seconds(2);
+// Between two looks for answers that are too old: each is a walk over all of them, while beats wait.
+constexpr Duration kPurgeEvery = std::chrono::minutes(1);
+constexpr std::size_t kTokenBytesMax = 16 * 1024;
+
+bool may_be_token(std::string_view text) {
+  return !text.empty() && text.size() <= kTokenBytesMax;
+}
 
 // A hash that an adversary cannot make two tokens meet in; the tokens themselves are not kept.
 std::string sha256(std::string_view text) {
@@ -24,9 +31,7 @@ std::string sha256(std::string_view text) {
 }  // namespace
 
 Result<kube::TokenIdentity> TokenReviewer::review(std::string_view token, std::stop_token stop) {
-  constexpr std::size_t kTokenBytesMax = 16 * 1024;
-  if (token.empty() || token.size() > kTokenBytesMax)
-    return Error(ErrorKind::kPermissionDenied, "a token must have 1 to 16384 bytes");
+  if (!may_be_token(token)) return Error(ErrorKind::kPermissionDenied, "a token must have 1 to 16384 bytes");
   const std::string key = sha256(token);
   const Timestamp asked = clock_.now();
   const auto known = recall(key, asked);
@@ -40,19 +45,38 @@ Result<kube::TokenIdentity> TokenReviewer::review(std::string_view token, std::s
   if (!reply) return Error(ErrorKind::kUnavailable, "reviewing a token: " + reply.error().message());
   auto identity = kube::read_token_review(*reply);
   if (identity) remember(key, {.identity = *identity, .time = asked});
+  if (!identity && identity.error().kind() == ErrorKind::kPermissionDenied) forget(key);
   return identity;
+}
+
+bool TokenReviewer::knows(std::string_view token) {
+  return may_be_token(token) && recall(sha256(token), clock_.now());
+}
+
+std::size_t TokenReviewer::known() const {
+  const std::lock_guard lock(mutex_);
+  return answers_.size();
 }
 
 std::optional<TokenReviewer::Answer> TokenReviewer::recall(const std::string& key, Timestamp now) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(answers_, [&](const auto& item) { return now - item.second.time > kKnown; });
+  const auto is_old = [&](const auto& item) { return now - item.second.time > kKnown; };
+  if (now - purged_ >= kPurgeEvery) {
+    purged_ = now;
+    std::erase_if(answers_, is_old);
+  }
   const auto found = answers_.find(key);
-  return found == answers_.end() ? std::nullopt : std::optional(found->second);
+  return found == answers_.end() || is_old(*found) ? std::nullopt : std::optional(found->second);
 }
 
 void TokenReviewer::remember(const std::string& key, Answer answer) {
   const std::lock_guard lock(mutex_);
   answers_[key] = std::move(answer);
+}
+
+void TokenReviewer::forget(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  answers_.erase(key);
 }
 
 }  // namespace ratoon::runtime

@@ -1,11 +1,13 @@
 // TokenReviewer tells whose token a member shows. Answers are kept for a minute by the token's SHA-256,
 // and for an hour while the server cannot be asked; refusals are not kept, since a token that is refused now
-// may be good once the server has caught up.
+// may be good once the server has caught up, but what was known of it before is forgotten.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -25,6 +27,10 @@ class TokenReviewer {
   // Safe to call from several threads.
   [[nodiscard]] Result<kube::TokenIdentity> review(std::string_view token, std::stop_token stop);
 
+  // Whether it was let in within the hour and not refused since: its review does not wait for long.
+  [[nodiscard]] bool knows(std::string_view token);
+  [[nodiscard]] std::size_t known() const;  // so many answers are kept
+
  private:
   struct Answer {
     kube::TokenIdentity identity;
@@ -33,11 +39,13 @@ class TokenReviewer {
 
   [[nodiscard]] std::optional<Answer> recall(const std::string& key, Timestamp now);
   void remember(const std::string& key, Answer answer);
+  void forget(const std::string& key);
 
   const ApiClient& client_;
   const Clock& clock_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<std::string, Answer> answers_;  // guarded by mutex_
+  Timestamp purged_{};                     // guarded by mutex_
   std::atomic<Timestamp> quiet_until_{};
 };
 

@@ -100,6 +100,29 @@ TEST_F(TokenReviewerTest, WhoIsKnownStaysKnownWhileTheServerIsAwayForAnHour) {
   EXPECT_FALSE(review("a"));
 }
 
+TEST_F(TokenReviewerTest, WhoWasRefusedIsNotKnownAnyMoreEvenWhileTheServerIsAway) {
+  ASSERT_EQ(pod_of("a"), "w-0");
+  EXPECT_TRUE(reviewer_.knows("a"));
+  clock_.advance(2min);
+  server_.word = kRefused;
+  EXPECT_FALSE(review("a"));
+  EXPECT_FALSE(reviewer_.knows("a"));
+  server_.word.reset();
+  EXPECT_FALSE(review("a")) << "its pod has gone";
+}
+
+TEST_F(TokenReviewerTest, OldAnswersAreForgottenByOneLookAMinute) {
+  for (const char* token : {"a", "b", "c"}) ASSERT_EQ(pod_of(token), "w-0");
+  clock_.advance(1h);
+  EXPECT_TRUE(reviewer_.knows("a"));  // the look of this minute, and none is too old
+  clock_.advance(1s);
+  EXPECT_FALSE(reviewer_.knows("a")) << "by its own age, whether it is still there or not";
+  EXPECT_EQ(reviewer_.known(), 3u) << "no walk over all for each message";
+  clock_.advance(59s);
+  EXPECT_FALSE(reviewer_.knows("d"));
+  EXPECT_EQ(reviewer_.known(), 0u);
+}
+
 TEST_F(TokenReviewerTest, BeatsOfMembersDoNotWaitForAServerThatIsAway) {
   ASSERT_EQ(pod_of("a"), "w-0");
   clock_.advance(2min);
