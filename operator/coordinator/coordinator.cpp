@@ -28,13 +28,13 @@ int status_of(const Refusal& refusal) {
   return refusal.kind == names::refusal::kUnauthorized ? 401 : 409;
 }
 
+}  // namespace
+
 std::string_view bearer_token(const http::ServerRequest& request) {
   constexpr std::string_view kPrefix = "Bearer ";
   const std::string_view value = request.headers.get("Authorization");
   return value.starts_with(kPrefix) ? value.substr(kPrefix.size()) : std::string_view();
 }
-
-}  // namespace
 
 Coordinator::Coordinator(const Clock& clock, CoordinatorOptions options)
     : clock_(clock),

@@ -33,6 +33,9 @@ struct CoordinatorOptions {
   Duration poll_hold{std::chrono::seconds(20)};  // a long poll is answered by then, with or without news
 };
 
+// The token that a call shows; empty: none.
+[[nodiscard]] std::string_view bearer_token(const http::ServerRequest& request);
+
 class Coordinator final : public Rooms {
  public:
   Coordinator(const Clock& clock, CoordinatorOptions options);

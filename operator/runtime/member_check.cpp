@@ -2,7 +2,7 @@
 
 namespace ratoon::runtime {
 
-Result<void> match_member(const TokenIdentity& bearer, const ProcessIdentity& process) {
+Result<void> match_member(const kube::TokenIdentity& bearer, const ProcessIdentity& process) {
   const std::string name = member_name(process.job, process.role, process.index, process.incarnation);
   const bool is_same_pod = bearer.name_space == process.job.name_space && bearer.pod_name == name &&
                            !bearer.pod_uid.empty() && bearer.pod_uid == process.member_uid;
@@ -12,9 +12,9 @@ Result<void> match_member(const TokenIdentity& bearer, const ProcessIdentity& pr
                                                  name + " speaks");
 }
 
-Result<void> check_member(Cluster& cluster, std::string_view token, const ProcessIdentity& process) {
+Result<void> check_member(TokenReviewer& tokens, std::string_view token, const ProcessIdentity& process) {
   if (token.empty()) return Error(ErrorKind::kPermissionDenied, "the call carries no token");
-  const auto bearer = cluster.review_token(token);
+  const auto bearer = tokens.review(token, {});
   if (!bearer) return bearer.error();
   return match_member(*bearer, process);
 }

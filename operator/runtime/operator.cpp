@@ -18,14 +18,16 @@
 #include "operator/runtime/leadership.h"
 #include "operator/runtime/member_check.h"
 #include "operator/runtime/operator_metrics.h"
+#include "operator/runtime/porch.h"
 #include "operator/runtime/self_metrics.h"
+#include "operator/runtime/token_reviewer.h"
 #include "operator/runtime/whereabouts.h"
 #include "operator/runtime/work_queue.h"
 
 namespace ratoon::runtime {
 namespace {
 
-constexpr int kDoorThreads = 4;  // a token that is not known yet is shown to the API server in one of them
+constexpr int kDoorThreads = 4;
 constexpr Duration kLook = std::chrono::milliseconds(20);
 
 // Threads of the HTTP client take what they read from heaps of their own, and what a scrape of a thousand
@@ -61,7 +63,7 @@ class Operator {
         queue_(clock),
         coordinator_(clock, {.authenticate =
                                  [this](std::string_view token, const ProcessIdentity& process) {
-                                   return check_member(*cluster_, token, process);
+                                   return check_member(*tokens_, token, process);
                                  },
                              .on_news = [this](const JobKey& key) { queue_.add_now(key); }}) {}
 
@@ -141,9 +143,11 @@ class Operator {
     options.on_call = count;
     options.fence = leadership_->fence();
     options.log = logger_;
+    review_client_.emplace(*access, clock_, count, leadership_->fence());
     auto cluster = Cluster::connect(std::move(*access), clock_, std::move(options));
     if (!cluster) return cluster.error();
     cluster_ = std::move(*cluster);
+    tokens_.emplace(*review_client_, clock_);
     return {};
   }
 
@@ -220,16 +224,30 @@ class Operator {
     return certificate_->identity().shown;
   }
 
+  void answer_member(const http::ServerRequest& request, http::Responder responder) {
+    if (leadership_->is_leading()) return coordinator_.handle(request, std::move(responder));
+    const Refusal refusal{.kind = names::refusal::kNotLeader, .message = "this operator leads no more"};
+    responder.send(
+        {.status = 503, .headers = {{"Content-Type", "application/json"}}, .body = encode(refusal)});
+  }
+
   Result<void> open_door() {
-    http::ServerOptions door{
-        .address = "0.0.0.0", .port = options_.coordinator_port, .tls = shown(), .threads = kDoorThreads};
-    auto server = http::HttpServer::start(
-        std::move(door), [this](http::ServerRequest request, http::Responder responder) {
-          if (leadership_->is_leading()) return coordinator_.handle(request, std::move(responder));
-          const Refusal refusal{.kind = names::refusal::kNotLeader, .message = "this operator leads no more"};
-          responder.send(
-              {.status = 503, .headers = {{"Content-Type", "application/json"}}, .body = encode(refusal)});
-        });
+    PorchOptions porch{
+        .is_known =
+            [this](const http::ServerRequest& request) {
+              return tokens_->knows(coordinator::bearer_token(request));
+            },
+        .answer = [this](const http::ServerRequest& request,
+                         http::Responder responder) { answer_member(request, std::move(responder)); }};
+    porch_.emplace(clock_, std::move(porch));
+    http::ServerOptions door{.address = "0.0.0.0",
+                             .port = options_.coordinator_port,
+                             .tls = shown(),
+                             .threads = kDoorThreads};
+    auto server = http::HttpServer::start(std::move(door),
+                                          [this](http::ServerRequest request, http::Responder responder) {
+                                            porch_->receive(std::move(request), std::move(responder));
+                                          });
     if (!server) return server.error().with_context("opening the port for members");
     door_ = std::move(*server);
     return {};
@@ -245,8 +263,11 @@ class Operator {
   WorkQueue queue_;
   std::unique_ptr<Leadership> leadership_;  // before who writes: it gives the lease back when they are gone
   std::unique_ptr<Cluster> cluster_;
+  std::optional<ApiClient> review_client_;
+  std::optional<TokenReviewer> tokens_;
   coordinator::Coordinator coordinator_;
   std::atomic<bool> is_ready_{false};
+  std::optional<Porch> porch_;
   std::unique_ptr<http::HttpServer> health_;  // servers last: they stop before what they call is gone
   std::unique_ptr<http::HttpServer> door_;
 };

@@ -8,6 +8,8 @@ from mutants import MutantTest
 MEMBERS = ("operator_runtime_test", "MatchMember.*")
 REVIEWS = ("operator_kube_test", "TokenReview.*")
 REVIEWER = ("operator_runtime_test", "TokenReviewerTest.*")
+PORCH = ("operator_runtime_test", "PorchTest.*")
+DOOR = ("coordinator_test", "DoorRefuses.*")
 CERTIFICATES = ("operator_runtime_test", "DoorCertificateTest.*")
 TLS = ("http_transport_test", "*Tls*")
 
@@ -44,6 +46,15 @@ MUTANTS = {
     "a refusal is kept as an answer": (
         REVIEWER, "operator/runtime/token_reviewer.cpp", r"  if \(identity\) remember\(key, \{\.identity = \*identity, ",
         "  remember(key, {.identity = identity.value_or(kube::TokenIdentity()), "),
+    "who was refused stays known": (REVIEWER, "operator/runtime/token_reviewer.cpp", r"forget\(key\);", ";"),
+    "each beat walks over all answers": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"now - purged_ >= kPurgeEvery", "true"),
+    "members wait behind strangers": (
+        PORCH, "operator/runtime/porch.cpp", r"if \(options_\.is_known\(request\)\) return", "if (false) return"),
+    "strangers fill the memory": (PORCH, "operator/runtime/porch.cpp", r"bytes_ \+ bytes <= options_\.bytes_max", "true"),
+    "strangers wait for ever": (PORCH, "operator/runtime/porch.cpp", r"clock_\.now\(\) >= first\.until", "false"),
+    "one token speaks for any number of processes": (
+        DOOR, "operator/coordinator/door.cpp", r"process\.local_rank >= processes", "false"),
     "a certificate of another name is shown": (
         CERTIFICATES, "base/http/certificate.cpp", r"expect_name\(X509_STORE_CTX_get0_param\(context\), name\)", "true"),
     "a certificate that has ended is shown": (
@@ -55,7 +66,8 @@ MUTANTS = {
     "what is half written is shown": (
         CERTIFICATES, "operator/runtime/door_certificate.cpp", r"if \(checked\) \{\n    keep", "if (found) {\n    keep"),
     "renewed files are never taken": (
-        CERTIFICATES, "operator/runtime/door_certificate.cpp", r"    keep\(std::move\(\*found\)\);\n    return true;", "    return false;"),
+        CERTIFICATES, "operator/runtime/door_certificate.cpp", r"    keep\(std::move\(\*found\)\);\n    return true;",
+        "    return false;"),
     "files are read with every question": (
         CERTIFICATES, "operator/runtime/door_certificate.cpp", r"if \(look_at_ && now < \*look_at_\) return false;", ""),
     "nobody hears that a certificate ends": (
@@ -63,7 +75,8 @@ MUTANTS = {
     "whoever answers is believed": (
         TLS, "base/http/tls_client.cpp", r"is_set && X509_verify_cert\(verification\) == 1", "is_set"),
     "whatever its name is": (
-        TLS, "base/http/tls_client.cpp", r"expect_name\(X509_STORE_CTX_get0_param\(verification\), peer->expected_name\)", "true"),
+        TLS, "base/http/tls_client.cpp", r"expect_name\(X509_STORE_CTX_get0_param\(verification\), peer->expected_name\)",
+        "true"),
     "a name that is only in the subject": (TLS, "base/http/tls_pem.cpp", r" \| X509_CHECK_FLAG_NEVER_CHECK_SUBJECT", ""),
     "an address is taken for a name": (TLS, "base/http/tls_pem.cpp", r"if \(is_ip_address\(name\)\) return [^;]*;", ""),
     "a key of another certificate": (

@@ -7,7 +7,7 @@
 namespace ratoon::runtime {
 namespace {
 
-TokenIdentity bearer_of(const ProcessIdentity& process) {
+kube::TokenIdentity bearer_of(const ProcessIdentity& process) {
   return {.name_space = process.job.name_space,
           .service_account = "default",
           .pod_name = member_name(process.job, process.role, process.index, process.incarnation),

@@ -1,0 +1,60 @@
+// Porch keeps messages whose bearer is not known yet away from those whose bearer is: who is known is
+// answered at once by the thread that read the message, and strangers wait in a line that has threads of its
+// own, since the API server is asked about each of them. Whoever shows bad tokens by the thousand holds up
+// strangers alone.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "base/core/clock.h"
+#include "base/http/server.h"
+
+namespace ratoon::runtime {
+
+struct PorchOptions {
+  std::function<bool(const http::ServerRequest&)> is_known;  // does not wait
+  http::Handler answer;
+  int threads = 4;  // so many strangers are asked about at once
+  std::size_t bytes_max = std::size_t{8} << 20;
+  Duration wait_max{std::chrono::seconds(5)};  // then who stands in the line is to call again
+};
+
+class Porch {
+ public:
+  // The clock outlives it.
+  Porch(const Clock& clock, PorchOptions options);
+  // Waits for answers that are being found; who stands in the line gets none.
+  ~Porch();
+  Porch(const Porch&) = delete;
+  Porch& operator=(const Porch&) = delete;
+
+  // Safe to call from several threads.
+  void receive(http::ServerRequest request, http::Responder responder);
+
+ private:
+  struct Stranger {
+    http::ServerRequest request;
+    http::Responder responder;
+    std::size_t bytes;
+    Timestamp until;
+  };
+
+  void serve(const std::stop_token& stop);
+
+  const Clock& clock_;
+  const PorchOptions options_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::deque<Stranger> line_;          // guarded by mutex_
+  std::size_t bytes_ = 0;              // of the line; guarded by mutex_
+  std::vector<std::jthread> threads_;  // last: they use everything above
+};
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,140 @@
+// Over real HTTP on loopback: who calls with token "known" is known.
+#include "operator/runtime/porch.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/http/transport.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+class PorchTest : public testing::Test {
+ protected:
+  ~PorchTest() override {
+    open_gate();
+    server_->stop();
+  }
+
+  void start(std::size_t bytes_max = std::size_t{8} << 20) {
+    porch_ = std::make_unique<Porch>(
+        clock_, PorchOptions{.is_known = is_known,
+                             .answer = [this](const http::ServerRequest& request,
+                                              http::Responder responder) { answer(request, responder); },
+                             .threads = 2,
+                             .bytes_max = bytes_max});
+    server_ = *http::HttpServer::start({.threads = 2},
+                                       [this](http::ServerRequest request, http::Responder responder) {
+                                         const bool is_stranger = !is_known(request);
+                                         porch_->receive(std::move(request), std::move(responder));
+                                         if (is_stranger) count(came_);
+                                       });
+    // cpprestsdk makes its threads in the first call of a program, in a way that ThreadSanitizer cannot see
+    // through.
+    EXPECT_EQ(call("known"), 200);
+  }
+
+  int call(const std::string& token, const std::string& body = {}) {
+    const http::Request request{.method = "POST",
+                                .url = "http://127.0.0.1:" + std::to_string(server_->port()) + "/",
+                                .headers = {{"Authorization", token}},
+                                .body = body};
+    const auto response = transport_->call(request, {.total = 10s, .silence = 10s}, {});
+    return response ? response->status : 0;
+  }
+  std::vector<std::future<int>> call_as_strangers(int number) {
+    std::vector<std::future<int>> calls;
+    for (int i = 0; i < number; ++i)
+      calls.push_back(std::async(std::launch::async, [this] { return call("bad"); }));
+    wait_for(came_, number);
+    return calls;
+  }
+
+  // Strangers are asked about until the gate opens.
+  void answer(const http::ServerRequest& request, http::Responder& responder) {
+    if (!is_known(request)) {
+      count(asked_);
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return is_open_; });
+      return responder.send({.status = 401});
+    }
+    responder.send({.status = 200});
+  }
+  void open_gate() {
+    const std::lock_guard lock(mutex_);
+    is_open_ = true;
+    changed_.notify_all();
+  }
+  void count(int& what) {
+    const std::lock_guard lock(mutex_);
+    ++what;
+    changed_.notify_all();
+  }
+  void wait_for(int& what, int number) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, 10s, [&] { return what >= number; }));
+  }
+  int asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+  static bool is_known(const http::ServerRequest& request) {
+    return request.headers.get("Authorization") == "known";
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_open_ = false;
+  int came_ = 0;   // strangers that stand in the line or were sent away
+  int asked_ = 0;  // strangers that are being asked about, or were
+  ManualClock clock_{Timestamp{1h}};
+  std::unique_ptr<http::HttpTransport> transport_ = http::make_transport();
+  std::unique_ptr<Porch> porch_;
+  std::unique_ptr<http::HttpServer> server_;  // last: it stops before what it calls is gone
+};
+
+TEST_F(PorchTest, WhoIsKnownDoesNotWaitForStrangers) {
+  start();
+  auto strangers = call_as_strangers(8);
+  wait_for(asked_, 2);
+  EXPECT_EQ(call("known"), 200);
+  EXPECT_EQ(asked(), 2) << "at once";
+  open_gate();
+  for (auto& stranger : strangers) EXPECT_EQ(stranger.get(), 401);
+}
+
+TEST_F(PorchTest, WhoWaitedTooLongIsToCallAgain) {
+  start();
+  auto strangers = call_as_strangers(3);
+  wait_for(asked_, 2);
+  clock_.advance(5s);
+  open_gate();
+  std::vector<int> answers;
+  for (auto& stranger : strangers) answers.push_back(stranger.get());
+  std::ranges::sort(answers);
+  EXPECT_EQ(answers, (std::vector{401, 401, 503}));
+}
+
+TEST_F(PorchTest, TheLineHasRoomForSoManyBytesAlone) {
+  start(std::size_t{64} << 10);
+  auto strangers = call_as_strangers(2);
+  wait_for(asked_, 2);  // who is asked about is not in the line
+  auto third = std::async(std::launch::async, [this] { return call("bad", std::string(40 << 10, 'x')); });
+  wait_for(came_, 3);
+  EXPECT_EQ(call("bad", std::string(40 << 10, 'x')), 503);
+  EXPECT_EQ(call("known", std::string(40 << 10, 'x')), 200);
+  open_gate();
+  EXPECT_EQ(third.get(), 401);
+}
+
+}  // namespace
+}  // namespace ratoon::runtime
