@@ -17,6 +17,7 @@
 #include "operator/runtime/door_certificate.h"
 #include "operator/runtime/leadership.h"
 #include "operator/runtime/member_check.h"
+#include "operator/runtime/metrics_page.h"
 #include "operator/runtime/operator_metrics.h"
 #include "operator/runtime/porch.h"
 #include "operator/runtime/self_metrics.h"
@@ -181,7 +182,7 @@ class Operator {
         {.address = "0.0.0.0", .port = options_.metrics_port},
         [this](const http::ServerRequest& request, http::Responder responder) {
           if (request.path == "/metrics") {
-            show_metrics(responder);
+            metrics_page_.show(std::move(responder));
           } else if (request.path == "/healthz") {
             responder.send({.status = 200, .body = "ok\n"});
           } else if (request.path == "/readyz") {
@@ -194,14 +195,6 @@ class Operator {
     if (!server) return server.error().with_context("opening the port for metrics");
     health_ = std::move(*server);
     return {};
-  }
-
-  void show_metrics(http::Responder& responder) {
-    const auto reply = responder.stream(200, {{"Content-Type", "text/plain; version=0.0.4"}});
-    bool is_read = true;
-    const auto send = [&](std::string_view piece) { return is_read = reply->write(piece).has_value(); };
-    metrics_.write(send);
-    if (is_read && send(self_metrics_.text(look()))) reply->finish();
   }
 
   // One that stands by is ready too: it could take over now.
@@ -267,6 +260,11 @@ class Operator {
   std::optional<TokenReviewer> tokens_;
   coordinator::Coordinator coordinator_;
   std::atomic<bool> is_ready_{false};
+  MetricsPage metrics_page_{[this](const MetricsPage::Sink& sink) {
+    bool is_read = true;
+    metrics_.write([&](std::string_view piece) { return is_read = sink(piece); });
+    if (is_read) sink(self_metrics_.text(look()));
+  }};
   std::optional<Porch> porch_;
   std::unique_ptr<http::HttpServer> health_;  // servers last: they stop before what they call is gone
   std::unique_ptr<http::HttpServer> door_;

@@ -1,0 +1,30 @@
+// MetricsPage answers GET /metrics, for a few readers at once: the text is written as fast as its reader
+// takes it, and each slow one holds a thread of a server that has /healthz to answer as well.
+#pragma once
+
+#include <functional>
+#include <semaphore>
+#include <string_view>
+#include <utility>
+
+#include "base/http/server.h"
+
+namespace ratoon::runtime {
+
+class MetricsPage {
+ public:
+  // False: nobody reads on.
+  using Sink = std::function<bool(std::string_view)>;
+  static constexpr int kReadersMax = 4;
+
+  // Writes all of the text; called by several threads at once.
+  explicit MetricsPage(std::function<void(const Sink&)> write) : write_(std::move(write)) {}
+
+  void show(http::Responder responder);
+
+ private:
+  const std::function<void(const Sink&)> write_;
+  std::counting_semaphore<kReadersMax> free_{kReadersMax};
+};
+
+}  // namespace ratoon::runtime

@@ -1,0 +1,92 @@
+#include "operator/runtime/metrics_page.h"
+
+#include <condition_variable>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/http/transport.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+class MetricsPageTest : public testing::Test {
+ protected:
+  MetricsPageTest() {
+    // cpprestsdk makes its threads in the first call of a program, in a way that ThreadSanitizer cannot see
+    // through.
+    EXPECT_EQ(get("/healthz").status, 200);
+  }
+  ~MetricsPageTest() override {
+    open_gate();
+    server_->stop();
+  }
+
+  http::Response get(const std::string& path) {
+    const http::Request request{.method = "GET",
+                                .url = "http://127.0.0.1:" + std::to_string(server_->port()) + path,
+                                .headers = {},
+                                .body = {}};
+    const auto response = transport_->call(request, {.total = 10s, .silence = 10s}, {});
+    return response ? *response : http::Response{.status = 0};
+  }
+
+  // Nobody's text goes on until the gate opens: as where a reader takes nothing.
+  void write(const MetricsPage::Sink& sink) {
+    if (!sink("a 1\n")) return;
+    std::unique_lock lock(mutex_);
+    ++reading_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return is_open_; });
+    lock.unlock();
+    sink("b 2\n");
+  }
+  void wait_for_readers(int number) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, 10s, [&] { return reading_ == number; }));
+  }
+  void open_gate() {
+    const std::lock_guard lock(mutex_);
+    is_open_ = true;
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_open_ = false;
+  int reading_ = 0;
+  MetricsPage page_{[this](const MetricsPage::Sink& sink) { write(sink); }};
+  std::unique_ptr<http::HttpTransport> transport_ = http::make_transport();
+  // As many threads as the page may hold, and one that answers whoever else comes.
+  std::unique_ptr<http::HttpServer> server_ =
+      *http::HttpServer::start({.threads = MetricsPage::kReadersMax + 1},
+                               [this](const http::ServerRequest& request, http::Responder responder) {
+                                 if (request.path == "/metrics") return page_.show(std::move(responder));
+                                 responder.send({.status = 200});
+                               });
+};
+
+TEST_F(MetricsPageTest, SlowReadersBeyondAFewAreToAskAgainAndHoldNoThread) {
+  std::vector<std::future<http::Response>> readers;
+  for (int i = 0; i < MetricsPage::kReadersMax; ++i)
+    readers.push_back(std::async(std::launch::async, [this] { return get("/metrics"); }));
+  wait_for_readers(MetricsPage::kReadersMax);
+  for (int i = 0; i < 3; ++i) {
+    const auto refused = get("/metrics");
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_EQ(refused.headers.get("Retry-After"), "5");
+  }
+  EXPECT_EQ(get("/healthz").status, 200);
+  open_gate();
+  for (auto& reader : readers) EXPECT_EQ(reader.get().body, "a 1\nb 2\n");
+  EXPECT_EQ(get("/metrics").body, "a 1\nb 2\n") << "places are given back";
+}
+
+}  // namespace
+}  // namespace ratoon::runtime
