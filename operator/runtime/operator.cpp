@@ -18,6 +18,7 @@
 #include "operator/runtime/leadership.h"
 #include "operator/runtime/member_check.h"
 #include "operator/runtime/metrics_page.h"
+#include "operator/runtime/open_files.h"
 #include "operator/runtime/operator_metrics.h"
 #include "operator/runtime/porch.h"
 #include "operator/runtime/self_metrics.h"
@@ -236,7 +237,8 @@ class Operator {
     http::ServerOptions door{.address = "0.0.0.0",
                              .port = options_.coordinator_port,
                              .tls = shown(),
-                             .threads = kDoorThreads};
+                             .threads = kDoorThreads,
+                             .connections_max = connections_of_members(open_files_)};
     auto server = http::HttpServer::start(std::move(door),
                                           [this](http::ServerRequest request, http::Responder responder) {
                                             porch_->receive(std::move(request), std::move(responder));
@@ -265,6 +267,7 @@ class Operator {
     metrics_.write([&](std::string_view piece) { return is_read = sink(piece); });
     if (is_read) sink(self_metrics_.text(look()));
   }};
+  const std::size_t open_files_ = raise_open_files();
   std::optional<Porch> porch_;
   std::unique_ptr<http::HttpServer> health_;  // servers last: they stop before what they call is gone
   std::unique_ptr<http::HttpServer> door_;

@@ -1,0 +1,31 @@
+#include "operator/runtime/open_files.h"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+namespace ratoon::runtime {
+namespace {
+
+TEST(RaiseOpenFiles, AsFarAsItGoes) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit low{.rlim_cur = 100, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  EXPECT_EQ(raise_open_files(), before.rlim_max);
+  rlimit after{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &after), 0);
+  EXPECT_EQ(after.rlim_cur, before.rlim_max);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+TEST(ConnectionsOfMembers, AreHalfOfTheFilesAndNoMoreThanTheLargestJobHas) {
+  EXPECT_EQ(connections_of_members(1024), 512u);
+  EXPECT_EQ(connections_of_members(262'144), 131'072u);
+  EXPECT_EQ(connections_of_members(1'048'576), 131'072u);
+  EXPECT_EQ(connections_of_members(std::numeric_limits<std::size_t>::max()), 131'072u) << "no limit at all";
+}
+
+}  // namespace
+}  // namespace ratoon::runtime
