@@ -1,5 +1,6 @@
 // The agents' door under load, over real HTTP on loopback. Who calls is another process, so that the
-// processor time is the server's alone.
+// processor time is the server's alone. Each member shows a token of its own, which is reviewed as the
+// operator reviews it; the API server alone is a stand-in that answers at once.
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
+#include <nlohmann/json.hpp>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -22,6 +24,9 @@
 #include "base/http/server.h"
 #include "operator/coordinator/coordinator.h"
 #include "operator/core/reconcile.h"
+#include "operator/runtime/member_check.h"
+#include "operator/runtime/porch.h"
+#include "operator/runtime/token_reviewer.h"
 #include "tests/bench/tls_caller.h"
 #include "tests/conformance/support/raw_socket.h"
 #include "tests/conformance/support/test_certificates.h"
@@ -50,9 +55,43 @@ double cpu_seconds() {
   return of(used.ru_utime) + of(used.ru_stime);
 }
 
-std::string post(std::string_view route, const std::string& body) {
-  return "POST " + std::string(route) +
-         " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+// Each member its own, as long as Kubernetes makes them; whose it is stands in front.
+std::string token_of(const ProcessIdentity& process) {
+  constexpr std::size_t kTokenBytes = 1100;
+  std::string token = member_name(process.job, process.role, process.index, process.incarnation) + "." +
+                      process.member_uid + ".";
+  token.resize(kTokenBytes, 'x');
+  return token;
+}
+
+// An API server in memory: a token is good, and whose it says.
+class ReviewsInMemory final : public http::HttpTransport {
+ public:
+  Result<http::Response> call(const http::Request& request, const http::Limits&, std::stop_token) override {
+    const auto review = nlohmann::json::parse(request.body);
+    const auto token = review["spec"]["token"].get<std::string>();
+    const auto name_ends = token.find('.');
+    const auto uid_ends = token.find('.', name_ends + 1);
+    const nlohmann::json extra = {
+        {"authentication.kubernetes.io/pod-name", {token.substr(0, name_ends)}},
+        {"authentication.kubernetes.io/pod-uid", {token.substr(name_ends + 1, uid_ends - name_ends - 1)}}};
+    const nlohmann::json user = {
+        {"username", "system:serviceaccount:" + test::job_key().name_space + ":default"}, {"extra", extra}};
+    const nlohmann::json answer = {
+        {"status", {{"authenticated", true}, {"audiences", {names::kTokenAudience}}, {"user", user}}}};
+    return http::Response{.status = 201, .headers = {}, .body = answer.dump()};
+  }
+  Result<http::ResponseHead> stream(const http::Request&, const http::Limits&, http::BodySink&,
+                                    std::stop_token) override {
+    return Error(ErrorKind::kUnavailable, "no token is reviewed by a watch");
+  }
+};
+
+template <class Message>
+std::string post(std::string_view route, const ProcessIdentity& process, const Message& message) {
+  const std::string body = encode(message);
+  return "POST " + std::string(route) + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " +
+         token_of(process) + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
 std::string read_head(RawSocket& socket) {
@@ -108,15 +147,17 @@ class Server {
  public:
   explicit Server(api::TrainingJob job, Tls tls = {})
       : seen_(test::running(std::move(job))),
-        coordinator_(clock_,
-                     {.authenticate = [](std::string_view, const ProcessIdentity&) { return Result<void>(); },
-                      .on_news = [this](const JobKey&) { ask(); }}),
+        coordinator_(clock_, {.authenticate =
+                                  [this](std::string_view token, const ProcessIdentity& process) {
+                                    return runtime::check_member(tokens_, token, process);
+                                  },
+                              .on_news = [this](const JobKey&) { ask(); }}),
         decides_([this](const std::stop_token& stop) { decide(stop); }) {
     for (auto& process : seen_.processes) process.last_heard = clock_.now();
     decide_once();
     http_ = *http::HttpServer::start({.tls = std::move(tls), .threads = 4},
                                      [this](http::ServerRequest request, http::Responder responder) {
-                                       coordinator_.handle(request, std::move(responder));
+                                       porch_.receive(std::move(request), std::move(responder));
                                      });
   }
   ~Server() { http_->stop(); }
@@ -157,7 +198,18 @@ class Server {
   std::mutex mutex_;
   std::condition_variable_any wake_;
   bool is_asked_ = false;  // guarded by mutex_
+  runtime::ApiClient client_{
+      {.server = "https://127.0.0.1:1"}, clock_, {}, nullptr, std::make_unique<ReviewsInMemory>()};
+  runtime::TokenReviewer tokens_{client_, clock_};
   coordinator::Coordinator coordinator_;
+  runtime::Porch porch_{
+      clock_,
+      {.is_known =
+           [this](const http::ServerRequest& request) {
+             return tokens_.knows(coordinator::bearer_token(request));
+           },
+       .answer = [this](const http::ServerRequest& request,
+                        http::Responder responder) { coordinator_.handle(request, std::move(responder)); }}};
   std::jthread decides_;
   std::unique_ptr<http::HttpServer> http_;
 };
@@ -182,8 +234,9 @@ void time_beats_of_all(benchmark::State& state, const Tls& tls) {
       for (std::uint64_t beat = 0; beat < kBeats; beat += kConnections) {
         for (std::uint32_t i = 0; i < kConnections; ++i) {
           const auto who = static_cast<std::uint32_t>((beat + i) % members);
+          const auto process = test::process(who);
           if (!sockets[i].send(
-                  post(names::route::kBeat, encode(test::beat(test::process(who), 1, beat, beat + i + 1)))))
+                  post(names::route::kBeat, process, test::beat(process, 1, beat, beat + i + 1))))
             return false;
         }
         for (auto& socket : sockets)
@@ -226,8 +279,8 @@ void time_joins_of_all(benchmark::State& state, const Tls& tls) {
       std::vector<Connection> sockets;
       for (std::uint32_t i = 0; i < members; ++i) {
         sockets.push_back(Connection::connect_to(port));
-        if (!sockets[i].send(post(names::route::kJoin, encode(test::join_request(test::process(i))))))
-          return false;
+        const auto process = test::process(i);
+        if (!sockets[i].send(post(names::route::kJoin, process, test::join_request(process)))) return false;
       }
       for (auto& socket : sockets)
         if (take_reply(socket).empty()) return false;
@@ -270,7 +323,7 @@ struct Found {
 bool park(RawSocket& socket, const ProcessIdentity& process) {
   const auto ask = [&](std::uint64_t seen) {
     return socket.send(
-        post(names::route::kOrders, encode(OrdersRequest{.process = process, .seen_revision = seen})));
+        post(names::route::kOrders, process, OrdersRequest{.process = process, .seen_revision = seen}));
   };
   if (!ask(0)) return false;
   const auto orders = decode<Orders>(take_reply(socket));
@@ -285,8 +338,8 @@ bool time_beats(std::uint16_t port, Found& found) {
   std::vector<double> each;
   for (std::uint64_t beat = 1; beat <= kBeats; ++beat) {
     const Timestamp began = clock.now();
-    if (!socket.send(post(names::route::kBeat, encode(test::beat(test::process(0), 1, beat, beat)))))
-      return false;
+    const auto process = test::process(0);
+    if (!socket.send(post(names::route::kBeat, process, test::beat(process, 1, beat, beat)))) return false;
     if (take_reply(socket).empty()) return false;
     each.push_back(seconds(clock.now() - began));
   }

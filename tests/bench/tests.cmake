@@ -18,7 +18,7 @@ if(TARGET ratoon_operator_runtime)
   ratoon_program(bench_operator SOURCES bench/bench_operator.cpp LIBS ratoon::operator_runtime benchmark::benchmark)
   ratoon_program(bench_coordinator
     SOURCES bench/bench_coordinator.cpp conformance/support/raw_socket.cpp conformance/support/test_certificates.cpp
-    LIBS ratoon::operator_core ratoon::operator_coordinator benchmark::benchmark)
+    LIBS ratoon::operator_runtime benchmark::benchmark)
 endif()
 ratoon_program(bench_torch_order SOURCES bench/bench_torch_order.cpp LIBS ratoon::agent benchmark::benchmark)
 ratoon_program(bench_checkpoint_load
