@@ -15,6 +15,7 @@ enum class PodPhase { kPending, kRunning, kSucceeded, kFailed };
 // What the processes of a pod without the agent are told at its start.
 struct GroupSeat {
   std::string master_address;  // of the pod with rank 0; empty: this is it
+  std::string master_uid;      // that pod's
   std::uint32_t first_rank = 0;
   std::uint32_t world_size = 0;
 
@@ -42,6 +43,7 @@ struct Pod {
   std::optional<WallTime> ended_at;        // its first container, where the platform says
   std::string last_lines;                  // that its program printed before it failed
   std::optional<GroupSeat> group_seat{};   // of one that is to be made
+  std::string meets{};                     // UID of the pod with rank 0 that it was told of at its start
 
   [[nodiscard]] bool has_ended() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
 

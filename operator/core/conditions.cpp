@@ -7,6 +7,7 @@
 #include "base/contract/names.h"
 #include "base/core/counted.h"
 #include "base/core/lists.h"
+#include "base/core/utf8.h"
 #include "operator/core/elastic.h"
 #include "operator/core/roster.h"
 
@@ -67,30 +68,34 @@ std::string describe(const api::TrainingJobStatus& status, bool is_true) {
   return status.message;
 }
 
+constexpr std::string_view kScheduled = "Scheduled";
+constexpr std::size_t kWhyBytesMax = 1024;
+
+// A job whose first pod finds no node, or is not even made, is told of it all the same.
+void set_not_scheduled(const Observation& seen, std::string_view reason, std::string message,
+                       api::TrainingJobStatus& status) {
+  const bool is_known = std::any_of(status.conditions.begin(), status.conditions.end(),
+                                    [&](const auto& c) { return c.type == kScheduled; });
+  if (!is_known) status.conditions.push_back({.type = std::string(kScheduled), .since = seen.wall_now});
+  set(seen, {.type = kScheduled, .is_true = false, .reason = reason, .message = std::move(message)}, status);
+}
+
 // Pods that were just made have no word from the scheduler yet: they change nothing.
 void set_scheduled(const Observation& seen, api::TrainingJobStatus& status) {
-  constexpr std::size_t kBytesMax = 1024;
-  constexpr std::string_view kType = "Scheduled";
+  if (!seen.refusal.empty())
+    return set_not_scheduled(seen, "PodRefused", cut_text(seen.refusal, kWhyBytesMax), status);
   bool are_all_placed = !seen.pods.empty();
   for (const auto& pod : seen.pods) {
     if (pod.is_deleting || pod.has_ended() || !is_named(pod, status.members)) continue;
     if (pod.node.empty() && !is_lacked(seen, status.members, pod)) continue;
     if (!pod.unplaced_reason.empty()) {
-      const bool is_known = std::any_of(status.conditions.begin(), status.conditions.end(),
-                                        [&](const auto& c) { return c.type == kType; });
-      // A job whose first pod finds no node is told of it all the same.
-      if (!is_known) status.conditions.push_back({.type = std::string(kType), .since = seen.wall_now});
-      set(seen,
-          {.type = kType,
-           .is_true = false,
-           .reason = "Unschedulable",
-           .message = "no node takes " + pod.name + ": " + pod.unplaced_reason.substr(0, kBytesMax)},
-          status);
-      return;
+      const std::string why = cut_text(pod.unplaced_reason, kWhyBytesMax);
+      return set_not_scheduled(seen, "Unschedulable", "no node takes " + pod.name + ": " + why, status);
     }
     are_all_placed = are_all_placed && !pod.node.empty();
   }
-  if (are_all_placed) set(seen, {.type = kType, .is_true = true, .reason = "Placed", .message = ""}, status);
+  if (are_all_placed)
+    set(seen, {.type = kScheduled, .is_true = true, .reason = "Placed", .message = ""}, status);
 }
 
 std::uint32_t count_replicas(const Observation& seen, const std::vector<api::MemberStatus>& members) {

@@ -16,8 +16,12 @@ namespace {
 constexpr auto kSettle = std::chrono::seconds(3);
 constexpr auto kProof = std::chrono::seconds(60);
 
+// A pod of this incarnation; that its UID is stored may take a while.
 bool is_known(const Observation& seen, const api::Pod& pod) {
-  return std::ranges::any_of(seen.job.status.members, [&](const auto& m) { return m.uid == pod.uid; });
+  return std::ranges::any_of(seen.job.status.members, [&](const auto& m) {
+    return pod.index == m.index && pod.role == m.role && pod.incarnation == m.incarnation &&
+           (m.uid.empty() || m.uid == pod.uid);
+  });
 }
 
 bool is_failure(const Ending& ending) {
@@ -39,12 +43,22 @@ std::optional<api::GroupSeat> find_group_seat(const Observation& seen,
   const api::Pod* first = find_pod(seen, members.front());
   if (first == nullptr || first->address.empty()) return std::nullopt;
   seat.master_address = first->address;
+  seat.master_uid = first->uid;
   return seat;
 }
 
 bool has_reached_end(const Observation& seen, const api::Pod& pod) {
   return pod.phase == api::PodPhase::kSucceeded && !pod.is_deleting && !pod.is_evicted &&
          find_node_notice(seen, pod.node).empty();
+}
+
+bool has_lost_meeting(const Observation& seen) {
+  const auto& members = seen.job.status.members;
+  if (members.empty() || members.front().is_completed) return false;
+  const api::Pod* first = find_pod(seen, members.front());
+  return std::ranges::any_of(seen.pods, [&](const api::Pod& pod) {
+    return !pod.meets.empty() && is_known(seen, pod) && (first == nullptr || first->uid != pod.meets);
+  });
 }
 
 bool is_anybody_taken(const Observation& seen) {
@@ -57,7 +71,7 @@ bool is_anybody_taken(const Observation& seen) {
   const auto has_vanished = [&](const api::MemberStatus& member) {
     return !member.uid.empty() && !member.is_completed && find_pod(seen, member) == nullptr;
   };
-  return std::ranges::any_of(seen.pods, is_taken) ||
+  return std::ranges::any_of(seen.pods, is_taken) || has_lost_meeting(seen) ||
          std::ranges::any_of(seen.job.status.members, has_vanished);
 }
 

@@ -23,6 +23,10 @@ namespace ratoon::core {
 // the signal for the end of its work.
 [[nodiscard]] bool has_reached_end(const Observation& seen, const api::Pod& pod);
 
+// Whether the pod with rank 0 is not the one that others were told of. It vanished before anybody stored that
+// it was there, and may have been made a second time under its name.
+[[nodiscard]] bool has_lost_meeting(const Observation& seen);
+
 // Whether one of the group was taken away from outside. Looks at all of them: to be asked once a look, and
 // not for each.
 [[nodiscard]] bool is_anybody_taken(const Observation& seen);

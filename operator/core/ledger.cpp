@@ -20,6 +20,7 @@ bool trains(LedgerPart part) {
 }
 
 bool lacks_capacity(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  if (!seen.refusal.empty()) return true;
   return std::ranges::any_of(seen.pods, [&](const api::Pod& pod) {
     return !pod.unplaced_reason.empty() && !pod.is_deleting && !pod.has_ended() && is_named(pod, members);
   });

@@ -44,6 +44,7 @@ struct Observation {
   WallTime wall_now;                         // for what people read and for what outlives this process
   std::optional<RecoveryWatch> recovery;     // what the last decision gave back
   Timestamp listening_since;  // since when the coordinator hears beats without having stalled itself
+  std::string refusal{};  // why the last pods that were asked for were not made: a quota, or a bad template
 };
 
 // After a change of leader nobody remembers who sits where; the members' own words count.

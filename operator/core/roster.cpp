@@ -23,8 +23,14 @@ bool contains(const std::vector<api::MemberStatus>& members, const api::MemberSt
 struct Charges {
   const std::vector<api::MemberStatus>& silent;
   const std::vector<Verdict>& condemned;
-  bool is_one_taken = false;  // of a group, from outside
+  bool is_one_taken = false;     // of a group, from outside
+  bool is_meeting_lost = false;  // of a group: who has rank 0 is not whom the others know
 };
+
+bool is_first(const Observation& seen, const api::MemberStatus& member) {
+  const auto& members = seen.job.status.members;
+  return !members.empty() && is_same(members.front(), member);
+}
 
 // Nothing: it is too early to say.
 std::optional<Ending> find_end_of_pod(const Observation& seen, const api::MemberStatus& member,
@@ -39,6 +45,8 @@ std::optional<Ending> find_end_of_pod(const Observation& seen, const api::Member
 std::optional<Ending> find_ending(const Observation& seen, const api::MemberStatus& member,
                                   const Charges& charges) {
   if (is_completed(seen, member)) return std::nullopt;
+  if (charges.is_meeting_lost && is_first(seen, member))
+    return Ending{EndCause::kDisruption, "vanished, and others were told to meet it"};
   const api::Pod* pod = find_pod(seen, member);
   if (pod == nullptr) {
     if (member.uid.empty()) return std::nullopt;  // not made yet
@@ -219,11 +227,15 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
                           const std::vector<Verdict>& condemned) {
   RosterChange change{.members = desired_members(seen.job), .restarts = seen.job.status.restarts};
   begin_beyond_former(seen, change.members);
+  const bool is_group = api::is_group(seen.job.spec);
   const Charges charges{.silent = silent,
                         .condemned = condemned,
-                        .is_one_taken = api::is_group(seen.job.spec) && is_anybody_taken(seen)};
+                        .is_one_taken = is_group && is_anybody_taken(seen),
+                        .is_meeting_lost = is_group && has_lost_meeting(seen)};
   bool is_shared_counted = false;
   for (auto& member : change.members) {
+    // What is stored of a group may be behind, and a program that is short over by then.
+    if (is_group && member.uid.empty()) note_pod(seen, member);
     if (is_completed(seen, member)) {
       note_pod(seen, member);
       member.is_completed = true;

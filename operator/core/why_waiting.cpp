@@ -1,5 +1,6 @@
 #include "operator/core/why_waiting.h"
 
+#include "base/core/utf8.h"
 #include "operator/core/elastic.h"
 #include "operator/core/roster.h"
 
@@ -18,6 +19,11 @@ std::string why_not_placed(const Observation& seen, const std::vector<api::Membe
   return "";
 }
 
+std::string why_refused(const Observation& seen) {
+  constexpr std::size_t kBytesMax = 300;
+  return seen.refusal.empty() ? "" : "; " + cut_text(seen.refusal, kBytesMax);
+}
+
 // Who failed and is not made again yet.
 std::string why_not_made(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   for (const auto& member : members) {
@@ -31,7 +37,7 @@ std::string why_not_made(const Observation& seen, const std::vector<api::MemberS
 }  // namespace
 
 std::string why_waiting(const Observation& seen, const std::vector<api::MemberStatus>& members) {
-  return why_not_made(seen, members) + why_not_placed(seen, members);
+  return why_refused(seen) + why_not_made(seen, members) + why_not_placed(seen, members);
 }
 
 }  // namespace ratoon::core

@@ -160,7 +160,9 @@ Result<MemberPod> decode_pod(const json& document) {
   note_last_words(terminated, pod);
   pod.is_evicted = is_evicted(status, terminated);
   pod.end_reasons = end_reasons(status, terminated);
-  pod.avoided_nodes = split(label(child(meta, "annotations"), names::annotation::kAvoidedNodes), ',');
+  const json& annotations = child(meta, "annotations");
+  pod.avoided_nodes = split(label(annotations, names::annotation::kAvoidedNodes), ',');
+  pod.meets = label(annotations, names::annotation::kMeets);
   if (pod.node.empty() && text_in(condition(status, "PodScheduled"), "status") == "False")
     pod.unplaced_reason = cut_text(text_in(condition(status, "PodScheduled"), "message"), kReasonBytesMax);
   return out;

@@ -1,7 +1,9 @@
 #include "operator/runtime/controller.h"
 
 #include <algorithm>
+#include <set>
 #include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -15,9 +17,21 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Duration kRetryPauseMin = milliseconds(100);
-constexpr int kRetryDoublingsMax = 7;
+// A server that is away is asked again soon: its return is no news by itself.
+constexpr int kRetryDoublingsMax = 4;
+// One that refuses a pod goes on to for a while: until a quota has room, or somebody mends the job.
+constexpr int kRefusalDoublingsMax = 8;
 // Beats that bring only a step ask for no look; their progress is stored by then.
 constexpr Duration kLookAgain = seconds(5);
+
+Duration pause_after(int times, int doublings_max) {
+  return kRetryPauseMin * (1 << std::min(times, doublings_max));
+}
+
+// Not for want of an answer, and not because somebody else wrote first.
+bool is_refusal(const Error& error) {
+  return !error.is_retryable() || error.kind() == ErrorKind::kNoSpace;
+}
 
 std::string text_of(const JobKey& key) {
   return key.name_space + "/" + key.name;
@@ -68,25 +82,41 @@ void Controller::look_at(const JobKey& key) {
   }
   const Timestamp began = clock_.now();
   Memory& memory = memory_of(key);
-  if (memory.uid != view->job.meta.uid) memory = {.uid = view->job.meta.uid};
-  const core::Observation seen{.job = view->job,
+  if (memory.uid != view->job.meta.uid) {
+    if (!memory.uid.empty()) rooms_.close(key);  // of a job before it that had this name
+    memory = {.uid = view->job.meta.uid};
+  }
+  api::TrainingJob job = view->job;
+  recall(memory.roster, job.status.members);
+  const core::Observation seen{.job = std::move(job),
                                .pods = view->pods,
                                .processes = rooms_.processes(key),
                                .world = rooms_.world(key),
                                .nodes = view->nodes,
                                .wall_now = clock_.wall_now(),
                                .recovery = memory.recovery,
-                               .listening_since = rooms_.listening_since(key)};
+                               .listening_since = rooms_.listening_since(key),
+                               .refusal = memory.refusal};
   const core::Decision decision = core::reconcile(seen, began);
   metrics_.note_decision_seconds(ratoon::seconds(clock_.now() - began));
   const auto done = carry_out(view->job, decision, memory);
-  if (!done) retry_later(key, done.error(), memory);
-  if (done) memory.failures_in_a_row = 0;
-  // A failure must not make us late for the next silence, nor spin.
+  if (!done) tell_failure(key, done.error());
+  queue_.add(key, next_look(decision, done, memory));
+}
+
+Timestamp Controller::next_look(const core::Decision& decision, const Result<void>& done,
+                                Memory& memory) const {
   const Timestamp now = clock_.now();
   Timestamp next = std::min(now + kLookAgain, decision.wake_at.value_or(now + kLookAgain));
-  if (memory.roster_due) next = std::max(next, *memory.roster_due);  // without news it would be the same look
-  queue_.add(key, done ? next : std::max(next, now + kRetryPauseMin));
+  if (memory.roster_due) next = std::min(next, *memory.roster_due);
+  if (memory.pods_due > now) next = std::min(next, memory.pods_due);
+  if (done) {
+    memory.failures_in_a_row = 0;
+    return next;
+  }
+  const Timestamp again = now + pause_after(memory.failures_in_a_row++, kRetryDoublingsMax);
+  // A failure must not make us late for the next silence; but what is to be done at once has just failed.
+  return decision.wake_at && *decision.wake_at > now ? std::min(again, *decision.wake_at) : again;
 }
 
 // A job that cannot be read, by an older operator or after an edit by hand, is left as it is: its members
@@ -110,10 +140,10 @@ Result<void> Controller::carry_out(const api::TrainingJob& job, const core::Deci
   memory.recovery = decision.recovery;
   metrics_.note_status(key_of(job), job.status, decision.status);
   Result<void> all_done;
-  for (const auto& action : decision.actions) {
-    // One pod that cannot be made is no reason to leave the others unmade, or the agents untold.
+  for (const auto& action : decision.actions)
     if (auto done = act(decided, action); !done) all_done = done;
-  }
+  // A pod that cannot be made is no reason to leave agents untold.
+  if (auto done = create_pods(decided, decision, memory); !done) all_done = done;
   rooms_.announce(key_of(job), decision.announcement);
   return all_done;
 }
@@ -124,31 +154,25 @@ Result<void> Controller::store_status(const api::TrainingJob& decided, const api
   const auto patience = patience_with(decided.spec, before, decided.status);
   if (!patience.has_news) {
     memory.roster_due.reset();
+    memory.roster.clear();
     return {};
   }
   if (now - memory.progress_stored < patience.after_the_last_write) return {};
   if (patience.from_now > Duration::zero()) {
     if (!memory.roster_due) memory.roster_due = now + patience.from_now;
+    memory.roster = decided.status.members;
     if (now < *memory.roster_due) return {};
   }
   auto written = cluster_.write_status(decided);
   if (!written) return written;
   memory.progress_stored = now;
   memory.roster_due.reset();
+  memory.roster.clear();
   return {};
 }
 
 Result<void> Controller::act(const api::TrainingJob& job, const core::Action& action) {
-  if (const auto* create = std::get_if<core::CreatePod>(&action)) {
-    auto created = cluster_.create_pod(job, *create);
-    if (created) {
-      queue_.add_now(key_of(job));  // its UID is to be noted
-    } else if (!created.error().is_retryable() || created.error().kind() == ErrorKind::kNoSpace) {
-      cluster_.emit_event(job,
-                          {.is_warning = true, .reason = "PodRefused", .message = created.error().message()});
-    }
-    return created;
-  }
+  if (std::holds_alternative<core::CreatePod>(action)) return {};  // create_pods
   if (const auto* remove = std::get_if<core::DeletePod>(&action)) return cluster_.delete_pod(job, *remove);
   if (const auto* end = std::get_if<core::DeleteJob>(&action)) return cluster_.delete_job(job, *end);
   const auto& event = std::get<core::EmitEvent>(action);
@@ -159,15 +183,54 @@ Result<void> Controller::act(const api::TrainingJob& job, const core::Action& ac
   return {};
 }
 
-void Controller::retry_later(const JobKey& key, const Error& error, Memory& memory) {
-  const int doublings = std::min(memory.failures_in_a_row++, kRetryDoublingsMax);
-  // Somebody else wrote first: no failure, the next look sees what he wrote.
-  if (error.kind() != ErrorKind::kConflict) {
-    const std::string name = text_of(key);
-    logger_.warning("a decision could not be carried out, it is made again",
-                    {{"job", name}, {"error", error.message()}});
+// One that cannot be made is no reason to leave the others unmade, but those of its role: they are the same.
+Result<void> Controller::create_pods(const api::TrainingJob& job, const core::Decision& decision,
+                                     Memory& memory) {
+  const Timestamp now = clock_.now();
+  Result<void> all_done;
+  std::string refusal;
+  std::set<std::string> refused_roles;
+  std::size_t asked_for = 0;
+  for (const auto& action : decision.actions) {
+    const auto* create = std::get_if<core::CreatePod>(&action);
+    if (create == nullptr) continue;
+    ++asked_for;
+    if (now < memory.pods_due || refused_roles.contains(create->pod.role)) continue;
+    auto created = create_pod(job, *create);
+    if (created) continue;
+    if (is_refusal(created.error())) {
+      refusal = created.error().message();
+      refused_roles.insert(create->pod.role);
+    }
+    all_done = created;
   }
-  queue_.add(key, clock_.now() + kRetryPauseMin * (1 << doublings));
+  if (asked_for > 0 && now < memory.pods_due) return {};
+  memory.refusal = refusal;
+  if (refusal.empty()) {
+    memory.refusals_in_a_row = 0;
+    return all_done;
+  }
+  memory.pods_due = now + pause_after(memory.refusals_in_a_row++, kRefusalDoublingsMax);
+  return all_done;
+}
+
+Result<void> Controller::create_pod(const api::TrainingJob& job, const core::CreatePod& action) {
+  auto created = cluster_.create_pod(job, action);
+  if (created) {
+    queue_.add_now(key_of(job));  // its UID is to be noted
+  } else if (is_refusal(created.error())) {
+    cluster_.emit_event(job,
+                        {.is_warning = true, .reason = "PodRefused", .message = created.error().message()});
+  }
+  return created;
+}
+
+void Controller::tell_failure(const JobKey& key, const Error& error) const {
+  // Somebody else wrote first: no failure, the next look sees what he wrote.
+  if (error.kind() == ErrorKind::kConflict) return;
+  const std::string name = text_of(key);
+  logger_.warning("a decision could not be carried out, it is made again",
+                  {{"job", name}, {"error", error.message()}});
 }
 
 }  // namespace ratoon::runtime

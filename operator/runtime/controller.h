@@ -38,8 +38,13 @@ class Controller {
     std::string uid;  // of the job that had this name when it was written
     std::optional<core::RecoveryWatch> recovery;
     Timestamp progress_stored;
-    std::optional<Timestamp> roster_due{};  // when what is known of a group's pods is written at the latest
+    std::optional<Timestamp> roster_due{};    // when what is known of a group's pods is written at the latest
+    std::vector<api::MemberStatus> roster{};  // and what that is
     int failures_in_a_row = 0;
+    // The server refuses pods, for the template or for a quota: why, and from when they are asked for again.
+    std::string refusal{};
+    Timestamp pods_due;
+    int refusals_in_a_row = 0;
   };
 
   void work(const std::stop_token& stop);
@@ -52,7 +57,13 @@ class Controller {
   [[nodiscard]] Result<void> store_status(const api::TrainingJob& decided,
                                           const api::TrainingJobStatus& before, Memory& memory);
   [[nodiscard]] Result<void> act(const api::TrainingJob& job, const core::Action& action);
-  void retry_later(const JobKey& key, const Error& error, Memory& memory);
+  [[nodiscard]] Result<void> create_pods(const api::TrainingJob& job, const core::Decision& decision,
+                                         Memory& memory);
+  [[nodiscard]] Result<void> create_pod(const api::TrainingJob& job, const core::CreatePod& action);
+  // The next look, after what was decided was done or could not be.
+  [[nodiscard]] Timestamp next_look(const core::Decision& decision, const Result<void>& done,
+                                    Memory& memory) const;
+  void tell_failure(const JobKey& key, const Error& error) const;
 
   const Clock& clock_;
   const Logger& logger_;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <variant>
 
+#include "operator/runtime/patience.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::sim {
 namespace {
 
 constexpr int kNodes = 5;
+constexpr int kLateMax = 4;  // two seconds
 
 }  // namespace
 
@@ -29,6 +31,7 @@ GroupWorld::GroupWorld(std::uint64_t seed) : dice_(seed), now_(test::at_seconds(
 
 core::Observation GroupWorld::observe() const {
   core::Observation seen{.job = job_, .wall_now = wall_now()};
+  runtime::recall(roster_, seen.job.status.members);
   for (const auto& [uid, pod] : pods_seen_) seen.pods.push_back(pod);
   for (const auto& [name, node] : nodes_) seen.nodes.push_back(node);
   seen.listening_since = test::at_seconds(0);
@@ -67,9 +70,13 @@ void GroupWorld::trouble_for(Entry& entry) {
       entry.gone_at = now_ + dice_.ticks(2, 10);
       if (dice_.percent(50)) end(entry, dice_.pick({0, 1, 143}));
       return;
-    case 3:
-      pods_.erase(entry.pod.uid);
+    case 3: {
+      const auto is_it = [&](const api::MemberStatus& member) { return member.uid == entry.pod.uid; };
+      const bool is_known =
+          std::ranges::any_of(job_.status.members, is_it) || std::ranges::any_of(roster_, is_it);
+      if (is_known || entry.pod.index == 0) pods_.erase(entry.pod.uid);
       return;
+    }
     default:
       if (!fails_by_itself_) return;
       ++own_failures_;
@@ -82,6 +89,14 @@ void GroupWorld::make_trouble() {
     Entry& entry = (it++)->second;  // it may vanish
     if (entry.lives && !dead_nodes_.contains(entry.pod.node) && dice_.percent(1)) trouble_for(entry);
   }
+}
+
+// Notices are not taken back before what they did to pods is known.
+bool GroupWorld::is_all_news_told(const std::string& node) const {
+  return std::ranges::all_of(pods_, [&](const auto& item) {
+    const auto known = pods_seen_.find(item.first);
+    return item.second.pod.node != node || (known != pods_seen_.end() && known->second == item.second.pod);
+  });
 }
 
 void GroupWorld::move_nodes(bool is_chaos) {
@@ -102,7 +117,7 @@ void GroupWorld::move_nodes(bool is_chaos) {
     } else if (node.is_unschedulable && is_chaos && dice_.percent(10)) {
       for (auto& [uid, entry] : pods_)  // they take SIGTERM for their end
         if (entry.lives && entry.pod.node == name) end(entry, 0);
-    } else if (node.is_unschedulable && !is_chaos && dice_.percent(2)) {
+    } else if (node.is_unschedulable && !is_chaos && is_all_news_told(name) && dice_.percent(2)) {
       node.is_unschedulable = false;
     }
   }
@@ -161,14 +176,47 @@ void GroupWorld::advance(bool is_chaos) {
   move_pods();
   work();
   // Of each pod the news comes by itself, and within the time that a failure is given.
-  for (const auto& [uid, entry] : pods_)
-    if (!pods_seen_.contains(uid) || dice_.percent(is_chaos ? 70 : 100)) pods_seen_[uid] = entry.pod;
+  for (auto& [uid, entry] : pods_) {
+    if (pods_seen_.contains(uid) && dice_.percent(is_chaos ? 30 : 0) && ++entry.late_by <= kLateMax) continue;
+    pods_seen_[uid] = entry.pod;
+    entry.late_by = 0;
+  }
   std::erase_if(pods_seen_, [&](const auto& item) { return !pods_.contains(item.first); });
+}
+
+// A pod that is made and gone, with the operator that alone knew of it, never was: nobody can tell that one
+// from one that was not made. But for the first, whom the others were told of.
+bool GroupWorld::can_be_forgotten(const api::MemberStatus& member) const {
+  return member.uid.empty() || member.index == 0 || pods_.contains(member.uid);
+}
+
+void GroupWorld::end_operator() {
+  if (!std::ranges::all_of(roster_, [&](const auto& member) { return can_be_forgotten(member); })) return;
+  forget_roster();
+}
+
+void GroupWorld::forget_roster() {
+  roster_.clear();
+  roster_due_.reset();
+}
+
+// As late as the operator may.
+void GroupWorld::store(const api::TrainingJobStatus& decided, bool is_chaos) {
+  const Duration patience = runtime::patience_with(job_.spec, job_.status, decided).from_now;
+  if (is_chaos && patience > Duration::zero()) {
+    if (!roster_due_) roster_due_ = now_ + patience;
+    if (now_ < *roster_due_) {
+      roster_ = decided.members;
+      return;
+    }
+  }
+  job_.status = decided;
+  forget_roster();
 }
 
 void GroupWorld::carry_out(const core::Decision& decision, bool is_chaos) {
   if (is_chaos && dice_.percent(10)) return;
-  job_.status = decision.status;
+  store(decision.status, is_chaos);
   for (const auto& action : decision.actions) {
     if (is_chaos && dice_.percent(5)) return;
     if (const auto* remove = std::get_if<core::DeletePod>(&action)) {
@@ -185,6 +233,7 @@ void GroupWorld::carry_out(const core::Decision& decision, bool is_chaos) {
         pods_, [&](const auto& item) { return item.second.pod.name == create->pod.name; });
     if (is_there) continue;
     Entry made{.pod = create->pod, .runs_at = now_ + dice_.ticks(0, 8), .gone_at = {}};
+    made.pod.meets = made.pod.group_seat->master_uid;
     made.pod.uid = std::to_string(++made_);
     for (const auto& [name, node] : nodes_) {
       const bool takes_pods =

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ class GroupWorld {
   void advance(bool is_chaos);
   // Does what a decision says: everything, or a prefix.
   void carry_out(const core::Decision& decision, bool is_chaos);
+  // Nothing is known but what is stored.
+  void end_operator();
 
   [[nodiscard]] Timestamp now() const { return now_; }
   [[nodiscard]] const api::TrainingJob& job() const { return job_; }
@@ -41,15 +44,20 @@ class GroupWorld {
     Timestamp runs_at;
     Timestamp gone_at;   // once it is deleted
     bool lives = false;  // its program
+    int late_by = 0;     // news of it, in ticks
   };
   using Meeting = std::string;  // an address
 
   [[nodiscard]] WallTime wall_now() const { return {now_.since_boot + std::chrono::hours(1)}; }
   [[nodiscard]] static Meeting meeting_of(const api::Pod& pod);
   [[nodiscard]] std::vector<Entry*> living(const Meeting& meeting);
+  void store(const api::TrainingJobStatus& decided, bool is_chaos);
+  [[nodiscard]] bool can_be_forgotten(const api::MemberStatus& member) const;
+  void forget_roster();
   void end(Entry& entry, int exit_code);
   void make_trouble();
   void trouble_for(Entry& entry);
+  [[nodiscard]] bool is_all_news_told(const std::string& node) const;
   void move_nodes(bool is_chaos);
   void move_pods();
   void work();
@@ -58,6 +66,8 @@ class GroupWorld {
   Dice dice_;
   Timestamp now_;
   api::TrainingJob job_;
+  std::vector<api::MemberStatus> roster_;  // as the last decision saw it, not stored yet
+  std::optional<Timestamp> roster_due_;
   std::map<std::string, Entry> pods_;  // by UID
   std::map<std::string, api::Pod> pods_seen_;
   std::map<std::string, api::Node> nodes_;

@@ -5,7 +5,7 @@ if(TARGET ratoon_operator_coordinator)
             simulated_pods.cpp simulated_trouble.cpp simulated_world.cpp
     LIBS ratoon::operator_core ratoon::operator_coordinator TIMEOUT 600)
   ratoon_test(property/operator/group_laws_test
-    SOURCES group_laws_test.cpp simulated_group.cpp LIBS ratoon::operator_core)
+    SOURCES group_laws_test.cpp simulated_group.cpp LIBS ratoon::operator_core ratoon::operator_runtime)
   ratoon_test(property/operator/election_laws_test SOURCES election_laws_test.cpp LIBS ratoon::operator_kube)
   ratoon_test(property/operator/interleavings_test
     SOURCES interleavings_test.cpp small_members.cpp small_world.cpp small_world_prints.cpp
