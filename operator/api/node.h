@@ -21,7 +21,8 @@ struct Node {
   std::string name;
   std::vector<Taint> taints;
   bool is_unschedulable = false;  // cordoned
-  bool is_ready = true;           // as far as the platform knows, which hears of a death in a minute or so
+  bool is_lost = false;           // the platform has not heard it for a while, or no longer knows it
+  bool is_ready = true;           // by its kubelet's word, which may be late and may be wrong about its pods
   WallTime last_heartbeat;        // by the node's own clock
   bool is_deleting = false;       // or gone already, with pods of members still there
   bool is_shutting_down = false;  // in good order: its pods get their grace, and a signal each

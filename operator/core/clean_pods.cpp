@@ -24,7 +24,9 @@ std::vector<Action> clean_pods(const Observation& seen, const api::TrainingJobSt
     const bool ends_by_itself =
         status.phase == api::JobPhase::kSucceeded && is_named(pod, leaving_by_themselves);
     const bool is_to_go = pod.has_ended() ? policy == api::CleanPodPolicy::kAll : !ends_by_itself;
-    if (is_to_go) actions.push_back(DeletePod{.name = pod.name, .uid = pod.uid, .reason = reason});
+    if (is_to_go)
+      actions.push_back(DeletePod{
+          .name = pod.name, .uid = pod.uid, .reason = reason, .has_grace = api::is_group(seen.job.spec)});
   }
   return actions;
 }

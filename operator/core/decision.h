@@ -29,6 +29,7 @@ struct DeletePod {
   std::string name;
   std::string uid;
   std::string reason;
+  bool has_grace = false;  // but for a program that only its pod's signal tells
 
   friend bool operator==(const DeletePod&, const DeletePod&) = default;
 };

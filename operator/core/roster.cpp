@@ -73,6 +73,9 @@ bool is_of(const ProcessIdentity& process, const api::MemberStatus& member) {
 }
 
 std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job) {
+  // Those who train when their job is suspended save first; another size that it was given meanwhile is of
+  // the world after that.
+  if (job.spec.is_suspended && job.status.is_formed) return job.status.members;
   std::vector<api::MemberStatus> members;
   for (const auto& role : job.spec.roles) {
     for (std::uint32_t index = 0; index < api::places_of(job.spec, role); ++index) {

@@ -49,9 +49,9 @@ std::string place_of(const api::Pod& pod) {
 // when its silence does. Nothing: it may still be starting.
 std::optional<Timestamp> find_lost_node(const Observation& seen, const api::MemberStatus& member,
                                         const api::Pod& pod, Timestamp now) {
-  const bool is_unready = std::ranges::any_of(
-      seen.nodes, [&](const api::Node& node) { return node.name == pod.node && !node.is_ready; });
-  if (is_unready) return seen.listening_since;
+  const bool is_lost = std::ranges::any_of(
+      seen.nodes, [&](const api::Node& node) { return node.name == pod.node && node.is_lost; });
+  if (is_lost) return seen.listening_since;
   const auto& suspects = seen.job.status.suspect_nodes;
   const auto suspect = std::ranges::find(suspects, pod.node, &api::SuspectNode::name);
   if (suspect == suspects.end()) return std::nullopt;

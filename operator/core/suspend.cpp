@@ -71,7 +71,8 @@ Decision suspend(const Observation& seen, const RosterChange& change, std::optio
   release_members(seen, status.members);
   for (const auto& pod : seen.pods) {
     if (pod.has_ended() || pod.is_deleting) continue;
-    decision.actions.push_back(DeletePod{.name = pod.name, .uid = pod.uid, .reason = "suspended"});
+    decision.actions.push_back(DeletePod{
+        .name = pod.name, .uid = pod.uid, .reason = "suspended", .has_grace = api::is_group(seen.job.spec)});
   }
   const bool is_news = std::exchange(status.phase, api::JobPhase::kSuspended) != api::JobPhase::kSuspended;
   status.message = "suspended; goes on from step " +

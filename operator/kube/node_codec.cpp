@@ -22,7 +22,9 @@ Result<api::Node> decode_node(const nlohmann::json& node) {
   }
   for (const auto& condition : items_of(child(node, "status"), "conditions")) {
     if (text_in(condition, "type") != "Ready") continue;
-    out.is_ready = text_in(condition, "status") == "True";
+    const std::string status = text_in(condition, "status");
+    out.is_ready = status == "True";
+    out.is_lost = status == "Unknown";  // "False" is the word of a kubelet that lives, whose pods may run on
     // A kubelet says so the moment it hears of a shutdown, before it ends its pods.
     out.is_shutting_down =
         !out.is_ready && text_in(condition, "message").find("node is shutting down") != std::string::npos;

@@ -113,8 +113,8 @@ Result<Request> create(const Target& place, const json& object) {
   return write_call("POST", "create", place, std::move(*path), object);
 }
 
-Result<Request> remove(const Target& target, const std::string& uid, std::uint32_t grace_seconds,
-                       const std::string& resource_version) {
+Result<Request> remove(const Target& target, const std::string& uid,
+                       std::optional<std::uint32_t> grace_seconds, const std::string& resource_version) {
   auto path = path_of(target);
   if (!path) return path.error();
   if (uid.empty())
@@ -122,10 +122,9 @@ Result<Request> remove(const Target& target, const std::string& uid, std::uint32
                  "deleting " + target.name + " needs its UID: another one may have that name");
   json preconditions = {{"uid", uid}};
   if (!resource_version.empty()) preconditions["resourceVersion"] = resource_version;
-  const json options = {{"apiVersion", "v1"},
-                        {"kind", "DeleteOptions"},
-                        {"gracePeriodSeconds", grace_seconds},
-                        {"preconditions", std::move(preconditions)}};
+  json options = {
+      {"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", std::move(preconditions)}};
+  if (grace_seconds) options["gracePeriodSeconds"] = *grace_seconds;
   return write_call("DELETE", "delete", target, std::move(*path), options);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -63,8 +64,10 @@ struct Target {
 [[nodiscard]] Result<Request> create(const Target& place, const nlohmann::json& object);
 // Only if the object of this name still has this UID and, where a version is given, nobody has written it
 // since.
+// Without a grace it is the object's own.
 [[nodiscard]] Result<Request> remove(const Target& target, const std::string& uid,
-                                     std::uint32_t grace_seconds, const std::string& resource_version = "");
+                                     std::optional<std::uint32_t> grace_seconds,
+                                     const std::string& resource_version = "");
 [[nodiscard]] Result<Request> merge_patch(const Target& target, const nlohmann::json& patch);
 // A stale writer is refused: `patch` is of the status, the version is what the writer read.
 [[nodiscard]] Result<Request> patch_status(const Target& target, const std::string& resource_version,

@@ -201,7 +201,8 @@ Result<void> Cluster::adopt_pod(const api::TrainingJob& job, const std::string& 
 }
 
 Result<void> Cluster::delete_pod(const api::TrainingJob& job, const core::DeletePod& action) {
-  const auto reply = parts_->client.call(kube::remove(pod_of(job, action.name), action.uid, kGraceSeconds),
+  const auto grace = action.has_grace ? std::nullopt : std::optional(kGraceSeconds);
+  const auto reply = parts_->client.call(kube::remove(pod_of(job, action.name), action.uid, grace),
                                          parts_->stopping.get_token());
   if (reply) {
     parts_->store.put_own_pod(*reply);  // a Pod that is on its way out, or a Status, which is no pod

@@ -304,7 +304,7 @@ std::optional<View> Store::view(const JobKey& key) const {
     if (const auto node = nodes_.find(name); node != nodes_.end())
       view.nodes.push_back(node->second);
     else if (under.contains(name) && gone_nodes_.contains(name))
-      view.nodes.push_back({.name = name, .is_ready = false, .is_deleting = true});
+      view.nodes.push_back({.name = name, .is_lost = true, .is_ready = false, .is_deleting = true});
   }
   return view;
 }

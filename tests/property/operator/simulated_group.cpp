@@ -102,11 +102,11 @@ bool GroupWorld::is_all_news_told(const std::string& node) const {
 void GroupWorld::move_nodes(bool is_chaos) {
   for (auto& [name, node] : nodes_) {
     if (dead_nodes_.contains(name)) {
-      if (node.is_ready && dice_.percent(10)) node.is_ready = false;
-      if (!node.is_ready && dice_.percent(5)) {  // it is made anew, and its pods are gone
+      if (!node.is_lost && dice_.percent(10)) node.is_lost = true;
+      if (node.is_lost && dice_.percent(5)) {  // it is made anew, and its pods are gone
         std::erase_if(pods_, [&](const auto& item) { return item.second.pod.node == name; });
         dead_nodes_.erase(name);
-        node.is_ready = true;
+        node.is_lost = false;
       }
     } else if (is_chaos && dice_.percent(1) && dead_nodes_.empty()) {
       dead_nodes_.insert(name);
@@ -237,7 +237,7 @@ void GroupWorld::carry_out(const core::Decision& decision, bool is_chaos) {
     made.pod.uid = std::to_string(++made_);
     for (const auto& [name, node] : nodes_) {
       const bool takes_pods =
-          node.is_ready && !node.is_unschedulable && std::ranges::count(create->avoid_nodes, name) == 0;
+          !node.is_lost && !node.is_unschedulable && std::ranges::count(create->avoid_nodes, name) == 0;
       if (takes_pods && (made.pod.node.empty() || dice_.percent(40))) made.pod.node = name;
     }
     if (made.pod.node.empty()) made.pod.node = "spare";  // of which nothing is ever told

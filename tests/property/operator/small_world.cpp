@@ -72,7 +72,7 @@ core::Observation SmallWorld::observe(const SmallJob& job) const {
                          .recovery = {},
                          .listening_since = job.is_open ? job.opened : now_};
   for (std::size_t node = 0; node < kNodes; ++node)
-    seen.nodes.push_back({.name = node_name(node), .taints = {}, .is_ready = !is_known_dead(node)});
+    seen.nodes.push_back({.name = node_name(node), .taints = {}, .is_lost = is_known_dead(node)});
   return seen;
 }
 

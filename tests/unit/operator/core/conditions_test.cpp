@@ -99,6 +99,20 @@ TEST(Conditions, CarryTheSchedulersWordsWhileNoNodeTakesAMember) {
   EXPECT_EQ(find(placed, "Scheduled")->message, "");
 }
 
+TEST(Conditions, SayWhyPodsAreRefused) {
+  Observation seen{.job = test::new_job(1)};
+  seen.wall_now = wall(100);
+  seen.refusal = "creating pod digits-worker-0-i0: exceeded quota: gpus";
+  const auto status = decided(seen);
+  const auto* scheduled = find(status, "Scheduled");
+  ASSERT_NE(scheduled, nullptr);
+  EXPECT_FALSE(scheduled->is_true);
+  EXPECT_EQ(scheduled->reason, "PodRefused");
+  EXPECT_EQ(scheduled->message, seen.refusal);
+  EXPECT_NE(status.message.find("exceeded quota"), std::string::npos) << status.message;
+  EXPECT_EQ(status.ledger.part, api::LedgerPart::kWaitingForCapacity);
+}
+
 TEST(Conditions, AnEndIsOneOfTwo) {
   auto seen = trains();
   for (auto& one : seen.processes) one.is_completed = true;

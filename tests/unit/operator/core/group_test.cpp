@@ -67,8 +67,59 @@ TEST(Group, TheFirstMemberIsMadeAloneAndTheOthersLearnItsAddress) {
   seen.pods[0].address = "10.0.0.7";
   made = only<CreatePod>(decide(seen));
   ASSERT_EQ(made.size(), 2U);
-  EXPECT_EQ(made[1].pod.group_seat,
-            (api::GroupSeat{.master_address = "10.0.0.7", .first_rank = 4, .world_size = 6}));
+  EXPECT_EQ(
+      made[1].pod.group_seat,
+      (api::GroupSeat{
+          .master_address = "10.0.0.7", .master_uid = seen.pods[0].uid, .first_rank = 4, .world_size = 6}));
+}
+
+TEST(Group, AProgramThatIsOverBeforeItsPodIsStoredIsDone) {
+  auto seen = running_group();
+  seen.job.status.is_formed = false;
+  for (auto& member : seen.job.status.members) member.uid.clear();
+  for (std::uint32_t i = 0; i < kMembers; ++i) seen.pods[i] = test::ended_pod(i, 0);
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.phase, JobPhase::kSucceeded);
+  EXPECT_EQ(decision.status.restarts, api::Restarts{});
+}
+
+TEST(Group, AFirstPodThatVanishedBeforeItWasStoredIsNotMadeASecondTime) {
+  auto seen = running_group();
+  seen.job.status.is_formed = false;
+  for (auto& member : seen.job.status.members) member.uid.clear();
+  seen.pods[1].meets = seen.pods[2].meets = seen.pods[0].uid;
+  EXPECT_EQ(decide(seen).status.restarts, api::Restarts{});
+  auto gone = seen;
+  gone.pods.erase(gone.pods.begin());
+  auto decision = decide(gone);
+  EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>({1, 1, 1}));
+  EXPECT_EQ(decision.status.restarts.disruption, 1U);
+  auto again = seen;
+  again.pods[0].uid = "made-again";
+  again.pods[0].address = "10.0.0.99";
+  decision = decide(again);
+  EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>({1, 1, 1}))
+      << "the others look for another";
+}
+
+TEST(Group, WhoFailsBesideOneThatWasTakenIsNotBlamedThoughNothingIsStoredYet) {
+  auto seen = running_group();
+  seen.job.spec.restart_policy.restarts_max = 0;
+  for (auto& member : seen.job.status.members) member.uid.clear();
+  seen.pods[0] = test::ended_pod(0, 143);
+  seen.pods[0].is_evicted = true;
+  seen.pods[1] = test::ended_pod(1, 1);
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.restarts.application, 0U);
+  EXPECT_NE(decision.status.phase, JobPhase::kFailed);
+}
+
+TEST(Group, IsGivenItsGraceWhereItsOwnerStopsIt) {
+  auto seen = running_group();
+  seen.job.spec.is_suspended = true;
+  const auto removed = only<DeletePod>(decide(seen));
+  ASSERT_EQ(removed.size(), 3U);
+  for (const auto& action : removed) EXPECT_TRUE(action.has_grace) << "its signal is all that tells it";
 }
 
 TEST(Group, StandsOnceAllPodsRunAndIsLeftAloneThen) {
@@ -201,6 +252,8 @@ TEST(Group, ThePauseOfOneIsThePauseOfAll) {
 TEST(Group, ANodeThatThePlatformTakesForLostIsALoss) {
   auto seen = running_group();
   seen.nodes = {{.name = "node-2", .taints = {}, .is_ready = false}};
+  EXPECT_TRUE(decide(seen).actions.empty()) << "the word of a kubelet that lives";
+  seen.nodes[0].is_lost = true;
   const auto decision = decide(seen);
   EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>({1, 1, 1}));
   ASSERT_EQ(decision.status.suspect_nodes.size(), 1U);

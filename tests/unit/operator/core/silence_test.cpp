@@ -59,11 +59,13 @@ TEST(FindSilent, ANodeThatFallsSilentWithMostMembersIsOneLoss) {
 TEST(FindSilent, WhoNeverSpokeIsLostWithItsNodeOnceWeHaveListenedForLongEnough) {
   auto seen = last_heard({12, 12}, 10);
   seen.processes.pop_back();
-  seen.nodes = {{.name = "node-2", .is_ready = false}};
+  seen.nodes = {{.name = "node-2", .is_lost = true}};
   EXPECT_EQ(lost_at(12.9, seen), Members()) << "it may be speaking to a leader before us";
   EXPECT_EQ(lost_at(13.0, seen), Members({1}));
-  seen.nodes[0].is_ready = true;
+  seen.nodes[0].is_lost = false;
   EXPECT_EQ(lost_at(13.0, seen), Members()) << "it may still be starting";
+  seen.nodes[0].is_ready = false;
+  EXPECT_EQ(lost_at(13.0, seen), Members()) << "its kubelet lives and has trouble; its pods may not";
   seen.job.status.suspect_nodes = {{.name = "node-2", .reason = "", .until = {}}};
   EXPECT_EQ(lost_at(13.0, seen), Members({1})) << "its neighbour fell silent";
 }

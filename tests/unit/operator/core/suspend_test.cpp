@@ -43,6 +43,26 @@ TEST(Suspend, AWorldThatTrainsSavesAndLeavesFirst) {
   EXPECT_TRUE(decision.actions.empty());
 }
 
+TEST(Suspend, AnotherSizeWaitsUntilThoseWhoTrainHaveSaved) {
+  for (const std::uint32_t size : {1U, 3U}) {
+    auto seen = suspended();
+    seen.job.spec.num_nodes = size;
+    const auto draining = decide(seen);
+    EXPECT_TRUE(draining.announcement.hand_over) << size;
+    EXPECT_TRUE(deleted(draining).empty()) << size << ": they have not saved";
+    EXPECT_EQ(draining.status.members.size(), 2U);
+    seen.job.status.suspending_since = wall(99);
+    seen.processes = {test::waiting(process(0), 1), test::waiting(process(1), 1)};
+    const auto released = decide(seen);
+    EXPECT_EQ(released.status.phase, JobPhase::kSuspended);
+    seen.job.status = released.status;
+    seen.pods.clear();
+    seen.processes.clear();
+    seen.job.spec.is_suspended = false;
+    EXPECT_EQ(decide(seen).status.members.size(), size);
+  }
+}
+
 TEST(Suspend, ItsPodsGoWhenItHasLeft) {
   auto seen = suspended();
   seen.job.status.suspending_since = wall(99);

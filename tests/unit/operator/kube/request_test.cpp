@@ -47,6 +47,8 @@ TEST(Requests, DeletionNamesTheUidAndRefusesToDoWithout) {
   EXPECT_FALSE(body["preconditions"].contains("resourceVersion"));
   EXPECT_EQ(json::parse(remove(kPod, "u-1", 1, "17")->body)["preconditions"]["resourceVersion"], "17");
   EXPECT_FALSE(remove(kPod, "", 1));
+  EXPECT_EQ(json::parse(remove(kPod, "u-1", 1)->body)["gracePeriodSeconds"], 1);
+  EXPECT_FALSE(json::parse(remove(kPod, "u-1", std::nullopt)->body).contains("gracePeriodSeconds"));
 }
 
 TEST(Requests, AStatusNamesTheVersionThatItsWriterRead) {

@@ -146,7 +146,7 @@ TEST_F(StoreTest, ANodeThatIsGoneIsShownToThoseWhoAreOnIt) {
 // Who trains there goes on until somebody ends it, and that is noticed only here.
 TEST_F(StoreTest, ANodeThatIsGoneIsOneThatGoesWhilePodsAreOnIt) {
   const auto nodes = [&] { return store_.view(kJob)->nodes; };
-  const api::Node gone{.name = "n1", .is_ready = false, .is_deleting = true};
+  const api::Node gone{.name = "n1", .is_lost = true, .is_ready = false, .is_deleting = true};
   store_.put_job(job(1));
   store_.put_pod(pod(2, "n1"));
   EXPECT_TRUE(nodes().empty()) << "one that was never seen may be told of any moment";
