@@ -32,6 +32,21 @@ bool holds_seat(const Observation& seen, const api::ProcessFacts* process) {
   return !process->waiting || process->waiting->left_attempt < seat->assignment.attempt;
 }
 
+bool has_place(const std::vector<api::MemberStatus>& members, const api::MemberStatus& wanted) {
+  return std::ranges::any_of(members, [&](const auto& member) {
+    return member.index == wanted.index && member.role == wanted.role;
+  });
+}
+
+// Whether those who train are those who are wanted, as far as the spec says: it may have another size since.
+bool has_its_size(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  const auto& stored = seen.job.status.members;
+  const auto is_wanted = [&](const auto& member) { return member.is_absent || has_place(members, member); };
+  const auto is_there = [&](const auto& member) { return member.is_absent || has_place(stored, member); };
+  return std::ranges::all_of(stored, is_wanted) &&
+         (seen.job.spec.elastic_policy || std::ranges::all_of(members, is_there));
+}
+
 bool is_current(const api::Seat& seat, const std::vector<api::MemberStatus>& members) {
   return std::any_of(members.begin(), members.end(),
                      [&](const auto& member) { return is_of(seat.process, member); });
@@ -41,6 +56,7 @@ bool is_current(const api::Seat& seat, const std::vector<api::MemberStatus>& mem
 
 bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   if (api::is_group(seen.job.spec)) return true;  // who is not there any more is a loss
+  if (!has_its_size(seen, members)) return false;
   for (const auto& seat : seen.world) {
     // A newer world may have been decided and never told.
     if (!is_current(seat, members) || seat.assignment.attempt != seen.job.status.attempt) return false;

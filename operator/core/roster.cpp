@@ -226,10 +226,15 @@ void begin_beyond_former(const Observation& seen, std::vector<api::MemberStatus>
 
 }  // namespace
 
+std::vector<api::MemberStatus> next_members(const Observation& seen) {
+  auto members = desired_members(seen.job);
+  begin_beyond_former(seen, members);
+  return members;
+}
+
 RosterChange replace_lost(const Observation& seen, const std::vector<api::MemberStatus>& silent,
                           const std::vector<Verdict>& condemned) {
-  RosterChange change{.members = desired_members(seen.job), .restarts = seen.job.status.restarts};
-  begin_beyond_former(seen, change.members);
+  RosterChange change{.members = next_members(seen), .restarts = seen.job.status.restarts};
   const bool is_group = api::is_group(seen.job.spec);
   const Charges charges{.silent = silent,
                         .condemned = condemned,

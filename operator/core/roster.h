@@ -14,6 +14,8 @@ namespace ratoon::core {
 // Every member of the spec at its incarnation; members that the status does not know begin at 0, those that
 // the spec no longer has are left out.
 [[nodiscard]] std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job);
+// The same; who comes again into a place where pods of former ones are begins beyond them.
+[[nodiscard]] std::vector<api::MemberStatus> next_members(const Observation& seen);
 
 // What this incarnation's pod is called.
 [[nodiscard]] std::string display_name(const Observation& seen, const api::MemberStatus& member);

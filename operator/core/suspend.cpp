@@ -69,10 +69,15 @@ Decision suspend(const Observation& seen, const RosterChange& change, std::optio
   status.formed_at.reset();
   status.waiting_since.reset();
   release_members(seen, status.members);
+  Observation rests = seen;
+  rests.job.status = status;
+  status.members = next_members(rests);  // of the size that it was given meanwhile
+  const bool has_grace = api::is_group(seen.job.spec);
   for (const auto& pod : seen.pods) {
     if (pod.has_ended() || pod.is_deleting) continue;
-    decision.actions.push_back(DeletePod{
-        .name = pod.name, .uid = pod.uid, .reason = "suspended", .has_grace = api::is_group(seen.job.spec)});
+    Action removal =
+        DeletePod{.name = pod.name, .uid = pod.uid, .reason = "suspended", .has_grace = has_grace};
+    decision.actions.push_back(std::move(removal));
   }
   const bool is_news = std::exchange(status.phase, api::JobPhase::kSuspended) != api::JobPhase::kSuspended;
   status.message = "suspended; goes on from step " +

@@ -48,8 +48,8 @@ Patience patience_with(const api::TrainingJobSpec& spec, const api::TrainingJobS
 void recall(const std::vector<api::MemberStatus>& seen, std::vector<api::MemberStatus>& stored) {
   for (auto& member : stored) {
     for (const auto& known : seen) {
-      const bool is_same = known.index == member.index && known.role == member.role &&
-                           known.incarnation == member.incarnation;
+      const bool is_same =
+          known.index == member.index && known.role == member.role && known.incarnation == member.incarnation;
       if (!is_same || !member.uid.empty()) continue;
       member.uid = known.uid;
       member.node = known.node;

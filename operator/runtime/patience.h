@@ -18,8 +18,9 @@ struct Patience {
 [[nodiscard]] Patience patience_with(const api::TrainingJobSpec& spec, const api::TrainingJobStatus& before,
                                      const api::TrainingJobStatus& after);
 
-// What a decision saw of pods is known to the next one, whether or not it was stored meanwhile: their UIDs and nodes, for
-// members who are the same still. Without it a pod that vanishes would be one that was never made.
+// What a decision saw of pods is known to the next one, whether or not it was stored meanwhile: their UIDs
+// and nodes, for members who are the same still. Without it a pod that vanishes would be one that was never
+// made.
 void recall(const std::vector<api::MemberStatus>& seen, std::vector<api::MemberStatus>& stored);
 
 }  // namespace ratoon::runtime

@@ -57,8 +57,10 @@ void Laws::check_bill(const Observation& seen, const Decision& decision) const {
   EXPECT_EQ(after.restarts.disruption - before.restarts.disruption, bill.free) << "another bill";
   const bool is_used_up = after.restarts.application + after.restarts.hung - after.restarts.ignored >
                           seen.job.spec.restart_policy.restarts_max;
-  const bool is_in_vain = after.restarts.without_step >
-                          seen.job.spec.restart_policy.losses_without_step_max * after.members.size();
+  // A size that it was given while it saves counts from the next world on.
+  const auto members = seen.job.spec.is_suspended && before.is_formed ? before.members : after.members;
+  const bool is_in_vain =
+      after.restarts.without_step > seen.job.spec.restart_policy.losses_without_step_max * members.size();
   const bool has_failed = after.phase == api::JobPhase::kFailed;
   const bool is_too_much = bill.ends_job || (is_used_up && bill.budget + hung > bill.ignored) ||
                            (is_in_vain && lost.size() + worlds_hung_in(decision) > 0);

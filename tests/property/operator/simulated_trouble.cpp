@@ -114,9 +114,9 @@ void World::lose_operator() {
   follow_watch();
 }
 
-// Its owner gives a job that is suspended another size, while it still saves or later.
+// Its owner gives a job that is suspended another size, while it still saves or later; an elastic one later.
 void World::resize() {
-  if (!job_.spec.is_suspended) return;
+  if (!job_.spec.is_suspended || (job_.spec.elastic_policy && job_.status.is_formed)) return;
   job_.spec.num_nodes = static_cast<std::uint32_t>(1 + dice_.below(4));
   if (auto& elastic = job_.spec.elastic_policy) {
     elastic->members_min = std::min(elastic->members_min, job_.spec.num_nodes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "operator/core/roster.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::sim {
@@ -61,6 +62,8 @@ World::World(std::uint64_t seed, Scenario scenario)
 void World::suspend(bool is_suspended) {
   if (job_.spec.is_suspended == is_suspended) return;
   job_.spec.is_suspended = is_suspended;
+  if (job_.status.is_formed && core::desired_members(job_).size() != job_.status.members.size())
+    has_resumed_unsaved_ = true;
   ++job_.meta.generation;
 }
 

@@ -117,6 +117,8 @@ class World {
   [[nodiscard]] bool has_hung(Attempt attempt, const std::string& uid) const;
   [[nodiscard]] bool is_job_gone() const { return is_job_gone_; }  // deleted: nobody looks at it any more
   [[nodiscard]] std::uint64_t repeated_steps() const { return repeated_steps_; }
+  // With another size, before who trained had saved: it begins anew at once.
+  [[nodiscard]] bool has_resumed_unsaved() const { return has_resumed_unsaved_; }
   // Whether all processes of this incarnation are in the world of that attempt, or done.
   [[nodiscard]] bool is_whole(const api::MemberStatus& member, Attempt attempt) const;
   // Whether all its processes said, in the pod that it had, that they are done.
@@ -205,6 +207,7 @@ class World {
   std::set<std::pair<Attempt, std::string>> hung_;  // worlds and pods in which somebody did
   bool is_job_gone_ = false;
   std::uint64_t repeated_steps_ = 0;
+  bool has_resumed_unsaved_ = false;
   std::string broken_seat_;
 };
 
