@@ -147,6 +147,10 @@ bool Cluster::is_synced() const {
   return true;
 }
 
+void Cluster::list_again() {
+  for (Reflector* reflector : parts_->reflectors()) reflector->list_again();
+}
+
 bool Cluster::is_fresh() const {
   for (const Reflector* reflector : parts_->reflectors()) {
     const auto since = reflector->behind_since();

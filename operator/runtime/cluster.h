@@ -65,7 +65,9 @@ class Cluster {
   [[nodiscard]] std::vector<JobKey> jobs() const;
   [[nodiscard]] std::vector<BrokenJob> broken_jobs() const;
   [[nodiscard]] bool is_synced() const;  // every list was complete once
-  [[nodiscard]] bool is_fresh() const;   // and no copy has been behind for longer than 15 seconds
+  // Lists everything anew; not synced until that is done.
+  void list_again();
+  [[nodiscard]] bool is_fresh() const;  // and no copy has been behind for longer than 15 seconds
   // For how long each kind's copy may have lacked what happened; 0 where it is kept up.
   [[nodiscard]] std::map<std::string_view, double> seconds_behind() const;
 

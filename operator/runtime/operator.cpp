@@ -31,6 +31,7 @@ namespace {
 
 constexpr int kDoorThreads = 4;
 constexpr Duration kLook = std::chrono::milliseconds(20);
+constexpr Duration kRecent = std::chrono::seconds(2);  // of lists
 
 // Threads of the HTTP client take what they read from heaps of their own, and what a scrape of a thousand
 // jobs took stays with the process: few heaps, and what is large goes back at once.
@@ -81,9 +82,13 @@ class Operator {
     }
     leadership_->begin();
     is_ready_ = true;
+    const Timestamp synced = clock_.now();
     while (!leadership_->is_leading()) {
       if (is_signalled(signals, kLook)) return {};
     }
+    // What one that stood by was told may be old: of a member's pod that it lacks it would think that it
+    // vanished.
+    if (clock_.now() - synced > kRecent) cluster_->list_again();
     return lead(*url, signals);
   }
 
@@ -164,7 +169,7 @@ class Operator {
       renew_certificate();
       // Members who found a room open are expected to speak: the way here comes first.
       const bool is_found = leadership_->lead_members_here();
-      if (is_found && !working.joinable())
+      if (is_found && cluster_->is_synced() && !working.joinable())
         working = std::jthread([&](const std::stop_token& stop) { controller.run(stop, options_.workers); });
       if (!is_signalled(signals, kLook)) continue;
       logger_.info("stopping; members train on");

@@ -93,10 +93,28 @@ Duration Reflector::next_pause() {
   return from_seconds(seconds(pause_) * (0.5 + options_.draw() / 2));
 }
 
+void Reflector::list_again() {
+  is_asked_to_list_ = true;
+  is_synced_ = false;
+  const std::lock_guard lock(mutex_);
+  step_stop_.request_stop();
+}
+
+Result<void> Reflector::list_or_watch(const std::stop_token& stop) {
+  std::stop_source own;
+  {
+    const std::lock_guard lock(mutex_);
+    step_stop_ = own;
+    if (is_asked_to_list_.exchange(false)) resource_version_.clear();
+  }
+  const std::stop_callback passed_on(stop, [&own] { own.request_stop(); });
+  return resource_version_.empty() ? list_all(own.get_token()) : watch_once(own.get_token());
+}
+
 Duration Reflector::step(const std::stop_token& stop) {
   const Duration pause_before = pause_;
-  const Result<void> done = resource_version_.empty() ? list_all(stop) : watch_once(stop);
-  if (done || stop.stop_requested()) return Duration::zero();
+  const Result<void> done = list_or_watch(stop);
+  if (done || stop.stop_requested() || is_asked_to_list_) return Duration::zero();
   {
     const std::lock_guard lock(mutex_);
     is_failing_ = true;
@@ -132,7 +150,7 @@ Result<void> Reflector::list_all(const std::stop_token& stop) {
     resource_version_ = std::move(version);
     // The pause stays until a watch brings something: a list that no watch can follow is not progress.
     note_contact();
-    is_synced_ = true;
+    is_synced_ = !is_asked_to_list_;
     return {};
   }
 }

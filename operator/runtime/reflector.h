@@ -59,6 +59,9 @@ class Reflector {
   void start();
   // One list or one watch to its end; returns for how long to pause before the next.
   [[nodiscard]] Duration step(const std::stop_token& stop);
+  // From any thread: ends the watch that goes on and lists anew, for who has to know how things are now. A
+  // connection that died without a word would go unnoticed for a while. Until then is_synced() is false.
+  void list_again();
 
   [[nodiscard]] std::string_view resource() const { return options_.selection.resource.plural; }
   [[nodiscard]] bool is_synced() const { return is_synced_; }  // whether one list was complete
@@ -70,6 +73,7 @@ class Reflector {
  private:
   class WatchSink;
 
+  [[nodiscard]] Result<void> list_or_watch(const std::stop_token& stop);
   [[nodiscard]] Result<void> list_all(const std::stop_token& stop);
   [[nodiscard]] Result<void> watch_once(const std::stop_token& stop);
   [[nodiscard]] Result<void> take(const kube::WatchEvent& event);
@@ -89,10 +93,12 @@ class Reflector {
   std::uint64_t events_ = 0;
 
   std::atomic<bool> is_synced_{false};
+  std::atomic<bool> is_asked_to_list_{false};
   mutable std::mutex mutex_;
   Timestamp contact_at_;          // guarded by mutex_
   bool is_failing_ = true;        // guarded by mutex_
   std::optional<Error> trouble_;  // guarded by mutex_
+  std::stop_source step_stop_;    // guarded by mutex_; of the list or watch that goes on
   std::jthread thread_;
 };
 

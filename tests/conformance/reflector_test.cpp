@@ -182,6 +182,18 @@ TEST_F(ReflectorTest, ListsInPagesThenWatchesFromTheListsVersion) {
   EXPECT_TRUE(is_asked(2, "resourceVersion=10&"));
 }
 
+TEST_F(ReflectorTest, WhoHasToKnowHowThingsAreNowHasItListAgain) {
+  serve({say("200 OK", list_of({object("a", 3)}, 10)), watch_and_stay({event("BOOKMARK", object("", 11))}),
+         say("200 OK", list_of({object("b", 4)}, 20)), watch_and_stay({event("BOOKMARK", object("", 21))})});
+  ASSERT_TRUE(copy_.wait_for("reached 11"));
+  reflector_->list_again();
+  ASSERT_TRUE(copy_.wait_for("reached 21"));
+  EXPECT_TRUE(reflector_->is_synced());
+  EXPECT_FALSE(reflector_->behind_since()) << "nothing has failed";
+  EXPECT_EQ(copy_.names(), (std::set<std::string>{"b"}));
+  EXPECT_FALSE(is_asked(2, "watch=true"));
+}
+
 TEST_F(ReflectorTest, AWatchThatBreaksGoesOnAfterTheLastEvent) {
   serve({say("200 OK", list_of({}, 10)), watch({event("ADDED", object("a", 12)) + R"({"type":"ADD)"}),
          watch_and_stay({event("ADDED", object("b", 14))})});
