@@ -26,8 +26,6 @@ inline constexpr std::string_view kIncarnation = "ratoon.dev/incarnation";
 namespace annotation {
 // The attempt at which a member was made; for people who read a pod.
 inline constexpr std::string_view kMadeForAttempt = "ratoon.dev/made-for-attempt";
-// Of a member without the agent: the UID of the pod with rank 0 whose address it was given.
-inline constexpr std::string_view kMeets = "ratoon.dev/meets";
 // The nodes that its affinity excludes, joined by commas.
 inline constexpr std::string_view kAvoidedNodes = "ratoon.dev/avoided-nodes";
 }  // namespace annotation

@@ -39,7 +39,7 @@ json make_metadata(const json& of_template, const api::TrainingJob& job, const a
     set_if_absent(annotations, "prometheus.io/path", "/metrics");
   }
   if (member.group_seat && !member.group_seat->master_uid.empty())
-    annotations[names::annotation::kMeets] = member.group_seat->master_uid;
+    annotations[std::string(kMeetsAnnotation)] = member.group_seat->master_uid;
   if (!avoided.empty()) annotations[names::annotation::kAvoidedNodes] = join(avoided, ",");
   annotations[names::annotation::kMadeForAttempt] = std::to_string(job.status.attempt.value());
   const json owner = {{"apiVersion", names::kApiVersion},

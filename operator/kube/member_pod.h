@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -14,6 +15,10 @@
 #include "operator/api/training_job.h"
 
 namespace ratoon::kube {
+
+// The annotation of a member without the agent: the UID of the pod with rank 0 whose address it was given.
+// Only this folder writes it and reads it.
+inline constexpr std::string_view kMeetsAnnotation = "ratoon.dev/meets";
 
 // What is the same for all members of all jobs.
 struct PodSettings {

@@ -11,6 +11,7 @@
 #include "base/core/utf8.h"
 #include "operator/api/training_job.h"
 #include "operator/kube/lenient.h"
+#include "operator/kube/member_pod.h"
 
 namespace ratoon::kube {
 namespace {
@@ -162,7 +163,7 @@ Result<MemberPod> decode_pod(const json& document) {
   pod.end_reasons = end_reasons(status, terminated);
   const json& annotations = child(meta, "annotations");
   pod.avoided_nodes = split(label(annotations, names::annotation::kAvoidedNodes), ',');
-  pod.meets = label(annotations, names::annotation::kMeets);
+  pod.meets = label(annotations, kMeetsAnnotation);
   if (pod.node.empty() && text_in(condition(status, "PodScheduled"), "status") == "False")
     pod.unplaced_reason = cut_text(text_in(condition(status, "PodScheduled"), "message"), kReasonBytesMax);
   return out;

@@ -42,7 +42,8 @@ conditions:
 {{ end }}
 containerStatuses:
 {{ range .spec.containers }}
-- {name: {{ .name | Quote }}, image: {{ .image | Quote }}, ready: true, restartCount: 0, state: {running: {startedAt: {{ Now | Quote }}}}}
+- {name: {{ .name | Quote }}, image: {{ .image | Quote }}, ready: true, restartCount: 0,
+   state: {running: {startedAt: {{ Now | Quote }}}}}
 {{ end }}
 """
 
