@@ -135,12 +135,13 @@ class Faults(Runs, unittest.TestCase):
         shutil.copy(ROOT / "tests/integration/plain_trainer.py", folder)
         lab.apply(plain_script("plain", steps, numNodes=2))
         kept = folder / "kept.json"
+        lab.wait("plain", "the group", lambda now: now.get("phase") == "Running", 60)
         lab.wait_until("steps", lambda: kept.exists() and json.loads(kept.read_text())["step"] > 50, 60)
         before = {pod["metadata"]["name"] for pod in lab.pods("plain")}
         self.assertEqual(before, {"plain-worker-0-i0", "plain-worker-1-i0"})
         lab.kubectl("delete", "pod", "plain-worker-1-i0", "--now")
         status = lab.wait("plain", "success", lambda now: now.get("phase") == "Succeeded", 120)
-        self.assertEqual((status["attempt"], status["restarts"]["application"]), (2, 0))
+        self.assertEqual((status["attempt"], status["restarts"]["application"]), (2, 0), lab.story("plain"))
         self.assertGreater(status["restarts"]["disruption"], 0)
         total = sum(step * (1 + 2) for step in range(steps))
         self.assertEqual(json.loads(kept.read_text()), {"step": steps, "total": total}, "each step counts once")
