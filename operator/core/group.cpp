@@ -15,6 +15,8 @@ namespace {
 // Kubelets tell of an end within a second or two.
 constexpr auto kSettle = std::chrono::seconds(3);
 constexpr auto kProof = std::chrono::seconds(60);
+// Beyond its grace, for a kubelet that is busy.
+constexpr auto kFormerPatience = std::chrono::seconds(30);
 
 // A pod of this incarnation; that its UID is stored may take a while.
 bool is_known(const Observation& seen, const api::Pod& pod) {
@@ -22,6 +24,11 @@ bool is_known(const Observation& seen, const api::Pod& pod) {
     return pod.index == m.index && pod.role == m.role && pod.incarnation == m.incarnation &&
            (m.uid.empty() || m.uid == pod.uid);
   });
+}
+
+std::optional<WallTime> waited_for_until(const api::Pod& pod) {
+  if (!pod.ends_at) return std::nullopt;
+  return WallTime{pod.ends_at->since_epoch + kFormerPatience};
 }
 
 bool is_failure(const Ending& ending) {
@@ -39,12 +46,31 @@ std::optional<api::GroupSeat> find_group_seat(const Observation& seen,
   api::GroupSeat seat{.master_address = {},
                       .first_rank = static_cast<std::uint32_t>(place - members.begin()) * each,
                       .world_size = static_cast<std::uint32_t>(members.size()) * each};
-  if (place == members.begin()) return seat;
+  if (place == members.begin())
+    return find_former(seen, members) == nullptr ? std::optional(seat) : std::nullopt;
   const api::Pod* first = find_pod(seen, members.front());
   if (first == nullptr || first->address.empty()) return std::nullopt;
   seat.master_address = first->address;
   seat.master_uid = first->uid;
   return seat;
+}
+
+const api::Pod* find_former(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  const auto may_run = [&](const api::Pod& pod) {
+    if (pod.node.empty() || pod.has_ended() || is_named(pod, members)) return false;
+    const auto until = waited_for_until(pod);
+    if (until && *until <= seen.wall_now) return false;
+    return std::ranges::none_of(seen.nodes,
+                                [&](const api::Node& node) { return node.name == pod.node && node.is_lost; });
+  };
+  const auto found = std::ranges::find_if(seen.pods, may_run);
+  return found == seen.pods.end() ? nullptr : &*found;
+}
+
+std::optional<WallTime> end_of_former(const Observation& seen,
+                                      const std::vector<api::MemberStatus>& members) {
+  const api::Pod* former = api::is_group(seen.job.spec) ? find_former(seen, members) : nullptr;
+  return former == nullptr ? std::nullopt : waited_for_until(*former);
 }
 
 bool has_reached_end(const Observation& seen, const api::Pod& pod) {

@@ -13,11 +13,20 @@
 namespace ratoon::core {
 
 // What the pod of this member is to be told; nothing while the pod of the first member, whose address all
-// need, has none. An address and no name: nothing waits for a resolver, and nothing remembers the group
-// before.
+// need, has none, or while programs of the group before may run. An address and no name: nothing waits for a
+// resolver, and nothing remembers the group before.
 [[nodiscard]] std::optional<api::GroupSeat> find_group_seat(const Observation& seen,
                                                             const std::vector<api::MemberStatus>& members,
                                                             const api::MemberStatus& member);
+
+// A pod of the group before whose program may still run: nobody fences it, and two groups at once would write
+// over each other. One on a lost node is not waited for, nor one that its kubelet does not end long after its
+// grace.
+[[nodiscard]] const api::Pod* find_former(const Observation& seen,
+                                          const std::vector<api::MemberStatus>& members);
+// When such a pod is no longer waited for.
+[[nodiscard]] std::optional<WallTime> end_of_former(const Observation& seen,
+                                                    const std::vector<api::MemberStatus>& members);
 
 // Whether the program in this pod reached its end. One that leaves with 0 because its pod or node goes took
 // the signal for the end of its work.

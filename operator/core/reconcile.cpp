@@ -128,7 +128,8 @@ Decision decide(const Observation& seen, Timestamp now) {
   const auto late_at = note_awaited(seen, decision.status);
   for (const auto& moment :
        {changes_size_at, pauses_end_at, late_at, time_ends_at, stalls_at(seen.job.spec, decision.status),
-        next_end(decision.status.suspect_nodes), next_pod_end(seen), next_judgement(seen)})
+        next_end(decision.status.suspect_nodes), next_pod_end(seen), next_judgement(seen),
+        end_of_former(seen, decision.status.members)})
     wake_by(moment, seen.wall_now, now, decision);
   return decision;
 }

@@ -2,6 +2,7 @@
 
 #include "base/core/utf8.h"
 #include "operator/core/elastic.h"
+#include "operator/core/group.h"
 #include "operator/core/roster.h"
 
 namespace ratoon::core {
@@ -17,6 +18,11 @@ std::string why_not_placed(const Observation& seen, const std::vector<api::Membe
     return "; no node takes " + pod.name + ": " + pod.unplaced_reason.substr(0, kBytesMax);
   }
   return "";
+}
+
+std::string whom_to_wait_for(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  const api::Pod* former = api::is_group(seen.job.spec) ? find_former(seen, members) : nullptr;
+  return former == nullptr ? "" : "; " + former->name + " has to end first";
 }
 
 std::string why_refused(const Observation& seen) {
@@ -37,7 +43,8 @@ std::string why_not_made(const Observation& seen, const std::vector<api::MemberS
 }  // namespace
 
 std::string why_waiting(const Observation& seen, const std::vector<api::MemberStatus>& members) {
-  return why_refused(seen) + why_not_made(seen, members) + why_not_placed(seen, members);
+  return whom_to_wait_for(seen, members) + why_refused(seen) + why_not_made(seen, members) +
+         why_not_placed(seen, members);
 }
 
 }  // namespace ratoon::core

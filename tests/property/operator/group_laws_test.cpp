@@ -37,6 +37,7 @@ class GroupStory {
 
   void pass(bool is_chaos) {
     world_.advance(is_chaos);
+    EXPECT_EQ(world_.broken(), "") << world_.describe();
     if (is_chaos && world_.dice().percent(3)) world_.end_operator();
     if (is_chaos && world_.dice().percent(20)) return;  // it is busy with something else, or down
     const auto before = status();

@@ -151,6 +151,7 @@ void GroupWorld::work() {
   std::set<Meeting> meetings;
   for (const auto& [uid, entry] : pods_)
     if (entry.lives) meetings.insert(meeting_of(entry.pod));
+  if (meetings.size() > 1) broken_ = "two groups run at once";
   for (const auto& meeting : meetings) {
     const auto ranks = living(meeting);
     std::set<std::uint32_t> numbers;
@@ -224,7 +225,8 @@ void GroupWorld::carry_out(const core::Decision& decision, bool is_chaos) {
       if (found == pods_.end()) continue;
       found->second.pod.is_deleting = true;
       found->second.gone_at = now_ + dice_.ticks(0, 4);
-      found->second.lives = false;
+      if (dice_.percent(50))
+        found->second.lives = false;  // the others take no signal, and run until they are killed
       pods_seen_[remove->uid] = found->second.pod;
     }
     const auto* create = std::get_if<core::CreatePod>(&action);

@@ -36,6 +36,7 @@ class GroupWorld {
   [[nodiscard]] std::uint32_t own_failures() const { return own_failures_; }
   [[nodiscard]] bool is_trained() const { return steps_ >= steps_needed_; }
   [[nodiscard]] std::string describe() const;
+  [[nodiscard]] const std::string& broken() const { return broken_; }
   Dice& dice() { return dice_; }
 
  private:
@@ -66,6 +67,7 @@ class GroupWorld {
   Dice dice_;
   Timestamp now_;
   api::TrainingJob job_;
+  std::string broken_;
   std::vector<api::MemberStatus> roster_;  // as the last decision saw it, not stored yet
   std::optional<Timestamp> roster_due_;
   std::map<std::string, Entry> pods_;  // by UID

@@ -153,9 +153,36 @@ TEST(Group, TheLossOfOneMakesAllAnewAndCountsOne) {
   EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>({1, 1, 1}));
   EXPECT_EQ(decision.status.restarts, (api::Restarts{.disruption = 1, .without_step = 1}));
   EXPECT_EQ(only<DeletePod>(decision).size(), 3U);
-  auto made = only<CreatePod>(decision);
+  EXPECT_TRUE(only<CreatePod>(decision).empty())
+      << "two of the group before run still, and nobody fences them";
+  follow(decision, seen);
+  const auto made = only<CreatePod>(decide(seen));
   ASSERT_EQ(made.size(), 1U) << "the others wait for the new address";
   EXPECT_EQ(made[0].pod.name, "digits-worker-0-i1");
+}
+
+TEST(Group, IsMadeAnewOnceNobodyOfTheOneBeforeCanRun) {
+  auto seen = running_group();
+  seen.pods[2] = test::ended_pod(2, 137);
+  test::store(decide(seen), "node-9", seen);
+  for (auto& pod : seen.pods) {
+    pod.is_deleting = true;
+    pod.ends_at = wall(11);
+  }
+  const auto waiting = decide(seen);
+  EXPECT_TRUE(only<CreatePod>(waiting).empty());
+  EXPECT_THAT(waiting.status.message, testing::HasSubstr("digits-worker-0-i0 has to end first"));
+  ASSERT_TRUE(waiting.wake_at);
+  EXPECT_LE(*waiting.wake_at, test::at_seconds(41))
+      << "a kubelet that does not end it is not waited for without end";
+  auto later = seen;
+  later.wall_now = wall(41);
+  EXPECT_EQ(only<CreatePod>(decide(later)).size(), 1U);
+  auto on_lost_nodes = seen;
+  for (const auto& pod : seen.pods) on_lost_nodes.nodes.push_back({.name = pod.node, .is_lost = true});
+  EXPECT_EQ(only<CreatePod>(decide(on_lost_nodes)).size(), 1U);
+  for (auto& pod : seen.pods) pod.phase = api::PodPhase::kFailed;
+  EXPECT_EQ(only<CreatePod>(decide(seen)).size(), 1U) << "their programs have ended";
 }
 
 TEST(Group, WhoIsDoneIsMadeAnewToo) {
@@ -258,7 +285,8 @@ TEST(Group, ANodeThatThePlatformTakesForLostIsALoss) {
   EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>({1, 1, 1}));
   ASSERT_EQ(decision.status.suspect_nodes.size(), 1U);
   EXPECT_EQ(decision.status.suspect_nodes[0].name, "node-2");
-  EXPECT_THAT(only<CreatePod>(decision).at(0).avoid_nodes, testing::Contains("node-2"));
+  follow(decision, seen);
+  EXPECT_THAT(only<CreatePod>(decide(seen)).at(0).avoid_nodes, testing::Contains("node-2"));
 }
 
 TEST(Group, NoticeMakesNoSuccessorThatCouldNotTakeOver) {
@@ -296,6 +324,7 @@ TEST(Group, ItsRecoveryIsOverWhenAllRun) {
   seen.pods[1] = test::ended_pod(1, 137);
   follow(decide(seen), seen);
   ASSERT_TRUE(seen.recovery);
+  follow(decide(seen), seen);
   seen.pods[0].address = "10.0.0.9";
   follow(decide(seen), seen);
   const auto decision = decide(seen);
