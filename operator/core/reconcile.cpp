@@ -125,11 +125,10 @@ Decision decide(const Observation& seen, Timestamp now) {
                         decision.status.attempt != seen.job.status.attempt ||
                         decision.status.suspect_nodes != seen.job.status.suspect_nodes;
   decision.wake_at = is_other ? now : next_check;
-  const auto late_at = note_awaited(seen, decision.status);
   for (const auto& moment :
-       {changes_size_at, pauses_end_at, late_at, time_ends_at, stalls_at(seen.job.spec, decision.status),
-        next_end(decision.status.suspect_nodes), next_pod_end(seen), next_judgement(seen),
-        end_of_former(seen, decision.status.members)})
+       {changes_size_at, pauses_end_at, note_awaited(seen, decision.status), time_ends_at,
+        stalls_at(seen.job.spec, decision.status), next_end(decision.status.suspect_nodes),
+        next_pod_end(seen), next_judgement(seen), end_of_former(seen, decision.status.members)})
     wake_by(moment, seen.wall_now, now, decision);
   return decision;
 }

@@ -44,8 +44,8 @@ MUTANTS = {
     "each beat waits for a server that is away": (
         REVIEWER, "operator/runtime/token_reviewer.cpp", r"quiet_until_ = clock_\.now\(\) \+ kQuiet;", ";"),
     "a refusal is kept as an answer": (
-        REVIEWER, "operator/runtime/token_reviewer.cpp", r"  if \(identity\) remember\(key, \{\.identity = \*identity, ",
-        "  remember(key, {.identity = identity.value_or(kube::TokenIdentity()), "),
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"  if \(identity\) remember\([^\n]*\n[^\n]*forget\(key\);",
+        "  remember(key, {.identity = identity.value_or(kube::TokenIdentity()), .time = asked});"),
     "who was refused stays known": (REVIEWER, "operator/runtime/token_reviewer.cpp", r"forget\(key\);", ";"),
     "each beat walks over all answers": (
         REVIEWER, "operator/runtime/token_reviewer.cpp", r"now - purged_ >= kPurgeEvery", "true"),

@@ -27,6 +27,10 @@ if(TARGET ratoon_operator_coordinator)
     set_tests_properties(nightly.reconcile_laws_test_${shard} PROPERTIES
       ENVIRONMENT "RATOON_SEEDS=1000000;RATOON_SHARD=${shard};RATOON_SHARDS=4")
   endforeach()
+  add_test(NAME nightly.interleavings_test COMMAND interleavings_test --gtest_filter=*NoneBreaks*
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  ratoon_test_properties(nightly.interleavings_test nightly 3600)
+  set_tests_properties(nightly.interleavings_test PROPERTIES ENVIRONMENT "RATOON_FAULTS=3")
 endif()
 if(TARGET ratoon_operator_kube)
   ratoon_test(property/operator/kube_corpus_test

@@ -73,6 +73,8 @@ TEST(TokenReview, RefusesAllOthers) {
       {"/status/audiences", nullptr},
       {"/status/user/username", "admin"},
       {"/status/user/username", "system:serviceaccount:x"},
+      {"/status/user/username", "system:serviceaccounts:a:b"},
+      {"/status/user/username", "oidc:whoever:from-elsewhere:team-a:trainer"},
       {"/status/user/extra", nullptr},
       {"/status/user/extra/authentication.kubernetes.io~1pod-uid", json::array()}};
   for (const auto& [path, value] : lies) {
