@@ -71,6 +71,9 @@ void PartSeconds::observe(double seconds) {
   sum += seconds;
 }
 
+JobSeries::JobSeries(const api::TrainingJobStatus& stored)
+    : restarts_{stored.restarts.application, stored.restarts.hung, stored.restarts.disruption} {}
+
 void JobSeries::note(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) {
   phase_ = after.phase;
   attempt_ = after.attempt.value();

@@ -60,6 +60,21 @@ TEST(OperatorMetrics, ALossAndARecoveryAreCountedOnce) {
       text, HasSubstr(R"(ratoon_recovery_seconds_count{job="digits",namespace="default",phase="total"} 1)"));
 }
 
+TEST(OperatorMetrics, ANewLeaderGoesOnFromTheTotalsThatAreStored) {
+  OperatorMetrics metrics;
+  api::TrainingJobStatus stored;
+  stored.restarts = {.application = 1, .disruption = 7};
+  auto after = stored;
+  after.restarts.disruption = 8;
+  metrics.note_status(kJob, stored, after);
+  metrics.note_status(kJob, after, after);
+  const std::string text = text_of(metrics);
+  EXPECT_THAT(text,
+              HasSubstr(R"(ratoon_restarts_total{cause="disruption",job="digits",namespace="default"} 8)"));
+  EXPECT_THAT(text,
+              HasSubstr(R"(ratoon_restarts_total{cause="application",job="digits",namespace="default"} 1)"));
+}
+
 TEST(OperatorMetrics, AJobThatIsGoneLeavesNoSeriesAndComesBackAtZero) {
   OperatorMetrics metrics;
   api::TrainingJobStatus after;
