@@ -56,6 +56,7 @@ std::optional<api::GroupSeat> find_group_seat(const Observation& seen,
 }
 
 const api::Pod* find_former(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  if (!api::is_group(seen.job.spec)) return nullptr;
   const auto may_run = [&](const api::Pod& pod) {
     if (pod.node.empty() || pod.has_ended() || is_named(pod, members)) return false;
     const auto until = waited_for_until(pod);
@@ -67,9 +68,8 @@ const api::Pod* find_former(const Observation& seen, const std::vector<api::Memb
   return found == seen.pods.end() ? nullptr : &*found;
 }
 
-std::optional<WallTime> end_of_former(const Observation& seen,
-                                      const std::vector<api::MemberStatus>& members) {
-  const api::Pod* former = api::is_group(seen.job.spec) ? find_former(seen, members) : nullptr;
+std::optional<WallTime> end_of_former(const Observation& seen, const api::TrainingJobStatus& status) {
+  const api::Pod* former = status.is_formed ? nullptr : find_former(seen, status.members);
   return former == nullptr ? std::nullopt : waited_for_until(*former);
 }
 
@@ -83,7 +83,7 @@ bool has_lost_meeting(const Observation& seen) {
   if (members.empty() || members.front().is_completed) return false;
   const api::Pod* first = find_pod(seen, members.front());
   return std::ranges::any_of(seen.pods, [&](const api::Pod& pod) {
-    return !pod.meets.empty() && is_known(seen, pod) && (first == nullptr || first->uid != pod.meets);
+    return !pod.meets.empty() && (first == nullptr || first->uid != pod.meets) && is_known(seen, pod);
   });
 }
 

@@ -24,9 +24,9 @@ namespace ratoon::core {
 // grace.
 [[nodiscard]] const api::Pod* find_former(const Observation& seen,
                                           const std::vector<api::MemberStatus>& members);
-// When such a pod is no longer waited for.
+// When such a pod is no longer waited for; a group that stands waits for none.
 [[nodiscard]] std::optional<WallTime> end_of_former(const Observation& seen,
-                                                    const std::vector<api::MemberStatus>& members);
+                                                    const api::TrainingJobStatus& status);
 
 // Whether the program in this pod reached its end. One that leaves with 0 because its pod or node goes took
 // the signal for the end of its work.

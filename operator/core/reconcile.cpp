@@ -128,7 +128,7 @@ Decision decide(const Observation& seen, Timestamp now) {
   for (const auto& moment :
        {changes_size_at, pauses_end_at, note_awaited(seen, decision.status), time_ends_at,
         stalls_at(seen.job.spec, decision.status), next_end(decision.status.suspect_nodes),
-        next_pod_end(seen), next_judgement(seen), end_of_former(seen, decision.status.members)})
+        next_pod_end(seen), next_judgement(seen), end_of_former(seen, decision.status)})
     wake_by(moment, seen.wall_now, now, decision);
   return decision;
 }

@@ -21,7 +21,7 @@ std::string why_not_placed(const Observation& seen, const std::vector<api::Membe
 }
 
 std::string whom_to_wait_for(const Observation& seen, const std::vector<api::MemberStatus>& members) {
-  const api::Pod* former = api::is_group(seen.job.spec) ? find_former(seen, members) : nullptr;
+  const api::Pod* former = find_former(seen, members);
   return former == nullptr ? "" : "; " + former->name + " has to end first";
 }
 

@@ -14,7 +14,6 @@
 #include "operator/runtime/event_writer.h"
 #include "operator/runtime/reflector.h"
 #include "operator/runtime/store_sinks.h"
-#include "operator/runtime/token_reviewer.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -52,7 +51,6 @@ struct Cluster::Parts {
                std::move(options.transport)),
         store(std::move(options.on_news)),
         events(client, own_clock, std::move(options.reporter), log),
-        tokens(client, own_clock),
         reflect_nodes(client, nodes, own_clock,
                       {.selection = {.resource = kube::kNodes}, .draw = make_draw(options.seed, 1)}, log),
         reflect_pods(client, pods, own_clock,
@@ -87,7 +85,6 @@ struct Cluster::Parts {
   PodSink pods{store};
   NodeSink nodes{store};
   EventWriter events;
-  TokenReviewer tokens;
   Reflector reflect_nodes;
   Reflector reflect_pods;
   Reflector reflect_jobs;
@@ -232,10 +229,6 @@ Result<void> Cluster::delete_job(const api::TrainingJob& job, const core::Delete
 void Cluster::emit_event(const api::TrainingJob& job, const core::EmitEvent& action) {
   parts_->events.emit(job.meta,
                       {.is_warning = action.is_warning, .reason = action.reason, .message = action.message});
-}
-
-Result<TokenIdentity> Cluster::review_token(std::string_view token) {
-  return parts_->tokens.review(token, parts_->stopping.get_token());
 }
 
 void Cluster::trust(std::string coordinator_ca) {

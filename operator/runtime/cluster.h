@@ -22,14 +22,12 @@
 #include "operator/core/decision.h"
 #include "operator/kube/access.h"
 #include "operator/kube/member_pod.h"
-#include "operator/kube/token_review.h"
 #include "operator/runtime/api_client.h"
 #include "operator/runtime/store.h"
 
 namespace ratoon::runtime {
 
 using kube::PodSettings;
-using kube::TokenIdentity;
 
 struct ClusterOptions {
   std::string name_space;  // whose jobs are served; empty: of all namespaces
@@ -81,8 +79,6 @@ class Cluster {
   [[nodiscard]] Result<void> delete_job(const api::TrainingJob& job, const core::DeleteJob& action);
   // Returns at once; of the job, only meta is looked at.
   void emit_event(const api::TrainingJob& job, const core::EmitEvent& action);
-
-  [[nodiscard]] Result<TokenIdentity> review_token(std::string_view token);
 
   // Pods that are made from now on trust these authorities of the coordinator's certificate.
   void trust(std::string coordinator_ca);

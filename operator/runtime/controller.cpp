@@ -187,15 +187,14 @@ Result<void> Controller::act(const api::TrainingJob& job, const core::Action& ac
 Result<void> Controller::create_pods(const api::TrainingJob& job, const core::Decision& decision,
                                      Memory& memory) {
   const Timestamp now = clock_.now();
+  const auto is_creation = [](const auto& action) { return std::holds_alternative<core::CreatePod>(action); };
+  if (now < memory.pods_due && std::ranges::any_of(decision.actions, is_creation)) return {};
   Result<void> all_done;
   std::string refusal;
   std::set<std::string> refused_roles;
-  std::size_t asked_for = 0;
   for (const auto& action : decision.actions) {
     const auto* create = std::get_if<core::CreatePod>(&action);
-    if (create == nullptr) continue;
-    ++asked_for;
-    if (now < memory.pods_due || refused_roles.contains(create->pod.role)) continue;
+    if (create == nullptr || refused_roles.contains(create->pod.role)) continue;
     auto created = create_pod(job, *create);
     if (created) continue;
     if (is_refusal(created.error())) {
@@ -204,7 +203,6 @@ Result<void> Controller::create_pods(const api::TrainingJob& job, const core::De
     }
     all_done = created;
   }
-  if (asked_for > 0 && now < memory.pods_due) return {};
   memory.refusal = refusal;
   if (refusal.empty()) {
     memory.refusals_in_a_row = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/contract/names.h"
 
@@ -18,7 +19,10 @@ enum Family : std::size_t { kPhase, kAttempt, kStep, kDurableStep, kWorldSize, k
 constexpr std::array kPhases = {api::JobPhase::kPending,    api::JobPhase::kRunning,
                                 api::JobPhase::kRecovering, api::JobPhase::kSuspended,
                                 api::JobPhase::kSucceeded,  api::JobPhase::kFailed};
-constexpr std::array<std::string_view, 3> kCauses = {"application", "hung", "disruption"};
+constexpr std::array<std::pair<std::string_view, std::uint32_t api::Restarts::*>, 3> kCauses = {
+    {{"application", &api::Restarts::application},
+     {"hung", &api::Restarts::hung},
+     {"disruption", &api::Restarts::disruption}}};
 constexpr std::array<std::string_view, kRecoveryParts> kParts = {
     "detect", "decide", "place", "start", "rendezvous", "load", "first_step", "total"};
 
@@ -71,21 +75,13 @@ void PartSeconds::observe(double seconds) {
   sum += seconds;
 }
 
-JobSeries::JobSeries(const api::TrainingJobStatus& stored)
-    : restarts_{stored.restarts.application, stored.restarts.hung, stored.restarts.disruption} {}
-
 void JobSeries::note(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) {
   phase_ = after.phase;
   attempt_ = after.attempt.value();
   step_ = after.step.value();
   durable_step_ = after.last_checkpoint ? after.last_checkpoint->step.value() : 0;
   world_size_ = after.world_size;
-  const auto count = [&](std::size_t cause, std::uint32_t from, std::uint32_t to) {
-    restarts_[cause] += to > from ? to - from : 0;
-  };
-  count(0, before.restarts.application, after.restarts.application);
-  count(1, before.restarts.hung, after.restarts.hung);
-  count(2, before.restarts.disruption, after.restarts.disruption);
+  restarts_ = after.restarts;
   if (!after.last_disruption || after.last_disruption == before.last_disruption) return;
   if (!recoveries_) recoveries_ = std::make_unique<std::array<PartSeconds, kRecoveryParts>>();
   const auto parts = parts_of(after.last_disruption->phases);
@@ -122,9 +118,9 @@ void JobSeries::add_to(std::size_t family, const JobKey& key, std::vector<Client
     case kWorldSize:
       return add(world_size_);
     case kRestarts:
-      for (std::size_t i = 0; i < kCauses.size(); ++i) {
-        series.push_back(labelled(key, "cause", kCauses[i]));
-        series.back().counter.value = static_cast<double>(restarts_[i]);
+      for (const auto& [cause, total] : kCauses) {
+        series.push_back(labelled(key, "cause", cause));
+        series.back().counter.value = static_cast<double>(restarts_.*total);
       }
       return;
     default:

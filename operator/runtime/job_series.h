@@ -30,9 +30,6 @@ struct PartSeconds {
 
 class JobSeries {
  public:
-  // Goes on from what is stored: another operator may have counted before this one, and totals that begin
-  // anew at each change of leader would hide it.
-  explicit JobSeries(const api::TrainingJobStatus& stored);
   // What a decision made of the job: `before` is what was stored.
   void note(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
 
@@ -49,7 +46,7 @@ class JobSeries {
   std::uint64_t step_ = 0;
   std::uint64_t durable_step_ = 0;
   std::uint32_t world_size_ = 0;
-  std::array<std::uint64_t, 3> restarts_;                                // in the order of the causes
+  api::Restarts restarts_;                                               // totals, whoever led meanwhile
   std::unique_ptr<std::array<PartSeconds, kRecoveryParts>> recoveries_;  // null: none yet
 };
 

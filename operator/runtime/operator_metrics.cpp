@@ -41,7 +41,7 @@ prometheus::Histogram& OperatorMetrics::decision_in(prometheus::Registry& regist
 void OperatorMetrics::note_status(const JobKey& key, const api::TrainingJobStatus& before,
                                   const api::TrainingJobStatus& after) {
   const std::lock_guard lock(mutex_);
-  jobs_.try_emplace(key, before).first->second.note(before, after);
+  jobs_[key].note(before, after);
 }
 
 void OperatorMetrics::note_decision_seconds(double seconds) {

@@ -15,8 +15,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/core/clock.h"
+#include "operator/runtime/api_client.h"
 #include "operator/runtime/cluster.h"
 #include "operator/runtime/kubeconfig.h"
+#include "operator/runtime/token_reviewer.h"
 
 namespace {
 
@@ -91,7 +93,8 @@ json describe(const runtime::View& view) {
 
 class Probe {
  public:
-  Probe(runtime::Cluster& cluster, News& news) : cluster_(cluster), news_(news) {}
+  Probe(runtime::Cluster& cluster, runtime::TokenReviewer& tokens, News& news)
+      : cluster_(cluster), tokens_(tokens), news_(news) {}
 
   json answer(const std::string& command, std::istringstream& words) {
     if (command == "wait-synced") return news_.wait([&] { return cluster_.is_synced(); });
@@ -155,7 +158,7 @@ class Probe {
   json review(std::istringstream& words) {
     std::string token;
     words >> token;
-    const auto identity = cluster_.review_token(token);
+    const auto identity = tokens_.review(token, {});
     if (!identity) return outcome(identity.error());
     return {{"namespace", identity->name_space},
             {"service_account", identity->service_account},
@@ -164,6 +167,7 @@ class Probe {
   }
 
   runtime::Cluster& cluster_;
+  runtime::TokenReviewer& tokens_;
   News& news_;
   std::optional<api::TrainingJob> kept_;
 };
@@ -183,9 +187,11 @@ int main(int argc, char** argv) {
   options.on_news = [&](const JobKey& key, runtime::Urgency) { news.take(key); };
   options.settings.coordinator_url = "http://10.96.0.7:9443";
   options.reporter = "probe";
+  const runtime::ApiClient review_client(*access, clock);
+  runtime::TokenReviewer tokens(review_client, clock);
   auto cluster = runtime::Cluster::connect(*access, clock, std::move(options));
   if (!cluster) return 1;
-  Probe probe(**cluster, news);
+  Probe probe(**cluster, tokens, news);
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
     std::string command;
