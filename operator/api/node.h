@@ -19,6 +19,7 @@ struct Taint {
 
 struct Node {
   std::string name;
+  std::string zone{};  // that fails as a whole at times; empty: nobody says
   std::vector<Taint> taints;
   bool is_unschedulable = false;  // cordoned
   bool is_lost = false;           // the platform has not heard it for a while, or no longer knows it

@@ -206,6 +206,17 @@ struct SuspectNode {
   friend bool operator==(const SuspectNode&, const SuspectNode&) = default;
 };
 
+constexpr std::size_t kFailedNodesMax = 64;  // what the status can hold
+
+// A node on which a program failed lately, first of its world.
+struct FailedNode {
+  std::string name;
+  std::uint32_t failures = 0;
+  WallTime time;  // of the last
+
+  friend bool operator==(const FailedNode&, const FailedNode&) = default;
+};
+
 constexpr std::size_t kLastLinesBytesMax = 4096;
 
 // The failure that broke a world: the first of its members to fail. Those that follow because of it are no
@@ -282,6 +293,7 @@ struct TrainingJobStatus {
   std::optional<Failure> last_failure;
   Ledger ledger;
   std::vector<SuspectNode> suspect_nodes;
+  std::vector<FailedNode> failed_nodes;
   std::uint32_t replicas = 0;  // members with a pod, of roles that numNodes sizes; what kubectl scale sees
   std::string selector{};      // of the pods of such roles, by their labels; empty: there is no such role
 

@@ -250,6 +250,13 @@ TrainingJobStatus read_status(Fields f) {
                                     .reason = node.optional_text("reason", 4096),
                                     .until = read_time(node, "until")});
   }
+  for (const auto& item : f.list("failedNodes", kFailedNodesMax)) {
+    Fields node = f.child(item, "failedNodes[]");
+    status.failed_nodes.push_back(
+        {.name = node.text("name", 253),
+         .failures = static_cast<std::uint32_t>(node.whole("failures", 0xffffffffU)),
+         .time = read_time(node, "time")});
+  }
   return status;
 }
 
@@ -297,6 +304,11 @@ json encode_status(const TrainingJobStatus& status) {
     json& nodes = out["suspectNodes"] = json::array();
     for (const auto& n : status.suspect_nodes)
       nodes.push_back({{"name", n.name}, {"reason", n.reason}, {"until", format_rfc3339(n.until)}});
+  }
+  if (!status.failed_nodes.empty()) {
+    json& nodes = out["failedNodes"] = json::array();
+    for (const auto& n : status.failed_nodes)
+      nodes.push_back({{"name", n.name}, {"failures", n.failures}, {"time", format_rfc3339(n.time)}});
   }
   return out;
 }

@@ -19,7 +19,8 @@ namespace ratoon::core {
 // Make this pod unless it exists. Its name holds its incarnation, so a second creation finds the first.
 struct CreatePod {
   api::Pod pod;
-  std::vector<std::string> avoid_nodes;  // it must not be placed on these
+  std::vector<std::string> avoid_nodes;   // it must not be placed on these
+  std::vector<std::string> sick_nodes{};  // nor on these, as long as there is room elsewhere
 
   friend bool operator==(const CreatePod&, const CreatePod&) = default;
 };

@@ -23,6 +23,7 @@
 #include "operator/core/progress.h"
 #include "operator/core/recovery.h"
 #include "operator/core/roster.h"
+#include "operator/core/sick_nodes.h"
 #include "operator/core/silence.h"
 #include "operator/core/success_policy.h"
 #include "operator/core/suspects.h"
@@ -54,7 +55,8 @@ void follow(const Observation& seen, const RosterChange& change, Decision& decis
   append(decision.actions, tell_of_damage(seen.job.status.last_checkpoint, status.last_checkpoint));
   note_node_ends(seen, status.members);
   append(decision.actions, name_successors(seen, status.members));
-  append(decision.actions, follow_roster(seen, status.members, avoid_nodes));
+  append(decision.actions,
+         follow_roster(seen, status.members, avoid_nodes, sick_nodes(status, seen.wall_now)));
 }
 
 // Whether the losses before are behind it.
@@ -77,6 +79,7 @@ Decision decide(const Observation& seen, Timestamp now) {
   status.members = change.members;
   status.restarts = change.restarts;
   note_failure(seen, change, status);
+  note_failed_node(seen, status);
   const auto pauses_end_at = end_pauses(seen, status.members);
   status.suspect_nodes = note_suspects(seen, change);
   if (!change.fatal.empty())

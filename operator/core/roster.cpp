@@ -278,7 +278,8 @@ void give_up_world(const Observation& seen, const std::string& why, RosterChange
 }
 
 std::vector<Action> follow_roster(const Observation& seen, const std::vector<api::MemberStatus>& members,
-                                  const std::vector<std::string>& avoid_nodes) {
+                                  const std::vector<std::string>& avoid_nodes,
+                                  const std::vector<std::string>& sick_nodes) {
   std::vector<Action> actions;
   for (const auto& pod : seen.pods) {
     if (!is_named(pod, members) && !pod.is_deleting) {
@@ -297,7 +298,7 @@ std::vector<Action> follow_roster(const Observation& seen, const std::vector<api
       pod.group_seat = find_group_seat(seen, members, member);
       if (!pod.group_seat) continue;
     }
-    actions.push_back(CreatePod{std::move(pod), avoid_nodes});
+    actions.push_back(CreatePod{std::move(pod), avoid_nodes, sick_nodes});
   }
   return actions;
 }

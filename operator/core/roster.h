@@ -85,9 +85,10 @@ struct RosterChange {
 // All members stay, and the next world is formed of them; counted as a hang.
 void give_up_world(const Observation& seen, const std::string& why, RosterChange& change);
 
-// Creates pods that are missing, away from `avoid_nodes`, and deletes those that the roster does not name.
+// Creates pods that are missing, away from these nodes, and deletes those that the roster does not name.
 [[nodiscard]] std::vector<Action> follow_roster(const Observation& seen,
                                                 const std::vector<api::MemberStatus>& members,
-                                                const std::vector<std::string>& avoid_nodes);
+                                                const std::vector<std::string>& avoid_nodes,
+                                                const std::vector<std::string>& sick_nodes);
 
 }  // namespace ratoon::core

@@ -1,6 +1,7 @@
 #include "operator/core/silence.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
@@ -17,7 +18,10 @@ struct Listened {
   api::MemberStatus member;
   Timestamp heard;
   std::string place;  // its node; where none is known, a place of its own
+  std::string zone;   // of that node; empty: nobody says
 };
+
+using Places = std::map<std::string, std::string>;  // and the zone of each
 
 struct Members {
   std::vector<Listened> heard;
@@ -41,8 +45,13 @@ Voices voices_of(const Observation& seen, const api::Pod& pod) {
   return voices;
 }
 
-std::string place_of(const api::Pod& pod) {
-  return pod.node.empty() ? "pod " + pod.uid : "node " + pod.node;
+Listened listened(const Observation& seen, const api::MemberStatus& member, const api::Pod& pod,
+                  Timestamp heard) {
+  const auto node = std::ranges::find(seen.nodes, pod.node, &api::Node::name);
+  return {.member = member,
+          .heard = heard,
+          .place = pod.node.empty() ? "pod " + pod.uid : "node " + pod.node,
+          .zone = node == seen.nodes.end() ? "" : node->zone};
 }
 
 // For who never spoke, what others on its node did counts, and the platform's word, which comes late: since
@@ -80,67 +89,108 @@ Members find_members(const Observation& seen, Timestamp now) {
     const auto lost_since = voices.quietest ? std::nullopt : find_lost_node(seen, member, *pod, now);
     if (is_missed || lost_since) {
       const Timestamp since = is_missed ? seen.listening_since : *lost_since;
-      found.unheard.push_back({member, since, place_of(*pod)});
+      found.unheard.push_back(listened(seen, member, *pod, since));
     } else if (voices.quietest) {
-      found.heard.push_back({member, std::max(*voices.quietest, seen.listening_since), place_of(*pod)});
+      found.heard.push_back(listened(seen, member, *pod, std::max(*voices.quietest, seen.listening_since)));
     }
   }
   return found;
-}
-
-std::set<std::string> places_of(const std::vector<Listened>& members) {
-  std::set<std::string> places;
-  for (const auto& member : members) places.insert(member.place);
-  return places;
 }
 
 void look_again_at(Timestamp moment, Silence& result) {
   result.next_check = std::min(moment, result.next_check.value_or(moment));
 }
 
+// Where members are, by what is heard from there.
+struct Sounds {
+  Places talking;
+  Places fading;  // not silent for the limit yet, but for longer than anybody is who talks
+  std::size_t completed = 0;
+};
+
+// Silences that are weighed together, and not each as a loss.
+struct MassSilence {
+  bool is_everywhere = false;
+  std::set<std::string> zones;
+
+  [[nodiscard]] bool includes(const Listened& member) const {
+    return is_everywhere || zones.contains(member.zone);
+  }
+};
+
+MassSilence find_mass_silence(Places silent, const Sounds& sounds) {
+  silent.insert(sounds.fading.begin(), sounds.fading.end());
+  MassSilence mass;
+  // One node that falls silent with all its members is one loss.
+  mass.is_everywhere = silent.size() > 1 && silent.size() > sounds.completed + sounds.talking.size();
+  std::map<std::string, std::size_t> places_in;
+  for (const auto& [place, zone] : silent) ++places_in[zone];
+  for (const auto& [place, zone] : sounds.talking) places_in.erase(zone);
+  for (const auto& [zone, places] : places_in)
+    if (!zone.empty() && places > 1) mass.zones.insert(zone);
+  return mass;
+}
+
+Places places_of(const std::vector<Listened>& members) {
+  Places places;
+  for (const auto& member : members) places.emplace(member.place, member.zone);
+  return places;
+}
+
 // Takes those out of `silent` whose silence is long enough, given how many others talk.
-void judge(std::vector<Listened>& silent, std::size_t silent_beside, std::size_t others, Duration limit,
+void judge(std::vector<Listened>& silent, const Places& silent_beside, const Sounds& sounds, Duration limit,
            Timestamp now, Silence& result) {
   // Those that are judged lost are no part of the silence of the rest: judge again without them.
   for (bool is_settled = false; !is_settled;) {
-    // One node that falls silent with all its members is one loss.
-    const std::size_t all = places_of(silent).size() + silent_beside;
-    const bool is_mass_silence = all > 1 && all > others;
-    const Duration patience = is_mass_silence ? limit * kMassFactor : limit;
+    Places places = places_of(silent);
+    places.insert(silent_beside.begin(), silent_beside.end());
+    const MassSilence mass = find_mass_silence(std::move(places), sounds);
+    const auto patience_for = [&](const Listened& member) {
+      return mass.includes(member) ? limit * kMassFactor : limit;
+    };
     is_settled = std::erase_if(silent, [&](const Listened& member) {
-                   if (now - member.heard < patience) return false;
+                   if (now - member.heard < patience_for(member)) return false;
                    result.lost.push_back(member.member);
                    return true;
                  }) == 0;
     if (!is_settled) continue;
-    for (const auto& member : silent) look_again_at(member.heard + patience, result);
+    for (const auto& member : silent) look_again_at(member.heard + patience_for(member), result);
   }
 }
 
-// Leaves those that have been silent for the limit; of the others, tells their places and when to look again.
-std::set<std::string> set_aside_talking(std::vector<Listened>& members, Duration limit, Timestamp now,
-                                        Silence& result) {
-  std::set<std::string> places;
+// Leaves those that have been silent for the limit; of the others, tells where they are and when to look
+// again.
+void set_aside_talking(std::vector<Listened>& members, Duration limit, Duration heartbeat, Timestamp now,
+                       Sounds& sounds, Silence& result) {
   std::erase_if(members, [&](const Listened& member) {
-    if (now - member.heard >= limit) return false;
-    places.insert(member.place);
+    const Duration silence = now - member.heard;
+    if (silence >= limit) return false;
+    // Who fell silent together spoke last within one heartbeat of each other: the first of them is not judged
+    // as if the others talked.
+    auto& places = silence > limit - heartbeat ? sounds.fading : sounds.talking;
+    places.emplace(member.place, member.zone);
     look_again_at(member.heard + limit, result);
     return true;
   });
-  return places;
 }
 
 }  // namespace
 
 Silence find_silent(const Observation& seen, Timestamp now) {
-  const Duration limit = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
+  const auto& policy = seen.job.spec.disruption_policy;
+  const Duration limit = std::chrono::seconds(policy.suspect_after_seconds);
+  const Duration heartbeat = std::chrono::seconds(policy.heartbeat_seconds);
   Silence result;
   Members members = find_members(seen, now);
-  const std::size_t others = members.completed + set_aside_talking(members.heard, limit, now, result).size();
-  static_cast<void>(set_aside_talking(members.unheard, limit, now, result));
-  judge(members.heard, 0, others, limit, now, result);
+  Sounds sounds;
+  sounds.completed = members.completed;
+  set_aside_talking(members.heard, limit, heartbeat, now, sounds, result);
+  Sounds others;  // whom nobody heard is in no place where somebody talks or falls silent
+  set_aside_talking(members.unheard, limit, heartbeat, now, others, result);
+  std::erase_if(sounds.fading, [&](const auto& place) { return sounds.talking.contains(place.first); });
+  judge(members.heard, {}, sounds, limit, now, result);
   // Whom nobody heard since we began to listen is judged last, so that it never delays the loss of others.
-  judge(members.unheard, places_of(members.heard).size(), others, limit, now, result);
+  judge(members.unheard, places_of(members.heard), sounds, limit, now, result);
   return result;
 }
 

@@ -1,8 +1,10 @@
 // Loss by silence: which members have missed so many beats that they count as lost.
 //
 // Silence of others can be our own deafness. So nothing is concluded until the coordinator has itself
-// listened for the whole time, and while the silent are on more nodes than the others (a network or a stall,
-// not a loss) the judgement is put off until ten times the limit.
+// listened for the whole time. While the silent are on more nodes than the others, or are all that the job
+// has in their zone, on several nodes (a network or a stall, not a loss), the judgement is put off until ten
+// times the limit. Losses settle before they are weighed: who missed all but the last beat counts among the
+// silent.
 #pragma once
 
 #include <optional>

@@ -95,8 +95,8 @@ Result<void> check(const api::TrainingJob& job, const json& spec) {
 
 }  // namespace
 
-Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member,
-                             const std::vector<std::string>& avoided, const PodSettings& settings) {
+Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member, const ShunnedNodes& shunned,
+                             const PodSettings& settings) {
   const auto pod_template = find_template(job, member.role);
   if (!pod_template) return pod_template.error().with_context("pod " + member.name);
   json spec = child(*pod_template, "spec");
@@ -106,7 +106,8 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   const std::uint16_t port = metrics_port_of(trainer);
   complete_trainer(trainer, job, member, settings);
   add_volumes(spec, job, !member.group_seat, settings);
-  avoid_nodes(spec, avoided);
+  avoid_nodes(spec, shunned.avoided);
+  shun_nodes(spec, shunned.sick);
   prefer_apart(spec, job.meta.uid);
   leave_lost_nodes_after(spec, settings.lost_node_toleration_seconds);
   spec["restartPolicy"] = "Never";  // a dead container is a new incarnation
@@ -114,10 +115,11 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   // What the template says of it is longer, or the job would have been refused.
   const std::uint32_t grace_seconds = job.spec.checkpoint_policy.grace_seconds;
   if (grace_seconds > 0) set_if_absent(spec, "terminationGracePeriodSeconds", grace_seconds);
-  return json{{"apiVersion", "v1"},
-              {"kind", "Pod"},
-              {"metadata", make_metadata(child(*pod_template, "metadata"), job, member, avoided, port)},
-              {"spec", std::move(spec)}};
+  return json{
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata", make_metadata(child(*pod_template, "metadata"), job, member, shunned.avoided, port)},
+      {"spec", std::move(spec)}};
 }
 
 }  // namespace ratoon::kube

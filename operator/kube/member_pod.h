@@ -29,9 +29,14 @@ struct PodSettings {
   std::uint32_t lost_node_toleration_seconds = 20;
 };
 
+struct ShunnedNodes {
+  std::vector<std::string> avoided;  // it must not be placed on these
+  std::vector<std::string> sick{};   // nor on these, as long as there is room elsewhere
+};
+
 // kInvalid where the job asks for what cannot be done on Kubernetes.
 [[nodiscard]] Result<nlohmann::json> make_member_pod(const api::TrainingJob& job, const api::Pod& member,
-                                                     const std::vector<std::string>& avoid_nodes,
+                                                     const ShunnedNodes& shunned,
                                                      const PodSettings& settings);
 
 }  // namespace ratoon::kube

@@ -9,6 +9,7 @@ Result<api::Node> decode_node(const nlohmann::json& node) {
   const auto& meta = child(node, "metadata");
   const auto& spec = child(node, "spec");
   api::Node out{.name = text_in(meta, "name"),
+                .zone = text_in(child(meta, "labels"), "topology.kubernetes.io/zone"),
                 .taints = {},
                 .is_unschedulable = flag_in(spec, "unschedulable"),
                 .is_deleting = !text_in(meta, "deletionTimestamp").empty()};

@@ -56,6 +56,17 @@ void avoid_nodes(json& pod_spec, const std::vector<std::string>& nodes) {
   }
 }
 
+void shun_nodes(json& pod_spec, const std::vector<std::string>& nodes) {
+  const std::set<std::string> names(nodes.begin(), nodes.end());
+  if (names.empty()) return;
+  json others = json::array();
+  for (const auto& name : names)
+    others.push_back({{"key", "metadata.name"}, {"operator", "NotIn"}, {"values", json::array({name})}});
+  json& affinity = object_in(object_in(pod_spec, "affinity"), "nodeAffinity");
+  list_in(affinity, "preferredDuringSchedulingIgnoredDuringExecution")
+      .push_back({{"weight", 100}, {"preference", {{"matchFields", std::move(others)}}}});
+}
+
 void prefer_apart(json& pod_spec, const std::string& job_uid) {
   const json& affinity = child(pod_spec, "affinity");
   if (!child(affinity, "podAffinity").is_null() || !child(affinity, "podAntiAffinity").is_null()) return;

@@ -12,6 +12,9 @@ namespace ratoon::kube {
 // Each alternative of the user's required node affinity gets it, since one that did not would be a way in.
 void avoid_nodes(nlohmann::json& pod_spec, const std::vector<std::string>& nodes);
 
+// Preferred only.
+void shun_nodes(nlohmann::json& pod_spec, const std::vector<std::string>& nodes);
+
 // By host, preferred only, and only where the user says nothing about which pods are near each other or how
 // they spread.
 void prefer_apart(nlohmann::json& pod_spec, const std::string& job_uid);

@@ -179,7 +179,8 @@ Result<void> Cluster::write_status(const api::TrainingJob& job) {
 }
 
 Result<void> Cluster::create_pod(const api::TrainingJob& job, const core::CreatePod& action) {
-  const auto pod = kube::make_member_pod(job, action.pod, action.avoid_nodes, parts_->pod_settings());
+  const auto pod = kube::make_member_pod(
+      job, action.pod, {.avoided = action.avoid_nodes, .sick = action.sick_nodes}, parts_->pod_settings());
   if (!pod) return pod.error();
   const auto made = parts_->client.call(kube::create(pod_of(job, ""), *pod), parts_->stopping.get_token());
   if (!made && made.error().kind() == ErrorKind::kAlreadyExists) return adopt_pod(job, action.pod.name);

@@ -226,11 +226,14 @@ TEST(ReplaceLost, EndsTheJobForAFatalCodeOrWhenTheBudgetIsUsedUp) {
 
 TEST(FollowRoster, MakesWhatIsMissingAndDeletesWhatIsNotNamed) {
   auto seen = test::running(test::job(2));
-  const auto actions = follow_roster(seen, {member(0, 0, test::uid_of(0)), member(1, 1)}, {"node-9"});
+  const auto actions =
+      follow_roster(seen, {member(0, 0, test::uid_of(0)), member(1, 1)}, {"node-9"}, {"node-8"});
   const auto made = only<CreatePod>(actions);
   ASSERT_EQ(made.size(), 1u);
   EXPECT_EQ(made[0].pod.name, "digits-worker-1-i1");
   EXPECT_EQ(made[0].pod.incarnation, 1u);
+  EXPECT_EQ(made[0].avoid_nodes, std::vector<std::string>{"node-9"});
+  EXPECT_EQ(made[0].sick_nodes, std::vector<std::string>{"node-8"});
   EXPECT_EQ(
       only<DeletePod>(actions),
       std::vector{(DeletePod{.name = "digits-worker-1-i0", .uid = test::uid_of(1), .reason = "superseded"})});
@@ -240,13 +243,13 @@ TEST(FollowRoster, LeavesPodsThatAreOnTheirWayOut) {
   auto seen = test::running(test::job(1));
   seen.pods.push_back(test::pod(1));
   seen.pods.back().is_deleting = true;
-  EXPECT_TRUE(follow_roster(seen, seen.job.status.members, {}).empty());
+  EXPECT_TRUE(follow_roster(seen, seen.job.status.members, {}, {}).empty());
 }
 
 TEST(FollowRoster, DoesNotMakeAPodAgainThatWasSeen) {
   auto seen = test::running(test::job(1));
   seen.pods.clear();
-  EXPECT_TRUE(follow_roster(seen, seen.job.status.members, {}).empty())
+  EXPECT_TRUE(follow_roster(seen, seen.job.status.members, {}, {}).empty())
       << "it is lost first, then the next one is made";
 }
 

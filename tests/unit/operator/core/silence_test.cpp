@@ -50,6 +50,37 @@ TEST(FindSilent, ASilenceOfMoreThanHalfIsOurOwnUntilTenTimesTheLimit) {
   EXPECT_EQ(lost_at(3.0, last_heard({0, 0, 2, 2})), Members({0, 1})) << "half is not more than half";
 }
 
+// Beats of members that a switch took away together end at different moments of one second.
+TEST(FindSilent, LossesSettleForABeatBeforeTheyAreWeighed) {
+  const auto seen = last_heard({97.0, 97.3, 97.6, 97.9, 100});
+  EXPECT_EQ(lost_at(100.0, seen), Members()) << "four of five fall silent: no loss of the first of them";
+  EXPECT_EQ(find_silent(seen, at_seconds(100)).next_check, at_seconds(100.3));
+  EXPECT_EQ(lost_at(100.0, last_heard({97.0, 98.1, 98.2, 98.3, 100})), Members({0})) << "the others talk";
+}
+
+Observation in_zones(Observation seen, const std::vector<std::string>& zones) {
+  for (std::size_t i = 0; i < zones.size(); ++i)
+    seen.nodes.push_back({.name = "node-" + std::to_string(i + 1), .zone = zones[i]});
+  return seen;
+}
+
+TEST(FindSilent, AZoneThatFallsSilentAsAWholeIsHeldUntilTenTimesTheLimit) {
+  const std::vector<std::string> zones = {"a", "a", "b", "b", "b"};
+  const auto seen = in_zones(last_heard({70, 70, 99.5, 99.5, 99.5}), zones);
+  EXPECT_EQ(lost_at(99.9, seen), Members());
+  EXPECT_EQ(find_silent(seen, at_seconds(99.9)).next_check, at_seconds(100));
+  EXPECT_EQ(lost_at(100.0, seen), Members({0, 1}));
+  EXPECT_EQ(lost_at(100.0, in_zones(last_heard({97, 99, 97, 99, 99}), zones)), Members({0, 2}))
+      << "one node of a zone, while others of it talk";
+  EXPECT_EQ(lost_at(100.0, in_zones(last_heard({97, 99, 99, 99}), {"a", "b", "b", "b"})), Members({0}))
+      << "a zone with one node of the job is that node";
+  EXPECT_EQ(lost_at(100.0, in_zones(last_heard({97, 97, 99, 99}), {"", "", "", ""})), Members({0, 1}))
+      << "nobody says where they are";
+  EXPECT_EQ(lost_at(100.0, in_zones(last_heard({97, 97, 97, 99, 99, 99}), {"a", "a", "b", "b", "b", "b"})),
+            Members({2}))
+      << "what happens in another zone is judged by itself";
+}
+
 TEST(FindSilent, ANodeThatFallsSilentWithMostMembersIsOneLoss) {
   auto seen = last_heard({0, 0, 2});
   seen.pods[1].node = seen.pods[0].node;

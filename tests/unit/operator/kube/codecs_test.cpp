@@ -147,8 +147,8 @@ TEST(PodCodec, NonsenseNeverThrows) {
 }
 
 TEST(NodeCodec, ReadsWhatTellsWhetherItStays) {
-  const auto node = decode_node(json::parse(R"({"metadata": {"name": "n", "deletionTimestamp": "x"},
-      "spec": {"unschedulable": true, "taints": [
+  const auto node = decode_node(json::parse(R"({"metadata": {"name": "n", "deletionTimestamp": "x",
+      "labels": {"topology.kubernetes.io/zone": "west-b"}}, "spec": {"unschedulable": true, "taints": [
         {"key": "a", "effect": "NoExecute", "timeAdded": "1970-01-01T00:01:00Z"}, 5,
         {"effect": "NoSchedule"}]}})"));
   ASSERT_TRUE(node);
@@ -156,6 +156,7 @@ TEST(NodeCodec, ReadsWhatTellsWhetherItStays) {
       *node,
       (api::Node{
           .name = "n",
+          .zone = "west-b",
           .taints = {{.key = "a", .effect = "NoExecute", .added_at = WallTime{std::chrono::seconds(60)}}},
           .is_unschedulable = true,
           .is_deleting = true}));

@@ -25,11 +25,11 @@ json document() {
                "progress": {"step": 0}}})");
 }
 
-Result<json> make(const json& job, const std::vector<std::string>& avoided = {}) {
+Result<json> make(const json& job, const ShunnedNodes& shunned = {}) {
   const auto decoded = api::decode_training_job(job);
   if (!decoded) return decoded.error();
   const api::Pod member{.name = "digits-worker-1-i2", .role = "worker", .index = 1, .incarnation = 2};
-  return make_member_pod(*decoded, member, avoided, {.coordinator_url = "http://10.0.0.1:9443"});
+  return make_member_pod(*decoded, member, shunned, {.coordinator_url = "http://10.0.0.1:9443"});
 }
 
 json& pod_spec(json& job) {
@@ -212,17 +212,26 @@ TEST(MemberPod, EveryAlternativeOfTheUsersAffinityExcludesTheNodes) {
   const json::json_pointer terms(
       "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
   EXPECT_FALSE(make(document())->contains(terms));
-  EXPECT_EQ((*make(document(), {"b", "a", "b"}))[terms], json::array({{{"matchFields", out}}}));
+  EXPECT_EQ((*make(document(), {.avoided = {"b", "a", "b"}}))[terms], json::array({{{"matchFields", out}}}));
 
   json job = document();
   const json gpu = json::parse(R"([{"key": "gpu", "operator": "Exists"}])");
   pod_spec(job)["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
                ["nodeSelectorTerms"] = {
                    {{"matchExpressions", gpu}}, json::object(), {{"matchFields", json::array({out[0]})}}};
-  const json found = (*make(job, {"b"}))[terms];
+  const json found = (*make(job, {.avoided = {"b"}}))[terms];
   EXPECT_EQ(found[0], (json{{"matchExpressions", gpu}, {"matchFields", json::array({out[1]})}}));
   EXPECT_EQ(found[1], json::object()) << "matches nothing, and must not begin to";
   EXPECT_EQ(found[2]["matchFields"], out);
+}
+
+TEST(MemberPod, RatherGoesElsewhereThanToASickNode) {
+  const json affinity =
+      (*make(document(), {.avoided = {}, .sick = {"b", "a"}}))["spec"]["affinity"]["nodeAffinity"];
+  EXPECT_EQ(affinity, json::parse(R"({"preferredDuringSchedulingIgnoredDuringExecution": [
+      {"weight": 100, "preference": {"matchFields": [
+          {"key": "metadata.name", "operator": "NotIn", "values": ["a"]},
+          {"key": "metadata.name", "operator": "NotIn", "values": ["b"]}]}}]})"));
 }
 
 TEST(MemberPod, WhatTheUserSaysOfPlacementStays) {

@@ -1,0 +1,41 @@
+#include "operator/core/sick_nodes.h"
+
+#include <algorithm>
+
+namespace ratoon::core {
+namespace {
+
+constexpr Duration kRemembered = std::chrono::hours(1);
+constexpr std::uint32_t kFailuresOfASickNode = 2;
+
+bool is_remembered(const api::FailedNode& node, WallTime now) {
+  return now.since_epoch - node.time.since_epoch < kRemembered;
+}
+
+}  // namespace
+
+void note_failed_node(const Observation& seen, api::TrainingJobStatus& status) {
+  const auto& failure = status.last_failure;
+  if (!failure || failure == seen.job.status.last_failure || failure->node.empty()) return;
+  if (seen.job.spec.disruption_policy.avoid_node_seconds == 0) return;
+  auto& nodes = status.failed_nodes;
+  std::erase_if(nodes, [&](const auto& node) { return !is_remembered(node, seen.wall_now); });
+  api::FailedNode failed{.name = failure->node, .failures = 1, .time = seen.wall_now};
+  // The one that failed last stands last: the first goes where there is no room.
+  if (const auto known = std::ranges::find(nodes, failed.name, &api::FailedNode::name);
+      known != nodes.end()) {
+    failed.failures += known->failures;
+    nodes.erase(known);
+  }
+  if (nodes.size() == api::kFailedNodesMax) nodes.erase(nodes.begin());
+  nodes.push_back(std::move(failed));
+}
+
+std::vector<std::string> sick_nodes(const api::TrainingJobStatus& status, WallTime now) {
+  std::vector<std::string> names;
+  for (const auto& node : status.failed_nodes)
+    if (node.failures >= kFailuresOfASickNode && is_remembered(node, now)) names.push_back(node.name);
+  return names;
+}
+
+}  // namespace ratoon::core

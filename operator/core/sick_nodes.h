@@ -1,0 +1,21 @@
+// Nodes on which members failed again and again: a broken device looks like a broken program, but it stays
+// where it is.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "operator/core/observation.h"
+
+namespace ratoon::core {
+
+// Counts the failure that the status tells last, if it is news, against its node. Those that follow from it
+// are no failures of their nodes.
+void note_failed_node(const Observation& seen, api::TrainingJobStatus& status);
+
+// Where two incarnations or more failed, each within an hour of the one before, for an hour after the last.
+// Members go there only where no other node has room: a program that fails wherever it runs must not shut
+// itself out.
+[[nodiscard]] std::vector<std::string> sick_nodes(const api::TrainingJobStatus& status, WallTime now);
+
+}  // namespace ratoon::core
