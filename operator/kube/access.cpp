@@ -63,6 +63,8 @@ std::optional<Error> read_credentials(const json& cluster, const json& user, con
     return Error(ErrorKind::kInvalid,
                  "the kubeconfig has one of client certificate and client key; it needs both");
   access.ca_pem = std::move(*ca);
+  if (text_in(cluster, "certificate-authority-data").empty())
+    access.ca_file = text_in(cluster, "certificate-authority");
   access.certificate_pem = std::move(*certificate);
   access.private_key_pem = std::move(*key);
   access.token = text_in(user, "token");
@@ -121,6 +123,7 @@ Result<Access> access_in_cluster(const std::string& host, const std::string& por
   auto ca = read_file(folder + "/ca.crt");
   if (!ca) return ca.error().with_context("the service account of this pod");
   access.ca_pem = std::move(*ca);
+  access.ca_file = folder + "/ca.crt";
   access.token_file = folder + "/token";
   const auto name_space = read_file(folder + "/namespace");
   access.name_space = trim_end(name_space.value_or(""));

@@ -15,6 +15,7 @@ namespace ratoon::kube {
 struct Access {
   std::string server;           // https://host:port, without a slash at the end
   std::string ca_pem;           // empty: the system's authorities
+  std::string ca_file;          // where that stands, if it may change there
   std::string certificate_pem;  // empty: no client certificate
   std::string private_key_pem;
   std::string server_name;  // expected in the server's certificate; empty: the server's host

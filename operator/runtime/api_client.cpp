@@ -5,6 +5,7 @@
 #include "base/contract/parse_json.h"
 #include "base/core/pause.h"
 #include "operator/kube/watch_decoder.h"
+#include "operator/runtime/trusting_transport.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -14,6 +15,15 @@ using nlohmann::json;
 constexpr std::size_t kReplyBytesMax = 64 * 1024 * 1024;
 constexpr int kDepthMax = 128;
 constexpr std::uint32_t kPauseSecondsMax = 5;
+
+std::unique_ptr<http::HttpTransport> make_transport(const kube::Access& access, const Clock& clock) {
+  http::TlsClientOptions tls{.ca_pem = access.ca_pem,
+                             .certificate_pem = access.certificate_pem,
+                             .private_key_pem = access.private_key_pem,
+                             .server_name = access.server_name};
+  if (access.ca_file.empty()) return http::make_direct_transport({.tls = std::move(tls)});
+  return std::make_unique<TrustingTransport>(std::move(tls), access.ca_file, clock);
+}
 
 }  // namespace
 
@@ -25,11 +35,7 @@ ApiClient::ApiClient(kube::Access access, const Clock& clock, OnCall on_call, co
       fence_(fence),
       token_file_(access_.token_file.empty() ? nullptr
                                              : std::make_unique<TokenFile>(access_.token_file, clock)),
-      transport_(transport ? std::move(transport)
-                           : http::make_direct_transport({.tls = {.ca_pem = access_.ca_pem,
-                                                                  .certificate_pem = access_.certificate_pem,
-                                                                  .private_key_pem = access_.private_key_pem,
-                                                                  .server_name = access_.server_name}})) {}
+      transport_(transport ? std::move(transport) : make_transport(access_, clock)) {}
 
 http::Request ApiClient::prepare(const kube::Request& request) const {
   http::Request prepared{

@@ -25,6 +25,7 @@ Result<kube::Access> read_kubeconfig(const std::string& path, const std::string&
       *document, context, [&](const std::string& file) { return read_file(absolute(folder, file)); });
   if (!access) return access.error().with_context(path);
   access->token_file = absolute(folder, access->token_file);
+  access->ca_file = absolute(folder, access->ca_file);
   return access;
 }
 

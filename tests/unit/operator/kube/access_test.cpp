@@ -71,6 +71,7 @@ TEST(InCluster, ReadsTheServiceAccount) {
   EXPECT_EQ(access->name_space, "ops");
   EXPECT_EQ(access->token_file, std::string(kServiceAccountFolder) + "/token");
   EXPECT_FALSE(access_in_cluster("", "443", read));
+  EXPECT_EQ(access->ca_file, std::string(kServiceAccountFolder) + "/ca.crt");
 }
 
 TEST(Base64, DecodesAndRefuses) {

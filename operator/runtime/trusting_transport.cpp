@@ -1,0 +1,45 @@
+#include "operator/runtime/trusting_transport.h"
+
+#include <utility>
+
+#include "base/core/read_file.h"
+
+namespace ratoon::runtime {
+namespace {
+
+constexpr Duration kLookAgain = std::chrono::minutes(1);
+
+}  // namespace
+
+TrustingTransport::TrustingTransport(http::TlsClientOptions tls, std::string ca_file, const Clock& clock)
+    : ca_file_(std::move(ca_file)),
+      clock_(clock),
+      tls_(std::move(tls)),
+      transport_(http::make_direct_transport({.tls = tls_})),
+      looked_at_(clock.now()) {}
+
+Result<http::Response> TrustingTransport::call(const http::Request& request, const http::Limits& limits,
+                                               std::stop_token stop) {
+  return current()->call(request, limits, std::move(stop));
+}
+
+Result<http::ResponseHead> TrustingTransport::stream(const http::Request& request, const http::Limits& limits,
+                                                     http::BodySink& sink, std::stop_token stop) {
+  return current()->stream(request, limits, sink, std::move(stop));
+}
+
+std::shared_ptr<http::HttpTransport> TrustingTransport::current() {
+  const std::lock_guard lock(mutex_);
+  const Timestamp now = clock_.now();
+  if (now - looked_at_ < kLookAgain) return transport_;
+  looked_at_ = now;
+  auto ca_pem = read_file(ca_file_);
+  // What cannot be read, or is half written, is no reason to trust nobody.
+  if (!ca_pem || *ca_pem == tls_.ca_pem || ca_pem->find("-----END CERTIFICATE-----") == std::string::npos)
+    return transport_;
+  tls_.ca_pem = std::move(*ca_pem);
+  transport_ = http::make_direct_transport({.tls = tls_});
+  return transport_;
+}
+
+}  // namespace ratoon::runtime

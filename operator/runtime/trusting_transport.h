@@ -1,0 +1,37 @@
+// TrustingTransport: calls to an API server whose authority is in a file that may change, as clusters renew
+// theirs. Looked at once a minute; calls that are under way end with whom they trusted at their beginning.
+//
+// Thread contract: every method may be called from any number of threads at once.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/core/clock.h"
+#include "base/http/transport.h"
+
+namespace ratoon::runtime {
+
+class TrustingTransport final : public http::HttpTransport {
+ public:
+  // `tls.ca_pem` is what the file held. The clock outlives it.
+  TrustingTransport(http::TlsClientOptions tls, std::string ca_file, const Clock& clock);
+
+  [[nodiscard]] Result<http::Response> call(const http::Request& request, const http::Limits& limits,
+                                            std::stop_token stop) override;
+  [[nodiscard]] Result<http::ResponseHead> stream(const http::Request& request, const http::Limits& limits,
+                                                  http::BodySink& sink, std::stop_token stop) override;
+
+ private:
+  [[nodiscard]] std::shared_ptr<http::HttpTransport> current();
+
+  const std::string ca_file_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  http::TlsClientOptions tls_;  // guarded by mutex_, as are those below
+  std::shared_ptr<http::HttpTransport> transport_;
+  Timestamp looked_at_;
+};
+
+}  // namespace ratoon::runtime
