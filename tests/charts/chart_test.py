@@ -224,8 +224,8 @@ class Rendered(unittest.TestCase):
         self.assertEqual(everywhere, [f"{NAMESPACE}-ratoon-nodes"])
 
     def test_what_can_be_left_out(self):
-        kinds = {kind for kind, _ in objects("--set=crds.install=false,dashboards.install=false")}
-        self.assertFalse(kinds & {"CustomResourceDefinition", "ConfigMap"})
+        kinds = {kind for kind, _ in objects("--set=crds.install=false,dashboards.install=false,flowSchema.install=false")}
+        self.assertFalse(kinds & {"CustomResourceDefinition", "ConfigMap", "FlowSchema"})
 
     def test_a_package_holds_all_of_it(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -314,6 +314,19 @@ class OnAServer(unittest.TestCase):
             with self.subTest(f"{verb} {resource} {' '.join(words)}"):
                 done = self.cluster.kubectl("auth", "can-i", verb, resource, *words, f"--as={ACCOUNT}")
                 self.assertEqual(done.stdout.split()[:1], ["yes" if may else "no"], done.stderr)
+
+    def test_the_server_serves_the_operator_with_its_own_controllers(self):
+        schemas = {each["metadata"]["uid"]: each["metadata"]["name"]
+                   for each in json.loads(self.cluster.must("get", "flowschemas", "--output=json"))["items"]}
+
+        def served_by(account, *words):
+            done = self.cluster.kubectl("get", *words, f"--as={account}", f"--namespace={NAMESPACE}", "--v=8")
+            # It looks around first; the last call is the one.
+            return schemas[re.findall(r"X-Kubernetes-Pf-Flowschema-Uid: (\S+)", done.stderr)[-1]]
+
+        self.assertEqual(served_by(ACCOUNT, "trainingjobs.ratoon.dev"), f"{NAMESPACE}-ratoon-jobs")
+        self.assertEqual(served_by(ACCOUNT, "leases"), f"{NAMESPACE}-ratoon-lease")
+        self.assertEqual(served_by(ACCOUNT.rpartition(":")[0] + ":another", "leases"), "service-accounts")
 
     def test_whoever_edits_a_namespace_edits_and_scales_its_jobs(self):
         # The server's own roles are put together by a controller, of which there is none here.
