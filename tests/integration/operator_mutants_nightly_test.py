@@ -83,6 +83,10 @@ MUTANTS = {
     "a pod that is deleted with grace and lost at once": (
         "roster.cpp", r"pod->is_deleting && !has_time_left\(seen, \*pod\)", "pod->is_deleting"),
     "a forgotten requeue: the end of a pod's grace": ("reconcile.cpp", r", next_pod_end\(seen\)", ""),
+    "a zone that is judged node by node": ("silence.cpp", r"if \(!zone\.empty\(\) && places > 1\) [^;]*;", "(void)places;"),
+    "losses that are weighed one by one": (
+        "silence.cpp", r"silence > limit - heartbeat \? sounds\.fading : sounds\.talking", "sounds.talking"),
+    "a node that is sick at once": ("sick_nodes.cpp", r"kFailuresOfASickNode = 2", "kFailuresOfASickNode = 1"),
     "conditions that forget their time": ("conditions.cpp", r"else if \(known->is_true != reading\.is_true\)", "else"),
 }
 

@@ -33,6 +33,7 @@ struct Tally {
   std::uint64_t smaller_worlds = 0;
   std::uint64_t larger_worlds = 0;  // decisions about one with more members than were asked for
   std::uint64_t hangs = 0;
+  std::uint64_t held = 0;     // decisions while all that a job had in a zone was silent
   std::uint64_t growths = 0;  // worlds that were handed over to a larger one
   std::uint64_t decisions = 0;
   std::uint64_t rests = 0;      // suspended, with no pod left
@@ -68,6 +69,7 @@ class Laws {
   void check_suspended(const core::Observation& seen, const core::Decision& decision) const;
   void check_pauses(const core::Observation& seen, const core::Decision& decision) const;
   void check_placement(const core::Observation& seen, const core::Decision& decision) const;
+  void check_silent(const core::Observation& seen, const core::Decision& decision) const;
   void check_departures(const core::Observation& seen, const core::Decision& decision) const;
   void check_current(const core::Decision& decision) const;
   void check_world(const core::Observation& seen, const core::Decision& decision);

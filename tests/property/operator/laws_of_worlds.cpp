@@ -99,6 +99,11 @@ void Laws::check_placement(const Observation& seen, const Decision& decision) co
     const auto* create = std::get_if<core::CreatePod>(&action);
     if (create == nullptr) continue;
     EXPECT_EQ(std::set<std::string>(create->avoid_nodes.begin(), create->avoid_nodes.end()), expected);
+    for (const auto& name : create->sick_nodes) {
+      const auto node = std::ranges::find(decision.status.failed_nodes, name, &api::FailedNode::name);
+      ASSERT_NE(node, decision.status.failed_nodes.end());
+      EXPECT_GE(node->failures, 2U) << name << " is held to be sick";
+    }
   }
   if (seen.job.spec.disruption_policy.avoid_node_seconds == 0) return;
   for (const auto& action : decision.actions) {
@@ -108,6 +113,48 @@ void Laws::check_placement(const Observation& seen, const Decision& decision) co
     for (const auto& pod : seen.pods) {
       if (pod.name != name) continue;
       EXPECT_TRUE(pod.node.empty() || expected.contains(pod.node)) << name << " fell silent on " << pod.node;
+    }
+  }
+}
+
+// Nobody of a zone in which all nodes of the job fell silent is lost as if it were one of them.
+void Laws::check_silent(const Observation& seen, const Decision& decision) const {
+  const auto& policy = seen.job.spec.disruption_policy;
+  const Duration limit = std::chrono::seconds(policy.suspect_after_seconds);
+  const Duration heartbeat = std::chrono::seconds(policy.heartbeat_seconds);
+  struct Zone {
+    std::set<std::string> silent;           // nodes
+    std::map<std::string, Duration> since;  // by pod
+    bool talks = false;
+  };
+  std::map<std::string, Zone> zones;
+  for (const auto& pod : seen.pods) {
+    const auto node = std::ranges::find(seen.nodes, pod.node, &api::Node::name);
+    if (node == seen.nodes.end() || node->zone.empty()) continue;
+    Zone& zone = zones[node->zone];
+    std::optional<Duration> silence;
+    for (const auto& process : seen.processes) {
+      if (process.identity.member_uid != pod.uid) continue;
+      zone.talks |= process.is_completed;
+      const Duration passed = world_.now() - std::max(process.last_heard, seen.listening_since);
+      silence = std::max(passed, silence.value_or(passed));
+    }
+    if (!silence || pod.is_deleting || pod.has_ended() || !core::is_named(pod, seen.job.status.members))
+      continue;
+    if (*silence <= limit - heartbeat) zone.talks = true;
+    if (*silence > limit - heartbeat && *silence < limit * 10) zone.silent.insert(pod.node);
+    zone.since[pod.name] = *silence;
+  }
+  for (const auto& [name, zone] : zones) {
+    if (zone.talks || zone.silent.size() < 2) continue;
+    ++tally_.held;
+    for (const auto& action : decision.actions) {
+      const auto* event = std::get_if<core::EmitEvent>(&action);
+      if (event == nullptr || !event->message.ends_with(": silent for too long")) continue;
+      const auto since = zone.since.find(event->message.substr(0, event->message.find(": ")));
+      EXPECT_TRUE(since == zone.since.end() || since->second >= limit * 10)
+          << event->message << ", and with it all of " << name << "\n"
+          << world_.describe();
     }
   }
 }

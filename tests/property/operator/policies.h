@@ -31,6 +31,7 @@ struct Policies {
   bool deletes_pods = false;         // somebody does, with grace
   bool rests = false;                // is left suspended for a while once the faults are over
   std::uint32_t more_places = 0;     // of an elastic job, beyond the members that it asks for
+  std::uint64_t zones = 0;           // that nodes say they are in; 0: they do not
   bool remakes_pods = false;         // the name of a pod that vanished is taken again, as by a late creation
 };
 
@@ -80,6 +81,7 @@ inline Policies draw_policies(Dice dice) {
   p.deletes_pods = dice.percent(30);
   if (dice.percent(50)) p.more_places = static_cast<std::uint32_t>(1 + dice.below(2));
   p.remakes_pods = dice.percent(20);
+  if (dice.percent(40)) p.zones = 1 + dice.below(3);
   return p;
 }
 

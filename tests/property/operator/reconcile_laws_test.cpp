@@ -145,12 +145,14 @@ TEST(ReconcileLaws, HoldInEveryWorldWithFaults) {
   }
   std::cout << seeds << " worlds, " << tally.decisions << " decisions; " << tally.smaller_worlds
             << " worlds with fewer members, " << tally.larger_worlds << " decisions about larger ones, "
-            << tally.hangs << " hangs, " << tally.growths << " that grew, " << tally.rests << " rests, "
-            << tally.failures << " jobs failed, " << tally.ignored << " failures of roles that fail no job, "
-            << tally.deletions << " jobs deleted when their time was up\n";
+            << tally.hangs << " hangs, " << tally.growths << " that grew, " << tally.held << " silent zones, "
+            << tally.rests << " rests, " << tally.failures << " jobs failed, " << tally.ignored
+            << " failures of roles that fail no job, " << tally.deletions
+            << " jobs deleted when their time was up\n";
   EXPECT_GE(tally.smaller_worlds, seeds / 100) << "few jobs ever shrank: look at draw_scenario()";
   EXPECT_GE(tally.larger_worlds, seeds / 2) << "few jobs were ever larger than they asked for";
   EXPECT_GE(tally.hangs, seeds / 100) << "few hangs were ever found: look at trouble_for()";
+  EXPECT_GE(tally.held, seeds / 100) << "few zones ever fell silent: look at cut_zone()";
   EXPECT_GE(tally.growths, seeds / 200) << "few jobs ever grew again";
   EXPECT_GE(tally.rests, seeds / 20) << "few jobs ever rested: look at draw_policies()";
   EXPECT_GE(tally.failures, seeds / 100) << "few jobs ever failed";

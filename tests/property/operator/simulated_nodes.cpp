@@ -9,6 +9,8 @@ namespace ratoon::sim {
 void World::add_node() {
   SimNode made;
   made.node.name = "node-" + std::to_string(++made_nodes_);
+  if (scenario_.policies.zones > 0)
+    made.node.zone = "zone-" + std::to_string(made_nodes_ % scenario_.policies.zones);
   nodes_.emplace(made.node.name, made);
 }
 

@@ -19,6 +19,7 @@ void World::make_trouble() {
     const Duration length = dice_.ticks(1, 121);
     for (auto& agent : agents_) agent->cut_until = now_ + length;
   }
+  if (scenario_.policies.zones > 0 && dice_.percent(2)) cut_zone();
   if (dice_.percent(1) && !nodes_.empty()) {
     auto& node = std::next(nodes_.begin(), static_cast<std::ptrdiff_t>(dice_.below(nodes_.size())))->second;
     if (!node.is_dead) kill_node(node);
@@ -27,6 +28,18 @@ void World::make_trouble() {
     if (dice_.percent(3)) trouble_for(*agent);
   }
   if (dice_.percent(1) && !pods_.empty()) lose_pod();
+}
+
+// The network between the operator and a whole zone.
+void World::cut_zone() {
+  const std::string zone = "zone-" + std::to_string(dice_.below(scenario_.policies.zones));
+  const Duration length = dice_.ticks(1, 81);
+  for (auto& agent : agents_) {
+    const auto pod = pods_.find(agent->pod_uid);
+    if (pod == pods_.end()) continue;
+    const auto node = nodes_.find(pod->second.pod.node);
+    if (node != nodes_.end() && node->second.node.zone == zone) agent->cut_until = now_ + length;
+  }
 }
 
 // The object vanishes; what ran there may run on.

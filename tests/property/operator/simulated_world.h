@@ -133,6 +133,7 @@ class World {
   // simulated_trouble.cpp
   void make_trouble();
   void trouble_for(Agent& agent);
+  void cut_zone();
   void lose_pod();
   void give_notice();
   // simulated_platform.cpp
