@@ -73,6 +73,7 @@ inline constexpr const char* kDiskPatienceSeconds = "RATOON_DISK_PATIENCE_SECOND
 inline constexpr const char* kFinalWeights = "RATOON_FINAL_WEIGHTS";
 inline constexpr const char* kDeterministic = "RATOON_DETERMINISTIC";
 inline constexpr const char* kSeed = "RATOON_SEED";
+inline constexpr const char* kGlobalBatch = "RATOON_GLOBAL_BATCH";  // samples of a step, of all ranks
 // What `ratoon launch` calls a launch: the same for all that it starts, and starts again.
 inline constexpr const char* kLaunch = "RATOON_LAUNCH";
 // Number of an inherited descriptor that reads end-of-file when the local runner is gone.

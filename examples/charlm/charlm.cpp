@@ -19,8 +19,8 @@ void train(ratoon::Session& session, const Flags& flags, const Corpus& corpus) {
   Gpt model(corpus.letters(), Corpus::kWindow);
   if (session.rank() > 0) torch::manual_seed(flags.seed + session.rank());  // each drops other neurons
   torch::optim::AdamW optimizer(model->parameters(), torch::optim::AdamWOptions());
-  ratoon::Stream stream(ratoon::torch_stream({.samples = corpus.windows(), .seed = flags.seed},
-                                             {.batch_size = flags.batch, .drop_last = true}));
+  ratoon::Stream stream(session.stream_options(ratoon::torch_stream(
+      {.samples = corpus.windows(), .seed = flags.seed}, {.batch_size = flags.batch, .drop_last = true})));
   session.track("model", *model);
   session.track("optimizer", optimizer);
   session.track("stream", stream);

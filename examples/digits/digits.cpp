@@ -18,7 +18,8 @@ void train(ratoon::Session& session, const Flags& flags, const Glyphs& glyphs) {
   Net net;
   torch::manual_seed(flags.seed + 1 + session.rank());  // and each drops other neurons
   torch::optim::AdamW optimizer(net->parameters(), torch::optim::AdamWOptions(1e-3));
-  ratoon::Stream stream({.samples = kSamples, .global_batch = flags.batch, .seed = flags.seed});
+  ratoon::Stream stream(
+      session.stream_options({.samples = kSamples, .global_batch = flags.batch, .seed = flags.seed}));
   session.track("net", *net);
   session.track("optimizer", optimizer);
   session.track("stream", stream);

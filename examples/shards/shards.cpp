@@ -73,7 +73,7 @@ void train(ratoon::Session& session, const Flags& flags) {
   if (flags.makes_data) make_shapes(session, flags.data, flags.samples);
   const auto data = ratoon::MdsDataset::open(
       flags.data, {.cache_folder = flags.cache, .cache_bytes_max = flags.cache_bytes});
-  ratoon::Stream stream(stream_options(*data, flags));
+  ratoon::Stream stream(session.stream_options(stream_options(*data, flags)));
   ratoon::DataLoader loader(data, stream,
                             {.rank = session.rank(),
                              .world_size = session.world_size(),

@@ -129,8 +129,13 @@ struct Options {
                                                      // unless it has one; empty: none
   bool deterministic = false;  // --deterministic, RATOON_DETERMINISTIC; pins what bits depend on, see
                                // <ratoon/numerics.h>; refused where no library that computes is attached
-  std::uint64_t seed = 0;      // --seed, RATOON_SEED; what all generators of random numbers begin with
-  std::string help{};          // --ratoon-help: all of these, which train() prints, and does no more
+  // --seed, RATOON_SEED; what all generators of random numbers begin with, nothing: 0; and the order of
+  // samples, where the program asks Session::stream_options(), nothing: the program's own.
+  std::optional<std::uint64_t> seed{};
+  // --global-batch, RATOON_GLOBAL_BATCH; samples of a step, of all ranks together, for a program that asks
+  // the same; nothing: its own.
+  std::optional<std::uint64_t> global_batch{};
+  std::string help{};  // --ratoon-help: all of these, which train() prints, and does no more
   MemberOptions member;
   GroupOptions group{};
   NoticeOptions notice{};

@@ -35,6 +35,8 @@
 
 namespace ratoon {
 
+struct StreamOptions;  // <ratoon/stream.h>
+
 // Where the ranks of an attempt meet, for whoever brings a collective. The same listening socket serves every
 // attempt of a process, so what is stored there is named by the attempt.
 struct Rendezvous {
@@ -226,6 +228,11 @@ class Session {
   // weights:
   //   torch::manual_seed(session.seed_of("dropout"));
   [[nodiscard]] std::uint64_t seed_of(std::string_view name) const;
+  // The program's options of a stream, with --seed and --global-batch in their place where these are given:
+  // what the job says of its samples outweighs the program. A run that has begun with other ones is refused
+  // as Stream::load_state() says, unless the program accepts them.
+  //   ratoon::Stream stream(session.stream_options({.samples = 4096, .global_batch = 96, .seed = 17}));
+  [[nodiscard]] StreamOptions stream_options(StreamOptions of_program) const;
 
   // ---- for collectives; a training function that uses those of Ratoon never calls what follows.
   //

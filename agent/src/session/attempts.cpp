@@ -81,7 +81,7 @@ bool is_for_good(const Failure& why) {
 
 Session::Attempts::Attempts(Options options)
     : options_(checked(std::move(options))),
-      numerics_(std::make_shared<session::NumericsWatch>(options_.deterministic, options_.seed,
+      numerics_(std::make_shared<session::NumericsWatch>(options_.deterministic, options_.seed.value_or(0),
                                                          session::attached_numerics())),
       notices_(options_, clock_, kProcessBegan),
       accounts_(std::make_shared<session::Accounts>(clock_)),
@@ -164,7 +164,7 @@ std::unique_ptr<Session::Engine> Session::Attempts::begin(const Assignment& assi
     handed_over_ = meters_.rejoins.handed_over;
     numerics_->seed();
     if (assignment.rank.value() == 0 && !std::exchange(has_said_options_, true)) {
-      session::say("seed " + std::to_string(options_.seed) + " (--seed)");
+      session::say("seed " + std::to_string(options_.seed.value_or(0)) + " (--seed)");
       session::say(session::describe_saving(options_));
     }
     return engine;

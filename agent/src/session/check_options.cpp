@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "agent/src/data/order/recipe.h"
 #include "agent/src/session/initial_state.h"
 #include "agent/src/session/notice_setup.h"
 #include "agent/src/session/phase_watch.h"
@@ -39,6 +40,10 @@ Result<void> check_options(const Options& o) {
   }
   if (auto parts = read_load_parts(o); !parts) return parts.error();
   if (auto valid = check_rollback(o); !valid) return valid;
+  if (o.global_batch && (*o.global_batch == 0 || *o.global_batch > data::kGlobalBatchMax)) {
+    return Error(ErrorKind::kInvalid, "--global-batch must be 1 to " + std::to_string(data::kGlobalBatchMax) +
+                                          " samples, found " + std::to_string(*o.global_batch));
+  }
   if (auto valid = check_notices(o.notice); !valid) return valid;
   if (auto limits = read_hang_limits(o); !limits) return limits.error();
   if (o.hang.leave_seconds == 0 || o.hang.leave_seconds > kPatienceSecondsMax) {

@@ -71,7 +71,13 @@ void Session::Engine::track(std::string name, session::TrackedObjects::Save save
 
 std::uint64_t Session::Engine::seed_of(std::string_view name) const {
   const Step begins = assignment_.resume ? assignment_.resume->step : Step(0);
-  return session::seed_of(options_.seed, begins, assignment_.rank, name);
+  return session::seed_of(seed(), begins, assignment_.rank, name);
+}
+
+StreamOptions Session::Engine::stream_options(StreamOptions of_program) const {
+  of_program.seed = options_.seed.value_or(of_program.seed);
+  of_program.global_batch = options_.global_batch.value_or(of_program.global_batch);
+  return of_program;
 }
 
 void Session::Engine::end_reporting() {

@@ -101,7 +101,8 @@ class Session::Engine : private data::WaitListener {
 
   [[nodiscard]] const Assignment& assignment() const { return assignment_; }
   [[nodiscard]] Step step() const { return position_.step; }
-  [[nodiscard]] std::uint64_t seed() const { return options_.seed; }
+  [[nodiscard]] std::uint64_t seed() const { return options_.seed.value_or(0); }
+  [[nodiscard]] StreamOptions stream_options(StreamOptions of_program) const;
   [[nodiscard]] std::uint64_t seed_of(std::string_view name) const;
   [[nodiscard]] bool is_at_end() const { return !course_ || course_->is_over(); }
   [[nodiscard]] const session::Position& position() const { return position_; }

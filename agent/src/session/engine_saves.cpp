@@ -66,7 +66,7 @@ std::optional<checkpoint::RunRecord> Session::Engine::run_record() {
     record.early_end = checkpoint::EarlyEnd{.reason = cut_text(finish_reason_, checkpoint::kReasonBytesMax),
                                             .until = course_->until().text()};
   if (numerics_) record.numerics = numerics_->now();
-  record.seed = options_.seed;
+  record.seed = seed();
   return record;
 }
 

@@ -57,7 +57,7 @@ InitialState load_initial_state(const Options& options, const Assignment& assign
   // Of a rank that is new to it: as if that run had gone on in this world.
   const Step begins = parts == LoadParts::kAll ? source->id.step : Step(0);
   const auto new_seed = [&](std::string_view name) {
-    return seed_of(options.seed, begins, assignment.rank, name);
+    return seed_of(options.seed.value_or(0), begins, assignment.rank, name);
   };
   const auto loaded = parts == LoadParts::kWeights ? tracked.restore_weights(*reader, shown)
                                                    : tracked.restore(*reader, shown, new_seed, parts);

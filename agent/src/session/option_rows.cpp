@@ -52,7 +52,12 @@ Rows rows_of_what_is_kept(Options& o) {
       {&o.deterministic, env::kDeterministic, "--deterministic",
        "true: pins threads, CPU instructions and algorithms, so that bits do not depend on the machine; "
        "slower"},
-      {&o.seed, env::kSeed, "--seed", "what all generators of random numbers begin with"},
+      {&o.seed, env::kSeed, "--seed",
+       "what all generators of random numbers begin with, 0 if nobody says, and the order of samples in "
+       "place "
+       "of the program's"},
+      {&o.global_batch, env::kGlobalBatch, "--global-batch",
+       "samples of a step, of all processes together, in place of the program's"},
   };
 }
 

@@ -124,6 +124,9 @@ std::uint64_t Session::seed() const {
 std::uint64_t Session::seed_of(std::string_view name) const {
   return engine_->seed_of(name);
 }
+StreamOptions Session::stream_options(StreamOptions of_program) const {
+  return engine_->stream_options(std::move(of_program));
+}
 
 Rendezvous Session::rendezvous() const {
   return engine_->rendezvous();

@@ -59,6 +59,7 @@ class OptionsTest : public testing::Test {
                              env::kDiskPatienceSeconds,
                              env::kDeterministic,
                              env::kSeed,
+                             env::kGlobalBatch,
                              env::kFinalWeights})
       ::unsetenv(name);
   }
@@ -323,6 +324,8 @@ TEST_F(OptionsTest, AreRefusedWithASentence) {
       {{"--hang-after", "soon"},
        "--hang-after must be auto, off, or a time from 1s to a year, such as 90s or 5m; found 'soon'"},
       {{"--leave-within", "0"}, "--leave-within must be 1 to 86400 seconds"},
+      {{"--global-batch", "0"}, "--global-batch must be 1 to 268435456 samples, found 0"},
+      {{"--global-batch", "268435457"}, "--global-batch must be 1 to 268435456 samples, found 268435457"},
       {{"--disk-patience", "0"}, "--disk-patience must be 1 to 86400 seconds"},
       {{"--keep-every", "ten"},
        "--keep-every must be a whole number up to 18446744073709551615, found 'ten'"},

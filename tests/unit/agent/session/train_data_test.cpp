@@ -1,10 +1,15 @@
 // A run whose data are others than those that it began with: refused with what differs, and nothing is lost.
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <ratoon/stream.h>
 #include <ratoon/train.h>
 
+#include "base/contract/names.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon {
@@ -15,22 +20,32 @@ using testing::HasSubstr;
 class TrainData : public testing::Test {
  protected:
   int train(const StreamOptions& data, std::uint64_t steps) {
-    const Options options{.save_folder = folder_.path().string(), .run_name = "run", .member = {}};
+    const Options options{.save_folder = folder_.path().string(),
+                          .run_name = "run",
+                          .seed = said_of_job_.seed,
+                          .global_batch = said_of_job_.global_batch,
+                          .member = {}};
     testing::internal::CaptureStderr();
     const int code = ratoon::train(options, [&](Session& session) {
       ++calls_;
-      Stream stream(data);
+      Stream stream(session.stream_options(data));
       session.track("stream", stream);
       for ([[maybe_unused]] const std::uint64_t step : session.steps(steps)) {
         static_cast<void>(stream.take(0, 1));
         ++steps_;
       }
+      digest_ = stream.digest();
     });
     said_ = testing::internal::GetCapturedStderr();
     return code;
   }
 
   const test::TemporaryFolder folder_;
+  struct {
+    std::optional<std::uint64_t> seed{};
+    std::optional<std::uint64_t> global_batch{};
+  } said_of_job_;
+  std::uint64_t digest_ = 0;
   int calls_ = 0;
   std::uint64_t steps_ = 0;
   std::string said_;
@@ -56,6 +71,59 @@ TEST_F(TrainData, OthersThanItBeganWithAreNamedAndNotTakenAgainAndAgain) {
   steps_ = 0;
   EXPECT_EQ(train(data, 20), 0) << said_;
   EXPECT_EQ(steps_, 10U) << "with the right ones it goes on";
+}
+
+std::uint64_t digest_after(const StreamOptions& data, std::uint64_t batches) {
+  Stream stream(data);
+  for (std::uint64_t i = 0; i < batches; ++i) static_cast<void>(stream.take(0, 1));
+  return stream.digest();
+}
+
+TEST_F(TrainData, TheJobOutweighsTheProgram) {
+  const StreamOptions own{.samples = 50, .global_batch = 4, .seed = 3};
+  said_of_job_ = {.seed = 0, .global_batch = 5};
+  ASSERT_EQ(train(own, 10), 0) << said_;
+  EXPECT_EQ(digest_, digest_after({.samples = 50, .global_batch = 5, .seed = 0}, 10));
+  said_of_job_ = {};
+  EXPECT_EQ(train(own, 20), 82) << "what the job says no more is another stream";
+  EXPECT_THAT(said_, HasSubstr("seed is 0, and the program has 3"));
+}
+
+TEST(SaidOfSamples, ByAFlagElseByTheEnvironmentElseByNobody) {
+  const auto read = [](std::vector<const char*> words) {
+    words.insert(words.begin(), "trainer");
+    return Options::from_environment(static_cast<int>(words.size()), words.data(),
+                                     {.save_folder = "f", .run_name = "r"})
+        .value();
+  };
+  ::unsetenv(names::env::kSeed);
+  EXPECT_EQ(read({}).seed, std::nullopt);
+  EXPECT_EQ(read({}).global_batch, std::nullopt);
+  ::setenv(names::env::kSeed, "9007199254740991", 1);
+  ::setenv(names::env::kGlobalBatch, "268435456", 1);
+  EXPECT_EQ(read({}).seed, 9007199254740991U);
+  EXPECT_EQ(read({}).global_batch, 268435456U);
+  EXPECT_EQ(read({"--seed", "0"}).seed, 0U) << "said, though generators begin with 0 unasked";
+  EXPECT_EQ(read({"--global-batch=96"}).global_batch, 96U);
+  ::unsetenv(names::env::kSeed);
+  ::unsetenv(names::env::kGlobalBatch);
+}
+
+TEST_F(TrainData, WhatTheJobDoesNotSayIsTheProgramsOwn) {
+  const StreamOptions own{.samples = 50, .global_batch = 4, .seed = 3};
+  said_of_job_.global_batch = 5;
+  ASSERT_EQ(train(own, 10), 0) << said_;
+  EXPECT_EQ(digest_, digest_after({.samples = 50, .global_batch = 5, .seed = 3}, 10));
+}
+
+TEST_F(TrainData, AnotherBatchOfTheJobIsRefusedAsTheProgramsIs) {
+  const StreamOptions own{.samples = 50, .global_batch = 4, .seed = 3};
+  ASSERT_EQ(train(own, 10), 0) << said_;
+  steps_ = 0;
+  said_of_job_.global_batch = 5;
+  EXPECT_EQ(train(own, 20), 82);
+  EXPECT_THAT(said_, HasSubstr("batch is 4, and the program has 5"));
+  EXPECT_EQ(steps_, 0U);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ class TrainSeedTest : public testing::Test {
   int draw(std::uint64_t steps, std::uint64_t lost = ~std::uint64_t{0}) {
     testing::internal::CaptureStderr();
     const int code = ratoon::train(options_, [&](Session& session) {
-      EXPECT_EQ(session.seed(), options_.seed);
+      EXPECT_EQ(session.seed(), options_.seed.value_or(0));
       seeded_before_ = seeded;
       std::mt19937_64 noise;
       std::minstd_rand other;
