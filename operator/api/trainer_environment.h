@@ -1,4 +1,5 @@
-// What a trainer is told of how to save and to resume, the same on a cluster and on one machine.
+// What a trainer is told of its samples and of how to save and to resume, the same on a cluster and on one
+// machine.
 #pragma once
 
 #include <map>
@@ -8,8 +9,8 @@
 
 namespace ratoon::api {
 
-// The variables of the checkpoint policy. RATOON_OVERWRITE is among them only until a checkpoint of this job
-// is known: members made later have nothing to set aside but their own job's work.
+// The variables of the checkpoint and data policies. RATOON_OVERWRITE is among them only until a checkpoint
+// of this job is known: members made later have nothing to set aside but their own job's work.
 [[nodiscard]] std::map<std::string, std::string> trainer_environment(const TrainingJob& job);
 
 }  // namespace ratoon::api

@@ -149,6 +149,7 @@ TrainingJobSpec read_spec(Fields f) {
     spec.disruption_policy = read_disruption_policy(f.object("disruptionPolicy"));
   if (f.find("checkpointPolicy") != nullptr)
     spec.checkpoint_policy = read_checkpoint_policy(f.object("checkpointPolicy"));
+  if (f.find("dataPolicy") != nullptr) spec.data_policy = read_data_policy(f.object("dataPolicy"));
   check_role_names(f, spec);
   check_group(f, spec);
   return spec;

@@ -94,6 +94,12 @@ struct CheckpointPolicy {
   std::uint32_t grace_seconds = 0;       // for a last save when the platform ends a pod; 0: the template's
 };
 
+// What makes the samples of a run what they are, whatever the world's size. Absent: the program's own.
+struct DataPolicy {
+  std::optional<std::uint64_t> seed;
+  std::optional<std::uint32_t> global_batch_size;  // samples of a step, of all processes together
+};
+
 // Roles without a number of their own may train with fewer members for a while, and with more where there is
 // room.
 struct ElasticPolicy {
@@ -120,6 +126,7 @@ struct TrainingJobSpec {
   std::uint32_t progress_deadline_seconds = 0;  // in which a world has to make a step; 0: none
   DisruptionPolicy disruption_policy;
   CheckpointPolicy checkpoint_policy;
+  DataPolicy data_policy;
 };
 
 // How many members the role may have at once.

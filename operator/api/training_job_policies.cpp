@@ -31,6 +31,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLoadPart
 constexpr std::size_t kStoresMax = 8;
 constexpr std::size_t kUriBytesMax = 1024;
 constexpr std::size_t kQuantityBytesMax = 8;
+constexpr std::uint64_t kSeedMax = (1ULL << 53) - 1;    // what every JSON reader keeps exactly
+constexpr std::uint32_t kGlobalBatchMax = 268'435'456;  // as a Stream takes it
 
 // Stores reach the trainer in one variable, separated by commas.
 bool is_uri(std::string_view text, bool may_be_read_only) {
@@ -115,6 +117,14 @@ CheckpointPolicy read_checkpoint_policy(Fields f) {
     policy.staging_memory_mib = mib.value_or(0);
   }
   policy.grace_seconds = read_count(f, "graceSeconds", 0, kGraceSecondsMax, 0);
+  return policy;
+}
+
+DataPolicy read_data_policy(Fields f) {
+  DataPolicy policy;
+  if (f.find("seed") != nullptr) policy.seed = f.whole("seed", kSeedMax);
+  if (f.find("globalBatchSize") != nullptr)
+    policy.global_batch_size = read_count(f, "globalBatchSize", 1, kGlobalBatchMax, 1);
   return policy;
 }
 

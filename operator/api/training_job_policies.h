@@ -7,6 +7,7 @@
 namespace ratoon::api {
 
 [[nodiscard]] CheckpointPolicy read_checkpoint_policy(Fields f);
+[[nodiscard]] DataPolicy read_data_policy(Fields f);
 [[nodiscard]] DisruptionPolicy read_disruption_policy(Fields f);
 [[nodiscard]] RestartPolicy read_restart_policy(Fields f);
 [[nodiscard]] DecidingRoles read_success_policy(Fields f);

@@ -13,7 +13,7 @@ GOOD = {
                      "nodeSelector": {"disk": "fast"}}}}],
         "checkpointPolicy": {"volumeClaimName": "claim", "runName": "first", "intervalSteps": 10, "keepLast": 3},
         "disruptionPolicy": {"heartbeatSeconds": 1, "suspectAfterSeconds": 3, "noticeTaints": ["example.com/going"]},
-        "restartPolicy": {"maxRestarts": 3},
+        "restartPolicy": {"maxRestarts": 3}, "dataPolicy": {"seed": 17, "globalBatchSize": 96},
     },
 }
 REMOVED = object()
@@ -144,6 +144,11 @@ PLATFORM = [
     ("a role with no members", [("spec.roles.0.replicas", 0)], "should be greater than or equal to 1"),
     ("a number as text", [("spec.numNodes", "two")], "must be of type integer"),
     ("one checkpoint kept", [("spec.checkpointPolicy.keepLast", 1)], "should be greater than or equal to 2"),
+    ("a seed below 0", [("spec.dataPolicy", {"seed": -1})], "should be greater than or equal to 0"),
+    ("a seed beyond JSON", [("spec.dataPolicy", {"seed": 2**53})], "should be less than or equal to 9007199254740991"),
+    ("a batch of nothing", [("spec.dataPolicy", {"globalBatchSize": 0})], "should be greater than or equal to 1"),
+    ("a batch that no stream takes", [("spec.dataPolicy", {"globalBatchSize": 2**28 + 1})], "less than or equal to 268435456"),
+    ("a seed as text", [("spec.dataPolicy", {"seed": "17"})], "must be of type integer"),
     ("nine stores", [("spec.checkpointPolicy.stores", [f"/s{n}" for n in range(9)])], "must have at most 8 items"),
     ("a store twice", [("spec.checkpointPolicy.stores", ["/a", "/a"])], "Duplicate value"),
     ("a checkpoint each 0 steps", [("spec.checkpointPolicy.intervalSteps", 0)], "should be greater than or equal to 1"),
@@ -184,6 +189,10 @@ CHANGES = [
     ("another run", [("spec.checkpointPolicy.runName", "second")], "runName cannot be changed while"),
     ("beginning anew in the middle", [("spec.checkpointPolicy.overwrite", True)], "overwrite cannot be changed while"),
     ("other stores", [("spec.checkpointPolicy.stores", ["s3://other/runs"])], "stores cannot be changed while members run"),
+    ("another seed", [("spec.dataPolicy", {"seed": 18})], "seed cannot be changed while members run: set suspend to true"),
+    ("another batch", [("spec.dataPolicy", {"globalBatchSize": 64})], "globalBatchSize cannot be changed while members run"),
+    ("no batch any more", [("spec.dataPolicy.globalBatchSize", REMOVED)], "globalBatchSize cannot be changed while members run"),
+    ("no data policy any more", [("spec.dataPolicy", REMOVED)], "seed cannot be changed while members run"),
     ("no volume any more", [("spec.checkpointPolicy.volumeClaimName", REMOVED)], "volumeClaimName cannot be changed while"),
     ("no policy any more", [("spec.checkpointPolicy", REMOVED)], "runName cannot be changed while"),
 ]

@@ -91,9 +91,11 @@ class CrdOnAServer(unittest.TestCase):
     def test_sizes_and_roles_of_a_suspended_job_can_be_changed(self):
         self.create(changed(("metadata.name", "paused")))
         self.cluster.must("apply", "--filename=-", document=changed(
-            ("metadata.name", "paused"), ("spec.suspend", True), ("spec.numNodes", 3), (f"{bad_jobs.TRAINER}.image", "digits:2")))
+            ("metadata.name", "paused"), ("spec.suspend", True), ("spec.numNodes", 3), (f"{bad_jobs.TRAINER}.image", "digits:2"),
+            ("spec.dataPolicy", {"seed": 2**53 - 1, "globalBatchSize": 2**28})))
         spec = json.loads(self.cluster.must("get", "tj", "paused", "--output=json"))["spec"]
         self.assertEqual((spec["suspend"], spec["numNodes"]), (True, 3))
+        self.assertEqual(spec["dataPolicy"], {"seed": 2**53 - 1, "globalBatchSize": 2**28}, "to the last digit")
 
     def test_kubectl_scales_a_suspended_job_and_no_other(self):
         self.create(changed(("metadata.name", "scaled")), STATUS)

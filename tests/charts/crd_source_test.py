@@ -12,7 +12,7 @@ SOURCES = [API / "world.h", *sorted(API.glob("training_job*.*"))]  # a bound is 
 # Where the argument of each function stands in the schema.
 FUNCTIONS = {
     "read_spec": "spec", "read_checkpoint_policy": "spec.checkpointPolicy",
-    "read_load_parts": "spec.checkpointPolicy",
+    "read_load_parts": "spec.checkpointPolicy", "read_data_policy": "spec.dataPolicy",
     "read_disruption_policy": "spec.disruptionPolicy", "read_restart_policy": "spec.restartPolicy",
     "read_rule": "spec.restartPolicy.rules[]", "read_member": "status.members[]",
     "read_success_policy": "spec.successPolicy", "read_failure_policy": "spec.failurePolicy",

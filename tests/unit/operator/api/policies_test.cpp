@@ -1,6 +1,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -44,6 +45,30 @@ TEST(CheckpointPolicy, AsksForNothingUnasked) {
   EXPECT_EQ(job->spec.checkpoint_policy.load_parts, "");
   EXPECT_FALSE(job->spec.checkpoint_policy.overwrites);
   EXPECT_EQ(job->spec.checkpoint_policy.staging_memory_mib, 0U);
+}
+
+TEST(DataPolicy, IsReadWhole) {
+  const auto job = decode_with("dataPolicy", {{"seed", 9007199254740991U}, {"globalBatchSize", 268435456U}});
+  ASSERT_TRUE(job) << job.error().message();
+  EXPECT_EQ(job->spec.data_policy.seed, 9007199254740991U);
+  EXPECT_EQ(job->spec.data_policy.global_batch_size, 268435456U);
+  EXPECT_EQ(decode_with("dataPolicy", {{"seed", 0U}})->spec.data_policy.seed, 0U) << "0 is a seed, too";
+}
+
+TEST(DataPolicy, SaysNothingUnasked) {
+  for (const auto& job : {decode_with("dataPolicy", json::object()), decode_with("cleanPodPolicy", "All")}) {
+    EXPECT_EQ(job->spec.data_policy.seed, std::nullopt);
+    EXPECT_EQ(job->spec.data_policy.global_batch_size, std::nullopt);
+  }
+}
+
+TEST(DataPolicy, RefusesWhatNoStreamTakes) {
+  for (const json& bad : {json(9007199254740992U), json(-1), json("17"), json(1.5)})
+    EXPECT_FALSE(decode_with("dataPolicy", {{"seed", bad}})) << bad;
+  for (const json& bad : {json(0U), json(268435457U), json(-1), json("64"), json(1.5)})
+    EXPECT_FALSE(decode_with("dataPolicy", {{"globalBatchSize", bad}})) << bad;
+  EXPECT_THAT(decode_with("dataPolicy", {{"globalBatchSize", 0U}}).error().message(),
+              testing::StartsWith("TrainingJob digits: spec.dataPolicy.globalBatchSize must be "));
 }
 
 TEST(CheckpointPolicy, RefusesPlacesThatCannotBe) {

@@ -38,6 +38,18 @@ TEST(TrainerEnvironment, SaysWhereToSaveAndToBegin) {
       << "0 would mean: as much as it likes";
 }
 
+TEST(TrainerEnvironment, SaysWhatItsSamplesAre) {
+  TrainingJob told = job();
+  told.spec.data_policy.seed = 9007199254740991;
+  Variables variables = trainer_environment(told);
+  EXPECT_EQ(variables.at("RATOON_SEED"), "9007199254740991");
+  EXPECT_FALSE(variables.contains("RATOON_GLOBAL_BATCH")) << "the program's own";
+  told.spec.data_policy = {.seed = 0, .global_batch_size = 96};
+  variables = trainer_environment(told);
+  EXPECT_EQ(variables.at("RATOON_SEED"), "0") << "said, and no default";
+  EXPECT_EQ(variables.at("RATOON_GLOBAL_BATCH"), "96") << "of all processes, however many there are";
+}
+
 TEST(TrainerEnvironment, OverwritingEndsWithTheFirstCheckpoint) {
   TrainingJob told = job();
   told.spec.checkpoint_policy.overwrites = true;
