@@ -202,17 +202,31 @@ Result<void> Cluster::adopt_pod(const api::TrainingJob& job, const std::string& 
   return {};
 }
 
-Result<void> Cluster::delete_pod(const api::TrainingJob& job, const core::DeletePod& action) {
+Result<void> Cluster::delete_pod(const View& seen, const core::DeletePod& action) {
   const auto grace = action.has_grace ? std::nullopt : std::optional(kGraceSeconds);
-  const auto reply = parts_->client.call(kube::remove(pod_of(job, action.name), action.uid, grace),
-                                         parts_->stopping.get_token());
+  const auto known = seen.pod_versions.find(action.uid);
+  const std::string version = known == seen.pod_versions.end() ? "" : known->second;
+  const auto reply = parts_->client.call(
+      kube::remove(pod_of(seen.job, action.name), action.uid, grace, version), parts_->stopping.get_token());
   if (reply) {
     parts_->store.put_own_pod(*reply);  // a Pod that is on its way out, or a Status, which is no pod
     return {};
   }
   const ErrorKind kind = reply.error().kind();
-  if (kind == ErrorKind::kNotFound || kind == ErrorKind::kConflict) return {};
+  if (kind == ErrorKind::kNotFound) return {};
+  if (kind == ErrorKind::kConflict) return look_again(seen.job, action);
   return reply.error().with_context("deleting pod " + action.name);
+}
+
+// A watch that is late would show the same pod to the next decision, and the next, while the server refuses
+// each: what it is now is read from the server itself.
+Result<void> Cluster::look_again(const api::TrainingJob& job, const core::DeletePod& action) {
+  const auto found = parts_->client.call(kube::get(pod_of(job, action.name)), parts_->stopping.get_token());
+  if (!found && found.error().kind() == ErrorKind::kNotFound) return {};
+  if (!found) return found.error().with_context("looking at pod " + action.name + ", which has changed");
+  if (kube::text_in(kube::child(*found, "metadata"), "uid") != action.uid) return {};
+  parts_->store.put_own_pod(*found);
+  return Error(ErrorKind::kConflict, "pod " + action.name + " has changed since its deletion was decided");
 }
 
 Result<void> Cluster::delete_job(const api::TrainingJob& job, const core::DeleteJob& action) {
@@ -222,8 +236,7 @@ Result<void> Cluster::delete_job(const api::TrainingJob& job, const core::Delete
   const auto request = kube::remove(target, action.uid, kGraceSeconds, job.meta.resource_version);
   const auto reply = parts_->client.call(request, parts_->stopping.get_token());
   if (reply) return {};
-  const ErrorKind kind = reply.error().kind();
-  if (kind == ErrorKind::kNotFound || kind == ErrorKind::kConflict) return {};
+  if (reply.error().kind() == ErrorKind::kNotFound) return {};
   return reply.error().with_context("deleting job " + job.meta.name + ", whose time to live is over");
 }
 

@@ -73,9 +73,11 @@ class Cluster {
   [[nodiscard]] Result<void> write_status(const api::TrainingJob& job);
   // Fine if it exists and is this job's. kInvalid: the template is refused; kNoSpace: a quota is used up.
   [[nodiscard]] Result<void> create_pod(const api::TrainingJob& job, const core::CreatePod& action);
-  // Fine if it is gone, or another one has its name.
-  [[nodiscard]] Result<void> delete_pod(const api::TrainingJob& job, const core::DeletePod& action);
-  // Fine if it is gone, or another one has its name. Its pods go after it.
+  // Only as the view that led to it showed the pod. Fine if it is gone, or another one has its name.
+  // kConflict: it is not any more as it was seen; as it is now, it is in the next view.
+  [[nodiscard]] Result<void> delete_pod(const View& seen, const core::DeletePod& action);
+  // Fine if it is gone. kConflict: somebody wrote since it was read, or another one has its name; look again.
+  // Its pods go after it.
   [[nodiscard]] Result<void> delete_job(const api::TrainingJob& job, const core::DeleteJob& action);
   // Returns at once; of the job, only meta is looked at.
   void emit_event(const api::TrainingJob& job, const core::EmitEvent& action);
@@ -91,6 +93,7 @@ class Cluster {
   Cluster(PrivateTag, std::unique_ptr<Parts> parts);  // through connect()
 
  private:
+  [[nodiscard]] Result<void> look_again(const api::TrainingJob& job, const core::DeletePod& action);
   [[nodiscard]] Result<void> adopt_pod(const api::TrainingJob& job, const std::string& name);
 
   std::unique_ptr<Parts> parts_;

@@ -99,7 +99,7 @@ void Controller::look_at(const JobKey& key) {
                                .refusal = memory.refusal};
   const core::Decision decision = core::reconcile(seen, began);
   metrics_.note_decision_seconds(ratoon::seconds(clock_.now() - began));
-  const auto done = carry_out(view->job, decision, memory);
+  const auto done = carry_out(*view, decision, memory);
   if (!done) tell_failure(key, done.error());
   queue_.add(key, next_look(decision, done, memory));
 }
@@ -132,8 +132,8 @@ void Controller::report_broken(const JobKey& key) {
   }
 }
 
-Result<void> Controller::carry_out(const api::TrainingJob& job, const core::Decision& decision,
-                                   Memory& memory) {
+Result<void> Controller::carry_out(const View& seen, const core::Decision& decision, Memory& memory) {
+  const api::TrainingJob& job = seen.job;
   api::TrainingJob decided = job;
   decided.status = decision.status;
   if (auto stored = store_status(decided, job.status, memory); !stored) return stored;
@@ -141,7 +141,7 @@ Result<void> Controller::carry_out(const api::TrainingJob& job, const core::Deci
   metrics_.note_status(key_of(job), job.status, decision.status);
   Result<void> all_done;
   for (const auto& action : decision.actions)
-    if (auto done = act(decided, action); !done) all_done = done;
+    if (auto done = act(seen, decided, action); !done) all_done = done;
   // A pod that cannot be made is no reason to leave agents untold.
   if (auto done = create_pods(decided, decision, memory); !done) all_done = done;
   rooms_.announce(key_of(job), decision.announcement);
@@ -171,9 +171,9 @@ Result<void> Controller::store_status(const api::TrainingJob& decided, const api
   return {};
 }
 
-Result<void> Controller::act(const api::TrainingJob& job, const core::Action& action) {
+Result<void> Controller::act(const View& seen, const api::TrainingJob& job, const core::Action& action) {
   if (std::holds_alternative<core::CreatePod>(action)) return {};  // create_pods
-  if (const auto* remove = std::get_if<core::DeletePod>(&action)) return cluster_.delete_pod(job, *remove);
+  if (const auto* remove = std::get_if<core::DeletePod>(&action)) return cluster_.delete_pod(seen, *remove);
   if (const auto* end = std::get_if<core::DeleteJob>(&action)) return cluster_.delete_job(job, *end);
   const auto& event = std::get<core::EmitEvent>(action);
   const std::string name = text_of(key_of(job));

@@ -51,12 +51,11 @@ class Controller {
   void look_at(const JobKey& key);
   [[nodiscard]] Memory& memory_of(const JobKey& key);
   void report_broken(const JobKey& key);
-  [[nodiscard]] Result<void> carry_out(const api::TrainingJob& job, const core::Decision& decision,
-                                       Memory& memory);
+  [[nodiscard]] Result<void> carry_out(const View& seen, const core::Decision& decision, Memory& memory);
   // Stores the status if it says something new; progress alone waits for its turn.
   [[nodiscard]] Result<void> store_status(const api::TrainingJob& decided,
                                           const api::TrainingJobStatus& before, Memory& memory);
-  [[nodiscard]] Result<void> act(const api::TrainingJob& job, const core::Action& action);
+  [[nodiscard]] Result<void> act(const View& seen, const api::TrainingJob& job, const core::Action& action);
   [[nodiscard]] Result<void> create_pods(const api::TrainingJob& job, const core::Decision& decision,
                                          Memory& memory);
   [[nodiscard]] Result<void> create_pod(const api::TrainingJob& job, const core::CreatePod& action);

@@ -286,14 +286,16 @@ std::optional<View> Store::view(const JobKey& key) const {
   // One that is being deleted is as good as gone: its pods go with it and must not be made again.
   if (entry == jobs_.end() || !entry->second.complaint.empty() || entry->second.is_deleting)
     return std::nullopt;
-  View view{.job = entry->second.job, .pods = {}, .nodes = {}};
+  View view{.job = entry->second.job, .pods = {}, .nodes = {}, .pod_versions = {}};
   std::set<std::string> under;
   std::set<std::string> beside;
   const auto own = pods_of_job_.find(view.job.meta.uid);
   if (own != pods_of_job_.end()) {
     for (const auto& pod_key : own->second) {
-      const api::Pod& pod = pods_.at(pod_key).pod;
+      const kube::MemberPod& known = pods_.at(pod_key);
+      const api::Pod& pod = known.pod;
       view.pods.push_back(pod);
+      if (!known.resource_version.empty()) view.pod_versions.emplace(pod.uid, known.resource_version);
       if (!pod.node.empty()) under.insert(pod.node);
       beside.insert(pod.avoided_nodes.begin(), pod.avoided_nodes.end());
     }

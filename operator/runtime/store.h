@@ -31,6 +31,7 @@ struct View {
   api::TrainingJob job;
   std::vector<api::Pod> pods;
   std::vector<api::Node> nodes;
+  std::map<std::string, std::string> pod_versions{};  // the server's, by UID; not of pods that name none
 };
 
 // A TrainingJob that says nothing of use, and why.

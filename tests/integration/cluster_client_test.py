@@ -147,6 +147,19 @@ class RealCluster(unittest.TestCase):
         self.probe.until(lambda v: v["pods"] == [], "view", "uids")
         self.assertEqual(self.probe.ask("delete", "uids", pod["name"], pod["uid"]), {"ok": True}, "gone is fine")
 
+    def test_a_pod_that_changed_since_it_was_seen_is_looked_at_again_before_it_goes(self):
+        self.make("changed")
+        self.probe.ask("create", "changed", 0)
+        (pod,) = self.probe.ask("view", "changed")["pods"]
+        self.probe.ask("keep", "changed")
+        status = {"status": {"phase": "Succeeded"}}
+        self.server.request("PATCH", f"{PODS}/{pod['name']}/status", status, "application/merge-patch+json")
+        self.assertEqual(self.probe.ask("delete-kept", pod["name"], pod["uid"])["error"], "conflict")
+        self.assertEqual(self.get(f"{PODS}/{pod['name']}")["status"]["phase"], "Succeeded", "it is there, and done")
+        (now,) = self.probe.ask("view", "changed")["pods"]
+        self.assertNotEqual(now["phase"], pod["phase"], "the next decision sees it, whatever the watch says")
+        self.assertEqual(self.probe.ask("delete", "changed", pod["name"], pod["uid"]), {"ok": True})
+
     def test_a_status_is_read_back_at_once_and_a_stale_one_refused(self):
         self.make("status")
         self.probe.ask("keep", "status")

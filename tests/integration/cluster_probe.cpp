@@ -2,7 +2,7 @@
 // answers each with one line of JSON:
 //   wait-synced | fresh | jobs | broken | view NAME | keep NAME | write NAME STEP | write-kept STEP
 //   create NAME INDEX [AVOIDED] | delete NAME POD UID | event NAME MESSAGE | token TOKEN |
-//   news NAME
+//   news NAME | delete-kept POD UID
 #include <condition_variable>
 #include <cstdio>
 #include <iostream>
@@ -102,6 +102,7 @@ class Probe {
     if (command == "jobs") return cluster_.jobs().size();
     if (command == "broken") return broken();
     if (command == "write-kept") return write(kept_, words);
+    if (command == "delete-kept") return remove(*kept_view_, words);
     if (command == "token") return review(words);
     std::string name;
     words >> name;
@@ -111,9 +112,11 @@ class Probe {
     if (command == "view") return describe(*view);
     if (command == "keep") {
       kept_ = view->job;
+      kept_view_ = view;
       return true;
     }
     if (command == "write") return write(view->job, words);
+    if (command == "delete") return remove(*view, words);
     return act(command, view->job, words);
   }
 
@@ -134,6 +137,13 @@ class Probe {
     return outcome(cluster_.write_status(*job));
   }
 
+  json remove(const runtime::View& seen, std::istringstream& words) {
+    std::string name;
+    std::string uid;
+    words >> name >> uid;
+    return outcome(cluster_.delete_pod(seen, {.name = name, .uid = uid, .reason = "the test says so"}));
+  }
+
   json act(const std::string& command, const api::TrainingJob& job, std::istringstream& words) {
     std::string first;
     std::string second;
@@ -146,8 +156,6 @@ class Probe {
       if (!second.empty()) action.avoid_nodes.push_back(second);
       return outcome(cluster_.create_pod(job, action));
     }
-    if (command == "delete")
-      return outcome(cluster_.delete_pod(job, {.name = first, .uid = second, .reason = "the test says so"}));
     if (command == "event") {
       cluster_.emit_event(job, {.is_warning = true, .reason = "Tested", .message = first});
       return true;
@@ -170,6 +178,7 @@ class Probe {
   runtime::TokenReviewer& tokens_;
   News& news_;
   std::optional<api::TrainingJob> kept_;
+  std::optional<runtime::View> kept_view_;
 };
 
 }  // namespace

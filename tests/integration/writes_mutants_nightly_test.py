@@ -13,6 +13,10 @@ MUTANTS = {
         "runtime/api_client.cpp", r'request\.method == "GET" \|\| fence_->is_open\(now\)', "fence_->is_open(now) || true"),
     "a deletion that names no UID": ("kube/request.cpp", r'json preconditions = \{\{"uid", uid\}\};',
                                      "json preconditions = json::object();"),
+    "a deletion of a pod that names no version": (
+        "runtime/cluster.cpp", r"action\.uid, grace, version\)", 'action.uid, grace, "")'),
+    "a pod that changed is not looked at": (
+        "runtime/cluster.cpp", r"return look_again\(seen\.job, action\);", "return reply.error();"),
     "a status that names no version": (
         "kube/request.cpp", r'\{"metadata", \{\{"resourceVersion", resource_version\}\}\}, ', ""),
     "a job that is deleted by its name alone": (

@@ -22,6 +22,10 @@ http::Response refusal(int code, const char* reason) {
   return {.status = code, .headers = {}, .body = status.dump()};
 }
 
+std::string version_asked_for(const http::Request& deletion) {
+  return json::parse(deletion.body)["preconditions"].value("resourceVersion", "");
+}
+
 // It says what is no job: the operator has to live with it beside the one that it is about.
 json poison_document() {
   return {{"metadata", {{"name", "poison"}, {"namespace", "default"}, {"uid", "poison"}}},
@@ -50,6 +54,7 @@ class CallsOf final : public http::HttpTransport {
 
 SimulatedCluster::SimulatedCluster(std::uint64_t seed, const Scenario& scenario)
     : dice_(seed ^ 0x9e3779b97f4a7c15ULL),
+      kubelets_(~seed),
       world_(seed, scenario),
       server_(dice_.below(std::numeric_limits<std::uint64_t>::max()), server_clock_) {
   clock_.advance(world_.now().since_boot);
@@ -117,6 +122,12 @@ void SimulatedCluster::change_by_others() {
     server_.put(kJobs, std::move(object));
   }
   if (happens(1)) server_.put(kJobs, poison_document());
+  // A kubelet writes what nobody reads.
+  if (const auto pods = world_.pods(); !pods.empty() && kubelets_.percent(10)) {
+    json object = server_.objects(kPods).at("default/" + pods[kubelets_.below(pods.size())].name);
+    object["metadata"]["annotations"] = {{"note", std::to_string(++notes_)}};
+    server_.put(kPods, std::move(object));
+  }
   for (const char* kind : {kPods, kNodes, kJobs})
     if (happens(3)) held_until_[kind] = clock_.now() + dice_.ticks(1, 40);
 }
@@ -201,11 +212,19 @@ void SimulatedCluster::note_creation(Caller& caller, const http::Response& reply
   caller.made[made["name"].get<std::string>()] = made["uid"].get<std::string>();
 }
 
+// Who was refused since the pod has changed does not ask for the same again: it looks at the pod.
+void SimulatedCluster::check_deletion(const Caller& caller, const Place& place, const std::string& version) {
+  const auto refused = caller.refused.find(place.name);
+  if (refused != caller.refused.end() && refused->second == version)
+    find_broken("the deletion of " + place.name + " was refused and is asked for again without a look");
+}
+
 Result<http::Response> SimulatedCluster::call(Caller& caller, const http::Request& request) {
   if (caller.is_dead) return Error(ErrorKind::kUnavailable, "its process has ended");
   const Place place = place_of(request.url);
   check_rights(request, place);
   if (request.method == "GET") {
+    caller.refused.erase(place.name);
     if (place.name.empty()) return server_.answer(request.url);
     if (happens(5)) return refuse_for_now();
     const auto& objects = server_.objects(place.kind);
@@ -230,7 +249,10 @@ Result<http::Response> SimulatedCluster::call(Caller& caller, const http::Reques
     return fail("no answer in time");
   }
   const bool is_creation = request.method == "POST" && place.kind == kPods;
+  const bool is_deletion = request.method == "DELETE" && place.kind == kPods;
+  const std::string version = is_deletion ? version_asked_for(request) : "";
   if (is_creation) check_creation(caller, request);
+  if (is_deletion) check_deletion(caller, place, version);
   http::Response reply = write(request);
   if (reply.status >= 400 && !is_event) failed_at_ = clock_.now();
   if (world_.scenario().loses_operator && happens(2)) {
@@ -243,6 +265,7 @@ Result<http::Response> SimulatedCluster::call(Caller& caller, const http::Reques
   }
   if (!happens(3)) {
     if (is_creation && reply.status == 201) note_creation(caller, reply);
+    if (is_deletion && reply.status == 409) caller.refused[place.name] = version;
     return reply;
   }
   ++tally_.lost_answers;

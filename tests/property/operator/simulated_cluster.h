@@ -29,6 +29,8 @@ struct Caller {
   runtime::Fence fence;
   bool is_dead = false;
   std::map<std::string, std::string> made;  // UIDs of the pods that the server told it that it made, by name
+  // Versions of the pods whose deletion it was refused, by name, until it looked.
+  std::map<std::string, std::string> refused{};
 };
 
 class SimulatedCluster {
@@ -57,6 +59,7 @@ class SimulatedCluster {
   struct Tally {
     std::uint64_t writes = 0;
     std::uint64_t conflicts = 0;
+    std::uint64_t changed_pods = 0;
     std::uint64_t exist_already = 0;
     std::uint64_t refusals = 0;
     std::uint64_t lost_answers = 0;
@@ -88,6 +91,7 @@ class SimulatedCluster {
   void check_rights(const http::Request& request, const Place& place);
   void check_creation(const Caller& caller, const http::Request& request);
   static void note_creation(Caller& caller, const http::Response& reply);
+  void check_deletion(const Caller& caller, const Place& place, const std::string& version);
   void change_by_others();
   void show();
   void show_pod(const api::Pod& pod);
@@ -102,6 +106,7 @@ class SimulatedCluster {
   ManualClock clock_;
   ManualClock server_clock_;  // that moves with each call, which nobody reads
   Dice dice_;
+  Dice kubelets_;  // of their own, so that worlds are as they were without them
   World world_;
   SimulatedApiServer server_;
   bool is_chaos_ = true;

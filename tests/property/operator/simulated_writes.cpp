@@ -66,12 +66,20 @@ http::Response SimulatedCluster::create_pod(json body) {
 
 http::Response SimulatedCluster::delete_pod(const Place& place, const json& options) {
   const std::string uid = kube::text_in(kube::child(options, "preconditions"), "uid");
+  const std::string version = kube::text_in(kube::child(options, "preconditions"), "resourceVersion");
   if (uid.empty()) find_broken("the deletion of " + place.name + " names no UID");
+  if (version.empty()) find_broken("the deletion of " + place.name + " names no version that it builds on");
+  show();
   const auto pods = world_.pods();
   const auto pod =
       std::find_if(pods.begin(), pods.end(), [&](const auto& p) { return p.name == place.name; });
   if (pod == pods.end()) return refusal(404, "NotFound");
   if (pod->uid != uid) return refusal(409, "Conflict");
+  if (server_.objects("pods").at(place.name_space + "/" + place.name)["metadata"]["resourceVersion"] !=
+      version) {
+    ++tally_.changed_pods;
+    return refusal(409, "Conflict");
+  }
   const auto& status = world_.job().status;
   const bool is_on_roster = std::any_of(status.members.begin(), status.members.end(), [&](const auto& m) {
     return m.uid == uid || (m.is_leaving() && m.successor_uid == uid);

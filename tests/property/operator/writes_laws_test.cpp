@@ -248,6 +248,7 @@ TEST(WritesLaws, HoldOverAServerThatIsInTheWay) {
     leaders += story.leaders();
     sum.writes += one.writes;
     sum.conflicts += one.conflicts;
+    sum.changed_pods += one.changed_pods;
     sum.exist_already += one.exist_already;
     sum.refusals += one.refusals;
     sum.lost_answers += one.lost_answers;
@@ -255,12 +256,13 @@ TEST(WritesLaws, HoldOverAServerThatIsInTheWay) {
     sum.cut_short += one.cut_short;
   }
   std::cout << seeds << " worlds, " << leaders << " leaders, " << sum.writes << " writes, " << sum.conflicts
-            << " conflicts, " << sum.exist_already << " pods that existed, " << sum.refusals << " refusals, "
-            << sum.lost_answers << " lost answers, " << sum.late << " writes that came late, "
-            << sum.cut_short << " decisions cut short\n";
+            << " conflicts, " << sum.changed_pods << " pods that had changed, " << sum.exist_already
+            << " pods that existed, " << sum.refusals << " refusals, " << sum.lost_answers
+            << " lost answers, " << sum.late << " writes that came late, " << sum.cut_short
+            << " decisions cut short\n";
   if (only != 0) return;
-  for (const auto count :
-       {sum.conflicts, sum.exist_already, sum.refusals, sum.lost_answers, sum.late, sum.cut_short})
+  for (const auto count : {sum.conflicts, sum.changed_pods, sum.exist_already, sum.refusals, sum.lost_answers,
+                           sum.late, sum.cut_short})
     EXPECT_GE(count, seeds / 10) << "a fault is drawn too seldom";
 }
 
