@@ -21,9 +21,11 @@ struct EventText {
 
 // `name` must be new in the job's namespace; `reporter` is this program's instance.
 [[nodiscard]] nlohmann::json make_event(const api::ObjectMeta& job, const EventText& text,
-                                        const std::string& name, const std::string& reporter, WallTime time);
+                                        const std::string& name, const std::string& reporter, WallTime time,
+                                        std::uint32_t count = 1);
 
-// What an event that was made before gets when the same happens again.
-[[nodiscard]] nlohmann::json repeat_event(std::uint32_t count, WallTime time);
+// What an event that was made before gets when the like happens again. It is a core event's: events.k8s.io
+// lets no note be changed.
+[[nodiscard]] nlohmann::json repeat_event(const std::string& note, std::uint32_t count, WallTime time);
 
 }  // namespace ratoon::kube

@@ -34,6 +34,7 @@ inline constexpr Resource kTrainingJobs{"/apis/ratoon.dev/v1alpha1", "trainingjo
 inline constexpr Resource kPods{"/api/v1", "pods"};
 inline constexpr Resource kNodes{"/api/v1", "nodes", false};
 inline constexpr Resource kEvents{"/apis/events.k8s.io/v1", "events"};
+inline constexpr Resource kCoreEvents{"/api/v1", "events"};  // the same objects
 inline constexpr Resource kLeases{"/apis/coordination.k8s.io/v1", "leases"};
 inline constexpr Resource kEndpointSlices{"/apis/discovery.k8s.io/v1", "endpointslices"};
 inline constexpr Resource kTokenReviews{"/apis/authentication.k8s.io/v1", "tokenreviews", false};

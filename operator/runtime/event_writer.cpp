@@ -5,7 +5,6 @@
 namespace ratoon::runtime {
 namespace {
 
-constexpr Duration kAggregated = std::chrono::minutes(10);
 constexpr std::size_t kQueueMax = 1024;
 
 }  // namespace
@@ -52,28 +51,27 @@ void EventWriter::write_first(std::unique_lock<std::mutex>& lock, const std::sto
 }
 
 Result<void> EventWriter::write(const News& news, const std::stop_token& stop) {
-  std::erase_if(written_, [&](const auto& item) { return clock_.now() - item.second.first > kAggregated; });
-  const Key key{news.job.uid, news.text};
-  kube::Target target{.resource = kube::kEvents, .name_space = news.job.name_space};
-  if (const auto before = written_.find(key); before != written_.end()) {
-    target.name = before->second.name;
-    ++before->second.count;
-    const auto patched =
-        client_.call(kube::merge_patch(target, kube::repeat_event(before->second.count, news.time)), stop);
-    if (patched || patched.error().kind() != ErrorKind::kNotFound) {
-      if (!patched) return patched.error();
-      return {};
-    }
-    written_.erase(before);  // it expired: say it anew
-    target.name.clear();
-  }
   // Time and a number keep names of different events apart, those of the program before this one too.
   const auto time = static_cast<std::uint64_t>(news.time.since_epoch.count());
-  const std::string name = news.job.name + "." + to_hex(time + number_++);
+  const std::string unused = news.job.name + "." + to_hex(time + number_++);
+  const auto order = filter_.take(news.job.uid, news.text, unused, clock_.now());
+  if (!order) return {};
+  if (!order->is_new) {
+    const kube::Target known{
+        .resource = kube::kCoreEvents, .name_space = news.job.name_space, .name = order->name};
+    const auto patched = client_.call(
+        kube::merge_patch(known, kube::repeat_event(order->note, order->count, news.time)), stop);
+    if (patched) return {};
+    if (patched.error().kind() != ErrorKind::kNotFound) return patched.error();
+    // It expired, or was never written: its name is free.
+  }
+  kube::EventText text = news.text;
+  text.message = order->note;
+  const kube::Target place{.resource = kube::kEvents, .name_space = news.job.name_space};
   const auto made = client_.call(
-      kube::create(target, kube::make_event(news.job, news.text, name, reporter_, news.time)), stop);
+      kube::create(place, kube::make_event(news.job, text, order->name, reporter_, news.time, order->count)),
+      stop);
   if (!made) return made.error();
-  written_.emplace(key, Written{.name = name, .count = 1, .first = clock_.now()});
   return {};
 }
 

@@ -1,11 +1,10 @@
 // EventWriter tells people about a job through the API server's events, from a thread of its own, so that
-// nobody waits for it. What repeats within ten minutes is counted in one event. Failures are only logged.
+// nobody waits for it. EventFilter decides what of it is an event of its own. Failures are only logged.
 // Without start() it is its caller who writes them.
 #pragma once
 
 #include <condition_variable>
 #include <deque>
-#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -15,6 +14,7 @@
 #include "operator/api/training_job.h"
 #include "operator/kube/event.h"
 #include "operator/runtime/api_client.h"
+#include "operator/runtime/event_filter.h"
 
 namespace ratoon::runtime {
 
@@ -37,13 +37,6 @@ class EventWriter {
     kube::EventText text;
     WallTime time;
   };
-  struct Written {
-    std::string name;
-    std::uint32_t count = 1;
-    Timestamp first;
-  };
-  using Key = std::pair<std::string, kube::EventText>;  // the job's UID, and what was said
-
   void run(const std::stop_token& stop);
   void write_first(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
   [[nodiscard]] Result<void> write(const News& news, const std::stop_token& stop);
@@ -52,8 +45,8 @@ class EventWriter {
   const Clock& clock_;
   const std::string reporter_;
   const Logger log_;
-  std::map<Key, Written> written_;  // of who writes alone
-  std::uint64_t number_ = 0;        // of who writes alone
+  EventFilter filter_;        // of who writes alone
+  std::uint64_t number_ = 0;  // of who writes alone
 
   std::mutex mutex_;
   std::condition_variable_any has_news_;

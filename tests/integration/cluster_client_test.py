@@ -220,6 +220,22 @@ class RealCluster(unittest.TestCase):
         (event,) = events
         self.assertEqual((event["note"], event["type"], event["series"]["count"]), ("Something", "Warning", 3))
 
+    def test_a_storm_is_a_few_events_and_the_newest_is_told(self):
+        self.make("storm")
+        for number in range(200):
+            self.probe.ask("event", "storm", f"loss-{number}")
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            events = [e for e in self.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"]
+                      if e["regarding"]["name"] == "storm"]
+            if any(e.get("series", {}).get("count", 0) >= 15 for e in events):
+                break
+            time.sleep(0.05)
+        singles = {e["note"] for e in events if "series" not in e}
+        self.assertEqual(singles, {f"loss-{number}" for number in range(10)})
+        (rest,) = [e for e in events if "series" in e]
+        self.assertEqual((rest["note"], rest["series"]["count"]), ("(the newest of several) loss-24", 15))
+
     def test_tokens_of_members_are_told_from_others(self):
         self.make("tokens")
         self.probe.ask("create", "tokens", 0)

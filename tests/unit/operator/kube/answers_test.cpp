@@ -94,6 +94,9 @@ TEST(Event, KeepsTheServersBounds) {
   EXPECT_EQ(event["reason"], "TwoWords");
   EXPECT_EQ(event["note"].get<std::string>().size(), 1000u);
   EXPECT_EQ(event["regarding"]["uid"], "u");
+  EXPECT_FALSE(event.contains("series")) << "the server takes none of one";
+  EXPECT_EQ(make_event(job, {.reason = "R"}, "j.1", "", WallTime{}, 2)["series"]["count"], 2);
+  EXPECT_EQ(repeat_event(std::string(2000, 'x'), 2, WallTime{})["message"].get<std::string>().size(), 1000u);
 }
 
 }  // namespace
