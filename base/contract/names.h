@@ -155,6 +155,7 @@ inline constexpr std::string_view kJobAttempt = "ratoon_job_attempt";
 inline constexpr std::string_view kJobStep = "ratoon_job_step";
 inline constexpr std::string_view kJobDurableStep = "ratoon_job_durable_step";
 inline constexpr std::string_view kJobWorldSize = "ratoon_job_world_size";
+inline constexpr std::string_view kJobLedgerSeconds = "ratoon_job_ledger_seconds_total";
 inline constexpr std::string_view kReconcileSeconds = "ratoon_reconcile_seconds";
 // Of the operator itself.
 inline constexpr std::string_view kApiCalls = "ratoon_api_calls_total";

@@ -14,7 +14,16 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-enum Family : std::size_t { kPhase, kAttempt, kStep, kDurableStep, kWorldSize, kRestarts, kRecovery };
+enum Family : std::size_t {
+  kPhase,
+  kAttempt,
+  kStep,
+  kDurableStep,
+  kWorldSize,
+  kRestarts,
+  kLedger,
+  kRecovery
+};
 
 constexpr std::array kPhases = {api::JobPhase::kPending,    api::JobPhase::kRunning,
                                 api::JobPhase::kRecovering, api::JobPhase::kSuspended,
@@ -23,6 +32,9 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t api::Restarts::*>
     {{"application", &api::Restarts::application},
      {"hung", &api::Restarts::hung},
      {"disruption", &api::Restarts::disruption}}};
+// In the order of LedgerPart.
+constexpr std::array<std::string_view, api::kLedgerParts> kLedgerNames = {
+    "useful", "recomputed", "waiting_for_capacity", "restarting", "hung", "suspended"};
 constexpr std::array<std::string_view, kRecoveryParts> kParts = {
     "detect", "decide", "place", "start", "rendezvous", "load", "first_step", "total"};
 
@@ -82,6 +94,8 @@ void JobSeries::note(const api::TrainingJobStatus& before, const api::TrainingJo
   durable_step_ = after.last_checkpoint ? after.last_checkpoint->step.value() : 0;
   world_size_ = after.world_size;
   restarts_ = after.restarts;
+  ledger_ = after.ledger;
+  if (before.ledger == api::Ledger{}) told_ = {};  // it begins: another job of this name told the rest
   if (!after.last_disruption || after.last_disruption == before.last_disruption) return;
   if (!recoveries_) recoveries_ = std::make_unique<std::array<PartSeconds, kRecoveryParts>>();
   const auto parts = parts_of(after.last_disruption->phases);
@@ -97,12 +111,15 @@ std::span<const MetricFamily> JobSeries::families() {
       family(names::metric::kJobDurableStep, "Steps that are in a committed checkpoint", Gauge),
       family(names::metric::kJobWorldSize, "Processes that train together; 0 while a world forms", Gauge),
       family(names::metric::kRestarts, "Members that were replaced, by cause", Counter),
+      family(names::metric::kJobLedgerSeconds, "Seconds since the job began, by what they were spent on",
+             Counter),
       family(names::metric::kRecoverySeconds,
              "Seconds from a member's last sign of life to the first step of all, by phase", Histogram)};
   return all;
 }
 
-void JobSeries::add_to(std::size_t family, const JobKey& key, std::vector<ClientMetric>& series) const {
+void JobSeries::add_to(std::size_t family, const JobKey& key, WallTime now,
+                       std::vector<ClientMetric>& series) {
   const auto add = [&](auto value) { series.push_back(gauge(labelled(key), static_cast<double>(value))); };
   switch (family) {
     case kPhase:
@@ -123,8 +140,23 @@ void JobSeries::add_to(std::size_t family, const JobKey& key, std::vector<Client
         series.back().counter.value = static_cast<double>(restarts_.*total);
       }
       return;
+    case kLedger:
+      return add_ledger(key, now, series);
     default:
       return add_recoveries(key, series);
+  }
+}
+
+// What goes on is in it, so that the curve does not wait for the status. That may be too much: the seconds
+// before a loss was noticed are booked to another part. Until the part has caught up, it stands still.
+void JobSeries::add_ledger(const JobKey& key, WallTime now, std::vector<ClientMetric>& series) {
+  for (std::size_t i = 0; i < kLedgerNames.size(); ++i) {
+    double total = ledger_.seconds[i];
+    if (ledger_.since && i == static_cast<std::size_t>(ledger_.part))
+      total += std::max(0.0, seconds(now.since_epoch - ledger_.since->since_epoch));
+    told_[i] = std::max(told_[i], total);
+    series.push_back(labelled(key, "part", kLedgerNames[i]));
+    series.back().counter.value = told_[i];
   }
 }
 

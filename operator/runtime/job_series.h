@@ -35,10 +35,12 @@ class JobSeries {
 
   // The families that each job has series in. They come without series, and are the same for all jobs.
   [[nodiscard]] static std::span<const prometheus::MetricFamily> families();
-  // Adds this job's series to the family of that place in families().
-  void add_to(std::size_t family, const JobKey& key, std::vector<prometheus::ClientMetric>& series) const;
+  // Adds this job's series to the family of that place in families(), as they are now.
+  void add_to(std::size_t family, const JobKey& key, WallTime now,
+              std::vector<prometheus::ClientMetric>& series);
 
  private:
+  void add_ledger(const JobKey& key, WallTime now, std::vector<prometheus::ClientMetric>& series);
   void add_recoveries(const JobKey& key, std::vector<prometheus::ClientMetric>& series) const;
 
   api::JobPhase phase_ = api::JobPhase::kPending;
@@ -46,7 +48,9 @@ class JobSeries {
   std::uint64_t step_ = 0;
   std::uint64_t durable_step_ = 0;
   std::uint32_t world_size_ = 0;
-  api::Restarts restarts_;                                               // totals, whoever led meanwhile
+  api::Restarts restarts_;  // totals, whoever led meanwhile
+  api::Ledger ledger_;
+  std::array<double, api::kLedgerParts> told_{};  // of the ledger: a counter never goes back
   std::unique_ptr<std::array<PartSeconds, kRecoveryParts>> recoveries_;  // null: none yet
 };
 

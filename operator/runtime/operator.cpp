@@ -269,7 +269,7 @@ class Operator {
   std::atomic<bool> is_ready_{false};
   MetricsPage metrics_page_{[this](const MetricsPage::Sink& sink) {
     bool is_read = true;
-    metrics_.write([&](std::string_view piece) { return is_read = sink(piece); });
+    metrics_.write(clock_.wall_now(), [&](std::string_view piece) { return is_read = sink(piece); });
     if (is_read) sink(self_metrics_.text(look()));
   }};
   const std::size_t open_files_ = raise_open_files();

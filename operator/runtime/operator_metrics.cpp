@@ -53,14 +53,14 @@ void OperatorMetrics::forget(const JobKey& key) {
   jobs_.erase(key);
 }
 
-void OperatorMetrics::write(const Sink& sink) const {
+void OperatorMetrics::write(WallTime now, const Sink& sink) {
   if (!sink(prometheus::TextSerializer().Serialize(registry_.Collect()))) return;
   for (std::size_t family = 0; family < JobSeries::families().size(); ++family)
-    if (!write_family(family, sink)) return;
+    if (!write_family(family, now, sink)) return;
 }
 
 // A reader may be slow, so nothing is locked while it takes a piece; jobs may come and go meanwhile.
-bool OperatorMetrics::write_family(std::size_t family, const Sink& sink) const {
+bool OperatorMetrics::write_family(std::size_t family, WallTime now, const Sink& sink) {
   std::optional<JobKey> last;
   for (bool is_first = true;; is_first = false) {
     auto piece = JobSeries::families()[family];
@@ -69,7 +69,7 @@ bool OperatorMetrics::write_family(std::size_t family, const Sink& sink) const {
       auto job = last ? jobs_.upper_bound(*last) : jobs_.begin();
       if (job == jobs_.end()) return true;
       for (std::size_t i = 0; i < kJobsInAPiece && job != jobs_.end(); ++i, ++job) {
-        job->second.add_to(family, job->first, piece.metric);
+        job->second.add_to(family, job->first, now, piece.metric);
         last = job->first;
       }
     }

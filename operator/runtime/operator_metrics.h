@@ -28,14 +28,14 @@ class OperatorMetrics {
   // Takes the next piece of a text; false: it wants no more.
   using Sink = std::function<bool(std::string_view)>;
   // In Prometheus' text format, piece by piece: the text of a thousand jobs would be twenty megabytes.
-  void write(const Sink& sink) const;
+  void write(WallTime now, const Sink& sink);
 
  private:
-  bool write_family(std::size_t family, const Sink& sink) const;
+  bool write_family(std::size_t family, WallTime now, const Sink& sink);
 
   prometheus::Registry registry_;
   prometheus::Histogram& decision_ = decision_in(registry_);
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::map<JobKey, JobSeries> jobs_;  // guarded by mutex_
 
   static prometheus::Histogram& decision_in(prometheus::Registry& registry);

@@ -26,6 +26,8 @@ SERIES = {
     f"ratoon_job_world_size{{{JOB}}}": "2+0x40",
     f"ratoon_job_durable_step{{{JOB}}}": "0+9x40",
     f'ratoon_restarts_total{{{JOB},cause="disruption"}}': "0+0x20 1+0x20",
+    f'ratoon_job_ledger_seconds_total{{{JOB},part="useful"}}': "0+12x40",
+    f'ratoon_job_ledger_seconds_total{{{JOB},part="restarting"}}': "0+3x40",
     **{f'ratoon_recovery_seconds_{kind}{{{JOB},phase="{phase}"}}': f"0+0x20 {value}+0x20"
        for phase, seconds in [*((phase, "0.5") for phase in PHASES), ("total", "3.5")]
        for kind, value in (("sum", seconds), ("count", "1"))},

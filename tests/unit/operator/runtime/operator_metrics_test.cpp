@@ -15,9 +15,9 @@ using testing::Not;
 
 const JobKey kJob{.name_space = "default", .name = "digits"};
 
-std::string text_of(const OperatorMetrics& metrics) {
+std::string text_of(OperatorMetrics& metrics, WallTime now = {}) {
   std::string text;
-  metrics.write([&](std::string_view piece) {
+  metrics.write(now, [&](std::string_view piece) {
     text += piece;
     return true;
   });
@@ -75,6 +75,51 @@ TEST(OperatorMetrics, ANewLeaderGoesOnFromTheTotalsThatAreStored) {
               HasSubstr(R"(ratoon_restarts_total{cause="application",job="digits",namespace="default"} 1)"));
 }
 
+std::string spent(std::string_view part, int whole) {
+  return "ratoon_job_ledger_seconds_total{job=\"digits\",namespace=\"default\",part=\"" + std::string(part) +
+         "\"} " + std::to_string(whole) + "\n";
+}
+
+WallTime at(int second) {
+  return {std::chrono::seconds(second)};
+}
+
+TEST(OperatorMetrics, WhatGoesOnGrowsBetweenTwoWritesOfTheStatus) {
+  OperatorMetrics metrics;
+  api::TrainingJobStatus status;
+  status.ledger = {.seconds = {100, 2, 3, 4, 5, 6}, .part = api::LedgerPart::kUseful, .since = at(1000)};
+  metrics.note_status(kJob, status, status);
+  EXPECT_THAT(text_of(metrics, at(1000)), HasSubstr(spent("useful", 100)));
+  const std::string text = text_of(metrics, at(1007));
+  EXPECT_THAT(text, HasSubstr("# TYPE ratoon_job_ledger_seconds_total counter\n"));
+  EXPECT_THAT(text, HasSubstr(spent("useful", 107)));
+  EXPECT_THAT(text, HasSubstr(spent("recomputed", 2)));
+  EXPECT_THAT(text, HasSubstr(spent("waiting_for_capacity", 3)));
+  EXPECT_THAT(text, HasSubstr(spent("restarting", 4)));
+  EXPECT_THAT(text, HasSubstr(spent("hung", 5)));
+  EXPECT_THAT(text, HasSubstr(spent("suspended", 6)));
+}
+
+TEST(OperatorMetrics, ALossThatWasNoticedLateTakesNoSecondsBack) {
+  OperatorMetrics metrics;
+  api::TrainingJobStatus before;
+  before.ledger = {.seconds = {100}, .part = api::LedgerPart::kUseful, .since = at(1000)};
+  metrics.note_status(kJob, before, before);
+  EXPECT_THAT(text_of(metrics, at(1010)), HasSubstr(spent("useful", 110)));
+  auto after = before;
+  after.ledger = {.seconds = {107}, .part = api::LedgerPart::kRestarting, .since = at(1007)};
+  metrics.note_status(kJob, before, after);
+  EXPECT_THAT(text_of(metrics, at(1011)), HasSubstr(spent("useful", 110)));
+  EXPECT_THAT(text_of(metrics, at(1011)), HasSubstr(spent("restarting", 4)));
+  EXPECT_THAT(text_of(metrics, at(900)), HasSubstr(spent("restarting", 4))) << "a clock that was set back";
+  before = after;
+  after.ledger = {.seconds = {107, 0, 0, 13}, .part = api::LedgerPart::kUseful, .since = at(1020)};
+  metrics.note_status(kJob, before, after);
+  EXPECT_THAT(text_of(metrics, at(1024)), HasSubstr(spent("useful", 111))) << "it has caught up";
+  metrics.note_status(kJob, {}, {});
+  EXPECT_THAT(text_of(metrics, at(1024)), HasSubstr(spent("useful", 0))) << "another job of that name";
+}
+
 TEST(OperatorMetrics, AJobThatIsGoneLeavesNoSeriesAndComesBackAtZero) {
   OperatorMetrics metrics;
   api::TrainingJobStatus after;
@@ -119,13 +164,13 @@ TEST(OperatorMetrics, AThousandJobsComeInPiecesUnderOneHeadEach) {
     metrics.note_status({.name_space = "default", .name = "job-" + std::to_string(i)}, {}, {});
   std::size_t largest = 0;
   std::string text;
-  metrics.write([&](std::string_view piece) {
+  metrics.write({}, [&](std::string_view piece) {
     largest = std::max(largest, piece.size());
     text += piece;
     return true;
   });
   EXPECT_LT(largest, 1'000'000U);
-  EXPECT_EQ(count("# TYPE ", text), 8U);
+  EXPECT_EQ(count("# TYPE ", text), 9U);
   EXPECT_EQ(count("\nratoon_job_step{", text), 1000U);
   EXPECT_EQ(count("\nratoon_recovery_seconds_count{", text), 8000U);
   EXPECT_EQ(text.find("ratoon_job_step{", text.find("# TYPE ratoon_restarts_total")), std::string::npos)
@@ -136,7 +181,7 @@ TEST(OperatorMetrics, WhoWantsNoMoreGetsNoMore) {
   OperatorMetrics metrics;
   metrics.note_status(kJob, {}, {});
   int pieces = 0;
-  metrics.write([&](std::string_view) { return ++pieces < 3; });
+  metrics.write({}, [&](std::string_view) { return ++pieces < 3; });
   EXPECT_EQ(pieces, 3);
 }
 
