@@ -61,6 +61,15 @@ json recoveries_of(const api::TrainingJobStatus& status) {
   return recoveries;
 }
 
+json progress_of(const api::TrainingJobStatus& status) {
+  const Outlook& outlook = status.outlook;
+  json progress = {{"position", status.step.value()}, {"total", 0U}, {"unit", "step"}};
+  if (outlook.total > 0 && !outlook.unit.empty())
+    progress = {{"position", outlook.position}, {"total", outlook.total}, {"unit", outlook.unit}};
+  if (outlook.loss) progress["loss"] = *outlook.loss;
+  return progress;
+}
+
 json without_managed_fields(json object) {
   if (object.contains("metadata") && object["metadata"].is_object())
     object["metadata"].erase("managedFields");
@@ -69,14 +78,16 @@ json without_managed_fields(json object) {
 
 }  // namespace
 
-json describe_job(const api::TrainingJob& job, std::optional<double> steps_per_second) {
+json describe_job(const api::TrainingJob& job, std::optional<double> steps_per_second,
+                  std::optional<double> seconds_left) {
   json document = {{"job", job.document ? without_managed_fields(*job.document) : json::object()},
                    {"members", members_of(job)},
                    {"nodes", nodes_of(job)},
                    {"recoveries", recoveries_of(job.status)},
                    {"running", !api::is_over(job.status.phase)},
-                   {"progress", {{"position", job.status.step.value()}, {"total", 0U}, {"unit", "step"}}}};
+                   {"progress", progress_of(job.status)}};
   if (steps_per_second) document["progress"]["steps_per_second"] = *steps_per_second;
+  if (seconds_left) document["progress"]["seconds_left"] = *seconds_left;
   return document;
 }
 

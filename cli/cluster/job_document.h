@@ -15,8 +15,8 @@ namespace ratoon::cli {
 
 // `job`, `members`, `nodes`, `recoveries` and `progress` as in status.json, as far as the job's status tells;
 // `running` says that the job is not over.
-[[nodiscard]] nlohmann::json describe_job(const api::TrainingJob& job,
-                                          std::optional<double> steps_per_second);
+[[nodiscard]] nlohmann::json describe_job(const api::TrainingJob& job, std::optional<double> steps_per_second,
+                                          std::optional<double> seconds_left);
 
 // A line a job.
 [[nodiscard]] std::string jobs_text(const std::vector<RunView>& views, bool with_namespaces);

@@ -17,16 +17,16 @@ constexpr int kJsonVersion = 1;
 }  // namespace
 
 // By the operator's clock: how late we hear of it would count as pace.
-std::optional<double> JobPages::note_rate(const api::TrainingJob& job) {
+const local::Pace& JobPages::note_pace(const api::TrainingJob& job) {
   Rate& rate = rates_[api::key_of(job)];
   const auto& status = job.status;
   if (std::exchange(rate.attempt, status.attempt) != status.attempt || !status.is_formed) rate.pace.restart();
   if (status.is_formed && status.stepped_at) {
     rate.pace.note({.at = Timestamp{status.stepped_at->since_epoch},
                     .steps = status.step.value(),
-                    .position = status.step.value()});
+                    .position = status.outlook.total > 0 ? status.outlook.position : status.step.value()});
   }
-  return rate.pace.steps_per_second();
+  return rate.pace;
 }
 
 Result<void> JobPages::take(const std::vector<json>& objects) {
@@ -37,7 +37,10 @@ Result<void> JobPages::take(const std::vector<json>& objects) {
     if (!job && name_.empty()) unreadable_.push_back(job.error().message());  // the others are shown
     if (!job && name_.empty()) continue;
     if (!job) return job.error();
-    json document = describe_job(*job, note_rate(*job));
+    const local::Pace& pace = note_pace(*job);
+    const std::uint64_t total = job->status.outlook.total;
+    json document =
+        describe_job(*job, pace.steps_per_second(), total == 0 ? std::nullopt : pace.seconds_to(total));
     auto view = decode_run_view(document);
     if (!view) return view.error();
     view->is_running = !api::is_over(job->status.phase);

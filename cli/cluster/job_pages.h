@@ -40,7 +40,7 @@ class JobPages {
     Attempt attempt{0};
     local::Pace pace{};
   };
-  [[nodiscard]] std::optional<double> note_rate(const api::TrainingJob& job);
+  const local::Pace& note_pace(const api::TrainingJob& job);
   [[nodiscard]] std::string json_text(bool is_one_line) const;
   [[nodiscard]] std::string summary() const;
 

@@ -196,6 +196,9 @@ json encode_training_job(const TrainingJob& job) {
                             "finalWeights", "lineageStart", "lastDisruption", "lastFailure", "ledger",
                             "completionTime", "suspectNodes", "selector"})
     target.erase(whole);
+  // Of progress only these come and go.
+  if (json& progress = target["progress"]; progress.is_object())
+    for (const char* known : {"position", "total", "unit", "loss"}) progress.erase(known);
   target.update(encode_status(job.status), /*merge_objects=*/true);
   return out;
 }

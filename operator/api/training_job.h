@@ -290,6 +290,7 @@ struct TrainingJobStatus {
   std::vector<MemberStatus> members;
   Restarts restarts;
   Step step{0};
+  Outlook outlook{};  // as rank 0 told it last; of what has no end a loss alone
   std::optional<ResumePoint> last_checkpoint;
   std::string final_weights{};       // the file that the training left its weights in, at its end
   std::string last_checkpoint_tier;  // where it was seen committed; empty: by an operator that did not say

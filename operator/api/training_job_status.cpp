@@ -68,6 +68,18 @@ Condition read_condition(Fields f) {
           .observed_generation = f.optional_whole("observedGeneration", kCountMax)};
 }
 
+Outlook read_outlook(Fields f) {
+  Outlook outlook{.position = f.optional_whole("position", kCountMax),
+                  .total = f.optional_whole("total", kCountMax),
+                  .unit = f.optional_text("unit", 253),
+                  .loss = std::nullopt};
+  if (const json* loss = f.find("loss"); loss != nullptr && loss->is_number())
+    outlook.loss = loss->get<double>();
+  else if (loss != nullptr)
+    f.complain("loss", "a number");
+  return outlook;
+}
+
 Ledger read_ledger(Fields f) {
   Ledger ledger{.seconds = {f.seconds("usefulSeconds"), f.seconds("recomputedSeconds"),
                             f.seconds("waitingForCapacitySeconds"), f.seconds("restartingSeconds"),
@@ -145,6 +157,19 @@ json encode_failure(const Failure& f) {
   if (f.signal) out["signal"] = *f.signal;
   if (!f.exception.empty()) out["exception"] = f.exception;
   if (!f.last_lines.empty()) out["lastLines"] = f.last_lines;
+  return out;
+}
+
+json encode_progress(const TrainingJobStatus& status) {
+  json out = {{"step", status.step.value()}};
+  if (status.stepped_at) out["time"] = format_rfc3339(*status.stepped_at);
+  const Outlook& outlook = status.outlook;
+  if (outlook.total > 0) {
+    out["position"] = outlook.position;
+    out["total"] = outlook.total;
+    out["unit"] = outlook.unit;
+  }
+  if (outlook.loss) out["loss"] = *outlook.loss;
   return out;
 }
 
@@ -234,6 +259,7 @@ TrainingJobStatus read_status(Fields f) {
   Fields progress = f.object("progress");
   status.step = Step(progress.whole("step", kCountMax));
   if (progress.find("time") != nullptr) status.stepped_at = read_time(progress, "time");
+  status.outlook = read_outlook(progress);
   if (f.find("lastCheckpoint") != nullptr) {
     status.last_checkpoint = read_checkpoint(f.object("lastCheckpoint"));
     status.last_checkpoint_tier = f.object("lastCheckpoint").optional_text("tier", 16);
@@ -279,8 +305,7 @@ json encode_status(const TrainingJobStatus& status) {
                 {"withoutStep", status.restarts.without_step},
                 {"crashesInARow", status.restarts.crashes_in_a_row}}},
               {"activeSeconds", status.active_seconds},
-              {"progress", {{"step", status.step.value()}}}};
-  if (status.stepped_at) out["progress"]["time"] = format_rfc3339(*status.stepped_at);
+              {"progress", encode_progress(status)}};
   if (status.active_since) out["activeSince"] = format_rfc3339(*status.active_since);
   if (status.formed_at) out["formedAt"] = format_rfc3339(*status.formed_at);
   if (status.waiting_since) out["waitingSince"] = format_rfc3339(*status.waiting_since);

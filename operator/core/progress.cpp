@@ -1,6 +1,9 @@
 #include "operator/core/progress.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -10,6 +13,23 @@
 namespace ratoon::core {
 
 namespace {
+
+// To six digits, as people read it. Every store keeps them, so that what was written is no news when it comes
+// back.
+double shortened(double value) {
+  constexpr int kDigits = 6;
+  std::array<char, 32> text{};
+  const auto written = std::to_chars(text.begin(), text.end(), value, std::chars_format::general, kDigits);
+  std::from_chars(text.begin(), written.ptr, value);
+  return value;
+}
+
+Outlook shortened(const Outlook& told) {
+  Outlook kept;
+  if (told.total > 0) kept = {.position = told.position, .total = told.total, .unit = told.unit, .loss = {}};
+  if (told.loss && std::isfinite(*told.loss)) kept.loss = shortened(*told.loss);
+  return kept;
+}
 
 void note_checkpoint(const InventoryEntry& entry, api::TrainingJobStatus& status) {
   if (!entry.is_complete || !is_own(status, entry.attempt)) return;
@@ -42,6 +62,7 @@ void note_progress(const std::vector<api::ProcessFacts>& processes, api::Trainin
   for (const auto& process : processes) {
     if (!process.beat || process.beat->attempt != status.attempt) continue;
     status.step = std::max(status.step, process.beat->step);
+    if (process.beat->outlook) status.outlook = shortened(*process.beat->outlook);
     const auto& committed = process.beat->committed;
     if (committed && !is_taken_back(processes, committed->attempt, committed->step))
       note_checkpoint(*committed, status);

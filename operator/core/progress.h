@@ -1,4 +1,5 @@
-// How far the job is: steps and the newest checkpoint, from what the processes of the current attempt say.
+// How far the job is: steps, what is to come, the loss and the newest checkpoint, from what the processes of
+// the current attempt say.
 #pragma once
 
 #include <optional>

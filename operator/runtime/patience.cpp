@@ -12,6 +12,7 @@ constexpr Duration kRosterPause = std::chrono::seconds(5);
 bool differ_in_step_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
   a.step = b.step;
   a.stepped_at = b.stepped_at;
+  a.outlook = b.outlook;
   return a == b;
 }
 

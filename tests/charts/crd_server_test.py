@@ -26,7 +26,8 @@ STATUS = {
                  "awaitedSince": "2026-11-21T11:38:21.250Z"}],
     "activeSince": "2026-11-21T11:38:21.250Z", "activeSeconds": 60,
     "restarts": {"application": 1, "ignored": 1, "disruption": 3, "withoutStep": 0, "crashesInARow": 1},
-    "progress": {"step": 1234, "time": "2026-11-21T11:38:21.250Z"},
+    "progress": {"step": 1234, "time": "2026-11-21T11:38:21.250Z", "position": 79001, "total": 256000, "unit": "sample",
+                 "loss": 0.693147},
     "lastCheckpoint": {"attempt": 3, "step": 1200, "digest": "0011", "tier": "volume"}, "lineageStart": 2,
     "finalWeights": "/data/good/weights.safetensors",
     "lastDisruption": {
@@ -197,6 +198,8 @@ class CrdOnAServer(unittest.TestCase):
         self.assertEqual(row.split()[:-1], "told Recovering 4 6 1234 1200 3 1 7.25".split())
         wide = self.cluster.must("get", "ratoon", "--output=wide")
         self.assertIn("MESSAGE", wide)
+        self.assertIn("STEP POSITION OF LOSS DURABLE", " ".join(wide.split()))
+        self.assertIn(" 1234 79001 256000 0.693147 1200 ", " ".join(wide.split()))
         self.assertIn(STATUS["message"], wide)
         self.assertIn(STATUS["lastFailure"]["reason"], wide)
 

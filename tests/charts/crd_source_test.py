@@ -24,6 +24,7 @@ FUNCTIONS = {
     "read_status": "status", "read_checkpoint": "status.lastCheckpoint", "read_disruption": "status.lastDisruption",
     "read_phases": "status.lastDisruption.phases", "read_ledger": "status.ledger",
     "encode_status": "status", "encode_member": "status.members[]", "encode_disruption": "status.lastDisruption",
+    "read_outlook": "status.progress", "encode_progress": "status.progress",
     "encode_phases": "status.lastDisruption.phases", "encode_ledger": "status.ledger",
 }
 HELPERS = {"read_name", "read_count", "read_texts", "read_numbers", "read_time"}  # take the name or the place from their caller

@@ -84,6 +84,8 @@ class Policies(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assertRegex(output, r"attempt 2 trains with 2 processes from step 30\n(.*\n)*completed at step 70")
         self.assertEqual(run.first_line_of(2, 0)[2:], (30, 30 * 29 // 2))
+        progress = run.job_status()["progress"]
+        self.assertEqual((progress["position"], progress["total"], progress["unit"]), (70, 70, "step"))
         done = [text for text in run.logs().values() if f"done: 70 steps, sum {70 * 69 // 2}" in text]
         self.assertEqual(len(done), 2, run.logs())
 

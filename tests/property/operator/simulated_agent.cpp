@@ -201,6 +201,13 @@ void World::beat(Agent& agent) {
     beat.seconds_in_phase = seconds(now_ - agent.moved_at);
     beat.allowed_seconds = kMayStandSeconds;
   }
+  if (agent.state == Agent::State::kTraining && agent.assignment.rank == Rank(0)) {
+    const std::uint64_t step = agent.step;
+    beat.outlook = Outlook{.position = step,
+                           .total = scenario_.total_steps,
+                           .unit = "step",
+                           .loss = 1.0 / static_cast<double>(step + 3)};
+  }
   if (dice_.percent(4)) late_beats_.emplace_back(now_ + dice_.ticks(0, 80), beat);
   if (!is_reachable(agent)) return;
   if (door_.refuse(agent.identity)) return leave(agent, 81);

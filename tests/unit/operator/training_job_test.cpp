@@ -168,6 +168,7 @@ TrainingJobStatus full_status() {
   status.active_since = WallTime{std::chrono::seconds(7)};
   status.active_seconds = 8;
   status.stepped_at = WallTime{std::chrono::seconds(9)};
+  status.outlook = {.position = 3648, .total = 90'000, .unit = "sample", .loss = -0.693147};
   status.lineage_start = Attempt(2);
   status.last_checkpoint = ResumePoint{.attempt = Attempt(2), .step = Step(50), .digest = "aa"};
   status.last_checkpoint_tier = "volume";
@@ -240,6 +241,18 @@ TEST(RoundTrip, ACheckpointIsReplacedAsAWhole) {
       << "those of another checkpoint";
   job->status.last_checkpoint.reset();
   EXPECT_FALSE(encode_training_job(*job)["status"].contains("lastCheckpoint"));
+}
+
+TEST(RoundTrip, ALossThatIsNoNumberAnyMoreGoes) {
+  json document = minimal();
+  document["status"] = encode_status(full_status());
+  document["status"]["progress"]["tokens"] = 1234;
+  auto job = decode_training_job(document);
+  job->status.outlook = {};
+  const json progress = encode_training_job(*job)["status"]["progress"];
+  for (const char* gone : {"position", "total", "unit", "loss"})
+    EXPECT_FALSE(progress.contains(gone)) << gone;
+  EXPECT_EQ(progress["tokens"], 1234) << "a newer program's";
 }
 
 TEST(RoundTrip, ASelectorGoesWithTheLastRoleThatItIsOf) {

@@ -27,7 +27,8 @@ json object(const std::string& name = "digits", const std::string& name_space = 
         {"role": "worker", "index": 0, "incarnation": 0, "uid": "a", "node": "n1"},
         {"role": "worker", "index": 1, "incarnation": 2, "uid": "b", "node": "n2", "successor": 3}],
       "restarts": {"application": 2, "ignored": 1, "disruption": 3},
-      "progress": {"step": 1234, "time": "2026-11-21T11:39:59Z"},
+      "progress": {"step": 1234, "time": "2026-11-21T11:39:59Z", "position": 1234, "total": 4000,
+                   "unit": "step", "loss": 0.693147},
       "conditions": [
         {"type": "Running", "status": "True", "reason": "WorldFormed",
          "message": "attempt 4 trains with 2 processes",
@@ -63,7 +64,7 @@ TEST(JobPages, APictureHasWhatTheStatusCarries) {
   EXPECT_EQ(pages("digits", {object()}).text(PageKind::kPicture, kNow, 0, 0),
             "digits   Running, attempt 4, 2 processes\n"
             "in       namespace 'prod' at https://s\n"
-            "at       step 1234\n"
+            "at       step 1234 of 4000 (30 %)  loss 0.6931\n"
             "durable  step 1200  volume 0011223344556677\n"
             "losses   3 lost, 2 failed (1 of no consequence); recovered in 7.25 s\n"
             "failed   11:20:00 digits-worker-0-i0 on n1: exit code 3: no such layer\n"
@@ -120,7 +121,12 @@ TEST(JobPages, JsonHasTheShapeOfALocalRun) {
   EXPECT_EQ(told["nodes"], (json{{{"name", "n0"}}, {{"name", "n1"}}, {{"name", "n2"}}}));
   EXPECT_EQ(told["recoveries"][0]["lost_steps"], 34);
   EXPECT_EQ(told["recoveries"][0]["seconds"], 7.25);
-  EXPECT_EQ(told["progress"], (json{{"position", 1234}, {"total", 0}, {"unit", "step"}}));
+  EXPECT_EQ(told["progress"],
+            (json{{"position", 1234}, {"total", 4000}, {"unit", "step"}, {"loss", 0.693147}}));
+  json endless = object();
+  endless["status"]["progress"] = json::object({{"step", 7}});
+  EXPECT_EQ(json::parse(pages("digits", {endless}).text(PageKind::kJson, kNow, 0, 0))["progress"],
+            (json{{"position", 7}, {"total", 0}, {"unit", "step"}}));
   json over = object();
   over["status"]["phase"] = "Succeeded";
   EXPECT_EQ(json::parse(pages("digits", {over}).text(PageKind::kJson, kNow, 0, 0))["running"], false);
@@ -181,6 +187,21 @@ TEST(JobPages, TheRateIsThatOfTheWorldThatStands) {
   EXPECT_THAT(line(4, 1334, "2026-11-21T11:40:03Z"), HasSubstr("step 1334  25 steps/s"));
   EXPECT_THAT(line(5, 1300, "2026-11-21T11:40:05Z"), Not(HasSubstr("steps/s")));
   EXPECT_THAT(line(5, 1310, "2026-11-21T11:40:06Z"), HasSubstr("10 steps/s"));
+}
+
+TEST(JobPages, WhatIsToComeIsInTheUnitOfItsEnd) {
+  JobPages all = pages("digits", {});
+  const auto line = [&](std::uint64_t step, std::uint64_t position, const char* time) {
+    json job = object();
+    job["status"]["progress"] = {{"step", step},      {"time", time},     {"position", position},
+                                 {"total", 256'000U}, {"unit", "sample"}, {"loss", 0.5}};
+    EXPECT_TRUE(all.take({job}));
+    return all.text(PageKind::kSummary, kNow, 0, 0);
+  };
+  EXPECT_THAT(line(1000, 64'000, "2026-11-21T11:40:00Z"),
+              HasSubstr("step 1000, sample 64000 of 256000 (25 %)  loss 0.5"));
+  EXPECT_THAT(line(1010, 64'640, "2026-11-21T11:40:10Z"),
+              HasSubstr("step 1010, sample 64640 of 256000 (25 %)  1 steps/s  49:50 left  loss 0.5"));
 }
 
 TEST(JobPages, FitsIntoATerminal) {

@@ -1,6 +1,9 @@
 #include "operator/core/progress.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/support/operator_builders.h"
 
@@ -33,6 +36,39 @@ TEST(NoteProgress, NeverGoesBackWithinAnAttempt) {
   status.step = Step(20);
   status.last_checkpoint = test::resume_point(1, 20);
   EXPECT_EQ(after(status, {beat(process(0), 1, 12, 1, checkpoint(1, 10))}), status);
+}
+
+Beat with_outlook(std::uint64_t attempt, const Outlook& outlook) {
+  Beat told = beat(process(0), attempt, 12, 1, std::nullopt);
+  told.outlook = outlook;
+  return told;
+}
+
+TEST(NoteProgress, KeepsWhatIsToComeAndTheLossOfTheOneWhoCountsThem) {
+  const auto told = with_outlook(1, {.position = 768, .total = 4096, .unit = "sample", .loss = 0.25});
+  const auto status = after(test::job().status, {told, beat(process(1), 1, 13, 1, std::nullopt)});
+  EXPECT_EQ(status.outlook, *told.outlook);
+  EXPECT_EQ(after(status, {beat(process(1), 1, 14, 1, std::nullopt)}).outlook, status.outlook)
+      << "whoever counts nothing has nothing to say of it";
+  EXPECT_EQ(after(status, {with_outlook(2, {.position = 1, .total = 2, .unit = "step", .loss = {}})}), status)
+      << "a beat of another attempt";
+}
+
+TEST(NoteProgress, KeepsOfAnOutlookWhatComesBackAsItWasWritten) {
+  auto status =
+      after(test::job().status,
+            {with_outlook(1, {.position = 12, .total = 0, .unit = "step", .loss = 0.693147180559945})});
+  EXPECT_EQ(status.outlook, (Outlook{.position = 0, .total = 0, .unit = "", .loss = 0.693147}))
+      << "of what has no end nobody asks how far it is";
+  status = after(status, {with_outlook(1, {.position = 12, .total = 90, .unit = "step", .loss = NAN})});
+  EXPECT_EQ(status.outlook, (Outlook{.position = 12, .total = 90, .unit = "step", .loss = {}}));
+  for (const double loss : {1e300, -1e-300, 1.79769313486231570e308, 4.9e-324, 123456789.0, 0.0}) {
+    status = after(status, {with_outlook(1, {.position = 0, .total = 0, .unit = "step", .loss = loss})});
+    const auto text = api::encode_status(status)["progress"]["loss"].dump();
+    EXPECT_EQ(nlohmann::json::parse(text).get<double>(), status.outlook.loss) << text;
+    EXPECT_EQ(after(status, {with_outlook(1, {.position = 0, .total = 0, .unit = "step", .loss = loss})}),
+              status);
+  }
 }
 
 TEST(NoteProgress, TakesANewerAttemptForNewerWhateverItsStep) {

@@ -43,6 +43,20 @@ TEST_F(PatienceTest, AStepAloneWaitsForItsTurn) {
   EXPECT_FALSE(waits(patience_with(with_agent_, stored_, stepped)));
 }
 
+TEST_F(PatienceTest, WhatIsToComeAndTheLossWaitLikeAStep) {
+  auto told = stored_;
+  told.outlook = {.position = 7, .total = 100, .unit = "step", .loss = 0.5};
+  EXPECT_GT(patience_with(with_agent_, stored_, told).after_the_last_write, Duration::zero());
+  auto learned = told;
+  learned.outlook.loss = 0.25;
+  EXPECT_TRUE(patience_with(with_agent_, told, learned).has_news);
+  EXPECT_EQ(patience_with(with_agent_, told, learned).after_the_last_write,
+            patience_with(with_agent_, stored_, told).after_the_last_write)
+      << "the loss alone is no more urgent than a step";
+  learned.step = Step{8};
+  EXPECT_GT(patience_with(with_agent_, told, learned).after_the_last_write, Duration::zero());
+}
+
 TEST_F(PatienceTest, WhoThePodsOfAGroupAreIsToldTogetherWithItsStart) {
   EXPECT_GT(patience_with(group_, stored_, made_).from_now, Duration::zero());
   EXPECT_FALSE(waits(patience_with(with_agent_, stored_, made_))) << "its members may not speak before";
