@@ -124,7 +124,7 @@ TEST(JobPages, JsonHasTheShapeOfALocalRun) {
   EXPECT_EQ(told["progress"],
             (json{{"position", 1234}, {"total", 4000}, {"unit", "step"}, {"loss", 0.693147}}));
   json endless = object();
-  endless["status"]["progress"] = json::object({{"step", 7}});
+  endless["status"]["progress"] = json::object({{"step", 7U}});
   EXPECT_EQ(json::parse(pages("digits", {endless}).text(PageKind::kJson, kNow, 0, 0))["progress"],
             (json{{"position", 7}, {"total", 0}, {"unit", "step"}}));
   json over = object();
