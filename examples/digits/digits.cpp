@@ -18,13 +18,14 @@ void train(ratoon::Session& session, const Flags& flags, const Glyphs& glyphs) {
   Net net;
   torch::manual_seed(flags.seed + 1 + session.rank());  // and each drops other neurons
   torch::optim::AdamW optimizer(net->parameters(), torch::optim::AdamWOptions(1e-3));
-  ratoon::Stream stream(
-      session.stream_options({.samples = kSamples, .global_batch = flags.batch, .seed = flags.seed}));
+  const ratoon::StreamOptions samples =
+      session.stream_options({.samples = kSamples, .global_batch = flags.batch, .seed = flags.seed});
+  ratoon::Stream stream(samples);
   session.track("net", *net);
   session.track("optimizer", optimizer);
   session.track("stream", stream);
 
-  for (const std::uint64_t step : session.steps(flags.steps)) {
+  for (const std::uint64_t step : session.steps(steps_of(flags, kSamples, samples.global_batch))) {
     const auto index = ratoon::torch::index(stream.take(session.rank(), session.world_size()));
     optimizer.zero_grad();
     const auto guess = net->forward(glyphs.images.index_select(0, index));
@@ -41,7 +42,7 @@ void train(ratoon::Session& session, const Flags& flags, const Glyphs& glyphs) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Flags flags = read_flags(argc, argv, kSamples);
+  const Flags flags = read_flags(argc, argv);
   torch::set_num_threads(flags.threads);
   const Glyphs glyphs = make_glyphs(kSamples, flags.seed);
   return ratoon::train(ratoon::Options::from_environment(argc, argv),

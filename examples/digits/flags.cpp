@@ -6,7 +6,7 @@
 #include <string_view>
 #include <thread>
 
-Flags read_flags(int argc, char** argv, std::uint64_t samples) {
+Flags read_flags(int argc, char** argv) {
   Flags flags;
   for (int i = 1; i + 1 < argc; ++i) {
     const std::string_view flag = argv[i];
@@ -19,8 +19,11 @@ Flags read_flags(int argc, char** argv, std::uint64_t samples) {
     if (flag == "--threads") flags.threads = static_cast<int>(number);
     if (flag == "--out") flags.out = argv[i + 1];
   }
-  if (flags.epochs > 0 && flags.batch > 0) flags.steps = flags.epochs * samples / flags.batch;
   return flags;
+}
+
+std::uint64_t steps_of(const Flags& flags, std::uint64_t samples, std::uint64_t batch) {
+  return flags.epochs > 0 && batch > 0 ? flags.epochs * samples / batch : flags.steps;
 }
 
 void say_step(const Flags& flags, std::uint64_t step, double loss, std::uint32_t rank,

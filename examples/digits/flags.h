@@ -15,7 +15,10 @@ struct Flags {
 };
 
 // The last one counts, so that `ratoon run job.yaml -- --steps 50` overrides what the file says.
-Flags read_flags(int argc, char** argv, std::uint64_t samples);
+Flags read_flags(int argc, char** argv);
+
+// In batches of this size, which a job may say in place of the flag.
+std::uint64_t steps_of(const Flags& flags, std::uint64_t samples, std::uint64_t batch);
 
 void say_step(const Flags& flags, std::uint64_t step, double loss, std::uint32_t rank = 0,
               std::uint64_t attempt = 1);

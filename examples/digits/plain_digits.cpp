@@ -17,7 +17,7 @@ void train(const Flags& flags, const Glyphs& glyphs) {
   const auto batch = static_cast<std::int64_t>(flags.batch);
   torch::Tensor order;
 
-  for (std::uint64_t step = 0; step < flags.steps; ++step) {
+  for (std::uint64_t step = 0; step < steps_of(flags, kSamples, flags.batch); ++step) {
     const std::int64_t place = static_cast<std::int64_t>(step) % (kSamples / batch) * batch;
     if (place == 0) order = torch::randperm(kSamples, torch::kLong);
     const auto index = order.narrow(0, place, batch);
@@ -34,7 +34,7 @@ void train(const Flags& flags, const Glyphs& glyphs) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Flags flags = read_flags(argc, argv, kSamples);
+  const Flags flags = read_flags(argc, argv);
   torch::set_num_threads(flags.threads);
   const Glyphs glyphs = make_glyphs(kSamples, flags.seed);
   train(flags, glyphs);
