@@ -254,6 +254,12 @@ struct Condition {
   friend bool operator==(const Condition&, const Condition&) = default;
 };
 
+// Those that several parts of the operator tell.
+namespace condition {
+inline constexpr std::string_view kInvalidSpec = "InvalidSpec";
+inline constexpr std::string_view kClaimNotShared = "ClaimNotShared";  // a reason of it
+}  // namespace condition
+
 // What the job's time was spent on, as far as its operator sees; a save that training waits for is useful
 // here.
 enum class LedgerPart { kUseful, kRecomputed, kWaitingForCapacity, kRestarting, kHung, kSuspended };

@@ -10,6 +10,7 @@
 #include "base/core/utf8.h"
 #include "operator/core/elastic.h"
 #include "operator/core/roster.h"
+#include "operator/core/shared_claim.h"
 
 namespace ratoon::core {
 namespace {
@@ -144,6 +145,18 @@ void note_conditions(const Observation& seen, api::TrainingJobStatus& status) {
         status);
   }
   set_scheduled(seen, status);
+  note_validity(seen, status);
+}
+
+void note_validity(const Observation& seen, api::TrainingJobStatus& status) {
+  std::string fault = find_claim_fault(seen);
+  const bool is_true = !fault.empty();
+  set(seen,
+      {.type = api::condition::kInvalidSpec,
+       .is_true = is_true,
+       .reason = is_true ? api::condition::kClaimNotShared : "Mended",
+       .message = std::move(fault)},
+      status);
 }
 
 }  // namespace ratoon::core

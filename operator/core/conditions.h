@@ -11,4 +11,8 @@ namespace ratoon::core {
 // no node takes a member. Notes what the scale subresource shows, too.
 void note_conditions(const Observation& seen, api::TrainingJobStatus& status);
 
+// InvalidSpec: whether the job cannot be served as it is. Where it could not even be read, somebody else
+// noted that; who decides has read it.
+void note_validity(const Observation& seen, api::TrainingJobStatus& status);
+
 }  // namespace ratoon::core

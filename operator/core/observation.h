@@ -35,6 +35,13 @@ struct RecoveryWatch {
   friend bool operator==(const RecoveryWatch&, const RecoveryWatch&) = default;
 };
 
+// The claim that a job's members share, as its owner asked for it.
+struct Claim {
+  std::vector<std::string> access_modes;
+
+  friend bool operator==(const Claim&, const Claim&) = default;
+};
+
 struct Observation {
   api::TrainingJob job;
   std::vector<api::Pod> pods;                // all that carry the job's UID
@@ -43,7 +50,8 @@ struct Observation {
   std::vector<api::Node> nodes;              // under these pods, as far as the backend knows any
   WallTime wall_now;                         // for what people read and for what outlives this process
   std::optional<RecoveryWatch> recovery;     // what the last decision gave back
-  Timestamp listening_since;  // since when the coordinator hears beats without having stalled itself
+  Timestamp listening_since;     // since when the coordinator hears beats without having stalled itself
+  std::optional<Claim> claim{};  // where asks_for_claim() and it exists
   std::string refusal{};  // why the last pods that were asked for were not made: a quota, or a bad template
 };
 

@@ -23,6 +23,7 @@
 #include "operator/core/progress.h"
 #include "operator/core/recovery.h"
 #include "operator/core/roster.h"
+#include "operator/core/shared_claim.h"
 #include "operator/core/sick_nodes.h"
 #include "operator/core/silence.h"
 #include "operator/core/success_policy.h"
@@ -142,10 +143,12 @@ Decision reconcile(const Observation& seen, Timestamp now) {
   const auto& stored = seen.job.status;
   if (api::is_over(stored.phase)) {
     Decision decision = finish(seen, stored, stored.phase, stored.message);
+    note_validity(seen, decision.status);
     end_of_life(seen, now, decision);
     return decision;
   }
   Decision decision = decide(seen, now);
+  hold_back(seen, decision);
   note_ledger(seen, now, decision);
   note_conditions(seen, decision.status);
   if (decision.status.completed_at) end_of_life(seen, now, decision);

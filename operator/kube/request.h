@@ -33,6 +33,7 @@ struct Resource {
 inline constexpr Resource kTrainingJobs{"/apis/ratoon.dev/v1alpha1", "trainingjobs"};
 inline constexpr Resource kPods{"/api/v1", "pods"};
 inline constexpr Resource kNodes{"/api/v1", "nodes", false};
+inline constexpr Resource kClaims{"/api/v1", "persistentvolumeclaims"};
 inline constexpr Resource kEvents{"/apis/events.k8s.io/v1", "events"};
 inline constexpr Resource kCoreEvents{"/api/v1", "events"};  // the same objects
 inline constexpr Resource kLeases{"/apis/coordination.k8s.io/v1", "leases"};

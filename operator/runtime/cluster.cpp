@@ -11,6 +11,7 @@
 #include "operator/kube/lenient.h"
 #include "operator/kube/patch.h"
 #include "operator/runtime/api_client.h"
+#include "operator/runtime/broken_job.h"
 #include "operator/runtime/event_writer.h"
 #include "operator/runtime/reflector.h"
 #include "operator/runtime/store_sinks.h"
@@ -174,6 +175,35 @@ Result<void> Cluster::write_status(const api::TrainingJob& job) {
   const auto reply = parts_->client.call(kube::patch_status(target, job.meta.resource_version, patch),
                                          parts_->stopping.get_token());
   if (!reply) return reply.error().with_context("writing the status of " + job.meta.name);
+  parts_->store.put_own_job(*reply);
+  return {};
+}
+
+Result<std::optional<core::Claim>> Cluster::read_claim(const api::TrainingJob& job) {
+  const std::string& name = job.spec.checkpoint_policy.volume_claim_name;
+  const kube::Target target{.resource = kube::kClaims, .name_space = job.meta.name_space, .name = name};
+  const auto found = parts_->client.call(kube::get(target), parts_->stopping.get_token());
+  if (!found && found.error().kind() == ErrorKind::kNotFound) return std::optional<core::Claim>();
+  if (!found) return found.error().with_context("looking at the claim " + name);
+  core::Claim claim;
+  const json& modes = kube::child(kube::child(*found, "spec"), "accessModes");
+  if (modes.is_array())
+    for (const auto& mode : modes)
+      if (mode.is_string()) claim.access_modes.push_back(mode.get<std::string>());
+  return std::optional(std::move(claim));
+}
+
+Result<void> Cluster::write_complaint(const BrokenJob& job) {
+  const auto conditions =
+      with_complaint(job.conditions, job.complaint, job.meta.generation, parts_->clock.wall_now());
+  if (!conditions) return {};
+  const kube::Target target{
+      .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
+  const auto reply = parts_->client.call(
+      kube::patch_status(target, job.meta.resource_version, {{"conditions", *conditions}}),
+      parts_->stopping.get_token());
+  if (!reply)
+    return reply.error().with_context("telling in the status why " + job.meta.name + " is not served");
   parts_->store.put_own_job(*reply);
   return {};
 }

@@ -69,6 +69,10 @@ class Cluster {
   // For how long each kind's copy may have lacked what happened; 0 where it is kept up.
   [[nodiscard]] std::map<std::string_view, double> seconds_behind() const;
 
+  // The claim that the job names, read from the server itself; nothing where there is none.
+  [[nodiscard]] Result<std::optional<core::Claim>> read_claim(const api::TrainingJob& job);
+  // Tells the complaint in a condition, and touches nothing else. Nothing is sent where it is told already.
+  [[nodiscard]] Result<void> write_complaint(const BrokenJob& job);
   // kConflict: someone wrote since `job` was read; look again. Nothing is sent where nothing changed.
   [[nodiscard]] Result<void> write_status(const api::TrainingJob& job);
   // Fine if it exists and is this job's. kInvalid: the template is refused; kNoSpace: a quota is used up.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "operator/core/reconcile.h"
+#include "operator/core/shared_claim.h"
 #include "operator/runtime/patience.h"
 
 namespace ratoon::runtime {
@@ -88,15 +89,28 @@ void Controller::look_at(const JobKey& key) {
   }
   api::TrainingJob job = view->job;
   recall(memory.roster, job.status.members);
-  const core::Observation seen{.job = std::move(job),
-                               .pods = view->pods,
-                               .processes = rooms_.processes(key),
-                               .world = rooms_.world(key),
-                               .nodes = view->nodes,
-                               .wall_now = clock_.wall_now(),
-                               .recovery = memory.recovery,
-                               .listening_since = rooms_.listening_since(key),
-                               .refusal = memory.refusal};
+  core::Observation seen{.job = std::move(job),
+                         .pods = view->pods,
+                         .processes = rooms_.processes(key),
+                         .world = rooms_.world(key),
+                         .nodes = view->nodes,
+                         .wall_now = clock_.wall_now(),
+                         .recovery = memory.recovery,
+                         .listening_since = rooms_.listening_since(key),
+                         .refusal = memory.refusal};
+  if (core::asks_for_claim(seen)) {
+    if (const auto looked = look_at_claim(view->job, memory); !looked) {
+      tell_failure(key, looked.error());
+      if (!is_refusal(looked.error())) {
+        queue_.add(key, clock_.now() + pause_after(memory.failures_in_a_row++, kRetryDoublingsMax));
+        return;
+      }
+    }
+    seen.claim = memory.claim;
+  } else {
+    memory.claim.reset();
+    memory.claims_read = 0;
+  }
   const core::Decision decision = core::reconcile(seen, began);
   metrics_.note_decision_seconds(ratoon::seconds(clock_.now() - began));
   const auto done = carry_out(*view, decision, memory);
@@ -110,6 +124,7 @@ Timestamp Controller::next_look(const core::Decision& decision, const Result<voi
   Timestamp next = std::min(now + kLookAgain, decision.wake_at.value_or(now + kLookAgain));
   if (memory.roster_due) next = std::min(next, *memory.roster_due);
   if (memory.pods_due > now) next = std::min(next, memory.pods_due);
+  if (memory.claim && memory.claim_due > now) next = std::min(next, memory.claim_due);
   if (done) {
     memory.failures_in_a_row = 0;
     return next;
@@ -117,6 +132,20 @@ Timestamp Controller::next_look(const core::Decision& decision, const Result<voi
   const Timestamp again = now + pause_after(memory.failures_in_a_row++, kRetryDoublingsMax);
   // A failure must not make us late for the next silence; but what is to be done at once has just failed.
   return decision.wake_at && *decision.wake_at > now ? std::min(again, *decision.wake_at) : again;
+}
+
+// One that cannot be shared is looked at again in growing pauses: who replaces it tells nobody. What the
+// server does not let us read is taken for a claim that can.
+Result<void> Controller::look_at_claim(const api::TrainingJob& job, Memory& memory) {
+  if (memory.claim_generation != job.meta.generation) memory.claims_read = 0;
+  if (memory.claims_read > 0 && clock_.now() < memory.claim_due) return {};
+  auto claim = cluster_.read_claim(job);
+  if (!claim && !is_refusal(claim.error())) return claim.error();
+  memory.claim_generation = job.meta.generation;
+  memory.claim_due = clock_.now() + pause_after(memory.claims_read++, kRefusalDoublingsMax);
+  memory.claim = claim ? std::move(*claim) : std::nullopt;
+  if (!claim) return claim.error();
+  return {};
 }
 
 // A job that cannot be read, by an older operator or after an edit by hand, is left as it is: its members
@@ -129,6 +158,11 @@ void Controller::report_broken(const JobKey& key) {
     api::TrainingJob job;
     job.meta = broken.meta;
     cluster_.emit_event(job, {.is_warning = true, .reason = "InvalidSpec", .message = broken.complaint});
+    const auto told = cluster_.write_complaint(broken);
+    if (told) continue;
+    tell_failure(key, told.error());
+    // A status that the server refuses is not offered again until the job changes.
+    if (!is_refusal(told.error())) queue_.add(key, clock_.now() + kLookAgain);
   }
 }
 

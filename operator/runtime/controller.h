@@ -45,11 +45,18 @@ class Controller {
     std::string refusal{};
     Timestamp pods_due;
     int refusals_in_a_row = 0;
+    // What the job's claim was when it was last read, and from when it is read again.
+    std::optional<core::Claim> claim{};
+    std::uint64_t claim_generation = 0;  // of the job, then
+    Timestamp claim_due;
+    int claims_read = 0;
   };
 
   void work(const std::stop_token& stop);
   void look_at(const JobKey& key);
   [[nodiscard]] Memory& memory_of(const JobKey& key);
+  // Reads the claim where the decision asks for it and it is due.
+  [[nodiscard]] Result<void> look_at_claim(const api::TrainingJob& job, Memory& memory);
   void report_broken(const JobKey& key);
   [[nodiscard]] Result<void> carry_out(const View& seen, const core::Decision& decision, Memory& memory);
   // Stores the status if it says something new; progress alone waits for its turn.

@@ -53,6 +53,9 @@ Store::JobEntry Store::make_entry(const json& object) {
                     .name = kube::text_in(meta, "name"),
                     .uid = kube::text_in(meta, "uid"),
                     .resource_version = kube::text_in(meta, "resourceVersion")};
+  const json& generation = kube::child(meta, "generation");
+  if (generation.is_number_unsigned()) entry.job.meta.generation = generation.get<std::uint64_t>();
+  entry.conditions = kube::child(kube::child(object, "status"), "conditions");
   return entry;
 }
 
@@ -324,7 +327,8 @@ std::vector<BrokenJob> Store::broken_jobs() const {
   std::vector<BrokenJob> broken;
   for (const auto& [key, entry] : jobs_)
     if (!entry.complaint.empty() && !entry.is_deleting)
-      broken.push_back({.meta = entry.job.meta, .complaint = entry.complaint});
+      broken.push_back(
+          {.meta = entry.job.meta, .complaint = entry.complaint, .conditions = entry.conditions});
   return broken;
 }
 

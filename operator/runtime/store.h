@@ -38,6 +38,7 @@ struct View {
 struct BrokenJob {
   api::ObjectMeta meta;
   std::string complaint;
+  nlohmann::json conditions{};  // of its status, as they are
 };
 
 class Store {
@@ -73,8 +74,9 @@ class Store {
 
  private:
   struct JobEntry {
-    api::TrainingJob job;   // where it is broken: its meta alone
-    std::string complaint;  // not empty: it cannot be read
+    api::TrainingJob job;         // where it is broken: its meta alone
+    std::string complaint;        // not empty: it cannot be read
+    nlohmann::json conditions{};  // of one that is broken
     bool is_deleting = false;
     std::uint64_t version = 0;
   };

@@ -35,6 +35,7 @@ ratoon_program(api_probe SOURCES integration/api_probe.cpp LIBS ratoon::base_htt
 ratoon_python_test(integration/api_server_test)
 ratoon_program(cluster_probe SOURCES integration/cluster_probe.cpp LIBS ratoon::operator_runtime)
 ratoon_python_test(integration/cluster_client_test)
+ratoon_python_test(integration/claim_test TIMEOUT 300)
 ratoon_python_test(integration/door_test TIMEOUT 300)
 ratoon_python_test(integration/leader_test TIMEOUT 300)
 ratoon_python_test(integration/operator_cuts_test TIMEOUT 300)

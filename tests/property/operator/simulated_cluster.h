@@ -63,6 +63,7 @@ class SimulatedCluster {
     std::uint64_t exist_already = 0;
     std::uint64_t refusals = 0;
     std::uint64_t lost_answers = 0;
+    std::uint64_t complaints = 0;
     std::uint64_t late = 0;
     std::uint64_t cut_short = 0;
   };

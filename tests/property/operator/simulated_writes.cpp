@@ -127,6 +127,14 @@ http::Response SimulatedCluster::patch_status(const Place& place, const json& bo
   after.merge_patch(body["status"]);
   if (after == before) find_broken("a status was written though nothing changes");
   object["status"] = std::move(after);
+  if (place.name == "poison") {  // it is told what is wrong, and that alone
+    const json& all = object["status"]["conditions"];
+    if (body["status"].size() != 1 || all.size() != 2 || all[0] != before["conditions"][0] ||
+        all[1].value("type", "") != "InvalidSpec" || all[1].value("status", "") != "True")
+      find_broken("a job that cannot be read was touched: " + body.dump());
+    ++tally_.complaints;
+    return answer(200, server_.put("trainingjobs", std::move(object)));
+  }
   const auto decoded = api::decode_training_job(object);
   if (!decoded) {
     find_broken("a status that cannot be read: " + decoded.error().message());

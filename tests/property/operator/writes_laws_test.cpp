@@ -252,14 +252,15 @@ TEST(WritesLaws, HoldOverAServerThatIsInTheWay) {
     sum.exist_already += one.exist_already;
     sum.refusals += one.refusals;
     sum.lost_answers += one.lost_answers;
+    sum.complaints += one.complaints;
     sum.late += one.late;
     sum.cut_short += one.cut_short;
   }
   std::cout << seeds << " worlds, " << leaders << " leaders, " << sum.writes << " writes, " << sum.conflicts
             << " conflicts, " << sum.changed_pods << " pods that had changed, " << sum.exist_already
             << " pods that existed, " << sum.refusals << " refusals, " << sum.lost_answers
-            << " lost answers, " << sum.late << " writes that came late, " << sum.cut_short
-            << " decisions cut short\n";
+            << " lost answers, " << sum.late << " writes that came late, " << sum.complaints
+            << " complaints about a job that cannot be read, " << sum.cut_short << " decisions cut short\n";
   if (only != 0) return;
   for (const auto count : {sum.conflicts, sum.changed_pods, sum.exist_already, sum.refusals, sum.lost_answers,
                            sum.late, sum.cut_short})

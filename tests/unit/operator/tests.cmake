@@ -5,8 +5,9 @@ if(TARGET ratoon_operator_core)
             core/deadlines_test.cpp core/duration_test.cpp core/elastic_test.cpp core/end_policies_test.cpp
             core/gang_test.cpp core/group_test.cpp core/hang_test.cpp core/last_failure_test.cpp core/ledger_test.cpp
             core/noted_checkpoint_test.cpp core/notice_test.cpp core/pitfalls_test.cpp core/progress_test.cpp
-            core/reconcile_test.cpp core/recovery_test.cpp core/restart_rules_test.cpp core/roster_test.cpp core/sick_nodes_test.cpp
-            core/silence_test.cpp core/suspects_test.cpp core/suspend_test.cpp
+            core/reconcile_test.cpp core/recovery_test.cpp core/restart_rules_test.cpp core/roster_test.cpp
+            core/shared_claim_test.cpp core/sick_nodes_test.cpp core/silence_test.cpp
+            core/suspects_test.cpp core/suspend_test.cpp
     LIBS ratoon::operator_core)
   ratoon_test(unit/operator/training_job_test
     SOURCES api/policies_test.cpp api/trainer_environment_test.cpp training_job_test.cpp LIBS ratoon::operator_api)
@@ -17,12 +18,11 @@ if(TARGET ratoon_operator_core)
             kube/request_test.cpp kube/watch_decoder_test.cpp
     LIBS ratoon::operator_kube)
   ratoon_test(unit/operator/operator_runtime_test
-    SOURCES runtime/door_certificate_test.cpp runtime/event_filter_test.cpp runtime/fence_test.cpp
-            runtime/member_check_test.cpp runtime/metrics_page_test.cpp runtime/open_files_test.cpp
+    SOURCES runtime/broken_job_test.cpp runtime/door_certificate_test.cpp runtime/event_filter_test.cpp
+            runtime/fence_test.cpp runtime/member_check_test.cpp runtime/metrics_page_test.cpp runtime/open_files_test.cpp
             runtime/operator_config_test.cpp runtime/operator_metrics_test.cpp runtime/patience_test.cpp runtime/porch_test.cpp
-            runtime/self_metrics_test.cpp runtime/store_test.cpp runtime/token_reviewer_test.cpp runtime/trusting_transport_test.cpp
-            runtime/whereabouts_test.cpp
-            runtime/work_queue_test.cpp
+            runtime/self_metrics_test.cpp runtime/store_test.cpp runtime/token_reviewer_test.cpp
+            runtime/trusting_transport_test.cpp runtime/whereabouts_test.cpp runtime/work_queue_test.cpp
             ../../conformance/support/test_certificates.cpp
     LIBS ratoon::operator_runtime LABELS threads)
   ratoon_test(unit/operator/operator_local_test

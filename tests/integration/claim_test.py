@@ -1,0 +1,66 @@
+"""Jobs that the operator does not serve as they are, on a real API server: the claim of one cannot be shared, and it makes no
+pods until the claim is replaced."""
+
+import sys
+import unittest
+
+from api_server import missing_programs
+from local_run import wait_until
+from stand_in_cluster import Operator, StandInCluster
+
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+
+
+def claim(name, *modes):
+    return {"metadata": {"name": name}, "spec": {"accessModes": list(modes), "storageClassName": "",
+                                                 "resources": {"requests": {"storage": "1Gi"}}}}
+
+
+def condition(status):
+    return next((c for c in status.get("conditions", []) if c["type"] == "InvalidSpec"), {})
+
+
+class Claims(unittest.TestCase):
+    def setUp(self):
+        self.cluster = StandInCluster(self)
+        self.operator = Operator(self, self.cluster, "one", 1)
+
+    def expect_pods(self, name, count):
+        wait_until(lambda: len(self.cluster.pods(name)) == count, f"the pods of {name}", 60)
+
+    def test_a_claim_of_one_node_is_told_and_replacing_it_mends_the_job(self):
+        self.cluster.post(CLAIMS, claim("j", "ReadWriteOnce"))
+        self.cluster.start_job("j", steps=10_000_000)
+        status = self.cluster.wait_for("j", "a word about the claim", lambda status: condition(status).get("status") == "True")
+        told = condition(status)
+        self.assertEqual(told["reason"], "ClaimNotShared")
+        self.assertIn("the claim j, whose access modes are ReadWriteOnce:", told["message"])
+        self.assertEqual(self.cluster.pods("j"), [])
+        wait_until(lambda: [event for event in self.cluster.get(EVENTS)["items"]
+                            if event["reason"] == "InvalidSpec" and event["type"] == "Warning"], "an event")
+        self.cluster.server.request("DELETE", f"{CLAIMS}/j")
+        if self.cluster.get(CLAIMS)["items"]:  # no controller is there to let it go
+            self.cluster.patch(f"{CLAIMS}/j", {"metadata": {"finalizers": None}})
+        wait_until(lambda: not self.cluster.get(CLAIMS)["items"], "the claim is gone")
+        self.cluster.post(CLAIMS, claim("j", "ReadWriteMany"))
+        self.expect_pods("j", 2)
+        mended = condition(self.cluster.wait_for("j", "its end", lambda status: condition(status)["status"] == "False"))
+        self.assertEqual((mended["reason"], mended["message"]), ("Mended", ""))
+
+    def test_who_can_share_it_or_is_alone_or_has_none_yet_gets_its_pods(self):
+        self.cluster.post(CLAIMS, claim("many", "ReadWriteOnce", "ReadWriteMany"))
+        self.cluster.post(CLAIMS, claim("alone", "ReadWriteOnce"))
+        self.cluster.start_job("many", steps=10_000_000)
+        self.cluster.start_job("alone", steps=10_000_000, numNodes=1)
+        self.cluster.start_job("none", steps=10_000_000)
+        for name, count in (("many", 2), ("alone", 1), ("none", 2)):
+            self.expect_pods(name, count)
+            self.assertEqual(condition(self.cluster.status(name)), {})
+
+
+if __name__ == "__main__":
+    if missing := missing_programs("helm", "kubectl"):
+        print(f"SKIPPED: {', '.join(missing)} not found; scripts/setup --only test builds them (needs Go 1.25)")
+        sys.exit(77)
+    unittest.main()
