@@ -65,6 +65,11 @@ bool has_moved_on(const Observation& seen, bool has_stepped) {
   return api::is_group(seen.job.spec) ? has_proved_itself(seen) : has_stepped;
 }
 
+std::string describe_success(const api::TrainingJobStatus& status) {
+  const std::string place = status.final_weights.empty() ? "" : "; weights: " + status.final_weights;
+  return "completed at step " + std::to_string(status.step.value()) + place;
+}
+
 Decision decide(const Observation& seen, Timestamp now) {
   api::TrainingJobStatus status = seen.job.status;
   note_wish_to_begin_anew(seen.job, status);
@@ -86,8 +91,7 @@ Decision decide(const Observation& seen, Timestamp now) {
   if (!change.fatal.empty())
     return finish(seen, std::move(status), JobPhase::kFailed, change.fatal, change.actions);
   if (has_succeeded(seen, status.members)) {
-    const std::string place = status.final_weights.empty() ? "" : "; weights: " + status.final_weights;
-    const std::string message = "completed at step " + std::to_string(status.step.value()) + place;
+    const std::string message = describe_success(status);
     return finish(seen, std::move(status), JobPhase::kSucceeded, message, change.actions);
   }
 

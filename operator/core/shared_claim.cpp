@@ -5,7 +5,6 @@
 #include <tuple>
 #include <variant>
 
-#include "base/contract/names.h"
 #include "base/core/lists.h"
 
 namespace ratoon::core {
@@ -21,8 +20,7 @@ std::uint64_t members_max(const api::TrainingJobSpec& spec) {
 // The last decision told of it.
 bool is_told(const api::TrainingJobStatus& status) {
   return std::ranges::any_of(status.conditions, [](const api::Condition& c) {
-    return c.type == api::condition::kInvalidSpec && c.reason == api::condition::kClaimNotShared &&
-           c.is_true;
+    return c.type == api::condition::kInvalidSpec && c.reason == api::condition::kClaimNotShared && c.is_true;
   });
 }
 
@@ -54,8 +52,8 @@ void hold_back(const Observation& seen, Decision& decision) {
                 [](const Action& action) { return std::holds_alternative<CreatePod>(action); });
   decision.status.message = fault;
   if (!is_told(seen.job.status))
-    decision.actions.emplace_back(EmitEvent{
-        .is_warning = true, .reason = std::string(api::condition::kInvalidSpec), .message = fault});
+    decision.actions.emplace_back(
+        EmitEvent{.is_warning = true, .reason = std::string(api::condition::kInvalidSpec), .message = fault});
 }
 
 }  // namespace ratoon::core

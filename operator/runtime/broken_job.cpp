@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/contract/names.h"
 #include "base/core/utf8.h"
+#include "operator/api/training_job.h"
 #include "operator/kube/lenient.h"
 
 namespace ratoon::runtime {

@@ -156,7 +156,10 @@ class CopyStory {
     const std::string key = "n/" + job_key(number).name;
     const auto& all = server_.objects(kJobKind);
     const auto known = all.find(key);
-    if (known != all.end() && dice_.percent(20)) return server_.remove(kJobKind, key);
+    if (known != all.end() && dice_.percent(20)) {
+      server_.remove(kJobKind, key);
+      return;
+    }
     json object = known == all.end() ? job(number, new_uid()) : known->second;
     // One that nobody can read, or that can be read again.
     if (dice_.percent(20)) object["spec"]["numNodes"] = dice_.percent(50) ? json(2U) : json("poison");
@@ -194,7 +197,10 @@ class CopyStory {
 
   void change_node() {
     const std::string name = "node-" + std::to_string(dice_.below(kNodes));
-    if (dice_.percent(20)) return server_.remove(kNodeKind, "/" + name);
+    if (dice_.percent(20)) {
+      server_.remove(kNodeKind, "/" + name);
+      return;
+    }
     json object = {{"metadata", {{"name", name}}}, {"spec", {{"unschedulable", dice_.percent(30)}}}};
     if (dice_.percent(5)) object["spec"] = "poison";
     server_.put(kNodeKind, std::move(object));

@@ -1,6 +1,7 @@
 #include "tests/property/operator/documents.h"
 
 #include <array>
+#include <chrono>
 
 #include "base/contract/codec.h"
 #include "base/contract/names.h"
@@ -41,6 +42,11 @@ json restart_document(const api::RestartPolicy& policy) {
 const char* phase_name(api::PodPhase phase) {
   constexpr std::array<const char*, 4> kPhases = {"Pending", "Running", "Succeeded", "Failed"};
   return kPhases.at(static_cast<std::size_t>(phase));
+}
+
+// As the server keeps times.
+std::string whole_seconds(WallTime t) {
+  return format_rfc3339({std::chrono::floor<std::chrono::seconds>(t.since_epoch)});
 }
 
 json terminated_document(const api::Pod& pod) {
@@ -95,7 +101,7 @@ json pod_document(json made, const api::Pod& pod) {
   made["metadata"]["uid"] = pod.uid;
   if (!pod.node.empty()) made["spec"]["nodeName"] = pod.node;
   if (pod.is_deleting)
-    made["metadata"]["deletionTimestamp"] = format_rfc3339(pod.ends_at.value_or(WallTime{}));
+    made["metadata"]["deletionTimestamp"] = whole_seconds(pod.ends_at.value_or(WallTime{}));
   json conditions = json::array();
   if (pod.is_evicted) conditions.push_back({{"type", "DisruptionTarget"}, {"status", "True"}});
   if (!pod.unplaced_reason.empty())
@@ -115,7 +121,7 @@ json node_document(const api::Node& node) {
   json taints = json::array();
   for (const auto& taint : node.taints) {
     taints.push_back({{"key", taint.key}, {"effect", taint.effect}});
-    if (taint.added_at) taints.back()["timeAdded"] = format_rfc3339(*taint.added_at);
+    if (taint.added_at) taints.back()["timeAdded"] = whole_seconds(*taint.added_at);
   }
   json out = {{"metadata", {{"name", node.name}}},
               {"spec", {{"unschedulable", node.is_unschedulable}, {"taints", taints}}}};

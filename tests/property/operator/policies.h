@@ -32,6 +32,7 @@ struct Policies {
   bool rests = false;                // is left suspended for a while once the faults are over
   std::uint32_t more_places = 0;     // of an elastic job, beyond the members that it asks for
   std::uint64_t zones = 0;           // that nodes say they are in; 0: they do not
+  bool holds_pods = true;            // a finalizer does, so that who is deleted stays to be seen for a while
   bool remakes_pods = false;         // the name of a pod that vanished is taken again, as by a late creation
 };
 

@@ -55,14 +55,27 @@ json SimulatedApiServer::put(const std::string& kind, json object) {
   return object;
 }
 
-void SimulatedApiServer::remove(const std::string& kind, const std::string& key) {
+json SimulatedApiServer::remove(const std::string& kind, const std::string& key) {
   Kind& all = kinds_[kind];
   const auto found = all.objects.find(key);
-  if (found == all.objects.end()) return;
+  if (found == all.objects.end()) return {};
   json last = std::move(found->second);
   all.objects.erase(found);
   last["metadata"]["resourceVersion"] = std::to_string(++version_);
-  note(all, "DELETED", std::move(last));
+  note(all, "DELETED", last);
+  return last;
+}
+
+void SimulatedApiServer::pass_on(const std::string& kind, const std::string& type, const json& object) {
+  const std::uint64_t version = std::stoull(object["metadata"]["resourceVersion"].get<std::string>());
+  version_ = std::max(version_, version);
+  Kind& all = kinds_[kind];
+  if (type == "DELETED")
+    all.objects.erase(key_of(object));
+  else
+    all.objects.insert_or_assign(key_of(object), object);
+  note(all, type, object);
+  all.history.back().version = version;
 }
 
 void SimulatedApiServer::forget_history(std::size_t kept) {
@@ -87,8 +100,22 @@ Result<http::Response> SimulatedApiServer::answer(const std::string& url) {
     return dice_.percent(50) ? refusal(429, "TooManyRequests") : refusal(500, "InternalError");
   }
   if (happens(5)) return Error(ErrorKind::kUnavailable, "cut off");
+  http::Response page = page_of(url);
+  if (page.status == 200 && happens(3)) page.body.resize(page.body.size() / 2);
+  return page;
+}
+
+http::Response SimulatedApiServer::page_of(const std::string& url) {
   Snapshot rest;
   const std::string token = parameter(url, "continue");
+  if (lists_) {
+    if (!token.empty() && happens(10)) return refusal(410, "Expired");
+    http::Response page = lists_(url);
+    if (page.status != 200) return page;
+    const std::string version = json::parse(page.body)["metadata"]["resourceVersion"].get<std::string>();
+    version_ = std::max<std::uint64_t>(version_, std::stoull(version));
+    return page;
+  }
   if (token.empty()) {
     for (const auto& [key, object] : kinds_[kind_in(url)].objects) rest.items.push_back(object);
     rest.version = version_;
@@ -108,9 +135,7 @@ Result<http::Response> SimulatedApiServer::answer(const std::string& url) {
     page["metadata"]["continue"] = next;
     snapshots_[next] = std::move(rest);
   }
-  std::string body = page.dump();
-  if (happens(3)) body.resize(body.size() / 2);
-  return http::Response{.status = 200, .headers = {}, .body = std::move(body)};
+  return {.status = 200, .headers = {}, .body = page.dump()};
 }
 
 // As far as this watch comes: often not to the end of what happened.
@@ -148,12 +173,15 @@ Result<http::ResponseHead> SimulatedApiServer::watch(const std::string& url, htt
   clock_.advance(std::chrono::milliseconds(are_drawn_ ? dice_.below(2000) : 1000));
   Kind& kind = kinds_[kind_in(url)];
   const std::uint64_t from = std::stoull(parameter(url, "resourceVersion"));
+  // What another server says is not of the same length twice: where it is cut decides nothing else then.
+  Dice aside = dice_;
+  Dice& cuts = lists_ ? aside : dice_;
   const auto say = [&](int status, std::string_view text) -> Result<http::ResponseHead> {
     const http::ResponseHead head{.status = status, .headers = {}};
     if (auto taken = sink.on_head(head); !taken) return taken.error();
     while (!text.empty()) {  // cut anywhere
       const std::size_t size =
-          std::min<std::size_t>(text.size(), are_drawn_ ? 1 + dice_.below(2000) : text.size());
+          std::min<std::size_t>(text.size(), are_drawn_ ? 1 + cuts.below(2000) : text.size());
       if (auto taken = sink.on_bytes(text.substr(0, size)); !taken) return taken.error();
       text.remove_prefix(size);
     }
@@ -170,7 +198,7 @@ Result<http::ResponseHead> SimulatedApiServer::watch(const std::string& url, htt
   }
   std::string lines = lines_after(kind, from);
   const bool is_cut = happens(15) && !lines.empty();
-  if (is_cut) lines.resize(dice_.below(lines.size()));
+  if (is_cut) lines.resize(lists_ ? lines.size() * dice_.below(100) / 100 : dice_.below(lines.size()));
   auto said = say(200, lines);
   if (!said || !is_cut) return said;
   ++tally_.cuts;

@@ -27,7 +27,13 @@ class SimulatedApiServer {
 
   // By the plural of its kind; the version is set here. What was stored.
   json put(const std::string& kind, json object);
-  void remove(const std::string& kind, const std::string& key);
+  // What it was, with the version of its end; nothing if there was none.
+  json remove(const std::string& kind, const std::string& key);
+  // What another server's watch told, with the version that it has there: this one passes it on.
+  void pass_on(const std::string& kind, const std::string& type, const json& object);
+  // Lists are another server's.
+  using Lists = std::function<http::Response(const std::string& url)>;
+  void set_lists(Lists lists) { lists_ = std::move(lists); }
   [[nodiscard]] const std::map<std::string, json>& objects(const std::string& kind) {
     return kinds_[kind].objects;
   }
@@ -73,6 +79,7 @@ class SimulatedApiServer {
   };
 
   void note(Kind& kind, const std::string& type, json object);
+  [[nodiscard]] http::Response page_of(const std::string& url);
   bool happens(std::uint64_t percent) { return are_drawn_ && dice_.percent(percent); }
   std::string lines_after(Kind& kind, std::uint64_t version);
 
@@ -80,6 +87,7 @@ class SimulatedApiServer {
   ManualClock& clock_;
   bool are_drawn_ = true;
   std::function<void()> meanwhile_;
+  Lists lists_;
   std::uint64_t version_ = 100;
   std::map<std::string, Kind> kinds_;
   std::map<std::string, Snapshot> snapshots_;  // by the token of their next page

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <limits>
 
+#include "operator/kube/node_codec.h"
 #include "tests/property/operator/documents.h"
 
 namespace ratoon::sim {
@@ -17,23 +19,8 @@ constexpr const char* kJobs = "trainingjobs";
 constexpr const char* kEvents = "events";
 constexpr std::size_t kHistory = 40;  // events of each kind that the server remembers
 
-http::Response refusal(int code, const char* reason) {
-  const json status = {{"kind", "Status"}, {"code", code}, {"reason", reason}, {"message", reason}};
-  return {.status = code, .headers = {}, .body = status.dump()};
-}
-
 std::string version_asked_for(const http::Request& deletion) {
   return json::parse(deletion.body)["preconditions"].value("resourceVersion", "");
-}
-
-// It says what is no job: the operator has to live with it beside the one that it is about.
-json poison_document() {
-  return {{"metadata", {{"name", "poison"}, {"namespace", "default"}, {"uid", "poison"}}},
-          {"spec", {{"numNodes", "many"}, {"roles", 7}}},
-          {"status",
-           {{"conditions", {{{"type", "Running"}, {"status", "True"}, {"others", "field"}}}},
-            {"attempt", 3},
-            {"unknown", {1, 2}}}}};
 }
 
 }  // namespace
@@ -62,11 +49,18 @@ SimulatedCluster::SimulatedCluster(std::uint64_t seed, const Scenario& scenario)
       world_(seed, scenario),
       server_(dice_.below(std::numeric_limits<std::uint64_t>::max()), server_clock_) {
   clock_.advance(world_.now().since_boot);
-  server_.put(kJobs, job_document(world_.job()));
-  server_.put(kJobs, poison_document());
+  const char* kubeconfig = std::getenv("RATOON_API_SERVER");
+  const bool holds_pods = scenario.policies.holds_pods;
+  behind_ = kubeconfig == nullptr ? make_memory_server(server_, clock_, holds_pods)
+                                  : make_real_server(kubeconfig, server_, clock_, holds_pods);
+  behind_->put(kJobs, job_document(world_.job()));
+  world_.set_job_uid(server_.objects(kJobs).at(key_text())["metadata"]["uid"].get<std::string>());
+  behind_->put(kJobs, behind_->unreadable_job());
   json stray = {{"metadata", {{"name", "stray"}, {"namespace", "default"}, {"uid", "stray"}}}};
-  stray["metadata"]["labels"] = {{"ratoon.dev/job-uid", world_.job().meta.uid}, {"ratoon.dev/index", "-1"}};
-  server_.put(kPods, stray);
+  stray["metadata"]["labels"] = {{"ratoon.dev/job-uid", world_.job().meta.uid},
+                                 {"ratoon.dev/index", "first"}};
+  stray["spec"] = {{"containers", json::array({{{"name", "stray"}, {"image", "i"}}})}};
+  behind_->put(kPods, std::move(stray));
   shown_generation_ = world_.job().meta.generation;
   show();
 }
@@ -77,24 +71,6 @@ std::unique_ptr<http::HttpTransport> SimulatedCluster::connect(Caller& caller) {
 
 void SimulatedCluster::find_broken(const std::string& sentence) {
   if (broken_.empty()) broken_ = sentence;
-}
-
-SimulatedCluster::Place SimulatedCluster::place_of(std::string_view url) {
-  std::vector<std::string> parts;
-  for (std::string_view rest = url.substr(0, url.find('?')); !rest.empty();) {
-    const auto end = std::min(rest.find('/'), rest.size());
-    parts.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  Place place;
-  const auto at = std::find(parts.begin(), parts.end(), "namespaces");
-  if (at == parts.end()) {
-    place.kind = parts.back();
-    return place;
-  }
-  std::vector<std::string> named(at + 1, parts.end());
-  named.resize(4);
-  return {.name_space = named[0], .kind = named[1], .name = named[2], .part = named[3]};
 }
 
 // What else happened at the server, then what it shows of it.
@@ -119,18 +95,18 @@ void SimulatedCluster::advance(bool is_chaos) {
 void SimulatedCluster::change_by_others() {
   if (happens(3)) {  // somebody writes a note on the job: its version is another one
     const auto& objects = server_.objects(kJobs);
-    const auto found = objects.find(key().name_space + "/" + key().name);
+    const auto found = objects.find(key_text());
     if (found == objects.end()) return;
     json object = found->second;
     object["metadata"]["annotations"] = {{"note", std::to_string(++notes_)}};
-    server_.put(kJobs, std::move(object));
+    behind_->put(kJobs, std::move(object));
   }
-  if (happens(1)) server_.put(kJobs, poison_document());
+  if (happens(1)) behind_->put(kJobs, behind_->unreadable_job());
   // A kubelet writes what nobody reads.
   if (const auto pods = world_.pods(); !pods.empty() && kubelets_.percent(10)) {
     json object = server_.objects(kPods).at("default/" + pods[kubelets_.below(pods.size())].name);
-    object["metadata"]["annotations"] = {{"note", std::to_string(++notes_)}};
-    server_.put(kPods, std::move(object));
+    object["metadata"]["annotations"]["note"] = std::to_string(++notes_);
+    behind_->put(kPods, std::move(object));
   }
   for (const char* kind : {kPods, kNodes, kJobs})
     if (happens(3)) held_until_[kind] = clock_.now() + dice_.ticks(1, 40);
@@ -140,8 +116,10 @@ void SimulatedCluster::show_pod(const api::Pod& pod) {
   const auto known = shown_.find(pod.uid);
   if (known != shown_.end() && known->second == pod) return;
   shown_[pod.uid] = pod;
-  const auto& made = server_.objects(kPods).at("default/" + pod.name);
-  server_.put(kPods, pod_document(made, pod));
+  const auto made = server_.objects(kPods).find(key().name_space + "/" + pod.name);
+  if (made == server_.objects(kPods).end() || made->second["metadata"]["uid"] != pod.uid)
+    return find_broken("the server does not have " + pod.name + " any more, and the world does");
+  behind_->put(kPods, pod_document(made->second, pod));
 }
 
 void SimulatedCluster::show() {
@@ -150,38 +128,37 @@ void SimulatedCluster::show() {
   std::vector<std::string> gone;
   for (const auto& [key, object] : server_.objects(kPods)) {
     const auto uid = object["metadata"]["uid"].get<std::string>();
-    if (uid != "stray" && !living.contains(uid)) gone.push_back(key);
+    if (object["metadata"]["name"] != "stray" && !living.contains(uid)) gone.push_back(key);
   }
-  for (const auto& key : gone) server_.remove(kPods, key);
+  for (const auto& key : gone) behind_->remove(kPods, key);
   std::erase_if(shown_, [&](const auto& item) { return !living.contains(item.first); });
   for (const auto& pod : world_.pods()) show_pod(pod);
 
   std::vector<std::string> lost;
   for (const auto& [key, object] : server_.objects(kNodes))
     if (!world_.nodes().contains(key.substr(1))) lost.push_back(key);
-  for (const auto& key : lost) server_.remove(kNodes, key);
+  for (const auto& key : lost) behind_->remove(kNodes, key);
   for (const auto& [name, entry] : world_.nodes()) {
     json document = node_document(entry.node);
     const auto known = server_.objects(kNodes).find("/" + name);
     const bool is_shown = known != server_.objects(kNodes).end() &&
-                          known->second["spec"] == document["spec"] &&
-                          known->second["metadata"].contains("deletionTimestamp") == entry.node.is_deleting;
-    if (!is_shown) server_.put(kNodes, std::move(document));
+                          *kube::decode_node(known->second) == *kube::decode_node(document);
+    if (!is_shown) behind_->put(kNodes, std::move(document));
   }
-  const auto job = server_.objects(kJobs).find(key().name_space + "/" + key().name);
+  const auto job = server_.objects(kJobs).find(key_text());
   if (job == server_.objects(kJobs).end() || shown_generation_ == world_.job().meta.generation) return;
   shown_generation_ = world_.job().meta.generation;
   json object = job->second;
   object["spec"] = spec_document(world_.job().spec);
   object["metadata"]["generation"] = shown_generation_;
-  server_.put(kJobs, std::move(object));
+  behind_->put(kJobs, std::move(object));
 }
 
 http::Response SimulatedCluster::refuse_for_now() {
   ++tally_.refusals;
-  http::Response reply = dice_.percent(50)   ? refusal(429, "TooManyRequests")
-                         : dice_.percent(50) ? refusal(503, "ServiceUnavailable")
-                                             : refusal(500, "InternalError");
+  http::Response reply = dice_.percent(50)   ? refusal_of(429, "TooManyRequests")
+                         : dice_.percent(50) ? refusal_of(503, "ServiceUnavailable")
+                                             : refusal_of(500, "InternalError");
   // It is asked once more at once: to wait would be the only thing here that takes real time.
   if (reply.status != 500) reply.headers.set("Retry-After", "0");
   return reply;
@@ -232,10 +209,7 @@ Result<http::Response> SimulatedCluster::call(Caller& caller, const http::Reques
     caller.refused.erase(place.name);
     if (place.name.empty()) return server_.answer(request.url);
     if (happens(5)) return refuse_for_now();
-    const auto& objects = server_.objects(place.kind);
-    const auto found = objects.find(place.name_space + "/" + place.name);
-    if (found == objects.end()) return refusal(404, "NotFound");
-    return http::Response{.status = 200, .headers = {}, .body = found->second.dump()};
+    return behind_->call(request);
   }
   if (!caller.fence.is_open(clock_.now())) find_broken("one that does not lead writes: " + request.url);
   const bool is_event = place.kind == kEvents;

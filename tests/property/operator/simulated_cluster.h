@@ -19,7 +19,7 @@
 
 #include "base/http/transport.h"
 #include "operator/runtime/fence.h"
-#include "tests/property/operator/simulated_api_server.h"
+#include "tests/property/operator/server_behind.h"
 #include "tests/property/operator/simulated_world.h"
 
 namespace ratoon::sim {
@@ -72,18 +72,12 @@ class SimulatedCluster {
 
  private:
   friend class CallsOf;
-  struct Place {
-    std::string name_space;
-    std::string kind;
-    std::string name;
-    std::string part;
-  };
   struct LateWrite {
     Timestamp arrives;
     http::Request request;
   };
 
-  [[nodiscard]] static Place place_of(std::string_view url);
+  [[nodiscard]] std::string key_text() const { return key().name_space + "/" + key().name; }
   bool happens(std::uint64_t percent) { return is_chaos_ && dice_.percent(percent); }
   // simulated_cluster.cpp
   [[nodiscard]] Result<http::Response> call(Caller& caller, const http::Request& request);
@@ -98,18 +92,20 @@ class SimulatedCluster {
   void show_pod(const api::Pod& pod);
   // simulated_writes.cpp
   [[nodiscard]] http::Response write(const http::Request& request);
-  [[nodiscard]] http::Response create_pod(json body);
-  [[nodiscard]] http::Response delete_pod(const Place& place, const json& options);
-  [[nodiscard]] http::Response patch_status(const Place& place, const json& body);
-  [[nodiscard]] http::Response delete_job(const Place& place, const json& options);
+  [[nodiscard]] http::Response create_pod(const http::Request& request, json body);
+  [[nodiscard]] http::Response delete_pod(const http::Request& request, const json& options);
+  [[nodiscard]] http::Response patch_status(const http::Request& request, const json& body);
+  [[nodiscard]] http::Response delete_job(const http::Request& request, const json& options);
+  void check_complaint(json before, json after);
   void check_status(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
 
-  ManualClock clock_;
+  ManualClock clock_{{}, World::kWallAtBoot};
   ManualClock server_clock_;  // that moves with each call, which nobody reads
   Dice dice_;
   Dice kubelets_;  // of their own, so that worlds are as they were without them
   World world_;
   SimulatedApiServer server_;
+  std::unique_ptr<ServerBehind> behind_;
   bool is_chaos_ = true;
   std::map<std::string, Timestamp> held_until_;  // by kind: its watches say nothing until then
   std::vector<LateWrite> late_;

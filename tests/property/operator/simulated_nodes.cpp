@@ -86,6 +86,9 @@ void World::move_nodes(bool is_chaos) {
     }
     if (node.is_dead && !node.is_known_dead && now_ >= node.known_at) {
       node.is_known_dead = true;
+      std::erase_if(pods_, [&](const auto& item) {
+        return is_here(item) && !item.second.pod.is_deleting && goes_at_once(item.second);
+      });
       for (auto& [uid, entry] : pods_)
         if (entry.pod.node == name && !entry.pod.is_deleting) {  // and stays so until the node's fate
           entry.pod.is_deleting = true;

@@ -14,18 +14,30 @@ void World::create_pod(const core::CreatePod& action) {
               .avoid_nodes = action.avoid_nodes,
               .runs_at = now_ + dice_.ticks(0, 8),
               .gone_at = {}};
-  made.pod.uid = "uid-" + std::to_string(++created_);
+  const std::string turn = "uid-" + std::to_string(++created_);
+  if (made.pod.uid.empty()) made.pod.uid = turn;
+  turns_[made.pod.uid] = turn;
   if (scenario_.policies.tells_avoided_nodes) made.pod.avoided_nodes = action.avoid_nodes;
   pods_.emplace(made.pod.uid, made);
   note_answer(made.pod.uid);
 }
 
-void World::delete_pod(const std::string& uid, bool is_chaos) {
+// Who runs nowhere, or no more, has nobody to wait for: the server deletes it at once, unless a finalizer is
+// on it.
+bool World::goes_at_once(const SimPod& entry) const {
+  return !scenario_.policies.holds_pods && (entry.pod.node.empty() || entry.pod.has_ended());
+}
+
+void World::delete_pod(const std::string& uid, bool is_chaos, Duration grace) {
   const auto found = pods_.find(uid);
   if (found == pods_.end()) return;
   if (found->second.pod.is_deleting) return note_answer(uid);
+  if (goes_at_once(found->second)) {
+    pods_.erase(found);
+    return;
+  }
   found->second.pod.is_deleting = true;
-  found->second.pod.ends_at = WallTime{wall_now().since_epoch + std::chrono::seconds(1)};
+  found->second.pod.ends_at = WallTime{wall_now().since_epoch + grace};
   // Some hang in Terminating, and what runs there runs on.
   const bool hangs = is_chaos && dice_.percent(30);
   found->second.gone_at = now_ + (hangs ? dice_.ticks(20, 120) : dice_.ticks(0, 4));
@@ -35,6 +47,8 @@ void World::delete_pod(const std::string& uid, bool is_chaos) {
 // With all that it owns, and nobody hangs: an end is all that is left to see.
 void World::delete_job() {
   is_job_gone_ = true;
+  std::erase_if(pods_,
+                [&](const auto& item) { return !item.second.pod.is_deleting && goes_at_once(item.second); });
   for (auto& [uid, entry] : pods_) {
     entry.pod.is_deleting = true;
     entry.gone_at = now_;

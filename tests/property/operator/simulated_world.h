@@ -72,11 +72,23 @@ struct SimNode {
   }
 };
 
+// UIDs in an order that does not depend on what the server draws, so that a seed tells the same story.
+struct ByTurn {
+  const std::map<std::string, std::string>* turns;
+  bool operator()(const std::string& a, const std::string& b) const { return turn(a) < turn(b); }
+  [[nodiscard]] const std::string& turn(const std::string& uid) const {
+    const auto known = turns->find(uid);
+    return known == turns->end() ? uid : known->second;
+  }
+};
+
 using Lineage = std::pair<Attempt, Step>;
 
 class World {
  public:
   World(std::uint64_t seed, Scenario scenario);
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
 
   [[nodiscard]] core::Observation observe() const;
   // One tick of everybody but the operator; faults as the dice say while `is_chaos`.
@@ -85,9 +97,11 @@ class World {
   void carry_out(const core::Decision& decision, bool is_chaos);
   // The same piece by piece, for an operator that speaks with an API server: what the server does when it is
   // asked to, what the operator's door hears and is told, and the end of that operator.
+  // With the UID that it names, or one of the world's own.
   void create_pod(const core::CreatePod& action);
-  void delete_pod(const std::string& uid, bool is_chaos);
+  void delete_pod(const std::string& uid, bool is_chaos, Duration grace = std::chrono::seconds(1));
   void delete_job();
+  void set_job_uid(const std::string& uid) { job_.meta.uid = uid; }
   void store_status(const api::TrainingJobStatus& status) { job_.status = status; }
   void announce(const api::Announcement& announcement);
   void lose_operator();
@@ -107,7 +121,8 @@ class World {
                                                 const core::Decision& decision) const;
 
   [[nodiscard]] Timestamp now() const { return now_; }
-  [[nodiscard]] WallTime wall_now() const { return {now_.since_boot + std::chrono::hours(1)}; }
+  static constexpr WallTime kWallAtBoot{std::chrono::hours(1)};
+  [[nodiscard]] WallTime wall_now() const { return {now_.since_boot + kWallAtBoot.since_epoch}; }
   [[nodiscard]] bool is_operator_down() const { return now_ < down_until_; }
   [[nodiscard]] const api::TrainingJob& job() const { return job_; }
   [[nodiscard]] const Scenario& scenario() const { return scenario_; }
@@ -157,6 +172,7 @@ class World {
   void end_pod(const std::string& uid, int exit_code);
   [[nodiscard]] bool leaves_record(const std::string& uid) const;
   void end_processes(const std::string& pod_uid);
+  [[nodiscard]] bool goes_at_once(const SimPod& entry) const;
   // simulated_agent.cpp
   void act(Agent& agent);
   void hang(Agent& agent);
@@ -182,7 +198,8 @@ class World {
   Scenario scenario_;
   Timestamp now_;
   api::TrainingJob job_;
-  std::map<std::string, SimPod> pods_;           // by UID
+  std::map<std::string, std::string> turns_;  // "uid-1", "uid-2", ... by UID
+  std::map<std::string, SimPod, ByTurn> pods_{ByTurn{&turns_}};
   std::map<std::string, SimNode> nodes_;         // by name
   std::map<std::string, api::Pod> pods_seen_;    // by UID: the operator's copy
   std::map<std::string, api::Node> nodes_seen_;  // by name

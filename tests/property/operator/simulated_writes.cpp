@@ -1,5 +1,8 @@
 // What the server does when an operator writes, and the promises about it.
 #include <algorithm>
+#include <chrono>
+#include <tuple>
+#include <utility>
 
 #include "base/contract/names.h"
 #include "operator/kube/lenient.h"
@@ -13,12 +16,10 @@ namespace {
 
 using json = nlohmann::json;
 
-http::Response answer(int code, const json& object) {
-  return {.status = code, .headers = {}, .body = object.dump()};
-}
+constexpr std::int64_t kGraceOfPods = 30;  // where neither the pod nor the deletion says another
 
-http::Response refusal(int code, const char* reason) {
-  return answer(code, {{"kind", "Status"}, {"code", code}, {"reason", reason}, {"message", reason}});
+bool is_refused(const http::Response& reply) {
+  return reply.status >= 300;
 }
 
 std::uint32_t counted_in(const api::TrainingJobStatus& status) {
@@ -33,73 +34,73 @@ http::Response SimulatedCluster::write(const http::Request& request) {
   if (place.kind == "events") {
     // A pod of our own that is there already is none that was refused.
     if (body.value("reason", "") == "PodRefused") find_broken("a pod is told as refused: " + body.dump());
-    return answer(201, body);
+    return behind_->call(request);
   }
-  if (request.method == "POST") return create_pod(std::move(body));
-  if (request.method == "PATCH") return patch_status(place, body);
-  return place.kind == "pods" ? delete_pod(place, body) : delete_job(place, body);
+  if (request.method == "POST") return create_pod(request, std::move(body));
+  if (request.method == "PATCH") return patch_status(request, body);
+  return place.kind == "pods" ? delete_pod(request, body) : delete_job(request, body);
 }
 
-http::Response SimulatedCluster::create_pod(json body) {
+http::Response SimulatedCluster::create_pod(const http::Request& request, json body) {
   body["metadata"]["uid"] = "to-be-drawn";
   auto made = kube::decode_pod(body);
   if (!made) {
     find_broken("a pod that is no member: " + made.error().message());
-    return refusal(422, "Invalid");
+    return refusal_of(422, "Invalid");
   }
-  const std::string key = made->name_space + "/" + made->pod.name;
-  if (server_.objects("pods").contains(key)) {
-    ++tally_.exist_already;
-    return refusal(409, "AlreadyExists");
+  http::Response reply = behind_->call(request);
+  if (reply.status == 409) ++tally_.exist_already;
+  if (is_refused(reply)) {
+    if (reply.status != 409) find_broken("the server refuses a pod: " + reply.body);
+    return reply;
   }
-  made->pod.uid.clear();
+  for (const auto& pod : world_.pods())
+    if (std::tie(pod.role, pod.index, pod.incarnation) ==
+        std::tie(made->pod.role, made->pod.index, made->pod.incarnation))
+      find_broken(made->pod.name + " is the second pod of an incarnation, beside " + pod.name);
+  made->pod.uid = json::parse(reply.body)["metadata"]["uid"].get<std::string>();
   const auto avoided = std::exchange(made->pod.avoided_nodes, {});
   world_.create_pod({.pod = made->pod, .avoid_nodes = avoided});
-  const auto pods = world_.pods();
-  const auto pod =
-      std::find_if(pods.begin(), pods.end(), [&](const auto& p) { return p.name == made->pod.name; });
+  for (const auto& pod : world_.pods())
+    if (pod.uid == made->pod.uid) shown_[pod.uid] = pod;
+  if (!world_.is_job_gone()) return reply;
   // The server takes a late one of a job that is gone, and its collector takes it away.
-  if (world_.is_job_gone()) world_.delete_pod(pod->uid, false);
-  shown_[pod->uid] = *pod;
-  return answer(201, server_.put("pods", pod_document(std::move(body), *pod)));
+  world_.delete_pod(made->pod.uid, false);
+  show();
+  return reply;
 }
 
-http::Response SimulatedCluster::delete_pod(const Place& place, const json& options) {
-  const std::string uid = kube::text_in(kube::child(options, "preconditions"), "uid");
-  const std::string version = kube::text_in(kube::child(options, "preconditions"), "resourceVersion");
-  if (uid.empty()) find_broken("the deletion of " + place.name + " names no UID");
-  if (version.empty()) find_broken("the deletion of " + place.name + " names no version that it builds on");
-  show();
-  const auto pods = world_.pods();
-  const auto pod =
-      std::find_if(pods.begin(), pods.end(), [&](const auto& p) { return p.name == place.name; });
-  if (pod == pods.end()) return refusal(404, "NotFound");
-  if (pod->uid != uid) return refusal(409, "Conflict");
-  if (server_.objects("pods").at(place.name_space + "/" + place.name)["metadata"]["resourceVersion"] !=
-      version) {
-    ++tally_.changed_pods;
-    return refusal(409, "Conflict");
-  }
+http::Response SimulatedCluster::delete_pod(const http::Request& request, const json& options) {
+  const Place place = place_of(request.url);
+  const json& preconditions = kube::child(options, "preconditions");
+  for (const char* what : {"uid", "resourceVersion"})
+    if (kube::text_in(preconditions, what).empty())
+      find_broken("the deletion of " + place.name + " names no " + what);
+  http::Response reply = behind_->call(request);
+  if (reply.status == 409) ++tally_.changed_pods;
+  if (is_refused(reply)) return reply;
+  const auto uid = json::parse(reply.body)["metadata"]["uid"].get<std::string>();
   const auto& status = world_.job().status;
   const bool is_on_roster = std::any_of(status.members.begin(), status.members.end(), [&](const auto& m) {
     return m.uid == uid || (m.is_leaving() && m.successor_uid == uid);
   });
   if (is_on_roster && !api::is_over(status.phase) && !may_end_.contains(uid))
     find_broken(place.name + " is on the roster and was deleted");
-  world_.delete_pod(uid, is_chaos_);
+  const auto grace = kube::whole_in(options, "gracePeriodSeconds").value_or(kGraceOfPods);
+  world_.delete_pod(uid, is_chaos_, std::chrono::seconds(grace));
   show();
-  return answer(200, server_.objects("pods").at(place.name_space + "/" + place.name));
+  const auto& pods = server_.objects("pods");
+  const auto left = pods.find(place.name_space + "/" + place.name);
+  return left == pods.end() ? reply : answer_of(200, left->second);
 }
 
-http::Response SimulatedCluster::delete_job(const Place& place, const json& options) {
-  const std::string key = place.name_space + "/" + place.name;
-  const auto found = server_.objects("trainingjobs").find(key);
-  if (found == server_.objects("trainingjobs").end()) return refusal(404, "NotFound");
+http::Response SimulatedCluster::delete_job(const http::Request& request, const json& options) {
   const json& preconditions = kube::child(options, "preconditions");
-  const json& meta = found->second["metadata"];
-  if (kube::text_in(preconditions, "uid") != meta["uid"] ||
-      kube::text_in(preconditions, "resourceVersion") != meta["resourceVersion"])
-    return refusal(409, "Conflict");
+  for (const char* what : {"uid", "resourceVersion"})
+    if (kube::text_in(preconditions, what).empty())
+      find_broken("the deletion of the job names no " + std::string(what));
+  http::Response reply = behind_->call(request);
+  if (is_refused(reply)) return reply;
   const auto& job = world_.job();
   const auto ttl = job.spec.ttl_seconds_after_finished;
   const bool is_time =
@@ -107,42 +108,56 @@ http::Response SimulatedCluster::delete_job(const Place& place, const json& opti
       job.status.completed_at->since_epoch + std::chrono::seconds(*ttl) <= world_.wall_now().since_epoch;
   if (!is_time) find_broken("the job was deleted before its time");
   world_.delete_job();
-  server_.remove("trainingjobs", key);
-  return answer(200, {{"kind", "Status"}, {"status", "Success"}});
+  return reply;
 }
 
-http::Response SimulatedCluster::patch_status(const Place& place, const json& body) {
+http::Response SimulatedCluster::patch_status(const http::Request& request, const json& body) {
+  const Place place = place_of(request.url);
+  if (kube::text_in(kube::child(body, "metadata"), "resourceVersion").empty())
+    find_broken("a status names no version that it builds on");
   const auto& objects = server_.objects("trainingjobs");
   const auto found = objects.find(place.name_space + "/" + place.name);
-  if (found == objects.end()) return refusal(404, "NotFound");
-  json object = found->second;
-  const std::string version = kube::text_in(kube::child(body, "metadata"), "resourceVersion");
-  if (version.empty()) find_broken("a status names no version that it builds on");
-  if (version != object["metadata"]["resourceVersion"]) {
-    ++tally_.conflicts;
-    return refusal(409, "Conflict");
+  const json before = found == objects.end() ? json() : found->second.value("status", json::object());
+  http::Response reply = behind_->call(request);
+  if (reply.status == 409) ++tally_.conflicts;
+  if (is_refused(reply)) {
+    if (reply.status != 409 && reply.status != 404) find_broken("the server refuses a status: " + reply.body);
+    return reply;
   }
-  const json before = object.value("status", json::object());
-  json after = before;
-  after.merge_patch(body["status"]);
-  if (after == before) find_broken("a status was written though nothing changes");
-  object["status"] = std::move(after);
-  if (place.name == "poison") {  // it is told what is wrong, and that alone
-    const json& all = object["status"]["conditions"];
-    if (body["status"].size() != 1 || all.size() != 2 || all[0] != before["conditions"][0] ||
-        all[1].value("type", "") != "InvalidSpec" || all[1].value("status", "") != "True")
-      find_broken("a job that cannot be read was touched: " + body.dump());
-    ++tally_.complaints;
-    return answer(200, server_.put("trainingjobs", std::move(object)));
+  const json object = json::parse(reply.body);
+  if (object["status"] == before) find_broken("a status was written though nothing changes");
+  if (place.name == "poison") {
+    check_complaint(before, object["status"]);
+    return reply;
   }
   const auto decoded = api::decode_training_job(object);
   if (!decoded) {
     find_broken("a status that cannot be read: " + decoded.error().message());
-    return refusal(422, "Invalid");
+    return reply;
   }
   check_status(world_.job().status, decoded->status);
   world_.store_status(decoded->status);
-  return answer(200, server_.put("trainingjobs", std::move(object)));
+  return reply;
+}
+
+// A job that cannot be read is told what is wrong, and nothing else of it changes.
+void SimulatedCluster::check_complaint(json before, json after) {
+  const auto take_complaints = [](json& status) {
+    json kept = json::array();
+    int complaints = 0;
+    for (const auto& condition : status.value("conditions", json::array())) {
+      const bool is_complaint = condition.value("type", "") == api::condition::kInvalidSpec;
+      complaints += is_complaint && condition.value("status", "") == "True" ? 1 : 0;
+      if (!is_complaint) kept.push_back(condition);
+    }
+    status["conditions"] = std::move(kept);
+    return complaints;
+  };
+  const std::string text = before.dump() + " became " + after.dump();
+  static_cast<void>(take_complaints(before));
+  if (take_complaints(after) != 1 || before != after)
+    find_broken("a job that cannot be read was touched: " + text);
+  ++tally_.complaints;
 }
 
 // Of what is stored, whoever stored it.

@@ -41,11 +41,18 @@ if(TARGET ratoon_operator_runtime)
     SOURCES copy_laws_test.cpp simulated_api_server.cpp LIBS ratoon::operator_runtime TIMEOUT 600)
   ratoon_test(property/operator/writes_laws_test
     SOURCES writes_laws_test.cpp documents.cpp laws.cpp laws_of_ends.cpp laws_of_policies.cpp laws_of_repetition.cpp
-            laws_of_worlds.cpp recount.cpp simulated_agent.cpp simulated_api_server.cpp simulated_cluster.cpp
-            simulated_nodes.cpp simulated_platform.cpp simulated_pods.cpp simulated_trouble.cpp simulated_world.cpp
-            simulated_writes.cpp
+            laws_of_worlds.cpp memory_server.cpp real_server.cpp recount.cpp simulated_agent.cpp
+            simulated_api_server.cpp simulated_cluster.cpp simulated_nodes.cpp simulated_platform.cpp
+            simulated_pods.cpp simulated_trouble.cpp simulated_world.cpp simulated_writes.cpp
     LIBS ratoon::operator_runtime TIMEOUT 600)
   if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT RATOON_SANITIZE)
     set_tests_properties(property.copy_laws_test PROPERTIES ENVIRONMENT "RATOON_SEEDS=20000;RATOON_EVENTS=1000000")
+    set_tests_properties(property.writes_laws_test PROPERTIES ENVIRONMENT "RATOON_SEEDS=500")
   endif()
+  foreach(shard 0 1 2 3)
+    add_test(NAME nightly.writes_laws_test_${shard} COMMAND writes_laws_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    ratoon_test_properties(nightly.writes_laws_test_${shard} nightly 3600)
+    set_tests_properties(nightly.writes_laws_test_${shard} PROPERTIES
+      ENVIRONMENT "RATOON_SEEDS=20000;RATOON_FIRST_SEED=10001;RATOON_SHARD=${shard};RATOON_SHARDS=4")
+  endforeach()
 endif()
