@@ -52,11 +52,12 @@ class MutantTest(unittest.TestCase):
                              env={**os.environ, **environment})
         return run.returncode, run.stdout
 
-    def check_laws(self, folder, mutants, program, laws, seeds):
+    def check_laws(self, folder, mutants, program, laws, seeds, **environment):
         """Each of {what is broken: (file, pattern, instead)} breaks a law within so many seeds, and it is told with which."""
         for what, (file, pattern, instead) in mutants.items():
             with self.subTest(mutant=what):
-                code, text = self.run_mutant(folder + file, [(pattern, instead)], program, laws, RATOON_SEEDS=str(seeds))
+                code, text = self.run_mutant(folder + file, [(pattern, instead)], program, laws,
+                                              RATOON_SEEDS=str(seeds), **environment)
                 seed = re.search(r"RATOON_SEED=(\d+)", text)
                 self.assertEqual(code, 1, f"{what}: lives\n{text[-2000:]}")
                 self.assertTrue(seed, text[-2000:])

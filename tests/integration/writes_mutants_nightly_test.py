@@ -3,6 +3,8 @@ the way must turn red, and say with which seed."""
 
 import unittest
 
+from api_server import missing_programs
+from laws_on_api_server_test import start_server
 from mutants import MutantTest
 
 LAWS = ("writes_laws_test", "WritesLaws.HoldOverAServerThatIsInTheWay")
@@ -23,23 +25,34 @@ MUTANTS = {
         "runtime/cluster.cpp", r"kGraceSeconds, job\.meta\.resource_version\)", "kGraceSeconds)"),
     "'already exists' taken as a failure": (
         "runtime/cluster.cpp", r"if \(!made && made\.error\(\)\.kind\(\) == ErrorKind::kAlreadyExists\) return [^;]*;", ""),
+    "a pod under another name each time": (
+        "kube/member_pod.cpp", r'return \{\{"name", member\.name\},',
+        'static int made = 0; return {{"name", member.name + "-" + std::to_string(++made)},'),
     "what exists already is not read": (
         "runtime/cluster.cpp", r"ErrorKind::kAlreadyExists\) return adopt_pod\([^;]*;", "ErrorKind::kAlreadyExists) return {};"),
     "a pod of ours that is not in the next view": ("runtime/cluster.cpp", r"parts_->store\.put_own_pod\(\*made\);", ""),
     "members are told what is not stored": (
         "runtime/controller.cpp", r"if \(auto stored = store_status\(([^;]*)\); !stored\) return stored;",
         r"static_cast<void>(store_status(\1));"),
-    "a forgotten requeue: the next look": ("runtime/controller.cpp", r"queue_\.add\(key, done \? next : [^;]*;", ""),
+    "a forgotten requeue: the next look": ("runtime/controller.cpp", r"queue_\.add\(key, next_look\([^;]*;", ""),
     "a forgotten requeue: the moment that a decision names": (
         "runtime/controller.cpp", r"decision\.wake_at\.value_or\(now \+ kLookAgain\)", "now + kLookAgain"),
     "a forgotten requeue: a pod that was made": (
         "runtime/controller.cpp", r"queue_\.add_now\(key_of\(job\)\);  // its UID[^\n]*", ";"),
 }
+# What the server itself has a part in.
+ON_A_REAL_SERVER = ["a deletion that names no UID", "a status that names no version", "'already exists' taken as a failure",
+                    "a pod under another name each time", "members are told what is not stored"]
 
 
 class WritesMutants(MutantTest):
     def test_each_breaks_a_law(self):
         self.check_laws("operator/", MUTANTS, *LAWS, seeds=400)
+
+    @unittest.skipIf(missing_programs("kubectl"), "scripts/setup --only test builds an API server")
+    def test_some_break_one_over_a_real_server(self):
+        some = {what: MUTANTS[what] for what in ON_A_REAL_SERVER}
+        self.check_laws("operator/", some, *LAWS, seeds=200, RATOON_API_SERVER=str(start_server(self)))
 
     def test_what_is_left_as_it_is_passes(self):
         self.check_sound("operator/runtime/cluster.cpp", *LAWS)
