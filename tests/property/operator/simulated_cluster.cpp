@@ -102,8 +102,10 @@ void SimulatedCluster::change_by_others() {
     behind_->put(kJobs, std::move(object));
   }
   if (happens(1)) behind_->put(kJobs, behind_->unreadable_job());
-  // A kubelet writes what nobody reads.
-  if (const auto pods = world_.pods(); !pods.empty() && kubelets_.percent(10)) {
+  // A kubelet writes what nobody reads. A pod that is deleted may be gone at any moment.
+  auto pods = world_.pods();
+  std::erase_if(pods, [](const api::Pod& pod) { return pod.node.empty() || pod.is_deleting; });
+  if (!pods.empty() && kubelets_.percent(10)) {
     json object = server_.objects(kPods).at("default/" + pods[kubelets_.below(pods.size())].name);
     object["metadata"]["annotations"]["note"] = std::to_string(++notes_);
     behind_->put(kPods, std::move(object));
