@@ -194,7 +194,7 @@ json encode_training_job(const TrainingJob& job) {
   if (!target.is_object()) target = json::object();
   for (const char* whole : {"formedAt", "waitingSince", "activeSince", "suspendingSince", "lastCheckpoint",
                             "finalWeights", "lineageStart", "lastDisruption", "lastFailure", "ledger",
-                            "completionTime", "suspectNodes", "selector"})
+                            "completionTime", "suspectNodes", "failedNodes", "selector"})
     target.erase(whole);
   // Of progress only these come and go.
   if (json& progress = target["progress"]; progress.is_object())

@@ -223,6 +223,9 @@ Disruption read_disruption(Fields f) {
 
 TrainingJobStatus read_status(Fields f) {
   TrainingJobStatus status;
+  for (const auto& item : f.list("conditions", kConditionsMax))
+    status.conditions.push_back(read_condition(f.child(item, "conditions[]")));
+  if (f.find("phase") == nullptr) return status;  // so far it could not be read, and was told so
   const std::string phase = f.text("phase", 32);
   const auto known = std::find(kPhases.begin(), kPhases.end(), phase);
   if (known == kPhases.end())
@@ -233,8 +236,6 @@ TrainingJobStatus read_status(Fields f) {
   status.observed_generation = f.optional_whole("observedGeneration", kCountMax);
   status.replicas = static_cast<std::uint32_t>(f.optional_whole("replicas", kMembersMax * kRolesMax));
   status.selector = f.optional_text("selector", 512);
-  for (const auto& item : f.list("conditions", kConditionsMax))
-    status.conditions.push_back(read_condition(f.child(item, "conditions[]")));
   if (f.find("completionTime") != nullptr) status.completed_at = read_time(f, "completionTime");
   status.attempt = Attempt(f.whole("attempt", kCountMax));
   status.is_formed = f.flag("formed");

@@ -149,6 +149,12 @@ void note_conditions(const Observation& seen, api::TrainingJobStatus& status) {
 }
 
 void note_validity(const Observation& seen, api::TrainingJobStatus& status) {
+  // Who is not about to make pods asks for no claim: what was true of it stays so.
+  const bool is_waiting = seen.job.spec.is_suspended || api::is_over(status.phase);
+  const auto known =
+      std::ranges::find(status.conditions, api::condition::kInvalidSpec, &api::Condition::type);
+  const bool is_told = known != status.conditions.end() && known->reason == api::condition::kClaimNotShared;
+  if (is_waiting && is_told) return;
   std::string fault = find_claim_fault(seen);
   const bool is_true = !fault.empty();
   set(seen,

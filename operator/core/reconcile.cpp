@@ -56,8 +56,7 @@ void follow(const Observation& seen, const RosterChange& change, Decision& decis
   append(decision.actions, tell_of_damage(seen.job.status.last_checkpoint, status.last_checkpoint));
   note_node_ends(seen, status.members);
   append(decision.actions, name_successors(seen, status.members));
-  append(decision.actions,
-         follow_roster(seen, status.members, avoid_nodes, sick_nodes(status, seen.wall_now)));
+  append(decision.actions, follow_roster(seen, status.members, avoid_nodes, sick_nodes(seen, status)));
 }
 
 // Whether the losses before are behind it.

@@ -10,10 +10,9 @@
 namespace ratoon::core {
 namespace {
 
-std::uint64_t members_max(const api::TrainingJobSpec& spec) {
-  const std::uint32_t elastic = spec.elastic_policy ? spec.elastic_policy->members_max : 0;
+std::uint64_t members_of(const api::TrainingJobSpec& spec) {
   std::uint64_t count = 0;
-  for (const auto& role : spec.roles) count += role.replicas.value_or(std::max(spec.num_nodes, elastic));
+  for (const auto& role : spec.roles) count += api::places_of(spec, role);
   return count;
 }
 
@@ -28,17 +27,18 @@ bool is_told(const api::TrainingJobStatus& status) {
 
 bool asks_for_claim(const Observation& seen) {
   const auto& [spec, status] = std::tie(seen.job.spec, seen.job.status);
-  const bool is_from_nothing =
-      seen.pods.empty() && !status.is_formed && status.step == Step(0) && !status.last_checkpoint;
+  // Once a world stood, whatever became of it, its members could share the claim, or had one node.
+  const bool is_from_nothing = seen.pods.empty() && !status.is_formed && status.attempt <= Attempt(1) &&
+                               status.step == Step(0) && !status.last_checkpoint;
   return is_from_nothing && !api::is_over(status.phase) && !spec.is_suspended &&
-         !spec.checkpoint_policy.volume_claim_name.empty() && members_max(spec) > 1;
+         !spec.checkpoint_policy.volume_claim_name.empty() && members_of(spec) > 1;
 }
 
 std::string find_claim_fault(const Observation& seen) {
   if (!seen.claim || !asks_for_claim(seen)) return {};
   const auto& modes = seen.claim->access_modes;
   if (std::ranges::find(modes, "ReadWriteMany") != modes.end()) return {};
-  return "up to " + std::to_string(members_max(seen.job.spec)) + " members are to share the claim " +
+  return "up to " + std::to_string(members_of(seen.job.spec)) + " members are to share the claim " +
          seen.job.spec.checkpoint_policy.volume_claim_name + ", whose access modes are " +
          (modes.empty() ? "none" : join(modes, ", ")) +
          ": no pods are made until it is replaced by one with ReadWriteMany, or the job by one that names "
@@ -47,7 +47,7 @@ std::string find_claim_fault(const Observation& seen) {
 
 void hold_back(const Observation& seen, Decision& decision) {
   const std::string fault = find_claim_fault(seen);
-  if (fault.empty()) return;
+  if (fault.empty() || api::is_over(decision.status.phase)) return;
   std::erase_if(decision.actions,
                 [](const Action& action) { return std::holds_alternative<CreatePod>(action); });
   decision.status.message = fault;

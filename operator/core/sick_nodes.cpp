@@ -31,10 +31,12 @@ void note_failed_node(const Observation& seen, api::TrainingJobStatus& status) {
   nodes.push_back(std::move(failed));
 }
 
-std::vector<std::string> sick_nodes(const api::TrainingJobStatus& status, WallTime now) {
+std::vector<std::string> sick_nodes(const Observation& seen, const api::TrainingJobStatus& status) {
   std::vector<std::string> names;
+  if (seen.job.spec.disruption_policy.avoid_node_seconds == 0) return names;
   for (const auto& node : status.failed_nodes)
-    if (node.failures >= kFailuresOfASickNode && is_remembered(node, now)) names.push_back(node.name);
+    if (node.failures >= kFailuresOfASickNode && is_remembered(node, seen.wall_now))
+      names.push_back(node.name);
   return names;
 }
 

@@ -16,6 +16,7 @@ void note_failed_node(const Observation& seen, api::TrainingJobStatus& status);
 // Where two incarnations or more failed, each within an hour of the one before, for an hour after the last.
 // Members go there only where no other node has room: a program that fails wherever it runs must not shut
 // itself out.
-[[nodiscard]] std::vector<std::string> sick_nodes(const api::TrainingJobStatus& status, WallTime now);
+[[nodiscard]] std::vector<std::string> sick_nodes(const Observation& seen,
+                                                  const api::TrainingJobStatus& status);
 
 }  // namespace ratoon::core

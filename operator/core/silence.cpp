@@ -27,6 +27,7 @@ struct Members {
   std::vector<Listened> heard;
   std::vector<Listened> unheard;  // of a world that was formed before we began to listen
   std::size_t completed = 0;
+  std::set<std::string> zones_of_completed;
 };
 
 struct Voices {
@@ -45,13 +46,17 @@ Voices voices_of(const Observation& seen, const api::Pod& pod) {
   return voices;
 }
 
+std::string zone_of(const Observation& seen, const std::string& name) {
+  const auto node = std::ranges::find(seen.nodes, name, &api::Node::name);
+  return node == seen.nodes.end() ? "" : node->zone;
+}
+
 Listened listened(const Observation& seen, const api::MemberStatus& member, const api::Pod& pod,
                   Timestamp heard) {
-  const auto node = std::ranges::find(seen.nodes, pod.node, &api::Node::name);
   return {.member = member,
           .heard = heard,
           .place = pod.node.empty() ? "pod " + pod.uid : "node " + pod.node,
-          .zone = node == seen.nodes.end() ? "" : node->zone};
+          .zone = zone_of(seen, pod.node)};
 }
 
 // For who never spoke, what others on its node did counts, and the platform's word, which comes late: since
@@ -80,8 +85,11 @@ Members find_members(const Observation& seen, Timestamp now) {
   };
   const auto desired = desired_members(seen.job);
   for (const auto& member : named_incarnations(desired)) {
-    if (is_completed(seen, member)) ++found.completed;
     const api::Pod* pod = find_pod(seen, member);
+    if (is_completed(seen, member)) {
+      ++found.completed;
+      found.zones_of_completed.insert(zone_of(seen, pod == nullptr ? member.node : pod->node));
+    }
     if (pod == nullptr || pod->has_ended() || is_completed(seen, member)) continue;
     if (pod->is_deleting && !has_time_left(seen, *pod)) continue;
     const Voices voices = voices_of(seen, *pod);
@@ -106,6 +114,7 @@ struct Sounds {
   Places talking;
   Places fading;  // not silent for the limit yet, but for longer than anybody is who talks
   std::size_t completed = 0;
+  std::set<std::string> zones_of_completed;
 };
 
 // Silences that are weighed together, and not each as a loss.
@@ -126,6 +135,7 @@ MassSilence find_mass_silence(Places silent, const Sounds& sounds) {
   std::map<std::string, std::size_t> places_in;
   for (const auto& [place, zone] : silent) ++places_in[zone];
   for (const auto& [place, zone] : sounds.talking) places_in.erase(zone);
+  for (const auto& zone : sounds.zones_of_completed) places_in.erase(zone);
   for (const auto& [zone, places] : places_in)
     if (!zone.empty() && places > 1) mass.zones.insert(zone);
   return mass;
@@ -167,7 +177,7 @@ void set_aside_talking(std::vector<Listened>& members, Duration limit, Duration 
     if (silence >= limit) return false;
     // Who fell silent together spoke last within one heartbeat of each other: the first of them is not judged
     // as if the others talked.
-    auto& places = silence > limit - heartbeat ? sounds.fading : sounds.talking;
+    auto& places = silence > std::max(limit - heartbeat, heartbeat) ? sounds.fading : sounds.talking;
     places.emplace(member.place, member.zone);
     look_again_at(member.heard + limit, result);
     return true;
@@ -184,6 +194,7 @@ Silence find_silent(const Observation& seen, Timestamp now) {
   Members members = find_members(seen, now);
   Sounds sounds;
   sounds.completed = members.completed;
+  sounds.zones_of_completed = std::move(members.zones_of_completed);
   set_aside_talking(members.heard, limit, heartbeat, now, sounds, result);
   Sounds others;  // whom nobody heard is in no place where somebody talks or falls silent
   set_aside_talking(members.unheard, limit, heartbeat, now, others, result);

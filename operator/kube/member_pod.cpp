@@ -108,7 +108,8 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   add_volumes(spec, job, !member.group_seat, settings);
   avoid_nodes(spec, shunned.avoided);
   shun_nodes(spec, shunned.sick);
-  prefer_apart(spec, job.meta.uid);
+  // Apart from its peers a pod would rather be on the sick node, where none of them is any more.
+  if (shunned.sick.empty()) prefer_apart(spec, job.meta.uid);
   leave_lost_nodes_after(spec, settings.lost_node_toleration_seconds);
   spec["restartPolicy"] = "Never";  // a dead container is a new incarnation
   set_if_absent(spec, "automountServiceAccountToken", false);

@@ -74,9 +74,9 @@ bool Controller::step() {
 void Controller::look_at(const JobKey& key) {
   const auto view = cluster_.view(key);
   if (!view) {
-    report_broken(key);
+    const bool is_broken = report_broken(key);
     rooms_.close(key);
-    metrics_.forget(key);
+    if (!is_broken) metrics_.forget(key);  // else its counters go on where they were
     const std::lock_guard lock(mutex_);
     memories_.erase(key);
     return;
@@ -150,7 +150,7 @@ Result<void> Controller::look_at_claim(const api::TrainingJob& job, Memory& memo
 
 // A job that cannot be read, by an older operator or after an edit by hand, is left as it is: its members
 // train on, and its owner is told why nobody looks after them.
-void Controller::report_broken(const JobKey& key) {
+bool Controller::report_broken(const JobKey& key) {
   for (const auto& broken : cluster_.broken_jobs()) {
     if (broken.meta.name_space != key.name_space || broken.meta.name != key.name) continue;
     const std::string name = text_of(key);
@@ -159,11 +159,12 @@ void Controller::report_broken(const JobKey& key) {
     job.meta = broken.meta;
     cluster_.emit_event(job, {.is_warning = true, .reason = "InvalidSpec", .message = broken.complaint});
     const auto told = cluster_.write_complaint(broken);
-    if (told) continue;
-    tell_failure(key, told.error());
+    if (!told) tell_failure(key, told.error());
     // A status that the server refuses is not offered again until the job changes.
-    if (!is_refusal(told.error())) queue_.add(key, clock_.now() + kLookAgain);
+    if (!told && !is_refusal(told.error())) queue_.add(key, clock_.now() + kLookAgain);
+    return true;
   }
+  return false;
 }
 
 Result<void> Controller::carry_out(const View& seen, const core::Decision& decision, Memory& memory) {

@@ -57,7 +57,7 @@ class Controller {
   [[nodiscard]] Memory& memory_of(const JobKey& key);
   // Reads the claim where the decision asks for it and it is due.
   [[nodiscard]] Result<void> look_at_claim(const api::TrainingJob& job, Memory& memory);
-  void report_broken(const JobKey& key);
+  bool report_broken(const JobKey& key);  // whether it is
   [[nodiscard]] Result<void> carry_out(const View& seen, const core::Decision& decision, Memory& memory);
   // Stores the status if it says something new; progress alone waits for its turn.
   [[nodiscard]] Result<void> store_status(const api::TrainingJob& decided,

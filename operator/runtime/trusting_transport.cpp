@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/core/read_file.h"
+#include "base/http/tls_client.h"
 
 namespace ratoon::runtime {
 namespace {
@@ -35,9 +36,11 @@ std::shared_ptr<http::HttpTransport> TrustingTransport::current() {
   looked_at_ = now;
   auto ca_pem = read_file(ca_file_);
   // What cannot be read, or is half written, is no reason to trust nobody.
-  if (!ca_pem || *ca_pem == tls_.ca_pem || ca_pem->find("-----END CERTIFICATE-----") == std::string::npos)
-    return transport_;
-  tls_.ca_pem = std::move(*ca_pem);
+  if (!ca_pem || ca_pem->empty() || *ca_pem == tls_.ca_pem) return transport_;
+  http::TlsClientOptions renewed = tls_;
+  renewed.ca_pem = std::move(*ca_pem);
+  if (!http::TlsClient::make(renewed)) return transport_;
+  tls_ = std::move(renewed);
   transport_ = http::make_direct_transport({.tls = tls_});
   return transport_;
 }

@@ -122,6 +122,7 @@ void Laws::check_silent(const Observation& seen, const Decision& decision) const
   const auto& policy = seen.job.spec.disruption_policy;
   const Duration limit = std::chrono::seconds(policy.suspect_after_seconds);
   const Duration heartbeat = std::chrono::seconds(policy.heartbeat_seconds);
+  const Duration talking = std::max(limit - heartbeat, heartbeat);
   struct Zone {
     std::set<std::string> silent;           // nodes
     std::map<std::string, Duration> since;  // by pod
@@ -141,8 +142,8 @@ void Laws::check_silent(const Observation& seen, const Decision& decision) const
     }
     if (!silence || pod.is_deleting || pod.has_ended() || !core::is_named(pod, seen.job.status.members))
       continue;
-    if (*silence <= limit - heartbeat) zone.talks = true;
-    if (*silence > limit - heartbeat && *silence < limit * 10) zone.silent.insert(pod.node);
+    if (*silence <= talking) zone.talks = true;
+    if (*silence > talking && *silence < limit * 10) zone.silent.insert(pod.node);
     zone.since[pod.name] = *silence;
   }
   for (const auto& [name, zone] : zones) {

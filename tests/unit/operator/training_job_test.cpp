@@ -151,6 +151,21 @@ TEST(DecodeTrainingJob, NamesAreDnsLabelsThatLeaveRoomForTheMember) {
     EXPECT_FALSE(decode_training_job(with("/metadata/name", bad))) << bad;
 }
 
+TEST(DecodeTrainingJob, AStatusThatOnlyComplainsIsOneOfANewJob) {
+  const auto job =
+      decode_training_job(with("/status", {{"conditions",
+                                            {{{"type", "InvalidSpec"},
+                                              {"status", "True"},
+                                              {"reason", "Unreadable"},
+                                              {"lastTransitionTime", "1970-01-01T00:00:05Z"}}}}}));
+  ASSERT_TRUE(job) << job.error().message();
+  ASSERT_EQ(job->status.conditions.size(), 1U);
+  EXPECT_TRUE(job->status.conditions[0].is_true);
+  auto like = job->status;
+  like.conditions.clear();
+  EXPECT_EQ(like, TrainingJobStatus());
+}
+
 TrainingJobStatus full_status() {
   TrainingJobStatus status;
   status.phase = JobPhase::kRecovering;
@@ -195,6 +210,7 @@ TrainingJobStatus full_status() {
                                 .signal = 11,
                                 .exception = "e",
                                 .last_lines = "l"};
+  status.failed_nodes = {{.name = "n", .failures = 2, .time = WallTime{std::chrono::seconds(15)}}};
   status.ledger = {.seconds = {1.5, 2.25, 3, 4, 5, 6.001},
                    .part = LedgerPart::kHung,
                    .since = WallTime{std::chrono::seconds(14)},

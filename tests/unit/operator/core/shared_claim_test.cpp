@@ -118,6 +118,29 @@ TEST(SharedClaim, NoJobThatTrainsIsHeldBackByIt) {
   EXPECT_FALSE(asks_for_claim(lost)) << "it has trained on this claim";
 }
 
+TEST(SharedClaim, AGroupThatStoodOnceIsNotHeldBack) {
+  auto seen = begins(2, {"ReadWriteOnce"});
+  for (auto& role : seen.job.spec.roles) role.has_agent = false;
+  seen.job.status.attempt = Attempt(1);
+  EXPECT_TRUE(asks_for_claim(seen));
+  seen.job.status.attempt = Attempt(2);
+  EXPECT_FALSE(asks_for_claim(seen)) << "it has no steps that would tell";
+}
+
+TEST(SharedClaim, IsMendedByNobodyWhoSuspendsTheJobOrWaitsForItsEnd) {
+  auto seen = begins(2, {"ReadWriteOnce"});
+  seen.job.status = decide(seen).status;
+  seen.job.spec.is_suspended = true;
+  EXPECT_TRUE(invalid(decide(seen).status)->is_true);
+  seen.job.spec.is_suspended = false;
+  seen.job.spec.max_duration_seconds = 10;
+  seen.wall_now = wall(1000);
+  const auto ended = decide(seen).status;
+  ASSERT_EQ(ended.phase, api::JobPhase::kFailed);
+  EXPECT_TRUE(invalid(ended)->is_true);
+  EXPECT_EQ(ended.message.find("claim"), std::string::npos) << ended.message;
+}
+
 TEST(SharedClaim, WhatCouldNotBeReadIsMendedOnceSomebodyDecides) {
   auto seen = test::running(test::job(2));
   seen.wall_now = wall(100);

@@ -28,7 +28,10 @@ class SickNodes : public testing::Test {
     note_failed_node(seen_, status);
     seen_.job.status = status;
   }
-  [[nodiscard]] Names sick_at(int seconds) const { return sick_nodes(seen_.job.status, wall(seconds)); }
+  [[nodiscard]] Names sick_at(int seconds) {
+    seen_.wall_now = wall(seconds);
+    return sick_nodes(seen_, seen_.job.status);
+  }
 
   Observation seen_{.job = test::job(2)};
 
@@ -67,6 +70,8 @@ TEST_F(SickNodes, WhoAvoidsNoNodeCountsNothing) {
   fail("node-1", 1000);
   fail("node-1", 1001);
   EXPECT_TRUE(seen_.job.status.failed_nodes.empty());
+  seen_.job.status.failed_nodes = {{.name = "node-1", .failures = 2, .time = wall(1000)}};
+  EXPECT_EQ(sick_at(1001), Names()) << "they were counted before";
 }
 
 TEST_F(SickNodes, TheListIsBoundedAndLosesTheOldest) {

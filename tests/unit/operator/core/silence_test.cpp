@@ -81,6 +81,20 @@ TEST(FindSilent, AZoneThatFallsSilentAsAWholeIsHeldUntilTenTimesTheLimit) {
       << "what happens in another zone is judged by itself";
 }
 
+TEST(FindSilent, WhoTalksAtASlowBeatIsNotFallingSilent) {
+  auto seen = last_heard({95, 96.5, 97, 97.5, 99});
+  seen.job.spec.disruption_policy.heartbeat_seconds = 4;
+  seen.job.spec.disruption_policy.suspect_after_seconds = 5;
+  EXPECT_EQ(lost_at(100.0, seen), Members({0}));
+}
+
+TEST(FindSilent, AZoneWithAMemberThatIsDoneHasNotFallenSilent) {
+  auto seen = in_zones(last_heard({97, 97, 97, 99, 99, 99, 99}), {"a", "a", "a", "b", "b", "b", "b"});
+  EXPECT_EQ(lost_at(100.0, seen), Members());
+  seen.processes[0].is_completed = true;
+  EXPECT_EQ(lost_at(100.0, seen), Members({1, 2}));
+}
+
 TEST(FindSilent, ANodeThatFallsSilentWithMostMembersIsOneLoss) {
   auto seen = last_heard({0, 0, 2});
   seen.pods[1].node = seen.pods[0].node;

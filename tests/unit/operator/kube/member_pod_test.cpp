@@ -232,6 +232,9 @@ TEST(MemberPod, RatherGoesElsewhereThanToASickNode) {
       {"weight": 100, "preference": {"matchFields": [
           {"key": "metadata.name", "operator": "NotIn", "values": ["a"]},
           {"key": "metadata.name", "operator": "NotIn", "values": ["b"]}]}}]})"));
+  EXPECT_FALSE(
+      (*make(document(), {.avoided = {}, .sick = {"a"}}))["spec"].contains("topologySpreadConstraints"))
+      << "a node that its peers left would be the better one";
 }
 
 TEST(MemberPod, WhatTheUserSaysOfPlacementStays) {

@@ -63,7 +63,8 @@ TEST_F(TrustingTransportTest, BelievesWhomTheFileNamesAMinuteLater) {
 }
 
 TEST_F(TrustingTransportTest, AFileThatIsGoneOrHalfWrittenChangesNothing) {
-  for (const std::string& text : {std::string(), first_.ca_pem().substr(0, 40)}) {
+  for (const std::string& text :
+       {std::string(), first_.ca_pem().substr(0, 40), second_.ca_pem() + first_.ca_pem().substr(0, 200)}) {
     test::write_text(folder_ / "ca.crt", text);
     clock_.advance(61s);
     EXPECT_TRUE(answers());
