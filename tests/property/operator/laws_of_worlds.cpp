@@ -129,10 +129,15 @@ void Laws::check_silent(const Observation& seen, const Decision& decision) const
     bool talks = false;
   };
   std::map<std::string, Zone> zones;
+  const auto is_done = [&](const api::Pod& pod) {
+    return std::ranges::any_of(decision.status.members,
+                               [&](const auto& m) { return m.is_completed && m.uid == pod.uid; });
+  };
   for (const auto& pod : seen.pods) {
     const auto node = std::ranges::find(seen.nodes, pod.node, &api::Node::name);
     if (node == seen.nodes.end() || node->zone.empty()) continue;
     Zone& zone = zones[node->zone];
+    zone.talks |= is_done(pod);
     std::optional<Duration> silence;
     for (const auto& process : seen.processes) {
       if (process.identity.member_uid != pod.uid) continue;

@@ -69,7 +69,7 @@ class MemoryServer final : public ServerBehind {
     const std::string phase = kube::text_in(kube::child(last, "status"), "phase");
     const bool runs = !kube::text_in(kube::child(last, "spec"), "nodeName").empty() && phase != "Succeeded" &&
                       phase != "Failed";
-    if (runs || holds_pods_ || last["metadata"].contains("deletionTimestamp")) return answer_of(200, last);
+    if (runs || holds_pods_) return answer_of(200, last);
     last["metadata"]["deletionTimestamp"] = format_rfc3339(clock_.wall_now());
     front_.put(place.kind, std::move(last));
     return answer_of(200, front_.remove(place.kind, key));

@@ -31,11 +31,11 @@ bool World::goes_at_once(const SimPod& entry) const {
 void World::delete_pod(const std::string& uid, bool is_chaos, Duration grace) {
   const auto found = pods_.find(uid);
   if (found == pods_.end()) return;
-  if (found->second.pod.is_deleting) return note_answer(uid);
-  if (goes_at_once(found->second)) {
+  if (goes_at_once(found->second)) {  // one that was deleted before it ended, too
     pods_.erase(found);
     return;
   }
+  if (found->second.pod.is_deleting) return note_answer(uid);
   found->second.pod.is_deleting = true;
   found->second.pod.ends_at = WallTime{wall_now().since_epoch + grace};
   // Some hang in Terminating, and what runs there runs on.

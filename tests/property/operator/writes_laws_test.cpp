@@ -45,14 +45,21 @@ class RoomsOf final : public coordinator::Rooms {
   }
   void close(const JobKey&) override {}
   std::vector<api::ProcessFacts> processes(const JobKey&) const override {
-    return leads() ? cluster_.world().door().processes() : std::vector<api::ProcessFacts>();
+    heard_ = leads() ? cluster_.world().door().processes() : std::vector<api::ProcessFacts>();
+    return *heard_;
   }
   std::vector<api::Seat> world(const JobKey&) const override {
     return leads() ? cluster_.world().door().announcement().world : std::vector<api::Seat>();
   }
   Timestamp listening_since(const JobKey&) const override {
-    return leads() ? cluster_.world().listening_since() : cluster_.clock().now();
+    listening_since_ = leads() ? cluster_.world().listening_since() : cluster_.clock().now();
+    return listening_since_;
   }
+
+  // As the last look at the job heard them; nothing: there was none. Another job's, which cannot be read,
+  // asks for no processes.
+  [[nodiscard]] const std::optional<std::vector<api::ProcessFacts>>& heard() const { return heard_; }
+  [[nodiscard]] Timestamp heard_since() const { return listening_since_; }
 
  private:
   [[nodiscard]] bool leads() const {
@@ -61,6 +68,8 @@ class RoomsOf final : public coordinator::Rooms {
 
   SimulatedCluster& cluster_;
   const Caller& caller_;
+  mutable std::optional<std::vector<api::ProcessFacts>> heard_;
+  mutable Timestamp listening_since_;
 };
 
 // One process.
@@ -91,26 +100,23 @@ class Operator {
     int looks = 0;
     while (!caller_.is_dead && controller_->step())
       if (++looks > kLooksMax) return served_.find_broken("it looks again at once, over and over");
-    if (looks == 0) return;
-    heard_ = rooms_.processes(served_.key());
-    listening_since_ = rooms_.listening_since(served_.key());
   }
 
   // Nothing is to be done that nobody would look at by itself. Beats that bring only a step or a phase ask
   // for no look: what members said is what it was at the last one.
   void check_due() const {
     if (served_.world().is_job_gone()) return;  // its copy hears of it with the next watch
-    if (!leads() || !heard_ || served_.clock().now() - served_.failed_at() < kPauseMax) return;
+    if (!leads() || !rooms_.heard() || served_.clock().now() - served_.failed_at() < kPauseMax) return;
     const auto view = cluster_->view(served_.key());
     if (!view) return;
     const Observation seen{.job = view->job,
                            .pods = view->pods,
-                           .processes = *heard_,
+                           .processes = *rooms_.heard(),
                            .world = rooms_.world(served_.key()),
                            .nodes = view->nodes,
                            .wall_now = served_.clock().wall_now(),
                            .recovery = {},
-                           .listening_since = listening_since_};
+                           .listening_since = rooms_.heard_since()};
     const auto decision = core::reconcile(seen, served_.clock().now());
     std::string what;
     bool is_due = false;
@@ -135,8 +141,6 @@ class Operator {
   runtime::OperatorMetrics metrics_;
   std::unique_ptr<Cluster> cluster_;
   std::optional<runtime::Controller> controller_;
-  std::optional<std::vector<api::ProcessFacts>> heard_;  // as of the last look
-  Timestamp listening_since_;
 };
 
 class WritesStory {
