@@ -18,14 +18,12 @@ void train(ratoon::Session& session, const Flags& flags, const Glyphs& glyphs) {
   Net net;
   torch::manual_seed(flags.seed + 1 + session.rank());  // and each drops other neurons
   torch::optim::AdamW optimizer(net->parameters(), torch::optim::AdamWOptions(1e-3));
-  const ratoon::StreamOptions samples =
-      session.stream_options({.samples = kSamples, .global_batch = flags.batch, .seed = flags.seed});
-  ratoon::Stream stream(samples);
+  ratoon::Stream stream(session.stream_options({.samples = kSamples, .global_batch = flags.batch}));
   session.track("net", *net);
   session.track("optimizer", optimizer);
   session.track("stream", stream);
 
-  for (const std::uint64_t step : session.steps(steps_of(flags, kSamples, samples.global_batch))) {
+  for (const std::uint64_t step : session.steps(steps_of(flags, kSamples, stream.global_batch()))) {
     const auto index = ratoon::torch::index(stream.take(session.rank(), session.world_size()));
     optimizer.zero_grad();
     const auto guess = net->forward(glyphs.images.index_select(0, index));

@@ -139,8 +139,10 @@ void Laws::check_silent(const Observation& seen, const Decision& decision) const
     Zone& zone = zones[node->zone];
     zone.talks |= is_done(pod);
     std::optional<Duration> silence;
+    std::uint32_t voices = 0;
     for (const auto& process : seen.processes) {
       if (process.identity.member_uid != pod.uid) continue;
+      ++voices;
       zone.talks |= process.is_completed;
       const Duration passed = world_.now() - std::max(process.last_heard, seen.listening_since);
       silence = std::max(passed, silence.value_or(passed));
@@ -148,6 +150,8 @@ void Laws::check_silent(const Observation& seen, const Decision& decision) const
     if (!silence || pod.is_deleting || pod.has_ended() || !core::is_named(pod, seen.job.status.members))
       continue;
     if (*silence <= talking) zone.talks = true;
+    // Who was never heard is judged after the others, and delays nobody's loss.
+    if (voices < seen.job.spec.processes_per_node) continue;
     if (*silence > talking && *silence < limit * 10) zone.silent.insert(pod.node);
     zone.since[pod.name] = *silence;
   }
