@@ -156,14 +156,17 @@ class RealServer final : public ServerBehind {
     const json& notes = kube::child(meta, "annotations");
     if (notes != kube::child((*find("pods", key))["metadata"], "annotations"))
       reach("pods", patch(target_of("pods", meta), {{"metadata", {{"annotations", notes}}}}));
+    // First: one that is deleted after its end goes at once, and in the world it has its grace.
+    if (want.is_deleting && !is_deleting(*find("pods", key))) {
+      const Duration left = want.ends_at.value_or(WallTime{}).since_epoch - clock_.wall_now().since_epoch;
+      end("pods", meta,
+          static_cast<std::uint32_t>(std::max<std::int64_t>(1, left / std::chrono::seconds(1))));
+    }
     auto like = has();
     like.is_deleting = want.is_deleting;
     like.ends_at = want.ends_at;
     if (like != want)
       reach("pods", write("PATCH", path + "/status", kMergePatch, {{"status", wanted["status"]}}));
-    if (!want.is_deleting || is_deleting(*find("pods", key))) return;
-    const Duration left = want.ends_at.value_or(WallTime{}).since_epoch - clock_.wall_now().since_epoch;
-    end("pods", meta, static_cast<std::uint32_t>(std::max<std::int64_t>(1, left / std::chrono::seconds(1))));
   }
 
   json write(const char* method, const std::string& path, const char* type, const json& body) {
