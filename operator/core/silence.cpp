@@ -89,8 +89,9 @@ Members find_members(const Observation& seen, Timestamp now) {
     if (is_completed(seen, member)) {
       ++found.completed;
       found.zones_of_completed.insert(zone_of(seen, pod == nullptr ? member.node : pod->node));
+      continue;
     }
-    if (pod == nullptr || pod->has_ended() || is_completed(seen, member)) continue;
+    if (pod == nullptr || pod->has_ended()) continue;
     if (pod->is_deleting && !has_time_left(seen, *pod)) continue;
     const Voices voices = voices_of(seen, *pod);
     const bool is_missed = sits(member) && voices.count < seen.job.spec.processes_per_node;

@@ -22,6 +22,11 @@ json& list_in(json& parent, const char* name) {
   return value;
 }
 
+// The server takes one name a requirement for this field.
+json not_on(const std::string& node) {
+  return {{"key", "metadata.name"}, {"operator", "NotIn"}, {"values", json::array({node})}};
+}
+
 bool is_empty_term(const json& term) {
   return items_of(term, "matchExpressions").empty() && items_of(term, "matchFields").empty();
 }
@@ -48,11 +53,7 @@ void avoid_nodes(json& pod_spec, const std::vector<std::string>& nodes) {
   for (auto& term : terms) {
     // An empty term matches no node; a requirement in it would make it match all the others.
     if (!term.is_object() || (is_empty_term(term) && !is_ours_alone)) continue;
-    // The server takes one name a requirement for this field.
-    for (const auto& name : names) {
-      list_in(term, "matchFields")
-          .push_back({{"key", "metadata.name"}, {"operator", "NotIn"}, {"values", json::array({name})}});
-    }
+    for (const auto& name : names) list_in(term, "matchFields").push_back(not_on(name));
   }
 }
 
@@ -60,8 +61,7 @@ void shun_nodes(json& pod_spec, const std::vector<std::string>& nodes) {
   const std::set<std::string> names(nodes.begin(), nodes.end());
   if (names.empty()) return;
   json others = json::array();
-  for (const auto& name : names)
-    others.push_back({{"key", "metadata.name"}, {"operator", "NotIn"}, {"values", json::array({name})}});
+  for (const auto& name : names) others.push_back(not_on(name));
   json& affinity = object_in(object_in(pod_spec, "affinity"), "nodeAffinity");
   list_in(affinity, "preferredDuringSchedulingIgnoredDuringExecution")
       .push_back({{"weight", 100}, {"preference", {{"matchFields", std::move(others)}}}});

@@ -23,6 +23,19 @@ def free_port():
         return s.getsockname()[1]
 
 
+def retry(call, seconds=30):
+    """What the server answers once it is ready for the call; nothing where that was done before (409)."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return call()
+        except urllib.error.HTTPError as error:
+            if error.code == 409:
+                return None
+            assert time.monotonic() < deadline, error.read()
+            time.sleep(0.1)
+
+
 class ApiServer:
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-apiserver-"))

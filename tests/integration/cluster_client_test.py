@@ -10,7 +10,7 @@ import time
 import unittest
 import urllib.error
 
-from api_server import ApiServer, missing_programs
+from api_server import ApiServer, missing_programs, retry
 
 PROBE = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin" / "cluster_probe"
 CRD = pathlib.Path(__file__).parents[2] / "crds" / "trainingjob.yaml"
@@ -58,21 +58,9 @@ class RealCluster(unittest.TestCase):
         cls.server.start()
         cls.kubeconfig = cls.write_kubeconfig()
         subprocess.run(["kubectl", f"--kubeconfig={cls.kubeconfig}", "create", "-f", CRD], check=True, capture_output=True)
-        cls.retry(lambda: cls.server.request("GET", JOBS))
-        cls.retry(lambda: cls.server.request("POST", "/api/v1/namespaces/default/serviceaccounts",
-                                             {"metadata": {"name": "default"}}))
-
-    @classmethod
-    def retry(cls, call, seconds=30):
-        deadline = time.monotonic() + seconds
-        while True:
-            try:
-                return call()
-            except urllib.error.HTTPError as error:
-                if error.code == 409:
-                    return None
-                assert time.monotonic() < deadline, error.read()
-                time.sleep(0.1)
+        retry(lambda: cls.server.request("GET", JOBS))
+        retry(lambda: cls.server.request("POST", "/api/v1/namespaces/default/serviceaccounts",
+                                         {"metadata": {"name": "default"}}))
 
     @classmethod
     def write_kubeconfig(cls):

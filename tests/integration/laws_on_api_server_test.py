@@ -6,11 +6,9 @@ import os
 import pathlib
 import subprocess
 import sys
-import time
 import unittest
-import urllib.error
 
-from api_server import ApiServer, missing_programs
+from api_server import ApiServer, missing_programs, retry
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LAWS = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin" / "writes_laws_test"
@@ -33,18 +31,6 @@ def start_server(test):
     retry(lambda: server.request("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}}))
     retry(lambda: server.request("GET", "/apis/ratoon.dev/v1alpha1/trainingjobs"))
     return kubeconfig
-
-
-def retry(call, seconds=30):
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            return call()
-        except urllib.error.HTTPError as error:
-            if error.code == 409:
-                return None
-            assert time.monotonic() < deadline, error.read()
-            time.sleep(0.1)
 
 
 class RealServer(unittest.TestCase):
