@@ -144,7 +144,7 @@ void note_conditions(const Observation& seen, api::TrainingJobStatus& status) {
          .message = describe(status, is_true)},
         status);
   }
-  set_scheduled(seen, status);
+  if (status.phase != JobPhase::kSuspended) set_scheduled(seen, status);  // else all its pods are to go
   note_validity(seen, status);
 }
 

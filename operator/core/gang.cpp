@@ -55,8 +55,8 @@ bool is_current(const api::Seat& seat, const std::vector<api::MemberStatus>& mem
 }  // namespace
 
 bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& members) {
-  if (api::is_group(seen.job.spec)) return true;  // who is not there any more is a loss
   if (!has_its_size(seen, members)) return false;
+  if (api::is_group(seen.job.spec)) return true;  // who is not there any more is a loss
   for (const auto& seat : seen.world) {
     // A newer world may have been decided and never told.
     if (!is_current(seat, members) || seat.assignment.attempt != seen.job.status.attempt) return false;

@@ -6,7 +6,6 @@
 
 #include "operator/core/classify.h"
 #include "operator/core/notice.h"
-#include "operator/core/suspend.h"
 #include "operator/core/wake.h"
 
 namespace ratoon::core {
@@ -31,6 +30,22 @@ std::optional<WallTime> waited_for_until(const api::Pod& pod) {
   return WallTime{pod.ends_at->since_epoch + kFormerPatience};
 }
 
+// Whether this incarnation is on the roster: who was lost just now has the next one already.
+bool is_stored(const Observation& seen, const api::MemberStatus& member) {
+  return std::ranges::any_of(seen.job.status.members, [&](const auto& m) {
+    return m.index == member.index && m.role == member.role && m.incarnation == member.incarnation;
+  });
+}
+
+// Of a former group, or of a former incarnation in this one.
+bool may_run(const Observation& seen, const api::Pod& pod) {
+  if (pod.has_ended() || (pod.node.empty() && pod.is_deleting)) return false;
+  const auto until = waited_for_until(pod);
+  if (until && *until <= seen.wall_now) return false;
+  return std::ranges::none_of(seen.nodes,
+                              [&](const api::Node& node) { return node.name == pod.node && node.is_lost; });
+}
+
 bool is_failure(const Ending& ending) {
   return ending.cause == EndCause::kApplication || ending.cause == EndCause::kFatal;
 }
@@ -50,6 +65,11 @@ std::optional<api::GroupSeat> find_group_seat(const Observation& seen,
     return find_former(seen, members) == nullptr ? std::optional(seat) : std::nullopt;
   const api::Pod* first = find_pod(seen, members.front());
   if (first == nullptr || first->address.empty()) return std::nullopt;
+  // One that is replaced, since no node took it, may have been placed in this very moment.
+  const bool has_twin = std::ranges::any_of(seen.pods, [&](const api::Pod& pod) {
+    return pod.meets == first->uid && !is_named(pod, members) && may_run(seen, pod);
+  });
+  if (has_twin) return std::nullopt;
   seat.master_address = first->address;
   seat.master_uid = first->uid;
   return seat;
@@ -57,14 +77,9 @@ std::optional<api::GroupSeat> find_group_seat(const Observation& seen,
 
 const api::Pod* find_former(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   if (!api::is_group(seen.job.spec)) return nullptr;
-  const auto may_run = [&](const api::Pod& pod) {
-    if (pod.node.empty() || pod.has_ended() || is_named(pod, members)) return false;
-    const auto until = waited_for_until(pod);
-    if (until && *until <= seen.wall_now) return false;
-    return std::ranges::none_of(seen.nodes,
-                                [&](const api::Node& node) { return node.name == pod.node && node.is_lost; });
-  };
-  const auto found = std::ranges::find_if(seen.pods, may_run);
+  const auto found = std::ranges::find_if(seen.pods, [&](const api::Pod& pod) {
+    return !pod.node.empty() && !is_named(pod, members) && may_run(seen, pod);
+  });
   return found == seen.pods.end() ? nullptr : &*found;
 }
 
@@ -135,10 +150,14 @@ void restart_group(const Observation& seen, RosterChange& change) {
   auto& after = change.restarts;
   const bool is_failure = after.application + after.hung > before.application + before.hung;
   after.disruption = before.disruption + (is_failure ? 0 : 1);
-  release_members(seen, change.members);
   std::optional<WallTime> pause;
   for (const auto& member : change.members) pause = std::max(pause, member.not_before);
-  for (auto& member : change.members) member.not_before = pause;
+  for (auto& member : change.members) {
+    // Those too of whom no pod is seen: one that was asked for may still come, and would meet the wrong
+    // group.
+    if (is_stored(seen, member)) member = make_anew(member);
+    member.not_before = pause;
+  }
 }
 
 bool has_proved_itself(const Observation& seen) {

@@ -86,6 +86,7 @@ std::vector<api::Departure> departures_of(const Observation& seen,
                                           const std::vector<api::MemberStatus>& members) {
   std::vector<api::Departure> departures;
   for (const auto& member : members) {
+    if (member.is_completed) continue;
     const auto end = earlier(member.node_ends_at, find_pod_end(seen, member));
     if (end)
       departures.push_back(

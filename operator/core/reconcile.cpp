@@ -105,7 +105,12 @@ Decision decide(const Observation& seen, Timestamp now) {
       wake_by(moment, seen.wall_now, now, decision);
     return decision;
   };
-  if (seen.job.spec.is_suspended) return wake_for_rest(suspend(seen, change, next_check, std::move(status)));
+  if (seen.job.spec.is_suspended) {
+    Decision rest = suspend(seen, change, next_check, std::move(status));
+    // Of another size it may be done already.
+    if (rest.status.members.size() != seen.job.status.members.size()) rest.wake_at = now;
+    return wake_for_rest(std::move(rest));
+  }
   resume_time(seen.wall_now, status);
   const auto time_ends_at = end_of_time(seen.job.spec, status);
   if (time_ends_at && *time_ends_at <= seen.wall_now)

@@ -135,7 +135,7 @@ void note_pod(const Observation& seen, api::MemberStatus& member) {
   const api::Pod* pod = find_pod(seen, member);
   if (pod == nullptr) return;
   member.uid = pod->uid;
-  member.node = pod->node;
+  if (!pod->node.empty()) member.node = pod->node;  // a view that is behind takes back nothing
 }
 
 api::MemberStatus successor_of(const api::MemberStatus& member) {
@@ -143,6 +143,13 @@ api::MemberStatus successor_of(const api::MemberStatus& member) {
           .index = member.index,
           .incarnation = member.successor,
           .uid = member.successor_uid,
+          .is_absent = member.is_absent};
+}
+
+api::MemberStatus make_anew(const api::MemberStatus& member) {
+  return {.role = member.role,
+          .index = member.index,
+          .incarnation = std::max(member.incarnation, member.successor) + 1,
           .is_absent = member.is_absent};
 }
 
@@ -224,11 +231,26 @@ void begin_beyond_former(const Observation& seen, std::vector<api::MemberStatus>
   }
 }
 
+bool have_same_places(const std::vector<api::MemberStatus>& a, const std::vector<api::MemberStatus>& b) {
+  return std::ranges::equal(a, b, [](const auto& one, const auto& other) {
+    return one.index == other.index && one.role == other.role;
+  });
+}
+
+// Each program was told at its start how many they are: in a group of another size all are others. So are
+// those of whom no pod is seen: one that was asked for may still come.
+void renew_resized_group(const Observation& seen, std::vector<api::MemberStatus>& members) {
+  const auto& known = seen.job.status.members;
+  if (!api::is_group(seen.job.spec) || known.empty() || have_same_places(known, members)) return;
+  for (auto& member : members) member = make_anew(member);
+}
+
 }  // namespace
 
 std::vector<api::MemberStatus> next_members(const Observation& seen) {
   auto members = desired_members(seen.job);
   begin_beyond_former(seen, members);
+  renew_resized_group(seen, members);
   return members;
 }
 

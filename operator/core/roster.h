@@ -43,6 +43,9 @@ void note_pod(const Observation& seen, api::MemberStatus& member);
 // The next incarnation of a leaving member, as a member of its own.
 [[nodiscard]] api::MemberStatus successor_of(const api::MemberStatus& member);
 
+// An incarnation that nobody was asked for yet, its successor included; of the former one nothing is kept.
+[[nodiscard]] api::MemberStatus make_anew(const api::MemberStatus& member);
+
 // Who comes after this incarnation: its successor if it has one.
 [[nodiscard]] api::MemberStatus next_incarnation(const api::MemberStatus& member);
 

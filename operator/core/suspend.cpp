@@ -31,10 +31,7 @@ void release_members(const Observation& seen, std::vector<api::MemberStatus>& me
   for (auto& member : members) {
     if (member.is_completed && !api::is_group(seen.job.spec)) continue;
     if (!member.is_completed && !has_pod(seen, member) && !member.is_leaving()) continue;
-    member = {.role = member.role,
-              .index = member.index,
-              .incarnation = std::max(member.incarnation, member.successor) + 1,
-              .is_absent = member.is_absent};
+    member = make_anew(member);
   }
 }
 

@@ -48,11 +48,12 @@ Patience patience_with(const api::TrainingJobSpec& spec, const api::TrainingJobS
 
 void recall(const std::vector<api::MemberStatus>& seen, std::vector<api::MemberStatus>& stored) {
   for (auto& member : stored) {
-    if (!member.uid.empty()) continue;
     for (const auto& known : seen) {
       const bool is_same =
           known.index == member.index && known.role == member.role && known.incarnation == member.incarnation;
-      if (!is_same) continue;
+      // A pod may be placed long after it was made.
+      const bool is_more = member.uid.empty() || (member.uid == known.uid && member.node.empty());
+      if (!is_same || !is_more) continue;
       member.uid = known.uid;
       member.node = known.node;
     }

@@ -12,7 +12,7 @@ from api_server import ApiServer, missing_programs, retry
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LAWS = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin" / "writes_laws_test"
-TESTS = "WritesLaws.HoldOverAServerThatIsInTheWay"
+TESTS = "WritesLaws.HoldOverAServerThatIsInTheWay:WritesLaws.HoldForProgramsWithoutTheAgent"
 
 
 def start_server(test):
@@ -36,7 +36,7 @@ def start_server(test):
 class RealServer(unittest.TestCase):
     def test_the_laws_hold(self):
         kubeconfig = start_server(self)
-        environment = {"RATOON_SEEDS": "40", **os.environ, "RATOON_API_SERVER": str(kubeconfig)}
+        environment = {"RATOON_SEEDS": "30", **os.environ, "RATOON_API_SERVER": str(kubeconfig)}
         subprocess.run([LAWS, f"--gtest_filter={TESTS}"], check=True, env=environment)
 
 

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <chrono>
+#include <map>
+#include <string>
 
 #include "base/contract/codec.h"
 #include "base/contract/names.h"
@@ -17,6 +19,7 @@ json role_document(const api::Role& role) {
   const json container = {{"name", kTrainer}, {"image", "i"}, {"command", role.command}};
   json out = {{"name", role.name}, {"template", {{"spec", {{"containers", json::array({container})}}}}}};
   if (role.replicas) out["replicas"] = *role.replicas;
+  if (!role.has_agent) out["agent"] = "None";
   return out;
 }
 
@@ -51,6 +54,7 @@ std::string whole_seconds(WallTime t) {
 
 json terminated_document(const api::Pod& pod) {
   json out = {{"exitCode", *pod.exit_code}};
+  if (pod.ended_at) out["finishedAt"] = whole_seconds(*pod.ended_at);
   for (const auto& reason : pod.end_reasons)
     if (reason == "OOMKilled") out["reason"] = reason;
   if (pod.is_completed) out["message"] = encode(CompletionRecord{.weights = pod.weights});
@@ -97,6 +101,18 @@ json job_document(const api::TrainingJob& job) {
           {"spec", spec_document(job.spec)}};
 }
 
+std::optional<api::GroupSeat> group_seat_in(const json& document) {
+  std::map<std::string, std::string> told;
+  for (const auto& variable : document["spec"]["containers"].front()["env"])
+    told[variable["name"].get<std::string>()] = variable.value("value", "");
+  if (!told.contains(names::env::kMasterAddress)) return std::nullopt;
+  const auto number = [&](const char* name) { return static_cast<std::uint32_t>(std::stoul(told.at(name))); };
+  return api::GroupSeat{.master_address = told.at(names::env::kMasterAddress),
+                        .master_uid = {},
+                        .first_rank = number(names::env::kRank),
+                        .world_size = number(names::env::kWorldSize)};
+}
+
 json pod_document(json made, const api::Pod& pod) {
   made["metadata"]["uid"] = pod.uid;
   if (!pod.node.empty()) made["spec"]["nodeName"] = pod.node;
@@ -125,6 +141,7 @@ json node_document(const api::Node& node) {
   }
   json out = {{"metadata", {{"name", node.name}}},
               {"spec", {{"unschedulable", node.is_unschedulable}, {"taints", taints}}}};
+  if (!node.zone.empty()) out["metadata"]["labels"] = {{"topology.kubernetes.io/zone", node.zone}};
   if (node.is_deleting) out["metadata"]["deletionTimestamp"] = "2026-11-22T12:00:00Z";
   return out;
 }

@@ -1,6 +1,8 @@
 // What the API server has of a simulated job, pod or node.
 #pragma once
 
+#include <optional>
+
 #include <nlohmann/json.hpp>
 
 #include "operator/api/node.h"
@@ -13,6 +15,8 @@ namespace ratoon::sim {
 [[nodiscard]] nlohmann::json job_document(const api::TrainingJob& job);
 // As the operator made it, with what became of it.
 [[nodiscard]] nlohmann::json pod_document(nlohmann::json made, const api::Pod& pod);
+// What a pod tells a program without the agent, so that it meets its group.
+[[nodiscard]] std::optional<api::GroupSeat> group_seat_in(const nlohmann::json& pod);
 [[nodiscard]] nlohmann::json node_document(const api::Node& node);
 
 }  // namespace ratoon::sim

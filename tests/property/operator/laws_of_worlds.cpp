@@ -44,6 +44,16 @@ std::optional<WallTime> granted_until(const Observation& seen, const api::Member
   return std::nullopt;
 }
 
+// Who is to go speaks for nobody, but for one whose pod is deleted with grace and trains on.
+bool is_listened_to(const Observation& seen, const api::Pod& pod) {
+  const auto desired = core::desired_members(seen.job);
+  if (pod.has_ended() || !core::is_named(pod, desired)) return false;
+  if (!pod.is_deleting) return true;
+  return std::ranges::any_of(desired, [&](const auto& member) {
+    return member.uid == pod.uid && granted_until(seen, member).has_value();
+  });
+}
+
 }  // namespace
 
 // Losing the operator, or its memory, is no reason.
@@ -147,8 +157,7 @@ void Laws::check_silent(const Observation& seen, const Decision& decision) const
       const Duration passed = world_.now() - std::max(process.last_heard, seen.listening_since);
       silence = std::max(passed, silence.value_or(passed));
     }
-    if (!silence || pod.is_deleting || pod.has_ended() || !core::is_named(pod, seen.job.status.members))
-      continue;
+    if (!silence || !is_listened_to(seen, pod)) continue;
     if (*silence <= talking) zone.talks = true;
     // Who was never heard is judged after the others, and delays nobody's loss.
     if (voices < seen.job.spec.processes_per_node) continue;
@@ -175,7 +184,7 @@ void Laws::check_departures(const Observation& seen, const Decision& decision) c
   std::vector<api::Departure> expected;
   for (const auto& member : decision.status.members) {
     const auto granted = granted_until(seen, member);
-    if (!member.node_ends_at && !granted) continue;
+    if (member.is_completed || (!member.node_ends_at && !granted)) continue;
     expected.push_back(
         {.role = member.role,
          .index = member.index,

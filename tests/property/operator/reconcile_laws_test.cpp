@@ -187,6 +187,11 @@ TEST(ReconcileLaws, HoldInWorldsThatBrokeThem) {
            Broken{5708, true, "nobody judged silence anew when a node was a suspect no more"},
            Broken{3004001, true, "the silence of a former member's pod was counted for a new one"},
            Broken{1783, true, "nobody woke when a world that drained had made no step for too long"},
+           Broken{54863, true, "who was done already was told, a look late, that its pod goes"},
+           Broken{50370, true, "the law took pods of a size that is no more for voices"},
+           Broken{84483, true, "a rest of another size was done, and nobody looked"},
+           Broken{547748, true, "a pod that goes with a rest was news of who is placed"},
+           Broken{120044, true, "the law did not hear who trains on in a pod that is deleted with grace"},
        }) {
     SCOPED_TRACE("seed " + std::to_string(broken.seed) + ": " + broken.what);
     Scenario scenario = scenario_of(broken.seed, broken.has_policies);

@@ -11,6 +11,7 @@ namespace ratoon::sim {
 struct Scenario {
   std::uint32_t members = 2;
   std::uint32_t processes_per_node = 1;
+  bool has_agent = true;  // else programs that were told at their start whom they meet
   std::uint32_t restarts_max = 100000;
   std::uint32_t avoid_node_seconds = 300;
   std::uint32_t members_min = 0;  // 0: not elastic

@@ -10,6 +10,7 @@ void World::end_pod_as(SimPod& entry, api::PodPhase phase, std::optional<int> ex
   end_processes(entry.pod.uid);
   entry.pod.phase = phase;
   entry.pod.exit_code = exit_code;
+  if (exit_code) entry.pod.ended_at = wall_now();
   entry.pod.is_completed = leaves_record(entry.pod.uid);
   if (reason != nullptr) entry.pod.end_reasons.emplace_back(reason);
 }
@@ -29,7 +30,7 @@ void World::end_by_platform() {
     case 2:
       return end_pod_as(entry, api::PodPhase::kFailed, 137, "OOMKilled");
     case 3:  // SIGTERM, and a program that takes it for the end of its work
-      entry.pod.is_evicted = dice_.percent(50);
+      entry.pod.is_evicted = !scenario_.has_agent || dice_.percent(50);  // else nobody can tell
       return end_pod_as(entry, api::PodPhase::kSucceeded, 0, nullptr);
     default:  // an eviction that grants time, in which the program trains on
       delete_with_grace(entry, std::chrono::seconds(scenario_.policies.grace_seconds));

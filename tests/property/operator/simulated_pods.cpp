@@ -67,6 +67,11 @@ void World::move_pods() {
     if (entry.pod.phase == api::PodPhase::kPending && !entry.pod.is_deleting && now_ >= entry.runs_at) {
       if (entry.pod.node.empty()) {
         place(entry);
+      } else if (!is_stuck && !scenario_.has_agent && entry.pod.address.empty()) {
+        // Its network is there a moment before its program.
+        entry.pod.address =
+            "10.0." + std::to_string(addresses_ / 250) + "." + std::to_string(addresses_ % 250 + 1);
+        ++addresses_;
       } else if (!is_stuck) {
         entry.pod.phase = api::PodPhase::kRunning;
         start_processes(entry);
@@ -112,6 +117,7 @@ void World::end_pod(const std::string& uid, int exit_code) {
   api::Pod& pod = found->second.pod;
   pod.phase = exit_code == 0 ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
   pod.exit_code = exit_code;
+  pod.ended_at = wall_now();
   pod.is_completed = leaves_record(uid);
 }
 

@@ -25,7 +25,11 @@ void World::make_trouble() {
     if (!node.is_dead) kill_node(node);
   }
   for (auto& agent : agents_) {
-    if (dice_.percent(3)) trouble_for(*agent);
+    if (!dice_.percent(3)) continue;
+    if (scenario_.has_agent)
+      trouble_for(*agent);
+    else
+      trouble_for_program(*agent);
   }
   if (dice_.percent(1) && !pods_.empty()) lose_pod();
 }
@@ -42,10 +46,10 @@ void World::cut_zone() {
   }
 }
 
-// The object vanishes; what ran there may run on.
+// The object vanishes; what ran there may run on, if it can be fenced.
 void World::lose_pod() {
   const auto victim = std::next(pods_.begin(), static_cast<std::ptrdiff_t>(dice_.below(pods_.size())));
-  if (dice_.percent(50)) end_processes(victim->first);
+  if (!scenario_.has_agent || dice_.percent(50)) end_processes(victim->first);
   const SimPod lost = victim->second;
   pods_.erase(victim);
   if (!scenario_.policies.remakes_pods || is_job_gone_ || !dice_.percent(50)) return;

@@ -32,6 +32,7 @@ World::World(std::uint64_t seed, Scenario scenario)
       now_{std::chrono::seconds(1000)},
       job_(test::new_job(scenario.members)) {
   job_.spec.processes_per_node = scenario.processes_per_node;
+  job_.spec.roles.front().has_agent = scenario.has_agent;
   job_.spec.restart_policy.restarts_max = scenario.restarts_max;
   job_.spec.disruption_policy.avoid_node_seconds = scenario.avoid_node_seconds;
   if (scenario.members_min > 0) {
@@ -143,15 +144,22 @@ void World::advance(bool is_chaos) {
   move_nodes(is_chaos);
   move_pods();
   std::erase_if(agents_, [](const auto& agent) { return agent->state == Agent::State::kGone; });
-  const std::size_t count = agents_.size();
-  for (std::size_t i = 0; i < count; ++i)
-    act(*agents_[(i + static_cast<std::size_t>(now_.since_boot / kTick)) % count]);
+  if (scenario_.has_agent)
+    let_agents_act();
+  else
+    let_programs_work();
   std::erase_if(late_beats_, [&](const auto& late) {
     if (late.first > now_ || !is_open_) return false;
     if (!door_.refuse(late.second.process)) has_news_ |= door_.hear_beat(late.second, now_);
     return true;
   });
   follow_watch();
+}
+
+void World::let_agents_act() {
+  const std::size_t count = agents_.size();
+  for (std::size_t i = 0; i < count; ++i)
+    act(*agents_[(i + static_cast<std::size_t>(now_.since_boot / kTick)) % count]);
 }
 
 bool World::has_hung(Attempt attempt) const {
@@ -198,7 +206,11 @@ std::string World::describe() const {
   for (const auto& [uid, entry] : pods_) {
     text += "  pod " + entry.pod.name + " " + uid + " on " + entry.pod.node + " phase " +
             std::to_string(static_cast<int>(entry.pod.phase)) +
-            (entry.pod.is_deleting ? " deleting\n" : "\n");
+            (entry.pod.is_deleting ? " deleting" : "");
+    if (const auto& seat = entry.pod.group_seat)
+      text += " at " + entry.pod.address + " meets " + seat->master_address + " as " +
+              std::to_string(seat->first_rank) + " of " + std::to_string(seat->world_size);
+    text += "\n";
   }
   for (const auto& agent : agents_) {
     text += "  agent " + agent->identity.role + " " + std::to_string(agent->identity.index) + "-i" +

@@ -140,6 +140,8 @@ class World {
   [[nodiscard]] bool has_been_done(const api::MemberStatus& member) const;
   // What no process may ever be given, if it was.
   [[nodiscard]] const std::string& broken_seat() const { return broken_seat_; }
+  // Whether programs without the agent made all their steps.
+  [[nodiscard]] bool is_trained() const { return group_steps_ >= scenario_.total_steps; }
   [[nodiscard]] std::vector<api::Pod> pods() const;
   [[nodiscard]] std::string describe() const;
   Dice& dice() { return dice_; }
@@ -173,7 +175,14 @@ class World {
   [[nodiscard]] bool leaves_record(const std::string& uid) const;
   void end_processes(const std::string& pod_uid);
   [[nodiscard]] bool goes_at_once(const SimPod& entry) const;
+  // simulated_programs.cpp
+  void let_programs_work();
+  void work(const std::vector<Agent*>& group, bool is_whole);
+  void take_signals();
+  void trouble_for_program(Agent& program);
+  [[nodiscard]] bool is_given_up(const Agent& program) const;
   // simulated_agent.cpp
+  void let_agents_act();
   void act(Agent& agent);
   void hang(Agent& agent);
   void train(Agent& agent);
@@ -227,6 +236,9 @@ class World {
   std::uint64_t repeated_steps_ = 0;
   bool has_resumed_unsaved_ = false;
   std::string broken_seat_;
+  std::set<std::string> met_;  // first members' addresses at which a group once was whole
+  std::uint64_t group_steps_ = 0;
+  std::uint64_t addresses_ = 0;
 };
 
 }  // namespace ratoon::sim

@@ -59,6 +59,7 @@ http::Response SimulatedCluster::create_pod(const http::Request& request, json b
         std::tie(made->pod.role, made->pod.index, made->pod.incarnation))
       find_broken(made->pod.name + " is the second pod of an incarnation, beside " + pod.name);
   made->pod.uid = json::parse(reply.body)["metadata"]["uid"].get<std::string>();
+  made->pod.group_seat = group_seat_in(body);
   const auto avoided = std::exchange(made->pod.avoided_nodes, {});
   world_.create_pod({.pod = made->pod, .avoid_nodes = avoided});
   for (const auto& pod : world_.pods())

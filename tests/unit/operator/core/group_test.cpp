@@ -308,6 +308,59 @@ TEST(Group, IsSuspendedAtOnceSinceNobodyHearsAboutIt) {
   EXPECT_FALSE(decision.status.members[0].is_completed);
 }
 
+// Its first pod was made for another size, or will be: who was asked to make it may come late.
+TEST(Group, OfAnotherSizeIsMadeAnewAsAWhole) {
+  for (const std::uint32_t size : {kMembers - 1, kMembers + 1}) {
+    auto seen = running_group();
+    seen.job.spec.num_nodes = size;
+    auto decision = decide(seen);
+    EXPECT_EQ(decision.status.attempt, Attempt(2));
+    EXPECT_FALSE(decision.status.is_formed);
+    EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>(size, 1));
+    EXPECT_EQ(only<DeletePod>(decision).size(), kMembers);
+    EXPECT_EQ(decision.status.restarts, seen.job.status.restarts) << "nobody was lost";
+
+    auto forming = running_group();
+    forming.pods.clear();
+    forming.job.spec.num_nodes = size;
+    forming.job.status.is_formed = false;
+    for (auto& member : forming.job.status.members) member.uid.clear();
+    decision = decide(forming);
+    EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>(size, 1)) << "no pod is seen yet";
+    follow(decision, forming);
+    EXPECT_EQ(incarnations(decide(forming).status), std::vector<std::uint32_t>(size, 1)) << "once";
+  }
+}
+
+TEST(Group, AViewThatIsBehindDoesNotTakeAPlaceBack) {
+  auto seen = running_group();
+  const auto& members = seen.job.status.members;
+  seen.pods[2].node.clear();
+  seen.pods[2].phase = api::PodPhase::kPending;
+  EXPECT_EQ(decide(seen).status.members, members);
+}
+
+// Two of one rank would meet: who is replaced may have got a node in the moment in which it was given up.
+TEST(Group, NobodyIsMadeBesideAFormerOneThatMeetsTheSameFirst) {
+  auto seen = running_group();
+  seen.job.status.is_formed = false;
+  seen.job.status.members[2].incarnation = 1;
+  seen.job.status.members[2].uid.clear();
+  seen.pods[2].meets = seen.pods[0].uid;
+  for (const std::string node : {"node-3", ""}) {
+    seen.pods[2].node = node;
+    EXPECT_TRUE(only<CreatePod>(decide(seen)).empty()) << node;
+  }
+  auto going = seen;
+  going.pods[2].is_deleting = true;
+  EXPECT_EQ(only<CreatePod>(decide(going)).size(), 1U) << "no node takes it any more";
+  auto ended = seen;
+  ended.pods[2].phase = api::PodPhase::kFailed;
+  EXPECT_EQ(only<CreatePod>(decide(ended)).size(), 1U);
+  seen.pods.pop_back();
+  EXPECT_EQ(only<CreatePod>(decide(seen)).size(), 1U);
+}
+
 TEST(Group, LossesInARowAreForgottenOnceItRanForAMinute) {
   for (const int stood : {59, 60}) {
     auto seen = running_group();

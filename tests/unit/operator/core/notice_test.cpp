@@ -75,6 +75,9 @@ TEST(Notice, ItsEndIsToldToThoseOnTheNodeAndNotPutOff) {
   follow(seen, first);
   seen.wall_now = wall(1060);
   EXPECT_EQ(reconcile(seen, test::at_seconds(2)).announcement.departures, told) << "a taint without a time";
+  auto done = seen;
+  done.job.status.members[1].is_completed = true;
+  EXPECT_TRUE(reconcile(done, test::at_seconds(2)).announcement.departures.empty()) << "nobody is there";
   seen.nodes[1].ends_at = wall(1070);
   EXPECT_EQ(reconcile(seen, test::at_seconds(2)).announcement.departures[0].at, wall(1070)) << "nearer";
   seen.nodes[1] = {.name = "node-2"};

@@ -62,6 +62,22 @@ TEST_F(PatienceTest, WhoThePodsOfAGroupAreIsToldTogetherWithItsStart) {
   EXPECT_FALSE(waits(patience_with(with_agent_, stored_, made_))) << "its members may not speak before";
 }
 
+// What was seen and is not stored yet is not news at every look.
+TEST_F(PatienceTest, ASeenRosterIsRememberedWithThePlacesThatCameAfterIt) {
+  auto members = stored_.members;
+  recall(made_.members, members);
+  EXPECT_EQ(members, made_.members);
+  auto placed = made_.members;
+  placed[0].node = "n2";
+  recall(placed, members);
+  EXPECT_EQ(members, placed) << "who the pods are was stored already, and where the first one is was not";
+  placed[0].uid = "another";
+  placed[0].node = placed[1].node = "n3";
+  const auto before = members;
+  recall(placed, members);
+  EXPECT_EQ(members, before) << "what is stored stands";
+}
+
 TEST_F(PatienceTest, ThatTheFirstPodsOfAGroupGotNodesIsToldTogetherWithItsStart) {
   stored_.conditions.clear();
   made_.conditions = {{.type = "Scheduled", .is_true = true, .reason = "Placed"}};

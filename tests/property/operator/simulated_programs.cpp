@@ -1,0 +1,79 @@
+// What programs without the agent do in one tick: ranks that met at the first one's address. They step only
+// while all are there, and what they reached is kept, as in a folder that all share.
+#include <algorithm>
+#include <chrono>
+
+#include "tests/property/operator/simulated_world.h"
+
+namespace ratoon::sim {
+namespace {
+
+// Nobody fences a program: the operator waits for it until its pod should be long gone.
+constexpr Duration kWaitedFor = std::chrono::seconds(30);
+
+const api::GroupSeat& seat_of(const api::Pod& pod) {
+  return *pod.group_seat;
+}
+
+const std::string& meeting_of(const api::Pod& pod) {
+  return seat_of(pod).master_address.empty() ? pod.address : seat_of(pod).master_address;
+}
+
+}  // namespace
+
+bool World::is_given_up(const Agent& program) const {
+  const auto& pod = pods_.at(program.pod_uid).pod;
+  return pod.is_deleting && pod.ends_at && pod.ends_at->since_epoch + kWaitedFor <= wall_now().since_epoch;
+}
+
+// Many take the signal for the end of their work, if they hear it at all.
+void World::take_signals() {
+  for (auto& program : agents_) {
+    if (program->state == Agent::State::kGone) continue;
+    if (pods_.at(program->pod_uid).pod.is_deleting && dice_.percent(10))
+      leave(*program, dice_.pick({0, 1, 143}));
+  }
+}
+
+void World::trouble_for_program(Agent& program) {
+  if (program.state == Agent::State::kGone) return;
+  if (dice_.percent(50))
+    program.frozen_until = now_ + dice_.ticks(1, 31);
+  else
+    leave(program, dice_.pick({137, 143, 1, 134, 139}));
+}
+
+void World::let_programs_work() {
+  take_signals();
+  const auto is_awake = [&](const Agent* program) { return now_ >= program->frozen_until; };
+  std::map<std::string, std::vector<Agent*>> groups;
+  for (auto& program : agents_)
+    if (program->state != Agent::State::kGone)
+      groups[meeting_of(pods_.at(program->pod_uid).pod)].push_back(program.get());
+  std::size_t at_work = 0;
+  for (const auto& [meeting, group] : groups) {
+    std::set<std::uint32_t> ranks;
+    for (const Agent* program : group) ranks.insert(seat_of(pods_.at(program->pod_uid).pod).first_rank);
+    if (ranks.size() != group.size()) broken_seat_ = "two of one rank met at " + meeting;
+    const bool is_whole = ranks.size() == seat_of(pods_.at(group.front()->pod_uid).pod).world_size;
+    if (is_whole && std::ranges::all_of(group, is_awake)) met_.insert(meeting);
+    if (!met_.contains(meeting)) continue;
+    if (!std::ranges::all_of(group, [&](const Agent* program) { return is_given_up(*program); })) ++at_work;
+    work(group, is_whole);
+  }
+  if (at_work > 1) broken_seat_ = "two groups run at once";
+}
+
+// Peers of one that is gone: those that notice fail, the others wait for ever.
+void World::work(const std::vector<Agent*>& group, bool is_whole) {
+  const auto is_awake = [&](const Agent* program) { return now_ >= program->frozen_until; };
+  const bool has_ended = is_trained();
+  if (!has_ended && is_whole && std::ranges::all_of(group, is_awake)) ++group_steps_;
+  for (Agent* program : group) {
+    if (!is_awake(program)) continue;
+    if (has_ended && dice_.percent(40)) leave(*program, 0);
+    if (!has_ended && !is_whole && dice_.percent(15)) leave(*program, 1);
+  }
+}
+
+}  // namespace ratoon::sim
