@@ -24,8 +24,9 @@ std::string describe(const json::exception& error) {
 // tree, but bounded it asks back for every value, and it cannot leave anything out.
 class Builder {
  public:
-  Builder(int depth_max, std::string_view left_out_list)
-      : depth_max_(static_cast<std::size_t>(depth_max)), left_out_list_(left_out_list) {}
+  // Where `may_cut`, what is nested too deep is left out; else it ends the parsing.
+  Builder(int depth_max, std::string_view left_out_list, bool may_cut)
+      : depth_max_(static_cast<std::size_t>(depth_max)), left_out_list_(left_out_list), may_cut_(may_cut) {}
 
   bool null() { return put(nullptr); }
   bool boolean(bool value) { return put(value); }
@@ -45,7 +46,7 @@ class Builder {
                              key_ == left_out_list_ && left_out_levels_ == 0;
     if (!is_left_out) return begin(json::value_t::array);
     left_out_levels_ = 1;
-    return check_depth();
+    return true;
   }
   bool end_array() { return end(); }
   bool parse_error(std::size_t, const std::string&, const json::exception& error) {
@@ -74,11 +75,21 @@ class Builder {
   }
 
   bool begin(json::value_t kind) {
-    if (left_out_levels_ > 0)
+    if (left_out_levels_ > 0) {
       ++left_out_levels_;
-    else
+      return true;
+    }
+    if (open_.size() < depth_max_) {
       open_.push_back(place(json(kind)));
-    return check_depth();
+      return true;
+    }
+    if (!may_cut_) {
+      problem_ = "JSON is nested deeper than " + std::to_string(depth_max_) + " levels";
+      return false;
+    }
+    left_out_levels_ = 1;
+    place(nullptr);
+    return true;
   }
 
   bool end() {
@@ -89,14 +100,9 @@ class Builder {
     return true;
   }
 
-  bool check_depth() {
-    if (open_.size() + left_out_levels_ <= depth_max_) return true;
-    problem_ = "JSON is nested deeper than " + std::to_string(depth_max_) + " levels";
-    return false;
-  }
-
   const std::size_t depth_max_;
   const std::string_view left_out_list_;
+  const bool may_cut_;
   json root_;
   std::vector<json*> open_;          // objects and lists that have not ended, the innermost last
   std::string key_;                  // of the value that comes next in an object
@@ -104,22 +110,25 @@ class Builder {
   std::string problem_;
 };
 
-}  // namespace
-
-Result<json> parse_json(std::string_view text, std::size_t bytes_max, int depth_max) {
-  return parse_json_without("", text, bytes_max, depth_max);
-}
-
-Result<json> parse_json_without(std::string_view left_out_list, std::string_view text, std::size_t bytes_max,
-                                int depth_max) {
+Result<json> parse(std::string_view text, std::size_t bytes_max, Builder builder) {
   if (text.size() > bytes_max) {
     return Error(ErrorKind::kInvalid, "a message of " + std::to_string(text.size()) +
                                           " bytes is over the limit of " + std::to_string(bytes_max) +
                                           " bytes");
   }
-  Builder builder(depth_max, left_out_list);
   if (json::sax_parse(text, &builder)) return builder.take();
   return Error(ErrorKind::kInvalid, builder.problem());
+}
+
+}  // namespace
+
+Result<json> parse_json(std::string_view text, std::size_t bytes_max, int depth_max) {
+  return parse(text, bytes_max, Builder(depth_max, "", /*may_cut=*/false));
+}
+
+Result<json> parse_json_without(std::string_view left_out_list, std::string_view text, std::size_t bytes_max,
+                                int depth_max) {
+  return parse(text, bytes_max, Builder(depth_max, left_out_list, /*may_cut=*/true));
 }
 
 }  // namespace ratoon

@@ -81,9 +81,21 @@ TEST(ParseJson, ListsOfANameAreReadOverWhereverTheyStand) {
   const auto parsed = parse_json_without("x", text, 1000, 8);
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->dump(), R"({"metadata":{"name":"n","y":{"x":{"kept":[1]}}},"z":[["x"],{"b":"x"}]})");
-  EXPECT_FALSE(parse_json_without("x", R"({"x":[[[[1]]]]})", 1000, 4)) << "its levels count all the same";
+  EXPECT_EQ(parse_json_without("x", R"({"x":[[[[1]]]],"y":1})", 1000, 1)->dump(), R"({"y":1})");
   EXPECT_FALSE(parse_json_without("x", R"({"x":[1,})", 1000, 4)) << "and it must be JSON";
   EXPECT_EQ(*parse_json(text, 1000, 8), json::parse(text));
+}
+
+TEST(ParseJson, WhatIsTooDeepHidesNothingElseWhereItMayBeLeftOut) {
+  const std::string text = R"({"items":[{"a":{"b":[1,{}],"c":2}},[[["x"]],3],{"d":4}]})";
+  EXPECT_EQ(parse_json_without("", text, 1000, 4)->dump(),
+            R"({"items":[{"a":{"b":null,"c":2}},[[null],3],{"d":4}]})");
+  EXPECT_EQ(parse_json_without("", text, 1000, 5)->dump(),
+            R"({"items":[{"a":{"b":[1,null],"c":2}},[[["x"]],3],{"d":4}]})");
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_EQ(parse_json_without("", "[" + deep + ",1]", 1'000'000, 2)->dump(), "[[null],1]");
+  EXPECT_FALSE(parse_json_without("", deep + "]", 1'000'000, 2)) << "and it must be JSON";
+  EXPECT_FALSE(parse_json(text, 1000, 4));
 }
 
 // The sentence goes into a refusal, which takes 1024 bytes and must be text.
