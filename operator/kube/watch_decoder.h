@@ -30,8 +30,8 @@ inline constexpr std::string_view kLeftOutList = "managedFields";
 
 class WatchDecoder {
  public:
-  // Above what the server stores of one object (1.5 MiB) several times over.
-  static constexpr std::size_t kLineBytesMax = 8 * 1024 * 1024;
+  // Above what the server stores of one object: 1.5 MiB, each byte of which may be six in JSON.
+  static constexpr std::size_t kLineBytesMax = 16 * 1024 * 1024;
 
   explicit WatchDecoder(std::size_t line_bytes_max = kLineBytesMax) : line_bytes_max_(line_bytes_max) {}
 

@@ -12,7 +12,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kReplyBytesMax = 64 * 1024 * 1024;
+// Above what the server stores of one object (1.5 MiB) several times over, and of so many bytes a parsed
+// reply still fits into the memory that the chart gives us.
+constexpr std::size_t kReplyBytesMax = 16 * 1024 * 1024;
 constexpr int kDepthMax = 128;
 constexpr std::uint32_t kPauseSecondsMax = 5;
 

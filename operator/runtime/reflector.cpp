@@ -14,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kRefusalBytesMax = 64 * 1024;
+constexpr Duration kListPatience = std::chrono::seconds(30);
 
 std::string version_of(const json& object) {
   return kube::text_in(kube::child(object, "metadata"), "resourceVersion");
@@ -131,11 +132,27 @@ Duration Reflector::step(const std::stop_token& stop) {
   return pause;
 }
 
+// As many of them as fit into a reply: an object may have 1.5 MiB, and whoever makes many such ones must not
+// keep us from listing the others.
+Result<json> Reflector::list_page(const std::string& continue_token, std::uint32_t& items_max,
+                                  const std::stop_token& stop) {
+  while (true) {
+    const auto request = kube::list(options_.selection, items_max, continue_token);
+    if (!request) return request.error();
+    std::optional<kube::Failure> refusal;
+    auto page = client_.call(*request, stop, kListPatience, refusal);
+    const bool is_too_long = !page && !refusal && page.error().kind() == ErrorKind::kInvalid;
+    if (!is_too_long || items_max == 1) return page;
+    items_max = std::max(1U, items_max / 4);
+  }
+}
+
 Result<void> Reflector::list_all(const std::stop_token& stop) {
   sink_.begin_list();
   std::string continue_token;
+  std::uint32_t items_max = options_.page_items;
   while (true) {
-    const auto page = client_.call(kube::list(options_.selection, options_.page_items, continue_token), stop);
+    const auto page = list_page(continue_token, items_max, stop);
     if (!page) return page.error().with_context("listing " + std::string(options_.selection.resource.plural));
     for (const auto& object : kube::items_of(*page, "items")) sink_.list_object(object);
     continue_token = kube::text_in(kube::child(*page, "metadata"), "continue");

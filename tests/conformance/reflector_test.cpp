@@ -251,6 +251,31 @@ TEST_F(ReflectorTest, RefusalsAreBorne) {
   ASSERT_TRUE(copy_.wait_for("listed 10"));
 }
 
+// Sixty jobs of a megabyte each, by whoever may make jobs.
+TEST_F(ReflectorTest, APageThatIsTooLongIsAskedForInPieces) {
+  const std::string fat = list_of({R"({"x":")" + std::string(17 << 20, 'x') + "\"}"}, 9);
+  serve({say("200 OK", fat), say("200 OK", fat), say("200 OK", list_of({object("a", 3)}, 9, "more")),
+         say("200 OK", fat), say("200 OK", list_of({object("b", 4)}, 10))});
+  ASSERT_TRUE(copy_.wait_for("listed 10"));
+  EXPECT_EQ(copy_.names(), (std::set<std::string>{"a", "b"}));
+  for (const auto& [number, words] : {std::pair(0, "limit=500"),
+                                      {1, "limit=125"},
+                                      {2, "limit=31"},
+                                      {3, "limit=31&continue=more"},
+                                      {4, "limit=7&continue=more"}})
+    EXPECT_TRUE(is_asked(number, words)) << number;
+}
+
+TEST_F(ReflectorTest, OneThatIsTooLongByItselfIsATrouble) {
+  const std::string fat = list_of({R"({"x":")" + std::string(17 << 20, 'x') + "\"}"}, 9);
+  std::vector<Answer> answers(5, say("200 OK", fat));
+  answers.push_back(say("200 OK", list_of({object("a", 3)}, 10)));
+  serve(answers);
+  ASSERT_TRUE(copy_.wait_for("listed 10"));
+  EXPECT_TRUE(is_asked(4, "limit=1 "));
+  EXPECT_TRUE(is_asked(5, "limit=500")) << "from the beginning";
+}
+
 TEST_F(ReflectorTest, AWatchThatFallsSilentIsGivenUp) {
   serve({say("200 OK", list_of({}, 10)), watch_and_stay({}),
          watch_and_stay({event("ADDED", object("a", 11))})});

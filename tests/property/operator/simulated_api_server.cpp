@@ -120,7 +120,7 @@ http::Response SimulatedApiServer::page_of(const std::string& url) {
     for (const auto& [key, object] : kinds_[kind_in(url)].objects) rest.items.push_back(object);
     rest.version = version_;
   } else if (const auto known = snapshots_.find(token); known != snapshots_.end() && !happens(10)) {
-    rest = std::move(known->second);
+    rest = known->second;  // whoever could not read that page may ask for it again
   } else {
     ++tally_.expirations;
     return refusal(410, "Expired");
