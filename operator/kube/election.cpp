@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "operator/kube/metadata.h"
+
 namespace ratoon::kube {
 namespace {
 
@@ -24,6 +26,10 @@ Move move_of_leader(const ElectionView& view, const Candidate& self, Timestamp n
 }  // namespace
 
 void ElectionView::note_read(std::optional<Lease> found, Timestamp now) {
+  // Of a number that cannot be read nothing follows.
+  const std::uint64_t version = found ? parse_version(found->resource_version) : 0;
+  is_set_back |= version != 0 && version < newest;
+  newest = std::max(newest, version);
   if (!seen || found != lease) seen = now;
   lease = std::move(found);
 }
@@ -35,6 +41,7 @@ void ElectionView::note_claimed(Lease made, Timestamp sent, Timestamp now) {
 
 Move choose_move(const ElectionView& view, const Candidate& self, Timestamp now, const ElectionTimes& times) {
   if (!view.seen) return Move::kWait;
+  if (view.is_set_back) return Move::kStepDown;
   if (view.renewed) return move_of_leader(view, self, now, times);
   const Duration unchanged = now - *view.seen;
   // One that vanished had a holder, who may not know it yet.

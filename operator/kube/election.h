@@ -8,6 +8,7 @@
 // A creation names no version: deleting a record that not every candidate has seen yet breaks the rule.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -35,6 +36,10 @@ struct ElectionView {
   std::optional<Timestamp> seen;     // when its present state was seen first; empty: it could never be read
   std::optional<Lease> lease;        // empty: there is none
   std::optional<Timestamp> renewed;  // as its holder: when the last claim that succeeded was sent
+  std::uint64_t newest = 0;          // version of the lease that was ever seen
+  // The server showed an older lease than before: its store was set back, as to a backup. What else we know
+  // of it is of a time that has not been, and it tells us of nothing that we take for old.
+  bool is_set_back = false;
 
   // What was read; `now` is when the answer was there.
   void note_read(std::optional<Lease> found, Timestamp now);
@@ -47,7 +52,7 @@ enum class Move {
   kCreate,    // there is none and nobody can still believe to have it
   kTake,      // over or given back
   kRenew,     // it is ours
-  kStepDown,  // it was ours: write nothing more
+  kStepDown,  // it was ours, or the server was set back: write nothing more
 };
 
 [[nodiscard]] Move choose_move(const ElectionView& view, const Candidate& self, Timestamp now,

@@ -64,6 +64,11 @@ bool Elector::turn(const std::stop_token& stop) {
   }
   fence_.close();
   is_over_ = true;
+  if (view_.is_set_back) {
+    log_.error("the API server's store was set back, as to a backup: all of it has to be read anew",
+               {{"lease", options_.name}, {"newest_version", view_.newest}});
+    return false;
+  }
   const std::string holder = view_.lease ? view_.lease->holder : std::string();
   log_.error("this operator leads no more", {{"lease", options_.name}, {"holder", holder}});
   return false;

@@ -41,8 +41,8 @@ class Elector {
   ~Elector();
 
   [[nodiscard]] bool is_leading() const { return fence_.is_open(clock_.now()); }
-  // It led once and does no more. That is for good: the process is to end.
-  [[nodiscard]] bool is_lost() const { return was_leading_ && (is_over_ || !is_leading()); }
+  // It led once and does no more, or the server was set back. That is for good: the process is to end.
+  [[nodiscard]] bool is_lost() const { return is_over_ || (was_leading_ && !is_leading()); }
   // Whether it is known who leads: we do, or the lease was read lately.
   [[nodiscard]] bool is_known() const;
 

@@ -84,6 +84,7 @@ class Operator {
     is_ready_ = true;
     const Timestamp synced = clock_.now();
     while (!leadership_->is_leading()) {
+      if (leadership_->is_lost()) return lost_lease();
       if (is_signalled(signals, kLook)) return {};
     }
     // What one that stood by was told may be old: of a member's pod that it lacks it would think that it
@@ -178,9 +179,13 @@ class Operator {
     }
     is_ready_ = false;
     door_.reset();  // first: members are to find the one who leads now
-    return Error(ErrorKind::kUnavailable, "the lease " + options_.lease_name +
-                                              " could not be renewed in time or is another's: this operator "
-                                              "ends and its pod starts it again, to stand by");
+    return lost_lease();
+  }
+
+  [[nodiscard]] Error lost_lease() const {
+    return {ErrorKind::kUnavailable, "the lease " + options_.lease_name +
+                                         " could not be renewed in time, is another's or is older than it "
+                                         "was: this operator ends and its pod starts it again, to stand by"};
   }
 
   Result<void> open_health() {

@@ -46,9 +46,10 @@ class ApiServer:
         """`more`: flags for kube-apiserver."""
         self._make_certificates()
         etcd, etcd_peer, port = free_port(), free_port(), free_port()
-        self._run("etcd", "etcd", f"--data-dir={self.folder}/etcd", "--unsafe-no-fsync",
+        self._etcd = ("etcd", "etcd", f"--data-dir={self.folder}/etcd", "--unsafe-no-fsync",
                   f"--listen-client-urls=http://127.0.0.1:{etcd}", f"--advertise-client-urls=http://127.0.0.1:{etcd}",
                   f"--listen-peer-urls=http://127.0.0.1:{etcd_peer}")
+        self._run(*self._etcd)
         self._api_server = ("apiserver", "kube-apiserver", f"--etcd-servers=http://127.0.0.1:{etcd}",
                   "--bind-address=127.0.0.1", f"--secure-port={port}",
                   f"--tls-cert-file={self.folder}/server.pem", f"--tls-private-key-file={self.folder}/server.key",
@@ -75,6 +76,26 @@ class ApiServer:
     def revive_api_server(self):
         self._run(*self._api_server)
         self._wait_until_ready()
+
+    def back_up(self):
+        """What set_back() goes back to."""
+        self._stop_etcd_then(lambda: shutil.copytree(self.folder / "etcd", self.folder / "backup"))
+
+    def set_back(self):
+        """As who restores a backup does: what was written since has never been, and versions count on from there."""
+        def restore():
+            shutil.rmtree(self.folder / "etcd")
+            shutil.copytree(self.folder / "backup", self.folder / "etcd")
+        self._stop_etcd_then(restore)
+
+    def _stop_etcd_then(self, change):
+        self.kill_api_server()
+        etcd = self.processes.pop()
+        etcd.terminate()
+        etcd.wait()
+        change()
+        self._run(*self._etcd)
+        self.revive_api_server()
 
     def request(self, method, path, body=None, content_type="application/json"):
         """For the test's own use; what is under test goes through base/http."""

@@ -97,6 +97,25 @@ class Leader(unittest.TestCase):
         waits = [call for call in first.calls() if call["objectRef"]["resource"] == "leases" and call["verb"] == "get"]
         self.assertLess(len(waits), 2 * LEASE_SECONDS, "its own dead predecessor was not waited for")
 
+    def test_after_a_backup_was_restored_all_is_read_anew(self):
+        """What the operators held is of a time that has not been, and watches from there would wait for it to come again."""
+        first, second = self.start_two()
+        first.keep_running()
+        second.keep_running()
+        self.cluster.server.back_up()
+        wait_until(lambda: first.is_leading() or second.is_leading(), "one that leads", 60)
+        self.cluster.start_job("unsaved", steps=1_000_000)
+        self.cluster.wait_for("unsaved", "steps", lambda status: status.get("progress", {}).get("step", 0) > 0)
+        for _ in range(200):  # more than is written while the test looks
+            self.cluster.post("/api/v1/namespaces/default/configmaps", {"metadata": {"generateName": "filler-"}})
+        self.cluster.server.set_back()
+        self.cluster.start_job("later", steps=1_000_000)
+        self.cluster.wait_for("later", "steps", lambda status: status.get("progress", {}).get("step", 0) > 0)
+        self.assertIn("set back", first.said())
+        self.assertIn("set back", second.said(), "who stands by would otherwise lead with what it held")
+        step = self.cluster.step("j")
+        self.cluster.wait_for("j", "more steps", lambda now: now["progress"]["step"] > step + 50)
+
     def test_without_the_lease_it_is_not_ready(self):
         first = self.start("first", 1)
         wait_until(first.is_leading, "the first to lead", 60)

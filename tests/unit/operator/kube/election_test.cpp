@@ -43,6 +43,30 @@ TEST(Election, AnothersLeaseIsTakenOnceItStoodStillForItsWholeTime) {
   EXPECT_EQ(choose(view, seconds(6)), Move::kTake);
 }
 
+// Who restores a backup of etcd tells nobody; watches go on from numbers that the server has yet to reach.
+TEST(Election, WhoSeesTheServerSetBackStepsDown) {
+  ElectionView standby = seen(held_by("pod-b/uid-2/start-1", "10"));
+  standby.note_read(held_by("pod-b/uid-2/start-1", "9"), at(seconds(1)));
+  EXPECT_EQ(choose(standby, seconds(1)), Move::kStepDown);
+  standby.note_read(held_by("pod-b/uid-2/start-1", "11"), at(seconds(2)));
+  EXPECT_EQ(choose(standby, seconds(20)), Move::kStepDown) << "for good";
+
+  ElectionView leader;
+  leader.note_claimed(held_by(kSelf.identity, "100"), at(seconds(0)), at(seconds(0)));
+  leader.note_read(std::nullopt, at(seconds(1)));
+  EXPECT_EQ(choose(leader, seconds(1)), Move::kCreate) << "the backup may be older than the lease";
+  leader.note_claimed(held_by(kSelf.identity, "99"), at(seconds(1)), at(seconds(1)));
+  EXPECT_EQ(choose(leader, seconds(1)), Move::kStepDown);
+}
+
+TEST(Election, OfVersionsThatAreNoNumbersNothingFollows) {
+  ElectionView view = seen(held_by("pod-b/uid-2/start-1", "10"));
+  view.note_read(held_by("pod-b/uid-2/start-1", "b"), at(seconds(1)));
+  view.note_read(held_by("pod-b/uid-2/start-1", ""), at(seconds(1)));
+  view.note_read(std::nullopt, at(seconds(1)));
+  EXPECT_NE(choose(view, seconds(1)), Move::kStepDown);
+}
+
 TEST(Election, ARenewalBeginsTheTimeAnewAndTheSameRecordDoesNot) {
   ElectionView view = seen(held_by("pod-b/uid-2/start-1"));
   view.note_read(held_by("pod-b/uid-2/start-1"), at(seconds(5)));
