@@ -29,6 +29,7 @@ std::map<std::string, std::string> trainer_environment(const TrainingJob& job) {
     const std::uint64_t share = policy.staging_memory_mib / job.spec.processes_per_node;
     variables[env::kStagingMemoryMib] = std::to_string(std::max<std::uint64_t>(share, 1));
   }
+  if (policy.grace_seconds > 0) variables[env::kGraceSeconds] = std::to_string(policy.grace_seconds);
   const DataPolicy& data = job.spec.data_policy;
   if (data.seed) variables[env::kSeed] = std::to_string(*data.seed);
   if (data.global_batch_size) variables[env::kGlobalBatch] = std::to_string(*data.global_batch_size);

@@ -70,7 +70,8 @@ json place_variables(const api::TrainingJob& job, const api::Pod& member, const 
 }
 
 // How it trains: what the user says in the template wins.
-json habit_variables(const api::TrainingJob& job, const api::Pod& member, const json& container) {
+json habit_variables(const api::TrainingJob& job, const api::Pod& member, const json& pod_spec,
+                     const json& container) {
   namespace env = names::env;
   const auto& policy = job.spec.checkpoint_policy;
   const std::string path = text_in(container, "terminationMessagePath");
@@ -80,8 +81,12 @@ json habit_variables(const api::TrainingJob& job, const api::Pod& member, const 
   });
   if (member.group_seat)
     variables = json::array({variable(env::kMasterPort, std::to_string(names::port::kMaster))});
-  for (const auto& [name, value] : api::trainer_environment(job))
-    variables.push_back(variable(name.c_str(), value));
+  auto of_policies = api::trainer_environment(job);
+  // What the pod really gets, which may be more than the policy asks for. 30 where nobody says, here as
+  // there.
+  if (const auto grace = whole_in(pod_spec, "terminationGracePeriodSeconds"))
+    of_policies[env::kGraceSeconds] = std::to_string(*grace);
+  for (const auto& [name, value] : of_policies) variables.push_back(variable(name.c_str(), value));
   if (policy.staging_memory_mib > 0) variables.push_back(variable(env::kStagingFolder, kStagingPath));
   // Without a claim the template mounts a folder itself and says where it is.
   if (!policy.volume_claim_name.empty()) variables.push_back(variable(env::kSaveFolder, kCheckpointPath));
@@ -138,12 +143,14 @@ std::uint16_t metrics_port_of(const json& container) {
   return names::port::kAgentMetrics;
 }
 
-void complete_trainer(json& container, const api::TrainingJob& job, const api::Pod& member,
+void complete_trainer(json& pod_spec, const api::TrainingJob& job, const api::Pod& member,
                       const PodSettings& settings) {
+  json& container = pod_spec["containers"][0];
   if (!member.group_seat)
     add_metrics_ports(container, metrics_port_of(container), job.spec.processes_per_node);
-  container["env"] = merge_environment(place_variables(job, member, settings),
-                                       habit_variables(job, member, container), items_of(container, "env"));
+  container["env"] =
+      merge_environment(place_variables(job, member, settings),
+                        habit_variables(job, member, pod_spec, container), items_of(container, "env"));
   // The record of completion is in that file. Only where a trainer fails and wrote none, the last lines of
   // its log take its place.
   container["terminationMessagePolicy"] = "FallbackToLogsOnError";

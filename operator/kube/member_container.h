@@ -20,7 +20,8 @@ inline constexpr const char* kStagingPath = "/ratoon/staging";
 // The port on which the trainer serves metrics: the user's variable, or the usual one.
 [[nodiscard]] std::uint16_t metrics_port_of(const nlohmann::json& container);
 
-void complete_trainer(nlohmann::json& container, const api::TrainingJob& job, const api::Pod& member,
+// `pod_spec` has a container, and the grace period that the pod will have.
+void complete_trainer(nlohmann::json& pod_spec, const api::TrainingJob& job, const api::Pod& member,
                       const PodSettings& settings);
 
 }  // namespace ratoon::kube

@@ -102,9 +102,11 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   json spec = child(*pod_template, "spec");
   if (const auto checked = check(job, spec); !checked)
     return checked.error().with_context("role " + member.role);
-  json& trainer = spec["containers"][0];
-  const std::uint16_t port = metrics_port_of(trainer);
-  complete_trainer(trainer, job, member, settings);
+  const std::uint16_t port = metrics_port_of(spec["containers"][0]);
+  // What the template says of it is longer, or the job would have been refused.
+  const std::uint32_t grace_seconds = job.spec.checkpoint_policy.grace_seconds;
+  if (grace_seconds > 0) set_if_absent(spec, "terminationGracePeriodSeconds", grace_seconds);
+  complete_trainer(spec, job, member, settings);
   add_volumes(spec, job, !member.group_seat, settings);
   avoid_nodes(spec, shunned.avoided);
   shun_nodes(spec, shunned.sick);
@@ -113,9 +115,6 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   leave_lost_nodes_after(spec, settings.lost_node_toleration_seconds);
   spec["restartPolicy"] = "Never";  // a dead container is a new incarnation
   set_if_absent(spec, "automountServiceAccountToken", false);
-  // What the template says of it is longer, or the job would have been refused.
-  const std::uint32_t grace_seconds = job.spec.checkpoint_policy.grace_seconds;
-  if (grace_seconds > 0) set_if_absent(spec, "terminationGracePeriodSeconds", grace_seconds);
   return json{
       {"apiVersion", "v1"},
       {"kind", "Pod"},

@@ -26,13 +26,15 @@ TEST(TrainerEnvironment, SaysWhereToSaveAndToBegin) {
                                  .stores = {"s3://bucket/runs", "/mnt/runs"},
                                  .load_from = "/weights",
                                  .load_parts = "all",
-                                 .staging_memory_mib = 1024};
+                                 .staging_memory_mib = 1024,
+                                 .grace_seconds = 60};
   const Variables variables = trainer_environment(told);
   EXPECT_EQ(variables.at("RATOON_RUN_NAME"), "first");
   EXPECT_EQ(variables.at("RATOON_STORES"), "s3://bucket/runs,/mnt/runs");
   EXPECT_EQ(variables.at("RATOON_LOAD_FROM"), "/weights");
   EXPECT_EQ(variables.at("RATOON_LOAD_PARTS"), "all");
   EXPECT_EQ(variables.at("RATOON_STAGING_MEMORY_MIB"), "256") << "of each process";
+  EXPECT_EQ(variables.at("RATOON_GRACE_SECONDS"), "60");
   told.spec.checkpoint_policy.staging_memory_mib = 1;
   EXPECT_EQ(trainer_environment(told).at("RATOON_STAGING_MEMORY_MIB"), "1")
       << "0 would mean: as much as it likes";

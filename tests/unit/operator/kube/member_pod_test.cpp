@@ -295,5 +295,19 @@ TEST(MemberPod, HasTheGraceOfTheCheckpointPolicy) {
   EXPECT_EQ((*make(job))["spec"]["terminationGracePeriodSeconds"], 90) << "the template's is longer";
 }
 
+TEST(MemberPod, TheTrainerLearnsTheGraceThatItsPodHas) {
+  json job = document();
+  EXPECT_FALSE(environment(*make(job)).contains("RATOON_GRACE_SECONDS"))
+      << "the platform's own is the agent's";
+  job["spec"]["checkpointPolicy"]["graceSeconds"] = 60U;
+  EXPECT_EQ(environment(*make(job))["RATOON_GRACE_SECONDS"], "60");
+  pod_spec(job)["terminationGracePeriodSeconds"] = 90;
+  EXPECT_EQ(environment(*make(job))["RATOON_GRACE_SECONDS"], "90") << "the template's is longer";
+  job["spec"]["checkpointPolicy"].erase("graceSeconds");
+  EXPECT_EQ(environment(*make(job))["RATOON_GRACE_SECONDS"], "90") << "and alone";
+  pod_spec(job)["containers"][0]["env"].push_back({{"name", "RATOON_GRACE_SECONDS"}, {"value", "45"}});
+  EXPECT_EQ(environment(*make(job))["RATOON_GRACE_SECONDS"], "45") << "a user may know of a sidecar's share";
+}
+
 }  // namespace
 }  // namespace ratoon::kube

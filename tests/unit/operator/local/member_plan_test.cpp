@@ -53,6 +53,12 @@ TEST_F(MemberPlan, TheTemplateWinsOverThePolicyAndNotOverThePlace) {
   EXPECT_EQ(variable("LEVEL"), "3");
 }
 
+TEST_F(MemberPlan, TheGraceIsWhatARunThatIsStoppedWaits) {
+  EXPECT_EQ(variable(env::kGraceSeconds), "-") << "30, for runner and agent";
+  job_.spec.checkpoint_policy.grace_seconds = 7;
+  EXPECT_EQ(variable(env::kGraceSeconds), "7");
+}
+
 // PyTorch's names, and nothing by which a program could take itself for an agent.
 TEST_F(MemberPlan, AProgramWithoutTheAgentLearnsItsRankAndWhereToMeet) {
   job_.spec.roles[0].has_agent = false;
