@@ -57,6 +57,9 @@ inline constexpr const char* kResumeFrom = "RATOON_RESUME_FROM";  // a step to g
 inline constexpr const char* kSkip = "RATOON_SKIP";  // samples that are never taken after going back
 inline constexpr const char* kKeepLast = "RATOON_KEEP_LAST";
 inline constexpr const char* kStores = "RATOON_STORES";  // URLs, separated by commas
+// Of all s3:// places, as every tool of AWS reads them.
+inline constexpr const char* kS3Endpoint = "AWS_ENDPOINT_URL_S3";
+inline constexpr const char* kS3Region = "AWS_REGION";
 inline constexpr const char* kLoadFrom = "RATOON_LOAD_FROM";
 inline constexpr const char* kLoadParts = "RATOON_LOAD_PARTS";
 inline constexpr const char* kAutoresume = "RATOON_AUTORESUME";

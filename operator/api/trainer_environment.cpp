@@ -20,8 +20,11 @@ std::map<std::string, std::string> trainer_environment(const TrainingJob& job) {
   std::map<std::string, std::string> variables = {
       {env::kRunName, policy.run_name.empty() ? job.meta.name : policy.run_name},
       {env::kSaveEverySteps, std::to_string(policy.interval_steps)},
-      {env::kKeepLast, std::to_string(policy.keep_last)}};
+      {env::kKeepLast, policy.keep_last ? std::to_string(*policy.keep_last) : "all"}};
+  if (!job.spec.max_duration.empty()) variables[env::kMaxDuration] = job.spec.max_duration;
   if (!policy.stores.empty()) variables[env::kStores] = join(policy.stores, ",");
+  if (!policy.s3_endpoint.empty()) variables[env::kS3Endpoint] = policy.s3_endpoint;
+  if (!policy.s3_region.empty()) variables[env::kS3Region] = policy.s3_region;
   if (!policy.load_from.empty()) variables[env::kLoadFrom] = policy.load_from;
   if (!policy.load_parts.empty()) variables[env::kLoadParts] = policy.load_parts;
   if (is_still_to_begin_anew(job)) variables[env::kOverwrite] = "true";

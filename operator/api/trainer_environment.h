@@ -9,8 +9,9 @@
 
 namespace ratoon::api {
 
-// The variables of the checkpoint and data policies. RATOON_OVERWRITE is among them only until a checkpoint
-// of this job is known: members made later have nothing to set aside but their own job's work.
+// The variables of maxDuration and of the checkpoint and data policies. RATOON_OVERWRITE is among them only
+// until a checkpoint of this job is known: members made later have nothing to set aside but their own job's
+// work.
 [[nodiscard]] std::map<std::string, std::string> trainer_environment(const TrainingJob& job);
 
 }  // namespace ratoon::api

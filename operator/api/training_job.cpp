@@ -5,6 +5,7 @@
 #include "base/contract/fields.h"
 #include "base/contract/names.h"
 #include "operator/api/spec_fields.h"
+#include "operator/api/training_amount.h"
 #include "operator/api/training_job_policies.h"
 #include "operator/api/training_job_status.h"
 #include "operator/api/world.h"
@@ -20,6 +21,7 @@ constexpr std::size_t kEnvironmentMax = 256;
 constexpr std::size_t kJobNameBytesMax = 40;  // leaves room for "-<role>-<index>-i<incarnation>" within 63
 constexpr std::size_t kRoleNameBytesMax = 12;
 constexpr std::size_t kAgentBytesMax = 16;
+constexpr std::size_t kAmountBytesMax = 64;
 constexpr std::uint32_t kElasticSecondsMax = 24 * 3600;
 constexpr std::uint32_t kDurationSecondsMax = 366 * 24 * 3600;
 constexpr std::uint32_t kDeadlineSecondsMax = 24 * 3600;
@@ -133,6 +135,9 @@ TrainingJobSpec read_spec(Fields f) {
   spec.processes_per_node = read_count(f, "processesPerNode", 1, kProcessesPerNodeMax, 1);
   spec.is_suspended = f.flag("suspend");
   if (f.find("elasticPolicy") != nullptr) spec.elastic_policy = read_elastic(f.object("elasticPolicy"), spec);
+  spec.max_duration = f.optional_text("maxDuration", kAmountBytesMax);
+  if (!spec.max_duration.empty() && !is_training_amount(spec.max_duration))
+    f.complain("maxDuration", "so much of a training, like 90ep, 5000st, 500ba, 1000sp, 12h or 1h30m");
   spec.max_duration_seconds = read_count(f, "maxDurationSeconds", 0, kDurationSecondsMax, 0);
   spec.start_deadline_seconds = read_count(f, "startDeadlineSeconds", 0, kDeadlineSecondsMax, 600);
   spec.progress_deadline_seconds = read_count(f, "progressDeadlineSeconds", 0, kDeadlineSecondsMax, 0);

@@ -85,8 +85,10 @@ struct CheckpointPolicy {
   std::string volume_claim_name;  // empty: the template mounts what it needs
   std::string run_name;           // empty: the job's name
   std::uint32_t interval_steps = 100;
-  std::uint32_t keep_last = 3;
-  std::vector<std::string> stores;       // get copies of every checkpoint: folders, s3://bucket/prefix
+  std::optional<std::uint32_t> keep_last = 3;  // nothing: all; 0: none that every store holds
+  std::vector<std::string> stores;             // get copies of every checkpoint: folders, s3://bucket/prefix
+  std::string s3_endpoint{};  // of every s3:// place that a process asks; empty: as its tools find it
+  std::string s3_region{};
   std::string load_from;                 // what to begin from where no checkpoint of this run exists
   std::string load_parts;                // of it, as --load-parts has them; empty: weights
   bool overwrites = false;               // the first world begins anew, whatever the run's name has saved
@@ -121,6 +123,7 @@ struct TrainingJobSpec {
   DecidingRoles failure_policy;  // only failures of these fail the job
   CleanPodPolicy clean_pod_policy = CleanPodPolicy::kRunning;
   std::optional<std::uint32_t> ttl_seconds_after_finished;  // absent: it stays
+  std::string max_duration{};                   // of the training, "90ep"; empty: as the program says
   std::uint32_t max_duration_seconds = 0;       // of all time that it was not suspended; 0: no end
   std::uint32_t start_deadline_seconds = 600;   // in which a member that runs has to speak; 0: none
   std::uint32_t progress_deadline_seconds = 0;  // in which a world has to make a step; 0: none

@@ -30,6 +30,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLoadPart
     {{"Weights", "weights"}, {"State", "state"}, {"All", "all"}}};  // and as --load-parts has them
 constexpr std::size_t kStoresMax = 8;
 constexpr std::size_t kUriBytesMax = 1024;
+constexpr std::size_t kEndpointBytesMax = 512;
+constexpr std::size_t kRegionBytesMax = 64;  // as the agent takes it
+constexpr std::uint32_t kKeptMin = 2;        // so that a damaged one has a predecessor
+constexpr std::uint32_t kKeptMax = 1000;
 constexpr std::size_t kQuantityBytesMax = 8;
 constexpr std::uint64_t kSeedMax = (1ULL << 53) - 1;    // what every JSON reader keeps exactly
 constexpr std::uint32_t kGlobalBatchMax = 268'435'456;  // as a Stream takes it
@@ -90,6 +94,39 @@ std::string read_load_parts(Fields& f) {
   return "";
 }
 
+// Nothing: all.
+std::optional<std::uint32_t> read_keep_last(Fields& f, bool has_stores) {
+  const nlohmann::json* said = f.find("keepLast");
+  if (said != nullptr && *said == "All") return std::nullopt;
+  if (said != nullptr && !said->is_number_unsigned()) {
+    f.complain("keepLast", "All, 0 where there are stores, or a whole number from 2 to 1000");
+    return std::nullopt;
+  }
+  const std::uint64_t kept =
+      said == nullptr ? CheckpointPolicy().keep_last.value() : said->get<std::uint64_t>();
+  if (kept == 0 && !has_stores) f.complain("keepLast", "0 only where there are stores, which keep them then");
+  if (kept != 0 && (kept < kKeptMin || kept > kKeptMax))
+    f.complain("keepLast", "All, 0 where there are stores, or a whole number from 2 to 1000");
+  return static_cast<std::uint32_t>(kept);
+}
+
+// One for all places: it is the process that asks, by its variables.
+void read_s3(Fields f, CheckpointPolicy& policy) {
+  policy.s3_endpoint = f.optional_text("endpoint", kEndpointBytesMax);
+  std::string_view rest = policy.s3_endpoint;
+  for (const std::string_view scheme : {"https://", "http://"})
+    if (rest.starts_with(scheme)) rest.remove_prefix(scheme.size());
+  const bool is_url = rest.size() < policy.s3_endpoint.size() && !rest.empty() && rest.front() != '/' &&
+                      rest.find_first_of("?#@ \t\r\n") == std::string_view::npos;
+  if (!policy.s3_endpoint.empty() && !is_url)
+    f.complain("endpoint", "https://host:port, with a path at most");
+  policy.s3_region = f.optional_text("region", kRegionBytesMax);
+  const auto is_of_regions = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  };
+  if (!std::ranges::all_of(policy.s3_region, is_of_regions)) f.complain("region", "one like eu-central-1");
+}
+
 }  // namespace
 
 CheckpointPolicy read_checkpoint_policy(Fields f) {
@@ -99,11 +136,12 @@ CheckpointPolicy read_checkpoint_policy(Fields f) {
     f.complain("runName", "lower-case letters, digits and '-', beginning with a letter");
   policy.volume_claim_name = f.optional_text("volumeClaimName", 253);
   policy.interval_steps = read_count(f, "intervalSteps", 1, kStepsMax, 100);
-  policy.keep_last = read_count(f, "keepLast", 2, 1000, 3);
   read_texts(f, "stores", kStoresMax, kUriBytesMax, policy.stores);
   if (!std::all_of(policy.stores.begin(), policy.stores.end(),
                    [](const auto& s) { return is_uri(s, false); }))
     f.complain("stores", "a list of s3://bucket/prefix, file:///folder or /folder, without commas");
+  policy.keep_last = read_keep_last(f, !policy.stores.empty());
+  if (f.find("s3") != nullptr) read_s3(f.object("s3"), policy);
   policy.load_from = f.optional_text("loadFrom", kUriBytesMax);
   if (!policy.load_from.empty() && !is_uri(policy.load_from, true))
     f.complain("loadFrom",

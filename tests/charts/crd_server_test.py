@@ -84,10 +84,19 @@ class CrdOnAServer(unittest.TestCase):
     def test_policies_of_a_running_job_can_be_changed(self):
         self.create(GOOD)
         self.cluster.must("apply", "--filename=-", document=changed(
-            ("spec.restartPolicy.maxRestarts", 5), ("spec.checkpointPolicy.intervalSteps", 20),
+            ("spec.restartPolicy.maxRestarts", 5), ("spec.checkpointPolicy.graceSeconds", 20),
             ("spec.checkpointPolicy.keepLast", 5), ("spec.disruptionPolicy.suspectAfterSeconds", 9)))
         spec = json.loads(self.cluster.must("get", "tj", "good", "--output=json"))["spec"]
-        self.assertEqual((spec["restartPolicy"]["maxRestarts"], spec["checkpointPolicy"]["intervalSteps"]), (5, 20))
+        self.assertEqual((spec["restartPolicy"]["maxRestarts"], spec["checkpointPolicy"]["graceSeconds"]), (5, 20))
+
+    def test_what_is_kept_and_how_long_is_taken(self):
+        for number, kept in enumerate((0, 2, 1000, "All")):
+            name = f"kept-{number}"
+            self.create(changed(("metadata.name", name), ("spec.maxDuration", "1h30m"), ("spec.checkpointPolicy.keepLast", kept),
+                                ("spec.checkpointPolicy.stores", ["s3://runs"]), ("spec.checkpointPolicy.s3", {
+                                    "endpoint": "https://minio:9000/s3", "region": "eu-central-1"})))
+            stored = json.loads(self.cluster.must("get", "tj", name, "--output=json"))["spec"]
+            self.assertEqual(stored["checkpointPolicy"]["keepLast"], kept)
 
     def test_sizes_and_roles_of_a_suspended_job_can_be_changed(self):
         self.create(changed(("metadata.name", "paused")))

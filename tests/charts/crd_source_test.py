@@ -12,7 +12,8 @@ SOURCES = [API / "world.h", *sorted(API.glob("training_job*.*"))]  # a bound is 
 # Where the argument of each function stands in the schema.
 FUNCTIONS = {
     "read_spec": "spec", "read_checkpoint_policy": "spec.checkpointPolicy",
-    "read_load_parts": "spec.checkpointPolicy", "read_data_policy": "spec.dataPolicy",
+    "read_load_parts": "spec.checkpointPolicy", "read_keep_last": "spec.checkpointPolicy",
+    "read_s3": "spec.checkpointPolicy.s3", "read_data_policy": "spec.dataPolicy",
     "read_disruption_policy": "spec.disruptionPolicy", "read_restart_policy": "spec.restartPolicy",
     "read_rule": "spec.restartPolicy.rules[]", "read_member": "status.members[]",
     "read_success_policy": "spec.successPolicy", "read_failure_policy": "spec.failurePolicy",
@@ -179,12 +180,12 @@ class CrdAgainstSource(unittest.TestCase):
 
         spec = self.schema()
         policies = spec["properties"]["spec"]["properties"]
-        policies["checkpointPolicy"]["properties"]["keepLast"]["minimum"] = 1
+        policies["checkpointPolicy"]["properties"]["intervalSteps"]["minimum"] = 2
         policies["restartPolicy"]["properties"]["maxRestarts"]["default"] = 11
         policies["roles"]["maxItems"] = 9
         policies["nonsense"] = {"type": "string"}
         found = "\n".join(complaints(spec, self.text))
-        for part in ("keepLast: the schema's bounds", "maxRestarts: the schema's default", "roles: the schema admits",
+        for part in ("intervalSteps: the schema's bounds", "maxRestarts: the schema's default", "roles: the schema admits",
                      "nonsense: in the schema"):
             self.assertIn(part, found)
 
@@ -206,6 +207,16 @@ class CrdAgainstSource(unittest.TestCase):
         schema = self.schema()
         for part in ("spec", "status"):
             walk(schema["properties"][part], f".{part}")
+
+    def test_a_duration_is_what_the_agent_takes(self):
+        source = (programs.ROOT / "tests" / "unit" / "operator" / "api" / "training_amount_test.cpp").read_text()
+        patterns = re.findall(r"matches\('([^']*)'\)", self.schema()["properties"]["spec"]["properties"]["maxDuration"][
+            "x-kubernetes-validations"][0]["rule"])
+        for name, expected in (("kAmounts", True), ("kNone", False)):
+            texts = re.findall(r'"([^"]*)"', re.search(rf"{name}\[\] = \{{(.*?)\}};", source, re.S)[1])
+            self.assertGreater(len(texts), 15)
+            for text in texts:
+                self.assertEqual(all(re.search(pattern, text) for pattern in patterns), expected, text)
 
     def test_the_chart_brings_the_same_definition(self):
         copy = programs.CHART / "files" / "trainingjob.yaml"

@@ -10,7 +10,8 @@ if(TARGET ratoon_operator_core)
             core/suspects_test.cpp core/suspend_test.cpp
     LIBS ratoon::operator_core)
   ratoon_test(unit/operator/training_job_test
-    SOURCES api/policies_test.cpp api/trainer_environment_test.cpp training_job_test.cpp LIBS ratoon::operator_api)
+    SOURCES api/policies_test.cpp api/trainer_environment_test.cpp api/training_amount_test.cpp training_job_test.cpp
+    LIBS ratoon::operator_api ratoon::agent)
   ratoon_test(unit/operator/coordinator_test
     SOURCES coordinator/coordinator_test.cpp coordinator/door_test.cpp LIBS ratoon::operator_coordinator LABELS threads)
   ratoon_test(unit/operator/operator_kube_test

@@ -28,6 +28,8 @@ TEST(CheckpointPolicy, IsReadWhole) {
                                        {"loadFrom", "https://host/weights"},
                                        {"loadParts", "State"},
                                        {"overwrite", true},
+                                       {"keepLast", 0U},
+                                       {"s3", {{"endpoint", "https://host:9000/s3"}, {"region", "auto"}}},
                                        {"stagingMemory", "8Gi"}});
   ASSERT_TRUE(job) << job.error().message();
   const CheckpointPolicy& policy = job->spec.checkpoint_policy;
@@ -36,6 +38,9 @@ TEST(CheckpointPolicy, IsReadWhole) {
   EXPECT_EQ(policy.load_parts, "state");
   EXPECT_TRUE(policy.overwrites);
   EXPECT_EQ(policy.staging_memory_mib, 8192U);
+  EXPECT_EQ(policy.keep_last, 0U);
+  EXPECT_EQ(policy.s3_endpoint, "https://host:9000/s3");
+  EXPECT_EQ(policy.s3_region, "auto");
 }
 
 TEST(CheckpointPolicy, AsksForNothingUnasked) {
@@ -45,6 +50,30 @@ TEST(CheckpointPolicy, AsksForNothingUnasked) {
   EXPECT_EQ(job->spec.checkpoint_policy.load_parts, "");
   EXPECT_FALSE(job->spec.checkpoint_policy.overwrites);
   EXPECT_EQ(job->spec.checkpoint_policy.staging_memory_mib, 0U);
+  EXPECT_EQ(job->spec.checkpoint_policy.keep_last, 3U);
+  EXPECT_EQ(job->spec.checkpoint_policy.s3_endpoint, "");
+}
+
+TEST(CheckpointPolicy, KeepsAllOrSomeOrNoneThatAStoreHolds) {
+  EXPECT_EQ(decode_with("checkpointPolicy", {{"keepLast", "All"}})->spec.checkpoint_policy.keep_last,
+            std::nullopt);
+  EXPECT_EQ(decode_with("checkpointPolicy", {{"keepLast", 1000U}})->spec.checkpoint_policy.keep_last, 1000U);
+  EXPECT_TRUE(decode_with("checkpointPolicy", {{"keepLast", 0U}, {"stores", {"/mnt/runs"}}}));
+  EXPECT_EQ(
+      decode_with("checkpointPolicy", {{"keepLast", 0U}}).error().message(),
+      "TrainingJob digits: spec.checkpointPolicy.keepLast must be 0 only where there are stores, which keep "
+      "them then, found 0");
+  for (const json& bad :
+       {json(1U), json(1001U), json("all"), json(2.5), json(true), json(std::uint64_t{1} << 32U)})
+    EXPECT_FALSE(decode_with("checkpointPolicy", {{"keepLast", bad}, {"stores", {"/mnt/runs"}}})) << bad;
+}
+
+TEST(MaxDuration, IsOfTheTraining) {
+  EXPECT_EQ(decode_with("maxDuration", "90ep")->spec.max_duration, "90ep");
+  EXPECT_EQ(
+      decode_with("maxDuration", "90").error().message(),
+      "TrainingJob digits: spec.maxDuration must be so much of a training, like 90ep, 5000st, 500ba, 1000sp, "
+      "12h or 1h30m, found \"90\"");
 }
 
 TEST(DataPolicy, IsReadWhole) {
@@ -76,6 +105,10 @@ TEST(CheckpointPolicy, RefusesPlacesThatCannotBe) {
     EXPECT_FALSE(decode_with("checkpointPolicy", {{"stores", {bad}}})) << bad;
   for (const char* bad : {"weights", "https://", "s3://a,b", "/a b"})
     EXPECT_FALSE(decode_with("checkpointPolicy", {{"loadFrom", bad}})) << bad;
+  for (const char* bad :
+       {"host:9000", "ftp://host", "https://", "https:///a", "https://a:b@host", "https://h?q", "h h"})
+    EXPECT_FALSE(decode_with("checkpointPolicy", {{"s3", {{"endpoint", bad}}}})) << bad;
+  EXPECT_FALSE(decode_with("checkpointPolicy", {{"s3", {{"region", "EU central"}}}}));
   EXPECT_EQ(
       decode_with("checkpointPolicy", {{"loadFrom", "weights"}}).error().message(),
       "TrainingJob digits: spec.checkpointPolicy.loadFrom must be s3://bucket/prefix, https://host/path, "

@@ -40,6 +40,27 @@ TEST(TrainerEnvironment, SaysWhereToSaveAndToBegin) {
       << "0 would mean: as much as it likes";
 }
 
+TEST(TrainerEnvironment, SaysHowLongAndHowMany) {
+  TrainingJob told = job();
+  told.spec.max_duration = "90ep";
+  told.spec.max_duration_seconds = 60;  // the operator's to watch
+  told.spec.checkpoint_policy.keep_last = 0;
+  const Variables variables = trainer_environment(told);
+  EXPECT_EQ(variables.at("RATOON_MAX_DURATION"), "90ep");
+  EXPECT_EQ(variables.at("RATOON_KEEP_LAST"), "0");
+  told.spec.checkpoint_policy.keep_last.reset();
+  EXPECT_EQ(trainer_environment(told).at("RATOON_KEEP_LAST"), "all");
+}
+
+TEST(TrainerEnvironment, SaysHowS3IsReached) {
+  TrainingJob told = job();
+  EXPECT_FALSE(trainer_environment(told).contains("AWS_ENDPOINT_URL_S3"));
+  told.spec.checkpoint_policy.s3_endpoint = "https://minio:9000";
+  told.spec.checkpoint_policy.s3_region = "eu-central-1";
+  EXPECT_EQ(trainer_environment(told).at("AWS_ENDPOINT_URL_S3"), "https://minio:9000");
+  EXPECT_EQ(trainer_environment(told).at("AWS_REGION"), "eu-central-1");
+}
+
 TEST(TrainerEnvironment, SaysWhatItsSamplesAre) {
   TrainingJob told = job();
   told.spec.data_policy.seed = 9007199254740991;

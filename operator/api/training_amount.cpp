@@ -1,0 +1,70 @@
+#include "operator/api/training_amount.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace ratoon::api {
+namespace {
+
+constexpr std::size_t kPlacesMax = 6;
+
+struct Unit {
+  std::string_view name;
+  std::size_t digits_max;  // of times so many that no sum of them is more than the agent can hold
+  bool may_be_part;        // 0.25 of it
+  bool is_time;
+};
+// Times from the largest to the smallest: so they are written.
+constexpr std::array<Unit, 8> kUnits = {{{"st", 12, false, false},
+                                         {"ba", 12, false, false},
+                                         {"sp", 12, false, false},
+                                         {"ep", 12, true, false},
+                                         {"d", 4, true, true},
+                                         {"h", 5, true, true},
+                                         {"m", 7, true, true},
+                                         {"s", 9, true, true}}};
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Those at the front, taken off.
+std::string_view take(std::string_view& rest, bool digits) {
+  const auto end = std::ranges::find_if(rest, [&](char c) { return is_digit(c) != digits; });
+  const std::string_view taken = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
+  rest.remove_prefix(taken.size());
+  return taken;
+}
+
+// A number and a unit, off the front; nullptr where there is none.
+const Unit* take_term(std::string_view& rest) {
+  const std::string_view digits = take(rest, true);
+  bool is_part = false;
+  if (rest.starts_with('.')) {
+    rest.remove_prefix(1);
+    const std::string_view places = take(rest, true);
+    if (places.empty() || places.size() > kPlacesMax) return nullptr;
+    is_part = true;
+  }
+  const auto unit = std::ranges::find(kUnits, take(rest, false), &Unit::name);
+  if (unit == kUnits.end() || digits.empty() || digits.size() > unit->digits_max) return nullptr;
+  // Only the last term may have a fraction.
+  return is_part && (!unit->may_be_part || !rest.empty()) ? nullptr : &*unit;
+}
+
+}  // namespace
+
+bool is_training_amount(std::string_view text) {
+  const bool is_above_zero = std::ranges::any_of(text, [](char c) { return is_digit(c) && c != '0'; });
+  const Unit* before = nullptr;
+  for (std::string_view rest = text; !rest.empty() || before == nullptr;) {
+    const Unit* unit = take_term(rest);
+    if (unit == nullptr || (!unit->is_time && !rest.empty())) return false;
+    if (before != nullptr && unit <= before) return false;  // of counts there is one term alone
+    before = unit;
+  }
+  return is_above_zero;
+}
+
+}  // namespace ratoon::api

@@ -1,0 +1,13 @@
+// So much of a training, as the agent's options write it: 90ep, 5000st, 12h.
+#pragma once
+
+#include <string_view>
+
+namespace ratoon::api {
+
+// A number above 0 and a unit: 500st (optimizer steps), 500ba (batches), 1000sp (samples), 90ep or 0.25ep
+// (epochs), or a time such as 45s, 10m, 1h30m, 2d. The agent takes each of these as it is; of times it takes
+// a few more, of many years, since it adds them up.
+[[nodiscard]] bool is_training_amount(std::string_view text);
+
+}  // namespace ratoon::api
