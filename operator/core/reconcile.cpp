@@ -69,6 +69,14 @@ std::string describe_success(const api::TrainingJobStatus& status) {
   return "completed at step " + std::to_string(status.step.value()) + place;
 }
 
+Decision rest(const Observation& seen, const RosterChange& change, Timestamp now,
+              std::optional<Timestamp> next_check, api::TrainingJobStatus status) {
+  Decision decision = suspend(seen, change, next_check, std::move(status));
+  // Of another size it may be done already.
+  if (decision.status.members.size() != seen.job.status.members.size()) decision.wake_at = now;
+  return decision;
+}
+
 Decision decide(const Observation& seen, Timestamp now) {
   api::TrainingJobStatus status = seen.job.status;
   note_wish_to_begin_anew(seen.job, status);
@@ -76,7 +84,6 @@ Decision decide(const Observation& seen, Timestamp now) {
   note_final_weights(seen, status);
   const bool has_stepped = status.step > seen.job.status.step;
   if (has_stepped) status.stepped_at = seen.wall_now;
-
   const Silence silence = find_silent(seen, now);
   const Hang hang = find_hang(seen, now);
   const auto next_check = earlier(silence.next_check, hang.next_check);
@@ -105,12 +112,8 @@ Decision decide(const Observation& seen, Timestamp now) {
       wake_by(moment, seen.wall_now, now, decision);
     return decision;
   };
-  if (seen.job.spec.is_suspended) {
-    Decision rest = suspend(seen, change, next_check, std::move(status));
-    // Of another size it may be done already.
-    if (rest.status.members.size() != seen.job.status.members.size()) rest.wake_at = now;
-    return wake_for_rest(std::move(rest));
-  }
+  if (seen.job.spec.is_suspended)
+    return wake_for_rest(rest(seen, change, now, next_check, std::move(status)));
   resume_time(seen.wall_now, status);
   const auto time_ends_at = end_of_time(seen.job.spec, status);
   if (time_ends_at && *time_ends_at <= seen.wall_now)

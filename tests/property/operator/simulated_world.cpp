@@ -205,8 +205,7 @@ std::string World::describe() const {
   }
   for (const auto& [uid, entry] : pods_) {
     text += "  pod " + entry.pod.name + " " + uid + " on " + entry.pod.node + " phase " +
-            std::to_string(static_cast<int>(entry.pod.phase)) +
-            (entry.pod.is_deleting ? " deleting" : "");
+            std::to_string(static_cast<int>(entry.pod.phase)) + (entry.pod.is_deleting ? " deleting" : "");
     if (const auto& seat = entry.pod.group_seat)
       text += " at " + entry.pod.address + " meets " + seat->master_address + " as " +
               std::to_string(seat->first_rank) + " of " + std::to_string(seat->world_size);

@@ -128,10 +128,10 @@ class Operator {
     }
     if (is_due) served_.find_broken("something is to be done, and nobody looks" + what);
     const auto& status = view->job.status;
-    // Who a group's pods are may be told a little later, and no later than that.
+    // Who a group's pods are may be told a little later, counted from when that stood.
     const Duration pause = runtime::patience_with(view->job.spec, status, decision.status).from_now;
     const Timestamp now = served_.clock().now();
-    if (!is_patient_ || status != last_stored_) patient_until_ = now + pause;
+    if (!is_patient_ || status != last_stored_) patient_until_ = now + pause * 2;
     last_stored_ = status;
     is_patient_ = pause > Duration::zero();
     if (is_patient_ && now <= patient_until_) return;

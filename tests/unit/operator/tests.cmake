@@ -3,7 +3,8 @@ if(TARGET ratoon_operator_core)
   ratoon_test(unit/operator/operator_core_test
     SOURCES core/backoff_test.cpp core/begin_anew_test.cpp core/classify_test.cpp core/conditions_test.cpp
             core/deadlines_test.cpp core/duration_test.cpp core/elastic_test.cpp core/end_policies_test.cpp
-            core/gang_test.cpp core/group_test.cpp core/hang_test.cpp core/last_failure_test.cpp core/ledger_test.cpp
+            core/gang_test.cpp core/group_start_test.cpp core/group_test.cpp core/hang_test.cpp
+            core/last_failure_test.cpp core/ledger_test.cpp
             core/noted_checkpoint_test.cpp core/notice_test.cpp core/pitfalls_test.cpp core/progress_test.cpp
             core/reconcile_test.cpp core/recovery_test.cpp core/restart_rules_test.cpp core/roster_test.cpp
             core/shared_claim_test.cpp core/sick_nodes_test.cpp core/silence_test.cpp

@@ -8,76 +8,25 @@
 #include <gtest/gtest.h>
 
 #include "operator/core/reconcile.h"
-#include "tests/support/operator_builders.h"
+#include "tests/support/group_builders.h"
 
 namespace ratoon::core {
 namespace {
 
 using api::JobPhase;
+using test::decide;
+using test::follow;
+using test::group_job;
+using test::incarnations;
 using test::only;
+using test::running_group;
 using test::wall;
-
-constexpr std::uint32_t kMembers = 3;
-
-api::TrainingJob group_job() {
-  auto job = test::job(kMembers);
-  job.spec.roles[0].has_agent = false;
-  job.status.formed_at = WallTime{};
-  return job;
-}
-
-// All pods run, and nobody ever says anything.
-Observation running_group() {
-  auto seen = test::running(group_job());
-  seen.processes.clear();
-  seen.world.clear();
-  for (auto& pod : seen.pods) pod.address = "10.0.0." + std::to_string(pod.index + 1);
-  seen.wall_now = wall(10);
-  return seen;
-}
-
-Decision decide(const Observation& seen) {
-  return reconcile(seen, test::at_seconds(10));
-}
-
-// As its caller does; what it deletes is gone at the next look.
-void follow(const Decision& decision, Observation& seen) {
-  test::store(decision, "node-9", seen);
-  for (const auto& action : only<DeletePod>(decision))
-    std::erase_if(seen.pods, [&](const api::Pod& pod) { return pod.uid == action.uid; });
-}
-
-std::vector<std::uint32_t> incarnations(const api::TrainingJobStatus& status) {
-  std::vector<std::uint32_t> all;
-  for (const auto& member : status.members) all.push_back(member.incarnation);
-  return all;
-}
-
-TEST(Group, TheFirstMemberIsMadeAloneAndTheOthersLearnItsAddress) {
-  auto job = group_job();
-  job.status = {};
-  job.spec.processes_per_node = 2;
-  Observation seen{.job = job};
-  const auto first = decide(seen);
-  auto made = only<CreatePod>(first);
-  ASSERT_EQ(made.size(), 1U);
-  EXPECT_EQ(made[0].pod.group_seat, (api::GroupSeat{.first_rank = 0, .world_size = 6}));
-  follow(first, seen);
-  EXPECT_TRUE(only<CreatePod>(decide(seen)).empty()) << "it has no address yet";
-  seen.pods[0].address = "10.0.0.7";
-  made = only<CreatePod>(decide(seen));
-  ASSERT_EQ(made.size(), 2U);
-  EXPECT_EQ(
-      made[1].pod.group_seat,
-      (api::GroupSeat{
-          .master_address = "10.0.0.7", .master_uid = seen.pods[0].uid, .first_rank = 4, .world_size = 6}));
-}
 
 TEST(Group, AProgramThatIsOverBeforeItsPodIsStoredIsDone) {
   auto seen = running_group();
   seen.job.status.is_formed = false;
   for (auto& member : seen.job.status.members) member.uid.clear();
-  for (std::uint32_t i = 0; i < kMembers; ++i) seen.pods[i] = test::ended_pod(i, 0);
+  for (std::uint32_t i = 0; i < test::kGroupMembers; ++i) seen.pods[i] = test::ended_pod(i, 0);
   const auto decision = decide(seen);
   EXPECT_EQ(decision.status.phase, JobPhase::kSucceeded);
   EXPECT_EQ(decision.status.restarts, api::Restarts{});
@@ -199,7 +148,7 @@ TEST(Group, WhoIsDoneIsMadeAnewToo) {
 
 TEST(Group, IsDoneWhenAllLeftWithZero) {
   auto seen = running_group();
-  for (std::uint32_t i = 0; i < kMembers; ++i) seen.pods[i] = test::ended_pod(i, 0);
+  for (std::uint32_t i = 0; i < test::kGroupMembers; ++i) seen.pods[i] = test::ended_pod(i, 0);
   EXPECT_EQ(decide(seen).status.phase, JobPhase::kSucceeded);
 }
 
@@ -240,7 +189,7 @@ TEST(Group, PeersOfOneThatWasTakenAwayAreNotToBlame) {
 TEST(Group, OfThoseThatFailTogetherOneCounts) {
   auto seen = running_group();
   seen.job.spec.restart_policy.restarts_max = 1;
-  for (std::uint32_t i = 0; i < kMembers; ++i) seen.pods[i] = test::ended_pod(i, 1);
+  for (std::uint32_t i = 0; i < test::kGroupMembers; ++i) seen.pods[i] = test::ended_pod(i, 1);
   const auto decision = decide(seen);
   EXPECT_NE(decision.status.phase, JobPhase::kFailed);
   EXPECT_EQ(decision.status.restarts.application, 1U);
@@ -306,59 +255,6 @@ TEST(Group, IsSuspendedAtOnceSinceNobodyHearsAboutIt) {
   EXPECT_EQ(only<DeletePod>(decision).size(), 3U);
   EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>({1, 1, 1}));
   EXPECT_FALSE(decision.status.members[0].is_completed);
-}
-
-// Its first pod was made for another size, or will be: who was asked to make it may come late.
-TEST(Group, OfAnotherSizeIsMadeAnewAsAWhole) {
-  for (const std::uint32_t size : {kMembers - 1, kMembers + 1}) {
-    auto seen = running_group();
-    seen.job.spec.num_nodes = size;
-    auto decision = decide(seen);
-    EXPECT_EQ(decision.status.attempt, Attempt(2));
-    EXPECT_FALSE(decision.status.is_formed);
-    EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>(size, 1));
-    EXPECT_EQ(only<DeletePod>(decision).size(), kMembers);
-    EXPECT_EQ(decision.status.restarts, seen.job.status.restarts) << "nobody was lost";
-
-    auto forming = running_group();
-    forming.pods.clear();
-    forming.job.spec.num_nodes = size;
-    forming.job.status.is_formed = false;
-    for (auto& member : forming.job.status.members) member.uid.clear();
-    decision = decide(forming);
-    EXPECT_EQ(incarnations(decision.status), std::vector<std::uint32_t>(size, 1)) << "no pod is seen yet";
-    follow(decision, forming);
-    EXPECT_EQ(incarnations(decide(forming).status), std::vector<std::uint32_t>(size, 1)) << "once";
-  }
-}
-
-TEST(Group, AViewThatIsBehindDoesNotTakeAPlaceBack) {
-  auto seen = running_group();
-  const auto& members = seen.job.status.members;
-  seen.pods[2].node.clear();
-  seen.pods[2].phase = api::PodPhase::kPending;
-  EXPECT_EQ(decide(seen).status.members, members);
-}
-
-// Two of one rank would meet: who is replaced may have got a node in the moment in which it was given up.
-TEST(Group, NobodyIsMadeBesideAFormerOneThatMeetsTheSameFirst) {
-  auto seen = running_group();
-  seen.job.status.is_formed = false;
-  seen.job.status.members[2].incarnation = 1;
-  seen.job.status.members[2].uid.clear();
-  seen.pods[2].meets = seen.pods[0].uid;
-  for (const std::string node : {"node-3", ""}) {
-    seen.pods[2].node = node;
-    EXPECT_TRUE(only<CreatePod>(decide(seen)).empty()) << node;
-  }
-  auto going = seen;
-  going.pods[2].is_deleting = true;
-  EXPECT_EQ(only<CreatePod>(decide(going)).size(), 1U) << "no node takes it any more";
-  auto ended = seen;
-  ended.pods[2].phase = api::PodPhase::kFailed;
-  EXPECT_EQ(only<CreatePod>(decide(ended)).size(), 1U);
-  seen.pods.pop_back();
-  EXPECT_EQ(only<CreatePod>(decide(seen)).size(), 1U);
 }
 
 TEST(Group, LossesInARowAreForgottenOnceItRanForAMinute) {
