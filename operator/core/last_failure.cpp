@@ -63,6 +63,26 @@ std::optional<api::Failure> find_first(const Observation& seen, const RosterChan
   return first;
 }
 
+std::string first_line(std::string_view text) {
+  constexpr std::size_t kBytesMax = 1000;
+  return std::string(text.substr(0, std::min(text.find('\n'), kBytesMax)));
+}
+
+// The line after the last traceback's own, which are indented. PyTorch puts the rank before each line.
+std::string find_python_exception(std::string_view text) {
+  const std::size_t at = text.rfind("Traceback (most recent call last):");
+  if (at == std::string_view::npos) return "";
+  const std::size_t begin = text.rfind('\n', at) + 1;
+  const std::string_view prefix = text.substr(begin, at - begin);
+  for (std::size_t end = text.find('\n', at); end != std::string_view::npos; end = text.find('\n', end + 1)) {
+    std::string_view line = text.substr(end + 1);
+    if (line.starts_with(prefix)) line.remove_prefix(prefix.size());
+    const bool is_of_trace = line.empty() || line.starts_with(' ') || line.starts_with('\n');
+    if (!is_of_trace) return first_line(line);
+  }
+  return "";
+}
+
 }  // namespace
 
 void note_failure(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status) {
@@ -74,18 +94,15 @@ void note_failure(const Observation& seen, const RosterChange& change, api::Trai
 }
 
 std::string find_exception(std::string_view last_lines) {
-  // The C++ runtime's, the agent's own, and an interpreter's, which comes last.
+  // The C++ runtime's and the agent's own.
   constexpr std::array<std::string_view, 2> kMarks = {"  what():  ", "ratoon: "};
-  constexpr std::size_t kBytesMax = 1000;
   for (const auto mark : kMarks) {
     std::size_t at = last_lines.rfind(mark);
     while (at != std::string_view::npos && at != 0 && last_lines[at - 1] != '\n')
       at = last_lines.rfind(mark, at - 1);
-    if (at == std::string_view::npos) continue;
-    const std::string_view line = last_lines.substr(at + mark.size());
-    return std::string(line.substr(0, std::min(line.find('\n'), kBytesMax)));
+    if (at != std::string_view::npos) return first_line(last_lines.substr(at + mark.size()));
   }
-  return "";
+  return find_python_exception(last_lines);
 }
 
 }  // namespace ratoon::core

@@ -91,6 +91,16 @@ TEST(FindException, TakesTheLastLineThatSaysSo) {
   EXPECT_EQ(find_exception("terminate called after throwing an instance of 'std::out_of_range'\n"
                            "  what():  no such layer\nratoon: older\n"),
             "no such layer");
+  EXPECT_EQ(
+      find_exception("Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\n    f()\n"
+                     "KeyError: 'x'\n\nDuring handling of the above exception, another one occurred:\n\n"
+                     "Traceback (most recent call last):\n  File \"a.py\", line 3\n    g()\n    ~^^\n"
+                     "ValueError: no such thing\nbye\n"),
+      "ValueError: no such thing");
+  EXPECT_EQ(find_exception("[rank1]: Traceback (most recent call last):\n[rank1]:   File \"a.py\", line 3\n"
+                           "[rank1]: torch.OutOfMemoryError: CUDA out of memory"),
+            "torch.OutOfMemoryError: CUDA out of memory");
+  EXPECT_EQ(find_exception("Traceback (most recent call last):\n  File"), "") << "it was cut off";
   EXPECT_EQ(find_exception("no ratoon: here"), "");
   EXPECT_EQ(find_exception("ratoon: at the beginning"), "at the beginning");
   EXPECT_EQ(find_exception(""), "");
