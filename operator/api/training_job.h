@@ -260,7 +260,8 @@ struct Condition {
 // Those that several parts of the operator tell.
 namespace condition {
 inline constexpr std::string_view kInvalidSpec = "InvalidSpec";
-inline constexpr std::string_view kClaimNotShared = "ClaimNotShared";  // a reason of it
+inline constexpr std::string_view kClaimNotShared = "ClaimNotShared";    // a reason of it
+inline constexpr std::string_view kTemplateRefused = "TemplateRefused";  // another one
 }  // namespace condition
 
 // What the job's time was spent on, as far as its operator sees; a save that training waits for is useful

@@ -99,6 +99,13 @@ void set_scheduled(const Observation& seen, api::TrainingJobStatus& status) {
     set(seen, {.type = kScheduled, .is_true = true, .reason = "Placed", .message = ""}, status);
 }
 
+// Whether a pod of these may be one that the server does not take.
+bool lacks_pods(const Observation& seen, const api::TrainingJobStatus& status) {
+  return std::ranges::any_of(status.members, [&](const api::MemberStatus& member) {
+    return !member.is_completed && member.uid.empty() && find_pod(seen, member) == nullptr;
+  });
+}
+
 std::uint32_t count_replicas(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   const auto& roles = seen.job.spec.roles;
   return static_cast<std::uint32_t>(std::count_if(members.begin(), members.end(), [&](const auto& member) {
@@ -149,18 +156,26 @@ void note_conditions(const Observation& seen, api::TrainingJobStatus& status) {
 }
 
 void note_validity(const Observation& seen, api::TrainingJobStatus& status) {
-  // Who is not about to make pods asks for no claim: what was true of it stays so.
+  // Who is not about to make pods asks for no claim, and for no pod: what was true of them stays so.
   const bool is_waiting = seen.job.spec.is_suspended || api::is_over(status.phase);
   const auto known =
       std::ranges::find(status.conditions, api::condition::kInvalidSpec, &api::Condition::type);
-  const bool is_told = known != status.conditions.end() && known->reason == api::condition::kClaimNotShared;
-  if (is_waiting && is_told) return;
+  const std::string_view told = known == status.conditions.end() ? "" : std::string_view(known->reason);
+  const bool is_template_told = told == api::condition::kTemplateRefused;
+  if (is_waiting && (told == api::condition::kClaimNotShared || is_template_told)) return;
   std::string fault = find_claim_fault(seen);
+  std::string_view reason = api::condition::kClaimNotShared;
+  if (fault.empty() && seen.is_template_refused) {
+    fault = cut_text(seen.refusal, kWhyBytesMax);
+    reason = api::condition::kTemplateRefused;
+  } else if (fault.empty() && seen.refusal.empty() && is_template_told && lacks_pods(seen, status)) {
+    return;  // nobody has asked for them again, or it is not known what came of it
+  }
   const bool is_true = !fault.empty();
   set(seen,
       {.type = api::condition::kInvalidSpec,
        .is_true = is_true,
-       .reason = is_true ? api::condition::kClaimNotShared : "Mended",
+       .reason = is_true ? reason : "Mended",
        .message = std::move(fault)},
       status);
 }

@@ -97,7 +97,8 @@ void Controller::look_at(const JobKey& key) {
                          .wall_now = clock_.wall_now(),
                          .recovery = memory.recovery,
                          .listening_since = rooms_.listening_since(key),
-                         .refusal = memory.refusal};
+                         .refusal = memory.refusal,
+                         .is_template_refused = memory.is_template_refused};
   if (core::asks_for_claim(seen)) {
     if (const auto looked = look_at_claim(view->job, memory); !looked) {
       tell_failure(key, looked.error());
@@ -226,6 +227,7 @@ Result<void> Controller::create_pods(const api::TrainingJob& job, const core::De
   if (now < memory.pods_due && std::ranges::any_of(decision.actions, is_creation)) return {};
   Result<void> all_done;
   std::string refusal;
+  bool is_template_refused = false;
   std::set<std::string> refused_roles;
   for (const auto& action : decision.actions) {
     const auto* create = std::get_if<core::CreatePod>(&action);
@@ -233,12 +235,15 @@ Result<void> Controller::create_pods(const api::TrainingJob& job, const core::De
     auto created = create_pod(job, *create);
     if (created) continue;
     if (is_refusal(created.error())) {
-      refusal = created.error().message();
+      // Of several roles, one whose template is refused is told: it does not pass by itself.
+      if (!is_template_refused) refusal = created.error().message();
+      is_template_refused |= created.error().kind() == ErrorKind::kInvalid;
       refused_roles.insert(create->pod.role);
     }
     all_done = created;
   }
   memory.refusal = refusal;
+  memory.is_template_refused = is_template_refused;
   if (refusal.empty()) {
     memory.refusals_in_a_row = 0;
     return all_done;

@@ -43,6 +43,7 @@ class Controller {
     int failures_in_a_row = 0;
     // The server refuses pods, for the template or for a quota: why, and from when they are asked for again.
     std::string refusal{};
+    bool is_template_refused = false;
     Timestamp pods_due;
     int refusals_in_a_row = 0;
     // What the job's claim was when it was last read, and from when it is read again.

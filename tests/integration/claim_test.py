@@ -1,12 +1,12 @@
 """Jobs that the operator does not serve as they are, on a real API server: the claim of one cannot be shared, and it makes no
-pods until the claim is replaced."""
+pods until the claim is replaced; of another's template the server makes none."""
 
 import sys
 import unittest
 
 from api_server import missing_programs
 from local_run import wait_until
-from stand_in_cluster import Operator, StandInCluster
+from stand_in_cluster import JOBS, Operator, StandInCluster
 
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
@@ -57,6 +57,26 @@ class Claims(unittest.TestCase):
         for name, count in (("many", 2), ("alone", 1), ("none", 2)):
             self.expect_pods(name, count)
             self.assertEqual(condition(self.cluster.status(name)), {})
+
+    def test_a_template_that_the_server_refuses_is_told_and_mending_it_gives_pods(self):
+        trainer = {"name": "trainer", "image": "example.org/counter:1", "command": ["counter", "--steps", "10000000"]}
+
+        def roles(*mounts):
+            containers = [{**trainer, "volumeMounts": [{"name": name, "mountPath": f"/{name}"} for name in mounts]}]
+            return [{"name": "worker", "template": {"spec": {"containers": containers}}}]
+
+        self.cluster.start_job("bad", steps=0, roles=roles("nowhere"))
+        told = condition(self.cluster.wait_for("bad", "a word about the template",
+                                               lambda status: condition(status).get("status") == "True"))
+        self.assertEqual(told["reason"], "TemplateRefused")
+        self.assertIn('volumeMounts[0].name: Not found: "nowhere"', told["message"])
+        self.cluster.patch(f"{JOBS}/bad", {"spec": {"suspend": True, "roles": roles()}})
+        self.cluster.wait_for("bad", "its rest", lambda status: status["phase"] == "Suspended")
+        self.assertEqual(condition(self.cluster.status("bad"))["status"], "True", "nobody has asked for a pod since")
+        self.cluster.patch(f"{JOBS}/bad", {"spec": {"suspend": False}})
+        self.expect_pods("bad", 2)
+        mended = condition(self.cluster.wait_for("bad", "its end", lambda status: condition(status)["status"] == "False"))
+        self.assertEqual((mended["reason"], mended["message"]), ("Mended", ""))
 
 
 if __name__ == "__main__":

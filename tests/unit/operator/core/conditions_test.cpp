@@ -113,6 +113,43 @@ TEST(Conditions, SayWhyPodsAreRefused) {
   EXPECT_EQ(status.ledger.part, api::LedgerPart::kWaitingForCapacity);
 }
 
+TEST(Conditions, ATemplateThatNoPodIsMadeFromIsAnInvalidSpec) {
+  Observation seen{.job = test::new_job(1)};
+  seen.wall_now = wall(100);
+  seen.refusal = "creating pod digits-worker-0-i0: the API server answers 403 Forbidden: no such account";
+  EXPECT_EQ(find(decided(seen), "InvalidSpec"), nullptr) << "it may be let in later, with the same template";
+  seen.refusal = "creating pod digits-worker-0-i0: the API server answers 422 Invalid: no such volume";
+  seen.is_template_refused = true;
+  seen.job.status = decided(seen);
+  const auto* invalid = find(seen.job.status, "InvalidSpec");
+  ASSERT_NE(invalid, nullptr);
+  EXPECT_TRUE(invalid->is_true);
+  EXPECT_EQ(invalid->reason, "TemplateRefused");
+  EXPECT_EQ(invalid->message, seen.refusal);
+  EXPECT_EQ(find(seen.job.status, "Scheduled")->reason, "PodRefused") << "and no node takes it";
+}
+
+TEST(Conditions, AnInvalidSpecIsMendedByThePodsThatAreMade) {
+  Observation seen{.job = test::new_job(1), .refusal = "no such volume", .is_template_refused = true};
+  seen.wall_now = wall(100);
+  seen.job.status = decided(seen);
+  seen.wall_now = wall(200);
+  seen.refusal.clear();  // by a leader that has not asked yet
+  seen.is_template_refused = false;
+  EXPECT_TRUE(find(decided(seen), "InvalidSpec")->is_true);
+  seen.job.spec.is_suspended = true;
+  EXPECT_TRUE(find(decided(seen), "InvalidSpec")->is_true) << "nobody asks for pods of it";
+  seen.job.spec.is_suspended = false;
+  auto over_quota = seen;
+  over_quota.refusal = "exceeded quota: gpus";
+  EXPECT_FALSE(find(decided(over_quota), "InvalidSpec")->is_true) << "the template was read, and is one";
+  seen.pods = {test::pod(0)};
+  const auto status = decided(seen);
+  EXPECT_FALSE(find(status, "InvalidSpec")->is_true);
+  EXPECT_EQ(find(status, "InvalidSpec")->reason, "Mended");
+  EXPECT_EQ(find(status, "InvalidSpec")->since, wall(200));
+}
+
 TEST(Conditions, AnEndIsOneOfTwo) {
   auto seen = trains();
   for (auto& one : seen.processes) one.is_completed = true;
