@@ -160,6 +160,8 @@ inline constexpr std::string_view kJobDurableStep = "ratoon_job_durable_step";
 inline constexpr std::string_view kJobWorldSize = "ratoon_job_world_size";
 inline constexpr std::string_view kJobLedgerSeconds = "ratoon_job_ledger_seconds_total";
 inline constexpr std::string_view kReconcileSeconds = "ratoon_reconcile_seconds";
+inline constexpr std::string_view kNoticeSeconds = "ratoon_notice_to_action_seconds";
+inline constexpr std::string_view kRetries = "ratoon_retries_total";
 // Of the operator itself.
 inline constexpr std::string_view kApiCalls = "ratoon_api_calls_total";
 inline constexpr std::string_view kApiSeconds = "ratoon_api_seconds";

@@ -87,6 +87,7 @@ void Controller::look_at(const JobKey& key) {
     if (!memory.uid.empty()) rooms_.close(key);  // of a job before it that had this name
     memory = {.uid = view->job.meta.uid};
   }
+  if (!memory.disrupted) memory.disrupted = queue_.disrupted_since(key);
   api::TrainingJob job = view->job;
   recall(memory.roster, job.status.members);
   core::Observation seen{.job = std::move(job),
@@ -103,6 +104,7 @@ void Controller::look_at(const JobKey& key) {
     if (const auto looked = look_at_claim(view->job, memory); !looked) {
       tell_failure(key, looked.error());
       if (!is_refusal(looked.error())) {
+        metrics_.note_retry();
         queue_.add(key, clock_.now() + pause_after(memory.failures_in_a_row++, kRetryDoublingsMax));
         return;
       }
@@ -116,7 +118,16 @@ void Controller::look_at(const JobKey& key) {
   metrics_.note_decision_seconds(ratoon::seconds(clock_.now() - began));
   const auto done = carry_out(*view, decision, memory);
   if (!done) tell_failure(key, done.error());
+  note_outcome(decision, done, memory);
   queue_.add(key, next_look(decision, done, memory));
+}
+
+// News from which nothing follows, of a node without members say, is no notice.
+void Controller::note_outcome(const core::Decision& decision, const Result<void>& done, Memory& memory) {
+  if (!done) return metrics_.note_retry();
+  if (memory.disrupted && !decision.actions.empty())
+    metrics_.note_action_seconds(ratoon::seconds(clock_.now() - *memory.disrupted));
+  memory.disrupted.reset();
 }
 
 Timestamp Controller::next_look(const core::Decision& decision, const Result<void>& done,

@@ -41,6 +41,7 @@ class Controller {
     std::optional<Timestamp> roster_due{};    // when what is known of a group's pods is written at the latest
     std::vector<api::MemberStatus> roster{};  // and what that is
     int failures_in_a_row = 0;
+    std::optional<Timestamp> disrupted{};  // since when news of one waits for what follows from it
     // The server refuses pods, for the template or for a quota: why, and from when they are asked for again.
     std::string refusal{};
     bool is_template_refused = false;
@@ -67,6 +68,8 @@ class Controller {
   [[nodiscard]] Result<void> create_pods(const api::TrainingJob& job, const core::Decision& decision,
                                          Memory& memory);
   [[nodiscard]] Result<void> create_pod(const api::TrainingJob& job, const core::CreatePod& action);
+  // Counts the looks that are made again, and how long what follows from a notice took.
+  void note_outcome(const core::Decision& decision, const Result<void>& done, Memory& memory);
   // The next look, after what was decided was done or could not be.
   [[nodiscard]] Timestamp next_look(const core::Decision& decision, const Result<void>& done,
                                     Memory& memory) const;

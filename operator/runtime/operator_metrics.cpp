@@ -17,6 +17,8 @@ constexpr std::size_t kJobsInAPiece = 50;
 
 const prometheus::Histogram::BucketBoundaries kDecisionBuckets = {0.0001, 0.0005, 0.001, 0.005,
                                                                   0.01,   0.05,   0.1,   1};
+const prometheus::Histogram::BucketBoundaries kActionBuckets = {0.001, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                                                0.25,  0.5,   1,    5,     30,   120};
 
 std::string serialize(prometheus::MetricFamily family) {
   std::vector<prometheus::MetricFamily> alone;
@@ -38,6 +40,18 @@ prometheus::Histogram& OperatorMetrics::decision_in(prometheus::Registry& regist
       .Add({}, kDecisionBuckets);
 }
 
+prometheus::Histogram& OperatorMetrics::action_in(prometheus::Registry& registry) {
+  return build(registry, prometheus::BuildHistogram(), names::metric::kNoticeSeconds,
+               "Seconds from news of a node or a pod that goes until what follows from it was done")
+      .Add({}, kActionBuckets);
+}
+
+prometheus::Counter& OperatorMetrics::retries_in(prometheus::Registry& registry) {
+  return build(registry, prometheus::BuildCounter(), names::metric::kRetries,
+               "Looks at a job that failed, or whose decision could not be carried out; each is made again")
+      .Add({});
+}
+
 void OperatorMetrics::note_status(const JobKey& key, const api::TrainingJobStatus& before,
                                   const api::TrainingJobStatus& after) {
   const std::lock_guard lock(mutex_);
@@ -46,6 +60,14 @@ void OperatorMetrics::note_status(const JobKey& key, const api::TrainingJobStatu
 
 void OperatorMetrics::note_decision_seconds(double seconds) {
   decision_.Observe(seconds);
+}
+
+void OperatorMetrics::note_retry() {
+  retries_.Increment();
+}
+
+void OperatorMetrics::note_action_seconds(double since_notice) {
+  action_.Observe(since_notice);
 }
 
 void OperatorMetrics::forget(const JobKey& key) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string_view>
 
+#include <prometheus/counter.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
@@ -22,7 +23,9 @@ class OperatorMetrics {
   // What a decision made of a job: `before` is what was stored.
   void note_status(const JobKey& job, const api::TrainingJobStatus& before,
                    const api::TrainingJobStatus& after);
-  void note_decision_seconds(double seconds);  // of all jobs alike
+  void note_decision_seconds(double seconds);  // of all jobs alike, as these two
+  void note_retry();
+  void note_action_seconds(double since_notice);
   void forget(const JobKey& job);
 
   // Takes the next piece of a text; false: it wants no more.
@@ -35,10 +38,14 @@ class OperatorMetrics {
 
   prometheus::Registry registry_;
   prometheus::Histogram& decision_ = decision_in(registry_);
+  prometheus::Histogram& action_ = action_in(registry_);
+  prometheus::Counter& retries_ = retries_in(registry_);
   std::mutex mutex_;
   std::map<JobKey, JobSeries> jobs_;  // guarded by mutex_
 
   static prometheus::Histogram& decision_in(prometheus::Registry& registry);
+  static prometheus::Histogram& action_in(prometheus::Registry& registry);
+  static prometheus::Counter& retries_in(prometheus::Registry& registry);
 };
 
 }  // namespace ratoon::runtime

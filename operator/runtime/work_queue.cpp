@@ -21,6 +21,7 @@ void WorkQueue::ask(const JobKey& key, Timestamp at, Urgency urgency) {
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[key];
   const bool is_asked = entry.due.has_value();
+  if (urgency == Urgency::kDisruption && !entry.disrupted) entry.disrupted = at;
   if (is_asked && *entry.due <= at && entry.urgency <= urgency) return;
   if (is_asked && !entry.is_taken) in_turn_.erase({entry.urgency, *entry.due, key});
   entry.due = is_asked ? std::min(*entry.due, at) : at;
@@ -45,7 +46,8 @@ bool WorkQueue::is_first_due() const {
 JobKey WorkQueue::take_first() {
   JobKey key = std::get<JobKey>(*in_turn_.begin());
   in_turn_.erase(in_turn_.begin());
-  entries_[key] = {.is_taken = true};
+  Entry& entry = entries_[key];
+  entry = {.is_taken = true, .taken_disrupted = entry.disrupted};
   return key;
 }
 
@@ -78,11 +80,18 @@ std::optional<JobKey> WorkQueue::take(const std::stop_token& stop) {
   return std::nullopt;
 }
 
+std::optional<Timestamp> WorkQueue::disrupted_since(const JobKey& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto entry = entries_.find(key);
+  return entry == entries_.end() ? std::nullopt : entry->second.taken_disrupted;
+}
+
 void WorkQueue::done(const JobKey& key) {
   const std::lock_guard lock(mutex_);
   const auto entry = entries_.find(key);
   if (entry == entries_.end() || !entry->second.is_taken) return;
   entry->second.is_taken = false;
+  entry->second.taken_disrupted.reset();
   if (entry->second.due)
     line_up(key, entry->second);
   else

@@ -30,6 +30,9 @@ class WorkQueue {
   [[nodiscard]] std::optional<JobKey> take(const std::stop_token& stop);
   // The same without waiting; nothing where none is due.
   [[nodiscard]] std::optional<JobKey> take_due();
+  // Since when a disruption had been asked for when this key was taken; nothing: there was none. For who has
+  // the key.
+  [[nodiscard]] std::optional<Timestamp> disrupted_since(const JobKey& key) const;
   // From who took it, once, whatever came of it.
   void done(const JobKey& key);
 
@@ -45,6 +48,8 @@ class WorkQueue {
     std::optional<Timestamp> due{};  // asked for
     Urgency urgency = Urgency::kRoutine;
     bool is_taken = false;
+    std::optional<Timestamp> disrupted{};        // since when a disruption is asked for
+    std::optional<Timestamp> taken_disrupted{};  // of who has it
   };
   using Turn = std::tuple<Urgency, Timestamp, JobKey>;
 

@@ -1,12 +1,13 @@
 """Jobs that the operator does not serve as they are, on a real API server: the claim of one cannot be shared, and it makes no
 pods until the claim is replaced; of another's template the server makes none."""
 
+import re
 import sys
 import unittest
 
 from api_server import missing_programs
 from local_run import wait_until
-from stand_in_cluster import JOBS, Operator, StandInCluster
+from stand_in_cluster import JOBS, PODS, Operator, StandInCluster
 
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
@@ -77,6 +78,19 @@ class Claims(unittest.TestCase):
         self.expect_pods("bad", 2)
         mended = condition(self.cluster.wait_for("bad", "its end", lambda status: condition(status)["status"] == "False"))
         self.assertEqual((mended["reason"], mended["message"]), ("Mended", ""))
+        self.assertGreater(self.metric("ratoon_retries_total"), 0, "each refusal was tried again")
+
+    def metric(self, name):
+        return float(re.search(rf"^{name} (\S+)$", self.operator.ask("/metrics")[1], re.M)[1])
+
+    def test_what_follows_a_notice_is_timed(self):
+        self.cluster.start_job("j", steps=10_000_000)
+        self.expect_pods("j", 2)
+        self.cluster.wait_for("j", "a step", lambda status: status.get("progress", {}).get("step", 0) > 0)
+        before = self.metric("ratoon_notice_to_action_seconds_count")
+        name = self.cluster.pods("j")[0]["metadata"]["name"]
+        self.cluster.server.request("DELETE", f"{PODS}/{name}")
+        wait_until(lambda: self.metric("ratoon_notice_to_action_seconds_count") > before, "the time from notice to action", 30)
 
 
 if __name__ == "__main__":

@@ -118,7 +118,9 @@ TEST(Names, OfMetricsAreFrozen) {
                  {names::metric::kRecoverySeconds, "ratoon_recovery_seconds"},
                  {names::metric::kLedgerSeconds, "ratoon_ledger_seconds_total"},
                  {names::metric::kJobPhase, "ratoon_job_phase"},
-                 {names::metric::kReconcileSeconds, "ratoon_reconcile_seconds"}});
+                 {names::metric::kReconcileSeconds, "ratoon_reconcile_seconds"},
+                 {names::metric::kNoticeSeconds, "ratoon_notice_to_action_seconds"},
+                 {names::metric::kRetries, "ratoon_retries_total"}});
   expect_frozen({{names::metric_label::kNamespace, "namespace"},
                  {names::metric_label::kJob, "job"},
                  {names::metric_label::kRole, "role"},

@@ -136,6 +136,18 @@ TEST(OperatorMetrics, AJobThatIsGoneLeavesNoSeriesAndComesBackAtZero) {
               HasSubstr(R"(ratoon_restarts_total{cause="disruption",job="digits",namespace="default"} 0)"));
 }
 
+TEST(OperatorMetrics, RetriesAreCountedAndWhatFollowsANoticeIsTimed) {
+  OperatorMetrics metrics;
+  EXPECT_THAT(text_of(metrics), HasSubstr("\nratoon_retries_total 0\n")) << "a rate needs a beginning";
+  metrics.note_retry();
+  metrics.note_retry();
+  metrics.note_action_seconds(0.04);
+  const std::string text = text_of(metrics);
+  EXPECT_THAT(text, HasSubstr("\nratoon_retries_total 2\n"));
+  EXPECT_THAT(text, HasSubstr("ratoon_notice_to_action_seconds_bucket{le=\"0.025\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("ratoon_notice_to_action_seconds_bucket{le=\"0.05\"} 1\n"));
+}
+
 TEST(OperatorMetrics, ARecoveryIsInTheBucketsFromItsBoundOn) {
   OperatorMetrics metrics;
   api::TrainingJobStatus after;
@@ -170,7 +182,7 @@ TEST(OperatorMetrics, AThousandJobsComeInPiecesUnderOneHeadEach) {
     return true;
   });
   EXPECT_LT(largest, 1'000'000U);
-  EXPECT_EQ(count("# TYPE ", text), 9U);
+  EXPECT_EQ(count("# TYPE ", text), 11U);
   EXPECT_EQ(count("\nratoon_job_step{", text), 1000U);
   EXPECT_EQ(count("\nratoon_recovery_seconds_count{", text), 8000U);
   EXPECT_EQ(text.find("ratoon_job_step{", text.find("# TYPE ratoon_restarts_total")), std::string::npos)

@@ -74,6 +74,27 @@ TEST_F(WorkQueueTest, ADisruptionOfAJobThatIsWorkedOnComesFirstAfterwards) {
   EXPECT_EQ(take_now(), key("hit"));
 }
 
+TEST_F(WorkQueueTest, WhoTakesAKeyLearnsSinceWhenADisruptionWaits) {
+  queue_.add(key("hit"), clock_.now() - milliseconds(500));
+  queue_.add_now(key("hit"), Urgency::kDisruption);
+  const Timestamp first = clock_.now();
+  clock_.advance(milliseconds(30));
+  queue_.add_now(key("hit"), Urgency::kDisruption);
+  EXPECT_EQ(queue_.disrupted_since(key("hit")), std::nullopt) << "nobody has it";
+  ASSERT_EQ(take_now(), key("hit"));
+  EXPECT_EQ(queue_.disrupted_since(key("hit")), first);
+  const Timestamp second = clock_.now();
+  queue_.add_now(key("hit"), Urgency::kDisruption);  // while it is worked on
+  EXPECT_EQ(queue_.disrupted_since(key("hit")), first) << "the other one is the next look's";
+  queue_.done(key("hit"));
+  ASSERT_EQ(take_now(), key("hit"));
+  EXPECT_EQ(queue_.disrupted_since(key("hit")), second);
+  queue_.add_now(key("hit"));
+  queue_.done(key("hit"));
+  ASSERT_EQ(take_now(), key("hit"));
+  EXPECT_EQ(queue_.disrupted_since(key("hit")), std::nullopt);
+}
+
 TEST_F(WorkQueueTest, TheEarliestMomentCounts) {
   queue_.add(key("late"), clock_.now() + milliseconds(50));
   queue_.add(key("late"), clock_.now() + milliseconds(10));
