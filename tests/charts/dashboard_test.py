@@ -46,7 +46,8 @@ SERIES = {
     **{f'ratoon_recovery_seconds_bucket{{{JOB},phase="total",le="{le}"}}': f"0+0x20 {count}+0x20"
        for le, count in (("3", 0), ("4", 1), ("+Inf", 1))},
     **{f'ratoon_reconcile_seconds_bucket{{le="{le}"}}': "0+3x40" for le in ("0.01", "+Inf")},
-    **{f'ratoon_notice_to_action_seconds_bucket{{le="{le}"}}': f"0+{count}x40" for le, count in (("0.05", 0), ("0.1", 2), ("+Inf", 2))},
+    **{f'ratoon_notice_to_action_seconds_bucket{{le="{le}"}}': f"0+{count}x40"
+       for le, count in (("0.05", 0), ("0.1", 2), ("+Inf", 2))},
     "ratoon_retries_total": "0+6x40",
     **{f'{metric}{{{JOB},role="worker",index="{index}",local_rank="0"{more}}}': values
        for index in (0, 1)
