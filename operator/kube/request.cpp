@@ -104,12 +104,13 @@ Result<Request> get(const Target& target) {
   return Request{.target = std::move(*path), .verb = "get", .resource = target.resource.plural};
 }
 
-Result<Request> create(const Target& place, const json& object) {
+Result<Request> create(const Target& place, const json& object, Unknown unknown) {
   if (place.resource.is_namespaced && place.name_space.empty())
     return Error(ErrorKind::kInvalid,
                  "one of " + std::string(place.resource.plural) + " needs its namespace");
   auto path = path_of(place.resource, place.name_space);
   if (!path) return path.error();
+  if (unknown == Unknown::kRefused) *path += "?fieldValidation=Strict";
   return write_call("POST", "create", place, std::move(*path), object);
 }
 

@@ -63,7 +63,10 @@ struct Target {
                                     std::uint32_t timeout_seconds);
 
 [[nodiscard]] Result<Request> get(const Target& target);
-[[nodiscard]] Result<Request> create(const Target& place, const nlohmann::json& object);
+// A field that the server does not know is left out and nobody told, or refused by name.
+enum class Unknown { kLeftOut, kRefused };
+[[nodiscard]] Result<Request> create(const Target& place, const nlohmann::json& object,
+                                     Unknown unknown = Unknown::kLeftOut);
 // Only if the object of this name still has this UID and, where a version is given, nobody has written it
 // since.
 // Without a grace it is the object's own.

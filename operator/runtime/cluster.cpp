@@ -212,7 +212,11 @@ Result<void> Cluster::create_pod(const api::TrainingJob& job, const core::Create
   const auto pod = kube::make_member_pod(
       job, action.pod, {.avoided = action.avoid_nodes, .sick = action.sick_nodes}, parts_->pod_settings());
   if (!pod) return pod.error();
-  const auto made = parts_->client.call(kube::create(pod_of(job, ""), *pod), parts_->stopping.get_token());
+  // The template is passed on as it is, and a slip in it would train without a GPU, say. Replacements are
+  // made as the ones before were: what trained is not held up by it.
+  const auto unknown = action.pod.incarnation == 0 ? kube::Unknown::kRefused : kube::Unknown::kLeftOut;
+  const auto made =
+      parts_->client.call(kube::create(pod_of(job, ""), *pod, unknown), parts_->stopping.get_token());
   if (!made && made.error().kind() == ErrorKind::kAlreadyExists) return adopt_pod(job, action.pod.name);
   if (!made) return made.error().with_context("creating pod " + action.pod.name);
   parts_->store.put_own_pod(*made);

@@ -1,5 +1,5 @@
 """Jobs that the operator does not serve as they are, on a real API server: the claim of one cannot be shared, and it makes no
-pods until the claim is replaced; of another's template the server makes none."""
+pods until the claim is replaced; of another's template the server makes none, or it has a field that no pod has."""
 
 import re
 import sys
@@ -91,6 +91,13 @@ class Claims(unittest.TestCase):
         name = self.cluster.pods("j")[0]["metadata"]["name"]
         self.cluster.server.request("DELETE", f"{PODS}/{name}")
         wait_until(lambda: self.metric("ratoon_notice_to_action_seconds_count") > before, "the time from notice to action", 30)
+
+    def test_a_field_of_the_template_that_no_pod_has_is_refused_by_name(self):
+        container = {"name": "trainer", "image": "a:1", "command": ["a"], "resorces": {"limits": {"nvidia.com/gpu": 1}}}
+        self.cluster.start_job("slip", steps=1, roles=[{"name": "worker", "template": {"spec": {"containers": [container]}}}])
+        status = self.cluster.wait_for("slip", "a refusal", lambda status: "resorces" in status.get("message", ""))
+        self.assertIn('unknown field "spec.containers[0].resorces"', status["message"])
+        self.assertEqual(self.cluster.pods("slip"), [])
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ TEST(Requests, NameWhatTheyAreAbout) {
   EXPECT_EQ(get(kPod)->target, "/api/v1/namespaces/team-a/pods/w-0");
   EXPECT_EQ(create({.resource = kTokenReviews}, json::object())->target,
             "/apis/authentication.k8s.io/v1/tokenreviews");
+  EXPECT_EQ(create({.resource = kPods, .name_space = "n"}, json::object(), Unknown::kRefused)->target,
+            "/api/v1/namespaces/n/pods?fieldValidation=Strict");
 }
 
 TEST(Requests, SayWhatTheyAreAsTheServersMetricsDo) {
