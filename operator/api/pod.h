@@ -40,6 +40,7 @@ struct Pod {
   std::vector<std::string> end_reasons;    // the platform's words for its end: Evicted, OOMKilled
   std::vector<std::string> avoided_nodes;  // those it was made to stay away from
   std::string unplaced_reason;             // the scheduler's words while no node takes it
+  std::string unstarted_reason;            // its kubelet's words while a container of it does not start
   std::optional<WallTime> ended_at;        // its first container, where the platform says
   std::string last_lines;                  // that its program printed before it failed
   std::optional<GroupSeat> group_seat{};   // of one that is to be made

@@ -20,6 +20,17 @@ std::string why_not_placed(const Observation& seen, const std::vector<api::Membe
   return "";
 }
 
+// The kubelet's words about the first member's pod that it cannot start: an image, a secret.
+std::string why_not_started(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  constexpr std::size_t kBytesMax = 600;  // what the registry said comes last
+  for (const auto& pod : seen.pods) {
+    if (pod.unstarted_reason.empty() || pod.is_deleting || pod.has_ended() || !is_named(pod, members))
+      continue;
+    return "; " + pod.name + " does not start: " + cut_text(pod.unstarted_reason, kBytesMax);
+  }
+  return "";
+}
+
 std::string whom_to_wait_for(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   const api::Pod* former = find_former(seen, members);
   return former == nullptr ? "" : "; " + former->name + " has to end first";
@@ -44,7 +55,7 @@ std::string why_not_made(const Observation& seen, const std::vector<api::MemberS
 
 std::string why_waiting(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   return whom_to_wait_for(seen, members) + why_refused(seen) + why_not_made(seen, members) +
-         why_not_placed(seen, members);
+         why_not_placed(seen, members) + why_not_started(seen, members);
 }
 
 }  // namespace ratoon::core

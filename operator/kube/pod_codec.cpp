@@ -80,6 +80,21 @@ std::vector<std::string> end_reasons(const json& status, const json& terminated)
   return reasons;
 }
 
+// Of the first container that its kubelet cannot start; one that waits for its turn or its image has no
+// fault.
+std::string find_unstarted(const json& status) {
+  for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
+    for (const auto& container : items_of(status, list)) {
+      const json& waiting = child(child(container, "state"), "waiting");
+      const std::string reason = text_in(waiting, "reason");
+      if (reason.empty() || reason == "ContainerCreating" || reason == "PodInitializing") continue;
+      const std::string message = text_in(waiting, "message");
+      return cut_text(reason + (message.empty() ? "" : ": " + message), kReasonBytesMax);
+    }
+  }
+  return "";
+}
+
 // "Unknown" says that the node is silent, not that the pod ended.
 api::PodPhase phase_of(const json& status, bool is_placed) {
   const std::string phase = text_in(status, "phase");
@@ -155,6 +170,7 @@ Result<MemberPod> decode_pod(const json& document) {
   pod.is_deleting = !text_in(meta, "deletionTimestamp").empty();
   pod.ends_at =
       parse_rfc3339(text_in(meta, "deletionTimestamp"));  // of the grace's end, not of its beginning
+  if (pod.phase == api::PodPhase::kPending) pod.unstarted_reason = find_unstarted(status);
   const json& terminated = trainer_state(document);
   pod.exit_code = exit_code_of(terminated);
   note_completion(text_in(terminated, "message"), pod);

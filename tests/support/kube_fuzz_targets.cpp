@@ -71,7 +71,8 @@ void check_pod(const json& object) {
   const api::Pod& pod = known->pod;
   require(!pod.name.empty() && !pod.uid.empty() && !pod.role.empty());
   require(!known->name_space.empty() && !known->job_name.empty() && !known->job_uid.empty());
-  require(pod.last_lines.size() <= api::kLastLinesBytesMax && pod.unplaced_reason.size() <= 1024);
+  require(pod.last_lines.size() <= api::kLastLinesBytesMax && pod.unplaced_reason.size() <= 1024 &&
+          pod.unstarted_reason.size() <= 1024);
   require(pod.last_lines.empty() || (pod.exit_code.value_or(0) != 0 && !pod.is_completed));
   require(std::ranges::none_of(pod.end_reasons, &std::string::empty));
 }

@@ -75,6 +75,17 @@ TEST(Conditions, KeepTheirTimeWhileTheirTruthStays) {
   EXPECT_EQ(find(status, "Scheduled")->since, wall(100));
 }
 
+TEST(Conditions, TheMessageCarriesTheKubeletsWordsWhileAContainerDoesNotStart) {
+  Observation seen{.job = test::new_job(1)};
+  seen.wall_now = wall(100);
+  seen.pods = {test::pod(0)};
+  seen.pods[0].phase = api::PodPhase::kPending;
+  seen.pods[0].unstarted_reason = "ErrImagePull: not found";
+  seen.job.status = decided(seen);
+  const std::string& message = seen.job.status.message;
+  EXPECT_TRUE(message.ends_with("; digits-worker-0-i0 does not start: ErrImagePull: not found")) << message;
+}
+
 TEST(Conditions, CarryTheSchedulersWordsWhileNoNodeTakesAMember) {
   Observation seen{.job = test::new_job(1)};
   seen.wall_now = wall(100);

@@ -110,6 +110,22 @@ TEST(PodCodec, SaysWhyNoNodeTakesIt) {
   EXPECT_EQ(decode_pod(pod)->pod.phase, api::PodPhase::kPending);
 }
 
+TEST(PodCodec, SaysWhyAContainerDoesNotStart) {
+  json pod = running();
+  const auto wait = [&](const char* list, json waiting) {
+    pod["status"] = {{"phase", "Pending"},
+                     {list, {{{"name", "c"}, {"state", {{"waiting", std::move(waiting)}}}}}}};
+    return decode_pod(pod)->pod.unstarted_reason;
+  };
+  EXPECT_EQ(wait("containerStatuses", {{"reason", "ContainerCreating"}}), "");
+  EXPECT_EQ(wait("containerStatuses", {{"reason", "PodInitializing"}}), "");
+  EXPECT_EQ(wait("containerStatuses", {{"reason", "ErrImagePull"}, {"message", "not found"}}),
+            "ErrImagePull: not found");
+  EXPECT_EQ(wait("initContainerStatuses", {{"reason", "CrashLoopBackOff"}}), "CrashLoopBackOff");
+  pod["status"]["phase"] = "Running";
+  EXPECT_EQ(decode_pod(pod)->pod.unstarted_reason, "");
+}
+
 TEST(PodCodec, APodOfASilentNodeHasNotEnded) {
   json pod = running();
   pod["status"]["phase"] = "Unknown";
