@@ -64,7 +64,8 @@ bool has_moved_on(const Observation& seen, bool has_stepped) {
   return api::is_group(seen.job.spec) ? has_proved_itself(seen) : has_stepped;
 }
 
-std::string describe_success(const api::TrainingJobStatus& status) {
+std::string describe_success(const api::TrainingJobSpec& spec, const api::TrainingJobStatus& status) {
+  if (api::is_group(spec)) return "completed";  // nobody told of steps
   const std::string place = status.final_weights.empty() ? "" : "; weights: " + status.final_weights;
   return "completed at step " + std::to_string(status.step.value()) + place;
 }
@@ -97,7 +98,7 @@ Decision decide(const Observation& seen, Timestamp now) {
   if (!change.fatal.empty())
     return finish(seen, std::move(status), JobPhase::kFailed, change.fatal, change.actions);
   if (has_succeeded(seen, status.members)) {
-    const std::string message = describe_success(status);
+    const std::string message = describe_success(seen.job.spec, status);
     return finish(seen, std::move(status), JobPhase::kSucceeded, message, change.actions);
   }
 

@@ -29,6 +29,7 @@ TEST(Group, AProgramThatIsOverBeforeItsPodIsStoredIsDone) {
   for (std::uint32_t i = 0; i < test::kGroupMembers; ++i) seen.pods[i] = test::ended_pod(i, 0);
   const auto decision = decide(seen);
   EXPECT_EQ(decision.status.phase, JobPhase::kSucceeded);
+  EXPECT_EQ(decision.status.message, "completed");
   EXPECT_EQ(decision.status.restarts, api::Restarts{});
 }
 
