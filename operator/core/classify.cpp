@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/contract/exit_code.h"
+#include "base/core/utf8.h"
 #include "operator/core/restart_rules.h"
 
 namespace ratoon::core {
@@ -12,6 +13,7 @@ namespace {
 constexpr const char* kNoRecord =
     " without a completion record: its training did not reach its end; a program that does not call "
     "ratoon::train is one of a role with agent: None";
+constexpr std::size_t kWordsBytesMax = 300;
 constexpr int kSignalBase = 128;
 constexpr int kSigInt = 2;
 constexpr int kSigKill = 9;
@@ -27,10 +29,9 @@ Ending classify_exit_code(int code) {
     case ExitCode::kStartAgain:
       return {EndCause::kDisruption, text + " (asks for a fresh start)"};
     case ExitCode::kConfiguration:
-      return {EndCause::kFatal,
-              text + " (configuration): the same start would fail again; see the member's log"};
+      return {EndCause::kFatal, text + " (configuration): the same start would fail again"};
     case ExitCode::kCheckpointsBad:
-      return {EndCause::kFatal, text + ": checkpoints exist and none is good; see the member's log"};
+      return {EndCause::kFatal, text + ": checkpoints exist and none is good"};
     case ExitCode::kStorage:
       return {EndCause::kApplication, text + " (storage failed)"};
     case ExitCode::kInterruptedByUser:
@@ -45,12 +46,21 @@ Ending classify_exit_code(int code) {
   return {EndCause::kApplication, text};
 }
 
+bool has_reason(const api::Pod& pod, std::string_view reason) {
+  return std::ranges::find(pod.end_reasons, reason) != pod.end_reasons.end();
+}
+
 Ending classify_by_itself(const api::Pod& pod) {
   constexpr std::string_view kOutOfMemory = "OOMKilled";
+  constexpr std::string_view kStartError = "StartError";
   if (pod.is_evicted) return {EndCause::kDisruption, "ended by the platform"};
   // The same start would need as much again; nobody outside did this.
-  if (std::find(pod.end_reasons.begin(), pod.end_reasons.end(), kOutOfMemory) != pod.end_reasons.end())
+  if (has_reason(pod, kOutOfMemory))
     return {EndCause::kApplication, "ended by signal 9: its memory limit was reached (OOMKilled)"};
+  // No program ran: the runtime's own words are in place of last lines.
+  if (has_reason(pod, kStartError))
+    return {EndCause::kApplication,
+            "its container did not start: " + cut_text(pod.last_lines, kWordsBytesMax)};
   if (pod.exit_code) return classify_exit_code(*pod.exit_code);
   return {EndCause::kDisruption, "ended without an exit code"};
 }

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/core/utf8.h"
 #include "operator/core/classify.h"
 #include "operator/core/failure_policy.h"
 #include "operator/core/group.h"
+#include "operator/core/last_failure.h"
 
 namespace ratoon::core {
 namespace {
@@ -180,10 +182,21 @@ void check_budget(const Observation& seen, const std::string& news, RosterChange
     change.fatal = news + "; maxRestarts (" + std::to_string(restarts_max) + ") is used up";
 }
 
+// For people who see only an event or the status: what the program, its runtime or its agent said of its end.
+std::string what_it_said(const Observation& seen, const api::MemberStatus& member, const Ending& ending) {
+  constexpr std::size_t kBytesMax = 300;
+  if (ending.cause != EndCause::kApplication && ending.cause != EndCause::kFatal) return "";
+  const api::Pod* pod = find_pod(seen, member);
+  const std::string exception = pod == nullptr ? "" : find_exception(pod->last_lines);
+  if (!exception.empty()) return "; it said: " + cut_text(exception, kBytesMax);
+  return ending.cause == EndCause::kFatal ? "; see the member's log" : "";
+}
+
 // Counts an ending under its cause and tells people.
 void count(const Observation& seen, const api::MemberStatus& member, const Ending& ending,
            RosterChange& change) {
-  const std::string news = display_name(seen, member) + ": " + ending.sentence;
+  const std::string news =
+      display_name(seen, member) + ": " + ending.sentence + what_it_said(seen, member, ending);
   if (ending.cause == EndCause::kFatal) change.fatal = news;
   if (ending.cause == EndCause::kApplication || ending.cause == EndCause::kHung) {
     ++(ending.cause == EndCause::kHung ? change.restarts.hung : change.restarts.application);

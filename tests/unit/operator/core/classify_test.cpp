@@ -21,9 +21,8 @@ TEST(Classify, ReadsTheExitCode) {
       {79, EndCause::kApplication, "exit code 79"},
       {80, EndCause::kDisruption, "exit code 80 (left because it was told to)"},
       {81, EndCause::kDisruption, "exit code 81 (asks for a fresh start)"},
-      {82, EndCause::kFatal,
-       "exit code 82 (configuration): the same start would fail again; see the member's log"},
-      {83, EndCause::kFatal, "exit code 83: checkpoints exist and none is good; see the member's log"},
+      {82, EndCause::kFatal, "exit code 82 (configuration): the same start would fail again"},
+      {83, EndCause::kFatal, "exit code 83: checkpoints exist and none is good"},
       {84, EndCause::kApplication, "exit code 84 (storage failed)"},
       {127, EndCause::kApplication, "exit code 127"},
       {128, EndCause::kApplication, "exit code 128"},
@@ -38,6 +37,15 @@ TEST(Classify, ReadsTheExitCode) {
     EXPECT_EQ(ending.cause, c.cause) << c.exit_code;
     EXPECT_EQ(ending.sentence, c.sentence);
   }
+}
+
+TEST(Classify, AContainerThatDoesNotStartIsToldInTheRuntimesWords) {
+  api::Pod pod = test::ended_pod(0, 128);
+  pod.end_reasons = {"StartError"};
+  pod.last_lines = "exec: \"digitz\": executable file not found in $PATH";
+  EXPECT_EQ(classify(pod, false).cause, EndCause::kApplication);
+  EXPECT_EQ(classify(pod, false).sentence,
+            "its container did not start: exec: \"digitz\": executable file not found in $PATH");
 }
 
 TEST(Classify, ACompletionRecordOutweighsEveryExitCode) {

@@ -75,7 +75,8 @@ TEST(RestartRules, AreAskedWhereMembersEnd) {
   seen.pods[1] = test::ended_pod(1, 2);
   const auto decision = reconcile(seen, test::at_seconds(1));
   EXPECT_EQ(decision.status.phase, api::JobPhase::kFailed);
-  EXPECT_EQ(decision.status.message, "digits-worker-1-i0: exit code 2 (rules[0]: Fail)");
+  EXPECT_EQ(decision.status.message,
+            "digits-worker-1-i0: exit code 2 (rules[0]: Fail); see the member's log");
 }
 
 TEST(RestartRules, OfARoleAreAboutItsMembersOnly) {

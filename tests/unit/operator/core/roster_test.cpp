@@ -224,6 +224,24 @@ TEST(ReplaceLost, EndsTheJobForAFatalCodeOrWhenTheBudgetIsUsedUp) {
   EXPECT_EQ(replace_lost(seen, kNobody).fatal, "") << "disruptions are free";
 }
 
+TEST(ReplaceLost, TellsWhatAFailedProgramSaid) {
+  const auto news_of = [](int code, const std::string& last_lines) {
+    auto seen = test::running(test::job(1));
+    seen.pods = {test::ended_pod(0, code)};
+    seen.pods[0].last_lines = last_lines;
+    const auto events = only<EmitEvent>(replace_lost(seen, kNobody).actions);
+    return events.size() == 1 ? events[0].message.substr(events[0].message.find(": ") + 2) : "";
+  };
+  EXPECT_EQ(news_of(82, "step 1\nratoon: no folder to save to\n"),
+            "exit code 82 (configuration): the same start would fail again; it said: no folder to save to");
+  EXPECT_EQ(news_of(82, ""),
+            "exit code 82 (configuration): the same start would fail again; see the member's log");
+  EXPECT_EQ(news_of(134, "  what():  no such layer\n"), "crashed with signal 6; it said: no such layer");
+  EXPECT_EQ(news_of(1, "bye\n"), "exit code 1");
+  EXPECT_EQ(news_of(81, "ratoon: bye\n"), "exit code 81 (asks for a fresh start)") << "it did not fail";
+  EXPECT_LT(news_of(1, "ratoon: " + std::string(900, 'x')).size(), 400U);
+}
+
 TEST(FollowRoster, MakesWhatIsMissingAndDeletesWhatIsNotNamed) {
   auto seen = test::running(test::job(2));
   const auto actions =
