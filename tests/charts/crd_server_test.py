@@ -60,6 +60,10 @@ class CrdOnAServer(unittest.TestCase):
             self.cluster.must("patch", "tj", name, "--subresource=status", "--type=merge",
                               f"--patch={json.dumps({'status': status})}")
 
+    def tell_phase(self, name, phase):
+        self.cluster.must("patch", "tj", name, "--subresource=status", "--type=merge",
+                          f"--patch={json.dumps({'status': {**STATUS, 'phase': phase}})}")
+
     def test_bad_jobs_are_refused_and_every_sentence_is_met(self):
         self.create(GOOD)
         heard = ""
@@ -68,6 +72,9 @@ class CrdOnAServer(unittest.TestCase):
         for title, changes, sentence in bad_jobs.CHANGES:
             heard += self.expect_refused(title, changed(*changes), sentence) or ""
         self.assertGreaterEqual(len(bad_jobs.OURS) + len(bad_jobs.CHANGES), 60)
+        self.cluster.must("apply", "--filename=-", document=changed(("spec.suspend", True)))
+        self.tell_phase("good", "Running")
+        heard += self.expect_refused("a resume before it has saved", GOOD, "wait for its condition Suspended") or ""
         (crd,) = programs.read_yaml(programs.CRD.read_text())
         sentences = set(re.findall(r'"message": "((?:[^"\\]|\\.)*)"', json.dumps(programs.job_schema(crd))))
         self.assertEqual([s for s in sorted(sentences) if s not in heard], [], "no bad job of this test meets them")
@@ -106,6 +113,22 @@ class CrdOnAServer(unittest.TestCase):
         spec = json.loads(self.cluster.must("get", "tj", "paused", "--output=json"))["spec"]
         self.assertEqual((spec["suspend"], spec["numNodes"]), (True, 3))
         self.assertEqual(spec["dataPolicy"], {"seed": 2**53 - 1, "globalBatchSize": 2**28}, "to the last digit")
+
+    def test_a_resume_may_bring_another_size_image_and_selector(self):
+        # As a queue does it: the job is made suspended, and gets its place with its turn.
+        for number, phase in enumerate((None, "Suspended")):
+            name = ("metadata.name", f"queued-{number}")
+            self.create(changed(name, ("spec.suspend", True)))
+            if phase:
+                self.tell_phase(name[1], phase)
+            self.cluster.must("apply", "--filename=-", document=changed(
+                name, ("spec.suspend", False), ("spec.numNodes", 3), (f"{bad_jobs.TRAINER}.image", "digits:2"),
+                (f"{bad_jobs.POD}.nodeSelector.disk", "slow"), ("spec.processesPerNode", 1), ("spec.maxDuration", "90ep"),
+                ("spec.elasticPolicy", {"minReplicas": 1, "maxReplicas": 3}), ("spec.checkpointPolicy.intervalSteps", 20),
+                ("spec.checkpointPolicy.stores", ["s3://other/runs"]), ("spec.dataPolicy", {"seed": 18, "globalBatchSize": 64}),
+                ("spec.checkpointPolicy.s3", {"endpoint": "https://b", "region": "us-east-1"})))
+            spec = json.loads(self.cluster.must("get", "tj", name[1], "--output=json"))["spec"]
+            self.assertEqual((spec["suspend"], spec["numNodes"]), (False, 3))
 
     def test_kubectl_scales_a_suspended_job_and_no_other(self):
         self.create(changed(("metadata.name", "scaled")), STATUS)

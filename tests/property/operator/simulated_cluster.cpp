@@ -49,6 +49,7 @@ SimulatedCluster::SimulatedCluster(std::uint64_t seed, const Scenario& scenario)
       world_(seed, scenario),
       server_(dice_.below(std::numeric_limits<std::uint64_t>::max()), server_clock_) {
   clock_.advance(world_.now().since_boot);
+  world_.refuse_early_resumes();
   const char* kubeconfig = std::getenv("RATOON_API_SERVER");
   const bool holds_pods = scenario.policies.holds_pods;
   behind_ = kubeconfig == nullptr ? make_memory_server(server_, clock_, holds_pods)

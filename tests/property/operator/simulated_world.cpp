@@ -62,6 +62,8 @@ World::World(std::uint64_t seed, Scenario scenario)
 
 void World::suspend(bool is_suspended) {
   if (job_.spec.is_suspended == is_suspended) return;
+  const bool rests = job_.status.phase == api::JobPhase::kSuspended || api::is_over(job_.status.phase);
+  if (!is_suspended && refuses_early_resumes_ && !rests) return;
   job_.spec.is_suspended = is_suspended;
   if (job_.status.is_formed && core::desired_members(job_).size() != job_.status.members.size())
     has_resumed_unsaved_ = true;

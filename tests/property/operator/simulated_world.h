@@ -114,6 +114,8 @@ class World {
 
   // Of the spec, by its owner.
   void suspend(bool is_suspended);
+  // From now on as the API server has it: nobody resumes a job whose members still save.
+  void refuse_early_resumes() { refuses_early_resumes_ = true; }
   // Of a job that stands still.
   void resize();
   // The facts right after a decision was carried out completely and nothing else happened.
@@ -235,6 +237,7 @@ class World {
   bool is_job_gone_ = false;
   std::uint64_t repeated_steps_ = 0;
   bool has_resumed_unsaved_ = false;
+  bool refuses_early_resumes_ = false;
   std::string broken_seat_;
   std::set<std::string> met_;  // first members' addresses at which a group once was whole
   std::uint64_t group_steps_ = 0;

@@ -163,8 +163,10 @@ class WritesStory {
 
   void live() {
     for (int tick = 0; tick < world().scenario().chaos_ticks && !is_broken(); ++tick) pass(true);
-    world().suspend(false);
-    for (int tick = 0; tick < kCalmTicksMax && !is_over() && !is_broken(); ++tick) pass(false);
+    for (int tick = 0; tick < kCalmTicksMax && !is_over() && !is_broken(); ++tick) {
+      world().suspend(false);
+      pass(false);
+    }
     if (!is_broken() && !is_over()) cluster_.find_broken("not over long after the last fault");
     for (int tick = 0; tick < kAfterlifeTicks && !is_broken(); ++tick) pass(false);
     check_end();
