@@ -71,11 +71,14 @@ std::vector<const Stander*> to_blame(const World& world) {
   return found;
 }
 
-// Whether all are in a collective, and none of them may stay there any longer.
-bool is_stuck(const World& world) {
+// Whether all are in a collective, and none of them may stay there any longer. Ranks step together: one whose
+// newest word is of an older step has moved on since, though nothing was heard of it.
+bool is_stuck(const World& world, Step reached) {
   return world.is_all_heard && !world.standers.empty() &&
-         std::all_of(world.standers.begin(), world.standers.end(),
-                     [](const Stander& stander) { return stander.waits() && stander.is_overdue(); });
+         std::all_of(world.standers.begin(), world.standers.end(), [&](const Stander& stander) {
+           const bool is_old = stander.beat->step.value() + 1 < reached.value();
+           return stander.waits() && stander.is_overdue() && !is_old;
+         });
 }
 
 std::vector<const Stander*> behind_the_others(const World& world) {
@@ -120,7 +123,7 @@ Hang find_hang(const Observation& seen, Timestamp now) {
   const World world = find_world(seen);
   std::vector<const Stander*> culprits = to_blame(world);
   Hang hang;
-  if (culprits.empty() && is_stuck(world)) {
+  if (culprits.empty() && is_stuck(world, seen.job.status.step)) {
     culprits = behind_the_others(world);
     if (culprits.empty())
       hang.of_world = "all processes wait for each other: " + describe(world.standers.front());

@@ -155,6 +155,16 @@ TEST_F(HangTest, NobodyIsBlamedForAllBeforeAllWereHeard) {
   EXPECT_TRUE(gives_up_world());
 }
 
+// Its beats were lost while the others made their steps, and are done.
+TEST_F(HangTest, WhoWasLastHeardStepsAgoIsStuckNoMore) {
+  all_wait(31);
+  for (const std::uint32_t done : {1U, 2U}) seen_.processes[done].is_completed = true;
+  seen_.job.status.step = Step(8);
+  EXPECT_TRUE(gives_up_world()) << "the next step is the one that it is in";
+  seen_.job.status.step = Step(9);
+  EXPECT_FALSE(gives_up_world());
+}
+
 TEST_F(HangTest, WhoSaysNoLimitHasNone) {
   for (const auto phase : {ProcessPhase::kCompute, ProcessPhase::kValidate, ProcessPhase::kLoad}) {
     all_wait(1e6);
