@@ -30,13 +30,6 @@ std::optional<WallTime> waited_for_until(const api::Pod& pod) {
   return WallTime{pod.ends_at->since_epoch + kFormerPatience};
 }
 
-// Whether this incarnation is on the roster: who was lost just now has the next one already.
-bool is_stored(const Observation& seen, const api::MemberStatus& member) {
-  return std::ranges::any_of(seen.job.status.members, [&](const auto& m) {
-    return m.index == member.index && m.role == member.role && m.incarnation == member.incarnation;
-  });
-}
-
 // Of a former group, or of a former incarnation in this one.
 bool may_run(const Observation& seen, const api::Pod& pod) {
   if (pod.has_ended() || (pod.node.empty() && pod.is_deleting)) return false;
@@ -155,7 +148,8 @@ void restart_group(const Observation& seen, RosterChange& change) {
   for (auto& member : change.members) {
     // Those too of whom no pod is seen: one that was asked for may still come, and would meet the wrong
     // group.
-    if (is_stored(seen, member)) member = make_anew(member);
+    // Who was lost just now has the next one already.
+    if (contains(seen.job.status.members, member)) member = make_anew(member);
     member.not_before = pause;
   }
 }

@@ -16,11 +16,6 @@ bool is_same(const api::MemberStatus& a, const api::MemberStatus& b) {
   return a.index == b.index && a.role == b.role && a.incarnation == b.incarnation;
 }
 
-bool contains(const std::vector<api::MemberStatus>& members, const api::MemberStatus& wanted) {
-  return std::any_of(members.begin(), members.end(),
-                     [&](const auto& member) { return is_same(member, wanted); });
-}
-
 // What is held against members, beside what their pods show, found once for all of them.
 struct Charges {
   const std::vector<api::MemberStatus>& silent;
@@ -64,6 +59,11 @@ std::optional<Ending> find_ending(const Observation& seen, const api::MemberStat
 }
 
 }  // namespace
+
+bool contains(const std::vector<api::MemberStatus>& members, const api::MemberStatus& wanted) {
+  return std::any_of(members.begin(), members.end(),
+                     [&](const auto& member) { return is_same(member, wanted); });
+}
 
 std::string display_name(const Observation& seen, const api::MemberStatus& member) {
   return member_name(api::key_of(seen.job), member.role, member.index, member.incarnation);

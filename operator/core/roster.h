@@ -34,6 +34,9 @@ namespace ratoon::core {
 // What the status keeps of this incarnation's pod, if it has one.
 void note_pod(const Observation& seen, api::MemberStatus& member);
 
+// Whether exactly this incarnation is among them.
+[[nodiscard]] bool contains(const std::vector<api::MemberStatus>& members, const api::MemberStatus& wanted);
+
 // Whether the roster names this pod's incarnation; it may join, others are superseded.
 [[nodiscard]] bool is_named(const api::Pod& pod, const std::vector<api::MemberStatus>& members);
 

@@ -26,6 +26,10 @@ bool World::is_given_up(const Agent& program) const {
   return pod.is_deleting && pod.ends_at && pod.ends_at->since_epoch + kWaitedFor <= wall_now().since_epoch;
 }
 
+bool World::is_awake(const std::vector<Agent*>& group) const {
+  return std::ranges::all_of(group, [&](const Agent* program) { return now_ >= program->frozen_until; });
+}
+
 // Many take the signal for the end of their work, if they hear it at all.
 void World::take_signals() {
   for (auto& program : agents_) {
@@ -45,7 +49,6 @@ void World::trouble_for_program(Agent& program) {
 
 void World::let_programs_work() {
   take_signals();
-  const auto is_awake = [&](const Agent* program) { return now_ >= program->frozen_until; };
   std::map<std::string, std::vector<Agent*>> groups;
   for (auto& program : agents_)
     if (program->state != Agent::State::kGone)
@@ -56,7 +59,7 @@ void World::let_programs_work() {
     for (const Agent* program : group) ranks.insert(seat_of(pods_.at(program->pod_uid).pod).first_rank);
     if (ranks.size() != group.size()) broken_seat_ = "two of one rank met at " + meeting;
     const bool is_whole = ranks.size() == seat_of(pods_.at(group.front()->pod_uid).pod).world_size;
-    if (is_whole && std::ranges::all_of(group, is_awake)) met_.insert(meeting);
+    if (is_whole && is_awake(group)) met_.insert(meeting);
     if (!met_.contains(meeting)) continue;
     if (!std::ranges::all_of(group, [&](const Agent* program) { return is_given_up(*program); })) ++at_work;
     work(group, is_whole);
@@ -66,11 +69,10 @@ void World::let_programs_work() {
 
 // Peers of one that is gone: those that notice fail, the others wait for ever.
 void World::work(const std::vector<Agent*>& group, bool is_whole) {
-  const auto is_awake = [&](const Agent* program) { return now_ >= program->frozen_until; };
   const bool has_ended = is_trained();
-  if (!has_ended && is_whole && std::ranges::all_of(group, is_awake)) ++group_steps_;
+  if (!has_ended && is_whole && is_awake(group)) ++group_steps_;
   for (Agent* program : group) {
-    if (!is_awake(program)) continue;
+    if (now_ < program->frozen_until) continue;
     if (has_ended && dice_.percent(40)) leave(*program, 0);
     if (!has_ended && !is_whole && dice_.percent(15)) leave(*program, 1);
   }

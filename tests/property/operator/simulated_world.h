@@ -183,6 +183,7 @@ class World {
   void take_signals();
   void trouble_for_program(Agent& program);
   [[nodiscard]] bool is_given_up(const Agent& program) const;
+  [[nodiscard]] bool is_awake(const std::vector<Agent*>& group) const;
   // simulated_agent.cpp
   void let_agents_act();
   void act(Agent& agent);
