@@ -134,7 +134,7 @@ Timestamp Controller::next_look(const core::Decision& decision, const Result<voi
                                 Memory& memory) const {
   const Timestamp now = clock_.now();
   Timestamp next = std::min(now + kLookAgain, decision.wake_at.value_or(now + kLookAgain));
-  if (memory.roster_due) next = std::min(next, *memory.roster_due);
+  if (memory.status_due) next = std::min(next, *memory.status_due);
   if (memory.pods_due > now) next = std::min(next, memory.pods_due);
   if (memory.claim && memory.claim_due > now) next = std::min(next, memory.claim_due);
   if (done) {
@@ -199,21 +199,17 @@ Result<void> Controller::store_status(const api::TrainingJob& decided, const api
                                       Memory& memory) {
   const Timestamp now = clock_.now();
   const auto patience = patience_with(decided.spec, before, decided.status);
-  if (!patience.has_news) {
-    memory.roster_due.reset();
-    memory.roster.clear();
-    return {};
-  }
-  if (now - memory.progress_stored < patience.after_the_last_write) return {};
-  if (patience.from_now > Duration::zero()) {
-    if (!memory.roster_due) memory.roster_due = now + patience.from_now;
+  if (patience.has_news) {
+    if (!memory.news_since) memory.news_since = now;
+    memory.status_due = due(patience, memory.status_stored, *memory.news_since);
     memory.roster = decided.status.members;
-    if (now < *memory.roster_due) return {};
+    if (now < *memory.status_due) return {};
+    auto written = cluster_.write_status(decided);
+    if (!written) return written;
+    memory.status_stored = now;
   }
-  auto written = cluster_.write_status(decided);
-  if (!written) return written;
-  memory.progress_stored = now;
-  memory.roster_due.reset();
+  memory.news_since.reset();
+  memory.status_due.reset();
   memory.roster.clear();
   return {};
 }

@@ -37,9 +37,11 @@ class Controller {
   struct Memory {
     std::string uid;  // of the job that had this name when it was written
     std::optional<core::RecoveryWatch> recovery;
-    Timestamp progress_stored;
-    std::optional<Timestamp> roster_due{};    // when what is known of a group's pods is written at the latest
-    std::vector<api::MemberStatus> roster{};  // and what that is
+    Timestamp status_stored;
+    // While a status has news that wait: since when, until when, and whom it names.
+    std::optional<Timestamp> news_since{};
+    std::optional<Timestamp> status_due{};
+    std::vector<api::MemberStatus> roster{};
     int failures_in_a_row = 0;
     std::optional<Timestamp> disrupted{};  // since when news of one waits for what follows from it
     // The server refuses pods, for the template or for a quota: why, and from when they are asked for again.

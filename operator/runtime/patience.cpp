@@ -1,10 +1,17 @@
 #include "operator/runtime/patience.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "base/contract/resume_point.h"
+
 namespace ratoon::runtime {
 namespace {
 
 // Each stored step is a write to the API server, and a thousand jobs share one.
 constexpr Duration kProgressPause = std::chrono::seconds(5);
+// Who saves many times a second has the last of these stored; whatever else happens tells of it too.
+constexpr Duration kCommitPause = std::chrono::seconds(1);
 // Until all pods of a group run, who they are and where is for people to read.
 constexpr Duration kRosterPause = std::chrono::seconds(5);
 
@@ -14,6 +21,15 @@ bool differ_in_step_alone(api::TrainingJobStatus a, const api::TrainingJobStatus
   a.stepped_at = b.stepped_at;
   a.outlook = b.outlook;
   return a == b;
+}
+
+// One that is taken back is told at once.
+bool differ_in_commit_alone(api::TrainingJobStatus a, const api::TrainingJobStatus& b) {
+  if (!a.last_checkpoint || !b.last_checkpoint || is_newer(*a.last_checkpoint, *b.last_checkpoint))
+    return false;
+  a.last_checkpoint = b.last_checkpoint;
+  a.last_checkpoint_tier = b.last_checkpoint_tier;
+  return differ_in_step_alone(std::move(a), b);
 }
 
 // Whether the world still waits for its pods, and only more is known of them.
@@ -41,9 +57,14 @@ Patience patience_with(const api::TrainingJobSpec& spec, const api::TrainingJobS
                        const api::TrainingJobStatus& after) {
   if (before == after) return {.has_news = false};
   if (differ_in_step_alone(before, after)) return {.after_the_last_write = kProgressPause};
+  if (differ_in_commit_alone(before, after)) return {.after_the_last_write = kCommitPause};
   // A member with the agent may not speak before its pod is noted.
   if (api::is_group(spec) && differ_in_roster_alone(before, after)) return {.from_now = kRosterPause};
   return {};
+}
+
+Timestamp due(const Patience& patience, Timestamp last_write, Timestamp news_since) {
+  return std::max(last_write + patience.after_the_last_write, news_since + patience.from_now);
 }
 
 void recall(const std::vector<api::MemberStatus>& seen, std::vector<api::MemberStatus>& stored) {

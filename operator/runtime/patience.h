@@ -11,8 +11,11 @@ namespace ratoon::runtime {
 struct Patience {
   bool has_news = true;
   Duration after_the_last_write{0};  // not before that
-  Duration from_now{0};              // from when it first had these news
+  Duration from_now{0};              // from when it first had news
 };
+
+// `news_since`: from when on something was to be told that is not stored yet.
+[[nodiscard]] Timestamp due(const Patience& patience, Timestamp last_write, Timestamp news_since);
 
 // `before` is what is stored. What anybody waits for is stored at once.
 [[nodiscard]] Patience patience_with(const api::TrainingJobSpec& spec, const api::TrainingJobStatus& before,

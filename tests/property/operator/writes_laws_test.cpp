@@ -4,6 +4,7 @@
 //   RATOON_SEED=1234 writes_laws_test             repeats it and tells what happened
 //   RATOON_SEEDS=100000 writes_laws_test          digs deeper, from RATOON_FIRST_SEED on
 //   RATOON_SHARD=2 RATOON_SHARDS=4                looks at a share of them
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <limits>
@@ -128,15 +129,17 @@ class Operator {
     }
     if (is_due) served_.find_broken("something is to be done, and nobody looks" + what);
     const auto& status = view->job.status;
-    // Who a group's pods are may be told a little later, counted from when that stood.
-    const Duration pause = runtime::patience_with(view->job.spec, status, decision.status).from_now;
+    // Who a group's pods are and the next commit may be told a little later, counted from when that stood.
+    const auto patience = runtime::patience_with(view->job.spec, status, decision.status);
+    const Duration pause = std::max(patience.from_now, patience.after_the_last_write);
     const Timestamp now = served_.clock().now();
     if (!is_patient_ || status != last_stored_) patient_until_ = now + pause * 2;
     last_stored_ = status;
     is_patient_ = pause > Duration::zero();
     if (is_patient_ && now <= patient_until_) return;
     if (decision.status.attempt != status.attempt || decision.status.is_formed != status.is_formed ||
-        decision.status.phase != status.phase || decision.status.members != status.members)
+        decision.status.phase != status.phase || decision.status.members != status.members ||
+        decision.status.last_checkpoint != status.last_checkpoint)
       served_.find_broken("something is to be written, and nobody looks");
   }
 

@@ -57,6 +57,30 @@ TEST_F(PatienceTest, WhatIsToComeAndTheLossWaitLikeAStep) {
   EXPECT_GT(patience_with(with_agent_, told, learned).after_the_last_write, Duration::zero());
 }
 
+TEST_F(PatienceTest, CommitsInARowAreToldASecondAfterTheLastWriteAndOneTakenBackAtOnce) {
+  auto first = stored_;
+  first.last_checkpoint = ResumePoint{.attempt = Attempt{1}, .step = Step{10}};
+  EXPECT_FALSE(waits(patience_with(with_agent_, stored_, first))) << "the first one is looked for";
+  auto second = first;
+  second.last_checkpoint->step = second.step = Step{11};
+  const Patience patience = patience_with(with_agent_, first, second);
+  EXPECT_EQ(patience.after_the_last_write, std::chrono::seconds(1));
+  EXPECT_FALSE(waits(patience_with(with_agent_, second, first)));
+  auto shared = first;
+  shared.last_checkpoint_tier = "store";
+  EXPECT_EQ(patience_with(with_agent_, first, shared).after_the_last_write, std::chrono::seconds(1));
+  second.restarts.disruption = 1;
+  EXPECT_FALSE(waits(patience_with(with_agent_, first, second))) << "a loss tells of the commit before it";
+}
+
+TEST_F(PatienceTest, NewsAreDueWhenBothPausesAreOver) {
+  const auto at = [](int seconds) { return Timestamp{std::chrono::seconds(seconds)}; };
+  EXPECT_EQ(due({}, at(9), at(7)), at(9)) << "already";
+  EXPECT_EQ(due({.after_the_last_write = std::chrono::seconds(5)}, at(9), at(10)), at(14));
+  EXPECT_EQ(due({.after_the_last_write = std::chrono::seconds(5)}, at(2), at(10)), at(10));
+  EXPECT_EQ(due({.from_now = std::chrono::seconds(5)}, at(9), at(10)), at(15));
+}
+
 TEST_F(PatienceTest, WhoThePodsOfAGroupAreIsToldTogetherWithItsStart) {
   EXPECT_GT(patience_with(group_, stored_, made_).from_now, Duration::zero());
   EXPECT_FALSE(waits(patience_with(with_agent_, stored_, made_))) << "its members may not speak before";
