@@ -31,7 +31,7 @@ void read(Fields& f, JoinRequest& m) {
     f.complain("processes_per_node",
                "greater than process.local_rank (" + std::to_string(m.process.local_rank) + ")");
   }
-  m.left_attempt = Attempt(f.whole("left_attempt", kLeftAttemptMax));
+  m.left_attempt = Attempt(f.whole("left_attempt", kAttemptMax));
   m.left_step = Step(f.optional_whole("left_step", kCountMax));
   m.address = read_address(f, "address");
   for (const auto& entry : f.list("inventory", kInventoryMax)) {

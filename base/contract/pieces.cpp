@@ -57,7 +57,7 @@ InventoryEntry read_inventory_entry(Fields f) {
   if (std::find(kTiers.begin(), kTiers.end(), e.tier) == kTiers.end()) {
     f.complain("tier", "one of staged, local, volume, store");
   }
-  e.attempt = Attempt(f.whole("attempt", kCountMax));
+  e.attempt = Attempt(f.whole("attempt", kAttemptMax));
   e.step = Step(f.whole("step", kCountMax));
   e.digest = f.text("digest", kDigestBytesMax);
   e.is_complete = f.flag("complete");

@@ -40,7 +40,7 @@ json to_json(const Beat& m) {
 
 void read(Fields& f, Beat& m) {
   m.process = read_process(f);
-  m.attempt = Attempt(f.whole("attempt", kCountMax));
+  m.attempt = Attempt(f.whole("attempt", kAttemptMax));
   m.sequence = f.whole("sequence", kCountMax);
   m.step = Step(f.whole("step", kCountMax));
   const std::string phase = f.text("phase", kNameBytesMax);
@@ -103,7 +103,7 @@ json to_json(const Completed& m) {
 
 void read(Fields& f, Completed& m) {
   m.process = read_process(f);
-  m.attempt = Attempt(f.whole("attempt", kCountMax));
+  m.attempt = Attempt(f.whole("attempt", kAttemptMax));
   m.step = Step(f.whole("step", kCountMax));
   if (f.find("result") == nullptr) return;
   const json& entries = *f.find("result");

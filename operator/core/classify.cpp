@@ -91,6 +91,10 @@ std::string_view name_of(api::RuleAction action) {
 
 }  // namespace
 
+bool is_failure(const Ending& ending) {
+  return ending.cause == EndCause::kApplication || ending.cause == EndCause::kFatal;
+}
+
 Ending classify(const api::Pod& pod, bool is_completed, const api::RestartPolicy& policy) {
   if (is_completed) return {EndCause::kCompleted, "completed"};
   if (pod.is_deleting) return {EndCause::kDisruption, "deleted"};

@@ -23,6 +23,9 @@ struct Ending {
   bool is_shared = false;  // one failure with the others of that look that share it, whoever they are
 };
 
+// Whether it counts against maxRestarts or ends the job.
+[[nodiscard]] bool is_failure(const Ending& ending);
+
 // The job's own rules come before what a code or a reason means by itself, and after what was done to the
 // pod.
 [[nodiscard]] Ending classify(const api::Pod& pod, bool is_completed, const api::RestartPolicy& policy = {});

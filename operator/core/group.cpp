@@ -39,10 +39,6 @@ bool may_run(const Observation& seen, const api::Pod& pod) {
                               [&](const api::Node& node) { return node.name == pod.node && node.is_lost; });
 }
 
-bool is_failure(const Ending& ending) {
-  return ending.cause == EndCause::kApplication || ending.cause == EndCause::kFatal;
-}
-
 }  // namespace
 
 std::optional<api::GroupSeat> find_group_seat(const Observation& seen,
@@ -109,10 +105,8 @@ bool is_anybody_taken(const Observation& seen) {
          std::ranges::any_of(seen.job.status.members, has_vanished);
 }
 
-Ending judge_in_group(bool is_one_taken, const api::Pod& pod, Ending ending) {
+Ending judge_in_group(bool is_one_taken, Ending ending) {
   if (!is_failure(ending)) return ending;
-  if (pod.phase == api::PodPhase::kSucceeded)
-    return {EndCause::kDisruption, "exit code 0 as its node was to go, which is not the end of its work"};
   if (is_one_taken) return {EndCause::kDisruption, ending.sentence + ", after another member was lost"};
   ending.is_shared = ending.cause == EndCause::kApplication;
   return ending;

@@ -42,7 +42,7 @@ namespace ratoon::core {
 
 // Why a pod of a group ended. The peers of one that was taken away fail because of that, whatever they say;
 // and of those that fail together one is to blame.
-[[nodiscard]] Ending judge_in_group(bool is_one_taken, const api::Pod& pod, Ending ending);
+[[nodiscard]] Ending judge_in_group(bool is_one_taken, Ending ending);
 
 // A failure is not judged before this moment: the platform may tell of a peer's failure first, and of what
 // was taken away later. Nothing: it can be judged.

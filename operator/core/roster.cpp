@@ -8,6 +8,8 @@
 #include "operator/core/failure_policy.h"
 #include "operator/core/group.h"
 #include "operator/core/last_failure.h"
+#include "operator/core/notice.h"
+#include "operator/core/restart_rules.h"
 
 namespace ratoon::core {
 namespace {
@@ -29,13 +31,22 @@ bool is_first(const Observation& seen, const api::MemberStatus& member) {
   return !members.empty() && is_same(members.front(), member);
 }
 
+// Many programs take SIGTERM for a wish to end well.
+bool left_with_its_node(const Observation& seen, const api::Pod& pod) {
+  return pod.exit_code == 0 && !find_node_notice(seen, pod.node).empty();
+}
+
 // Nothing: it is too early to say.
 std::optional<Ending> find_end_of_pod(const Observation& seen, const api::MemberStatus& member,
                                       const Charges& charges, const api::Pod& pod) {
-  Ending ending = judge(seen.job.spec, member.role, classify(pod, false, seen.job.spec.restart_policy));
+  const auto& policy = seen.job.spec.restart_policy;
+  Ending ending = judge(seen.job.spec, member.role, classify(pod, false, policy));
+  if (is_failure(ending) && left_with_its_node(seen, pod) && !find_rule(policy, pod))
+    return Ending{EndCause::kDisruption,
+                  "exit code 0 as its node was to go, which is not the end of its work"};
   if (!api::is_group(seen.job.spec)) return ending;
   if (find_judgement(seen, charges.is_one_taken, pod)) return std::nullopt;
-  return judge_in_group(charges.is_one_taken, pod, std::move(ending));
+  return judge_in_group(charges.is_one_taken, std::move(ending));
 }
 
 // What ended this incarnation, if anything did.

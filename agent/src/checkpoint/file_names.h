@@ -32,7 +32,7 @@ struct CheckpointId {
 inline constexpr std::uint64_t kNumberMax = (1ULL << 53) - 1;
 // Of attempts: one a second for thirty years, and the most that a process may say it left. A greater one in a
 // name is somebody else's, and after this one no attempt begins.
-inline constexpr std::uint64_t kAttemptMax = contract::kLeftAttemptMax;
+inline constexpr std::uint64_t kAttemptMax = contract::kAttemptMax;
 
 // Paths below the run's folder.
 inline constexpr const char* kManifests = "manifests";

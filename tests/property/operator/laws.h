@@ -76,7 +76,7 @@ class Laws {
   void check_size(const core::Observation& seen, const core::Decision& decision) const;
   void check_account(const core::Decision& decision) const;
   // laws_of_policies.cpp
-  void check_bill(const core::Observation& seen, const core::Decision& decision) const;
+  void check_bill(const core::Observation& seen, const core::Decision& decision);
   void check_success(const core::Observation& seen, const core::Decision& decision) const;
   void check_sizes(const core::Observation& seen, const core::Decision& decision) const;
   void check_duration(const core::Decision& decision) const;
@@ -96,6 +96,7 @@ class Laws {
   std::optional<Timestamp> awake_since_;  // by what was stored
   Duration awake_{0};                     // before that
   int rests_ = 0;
+  std::uint32_t left_with_nodes_ = 0;  // exits with 0 on nodes that were to go
 };
 
 }  // namespace ratoon::sim

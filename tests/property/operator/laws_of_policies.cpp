@@ -35,6 +35,7 @@ std::vector<Lost> lost_of(const Observation& seen, const Decision& decision) {
       for (const auto& pod : seen.pods)
         if (pod.name == one.name && (member.uid.empty() || pod.uid == member.uid)) one.pod = &pod;
     }
+    one.node_goes = one.pod != nullptr && !core::find_node_notice(seen, one.pod->node).empty();
     one.trains_on = one.pod != nullptr && !one.pod->has_ended() && one.pod->ends_at > seen.wall_now;
     lost.push_back(std::move(one));
   }
@@ -45,12 +46,14 @@ std::vector<Lost> lost_of(const Observation& seen, const Decision& decision) {
 
 // Counters, and an end by them, are what a recount of the pods gives; disruptions cost nothing, a hang one
 // restart.
-void Laws::check_bill(const Observation& seen, const Decision& decision) const {
+void Laws::check_bill(const Observation& seen, const Decision& decision) {
   const auto& before = seen.job.status;
   const auto& after = decision.status;
   const auto lost = lost_of(seen, decision);
   const Bill bill = add_up(seen.job.spec, lost);
   const std::uint32_t hung = bill.hung + worlds_hung_in(decision);
+  left_with_nodes_ += static_cast<std::uint32_t>(
+      std::ranges::count_if(lost, [](const Lost& one) { return one.node_goes && one.pod->exit_code == 0; }));
   EXPECT_EQ(after.restarts.application - before.restarts.application, bill.budget) << "another bill";
   EXPECT_EQ(after.restarts.hung - before.restarts.hung, hung) << "another bill";
   EXPECT_EQ(after.restarts.ignored - before.restarts.ignored, bill.ignored) << "another bill";

@@ -21,7 +21,7 @@ bool is_met(const api::RestartRule& rule, const api::Pod& pod) {
   return holds(rule.exit_codes, code) || (code > 128 && holds(rule.signals, code - 128));
 }
 
-Toll toll_of_end(const api::RestartPolicy& policy, const api::Pod& pod) {
+Toll toll_of_end(const api::RestartPolicy& policy, const api::Pod& pod, bool node_goes) {
   static const std::map<api::RuleAction, Toll> kActions = {{api::RuleAction::kRestart, Toll::kBudget},
                                                            {api::RuleAction::kFail, Toll::kJob},
                                                            {api::RuleAction::kIgnore, Toll::kFree}};
@@ -33,6 +33,7 @@ Toll toll_of_end(const api::RestartPolicy& policy, const api::Pod& pod) {
   if (pod.is_evicted) return Toll::kFree;
   if (holds(pod.end_reasons, "OOMKilled")) return Toll::kBudget;
   if (!pod.exit_code) return Toll::kFree;
+  if (*pod.exit_code == 0 && node_goes) return Toll::kFree;
   const auto known = kCodes.find(*pod.exit_code);
   return known == kCodes.end() ? Toll::kBudget : known->second;
 }
@@ -51,7 +52,7 @@ struct Said {
 // that hangs.
 Toll toll_of(const api::TrainingJobSpec& spec, const Lost& lost, Said& said) {
   if (lost.pod == nullptr || (lost.pod->is_deleting && !lost.trains_on)) return Toll::kFree;
-  if (lost.pod->has_ended()) return toll_of_end(spec.restart_policy, *lost.pod);
+  if (lost.pod->has_ended()) return toll_of_end(spec.restart_policy, *lost.pod, lost.node_goes);
   if (was_said(lost, "did not speak within")) return Toll::kBudget;
   if (was_said(lost, "made no step for"))
     return std::exchange(said.stalled, true) ? Toll::kFree : Toll::kBudget;

@@ -18,6 +18,7 @@ struct Lost {
   std::string said;
   std::string role;
   const api::Pod* pod = nullptr;  // nullptr: there is none
+  bool node_goes = false;         // the node that the pod is on
   bool trains_on = false;         // in a pod that is being deleted and has time left
 };
 

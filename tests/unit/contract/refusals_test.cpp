@@ -258,11 +258,17 @@ TEST(Refusals, SayWhatIsWrongAndWhatWasFound) {
 }
 
 // The next attempt is made from it; a number from nowhere must not use up all that there are.
-TEST(Refusals, AnAttemptThatNobodyCanHaveLeft) {
+TEST(Refusals, AnAttemptThatNobodyCanHaveBeenIn) {
   const json join = json::parse(encode(test::golden_join()));
   EXPECT_EQ(complaint_of<JoinRequest>(with(join, "/left_attempt", 1'000'000'000)), "");
   EXPECT_EQ(complaint_of<JoinRequest>(with(join, "/left_attempt", 1'000'000'001)),
             "left_attempt must be a whole number from 0 to 1000000000, found 1000000001");
+  EXPECT_EQ(complaint_of<JoinRequest>(with(join, "/inventory/0/attempt", 1'000'000'001)),
+            "inventory[].attempt must be a whole number from 0 to 1000000000, found 1000000001");
+  const json beat = json::parse(encode(test::golden_beat()));
+  EXPECT_EQ(complaint_of<Beat>(with(beat, "/attempt", 1'000'000'000)), "");
+  EXPECT_EQ(complaint_of<Beat>(with(beat, "/attempt", 1'000'000'001)),
+            "attempt must be a whole number from 0 to 1000000000, found 1000000001");
 }
 
 // Depth is counted so that what is taken at the limit is refused one level further.

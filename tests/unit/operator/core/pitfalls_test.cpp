@@ -65,6 +65,18 @@ TEST(Pitfall, AnExitWithZeroOnSigtermIsNotTheEnd) {
   EXPECT_EQ(decision.status.restarts.application, 2U);
 }
 
+TEST(Pitfall, AnExitWithZeroOnANodeThatIsToGoCostsNoRestart) {
+  auto seen = test::running(test::job(2));
+  seen.nodes = {{.name = "node-of-1", .is_unschedulable = true}};
+  seen.pods[1] = test::ended_pod(1, 0);
+  seen.pods[1].node = "node-of-1";
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.restarts.application, 0U);
+  EXPECT_EQ(decision.status.restarts.disruption, 1U);
+  seen.pods[1].exit_code = 1;
+  EXPECT_EQ(decide(seen).status.restarts.application, 1U) << "what fails there has failed";
+}
+
 TEST(Pitfall, AnEndThatThePlatformMadeIsNotJudgedByItsCode) {
   auto seen = test::running(test::job(2));
   seen.pods[1] = test::ended_pod(1, 82);
