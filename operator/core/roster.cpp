@@ -255,6 +255,19 @@ void begin_beyond_former(const Observation& seen, std::vector<api::MemberStatus>
   }
 }
 
+// An earlier job of this name had its members' names too. Whose pod hangs on a node that is gone keeps its
+// name, maybe for ever.
+void pass_over_held_names(const Observation& seen, std::vector<api::MemberStatus>& members) {
+  const auto is_held = [&](const api::MemberStatus& member) {
+    return std::ranges::find(seen.held_names, display_name(seen, member)) != seen.held_names.end();
+  };
+  for (auto& member : members) {
+    while (member.uid.empty() && is_held(member)) member = make_anew(member);
+    while (member.is_leaving() && member.successor_uid.empty() && is_held(successor_of(member)))
+      ++member.successor;
+  }
+}
+
 bool have_same_places(const std::vector<api::MemberStatus>& a, const std::vector<api::MemberStatus>& b) {
   return std::ranges::equal(a, b, [](const auto& one, const auto& other) {
     return one.index == other.index && one.role == other.role;
@@ -275,6 +288,7 @@ std::vector<api::MemberStatus> next_members(const Observation& seen) {
   auto members = desired_members(seen.job);
   begin_beyond_former(seen, members);
   renew_resized_group(seen, members);
+  pass_over_held_names(seen, members);
   return members;
 }
 

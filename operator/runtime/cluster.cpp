@@ -22,10 +22,17 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint32_t kGraceSeconds = 1;
+constexpr Duration kHangsAfter = std::chrono::seconds(10);
 constexpr Duration kBehindMax = std::chrono::seconds(15);
 
 kube::Target pod_of(const api::TrainingJob& job, const std::string& name) {
   return {.resource = kube::kPods, .name_space = job.meta.name_space, .name = name};
+}
+
+// Its grace was over a while ago, and it is there still: nobody is left who would end it.
+bool hangs(const json& pod, WallTime now) {
+  const auto grace_end = parse_rfc3339(kube::text_in(kube::child(pod, "metadata"), "deletionTimestamp"));
+  return grace_end && grace_end->since_epoch + kHangsAfter < now.since_epoch;
 }
 
 // From 0 to below 1, different for each seed and reflector.
@@ -208,7 +215,7 @@ Result<void> Cluster::write_complaint(const BrokenJob& job) {
   return {};
 }
 
-Result<void> Cluster::create_pod(const api::TrainingJob& job, const core::CreatePod& action) {
+Result<Creation> Cluster::create_pod(const api::TrainingJob& job, const core::CreatePod& action) {
   const auto pod = kube::make_member_pod(
       job, action.pod, {.avoided = action.avoid_nodes, .sick = action.sick_nodes}, parts_->pod_settings());
   if (!pod) return pod.error();
@@ -220,20 +227,21 @@ Result<void> Cluster::create_pod(const api::TrainingJob& job, const core::Create
   if (!made && made.error().kind() == ErrorKind::kAlreadyExists) return adopt_pod(job, action.pod.name);
   if (!made) return made.error().with_context("creating pod " + action.pod.name);
   parts_->store.put_own_pod(*made);
-  return {};
+  return Creation::kMade;
 }
 
-Result<void> Cluster::adopt_pod(const api::TrainingJob& job, const std::string& name) {
+Result<Creation> Cluster::adopt_pod(const api::TrainingJob& job, const std::string& name) {
   const auto found = parts_->client.call(kube::get(pod_of(job, name)), parts_->stopping.get_token());
   if (!found) return found.error().with_context("looking at pod " + name + ", which exists");
   if (kube::controller_uid(*found) != job.meta.uid) {
+    if (hangs(*found, parts_->clock.wall_now())) return Creation::kNameIsHeld;
     return Error(ErrorKind::kAlreadyExists,
                  "a pod " + name +
                      " exists that is not of this job: delete it, or wait until the "
                      "job before this one is gone");
   }
   parts_->store.put_own_pod(*found);
-  return {};
+  return Creation::kMade;
 }
 
 Result<void> Cluster::delete_pod(const View& seen, const core::DeletePod& action) {

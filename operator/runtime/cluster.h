@@ -44,6 +44,9 @@ struct ClusterOptions {
   std::unique_ptr<http::HttpTransport> transport{};  // absent: one of its own
 };
 
+// kNameIsHeld: by a pod that is not this job's and hangs on its way out, past all grace.
+enum class Creation { kMade, kNameIsHeld };
+
 class Cluster {
  public:
   // Starts to copy; does not wait for it. The clock outlives the cluster.
@@ -76,7 +79,7 @@ class Cluster {
   // kConflict: someone wrote since `job` was read; look again. Nothing is sent where nothing changed.
   [[nodiscard]] Result<void> write_status(const api::TrainingJob& job);
   // Fine if it exists and is this job's. kInvalid: the template is refused; kNoSpace: a quota is used up.
-  [[nodiscard]] Result<void> create_pod(const api::TrainingJob& job, const core::CreatePod& action);
+  [[nodiscard]] Result<Creation> create_pod(const api::TrainingJob& job, const core::CreatePod& action);
   // Only as the view that led to it showed the pod. Fine if it is gone, or another one has its name.
   // kConflict: it is not any more as it was seen; as it is now, it is in the next view.
   [[nodiscard]] Result<void> delete_pod(const View& seen, const core::DeletePod& action);
@@ -98,7 +101,7 @@ class Cluster {
 
  private:
   [[nodiscard]] Result<void> look_again(const api::TrainingJob& job, const core::DeletePod& action);
-  [[nodiscard]] Result<void> adopt_pod(const api::TrainingJob& job, const std::string& name);
+  [[nodiscard]] Result<Creation> adopt_pod(const api::TrainingJob& job, const std::string& name);
 
   std::unique_ptr<Parts> parts_;
 };

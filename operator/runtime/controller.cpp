@@ -99,6 +99,7 @@ void Controller::look_at(const JobKey& key) {
                          .recovery = memory.recovery,
                          .listening_since = rooms_.listening_since(key),
                          .refusal = memory.refusal,
+                         .held_names = memory.held_names,
                          .is_template_refused = memory.is_template_refused};
   if (core::asks_for_claim(seen)) {
     if (const auto looked = look_at_claim(view->job, memory); !looked) {
@@ -239,7 +240,7 @@ Result<void> Controller::create_pods(const api::TrainingJob& job, const core::De
   for (const auto& action : decision.actions) {
     const auto* create = std::get_if<core::CreatePod>(&action);
     if (create == nullptr || refused_roles.contains(create->pod.role)) continue;
-    auto created = create_pod(job, *create);
+    auto created = create_pod(job, *create, memory);
     if (created) continue;
     if (is_refusal(created.error())) {
       // Of several roles, one whose template is refused is told: it does not pass by itself.
@@ -259,15 +260,17 @@ Result<void> Controller::create_pods(const api::TrainingJob& job, const core::De
   return all_done;
 }
 
-Result<void> Controller::create_pod(const api::TrainingJob& job, const core::CreatePod& action) {
+Result<void> Controller::create_pod(const api::TrainingJob& job, const core::CreatePod& action,
+                                    Memory& memory) {
   auto created = cluster_.create_pod(job, action);
   if (created) {
-    queue_.add_now(key_of(job));  // its UID is to be noted
+    if (*created == Creation::kNameIsHeld) memory.held_names.push_back(action.pod.name);
+    queue_.add_now(key_of(job));  // its UID is to be noted, or it gets another name
   } else if (is_refusal(created.error())) {
     cluster_.emit_event(job,
                         {.is_warning = true, .reason = "PodRefused", .message = created.error().message()});
   }
-  return created;
+  return created ? Result<void>() : created.error();
 }
 
 void Controller::tell_failure(const JobKey& key, const Error& error) const {

@@ -49,6 +49,7 @@ class Controller {
     bool is_template_refused = false;
     Timestamp pods_due;
     int refusals_in_a_row = 0;
+    std::vector<std::string> held_names{};  // by pods of an earlier job that hang
     // What the job's claim was when it was last read, and from when it is read again.
     std::optional<core::Claim> claim{};
     std::uint64_t claim_generation = 0;  // of the job, then
@@ -69,7 +70,8 @@ class Controller {
   [[nodiscard]] Result<void> act(const View& seen, const api::TrainingJob& job, const core::Action& action);
   [[nodiscard]] Result<void> create_pods(const api::TrainingJob& job, const core::Decision& decision,
                                          Memory& memory);
-  [[nodiscard]] Result<void> create_pod(const api::TrainingJob& job, const core::CreatePod& action);
+  [[nodiscard]] Result<void> create_pod(const api::TrainingJob& job, const core::CreatePod& action,
+                                        Memory& memory);
   // Counts the looks that are made again, and how long what follows from a notice took.
   void note_outcome(const core::Decision& decision, const Result<void>& done, Memory& memory);
   // The next look, after what was decided was done or could not be.

@@ -154,7 +154,8 @@ class Probe {
                                              .role = "worker",
                                              .index = index}};
       if (!second.empty()) action.avoid_nodes.push_back(second);
-      return outcome(cluster_.create_pod(job, action));
+      const auto made = cluster_.create_pod(job, action);
+      return outcome(made ? Result<void>() : made.error());
     }
     if (command == "event") {
       cluster_.emit_event(job, {.is_warning = true, .reason = "Tested", .message = first});

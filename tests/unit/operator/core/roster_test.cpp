@@ -123,6 +123,22 @@ TEST(ReplaceLost, AMemberThatComesAgainBeginsBeyondItsFormerPods) {
   EXPECT_EQ(change.restarts, seen.job.status.restarts) << "nobody is lost who was given up";
 }
 
+TEST(ReplaceLost, ANameThatAnEarlierJobsPodHoldsIsPassedOver) {
+  auto seen = test::running(test::job(2));
+  auto& members = seen.job.status.members;
+  members[0].uid.clear();
+  members[1].successor = 1;
+  seen.pods.clear();
+  seen.pods.push_back(test::pod(1, 0));
+  seen.held_names = {"digits-worker-0-i0", "digits-worker-0-i1", "digits-worker-1-i1"};
+  const auto change = replace_lost(seen, kNobody);
+  EXPECT_EQ(change.members[0].incarnation, 2U);
+  EXPECT_EQ(change.members[1].incarnation, 0U) << "who is there stays";
+  EXPECT_EQ(change.members[1].successor, 2U);
+  EXPECT_TRUE(change.losses.empty());
+  EXPECT_EQ(change.restarts, api::Restarts{}) << "it costs nothing";
+}
+
 TEST(ReplaceLost, TellsOnWhichNodeAMemberFellSilentThatWasJustSeenThere) {
   auto seen = test::running(test::job(2));
   seen.job.status.members[1].node.clear();
