@@ -1,4 +1,5 @@
-"""What the chart grants to the operator and what the operator does, by the audit log of a real API server: it is the same."""
+"""What the chart grants to the operator and what the operator does, by the audit log of a real API server: it is the same, for
+all namespaces and for one."""
 
 import json
 import signal
@@ -7,41 +8,52 @@ import time
 import unittest
 
 from api_server import missing_programs
-from stand_in_cluster import NAMESPACE, PODS, Operator, StandInCluster
+from stand_in_cluster import JOBS, NAMESPACE, PODS, Operator, StandInCluster
 
 ACCOUNT = {"kind": "ServiceAccount", "name": "ratoon", "namespace": NAMESPACE}
 # Asked for by an admission plugin, OwnerReferencesPermissionEnforcement, and never called.
-NOT_CALLED = {("ratoon.dev", "trainingjobs/finalizers", "update")}
+NOT_CALLED = ("ratoon.dev", "trainingjobs/finalizers", "update")
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
+ELSEWHERE = "elsewhere"
+
+
+def right_of(call):
+    """The namespace, empty for none or all of them, and what the call does there."""
+    what = call["objectRef"]
+    resource = "/".join(filter(None, (what["resource"], what.get("subresource"))))
+    return what.get("namespace", ""), (what.get("apiGroup", ""), resource, call["verb"])
 
 
 class Rights(unittest.TestCase):
-    def setUp(self):
-        self.cluster = StandInCluster(self)
+    def start(self, *values):
+        self.cluster = StandInCluster(self, *values)
         # Its options are of a file; where flags say otherwise, they win.
         config = self.cluster.folder / "operator.yaml"
         config.write_text(json.dumps({"apiVersion": "operator.ratoon.dev/v1alpha1", "kind": "OperatorConfig",
                                       "metricsPort": 1, "leaderElection": {"enabled": True, "leaseName": "another"}}))
-        self.operator = Operator(self, self.cluster, "one", 1, f"--config={config}")
+        deployment = self.cluster.get(f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/ratoon")
+        (container,) = deployment["spec"]["template"]["spec"]["containers"]
+        (watched,) = [word for word in container["args"] if "namespace" in word]
+        self.operator = Operator(self, self.cluster, "one", 1, watched, f"--config={config}")
 
     def granted(self):
+        """By the namespace of the binding, empty for all of them."""
         found = set()
-        for kind, place in (("clusterroles", ""), ("roles", f"/namespaces/{NAMESPACE}")):
-            bindings = kind.replace("roles", "rolebindings")
-            for binding in self.cluster.get(f"{RBAC}{place}/{bindings}")["items"]:
+        for kind in ("rolebindings", "clusterrolebindings"):
+            for binding in self.cluster.get(f"{RBAC}/{kind}")["items"]:
                 if ACCOUNT not in binding.get("subjects", []):
                     continue
-                for rule in self.cluster.get(f"{RBAC}{place}/{kind}/{binding['roleRef']['name']}")["rules"]:
-                    found |= {(group, resource, verb) for group in rule["apiGroups"] for resource in rule["resources"]
+                place, role = binding["metadata"].get("namespace", ""), binding["roleRef"]
+                path = f"clusterroles/{role['name']}" if role["kind"] == "ClusterRole" else f"namespaces/{place}/roles/{role['name']}"
+                for rule in self.cluster.get(f"{RBAC}/{path}")["rules"]:
+                    found |= {(place, (group, resource, verb)) for group in rule["apiGroups"] for resource in rule["resources"]
                               for verb in rule["verbs"]}
-        return found - NOT_CALLED
+        return {right for right in found if right[1] != NOT_CALLED}
 
     def used(self):
-        return {(call["objectRef"].get("apiGroup", ""),
-                 "/".join(filter(None, (call["objectRef"]["resource"], call["objectRef"].get("subresource")))), call["verb"])
-                for call in self.operator.calls()}
+        return {right_of(call) for call in self.operator.calls()}
 
-    def test_every_right_is_used_and_no_other_one_is_asked_for(self):
+    def use_all(self, find_unused):
         # A job that loses a member, ends, and is deleted when its time is up.
         self.cluster.start_job("ends", steps=400, ttlSecondsAfterFinished=1)
         self.cluster.wait_for("ends", "steps", lambda status: status.get("progress", {}).get("step", 0) > 0)
@@ -52,13 +64,30 @@ class Rights(unittest.TestCase):
                 "containers": [{"name": "trainer", "image": "example.org/counter:1", "command": ["true"], "env": []}]}})
         self.cluster.start_job("taken", steps=10)
         deadline = time.monotonic() + 120
-        while (unused := self.granted() - self.used()) and time.monotonic() < deadline:
+        while (unused := find_unused()) and time.monotonic() < deadline:
             time.sleep(0.2)
         self.assertEqual(unused, set(), self.cluster.logs())
-        self.assertEqual(self.used() - self.granted(), set())
         self.assertTrue(self.operator.is_leading())
+        self.assertTrue(self.operator.is_ready())
         refused = [call for call in self.operator.calls() if call["responseStatus"]["code"] in (401, 403)]
         self.assertEqual(refused, [])
+
+    def test_every_right_is_used_and_no_other_one_is_asked_for(self):
+        self.start()
+        granted = {right for _, right in self.granted()}
+        self.use_all(lambda: granted - {right for _, right in self.used()})
+        self.assertEqual({right for _, right in self.used()} - granted, set())
+
+    def test_one_namespace_is_all_that_its_operator_needs_and_another_is_left_alone(self):
+        self.start(f"--set=watchNamespace={JOBS.split('/')[-2]}")
+        path = JOBS.replace("default", ELSEWHERE)
+        self.cluster.post("/api/v1/namespaces", {"metadata": {"name": ELSEWHERE}})
+        self.cluster.start_job("other", steps=10, path=path)
+        granted = self.granted()
+        self.use_all(lambda: granted - self.used())
+        self.assertEqual(self.used() - granted, set())
+        self.assertNotIn("status", self.cluster.get(f"{path}/other"))
+        self.assertNotIn(f'namespace="{ELSEWHERE}"', self.operator.ask("/metrics")[1])
 
 
 if __name__ == "__main__":

@@ -36,7 +36,8 @@ AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages":
 
 
 class StandInCluster:
-    def __init__(self, test):
+    def __init__(self, test, *values):
+        """`values`: flags for helm that set some of the chart's."""
         self.server = ApiServer()
         test.addCleanup(self.server.close)
         self.folder = self.server.folder
@@ -46,7 +47,7 @@ class StandInCluster:
         self.admin = self.write_kubeconfig("admin", {"client-certificate": str(self.folder / "client.pem"),
                                                      "client-key": str(self.folder / "client.key")})
         self.must("helm", "install", "ratoon", ROOT / "charts/ratoon", f"--kubeconfig={self.admin}",
-                  f"--namespace={NAMESPACE}", "--create-namespace")
+                  f"--namespace={NAMESPACE}", "--create-namespace", *values)
         self.must("kubectl", f"--kubeconfig={self.admin}", "wait", "--for=condition=Established",
                   "crd/trainingjobs.ratoon.dev", "--timeout=60s")
         self.post("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
@@ -101,11 +102,11 @@ class StandInCluster:
         except urllib.error.HTTPError:
             return ""
 
-    def start_job(self, name, steps, pause_ms=20, **spec):
+    def start_job(self, name, steps, pause_ms=20, path=JOBS, **spec):
         self.kubelet.save_folder(name)
         trainer = {"name": "trainer", "image": "example.org/counter:1",
                    "command": ["counter", "--steps", str(steps), "--pause-ms", str(pause_ms)]}
-        self.post(JOBS, {"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": name}, "spec": {
+        self.post(path, {"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob", "metadata": {"name": name}, "spec": {
             "numNodes": 2, "checkpointPolicy": {"volumeClaimName": name, "intervalSteps": 10},
             "roles": [{"name": "worker", "template": {"spec": {"containers": [trainer]}}}], **spec}})
 
