@@ -44,8 +44,8 @@ class Rights(unittest.TestCase):
                 if ACCOUNT not in binding.get("subjects", []):
                     continue
                 place, role = binding["metadata"].get("namespace", ""), binding["roleRef"]
-                path = f"clusterroles/{role['name']}" if role["kind"] == "ClusterRole" else f"namespaces/{place}/roles/{role['name']}"
-                for rule in self.cluster.get(f"{RBAC}/{path}")["rules"]:
+                path = "clusterroles" if role["kind"] == "ClusterRole" else f"namespaces/{place}/roles"
+                for rule in self.cluster.get(f"{RBAC}/{path}/{role['name']}")["rules"]:
                     found |= {(place, (group, resource, verb)) for group in rule["apiGroups"] for resource in rule["resources"]
                               for verb in rule["verbs"]}
         return {right for right in found if right[1] != NOT_CALLED}
