@@ -87,6 +87,7 @@ void Controller::look_at(const JobKey& key) {
     if (!memory.uid.empty()) rooms_.close(key);  // of a job before it that had this name
     memory = {.uid = view->job.meta.uid};
   }
+  note_pods(*view, memory);
   if (!memory.disrupted) memory.disrupted = queue_.disrupted_since(key);
   api::TrainingJob job = view->job;
   recall(memory.roster, job.status.members);
@@ -121,6 +122,16 @@ void Controller::look_at(const JobKey& key) {
   if (!done) tell_failure(key, done.error());
   note_outcome(decision, done, memory);
   queue_.add(key, next_look(decision, done, memory));
+}
+
+// A quota that refused a pod may have been charged for one that is gone now. The server counts that a moment
+// later: the pauses begin anew.
+void Controller::note_pods(const View& view, Memory& memory) {
+  if (view.pods.size() < memory.pods_seen) {
+    memory.refusals_in_a_row = 0;
+    memory.pods_due = Timestamp();
+  }
+  memory.pods_seen = view.pods.size();
 }
 
 // News from which nothing follows, of a node without members say, is no notice.

@@ -49,6 +49,7 @@ class Controller {
     bool is_template_refused = false;
     Timestamp pods_due;
     int refusals_in_a_row = 0;
+    std::size_t pods_seen = 0;  // at the last look
     std::vector<std::string> held_names{};  // by pods of an earlier job that hang
     // What the job's claim was when it was last read, and from when it is read again.
     std::optional<core::Claim> claim{};
@@ -60,6 +61,7 @@ class Controller {
   void work(const std::stop_token& stop);
   void look_at(const JobKey& key);
   [[nodiscard]] Memory& memory_of(const JobKey& key);
+  static void note_pods(const View& view, Memory& memory);
   // Reads the claim where the decision asks for it and it is due.
   [[nodiscard]] Result<void> look_at_claim(const api::TrainingJob& job, Memory& memory);
   bool report_broken(const JobKey& key);  // whether it is

@@ -1,6 +1,9 @@
 """Jobs that the operator does not serve as they are, on a real API server: the claim of one cannot be shared, and it makes no
-pods until the claim is replaced; of another's template the server makes none, or it has a field that no pod has."""
+pods until the claim is replaced; of another's template the server makes none, or it has a field that no pod has; a quota has no
+room for a replacement yet."""
 
+import datetime
+import itertools
 import re
 import sys
 import unittest
@@ -10,6 +13,7 @@ from local_run import wait_until
 from stand_in_cluster import JOBS, PODS, Operator, StandInCluster
 
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+QUOTAS = "/api/v1/namespaces/default/resourcequotas"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 
 
@@ -18,8 +22,8 @@ def claim(name, *modes):
                                                  "resources": {"requests": {"storage": "1Gi"}}}}
 
 
-def condition(status):
-    return next((c for c in status.get("conditions", []) if c["type"] == "InvalidSpec"), {})
+def condition(status, kind="InvalidSpec"):
+    return next((c for c in status.get("conditions", []) if c["type"] == kind), {})
 
 
 class Claims(unittest.TestCase):
@@ -80,6 +84,43 @@ class Claims(unittest.TestCase):
         self.assertEqual((mended["reason"], mended["message"]), ("Mended", ""))
         self.assertGreater(self.metric("ratoon_retries_total"), 0, "each refusal was tried again")
 
+    def set_quota(self, used):
+        """As the controller of quotas does, which is not here; the API server itself counts what it lets in."""
+        self.cluster.patch(f"{QUOTAS}/two/status", {"status": {"hard": {"pods": "2"}, "used": {"pods": str(used)}}})
+
+    def creations(self, name):
+        """When they were asked for, and the answers."""
+        return [(datetime.datetime.fromisoformat(call["requestReceivedTimestamp"]), call["responseStatus"]["code"])
+                for call in self.operator.calls() if call["verb"] == "create" and call["objectRef"]["resource"] == "pods"
+                and call["objectRef"].get("name") == name]
+
+    def test_a_replacement_waits_for_the_quota_that_its_predecessor_still_takes(self):
+        self.cluster.post(QUOTAS, {"metadata": {"name": "two"}, "spec": {"hard": {"pods": "2"}}})
+        self.set_quota(0)
+        self.cluster.start_job("j", steps=10_000_000)
+        self.cluster.wait_for("j", "a step", lambda status: status.get("progress", {}).get("step", 0) > 0)
+        old, new = "j-worker-0-i0", "j-worker-0-i1"
+        self.cluster.patch(f"{PODS}/{old}", {"metadata": {"finalizers": ["example.org/stays"]}})
+        self.cluster.server.request("DELETE", f"{PODS}/{old}", {"gracePeriodSeconds": 1})
+        status = self.cluster.wait_for("j", "a word about the quota",
+                                       lambda status: condition(status, "Scheduled").get("reason") == "PodRefused")
+        self.assertIn("exceeded quota: two", condition(status, "Scheduled")["message"])
+        self.assertNotEqual(condition(status).get("status"), "True")
+        wait_until(lambda: [event for event in self.cluster.get(EVENTS)["items"]
+                            if event["reason"] == "PodRefused" and "exceeded quota: two" in event["note"]], "an event")
+        wait_until(lambda: len(self.creations(new)) == 8, "refusals", 60)
+        times, answers = zip(*self.creations(new))
+        self.assertEqual(set(answers), {403})
+        pauses = [after - before for before, after in itertools.pairwise(times)][3:]  # what is shorter says little
+        for before, after in itertools.pairwise(pauses):
+            self.assertGreater(after, 1.5 * before, times)
+        # The next one is due in 12.8 seconds.
+        self.cluster.patch(f"{PODS}/{old}", {"metadata": {"finalizers": None}})
+        wait_until(lambda: not [pod for pod in self.cluster.get(PODS)["items"] if pod["metadata"]["name"] == old], "its end")
+        self.set_quota(1)
+        wait_until(lambda: self.creations(new)[-1][1] == 201, "the replacement", 5)
+        self.cluster.wait_for("j", "its world", lambda status: condition(status, "Running").get("status") == "True"
+                              and condition(status, "Scheduled").get("status") == "True")
     def metric(self, name):
         return float(re.search(rf"^{name} (\S+)$", self.operator.ask("/metrics")[1], re.M)[1])
 
