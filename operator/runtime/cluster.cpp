@@ -13,6 +13,7 @@
 #include "operator/runtime/api_client.h"
 #include "operator/runtime/broken_job.h"
 #include "operator/runtime/event_writer.h"
+#include "operator/runtime/pruned_fields.h"
 #include "operator/runtime/reflector.h"
 #include "operator/runtime/store_sinks.h"
 
@@ -88,6 +89,7 @@ struct Cluster::Parts {
   PodSettings settings;       // guarded by mutex
   std::stop_source stopping;  // of calls
   ApiClient client;
+  PrunedFields pruned{clock, log};
   Store store;
   JobSink jobs{store};
   PodSink pods{store};
@@ -175,13 +177,16 @@ std::map<std::string_view, double> Cluster::seconds_behind() const {
 
 Result<void> Cluster::write_status(const api::TrainingJob& job) {
   const json before = job.document ? kube::child(*job.document, "status") : json();
-  const json patch = kube::patch_between(before, kube::child(api::encode_training_job(job), "status"));
+  json wanted = kube::child(api::encode_training_job(job), "status");
+  parts_->pruned.leave_out_of(wanted);
+  const json patch = kube::patch_between(before, wanted);
   if (patch.empty()) return {};
   const kube::Target target{
       .resource = kube::kTrainingJobs, .name_space = job.meta.name_space, .name = job.meta.name};
   const auto reply = parts_->client.call(kube::patch_status(target, job.meta.resource_version, patch),
                                          parts_->stopping.get_token());
   if (!reply) return reply.error().with_context("writing the status of " + job.meta.name);
+  parts_->pruned.learn(wanted, kube::child(*reply, "status"));
   parts_->store.put_own_job(*reply);
   return {};
 }

@@ -45,7 +45,8 @@ struct ReflectorOptions {
   std::uint32_t watch_seconds = 40;
   Duration silence_margin{std::chrono::seconds(5)};  // beyond which a watch that does not end is given up
   Duration pause_min{std::chrono::milliseconds(500)};
-  Duration pause_max{std::chrono::seconds(30)};
+  // A server that comes back has lost members to tell of; one or two operators ask it for three lists.
+  Duration pause_max{std::chrono::seconds(5)};
   std::function<double()> draw;  // from 0 to below 1, to spread what many operators do at once
 };
 

@@ -7,6 +7,7 @@ import itertools
 import re
 import sys
 import unittest
+import urllib.error
 
 from api_server import missing_programs
 from local_run import wait_until
@@ -93,6 +94,34 @@ class Claims(unittest.TestCase):
         return [(datetime.datetime.fromisoformat(call["requestReceivedTimestamp"]), call["responseStatus"]["code"])
                 for call in self.operator.calls() if call["verb"] == "create" and call["objectRef"]["resource"] == "pods"
                 and call["objectRef"].get("name") == name]
+
+    def status_writes(self):
+        return sum(call["verb"] == "patch" and call["objectRef"].get("subresource") == "status" for call in self.operator.calls())
+
+    def test_a_definition_older_than_the_operator_is_told_once_and_its_jobs_are_left_in_peace(self):
+        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/trainingjobs.ratoon.dev"
+        version = self.cluster.get(path)["spec"]["versions"][0]
+        schema = version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]
+        del schema["ledger"], schema["members"]["items"]["properties"]["node"]
+        self.cluster.patch(path, {"spec": {"versions": [version]}})
+
+        def is_started():
+            try:
+                self.cluster.start_job("j", steps=10_000_000, pause_ms=100)
+                return True
+            except urllib.error.HTTPError as error:
+                self.assertEqual(error.code, 503)  # while the server takes the definition up
+                return False
+
+        wait_until(is_started, "the server to take the definition up")
+        self.cluster.wait_for("j", "a step", lambda status: status.get("progress", {}).get("step", 0) > 0)
+        self.assertNotIn("ledger", self.cluster.status("j"))
+        writes = self.status_writes()
+        step = self.cluster.step("j")
+        wait_until(lambda: self.cluster.step("j") >= step + 60, "its training", 60)  # six seconds and more
+        self.assertLess(self.status_writes() - writes, 12)
+        for field in ("status.ledger", "status.members[].node"):
+            self.assertEqual(self.operator.said().count(field), 1)
 
     def test_a_job_made_again_does_not_wait_for_pods_that_hang(self):
         self.cluster.start_job("j", steps=10_000_000)

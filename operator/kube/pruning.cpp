@@ -1,0 +1,58 @@
+#include "operator/kube/pruning.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace ratoon::kube {
+namespace {
+
+using nlohmann::json;
+
+std::string join(const std::string& path, const std::string& name) {
+  return path.empty() ? name : path + "." + name;
+}
+
+void find(const json& sent, const json& stored, const std::string& path, FieldPaths& pruned) {
+  if (sent.is_object() && stored.is_object()) {
+    for (const auto& [name, value] : sent.items()) {
+      if (stored.contains(name))
+        find(value, stored[name], join(path, name), pruned);
+      else
+        pruned.insert(join(path, name));
+    }
+  } else if (sent.is_array() && stored.is_array()) {
+    for (std::size_t i = 0; i < std::min(sent.size(), stored.size()); ++i)
+      find(sent[i], stored[i], path + "[]", pruned);
+  }
+}
+
+void prune_below(json& value, const std::string& path, const FieldPaths& paths) {
+  if (value.is_array()) {
+    for (auto& item : value) prune_below(item, path + "[]", paths);
+  } else if (value.is_object()) {
+    for (auto it = value.begin(); it != value.end();) {
+      const std::string below = join(path, it.key());
+      if (paths.contains(below)) {
+        it = value.erase(it);
+        continue;
+      }
+      prune_below(*it, below, paths);
+      ++it;
+    }
+  }
+}
+
+}  // namespace
+
+FieldPaths find_pruned(const json& sent, const json& stored) {
+  FieldPaths pruned;
+  find(sent, stored, "", pruned);
+  return pruned;
+}
+
+void prune(json& value, const FieldPaths& paths) {
+  if (!paths.empty()) prune_below(value, "", paths);
+}
+
+}  // namespace ratoon::kube

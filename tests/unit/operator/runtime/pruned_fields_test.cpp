@@ -1,0 +1,52 @@
+#include "operator/runtime/pruned_fields.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/core/unique_fd.h"
+
+namespace ratoon::runtime {
+namespace {
+
+using nlohmann::json;
+
+std::string text_in(const UniqueFd& file) {
+  std::array<char, 4096> text{};
+  const auto bytes = pread(file.get(), text.data(), text.size(), 0);
+  return {text.data(), static_cast<std::size_t>(bytes)};
+}
+
+TEST(PrunedFields, AreSentAgainOnceInAWhileAndToldOnce) {
+  const UniqueFd said(memfd_create("log", MFD_CLOEXEC));
+  ManualClock clock;
+  const Logger logger(clock, {.fd = said.get()});
+  PrunedFields fields(clock, logger);
+  const json wanted = {{"phase", "Running"}, {"ledger", {{"load", 1}}}};
+  const auto left = [&] {
+    json status = wanted;
+    fields.leave_out_of(status);
+    return status;
+  };
+  fields.learn(wanted, wanted);
+  EXPECT_EQ(left(), wanted);
+  EXPECT_EQ(text_in(said), "");
+  const json stored = {{"phase", "Running"}};
+  fields.learn(wanted, stored);
+  EXPECT_EQ(left(), stored);
+  const std::string told = text_in(said);
+  EXPECT_NE(told.find("status.ledger"), std::string::npos) << told;
+  clock.advance(std::chrono::minutes(10));
+  EXPECT_EQ(left(), wanted) << "the definition may be up to date by now";
+  fields.learn(wanted, stored);
+  EXPECT_EQ(left(), stored);
+  EXPECT_EQ(text_in(said), told);
+}
+
+}  // namespace
+}  // namespace ratoon::runtime
