@@ -1,6 +1,7 @@
 """bench_ratios.py TABLE RESULT...: writes into each row of the results what TABLE compares it with: `ratios`, a list of
 {field, of, ratio}, where a ratio above 1 is the better for us: a rate over its limit or peer, a time or an amount of memory
-under it. What was not measured in this run is left out. A table that is not there compares nothing."""
+under it. A limit of 0 is kept, which is 1, or is not, which is 0. What was not measured in this run is left out. A table that
+is not there compares nothing."""
 import fnmatch
 import json
 import os
@@ -43,13 +44,22 @@ def other_of(row, pattern, other, rows):
     return name, value_of(rows[name], field) if name in rows else None
 
 
+def ratio_of(field, ours, against):
+    """Nothing where one of them was not measured, or nothing can be divided by it."""
+    if ours is None or against is None:
+        return None
+    if ours == against:
+        return 1.0
+    above, below = (ours, against) if field in HIGHER_IS_BETTER else (against, ours)
+    return above / below if below else None
+
+
 def compare(rows, table):
     for pattern, field, other in table:
         for row in [row for name, row in rows.items() if fnmatch.fnmatchcase(name, pattern)]:
             name, against = other_of(row, pattern, other, rows)
-            ours = value_of(row, field)
-            if ours and against:
-                ratio = ours / against if field in HIGHER_IS_BETTER else against / ours
+            ratio = ratio_of(field, value_of(row, field), against)
+            if ratio is not None:
                 row.setdefault("ratios", []).append({"field": field, "of": name, "ratio": round(ratio, 3)})
 
 

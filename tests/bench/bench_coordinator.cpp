@@ -5,7 +5,9 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -13,7 +15,6 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
-#include <nlohmann/json.hpp>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -27,6 +28,8 @@
 #include "operator/runtime/member_check.h"
 #include "operator/runtime/porch.h"
 #include "operator/runtime/token_reviewer.h"
+#include "tests/bench/member_tokens.h"
+#include "tests/bench/peak.h"
 #include "tests/bench/tls_caller.h"
 #include "tests/conformance/support/raw_socket.h"
 #include "tests/conformance/support/test_certificates.h"
@@ -55,43 +58,11 @@ double cpu_seconds() {
   return of(used.ru_utime) + of(used.ru_stime);
 }
 
-// Each member its own, as long as Kubernetes makes them; whose it is stands in front.
-std::string token_of(const ProcessIdentity& process) {
-  constexpr std::size_t kTokenBytes = 1100;
-  std::string token = member_name(process.job, process.role, process.index, process.incarnation) + "." +
-                      process.member_uid + ".";
-  token.resize(kTokenBytes, 'x');
-  return token;
-}
-
-// An API server in memory: a token is good, and whose it says.
-class ReviewsInMemory final : public http::HttpTransport {
- public:
-  Result<http::Response> call(const http::Request& request, const http::Limits&, std::stop_token) override {
-    const auto review = nlohmann::json::parse(request.body);
-    const auto token = review["spec"]["token"].get<std::string>();
-    const auto name_ends = token.find('.');
-    const auto uid_ends = token.find('.', name_ends + 1);
-    const nlohmann::json extra = {
-        {"authentication.kubernetes.io/pod-name", {token.substr(0, name_ends)}},
-        {"authentication.kubernetes.io/pod-uid", {token.substr(name_ends + 1, uid_ends - name_ends - 1)}}};
-    const nlohmann::json user = {
-        {"username", "system:serviceaccount:" + test::job_key().name_space + ":default"}, {"extra", extra}};
-    const nlohmann::json answer = {
-        {"status", {{"authenticated", true}, {"audiences", {names::kTokenAudience}}, {"user", user}}}};
-    return http::Response{.status = 201, .headers = {}, .body = answer.dump()};
-  }
-  Result<http::ResponseHead> stream(const http::Request&, const http::Limits&, http::BodySink&,
-                                    std::stop_token) override {
-    return Error(ErrorKind::kUnavailable, "no token is reviewed by a watch");
-  }
-};
-
 template <class Message>
 std::string post(std::string_view route, const ProcessIdentity& process, const Message& message) {
   const std::string body = encode(message);
   return "POST " + std::string(route) + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " +
-         token_of(process) + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+         bench::token_of(process) + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
 std::string read_head(RawSocket& socket) {
@@ -199,7 +170,7 @@ class Server {
   std::condition_variable_any wake_;
   bool is_asked_ = false;  // guarded by mutex_
   runtime::ApiClient client_{
-      {.server = "https://127.0.0.1:1"}, clock_, {}, nullptr, std::make_unique<ReviewsInMemory>()};
+      {.server = "https://127.0.0.1:1"}, clock_, {}, nullptr, std::make_unique<bench::ReviewsInMemory>()};
   runtime::TokenReviewer tokens_{client_, clock_};
   coordinator::Coordinator coordinator_;
   runtime::Porch porch_{
@@ -348,7 +319,12 @@ bool time_beats(std::uint16_t port, Found& found) {
   return true;
 }
 
-// As many long polls as there are processes, all held by the four threads that answer beats meanwhile.
+std::ptrdiff_t count_threads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
+// As many long polls as there are processes, all held by the four threads that answer beats meanwhile. What
+// the server took for them: memory (peak_bytes) and threads.
 void parked_polls(benchmark::State& state) {
   constexpr std::uint32_t kEach = 5;  // processes of a member
   const auto polls = static_cast<std::uint32_t>(state.range(0));
@@ -370,13 +346,17 @@ void parked_polls(benchmark::State& state) {
     auto job = test::job(polls / kEach);
     job.spec.processes_per_node = kEach;
     Server server(std::move(job));
+    const bench::Peak peak;
     const double before = cpu_seconds();
+    const auto threads_before = count_threads() + 1;  // who looks is no server's
+    auto threads = threads_before;
     std::jthread looks([&](const std::stop_token& stop) {
       std::mutex mutex;
       std::condition_variable_any woken;
       std::unique_lock lock(mutex);
       while (!stop.stop_requested()) {
         most = std::max(most, server.parked());
+        threads = std::max(threads, count_threads());
         woken.wait_for(lock, stop, std::chrono::milliseconds(10), [] { return false; });
       }
     });
@@ -384,6 +364,9 @@ void parked_polls(benchmark::State& state) {
     state.counters["server_cpu_seconds"] = cpu_seconds() - before;
     looks.request_stop();
     looks.join();
+    peak.report_above(state);
+    state.counters["threads_added"] = static_cast<double>(threads - threads_before);
+    state.counters["polls_missing"] = static_cast<double>(polls) - static_cast<double>(most);
     state.counters["parked"] = static_cast<double>(most);
     state.counters["beat_p99_seconds"] = found->beat_p99_seconds;
   }

@@ -95,14 +95,17 @@ class Bench(unittest.TestCase):
     def test_ratios_are_in_the_json_and_below_the_table(self):
         self.repository.write("tests/bench/ratios.txt", "# row | field | limit\n"
                               "BM_Hash/* | real_time | 3e-6\nBM_Hash/* | bytes_per_second | 5e9\n"
-                              "BM_Codec | kept_bytes | kept_bytes_limit\nBM_Codec | real_time | peer codec real_time\n")
+                              "BM_Codec | kept_bytes | kept_bytes_limit\nBM_Codec | real_time | peer codec real_time\n"
+                              "BM_Codec | writes | 0\nBM_Codec | kept_bytes | 0\n")
         result = self.repository.run("scripts/bench", "hash")
         self.assertEqual(result.returncode, 0, result.stderr)
         with open(self.results()[0]) as file:
             rows = {row["name"]: row for row in json.load(file)["benchmarks"]}
         self.assertEqual(rows["BM_Hash/4096"]["ratios"], [{"field": "real_time", "of": "limit 3e-6", "ratio": 2.0},
                                                          {"field": "bytes_per_second", "of": "limit 5e9", "ratio": 0.5}])
-        self.assertEqual(rows["BM_Codec"]["ratios"], [{"field": "kept_bytes", "of": "kept_bytes_limit", "ratio": 4.0}])
+        self.assertEqual(rows["BM_Codec"]["ratios"], [{"field": "kept_bytes", "of": "kept_bytes_limit", "ratio": 4.0},
+                                                      {"field": "writes", "of": "limit 0", "ratio": 1.0},
+                                                      {"field": "kept_bytes", "of": "limit 0", "ratio": 0.0}])
         self.assertRegex(result.stdout, r"BM_Hash/4096 +real_time +2 x +limit 3e-6")
         self.assertIn("kept_bytes 256, kept_bytes_limit 1024", result.stdout, "counters are shown")
 

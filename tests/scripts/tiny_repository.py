@@ -37,7 +37,7 @@ cat >"$out" <<'END'
 {"benchmarks": [{"name": "BM_Hash/4096", "real_time": 1.5, "cpu_time": 1.25, "time_unit": "us",
                  "bytes_per_second": 2.5e9},
                 {"name": "BM_Codec", "real_time": 15, "cpu_time": 15, "time_unit": "ms", "items_per_second": 250000,
-                 "kept_bytes": 256, "kept_bytes_limit": 1024}]}
+                 "kept_bytes": 256, "kept_bytes_limit": 1024, "writes": 0}]}
 END
 """
 FUZZ_TARGET = """#!/bin/sh
