@@ -85,7 +85,8 @@ void set_not_scheduled(const Observation& seen, std::string_view reason, std::st
 void set_scheduled(const Observation& seen, api::TrainingJobStatus& status) {
   if (!seen.refusal.empty())
     return set_not_scheduled(seen, "PodRefused", cut_text(seen.refusal, kWhyBytesMax), status);
-  bool are_all_placed = !seen.pods.empty();
+  bool is_any_placed = false;
+  bool are_all_placed = true;
   for (const auto& pod : seen.pods) {
     if (pod.is_deleting || pod.has_ended() || !is_named(pod, status.members)) continue;
     if (pod.node.empty() && !is_lacked(seen, status.members, pod)) continue;
@@ -93,9 +94,10 @@ void set_scheduled(const Observation& seen, api::TrainingJobStatus& status) {
       const std::string why = cut_text(pod.unplaced_reason, kWhyBytesMax);
       return set_not_scheduled(seen, "Unschedulable", "no node takes " + pod.name + ": " + why, status);
     }
-    are_all_placed = are_all_placed && !pod.node.empty();
+    is_any_placed |= !pod.node.empty();
+    are_all_placed &= !pod.node.empty();
   }
-  if (are_all_placed)
+  if (is_any_placed && are_all_placed)
     set(seen, {.type = kScheduled, .is_true = true, .reason = "Placed", .message = ""}, status);
 }
 
