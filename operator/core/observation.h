@@ -54,7 +54,7 @@ struct Observation {
   std::optional<Claim> claim{};  // where asks_for_claim() and it exists
   std::string refusal{};  // why the last pods that were asked for were not made: a quota, or a bad template
   std::vector<std::string> held_names{};  // of pods that hang on their way out and are of an earlier job
-  bool is_template_refused = false;  // it is for the template: no pod at all, whatever room there is
+  bool is_template_refused = false;       // it is for the template: no pod at all, whatever room there is
 };
 
 // After a change of leader nobody remembers who sits where; the members' own words count.

@@ -49,7 +49,7 @@ class Controller {
     bool is_template_refused = false;
     Timestamp pods_due;
     int refusals_in_a_row = 0;
-    std::size_t pods_seen = 0;  // at the last look
+    std::size_t pods_seen = 0;              // at the last look
     std::vector<std::string> held_names{};  // by pods of an earlier job that hang
     // What the job's claim was when it was last read, and from when it is read again.
     std::optional<core::Claim> claim{};

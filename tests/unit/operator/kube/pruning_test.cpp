@@ -10,12 +10,14 @@ using nlohmann::json;
 
 const json kSent = json::parse(R"({
   "phase": "Running", "ledger": {"load": 1, "step": 2},
-  "members": [{"role": "worker", "node": "n1"}, {"role": "worker", "node": "n2", "successor": {"index": 1}}]})");
+  "members": [{"role": "worker", "node": "n1"},
+              {"role": "worker", "node": "n2", "successor": {"index": 1}}]})");
 
 TEST(Pruning, NamesWhatIsNotStoredWhereverItIs) {
   EXPECT_EQ(find_pruned(kSent, kSent), FieldPaths());
   const json stored = json::parse(R"({
-    "phase": "Failed", "ledger": {"load": 1}, "members": [{"role": "worker"}, {"role": "worker", "successor": {}}]})");
+    "phase": "Failed", "ledger": {"load": 1},
+    "members": [{"role": "worker"}, {"role": "worker", "successor": {}}]})");
   EXPECT_EQ(find_pruned(kSent, stored),
             (FieldPaths{"ledger.step", "members[].node", "members[].successor.index"}));
   EXPECT_EQ(find_pruned(kSent, json::object()), (FieldPaths{"ledger", "members", "phase"}));

@@ -1,13 +1,12 @@
 #include "operator/runtime/pruned_fields.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <array>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/core/unique_fd.h"
 
