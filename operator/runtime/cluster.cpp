@@ -175,6 +175,14 @@ std::map<std::string_view, double> Cluster::seconds_behind() const {
   return behind;
 }
 
+api::TrainingJobStatus Cluster::as_stored(const api::TrainingJob& job) const {
+  if (!parts_->pruned.has_any()) return job.status;
+  json document = api::encode_training_job(job);
+  parts_->pruned.leave_out_of(document["status"]);
+  const auto stored = api::decode_training_job(document);
+  return stored ? stored->status : job.status;
+}
+
 Result<void> Cluster::write_status(const api::TrainingJob& job) {
   const json before = job.document ? kube::child(*job.document, "status") : json();
   json wanted = kube::child(api::encode_training_job(job), "status");

@@ -76,6 +76,8 @@ class Cluster {
   [[nodiscard]] Result<std::optional<core::Claim>> read_claim(const api::TrainingJob& job);
   // Tells the complaint in a condition, and touches nothing else. Nothing is sent where it is told already.
   [[nodiscard]] Result<void> write_complaint(const BrokenJob& job);
+  // The job's status as the server would keep it: without what its definition does not know.
+  [[nodiscard]] api::TrainingJobStatus as_stored(const api::TrainingJob& job) const;
   // kConflict: someone wrote since `job` was read; look again. Nothing is sent where nothing changed.
   [[nodiscard]] Result<void> write_status(const api::TrainingJob& job);
   // Fine if it exists and is this job's. kInvalid: the template is refused; kNoSpace: a quota is used up.

@@ -210,7 +210,7 @@ Result<void> Controller::carry_out(const View& seen, const core::Decision& decis
 Result<void> Controller::store_status(const api::TrainingJob& decided, const api::TrainingJobStatus& before,
                                       Memory& memory) {
   const Timestamp now = clock_.now();
-  const auto patience = patience_with(decided.spec, before, decided.status);
+  const auto patience = patience_with(decided.spec, before, cluster_.as_stored(decided));
   if (patience.has_news) {
     if (!memory.news_since) memory.news_since = now;
     memory.status_due = due(patience, memory.status_stored, *memory.news_since);

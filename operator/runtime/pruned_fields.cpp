@@ -23,6 +23,11 @@ std::string list_of(const kube::FieldPaths& paths) {
 
 }  // namespace
 
+bool PrunedFields::has_any() const {
+  const std::lock_guard lock(mutex_);
+  return !left_out_.empty();
+}
+
 void PrunedFields::leave_out_of(nlohmann::json& status) {
   const std::lock_guard lock(mutex_);
   if (clock_.now() >= until_) left_out_.clear();

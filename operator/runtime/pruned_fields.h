@@ -18,6 +18,7 @@ class PrunedFields {
  public:
   PrunedFields(const Clock& clock, const Logger& logger) : clock_(clock), logger_(logger) {}
 
+  [[nodiscard]] bool has_any() const;
   void leave_out_of(nlohmann::json& status);
   // Notes what of it was not stored, and tells people once.
   void learn(const nlohmann::json& sent, const nlohmann::json& stored);
@@ -25,7 +26,7 @@ class PrunedFields {
  private:
   const Clock& clock_;
   const Logger& logger_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   kube::FieldPaths left_out_;  // guarded by mutex_
   Timestamp until_;            // guarded by mutex_
   kube::FieldPaths told_;      // guarded by mutex_
