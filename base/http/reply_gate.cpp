@@ -16,6 +16,9 @@ class Responder::Connection {
   }
   std::unique_ptr<StreamWriter> stream(int status, const Headers& headers);
   bool is_abandoned() const { return outbox_->is_abandoned(); }
+  void vouch() const {
+    if (const auto carrier = carrier_.lock()) carrier->vouch();
+  }
 
  private:
   std::shared_ptr<Outbox> outbox_;
@@ -96,6 +99,10 @@ Responder& Responder::operator=(Responder&& other) noexcept {
 Responder::~Responder() {
   if (connection_)
     send({500, {{"Content-Type", "text/plain"}}, "The request was dropped without an answer.\n"});
+}
+
+void Responder::vouch() const {
+  if (connection_) connection_->vouch();
 }
 
 void Responder::send(Response response) {

@@ -52,6 +52,9 @@ class Responder {
   Responder& operator=(Responder&&) noexcept;
   ~Responder();
 
+  // The other side has shown who it is: its connection is no stranger's any more (strangers_max).
+  void vouch() const;
+
   void send(Response response);
   [[nodiscard]] std::unique_ptr<StreamWriter> stream(int status, Headers headers);
 
@@ -82,6 +85,11 @@ struct ServerOptions {
   Duration body_deadline{std::chrono::seconds(30)};
   Duration idle_deadline{std::chrono::seconds(75)};   // between two requests on one connection
   Duration write_deadline{std::chrono::seconds(30)};  // the other side takes nothing
+  // Connections that nobody has vouched for; nothing: as many as there are connections. For one more the
+  // oldest is closed that has no request in work, and where all have one, the oldest.
+  std::optional<std::size_t> strangers_max{};
+  // Of those: for a whole request, from the connection (TLS handshake included) or the reply before it on.
+  Duration stranger_deadline{std::chrono::seconds(10)};
 };
 
 class HttpServer {

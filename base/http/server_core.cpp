@@ -19,7 +19,8 @@ ServerCore::ServerCore(ServerOptions given_options, Handler given_handler,
     : options(std::move(given_options)),
       handler(std::move(given_handler)),
       work_(boost::asio::make_work_guard(io)),
-      tls_(std::move(context)) {}
+      tls_(std::move(context)),
+      strangers_(std::max<std::size_t>(options.strangers_max.value_or(1), 1)) {}
 
 ServerCore::~ServerCore() = default;
 
@@ -41,7 +42,7 @@ void ServerCore::stop(const std::function<void()>& close_acceptor) {
     sessions = sessions_;
   }
   close_acceptor();
-  for (const auto& session : sessions) session->close_for_stop();
+  for (const auto& session : sessions) session->close_soon();
   sessions.clear();
   work_.reset();  // from now on a thread ends when it finds nothing more to do
   std::vector<std::thread> threads;
@@ -55,6 +56,9 @@ void ServerCore::stop(const std::function<void()>& close_acceptor) {
 bool ServerCore::add(const std::shared_ptr<ServerSession>& session) {
   const std::lock_guard lock(mutex_);
   if (is_stopping_) return false;
+  if (options.strangers_max) {
+    if (const auto leaving = strangers_.add(session)) leaving->close_soon();
+  }
   sessions_.insert(session);
   return true;
 }
@@ -62,6 +66,17 @@ bool ServerCore::add(const std::shared_ptr<ServerSession>& session) {
 void ServerCore::remove(const std::shared_ptr<ServerSession>& session) {
   const std::lock_guard lock(mutex_);
   sessions_.erase(session);
+  strangers_.remove(session);
+}
+
+void ServerCore::set_in_work(const std::shared_ptr<ServerSession>& session, bool is_in_work) {
+  const std::lock_guard lock(mutex_);
+  strangers_.set_in_work(session, is_in_work);
+}
+
+void ServerCore::vouch_for(const std::shared_ptr<ServerSession>& session) {
+  const std::lock_guard lock(mutex_);
+  strangers_.remove(session);
 }
 
 std::size_t ServerCore::session_count() const {

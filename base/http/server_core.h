@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/http/server_socket.h"
+#include "base/http/strangers.h"
 
 namespace ratoon::http {
 
@@ -25,9 +26,13 @@ class ServerCore {
   // Cuts every connection and waits until all threads have run dry. Later calls wait for the first.
   void stop(const std::function<void()>& close_acceptor);
 
-  // False once the server stops: the session must not be started.
+  // False once the server stops: the session must not be started. It is a stranger, and where there are too
+  // many of them another one is closed for it.
   [[nodiscard]] bool add(const std::shared_ptr<ServerSession>& session);
   void remove(const std::shared_ptr<ServerSession>& session);
+  // Of a stranger: whether a request of its is in work.
+  void set_in_work(const std::shared_ptr<ServerSession>& session, bool is_in_work);
+  void vouch_for(const std::shared_ptr<ServerSession>& session);
   [[nodiscard]] std::size_t session_count() const;
   [[nodiscard]] bool is_stopping() const;
 
@@ -57,6 +62,7 @@ class ServerCore {
   std::size_t blocked_threads_ = 0;                              // guarded by mutex_
   std::vector<std::thread> threads_;                             // guarded by mutex_
   std::unordered_set<std::shared_ptr<ServerSession>> sessions_;  // guarded by mutex_
+  Strangers strangers_;                                          // guarded by mutex_
   std::mutex joining_;
 };
 

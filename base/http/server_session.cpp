@@ -1,5 +1,6 @@
 #include "base/http/server_session.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <boost/asio/error.hpp>
@@ -18,6 +19,10 @@ constexpr std::chrono::seconds kLingerTime{1};
 // Input that may wait while a request is in work. Reading it is how we notice that the client has gone.
 constexpr std::size_t kReadAheadBytesMax = 8 * 1024;
 
+SteadyClock::duration to_steady(Duration duration) {
+  return std::chrono::duration_cast<SteadyClock::duration>(duration);
+}
+
 std::string describe_peer(const ServerTcp& socket) {
   boost::system::error_code error;
   const auto endpoint = socket.remote_endpoint(error);
@@ -34,12 +39,14 @@ ServerSession::ServerSession(std::shared_ptr<ServerCore> core, ServerTcp socket)
       strand_(socket.get_executor()),
       socket_(make_server_socket(std::move(socket), core_->tls())),
       timer_(strand_),
+      is_stranger_(core_->options.strangers_max.has_value()),
       peer_(describe_peer(socket_->tcp())) {}
 
 void ServerSession::start() {
   boost::asio::post(strand_, [self = shared_from_this()] {
     if (self->phase_ == Phase::kClosed) return;
-    self->set_deadline(self->core_->options.head_deadline);
+    self->due_ = SteadyClock::now() + to_steady(self->core_->options.stranger_deadline);
+    self->set_read_deadline(self->core_->options.head_deadline);
     self->socket_->handshake([self](const boost::system::error_code& error, std::size_t) {
       if (self->phase_ == Phase::kClosed) return;
       // The alert that says why is already on its way; let it arrive.
@@ -58,7 +65,7 @@ void ServerSession::start_refusing() {
   });
 }
 
-void ServerSession::close_for_stop() {
+void ServerSession::close_soon() {
   boost::asio::post(strand_, [self = shared_from_this()] { self->close(); });
 }
 
@@ -70,16 +77,20 @@ void ServerSession::cut_soon() {
   core_->post(strand_, [self = shared_from_this()] { self->close(); });
 }
 
+void ServerSession::vouch() {
+  if (is_stranger_.exchange(false)) core_->vouch_for(shared_from_this());
+}
+
 // --- Reading requests
 
 void ServerSession::begin_request() {
   parser_.emplace(core_->options.head_bytes_max, core_->options.body_bytes_max);
   has_sent_continue_ = false;
   phase_ = Phase::kIdle;
-  set_deadline(core_->options.idle_deadline);
+  set_read_deadline(core_->options.idle_deadline);
   if (!unparsed_.empty()) {
     phase_ = Phase::kInHead;
-    set_deadline(core_->options.head_deadline);
+    set_read_deadline(core_->options.head_deadline);
     return feed_parser();
   }
   keep_reading();
@@ -94,7 +105,7 @@ void ServerSession::feed_parser() {
     case RequestParser::State::kInBody:
       if (phase_ == Phase::kInHead) {
         phase_ = Phase::kInBody;
-        set_deadline(core_->options.body_deadline);
+        set_read_deadline(core_->options.body_deadline);
       }
       if (parser_->wants_continue()) send_continue();
       break;
@@ -114,6 +125,7 @@ void ServerSession::send_continue() {
 void ServerSession::dispatch() {
   phase_ = Phase::kReplying;
   clear_deadline();
+  if (is_stranger_) core_->set_in_work(shared_from_this(), true);
   // A client of HTTP/1.0 is sent one reply and no chunks.
   keeps_alive_ = parser_->keeps_alive() && parser_->is_http_1_1();
   outbox_ = std::make_shared<Outbox>();
@@ -164,7 +176,7 @@ void ServerSession::on_read(const boost::system::error_code& error, std::size_t 
   if (phase_ == Phase::kReplying) return keep_reading();
   if (phase_ == Phase::kIdle) {
     phase_ = Phase::kInHead;
-    set_deadline(core_->options.head_deadline);
+    set_read_deadline(core_->options.head_deadline);
   }
   feed_parser();
 }
@@ -218,6 +230,10 @@ void ServerSession::on_written(const boost::system::error_code& error, std::size
 
 void ServerSession::on_reply_sent() {
   outbox_.reset();
+  if (is_stranger_) {
+    core_->set_in_work(shared_from_this(), false);
+    due_ = SteadyClock::now() + to_steady(core_->options.stranger_deadline);
+  }
   if (keeps_alive_ && !has_input_ended_) return begin_request();
   linger();
 }
@@ -254,7 +270,16 @@ void ServerSession::close() {
 }
 
 void ServerSession::set_deadline(Duration from_now) {
-  deadline_ = SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(from_now);
+  wait_until(SteadyClock::now() + to_steady(from_now));
+}
+
+void ServerSession::set_read_deadline(Duration from_now) {
+  const auto until = SteadyClock::now() + to_steady(from_now);
+  wait_until(is_stranger_ ? std::min(until, due_) : until);
+}
+
+void ServerSession::wait_until(SteadyClock::time_point deadline) {
+  deadline_ = deadline;
   timer_.expires_at(*deadline_);
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
     // A wait that had already ended when the deadline moved comes here as well.

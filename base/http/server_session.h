@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,10 +23,11 @@ class ServerSession final : public ReplyCarrier, public std::enable_shared_from_
   void start();
   // Answers 503 whatever comes: there are too many connections.
   void start_refusing();
-  void close_for_stop();
+  void close_soon();  // also where the server stops
 
   void flush_soon() override;
   void cut_soon() override;
+  void vouch() override;
   void begin_blocking() override { core_->begin_blocking(); }
   void end_blocking() override { core_->end_blocking(); }
 
@@ -52,6 +54,9 @@ class ServerSession final : public ReplyCarrier, public std::enable_shared_from_
   void close();
 
   void set_deadline(Duration from_now);
+  // While a request is owed to us: a stranger's is due earlier.
+  void set_read_deadline(Duration from_now);
+  void wait_until(std::chrono::steady_clock::time_point deadline);
   void clear_deadline();
   void on_deadline();
 
@@ -60,6 +65,8 @@ class ServerSession final : public ReplyCarrier, public std::enable_shared_from_
   const std::unique_ptr<ServerSocket> socket_;
   boost::asio::steady_timer timer_;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
+  std::atomic<bool> is_stranger_;
+  std::chrono::steady_clock::time_point due_;  // of a stranger's request
   std::string peer_;
 
   Phase phase_ = Phase::kHandshaking;

@@ -70,6 +70,7 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
     }
     return refuse(responder, 401, names::refusal::kUnauthorized, known.error().message());
   }
+  responder.vouch();
   bool is_news = false;
   {
     const std::lock_guard lock(mutex_);

@@ -248,7 +248,8 @@ class Operator {
                              .port = options_.coordinator_port,
                              .tls = shown(),
                              .threads = kDoorThreads,
-                             .connections_max = connections_of_members(open_files_)};
+                             .connections_max = connections_of_members(open_files_),
+                             .strangers_max = kStrangersMax};
     auto server = http::HttpServer::start(std::move(door),
                                           [this](http::ServerRequest request, http::Responder responder) {
                                             porch_->receive(std::move(request), std::move(responder));

@@ -18,6 +18,10 @@
 
 namespace ratoon::runtime {
 
+// Connections of strangers that the door keeps at once: a thousand members may join in one second, and over
+// TLS so many take less than half of the memory that the chart gives the operator.
+inline constexpr std::size_t kStrangersMax = 1024;
+
 struct PorchOptions {
   std::function<bool(const http::ServerRequest&)> is_known;  // does not wait
   http::Handler answer;

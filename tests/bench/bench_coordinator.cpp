@@ -126,10 +126,11 @@ class Server {
         decides_([this](const std::stop_token& stop) { decide(stop); }) {
     for (auto& process : seen_.processes) process.last_heard = clock_.now();
     decide_once();
-    http_ = *http::HttpServer::start({.tls = std::move(tls), .threads = 4},
-                                     [this](http::ServerRequest request, http::Responder responder) {
-                                       porch_.receive(std::move(request), std::move(responder));
-                                     });
+    http_ = *http::HttpServer::start(
+        {.tls = std::move(tls), .threads = 4, .strangers_max = runtime::kStrangersMax},
+        [this](http::ServerRequest request, http::Responder responder) {
+          porch_.receive(std::move(request), std::move(responder));
+        });
   }
   ~Server() { http_->stop(); }
 

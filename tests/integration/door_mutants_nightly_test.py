@@ -8,6 +8,8 @@ from mutants import MutantTest
 MEMBERS = ("operator_runtime_test", "MatchMember.*")
 REVIEWS = ("operator_kube_test", "TokenReview.*")
 REVIEWER = ("operator_runtime_test", "TokenReviewerTest.*")
+STRANGERS = ("http_server_test", "Strangers.*")
+TOKENS = ("coordinator_test", "CoordinatorTest.WhoShows*")
 PORCH = ("operator_runtime_test", "PorchTest.*")
 DOOR = ("coordinator_test", "DoorRefuses.*")
 CERTIFICATES = ("operator_runtime_test", "DoorCertificateTest.*")
@@ -52,6 +54,18 @@ MUTANTS = {
     "members wait behind strangers": (
         PORCH, "operator/runtime/porch.cpp", r"if \(options_\.is_known\(request\)\) return", "if (false) return"),
     "strangers fill the memory": (PORCH, "operator/runtime/porch.cpp", r"bytes_ \+ bytes <= options_\.bytes_max", "true"),
+    "strangers are many": (STRANGERS, "base/http/strangers.cpp", r"strangers_\.size\(\) >= max_", "false"),
+    "the youngest stranger goes": (
+        STRANGERS, "base/http/strangers.cpp", r"strangers_\.push_back\(\{session\}\)",
+        "strangers_.insert(strangers_.begin(), {session})"),
+    "a stranger goes while it is asked about": (
+        STRANGERS, "base/http/strangers.cpp", r"return !stranger\.is_in_work;", "return true;"),
+    "strangers take their time": (
+        STRANGERS, "base/http/server_session.cpp", r"is_stranger_ \? std::min\(until, due_\) : until", "until"),
+    "a member stays a stranger": (TOKENS, "operator/coordinator/coordinator.cpp", r"  responder\.vouch\(\);\n", ""),
+    "any token makes a member": (
+        TOKENS, "operator/coordinator/coordinator.cpp", r"(  if \(const auto known = options_\.authenticate)",
+        r"  responder.vouch();\n\1"),
     "strangers wait for ever": (PORCH, "operator/runtime/porch.cpp", r"clock_\.now\(\) >= first\.until", "false"),
     "one token speaks for any number of processes": (
         DOOR, "operator/coordinator/door.cpp", r"process\.local_rank >= processes", "false"),

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import resource
 import socket
 import ssl
 import subprocess
@@ -38,6 +39,19 @@ class Authority:
 
 def fingerprint(pem):
     return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem.decode())).hexdigest()
+
+
+def has_been_closed(connection):
+    """Waits for it; reads an alert that may come before."""
+    connection.settimeout(30)
+    try:
+        while connection.recv(4096):
+            pass
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+    return True
 
 
 class Door(unittest.TestCase):
@@ -130,6 +144,28 @@ class Door(unittest.TestCase):
             wait_until(lambda: "told nothing" in said.read_text(), "a sentence", 60)
             self.assertRegex(said.read_text(), rf"{re.escape(why)}.*expected one for '{re.escape(name)}'.*RATOON_COORDINATOR_CA")
         self.assertEqual(self.heard(operator), 0)
+
+    def test_strangers_who_never_finish_their_handshake_are_few_and_disturb_nobody(self):
+        number, kept = 1400, 1024
+        least = 2 * number + 200
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(soft, least), hard), hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        self.cluster.mount_certificate(self.authority.issue())
+        operator = Operator(self, self.cluster, "one", 1)
+        self.train()
+        strangers = []
+        for _ in range(number):
+            strangers.append(socket.create_connection(("127.0.0.1", operator.door), timeout=10))
+            self.addCleanup(strangers[-1].close)
+            strangers[-1].sendall(b"\x16\x03\x01\x02\x00")  # the beginning of a greeting
+        for stranger in strangers[:number - kept]:
+            self.assertTrue(has_been_closed(stranger))
+        self.assertRegex(self.shown_to_a_newcomer(operator, self.authority.pem), "^[0-9a-f]{64}$")
+        status = self.wait_for_more_steps()
+        self.assertEqual((status["attempt"], status["restarts"]["disruption"]), (1, 0), status)
+        for stranger in strangers:  # its time to ask is over soon, too
+            self.assertTrue(has_been_closed(stranger))
 
     @staticmethod
     def heard(operator):

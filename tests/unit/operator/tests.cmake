@@ -14,7 +14,8 @@ if(TARGET ratoon_operator_core)
     SOURCES api/policies_test.cpp api/trainer_environment_test.cpp api/training_amount_test.cpp training_job_test.cpp
     LIBS ratoon::operator_api ratoon::agent)
   ratoon_test(unit/operator/coordinator_test
-    SOURCES coordinator/coordinator_test.cpp coordinator/door_test.cpp LIBS ratoon::operator_coordinator LABELS threads)
+    SOURCES coordinator/coordinator_test.cpp coordinator/door_test.cpp
+    LIBS http_test_support ratoon::operator_coordinator LABELS threads)
   ratoon_test(unit/operator/operator_kube_test
     SOURCES kube/access_test.cpp kube/answers_test.cpp kube/codecs_test.cpp kube/election_test.cpp kube/member_pod_test.cpp
             kube/pruning_test.cpp kube/request_test.cpp kube/watch_decoder_test.cpp

@@ -10,6 +10,7 @@
 #include "base/contract/codec.h"
 #include "base/contract/names.h"
 #include "base/http/transport.h"
+#include "tests/conformance/support/raw_socket.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::coordinator {
@@ -33,16 +34,21 @@ struct Answer {
 class CoordinatorTest : public testing::Test {
  protected:
   CoordinatorTest() {
-    auto server = http::HttpServer::start({}, [this](http::ServerRequest request, http::Responder responder) {
-      coordinator_.handle(request, std::move(responder));
-    });
-    EXPECT_TRUE(server) << server.error().message();
-    server_ = std::move(*server);
+    serve({});
     // cpprestsdk makes its threads in the first call of a program, in a way that ThreadSanitizer cannot see
     // through.
     EXPECT_EQ(post("/", "").status, 404);
   }
   ~CoordinatorTest() override { server_->stop(); }
+
+  void serve(http::ServerOptions options) {
+    auto server = http::HttpServer::start(std::move(options),
+                                          [this](http::ServerRequest request, http::Responder responder) {
+                                            coordinator_.handle(request, std::move(responder));
+                                          });
+    EXPECT_TRUE(server) << server.error().message();
+    server_ = std::move(*server);
+  }
 
   Answer post(std::string_view route, const std::string& body, const std::string& token = "secret",
               Duration patience = 10s, const std::string& method = "POST") {
@@ -201,6 +207,26 @@ TEST_F(CoordinatorTest, AReplacedIncarnationIsRefusedEverywhereAndItsPollsEnd) {
   EXPECT_EQ(join(test::join_request(process(0))).get().status, 409);
   EXPECT_EQ(post(names::route::kCompleted, encode(test::completed(process(0), 1, 5))).status, 409);
   EXPECT_TRUE(coordinator_.processes(test::job_key()).empty());
+}
+
+// With room for one stranger whoever comes next is closed for the one after.
+TEST_F(CoordinatorTest, WhoShowsAMembersTokenIsNoStrangerAndWhoShowsAnotherOneStaysOne) {
+  using http::testing::RawSocket;
+  serve({.strangers_max = 1});
+  announce(1, {process(0)});
+  auto waiting = join(test::join_request(process(0)));
+  wait_until_heard(process(0));
+  auto guessing = RawSocket::connect_to(server_->port());
+  const std::string body = encode(test::beat(process(0), 1, 5));
+  guessing.send("POST /v1/beat HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer guess\r\nContent-Length: " +
+                std::to_string(body.size()) + "\r\n\r\n" + body);
+  EXPECT_TRUE(guessing.read_until("\r\n\r\n").starts_with("HTTP/1.1 401"));
+  const auto silent = RawSocket::connect_to(server_->port());
+  guessing.read_to_end();
+  EXPECT_TRUE(guessing.has_ended());
+  EXPECT_EQ(waiting.wait_for(0s), std::future_status::timeout);
+  announce(1, {process(0)}, {test::seat(process(0), 0)});
+  EXPECT_EQ(waiting.get().status, 200);
 }
 
 TEST_F(CoordinatorTest, RefusalsNameTheirReason) {
