@@ -85,8 +85,8 @@ struct ServerOptions {
   Duration body_deadline{std::chrono::seconds(30)};
   Duration idle_deadline{std::chrono::seconds(75)};   // between two requests on one connection
   Duration write_deadline{std::chrono::seconds(30)};  // the other side takes nothing
-  // Connections that nobody has vouched for; nothing: as many as there are connections. For one more the
-  // oldest is closed that has no request in work, and where all have one, the oldest.
+  // Connections that nobody has vouched for; nothing: as many as there are connections. For one more, one of
+  // the address that has the most is closed, or the newest where no address crowds (base/http/strangers.h).
   std::optional<std::size_t> strangers_max{};
   // Of those: for a whole request, from the connection (TLS handshake included) or the reply before it on.
   Duration stranger_deadline{std::chrono::seconds(10)};

@@ -57,7 +57,9 @@ bool ServerCore::add(const std::shared_ptr<ServerSession>& session) {
   const std::lock_guard lock(mutex_);
   if (is_stopping_) return false;
   if (options.strangers_max) {
-    if (const auto leaving = strangers_.add(session)) leaving->close_soon();
+    const auto leaving = strangers_.add(session, session->address());
+    if (leaving == session) return false;
+    if (leaving) leaving->close_soon();
   }
   sessions_.insert(session);
   return true;

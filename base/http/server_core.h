@@ -26,8 +26,8 @@ class ServerCore {
   // Cuts every connection and waits until all threads have run dry. Later calls wait for the first.
   void stop(const std::function<void()>& close_acceptor);
 
-  // False once the server stops: the session must not be started. It is a stranger, and where there are too
-  // many of them another one is closed for it.
+  // False: it must not be started, the server stops or has too many strangers. It is one itself, and another
+  // one may be closed for it.
   [[nodiscard]] bool add(const std::shared_ptr<ServerSession>& session);
   void remove(const std::shared_ptr<ServerSession>& session);
   // Of a stranger: whether a request of its is in work.

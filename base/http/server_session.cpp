@@ -23,13 +23,13 @@ SteadyClock::duration to_steady(Duration duration) {
   return std::chrono::duration_cast<SteadyClock::duration>(duration);
 }
 
-std::string describe_peer(const ServerTcp& socket) {
+Peer peer_of(const ServerTcp& socket) {
   boost::system::error_code error;
   const auto endpoint = socket.remote_endpoint(error);
-  if (error) return "unknown";
-  const bool is_v6 = endpoint.address().is_v6();
+  if (error) return {};
   const std::string address = endpoint.address().to_string();
-  return (is_v6 ? "[" + address + "]" : address) + ":" + std::to_string(endpoint.port());
+  const std::string host = endpoint.address().is_v6() ? "[" + address + "]" : address;
+  return {.address = address, .with_port = host + ":" + std::to_string(endpoint.port())};
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ ServerSession::ServerSession(std::shared_ptr<ServerCore> core, ServerTcp socket)
       socket_(make_server_socket(std::move(socket), core_->tls())),
       timer_(strand_),
       is_stranger_(core_->options.strangers_max.has_value()),
-      peer_(describe_peer(socket_->tcp())) {}
+      peer_(peer_of(socket_->tcp())) {}
 
 void ServerSession::start() {
   boost::asio::post(strand_, [self = shared_from_this()] {
@@ -132,7 +132,7 @@ void ServerSession::dispatch() {
   auto responder = make_responder(outbox_, weak_from_this(), {keeps_alive_, parser_->is_head_request()},
                                   parser_->is_http_1_1());
   auto request = parser_->take_request();
-  request.peer = peer_;
+  request.peer = peer_.with_port;
   parser_.reset();
   // Not on the strand: while the handler thinks, the connection is still looked after.
   boost::asio::post(core_->io,

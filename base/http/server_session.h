@@ -16,6 +16,11 @@
 
 namespace ratoon::http {
 
+struct Peer {
+  std::string address = "unknown";
+  std::string with_port = "unknown";
+};
+
 class ServerSession final : public ReplyCarrier, public std::enable_shared_from_this<ServerSession> {
  public:
   ServerSession(std::shared_ptr<ServerCore> core, ServerTcp socket);
@@ -24,6 +29,7 @@ class ServerSession final : public ReplyCarrier, public std::enable_shared_from_
   // Answers 503 whatever comes: there are too many connections.
   void start_refusing();
   void close_soon();  // also where the server stops
+  [[nodiscard]] const std::string& address() const { return peer_.address; }
 
   void flush_soon() override;
   void cut_soon() override;
@@ -67,7 +73,7 @@ class ServerSession final : public ReplyCarrier, public std::enable_shared_from_
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::atomic<bool> is_stranger_;
   std::chrono::steady_clock::time_point due_;  // of a stranger's request
-  std::string peer_;
+  const Peer peer_;
 
   Phase phase_ = Phase::kHandshaking;
   std::optional<RequestParser> parser_;

@@ -1,10 +1,12 @@
 // The connections of a server that nobody has vouched for yet (Responder::vouch), oldest first and so many at
-// most. For one more the oldest goes that owes us a request, and where the requests of all are in work, the
-// oldest. Who comes is let in always: it may be somebody whom the handler knows at once.
+// most. For one more, one goes: of the address that has the most of them and crowds the others out, the
+// oldest that owes us a request, and where all its requests are in work, the oldest. Where no address crowds,
+// it is the newest: when a thousand clients call anew at once, those that are at it come through.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace ratoon::http {
@@ -18,16 +20,19 @@ class Strangers {
   // At least one.
   explicit Strangers(std::size_t max) : max_(max) {}
 
-  // Returns who is to be closed for it, or null.
-  [[nodiscard]] Session add(const Session& session);
+  // Returns who is to be closed for it, maybe itself, or null.
+  [[nodiscard]] Session add(const Session& session, const std::string& address);
   void set_in_work(const Session& session, bool is_in_work);
   void remove(const Session& session);
 
  private:
   struct Stranger {
     Session session;
+    std::string address;
     bool is_in_work = false;
   };
+
+  [[nodiscard]] std::vector<Stranger>::iterator find_leaving();
 
   const std::size_t max_;
   std::vector<Stranger> strangers_;

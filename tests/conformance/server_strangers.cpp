@@ -2,6 +2,7 @@
 // is bounded, and who is known is served.
 #include <vector>
 
+#include "base/http/strangers.h"
 #include "base/http/transport.h"
 #include "tests/conformance/support/server_tests.h"
 #include "tests/conformance/support/test_certificates.h"
@@ -106,6 +107,31 @@ TEST(Strangers, WhereAllHaveARequestInWorkTheOldestGoes) {
   clients.push_back(RawSocket::connect_to(server->port()));
   expect_ended(clients, 0, 1);
   expect_open(clients, 1, 3);
+}
+
+// Sessions are told apart here and not looked at.
+Strangers::Session session(std::uintptr_t number) {
+  static const auto owner = std::make_shared<int>();
+  return {owner, reinterpret_cast<ServerSession*>(number)};
+}
+
+TEST(Strangers, AGangThatCallsAtOnceFromManyAddressesIsServedInItsTurn) {
+  Strangers strangers(64);
+  for (std::uintptr_t i = 1; i <= 64; ++i)
+    EXPECT_EQ(strangers.add(session(i), "10.0.0." + std::to_string(i / 4)), nullptr);
+  const auto late = session(65);
+  EXPECT_EQ(strangers.add(late, "10.0.1.1"), late) << "who is at it comes through";
+  strangers.remove(session(7));
+  EXPECT_EQ(strangers.add(late, "10.0.1.1"), nullptr) << "and then it is its turn";
+}
+
+TEST(Strangers, AnAddressThatCrowdsTheOthersOutLosesItsOwn) {
+  Strangers strangers(64);
+  EXPECT_EQ(strangers.add(session(1), "10.0.0.1"), nullptr);
+  for (std::uintptr_t i = 2; i <= 64; ++i) EXPECT_EQ(strangers.add(session(i), "10.0.0.2"), nullptr);
+  strangers.set_in_work(session(2), true);
+  EXPECT_EQ(strangers.add(session(65), "10.0.0.3"), session(3));
+  EXPECT_EQ(strangers.add(session(66), "10.0.0.2"), session(4));
 }
 
 TEST(Strangers, ARequestIsDueInTimeHoweverItIsDrawnOut) {

@@ -54,12 +54,12 @@ MUTANTS = {
     "members wait behind strangers": (
         PORCH, "operator/runtime/porch.cpp", r"if \(options_\.is_known\(request\)\) return", "if (false) return"),
     "strangers fill the memory": (PORCH, "operator/runtime/porch.cpp", r"bytes_ \+ bytes <= options_\.bytes_max", "true"),
-    "strangers are many": (STRANGERS, "base/http/strangers.cpp", r"strangers_\.size\(\) >= max_", "false"),
+    "strangers are many": (STRANGERS, "base/http/strangers.cpp", r"strangers_\.size\(\) <= max_", "true"),
     "the youngest stranger goes": (
-        STRANGERS, "base/http/strangers.cpp", r"strangers_\.push_back\(\{session\}\)",
-        "strangers_.insert(strangers_.begin(), {session})"),
-    "a stranger goes while it is asked about": (
-        STRANGERS, "base/http/strangers.cpp", r"return !stranger\.is_in_work;", "return true;"),
+        STRANGERS, "base/http/strangers.cpp", r"return silent != newest \? silent", "return true ? newest"),
+    "a stranger goes while it is asked about": (STRANGERS, "base/http/strangers.cpp", r" && !stranger\.is_in_work", ""),
+    "a gang pushes itself out": (STRANGERS, "base/http/strangers.cpp", r"if \(count \* kCrowdShare <= max_\)", "if (false)"),
+    "who crowds pushes others out": (STRANGERS, "base/http/strangers.cpp", r"stranger\.address == crowd", "true"),
     "strangers take their time": (
         STRANGERS, "base/http/server_session.cpp", r"is_stranger_ \? std::min\(until, due_\) : until", "until"),
     "a member stays a stranger": (TOKENS, "operator/coordinator/coordinator.cpp", r"  responder\.vouch\(\);\n", ""),
