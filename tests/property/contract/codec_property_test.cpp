@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/contract/codec.h"
+#include "base/contract/limits.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon {
@@ -12,14 +13,16 @@ namespace {
 
 namespace gen = rc::gen;
 
-constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
-
 std::uint64_t any_count() {
-  return *gen::oneOf(gen::inRange<std::uint64_t>(0, 100), gen::inRange<std::uint64_t>(0, kCountMax + 1),
-                     gen::just(kCountMax));
+  return *gen::oneOf(gen::inRange<std::uint64_t>(0, 100),
+                     gen::inRange<std::uint64_t>(0, contract::kCountMax + 1), gen::just(contract::kCountMax));
 }
 std::uint32_t any_number(std::uint32_t max) {
   return *gen::inRange<std::uint32_t>(0, max + 1);
+}
+Attempt any_past_attempt() {
+  return Attempt(*gen::oneOf(gen::inRange<std::uint64_t>(0, contract::kAttemptMax + 1),
+                             gen::just(contract::kAttemptMax)));
 }
 double any_seconds() {
   return static_cast<double>(*gen::inRange<std::uint64_t>(0, 1'000'000'000)) / 64.0;
@@ -46,7 +49,7 @@ ProcessIdentity any_process() {
 
 InventoryEntry any_entry() {
   return {.tier = *gen::elementOf(std::vector<std::string>{"staged", "local", "volume", "store"}),
-          .attempt = Attempt(any_count()),
+          .attempt = any_past_attempt(),
           .step = Step(any_count()),
           .digest = any_text(),
           .is_complete = *gen::arbitrary<bool>()};
@@ -74,7 +77,7 @@ void assert_survives(const T& message) {
 }
 
 RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
-  JoinRequest join{.process = any_process(), .left_attempt = Attempt(any_number(1'000'000'000))};
+  JoinRequest join{.process = any_process(), .left_attempt = any_past_attempt()};
   join.left_step = Step(any_count());
   join.processes_per_node = join.process.local_rank + 1 + any_number(10);
   join.address = any_text() + ":" + std::to_string(1 + any_number(65534));
@@ -83,7 +86,7 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
     join.rollback = RollbackWish{.resume_from = Step(any_count()), .skip = any_count()};
   assert_survives(join);
 
-  Beat beat{.process = any_process(), .attempt = Attempt(any_count()), .sequence = any_count()};
+  Beat beat{.process = any_process(), .attempt = any_past_attempt(), .sequence = any_count()};
   beat.step = Step(any_count());
   beat.phase = static_cast<ProcessPhase>(any_number(7));
   beat.seconds_in_phase = any_seconds();
@@ -97,7 +100,7 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   assert_survives(beat);
 
   assert_survives(OrdersRequest{.process = any_process(), .seen_revision = any_count()});
-  Completed completed{.process = any_process(), .attempt = Attempt(any_count()), .step = Step(any_count())};
+  Completed completed{.process = any_process(), .attempt = any_past_attempt(), .step = Step(any_count())};
   for (std::uint32_t i = any_number(4); i > 0; --i) completed.result[any_text()] = any_text();
   assert_survives(completed);
   assert_survives(CompletionRecord{.attempt = Attempt(any_count()), .step = Step(any_count())});
