@@ -36,6 +36,10 @@ bool hangs(const json& pod, WallTime now) {
   return grace_end && grace_end->since_epoch + kHangsAfter < now.since_epoch;
 }
 
+json stored_status(const api::TrainingJob& job) {
+  return job.document ? kube::child(*job.document, "status") : json();
+}
+
 // From 0 to below 1, different for each seed and reflector.
 std::function<double()> make_draw(std::uint64_t seed, std::uint64_t stream) {
   return [state = mix_into(splitmix64(seed), stream)]() mutable {
@@ -178,15 +182,15 @@ std::map<std::string_view, double> Cluster::seconds_behind() const {
 api::TrainingJobStatus Cluster::as_stored(const api::TrainingJob& job) const {
   if (!parts_->pruned.has_any()) return job.status;
   json document = api::encode_training_job(job);
-  parts_->pruned.leave_out_of(document["status"]);
-  const auto stored = api::decode_training_job(document);
-  return stored ? stored->status : job.status;
+  parts_->pruned.leave_out_of(document["status"], stored_status(job));
+  const auto kept = api::decode_training_job(document);
+  return kept ? kept->status : job.status;
 }
 
 Result<void> Cluster::write_status(const api::TrainingJob& job) {
-  const json before = job.document ? kube::child(*job.document, "status") : json();
+  const json before = stored_status(job);
   json wanted = kube::child(api::encode_training_job(job), "status");
-  parts_->pruned.leave_out_of(wanted);
+  parts_->pruned.leave_out_of(wanted, before);
   const json patch = kube::patch_between(before, wanted);
   if (patch.empty()) return {};
   const kube::Target target{

@@ -275,7 +275,15 @@ Result<void> Controller::create_pod(const api::TrainingJob& job, const core::Cre
                                     Memory& memory) {
   auto created = cluster_.create_pod(job, action);
   if (created) {
-    if (*created == Creation::kNameIsHeld) memory.held_names.push_back(action.pod.name);
+    if (*created == Creation::kNameIsHeld) {
+      const std::string& name = action.pod.name;
+      if (std::ranges::find(memory.held_names, name) != memory.held_names.end())
+        return Error(ErrorKind::kUnavailable,
+                     "pod " + name + " hangs and is not passed over: it is not stored");
+      logger_.info("a pod that hangs keeps its name, the member gets another one",
+                   {{"job", text_of(key_of(job))}, {"pod", name}});
+      memory.held_names.push_back(name);
+    }
     queue_.add_now(key_of(job));  // its UID is to be noted, or it gets another name
   } else if (is_refusal(created.error())) {
     cluster_.emit_event(job,

@@ -1,5 +1,6 @@
 #include "operator/runtime/operator.h"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <thread>
@@ -244,12 +245,13 @@ class Operator {
         .answer = [this](const http::ServerRequest& request,
                          http::Responder responder) { answer_member(request, std::move(responder)); }};
     porch_.emplace(clock_, std::move(porch));
+    const std::size_t connections_max = connections_of_members(open_files_);
     http::ServerOptions door{.address = "0.0.0.0",
                              .port = options_.coordinator_port,
                              .tls = shown(),
                              .threads = kDoorThreads,
-                             .connections_max = connections_of_members(open_files_),
-                             .strangers_max = kStrangersMax};
+                             .connections_max = connections_max,
+                             .strangers_max = std::min(kStrangersMax, connections_max / 2)};
     auto server = http::HttpServer::start(std::move(door),
                                           [this](http::ServerRequest request, http::Responder responder) {
                                             porch_->receive(std::move(request), std::move(responder));

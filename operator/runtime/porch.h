@@ -18,8 +18,8 @@
 
 namespace ratoon::runtime {
 
-// Connections of strangers that the door keeps at once: a thousand members may join in one second, and over
-// TLS so many take 126 MiB at most, half of the memory that the chart gives the operator.
+// Connections of strangers that the door keeps at once: over TLS so many take 126 MiB at most, half of the
+// memory that the chart gives the operator. Members that find no room call again.
 inline constexpr std::size_t kStrangersMax = 1024;
 
 struct PorchOptions {

@@ -28,9 +28,12 @@ bool PrunedFields::has_any() const {
   return !left_out_.empty();
 }
 
-void PrunedFields::leave_out_of(nlohmann::json& status) {
+void PrunedFields::leave_out_of(nlohmann::json& status, const nlohmann::json& stored) {
   const std::lock_guard lock(mutex_);
-  if (clock_.now() >= until_) left_out_.clear();
+  if (left_out_.empty()) return;
+  nlohmann::json known = stored;
+  kube::prune(known, left_out_);
+  if (clock_.now() >= until_ || known != stored) left_out_.clear();
   kube::prune(status, left_out_);
 }
 

@@ -19,7 +19,9 @@ class PrunedFields {
   PrunedFields(const Clock& clock, const Logger& logger) : clock_(clock), logger_(logger) {}
 
   [[nodiscard]] bool has_any() const;
-  void leave_out_of(nlohmann::json& status);
+  // `stored` is the one that is to be replaced: where it has such a field, the definition is up to date by
+  // now.
+  void leave_out_of(nlohmann::json& status, const nlohmann::json& stored);
   // Notes what of it was not stored, and tells people once.
   void learn(const nlohmann::json& sent, const nlohmann::json& stored);
 

@@ -192,6 +192,7 @@ TEST(ReconcileLaws, HoldInWorldsThatBrokeThem) {
            Broken{84483, true, "a rest of another size was done, and nobody looked"},
            Broken{547748, true, "a pod that goes with a rest was news of who is placed"},
            Broken{616944, true, "a pod that nobody placed yet was the only one, and all were placed"},
+           Broken{751264, true, "the same after another rest"},
            Broken{778445, true,
                   "who had fallen silent in a collective was taken for stuck once its peers were done"},
            Broken{120044, true, "the law did not hear who trains on in a pod that is deleted with grace"},

@@ -29,7 +29,7 @@ TEST(PrunedFields, AreSentAgainOnceInAWhileAndToldOnce) {
   const json wanted = {{"phase", "Running"}, {"ledger", {{"load", 1}}}};
   const auto left = [&] {
     json status = wanted;
-    fields.leave_out_of(status);
+    fields.leave_out_of(status, {{"phase", "Pending"}});
     return status;
   };
   fields.learn(wanted, wanted);
@@ -45,6 +45,10 @@ TEST(PrunedFields, AreSentAgainOnceInAWhileAndToldOnce) {
   fields.learn(wanted, stored);
   EXPECT_EQ(left(), stored);
   EXPECT_EQ(text_in(said), told);
+  json status = wanted;
+  fields.leave_out_of(status, wanted);
+  EXPECT_EQ(status, wanted) << "what is stored is never taken back";
+  EXPECT_FALSE(fields.has_any());
 }
 
 }  // namespace
