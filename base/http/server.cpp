@@ -96,9 +96,11 @@ class BeastServer final : public HttpServer {
     socket.set_option(tcp::no_delay(true), ignored);
     socket.set_option(asio::socket_base::keep_alive(true), ignored);
     auto session = std::make_shared<ServerSession>(core_, std::move(socket));
-    if (!core_->add(session)) return;
-    if (others >= core_->options.connections_max) return session->start_refusing();
-    session->start();
+    if (others >= core_->options.connections_max) {
+      if (core_->add_to_refuse(session)) session->start_refusing();
+    } else if (core_->add(session)) {
+      session->start();
+    }
   }
 
   const std::shared_ptr<ServerCore> core_;

@@ -57,12 +57,18 @@ bool ServerCore::add(const std::shared_ptr<ServerSession>& session) {
   const std::lock_guard lock(mutex_);
   if (is_stopping_) return false;
   if (options.strangers_max) {
-    const auto leaving = strangers_.add(session, session->address());
+    const auto leaving = strangers_.add(session, session->address(), std::chrono::steady_clock::now());
     if (leaving == session) return false;
     if (leaving) leaving->close_soon();
   }
   sessions_.insert(session);
   return true;
+}
+
+bool ServerCore::add_to_refuse(const std::shared_ptr<ServerSession>& session) {
+  const std::lock_guard lock(mutex_);
+  if (!is_stopping_) sessions_.insert(session);
+  return !is_stopping_;
 }
 
 void ServerCore::remove(const std::shared_ptr<ServerSession>& session) {

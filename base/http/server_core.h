@@ -29,6 +29,8 @@ class ServerCore {
   // False: it must not be started, the server stops or has too many strangers. It is one itself, and another
   // one may be closed for it.
   [[nodiscard]] bool add(const std::shared_ptr<ServerSession>& session);
+  // One that is only told that there is no room. False: the server stops.
+  [[nodiscard]] bool add_to_refuse(const std::shared_ptr<ServerSession>& session);
   void remove(const std::shared_ptr<ServerSession>& session);
   // Of a stranger: whether a request of its is in work.
   void set_in_work(const std::shared_ptr<ServerSession>& session, bool is_in_work);

@@ -1,7 +1,6 @@
 #include "operator/runtime/controller.h"
 
 #include <algorithm>
-#include <set>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -87,7 +86,7 @@ void Controller::look_at(const JobKey& key) {
     if (!memory.uid.empty()) rooms_.close(key);  // of a job before it that had this name
     memory = {.uid = view->job.meta.uid};
   }
-  note_pods(*view, memory);
+  note_gone_pods(*view, memory);
   if (!memory.disrupted) memory.disrupted = queue_.disrupted_since(key);
   api::TrainingJob job = view->job;
   recall(memory.roster, job.status.members);
@@ -121,17 +120,17 @@ void Controller::look_at(const JobKey& key) {
   const auto done = carry_out(*view, decision, memory);
   if (!done) tell_failure(key, done.error());
   note_outcome(decision, done, memory);
+  if (!memory.refusal.empty()) memory.pods_seen = uids_of_pods(*view);
   queue_.add(key, next_look(decision, done, memory));
 }
 
 // A quota that refused a pod may have been charged for one that is gone now. The server counts that a moment
 // later: the pauses begin anew.
-void Controller::note_pods(const View& view, Memory& memory) {
-  if (view.pods.size() < memory.pods_seen) {
+void Controller::note_gone_pods(const View& view, Memory& memory) {
+  if (!std::ranges::includes(uids_of_pods(view), std::exchange(memory.pods_seen, {}))) {
     memory.refusals_in_a_row = 0;
     memory.pods_due = Timestamp();
   }
-  memory.pods_seen = view.pods.size();
 }
 
 // News from which nothing follows, of a node without members say, is no notice.

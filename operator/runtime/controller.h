@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 
 #include "base/core/clock.h"
@@ -49,8 +50,8 @@ class Controller {
     bool is_template_refused = false;
     Timestamp pods_due;
     int refusals_in_a_row = 0;
-    std::size_t pods_seen = 0;              // at the last look
-    std::vector<std::string> held_names{};  // by pods of an earlier job that hang
+    std::set<std::string> pods_seen{};      // their UIDs, at the last look, if it was refused one
+    std::vector<std::string> held_names{};  // by pods of others that hang
     // What the job's claim was when it was last read, and from when it is read again.
     std::optional<core::Claim> claim{};
     std::uint64_t claim_generation = 0;  // of the job, then
@@ -61,12 +62,12 @@ class Controller {
   void work(const std::stop_token& stop);
   void look_at(const JobKey& key);
   [[nodiscard]] Memory& memory_of(const JobKey& key);
-  static void note_pods(const View& view, Memory& memory);
+  static void note_gone_pods(const View& view, Memory& memory);
   // Reads the claim where the decision asks for it and it is due.
   [[nodiscard]] Result<void> look_at_claim(const api::TrainingJob& job, Memory& memory);
   bool report_broken(const JobKey& key);  // whether it is
   [[nodiscard]] Result<void> carry_out(const View& seen, const core::Decision& decision, Memory& memory);
-  // Stores the status if it says something new; progress alone waits for its turn.
+  // Stores the status if it says something new that is due; see Patience.
   [[nodiscard]] Result<void> store_status(const api::TrainingJob& decided,
                                           const api::TrainingJobStatus& before, Memory& memory);
   [[nodiscard]] Result<void> act(const View& seen, const api::TrainingJob& job, const core::Action& action);

@@ -38,6 +38,12 @@ void erase_from(Map& index, const std::string& name, const Key& key) {
 
 }  // namespace
 
+std::set<std::string> uids_of_pods(const View& view) {
+  std::set<std::string> uids;
+  for (const auto& pod : view.pods) uids.insert(pod.uid);
+  return uids;
+}
+
 Store::JobEntry Store::make_entry(const json& object) {
   JobEntry entry;
   entry.version = kube::version_in(object);

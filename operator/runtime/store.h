@@ -34,6 +34,8 @@ struct View {
   std::map<std::string, std::string> pod_versions{};  // the server's, by UID; not of pods that name none
 };
 
+[[nodiscard]] std::set<std::string> uids_of_pods(const View& view);
+
 // A TrainingJob that says nothing of use, and why.
 struct BrokenJob {
   api::ObjectMeta meta;

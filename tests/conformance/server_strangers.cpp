@@ -115,23 +115,47 @@ Strangers::Session session(std::uintptr_t number) {
   return {owner, reinterpret_cast<ServerSession*>(number)};
 }
 
+const Strangers::Time kStart{};
+
 TEST(Strangers, AGangThatCallsAtOnceFromManyAddressesIsServedInItsTurn) {
   Strangers strangers(64);
   for (std::uintptr_t i = 1; i <= 64; ++i)
-    EXPECT_EQ(strangers.add(session(i), "10.0.0." + std::to_string(i / 4)), nullptr);
+    EXPECT_EQ(strangers.add(session(i), "10.0.0." + std::to_string(i / 4), kStart), nullptr);
   const auto late = session(65);
-  EXPECT_EQ(strangers.add(late, "10.0.1.1"), late) << "who is at it comes through";
+  EXPECT_EQ(strangers.add(late, "10.0.1.1", kStart), late) << "who is at it comes through";
   strangers.remove(session(7));
-  EXPECT_EQ(strangers.add(late, "10.0.1.1"), nullptr) << "and then it is its turn";
+  EXPECT_EQ(strangers.add(late, "10.0.1.1", kStart), nullptr) << "and then it is its turn";
+}
+
+TEST(Strangers, WhoLetsAGangWaitForLongGoesBeforeTheNewest) {
+  Strangers strangers(64);
+  for (std::uintptr_t i = 1; i <= 64; ++i)
+    EXPECT_EQ(strangers.add(session(i), "10.0.0." + std::to_string(i / 4), kStart), nullptr);
+  strangers.set_in_work(session(1), true);
+  const auto soon = kStart + std::chrono::seconds(1);
+  EXPECT_EQ(strangers.add(session(65), "10.0.1.1", soon), session(65));
+  const auto later = kStart + std::chrono::seconds(3);
+  EXPECT_EQ(strangers.add(session(66), "10.0.1.1", later), session(2)) << "it had time to ask";
 }
 
 TEST(Strangers, AnAddressThatCrowdsTheOthersOutLosesItsOwn) {
   Strangers strangers(64);
-  EXPECT_EQ(strangers.add(session(1), "10.0.0.1"), nullptr);
-  for (std::uintptr_t i = 2; i <= 64; ++i) EXPECT_EQ(strangers.add(session(i), "10.0.0.2"), nullptr);
+  EXPECT_EQ(strangers.add(session(1), "10.0.0.1", kStart), nullptr);
+  for (std::uintptr_t i = 2; i <= 64; ++i) EXPECT_EQ(strangers.add(session(i), "10.0.0.2", kStart), nullptr);
   strangers.set_in_work(session(2), true);
-  EXPECT_EQ(strangers.add(session(65), "10.0.0.3"), session(3));
-  EXPECT_EQ(strangers.add(session(66), "10.0.0.2"), session(4));
+  EXPECT_EQ(strangers.add(session(65), "10.0.0.3", kStart), session(3));
+  EXPECT_EQ(strangers.add(session(66), "10.0.0.2", kStart), session(4));
+}
+
+TEST(Strangers, WhomAFullServerRefusesTakesNobodysPlace) {
+  const auto server = start({.connections_max = 1, .strangers_max = 1}, greet);
+  auto first = RawSocket::connect_to(server->port());
+  first.send(kGet);
+  EXPECT_THAT(first.read_until("hello"), StartsWith("HTTP/1.1 200"));
+  auto refused = RawSocket::connect_to(server->port());
+  EXPECT_THAT(refused.read_to_end(), StartsWith("HTTP/1.1 503"));
+  first.send(kGet);
+  EXPECT_THAT(first.read_until("hello"), StartsWith("HTTP/1.1 200"));
 }
 
 TEST(Strangers, ARequestIsDueInTimeHoweverItIsDrawnOut) {

@@ -57,9 +57,9 @@ MUTANTS = {
     "strangers are many": (STRANGERS, "base/http/strangers.cpp", r"strangers_\.size\(\) <= max_", "true"),
     "the youngest stranger goes": (
         STRANGERS, "base/http/strangers.cpp", r"return silent != newest \? silent", "return true ? newest"),
-    "a stranger goes while it is asked about": (STRANGERS, "base/http/strangers.cpp", r" && !stranger\.is_in_work", ""),
+    "a stranger goes while it is asked about": (STRANGERS, "base/http/strangers.cpp", r"!one\.is_in_work && ", ""),
     "a gang pushes itself out": (STRANGERS, "base/http/strangers.cpp", r"if \(count \* kCrowdShare <= max_\)", "if (false)"),
-    "who crowds pushes others out": (STRANGERS, "base/http/strangers.cpp", r"stranger\.address == crowd", "true"),
+    "who crowds pushes others out": (STRANGERS, "base/http/strangers.cpp", r"one\.address == crowd", "true"),
     "strangers take their time": (
         STRANGERS, "base/http/server_session.cpp", r"is_stranger_ \? std::min\(until, due_\) : until", "until"),
     "a member stays a stranger": (TOKENS, "operator/coordinator/coordinator.cpp", r"  responder\.vouch\(\);\n", ""),

@@ -198,19 +198,20 @@ void GroupWorld::end_operator() {
 
 void GroupWorld::forget_roster() {
   roster_.clear();
-  roster_due_.reset();
+  news_since_.reset();
 }
 
 // As late as the operator may.
 void GroupWorld::store(const api::TrainingJobStatus& decided, bool is_chaos) {
-  const Duration patience = runtime::patience_with(job_.spec, job_.status, decided).from_now;
-  if (is_chaos && patience > Duration::zero()) {
-    if (!roster_due_) roster_due_ = now_ + patience;
-    if (now_ < *roster_due_) {
+  const auto patience = runtime::patience_with(job_.spec, job_.status, decided);
+  if (is_chaos && patience.has_news) {
+    if (!news_since_) news_since_ = now_;
+    if (now_ < runtime::due(patience, status_stored_, *news_since_)) {
       roster_ = decided.members;
       return;
     }
   }
+  if (patience.has_news) status_stored_ = now_;
   job_.status = decided;
   forget_roster();
 }

@@ -69,7 +69,8 @@ class GroupWorld {
   api::TrainingJob job_;
   std::string broken_;
   std::vector<api::MemberStatus> roster_;  // as the last decision saw it, not stored yet
-  std::optional<Timestamp> roster_due_;
+  std::optional<Timestamp> news_since_;    // that are not stored yet
+  Timestamp status_stored_;
   std::map<std::string, Entry> pods_;  // by UID
   std::map<std::string, api::Pod> pods_seen_;
   std::map<std::string, api::Node> nodes_;

@@ -1,5 +1,7 @@
 #include "operator/runtime/store.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace ratoon::runtime {
@@ -269,6 +271,18 @@ TEST_F(StoreTest, APodWithoutItsLabelsIsNoMember) {
   bare["metadata"].erase("labels");
   store_.put_pod(bare);
   EXPECT_TRUE(store_.view(kJob)->pods.empty());
+}
+
+// A quota may have room for it, though there are as many as before.
+TEST_F(StoreTest, APodThatIsGoneIsMissedWhereAnotherOneCame) {
+  store_.put_job(job(1));
+  store_.put_pod(pod(2, "", "a"));
+  const auto before = uids_of_pods(*store_.view(kJob));
+  EXPECT_EQ(before.size(), 1U);
+  store_.put_pod(pod(3, "", "b"));
+  EXPECT_TRUE(std::ranges::includes(uids_of_pods(*store_.view(kJob)), before));
+  store_.remove_pod(pod(4, "", "a"));
+  EXPECT_FALSE(std::ranges::includes(uids_of_pods(*store_.view(kJob)), before));
 }
 
 TEST_F(StoreTest, AListThatIsNotCompleteSaysNothingOfWhatIsNotInItYet) {
