@@ -56,10 +56,16 @@ MUTANTS = {
     "strangers fill the memory": (PORCH, "operator/runtime/porch.cpp", r"bytes_ \+ bytes <= options_\.bytes_max", "true"),
     "strangers are many": (STRANGERS, "base/http/strangers.cpp", r"strangers_\.size\(\) <= max_", "true"),
     "the youngest stranger goes": (
-        STRANGERS, "base/http/strangers.cpp", r"return silent != newest \? silent", "return true ? newest"),
+        STRANGERS, "base/http/strangers.cpp", r"return silent != newest \? silent",
+        "return (silent != newest || true) ? newest"),
     "a stranger goes while it is asked about": (STRANGERS, "base/http/strangers.cpp", r"!one\.is_in_work && ", ""),
     "a gang pushes itself out": (STRANGERS, "base/http/strangers.cpp", r"if \(count \* kCrowdShare <= max_\)", "if (false)"),
-    "who crowds pushes others out": (STRANGERS, "base/http/strangers.cpp", r"one\.address == crowd", "true"),
+    "who crowds pushes others out": (
+        STRANGERS, "base/http/strangers.cpp", r"one\.address == crowd", "(one.address == crowd || true)"),
+    "who owes a request for long stays": (STRANGERS, "base/http/strangers.cpp", r"kHonestTime\{2\}", "kHonestTime{200}"),
+    "who is only refused takes a place": (
+        STRANGERS, "base/http/server.cpp", r"core_->add_to_refuse\(session\)", "core_->add(session)"),
+    "who came just now owes a request": (STRANGERS, "base/http/strangers.cpp", r"kHonestTime\{2\}", "kHonestTime{-1}"),
     "strangers take their time": (
         STRANGERS, "base/http/server_session.cpp", r"is_stranger_ \? std::min\(until, due_\) : until", "until"),
     "a member stays a stranger": (TOKENS, "operator/coordinator/coordinator.cpp", r"  responder\.vouch\(\);\n", ""),
