@@ -1,7 +1,7 @@
 """bench_ratios.py TABLE RESULT...: writes into each row of the results what TABLE compares it with: `ratios`, a list of
 {field, of, ratio}, where a ratio above 1 is the better for us: a rate over its limit or peer, a time or an amount of memory
 under it. A limit of 0 is kept, which is 1, or is not, which is 0. What was not measured in this run is left out. A table that
-is not there compares nothing."""
+is not there compares nothing. A row of one name in two results is refused: one would be compared in the other's place."""
 import fnmatch
 import json
 import os
@@ -63,12 +63,23 @@ def compare(rows, table):
                 row.setdefault("ratios", []).append({"field": field, "of": name, "ratio": round(ratio, 3)})
 
 
+def rows_of(results):
+    rows, found_in = {}, {}
+    for path, result in results.items():
+        for row in result["benchmarks"]:
+            name = row["name"]
+            if name in rows:
+                sys.exit(f"error: {path} and {found_in[name]} both have a row '{name}'. Next: give one of them another name")
+            rows[name], found_in[name] = row, path
+    return rows
+
+
 def main(table, paths):
     results = {}
     for path in paths:
         with open(path) as file:
             results[path] = json.load(file)
-    compare({row["name"]: row for result in results.values() for row in result["benchmarks"]}, table_of(table))
+    compare(rows_of(results), table_of(table))
     for path, result in results.items():
         with open(path, "w") as file:
             json.dump(result, file, indent=1)

@@ -271,8 +271,8 @@ def is_formed(one, attempt=1):
     return status.get("phase") == "Running" and status.get("attempt", 0) >= attempt
 
 
-def row(name, seconds, **counters):
-    name = f"cluster/{name}"
+def row(name, seconds, whose="cluster", **counters):
+    name = f"{whose}/{name}"
     return {"name": name, "run_name": name, "run_type": "iteration", "iterations": 1, "real_time": seconds * 1000,
             "cpu_time": counters.get("operator_cpu_seconds", 0) * 1000, "time_unit": "ms", **counters}
 

@@ -21,7 +21,7 @@ MUTANTS = {
     "no new attempt for a new world": ("attempt.cpp", r"std::max\(status\.attempt, heard\)\.next\(\)", "status.attempt"),
     "a forgotten requeue: the end of a pause": ("reconcile.cpp", r"changes_size_at, pauses_end_at, ", "changes_size_at, "),
     "a forgotten requeue: the end of patience": ("reconcile.cpp", r"\{changes_size_at, pauses_end_at", "{pauses_end_at"),
-    "a forgotten requeue: the end of a job's time": ("reconcile.cpp", r" time_ends_at, stalls_at", " stalls_at"),
+    "a forgotten requeue: the end of a job's time": ("reconcile.cpp", r", time_ends_at,", ","),
     "a forgotten requeue: the time to live": ("time_to_live.cpp", r"decision\.wake_at = [^;]*;", "(void)now;"),
     "a time to live that counts from the beginning": (
         "time_to_live.cpp", r"status\.completed_at->",
@@ -63,8 +63,8 @@ MUTANTS = {
     "an exit with zero taken for the end": ("roster.cpp", r"pod->is_completed && is_of_all && !member",
                                                "pod->exit_code == 0 && !member"),
     "a suspended job keeps its members' names": (
-        "suspend.cpp", r"std::max\(member\.incarnation, member\.successor\) \+ 1",
-        "member.incarnation"),
+        "suspend.cpp", r"member = make_anew\(member\);",
+        "{ const auto known = member.incarnation; member = make_anew(member); member.incarnation = known; }"),
     "a rest without a save": ("suspend.cpp", r"if \(!stands \|\| [^;]*\) return std::nullopt;", "return std::nullopt;"),
     "time that runs while a job rests": ("suspend.cpp", r"  stop_time\(seen\.wall_now, status\);\n", ""),
     "a world that shrinks at once": (

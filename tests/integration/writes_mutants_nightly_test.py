@@ -29,7 +29,8 @@ MUTANTS = {
         "kube/member_pod.cpp", r'return \{\{"name", member\.name\},',
         'static int made = 0; return {{"name", member.name + "-" + std::to_string(++made)},'),
     "what exists already is not read": (
-        "runtime/cluster.cpp", r"ErrorKind::kAlreadyExists\) return adopt_pod\([^;]*;", "ErrorKind::kAlreadyExists) return {};"),
+        "runtime/cluster.cpp", r"ErrorKind::kAlreadyExists\) return adopt_pod\([^;]*;",
+        "ErrorKind::kAlreadyExists) return Creation::kMade;"),
     "a pod of ours that is not in the next view": ("runtime/cluster.cpp", r"parts_->store\.put_own_pod\(\*made\);", ""),
     "members are told what is not stored": (
         "runtime/controller.cpp", r"if \(auto stored = store_status\(([^;]*)\); !stored\) return stored;",

@@ -78,7 +78,7 @@ class Bench(unittest.TestCase):
     def test_table_and_raw_figures(self):
         result = self.repository.run("scripts/bench")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stdout.count("BM_Hash/4096"), 2)
+        self.assertEqual([result.stdout.count(f"{name}/4096") for name in ("hash", "codec")], [1, 1])
         self.assertIn("1.5 us", result.stdout)
         self.assertIn("2.5 GB/s", result.stdout)
         self.assertIn("250 k/s", result.stdout)
@@ -94,25 +94,24 @@ class Bench(unittest.TestCase):
 
     def test_ratios_are_in_the_json_and_below_the_table(self):
         self.repository.write("tests/bench/ratios.txt", "# row | field | limit\n"
-                              "BM_Hash/* | real_time | 3e-6\nBM_Hash/* | bytes_per_second | 5e9\n"
-                              "BM_Codec | kept_bytes | kept_bytes_limit\nBM_Codec | real_time | peer codec real_time\n"
-                              "BM_Codec | writes | 0\nBM_Codec | kept_bytes | 0\n")
+                              "hash/4* | real_time | 3e-6\nhash/4* | bytes_per_second | 5e9\n"
+                              "hash/kept | kept_bytes | kept_bytes_limit\nhash/kept | real_time | peer codec real_time\n"
+                              "hash/kept | writes | 0\nhash/kept | kept_bytes | 0\n")
         result = self.repository.run("scripts/bench", "hash")
         self.assertEqual(result.returncode, 0, result.stderr)
         with open(self.results()[0]) as file:
             rows = {row["name"]: row for row in json.load(file)["benchmarks"]}
-        self.assertEqual(rows["BM_Hash/4096"]["ratios"], [{"field": "real_time", "of": "limit 3e-6", "ratio": 2.0},
-                                                         {"field": "bytes_per_second", "of": "limit 5e9", "ratio": 0.5}])
-        self.assertEqual(rows["BM_Codec"]["ratios"], [{"field": "kept_bytes", "of": "kept_bytes_limit", "ratio": 4.0},
+        self.assertEqual(rows["hash/4096"]["ratios"], [{"field": "real_time", "of": "limit 3e-6", "ratio": 2.0},
+                                                        {"field": "bytes_per_second", "of": "limit 5e9", "ratio": 0.5}])
+        self.assertEqual(rows["hash/kept"]["ratios"], [{"field": "kept_bytes", "of": "kept_bytes_limit", "ratio": 4.0},
                                                       {"field": "writes", "of": "limit 0", "ratio": 1.0},
                                                       {"field": "kept_bytes", "of": "limit 0", "ratio": 0.0}])
-        self.assertRegex(result.stdout, r"BM_Hash/4096 +real_time +2 x +limit 3e-6")
+        self.assertRegex(result.stdout, r"hash/4096 +real_time +2 x +limit 3e-6")
         self.assertIn("kept_bytes 256, kept_bytes_limit 1024", result.stdout, "counters are shown")
 
-    def test_peers_by_turns_with_medians(self):
+    def add_peer(self, text):
         requirements = self.repository.write("tests/bench/peers/requirements.txt", "")
-        self.repository.write("tests/bench/peers/peer_hash.py", PEER)
-        self.repository.write("tests/bench/ratios.txt", "BM_Hash/* | real_time | peer hash real_time\n")
+        self.repository.write("tests/bench/peers/peer_hash.py", text)
         script = f'. scripts/lib/cache.sh; pin=$(checksum_of {requirements}); echo "$pin"'
         pin = subprocess.run(["bash", "-c", script], cwd=self.repository.path, capture_output=True, text=True).stdout.strip()
         peers = os.path.join(self.repository.root, "cache/ratoon", f"peers-{pin}")
@@ -120,6 +119,10 @@ class Bench(unittest.TestCase):
         os.symlink(shutil.which("python3"), os.path.join(peers, "bin/python3"))
         with open(os.path.join(peers, ".ratoon-complete"), "w") as file:
             file.write(pin + "\n")
+
+    def test_peers_by_turns_with_medians(self):
+        self.add_peer(PEER)
+        self.repository.write("tests/bench/ratios.txt", "hash/4* | real_time | peer hash real_time\n")
         result = self.repository.run("scripts/bench", "--peers")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertEqual([os.path.basename(path).split("-", 3)[3] for path in self.results()],
@@ -127,7 +130,13 @@ class Bench(unittest.TestCase):
         with open(self.results()[2]) as file:
             [row] = json.load(file)["benchmarks"]
         self.assertEqual((row["real_time"], row["rounds"]), (6, 3), "3, 6 and 9 in three processes")
-        self.assertRegex(result.stdout, r"BM_Hash/4096 +real_time +4 x +peer hash")
+        self.assertRegex(result.stdout, r"hash/4096 +real_time +4 x +peer hash")
+
+    def test_a_peer_that_is_named_as_the_benchmark_is(self):
+        self.add_peer(PEER.replace("peer hash", "hash/4096"))
+        result = self.repository.run("scripts/bench", "--peers", "hash")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("both have a row 'hash/4096'", result.stderr)
 
     def test_an_unknown_name(self):
         result = self.repository.run("scripts/bench", "nothing")

@@ -34,9 +34,9 @@ message(STATUS "werror ${RATOON_WERROR}")
 BENCHMARK = """#!/bin/sh
 for argument; do case $argument in --benchmark_out=*) out=${argument#*=} ;; esac; done
 cat >"$out" <<'END'
-{"benchmarks": [{"name": "BM_Hash/4096", "real_time": 1.5, "cpu_time": 1.25, "time_unit": "us",
+{"benchmarks": [{"name": "NAME/4096", "real_time": 1.5, "cpu_time": 1.25, "time_unit": "us",
                  "bytes_per_second": 2.5e9},
-                {"name": "BM_Codec", "real_time": 15, "cpu_time": 15, "time_unit": "ms", "items_per_second": 250000,
+                {"name": "NAME/kept", "real_time": 15, "cpu_time": 15, "time_unit": "ms", "items_per_second": 250000,
                  "kept_bytes": 256, "kept_bytes_limit": 1024, "writes": 0}]}
 END
 """
@@ -78,7 +78,7 @@ class TinyRepository:
             return file.read().splitlines()
 
     def add_benchmark(self, name):
-        self.write(f"build/release/bin/bench_{name}", BENCHMARK, executable=True)
+        self.write(f"build/release/bin/bench_{name}", BENCHMARK.replace("NAME", name), executable=True)
 
     def add_fuzz_target(self, name):
         return self.write(f"build/fuzz/bin/fuzz_{name}", FUZZ_TARGET, executable=True)
