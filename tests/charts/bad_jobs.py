@@ -141,7 +141,7 @@ PLATFORM = [
     ("an empty list of roles", [("spec.roles", [])], "spec.roles in body should have at least 1 items"),
     ("nine roles", [("spec.roles", [{**ROLE, "name": f"role{n}"} for n in range(9)])], "must have at most 8 items"),
     ("two roles of one name", [("spec.roles.1", ROLE)], "Duplicate value"),
-    ("a role without name", [("spec.roles.0.name", REMOVED)], "name"),
+    ("a role without name", [("spec.roles.0.name", REMOVED)], "spec.roles[0].name: Required value"),
     ("a role's name of 13 characters", [("spec.roles.0.name", "a" * 13)], "may not be more than 12 bytes"),
     ("no template", [(TEMPLATE, REMOVED)], "template: Required value"),
     ("a template without spec", [(POD, REMOVED)], "template.spec: Required value"),

@@ -71,7 +71,13 @@ class Training(Runs, unittest.TestCase):
         figures["waterfall_seconds"] = {phase: statistics.median(a["phases"][phase + "Seconds"] for a in accounts)
                                         for phase in PHASES}
         figures["batch_job"] = neighbour.fate()
-        self.assertLessEqual(statistics.median(totals), 8.0)
+        self.expect_within(totals, goal=5.0, at_least=8.0)
+
+    def expect_within(self, seconds, goal, at_least):
+        """Twenty trials are a measurement; five on a machine that others use show that nothing waits for a timeout."""
+        if TRIALS >= 20:
+            self.assertLessEqual(spread(seconds)["p95"], goal)
+        self.assertLessEqual(statistics.median(seconds), at_least)
 
     def show_the_story(self, name):
         table = lab.kubectl("get", "tj", name)
@@ -122,7 +128,7 @@ class Training(Runs, unittest.TestCase):
         self.assertEqual((status["restarts"]["disruption"], status["restarts"]["application"]), (TRIALS, 0))
         lab.kubectl("delete", "tj", "elastic")
         figures["shrink_seconds"] = spread(totals)
-        self.assertLessEqual(statistics.median(totals), 6.0)
+        self.expect_within(totals, goal=4.0, at_least=6.0)
 
     def test_4_the_operator_dies(self):
         self.begin("orphan")

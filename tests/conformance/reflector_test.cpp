@@ -9,6 +9,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -284,9 +285,17 @@ TEST_F(ReflectorTest, AWatchThatFallsSilentIsGivenUp) {
 }
 
 TEST_F(ReflectorTest, ItIsBehindWhileNobodyAnswers) {
-  serve({[](RawSocket& peer, const std::string&) { peer.reset(); }});
-  EXPECT_FALSE(reflector_->is_synced());
-  EXPECT_TRUE(reflector_->behind_since());
+  serve({say("200 OK", list_of({}, 10)), watch_and_stay({event("ADDED", object("a", 11))})});
+  ASSERT_TRUE(copy_.wait_for("put a"));
+  EXPECT_TRUE(reflector_->is_synced());
+  EXPECT_FALSE(reflector_->behind_since());
+  const Timestamp gone_at = clock_.now();
+  server_.reset();
+  while (!reflector_->behind_since() && clock_.now() - gone_at < std::chrono::seconds(10))
+    std::this_thread::yield();
+  ASSERT_TRUE(reflector_->behind_since());
+  EXPECT_LE(*reflector_->behind_since(), gone_at) << "since it was last heard of";
+  EXPECT_TRUE(reflector_->trouble());
 }
 
 TEST_F(ReflectorTest, EndsAtOnceWhateverItWaitsFor) {

@@ -128,6 +128,16 @@ class Leader(unittest.TestCase):
         wait_until(lambda: first.ask("/readyz")[1].startswith("the lease could not be read"), "the reason", 60)
         self.assertEqual(status, 503, said)
 
+    def test_with_a_copy_that_is_behind_it_is_not_ready(self):
+        first = self.start("first", 1)
+        wait_until(first.is_leading, "the first to lead", 60)
+        wait_until(first.is_ready, "the first to be ready", 60)
+        self.cluster.must("kubectl", f"--kubeconfig={self.cluster.admin}", "delete", "clusterrolebinding",
+                          "--selector=app.kubernetes.io/name=ratoon")
+        # A watch that is open is not looked at again by the server: the next one, within a minute, is refused.
+        wait_until(lambda: first.ask("/readyz") == (503, "what is cached is too old\n"), "the copies to be too old", 150)
+        self.assertTrue(first.is_leading(), "the lease is another right")
+
 
 if __name__ == "__main__":
     if missing := missing_programs("helm", "kubectl"):

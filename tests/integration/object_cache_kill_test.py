@@ -103,7 +103,7 @@ class SharedCache(S3Test):
             if self.chance.random() < 0.2:
                 for path in self.folder.glob("*.object"):
                     path.unlink()  # so that there is always something to fetch
-        print(f"{tries} tries killed {kills} processes at work, {parts} parts left behind", flush=True)
+        print(f"{kills} kills of processes at work, in {tries} tries; {parts} parts left behind", flush=True)
         self.assertGreaterEqual(kills, KILLS, f"{SECONDS} s were too few for all: scripts/nightly takes more minutes")
         if not others:  # which would have swept them already
             self.assertGreater(parts, 0, "and some of them while they wrote")

@@ -15,6 +15,7 @@
 
 #include "base/contract/names.h"
 #include "operator/runtime/store_sinks.h"
+#include "tests/property/operator/environment.h"
 #include "tests/property/operator/simulated_api_server.h"
 #include "tests/support/crash/effort.h"
 
@@ -30,11 +31,6 @@ constexpr int kNodes = 3;
 constexpr const char* kJobKind = "trainingjobs";
 constexpr const char* kPodKind = "pods";
 constexpr const char* kNodeKind = "nodes";
-
-std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
-}
 
 JobKey job_key(std::uint64_t number) {
   return {.name_space = "n", .name = "j" + std::to_string(number)};

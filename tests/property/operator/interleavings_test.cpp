@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/property/operator/environment.h"
 #include "tests/property/operator/small_world.h"
 #include "tests/support/crash/effort.h"
 
@@ -16,11 +17,6 @@ namespace ratoon::sim {
 namespace {
 
 constexpr Duration kCalmMax = std::chrono::seconds(150);  // in which all jobs reach their end
-
-std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
-}
 
 // Depth first: the path is the story. A state that is met again on its own path is a circle of which no
 // moment passes, and so is one from which nothing leads to an end.
@@ -99,10 +95,11 @@ class Search {
 };
 
 void expect_nothing_broken(const Search& search, const std::string& what) {
-  std::cout << what << ": " << search.states() << " states, " << search.transitions() << " transitions, "
-            << search.ends() << " ends, the longest story has " << search.depth() << " events\n";
+  std::cout << search.states() << " states of " << what << ", " << search.transitions() << " transitions, "
+            << search.ends() << " ends; the longest story has " << search.depth() << " events\n";
   EXPECT_EQ(search.complaint(), "");
   EXPECT_GT(search.ends(), 0U);
+  if (test::kEffortPercent == 100) EXPECT_GT(search.states(), 100'000U) << "few: look at SmallWorld::next()";
 }
 
 void look_at_both(std::uint32_t faults) {
@@ -123,8 +120,9 @@ TEST(Interleavings, NoneBreaksALawOfAJobBesideAnother) {
 // So what holds for a job beside another holds for both of two.
 TEST(Interleavings, EachStateOfTwoJobsIsOneOfAJobBesideAnother) {
   constexpr std::uint32_t kFaults = test::kEffortPercent == 100 ? 1 : 0;
+  const auto faults = static_cast<std::uint32_t>(number_from_environment("RATOON_FAULTS", kFaults));
   Search beside;
-  beside.look(SmallWorld(1, kFaults, SmallWorld::Beside::kNeighbour));
+  beside.look(SmallWorld(1, faults, SmallWorld::Beside::kNeighbour));
   std::uint64_t seen = 0;
   std::string unknown;
   Search both([&](const SmallWorld& world) {
@@ -132,8 +130,8 @@ TEST(Interleavings, EachStateOfTwoJobsIsOneOfAJobBesideAnother) {
     ++seen;
     if (!beside.has_met(world.of_first_job())) unknown = world.describe();
   });
-  both.look(SmallWorld(2, kFaults));
-  expect_nothing_broken(both, "2 jobs, " + std::to_string(kFaults) + " faults");
+  both.look(SmallWorld(2, faults));
+  expect_nothing_broken(both, "2 jobs, " + std::to_string(faults) + " faults");
   EXPECT_EQ(unknown, "");
   EXPECT_GT(seen, 0U);
 }

@@ -9,16 +9,12 @@
 #include <gtest/gtest.h>
 
 #include "operator/core/reconcile.h"
+#include "tests/property/operator/environment.h"
 #include "tests/property/operator/laws.h"
 #include "tests/support/crash/effort.h"
 
 namespace ratoon::sim {
 namespace {
-
-std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
-}
 
 // After the last fault: judgement of the silent (30 s when all are), nodes that the platform gives up,
 // Terminating pods, a rerun from the beginning.

@@ -54,6 +54,6 @@ if(TARGET ratoon_operator_runtime)
     add_test(NAME nightly.writes_laws_test_${shard} COMMAND writes_laws_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     ratoon_test_properties(nightly.writes_laws_test_${shard} nightly 3600)
     set_tests_properties(nightly.writes_laws_test_${shard} PROPERTIES
-      ENVIRONMENT "RATOON_SEEDS=20000;RATOON_FIRST_SEED=10001;RATOON_SHARD=${shard};RATOON_SHARDS=4")
+      ENVIRONMENT "RATOON_SEEDS=20000;RATOON_SHARD=${shard};RATOON_SHARDS=4")
   endforeach()
 endif()

@@ -15,6 +15,7 @@
 #include "operator/core/reconcile.h"
 #include "operator/runtime/controller.h"
 #include "operator/runtime/patience.h"
+#include "tests/property/operator/environment.h"
 #include "tests/property/operator/laws.h"
 #include "tests/property/operator/simulated_cluster.h"
 #include "tests/support/crash/effort.h"
@@ -31,11 +32,6 @@ constexpr int kAfterlifeTicks = 400;
 constexpr int kQuietTicks = 30;
 constexpr int kLooksMax = 40;                             // of one tick
 constexpr Duration kPauseMax = std::chrono::seconds(15);  // after a write that failed
-
-std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
-}
 
 // The door of the operator that leads is the world's; whoever else believes to have one speaks to nobody.
 class RoomsOf final : public coordinator::Rooms {
