@@ -188,14 +188,16 @@ class CrdOnAServer(unittest.TestCase):
         text = (programs.ROOT / "docs" / "operations" / "policies.md").read_text()
         pieces = re.findall(r"^```yaml\n(.*?)^```$", text, re.M | re.S)
         (minimal,) = programs.read_yaml((programs.ROOT / "crds" / "samples" / "minimal.yaml").read_text())
-        self.assertGreaterEqual(len(pieces), 8)
-        for piece in pieces:
+        self.assertGreaterEqual(len(pieces), 14)
+        self.assertEqual(len(pieces), text.count("```yaml"), "none is passed over")
+        for number, piece in enumerate(pieces):
             with self.subTest(piece):
-                head = "apiVersion: ratoon.dev/v1alpha1\nkind: TrainingJob\nmetadata: {name: policy}\n"
-                (job,) = programs.read_yaml(head + piece)
+                (job,) = programs.read_yaml("apiVersion: ratoon.dev/v1alpha1\nkind: TrainingJob\n" + piece)
+                job["metadata"] = {"name": f"policy-{number}"}
                 job["spec"] = {**minimal["spec"], **job["spec"]}
-                done = self.cluster.kubectl("apply", "--validate=strict", "--dry-run=server", "--filename=-", document=job)
+                done = self.cluster.kubectl("apply", "--validate=strict", "--filename=-", document=job)
                 self.assertEqual(done.returncode, 0, done.stderr)
+                self.cluster.must("delete", "tj", job["metadata"]["name"])
 
     def test_a_status_comes_back_whole(self):
         self.create(changed(("metadata.name", "whole")), STATUS)

@@ -175,6 +175,8 @@ class RealCluster(unittest.TestCase):
         refusal = self.probe.ask("create", "taken", 0)
         self.assertEqual(refusal["error"], "invalid")
         self.assertIn("ratoon-token", refusal["message"])
+        self.make("untroubled")
+        self.assertEqual(self.probe.ask("create", "untroubled", 0), {"ok": True})
 
     def test_nodes_under_the_pods_are_seen_and_heartbeats_are_no_news(self):
         self.make("noded")
