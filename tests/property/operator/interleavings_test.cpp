@@ -99,7 +99,6 @@ void expect_nothing_broken(const Search& search, const std::string& what) {
             << search.ends() << " ends; the longest story has " << search.depth() << " events\n";
   EXPECT_EQ(search.complaint(), "");
   EXPECT_GT(search.ends(), 0U);
-  if (test::kEffortPercent == 100) EXPECT_GT(search.states(), 100'000U) << "few: look at SmallWorld::next()";
 }
 
 void look_at_both(std::uint32_t faults) {
@@ -115,6 +114,9 @@ TEST(Interleavings, NoneBreaksALawOfAJobBesideAnother) {
   Search search;
   search.look(SmallWorld(1, faults, SmallWorld::Beside::kNeighbour));
   expect_nothing_broken(search, "a job beside another, " + std::to_string(faults) + " faults");
+  if (faults >= 2) {
+    EXPECT_GT(search.states(), 100'000U) << "few: look at SmallWorld::next()";
+  }
 }
 
 // So what holds for a job beside another holds for both of two.
