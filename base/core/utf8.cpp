@@ -33,6 +33,10 @@ std::size_t character_bytes(std::span<const std::byte> bytes) {
   return is_overlong || is_surrogate || is_above_unicode ? 0 : size;
 }
 
+bool is_inside_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
+
 // Of ASCII, or of those that C1 adds and terminals obey as well: U+0080 to U+009F.
 bool is_control(std::span<const std::byte> character) {
   const auto first = std::to_integer<unsigned>(character[0]);
@@ -54,12 +58,17 @@ bool is_utf8(std::span<const std::byte> bytes) {
 
 std::string cut_text(std::string text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
-  const auto is_inside = [&](std::size_t i) {
-    return (static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U;
-  };
   std::size_t end = bytes_max;
-  while (end > 0 && is_inside(end)) --end;
+  while (end > 0 && is_inside_character(text[end])) --end;
   text.resize(end);
+  return text;
+}
+
+std::string end_of_text(std::string text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  std::size_t begin = text.size() - bytes_max;
+  while (begin < text.size() && is_inside_character(text[begin])) ++begin;
+  text.erase(0, begin);
   return text;
 }
 

@@ -14,6 +14,9 @@ namespace ratoon {
 // At most that many bytes, cut between characters.
 [[nodiscard]] std::string cut_text(std::string text, std::size_t bytes_max);
 
+// The same of its end: what was said last.
+[[nodiscard]] std::string end_of_text(std::string text, std::size_t bytes_max);
+
 // As one line of a terminal: names and reasons that lie on a disk or in a store are somebody's, and what
 // could move the cursor, or begin a line of its own, is shown as '?'. So is each byte that is no UTF-8: a
 // terminal of 8 bits may obey it.

@@ -28,10 +28,12 @@ struct Pod {
   std::string role;
   std::uint32_t index = 0;
   std::uint32_t incarnation = 0;
-  std::string node;     // empty: not placed
-  std::string address;  // of its network; empty: none yet
-  PodPhase phase = PodPhase::kPending;
-  std::optional<int> exit_code;  // of its first container; 128 + n after signal n
+  std::string node;                     // empty: not placed
+  std::string address;                  // of its network; empty: none yet
+  PodPhase phase = PodPhase::kPending;  // of its first container, where it has another end than its pod
+  std::optional<int> exit_code;         // of its first container, or of failed_init; 128 + n after signal n
+  std::string failed_init{};            // the init container that failed: its first container never ran
+  bool others_run = false;              // its first container ended, and others hold its node
   bool is_deleting = false;
   std::optional<WallTime> ends_at{};       // is_deleting: the grace that it was granted is over then
   bool is_completed = false;               // its first container left a record that the training is done
@@ -46,6 +48,7 @@ struct Pod {
   std::optional<GroupSeat> group_seat{};   // of one that is to be made
   std::string meets{};                     // UID of the pod with rank 0 that it was told of at its start
 
+  // Its program did.
   [[nodiscard]] bool has_ended() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
 
   friend bool operator==(const Pod&, const Pod&) = default;

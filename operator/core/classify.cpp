@@ -1,6 +1,7 @@
 #include "operator/core/classify.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "base/contract/exit_code.h"
@@ -19,24 +20,30 @@ constexpr int kSigInt = 2;
 constexpr int kSigKill = 9;
 constexpr int kSigTerm = 15;
 
-Ending classify_exit_code(int code) {
-  const std::string text = "exit code " + std::to_string(code);
+// Of a program of ours: codes have meanings.
+std::optional<Ending> find_meaning(int code, const std::string& text) {
   switch (static_cast<ExitCode>(code)) {
     case ExitCode::kDone:
-      return {EndCause::kApplication, text + kNoRecord};
+      return Ending{EndCause::kApplication, text + kNoRecord};
     case ExitCode::kPreempted:
-      return {EndCause::kDisruption, text + " (left because it was told to)"};
+      return Ending{EndCause::kDisruption, text + " (left because it was told to)"};
     case ExitCode::kStartAgain:
-      return {EndCause::kDisruption, text + " (asks for a fresh start)"};
+      return Ending{EndCause::kDisruption, text + " (asks for a fresh start)"};
     case ExitCode::kConfiguration:
-      return {EndCause::kFatal, text + " (configuration): the same start would fail again"};
+      return Ending{EndCause::kFatal, text + " (configuration): the same start would fail again"};
     case ExitCode::kCheckpointsBad:
-      return {EndCause::kFatal, text + ": checkpoints exist and none is good"};
+      return Ending{EndCause::kFatal, text + ": checkpoints exist and none is good"};
     case ExitCode::kStorage:
-      return {EndCause::kApplication, text + " (storage failed)"};
+      return Ending{EndCause::kApplication, text + " (storage failed)"};
     case ExitCode::kInterruptedByUser:
       break;  // 128 + SIGINT, below
   }
+  return std::nullopt;
+}
+
+Ending classify_exit_code(int code, bool is_ours) {
+  const std::string text = "exit code " + std::to_string(code);
+  if (const auto meaning = is_ours ? find_meaning(code, text) : std::nullopt) return *meaning;
   const int signal = code - kSignalBase;
   // Programs do not kill themselves with these; somebody outside did.
   if (signal == kSigKill || signal == kSigTerm || signal == kSigInt) {
@@ -50,10 +57,9 @@ bool has_reason(const api::Pod& pod, std::string_view reason) {
   return std::ranges::find(pod.end_reasons, reason) != pod.end_reasons.end();
 }
 
-Ending classify_by_itself(const api::Pod& pod) {
+Ending classify_program(const api::Pod& pod) {
   constexpr std::string_view kOutOfMemory = "OOMKilled";
   constexpr std::string_view kStartError = "StartError";
-  if (pod.is_evicted) return {EndCause::kDisruption, "ended by the platform"};
   // The same start would need as much again; nobody outside did this.
   if (has_reason(pod, kOutOfMemory))
     return {EndCause::kApplication, "ended by signal 9: its memory limit was reached (OOMKilled)"};
@@ -61,8 +67,16 @@ Ending classify_by_itself(const api::Pod& pod) {
   if (has_reason(pod, kStartError))
     return {EndCause::kApplication,
             "its container did not start: " + cut_text(pod.last_lines, kWordsBytesMax)};
-  if (pod.exit_code) return classify_exit_code(*pod.exit_code);
+  if (pod.exit_code) return classify_exit_code(*pod.exit_code, pod.failed_init.empty());
   return {EndCause::kDisruption, "ended without an exit code"};
+}
+
+Ending classify_by_itself(const api::Pod& pod) {
+  if (pod.is_evicted) return {EndCause::kDisruption, "ended by the platform"};
+  Ending ending = classify_program(pod);
+  if (!pod.failed_init.empty())
+    ending.sentence = "its init container " + pod.failed_init + " failed: " + ending.sentence;
+  return ending;
 }
 
 EndCause cause_of(api::RuleAction action) {

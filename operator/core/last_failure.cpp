@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/core/utf8.h"
+
 namespace ratoon::core {
 namespace {
 
@@ -65,7 +67,7 @@ std::optional<api::Failure> find_first(const Observation& seen, const RosterChan
 
 std::string first_line(std::string_view text) {
   constexpr std::size_t kBytesMax = 1000;
-  return std::string(text.substr(0, std::min(text.find('\n'), kBytesMax)));
+  return cut_text(std::string(text.substr(0, text.find('\n'))), kBytesMax);
 }
 
 // The line after the last traceback's own, which are indented. PyTorch puts the rank before each line.

@@ -21,30 +21,31 @@ std::vector<Verdict> find_condemned(const Observation& seen, const Hang& hang, b
   return condemned;
 }
 
-// Losses in a row without a step. Spot machines can be lost several times before the first one; a program
-// that cannot start is lost for ever, whatever its exit code says.
-void count_in_vain(const Observation& seen, bool has_stepped, RosterChange& change) {
+// Losses in a row that gained nothing: those of a program that cannot start, whatever its exit code says, and
+// those that come more often than its saves, so that it makes the same steps for ever. Spot machines can be
+// lost several times before the first one.
+void count_in_vain(const Observation& seen, bool has_advanced, RosterChange& change) {
   const std::size_t per_member_max = seen.job.spec.restart_policy.losses_without_step_max;
   const auto& before = seen.job.status.restarts;
   const auto& after = change.restarts;
   const std::uint32_t losses = after.application + after.hung + after.disruption - before.application -
                                before.hung - before.disruption;
-  change.restarts.without_step = (has_stepped ? 0 : before.without_step) + losses;
+  change.restarts.without_step = (has_advanced ? 0 : before.without_step) + losses;
   if (losses == 0 || change.restarts.without_step <= per_member_max * change.members.size()) return;
   if (change.fatal.empty()) {
     change.fatal = std::to_string(change.restarts.without_step) +
-                   " losses in a row and not one step: see the members' logs";
+                   " losses in a row, and no new step or checkpoint between them: see the members' logs";
   }
 }
 
 }  // namespace
 
 RosterChange change_roster(const Observation& seen, const Silence& silence, const Hang& hang,
-                           bool has_stepped) {
-  RosterChange change = replace_lost(seen, silence.lost, find_condemned(seen, hang, has_stepped));
+                           const Headway& headway) {
+  RosterChange change = replace_lost(seen, silence.lost, find_condemned(seen, hang, headway.has_stepped));
   if (!hang.of_world.empty() && change.losses.empty()) give_up_world(seen, hang.of_world, change);
-  count_in_vain(seen, has_stepped, change);
-  put_off_crashed(seen, has_stepped, change);
+  count_in_vain(seen, headway.has_advanced, change);
+  put_off_crashed(seen, headway.has_stepped, change);
   if (api::is_group(seen.job.spec)) restart_group(seen, change);
   return change;
 }

@@ -8,8 +8,14 @@
 
 namespace ratoon::core {
 
+// Since the last look.
+struct Headway {
+  bool has_stepped = false;
+  bool has_advanced = false;  // a step that was never made before, or a save
+};
+
 [[nodiscard]] RosterChange change_roster(const Observation& seen, const Silence& silence, const Hang& hang,
-                                         bool has_stepped);
+                                         const Headway& headway);
 
 // In a sentence for those who leave their world because of it; `otherwise` where nobody was lost.
 [[nodiscard]] std::string describe_loss(const Observation& seen, const RosterChange& change,

@@ -1,13 +1,16 @@
 #include "operator/core/reconcile.h"
 
+#include <algorithm>
 #include <iterator>
 #include <string>
 #include <utility>
 
+#include "base/contract/resume_point.h"
 #include "operator/core/announce.h"
 #include "operator/core/attempt.h"
 #include "operator/core/backoff.h"
 #include "operator/core/begin_anew.h"
+#include "operator/core/clean_pods.h"
 #include "operator/core/conditions.h"
 #include "operator/core/deadlines.h"
 #include "operator/core/duration.h"
@@ -59,9 +62,20 @@ void follow(const Observation& seen, const RosterChange& change, Decision& decis
   append(decision.actions, follow_roster(seen, status.members, avoid_nodes, sick_nodes(seen, status)));
 }
 
-// Whether the losses before are behind it.
-bool has_moved_on(const Observation& seen, bool has_stepped) {
-  return api::is_group(seen.job.spec) ? has_proved_itself(seen) : has_stepped;
+// Steps that were made before, and lost, are made again; a save is for good wherever the run goes back to.
+bool has_advanced(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after) {
+  const auto& saved = after.last_checkpoint;
+  return after.step > std::max(before.step, before.ledger.newest_step) ||
+         (saved && (!before.last_checkpoint || is_newer(*saved, *before.last_checkpoint)));
+}
+
+Headway find_headway(const Observation& seen, const api::TrainingJobStatus& status) {
+  if (api::is_group(seen.job.spec)) {
+    const bool is_proved = has_proved_itself(seen);
+    return {.has_stepped = is_proved, .has_advanced = is_proved};
+  }
+  const auto& before = seen.job.status;
+  return {.has_stepped = status.step > before.step, .has_advanced = has_advanced(before, status)};
 }
 
 std::string describe_success(const api::TrainingJobSpec& spec, const api::TrainingJobStatus& status) {
@@ -83,12 +97,11 @@ Decision decide(const Observation& seen, Timestamp now) {
   note_wish_to_begin_anew(seen.job, status);
   note_progress(seen.processes, status);
   note_final_weights(seen, status);
-  const bool has_stepped = status.step > seen.job.status.step;
-  if (has_stepped) status.stepped_at = seen.wall_now;
+  if (status.step > seen.job.status.step) status.stepped_at = seen.wall_now;
   const Silence silence = find_silent(seen, now);
   const Hang hang = find_hang(seen, now);
   const auto next_check = earlier(silence.next_check, hang.next_check);
-  RosterChange change = change_roster(seen, silence, hang, has_moved_on(seen, has_stepped));
+  RosterChange change = change_roster(seen, silence, hang, find_headway(seen, status));
   status.members = change.members;
   status.restarts = change.restarts;
   note_failure(seen, change, status);
@@ -149,6 +162,12 @@ Decision decide(const Observation& seen, Timestamp now) {
   return decision;
 }
 
+// What is still to be done about a job that is over.
+void see_off(const Observation& seen, Timestamp now, Decision& decision) {
+  end_of_life(seen, now, decision);
+  wake_by(next_end_of_rest(seen, decision.status), seen.wall_now, now, decision);
+}
+
 }  // namespace
 
 Decision reconcile(const Observation& seen, Timestamp now) {
@@ -156,14 +175,14 @@ Decision reconcile(const Observation& seen, Timestamp now) {
   if (api::is_over(stored.phase)) {
     Decision decision = finish(seen, stored, stored.phase, stored.message);
     note_validity(seen, decision.status);
-    end_of_life(seen, now, decision);
+    see_off(seen, now, decision);
     return decision;
   }
   Decision decision = decide(seen, now);
   hold_back(seen, decision);
   note_ledger(seen, now, decision);
   note_conditions(seen, decision.status);
-  if (decision.status.completed_at) end_of_life(seen, now, decision);
+  if (decision.status.completed_at) see_off(seen, now, decision);
   return decision;
 }
 

@@ -71,7 +71,7 @@ Decision suspend(const Observation& seen, const RosterChange& change, std::optio
   status.members = next_members(rests);  // of the size that it was given meanwhile
   const bool has_grace = api::is_group(seen.job.spec);
   for (const auto& pod : seen.pods) {
-    if (pod.has_ended() || pod.is_deleting) continue;
+    if ((pod.has_ended() && !pod.others_run) || pod.is_deleting) continue;
     Action removal =
         DeletePod{.name = pod.name, .uid = pod.uid, .reason = "suspended", .has_grace = has_grace};
     decision.actions.push_back(std::move(removal));

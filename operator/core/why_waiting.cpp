@@ -15,7 +15,7 @@ std::string why_not_placed(const Observation& seen, const std::vector<api::Membe
     if (pod.unplaced_reason.empty() || pod.is_deleting || pod.has_ended() || !is_named(pod, members) ||
         !is_lacked(seen, members, pod))
       continue;
-    return "; no node takes " + pod.name + ": " + pod.unplaced_reason.substr(0, kBytesMax);
+    return "; no node takes " + pod.name + ": " + cut_text(pod.unplaced_reason, kBytesMax);
   }
   return "";
 }

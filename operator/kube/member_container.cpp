@@ -151,6 +151,8 @@ void complete_trainer(json& pod_spec, const api::TrainingJob& job, const api::Po
   container["env"] =
       merge_environment(place_variables(job, member, settings),
                         habit_variables(job, member, pod_spec, container), items_of(container, "env"));
+  // A dead container is a new incarnation.
+  for (const char* habit : {"restartPolicy", "restartPolicyRules"}) container.erase(habit);
   // The record of completion is in that file. Only where a trainer fails and wrote none, the last lines of
   // its log take its place.
   container["terminationMessagePolicy"] = "FallbackToLogsOnError";

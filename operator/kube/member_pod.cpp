@@ -74,6 +74,14 @@ void add_volumes(json& spec, const api::TrainingJob& job, bool has_agent, const 
   }
 }
 
+// Of init containers, for who reads why one failed.
+void keep_last_words(json& spec) {
+  const auto containers = spec.find("initContainers");
+  if (containers == spec.end() || !containers->is_array()) return;
+  for (auto& container : *containers)
+    if (container.is_object()) set_if_absent(container, "terminationMessagePolicy", "FallbackToLogsOnError");
+}
+
 Result<void> check(const api::TrainingJob& job, const json& spec) {
   const auto refuse = [](const std::string& sentence) { return Error(ErrorKind::kInvalid, sentence); };
   if (job.meta.uid.empty())
@@ -107,6 +115,7 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   const std::uint32_t grace_seconds = job.spec.checkpoint_policy.grace_seconds;
   if (grace_seconds > 0) set_if_absent(spec, "terminationGracePeriodSeconds", grace_seconds);
   complete_trainer(spec, job, member, settings);
+  keep_last_words(spec);
   add_volumes(spec, job, !member.group_seat, settings);
   avoid_nodes(spec, shunned.avoided);
   shun_nodes(spec, shunned.sick);

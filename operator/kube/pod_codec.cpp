@@ -30,22 +30,52 @@ std::string label(const json& labels, std::string_view name) {
   return text_in(labels, std::string(name).c_str());
 }
 
-// By name: the server does not promise the order of the specification.
-const json& trainer_state(const json& pod) {
-  static const json nothing;
+const json& nothing() {
+  static const json kNothing;
+  return kNothing;
+}
+
+const json& end_of(const json& container_status) {
+  return child(child(container_status, "state"), "terminated");
+}
+
+std::string trainer_of(const json& pod) {
   const json& containers = items_of(child(pod, "spec"), "containers");
-  if (containers.empty()) return nothing;
-  const std::string name = text_in(containers.front(), "name");
-  for (const auto& status : items_of(child(pod, "status"), "containerStatuses"))
-    if (text_in(status, "name") == name) return child(child(status, "state"), "terminated");
-  return nothing;
+  return containers.empty() ? "" : text_in(containers.front(), "name");
+}
+
+// By name: the server does not promise the order of the specification.
+const json& status_of(const json& statuses, const std::string& name) {
+  for (const auto& status : statuses)
+    if (text_in(status, "name") == name) return status;
+  return nothing();
+}
+
+bool do_others_run(const json& status, const std::string& trainer) {
+  const std::string phase = text_in(status, "phase");
+  if (phase == "Succeeded" || phase == "Failed") return false;
+  return std::ranges::any_of(items_of(status, "containerStatuses"), [&](const json& container) {
+    return text_in(container, "name") != trainer && !end_of(container).is_object();
+  });
+}
+
+// The init container for which its trainer never ran. One that is started again and again, as a neighbour of
+// the trainer, fails nobody.
+const json& find_failed_init(const json& pod) {
+  const json& status = child(pod, "status");
+  if (text_in(status, "phase") != "Failed") return nothing();
+  for (const auto& container : items_of(child(pod, "spec"), "initContainers")) {
+    if (!text_in(container, "restartPolicy").empty()) continue;
+    const json& known = status_of(items_of(status, "initContainerStatuses"), text_in(container, "name"));
+    if (whole_in(end_of(known), "exitCode").value_or(0) != 0) return known;
+  }
+  return nothing();
 }
 
 const json& condition(const json& status, std::string_view type) {
-  static const json nothing;
   for (const auto& item : items_of(status, "conditions"))
     if (text_in(item, "type") == type) return item;
-  return nothing;
+  return nothing();
 }
 
 // Words with which kubelets end or refuse pods themselves, some of them without the condition.
@@ -62,9 +92,9 @@ bool is_platform_reason(const std::string& reason) {
   return reason.starts_with("OutOf") || std::find(kReasons.begin(), kReasons.end(), reason) != kReasons.end();
 }
 
-bool is_evicted(const json& status, const json& terminated) {
+bool is_evicted(const json& status, const json& terminated, api::PodPhase phase) {
   if (text_in(condition(status, "DisruptionTarget"), "status") == "True") return true;
-  return text_in(status, "phase") == "Failed" &&
+  return phase == api::PodPhase::kFailed &&
          (is_platform_reason(text_in(status, "reason")) || is_platform_reason(text_in(terminated, "reason")));
 }
 
@@ -95,10 +125,16 @@ std::string find_unstarted(const json& status) {
   return "";
 }
 
-// "Unknown" says that the node is silent, not that the pod ended.
-api::PodPhase phase_of(const json& status, bool is_placed) {
+// The trainer's end is the pod's, whatever its other containers do: those that run on train nothing, and the
+// failure of one is no failure of the trainer. "Unknown" says that the node is silent, not that the pod
+// ended.
+api::PodPhase phase_of(const json& status, std::optional<int> trainer_exit_code, bool is_placed) {
   const std::string phase = text_in(status, "phase");
   if (phase == "Succeeded") return api::PodPhase::kSucceeded;
+  // The platform gives a reason where it ended the pod itself, and the trainer may have left well for that.
+  if (trainer_exit_code)
+    return *trainer_exit_code == 0 && text_in(status, "reason").empty() ? api::PodPhase::kSucceeded
+                                                                        : api::PodPhase::kFailed;
   if (phase == "Failed") return api::PodPhase::kFailed;
   if (phase == "Running" || (phase == "Unknown" && is_placed)) return api::PodPhase::kRunning;
   return api::PodPhase::kPending;
@@ -115,9 +151,7 @@ std::optional<int> exit_code_of(const json& terminated) {
 void note_last_words(const json& terminated, api::Pod& pod) {
   pod.ended_at = parse_rfc3339(text_in(terminated, "finishedAt"));
   if (pod.exit_code.value_or(0) == 0 || pod.is_completed) return;
-  std::string lines = text_in(terminated, "message");
-  if (lines.size() > api::kLastLinesBytesMax) lines.erase(0, lines.size() - api::kLastLinesBytesMax);
-  pod.last_lines = lines;
+  pod.last_lines = end_of_text(text_in(terminated, "message"), api::kLastLinesBytesMax);
 }
 
 // A program may end with any last words; only the record counts.
@@ -129,12 +163,37 @@ void note_completion(const std::string& message, api::Pod& pod) {
   pod.weights = std::move(record->weights);
 }
 
+// What its program left, or what kept it from running.
+void note_end(const json& document, api::Pod& pod) {
+  const json& status = child(document, "status");
+  const std::string trainer = trainer_of(document);
+  const json& own_end = end_of(status_of(items_of(status, "containerStatuses"), trainer));
+  pod.exit_code = exit_code_of(own_end);
+  pod.phase = phase_of(status, pod.exit_code, !pod.node.empty());
+  pod.others_run = pod.has_ended() && do_others_run(status, trainer);
+  const json& failed_init = own_end.is_object() ? nothing() : find_failed_init(document);
+  pod.failed_init = text_in(failed_init, "name");
+  if (!pod.failed_init.empty()) pod.exit_code = exit_code_of(end_of(failed_init));
+  const json& terminated = pod.failed_init.empty() ? own_end : end_of(failed_init);
+  if (pod.failed_init.empty()) note_completion(text_in(own_end, "message"), pod);
+  note_last_words(terminated, pod);
+  pod.is_evicted = is_evicted(status, terminated, pod.phase);
+  pod.end_reasons = end_reasons(status, terminated);
+}
+
+// Nobody else's pod counts, whatever its labels say.
+const json& owning_job(const json& object) {
+  for (const auto& owner : items_of(child(object, "metadata"), "ownerReferences"))
+    if (flag_in(owner, "controller") && text_in(owner, "kind") == names::kKind &&
+        text_in(owner, "apiVersion").starts_with(std::string(names::kApiGroup) + "/"))
+      return owner;
+  return nothing();
+}
+
 }  // namespace
 
-std::string controller_uid(const json& object) {
-  for (const auto& owner : items_of(child(object, "metadata"), "ownerReferences"))
-    if (flag_in(owner, "controller")) return text_in(owner, "uid");
-  return {};
+std::string owning_job_uid(const json& object) {
+  return text_in(owning_job(object), "uid");
 }
 
 Result<MemberPod> decode_pod(const json& document) {
@@ -144,9 +203,9 @@ Result<MemberPod> decode_pod(const json& document) {
   MemberPod out;
   out.name_space = text_in(meta, "namespace");
   out.resource_version = text_in(meta, "resourceVersion");
-  out.job_name = label(labels, names::label::kJobName);
-  out.job_uid = controller_uid(document);
-  if (out.job_uid.empty()) out.job_uid = label(labels, names::label::kJobUid);
+  const json& job = owning_job(document);
+  out.job_name = text_in(job, "name");
+  out.job_uid = text_in(job, "uid");
 
   api::Pod& pod = out.pod;
   pod.name = text_in(meta, "name");
@@ -159,24 +218,18 @@ Result<MemberPod> decode_pod(const json& document) {
                          incarnation;
   if (!is_member) {
     return Error(ErrorKind::kInvalid, "pod " + out.name_space + "/" + pod.name +
-                                          " does not say whose member it is: its labels ratoon.dev/... must "
-                                          "stay as the operator wrote them");
+                                          " does not say whose member it is: its labels ratoon.dev/... and "
+                                          "its owner must stay as the operator wrote them");
   }
   pod.index = *index;
   pod.incarnation = *incarnation;
   pod.node = text_in(child(document, "spec"), "nodeName");
   pod.address = text_in(status, "podIP");
-  pod.phase = phase_of(status, !pod.node.empty());
   pod.is_deleting = !text_in(meta, "deletionTimestamp").empty();
   pod.ends_at =
       parse_rfc3339(text_in(meta, "deletionTimestamp"));  // of the grace's end, not of its beginning
+  note_end(document, pod);
   if (pod.phase == api::PodPhase::kPending) pod.unstarted_reason = find_unstarted(status);
-  const json& terminated = trainer_state(document);
-  pod.exit_code = exit_code_of(terminated);
-  note_completion(text_in(terminated, "message"), pod);
-  note_last_words(terminated, pod);
-  pod.is_evicted = is_evicted(status, terminated);
-  pod.end_reasons = end_reasons(status, terminated);
   const json& annotations = child(meta, "annotations");
   pod.avoided_nodes = split(label(annotations, names::annotation::kAvoidedNodes), ',');
   pod.meets = label(annotations, kMeetsAnnotation);

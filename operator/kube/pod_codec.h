@@ -15,15 +15,15 @@ struct MemberPod {
   api::Pod pod;
   std::string name_space;
   std::string job_name;
-  std::string job_uid;  // of the controller that owns it; where none does, of its label
+  std::string job_uid;
   std::string resource_version;
 };
 
 // Refuses only what cannot be told apart from other pods: no name, UID or namespace, or labels that do not
-// say which member of which job it is.
+// say which member it is, or no TrainingJob that owns it: labels alone anybody may write.
 [[nodiscard]] Result<MemberPod> decode_pod(const nlohmann::json& pod);
 
-// The UID of the object that owns this one as its controller, or empty.
-[[nodiscard]] std::string controller_uid(const nlohmann::json& object);
+// The UID of the TrainingJob that owns this object as its controller, or empty.
+[[nodiscard]] std::string owning_job_uid(const nlohmann::json& object);
 
 }  // namespace ratoon::kube

@@ -250,7 +250,7 @@ Result<Creation> Cluster::create_pod(const api::TrainingJob& job, const core::Cr
 Result<Creation> Cluster::adopt_pod(const api::TrainingJob& job, const std::string& name) {
   const auto found = parts_->client.call(kube::get(pod_of(job, name)), parts_->stopping.get_token());
   if (!found) return found.error().with_context("looking at pod " + name + ", which exists");
-  if (kube::controller_uid(*found) != job.meta.uid) {
+  if (kube::owning_job_uid(*found) != job.meta.uid) {
     if (hangs(*found, parts_->clock.wall_now())) return Creation::kNameIsHeld;
     return Error(ErrorKind::kAlreadyExists,
                  "a pod " + name +

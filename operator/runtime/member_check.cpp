@@ -16,7 +16,9 @@ Result<void> check_member(TokenReviewer& tokens, std::string_view token, const P
   if (token.empty()) return Error(ErrorKind::kPermissionDenied, "the call carries no token");
   const auto bearer = tokens.review(token, {});
   if (!bearer) return bearer.error();
-  return match_member(*bearer, process);
+  auto matched = match_member(*bearer, process);
+  if (!matched) tokens.forget(token);
+  return matched;
 }
 
 }  // namespace ratoon::runtime

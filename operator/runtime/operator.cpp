@@ -211,7 +211,8 @@ class Operator {
 
   // One that stands by is ready too: it could take over now.
   [[nodiscard]] std::string why_not_ready() const {
-    if (!is_ready_ || !cluster_->is_fresh()) return "what is cached is too old";
+    if (!is_ready_) return "this operator waits for its first lists, or ends";
+    if (!cluster_->is_fresh()) return "what is cached is too old";
     return leadership_->is_known() ? "" : "the lease could not be read for a while: nobody knows who leads";
   }
 

@@ -15,6 +15,7 @@ using nlohmann::json;
 
 constexpr std::size_t kRefusalBytesMax = 64 * 1024;
 constexpr Duration kListPatience = std::chrono::seconds(30);
+constexpr Duration kAskedPauseMax = std::chrono::seconds(60);
 
 std::string version_of(const json& object) {
   return kube::text_in(kube::child(object, "metadata"), "resourceVersion");
@@ -29,6 +30,7 @@ class Reflector::WatchSink final : public http::BodySink {
 
   Result<void> on_head(const http::ResponseHead& head) override {
     status_ = head.status;
+    retry_after_ = head.headers.get("Retry-After");
     if (is_accepted()) owner_.note_contact();
     return {};
   }
@@ -46,12 +48,13 @@ class Reflector::WatchSink final : public http::BodySink {
   }
 
   [[nodiscard]] bool is_accepted() const { return status_ == 200; }
-  [[nodiscard]] kube::Failure failure() const { return kube::read_failure(status_, refusal_, ""); }
+  [[nodiscard]] kube::Failure failure() const { return kube::read_failure(status_, refusal_, retry_after_); }
 
  private:
   Reflector& owner_;
   int status_ = 0;
   std::string refusal_;
+  std::string retry_after_;
   kube::WatchDecoder decoder_;
 };
 
@@ -114,6 +117,7 @@ Result<void> Reflector::list_or_watch(const std::stop_token& stop) {
 
 Duration Reflector::step(const std::stop_token& stop) {
   const Duration pause_before = pause_;
+  asked_pause_ = Duration::zero();
   const Result<void> done = list_or_watch(stop);
   if (done || stop.stop_requested() || is_asked_to_list_) return Duration::zero();
   {
@@ -123,7 +127,9 @@ Duration Reflector::step(const std::stop_token& stop) {
   }
   // A server that has forgotten is asked anew at once, unless that is all it ever says.
   const bool was_expired = resource_version_.empty() && done.error().kind() == ErrorKind::kConflict;
-  const Duration pause = was_expired && pause_before == Duration::zero() ? Duration::zero() : next_pause();
+  const Duration pause = was_expired && pause_before == Duration::zero()
+                             ? Duration::zero()
+                             : std::max(next_pause(), std::min(asked_pause_, kAskedPauseMax));
   if (was_expired && pause == Duration::zero()) pause_ = options_.pause_min;
   log_.warning("the copy of the API server's objects is behind",
                {{"resource", options_.selection.resource.plural},
@@ -194,6 +200,7 @@ Result<void> Reflector::watch_once(const std::stop_token& stop) {
   }
   const auto failure = sink.failure();
   if (failure.is_expired()) resource_version_.clear();
+  asked_pause_ = std::chrono::seconds(failure.retry_after_seconds.value_or(0));
   return failure.error;
 }
 

@@ -93,6 +93,7 @@ class Reflector {
   // Of the thread alone.
   std::string resource_version_;  // empty: list first
   Duration pause_{0};             // the last one; 0 after progress
+  Duration asked_pause_{0};       // that the server wished for as it refused the last watch
   std::uint64_t events_ = 0;
 
   std::atomic<bool> is_synced_{false};

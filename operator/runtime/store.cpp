@@ -29,7 +29,7 @@ JobKey owner_of(const kube::MemberPod& pod) {
 }
 
 template <class Map, class Key>
-void erase_from(Map& index, const std::string& name, const Key& key) {
+void erase_from(Map& index, const typename Map::key_type& name, const Key& key) {
   const auto it = index.find(name);
   if (it == index.end()) return;
   it->second.erase(key);
@@ -128,7 +128,7 @@ void Store::reach_jobs(std::uint64_t version) {
 void Store::erase_pod(const PodKey& key) {
   const auto it = pods_.find(key);
   if (it == pods_.end()) return;
-  erase_from(pods_of_job_, it->second.job_uid, key);
+  erase_from(pods_of_job_, {key.name_space, it->second.job_uid}, key);
   erase_from(pods_on_node_, it->second.pod.node, key);
   for (const auto& node : it->second.pod.avoided_nodes) erase_from(pods_off_node_, node, key);
   pods_.erase(it);
@@ -148,7 +148,7 @@ bool Store::put_pod_entry(kube::MemberPod pod) {
   if (it != pods_.end() && version_of(pod) <= version_of(it->second)) return false;
   const bool is_news = it == pods_.end() || it->second.pod != pod.pod || it->second.job_uid != pod.job_uid;
   erase_pod(key);
-  pods_of_job_[pod.job_uid].insert(key);
+  pods_of_job_[{key.name_space, pod.job_uid}].insert(key);
   if (!pod.pod.node.empty()) pods_on_node_[pod.pod.node].insert(key);
   for (const auto& node : pod.pod.avoided_nodes) pods_off_node_[node].insert(key);
   pods_.emplace(key, std::move(pod));
@@ -298,7 +298,7 @@ std::optional<View> Store::view(const JobKey& key) const {
   View view{.job = entry->second.job, .pods = {}, .nodes = {}, .pod_versions = {}};
   std::set<std::string> under;
   std::set<std::string> beside;
-  const auto own = pods_of_job_.find(view.job.meta.uid);
+  const auto own = pods_of_job_.find({key.name_space, view.job.meta.uid});
   if (own != pods_of_job_.end()) {
     for (const auto& pod_key : own->second) {
       const kube::MemberPod& known = pods_.at(pod_key);

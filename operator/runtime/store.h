@@ -99,7 +99,8 @@ class Store {
   mutable std::mutex mutex_;
   std::map<JobKey, JobEntry> jobs_;
   std::map<PodKey, kube::MemberPod> pods_;
-  std::map<std::string, std::set<PodKey>> pods_of_job_;    // by the job's UID
+  // By the job's namespace and UID: an owner in another namespace is none.
+  std::map<std::pair<std::string, std::string>, std::set<PodKey>> pods_of_job_;
   std::map<std::string, std::set<PodKey>> pods_on_node_;   // by the node's name
   std::map<std::string, std::set<PodKey>> pods_off_node_;  // that keep away from it
   std::map<std::string, api::Node> nodes_;

@@ -14,6 +14,7 @@ constexpr Duration kQuiet = std::chrono::seconds(10);
 constexpr Duration kPatience = std::chrono::seconds(2);
 // Between two looks for answers that are too old: each is a walk over all of them, while beats wait.
 constexpr Duration kPurgeEvery = std::chrono::minutes(1);
+constexpr std::size_t kAnswersMax = std::size_t{1} << 17;
 constexpr std::size_t kTokenBytesMax = 16 * 1024;
 
 bool may_be_token(std::string_view text) {
@@ -45,7 +46,7 @@ Result<kube::TokenIdentity> TokenReviewer::review(std::string_view token, std::s
   if (!reply) return Error(ErrorKind::kUnavailable, "reviewing a token: " + reply.error().message());
   auto identity = kube::read_token_review(*reply);
   if (identity) remember(key, {.identity = *identity, .time = asked});
-  if (!identity && identity.error().kind() == ErrorKind::kPermissionDenied) forget(key);
+  if (!identity && identity.error().kind() == ErrorKind::kPermissionDenied) forget_answer(key);
   return identity;
 }
 
@@ -71,10 +72,16 @@ std::optional<TokenReviewer::Answer> TokenReviewer::recall(const std::string& ke
 
 void TokenReviewer::remember(const std::string& key, Answer answer) {
   const std::lock_guard lock(mutex_);
+  // A member may have any number of tokens made for its pod: beyond so many each is asked about every time.
+  if (answers_.size() >= kAnswersMax && !answers_.contains(key)) return;
   answers_[key] = std::move(answer);
 }
 
-void TokenReviewer::forget(const std::string& key) {
+void TokenReviewer::forget(std::string_view token) {
+  forget_answer(sha256(token));
+}
+
+void TokenReviewer::forget_answer(const std::string& key) {
   const std::lock_guard lock(mutex_);
   answers_.erase(key);
 }

@@ -1,6 +1,7 @@
 // TokenReviewer tells whose token a member shows. Answers are kept for a minute by the token's SHA-256,
 // and for an hour while the server cannot be asked; refusals are not kept, since a token that is refused now
-// may be good once the server has caught up, but what was known of it before is forgotten.
+// may be good once the server has caught up, but what was known of it before is forgotten. So is a token of
+// somebody who is no member: strangers fill no memory here.
 #pragma once
 
 #include <atomic>
@@ -27,6 +28,9 @@ class TokenReviewer {
   // Safe to call from several threads.
   [[nodiscard]] Result<kube::TokenIdentity> review(std::string_view token, std::stop_token stop);
 
+  // Of who is not the one that it says it is.
+  void forget(std::string_view token);
+
   // Whether it was let in within the hour and not refused since: its review does not wait for long.
   [[nodiscard]] bool knows(std::string_view token);
   [[nodiscard]] std::size_t known() const;  // so many answers are kept
@@ -39,7 +43,7 @@ class TokenReviewer {
 
   [[nodiscard]] std::optional<Answer> recall(const std::string& key, Timestamp now);
   void remember(const std::string& key, Answer answer);
-  void forget(const std::string& key);
+  void forget_answer(const std::string& key);
 
   const ApiClient& client_;
   const Clock& clock_;

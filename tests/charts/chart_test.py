@@ -133,6 +133,17 @@ class Rendered(unittest.TestCase):
                 self.assertIn("values don't meet the specifications of the schema", done.stderr)
                 self.assertIn(name, done.stderr)
 
+    def test_arguments_that_the_chart_says_itself_are_refused_with_a_sentence(self):
+        for argument in ("--metrics-port=9999", "--coordinator-port=1", "--namespace=a", "--all-namespaces", "--no-leader-elect",
+                         "--lease-name=b", "--advertise-url=http://a", "--tls-folder=/a", "--tls-server-name=a"):
+            with self.subTest(argument):
+                done = render("--set-json", f'extraArgs=["{argument}"]')
+                self.assertNotEqual(done.returncode, 0, f"{argument} was taken")
+                self.assertIn(f"extraArgs has {argument}, which the chart says itself: remove it", done.stderr)
+        done = render("--set-json", 'extraArgs=["--workers=4"]')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('- "--workers=4"', done.stdout)
+
     def test_every_value_is_in_the_schema_and_does_something(self):
         values = (CHART / "values.yaml").read_text()
         (values,) = programs.read_yaml(f"{values}\napiVersion: v1\nkind: Values\nmetadata: {{name: values}}\n")

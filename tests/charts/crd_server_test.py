@@ -24,8 +24,12 @@ STATUS = {
                  "successor": 3, "successorUid": "u2", "nodeEndsAt": "2026-11-21T11:40:21.250Z", "absent": True,
                  "notBefore": "2026-11-21T11:38:21.250Z",
                  "awaitedSince": "2026-11-21T11:38:21.250Z"}],
-    "activeSince": "2026-11-21T11:38:21.250Z", "activeSeconds": 60,
-    "restarts": {"application": 1, "ignored": 1, "disruption": 3, "withoutStep": 0, "crashesInARow": 1},
+    "activeSince": "2026-11-21T11:38:21.250Z", "activeSeconds": 60, "formedAt": "2026-11-21T11:38:20.250Z",
+    "waitingSince": "2026-11-21T11:38:19.250Z", "suspendingSince": "2026-11-21T11:38:18.250Z",
+    "restarts": {"application": 1, "hung": 2, "ignored": 1, "disruption": 3, "withoutStep": 0, "crashesInARow": 1},
+    "ledger": {"newestStep": 1300, "usefulSeconds": 60.5, "recomputedSeconds": 1.25, "waitingForCapacitySeconds": 2,
+               "restartingSeconds": 7.25, "hungSeconds": 0.5, "suspendedSeconds": 3, "part": "recomputed",
+               "since": "2026-11-21T11:38:21.250Z"},
     "progress": {"step": 1234, "time": "2026-11-21T11:38:21.250Z", "position": 79001, "total": 256000, "unit": "sample",
                  "loss": 0.693147},
     "lastCheckpoint": {"attempt": 3, "step": 1200, "digest": "0011", "tier": "volume"}, "lineageStart": 2,
@@ -63,6 +67,19 @@ class CrdOnAServer(unittest.TestCase):
     def tell_phase(self, name, phase):
         self.cluster.must("patch", "tj", name, "--subresource=status", "--type=merge",
                           f"--patch={json.dumps({'status': {**STATUS, 'phase': phase}})}")
+
+    def test_the_status_that_is_stored_here_has_every_field(self):
+        def missing(schema, value, path):
+            for name, child in schema.get("properties", {}).items():
+                if name not in value:
+                    yield f"{path}.{name}"
+                elif "items" in child:
+                    yield from missing(child["items"], value[name][0], f"{path}.{name}[]")
+                else:
+                    yield from missing(child, value[name], f"{path}.{name}")
+
+        (crd,) = programs.read_yaml(programs.CRD.read_text())
+        self.assertEqual(list(missing(programs.job_schema(crd)["properties"]["status"], STATUS, "status")), [])
 
     def test_bad_jobs_are_refused_and_every_sentence_is_met(self):
         self.create(GOOD)

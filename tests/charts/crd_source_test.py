@@ -218,6 +218,18 @@ class CrdAgainstSource(unittest.TestCase):
             for text in texts:
                 self.assertEqual(all(re.search(pattern, text) for pattern in patterns), expected, text)
 
+    def test_a_variable_that_would_be_dropped_is_refused(self):
+        source = (programs.ROOT / "operator" / "kube" / "member_container.cpp").read_text()
+        names = dict(re.findall(r'constexpr const char\* (k\w+) = "(\w+)";',
+                                (programs.ROOT / "base" / "contract" / "names.h").read_text()))
+        set_by_the_operator = set()
+        for function in ("identity_variables", "agent_variables", "group_variables"):
+            body = re.search(rf"^json {function}\(.*?^}}$", source, re.M | re.S)[0]
+            set_by_the_operator |= {names[name] for name in re.findall(r"env::(k\w+)", body)}
+        self.assertGreater(len(set_by_the_operator), 15)
+        (refused,) = re.findall(r"!\(self in \[([^]]*RATOON_JOB_UID[^]]*)\]", re.sub(r"\s+", " ", programs.CRD.read_text()))
+        self.assertEqual(set(re.findall(r"'(\w+)'", refused)), set_by_the_operator)
+
     def test_the_chart_brings_the_same_definition(self):
         copy = programs.CHART / "files" / "trainingjob.yaml"
         self.assertEqual(copy.read_text(), programs.CRD.read_text(),

@@ -252,6 +252,19 @@ TEST_F(ReflectorTest, RefusalsAreBorne) {
   ASSERT_TRUE(copy_.wait_for("listed 10"));
 }
 
+TEST_F(ReflectorTest, AServerThatAsksForTimeIsGivenIt) {
+  Timestamp refused_at;
+  const Answer busy = [&](RawSocket& peer, const std::string&) {
+    refused_at = clock_.now();
+    peer.send(
+        "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+  };
+  serve({say("200 OK", list_of({}, 10)), busy, watch_and_stay({event("ADDED", object("a", 11))})});
+  ASSERT_TRUE(copy_.wait_for("put a"));
+  EXPECT_GE(clock_.now() - refused_at, std::chrono::seconds(1))
+      << "without its wish it would be ten milliseconds";
+}
+
 // Sixty jobs of a megabyte each, by whoever may make jobs.
 TEST_F(ReflectorTest, APageThatIsTooLongIsAskedForInPieces) {
   const std::string fat = list_of({R"({"x":")" + std::string(17 << 20, 'x') + "\"}"}, 9);

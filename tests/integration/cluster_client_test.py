@@ -168,6 +168,8 @@ class RealCluster(unittest.TestCase):
         many["spec"]["roles"][0]["template"]["spec"]["containers"][0]["command"] = ["x"] * 256
         many["spec"]["roles"][0]["template"]["spec"]["containers"][0]["args"] = ["x"] * 256
         self.server.request("POST", JOBS, many)
+        (broken,) = self.probe.until(lambda jobs: any(found["name"] == "many" for found in jobs), "broken")
+        self.assertIn("command", broken["why"])
         taken = job("taken")
         taken["spec"]["roles"][0]["template"]["spec"]["volumes"] = [{"name": "ratoon-token", "emptyDir": {}}]
         self.server.request("POST", JOBS, taken)

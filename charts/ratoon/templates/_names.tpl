@@ -31,6 +31,13 @@
 {{ .Release.Namespace }}-{{ include "ratoon.fullname" . }}
 {{- end }}
 
+{{/* Probes, Services, rights and certificates are made for what the chart itself says. */}}
+{{- define "ratoon.refuseOwnArgument" -}}
+{{- if regexMatch "^--((coordinator|metrics)-port|(all-)?namespaces?|(no-)?leader-elect|lease-name|advertise-url|tls-.*)(=|$)" . -}}
+{{- fail (printf "extraArgs has %s, which the chart says itself: remove it. watchNamespace, coordinator.advertiseUrl and coordinator.tls can be set; ports cannot" .) -}}
+{{- end -}}
+{{- end }}
+
 {{- define "ratoon.selector" -}}
 app.kubernetes.io/name: ratoon
 app.kubernetes.io/instance: {{ .Release.Name }}

@@ -48,10 +48,16 @@ json job(std::uint64_t number, const std::string& uid) {
 
 json pod(const json& owner, std::uint64_t index, const std::string& uid) {
   const std::string job_name = owner["metadata"]["name"].get<std::string>();
+  const json reference = {{"apiVersion", names::kApiVersion},
+                          {"kind", names::kKind},
+                          {"name", job_name},
+                          {"uid", owner["metadata"]["uid"]},
+                          {"controller", true}};
   return {{"metadata",
            {{"name", job_name + "-worker-" + std::to_string(index) + "-i0"},
             {"namespace", "n"},
             {"uid", uid},
+            {"ownerReferences", json::array({reference})},
             {"labels",
              {{"ratoon.dev/job-name", job_name},
               {"ratoon.dev/job-uid", owner["metadata"]["uid"]},

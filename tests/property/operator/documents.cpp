@@ -122,12 +122,15 @@ json pod_document(json made, const api::Pod& pod) {
   if (pod.is_evicted) conditions.push_back({{"type", "DisruptionTarget"}, {"status", "True"}});
   if (!pod.unplaced_reason.empty())
     conditions.push_back({{"type", "PodScheduled"}, {"status", "False"}, {"message", pod.unplaced_reason}});
-  json status = {{"phase", phase_name(pod.phase)}, {"podIP", pod.address}, {"conditions", conditions}};
+  const auto phase = pod.others_run ? api::PodPhase::kRunning : pod.phase;
+  json status = {{"phase", phase_name(phase)}, {"podIP", pod.address}, {"conditions", conditions}};
   for (const auto& reason : pod.end_reasons)
     if (reason == "Evicted") status["reason"] = reason;
   if (pod.exit_code) {
     const json container = {{"name", kTrainer}, {"state", {{"terminated", terminated_document(pod)}}}};
     status["containerStatuses"] = json::array({container});
+    const json neighbour = {{"name", "neighbour"}, {"state", {{"running", json::object()}}}};
+    if (pod.others_run) status["containerStatuses"].push_back(neighbour);
   }
   made["status"] = std::move(status);
   return made;

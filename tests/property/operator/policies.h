@@ -33,6 +33,7 @@ struct Policies {
   std::uint32_t more_places = 0;     // of an elastic job, beyond the members that it asks for
   std::uint64_t zones = 0;           // that nodes say they are in; 0: they do not
   bool holds_pods = true;            // a finalizer does, so that who is deleted stays to be seen for a while
+  bool has_neighbours = false;       // in each pod, which run on when its trainer ended
   bool remakes_pods = false;         // the name of a pod that vanished is taken again, as by a late creation
 };
 
@@ -83,6 +84,7 @@ inline Policies draw_policies(Dice dice) {
   if (dice.percent(50)) p.more_places = static_cast<std::uint32_t>(1 + dice.below(2));
   p.remakes_pods = dice.percent(20);
   if (dice.percent(40)) p.zones = 1 + dice.below(3);
+  p.has_neighbours = dice.percent(25);
   return p;
 }
 

@@ -80,7 +80,8 @@ class Story {
     if (is_over() || is_broken()) return;
     EXPECT_EQ(world_.job().status.phase, api::JobPhase::kSuspended);
     for (const auto& pod : world_.pods())
-      EXPECT_TRUE(pod.is_deleting || pod.has_ended()) << pod.name << " lives\n" << world_.describe();
+      EXPECT_TRUE(pod.is_deleting || (pod.has_ended() && !pod.others_run)) << pod.name << " lives\n"
+                                                                           << world_.describe();
     ++tally_.rests;
     be_quiet();
     if (world_.scenario().policies.is_resized) world_.resize();
@@ -98,8 +99,14 @@ class Story {
       return;
     }
     for (const auto& pod : world_.pods())
-      EXPECT_TRUE(pod.has_ended() || is_members(pod)) << pod.name << " stays behind\n" << world_.describe();
+      EXPECT_TRUE((pod.has_ended() && !holds_on(pod)) || is_members(pod)) << pod.name << " stays behind\n"
+                                                                          << world_.describe();
     be_quiet();
+  }
+
+  [[nodiscard]] bool holds_on(const api::Pod& pod) const {
+    const bool may_stay = world_.job().spec.clean_pod_policy == api::CleanPodPolicy::kNone && is_members(pod);
+    return pod.others_run && !pod.is_deleting && !may_stay;
   }
 
   // One of a member may be on a node that died.

@@ -1,11 +1,14 @@
 #include "tests/property/operator/recount.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <utility>
 
 namespace ratoon::sim {
 namespace {
+
+constexpr Duration kNeighboursHave = std::chrono::seconds(30);
 
 template <class List, class Item>
 bool holds(const List& list, const Item& item) {
@@ -109,9 +112,11 @@ std::set<std::string> pods_to_go(const core::Observation& seen, const api::Train
     const bool is_members = whose != status.members.end();
     const bool ends_by_itself =
         is_members && whose->is_completed && status.phase == api::JobPhase::kSucceeded;
-    const bool goes = pod.has_ended()           ? policy == Policy::kAll
-                      : policy == Policy::kNone ? !is_members
-                                                : !ends_by_itself;
+    const bool outlived = pod.others_run && pod.ended_at.value_or(WallTime{}).since_epoch + kNeighboursHave <=
+                                                seen.wall_now.since_epoch;
+    const bool goes = pod.has_ended() && !outlived ? policy == Policy::kAll
+                      : policy == Policy::kNone    ? !is_members
+                                                   : outlived || !ends_by_itself;
     if (goes) uids.insert(pod.uid);
   }
   return uids;

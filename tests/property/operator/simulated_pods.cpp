@@ -25,7 +25,8 @@ void World::create_pod(const core::CreatePod& action) {
 // Who runs nowhere, or no more, has nobody to wait for: the server deletes it at once, unless a finalizer is
 // on it.
 bool World::goes_at_once(const SimPod& entry) const {
-  return !scenario_.policies.holds_pods && (entry.pod.node.empty() || entry.pod.has_ended());
+  return !scenario_.policies.holds_pods &&
+         (entry.pod.node.empty() || (entry.pod.has_ended() && !entry.pod.others_run));
 }
 
 void World::delete_pod(const std::string& uid, bool is_chaos, Duration grace) {
@@ -119,6 +120,7 @@ void World::end_pod(const std::string& uid, int exit_code) {
   pod.exit_code = exit_code;
   pod.ended_at = wall_now();
   pod.is_completed = leaves_record(uid);
+  pod.others_run = scenario_.policies.has_neighbours;
 }
 
 void World::leave(Agent& agent, int exit_code) {

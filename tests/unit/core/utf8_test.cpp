@@ -7,6 +7,17 @@ namespace {
 
 using std::string_literals::operator""s;
 
+TEST(CutText, IsCutBetweenCharacters) {
+  const std::string text = "a\u20ac\u00df";  // 1, 3 and 2 bytes
+  const char* beginnings[] = {"", "a", "a", "a", "a\u20ac", "a\u20ac", "a\u20ac\u00df", "a\u20ac\u00df"};
+  const char* ends[] = {
+      "", "", "\u00df", "\u00df", "\u00df", "\u20ac\u00df", "a\u20ac\u00df", "a\u20ac\u00df"};
+  for (std::size_t bytes = 0; bytes < std::size(beginnings); ++bytes) {
+    EXPECT_EQ(cut_text(text, bytes), beginnings[bytes]) << bytes;
+    EXPECT_EQ(end_of_text(text, bytes), ends[bytes]) << bytes;
+  }
+}
+
 TEST(Printable, WhatCouldMoveACursorIsShownAsAQuestionMark) {
   EXPECT_EQ(printable("\x1b[31mred\x1b[0m"), "?[31mred?[0m");
   EXPECT_EQ(printable("\x1b]0;title\x07"), "?]0;title?");

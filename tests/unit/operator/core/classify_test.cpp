@@ -48,6 +48,24 @@ TEST(Classify, AContainerThatDoesNotStartIsToldInTheRuntimesWords) {
             "its container did not start: exec: \"digitz\": executable file not found in $PATH");
 }
 
+// It is no program of ours: its codes mean nothing, and its end would come again.
+TEST(Classify, AnInitContainerThatFailsIsAFailure) {
+  api::Pod pod = test::ended_pod(0, 1);
+  pod.failed_init = "fetch";
+  for (const int code : {1, 80, 81, 82, 83, 84}) {
+    pod.exit_code = code;
+    EXPECT_EQ(classify(pod, false).cause, EndCause::kApplication) << code;
+    EXPECT_EQ(classify(pod, false).sentence,
+              "its init container fetch failed: exit code " + std::to_string(code));
+  }
+  pod.exit_code = 137;
+  EXPECT_EQ(classify(pod, false).cause, EndCause::kDisruption) << "somebody outside ended it";
+  pod.end_reasons = {"OOMKilled"};
+  EXPECT_EQ(classify(pod, false).cause, EndCause::kApplication);
+  pod.is_evicted = true;
+  EXPECT_EQ(classify(pod, false).cause, EndCause::kDisruption);
+}
+
 TEST(Classify, ACompletionRecordOutweighsEveryExitCode) {
   for (const int code : {0, 1, 82, 137}) {
     EXPECT_EQ(classify(test::ended_pod(0, code), true).cause, EndCause::kCompleted);

@@ -167,5 +167,25 @@ TEST(Losses, WithoutAStepEndAJobAsItsPolicySays) {
   EXPECT_EQ(decide(seen).status.phase, api::JobPhase::kFailed);
 }
 
+// Nodes that go before anything is saved: the same steps are made again and again, and nothing is gained.
+TEST(Losses, StepsThatAreMadeAgainAreNoStepForward) {
+  auto seen = test::running(test::job(2));
+  auto& status = seen.job.status;
+  seen.job.spec.restart_policy.losses_without_step_max = 3;
+  status.restarts.without_step = 6;
+  status.step = Step(10);
+  status.ledger.newest_step = Step(20);
+  seen.pods[1] = test::ended_pod(1, 137);
+  seen.processes[0].beat = test::beat(process(0), status.attempt.value(), 20);
+  EXPECT_EQ(decide(seen).status.phase, api::JobPhase::kFailed);
+  auto ahead = seen;
+  ahead.processes[0].beat->step = Step(21);
+  EXPECT_EQ(decide(ahead).status.restarts.without_step, 1U) << "this one is new";
+  auto saved = seen;
+  saved.processes[0].beat->committed = InventoryEntry{
+      .tier = "shared", .attempt = status.attempt, .step = Step(15), .digest = "d", .is_complete = true};
+  EXPECT_EQ(decide(saved).status.restarts.without_step, 1U) << "a run that was sent back gets on";
+}
+
 }  // namespace
 }  // namespace ratoon::core

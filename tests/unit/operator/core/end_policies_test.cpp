@@ -66,6 +66,38 @@ TEST(SuccessPolicy, WhatWasCountedInTheLastLookIsTold) {
   EXPECT_TRUE(tells_of(decision, "digits-eval-0-i0"));
 }
 
+// A log shipper, say, that would hold the node for ever.
+TEST(CleanPods, WhoOutlivesItsTrainerForLongGoesWithThePod) {
+  auto seen = with_evaluator();
+  seen.job.status.phase = JobPhase::kSucceeded;
+  seen.job.status.completed_at = wall(90);
+  for (auto& member : seen.job.status.members) member.is_completed = true;
+  for (auto& pod : seen.pods) pod.phase = api::PodPhase::kSucceeded;
+  seen.pods[0].others_run = true;
+  seen.pods[0].ended_at = wall(80);
+  const auto waits = decide(seen);
+  EXPECT_EQ(deleted(waits), Names());
+  EXPECT_EQ(waits.wake_at, test::at_seconds(11)) << "ten seconds are left of thirty";
+  seen.wall_now = wall(110);
+  EXPECT_EQ(deleted(decide(seen)), Names({seen.pods[0].name})) << "the others stay, for their logs";
+  seen.job.spec.clean_pod_policy = CleanPodPolicy::kNone;
+  EXPECT_EQ(deleted(decide(seen)), Names()) << "a member's stays";
+  seen.pods[0].incarnation = 7;
+  EXPECT_EQ(deleted(decide(seen)), Names({seen.pods[0].name})) << "a former one's does not";
+}
+
+// Who was made again is in nobody's way: its pod goes at once, with all that runs in it.
+TEST(CleanPods, AMemberThatFailedIsReplacedThoughItsNeighbourLives) {
+  auto seen = with_evaluator();
+  seen.pods[0].phase = api::PodPhase::kFailed;
+  seen.pods[0].exit_code = 1;
+  seen.pods[0].others_run = true;
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.restarts.application, 1U);
+  EXPECT_EQ(decision.status.last_failure->exit_code, 1U);
+  EXPECT_EQ(deleted(decision), Names({seen.pods[0].name}));
+}
+
 TEST(SuccessPolicy, EverybodyIsWaitedForUnlessItNamesRoles) {
   auto seen = with_evaluator();
   seen.processes[0].is_completed = seen.processes[1].is_completed = true;

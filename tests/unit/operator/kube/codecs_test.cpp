@@ -15,7 +15,8 @@ json running() {
     "metadata": {"name": "j-worker-1-i2", "namespace": "team-a", "uid": "p", "resourceVersion": "9",
       "labels": {"ratoon.dev/job-name": "j", "ratoon.dev/job-uid": "old", "ratoon.dev/role": "worker",
                  "ratoon.dev/index": "1", "ratoon.dev/incarnation": "2"},
-      "ownerReferences": [{"uid": "other"}, {"uid": "u", "controller": true}]},
+      "ownerReferences": [{"uid": "other", "kind": "TrainingJob", "apiVersion": "ratoon.dev/v1alpha1"},
+        {"uid": "u", "name": "j", "kind": "TrainingJob", "apiVersion": "ratoon.dev/v1alpha1", "controller": true}]},
     "spec": {"nodeName": "n1", "containers": [{"name": "trainer"}, {"name": "sidecar"}]},
     "status": {"phase": "Running"}})");
 }
@@ -45,6 +46,76 @@ TEST(PodCodec, ReadsWhoseMemberItIs) {
   EXPECT_EQ(pod->job_name, "j");
   EXPECT_EQ(pod->job_uid, "u") << "the owner's, not the label's";
   EXPECT_EQ(pod->resource_version, "9");
+}
+
+TEST(PodCodec, OnlyATrainingJobsPodIsAMember) {
+  json pod = running();
+  json& owner = pod["metadata"]["ownerReferences"][1];
+  for (const char* key : {"uid", "name", "kind", "apiVersion", "controller"}) {
+    const json kept = owner[key];
+    owner.erase(key);
+    EXPECT_FALSE(decode_pod(pod)) << "without " << key;
+    owner[key] = kept;
+  }
+  owner["kind"] = "Job";
+  EXPECT_FALSE(decode_pod(pod)) << "its labels are no proof";
+  EXPECT_EQ(owning_job_uid(pod), "");
+}
+
+TEST(PodCodec, TheTrainersEndIsThePodsWhateverItsNeighboursDo) {
+  const auto with = [](const char* phase, const json& trainer, const json& neighbour) {
+    json pod = running();
+    pod["status"] = {
+        {"phase", phase},
+        {"containerStatuses",
+         {{{"name", "trainer"}, {"state", trainer}}, {{"name", "sidecar"}, {"state", neighbour}}}}};
+    return pod;
+  };
+  const auto ended_with = [](int code) { return json{{"terminated", {{"exitCode", code}}}}; };
+  const json runs = {{"running", json::object()}};
+  const auto crashed = decode_pod(with("Running", ended_with(1), runs))->pod;
+  EXPECT_EQ(crashed.phase, api::PodPhase::kFailed);
+  EXPECT_EQ(crashed.exit_code, 1);
+  EXPECT_TRUE(crashed.others_run);
+  const auto done = decode_pod(with("Running", ended_with(0), runs))->pod;
+  EXPECT_EQ(done.phase, api::PodPhase::kSucceeded);
+  EXPECT_TRUE(done.others_run);
+  const auto alone = decode_pod(with("Failed", ended_with(0), ended_with(9)))->pod;
+  EXPECT_EQ(alone.phase, api::PodPhase::kSucceeded) << "that its neighbour failed is none of its business";
+  EXPECT_FALSE(alone.others_run);
+  const auto trains = decode_pod(with("Running", runs, ended_with(9)))->pod;
+  EXPECT_EQ(trains.phase, api::PodPhase::kRunning);
+  EXPECT_FALSE(trains.others_run);
+  json ended = with("Failed", ended_with(0), ended_with(0));
+  ended["status"]["reason"] = "Terminated";
+  EXPECT_EQ(decode_pod(ended)->pod.phase, api::PodPhase::kFailed) << "it left because its node went";
+  EXPECT_TRUE(decode_pod(ended)->pod.is_evicted);
+}
+
+TEST(PodCodec, AnInitContainerThatFailsIsTheEnd) {
+  json pod = running();
+  pod["spec"]["initContainers"] = {
+      {{"name", "proxy"}, {"restartPolicy", "Always"}}, {{"name", "fetch"}}, {{"name", "unpack"}}};
+  const auto ended_with = [](int code) {
+    return json{{"terminated", {{"exitCode", code}, {"message", "no such bucket"}, {"reason", "Error"}}}};
+  };
+  pod["status"] = {{"phase", "Failed"},
+                   {"initContainerStatuses",
+                    {{{"name", "unpack"}, {"state", {{"waiting", {{"reason", "PodInitializing"}}}}}},
+                     {{"name", "fetch"}, {"state", ended_with(82)}},
+                     {{"name", "proxy"}, {"state", ended_with(137)}}}},
+                   {"containerStatuses",
+                    {{{"name", "trainer"}, {"state", {{"waiting", {{"reason", "PodInitializing"}}}}}}}}};
+  const auto failed = decode_pod(pod)->pod;
+  EXPECT_EQ(failed.phase, api::PodPhase::kFailed);
+  EXPECT_EQ(failed.failed_init, "fetch");
+  EXPECT_EQ(failed.exit_code, 82);
+  EXPECT_EQ(failed.last_lines, "no such bucket");
+  EXPECT_FALSE(failed.is_completed);
+  pod["status"]["phase"] = "Pending";
+  EXPECT_EQ(decode_pod(pod)->pod.failed_init, "") << "it is tried again";
+  pod["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}};
+  EXPECT_EQ(decode_pod(pod)->pod.failed_init, "");
 }
 
 TEST(PodCodec, TheTrainerIsFoundByNameAndOnlyItsRecordCompletes) {

@@ -113,6 +113,31 @@ TEST(MemberPod, OfSeveralProcessesTheLauncherSaysWhichIsWhich) {
   EXPECT_FALSE(env.contains("LOCAL_RANK"));
 }
 
+TEST(MemberPod, WhomTheTemplateRunsAsAndWhatItMayAskStay) {
+  json job = document();
+  EXPECT_EQ((*make(job))["spec"]["automountServiceAccountToken"], false) << "unless asked for";
+  EXPECT_FALSE((*make(job))["spec"].contains("serviceAccountName"));
+  pod_spec(job)["automountServiceAccountToken"] = true;
+  pod_spec(job)["serviceAccountName"] = "trainers";
+  const json spec = (*make(job))["spec"];
+  EXPECT_EQ(spec["automountServiceAccountToken"], true);
+  EXPECT_EQ(spec["serviceAccountName"], "trainers");
+}
+
+TEST(MemberPod, ADeadTrainerIsNotStartedAgainInPlaceAndInitContainersLeaveTheirWords) {
+  json job = document();
+  pod_spec(job)["initContainers"] = {{{"name", "fetch"}},
+                                     {{"name", "own"}, {"terminationMessagePolicy", "File"}}};
+  json& trainer = pod_spec(job)["containers"][0];
+  trainer["restartPolicy"] = "Always";
+  trainer["restartPolicyRules"] = json::array();
+  const json spec = (*make(job))["spec"];
+  EXPECT_FALSE(spec["containers"][0].contains("restartPolicy"));
+  EXPECT_FALSE(spec["containers"][0].contains("restartPolicyRules"));
+  EXPECT_EQ(spec["initContainers"][0]["terminationMessagePolicy"], "FallbackToLogsOnError");
+  EXPECT_EQ(spec["initContainers"][1]["terminationMessagePolicy"], "File") << "what the template says";
+}
+
 Result<json> make_without_agent(const api::GroupSeat& seat) {
   json job = document();
   job["spec"]["roles"][0]["agent"] = "None";

@@ -55,6 +55,16 @@ TEST_F(FencedClient, SendsNoWriteAfterItsTimeAndReadsGoOn) {
   EXPECT_EQ(calls_, 2);
 }
 
+TEST_F(FencedClient, RepeatsWhatTheServerPutOffWhenItWishesForIt) {
+  const SystemClock clock;
+  const ApiClient client(access(), clock, {}, nullptr);
+  refusals_ = 1;
+  const Timestamp began = clock.now();
+  EXPECT_TRUE(client.call(kube::create(kPod, {}), {}));
+  EXPECT_EQ(calls_, 2);
+  EXPECT_GE(clock.now() - began, seconds(1));
+}
+
 TEST_F(FencedClient, LooksAgainBeforeItRepeatsWhatTheServerPutOff) {
   const ApiClient client(access(), clock_, {}, &fence_);
   fence_.open_until(clock_.now() + seconds(4));

@@ -23,8 +23,14 @@ json job(int version, const std::string& uid = "u") {
 }
 
 json pod(int version, const std::string& node = "", const std::string& name = "p0") {
+  const json owner = {{"apiVersion", "ratoon.dev/v1alpha1"},
+                      {"kind", "TrainingJob"},
+                      {"name", "j"},
+                      {"uid", "u"},
+                      {"controller", true}};
   return {{"metadata",
            {{"name", name},
+            {"ownerReferences", json::array({owner})},
             {"namespace", "n"},
             {"uid", "uid-" + name},
             {"resourceVersion", std::to_string(version)},
@@ -58,6 +64,17 @@ json heartbeat(const std::string& name, const std::string& at) {
   json out = node(name);
   out["status"] = {{"conditions", {{{"type", "Ready"}, {"status", "True"}, {"lastHeartbeatTime", at}}}}};
   return out;
+}
+
+TEST(StoreAndTenants, APodInAnotherNamespaceIsNobodysHereWhateverItSays) {
+  Store store{{}};
+  store.put_job(job(1));
+  json forged = pod(2);
+  forged["metadata"]["namespace"] = "other";
+  store.put_pod(forged);
+  EXPECT_TRUE(store.view(kJob)->pods.empty());
+  store.put_pod(pod(3));
+  EXPECT_EQ(store.view(kJob)->pods.size(), 1U);
 }
 
 TEST_F(StoreTest, AHeartbeatIsNewsOnlyToJobsThatSuspectItsNode) {
@@ -136,7 +153,7 @@ TEST_F(StoreTest, ANodeThatIsGoneIsShownToThoseWhoAreOnIt) {
   json waiting = pod(2);
   waiting["metadata"]["annotations"] = {{"ratoon.dev/avoided-nodes", "n1"}};
   json others = pod(3, "n1", "p1");
-  others["metadata"]["labels"]["ratoon.dev/job-uid"] = "another";
+  others["metadata"]["ownerReferences"][0]["uid"] = "another";
   store_.put_job(job(1));
   store_.put_pod(waiting);
   store_.put_pod(others);

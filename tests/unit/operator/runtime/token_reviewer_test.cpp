@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "operator/runtime/member_check.h"
+
 namespace ratoon::runtime {
 namespace {
 
@@ -109,6 +111,21 @@ TEST_F(TokenReviewerTest, WhoWasRefusedIsNotKnownAnyMoreEvenWhileTheServerIsAway
   EXPECT_FALSE(reviewer_.knows("a"));
   server_.word.reset();
   EXPECT_FALSE(review("a")) << "its pod has gone";
+}
+
+TEST_F(TokenReviewerTest, StrangersFillNoMemory) {
+  ProcessIdentity process;
+  process.job = {.name_space = "team", .name = "w"};
+  EXPECT_FALSE(check_member(reviewer_, "a", process)) << "a good token, of another pod";
+  EXPECT_EQ(reviewer_.known(), 0u);
+  EXPECT_FALSE(reviewer_.knows("a"));
+}
+
+TEST_F(TokenReviewerTest, NorDoesAMemberThatShowsManyTokens) {
+  constexpr std::size_t kMany = (std::size_t{1} << 17) + 10;
+  for (std::size_t i = 0; i < kMany; ++i) ASSERT_EQ(pod_of(std::to_string(i)), "w-0");
+  EXPECT_EQ(reviewer_.known(), std::size_t{1} << 17);
+  EXPECT_EQ(pod_of("one more"), "w-0") << "it is asked about, every time";
 }
 
 TEST_F(TokenReviewerTest, OldAnswersAreForgottenByOneLookAMinute) {
