@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts/lib"))
 
 from cluster import api as cluster_api  # noqa: E402
-from cluster import arguments, control_plane, network, node as cluster_node, programs, state  # noqa: E402
+from cluster import arguments, control_plane, images, network, node as cluster_node, programs, state  # noqa: E402
 from login_manager import LoginManager  # noqa: E402
 
 PROGRAMS = pathlib.Path(os.environ.get("RATOON_BUILD_DIR", ROOT / "build/release")) / "bin"

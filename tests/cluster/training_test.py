@@ -3,13 +3,14 @@ import json
 import os
 import pathlib
 import random
+import signal
 import statistics
 import sys
 import time
 import unittest
 
 import lab as laboratory
-from lab import Lab, is_stepping
+from lab import Lab, images, is_stepping
 from runs import PAUSE_MS, STEPS, Runs
 from scraper import Scraper
 
@@ -173,7 +174,32 @@ class Training(Runs, unittest.TestCase):
         self.assertEqual((status["progress"]["step"], status["restarts"]["application"]), (PAIRED_STEPS, 0))
         self.assertEqual(lab.weights("pairs"), lab.weights("pairs-unbroken"))
 
-    def test_6_prometheus_saw_it_all(self):
+    def test_6_a_pod_with_more_than_a_trainer(self):
+        """Who else runs in a pod neither keeps a dead trainer's place nor its node; one that prepares it and fails is told of."""
+        job = laboratory.digits("neighbours", PAIRED_STEPS, PAUSE_MS, numNodes=2)
+        pod = job["spec"]["roles"][0]["template"]["spec"]
+        pod["containers"].append({"name": "logs", "image": images.PAUSE_IMAGE, "imagePullPolicy": "Never"})
+        lab.make_volume("neighbours")
+        lab.apply(job)
+        lab.wait("neighbours", "first steps", is_stepping(0), 60)
+        before = self.let_it_train("neighbours", 20)
+        os.kill(random.choice(lab.processes("digits", "nodes", lab.node_of_a_member("neighbours"))), signal.SIGKILL)
+        account = self.wait_recovered("neighbours", before, time.time())[1]
+        self.assertEqual(account["reason"], "ended by signal 9")
+        self.assertEqual(lab.status("neighbours").get("suspectNodes", []), [], "its node is as good as ever")
+        lab.wait("neighbours", "success", lambda now: now.get("phase") == "Succeeded", 60)
+        lab.wait_until("end of what outlived the trainers", lambda: lab.pods("neighbours") == [], 90)
+
+        job = laboratory.digits("unprepared", PAIRED_STEPS, PAUSE_MS, numNodes=1, restartPolicy={"maxRestarts": 0})
+        job["spec"]["roles"][0]["template"]["spec"]["initContainers"] = [
+            {"name": "prepare", "image": "ratoon-digits:dev", "imagePullPolicy": "Never", "command": ["ratoon", "prepare"]}]
+        lab.make_volume("unprepared")
+        lab.apply(job)
+        failure = lab.wait("unprepared", "failure", lambda now: now.get("phase") == "Failed", 60)["lastFailure"]
+        self.assertRegex(failure["reason"], r"^its init container prepare failed: exit code \d+$")
+        self.assertIn("prepare", failure["lastLines"], "what it said of itself")
+
+    def test_7_prometheus_saw_it_all(self):
         empty = [query for query in scraper.dashboard_queries("silent") if not scraper.ask(query)]
         self.assertEqual(empty, [], "queries of the dashboard without a series")
         for rank in (0, 1):

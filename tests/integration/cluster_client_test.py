@@ -164,12 +164,11 @@ class RealCluster(unittest.TestCase):
         self.assertEqual(self.get(JOBS + "/status")["metadata"]["resourceVersion"], version, "nothing changed")
 
     def test_a_job_that_cannot_be_served_says_why_and_stops_no_other(self):
-        many = job("many")
-        many["spec"]["roles"][0]["template"]["spec"]["containers"][0]["command"] = ["x"] * 256
-        many["spec"]["roles"][0]["template"]["spec"]["containers"][0]["args"] = ["x"] * 256
-        self.server.request("POST", JOBS, many)
-        (broken,) = self.probe.until(lambda jobs: any(found["name"] == "many" for found in jobs), "broken")
-        self.assertIn("command", broken["why"])
+        poison = job("poison")
+        poison["spec"]["roles"][0]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"memory": "much"}}
+        self.server.request("POST", JOBS, poison)
+        (broken,) = self.probe.until(lambda jobs: any(found["name"] == "poison" for found in jobs), "broken")
+        self.assertIn("memory", broken["why"])
         taken = job("taken")
         taken["spec"]["roles"][0]["template"]["spec"]["volumes"] = [{"name": "ratoon-token", "emptyDir": {}}]
         self.server.request("POST", JOBS, taken)

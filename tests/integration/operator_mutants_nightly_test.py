@@ -29,7 +29,12 @@ MUTANTS = {
     "a clean-pod policy that is not obeyed": (
         "clean_pods.cpp", r"policy = seen\.job\.spec\.clean_pod_policy",
         "policy = api::CleanPodPolicy::kRunning"),
-    "a cleaning that takes members that are done": ("clean_pods.cpp", r": !ends_by_itself;", ": true;"),
+    "a cleaning that takes members that are done": ("clean_pods.cpp", r": !ends_by_itself\);", ": true);"),
+    "who outlives its trainer holds its node for ever": (
+        "clean_pods.cpp", r"return pod\.others_run && rest_ends_at",
+        "return false && pod.others_run && rest_ends_at"),
+    "a forgotten requeue: the end of who outlives its trainer": ("reconcile.cpp", r"  wake_by\(next_end_of_rest[^;]*;\n", ""),
+    "a rest in which others than trainers run on": ("suspend.cpp", r" && !pod\.others_run", ""),
     "a budget that counts disruptions": (
         "roster.cpp", r"if \(ending\.cause == EndCause::kApplication \|\| [^{]*\{",
         "if (ending.cause != EndCause::kFatal) {"),

@@ -16,7 +16,8 @@ json running() {
       "labels": {"ratoon.dev/job-name": "j", "ratoon.dev/job-uid": "old", "ratoon.dev/role": "worker",
                  "ratoon.dev/index": "1", "ratoon.dev/incarnation": "2"},
       "ownerReferences": [{"uid": "other", "kind": "TrainingJob", "apiVersion": "ratoon.dev/v1alpha1"},
-        {"uid": "u", "name": "j", "kind": "TrainingJob", "apiVersion": "ratoon.dev/v1alpha1", "controller": true}]},
+        {"uid": "u", "name": "j", "kind": "TrainingJob", "apiVersion": "ratoon.dev/v1alpha1",
+         "controller": true}]},
     "spec": {"nodeName": "n1", "containers": [{"name": "trainer"}, {"name": "sidecar"}]},
     "status": {"phase": "Running"}})");
 }

@@ -1,0 +1,66 @@
+"""ratoon-operator before any API server answers: what it logs, in which of its two forms, and what it says of itself."""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+from api_server import free_port
+
+BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
+
+
+class Start(unittest.TestCase):
+    @contextlib.contextmanager
+    def operator(self, *flags):
+        """Its process; nobody is at the address of its API server."""
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as kubeconfig:
+            json.dump({"current-context": "a", "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+                       "clusters": [{"name": "a", "cluster": {"server": f"http://127.0.0.1:{free_port()}"}}],
+                       "users": [{"name": "a", "user": {}}]}, kubeconfig)
+            kubeconfig.flush()
+            self.metrics_port = free_port()
+            process = subprocess.Popen(
+                [BIN / "ratoon-operator", f"--kubeconfig={kubeconfig.name}", "--advertise-url=http://127.0.0.1:1",
+                 "--no-leader-elect", f"--coordinator-port={free_port()}", f"--metrics-port={self.metrics_port}", *flags],
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            try:
+                yield process
+            finally:
+                process.terminate()
+                process.communicate(timeout=20)
+            self.assertEqual(process.returncode, 0, "SIGTERM while it waits is no error")
+
+    def test_its_log_is_json_lines_unless_people_are_to_read_it(self):
+        for flags in ([], ["--json-log"], ["--text-log", "--json-log"]):
+            with self.operator(*flags) as process:
+                line = json.loads(process.stderr.readline())
+                self.assertLessEqual({"time", "level", "message"}, set(line), flags)
+        with self.operator("--text-log") as process:
+            self.assertRegex(process.stderr.readline(), r"^\d\d:\d\d:\d\d\.\d{3} (info|warn)  ?\w")
+
+    def test_it_lives_and_is_not_ready_and_says_why(self):
+        with self.operator():
+            self.assertEqual(self.ask("/healthz"), (200, "ok\n"))
+            self.assertEqual(self.ask("/readyz"), (503, "this operator waits for its first lists, or ends\n"))
+
+    def ask(self, path):
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}{path}", timeout=5) as reply:
+                    return reply.status, reply.read().decode()
+            except urllib.error.HTTPError as error:
+                return error.code, error.read().decode()
+            except OSError:
+                self.assertLess(time.monotonic(), deadline, "nobody answers")
+
+
+if __name__ == "__main__":
+    unittest.main()
