@@ -6,6 +6,7 @@ from lab import is_stepping
 
 STEPS = int(os.environ.get("RATOON_STEPS", "800"))
 PAUSE_MS = 60
+END_SECONDS = 120 + STEPS * 0.1  # a step takes its pause and a little more, and some are made again
 
 
 class Runs:
@@ -15,7 +16,7 @@ class Runs:
     @classmethod
     def run_unbroken(cls, name="unbroken", **spec):
         cls.lab.start(name, STEPS, pause_ms=0, **spec)
-        cls.lab.wait(name, "success", lambda status: status.get("phase") == "Succeeded", 180)
+        cls.lab.wait(name, "success", lambda status: status.get("phase") == "Succeeded", END_SECONDS)
         return cls.lab.weights(name)
 
     def begin(self, name, **spec):
@@ -46,7 +47,7 @@ class Runs:
                       lambda now: node not in [suspect["name"] for suspect in now.get("suspectNodes", [])], 60)
 
     def expect_unbroken_weights(self, name, unbroken=None):
-        status = self.lab.wait(name, "success", lambda now: now.get("phase") == "Succeeded", 180)
+        status = self.lab.wait(name, "success", lambda now: now.get("phase") == "Succeeded", END_SECONDS)
         self.assertEqual(status["progress"]["step"], STEPS)
         self.assertEqual(status["restarts"]["application"], 0)
         self.assertEqual(self.lab.weights(name), unbroken or self.unbroken, "the weights of a run in which nothing happened")
