@@ -65,7 +65,7 @@ class Refusals(unittest.TestCase):
         run.start()
         code, output = run.finish()
         self.assertEqual(code, 1, output)
-        self.assertIn("losses in a row and not one step", output)
+        self.assertIn("losses in a row, and no new step or checkpoint between them", output)
 
     def test_a_failed_run_that_is_tried_again_takes_a_new_attempt(self):
         run = self.run_job(command=["sh", "-c", "exit 82"])
