@@ -9,7 +9,7 @@
 namespace ratoon::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kCompletionExamples = R"(Examples:
   ratoon completion bash                   the script; in ~/.bashrc: source <(ratoon completion bash)
   ratoon completion zsh                    in ~/.zshrc: source <(ratoon completion zsh)
 
@@ -20,7 +20,7 @@ Exit codes: 0 printed, 82 the command line is wrong.)";
 void add_completion_command(CLI::App& app, int& exit_code) {
   auto shell = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("completion", "Print what makes a shell complete these commands");
-  command->footer(kExamples);
+  command->footer(kCompletionExamples);
   command->add_option("shell", *shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
   command->callback([&app, shell, &exit_code] {
     print_text(completion_script(app, *shell == "zsh" ? Shell::kZsh : Shell::kBash));

@@ -26,7 +26,7 @@ using nlohmann::json;
 constexpr std::uint32_t kProcessesMax = 1024;
 constexpr std::size_t kNameBytesMax = 40;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kLaunchExamples = R"(Examples:
   ratoon launch -- trainer --run-name a --save-folder /data   one process, started again when it is killed
   ratoon launch --nproc 4 -- trainer --steps 500              four that train together on this machine
   command: [ratoon, launch, --nproc, auto, --, trainer]       in a pod: one process a GPU
@@ -154,7 +154,7 @@ void add_launch_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<LaunchArguments>();
   CLI::App* command =
       app.add_subcommand("launch", "Start the processes of a trainer, and start again what is killed");
-  command->footer(kExamples);
+  command->footer(kLaunchExamples);
   command->add_option("--nproc", arguments->processes,
                       "Processes, or 'auto': one a GPU (default: processesPerNode of the job, else auto)");
   command->add_option(

@@ -16,7 +16,7 @@
 namespace ratoon::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kReportExamples = R"(Examples:
   ratoon report digits                               writes ratoon-runs/digits/report.html, for any browser
   ratoon report ratoon-runs/digits -o today.html     the same run by its folder
   ratoon report checkpoints/digits                   of a program that ran alone, or under a launcher
@@ -69,7 +69,7 @@ void add_report_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ReportArguments>();
   CLI::App* command =
       app.add_subcommand("report", "One page about a run: losses, recoveries, curves, checkpoints");
-  command->footer(kExamples);
+  command->footer(kReportExamples);
   command
       ->add_option("folder", arguments->folder,
                    "Of `ratoon run`, its job's name, or <save folder>/<run name>")

@@ -12,7 +12,7 @@
 namespace ratoon::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kRunExamples = R"(Examples:
   ratoon run job.yaml                      run it here; the same command again goes on where it stood
   ratoon run job.yaml -- --steps 500       with more arguments for the trainer
   ratoon run job.yaml --folder /data/runs  keep status, logs and checkpoints elsewhere
@@ -117,7 +117,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* command =
       app.add_subcommand("run", "Run a TrainingJob on this machine, with processes as members");
-  command->footer(kExamples);
+  command->footer(kRunExamples);
   command->add_option("file", arguments->file, "TrainingJob in YAML")->required();
   command->add_option("--folder", arguments->folder,
                       "Status, logs and checkpoints (default: ratoon-runs/<job>)");

@@ -22,6 +22,7 @@ function(ratoon_module name)
     target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/${folder}>)
   endforeach()
   target_link_libraries(${target} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:ratoon_build_flags>)
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL ratoon_unity ${target})")  # target_sources() may add more
 endfunction()
 
 # ratoon_program(ratoon SOURCES ... LIBS ...)
@@ -30,4 +31,5 @@ function(ratoon_program name)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} ratoon_build_flags)
+  ratoon_unity(${name})
 endfunction()

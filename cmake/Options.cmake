@@ -6,6 +6,7 @@ option(RATOON_WITH_MDS "Build ratoon::agent_mds (needs zstd, snappy, brotli, bzi
 option(RATOON_WITH_TORCH "Build ratoon::agent_torch (needs LibTorch's CPU libraries)" ON)
 option(RATOON_WITH_CUDA "Build ratoon::agent_torch_cuda (needs LibTorch's CUDA libraries and NCCL)" ${RATOON_WITH_TORCH})
 option(RATOON_WERROR "Treat warnings as errors" OFF)
+option(RATOON_UNITY "Compile the files of a folder together (cmake/Unity.cmake)" ON)
 option(RATOON_UNITS_IN_ALL "Build unit, property and conformance tests with all else, not only as tests-unit and so on" ON)
 option(RATOON_FUZZ "Build the fuzz targets (needs Clang)" OFF)
 set(RATOON_SANITIZE "" CACHE STRING "Sanitizers for all targets, as in -fsanitize=: address,undefined or thread")

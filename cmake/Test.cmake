@@ -32,6 +32,16 @@ function(ratoon_test path)
   ratoon_test_properties(${label}.${name} "${label};${ARG_LABELS}" "${ARG_TIMEOUT}")
 endfunction()
 
+# ratoon_test_support(crash_support SOURCES support/crash/model_disk.cpp ... LIBS ...): what several test programs share,
+# compiled once.
+function(ratoon_test_support name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_LIBS} PRIVATE ratoon_build_flags)
+  ratoon_unity(${name})
+endfunction()
+
 # ratoon_python_test(tidy/layering_test [ARGS ...] [ENVIRONMENT ...]): a Python unittest file, standard library only.
 function(ratoon_python_test path)
   cmake_parse_arguments(ARG "" "TIMEOUT" "LABELS;ARGS;ENVIRONMENT" ${ARGN})

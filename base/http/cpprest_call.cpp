@@ -17,7 +17,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 // The library reads up to 64 KiB at once, so it may hold that much more than it needs.
-constexpr std::uint64_t kReadAheadBytes = 128 * 1024;
+constexpr std::uint64_t kCallReadAheadBytes = 128 * 1024;
 // While bytes pour in, how often we look at how many the library has taken in without giving any to us.
 constexpr std::chrono::milliseconds kFloodTick{1};
 // How long the library may take to let go of a finished exchange before the connection is cut under it.
@@ -163,7 +163,7 @@ void RunningCall::check_flood() {
   const std::uint64_t since = std::max(*before_reply, taken_at_last_piece_);
   const std::size_t allowed = has_head_ ? plan_.limits.body_bytes_max : plan_.limits.head_bytes_max;
   const auto reading = read_meter(lane_.socket());
-  if (!reading || reading->taken_at_least_bytes <= since + allowed + kReadAheadBytes) return;
+  if (!reading || reading->taken_at_least_bytes <= since + allowed + kCallReadAheadBytes) return;
   // Asked after the measurement: bytes that came after an event we have not seen yet may be part of what
   // follows it.
   if (channel_->has_event()) return;

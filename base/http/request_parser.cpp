@@ -15,7 +15,7 @@ namespace {
 namespace beast_http = boost::beast::http;
 using Fields = beast_http::request<beast_http::string_body>;
 
-std::string_view to_view(boost::beast::string_view text) {
+std::string_view view_of(boost::beast::string_view text) {
   return {text.data(), text.size()};
 }
 
@@ -25,7 +25,7 @@ std::size_t count_of(const Fields& fields, beast_http::field name) {
 }
 
 bool is_target(const Fields& fields) {
-  const auto target = to_view(fields.target());
+  const auto target = view_of(fields.target());
   if (target == "*") return fields.method() == beast_http::verb::options;
   return target.starts_with('/') || target.starts_with("http://") || target.starts_with("https://");
 }
@@ -44,17 +44,17 @@ std::optional<Refusal> find_flaw(const Fields& fields) {
     return Refusal{400, "Exactly one Host header is expected."};
   }
   // Beast reads "4, 4" as 4; another parser might not.
-  const bool is_number = lengths == 0 || is_digits(to_view(fields[field::content_length]));
+  const bool is_number = lengths == 0 || is_digits(view_of(fields[field::content_length]));
   if (lengths > 1 || !is_number || (is_chunked && lengths != 0)) {
     return Refusal{400, "The length of the body must be given once."};
   }
   if (is_chunked && (fields.version() == 10 || count_of(fields, field::transfer_encoding) > 1 ||
-                     !equals_ignoring_case(to_view(fields[field::transfer_encoding]), "chunked"))) {
+                     !equals_ignoring_case(view_of(fields[field::transfer_encoding]), "chunked"))) {
     return Refusal{400, "The only transfer coding that is understood is chunked."};
   }
   if (!is_target(fields)) return Refusal{400, "The target of the request must be a path."};
   if (fields.count(field::expect) != 0 &&
-      !equals_ignoring_case(to_view(fields[field::expect]), "100-continue")) {
+      !equals_ignoring_case(view_of(fields[field::expect]), "100-continue")) {
     return Refusal{417, "The only expectation that is understood is 100-continue."};
   }
   return std::nullopt;
@@ -140,8 +140,8 @@ bool RequestParser::is_head_request() const {
 ServerRequest RequestParser::take_request() {
   auto message = parts_->parser.release();
   ServerRequest request;
-  request.method = to_view(message.method_string());
-  std::string_view target = to_view(message.target());
+  request.method = view_of(message.method_string());
+  std::string_view target = view_of(message.target());
   if (!target.starts_with('/') && target != "*") {  // the form for proxies: http://host/path
     const auto path = target.find('/', target.find("://") + 3);
     target = path == std::string_view::npos ? "/" : target.substr(path);
@@ -150,7 +150,7 @@ ServerRequest RequestParser::take_request() {
   request.path = target.substr(0, question);
   if (question != std::string_view::npos) request.query = target.substr(question + 1);
   for (const auto& field : message) {
-    request.headers.add(std::string(to_view(field.name_string())), std::string(to_view(field.value())));
+    request.headers.add(std::string(view_of(field.name_string())), std::string(view_of(field.value())));
   }
   request.body = std::move(message.body());
   return request;

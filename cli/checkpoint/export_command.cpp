@@ -24,7 +24,7 @@
 namespace ratoon::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kExportExamples = R"(Examples:
   ratoon checkpoint export checkpoints/digits weights.safetensors --tensors 'net.*'
   ratoon checkpoint export checkpoints/digits state.pt --step 1200   torch.load("state.pt", weights_only=True)
   ratoon checkpoint export checkpoints/digits rank0.pt --rank 0      as rank 0 had it, parts as they are
@@ -203,7 +203,7 @@ int run_export(const ExportArguments& arguments) {
 void add_export_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ExportArguments>();
   CLI::App* command = app.add_subcommand("export", "Write a checkpoint as one file for other programs");
-  command->footer(kExamples);
+  command->footer(kExportExamples);
   add_common(*command, arguments->common);
   command
       ->add_option("file", arguments->file,

@@ -9,7 +9,7 @@
 namespace ratoon::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kGcExamples = R"(Examples:
   ratoon checkpoint gc checkpoints/counter                          what would go; nothing does
   ratoon checkpoint gc checkpoints/counter --delete                 what older attempts never committed
   ratoon checkpoint gc checkpoints/counter --quarantine --delete    and what was set aside as bad
@@ -91,7 +91,7 @@ void add_gc_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<GcArguments>();
   CLI::App* command =
       app.add_subcommand("gc", "Remove what nobody needs any more; without --delete, say what");
-  command->footer(kExamples);
+  command->footer(kGcExamples);
   add_common(*command, arguments->common);
   auto* const dry_run =
       command->add_flag("--dry-run", arguments->is_dry_run, "Remove nothing, which is the default");

@@ -9,7 +9,7 @@
 namespace ratoon::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kListExamples = R"(Examples:
   ratoon checkpoint list checkpoints/counter           newest first, with what was never committed
   ratoon checkpoint list s3://bucket/runs/counter      credentials and endpoint as a run finds them
   ratoon checkpoint list checkpoints/counter --json
@@ -99,7 +99,7 @@ int list(const CommonArguments& arguments) {
 void add_list_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<CommonArguments>();
   CLI::App* command = app.add_subcommand("list", "What checkpoints a run has");
-  command->footer(kExamples);
+  command->footer(kListExamples);
   add_common(*command, *arguments);
   command->callback([arguments, &exit_code] { exit_code = list(*arguments); });
 }

@@ -5,7 +5,7 @@
 namespace ratoon::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kPinExamples = R"(Examples:
   ratoon checkpoint pin checkpoints/counter                                   the newest one
   ratoon checkpoint pin checkpoints/counter --step 1200 --why 'best accuracy'
   ratoon checkpoint pin s3://bucket/runs/counter --step 1200                  the copy in a store
@@ -49,7 +49,7 @@ int pin(const PinArguments& arguments) {
 void add_pin_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<PinArguments>();
   CLI::App* command = app.add_subcommand("pin", "Keep one checkpoint, whatever retention and gc say");
-  command->footer(kExamples);
+  command->footer(kPinExamples);
   add_common(*command, arguments->common);
   add_wish(*command, arguments->wish);
   command

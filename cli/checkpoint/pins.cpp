@@ -13,7 +13,7 @@ namespace {
 using checkpoint::Disk;
 using checkpoint::Pin;
 
-constexpr std::size_t kNamedMax = 10;
+constexpr std::size_t kPinsNamedMax = 10;
 
 // kConflict where its run has retired it, or set it aside, since it was chosen.
 Result<MadePin> pin_once(Disk& disk, const Wish& wish, const std::string& why) {
@@ -39,8 +39,8 @@ Result<MadePin> pin_once(Disk& disk, const Wish& wish, const std::string& why) {
 
 std::string names_of(const std::vector<Pin>& pins) {
   std::string text;
-  for (std::size_t i = 0; i < pins.size() && i <= kNamedMax; ++i)
-    text += (i == 0 ? "" : ", ") + (i < kNamedMax ? shown(pins[i].id) : "...");
+  for (std::size_t i = 0; i < pins.size() && i <= kPinsNamedMax; ++i)
+    text += (i == 0 ? "" : ", ") + (i < kPinsNamedMax ? shown(pins[i].id) : "...");
   return text;
 }
 

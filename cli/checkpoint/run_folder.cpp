@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 // "ratoon-runs/counter" has them in "checkpoints/counter".
 constexpr int kDepthMax = 3;
-constexpr std::size_t kNamedMax = 5;
+constexpr std::size_t kRunsNamedMax = 5;
 constexpr const char* kStatusFile = "status.json";  // of `ratoon run`
 
 void find_below(const fs::path& folder, int depth, std::vector<std::string>& found) {
@@ -35,7 +35,7 @@ void find_below(const fs::path& folder, int depth, std::vector<std::string>& fou
 Error no_run_in(const std::string& shown, const std::vector<std::string>& below) {
   std::string text = shown + " is no run's place: there is no '" + checkpoint::kManifests +
                      "' in it; give <save folder>/<run name>";
-  for (std::size_t i = 0; i < std::min(below.size(), kNamedMax); ++i)
+  for (std::size_t i = 0; i < std::min(below.size(), kRunsNamedMax); ++i)
     text += (i == 0 ? ", such as " : ", ") + below[i];
   return {ErrorKind::kInvalid, text};
 }

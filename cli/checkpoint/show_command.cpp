@@ -13,7 +13,7 @@
 namespace ratoon::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kShowExamples = R"(Examples:
   ratoon checkpoint show checkpoints/counter                        the newest one: packs and tensors
   ratoon checkpoint show checkpoints/counter --step 1200 --rank 0   what rank 0 has in it
   ratoon checkpoint show s3://bucket/runs/digits --tensors 'net.*' --json
@@ -144,7 +144,7 @@ int show(const ShowArguments& arguments) {
 void add_show_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ShowArguments>();
   CLI::App* command = app.add_subcommand("show", "The packs and tensors of one checkpoint");
-  command->footer(kExamples);
+  command->footer(kShowExamples);
   add_common(*command, arguments->common);
   add_wish(*command, arguments->wish);
   command->add_option("--rank", arguments->rank, "The pack of this rank alone");

@@ -15,7 +15,7 @@ using checkpoint::Disk;
 using checkpoint::DiskEntry;
 
 constexpr std::uint64_t kReasonBytesMax = 4096;
-constexpr std::size_t kNamedMax = 10;
+constexpr std::size_t kPacksNamedMax = 10;
 
 std::string reason_of(const Disk& disk, const CheckpointId& id) {
   auto text = checkpoint::read_whole(disk, checkpoint::reason_path(id), kReasonBytesMax);
@@ -107,7 +107,7 @@ std::string known_steps(const Survey& survey) {
   std::size_t named = 0;
   for (const auto& found : survey.checkpoints) {
     if (found.standing != Standing::kComplete) continue;
-    if (++named > kNamedMax) return text + ", ...";
+    if (++named > kPacksNamedMax) return text + ", ...";
     text += (text.empty() ? "" : ", ") + shown(found.id);
   }
   return text;

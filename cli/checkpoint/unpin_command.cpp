@@ -5,7 +5,7 @@
 namespace ratoon::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kUnpinExamples = R"(Examples:
   ratoon checkpoint unpin checkpoints/counter                  where one is pinned
   ratoon checkpoint unpin checkpoints/counter --step 1200      where several are
   ratoon checkpoint unpin s3://bucket/runs/counter --step 1200
@@ -47,7 +47,7 @@ int unpin(const UnpinArguments& arguments) {
 void add_unpin_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<UnpinArguments>();
   CLI::App* command = app.add_subcommand("unpin", "Keep one no more; nothing but its pin is removed");
-  command->footer(kExamples);
+  command->footer(kUnpinExamples);
   add_common(*command, arguments->common);
   command->add_option("--step", arguments->wish.step, "The pin of this step (default: the only one)");
   command->add_option("--attempt", arguments->wish.attempt,

@@ -10,7 +10,7 @@
 namespace ratoon::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kVerifyExamples = R"(Examples:
   ratoon checkpoint verify checkpoints/counter                every byte of every checkpoint
   ratoon checkpoint verify checkpoints/counter --newest       of the one that a run would resume from
   ratoon checkpoint verify s3://bucket/runs/counter           all that a store has of a run
@@ -110,7 +110,7 @@ int verify(const VerifyArguments& arguments) {
 void add_verify_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<VerifyArguments>();
   CLI::App* command = app.add_subcommand("verify", "Read every byte of checkpoints against their sums");
-  command->footer(kExamples);
+  command->footer(kVerifyExamples);
   add_common(*command, arguments->common);
   command->add_flag("--newest", arguments->is_newest_only, "The newest one alone");
   command->add_option("--step", arguments->wish.step, "Those of this step alone");

@@ -7,12 +7,12 @@ namespace ratoon::cli {
 namespace {
 
 constexpr std::size_t kLineBytesMax = 1U << 20;
-constexpr int kDepthMax = 8;
+constexpr int kEventDepthMax = 8;
 constexpr std::size_t kTextBytesMax = 4096;
-constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
+constexpr std::uint64_t kEventCountMax = (1ULL << 53) - 1;
 
 std::optional<Event> decode_event(std::string_view line) {
-  const auto body = parse_json(line, kLineBytesMax, kDepthMax);
+  const auto body = parse_json(line, kLineBytesMax, kEventDepthMax);
   if (!body || !body->is_object()) return std::nullopt;
   std::optional<Error> complaint;
   Fields f(*body, "line", complaint);
@@ -21,12 +21,12 @@ std::optional<Event> decode_event(std::string_view line) {
   const auto at = parse_rfc3339(f.text("time", kTextBytesMax));
   if (!at) return std::nullopt;
   event.at = *at;
-  event.attempt = f.optional_whole("attempt", kCountMax);
-  event.step = f.optional_whole("step", kCountMax);
-  event.size = f.optional_whole("size", kCountMax);
+  event.attempt = f.optional_whole("attempt", kEventCountMax);
+  event.step = f.optional_whole("step", kEventCountMax);
+  event.size = f.optional_whole("size", kEventCountMax);
   event.member = f.optional_text("member", kTextBytesMax);
   event.role = f.optional_text("role", kTextBytesMax);
-  event.index = f.optional_whole("index", kCountMax);
+  event.index = f.optional_whole("index", kEventCountMax);
   event.node = f.optional_text("node", kTextBytesMax);
   event.state = f.optional_text("state", kTextBytesMax);
   event.phase = f.optional_text("phase", kTextBytesMax);

@@ -12,8 +12,8 @@ namespace ratoon::cli {
 namespace {
 
 constexpr std::uint64_t kStateBytesMax = 1U << 20;
-constexpr int kDepthMax = 8;
-constexpr std::uint64_t kCountMax = (1ULL << 63) - 1;
+constexpr int kSampleDepthMax = 8;
+constexpr std::uint64_t kSampleCountMax = (1ULL << 63) - 1;
 constexpr std::size_t kDigestBytesMax = 16;
 
 class Text final : public checkpoint::ByteSink {
@@ -27,14 +27,14 @@ class Text final : public checkpoint::ByteSink {
 
 // Of the state of a Stream, docs/formats/stream.md; any other text is none.
 std::optional<ConsumedSamples> decode(const std::string& name, const std::string& text) {
-  const auto body = parse_json(text, kStateBytesMax, kDepthMax);
+  const auto body = parse_json(text, kStateBytesMax, kSampleDepthMax);
   if (!body || !body->is_object() || !body->contains("sources")) return std::nullopt;
   std::optional<Error> complaint;
   Fields f(*body, "stream", complaint);
   ConsumedSamples samples{.stream = name,
                           .digest = f.text("digest", kDigestBytesMax),
-                          .samples = f.whole("cursor", kCountMax),
-                          .batches = f.whole("batches", kCountMax)};
+                          .samples = f.whole("cursor", kSampleCountMax),
+                          .batches = f.whole("batches", kSampleCountMax)};
   if (complaint) return std::nullopt;
   return samples;
 }

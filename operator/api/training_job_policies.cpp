@@ -22,7 +22,7 @@ constexpr std::uint32_t kExitCodeMax = 255;
 constexpr std::uint32_t kSignalMax = 64;
 constexpr std::uint32_t kGraceSecondsMax = 3600;
 constexpr std::size_t kRoleNamesMax = 8;
-constexpr std::size_t kRoleNameBytesMax = 12;
+constexpr std::size_t kRoleTextBytesMax = 12;
 constexpr std::array<std::string_view, 3> kCleanPodPolicies = {"None", "Running",
                                                                "All"};               // as CleanPodPolicy
 constexpr std::array<std::string_view, 3> kActions = {"Restart", "Fail", "Ignore"};  // as RuleAction
@@ -73,7 +73,7 @@ RestartRule read_rule(Fields f) {
     f.complain("exitCodes", "other codes than 80 to 84, whose meaning is fixed");
   read_numbers(f, "signals", kRuleItemsMax, kSignalMax, rule.signals);
   read_texts(f, "reasons", kRuleItemsMax, kReasonBytesMax, rule.reasons);
-  read_texts(f, "roles", kRoleNamesMax, kRoleNameBytesMax, rule.roles);
+  read_texts(f, "roles", kRoleNamesMax, kRoleTextBytesMax, rule.roles);
   if (rule.exit_codes.empty() && rule.signals.empty() && rule.reasons.empty())
     f.complain("exitCodes", "given, or signals, or reasons: a rule is about something");
   const std::string action = f.text("action", 16);
@@ -192,14 +192,14 @@ RestartPolicy read_restart_policy(Fields f) {
 
 DecidingRoles read_success_policy(Fields f) {
   DecidingRoles policy;
-  read_texts(f, "roles", kRoleNamesMax, kRoleNameBytesMax, policy.roles);
+  read_texts(f, "roles", kRoleNamesMax, kRoleTextBytesMax, policy.roles);
   if (policy.roles.empty()) f.complain("roles", "a list of the roles that decide");
   return policy;
 }
 
 DecidingRoles read_failure_policy(Fields f) {
   DecidingRoles policy;
-  read_texts(f, "roles", kRoleNamesMax, kRoleNameBytesMax, policy.roles);
+  read_texts(f, "roles", kRoleNamesMax, kRoleTextBytesMax, policy.roles);
   if (policy.roles.empty()) f.complain("roles", "a list of the roles that decide");
   return policy;
 }

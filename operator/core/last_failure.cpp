@@ -10,7 +10,7 @@
 namespace ratoon::core {
 namespace {
 
-constexpr int kSignalBase = 128;
+constexpr int kSignalCodeBase = 128;
 constexpr int kSignalMax = 64;
 
 // The newest world that this incarnation was in, as its processes say; 0: none.
@@ -42,7 +42,7 @@ api::Failure describe(const Observation& seen, const Loss& loss) {
   failure.exception = find_exception(pod->last_lines);
   if (!pod->exit_code || *pod->exit_code < 0) return failure;
   failure.exit_code = static_cast<std::uint32_t>(*pod->exit_code);
-  const int signal = *pod->exit_code - kSignalBase;
+  const int signal = *pod->exit_code - kSignalCodeBase;
   if (signal > 0 && signal <= kSignalMax) failure.signal = static_cast<std::uint32_t>(signal);
   return failure;
 }

@@ -5,7 +5,7 @@
 namespace ratoon::core {
 namespace {
 
-constexpr int kSignalBase = 128;
+constexpr int kSignalExitBase = 128;
 
 bool holds(const std::vector<std::uint32_t>& numbers, int wanted) {
   return wanted > 0 &&
@@ -20,7 +20,7 @@ bool is_met(const api::RestartRule& rule, const api::Pod& pod) {
     return std::find(rule.reasons.begin(), rule.reasons.end(), reason) != rule.reasons.end();
   });
   if (is_named || pod.is_evicted || !pod.exit_code) return is_named;
-  return holds(rule.exit_codes, *pod.exit_code) || holds(rule.signals, *pod.exit_code - kSignalBase);
+  return holds(rule.exit_codes, *pod.exit_code) || holds(rule.signals, *pod.exit_code - kSignalExitBase);
 }
 
 }  // namespace

@@ -11,12 +11,12 @@ namespace {
 using nlohmann::json;
 
 // The server's bounds.
-constexpr std::size_t kReasonBytesMax = 128;
+constexpr std::size_t kEventReasonBytesMax = 128;
 constexpr std::size_t kNoteBytesMax = 1000;
 
 std::string one_word(std::string text) {
   std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\t'; });
-  text = cut_text(std::move(text), kReasonBytesMax);
+  text = cut_text(std::move(text), kEventReasonBytesMax);
   return text.empty() ? "News" : text;
 }
 

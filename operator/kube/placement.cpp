@@ -16,7 +16,7 @@ json& object_in(json& parent, const char* name) {
   return value;
 }
 
-json& list_in(json& parent, const char* name) {
+json& list_below(json& parent, const char* name) {
   json& value = parent[name];
   if (!value.is_array()) value = json::array();
   return value;
@@ -47,13 +47,13 @@ void avoid_nodes(json& pod_spec, const std::vector<std::string>& nodes) {
   if (names.empty()) return;
   json& affinity = object_in(object_in(pod_spec, "affinity"), "nodeAffinity");
   json& terms =
-      list_in(object_in(affinity, "requiredDuringSchedulingIgnoredDuringExecution"), "nodeSelectorTerms");
+      list_below(object_in(affinity, "requiredDuringSchedulingIgnoredDuringExecution"), "nodeSelectorTerms");
   if (terms.empty()) terms.push_back(json::object());
   const bool is_ours_alone = terms.size() == 1 && is_empty_term(terms.front());
   for (auto& term : terms) {
     // An empty term matches no node; a requirement in it would make it match all the others.
     if (!term.is_object() || (is_empty_term(term) && !is_ours_alone)) continue;
-    for (const auto& name : names) list_in(term, "matchFields").push_back(not_on(name));
+    for (const auto& name : names) list_below(term, "matchFields").push_back(not_on(name));
   }
 }
 
@@ -63,7 +63,7 @@ void shun_nodes(json& pod_spec, const std::vector<std::string>& nodes) {
   json others = json::array();
   for (const auto& name : names) others.push_back(not_on(name));
   json& affinity = object_in(object_in(pod_spec, "affinity"), "nodeAffinity");
-  list_in(affinity, "preferredDuringSchedulingIgnoredDuringExecution")
+  list_below(affinity, "preferredDuringSchedulingIgnoredDuringExecution")
       .push_back({{"weight", 100}, {"preference", {{"matchFields", std::move(others)}}}});
 }
 
@@ -73,7 +73,7 @@ void prefer_apart(json& pod_spec, const std::string& job_uid) {
   if (!items_of(pod_spec, "topologySpreadConstraints").empty()) return;
   // Anti-affinity would say the same, but has a scheduler compare each pod with all others, in both
   // directions: twice its processor time for a thousand jobs (docs/operations/figures.md).
-  list_in(pod_spec, "topologySpreadConstraints")
+  list_below(pod_spec, "topologySpreadConstraints")
       .push_back({{"maxSkew", 1},
                   {"topologyKey", "kubernetes.io/hostname"},
                   {"whenUnsatisfiable", "ScheduleAnyway"},
@@ -81,7 +81,7 @@ void prefer_apart(json& pod_spec, const std::string& job_uid) {
 }
 
 void leave_lost_nodes_after(json& pod_spec, std::uint32_t seconds) {
-  json& tolerations = list_in(pod_spec, "tolerations");
+  json& tolerations = list_below(pod_spec, "tolerations");
   for (const char* key : {"node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"}) {
     if (is_tolerated(tolerations, key)) continue;
     tolerations.push_back(

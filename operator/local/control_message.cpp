@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kVersion = 1;
-constexpr int kDepthMax = 4;
+constexpr int kMessageDepthMax = 4;
 constexpr std::size_t kTargetBytesMax = 512;
 constexpr std::size_t kSentenceBytesMax = 4096;
 
@@ -28,7 +28,7 @@ std::string dump(json document) {
 }
 
 Result<json> parse(std::string_view text) {
-  auto document = parse_json(text, kControlBytesMax, kDepthMax);
+  auto document = parse_json(text, kControlBytesMax, kMessageDepthMax);
   if (document && !document->is_object()) return Error(ErrorKind::kInvalid, "expected a JSON object");
   return document;
 }

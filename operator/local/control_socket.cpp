@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kName = "control";
 constexpr std::size_t kAskersMax = 16;
-constexpr mode_t kPrivate = 0600;
+constexpr mode_t kSocketMode = 0600;
 
 // A socket's path has room for 107 bytes, a run's folder may be deeper: it is named by its descriptor.
 sockaddr_un address_in(int folder) {
@@ -70,7 +70,7 @@ Result<ControlSocket> ControlSocket::open(const fs::path& folder) {
   UniqueFd waiting(::epoll_create1(EPOLL_CLOEXEC));
   const sockaddr_un address = address_in(at.get());
   // Set before bind(), it is the mode with which the file is made.
-  if (!listener.is_open() || !waiting.is_open() || ::fchmod(listener.get(), kPrivate) != 0 ||
+  if (!listener.is_open() || !waiting.is_open() || ::fchmod(listener.get(), kSocketMode) != 0 ||
       ::bind(listener.get(), as_address(address), sizeof address) != 0 ||
       ::listen(listener.get(), kAskersMax) != 0 || !watch(waiting.get(), listener.get()))
     return system_error(errno, "opening " + (folder / kName).string());

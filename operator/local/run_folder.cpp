@@ -24,8 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kStatusBytesMax = 64 * 1024 * 1024;
-constexpr int kDepthMax = 64;
-constexpr unsigned kPrivate = 0600;
+constexpr int kFileDepthMax = 64;
+constexpr unsigned kFileMode = 0600;
 constexpr const char* kLock = "lock";
 constexpr const char* kStatus = "status.json";
 
@@ -98,7 +98,7 @@ Result<std::optional<nlohmann::json>> RunFolder::read_document(const fs::path& f
   while (in.read(block.data(), block.size()) || in.gcount() > 0)
     text.append(block.data(), static_cast<std::size_t>(in.gcount()));
   if (in.bad()) return system_error(EIO, "reading " + path);
-  auto document = parse_json(text, kStatusBytesMax, kDepthMax);
+  auto document = parse_json(text, kStatusBytesMax, kFileDepthMax);
   if (!document) return broken(path, document.error());
   return std::optional(*std::move(document));
 }
@@ -144,11 +144,11 @@ Result<fs::path> RunFolder::set_aside(WallTime now,
 Result<void> RunFolder::write_status(const nlohmann::json& document) const {
   return save_file_atomically(status_path(),
                               document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
-                              {.mode = kPrivate});
+                              {.mode = kFileMode});
 }
 
 Result<void> RunFolder::write_token(const std::string& token) const {
-  return save_file_atomically(token_path(), token + "\n", {.mode = kPrivate});
+  return save_file_atomically(token_path(), token + "\n", {.mode = kFileMode});
 }
 
 void RunFolder::append_event(const std::string& line) const {

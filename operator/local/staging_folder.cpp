@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t kPrivate = 0700;
+constexpr mode_t kStagingMode = 0700;
 
 fs::path place_of(const fs::path& memory_root, const fs::path& run_folder) {
   return memory_root / name_outside(run_folder);
@@ -36,7 +36,7 @@ Result<void> check_private(const fs::path& folder) {
 
 Result<StagingFolder> StagingFolder::open(const fs::path& memory_root, const fs::path& run_folder) {
   const fs::path in_memory = place_of(memory_root, run_folder);
-  if (::mkdir(in_memory.c_str(), kPrivate) != 0 && errno != EEXIST)
+  if (::mkdir(in_memory.c_str(), kStagingMode) != 0 && errno != EEXIST)
     return system_error(errno, "creating " + in_memory.string());
   if (auto checked = check_private(in_memory); !checked) return checked.error();
   return StagingFolder(in_memory);

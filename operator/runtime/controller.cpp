@@ -14,7 +14,6 @@ namespace ratoon::runtime {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 constexpr Duration kRetryPauseMin = milliseconds(100);
 // A server that is away is asked again soon: its return is no news by itself.
@@ -22,7 +21,7 @@ constexpr int kRetryDoublingsMax = 4;
 // One that refuses a pod goes on to for a while: until a quota has room, or somebody mends the job.
 constexpr int kRefusalDoublingsMax = 8;
 // Beats that bring only a step ask for no look; their progress is stored by then.
-constexpr Duration kLookAgain = seconds(5);
+constexpr Duration kLookAgainAtJobs = std::chrono::seconds(5);
 
 Duration pause_after(int times, int doublings_max) {
   return kRetryPauseMin * (1 << std::min(times, doublings_max));
@@ -116,7 +115,7 @@ void Controller::look_at(const JobKey& key) {
     memory.claims_read = 0;
   }
   const core::Decision decision = core::reconcile(seen, began);
-  metrics_.note_decision_seconds(ratoon::seconds(clock_.now() - began));
+  metrics_.note_decision_seconds(seconds(clock_.now() - began));
   const auto done = carry_out(*view, decision, memory);
   if (!done) tell_failure(key, done.error());
   note_outcome(decision, done, memory);
@@ -137,14 +136,14 @@ void Controller::note_gone_pods(const View& view, Memory& memory) {
 void Controller::note_outcome(const core::Decision& decision, const Result<void>& done, Memory& memory) {
   if (!done) return metrics_.note_retry();
   if (memory.disrupted && !decision.actions.empty())
-    metrics_.note_action_seconds(ratoon::seconds(clock_.now() - *memory.disrupted));
+    metrics_.note_action_seconds(seconds(clock_.now() - *memory.disrupted));
   memory.disrupted.reset();
 }
 
 Timestamp Controller::next_look(const core::Decision& decision, const Result<void>& done,
                                 Memory& memory) const {
   const Timestamp now = clock_.now();
-  Timestamp next = std::min(now + kLookAgain, decision.wake_at.value_or(now + kLookAgain));
+  Timestamp next = std::min(now + kLookAgainAtJobs, decision.wake_at.value_or(now + kLookAgainAtJobs));
   if (memory.status_due) next = std::min(next, *memory.status_due);
   if (memory.pods_due > now) next = std::min(next, memory.pods_due);
   if (memory.claim && memory.claim_due > now) next = std::min(next, memory.claim_due);
@@ -184,7 +183,7 @@ bool Controller::report_broken(const JobKey& key) {
     const auto told = cluster_.write_complaint(broken);
     if (!told) tell_failure(key, told.error());
     // A status that the server refuses is not offered again until the job changes.
-    if (!told && !is_refusal(told.error())) queue_.add(key, clock_.now() + kLookAgain);
+    if (!told && !is_refusal(told.error())) queue_.add(key, clock_.now() + kLookAgainAtJobs);
     return true;
   }
   return false;

@@ -5,7 +5,7 @@
 namespace ratoon::runtime {
 namespace {
 
-constexpr Duration kPatience = std::chrono::seconds(5);
+constexpr Duration kSliceTimeout = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -13,11 +13,11 @@ Result<void> DoorPlate::put_up(const std::stop_token& stop) const {
   const std::string name = kube::slice_name(options_.service, options_.address);
   const kube::Target slice{
       .resource = kube::kEndpointSlices, .name_space = options_.name_space, .name = name};
-  const auto found = client_.call(kube::get(slice), stop, kPatience);
+  const auto found = client_.call(kube::get(slice), stop, kSliceTimeout);
   if (!found) return found.error().with_context("looking where members are led by EndpointSlice " + name);
   const auto patch = kube::lead_to(*found, options_.address, options_.port);
   if (patch.empty()) return {};
-  const auto written = client_.call(kube::merge_patch(slice, patch), stop, kPatience);
+  const auto written = client_.call(kube::merge_patch(slice, patch), stop, kSliceTimeout);
   if (!written) return written.error().with_context("leading members here by EndpointSlice " + name);
   return {};
 }

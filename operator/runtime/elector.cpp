@@ -9,7 +9,8 @@ namespace {
 
 using kube::Move;
 
-constexpr Duration kPatience = std::chrono::milliseconds(1500);  // two claims fit before a leader must end
+constexpr Duration kClaimTimeout =
+    std::chrono::milliseconds(1500);  // two claims fit before a leader must end
 constexpr Duration kDoubtPause = std::chrono::milliseconds(200);
 
 }  // namespace
@@ -109,7 +110,7 @@ void Elector::give_back() {
       view_.renewed && !is_over_ && view_.lease && view_.lease->holder == options_.self.identity;
   if (!is_ours) return;
   const auto request = kube::merge_patch(target(), kube::give_back_lease(*view_.lease, clock_.wall_now()));
-  if (const auto done = client_.call(request, {}, kPatience); !done)
+  if (const auto done = client_.call(request, {}, kClaimTimeout); !done)
     log_.warning("the lease is not given back; it ends by itself", {{"error", done.error().message()}});
 }
 
@@ -120,8 +121,8 @@ kube::Target Elector::target() const {
 // A leader's call is not to outlast its time.
 Duration Elector::patience() const {
   constexpr Duration kMin = std::chrono::milliseconds(100);
-  if (!view_.renewed) return kPatience;
-  return std::clamp(*view_.renewed + options_.times.renew - clock_.now(), kMin, kPatience);
+  if (!view_.renewed) return kClaimTimeout;
+  return std::clamp(*view_.renewed + options_.times.renew - clock_.now(), kMin, kClaimTimeout);
 }
 
 }  // namespace ratoon::runtime

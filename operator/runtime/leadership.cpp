@@ -3,7 +3,7 @@
 namespace ratoon::runtime {
 namespace {
 
-constexpr Duration kLookAgain = std::chrono::seconds(10);
+constexpr Duration kLookAgainAtLease = std::chrono::seconds(10);
 constexpr Duration kRetry = std::chrono::milliseconds(500);
 
 }  // namespace
@@ -42,7 +42,7 @@ bool Leadership::lead_members_here() {
   const auto done = plate_->put_up({});
   if (done) is_up_ = true;
   if (!done) log_.warning("members may not find this operator", {{"error", done.error().message()}});
-  look_at_ = clock_.now() + (done ? kLookAgain : kRetry);
+  look_at_ = clock_.now() + (done ? kLookAgainAtLease : kRetry);
   return is_up_;
 }
 

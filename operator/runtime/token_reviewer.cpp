@@ -11,7 +11,7 @@ constexpr Duration kKnown = std::chrono::hours(1);
 // And after one failure nobody who is known is asked about: the door has few threads, and beats must be
 // heard.
 constexpr Duration kQuiet = std::chrono::seconds(10);
-constexpr Duration kPatience = std::chrono::seconds(2);
+constexpr Duration kReviewTimeout = std::chrono::seconds(2);
 // Between two looks for answers that are too old: each is a walk over all of them, while beats wait.
 constexpr Duration kPurgeEvery = std::chrono::minutes(1);
 constexpr std::size_t kAnswersMax = std::size_t{1} << 17;
@@ -39,7 +39,7 @@ Result<kube::TokenIdentity> TokenReviewer::review(std::string_view token, std::s
   if (known && (asked - known->time < kFresh || asked < quiet_until_.load())) return known->identity;
   const auto reply =
       client_.call(kube::create({.resource = kube::kTokenReviews}, kube::make_token_review(token)),
-                   std::move(stop), kPatience);
+                   std::move(stop), kReviewTimeout);
   // That we cannot ask is no word about the member: who is known goes on to be known for a while.
   if (!reply) quiet_until_ = clock_.now() + kQuiet;
   if (!reply && known) return known->identity;

@@ -8,7 +8,7 @@
 namespace ratoon::runtime {
 namespace {
 
-constexpr Duration kLookAgain = std::chrono::minutes(1);
+constexpr Duration kLookAgainAtCa = std::chrono::minutes(1);
 
 }  // namespace
 
@@ -32,7 +32,7 @@ Result<http::ResponseHead> TrustingTransport::stream(const http::Request& reques
 std::shared_ptr<http::HttpTransport> TrustingTransport::current() {
   const std::lock_guard lock(mutex_);
   const Timestamp now = clock_.now();
-  if (now - looked_at_ < kLookAgain) return transport_;
+  if (now - looked_at_ < kLookAgainAtCa) return transport_;
   looked_at_ = now;
   auto ca_pem = read_file(ca_file_);
   // What cannot be read, or is half written, is no reason to trust nobody.

@@ -17,7 +17,7 @@
 
 #include "tests/conformance/support/scripted_server.h"
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::reflector_test {
 namespace {
 
 using http::testing::RawSocket;
@@ -324,4 +324,4 @@ TEST_F(ReflectorTest, EndsAtOnceWhateverItWaitsFor) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::reflector_test

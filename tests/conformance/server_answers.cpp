@@ -5,7 +5,7 @@
 
 #include "tests/conformance/support/server_tests.h"
 
-namespace ratoon::http::testing {
+namespace ratoon::http::testing::server_answers {
 namespace {
 
 // --- Good requests
@@ -178,4 +178,4 @@ TEST(HttpServer, NoticesThatALongPollWasAbandoned) {
 }
 
 }  // namespace
-}  // namespace ratoon::http::testing
+}  // namespace ratoon::http::testing::server_answers

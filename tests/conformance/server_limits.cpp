@@ -3,7 +3,7 @@
 
 #include "tests/conformance/support/server_tests.h"
 
-namespace ratoon::http::testing {
+namespace ratoon::http::testing::server_limits {
 namespace {
 
 // --- Limits
@@ -108,4 +108,4 @@ TEST(HttpServer, Answers503OverItsConnections) {
 }
 
 }  // namespace
-}  // namespace ratoon::http::testing
+}  // namespace ratoon::http::testing::server_limits

@@ -7,7 +7,7 @@
 #include "tests/conformance/support/server_tests.h"
 #include "tests/conformance/support/test_certificates.h"
 
-namespace ratoon::http::testing {
+namespace ratoon::http::testing::server_strangers {
 namespace {
 
 constexpr std::string_view kFriend = "GET /friend HTTP/1.1\r\nHost: t\r\n\r\n";
@@ -200,4 +200,4 @@ TEST(Strangers, AFloodOfHalfHandshakesTakesLittleMemoryAndAFriendIsServed) {
 }
 
 }  // namespace
-}  // namespace ratoon::http::testing
+}  // namespace ratoon::http::testing::server_strangers

@@ -5,7 +5,7 @@
 
 #include "tests/conformance/support/server_tests.h"
 
-namespace ratoon::http::testing {
+namespace ratoon::http::testing::server_streams_and_stops {
 namespace {
 
 TEST(HttpServer, DropsAReaderThatTakesNothing) {
@@ -226,4 +226,4 @@ TEST(HttpServer, StartsAndStopsAgainAndAgain) {
 }
 
 }  // namespace
-}  // namespace ratoon::http::testing
+}  // namespace ratoon::http::testing::server_streams_and_stops

@@ -7,7 +7,7 @@
 
 #include "tests/conformance/transport_conformance.h"
 
-namespace ratoon::http::testing {
+namespace ratoon::http::testing::transport_basics {
 namespace {
 
 std::string pattern(std::size_t size) {
@@ -377,4 +377,4 @@ TEST_P(TransportConformance, ReachesIpv6Addresses) {
 }
 
 }  // namespace
-}  // namespace ratoon::http::testing
+}  // namespace ratoon::http::testing::transport_basics

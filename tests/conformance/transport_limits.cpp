@@ -7,7 +7,7 @@
 
 #include "tests/conformance/transport_conformance.h"
 
-namespace ratoon::http::testing {
+namespace ratoon::http::testing::transport_limits {
 namespace {
 
 using std::chrono::milliseconds;
@@ -325,4 +325,4 @@ TEST_P(TransportConformance, RefusesWhatIsNotHttp) {
 }
 
 }  // namespace
-}  // namespace ratoon::http::testing
+}  // namespace ratoon::http::testing::transport_limits

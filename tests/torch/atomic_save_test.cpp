@@ -13,7 +13,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::atomic_save_test {
 namespace {
 
 using ratoon::torch::atomic_save;
@@ -153,4 +153,4 @@ TEST_F(AtomicSaveTest, KilledWhileItSavesItLeavesAWholeFileAndTheNextCallCleansU
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::atomic_save_test

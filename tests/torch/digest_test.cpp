@@ -8,7 +8,7 @@
 
 #include <ratoon/torch/digest.h>
 
-namespace ratoon {
+namespace ratoon::digest_test {
 namespace {
 
 using testing::AllOf;
@@ -135,4 +135,4 @@ TEST(Digest, RefusesTwinsAndWhatHasNoBytes) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::digest_test

@@ -13,7 +13,7 @@
 
 #include <ratoon/failure.h>
 
-namespace ratoon {
+namespace ratoon::gradient_buckets_test {
 namespace {
 
 namespace optim = torch::optim;
@@ -173,4 +173,4 @@ TEST(GradientBuckets, SparseGradientsAreRefused) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::gradient_buckets_test

@@ -12,7 +12,7 @@
 
 #include "agent/src/torch/piece_turns.h"
 
-namespace ratoon {
+namespace ratoon::gradient_watch_test {
 namespace {
 
 using at::Tensor;
@@ -81,4 +81,4 @@ TEST(PieceTurns, AGradientMayChangeUntilItsPieceIsBegun) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::gradient_watch_test

@@ -19,7 +19,7 @@
 #include "agent/src/torch/graveyard.h"
 #include "base/core/unique_fd.h"
 
-namespace ratoon {
+namespace ratoon::meeting_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -217,4 +217,4 @@ TEST(GraveyardDeathTest, TheProcessEndsAtOnceWithItsCode) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::meeting_test

@@ -3,7 +3,7 @@
 
 #include <ratoon/torch/nccl.h>
 
-namespace ratoon {
+namespace ratoon::nccl_test {
 namespace {
 
 using testing::AllOf;
@@ -40,4 +40,4 @@ TEST(Nccl, TakesTheSameOrALaterOneOfTheSameMajorVersion) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::nccl_test

@@ -15,7 +15,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::numerics_test {
 namespace {
 
 using testing::HasSubstr;
@@ -86,4 +86,4 @@ TEST_F(NumericsTest, SeedIsThatOfEveryGeneratorBeforeTheFunctionIsCalled) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::numerics_test

@@ -7,7 +7,7 @@
 
 #include <ratoon/torch/tensor_bytes.h>
 
-namespace ratoon {
+namespace ratoon::tensor_bytes_test {
 namespace {
 
 using testing::AllOf;
@@ -151,4 +151,4 @@ TEST(TensorBytesCopy, StillRefusesWhatHasNoPlainBytes) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::tensor_bytes_test

@@ -20,7 +20,7 @@
 
 #include "tests/support/saved_objects.h"
 
-namespace ratoon {
+namespace ratoon::track_state_test {
 namespace {
 
 namespace optim = ::torch::optim;
@@ -220,4 +220,4 @@ TEST(TrackTensor, PartsAreReadByAnyNumberOfRanks) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::track_state_test

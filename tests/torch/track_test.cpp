@@ -22,7 +22,7 @@
 
 #include "tests/support/saved_objects.h"
 
-namespace ratoon {
+namespace ratoon::track_test {
 namespace {
 
 namespace optim = torch::optim;
@@ -312,4 +312,4 @@ TEST(TrackOptimizers, OnesOfTheProgramsOwnAreRefusedAtOnce) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::track_test

@@ -11,8 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kFormat = 2;
-constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
+constexpr std::uint64_t kManifestFormat = 2;
+constexpr std::uint64_t kManifestCountMax = (1ULL << 53) - 1;
 constexpr std::size_t kRanksMax = 65536;
 constexpr std::size_t kDigestBytes = 32;
 constexpr std::size_t kWriterBytesMax = 200;
@@ -35,13 +35,13 @@ json to_json(const Numerics& numerics) {
 // What is counted on from a number that a reader still took may be more than it takes: it is said as the
 // most, and no save fails for it.
 json to_json(const RunRecord& run) {
-  json body = {{"batches", std::min(run.batches, kCountMax)},
-               {"samples", std::min(run.samples, kCountMax)},
-               {"epoch_samples", std::min(run.epoch_samples, kCountMax)},
+  json body = {{"batches", std::min(run.batches, kManifestCountMax)},
+               {"samples", std::min(run.samples, kManifestCountMax)},
+               {"epoch_samples", std::min(run.epoch_samples, kManifestCountMax)},
                {"trained_nanoseconds", std::min(run.trained_nanoseconds, kTrainedNanosecondsMax)}};
   if (run.history_attempt != 0)
-    body["history"] = {{"attempt", std::min(run.history_attempt, kCountMax)},
-                       {"bytes", std::min(run.history_bytes, kCountMax)}};
+    body["history"] = {{"attempt", std::min(run.history_attempt, kManifestCountMax)},
+                       {"bytes", std::min(run.history_bytes, kManifestCountMax)}};
   if (run.early_end) body["finished"] = {{"reason", run.early_end->reason}, {"until", run.early_end->until}};
   if (run.numerics) body["numerics"] = to_json(*run.numerics);
   if (run.seed) body["seed"] = *run.seed;
@@ -67,14 +67,14 @@ std::optional<RunRecord> read_run(Fields& parent) {
   if (parent.find("run") == nullptr) return std::nullopt;
   Fields f = parent.object("run");
   RunRecord run;
-  run.batches = f.whole("batches", kCountMax);
-  run.samples = f.whole("samples", kCountMax);
-  run.epoch_samples = f.whole("epoch_samples", kCountMax);
+  run.batches = f.whole("batches", kManifestCountMax);
+  run.samples = f.whole("samples", kManifestCountMax);
+  run.epoch_samples = f.whole("epoch_samples", kManifestCountMax);
   run.trained_nanoseconds = f.whole("trained_nanoseconds", std::numeric_limits<std::uint64_t>::max());
   if (f.find("history") != nullptr) {
     Fields history = f.object("history");
-    run.history_attempt = history.whole("attempt", kCountMax);
-    run.history_bytes = history.whole("bytes", kCountMax);
+    run.history_attempt = history.whole("attempt", kManifestCountMax);
+    run.history_bytes = history.whole("bytes", kManifestCountMax);
   }
   if (f.find("finished") != nullptr) {
     Fields finished = f.object("finished");
@@ -98,21 +98,21 @@ Result<void> check_times(const std::optional<RunRecord>& run, const std::string&
 PackRecord read_pack(Fields f) {
   PackRecord pack;
   pack.rank = Rank(static_cast<std::uint32_t>(f.whole("rank", kRanksMax - 1)));
-  pack.size_bytes = f.whole("size_bytes", kCountMax);
-  pack.header_bytes = f.whole("header_bytes", kCountMax);
+  pack.size_bytes = f.whole("size_bytes", kManifestCountMax);
+  pack.header_bytes = f.whole("header_bytes", kManifestCountMax);
   pack.header_digest = f.text("header_digest", kDigestBytes);
   return pack;
 }
 
 void check_format(Fields& f) {
-  if (f.whole("format", kCountMax) != kFormat)
+  if (f.whole("format", kManifestCountMax) != kManifestFormat)
     f.complain("format", "2, which this version reads; use the Ratoon that wrote it");
 }
 
 }  // namespace
 
 std::string encode_receipt(const PackRecord& receipt) {
-  json body = {{"format", kFormat}, {"pack", to_json(receipt)}};
+  json body = {{"format", kManifestFormat}, {"pack", to_json(receipt)}};
   if (receipt.run) body["run"] = to_json(*receipt.run);
   return seal(body);
 }
@@ -133,7 +133,7 @@ Result<PackRecord> decode_receipt(std::string_view text) {
 std::string encode_manifest(const Manifest& manifest) {
   json packs = json::array();
   for (const auto& pack : manifest.packs) packs.push_back(to_json(pack));
-  json body = {{"format", kFormat},
+  json body = {{"format", kManifestFormat},
                {"attempt", manifest.id.attempt.value()},
                {"step", manifest.id.step.value()},
                {"writer", manifest.writer},

@@ -8,15 +8,15 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::uint64_t kFormat = 1;
-constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
+constexpr std::uint64_t kRollbackFormat = 1;
+constexpr std::uint64_t kRollbackCountMax = (1ULL << 53) - 1;
 constexpr std::uint64_t kSlotsMax = 1ULL << 62;
 
 }  // namespace
 
 std::string encode_rollback(const Rollback& rollback) {
   const nlohmann::json to = {{"attempt", rollback.to.attempt.value()}, {"step", rollback.to.step.value()}};
-  return seal({{"format", kFormat},
+  return seal({{"format", kRollbackFormat},
                {"attempt", rollback.attempt.value()},
                {"to", to},
                {"skip", rollback.skip},
@@ -28,13 +28,13 @@ Result<Rollback> decode_rollback(std::string_view text) {
   if (!body) return body.error();
   std::optional<Error> complaint;
   Fields f(*body, "rollback", complaint);
-  if (f.whole("format", kCountMax) != kFormat)
+  if (f.whole("format", kRollbackCountMax) != kRollbackFormat)
     f.complain("format", "1, which this version reads; use the Ratoon that wrote it");
   Rollback rollback;
-  rollback.attempt = Attempt(f.whole("attempt", kCountMax));
+  rollback.attempt = Attempt(f.whole("attempt", kRollbackCountMax));
   Fields to = f.object("to");
-  rollback.to = {.attempt = Attempt(to.whole("attempt", kCountMax)),
-                 .step = Step(to.whole("step", kCountMax))};
+  rollback.to = {.attempt = Attempt(to.whole("attempt", kRollbackCountMax)),
+                 .step = Step(to.whole("step", kRollbackCountMax))};
   rollback.skip = f.whole("skip", kSlotsMax);
   rollback.skip_to = f.whole("skip_to", kSlotsMax);
   if (complaint) return *complaint;

@@ -10,7 +10,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(10);  // while we wait for the writer
+constexpr auto kLookForSlot = std::chrono::milliseconds(10);  // while we wait for the writer
 
 std::string text_of(const StagedPack& pack) {
   return "step " + std::to_string(pack.id.step.value());
@@ -209,7 +209,7 @@ Result<void> SaveWork::wait_for_writer(Lock& lock, Timestamp since) {
             " s; see whether " + places_.disk->shown("") + " answers");
   }
   if (options_.has_thread) {
-    changed_.wait_for(lock, kLook);
+    changed_.wait_for(lock, kLookForSlot);
     return {};
   }
   lock.unlock();

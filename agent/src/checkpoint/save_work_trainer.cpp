@@ -9,7 +9,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(10);  // while we wait for the writer
+constexpr auto kLookForWriter = std::chrono::milliseconds(10);  // while we wait for the writer
 constexpr int kCopiesMax = 3;
 
 // Who waits for what is being copied must not wait for ever, whatever is thrown.
@@ -112,7 +112,7 @@ Result<void> SaveWork::take_back(Slot& slot) {
   slot.filling->cancel();
   while (slot.is_read) {
     if (is_stuck() || must_end_) return does_not_answer();
-    changed_.wait_for(lock, kLook);
+    changed_.wait_for(lock, kLookForWriter);
   }
   slot.filling = std::make_shared<Filling>();
   return {};
@@ -132,7 +132,7 @@ Result<void> SaveWork::save_directly(Lock& lock, const StagedPack& pack,
       return does_not_answer();
     }
     if (options_.has_thread) {
-      changed_.wait_for(lock, kLook);
+      changed_.wait_for(lock, kLookForWriter);
       continue;
     }
     lock.unlock();

@@ -15,7 +15,7 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr auto kCommitPause = std::chrono::milliseconds(10);  // between two looks whether all have written
-constexpr auto kLook = std::chrono::milliseconds(5);
+constexpr auto kLookForCommit = std::chrono::milliseconds(5);
 
 constexpr int kNiceness = 10;
 
@@ -72,7 +72,7 @@ Saver::~Saver() {
     work(work_);
     return;
   }
-  while (has_ended_.wait_for(kLook) != std::future_status::ready) {
+  while (has_ended_.wait_for(kLookForCommit) != std::future_status::ready) {
     if (!work_->is_stuck()) continue;
     was_abandoned_->store(true);
     thread_.detach();
@@ -98,7 +98,7 @@ bool Saver::settle(Duration at_most) {
     }
     if (work_->is_written()) return true;
     if (work_->is_stuck() || std::chrono::steady_clock::now() > until) return false;
-    work_->wait_for_change(kLook);
+    work_->wait_for_change(kLookForCommit);
   }
 }
 

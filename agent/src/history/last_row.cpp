@@ -24,8 +24,8 @@ Result<std::optional<Row>> find_in_file(const checkpoint::Disk& disk, Attempt at
     std::string end(std::min({piece, *size, kLastPiece}), '\0');
     if (auto read = (*file)->read(*size - end.size(), std::as_writable_bytes(std::span(end))); !read)
       return read.error();
-    if (auto row = last_row_in(end, kind)) return row;
-    if (end.size() < piece || piece >= kLastPiece) return std::optional<Row>();
+    auto row = last_row_in(end, kind);
+    if (row || end.size() < piece || piece >= kLastPiece) return row;
   }
 }
 

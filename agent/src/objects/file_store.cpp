@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPieceBytes = 1024 * 1024;
+constexpr std::size_t kReadPieceBytes = 1024 * 1024;
 
 Error cancelled(const std::string& uri) {
   return {ErrorKind::kCancelled, "reading " + uri + " was cancelled"};
@@ -56,7 +56,7 @@ Result<ByteRange> range_within(const std::optional<ByteRange>& range, std::uint6
 
 Result<void> copy(int fd, ByteRange range, ObjectSink& sink, const std::stop_token& stop,
                   const std::string& uri) {
-  std::string piece(std::min<std::uint64_t>(kPieceBytes, range.end - range.begin), '\0');
+  std::string piece(std::min<std::uint64_t>(kReadPieceBytes, range.end - range.begin), '\0');
   for (std::uint64_t at = range.begin; at < range.end;) {
     if (stop.stop_requested()) return cancelled(uri);
     const std::size_t wanted = std::min<std::uint64_t>(piece.size(), range.end - at);

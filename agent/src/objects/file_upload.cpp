@@ -19,9 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPieceBytes = 1024 * 1024;
+constexpr std::size_t kUploadPieceBytes = 1024 * 1024;
 
-Error cancelled(const std::string& what) {
+Error upload_cancelled(const std::string& what) {
   return {ErrorKind::kCancelled, what + " was cancelled"};
 }
 
@@ -48,11 +48,11 @@ Result<std::uint32_t> pour(ObjectSource& source, int fd, const UploadOptions& op
                            const std::string& uri) {
   const std::uint64_t size = source.size_bytes();
   if (auto reserved = reserve(fd, size, uri); !reserved) return reserved.error();
-  std::string piece(std::min<std::uint64_t>(kPieceBytes, size), '\0');
+  std::string piece(std::min<std::uint64_t>(kUploadPieceBytes, size), '\0');
   std::uint32_t crc = 0;
   for (std::uint64_t at = 0; at < size; at += piece.size()) {
-    if (options.stop.stop_requested()) return cancelled("writing " + uri);
-    piece.resize(std::min<std::uint64_t>(kPieceBytes, size - at));
+    if (options.stop.stop_requested()) return upload_cancelled("writing " + uri);
+    piece.resize(std::min<std::uint64_t>(kUploadPieceBytes, size - at));
     if (auto read = source.read(at, piece); !read) return read.error().with_context("writing " + uri);
     crc = crc32c(std::as_bytes(std::span(piece)), crc);
     if (auto written = write_piece(fd, piece, at, uri); !written) return written.error();
@@ -100,7 +100,7 @@ Result<std::uint64_t> remove_temporary_files(const fs::path& folder, std::string
   fs::recursive_directory_iterator it(top, code);
   if (code.value() == ENOENT || code.value() == ENOTDIR) return count;
   for (; !code && it != fs::recursive_directory_iterator(); it.increment(code)) {
-    if (stop.stop_requested()) return cancelled("tidying " + uri);
+    if (stop.stop_requested()) return upload_cancelled("tidying " + uri);
     const std::string name = it->path().filename().string();
     const std::string_view meant = name_behind_temporary(name);
     std::error_code vanished;

@@ -15,7 +15,7 @@ namespace {
 
 using checkpoint::in_quotes;
 
-std::string described(ElementType type, const TensorShape& shape) {
+std::string described_tensor(ElementType type, const TensorShape& shape) {
   return std::string(checkpoint::safetensors_name(type)) + " of shape [" + checkpoint::to_text(shape) + "]";
 }
 
@@ -67,8 +67,9 @@ class FileReader final : public StateReader {
     const TensorShape& whole = wanted.box ? wanted.box->whole_shape : wanted.shape;
     if (checkpoint::layout_rank(found->type) != checkpoint::layout_rank(wanted.type) ||
         found->shape != whole) {
-      refuse("tensor " + in_quotes(found->name) + " is " + described(found->type, found->shape) + " in " +
-             shown_ + " and " + described(wanted.type, whole) + " in the program: it is of another model");
+      refuse("tensor " + in_quotes(found->name) + " is " + described_tensor(found->type, found->shape) +
+             " in " + shown_ + " and " + described_tensor(wanted.type, whole) +
+             " in the program: it is of another model");
     }
     const bool has_room = checkpoint::count_bytes(wanted.type, wanted.shape) == into.size() &&
                           (!wanted.box || checkpoint::holds(*wanted.box, wanted.shape));

@@ -11,10 +11,10 @@
 namespace ratoon::session {
 namespace {
 
-constexpr std::uint64_t kMib = 1ULL << 20;
+constexpr std::uint64_t kStagingMib = 1ULL << 20;
 
 std::uint64_t budget_of(const Options& options) {
-  if (options.staging_memory_mib != 0) return options.staging_memory_mib * kMib;
+  if (options.staging_memory_mib != 0) return options.staging_memory_mib * kStagingMib;
   return available_memory().value_or(~0ULL) / 2;
 }
 

@@ -102,7 +102,7 @@ std::vector<Wishes> in_rounds(std::vector<checkpoint::TensorSpec> wanted,
 }
 
 // Leaves an object's load(): the object cannot help it.
-struct Unreadable {
+struct UnreadableState {
   Error error;
 };
 
@@ -183,7 +183,7 @@ class Reader final : public StateReader {
  private:
   std::optional<Form> find_full(const std::string& name) {
     auto found = reader_.find(name);
-    if (!found) throw Unreadable{found.error()};
+    if (!found) throw UnreadableState{found.error()};
     if (!*found) return std::nullopt;
     return Form{.type = (*found)->type, .shape = std::move((*found)->shape)};
   }
@@ -298,7 +298,7 @@ Result<void> TrackedObjects::restore(CheckpointReader& reader, const std::string
       asked.begin(name, base_of(name));
       object.load(asked);
     }
-  } catch (const Unreadable& why) {
+  } catch (const UnreadableState& why) {
     return why.error;
   }
   if (parts == LoadParts::kAll) refuse_untracked(reader, checkpoint);

@@ -19,7 +19,7 @@
 namespace ratoon::torch {
 namespace {
 
-constexpr std::uint64_t kPieceBytes = 64 << 20;  // read at once: what is copied to a device waits there
+constexpr std::uint64_t kReadPieceBytes = 64 << 20;  // read at once: what is copied to a device waits there
 
 [[noreturn]] void refuse(const std::string& sentence) {
   throw Failure(static_cast<int>(ExitCode::kConfiguration), sentence);
@@ -142,7 +142,7 @@ DeviceDataset::DeviceDataset(const Dataset& dataset, const DeviceDatasetOptions&
   const std::vector<Held> held = held_columns(dataset, options);
   const std::uint64_t row_bytes = std::max<std::uint64_t>(row_bytes_of(held), 1);
   const std::uint64_t piece =
-      std::clamp<std::uint64_t>(kPieceBytes / row_bytes, 1, std::max<std::uint64_t>(size_, 1));
+      std::clamp<std::uint64_t>(kReadPieceBytes / row_bytes, 1, std::max<std::uint64_t>(size_, 1));
   std::vector<at::Tensor> whole;
   std::vector<at::Tensor> staged;  // where there is a copy to make
   for (const Held& each : held) {

@@ -18,7 +18,7 @@
 namespace ratoon {
 namespace {
 
-constexpr std::int64_t kPieceBytes = 8 << 20;
+constexpr std::int64_t kBucketPieceBytes = 8 << 20;
 
 // The control word: one number a bit of the wishes, then whether the rank gave a number of samples and the
 // digits of that, then one a parameter, then what the caller adds.
@@ -63,7 +63,7 @@ void GradientBuckets::place_pieces() {
   const auto last_takes = [&sizes](at::ScalarType type, std::int64_t elements) {
     const auto element_bytes = static_cast<std::int64_t>(c10::elementSize(type));
     return !sizes.empty() && sizes.back().type == type &&
-           (sizes.back().elements + elements) * element_bytes <= kPieceBytes;
+           (sizes.back().elements + elements) * element_bytes <= kBucketPieceBytes;
   };
   for (std::size_t i = parameters_.size(); i-- > 0;) {
     const at::Tensor& parameter = parameters_[i];

@@ -4,7 +4,7 @@
 #include "agent/src/checkpoint/file_names.h"
 #include "agent/src/checkpoint/manifest.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::checkpoint_property_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -57,4 +57,4 @@ RC_GTEST_PROP(ManifestName, IsParsedOnlyIfItIsOurOwn, ()) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::checkpoint_property_test

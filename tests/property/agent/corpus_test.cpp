@@ -6,7 +6,7 @@
 
 #include "tests/support/fuzz_targets.h"
 
-namespace ratoon {
+namespace ratoon::corpus_test {
 namespace {
 
 TEST(Corpus, OfEveryFuzzTargetKeepsTheLaws) {
@@ -25,4 +25,4 @@ TEST(Corpus, OfEveryFuzzTargetKeepsTheLaws) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::corpus_test

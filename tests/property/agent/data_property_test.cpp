@@ -7,7 +7,7 @@
 #include <ratoon/permutation.h>
 #include <ratoon/stream.h>
 
-namespace ratoon {
+namespace ratoon::data_property_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -69,4 +69,4 @@ RC_GTEST_PROP(Stream, AnyDamageToItsStateIsTakenWithoutHarm, ()) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::data_property_test

@@ -6,7 +6,7 @@
 
 #include "agent/src/preemption/drain_plan.h"
 
-namespace ratoon::preemption {
+namespace ratoon::preemption::drain_property_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -106,4 +106,4 @@ RC_GTEST_PROP(DrainPlan, AskedAgainAfterEveryStepItEndsWhatItBegins, ()) {
 }
 
 }  // namespace
-}  // namespace ratoon::preemption
+}  // namespace ratoon::preemption::drain_property_test

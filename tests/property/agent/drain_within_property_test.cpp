@@ -12,7 +12,7 @@
 #include "agent/src/session/control_word.h"
 #include "agent/src/session/drain.h"
 
-namespace ratoon::session {
+namespace ratoon::session::drain_within_property_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -174,4 +174,4 @@ RC_GTEST_PROP(DrainOf120Seconds, HasSavedWhereAllIsHalfAsSlowAgain, ()) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::drain_within_property_test

@@ -9,7 +9,7 @@
 #include "tests/support/loader_run.h"
 #include "tests/support/numbers_dataset.h"
 
-namespace ratoon {
+namespace ratoon::loader_property_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -132,4 +132,4 @@ RC_GTEST_PROP(DataLoader, TheNextBatchIsTheStreams, ()) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::loader_property_test

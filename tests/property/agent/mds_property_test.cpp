@@ -15,7 +15,7 @@
 #include "tests/support/fuzz_targets.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::mds_property_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -210,4 +210,4 @@ RC_GTEST_PROP(MdsRoundTrip, WhatIsWrittenIsReadAgain, ()) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::mds_property_test

@@ -9,7 +9,7 @@
 #include "tests/support/packs_disk.h"
 #include "tests/support/sharded_checkpoint.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::pack_property_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -284,4 +284,4 @@ RC_GTEST_PROP(Pack2, NoMutantOfACoverIsTaken, ()) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::pack_property_test

@@ -16,7 +16,7 @@
 #include <ratoon/counter_random.h>
 #include <ratoon/stream.h>
 
-namespace ratoon {
+namespace ratoon::resume_trials_test {
 namespace {
 
 std::uint64_t number_from_environment(const char* name, std::uint64_t otherwise) {
@@ -202,4 +202,4 @@ TEST(ResumeTrials, TheCommittedHistoryIsThatOfARunThatWasNeverKilled) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::resume_trials_test

@@ -7,7 +7,7 @@
 
 #include "agent/src/session/ledger.h"
 
-namespace ratoon {
+namespace ratoon::session_property_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -98,4 +98,4 @@ RC_GTEST_PROP(Ledger, PartsSumToTheWhole, ()) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::session_property_test

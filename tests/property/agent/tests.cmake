@@ -1,44 +1,27 @@
 find_package(rapidcheck REQUIRED)
 ratoon_test(property/agent/checkpoint_property_test LIBS ratoon::agent ratoon::base_contract rapidcheck)
 ratoon_test(property/agent/crash/checkpoint_crash_test
-  SOURCES checkpoint_crash_test.cpp ../../../support/crash/crash_checker.cpp ../../../support/crash/crash_states.cpp
-          ../../../support/crash/model_disk.cpp ../../../support/crash/run_life.cpp
-  LIBS ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
-ratoon_test(property/agent/crash/rollback_crash_test
-  SOURCES rollback_crash_test.cpp ../../../support/crash/crash_checker.cpp ../../../support/crash/crash_states.cpp
-          ../../../support/crash/model_disk.cpp ../../../support/crash/run_life.cpp
-  LIBS ratoon::agent ratoon::base_contract)
+  LIBS crash_support ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
+ratoon_test(property/agent/crash/rollback_crash_test LIBS crash_support ratoon::agent ratoon::base_contract)
 ratoon_test(property/agent/crash/staged_crash_test
-  SOURCES staged_crash_test.cpp ../../../support/crash/crash_checker.cpp ../../../support/crash/crash_states.cpp
-          ../../../support/crash/model_disk.cpp ../../../support/crash/run_life.cpp
-  LIBS ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
+  LIBS crash_support ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
 ratoon_test(property/agent/crash/checkpoint_faults_test
-  SOURCES checkpoint_faults_test.cpp ../../../support/crash/crash_checker.cpp ../../../support/crash/crash_states.cpp
-          ../../../support/crash/model_disk.cpp ../../../support/crash/run_life.cpp
-  LIBS ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
+  LIBS crash_support ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
 ratoon_test(property/agent/crash/checkpoint_damage_test
-  SOURCES checkpoint_damage_test.cpp ../../../support/crash/model_disk.cpp ../../../support/crash/run_life.cpp
-  LIBS ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
-ratoon_test(property/agent/crash/history_crash_test
-  SOURCES history_crash_test.cpp ../../../support/crash/crash_checker.cpp ../../../support/crash/crash_states.cpp
-          ../../../support/crash/model_disk.cpp
-  LIBS ratoon::agent ratoon::base_contract)
+  LIBS crash_support ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
+ratoon_test(property/agent/crash/history_crash_test LIBS crash_support ratoon::agent ratoon::base_contract)
 ratoon_program(checkpoint_trainer
-  SOURCES property/agent/crash/checkpoint_trainer.cpp support/crash/crash_point.cpp support/crash/model_disk.cpp
-          support/crash/run_life.cpp support/crash/observed_disk.cpp
-  LIBS ratoon::agent ratoon::base_contract)
+  SOURCES property/agent/crash/checkpoint_trainer.cpp
+  LIBS crash_support ratoon::agent ratoon::base_contract)
 ratoon_test(property/agent/crash/checkpoint_kill_test
-  SOURCES checkpoint_kill_test.cpp trainer_process.cpp ../../../support/crash/crash_point.cpp
-          ../../../support/crash/model_disk.cpp ../../../support/crash/run_life.cpp
-  LIBS ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
+  SOURCES checkpoint_kill_test.cpp trainer_process.cpp
+  LIBS crash_support ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
 add_dependencies(checkpoint_kill_test checkpoint_trainer)
 add_test(NAME nightly.checkpoint_kill_test COMMAND checkpoint_kill_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 ratoon_test_properties(nightly.checkpoint_kill_test nightly 3600)
 set_tests_properties(nightly.checkpoint_kill_test PROPERTIES ENVIRONMENT RATOON_KILLS=1000)
 ratoon_test(property/agent/crash/checkpoint_power_test
-  SOURCES checkpoint_power_test.cpp ../../../support/crash/loop_mount.cpp ../../../support/crash/model_disk.cpp
-          ../../../support/crash/run_life.cpp ../../../support/crash/observed_disk.cpp
-  LIBS ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
+  LIBS crash_support ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
 foreach(type ext4 xfs)
   add_test(NAME nightly.checkpoint_power_test_${type} COMMAND checkpoint_power_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   ratoon_test_properties(nightly.checkpoint_power_test_${type} nightly 3600)
@@ -46,17 +29,11 @@ foreach(type ext4 xfs)
     ENVIRONMENT "RATOON_CUTS=1000;RATOON_FILE_SYSTEM=${type}")
 endforeach()
 ratoon_test(property/agent/crash/checkpoint_zombie_test
-  SOURCES checkpoint_zombie_test.cpp ../../../support/crash/crash_checker.cpp ../../../support/crash/crash_states.cpp
-          ../../../support/crash/model_disk.cpp ../../../support/crash/run_life.cpp ../../../support/crash/turns.cpp
-          ../../../support/crash/observed_disk.cpp
-  LIBS ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
+  LIBS crash_support ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
 add_test(NAME nightly.checkpoint_zombie_test COMMAND checkpoint_zombie_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 ratoon_test_properties(nightly.checkpoint_zombie_test nightly 3600)
 set_tests_properties(nightly.checkpoint_zombie_test PROPERTIES ENVIRONMENT RATOON_CRASH_STRIDE=1)
-ratoon_test(property/agent/crash/other_protocols_test
-  SOURCES other_protocols_test.cpp ../../../support/crash/crash_checker.cpp ../../../support/crash/crash_states.cpp
-          ../../../support/crash/model_disk.cpp
-  LIBS ratoon::agent ratoon::base_contract)
+ratoon_test(property/agent/crash/other_protocols_test LIBS crash_support ratoon::agent ratoon::base_contract)
 ratoon_test(property/agent/pack_property_test LIBS ratoon::agent ratoon::base_contract rapidcheck)
 ratoon_test(property/agent/data_property_test LIBS ratoon::agent rapidcheck)
 ratoon_test(property/agent/drain_property_test LIBS ratoon::agent rapidcheck)

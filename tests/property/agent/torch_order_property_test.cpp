@@ -4,7 +4,7 @@
 #include <ratoon/torch_positions.h>
 #include <ratoon/torch_stream.h>
 
-namespace ratoon {
+namespace ratoon::torch_order_property_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -117,4 +117,4 @@ RC_GTEST_PROP(RandomSampler, PiecesMakeTheWhole, ()) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::torch_order_property_test

@@ -8,7 +8,7 @@
 #include "base/contract/limits.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::codec_property_test {
 namespace {
 
 namespace gen = rc::gen;
@@ -175,4 +175,4 @@ RC_GTEST_PROP(Codec, MutatedMessagesAreTakenOrRefusedWithoutHarm, ()) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::codec_property_test

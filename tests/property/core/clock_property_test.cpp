@@ -9,7 +9,7 @@
 
 #include "base/core/clock.h"
 
-namespace ratoon {
+namespace ratoon::clock_property_test {
 namespace {
 
 // 2^50 nanoseconds are 13 days: up to there two roundings of a double stay under half a nanosecond.
@@ -41,4 +41,4 @@ RC_GTEST_PROP(Rfc3339, OrdersAsTheMomentsDo, (std::int64_t a, std::int64_t b)) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::clock_property_test

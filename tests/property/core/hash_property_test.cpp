@@ -14,7 +14,7 @@
 #include "base/core/crc32c.h"
 #include "base/core/xxh3.h"
 
-namespace ratoon {
+namespace ratoon::hash_property_test {
 namespace {
 
 using Bytes = std::span<const std::byte>;
@@ -133,4 +133,4 @@ RC_GTEST_PROP(Hash128, SurvivesItsTextAndKeepsItsOrder,
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::hash_property_test

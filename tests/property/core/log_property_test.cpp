@@ -9,7 +9,7 @@
 
 #include "base/core/log_line.h"
 
-namespace ratoon {
+namespace ratoon::log_property_test {
 namespace {
 
 using nlohmann::json;
@@ -90,4 +90,4 @@ RC_GTEST_PROP(LogLine, OfPeopleIsOneBoundedLineWithoutControls, ()) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::log_property_test

@@ -6,7 +6,7 @@
 
 #include <ratoon/counter_random.h>
 
-namespace ratoon {
+namespace ratoon::philox_property_test {
 namespace {
 
 RC_GTEST_PROP(CounterRandom, StaysBelow, (std::uint64_t seed)) {
@@ -50,4 +50,4 @@ RC_GTEST_PROP(Philox, NeighbouringCountersDifferInAboutHalfOfTheirBits,
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::philox_property_test

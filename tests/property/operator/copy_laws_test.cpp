@@ -19,7 +19,7 @@
 #include "tests/property/operator/simulated_api_server.h"
 #include "tests/support/crash/effort.h"
 
-namespace ratoon::sim {
+namespace ratoon::sim::copy_laws_test {
 namespace {
 
 using nlohmann::json;
@@ -380,4 +380,4 @@ TEST(CopyLaws, AMillionEventsLeaveNoMemoryBehind) {
 }
 
 }  // namespace
-}  // namespace ratoon::sim
+}  // namespace ratoon::sim::copy_laws_test

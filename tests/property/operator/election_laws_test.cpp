@@ -12,7 +12,7 @@
 #include "tests/property/operator/environment.h"
 #include "tests/support/crash/effort.h"
 
-namespace ratoon::sim {
+namespace ratoon::sim::election_laws_test {
 namespace {
 
 using kube::Lease;
@@ -171,4 +171,4 @@ TEST(ElectionLaws, NoTwoWriteAtOnceAndSomebodyDoesMostOfTheTime) {
 }
 
 }  // namespace
-}  // namespace ratoon::sim
+}  // namespace ratoon::sim::election_laws_test

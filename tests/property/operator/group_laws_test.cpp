@@ -10,7 +10,7 @@
 #include "tests/property/operator/simulated_group.h"
 #include "tests/support/crash/effort.h"
 
-namespace ratoon::sim {
+namespace ratoon::sim::group_laws_test {
 namespace {
 
 constexpr int kChaosTicks = 150;
@@ -99,4 +99,4 @@ TEST(GroupLaws, HoldInEveryWorldWithFaults) {
 }
 
 }  // namespace
-}  // namespace ratoon::sim
+}  // namespace ratoon::sim::group_laws_test

@@ -13,7 +13,7 @@
 #include "tests/property/operator/small_world.h"
 #include "tests/support/crash/effort.h"
 
-namespace ratoon::sim {
+namespace ratoon::sim::interleavings_test {
 namespace {
 
 constexpr Duration kCalmMax = std::chrono::seconds(150);  // in which all jobs reach their end
@@ -139,4 +139,4 @@ TEST(Interleavings, EachStateOfTwoJobsIsOneOfAJobBesideAnother) {
 }
 
 }  // namespace
-}  // namespace ratoon::sim
+}  // namespace ratoon::sim::interleavings_test

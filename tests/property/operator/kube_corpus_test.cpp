@@ -4,7 +4,7 @@
 #include "tests/property/corpus.h"
 #include "tests/support/fuzz_targets.h"
 
-namespace ratoon {
+namespace ratoon::kube_corpus_test {
 namespace {
 
 TEST(KubeCorpus, OfEveryFuzzTargetKeepsTheLaws) {
@@ -14,4 +14,4 @@ TEST(KubeCorpus, OfEveryFuzzTargetKeepsTheLaws) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::kube_corpus_test

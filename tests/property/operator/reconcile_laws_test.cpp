@@ -13,7 +13,7 @@
 #include "tests/property/operator/laws.h"
 #include "tests/support/crash/effort.h"
 
-namespace ratoon::sim {
+namespace ratoon::sim::reconcile_laws_test {
 namespace {
 
 // After the last fault: judgement of the silent (30 s when all are), nodes that the platform gives up,
@@ -208,4 +208,4 @@ TEST(ReconcileLaws, HoldInWorldsThatBrokeThem) {
 }
 
 }  // namespace
-}  // namespace ratoon::sim
+}  // namespace ratoon::sim::reconcile_laws_test

@@ -1,9 +1,6 @@
 if(TARGET ratoon_operator_coordinator)
   ratoon_test(property/operator/reconcile_laws_test
-    SOURCES reconcile_laws_test.cpp laws.cpp laws_of_ends.cpp laws_of_policies.cpp laws_of_repetition.cpp
-            laws_of_worlds.cpp recount.cpp simulated_agent.cpp simulated_nodes.cpp simulated_platform.cpp
-            simulated_pods.cpp simulated_programs.cpp simulated_trouble.cpp simulated_world.cpp
-    LIBS ratoon::operator_core ratoon::operator_coordinator TIMEOUT 600)
+    LIBS operator_worlds TIMEOUT 600)
   ratoon_test(property/operator/group_laws_test
     SOURCES group_laws_test.cpp simulated_group.cpp LIBS ratoon::operator_core ratoon::operator_runtime)
   ratoon_test(property/operator/election_laws_test SOURCES election_laws_test.cpp LIBS ratoon::operator_kube)
@@ -38,14 +35,11 @@ if(TARGET ratoon_operator_kube)
 endif()
 if(TARGET ratoon_operator_runtime)
   ratoon_test(property/operator/copy_laws_test
-    SOURCES copy_laws_test.cpp simulated_api_server.cpp LIBS ratoon::operator_runtime TIMEOUT 600)
+    LIBS operator_worlds ratoon::operator_runtime TIMEOUT 600)
   ratoon_test(property/operator/writes_laws_test
-    SOURCES writes_laws_test.cpp documents.cpp laws.cpp laws_of_ends.cpp laws_of_policies.cpp laws_of_repetition.cpp
-            laws_of_worlds.cpp memory_server.cpp real_server.cpp recount.cpp simulated_agent.cpp
-            simulated_api_server.cpp simulated_cluster.cpp simulated_nodes.cpp simulated_platform.cpp
-            simulated_pods.cpp simulated_programs.cpp simulated_trouble.cpp simulated_world.cpp
+    SOURCES writes_laws_test.cpp documents.cpp memory_server.cpp real_server.cpp simulated_cluster.cpp
             simulated_writes.cpp
-    LIBS ratoon::operator_runtime TIMEOUT 600)
+    LIBS operator_worlds ratoon::operator_runtime TIMEOUT 600)
   if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT RATOON_SANITIZE)
     set_tests_properties(property.copy_laws_test PROPERTIES ENVIRONMENT "RATOON_SEEDS=20000;RATOON_EVENTS=1000000")
     set_tests_properties(property.writes_laws_test PROPERTIES ENVIRONMENT "RATOON_SEEDS=500")

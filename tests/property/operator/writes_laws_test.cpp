@@ -20,7 +20,7 @@
 #include "tests/property/operator/simulated_cluster.h"
 #include "tests/support/crash/effort.h"
 
-namespace ratoon::sim {
+namespace ratoon::sim::writes_laws_test {
 namespace {
 
 using core::Observation;
@@ -330,4 +330,4 @@ TEST(WritesLaws, HoldInWorldsThatBrokeThem) {
 }
 
 }  // namespace
-}  // namespace ratoon::sim
+}  // namespace ratoon::sim::writes_laws_test

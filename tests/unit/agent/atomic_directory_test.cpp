@@ -13,7 +13,7 @@
 #include "tests/support/disk_watch.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::atomic_directory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -323,4 +323,4 @@ TEST_F(AtomicDirectoryTest, KilledAtAnyCallItIsTheLastOrTheNextOne) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::atomic_directory_test

@@ -15,7 +15,7 @@
 #include "tests/support/disk_watch.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::atomic_file_test {
 namespace {
 
 using testing::AllOf;
@@ -238,4 +238,4 @@ TEST_F(AtomicFileTest, SweepsBesideManyWritersLoseNothing) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::atomic_file_test

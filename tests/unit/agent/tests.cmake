@@ -2,8 +2,8 @@ ratoon_test(unit/agent/checkpoint_test
   SOURCES checkpoint/file_names_test.cpp checkpoint/golden_run_test.cpp checkpoint/lost_manifests_test.cpp
           checkpoint/manifest_test.cpp checkpoint/pins_test.cpp
           checkpoint/retention_test.cpp checkpoint/rollback_test.cpp checkpoint/run_store_test.cpp
-          checkpoint/strange_folder_test.cpp ../../support/crash/observed_disk.cpp
-  LIBS ratoon::agent ratoon::base_contract)
+          checkpoint/strange_folder_test.cpp
+  LIBS crash_support ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/tiers_test
   SOURCES checkpoint/tiers/claim_test.cpp checkpoint/tiers/latest_test.cpp checkpoint/tiers/lineage_test.cpp
           checkpoint/tiers/load_path_test.cpp checkpoint/tiers/mirror_worker_test.cpp
@@ -18,8 +18,7 @@ ratoon_test(unit/agent/pack_test
 ratoon_test(unit/agent/disk_test
   SOURCES checkpoint/disk/direct_writes_test.cpp checkpoint/disk/patient_calls_test.cpp
           checkpoint/disk/patient_disk_test.cpp checkpoint/disk/read_directly_test.cpp checkpoint/disk/replacing_file_test.cpp
-          ../../support/crash/model_disk.cpp
-  LIBS ratoon::agent ratoon::base_contract LABELS threads)
+  LIBS crash_support ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/load_test
   SOURCES checkpoint/load/checkpoint_reader_test.cpp checkpoint/load/on_threads_test.cpp
   LIBS ratoon::agent ratoon::base_contract LABELS threads)
@@ -27,8 +26,8 @@ ratoon_test(unit/agent/staging_test
   SOURCES checkpoint/staging/adoption_test.cpp checkpoint/staging/copy_test.cpp checkpoint/staging/filling_test.cpp
           checkpoint/staging/saver_of_two_test.cpp checkpoint/staging/saver_test.cpp checkpoint/staging/slot_test.cpp
           checkpoint/staging/soak_test.cpp
-          checkpoint/staging/streaming_copy_test.cpp checkpoint/sums_beside_test.cpp ../../support/crash/model_disk.cpp
-  LIBS ratoon::agent ratoon::base_contract LABELS threads)
+          checkpoint/staging/streaming_copy_test.cpp checkpoint/sums_beside_test.cpp
+  LIBS crash_support ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/interop_test
   SOURCES checkpoint/interop/golden_test.cpp checkpoint/interop/pickle_reader_test.cpp
           checkpoint/interop/pt_writer_test.cpp checkpoint/interop/stored_tensor_test.cpp
@@ -47,8 +46,7 @@ ratoon_test(unit/agent/session_test
           session/engine_asks_test.cpp session/mirrors_test.cpp session/train_seed_test.cpp
           session/train_strange_folder_test.cpp
           session/train_test.cpp session/load_test.cpp session/load_from_test.cpp
-          ../../support/crash/observed_disk.cpp
-  LIBS ratoon::agent ratoon::base_contract)
+  LIBS crash_support ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/session_begin_test
   SOURCES session/autoresume_test.cpp session/load_seed_test.cpp session/train_data_test.cpp
           session/train_names_test.cpp LIBS ratoon::agent ratoon::base_contract)
@@ -63,8 +61,7 @@ ratoon_test(unit/agent/session_rules_test
           session/amount_test.cpp session/course_test.cpp session/ledger_test.cpp session/numerics_watch_test.cpp
           session/phase_watch_test.cpp session/place_options_test.cpp session/rollback_plan_test.cpp
           session/seed_of_test.cpp session/until_test.cpp
-          ../../support/crash/model_disk.cpp
-  LIBS ratoon::agent ratoon::base_contract)
+  LIBS crash_support ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/board_test
   SOURCES board/client_test.cpp board/frame_test.cpp board/notes_test.cpp board/server_test.cpp
   LIBS ratoon::agent ratoon::base_core LABELS threads)
@@ -119,8 +116,8 @@ if(RATOON_WITH_HTTP)
     LIBS ratoon::agent ratoon::base_http LABELS threads)
   ratoon_test(unit/agent/coordinator_link_test
     SOURCES session/coordinator_link_test.cpp session/coordinator_link_news_test.cpp
-            session/coordinator_link_tls_test.cpp ../../conformance/support/test_certificates.cpp
-    LIBS ratoon::agent ratoon::operator_coordinator LABELS threads)
+            session/coordinator_link_tls_test.cpp
+    LIBS certificate_support ratoon::agent ratoon::operator_coordinator LABELS threads)
 endif()
 if(RATOON_WITH_MDS)
   ratoon_test(unit/agent/mds_test

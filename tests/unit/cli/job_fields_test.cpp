@@ -8,7 +8,7 @@
 
 #include "cli/job_definition.h"
 
-namespace ratoon::cli {
+namespace ratoon::cli::job_fields_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -136,4 +136,4 @@ spec:
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::job_fields_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::cli {
+namespace ratoon::cli::job_file_test {
 namespace {
 
 using nlohmann::json;
@@ -219,4 +219,4 @@ TEST_F(JobFileTest, AMissingFieldIsNamedWithTheLineOfItsParent) {
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::job_file_test

@@ -26,8 +26,8 @@ if(TARGET ratoon_operator_local)
             ../../../cli/checkpoint/survey.cpp
             ../../../cli/checkpoint/tensor_stream.cpp ../../../cli/checkpoint/verdict.cpp
             ../../../cli/checkpoint/verify.cpp ../../../cli/progress.cpp ../../../cli/run/find_run.cpp
-            ../../../cli/text.cpp ../../support/crash/observed_disk.cpp
-    LIBS ratoon::agent ratoon::operator_local)
+            ../../../cli/text.cpp
+    LIBS crash_support ratoon::agent ratoon::operator_local)
   ratoon_test(unit/cli/report_test
     SOURCES report/past_test.cpp report/render_test.cpp report/report_test.cpp
             ../../../cli/report/axis.cpp ../../../cli/report/curves.cpp ../../../cli/report/drawings.cpp

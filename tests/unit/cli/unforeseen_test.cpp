@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::cli {
+namespace ratoon::cli::unforeseen_test {
 namespace {
 
 TEST(ExplainUnforeseen, TheMachinesRefusalsAreThoseOfStorage) {
@@ -47,4 +47,4 @@ TEST(ExplainUnforeseen, AFaultOfItsOwnIsNotTriedAgain) {
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::unforeseen_test

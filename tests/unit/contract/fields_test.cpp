@@ -6,7 +6,7 @@
 
 #include "base/contract/parse_json.h"
 
-namespace ratoon {
+namespace ratoon::fields_test {
 namespace {
 
 using nlohmann::json;
@@ -110,4 +110,4 @@ TEST(ParseJson, ComplainsBrieflyAndInUtf8) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::fields_test

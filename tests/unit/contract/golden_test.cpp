@@ -8,7 +8,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/contract/golden_messages.h"
 
-namespace ratoon {
+namespace ratoon::golden_test {
 namespace {
 
 std::string golden(const std::string& name) {
@@ -85,4 +85,4 @@ TEST(Encode, ReplacesBytesThatAreNotUtf8) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::golden_test

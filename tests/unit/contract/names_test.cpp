@@ -10,7 +10,7 @@
 #include "base/contract/exit_code.h"
 #include "base/contract/messages.h"
 
-namespace ratoon {
+namespace ratoon::names_test {
 namespace {
 
 using Frozen = std::pair<std::string_view, std::string_view>;
@@ -154,4 +154,4 @@ TEST(MemberName, FitsIntoAPodNameForTheLongestNames) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::names_test

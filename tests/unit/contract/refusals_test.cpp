@@ -11,7 +11,7 @@
 #include "base/contract/codec.h"
 #include "tests/unit/contract/golden_messages.h"
 
-namespace ratoon {
+namespace ratoon::refusals_test {
 namespace {
 
 using nlohmann::json;
@@ -325,4 +325,4 @@ TEST(NewerMessages, ANullIsAsGoodAsAbsent) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::refusals_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/builders.h"
 
-namespace ratoon {
+namespace ratoon::resume_point_test {
 namespace {
 
 using test::checkpoint;
@@ -77,4 +77,4 @@ TEST(RollbackDispute, NamesTheFirstRankThatWasToldOtherwise) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::resume_point_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::available_memory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -81,4 +81,4 @@ TEST(AvailableMemoryHere, IsThere) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::available_memory_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon {
+namespace ratoon::clock_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -104,4 +104,4 @@ TEST(Rfc3339, AtTheEndsOfTime) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::clock_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon {
+namespace ratoon::counted_test {
 namespace {
 
 TEST(Counted, OneIsOneAndNoneIsMany) {
@@ -14,4 +14,4 @@ TEST(Counted, OneIsOneAndNoneIsMany) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::counted_test

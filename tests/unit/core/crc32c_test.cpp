@@ -9,7 +9,7 @@
 
 #include <ratoon/counter_random.h>
 
-namespace ratoon {
+namespace ratoon::crc32c_test {
 namespace {
 
 using Way = std::uint32_t (*)(std::span<const std::byte>, std::uint32_t);
@@ -112,4 +112,4 @@ TEST(Crc32cCombine, TakesLengthsBeyondMemory) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::crc32c_test

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon {
+namespace ratoon::lists_test {
 namespace {
 
 using testing::ElementsAre;
@@ -35,4 +35,4 @@ TEST(Split, GivesAllPartsAndEmptyOnesToo) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::lists_test

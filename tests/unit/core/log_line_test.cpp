@@ -9,7 +9,7 @@
 
 #include "tests/unit/core/log_pipe.h"
 
-namespace ratoon {
+namespace ratoon::log_line_test {
 namespace {
 
 using nlohmann::json;
@@ -129,4 +129,4 @@ TEST_F(LogLineTest, ConstantFieldsLeaveRoomForTheEvent) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::log_line_test

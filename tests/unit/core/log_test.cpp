@@ -12,7 +12,7 @@
 
 #include "tests/unit/core/log_pipe.h"
 
-namespace ratoon {
+namespace ratoon::log_test {
 namespace {
 
 using nlohmann::json;
@@ -125,4 +125,4 @@ TEST_F(LogTest, ThreadsWriteWholeLines) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::log_test

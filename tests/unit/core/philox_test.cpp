@@ -8,7 +8,7 @@
 
 #include <ratoon/counter_random.h>
 
-namespace ratoon {
+namespace ratoon::philox_test {
 namespace {
 
 static_assert(std::uniform_random_bit_generator<CounterRandom>);
@@ -144,4 +144,4 @@ TEST(CounterRandom, BytesAreUniform) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::philox_test

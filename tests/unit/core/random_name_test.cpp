@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon {
+namespace ratoon::random_name_test {
 namespace {
 
 TEST(DrawName, IsSixteenHexadecimalDigitsThatDoNotComeTwice) {
@@ -18,4 +18,4 @@ TEST(DrawName, IsSixteenHexadecimalDigitsThatDoNotComeTwice) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::random_name_test

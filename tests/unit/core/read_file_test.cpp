@@ -9,7 +9,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::read_file_test {
 namespace {
 
 using testing::HasSubstr;
@@ -57,4 +57,4 @@ TEST_F(ReadFile, WaitsForTheBytesOfAPipeAndNotForItsOtherEnd) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::read_file_test

@@ -7,7 +7,7 @@
 
 #include <ratoon/result.h>
 
-namespace ratoon {
+namespace ratoon::result_test {
 namespace {
 
 Result<int> parse_digit(const std::string& text) {
@@ -138,4 +138,4 @@ TEST(Error, OfAVolumeThatTakesNothingSaysTheWayOn) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::result_test

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon {
+namespace ratoon::strong_test {
 namespace {
 
 using Attempt = Strong<struct AttemptTag, std::uint64_t>;
@@ -59,4 +59,4 @@ TEST(StrongDeathTest, NextNeverWrapsAround) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::strong_test

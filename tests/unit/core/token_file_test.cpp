@@ -7,7 +7,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::token_file_test {
 namespace {
 
 class TokenFileTest : public testing::Test {
@@ -62,4 +62,4 @@ TEST_F(TokenFileTest, WhatWasNeverThereIsLookedForEachTime) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::token_file_test

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace ratoon {
+namespace ratoon::unique_fd_test {
 namespace {
 
 static_assert(!std::is_copy_constructible_v<UniqueFd>);
@@ -82,4 +82,4 @@ TEST(UniqueFd, CloseReportsAnError) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::unique_fd_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon {
+namespace ratoon::utf8_test {
 namespace {
 
 using std::string_literals::operator""s;
@@ -42,4 +42,4 @@ TEST(Printable, TextStaysAsItIs) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::utf8_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon {
+namespace ratoon::xxh3_test {
 namespace {
 
 std::span<const std::byte> bytes_of(std::string_view text) {
@@ -99,4 +99,4 @@ TEST(Hash128, IsAValue) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::xxh3_test

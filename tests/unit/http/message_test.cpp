@@ -5,7 +5,7 @@
 #include "base/http/reply_text.h"
 #include "base/http/syntax.h"
 
-namespace ratoon::http {
+namespace ratoon::http::message_test {
 namespace {
 
 TEST(Headers, CompareNamesWithoutCase) {
@@ -44,4 +44,4 @@ TEST(ReplyText, KeepsFramingToItself) {
 }
 
 }  // namespace
-}  // namespace ratoon::http
+}  // namespace ratoon::http::message_test

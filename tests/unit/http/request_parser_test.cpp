@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::http {
+namespace ratoon::http::request_parser_test {
 namespace {
 
 using State = RequestParser::State;
@@ -47,4 +47,4 @@ TEST(RequestParser, RefusesAtItsLimits) {
 }
 
 }  // namespace
-}  // namespace ratoon::http
+}  // namespace ratoon::http::request_parser_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::http {
+namespace ratoon::http::url_test {
 namespace {
 
 TEST(Url, TakesItsPartsAsTheyAreWritten) {
@@ -42,4 +42,4 @@ TEST(Url, NamesNoSecretWhenItRefuses) {
 }
 
 }  // namespace
-}  // namespace ratoon::http
+}  // namespace ratoon::http::url_test

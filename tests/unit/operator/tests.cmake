@@ -26,8 +26,7 @@ if(TARGET ratoon_operator_core)
             runtime/operator_config_test.cpp runtime/operator_metrics_test.cpp runtime/patience_test.cpp runtime/porch_test.cpp
             runtime/pruned_fields_test.cpp runtime/self_metrics_test.cpp runtime/store_test.cpp runtime/token_reviewer_test.cpp
             runtime/trusting_transport_test.cpp runtime/whereabouts_test.cpp runtime/work_queue_test.cpp
-            ../../conformance/support/test_certificates.cpp
-    LIBS ratoon::operator_runtime LABELS threads)
+    LIBS certificate_support ratoon::operator_runtime LABELS threads)
   ratoon_test(unit/operator/operator_local_test
     SOURCES local/beginning_test.cpp local/cgroups_test.cpp local/cluster_words_test.cpp
             local/control_socket_test.cpp local/find_program_test.cpp local/last_lines_test.cpp

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace ratoon::api {
+namespace ratoon::api::training_job_test {
 namespace {
 
 using nlohmann::json;
@@ -282,4 +282,4 @@ TEST(RoundTrip, ASelectorGoesWithTheLastRoleThatItIsOf) {
 }
 
 }  // namespace
-}  // namespace ratoon::api
+}  // namespace ratoon::api::training_job_test

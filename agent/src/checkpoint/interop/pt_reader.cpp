@@ -20,7 +20,7 @@ constexpr std::size_t kTextBytesMax = std::size_t{256} << 20;  // of all names a
 constexpr std::uint64_t kExpansionMax = 16;                    // tensors to file
 constexpr std::uint64_t kExpandedBytesFree = std::uint64_t{1} << 30;
 
-Error refused(const std::string& what) {
+Error refused_archive(const std::string& what) {
   return Error(ErrorKind::kInvalid, what);
 }
 
@@ -61,15 +61,16 @@ class Unfolder {
  private:
   Result<void> visit(ValueId id, const std::string& name, std::size_t depth) {
     if (++visits_ > kVisitsMax || leaves() > kLeavesMax)
-      return refused("it unfolds into over a million values; save the tensors in several files");
+      return refused_archive("it unfolds into over a million values; save the tensors in several files");
     if (depth > kDepthMax)
-      return refused("its containers are nested over " + std::to_string(kDepthMax) +
-                     " deep, or in themselves, at " + shown(name));
+      return refused_archive("its containers are nested over " + std::to_string(kDepthMax) +
+                             " deep, or in themselves, at " + shown(name));
     const PickleValue& value = pickle_.values[id];
     if (const auto* list = std::get_if<ListValue>(&value)) return visit_list(*list, name, depth);
     if (const auto* dict = std::get_if<DictValue>(&value)) return visit_dict(*dict, name, depth);
     if (!names_.insert(name).second)
-      return refused("two of its values have the name " + shown(name) + " when keys are joined by dots");
+      return refused_archive("two of its values have the name " + shown(name) +
+                             " when keys are joined by dots");
     return add_leaf(value, name);
   }
 
@@ -84,7 +85,8 @@ class Unfolder {
       const auto* text = std::get_if<std::string>(&pickle_.values[key]);
       const auto* number = std::get_if<std::int64_t>(&pickle_.values[key]);
       if (text == nullptr && number == nullptr)
-        return refused(shown(name) + " has a key that is neither a text nor a whole number; rename it");
+        return refused_archive(shown(name) +
+                               " has a key that is neither a text nor a whole number; rename it");
       auto done = visit_named(value, name, text != nullptr ? *text : std::to_string(*number), depth);
       if (!done) return done;
     }
@@ -94,15 +96,16 @@ class Unfolder {
   Result<void> visit_named(ValueId id, const std::string& parent, const std::string& key, std::size_t depth) {
     const std::string name = depth == 0 ? key : parent + "." + key;
     if (name.size() > kNameBytesMax)
-      return refused("the name of a value below " + shown(parent) + " has over " +
-                     std::to_string(kNameBytesMax) + " bytes");
+      return refused_archive("the name of a value below " + shown(parent) + " has over " +
+                             std::to_string(kNameBytesMax) + " bytes");
     return visit(id, name, depth + 1);
   }
 
   Result<void> add_leaf(const PickleValue& value, const std::string& name) {
     const auto* text = std::get_if<std::string>(&value);
     text_bytes_ += name.size() + (text != nullptr ? text->size() : 0);
-    if (text_bytes_ > kTextBytesMax) return refused("it unfolds into over 256 MiB of names and texts");
+    if (text_bytes_ > kTextBytesMax)
+      return refused_archive("it unfolds into over 256 MiB of names and texts");
     if (const auto* index = std::get_if<TensorIndex>(&value))
       return add_tensor(pickle_.tensors[index->index], name);
     if (text != nullptr) return add_scalar(name, *text);
@@ -110,9 +113,9 @@ class Unfolder {
     if (const auto* number = std::get_if<double>(&value)) return add_scalar(name, *number);
     if (const auto* flag = std::get_if<bool>(&value)) return add_scalar(name, *flag);
     if (std::holds_alternative<NoneValue>(value)) return add_scalar(name, std::monostate{});
-    return refused(shown(name) +
-                   " is a type or a bare storage, neither a tensor nor a plain value; leave it out, "
-                   "or save a text");
+    return refused_archive(shown(name) +
+                           " is a type or a bare storage, neither a tensor nor a plain value; leave it out, "
+                           "or save a text");
   }
 
   Result<void> add_scalar(const std::string& name, decltype(PtScalar::value) value) {
@@ -127,7 +130,7 @@ class Unfolder {
     auto stored = StoredTensor::make(tensor.type, tensor.shape, tensor.strides, tensor.offset, *storage);
     if (!stored) return said(stored.error());
     if (stored->size_bytes() > bytes_left_)
-      return refused(
+      return refused_archive(
           "its tensors, up to " + quoted(name) +
           ", take over 16 times the file's bytes; save tensor.clone() of those that are views of one");
     bytes_left_ -= stored->size_bytes();

@@ -42,7 +42,7 @@ Result<std::uint64_t> size_bytes_of(ElementType type, const TensorShape& shape) 
 Result<void> check_names(std::span<const TensorSource> tensors) {
   std::set<std::string_view> names;
   for (const TensorSource& tensor : tensors) {
-    if (!is_utf8(std::as_bytes(std::span(tensor.name))))
+    if (!ratoon::is_utf8(std::as_bytes(std::span(tensor.name))))
       return Error(ErrorKind::kInvalid, "the name of tensor " + quoted(tensor.name) + " is not UTF-8");
     if (!names.insert(tensor.name).second)
       return Error(ErrorKind::kInvalid, "there are two tensors of the name " + quoted(tensor.name));

@@ -15,28 +15,28 @@ namespace {
 
 constexpr std::uint64_t kFileBytesMax = std::numeric_limits<std::int64_t>::max();
 
-Error refused(const TensorSpec& spec, const std::string& why) {
+Error refused_tensor(const TensorSpec& spec, const std::string& why) {
   return Error(ErrorKind::kInvalid, "tensor " + in_quotes(spec.name) + " cannot be saved: " + why);
 }
 
 Result<PackedTensor> place(const TensorSpec& spec, std::uint64_t begin) {
-  if (!is_utf8(spec.name)) return refused(spec, "its name is not UTF-8; give it another");
+  if (!is_utf8(spec.name)) return refused_tensor(spec, "its name is not UTF-8; give it another");
   if (spec.name == kMetadataKey)
-    return refused(spec, "safetensors keeps this name for itself; give it another");
+    return refused_tensor(spec, "safetensors keeps this name for itself; give it another");
   if (spec.shape.size() > kDimensionsMax) {
-    return refused(spec, "it has " + std::to_string(spec.shape.size()) + " dimensions, and at most " +
-                             std::to_string(kDimensionsMax) + " can be kept");
+    return refused_tensor(spec, "it has " + std::to_string(spec.shape.size()) + " dimensions, and at most " +
+                                    std::to_string(kDimensionsMax) + " can be kept");
   }
   const auto bytes = count_bytes(spec.type, spec.shape);
   if (!bytes || *bytes > kFileBytesMax - kHeaderJsonBytesMax - kDataAlignment - begin)
-    return refused(spec, "a file cannot hold the shape " + to_text(spec.shape));
+    return refused_tensor(spec, "a file cannot hold the shape " + to_text(spec.shape));
   if (spec.box) {
     if (!holds(*spec.box, spec.shape)) {
-      return refused(spec,
-                     "a part of shape " + to_text(spec.shape) + " does not fit at " + to_text(*spec.box));
+      return refused_tensor(
+          spec, "a part of shape " + to_text(spec.shape) + " does not fit at " + to_text(*spec.box));
     }
     if (!count_bytes(spec.type, spec.box->whole_shape))
-      return refused(spec, "the whole shape " + to_text(spec.box->whole_shape) + " overflows");
+      return refused_tensor(spec, "the whole shape " + to_text(spec.box->whole_shape) + " overflows");
   }
   return PackedTensor{spec.name, spec.type, spec.shape, spec.box, begin, begin + *bytes};
 }
@@ -60,7 +60,7 @@ Result<PackLayout> plan_pack(std::span<const TensorSpec> specs) {
   std::unordered_set<std::string_view> names(specs.size());
   for (const std::size_t i : data_order(specs)) {
     if (!names.insert(specs[i].name).second)
-      return refused(specs[i], "two tensors have this name; rename one of them");
+      return refused_tensor(specs[i], "two tensors have this name; rename one of them");
     auto tensor = place(specs[i], layout.data_bytes);
     if (!tensor) return tensor.error();
     layout.data_bytes = tensor->end;

@@ -16,7 +16,7 @@ std::string described(ElementType type, const TensorShape& shape) {
   return std::string(safetensors_name(type)) + " of shape " + to_text(shape);
 }
 
-Error refused(const TensorSpec& wanted, const std::string& why) {
+Error refused_read(const TensorSpec& wanted, const std::string& why) {
   return Error(ErrorKind::kInvalid, "tensor " + in_quotes(wanted.name) + " cannot be loaded: " + why);
 }
 
@@ -24,12 +24,12 @@ Error refused(const TensorSpec& wanted, const std::string& why) {
 Result<void> check_wanted(const TensorSpec& wanted, const IndexedTensor& tensor) {
   const TensorShape& whole = wanted.box ? wanted.box->whole_shape : wanted.shape;
   if (layout_rank(wanted.type) != layout_rank(tensor.type) || whole != *tensor.whole_shape) {
-    return refused(wanted, "the checkpoint has it as " + described(tensor.type, *tensor.whole_shape) +
-                               ", and it is wanted as " + described(wanted.type, whole));
+    return refused_read(wanted, "the checkpoint has it as " + described(tensor.type, *tensor.whole_shape) +
+                                    ", and it is wanted as " + described(wanted.type, whole));
   }
   if (wanted.box && !holds(*wanted.box, wanted.shape)) {
-    return refused(wanted,
-                   "a part of shape " + to_text(wanted.shape) + " does not fit at " + to_text(*wanted.box));
+    return refused_read(
+        wanted, "a part of shape " + to_text(wanted.shape) + " does not fit at " + to_text(*wanted.box));
   }
   return {};
 }

@@ -8,7 +8,7 @@
 namespace ratoon::data {
 namespace {
 
-constexpr std::size_t kChunk = 256;
+constexpr std::size_t kBlockChunk = 256;
 
 std::uint64_t size_of_shard(const RecipeSource& source, std::uint64_t shard) {
   const std::uint64_t end =
@@ -82,14 +82,14 @@ std::optional<std::uint64_t> BlockOrder::place_of(std::uint64_t sample) const {
 }
 
 void BlockOrder::fill(std::uint64_t place, std::span<std::uint64_t> samples) const {
-  std::array<std::uint64_t, kChunk> shards{};
+  std::array<std::uint64_t, kBlockChunk> shards{};
   while (!samples.empty()) {
     const Window in = window_at(place);
     const Permutation order = order_in(in);
     std::span<std::uint64_t> run = samples.first(std::min<std::uint64_t>(samples.size(), in.end - place));
     samples = samples.subspan(run.size());
-    for (; !run.empty(); run = run.subspan(std::min(run.size(), kChunk))) {
-      const std::span<std::uint64_t> chunk = run.first(std::min(run.size(), kChunk));
+    for (; !run.empty(); run = run.subspan(std::min(run.size(), kBlockChunk))) {
+      const std::span<std::uint64_t> chunk = run.first(std::min(run.size(), kBlockChunk));
       order.fill(place - in.start, chunk);
       for (std::size_t i = 0; i < chunk.size(); ++i) {
         shards[i] = shard_at(in, in.start + chunk[i]);

@@ -13,7 +13,7 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-constexpr std::size_t kChunk = 512;
+constexpr std::size_t kReadChunk = 512;
 constexpr std::size_t kOrdersMax = 1024;  // at most that many orders are remembered, some 250 KB
 
 void check_rank(std::uint32_t rank, std::uint32_t world_size) {
@@ -96,12 +96,12 @@ void StreamReader::fill(std::uint64_t first, std::span<Slot> slots) const {
 }
 
 void StreamReader::fill_source(std::uint64_t first, std::span<Slot> slots) const {
-  std::array<std::uint64_t, kChunk> samples;
+  std::array<std::uint64_t, kReadChunk> samples;
   const std::uint64_t an_epoch = data::epoch_slots(plan_->recipe->sources[0]);
   std::uint64_t epoch = first / an_epoch;
   std::uint64_t place = first % an_epoch;
   for (std::size_t done = 0; done < slots.size();) {
-    const std::uint64_t run = std::min<std::uint64_t>({slots.size() - done, an_epoch - place, kChunk});
+    const std::uint64_t run = std::min<std::uint64_t>({slots.size() - done, an_epoch - place, kReadChunk});
     order_of(0, epoch).fill(place, std::span(samples).first(run));
     for (std::size_t i = 0; i < run; ++i)
       slots[done + i] = {.number = first + done + i, .epoch = epoch, .source = 0, .sample = samples[i]};
@@ -118,8 +118,8 @@ void StreamReader::fill_source(std::uint64_t first, std::span<Slot> slots) const
 // gathered, computed side by side, and scattered.
 void StreamReader::fill_mixture(std::uint64_t first, std::span<Slot> slots) const {
   constexpr std::uint16_t kNone = 0xffff;
-  std::array<std::uint16_t, kChunk> next;
-  std::array<std::uint64_t, kChunk> samples;
+  std::array<std::uint16_t, kReadChunk> next;
+  std::array<std::uint64_t, kReadChunk> samples;
   std::vector<std::uint16_t> heads(plan_->recipe->sources.size(), kNone);  // the first draw of each source
   for (std::size_t done = 0; done < slots.size();) {
     const std::uint64_t start = first + done;
@@ -127,7 +127,7 @@ void StreamReader::fill_mixture(std::uint64_t first, std::span<Slot> slots) cons
     const std::uint64_t end = std::min(block.start() + data::kMixtureBlock, plan_->mixture_at(start).end);
     const std::uint64_t draw = start - block.start();
     const auto run =
-        static_cast<std::size_t>(std::min<std::uint64_t>({slots.size() - done, end - start, kChunk}));
+        static_cast<std::size_t>(std::min<std::uint64_t>({slots.size() - done, end - start, kReadChunk}));
     for (std::size_t i = run; i-- > 0;) {
       std::uint16_t& head = heads[block.source(draw + i)];
       next[i] = head;

@@ -12,7 +12,7 @@
 namespace ratoon::data {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_recipe(const std::string& why) {
   throw std::invalid_argument("a Stream " + why);
 }
 
@@ -24,8 +24,8 @@ void check_name(const std::string& name) {
   const bool is_printable =
       std::all_of(name.begin(), name.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f; });
   if (is_printable && name.size() <= kNameBytesMax) return;
-  refuse("names a source with up to " + std::to_string(kNameBytesMax) +
-         " printable ASCII characters, such as a digest of the data");
+  refuse_recipe("names a source with up to " + std::to_string(kNameBytesMax) +
+                " printable ASCII characters, such as a digest of the data");
 }
 
 // From the number of samples in each to the first sample of each; the vector is not copied.
@@ -34,13 +34,13 @@ std::vector<std::uint64_t> starts_of(std::vector<std::uint64_t> shards, const So
   for (std::uint64_t& shard : shards) {
     const std::uint64_t samples = shard;
     if (samples > kSlotsMax - total)
-      refuse("takes up to 2^62 samples, and the shards of " + title(source) + " have more");
+      refuse_recipe("takes up to 2^62 samples, and the shards of " + title(source) + " have more");
     shard = total;
     total += samples;
   }
   if (!shards.empty() && source.samples != 0 && source.samples != total) {
-    refuse("got " + std::to_string(source.samples) + " samples for " + title(source) + ", and shards with " +
-           std::to_string(total));
+    refuse_recipe("got " + std::to_string(source.samples) + " samples for " + title(source) +
+                  ", and shards with " + std::to_string(total));
   }
   return shards;
 }
@@ -51,10 +51,10 @@ RecipeSource take_source(Source source, SampleOrder order, const TorchOrder& tor
   std::vector<std::uint64_t> starts = starts_of(std::move(source.shards), source);
   if (source.samples == 0 && !starts.empty()) source.samples = starts.back() + last_shard;
   if (source.samples == 0 || source.samples > kSlotsMax)
-    refuse("needs 1 to 2^62 samples, and " + title(source) + " has " + std::to_string(source.samples));
+    refuse_recipe("needs 1 to 2^62 samples, and " + title(source) + " has " + std::to_string(source.samples));
   if (order != SampleOrder::kBlocks) starts = {};
   if (order == SampleOrder::kBlocks && starts.empty())
-    refuse("in blocks needs the number of samples in each shard of " + title(source));
+    refuse_recipe("in blocks needs the number of samples in each shard of " + title(source));
   return {.name = std::move(source.name),
           .samples = source.samples,
           .shard_starts = std::move(starts),
@@ -70,29 +70,30 @@ std::vector<Source> sources_of(StreamOptions& options) {
     return one;
   }
   if (options.samples != 0 || !options.source.empty())
-    refuse("takes either 'samples' and 'source' or 'sources', not both");
+    refuse_recipe("takes either 'samples' and 'source' or 'sources', not both");
   if (options.sources.size() > kSourcesMax)
-    refuse("takes up to " + std::to_string(kSourcesMax) + " sources, and got " +
-           std::to_string(options.sources.size()));
+    refuse_recipe("takes up to " + std::to_string(kSourcesMax) + " sources, and got " +
+                  std::to_string(options.sources.size()));
   return std::move(options.sources);
 }
 
 void check_torch(const Recipe& recipe) {
   const TorchOrder& torch = recipe.torch;
   if (recipe.is_mixture())
-    refuse("in PyTorch's order has one source, and got " + std::to_string(recipe.sources.size()));
+    refuse_recipe("in PyTorch's order has one source, and got " + std::to_string(recipe.sources.size()));
   if (torch.world_size == 0 || torch.batch_size == 0 || torch.batch_size > kGlobalBatchMax)
-    refuse("in PyTorch's order needs the world size and batch size of the run in Python, at least 1 each");
+    refuse_recipe(
+        "in PyTorch's order needs the world size and batch size of the run in Python, at least 1 each");
   if (torch.shuffle && torch.lists == nullptr)
-    refuse("in PyTorch's order needs torch.lists: kept_lists(), or what torch_stream() makes");
+    refuse_recipe("in PyTorch's order needs torch.lists: kept_lists(), or what torch_stream() makes");
   if (recipe.epoch_end == EpochEnd::kCarry)
-    refuse(
+    refuse_recipe(
         "in PyTorch's order ends batches with the epoch: epoch_end must be short or, with a loader that "
         "drops the "
         "last batch, drop");
   if (epoch_slots(recipe) == 0)
-    refuse("in PyTorch's order is empty: " + std::to_string(recipe.sources[0].samples) + " samples give " +
-           std::to_string(torch.world_size) + " ranks none with drop_last");
+    refuse_recipe("in PyTorch's order is empty: " + std::to_string(recipe.sources[0].samples) +
+                  " samples give " + std::to_string(torch.world_size) + " ranks none with drop_last");
 }
 
 void check_mixture(const Recipe& recipe) {
@@ -100,13 +101,13 @@ void check_mixture(const Recipe& recipe) {
   std::uint64_t total = 0;
   for (const RecipeSource& source : recipe.sources) {
     if (!names.insert(source.name).second)
-      refuse("has two sources called '" + source.name + "': give one of them its weight");
+      refuse_recipe("has two sources called '" + source.name + "': give one of them its weight");
     if (source.samples > kSlotsMax - total)
-      refuse("takes up to 2^62 samples, and its sources have more together");
+      refuse_recipe("takes up to 2^62 samples, and its sources have more together");
     total += source.samples;
   }
   if (recipe.is_mixture() && recipe.epoch_end != EpochEnd::kCarry)
-    refuse(
+    refuse_recipe(
         "of several sources carries batches over the ends of epochs, since those lie apart: epoch_end must "
         "be carry");
 }
@@ -114,10 +115,10 @@ void check_mixture(const Recipe& recipe) {
 void check_batch(const Recipe& recipe) {
   if (makes_batches(recipe, recipe.global_batch)) return;
   if (recipe.global_batch == 0 || recipe.global_batch > kGlobalBatchMax)
-    refuse("needs a global batch of 1 to 2^28, and got " + std::to_string(recipe.global_batch));
-  refuse("that drops what fills no batch has none: the global batch of " +
-         std::to_string(recipe.global_batch) + " is above the " + std::to_string(epoch_slots(recipe)) +
-         " samples of an epoch");
+    refuse_recipe("needs a global batch of 1 to 2^28, and got " + std::to_string(recipe.global_batch));
+  refuse_recipe("that drops what fills no batch has none: the global batch of " +
+                std::to_string(recipe.global_batch) + " is above the " + std::to_string(epoch_slots(recipe)) +
+                " samples of an epoch");
 }
 
 }  // namespace
@@ -136,7 +137,7 @@ std::shared_ptr<const Recipe> make_recipe(StreamOptions options) {
   }
   recipe->weights = quantise(weights);
   if (options.order == SampleOrder::kBlocks) {
-    if (options.window_shards == 0) refuse("in blocks needs a window of at least one shard");
+    if (options.window_shards == 0) refuse_recipe("in blocks needs a window of at least one shard");
     recipe->window_shards = options.window_shards;
   }
   check_mixture(*recipe);

@@ -15,7 +15,8 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 53;  // beyond, a fraction of them is not exact
+constexpr std::uint64_t kSubsetSamplesMax = std::uint64_t{1}
+                                            << 53;  // beyond, a fraction of them is not exact
 constexpr double kTolerance = 1e-9;
 
 std::uint64_t start_of(std::uint64_t rank, const ReplicaSubsetOptions& options) {
@@ -31,7 +32,7 @@ std::uint64_t size_of(const ReplicaSubsetOptions& options) {
 }
 
 ReplicaSubsetOptions checked(const ReplicaSubsetOptions& options) {
-  if (options.samples == 0 || options.samples > kSamplesMax) {
+  if (options.samples == 0 || options.samples > kSubsetSamplesMax) {
     throw std::invalid_argument("a ReplicaSubset is of 1 to 2^53 samples, and got " +
                                 std::to_string(options.samples));
   }

@@ -10,7 +10,7 @@
 namespace ratoon {
 namespace {
 
-constexpr std::size_t kChunk = 512;
+constexpr std::size_t kStreamChunk = 512;
 
 // With one source it is the sample alone.
 std::uint64_t digest_word(const Slot& slot) {
@@ -68,11 +68,11 @@ void Stream::advance_to(std::uint64_t slot) {
 // The digest is of the whole batch on every rank, so each computes all of it, a chunk at a time.
 void Stream::consume(SlotRange batch, SlotRange mine, std::vector<Slot>* slots) {
   const std::uint64_t next = reader_.plan_->cursor_after(batches_ + 1);
-  std::array<Slot, kChunk> chunk;
+  std::array<Slot, kStreamChunk> chunk;
   std::uint64_t digest = digest_;
-  for (std::uint64_t first = batch.first; first < batch.last; first += kChunk) {
+  for (std::uint64_t first = batch.first; first < batch.last; first += kStreamChunk) {
     const std::span<Slot> filled =
-        std::span(chunk).first(std::min<std::uint64_t>(kChunk, batch.last - first));
+        std::span(chunk).first(std::min<std::uint64_t>(kStreamChunk, batch.last - first));
     reader_.fill(first, filled);
     for (const Slot& slot : filled) digest = mix_into(digest, digest_word(slot));
     if (slots == nullptr) continue;

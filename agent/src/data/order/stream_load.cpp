@@ -15,7 +15,7 @@ namespace {
 using data::Difference;
 using data::Subject;
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_load(const std::string& why) {
   throw Failure(static_cast<int>(ExitCode::kConfiguration),
                 "the state of the sample stream does not fit: " + why);
 }
@@ -38,11 +38,11 @@ std::string name_of(Subject subject) {
 
 void check_accepted(const Difference& difference, const StreamOverride& accepted) {
   if (data::is_accepted(accepted, difference.subject)) return;
-  refuse("in the checkpoint " + difference.what + " is " + difference.was + ", and the program has " +
-         difference.is +
-         ". Train with what the run began with, begin a run of another name, or allow it with "
-         "Stream::accept({." +
-         name_of(difference.subject) + " = true})");
+  refuse_load("in the checkpoint " + difference.what + " is " + difference.was + ", and the program has " +
+              difference.is +
+              ". Train with what the run began with, begin a run of another name, or allow it with "
+              "Stream::accept({." +
+              name_of(difference.subject) + " = true})");
 }
 
 bool has(const std::vector<Difference>& differences, Subject subject) {
@@ -57,8 +57,8 @@ data::Plan replan(const data::StoredStream& stored, std::shared_ptr<const data::
   const std::uint64_t global_batch =
       is_other_batch ? recipe->global_batch : stored.segments.back().global_batch;
   if (!data::makes_batches(*recipe, global_batch))
-    refuse("a global batch of " + std::to_string(global_batch) +
-           " is above the samples of an epoch, and what fills no batch is dropped");
+    refuse_load("a global batch of " + std::to_string(global_batch) +
+                " is above the samples of an epoch, and what fills no batch is dropped");
   data::Plan plan = data::begin_plan(std::move(recipe), stored.cursor, stored.batches, global_batch);
   plan.first_known = plan.last().start;
   return plan;
@@ -97,8 +97,8 @@ void Stream::load_state(std::string_view state) {
   for (const Difference& difference : differences) {
     check_accepted(difference, accepted_);
     if (stored.accepted.size() == data::kAcceptedMax)
-      refuse("it was loaded with other options " + std::to_string(data::kAcceptedMax) +
-             " times, and keeps no more");
+      refuse_load("it was loaded with other options " + std::to_string(data::kAcceptedMax) +
+                  " times, and keeps no more");
     stored.accepted.push_back(
         {.slot = stored.cursor, .what = difference.what, .was = difference.was, .is = difference.is});
   }
@@ -106,7 +106,7 @@ void Stream::load_state(std::string_view state) {
   try {
     plan = plan_of(stored, recipe, differences);
   } catch (const std::out_of_range& beyond) {  // numbers that no stream comes to
-    refuse(beyond.what());
+    refuse_load(beyond.what());
   }
   batches_ = stored.batches;
   digest_ = stored.digest;

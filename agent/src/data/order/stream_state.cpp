@@ -14,16 +14,16 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kFormat = 1;
-constexpr std::size_t kTextBytesMax = 32 * 1024 * 1024;
-constexpr int kDepthMax = 4;
+constexpr std::uint64_t kStateFormat = 1;
+constexpr std::size_t kStateBytesMax = 32 * 1024 * 1024;
+constexpr int kStateDepthMax = 4;
 constexpr std::size_t kDigestDigits = 16;
 constexpr std::size_t kWordBytesMax = 64;
 constexpr std::size_t kOrderBytesMax = 128;
 constexpr std::size_t kValueBytesMax = 512;
 constexpr std::size_t kNamesBytesMax = 512;  // of all names with quotes and commas: a state stays small
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_state(const std::string& why) {
   throw Failure(static_cast<int>(ExitCode::kConfiguration),
                 "the state of the sample stream cannot be read: " + why);
 }
@@ -104,7 +104,7 @@ std::shared_ptr<const Mixture> restore_mixture(const StoredSegment& segment, con
                                                const std::vector<std::uint32_t>& weights) {
   const std::uint64_t total = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
   if (weights.size() != before.recipe->sources.size() || total != kMixtureBlock)
-    refuse("the weights of a segment must be one a source and sum to " + std::to_string(kMixtureBlock));
+    refuse_state("the weights of a segment must be one a source and sum to " + std::to_string(kMixtureBlock));
   Mixture mixture{.origin = 0, .weights = weights, .drawn = std::vector<std::uint64_t>(weights.size(), 0)};
   if (!before.segments.empty()) {
     mixture.origin = segment.start;
@@ -124,8 +124,8 @@ void check_segment(const Plan& before, const Segment& segment) {
                before.cursor_after(segment.batch) == segment.from;
   }
   if (!is_sound)
-    refuse("its segment from slot " + std::to_string(segment.from) +
-           " does not follow from the one before it");
+    refuse_state("its segment from slot " + std::to_string(segment.from) +
+                 " does not follow from the one before it");
 }
 
 }  // namespace
@@ -139,7 +139,7 @@ std::string encode_stream(const StoredStream& stream) {
   json sources = {
       {"digest", to_hex(stream.sources_digest)}, {"samples", stream.samples}, {"weights", stream.weights}};
   if (!stream.names.empty()) sources["names"] = stream.names;
-  json body = {{"format", kFormat},
+  json body = {{"format", kStateFormat},
                {"order", stream.order},
                {"epoch_end", stream.epoch_end},
                {"seed", stream.seed},
@@ -156,12 +156,13 @@ std::string encode_stream(const StoredStream& stream) {
 }
 
 StoredStream decode_stream(std::string_view text) {
-  const Result<json> body = parse_json(text, kTextBytesMax, kDepthMax);
-  if (!body) refuse(body.error().message());
+  const Result<json> body = parse_json(text, kStateBytesMax, kStateDepthMax);
+  if (!body) refuse_state(body.error().message());
   std::optional<Error> complaint;
   Fields f(*body, "stream", complaint);
   constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
-  if (f.whole("format", kAny) != kFormat) f.complain("format", "1: a newer Ratoon wrote this, use that one");
+  if (f.whole("format", kAny) != kStateFormat)
+    f.complain("format", "1: a newer Ratoon wrote this, use that one");
   StoredStream stream;
   stream.order = f.text("order", kOrderBytesMax);
   stream.epoch_end = f.text("epoch_end", kWordBytesMax);
@@ -178,7 +179,7 @@ StoredStream decode_stream(std::string_view text) {
   stream.first_known = f.optional_whole("first_known", kSlotsMax);
   for (const json& item : f.list("accepted", kAcceptedMax))
     stream.accepted.push_back(read_accepted(f.child(item, "accepted[]")));
-  if (complaint) refuse(complaint->message());
+  if (complaint) refuse_state(complaint->message());
   return stream;
 }
 
@@ -236,14 +237,14 @@ Plan restore_plan(const StoredStream& stored, std::shared_ptr<const Recipe> reci
       else if (plan.segments.empty())
         segment.mixture = restore_mixture(from, plan, stored.weights);
     } else if (!from.weights.empty()) {
-      refuse("a segment has weights, and there is one source");
+      refuse_state("a segment has weights, and there is one source");
     }
     plan.segments.push_back(std::move(segment));
   }
   const bool is_known = stored.first_known == 0 || stored.first_known == plan.segments.front().start;
   if (!is_known || stored.batches < plan.last().batch || plan.cursor_after(stored.batches) != stored.cursor)
-    refuse("its cursor at slot " + std::to_string(stored.cursor) + " is not where " +
-           std::to_string(stored.batches) + " batches end");
+    refuse_state("its cursor at slot " + std::to_string(stored.cursor) + " is not where " +
+                 std::to_string(stored.batches) + " batches end");
   return plan;
 }
 

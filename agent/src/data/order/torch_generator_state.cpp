@@ -28,7 +28,7 @@ std::uint64_t get(std::string_view bytes, std::size_t at, std::size_t width) {
   return value;
 }
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_generator(const std::string& why) {
   throw Failure(
       static_cast<int>(ExitCode::kConfiguration),
       "the state of a torch.Generator " + why + ". Pass the bytes that get_state() gave on the CPU");
@@ -50,21 +50,22 @@ std::string TorchGenerator::state() const {
 
 TorchGenerator TorchGenerator::from_state(std::string_view bytes) {
   if (bytes.size() != kStateBytes) {
-    refuse("has " + std::to_string(kStateBytes) + " bytes, and this has " + std::to_string(bytes.size()));
+    refuse_generator("has " + std::to_string(kStateBytes) + " bytes, and this has " +
+                     std::to_string(bytes.size()));
   }
   const std::uint64_t left = get(bytes, kLeftAt, 4);
   const std::uint64_t next = get(bytes, kNextAt, 8);
   const bool is_fresh = left == 1 && next == 0;
-  if (get(bytes, kIsSeededAt, 4) != 1) refuse("was never seeded");
+  if (get(bytes, kIsSeededAt, 4) != 1) refuse_generator("was never seeded");
   if (!is_fresh && (next == 0 || next > kWords || left != kWords + 1 - next)) {
-    refuse("stands at word " + std::to_string(next) + " of " + std::to_string(kWords) + " with " +
-           std::to_string(left) + " left, which no generator does");
+    refuse_generator("stands at word " + std::to_string(next) + " of " + std::to_string(kWords) + " with " +
+                     std::to_string(left) + " left, which no generator does");
   }
   TorchGenerator generator(get(bytes, kSeedAt, 8));
   for (std::size_t i = 0; i < kWords; ++i) {
     const std::uint64_t word = get(bytes, kWordsAt + 8 * i, 8);
     if (word >> 32 != 0)
-      refuse("has " + std::to_string(word) + " as word " + std::to_string(i) + ", above 32 bits");
+      refuse_generator("has " + std::to_string(word) + " as word " + std::to_string(i) + ", above 32 bits");
     generator.words_[i] = static_cast<std::uint32_t>(word);
   }
   generator.used_ = is_fresh ? kWords : static_cast<std::uint32_t>(next);

@@ -16,16 +16,17 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kAny = ~std::uint64_t{0};
-constexpr std::size_t kTextBytesMax = 64 * 1024 * 1024;  // states of data sets travel in the same dictionary
-constexpr int kDepthMax = 64;
+constexpr std::size_t kPositionsBytesMax =
+    64 * 1024 * 1024;  // states of data sets travel in the same dictionary
+constexpr int kPositionsDepthMax = 64;
 
-[[noreturn]] void refuse(const std::string& whose, const std::string& why) {
+[[noreturn]] void refuse_positions(const std::string& whose, const std::string& why) {
   throw Failure(static_cast<int>(ExitCode::kConfiguration), "the position of " + whose + " " + why);
 }
 
 json parse(std::string_view text, const std::string& whose) {
-  Result<json> body = parse_json(text, kTextBytesMax, kDepthMax);
-  if (!body) refuse(whose, "cannot be read: " + body.error().message());
+  Result<json> body = parse_json(text, kPositionsBytesMax, kPositionsDepthMax);
+  if (!body) refuse_positions(whose, "cannot be read: " + body.error().message());
   return *std::move(body);
 }
 
@@ -41,10 +42,11 @@ ListPosition after(std::uint64_t progress, std::uint64_t epoch, const Distribute
                    const std::string& whose) {
   const std::uint64_t all = samples_a_rank(options);
   if (progress > all) {
-    refuse(whose, "does not fit: it is after " + std::to_string(progress) + " samples of each rank, and " +
-                      std::to_string(options.samples) + " samples give each of " +
-                      std::to_string(options.world_size) + " ranks " + std::to_string(all) +
-                      " an epoch. Name the data set and the world that saved it");
+    refuse_positions(whose, "does not fit: it is after " + std::to_string(progress) +
+                                " samples of each rank, and " + std::to_string(options.samples) +
+                                " samples give each of " + std::to_string(options.world_size) + " ranks " +
+                                std::to_string(all) +
+                                " an epoch. Name the data set and the world that saved it");
   }
   return {.epoch = epoch, .consumed = progress == all ? options.samples : progress * options.world_size};
 }
@@ -80,7 +82,7 @@ TorchdataState read_torchdata(std::string_view text) {
   } else {
     read_sampler(f, state);
   }
-  if (complaint) refuse(whose, "cannot be read: " + complaint->message());
+  if (complaint) refuse_positions(whose, "cannot be read: " + complaint->message());
   return state;
 }
 
@@ -89,9 +91,9 @@ std::uint64_t progress_of(const TorchdataState& state, std::uint64_t batch_size,
   if (state.is_finished) return all;
   if (state.batches_since == 0) return state.yielded;
   if (batch_size == 0) {
-    refuse("torchdata's sampler", "is " + std::to_string(state.batches_since) +
-                                      " batches after its snapshot at " + std::to_string(state.yielded) +
-                                      " samples: say the batch size");
+    refuse_positions("torchdata's sampler",
+                     "is " + std::to_string(state.batches_since) + " batches after its snapshot at " +
+                         std::to_string(state.yielded) + " samples: say the batch size");
   }
   const bool is_beyond = state.yielded > all || state.batches_since > (all - state.yielded) / batch_size + 1;
   return is_beyond ? kAny : std::min(all, state.yielded + state.batches_since * batch_size);
@@ -104,11 +106,12 @@ TorchGenerator read_generator(const json& value) {
   } else if (value.is_array()) {
     for (const json& byte : value) {
       const bool is_byte = byte.is_number_unsigned() && byte.get<std::uint64_t>() < 256;
-      if (!is_byte) refuse("torchdata's sampler", "cannot be read: its generator is no list of bytes");
+      if (!is_byte)
+        refuse_positions("torchdata's sampler", "cannot be read: its generator is no list of bytes");
       bytes += static_cast<char>(byte.get<std::uint64_t>());
     }
   } else {
-    refuse("torchdata's sampler", "has no generator: it is not that of a RandomSampler");
+    refuse_positions("torchdata's sampler", "has no generator: it is not that of a RandomSampler");
   }
   return TorchGenerator::from_state(bytes);
 }
@@ -122,7 +125,7 @@ ListPosition position_of_cycling_utils(std::string_view state, const Distributed
   Fields f(body, "state", complaint);
   const std::uint64_t progress = f.whole("progress", kAny);
   const std::uint64_t epoch = f.whole("epoch", kAny);
-  if (complaint) refuse(whose, "cannot be read: " + complaint->message());
+  if (complaint) refuse_positions(whose, "cannot be read: " + complaint->message());
   return after(progress, epoch, saved_with, whose);
 }
 
@@ -141,9 +144,9 @@ void seek_to_torchdata(RandomSampler& sampler, std::string_view state, std::uint
   const TorchdataState read = read_torchdata(state);
   const std::uint64_t progress = progress_of(read, batch_size, sampler.size());
   if (progress > sampler.size()) {
-    refuse("torchdata's sampler", "does not fit: it is after " + std::to_string(read.yielded) +
-                                      " samples, and the program's epoch has " +
-                                      std::to_string(sampler.size()));
+    refuse_positions("torchdata's sampler", "does not fit: it is after " + std::to_string(read.yielded) +
+                                                " samples, and the program's epoch has " +
+                                                std::to_string(sampler.size()));
   }
   sampler.seek(read_generator(read.generator), progress);
 }
@@ -155,12 +158,12 @@ ListPosition position_of_dlrover(std::string_view state, const DistributedSample
   Fields f(body, "state", complaint);
   const std::uint64_t completed = f.whole("completed_num", kAny);
   const std::uint64_t epoch = f.whole("epoch", kAny);
-  if (complaint) refuse(whose, "cannot be read: " + complaint->message());
+  if (complaint) refuse_positions(whose, "cannot be read: " + complaint->message());
   const std::uint64_t all = samples_a_rank(saved_with) * saved_with.world_size;
   if (completed > std::max(all, saved_with.samples)) {
-    refuse(whose, "does not fit: " + std::to_string(completed) + " samples are completed, and an epoch has " +
-                      std::to_string(all) + ". If epoch " + std::to_string(epoch) +
-                      " was over, begin the one after it");
+    refuse_positions(whose, "does not fit: " + std::to_string(completed) +
+                                " samples are completed, and an epoch has " + std::to_string(all) +
+                                ". If epoch " + std::to_string(epoch) + " was over, begin the one after it");
   }
   const bool is_done = completed >= all;
   return {.epoch = epoch, .consumed = is_done ? saved_with.samples : completed};
@@ -171,7 +174,7 @@ MegatronPosition position_of_megatron(std::uint64_t consumed_samples, const Mega
   if (sampler.micro_batch_size == 0 || sampler.data_parallel_size == 0)
     throw std::invalid_argument("Megatron's micro batch and data parallel size are at least 1");
   if (sampler.is_cyclic && sampler.has_data_sharding) {
-    refuse(
+    refuse_positions(
         whose,
         "cannot be taken over in mid-epoch: with data sharding each rank permutes a part of its own. End the "
         "epoch there, or set has_data_sharding = false if it ran with --no-data-sharding");
@@ -186,16 +189,17 @@ MegatronPosition position_of_megatron(std::uint64_t consumed_samples, const Mega
                    .drop_last = true};
   if (!sampler.is_cyclic) {
     if (consumed_samples > sampler.total_samples) {
-      refuse(whose, "does not fit: " + std::to_string(consumed_samples) +
-                        " samples are consumed, and there are " + std::to_string(sampler.total_samples));
+      refuse_positions(whose, "does not fit: " + std::to_string(consumed_samples) +
+                                  " samples are consumed, and there are " +
+                                  std::to_string(sampler.total_samples));
     }
     found.position = {.epoch = 0, .consumed = consumed_samples};
     return found;
   }
   if (an_epoch == 0 || consumed_samples % an_epoch % round != 0) {
-    refuse(whose, "does not fit: " + std::to_string(consumed_samples) +
-                      " samples are consumed, which is no whole number of steps of " + std::to_string(round) +
-                      " in epochs of " + std::to_string(an_epoch));
+    refuse_positions(whose, "does not fit: " + std::to_string(consumed_samples) +
+                                " samples are consumed, which is no whole number of steps of " +
+                                std::to_string(round) + " in epochs of " + std::to_string(an_epoch));
   }
   found.sampler.samples = sampler.total_samples / sampler.micro_batch_size * sampler.micro_batch_size;
   found.position = {.epoch = consumed_samples / an_epoch, .consumed = consumed_samples % an_epoch};

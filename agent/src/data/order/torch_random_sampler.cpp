@@ -18,7 +18,7 @@
 namespace ratoon {
 namespace {
 
-constexpr std::uint64_t kChunk = 32;
+constexpr std::uint64_t kDrawChunk = 32;
 constexpr std::uint64_t kNumbersOfLoader = 2;
 constexpr std::uint64_t kSamplesMax = std::uint64_t{1} << 53;
 
@@ -39,11 +39,11 @@ bool is_torchdata(const RandomSamplerOptions& options) {
 
 // Samples that torchdata draws together.
 std::uint64_t unit_of(const RandomSamplerOptions& options) {
-  return options.replacement ? kChunk : options.samples;
+  return options.replacement ? kDrawChunk : options.samples;
 }
 
 std::uint64_t numbers_of_unit(const RandomSamplerOptions& options) {
-  return options.replacement ? kChunk * numbers_of_draw(options) : numbers_of_permutation(options);
+  return options.replacement ? kDrawChunk * numbers_of_draw(options) : numbers_of_permutation(options);
 }
 
 RandomSamplerOptions checked(RandomSamplerOptions options) {

@@ -11,14 +11,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kSamplerFormat = 1;
 constexpr std::uint64_t kAny = ~std::uint64_t{0};
-constexpr std::size_t kTextBytesMax = 64 * 1024;
-constexpr int kDepthMax = 4;
+constexpr std::size_t kSamplerBytesMax = 64 * 1024;
+constexpr int kSamplerDepthMax = 4;
 constexpr std::size_t kHeadBytes = 24;  // of a generator's state, before its words
-constexpr std::size_t kWords = 624;
+constexpr std::size_t kGeneratorWords = 624;
 
-[[noreturn]] void refuse(const std::string& sampler, const std::string& why) {
+[[noreturn]] void refuse_sampler(const std::string& sampler, const std::string& why) {
   throw Failure(static_cast<int>(ExitCode::kConfiguration), "the state of the " + sampler + " " + why);
 }
 
@@ -59,20 +59,21 @@ json to_json(const RandomSamplerOptions& options) {
 std::string to_text(const TorchGenerator& generator) {
   const std::string bytes = generator.state();
   std::string short_form = bytes.substr(0, kHeadBytes);
-  for (std::size_t i = 0; i < kWords; ++i) short_form += bytes.substr(kHeadBytes + 8 * i, 4);
+  for (std::size_t i = 0; i < kGeneratorWords; ++i) short_form += bytes.substr(kHeadBytes + 8 * i, 4);
   return to_hex(short_form);
 }
 
 TorchGenerator read_generator(const std::string& text, const std::string& sampler) {
   const std::optional<std::string> short_form = from_hex(text);
-  if (!short_form || short_form->size() != kHeadBytes + 4 * kWords) {
-    refuse(sampler, "cannot be read: its generator has " + std::to_string(text.size()) +
-                        " characters, expected " + std::to_string(2 * (kHeadBytes + 4 * kWords)) +
-                        " hexadecimal digits");
+  if (!short_form || short_form->size() != kHeadBytes + 4 * kGeneratorWords) {
+    refuse_sampler(sampler, "cannot be read: its generator has " + std::to_string(text.size()) +
+                                " characters, expected " +
+                                std::to_string(2 * (kHeadBytes + 4 * kGeneratorWords)) +
+                                " hexadecimal digits");
   }
   std::string bytes(TorchGenerator::kStateBytes, '\0');
   bytes.replace(0, kHeadBytes, *short_form, 0, kHeadBytes);
-  for (std::size_t i = 0; i < kWords; ++i)
+  for (std::size_t i = 0; i < kGeneratorWords; ++i)
     bytes.replace(kHeadBytes + 8 * i, 4, *short_form, kHeadBytes + 4 * i, 4);
   return TorchGenerator::from_state(bytes);
 }
@@ -80,27 +81,28 @@ TorchGenerator read_generator(const std::string& text, const std::string& sample
 // Every option that makes the order must be the same.
 void compare_options(const json& saved, const json& expected, const std::string& sampler) {
   if (saved.size() != expected.size())
-    refuse(sampler, "has options that this Ratoon does not know: use a newer one");
+    refuse_sampler(sampler, "has options that this Ratoon does not know: use a newer one");
   for (const auto& [name, value] : expected.items()) {
     const auto found = saved.find(name);
     const std::string was =
         found == saved.end() ? "absent" : found->dump(-1, ' ', true, json::error_handler_t::replace);
     if (was == value.dump()) continue;
-    refuse(sampler, "does not fit: in the checkpoint " + name + " is " + was.substr(0, 60) +
-                        ", and the program has " + value.dump() +
-                        ". Train with what the run began with, or begin a run of another name");
+    refuse_sampler(sampler, "does not fit: in the checkpoint " + name + " is " + was.substr(0, 60) +
+                                ", and the program has " + value.dump() +
+                                ". Train with what the run began with, or begin a run of another name");
   }
 }
 
 json parse(std::string_view text, const std::string& sampler, const json& expected_options) {
-  Result<json> body = parse_json(text, kTextBytesMax, kDepthMax);
-  if (!body) refuse(sampler, "cannot be read: " + body.error().message());
+  Result<json> body = parse_json(text, kSamplerBytesMax, kSamplerDepthMax);
+  if (!body) refuse_sampler(sampler, "cannot be read: " + body.error().message());
   std::optional<Error> complaint;
   Fields f(*body, "state", complaint);
-  if (f.whole("format", kAny) != kFormat) f.complain("format", "1: a newer Ratoon wrote this, use that one");
+  if (f.whole("format", kAny) != kSamplerFormat)
+    f.complain("format", "1: a newer Ratoon wrote this, use that one");
   if (f.text("sampler", 64) != sampler) f.complain("sampler", sampler);
   static_cast<void>(f.object("options"));
-  if (complaint) refuse(sampler, "cannot be read: " + complaint->message());
+  if (complaint) refuse_sampler(sampler, "cannot be read: " + complaint->message());
   compare_options((*body)["options"], expected_options, sampler);
   return *std::move(body);
 }
@@ -108,7 +110,7 @@ json parse(std::string_view text, const std::string& sampler, const json& expect
 }  // namespace
 
 std::string encode_distributed_state(const DistributedSamplerOptions& options, ListPosition position) {
-  return json{{"format", kFormat},
+  return json{{"format", kSamplerFormat},
               {"sampler", "DistributedSampler"},
               {"options", to_json(options)},
               {"epoch", position.epoch},
@@ -122,14 +124,14 @@ ListPosition read_distributed_state(std::string_view text, const DistributedSamp
   Fields f(body, "state", complaint);
   const ListPosition position{.epoch = f.whole("epoch", kAny),
                               .consumed = f.whole("consumed", expected.samples)};
-  if (complaint) refuse("DistributedSampler", "cannot be read: " + complaint->message());
+  if (complaint) refuse_sampler("DistributedSampler", "cannot be read: " + complaint->message());
   return position;
 }
 
 std::string encode_random_state(const RandomSamplerOptions& options, const RandomPosition& position) {
-  return json{
-      {"format", kFormat},       {"sampler", "RandomSampler"},    {"options", to_json(options)},
-      {"epoch", position.epoch}, {"progress", position.progress}, {"generator", to_text(position.generator)}}
+  return json{{"format", kSamplerFormat},      {"sampler", "RandomSampler"},
+              {"options", to_json(options)},   {"epoch", position.epoch},
+              {"progress", position.progress}, {"generator", to_text(position.generator)}}
       .dump();
 }
 
@@ -140,8 +142,8 @@ RandomPosition read_random_state(std::string_view text, const RandomSamplerOptio
   RandomPosition position;
   position.epoch = f.whole("epoch", kAny);
   position.progress = f.whole("progress", expected.num_samples);
-  const std::string generator = f.text("generator", kTextBytesMax);
-  if (complaint) refuse("RandomSampler", "cannot be read: " + complaint->message());
+  const std::string generator = f.text("generator", kSamplerBytesMax);
+  if (complaint) refuse_sampler("RandomSampler", "cannot be read: " + complaint->message());
   position.generator = read_generator(generator, "RandomSampler");
   return position;
 }

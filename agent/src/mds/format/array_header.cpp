@@ -23,7 +23,7 @@ constexpr std::array<std::pair<std::uint8_t, ElementType>, 11> kCodes{{
     {66, ElementType::kFloat64},
 }};
 
-Error corrupted(const std::string& what) {
+Error corrupted_array(const std::string& what) {
   return Error(ErrorKind::kCorrupted, "not a sound array: " + what);
 }
 
@@ -64,27 +64,27 @@ Result<Array> read_array(ElementType type, std::span<const std::byte> bytes) {
   Array array;
   array.type = type;
   if (type == ElementType::kBytes) {
-    if (bytes.empty()) return corrupted("it has no byte for its type");
+    if (bytes.empty()) return corrupted_array("it has no byte for its type");
     for (const auto& [code, known] : kCodes) {
       if (std::byte{code} == bytes[0]) array.type = known;
     }
     if (array.type == ElementType::kBytes)
-      return corrupted("there is no type " + std::to_string(std::to_integer<unsigned>(bytes[0])));
+      return corrupted_array("there is no type " + std::to_string(std::to_integer<unsigned>(bytes[0])));
     bytes = bytes.subspan(1);
   }
-  if (bytes.empty()) return corrupted("it has no byte for its number of dimensions");
+  if (bytes.empty()) return corrupted_array("it has no byte for its number of dimensions");
   const auto word = std::to_integer<unsigned>(bytes[0]);
   array.dimensions = static_cast<std::uint8_t>(word >> 2);
-  if (array.dimensions == 0) return corrupted("it has no dimension");
+  if (array.dimensions == 0) return corrupted_array("it has no dimension");
   const std::size_t item_bytes = std::size_t{1} << (word & 3);
   const std::size_t shape_bytes = array.dimensions * item_bytes;
-  if (bytes.size() - 1 < shape_bytes) return corrupted("its shape reaches over its end");
+  if (bytes.size() - 1 < shape_bytes) return corrupted_array("its shape reaches over its end");
   for (std::size_t i = 0; i < array.dimensions; ++i)
     array.lengths[i] = read_length(bytes.data() + 1 + i * item_bytes, word & 3);
   array.values = bytes.subspan(1 + shape_bytes);
   if (!fits(array))
-    return corrupted("its shape does not make up its " + std::to_string(array.values.size()) +
-                     " bytes of values");
+    return corrupted_array("its shape does not make up its " + std::to_string(array.values.size()) +
+                           " bytes of values");
   return array;
 }
 

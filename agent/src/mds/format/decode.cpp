@@ -12,7 +12,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-Error corrupted(std::string what) {
+Error corrupted_value(std::string what) {
   return Error(ErrorKind::kCorrupted, std::move(what));
 }
 
@@ -39,13 +39,13 @@ Result<void> add_field(const Encoding& encoding, Bytes bytes, Sample& into) {
   switch (encoding.kind) {
     case EncodingKind::kFixed:
       if (bytes.size() != encoding.size_bytes) {
-        return corrupted("'" + encoding.name + "' takes " + std::to_string(encoding.size_bytes) +
-                         " bytes, and there are " + std::to_string(bytes.size()));
+        return corrupted_value("'" + encoding.name + "' takes " + std::to_string(encoding.size_bytes) +
+                               " bytes, and there are " + std::to_string(bytes.size()));
       }
       into.add(Field{.type = encoding.type, .shape = *encoding.shape, .bytes = bytes});
       return {};
     case EncodingKind::kText:
-      if (!is_utf8(bytes)) return corrupted("its text is not UTF-8");
+      if (!is_utf8(bytes)) return corrupted_value("its text is not UTF-8");
       add_bytes(ElementType::kText, bytes, into);
       return {};
     case EncodingKind::kArray:
@@ -75,8 +75,8 @@ Result<void> decode_sample(const Columns& columns, Bytes bytes, Sample& into) {
   });
   if (problem) return *problem;
   if (!is_whole) {
-    return corrupted("the sizes of its columns do not make up the " + std::to_string(bytes.size()) +
-                     " bytes that it has");
+    return corrupted_value("the sizes of its columns do not make up the " + std::to_string(bytes.size()) +
+                           " bytes that it has");
   }
   return {};
 }

@@ -15,29 +15,29 @@ Error out_of_range(const std::string& number) {
 }
 
 template <class T>
-void append(std::string& out, T value) {
+void append_number(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
 template <class T, class From>
 Result<void> append_integer(From number, std::string& out) {
   if (!std::in_range<T>(number)) return out_of_range(std::to_string(number));
-  append(out, static_cast<T>(number));
+  append_number(out, static_cast<T>(number));
   return {};
 }
 
 Result<void> append_float(ElementType type, double number, std::string& out) {
   const bool is_finite = std::isfinite(number);
-  if (type == ElementType::kFloat64) return append(out, number), Result<void>();
+  if (type == ElementType::kFloat64) return append_number(out, number), Result<void>();
   if (type == ElementType::kFloat32) {
     if (is_finite &&
         (number > std::numeric_limits<float>::max() || number < std::numeric_limits<float>::lowest()))
       return out_of_range(python_float(number));
-    return append(out, static_cast<float>(number)), Result<void>();
+    return append_number(out, static_cast<float>(number)), Result<void>();
   }
   const std::uint16_t half = to_half(number);
   if (is_finite && (half & 0x7fff) == 0x7c00) return out_of_range(python_float(number));
-  return append(out, half), Result<void>();
+  return append_number(out, half), Result<void>();
 }
 
 template <class From>

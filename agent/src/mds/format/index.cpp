@@ -10,7 +10,7 @@ namespace ratoon::mds {
 namespace {
 
 constexpr std::uint64_t kVersion = 2;
-constexpr std::uint64_t kUint32Max = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t kIndexNumberMax = std::numeric_limits<std::uint32_t>::max();
 
 Error invalid(const std::string& what) {
   return Error(ErrorKind::kInvalid, what);
@@ -28,7 +28,7 @@ Result<void> check_file(FileInfo& file, const char* what, const std::vector<std:
                    "'; a name must be relative, with no part that is empty or '..'");
   }
   // Offsets have 32 bits; what is compressed is not allowed to be more either.
-  if (file.size_bytes > kUint32Max)
+  if (file.size_bytes > kIndexNumberMax)
     return invalid(file.basename + " is said to have " + std::to_string(file.size_bytes) +
                    " bytes, and no shard has 2^32 or more");
   std::sort(file.hashes.begin(), file.hashes.end(),
@@ -53,7 +53,8 @@ Result<void> check_file(FileInfo& file, const char* what, const std::vector<std:
 Result<ShardInfo> check_shard(RawShard& said) {
   if (said.format != "mds") return invalid("its format is '" + said.format + "', and only 'mds' is read");
   if (const auto known = check_version(said.version); !known) return known.error();
-  if (!said.samples || *said.samples > kUint32Max) return invalid("'samples' must be a number below 2^32");
+  if (!said.samples || *said.samples > kIndexNumberMax)
+    return invalid("'samples' must be a number below 2^32");
   if (!said.raw) return invalid("'raw_data' is missing");
   ShardInfo shard{.samples = static_cast<std::uint32_t>(*said.samples), .raw = std::move(*said.raw)};
   if (const auto sound = check_file(shard.raw, "'raw_data'", said.hash_names); !sound) return sound.error();
@@ -74,7 +75,7 @@ Result<ShardInfo> check_shard(RawShard& said) {
 Result<Columns> make_columns(const RawShard& said) {
   std::vector<std::optional<std::uint32_t>> sizes;
   for (const auto& size : said.sizes) {
-    if (size > kUint32Max)
+    if (size > kIndexNumberMax)
       return invalid("a column of " + std::to_string(*size) + " bytes: no sample has 2^32 or more");
     sizes.push_back(size ? std::optional(static_cast<std::uint32_t>(*size)) : std::nullopt);
   }

@@ -18,7 +18,7 @@ constexpr std::array<std::pair<std::string_view, std::uint64_t>, 20> kModes{{
     {"RGBa", 4},  {"RGBX", 4},  {"CMYK", 4}, {"I", 4},     {"F", 4},   {kBits, 1},
 }};
 
-Error corrupted(const std::string& what) {
+Error corrupted_image(const std::string& what) {
   return Error(ErrorKind::kCorrupted, "not a sound image of Pillow: " + what);
 }
 
@@ -32,11 +32,12 @@ std::string_view pil_mode(std::uint64_t pixel_bytes) {
 }
 
 Result<PilImage> read_pil(std::span<const std::byte> bytes) {
-  if (bytes.size() < kHeadBytes) return corrupted("it has only " + std::to_string(bytes.size()) + " bytes");
+  if (bytes.size() < kHeadBytes)
+    return corrupted_image("it has only " + std::to_string(bytes.size()) + " bytes");
   const std::uint64_t width = read_number(bytes.data());
   const std::uint64_t height = read_number(bytes.data() + 4);
   const std::uint64_t mode_bytes = read_number(bytes.data() + 8);
-  if (mode_bytes > bytes.size() - kHeadBytes) return corrupted("its mode reaches over its end");
+  if (mode_bytes > bytes.size() - kHeadBytes) return corrupted_image("its mode reaches over its end");
 
   PilImage image;
   image.mode = {reinterpret_cast<const char*>(bytes.data()) + kHeadBytes, mode_bytes};
@@ -46,7 +47,7 @@ Result<PilImage> read_pil(std::span<const std::byte> bytes) {
     if (mode == image.mode) pixel_bytes = size;
   }
   if (pixel_bytes == 0)
-    return corrupted("the mode '" + std::string(image.mode.substr(0, 20)) + "' is unknown");
+    return corrupted_image("the mode '" + std::string(image.mode.substr(0, 20)) + "' is unknown");
   const std::uint64_t columns = image.mode == kBits ? (width + 7) / 8 : width;
   // Below 2^64 times 4: one factor at a time.
   const std::uint64_t row_bytes = columns * pixel_bytes;
@@ -54,9 +55,9 @@ Result<PilImage> read_pil(std::span<const std::byte> bytes) {
                             ? image.pixels.empty()
                             : image.pixels.size() % height == 0 && image.pixels.size() / height == row_bytes;
   if (!is_whole) {
-    return corrupted(std::to_string(width) + " x " + std::to_string(height) + " pixels of mode " +
-                     std::string(image.mode) + " do not make up " + std::to_string(image.pixels.size()) +
-                     " bytes");
+    return corrupted_image(std::to_string(width) + " x " + std::to_string(height) + " pixels of mode " +
+                           std::string(image.mode) + " do not make up " +
+                           std::to_string(image.pixels.size()) + " bytes");
   }
   image.lengths = {height, columns, pixel_bytes};
   return image;

@@ -10,7 +10,7 @@
 #include "tests/support/crash/effort.h"
 #include "tests/support/crash/run_life.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::checkpoint_crash_test {
 namespace {
 
 using test::CrashReport;
@@ -187,4 +187,4 @@ TEST(PowerCut, WhatIsBadIsNeverForgotten) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::checkpoint_crash_test

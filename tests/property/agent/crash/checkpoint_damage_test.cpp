@@ -9,7 +9,7 @@
 #include "tests/support/crash/effort.h"
 #include "tests/support/crash/run_life.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::checkpoint_damage_test {
 namespace {
 
 using test::DiskImage;
@@ -109,4 +109,4 @@ TEST(Damage, OfEveryCheckpointIsNoFreshStart) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::checkpoint_damage_test

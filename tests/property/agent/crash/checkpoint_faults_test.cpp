@@ -10,7 +10,7 @@
 #include "tests/support/crash/effort.h"
 #include "tests/support/crash/run_life.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::checkpoint_faults_test {
 namespace {
 
 using test::DiskCall;
@@ -173,4 +173,4 @@ TEST(Faults, AFullDiskIsKnownBeforeTheFirstByte) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::checkpoint_faults_test

@@ -18,7 +18,7 @@
 #include "tests/support/crash/run_life.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::checkpoint_kill_test {
 namespace {
 
 using test::CrashPoint;
@@ -285,4 +285,4 @@ TEST(Kills, NothingThatWasCalledSavedIsLost) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::checkpoint_kill_test

@@ -17,7 +17,7 @@
 #include "tests/support/crash/run_life.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::checkpoint_power_test {
 namespace {
 
 using test::DiskCall;
@@ -182,4 +182,4 @@ TEST_F(RealPowerCut, SeesAFolderThatIsNotSynced) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::checkpoint_power_test

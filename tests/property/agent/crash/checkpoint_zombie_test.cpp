@@ -15,7 +15,7 @@
 #include "tests/support/crash/run_life.h"
 #include "tests/support/crash/turns.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::checkpoint_zombie_test {
 namespace {
 
 using test::CrashReport;
@@ -234,4 +234,4 @@ TEST(Ranks, MayWriteInAnyOrder) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::checkpoint_zombie_test

@@ -7,7 +7,7 @@
 #include "agent/src/history/join.h"
 #include "tests/support/crash/crash_checker.h"
 
-namespace ratoon::test {
+namespace ratoon::test::history_crash_test {
 namespace {
 
 using history::HistoryFile;
@@ -101,4 +101,4 @@ TEST(HistoryCrash, ASyncThatIsLeftOutIsFound) {
 }
 
 }  // namespace
-}  // namespace ratoon::test
+}  // namespace ratoon::test::history_crash_test

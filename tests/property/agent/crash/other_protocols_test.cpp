@@ -7,7 +7,7 @@
 
 #include "tests/support/crash/crash_checker.h"
 
-namespace ratoon::test {
+namespace ratoon::test::other_protocols_test {
 namespace {
 
 std::string payload(int step) {
@@ -91,4 +91,4 @@ TEST(OtherProtocols, LoseWhatTheyAcknowledged) {
 }
 
 }  // namespace
-}  // namespace ratoon::test
+}  // namespace ratoon::test::other_protocols_test

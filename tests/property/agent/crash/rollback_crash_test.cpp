@@ -12,7 +12,7 @@
 #include "tests/support/crash/effort.h"
 #include "tests/support/crash/run_life.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::rollback_crash_test {
 namespace {
 
 using test::CrashReport;
@@ -131,4 +131,4 @@ TEST(RollbackPowerCut, EachPromiseIsNeeded) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::rollback_crash_test

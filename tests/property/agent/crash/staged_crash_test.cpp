@@ -10,7 +10,7 @@
 #include "tests/support/crash/effort.h"
 #include "tests/support/crash/run_life.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::staged_crash_test {
 namespace {
 
 using test::CrashReport;
@@ -163,4 +163,4 @@ TEST(StagedFaults, ARefusalCostsNoSave) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::staged_crash_test

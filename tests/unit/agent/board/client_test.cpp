@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-namespace ratoon::board {
+namespace ratoon::board::client_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -122,4 +122,4 @@ TEST_F(BoardClient, SpeaksIpv6) {
 }
 
 }  // namespace
-}  // namespace ratoon::board
+}  // namespace ratoon::board::client_test

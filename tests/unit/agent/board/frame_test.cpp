@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::board {
+namespace ratoon::board::frame_test {
 namespace {
 
 using testing::HasSubstr;
@@ -65,4 +65,4 @@ TEST(BoardFrame, HasSoManyWordsAtMost) {
 }
 
 }  // namespace
-}  // namespace ratoon::board
+}  // namespace ratoon::board::frame_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::board {
+namespace ratoon::board::notes_test {
 namespace {
 
 using testing::ElementsAre;
@@ -149,4 +149,4 @@ TEST_F(BoardNotes, AreKeptForFewAttemptsThatAreStillToBegin) {
 }
 
 }  // namespace
-}  // namespace ratoon::board
+}  // namespace ratoon::board::notes_test

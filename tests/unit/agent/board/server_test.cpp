@@ -9,7 +9,7 @@
 
 #include "agent/src/board/client.h"
 
-namespace ratoon::board {
+namespace ratoon::board::server_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -208,4 +208,4 @@ TEST_F(BoardServer, SaysWhatItCannotListenOn) {
 }
 
 }  // namespace
-}  // namespace ratoon::board
+}  // namespace ratoon::board::server_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::file_names_test {
 namespace {
 
 constexpr CheckpointId id(std::uint64_t attempt, std::uint64_t step) {
@@ -126,4 +126,4 @@ TEST(CheckpointId, NewerAttemptsComeLaterWhateverTheirStep) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::file_names_test

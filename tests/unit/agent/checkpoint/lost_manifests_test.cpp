@@ -5,7 +5,7 @@
 #include "agent/src/checkpoint/disk/folder_mark.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::lost_manifests_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -75,4 +75,4 @@ TEST(FolderMark, IsAnotherOneForAFolderThatIsMadeAnew) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::lost_manifests_test

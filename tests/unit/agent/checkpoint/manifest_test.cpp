@@ -7,7 +7,7 @@
 
 #include "base/core/crc32c.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::manifest_test {
 namespace {
 
 using testing::HasSubstr;
@@ -196,4 +196,4 @@ TEST(Manifest, WhatNobodyWouldWriteIsRefused) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::manifest_test

@@ -6,7 +6,7 @@
 #include "tests/support/crash/observed_disk.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::pins_test {
 namespace {
 
 using ratoon::test::DiskCall;
@@ -151,4 +151,4 @@ INSTANTIATE_TEST_SUITE_P(Places, PinsTest, testing::Values(Seen::kAsFolder, Seen
                          });
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::pins_test

@@ -5,7 +5,7 @@
 #include "agent/src/checkpoint/pins.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::retention_test {
 namespace {
 
 using test::id;
@@ -85,4 +85,4 @@ TEST(Retention, PinsAndCapsOfAFolder) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::retention_test

@@ -7,7 +7,7 @@
 #include "base/contract/resume_point.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::rollback_test {
 namespace {
 
 using test::complete_in;
@@ -165,4 +165,4 @@ TEST(RollbackInTiers, WhatOneTierKnowsHoldsForAll) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::rollback_test

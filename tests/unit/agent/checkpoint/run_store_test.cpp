@@ -8,7 +8,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::run_store_test {
 namespace {
 
 using testing::HasSubstr;
@@ -302,4 +302,4 @@ TEST_F(RunStoreTest, APlaceThatCannotBeAFolderIsAnError) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::run_store_test

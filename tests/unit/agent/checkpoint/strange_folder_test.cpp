@@ -17,7 +17,7 @@
 #include "base/core/crc32c.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::strange_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -270,4 +270,4 @@ TEST_F(StrangeFolderTest, WhatALaterVersionWroteIsRefusedWithASentenceAndStays) 
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::strange_folder_test

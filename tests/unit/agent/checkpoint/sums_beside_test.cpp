@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::sums_beside_test {
 namespace {
 
 // Few bytes are summed here and many on a thread; both end in the middle of a piece.
@@ -62,4 +62,4 @@ TEST_P(SumsBesideTest, OfWhatIsStillToComeWaitForIt) {
 INSTANTIATE_TEST_SUITE_P(Sizes, SumsBesideTest, testing::Values(0, 100'001, 8 << 20, (9 << 20) + 12'345));
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::sums_beside_test

@@ -8,7 +8,7 @@
 #include "tests/support/crash/model_disk.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::history {
+namespace ratoon::history::history_file_test {
 namespace {
 
 using testing::ElementsAre;
@@ -114,4 +114,4 @@ TEST(HistoryFile, AFailedSyncIsFinal) {
 }
 
 }  // namespace
-}  // namespace ratoon::history
+}  // namespace ratoon::history::history_file_test

@@ -7,7 +7,7 @@
 
 #include "agent/src/history/join.h"
 
-namespace ratoon::history {
+namespace ratoon::history::history_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -212,4 +212,4 @@ TEST_F(Attempts, SoundBytesEndBeforeTheFirstBadLine) {
 }
 
 }  // namespace
-}  // namespace ratoon::history
+}  // namespace ratoon::history::history_test

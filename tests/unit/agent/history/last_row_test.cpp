@@ -6,7 +6,7 @@
 #include "agent/src/history/history_file.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::history {
+namespace ratoon::history::last_row_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -54,4 +54,4 @@ TEST(LastRow, IsFoundFarFromTheEndAndInOlderFiles) {
 }
 
 }  // namespace
-}  // namespace ratoon::history
+}  // namespace ratoon::history::last_row_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/agent/mds/golden_folders.h"
 
-namespace ratoon::mds {
+namespace ratoon::mds::compression_test {
 namespace {
 
 struct Packed {
@@ -130,4 +130,4 @@ TEST(Compression, ALevelIsWorthItsTime) {
 }
 
 }  // namespace
-}  // namespace ratoon::mds
+}  // namespace ratoon::mds::compression_test

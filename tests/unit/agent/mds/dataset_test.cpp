@@ -8,7 +8,7 @@
 
 #include "tests/unit/agent/mds/golden_folders.h"
 
-namespace ratoon::mds {
+namespace ratoon::mds::dataset_test {
 namespace {
 
 using nlohmann::json;
@@ -233,4 +233,4 @@ TEST(MdsDataset, ManyThreadsReadTheSame) {
 }
 
 }  // namespace
-}  // namespace ratoon::mds
+}  // namespace ratoon::mds::dataset_test

@@ -5,7 +5,7 @@
 
 #include "base/core/utf8.h"
 
-namespace ratoon::mds {
+namespace ratoon::mds::decode_test {
 namespace {
 
 using testing::ElementsAre;
@@ -222,4 +222,4 @@ TEST(Text, IsUtf8) {
 }
 
 }  // namespace
-}  // namespace ratoon::mds
+}  // namespace ratoon::mds::decode_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::mds {
+namespace ratoon::mds::future_test {
 namespace {
 
 using testing::ElementsAre;
@@ -35,4 +35,4 @@ TEST(Future, NoMoreIsOpenedAheadThanFits) {
 }
 
 }  // namespace
-}  // namespace ratoon::mds
+}  // namespace ratoon::mds::future_test

@@ -1,6 +1,6 @@
 #include "tests/unit/agent/mds/golden_folders.h"
 
-namespace ratoon::mds {
+namespace ratoon::mds::golden_test {
 namespace {
 
 class Golden : public testing::TestWithParam<std::string> {};
@@ -38,4 +38,4 @@ TEST(Golden, CoversEveryEncoding) {
 }
 
 }  // namespace
-}  // namespace ratoon::mds
+}  // namespace ratoon::mds::golden_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::mds {
+namespace ratoon::mds::hash_test {
 namespace {
 
 std::span<const std::byte> bytes_in(std::string_view text) {
@@ -58,4 +58,4 @@ TEST(Hash, EveryOneIsChecked) {
 }
 
 }  // namespace
-}  // namespace ratoon::mds
+}  // namespace ratoon::mds::hash_test

@@ -6,7 +6,7 @@
 
 #include "agent/src/mds/format/digest.h"
 
-namespace ratoon::mds {
+namespace ratoon::mds::index_test {
 namespace {
 
 using nlohmann::json;
@@ -254,4 +254,4 @@ TEST(Digest, NamesContentAndNotPlaces) {
 }
 
 }  // namespace
-}  // namespace ratoon::mds
+}  // namespace ratoon::mds::index_test

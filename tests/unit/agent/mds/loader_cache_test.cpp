@@ -7,7 +7,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::loader_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -34,4 +34,4 @@ TEST(LoaderCache, OfTwoShardsIsEnoughForEightThreads) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::loader_cache_test

@@ -8,7 +8,7 @@
 #include "agent/src/mds/open_shards.h"
 #include "tests/support/scarce_memory.h"
 
-namespace ratoon::mds {
+namespace ratoon::mds::open_shards_memory_test {
 namespace {
 
 using test::scarce_memory;
@@ -78,4 +78,4 @@ TEST(OpenShardsMemory, NoneIsNeededToEndAnOpening) {
 }
 
 }  // namespace
-}  // namespace ratoon::mds
+}  // namespace ratoon::mds::open_shards_memory_test

@@ -7,7 +7,7 @@
 
 #include "agent/src/mds/future.h"
 
-namespace ratoon::mds {
+namespace ratoon::mds::open_shards_test {
 namespace {
 
 // A shard in memory whose bytes are all its own number; `alive` counts those that somebody still holds.
@@ -243,4 +243,4 @@ TEST(OpenShards, WhatIsNeededNextIsGivenUpLast) {
 }
 
 }  // namespace
-}  // namespace ratoon::mds
+}  // namespace ratoon::mds::open_shards_test

@@ -14,7 +14,7 @@
 #include "agent/src/mds/shard_reader.h"
 #include "tests/unit/agent/mds/golden_folders.h"
 
-namespace ratoon::mds {
+namespace ratoon::mds::remote_source_test {
 namespace {
 
 using nlohmann::json;
@@ -385,4 +385,4 @@ TEST(Prefetcher, ItsEndEndsWhatIsUnderWay) {
 }
 
 }  // namespace
-}  // namespace ratoon::mds
+}  // namespace ratoon::mds::remote_source_test

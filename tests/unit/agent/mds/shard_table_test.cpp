@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::mds {
+namespace ratoon::mds::shard_table_test {
 namespace {
 
 // Every id, against counting.
@@ -43,4 +43,4 @@ TEST(ShardTable, HoldsAsManySamplesAsAnIndexCan) {
 }
 
 }  // namespace
-}  // namespace ratoon::mds
+}  // namespace ratoon::mds::shard_table_test

@@ -8,7 +8,7 @@
 
 #include "agent/src/mds/format/shard_builder.h"
 
-namespace ratoon::mds {
+namespace ratoon::mds::shard_test {
 namespace {
 
 using testing::HasSubstr;
@@ -114,4 +114,4 @@ TEST(ShardBuilder, RefusesWhatOffsetsOf32BitsDoNotReach) {
 }
 
 }  // namespace
-}  // namespace ratoon::mds
+}  // namespace ratoon::mds::shard_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/agent/mds/golden_folders.h"
 
-namespace ratoon {
+namespace ratoon::values_test {
 namespace {
 
 std::optional<ImageShape> shape_of(const std::string& file) {
@@ -114,4 +114,4 @@ TEST(WrittenNumber, DecimalsWhereADoubleIsExactlyThat) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::values_test

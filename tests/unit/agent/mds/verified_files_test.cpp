@@ -9,7 +9,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::mds {
+namespace ratoon::mds::verified_files_test {
 namespace {
 
 constexpr FileIdentity kSettled{.device = 1, .inode = 2, .size_bytes = 3, .changed_nanoseconds = 1};
@@ -93,4 +93,4 @@ TEST(FileIdentity, TellsAFileThatWasWrittenAnewWithItsOldTime) {
 }
 
 }  // namespace
-}  // namespace ratoon::mds
+}  // namespace ratoon::mds::verified_files_test

@@ -13,7 +13,7 @@
 #include "tests/support/mds_copy.h"
 #include "tests/unit/agent/mds/golden_folders.h"
 
-namespace ratoon::mds {
+namespace ratoon::mds::writer_test {
 namespace {
 
 using nlohmann::json;
@@ -274,4 +274,4 @@ TEST(PythonText, IsPythons) {
 }
 
 }  // namespace
-}  // namespace ratoon::mds
+}  // namespace ratoon::mds::writer_test

@@ -11,7 +11,7 @@
 #include "base/http/server.h"
 #include "base/http/transport.h"
 
-namespace ratoon::metrics {
+namespace ratoon::metrics::endpoint_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -181,4 +181,4 @@ TEST_F(EndpointTest, OpensNothingUnlessAskedOrInAPod) {
 }
 
 }  // namespace
-}  // namespace ratoon::metrics
+}  // namespace ratoon::metrics::endpoint_test

@@ -10,7 +10,7 @@
 #include <ratoon/failure.h>
 #include <ratoon/metrics.h>
 
-namespace ratoon {
+namespace ratoon::running_metrics_test {
 namespace {
 
 TEST(Metrics, KeepSumWeightedMeanMinAndMax) {
@@ -144,4 +144,4 @@ TEST(Metrics, RefuseAnotherState) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::running_metrics_test

@@ -10,7 +10,7 @@
 #include "tests/support/disk_watch.h"
 #include "tests/unit/agent/objects/object_cache_fixture.h"
 
-namespace ratoon::objects {
+namespace ratoon::objects::cache_disk_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -132,4 +132,4 @@ TEST_F(ObjectCacheTest, ADownloadThatFindsNoRoomSaysWhatToDo) {
 }
 
 }  // namespace
-}  // namespace ratoon::objects
+}  // namespace ratoon::objects::cache_disk_test

@@ -10,7 +10,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/agent/objects/test_surroundings.h"
 
-namespace ratoon::objects {
+namespace ratoon::objects::credentials_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -315,4 +315,4 @@ TEST_F(CredentialsTest, RegionAndEndpoint) {
 }
 
 }  // namespace
-}  // namespace ratoon::objects
+}  // namespace ratoon::objects::credentials_test

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::objects {
+namespace ratoon::objects::eviction_test {
 namespace {
 
 using testing::ElementsAre;
@@ -39,4 +39,4 @@ TEST(EvictionTest, CountsWhatMustGo) {
 }
 
 }  // namespace
-}  // namespace ratoon::objects
+}  // namespace ratoon::objects::eviction_test

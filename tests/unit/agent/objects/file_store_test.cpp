@@ -11,7 +11,7 @@
 #include "base/core/unique_fd.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::objects {
+namespace ratoon::objects::file_store_test {
 namespace {
 
 using testing::ElementsAre;
@@ -245,4 +245,4 @@ TEST_F(FileStoreTest, MemoryIsBounded) {
 }
 
 }  // namespace
-}  // namespace ratoon::objects
+}  // namespace ratoon::objects::file_store_test

@@ -3,7 +3,7 @@
 #include "agent/src/objects/sinks.h"
 #include "tests/unit/agent/objects/remote_store_fixture.h"
 
-namespace ratoon::objects {
+namespace ratoon::objects::http_store_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -389,4 +389,4 @@ TEST_F(HttpStoreTest, AReplyWithoutALengthEndsWhereItEnds) {
 }
 
 }  // namespace
-}  // namespace ratoon::objects
+}  // namespace ratoon::objects::http_store_test

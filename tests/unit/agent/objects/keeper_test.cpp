@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::objects {
+namespace ratoon::objects::keeper_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -133,4 +133,4 @@ TEST_F(KeeperTest, ThreadsShareOneFetch) {
 }
 
 }  // namespace
-}  // namespace ratoon::objects
+}  // namespace ratoon::objects::keeper_test

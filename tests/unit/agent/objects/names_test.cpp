@@ -9,7 +9,7 @@
 #include "agent/src/objects/object_key.h"
 #include "agent/src/objects/store_uri.h"
 
-namespace ratoon::objects {
+namespace ratoon::objects::names_test {
 namespace {
 
 using testing::HasSubstr;
@@ -123,4 +123,4 @@ TEST(CacheNameTest, KnowsItsOwn) {
 }
 
 }  // namespace
-}  // namespace ratoon::objects
+}  // namespace ratoon::objects::names_test

@@ -11,7 +11,7 @@
 
 #include "tests/unit/agent/objects/object_cache_fixture.h"
 
-namespace ratoon::objects {
+namespace ratoon::objects::object_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -391,4 +391,4 @@ TEST_F(ObjectCacheTest, AWaitEndsWhenItIsTold) {
 }
 
 }  // namespace
-}  // namespace ratoon::objects
+}  // namespace ratoon::objects::object_cache_test

@@ -14,7 +14,7 @@
 #include "agent/src/objects/s3/s3_replies.h"
 #include "agent/src/objects/s3/xml.h"
 
-namespace ratoon::objects {
+namespace ratoon::objects::replies_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -368,4 +368,4 @@ TEST(PercentTest, ThereAndBack) {
 }
 
 }  // namespace
-}  // namespace ratoon::objects
+}  // namespace ratoon::objects::replies_test

@@ -2,7 +2,7 @@
 #include "agent/src/objects/s3/s3_client.h"
 #include "tests/unit/agent/objects/remote_store_fixture.h"
 
-namespace ratoon::objects {
+namespace ratoon::objects::s3_store_test {
 namespace {
 
 using ratoon::test::reply;
@@ -328,4 +328,4 @@ TEST_F(S3StoreTest, SecretsAreInNoMessage) {
 }
 
 }  // namespace
-}  // namespace ratoon::objects
+}  // namespace ratoon::objects::s3_store_test

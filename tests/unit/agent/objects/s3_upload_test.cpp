@@ -10,7 +10,7 @@
 #include "base/core/crc32c.h"
 #include "tests/unit/agent/objects/remote_store_fixture.h"
 
-namespace ratoon::objects {
+namespace ratoon::objects::s3_upload_test {
 namespace {
 
 using ratoon::test::reply;
@@ -349,4 +349,4 @@ TEST_F(S3UploadTest, WebServersAreForReading) {
 }
 
 }  // namespace
-}  // namespace ratoon::objects
+}  // namespace ratoon::objects::s3_upload_test

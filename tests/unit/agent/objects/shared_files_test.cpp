@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::objects {
+namespace ratoon::objects::shared_files_test {
 namespace {
 
 using testing::HasSubstr;
@@ -47,4 +47,4 @@ TEST(SharedFilesTest, TheCredentialsFileCountsBeforeTheOther) {
 }
 
 }  // namespace
-}  // namespace ratoon::objects
+}  // namespace ratoon::objects::shared_files_test

@@ -8,7 +8,7 @@
 #include "agent/src/objects/percent.h"
 #include "agent/src/objects/s3/sha256.h"
 
-namespace ratoon::objects {
+namespace ratoon::objects::sigv4_test {
 namespace {
 
 using testing::EndsWith;
@@ -198,4 +198,4 @@ TEST(SigV4Test, EscapesOnceAndEveryByte) {
 }
 
 }  // namespace
-}  // namespace ratoon::objects
+}  // namespace ratoon::objects::sigv4_test

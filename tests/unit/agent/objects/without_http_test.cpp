@@ -4,7 +4,7 @@
 
 #include "agent/src/objects/object_store.h"
 
-namespace ratoon::objects {
+namespace ratoon::objects::without_http_test {
 namespace {
 
 TEST(WithoutHttpTest, RemoteStoresAreRefusedWithASentence) {
@@ -20,4 +20,4 @@ TEST(WithoutHttpTest, RemoteStoresAreRefusedWithASentence) {
 }
 
 }  // namespace
-}  // namespace ratoon::objects
+}  // namespace ratoon::objects::without_http_test

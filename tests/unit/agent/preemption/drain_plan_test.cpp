@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::preemption {
+namespace ratoon::preemption::drain_plan_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -169,4 +169,4 @@ TEST(DrainPlan, IsAsTheTableInTheDocsSays) {
 }
 
 }  // namespace
-}  // namespace ratoon::preemption
+}  // namespace ratoon::preemption::drain_plan_test

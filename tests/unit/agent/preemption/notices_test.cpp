@@ -5,7 +5,7 @@
 
 #include "base/contract/notice_time.h"
 
-namespace ratoon::preemption {
+namespace ratoon::preemption::notices_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -94,4 +94,4 @@ TEST(NoticeTime, IsTheCloudsOrThePods) {
 }
 
 }  // namespace
-}  // namespace ratoon::preemption
+}  // namespace ratoon::preemption::notices_test

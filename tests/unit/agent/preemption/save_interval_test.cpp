@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::preemption {
+namespace ratoon::preemption::save_interval_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -76,4 +76,4 @@ TEST(SaveInterval, IsAsTheTableInTheDocsSays) {
 }
 
 }  // namespace
-}  // namespace ratoon::preemption
+}  // namespace ratoon::preemption::save_interval_test

@@ -11,7 +11,7 @@
 
 #include "base/core/unique_fd.h"
 
-namespace ratoon {
+namespace ratoon::progress_bar_test {
 namespace {
 
 using testing::HasSubstr;
@@ -106,4 +106,4 @@ TEST(ProgressBar, AnUpdateCostsNothingThatIsFelt) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::progress_bar_test

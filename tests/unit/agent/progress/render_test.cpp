@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::progress {
+namespace ratoon::progress::render_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -127,4 +127,4 @@ TEST(NextPause, GrowsWhereNobodyWatches) {
 }
 
 }  // namespace
-}  // namespace ratoon::progress
+}  // namespace ratoon::progress::render_test

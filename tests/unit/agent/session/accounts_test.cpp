@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::session {
+namespace ratoon::session::accounts_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -131,4 +131,4 @@ TEST_F(AccountsTest, RankZeroMayHaveBeenElsewhereForAWhile) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::accounts_test

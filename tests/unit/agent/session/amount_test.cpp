@@ -6,7 +6,7 @@
 
 #include <ratoon/amount.h>
 
-namespace ratoon {
+namespace ratoon::amount_test {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -130,4 +130,4 @@ TEST(Amount, BeyondCountingIsNeverReached) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::amount_test

@@ -14,7 +14,7 @@
 #include "agent/src/session/launch_record.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::autoresume_test {
 namespace {
 
 using session::let_in;
@@ -138,4 +138,4 @@ TEST(LaunchRecord, IsOfTheNewestStartAlone) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::autoresume_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/agent/session/coordinator_link_fixture.h"
 
-namespace ratoon::session {
+namespace ratoon::session::coordinator_link_news_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -142,4 +142,4 @@ TEST_F(CoordinatorLinkTest, RefusesALifelineThatIsNone) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::coordinator_link_news_test

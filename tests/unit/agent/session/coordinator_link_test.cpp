@@ -1,7 +1,7 @@
 // How a process comes into a world, and what keeps it out: what it hears in time, and that it ends at once.
 #include "tests/unit/agent/session/coordinator_link_fixture.h"
 
-namespace ratoon::session {
+namespace ratoon::session::coordinator_link_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -144,4 +144,4 @@ TEST_F(CoordinatorLinkTest, AJoinThatNobodyAnswersReturns) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::coordinator_link_test

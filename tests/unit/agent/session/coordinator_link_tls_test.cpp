@@ -2,7 +2,7 @@
 #include "tests/conformance/support/test_certificates.h"
 #include "tests/unit/agent/session/coordinator_link_fixture.h"
 
-namespace ratoon::session {
+namespace ratoon::session::coordinator_link_tls_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -134,4 +134,4 @@ TEST_F(CoordinatorLinkTls, OneThatTrainsGoesOnAndComesBack) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::coordinator_link_tls_test

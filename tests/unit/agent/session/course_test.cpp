@@ -8,7 +8,7 @@
 
 #include "agent/src/session/control_word.h"
 
-namespace ratoon::session {
+namespace ratoon::session::course_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -148,4 +148,4 @@ TEST(Course, OfAnOlderManifestTheStepsAreKnown) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::course_test

@@ -10,7 +10,7 @@
 #include "agent/src/session/control_word.h"
 #include "base/contract/exit_code.h"
 
-namespace ratoon::session {
+namespace ratoon::session::drain_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -298,4 +298,4 @@ TEST(Drain, ABatchSystemsSignalHasTheEndOfTheJob) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::drain_test

@@ -6,7 +6,7 @@
 #include "agent/src/session/control_word.h"
 #include "tests/unit/agent/session/engine_rank.h"
 
-namespace ratoon {
+namespace ratoon::engine_asks_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -58,4 +58,4 @@ TEST_F(EngineAsksTest, ManyThatAskForASaveAgreeOnIt) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::engine_asks_test

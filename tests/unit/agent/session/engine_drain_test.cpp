@@ -10,7 +10,7 @@
 #include "tests/support/quiet_link.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::engine_drain_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -46,4 +46,4 @@ TEST_F(EngineDrain, ASaveThatFitsIsMadeHoweverLongStepsAre) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::engine_drain_test

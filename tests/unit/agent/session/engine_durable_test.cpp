@@ -11,7 +11,7 @@
 #include "tests/support/quiet_link.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::engine_durable_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -112,4 +112,4 @@ TEST_F(EngineDurable, WhatDoesNotReadBackIsTakenBack) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::engine_durable_test

@@ -7,7 +7,7 @@
 #include "tests/support/quiet_link.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::engine_means_test {
 namespace {
 
 struct TestRank {
@@ -68,4 +68,4 @@ TEST(EngineMeans, AloneItShowsItsOwn) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::engine_means_test

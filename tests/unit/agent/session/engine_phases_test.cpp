@@ -7,7 +7,7 @@
 #include "tests/support/quiet_link.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::engine_phases_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -110,4 +110,4 @@ TEST_F(EnginePhases, TheWaitForARankThatHungIsBookedSo) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::engine_phases_test

@@ -11,7 +11,7 @@
 #include "agent/src/session/control_word.h"
 #include "tests/unit/agent/session/engine_rank.h"
 
-namespace ratoon {
+namespace ratoon::engine_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -294,4 +294,4 @@ TEST_F(EngineTest, CountsStepsOnceTheyAreMadeAndThoseMadeAgain) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::engine_test

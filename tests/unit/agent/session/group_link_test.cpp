@@ -10,7 +10,7 @@
 #include "tests/support/held_file.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::session {
+namespace ratoon::session::group_link_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -396,4 +396,4 @@ TEST_F(HangingLinkTest, AnAttemptWhoseFolderHangsIsOver) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::group_link_test

@@ -7,7 +7,7 @@
 #include "base/contract/exit_code.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::in_place_test {
 namespace {
 
 class InPlaceTest : public testing::Test {
@@ -142,4 +142,4 @@ TEST_F(InPlaceTest, HelpIsPrintedAndNothingElseIsDone) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::in_place_test

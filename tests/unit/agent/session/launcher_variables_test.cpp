@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::session {
+namespace ratoon::session::launcher_variables_test {
 namespace {
 
 using testing::HasSubstr;
@@ -140,4 +140,4 @@ TEST(LauncherVariables, ContradictionsAreNamed) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::launcher_variables_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::session {
+namespace ratoon::session::leaving_test {
 namespace {
 
 void spoil_the_end() {
@@ -39,4 +39,4 @@ TEST(Leaving, EndsAtOnceAndLosesNoOutput) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::leaving_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::session {
+namespace ratoon::session::ledger_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -103,4 +103,4 @@ TEST(Ledger, PartsHaveNamesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::ledger_test

@@ -16,7 +16,7 @@
 #include "tests/support/quiet_link.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::load_seed_test {
 namespace {
 
 constexpr std::uint64_t kSeed = 17;
@@ -117,4 +117,4 @@ TEST_F(LoadSeed, ItsStateIsABeginning) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::load_seed_test

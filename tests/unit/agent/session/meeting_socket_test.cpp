@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-namespace ratoon::session {
+namespace ratoon::session::meeting_socket_test {
 namespace {
 
 TEST(MeetingSocket, TakesAddressesApartAndPutsThemTogether) {
@@ -51,4 +51,4 @@ TEST(MeetingSocket, SaysWhichAddressItCannotTake) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::meeting_socket_test

@@ -8,7 +8,7 @@
 #include "tests/support/borrowed.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
-namespace ratoon::session {
+namespace ratoon::session::mirrors_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -101,4 +101,4 @@ TEST_F(MirrorsTest, TheEndOfCopiesEndsTheWait) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::mirrors_test

@@ -7,7 +7,7 @@
 
 #include "base/contract/exit_code.h"
 
-namespace ratoon::session {
+namespace ratoon::session::numerics_watch_test {
 namespace {
 
 using testing::HasSubstr;
@@ -125,4 +125,4 @@ TEST(NumericsWatch, CutsWhatALibraryCallsItself) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::numerics_watch_test

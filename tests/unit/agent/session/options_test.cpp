@@ -11,7 +11,7 @@
 #include "agent/src/session/place_options.h"
 #include "base/contract/names.h"
 
-namespace ratoon {
+namespace ratoon::options_test {
 namespace {
 
 namespace env = names::env;
@@ -397,4 +397,4 @@ TEST_F(OptionsTest, HelpNamesEveryFlagThatIsTakenWithTheProgramsDefaults) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::options_test

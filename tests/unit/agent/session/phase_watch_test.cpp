@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::session {
+namespace ratoon::session::phase_watch_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -122,4 +122,4 @@ TEST(HangLimits, AreATimeAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::phase_watch_test

@@ -9,7 +9,7 @@
 #include "agent/src/session/check_options.h"
 #include "agent/src/session/staging_options.h"
 
-namespace ratoon::session {
+namespace ratoon::session::place_options_test {
 namespace {
 
 TEST(DescribeSaving, SaysHowOftenIsSavedAndWhatIsKept) {
@@ -95,4 +95,4 @@ TEST(CheckOptions, ARunsNameHasNoControlCharacters) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::place_options_test

@@ -13,7 +13,7 @@
 #include "tests/support/quiet_link.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::places_test {
 namespace {
 
 using testing::HasSubstr;
@@ -111,4 +111,4 @@ TEST_F(PlacesTest, ManyBeginWithOneNamedCheckpointOfAnotherRun) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::places_test

@@ -7,7 +7,7 @@
 
 #include <ratoon/session.h>
 
-namespace ratoon::session {
+namespace ratoon::session::rank_means_test {
 namespace {
 
 static_assert(RankMeans::kNumbers == Session::kNumbers);
@@ -93,4 +93,4 @@ TEST(RankMeans, OfManyRanksAreKnownToBeOfTheSameNames) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::rank_means_test

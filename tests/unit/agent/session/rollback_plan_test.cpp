@@ -5,7 +5,7 @@
 
 #include "base/contract/resume_point.h"
 
-namespace ratoon::session {
+namespace ratoon::session::rollback_plan_test {
 namespace {
 
 using checkpoint::CheckpointId;
@@ -117,4 +117,4 @@ TEST(RollbackPlan, TheHistorySaysWhatIsPassedOver) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::rollback_plan_test

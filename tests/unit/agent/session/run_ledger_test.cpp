@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::session {
+namespace ratoon::session::run_ledger_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -51,4 +51,4 @@ TEST(RunLedger, RowsAreRarerTheLongerAnAttemptLasts) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::run_ledger_test

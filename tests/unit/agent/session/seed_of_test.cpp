@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::session {
+namespace ratoon::session::seed_of_test {
 namespace {
 
 // A run that grows draws what these say: never changed.
@@ -23,4 +23,4 @@ TEST(SeedOf, HangsOnEachOfTheFour) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::seed_of_test

@@ -9,7 +9,7 @@
 
 #include "agent/src/session/resume_command.h"
 
-namespace ratoon::session {
+namespace ratoon::session::signals_test {
 namespace {
 
 int programs_own = 0;
@@ -90,4 +90,4 @@ TEST(ResumeCommand, IsWhatAShellTakes) {
 }
 
 }  // namespace
-}  // namespace ratoon::session
+}  // namespace ratoon::session::signals_test

@@ -14,7 +14,7 @@
 #include "agent/src/history/join.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::train_counts_test {
 namespace {
 
 using testing::HasSubstr;
@@ -147,4 +147,4 @@ TEST_F(TrainCountsTest, EpochsOfNothingDoNotEnd) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::train_counts_test

@@ -12,7 +12,7 @@
 #include "base/contract/names.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::train_data_test {
 namespace {
 
 using testing::HasSubstr;
@@ -127,4 +127,4 @@ TEST_F(TrainData, AnotherBatchOfTheJobIsRefusedAsTheProgramsIs) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::train_data_test

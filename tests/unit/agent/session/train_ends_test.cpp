@@ -9,7 +9,7 @@
 #include "agent/src/checkpoint/sealed_json.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::train_ends_test {
 namespace {
 
 using testing::AllOf;
@@ -155,4 +155,4 @@ TEST_F(TrainNumericsTest, PinnedTheyAreThoseThatTheRunBeganWith) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::train_ends_test

@@ -18,7 +18,7 @@
 #include "tests/support/numbers_dataset.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::train_ledger_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -142,4 +142,4 @@ TEST(TrainLedger, ALoaderSaysByItselfThatItWaits) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::train_ledger_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::train_names_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -84,4 +84,4 @@ TEST_F(TrainNames, WhereNothingHasEpochsItIsNumberNought) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::train_names_test

@@ -19,7 +19,7 @@
 #include "tests/support/quiet_link.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::train_rollback_test {
 namespace {
 
 using testing::Contains;
@@ -392,4 +392,4 @@ TEST_F(RollbackEngineTest, AWorldThatGoesElsewhereIsLeft) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::train_rollback_test

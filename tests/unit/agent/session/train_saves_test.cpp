@@ -11,7 +11,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::train_saves_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -132,4 +132,4 @@ TEST_F(TrainSavesTest, AnAttemptThatEndsBeforeTheStepSaysSo) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::train_saves_test

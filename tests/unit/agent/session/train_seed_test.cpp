@@ -13,7 +13,7 @@
 #include "agent/src/checkpoint/manifest.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::train_seed_test {
 namespace {
 
 using testing::ElementsAre;
@@ -126,4 +126,4 @@ TEST_F(TrainSeedTest, AnEngineOfAnotherKindIsRefused) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::train_seed_test

@@ -11,7 +11,7 @@
 #include "agent/src/checkpoint/sealed_json.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::train_strange_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -140,4 +140,4 @@ TEST_P(TrainLatestTest, WhatIsAPersonsOwnInPlaceOfTheLinkIsSaidOnceAndTheLinkCom
 INSTANTIATE_TEST_SUITE_P(Each, TrainLatestTest, testing::Values("latest-rank0", "latest-rank0/notes.txt"));
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::train_strange_folder_test

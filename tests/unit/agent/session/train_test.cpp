@@ -9,7 +9,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::train_test {
 namespace {
 
 using testing::HasSubstr;
@@ -397,4 +397,4 @@ TEST_F(TrainTest, InterruptedMeansOnceMoreFromTheLastCheckpoint) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::train_test

@@ -5,7 +5,7 @@
 #include <ratoon/every.h>
 #include <ratoon/until.h>
 
-namespace ratoon {
+namespace ratoon::until_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -102,4 +102,4 @@ TEST(Every, NeedsANumberAboveZero) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::until_test

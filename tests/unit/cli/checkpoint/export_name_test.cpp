@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::cli {
+namespace ratoon::cli::export_name_test {
 namespace {
 
 class ExportName : public testing::Test {
@@ -37,4 +37,4 @@ TEST_F(ExportName, WithAnUnknownPlaceholderIsAnError) {
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::export_name_test

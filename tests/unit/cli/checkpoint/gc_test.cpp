@@ -6,7 +6,7 @@
 #include "agent/src/checkpoint/pins.h"
 #include "tests/unit/cli/checkpoint/run_fixture.h"
 
-namespace ratoon::cli {
+namespace ratoon::cli::gc_test {
 namespace {
 
 using testing::ElementsAre;
@@ -223,4 +223,4 @@ INSTANTIATE_TEST_SUITE_P(Places, GcTest, testing::Values(Seen::kAsFolder, Seen::
                          });
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::gc_test

@@ -6,7 +6,7 @@
 #include "tests/support/crash/observed_disk.h"
 #include "tests/unit/cli/checkpoint/run_fixture.h"
 
-namespace ratoon::cli {
+namespace ratoon::cli::pins_test {
 namespace {
 
 using checkpoint::Pin;
@@ -188,4 +188,4 @@ TEST(ReasonOfPin, IsOneLineOfText) {
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::pins_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/cli/checkpoint/run_fixture.h"
 
-namespace ratoon::cli {
+namespace ratoon::cli::run_place_test {
 namespace {
 
 using testing::HasSubstr;
@@ -46,4 +46,4 @@ TEST_F(RunPlaceTest, WhatIsNoPlaceIsOneSentence) {
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::run_place_test

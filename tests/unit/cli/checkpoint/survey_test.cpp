@@ -10,7 +10,7 @@
 #include "tests/support/crash/observed_disk.h"
 #include "tests/unit/cli/checkpoint/run_fixture.h"
 
-namespace ratoon::cli {
+namespace ratoon::cli::survey_test {
 namespace {
 
 using testing::ElementsAre;
@@ -218,4 +218,4 @@ TEST(RunFolder, TheErrorNamesTheRunFoldersBelow) {
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::survey_test

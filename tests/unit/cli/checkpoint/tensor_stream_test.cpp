@@ -8,7 +8,7 @@
 #include "agent/src/checkpoint/removal.h"
 #include "tests/unit/cli/checkpoint/run_fixture.h"
 
-namespace ratoon::cli {
+namespace ratoon::cli::tensor_stream_test {
 namespace {
 
 using testing::HasSubstr;
@@ -207,4 +207,4 @@ TEST_F(TensorStreamTest, GeneratorsOfSeveralRanksAreLeftOutAndNamed) {
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::tensor_stream_test

@@ -5,7 +5,7 @@
 
 #include "cli/progress.h"
 
-namespace ratoon::cli {
+namespace ratoon::cli::text_test {
 namespace {
 
 TEST(Text, SizesAndTimes) {
@@ -62,4 +62,4 @@ TEST(Progress, SaysShareRateAndWhatIsLeft) {
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::text_test

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace ratoon::cli {
+namespace ratoon::cli::job_pages_test {
 namespace {
 
 using nlohmann::json;
@@ -210,4 +210,4 @@ TEST(JobPages, FitsIntoATerminal) {
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::job_pages_test

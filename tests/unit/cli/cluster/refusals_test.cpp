@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::cli {
+namespace ratoon::cli::refusals_test {
 namespace {
 
 using testing::AllOf;
@@ -93,4 +93,4 @@ TEST(ExplainMissing, SaysWhatMayHaveBeenMeant) {
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::refusals_test

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::cli {
+namespace ratoon::cli::wish_test {
 namespace {
 
 using testing::HasSubstr;
@@ -66,4 +66,4 @@ TEST(ChooseKubeconfig, APodHasItsServiceAccount) {
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::wish_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::cli {
+namespace ratoon::cli::supervision_test {
 namespace {
 
 using std::chrono::seconds;
@@ -114,4 +114,4 @@ TEST(SupervisionTest, WhereOneWasPreemptedTheOthersAreNotStartedAgain) {
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::supervision_test

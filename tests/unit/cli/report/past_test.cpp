@@ -5,7 +5,7 @@
 
 #include "cli/report/event.h"
 
-namespace ratoon::cli {
+namespace ratoon::cli::past_test {
 namespace {
 
 using testing::ElementsAre;
@@ -82,4 +82,4 @@ TEST(EventTest, LinesThatCannotBeReadArePassedOver) {
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::past_test

@@ -9,7 +9,7 @@
 #include "cli/report/axis.h"
 #include "cli/report/html.h"
 
-namespace ratoon::cli {
+namespace ratoon::cli::render_test {
 namespace {
 
 using testing::AllOf;
@@ -176,4 +176,4 @@ TEST(AxisTest, ACurveOfOneValueAndOneOfTheLargestHaveRoom) {
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::render_test

@@ -9,7 +9,7 @@
 
 #include "cli/report/thin.h"
 
-namespace ratoon::cli {
+namespace ratoon::cli::report_test {
 namespace {
 
 using testing::Contains;
@@ -329,4 +329,4 @@ TEST(ThinTest, BarsThatNobodyCouldSeeAreLeftToTheOneBefore) {
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::report_test

@@ -6,7 +6,7 @@
 
 #include "cli/text.h"
 
-namespace ratoon::cli {
+namespace ratoon::cli::run_view_test {
 namespace {
 
 using nlohmann::json;
@@ -155,4 +155,4 @@ TEST(LineOf, CutsAtCharactersAndSaysSo) {
 }
 
 }  // namespace
-}  // namespace ratoon::cli
+}  // namespace ratoon::cli::run_view_test

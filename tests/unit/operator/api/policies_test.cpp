@@ -8,7 +8,7 @@
 #include "operator/api/spec_fields.h"
 #include "operator/api/training_job.h"
 
-namespace ratoon::api {
+namespace ratoon::api::policies_test {
 namespace {
 
 using nlohmann::json;
@@ -273,4 +273,4 @@ TEST(Mebibytes, AreReadFromSizesWithAUnit) {
 }
 
 }  // namespace
-}  // namespace ratoon::api
+}  // namespace ratoon::api::policies_test

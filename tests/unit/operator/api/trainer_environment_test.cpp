@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::api {
+namespace ratoon::api::trainer_environment_test {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
@@ -86,4 +86,4 @@ TEST(TrainerEnvironment, OverwritingEndsWithTheFirstCheckpoint) {
 }
 
 }  // namespace
-}  // namespace ratoon::api
+}  // namespace ratoon::api::trainer_environment_test

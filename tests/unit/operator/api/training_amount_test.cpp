@@ -4,7 +4,7 @@
 
 #include <ratoon/amount.h>
 
-namespace ratoon::api {
+namespace ratoon::api::training_amount_test {
 namespace {
 
 // tests/charts/crd_source_test.py holds the definition's pattern against both lists.
@@ -80,4 +80,4 @@ TEST(TrainingAmount, IsNothingThatTheAgentRefuses) {
 }
 
 }  // namespace
-}  // namespace ratoon::api
+}  // namespace ratoon::api::training_amount_test

@@ -13,7 +13,7 @@
 #include "tests/conformance/support/raw_socket.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::coordinator {
+namespace ratoon::coordinator::coordinator_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -321,4 +321,4 @@ TEST_F(CoordinatorTest, AJobThatIsClosedIsUnknown) {
 }
 
 }  // namespace
-}  // namespace ratoon::coordinator
+}  // namespace ratoon::coordinator::coordinator_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::coordinator {
+namespace ratoon::coordinator::door_test {
 namespace {
 
 using test::at_seconds;
@@ -308,4 +308,4 @@ TEST(Orders, SayThatTheWorldBeforeHung) {
 }
 
 }  // namespace
-}  // namespace ratoon::coordinator
+}  // namespace ratoon::coordinator::door_test

@@ -7,7 +7,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::backoff_test {
 namespace {
 
 using std::chrono::seconds;
@@ -98,4 +98,4 @@ TEST(Backoff, ASuccessorThatIsThereTakesOver) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::backoff_test

@@ -6,7 +6,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::begin_anew_test {
 namespace {
 
 using test::checkpoint;
@@ -81,4 +81,4 @@ TEST(BeginAnew, AnothersCheckpointIsNoProgress) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::begin_anew_test

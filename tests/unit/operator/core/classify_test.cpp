@@ -4,7 +4,7 @@
 
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::classify_test {
 namespace {
 
 TEST(Classify, ReadsTheExitCode) {
@@ -86,4 +86,4 @@ TEST(Classify, APodThatEndedWithoutACodeWasDisrupted) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::classify_test

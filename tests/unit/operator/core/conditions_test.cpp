@@ -8,7 +8,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::conditions_test {
 namespace {
 
 using api::JobPhase;
@@ -185,4 +185,4 @@ TEST(Conditions, ReplicasAreThoseThatNumNodesSizes) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::conditions_test

@@ -7,7 +7,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::deadlines_test {
 namespace {
 
 using std::chrono::seconds;
@@ -188,4 +188,4 @@ TEST(Losses, StepsThatAreMadeAgainAreNoStepForward) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::deadlines_test

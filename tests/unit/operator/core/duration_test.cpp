@@ -7,7 +7,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::duration_test {
 namespace {
 
 using api::JobPhase;
@@ -89,4 +89,4 @@ TEST(MaxDuration, OfNoneIsNoEnd) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::duration_test

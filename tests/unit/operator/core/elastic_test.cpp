@@ -8,7 +8,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::elastic_test {
 namespace {
 
 using std::chrono::seconds;
@@ -290,4 +290,4 @@ TEST(ReconcileElastic, ANewOperatorKnowsWhoIsAbsent) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::elastic_test

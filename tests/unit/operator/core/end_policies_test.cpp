@@ -6,7 +6,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::end_policies_test {
 namespace {
 
 using api::CleanPodPolicy;
@@ -230,4 +230,4 @@ TEST(TimeToLive, AJobWithoutOneStays) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::end_policies_test

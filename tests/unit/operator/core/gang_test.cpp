@@ -4,7 +4,7 @@
 
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::gang_test {
 namespace {
 
 using test::process;
@@ -153,4 +153,4 @@ TEST(AssignSeats, GivesRanksInOrderAndOneAddressToAll) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::gang_test

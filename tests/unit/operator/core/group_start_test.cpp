@@ -4,7 +4,7 @@
 #include "operator/core/group.h"
 #include "tests/support/group_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::group_start_test {
 namespace {
 
 using test::decide;
@@ -89,4 +89,4 @@ TEST(GroupStart, NobodyIsMadeBesideAFormerOneThatMeetsTheSameFirst) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::group_start_test

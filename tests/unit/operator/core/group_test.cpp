@@ -10,7 +10,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/group_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::group_test {
 namespace {
 
 using api::JobPhase;
@@ -319,4 +319,4 @@ TEST(Group, WhoWasTakenIsLookedUpOnceForAll) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::group_test

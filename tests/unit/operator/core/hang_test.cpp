@@ -8,7 +8,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::hang_test {
 namespace {
 
 using test::at_seconds;
@@ -234,4 +234,4 @@ TEST_F(HangTest, OfAWorldThatIsNotThereNobodyHangs) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::hang_test

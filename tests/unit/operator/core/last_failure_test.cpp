@@ -7,7 +7,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::last_failure_test {
 namespace {
 
 using test::process;
@@ -108,4 +108,4 @@ TEST(FindException, TakesTheLastLineThatSaysSo) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::last_failure_test

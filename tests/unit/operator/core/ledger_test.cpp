@@ -7,7 +7,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::ledger_test {
 namespace {
 
 using api::LedgerPart;
@@ -149,4 +149,4 @@ TEST_F(LedgerTest, AClockThatIsSetBackTakesNothingAway) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::ledger_test

@@ -7,7 +7,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::noted_checkpoint_test {
 namespace {
 
 using test::process;
@@ -97,4 +97,4 @@ TEST(NotedCheckpoint, WhoIsToldOfARollbackAloneGetsNoWorld) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::noted_checkpoint_test

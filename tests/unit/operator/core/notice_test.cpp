@@ -5,7 +5,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::notice_test {
 namespace {
 
 using test::only;
@@ -327,4 +327,4 @@ TEST(Notice, ASuccessorThatEndsIsReplacedAndTheWorldDoesNotNotice) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::notice_test

@@ -6,7 +6,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::pitfalls_test {
 namespace {
 
 using test::only;
@@ -184,4 +184,4 @@ TEST(Pitfall, WhoWaitsForANodeIsLookedAtWhenOneIsAvoidedNoMore) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::pitfalls_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::progress_test {
 namespace {
 
 using test::beat;
@@ -163,4 +163,4 @@ TEST(NoteLeft, AStepThatWasSavedWasMade) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::progress_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::reconcile_test {
 namespace {
 
 using api::JobPhase;
@@ -264,4 +264,4 @@ TEST(Reconcile, AStatusThatWentBackLeadsToANewerWorldThanTheMembersAreIn) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::reconcile_test

@@ -5,7 +5,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::recovery_test {
 namespace {
 
 using test::at_seconds;
@@ -89,4 +89,4 @@ TEST(Recovery, AFirstStartIsNone) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::recovery_test

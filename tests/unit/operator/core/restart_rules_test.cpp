@@ -6,7 +6,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::restart_rules_test {
 namespace {
 
 using api::RuleAction;
@@ -89,4 +89,4 @@ TEST(RestartRules, OfARoleAreAboutItsMembersOnly) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::restart_rules_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::roster_test {
 namespace {
 
 using test::only;
@@ -288,4 +288,4 @@ TEST(FollowRoster, DoesNotMakeAPodAgainThatWasSeen) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::roster_test

@@ -7,7 +7,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::shared_claim_test {
 namespace {
 
 using test::only;
@@ -159,4 +159,4 @@ TEST(SharedClaim, WhatCouldNotBeReadIsMendedOnceSomebodyDecides) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::shared_claim_test

@@ -5,7 +5,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::sick_nodes_test {
 namespace {
 
 using test::wall;
@@ -96,4 +96,4 @@ TEST(SickNodesInADecision, TheNextPodRatherGoesElsewhere) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::sick_nodes_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::silence_test {
 namespace {
 
 using test::at_seconds;
@@ -223,4 +223,4 @@ TEST(FindSilent, WhoNeverSpokeIsNotSilent) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::silence_test

@@ -5,7 +5,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::suspects_test {
 namespace {
 
 using test::wall;
@@ -112,4 +112,4 @@ TEST(NodesToAvoid, AreSuspectsAndThoseThatWillGo) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::suspects_test

@@ -7,7 +7,7 @@
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::core {
+namespace ratoon::core::suspend_test {
 namespace {
 
 using api::JobPhase;
@@ -140,4 +140,4 @@ TEST(ReleaseMembers, LeaveThoseThatAreDone) {
 }
 
 }  // namespace
-}  // namespace ratoon::core
+}  // namespace ratoon::core::suspend_test

@@ -7,7 +7,7 @@
 
 #include "operator/kube/base64.h"
 
-namespace ratoon::kube {
+namespace ratoon::kube::access_test {
 namespace {
 
 using nlohmann::json;
@@ -85,4 +85,4 @@ TEST(Base64, DecodesAndRefuses) {
 }
 
 }  // namespace
-}  // namespace ratoon::kube
+}  // namespace ratoon::kube::access_test

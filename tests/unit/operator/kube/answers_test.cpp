@@ -7,7 +7,7 @@
 #include "operator/kube/patch.h"
 #include "operator/kube/token_review.h"
 
-namespace ratoon::kube {
+namespace ratoon::kube::answers_test {
 namespace {
 
 using nlohmann::json;
@@ -100,4 +100,4 @@ TEST(Event, KeepsTheServersBounds) {
 }
 
 }  // namespace
-}  // namespace ratoon::kube
+}  // namespace ratoon::kube::answers_test

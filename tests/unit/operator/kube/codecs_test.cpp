@@ -5,7 +5,7 @@
 #include "operator/kube/node_codec.h"
 #include "operator/kube/pod_codec.h"
 
-namespace ratoon::kube {
+namespace ratoon::kube::codecs_test {
 namespace {
 
 using nlohmann::json;
@@ -266,4 +266,4 @@ TEST(NodeCodec, TellsAShutdownFromOtherReasonsToBeNotReady) {
 }
 
 }  // namespace
-}  // namespace ratoon::kube
+}  // namespace ratoon::kube::codecs_test

@@ -5,7 +5,7 @@
 
 #include "operator/kube/endpoint_slice.h"
 
-namespace ratoon::kube {
+namespace ratoon::kube::election_test {
 namespace {
 
 using nlohmann::json;
@@ -161,4 +161,4 @@ TEST(EndpointSlice, IsWrittenWhereItLeadsElsewhere) {
 }
 
 }  // namespace
-}  // namespace ratoon::kube
+}  // namespace ratoon::kube::election_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::kube {
+namespace ratoon::kube::member_pod_test {
 namespace {
 
 using nlohmann::json;
@@ -335,4 +335,4 @@ TEST(MemberPod, TheTrainerLearnsTheGraceThatItsPodHas) {
 }
 
 }  // namespace
-}  // namespace ratoon::kube
+}  // namespace ratoon::kube::member_pod_test

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace ratoon::kube {
+namespace ratoon::kube::pruning_test {
 namespace {
 
 using nlohmann::json;
@@ -35,4 +35,4 @@ TEST(Pruning, LeavesOutWhatItNamed) {
 }
 
 }  // namespace
-}  // namespace ratoon::kube
+}  // namespace ratoon::kube::pruning_test

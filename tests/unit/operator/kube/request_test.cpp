@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace ratoon::kube {
+namespace ratoon::kube::request_test {
 namespace {
 
 using nlohmann::json;
@@ -83,4 +83,4 @@ TEST(Requests, BytesThatAreNoTextDoNotThrow) {
 }
 
 }  // namespace
-}  // namespace ratoon::kube
+}  // namespace ratoon::kube::request_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::kube {
+namespace ratoon::kube::watch_decoder_test {
 namespace {
 
 std::string event(const std::string& type, const std::string& name) {
@@ -61,4 +61,4 @@ TEST(WatchDecoder, ALineAtItsBoundIsTaken) {
 }
 
 }  // namespace
-}  // namespace ratoon::kube
+}  // namespace ratoon::kube::watch_decoder_test

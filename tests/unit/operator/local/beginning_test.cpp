@@ -6,7 +6,7 @@
 #include "tests/support/operator_builders.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::local {
+namespace ratoon::local::beginning_test {
 namespace {
 
 using nlohmann::json;
@@ -179,4 +179,4 @@ TEST(RecoverStatus, AJobThatNeverFormedAWorldIsPending) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::beginning_test

@@ -7,7 +7,7 @@
 #include "operator/local/cgroup_rules.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::local {
+namespace ratoon::local::cgroups_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -178,4 +178,4 @@ TEST_F(CgroupsTest, NothingIsMadeForAJobWithoutLimits) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::cgroups_test

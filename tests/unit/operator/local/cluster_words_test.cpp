@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace ratoon::local {
+namespace ratoon::local::cluster_words_test {
 namespace {
 
 using nlohmann::json;
@@ -79,4 +79,4 @@ TEST_F(ClusterWords, AJobWithoutAFileHasNone) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::cluster_words_test

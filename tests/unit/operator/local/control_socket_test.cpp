@@ -11,7 +11,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::local {
+namespace ratoon::local::control_socket_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -136,4 +136,4 @@ TEST_F(ControlSocketTest, NonsenseIsToldAndNobodyElseWaitsForIt) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::control_socket_test

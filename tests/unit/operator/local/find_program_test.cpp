@@ -7,7 +7,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::local {
+namespace ratoon::local::find_program_test {
 namespace {
 
 class FindProgram : public testing::Test {
@@ -55,4 +55,4 @@ TEST_F(FindProgram, SaysWhyThereIsNone) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::find_program_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::local {
+namespace ratoon::local::last_lines_test {
 namespace {
 
 TEST(LastLines, AreThoseThatFitWhole) {
@@ -36,4 +36,4 @@ TEST(LastLines, OfATextAreSoMany) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::last_lines_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::local {
+namespace ratoon::local::loss_schedule_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -91,4 +91,4 @@ TEST(LossSchedule, WithoutAPlanNothingHappens) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::loss_schedule_test

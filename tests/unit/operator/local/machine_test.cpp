@@ -7,7 +7,7 @@
 #include "tests/support/operator_builders.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::local {
+namespace ratoon::local::machine_test {
 namespace {
 
 class MachineTest : public testing::Test {
@@ -205,4 +205,4 @@ TEST_F(MachineTest, AProgramThatIsMissingIsAnErrorWithThePodsName) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::machine_test

@@ -5,7 +5,7 @@
 #include "base/contract/names.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::local {
+namespace ratoon::local::member_plan_test {
 namespace {
 
 namespace env = names::env;
@@ -98,4 +98,4 @@ TEST_F(MemberPlan, TheRoleIsThatOfThePod) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::member_plan_test

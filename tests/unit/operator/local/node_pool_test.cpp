@@ -7,7 +7,7 @@
 #include "operator/core/notice.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::local {
+namespace ratoon::local::node_pool_test {
 namespace {
 
 using test::at_seconds;
@@ -69,4 +69,4 @@ TEST(NodePool, NamesAreWordsOfOneLine) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::node_pool_test

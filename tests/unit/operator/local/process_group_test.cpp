@@ -14,7 +14,7 @@
 #include "tests/support/children.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::local {
+namespace ratoon::local::process_group_test {
 namespace {
 
 using testing::HasSubstr;
@@ -194,4 +194,4 @@ TEST_F(ProcessGroupTest, TheLifelineEndsWhenWeCloseIt) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::process_group_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::local {
+namespace ratoon::local::room_test {
 namespace {
 
 api::TrainingJob job_of(std::uint32_t members, std::uint32_t processes = 1) {
@@ -62,4 +62,4 @@ TEST(Room, NodesOfATraceAreCountedAtTheirHighest) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::room_test

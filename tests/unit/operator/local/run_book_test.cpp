@@ -4,7 +4,7 @@
 
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::local {
+namespace ratoon::local::run_book_test {
 namespace {
 
 using test::at_seconds;
@@ -105,4 +105,4 @@ TEST_F(RunBookTest, WhatAnOlderRunnerLeftIsNoTrouble) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::run_book_test

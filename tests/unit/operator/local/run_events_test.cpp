@@ -8,7 +8,7 @@
 
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::local {
+namespace ratoon::local::run_events_test {
 namespace {
 
 using nlohmann::json;
@@ -107,4 +107,4 @@ TEST_F(RunEventsTest, ARunThatGoesOnTellsNothingOfTheLastOne) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::run_events_test

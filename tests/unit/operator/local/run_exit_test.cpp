@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::local {
+namespace ratoon::local::run_exit_test {
 namespace {
 
 api::TrainingJobStatus failed_with(std::uint32_t code) {
@@ -39,4 +39,4 @@ TEST(RunExit, AFailureThatWasSurvivedIsNoReason) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::run_exit_test

@@ -11,7 +11,7 @@
 #include "tests/support/operator_builders.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::local {
+namespace ratoon::local::run_folder_test {
 namespace {
 
 using nlohmann::json;
@@ -212,4 +212,4 @@ TEST_F(RunFolderTest, ALineThatAPowerCutLeftIsNotGoneOnWith) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::run_folder_test

@@ -9,7 +9,7 @@
 #include "operator/local/run_token.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::local {
+namespace ratoon::local::run_news_test {
 namespace {
 
 using std::chrono::seconds;
@@ -149,4 +149,4 @@ TEST(RunTokenTest, IsItselfAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::run_news_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::local {
+namespace ratoon::local::staging_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -80,4 +80,4 @@ TEST_F(StagingFolderTest, IsNotTakenFromSomebodyWhoWasThereFirst) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::staging_folder_test

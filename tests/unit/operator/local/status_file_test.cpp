@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::local {
+namespace ratoon::local::status_file_test {
 namespace {
 
 using nlohmann::json;
@@ -90,4 +90,4 @@ TEST_F(StatusFileTest, WhatCouldNotBeWrittenIsTriedAgain) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::status_file_test

@@ -10,7 +10,7 @@
 #include "operator/local/process_group.h"
 #include "tests/support/children.h"
 
-namespace ratoon::local {
+namespace ratoon::local::wakeup_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -79,4 +79,4 @@ TEST_F(WakeupTest, ExitCodesAreKnownWhereSigchldWasIgnored) {
 }
 
 }  // namespace
-}  // namespace ratoon::local
+}  // namespace ratoon::local::wakeup_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::broken_job_test {
 namespace {
 
 using nlohmann::json;
@@ -48,4 +48,4 @@ TEST(BrokenJob, KeepsTheDefinitionsBounds) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::broken_job_test

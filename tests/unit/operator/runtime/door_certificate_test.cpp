@@ -12,7 +12,7 @@
 #include "tests/conformance/support/test_certificates.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::door_certificate_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -158,4 +158,4 @@ TEST_F(DoorCertificateTest, FilesAreNotReadWithEveryQuestion) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::door_certificate_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::event_filter_test {
 namespace {
 
 using std::chrono::minutes;
@@ -108,4 +108,4 @@ TEST_F(EventFilterTest, AndThereIsAnEndToHowManyAreRemembered) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::event_filter_test

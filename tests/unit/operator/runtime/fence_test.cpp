@@ -8,7 +8,7 @@
 #include "base/http/server.h"
 #include "operator/runtime/api_client.h"
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::fence_test {
 namespace {
 
 using std::chrono::seconds;
@@ -74,4 +74,4 @@ TEST_F(FencedClient, LooksAgainBeforeItRepeatsWhatTheServerPutOff) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::fence_test

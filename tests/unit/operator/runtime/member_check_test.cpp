@@ -4,7 +4,7 @@
 
 #include "tests/support/builders.h"
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::member_check_test {
 namespace {
 
 kube::TokenIdentity bearer_of(const ProcessIdentity& process) {
@@ -41,4 +41,4 @@ TEST(MatchMember, NobodyElses) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::member_check_test

@@ -11,7 +11,7 @@
 
 #include "base/http/transport.h"
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::metrics_page_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -89,4 +89,4 @@ TEST_F(MetricsPageTest, SlowReadersBeyondAFewAreToAskAgainAndHoldNoThread) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::metrics_page_test

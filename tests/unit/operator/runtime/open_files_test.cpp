@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::open_files_test {
 namespace {
 
 TEST(RaiseOpenFiles, AsFarAsItGoes) {
@@ -28,4 +28,4 @@ TEST(ConnectionsOfMembers, AreHalfOfTheFilesAndNoMoreThanTheLargestJobHas) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::open_files_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::operator_config_test {
 namespace {
 
 using testing::HasSubstr;
@@ -73,4 +73,4 @@ TEST_F(OperatorConfig, OfAnotherVersionIsRefused) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::operator_config_test

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::operator_metrics_test {
 namespace {
 
 using testing::HasSubstr;
@@ -198,4 +198,4 @@ TEST(OperatorMetrics, WhoWantsNoMoreGetsNoMore) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::operator_metrics_test

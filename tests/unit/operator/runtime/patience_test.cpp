@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::patience_test {
 namespace {
 
 class PatienceTest : public testing::Test {
@@ -133,4 +133,4 @@ TEST_F(PatienceTest, WhatAnybodyWaitsForIsWrittenAtOnce) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::patience_test

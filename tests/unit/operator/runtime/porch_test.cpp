@@ -13,7 +13,7 @@
 
 #include "base/http/transport.h"
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::porch_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -137,4 +137,4 @@ TEST_F(PorchTest, TheLineHasRoomForSoManyBytesAlone) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::porch_test

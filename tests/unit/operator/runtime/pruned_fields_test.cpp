@@ -10,7 +10,7 @@
 
 #include "base/core/unique_fd.h"
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::pruned_fields_test {
 namespace {
 
 using nlohmann::json;
@@ -52,4 +52,4 @@ TEST(PrunedFields, AreSentAgainOnceInAWhileAndToldOnce) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::pruned_fields_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::self_metrics_test {
 namespace {
 
 using testing::HasSubstr;
@@ -71,4 +71,4 @@ TEST(SelfMetrics, AProcessHasMemoryAndTookTime) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::self_metrics_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::store_test {
 namespace {
 
 using nlohmann::json;
@@ -313,4 +313,4 @@ TEST_F(StoreTest, AListThatIsNotCompleteSaysNothingOfWhatIsNotInItYet) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::store_test

@@ -9,7 +9,7 @@
 
 #include "operator/runtime/member_check.h"
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::token_reviewer_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -162,4 +162,4 @@ TEST_F(TokenReviewerTest, WhatCannotBeATokenIsNotShownToTheServer) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::token_reviewer_test

@@ -8,7 +8,7 @@
 #include "tests/conformance/support/test_certificates.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::trusting_transport_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -75,4 +75,4 @@ TEST_F(TrustingTransportTest, AFileThatIsGoneOrHalfWrittenChangesNothing) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::trusting_transport_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::whereabouts_test {
 namespace {
 
 Environment with(std::map<std::string, std::string> variables) {
@@ -60,4 +60,4 @@ TEST(FindAccess, OutsideOfAClusterAFileIsNeeded) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::whereabouts_test

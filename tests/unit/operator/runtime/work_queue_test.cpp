@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::runtime {
+namespace ratoon::runtime::work_queue_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -219,4 +219,4 @@ TEST_F(WorkQueueTest, EachMomentIsKeptWhoeverWaitedForTheOneBefore) {
 }
 
 }  // namespace
-}  // namespace ratoon::runtime
+}  // namespace ratoon::runtime::work_queue_test

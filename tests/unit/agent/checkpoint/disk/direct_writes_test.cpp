@@ -16,7 +16,7 @@
 #include "agent/src/checkpoint/disk/real_write_file.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::direct_writes_test {
 namespace {
 
 constexpr std::size_t kBytes = 16 * kDirectAlignment;
@@ -179,4 +179,4 @@ TEST_F(DirectWritesTest, AreNotForSmallFiles) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::direct_writes_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::patient_calls_test {
 namespace {
 
 // Takes its time to be let go of, as a lock of a file on a busy machine does.
@@ -32,4 +32,4 @@ TEST(PatientCalls, WhatACallHeldIsLetGoOfWhenItsResultIsThere) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::patient_calls_test

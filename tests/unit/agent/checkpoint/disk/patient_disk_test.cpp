@@ -12,7 +12,7 @@
 #include "tests/support/crash/wait_until_alone.h"
 #include "tests/unit/agent/checkpoint/staging/gate.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::patient_disk_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -226,4 +226,4 @@ TEST_F(PatientDiskTest, APackThatShrinksWhileItIsReadIsDamage) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::patient_disk_test

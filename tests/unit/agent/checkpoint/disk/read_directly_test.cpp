@@ -11,7 +11,7 @@
 #include "agent/src/checkpoint/disk/real_disk.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::read_directly_test {
 namespace {
 
 using testing::HasSubstr;
@@ -101,4 +101,4 @@ TEST_F(ReadDirectlyTest, AFileThatGotShorterIsSaid) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::read_directly_test

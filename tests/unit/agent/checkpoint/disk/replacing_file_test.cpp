@@ -10,7 +10,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/agent/checkpoint/staging/gate.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::replacing_file_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -77,4 +77,4 @@ TEST_F(ReplacingFileTest, WhoLetsGoOfAFileThatHangsDoesNotHangWithIt) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::replacing_file_test

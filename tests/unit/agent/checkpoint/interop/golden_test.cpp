@@ -12,7 +12,7 @@
 #include "agent/src/checkpoint/interop/zip_reader.h"
 #include "tests/unit/agent/checkpoint/interop/interop_support.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::golden_test {
 namespace {
 
 using nlohmann::json;
@@ -232,4 +232,4 @@ TEST(SafetensorsGolden, IsReadAsItWasWritten) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::golden_test

@@ -9,7 +9,7 @@
 #include "agent/src/checkpoint/interop/zip_reader.h"
 #include "tests/unit/agent/checkpoint/interop/interop_support.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::large_test {
 namespace {
 
 using nlohmann::json;
@@ -105,4 +105,4 @@ TEST(Large, IsRead) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::large_test

@@ -7,7 +7,7 @@
 #include "agent/src/checkpoint/interop/little_endian.h"
 #include "tests/unit/agent/checkpoint/interop/interop_support.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::pickle_reader_test {
 namespace {
 
 using testing::HasSubstr;
@@ -287,4 +287,4 @@ TEST(PtArchive, IsOneOfTorchAndOfThisByteOrder) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::pickle_reader_test

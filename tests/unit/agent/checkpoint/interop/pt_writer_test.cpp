@@ -9,7 +9,7 @@
 #include "agent/src/checkpoint/interop/safetensors_file.h"
 #include "tests/unit/agent/checkpoint/interop/interop_support.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::pt_writer_test {
 namespace {
 
 using testing::HasSubstr;
@@ -143,4 +143,4 @@ TEST(Safetensors, EveryTruncationAndAddedByteIsRefused) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::pt_writer_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/agent/checkpoint/interop/interop_support.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::stored_tensor_test {
 namespace {
 
 using testing::HasSubstr;
@@ -116,4 +116,4 @@ TEST(StoredTensor, NothingReachesPastTheStorage) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::stored_tensor_test

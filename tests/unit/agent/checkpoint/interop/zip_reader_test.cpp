@@ -7,7 +7,7 @@
 #include "agent/src/checkpoint/interop/little_endian.h"
 #include "tests/unit/agent/checkpoint/interop/interop_support.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::zip_reader_test {
 namespace {
 
 using testing::HasSubstr;
@@ -237,4 +237,4 @@ TEST(PtReader, FlippedDataIsAWrongChecksum) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::zip_reader_test

@@ -8,7 +8,7 @@
 #include "tests/support/packs_disk.h"
 #include "tests/support/sharded_checkpoint.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::checkpoint_reader_test {
 namespace {
 
 using test::Box;
@@ -240,4 +240,4 @@ TEST(CheckpointReader, APackThatIsGoneOrOfAnotherHeaderIsNoticed) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::checkpoint_reader_test

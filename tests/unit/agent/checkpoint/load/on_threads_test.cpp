@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::on_threads_test {
 namespace {
 
 TEST(OnThreads, EachTaskIsDoneOnce) {
@@ -44,4 +44,4 @@ TEST(OnThreads, AnExceptionIsAnError) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::on_threads_test

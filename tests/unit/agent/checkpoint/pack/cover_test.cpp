@@ -8,7 +8,7 @@
 #include "agent/src/checkpoint/pack/tiling.h"
 #include "tests/support/sharded_checkpoint.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::cover_test {
 namespace {
 
 using test::Box;
@@ -152,4 +152,4 @@ TEST(Tiling, IsWhatCountingSays) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::cover_test

@@ -4,7 +4,7 @@
 #include "tests/support/sample_pack.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::golden_test {
 namespace {
 
 const std::filesystem::path kGolden = "tests/unit/agent/checkpoint/pack/golden";
@@ -48,4 +48,4 @@ TEST(PackGolden, ForeignFilesAreReadAsTheyLie) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::golden_test

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::header_test {
 namespace {
 
 using nlohmann::json;
@@ -326,4 +326,4 @@ TEST(PackHeader, RepeatedMetadataIsRefused) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::header_test

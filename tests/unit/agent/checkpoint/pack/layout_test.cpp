@@ -10,7 +10,7 @@
 #include "agent/src/checkpoint/pack/header_json.h"
 #include "agent/src/checkpoint/pack/types.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::layout_test {
 namespace {
 
 using testing::ElementsAre;
@@ -171,4 +171,4 @@ TEST(PackNames, AreUtf8) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::layout_test

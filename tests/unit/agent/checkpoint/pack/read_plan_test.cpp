@@ -9,7 +9,7 @@
 #include "tests/support/model_shapes.h"
 #include "tests/support/sharded_checkpoint.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::read_plan_test {
 namespace {
 
 using test::Box;
@@ -354,4 +354,4 @@ TEST(ReadPlan, DoesNotTakeLongerForPartsThatItDoesNotNeed) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::read_plan_test

@@ -17,7 +17,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/agent/checkpoint/staging/gate.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::adoption_test {
 namespace {
 
 constexpr int kDied = 9;
@@ -317,4 +317,4 @@ TEST_F(AdoptionTest, AFileOfOurNameThatHoldsNothingIsMadeASlot) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::adoption_test

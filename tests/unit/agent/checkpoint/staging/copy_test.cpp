@@ -11,7 +11,7 @@
 #include "tests/support/crash/model_disk.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::copy_test {
 namespace {
 
 const CheckpointId kId{.attempt = Attempt(1), .step = Step(10)};
@@ -187,4 +187,4 @@ TEST(SlabTest, LinksAndFoldersAreRefused) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::copy_test

@@ -17,7 +17,7 @@
 #include "tests/support/crash/model_disk.h"
 #include "tests/unit/agent/checkpoint/staging/gate.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::filling_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -181,4 +181,4 @@ TEST(EarlyWriting, ASaveThatIsChangedMeanwhileIsRefusedAndTheNextOneIsWhole) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::filling_test

@@ -7,7 +7,7 @@
 #include "agent/src/checkpoint/saver.h"
 #include "tests/support/crash/model_disk.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::saver_of_two_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -72,4 +72,4 @@ TEST_F(SaverOfTwoTest, WhoOnlyLooksIsToldWhatIsThereOfEach) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::saver_of_two_test

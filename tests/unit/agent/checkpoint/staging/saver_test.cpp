@@ -13,7 +13,7 @@
 #include "tests/support/crash/wait_until_alone.h"
 #include "tests/unit/agent/checkpoint/staging/gate.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::saver_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -371,4 +371,4 @@ TEST_P(SaverTest, ManySavesOneAfterTheOther) {
 INSTANTIATE_TEST_SUITE_P(Early, SaverTest, testing::Bool());
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::saver_test

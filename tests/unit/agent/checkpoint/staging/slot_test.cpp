@@ -8,7 +8,7 @@
 #include "agent/src/checkpoint/staging/slot_table.h"
 #include "base/core/crc32c.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::slot_test {
 namespace {
 
 StagedPack pack_of(std::uint64_t attempt, std::uint64_t step, std::uint64_t image_bytes = 4096) {
@@ -274,4 +274,4 @@ TEST_F(FreshnessTest, WhatNeverChangedIsFrozen) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::slot_test

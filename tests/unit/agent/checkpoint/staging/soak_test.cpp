@@ -11,7 +11,7 @@
 #include "tests/support/crash/effort.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::soak_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -77,4 +77,4 @@ TEST(Soak, AThousandSavesLeaveMemoryAndFilesAsTheyWere) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::soak_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::streaming_copy_test {
 namespace {
 
 TEST(StreamingCopy, IsACopyWhateverTheEndsAre) {
@@ -25,4 +25,4 @@ TEST(StreamingCopy, IsACopyWhateverTheEndsAre) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::streaming_copy_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::claim_test {
 namespace {
 
 using std::chrono::seconds;
@@ -234,4 +234,4 @@ TEST(Kinship, IsOfNameAndUid) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::claim_test

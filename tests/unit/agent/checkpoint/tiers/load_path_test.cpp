@@ -4,7 +4,7 @@
 
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::load_path_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -66,4 +66,4 @@ TEST_F(LoadPathTest, NothingIsBegunFromNothing) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::load_path_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::name_pattern_test {
 namespace {
 
 using testing::HasSubstr;
@@ -71,4 +71,4 @@ TEST(NamePattern, SaysWhatStaysTheSame) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::name_pattern_test

@@ -7,7 +7,7 @@
 #include "agent/src/checkpoint/tiers/latest.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::old_names_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -98,4 +98,4 @@ TEST_F(OldNames, PointersOfAStoreGoWithTheirPacks) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::old_names_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::resume_choice_test {
 namespace {
 
 using testing::ElementsAre;
@@ -123,4 +123,4 @@ TEST(ResumeChoice, AJoinerSaysOfEachCheckpointWhatAllCanReach) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::resume_choice_test

@@ -13,7 +13,7 @@
 #include "tests/support/pack_files.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon::checkpoint::store_disk_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -202,4 +202,4 @@ TEST_F(StoreDiskTest, NothingOlderGoesFromAStoreWhoseNewestIsNotSound) {
 }
 
 }  // namespace
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon::checkpoint::store_disk_test

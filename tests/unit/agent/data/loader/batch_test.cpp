@@ -9,7 +9,7 @@
 #include "agent/src/data/loader/body_pool.h"
 #include "agent/src/data/loader/column_maker.h"
 
-namespace ratoon {
+namespace ratoon::batch_test {
 namespace {
 
 using testing::Each;
@@ -307,4 +307,4 @@ TEST(BodyPool, KeepsNoMoreSparesThanItMay) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::batch_test

@@ -10,7 +10,7 @@
 #include "tests/support/loader_run.h"
 #include "tests/support/numbers_dataset.h"
 
-namespace ratoon {
+namespace ratoon::data_loader_test {
 namespace {
 
 using test::canonical;
@@ -360,4 +360,4 @@ TEST(DataLoader, TellsDataSetsOnlyOfItsOwnShare) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::data_loader_test

@@ -16,7 +16,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::folder_shards_test {
 namespace {
 
 using testing::Each;
@@ -188,4 +188,4 @@ TEST_F(FolderShards, AFileThatIsGoneEndsNoEpochInSilence) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::folder_shards_test

@@ -14,7 +14,7 @@
 #include "tests/support/loader_run.h"
 #include "tests/support/numbers_dataset.h"
 
-namespace ratoon {
+namespace ratoon::loader_failures_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -377,4 +377,4 @@ TEST(Stopping, BeforeAnythingWasReadIsAllRight) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::loader_failures_test

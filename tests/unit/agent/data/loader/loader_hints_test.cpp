@@ -10,7 +10,7 @@
 #include "tests/support/loader_run.h"
 #include "tests/support/numbers_dataset.h"
 
-namespace ratoon {
+namespace ratoon::loader_hints_test {
 namespace {
 
 using test::canonical;
@@ -163,4 +163,4 @@ TEST(DataLoader, ADeclaredShareWithoutRowsReadsNothing) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::loader_hints_test

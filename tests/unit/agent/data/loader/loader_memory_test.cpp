@@ -9,7 +9,7 @@
 #include "tests/support/numbers_dataset.h"
 #include "tests/support/scarce_memory.h"
 
-namespace ratoon {
+namespace ratoon::loader_memory_test {
 namespace {
 
 using test::NumbersDataset;
@@ -68,4 +68,4 @@ TEST(LoaderMemory, ThatRunsOutAnywhereIsToldAndCostsNoBatch) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::loader_memory_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/numbers_dataset.h"
 
-namespace ratoon {
+namespace ratoon::loader_refusals_test {
 namespace {
 
 using test::number_options;
@@ -56,4 +56,4 @@ TEST(DataLoader, RefusesOptionsThatMakeNoSense) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::loader_refusals_test

@@ -13,7 +13,7 @@
 #include "tests/support/numbers_dataset.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::loader_resume_test {
 namespace {
 
 using test::canonical;
@@ -272,4 +272,4 @@ TEST(LoaderResume, DataMayMoveBetweenProcesses) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::loader_resume_test

@@ -6,7 +6,7 @@
 
 #include <ratoon/sample_random.h>
 
-namespace ratoon {
+namespace ratoon::sample_random_test {
 namespace {
 
 using nlohmann::json;
@@ -56,4 +56,4 @@ TEST(SampleRandom, NeighboursShareNothing) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::sample_random_test

@@ -7,7 +7,7 @@
 #include <ratoon/schedule.h>
 #include <ratoon/stream.h>
 
-namespace ratoon {
+namespace ratoon::batches_test {
 namespace {
 
 using testing::ElementsAre;
@@ -160,4 +160,4 @@ TEST(Schedule, ARunThatWasResumedDoesItAtTheSameSteps) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::batches_test

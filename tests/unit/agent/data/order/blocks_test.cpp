@@ -7,7 +7,7 @@
 
 #include <ratoon/stream.h>
 
-namespace ratoon {
+namespace ratoon::blocks_test {
 namespace {
 
 StreamOptions blocks_of(std::vector<std::uint64_t> shards, std::uint64_t window_shards) {
@@ -91,4 +91,4 @@ TEST(InOrder, SamplesComeAsTheyAreNumbered) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::blocks_test

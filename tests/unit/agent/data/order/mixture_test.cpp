@@ -10,7 +10,7 @@
 
 #include <ratoon/stream.h>
 
-namespace ratoon {
+namespace ratoon::mixture_test {
 namespace {
 
 using data::kMixtureBlock;
@@ -215,4 +215,4 @@ TEST(Mixture, RefusesSourcesThatMakeNone) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::mixture_test

@@ -7,7 +7,7 @@
 
 #include <ratoon/permutation.h>
 
-namespace ratoon {
+namespace ratoon::permutation_test {
 namespace {
 
 using testing::ElementsAre;
@@ -106,4 +106,4 @@ TEST(Permutation, RefusesWhatItCannotOrder) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::permutation_test

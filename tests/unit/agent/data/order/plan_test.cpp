@@ -9,7 +9,7 @@
 #include <ratoon/failure.h>
 #include <ratoon/stream.h>
 
-namespace ratoon {
+namespace ratoon::plan_test {
 namespace {
 
 using testing::ElementsAre;
@@ -247,4 +247,4 @@ TEST(Plan, AReaderKnowsThePlanAsItWas) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::plan_test

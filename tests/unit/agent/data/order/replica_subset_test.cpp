@@ -9,7 +9,7 @@
 #include <ratoon/replica_subset.h>
 #include <ratoon/stream.h>
 
-namespace ratoon {
+namespace ratoon::replica_subset_test {
 namespace {
 
 using testing::AllOf;
@@ -149,4 +149,4 @@ TEST(ReplicaSubset, RefusesOptionsThatMakeNone) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::replica_subset_test

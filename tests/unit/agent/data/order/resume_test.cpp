@@ -10,7 +10,7 @@
 
 #include <ratoon/stream.h>
 
-namespace ratoon {
+namespace ratoon::resume_test {
 namespace {
 
 StreamOptions digits() {
@@ -315,4 +315,4 @@ TEST_F(UnusedLoad, NothingIsSaidOfARunThatIsOver) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::resume_test

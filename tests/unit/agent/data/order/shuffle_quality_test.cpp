@@ -10,7 +10,7 @@
 
 #include "tests/unit/agent/data/order/shuffle_measures.h"
 
-namespace ratoon {
+namespace ratoon::shuffle_quality_test {
 namespace {
 
 using namespace test;  // NOLINT: the measures
@@ -160,4 +160,4 @@ TEST(ShuffleQuality, AMixtureIsMixedEverywhere) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::shuffle_quality_test

@@ -9,7 +9,7 @@
 #include <ratoon/failure.h>
 #include <ratoon/stream.h>
 
-namespace ratoon {
+namespace ratoon::state_test {
 namespace {
 
 using testing::AllOf;
@@ -317,4 +317,4 @@ TEST(State, SourcesWithoutRoomForNamesAreToldApartByTheirDigest) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::state_test

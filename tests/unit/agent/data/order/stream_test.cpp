@@ -8,7 +8,7 @@
 #include <ratoon/failure.h>
 #include <ratoon/stream.h>
 
-namespace ratoon {
+namespace ratoon::stream_test {
 namespace {
 
 using testing::AllOf;
@@ -190,4 +190,4 @@ TEST(Stream, RefusesOptionsThatMakeNoStream) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::stream_test

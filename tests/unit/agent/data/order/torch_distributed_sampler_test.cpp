@@ -10,7 +10,7 @@
 
 #include "tests/unit/agent/data/golden/torch_vectors.h"
 
-namespace ratoon {
+namespace ratoon::torch_distributed_sampler_test {
 namespace {
 
 using nlohmann::json;
@@ -295,4 +295,4 @@ TEST(BatchRanges, AreThoseOfBatchSampler) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::torch_distributed_sampler_test

@@ -9,7 +9,7 @@
 
 #include "tests/unit/agent/data/golden/torch_vectors.h"
 
-namespace ratoon {
+namespace ratoon::torch_large_test {
 namespace {
 
 using testing::ElementsAreArray;
@@ -63,4 +63,4 @@ INSTANTIATE_TEST_SUITE_P(Sizes, TorchRandpermNightly,
                          });
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::torch_large_test

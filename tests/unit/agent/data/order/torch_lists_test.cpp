@@ -18,7 +18,7 @@
 #include "base/core/unique_fd.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::torch_lists_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -281,4 +281,4 @@ TEST(TorchLists, ASamplerCanKeepItsListsAsFiles) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::torch_lists_test

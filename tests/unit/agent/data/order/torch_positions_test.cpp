@@ -9,7 +9,7 @@
 
 #include "tests/unit/agent/data/golden/torch_vectors.h"
 
-namespace ratoon {
+namespace ratoon::torch_positions_test {
 namespace {
 
 using nlohmann::json;
@@ -233,4 +233,4 @@ TEST(TorchPositions, RefusesMegatronsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::torch_positions_test

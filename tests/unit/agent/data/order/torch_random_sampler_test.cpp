@@ -8,7 +8,7 @@
 
 #include "tests/unit/agent/data/golden/torch_vectors.h"
 
-namespace ratoon {
+namespace ratoon::torch_random_sampler_test {
 namespace {
 
 using nlohmann::json;
@@ -187,4 +187,4 @@ TEST(RandomSampler, RefusesOptionsAndPlacesThatAreNone) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::torch_random_sampler_test

@@ -10,7 +10,7 @@
 #include "base/core/hex.h"
 #include "tests/unit/agent/data/golden/torch_vectors.h"
 
-namespace ratoon {
+namespace ratoon::torch_random_test {
 namespace {
 
 using test::Ids;
@@ -209,4 +209,4 @@ TEST(TorchRandperm, SaysHowManyNumbersItTakes) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::torch_random_test

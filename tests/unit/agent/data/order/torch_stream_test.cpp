@@ -11,7 +11,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/agent/data/golden/torch_vectors.h"
 
-namespace ratoon {
+namespace ratoon::torch_stream_test {
 namespace {
 
 using nlohmann::json;
@@ -242,4 +242,4 @@ TEST(TorchStream, RefusesOptionsThatMakeNone) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::torch_stream_test

@@ -7,7 +7,7 @@
 
 #include <ratoon/stream.h>
 
-namespace ratoon {
+namespace ratoon::vectors_test {
 namespace {
 
 using nlohmann::json;
@@ -75,4 +75,4 @@ TEST(StreamVectors, OfASecondProgram) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::vectors_test

@@ -12,7 +12,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::folder_dataset_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -279,4 +279,4 @@ TEST(FolderDataset, AFileThatEndsBeforeItsSizeIsNamed) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::folder_dataset_test

@@ -11,7 +11,7 @@
 
 #include "agent/src/data/sets/content_digest.h"
 
-namespace ratoon {
+namespace ratoon::memory_dataset_test {
 namespace {
 
 using testing::ElementsAre;
@@ -221,4 +221,4 @@ TEST(ConcatDataset, NeedsTheSameColumns) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::memory_dataset_test

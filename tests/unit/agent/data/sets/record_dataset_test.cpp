@@ -16,7 +16,7 @@
 #include "agent/src/data/sets/file_hash.h"
 #include "tests/support/temporary_folder.h"
 
-namespace ratoon {
+namespace ratoon::record_dataset_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -243,4 +243,4 @@ TEST(HashFile, AFileThatChangesMeanwhileIsRefused) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::record_dataset_test

@@ -3,7 +3,7 @@
 
 #include <ratoon/sample.h>
 
-namespace ratoon {
+namespace ratoon::sample_test {
 namespace {
 
 using testing::ElementsAre;
@@ -111,4 +111,4 @@ TEST(BytesOf, SaysHowLargeAnArrayIsOrThatItIsTooLarge) {
 }
 
 }  // namespace
-}  // namespace ratoon
+}  // namespace ratoon::sample_test
