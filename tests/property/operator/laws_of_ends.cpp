@@ -28,7 +28,7 @@ const Action* find_in(const Decision& decision) {
   return nullptr;
 }
 
-WallTime after(WallTime moment, std::uint32_t seconds) {
+WallTime seconds_later(WallTime moment, std::uint32_t seconds) {
   return {moment.since_epoch + std::chrono::seconds(seconds)};
 }
 
@@ -47,7 +47,7 @@ void Laws::check_end(const Observation& seen, const Decision& decision) const {
   EXPECT_TRUE(decision.announcement.stop) << "members are not told that it is over";
   const auto& ttl = seen.job.spec.ttl_seconds_after_finished;
   const bool is_stored = api::is_over(seen.job.status.phase);
-  const bool is_expired = is_stored && ttl && after(ended_at_.value_or(seen.wall_now), *ttl) <= seen.wall_now;
+  const bool is_expired = is_stored && ttl && seconds_later(ended_at_.value_or(seen.wall_now), *ttl) <= seen.wall_now;
   const auto* gone = find_in<core::DeleteJob>(decision);
   EXPECT_EQ(gone != nullptr, is_expired) << "its time to live counts from its end";
   EXPECT_TRUE(gone == nullptr || gone->uid == seen.job.meta.uid);
