@@ -1,5 +1,6 @@
 """Each rule of this folder can fail: tiny trees with one violation each, and the complaint that it must bring."""
 import dataclasses
+import json
 import pathlib
 import shutil
 import tempfile
@@ -232,7 +233,7 @@ class HeadersSelfTest(SelfTest):
 
             def check():
                 commands = {"x.cpp": [compiler, "-std=c++20", "-Werror", "-o", "x.o", "-c", str(root / "x.cpp")]}
-                found = headers_test.check_alone(Repository(files), commands, root, root)
+                found = headers_test.check_alone(Repository(files), commands, set(), root, root)
                 return {str(complaint).split(" ")[0]: str(complaint) for complaint in found}
 
             complaints = check()
@@ -245,6 +246,21 @@ class HeadersSelfTest(SelfTest):
             files["a.h"] = "#pragma once\n"
             (root / "a.h").write_text(files["a.h"])
             self.assertEqual(set(check()), {"b.h", "c.h"})
+
+    def test_sources_that_are_compiled_together(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            build = root / "build"
+            unity = build / "unity" / "ratoon_x" / "x_1.cpp"
+            unity.parent.mkdir(parents=True)
+            unity.write_text('#include "x/a.cpp"\n#include "x/b.cpp"\n')
+            (build / "compile_commands.json").write_text(json.dumps(
+                [{"file": str(unity), "command": f"c++ -DX -c {unity}"},
+                 {"file": str(root / "y.cpp"), "command": "c++ -DY -c y.cpp"}]))
+            commands, together = headers_test.read_commands(build, root)
+            self.assertEqual({path: words[1] for path, words in commands.items()},
+                             {"x/a.cpp": "-DX", "x/b.cpp": "-DX", "y.cpp": "-DY"})
+            self.assertEqual(together, {"x/b.cpp"})
 
 
 class FormatSelfTest(SelfTest):

@@ -7,3 +7,9 @@ ratoon_python_test(tidy/headers_test TIMEOUT 600)
 ratoon_python_test(tidy/named_tests_test)
 ratoon_python_test(tidy/nightly_counts_test)
 ratoon_python_test(tidy/self_test)
+# All headers, and not only those that users see.
+add_test(NAME nightly.headers_test COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tidy/headers_test.py
+         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+ratoon_test_properties(nightly.headers_test nightly 3600)
+set_tests_properties(nightly.headers_test PROPERTIES
+  ENVIRONMENT "RATOON_BUILD_DIR=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1;RATOON_HEADERS=all")

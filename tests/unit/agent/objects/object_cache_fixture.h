@@ -18,6 +18,8 @@
 
 namespace ratoon::objects::test {
 
+using namespace ratoon::test;  // so that test::TemporaryFolder is found, where a file before includes this one
+
 inline std::string read_all(const CachedFile& file) {
   std::string bytes(file.size_bytes(), '\0');
   EXPECT_EQ(::pread(file.fd(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));

@@ -21,6 +21,7 @@ struct TrackAdapter<Net> {
   static void load(Net& net, StateReader& in) { in.number("trained", net.trained); }
 };
 
+namespace load_from_test {
 namespace {
 
 using testing::HasSubstr;
@@ -110,4 +111,5 @@ TEST_F(LoadFrom, OtherPartsAreNone) {
 }
 
 }  // namespace
+}  // namespace load_from_test
 }  // namespace ratoon

@@ -37,6 +37,7 @@ struct TrackAdapter<Model> {
   }
 };
 
+namespace load_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -251,4 +252,5 @@ TEST_F(LoadTest, WhatARunLeavesElsewhereOrNot) {
 }
 
 }  // namespace
+}  // namespace load_test
 }  // namespace ratoon

@@ -16,6 +16,8 @@
 
 namespace ratoon::checkpoint::test {
 
+using namespace ratoon::test;  // so that test::TemporaryFolder is found, where a file before includes this one
+
 inline const std::string kGolden = "tests/unit/agent/checkpoint/interop/golden/";
 
 class TextSink final : public ByteSink {

@@ -32,7 +32,7 @@ std::size_t entries_below(const fs::path& folder) {
 }
 
 struct Usage {
-  std::uint64_t resident_bytes = checkpoint::resident_bytes();
+  std::uint64_t resident_bytes = soak_test::resident_bytes();
   std::size_t open_files = entries_below("/proc/self/fd");
 };
 

@@ -14,6 +14,8 @@
 
 namespace ratoon::checkpoint::test {
 
+using namespace ratoon::test;  // so that test::TemporaryFolder is found, where a file before includes this one
+
 inline CheckpointId id(std::uint64_t attempt, std::uint64_t step) {
   return {.attempt = Attempt(attempt), .step = Step(step)};
 }
