@@ -17,10 +17,6 @@
 namespace ratoon::fuzz {
 namespace {
 
-void require(bool law) {
-  if (!law) std::abort();
-}
-
 template <class T>
 void check_message(std::string_view bytes) {
   const Result<T> message = decode<T>(bytes);

@@ -2,9 +2,15 @@
 // is broken: no crash, no exception, and what was taken can be written and read again as the same.
 #pragma once
 
+#include <cstdlib>
 #include <string_view>
 
 namespace ratoon::fuzz {
+
+// Holds a law: a fuzzer and a test see the end of the process.
+inline void require(bool law) {
+  if (!law) std::abort();
+}
 
 void contract(std::string_view bytes);     // every message, each of the decoders
 void pack_header(std::string_view bytes);  // as the beginning of a file that has what its header says

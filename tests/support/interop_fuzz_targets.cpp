@@ -17,11 +17,7 @@ using namespace checkpoint;  // NOLINT
 
 constexpr std::uint64_t kCopiedBytesMax = std::uint64_t{4} << 20;
 
-void require(bool law) {
-  if (!law) std::abort();
-}
-
-void require_sentence(const Error& error) {
+void require_file_sentence(const Error& error) {
   require(error.kind() == ErrorKind::kCorrupted || error.kind() == ErrorKind::kInvalid);
   require(!error.message().empty() && error.message().size() < 8192);
 }
@@ -71,7 +67,7 @@ std::string archive_of(std::string_view pickle) {
 void check_pt(std::string_view bytes) {
   const std::string copy(bytes);  // its own memory, so that a byte too far is seen
   const auto file = read_pt(std::as_bytes(std::span(copy)), {.checksums_may_be_missing = true});
-  if (!file) return require_sentence(file.error());
+  if (!file) return require_file_sentence(file.error());
   check_file(*file);
 }
 
@@ -85,7 +81,7 @@ void pt_file(std::string_view bytes) {
 void safetensors_file(std::string_view bytes) {
   const std::string copy(bytes);
   const auto views = read_safetensors(std::as_bytes(std::span(copy)));
-  if (!views) return require_sentence(views.error());
+  if (!views) return require_file_sentence(views.error());
   std::vector<TensorSource> sources;
   for (const TensorView& view : *views) {
     const auto source = source_of(view);

@@ -30,11 +30,7 @@ constexpr std::size_t kBytesMax = 1024 * 1024;
 constexpr int kDepthMax = 64;
 constexpr std::size_t kSentenceBytesMax = 2048;
 
-void require(bool law) {
-  if (!law) std::abort();
-}
-
-void require_sentence(const Error& error) {
+void require_object_sentence(const Error& error) {
   require(!error.message().empty() && error.message().size() < kSentenceBytesMax);
 }
 
@@ -62,7 +58,7 @@ void check_event(const WatchEvent& event) {
   if (event.kind != WatchEventKind::kError) return;
   const Failure failure = read_failure(event.object);
   require(failure.status >= 400 && failure.status < 600);
-  require_sentence(failure.error);
+  require_object_sentence(failure.error);
 }
 
 void check_pod(const json& object) {
@@ -79,7 +75,7 @@ void check_pod(const json& object) {
 
 void check_node(const json& object) {
   const auto known = decode_node(object);
-  if (!known) return require_sentence(known.error());
+  if (!known) return require_object_sentence(known.error());
   require(!known->name.empty() && known->taints.size() <= 256 &&
           !(known->is_ready && known->is_shutting_down));
 }
@@ -113,7 +109,7 @@ void check_pods_of(const api::TrainingJob& job) {
     if (api::is_group(job.spec)) member.group_seat = api::GroupSeat{.first_rank = 3, .world_size = 4};
     auto made = make_member_pod(job, member, {.avoided = {"node-1"}, .sick = {"node-2"}}, settings);
     if (!made) {
-      require_sentence(made.error());
+      require_object_sentence(made.error());
       continue;
     }
     (*made)["metadata"]["uid"] = "u";
@@ -138,9 +134,9 @@ void watch(std::string_view bytes) {
 }
 
 void kube_objects(std::string_view bytes) {
-  require_sentence(read_failure(503, bytes, bytes).error);
+  require_object_sentence(read_failure(503, bytes, bytes).error);
   const auto object = parse_json(bytes, kBytesMax, kDepthMax);
-  if (!object) return require_sentence(object.error());
+  if (!object) return require_object_sentence(object.error());
   check_pod(*object);
   check_node(*object);
   check_lease(*object);
@@ -155,7 +151,7 @@ void training_job(std::string_view bytes) {
   const auto document = parse_json(bytes, kBytesMax, kDepthMax);
   if (!document) return;
   const auto job = api::decode_training_job(*document);
-  if (!job) return require_sentence(job.error());
+  if (!job) return require_object_sentence(job.error());
   const json written = api::encode_training_job(*job);
   const auto again = api::decode_training_job(written);
   require(again.has_value() && api::encode_training_job(*again) == written);

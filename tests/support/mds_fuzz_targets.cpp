@@ -20,11 +20,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-void require(bool law) {
-  if (!law) std::abort();
-}
-
-void require_sentence(const Error& error, ErrorKind kind) {
+void require_shard_sentence(const Error& error, ErrorKind kind) {
   require(error.kind() == kind && !error.message().empty() && error.message().size() < 8192);
 }
 
@@ -69,7 +65,7 @@ void check_field(const Field& field, Bytes file) {
 void check_sample(const mds::Columns& columns, Bytes bytes) {
   Sample sample, elements;
   if (const auto decoded = mds::decode_sample(columns, bytes, sample); !decoded)
-    return require_sentence(decoded.error(), ErrorKind::kCorrupted);
+    return require_shard_sentence(decoded.error(), ErrorKind::kCorrupted);
   require(sample.size() == columns.size());
   for (std::size_t i = 0; i < sample.size(); ++i) {
     const Field& field = sample.field(i);
@@ -88,7 +84,7 @@ void check_sample(const mds::Columns& columns, Bytes bytes) {
 
 void mds_index(std::string_view bytes) {
   const auto index = mds::parse_index(bytes);
-  if (!index) return require_sentence(index.error(), ErrorKind::kInvalid);
+  if (!index) return require_shard_sentence(index.error(), ErrorKind::kInvalid);
   for (const mds::ShardInfo& shard : index->shards) {
     require(mds::is_safe_basename(shard.raw.basename));
     require(!shard.zip || mds::is_safe_basename(shard.zip->basename));
@@ -107,7 +103,7 @@ void mds_shard(std::string_view text) {
   check_sample(columns, file);
   const std::uint32_t samples = file.size() < 4 ? 0 : mds::read_number(file.data());
   if (const auto sound = mds::check_shard(file, samples); !sound)
-    return require_sentence(sound.error(), ErrorKind::kCorrupted);
+    return require_shard_sentence(sound.error(), ErrorKind::kCorrupted);
   std::size_t total = 0;
   for (std::uint32_t i = 0; i < samples; ++i) {
     const Bytes sample = mds::sample_bytes(file, i);
@@ -128,7 +124,7 @@ void mds_compressed(std::string_view text) {
   std::vector<std::byte> raw(byte(1) | byte(2) << 8);
   const auto done =
       mds::decompress(kKinds[byte(0) % std::size(kKinds)], std::as_bytes(std::span(text.substr(3))), raw);
-  if (!done) require_sentence(done.error(), ErrorKind::kCorrupted);
+  if (!done) require_shard_sentence(done.error(), ErrorKind::kCorrupted);
 }
 
 }  // namespace ratoon::fuzz

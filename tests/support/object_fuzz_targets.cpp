@@ -17,12 +17,8 @@
 namespace ratoon::fuzz {
 namespace {
 
-void require(bool law) {
-  if (!law) std::abort();
-}
-
 // A sentence of ours is one line, whatever was in the bytes.
-void require_sentence(const Error& error) {
+void require_reply_sentence(const Error& error) {
   require(!error.message().empty() && error.message().size() < 4096);
 }
 
@@ -41,14 +37,14 @@ void check_replies(std::string_view bytes) {
     for (const auto& object : page->objects) require(!object.key.empty());
   } else {
     require(page.error().kind() == ErrorKind::kCorrupted);
-    require_sentence(page.error());
+    require_reply_sentence(page.error());
   }
   if (const auto id = decode_upload_id(bytes)) require(!id->empty());
   require(decode_completed_crc32c(bytes).size() <= 500);
   if (const auto open = decode_open_uploads(bytes)) {
     for (const auto& upload : open->uploads) require(!upload.key.empty() && !upload.id.empty());
   } else {
-    require_sentence(open.error());
+    require_reply_sentence(open.error());
   }
   const auto role = decode_assumed_role(bytes);
   require(role ? role->expires_at.has_value() : role.error().kind() == ErrorKind::kCorrupted);
@@ -78,7 +74,7 @@ void objects(std::string_view bytes) {
   check_replies(bytes);
   check_names(bytes);
   const auto sections = ratoon::objects::parse_shared_file(bytes, "the file");
-  if (!sections) require_sentence(sections.error());
+  if (!sections) require_reply_sentence(sections.error());
   if (const auto range = ratoon::objects::parse_content_range(bytes)) require(range->begin < range->end);
   static_cast<void>(ratoon::objects::parse_retry_after(bytes, WallTime{}));
   if (const auto target = ratoon::objects::follow_location("https://host/a", bytes))

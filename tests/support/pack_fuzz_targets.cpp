@@ -16,10 +16,6 @@ namespace {
 
 using namespace checkpoint;  // NOLINT
 
-void require(bool law) {
-  if (!law) std::abort();
-}
-
 void require_sound(const PackLayout& layout, std::uint64_t header_bytes) {
   std::uint64_t end = 0;
   for (const auto& tensor : layout.tensors) {
@@ -30,7 +26,7 @@ void require_sound(const PackLayout& layout, std::uint64_t header_bytes) {
   require(layout.data_bytes == end && layout.header_bytes == header_bytes);
 }
 
-void require_sentence(const Error& error) {
+void require_pack_sentence(const Error& error) {
   require(error.kind() == ErrorKind::kCorrupted || error.kind() == ErrorKind::kInvalid);
   require(!error.message().empty() && error.message().size() < 4096);
 }
@@ -65,14 +61,14 @@ void check(std::string_view header, std::uint64_t file_bytes) {
     require(ours->hashes.size() == ours->layout.tensors.size());
     check_ours(*ours);
   } else {
-    require_sentence(ours.error());
+    require_pack_sentence(ours.error());
   }
   const auto foreign = decode_foreign_header(header, file_bytes);
   require(foreign.has_value() || !ours.has_value());
   if (foreign)
     require_sound(*foreign, header.size());
   else
-    require_sentence(foreign.error());
+    require_pack_sentence(foreign.error());
 }
 
 // The greatest number behind a comma or a bracket: where the last tensor may end.
@@ -93,7 +89,7 @@ std::uint64_t greatest_number(std::string_view text) {
 void pack_header(std::string_view bytes) {
   check(bytes, bytes.size());
   const auto header_bytes = header_bytes_of(bytes, bytes.size());
-  if (!header_bytes) return require_sentence(header_bytes.error());
+  if (!header_bytes) return require_pack_sentence(header_bytes.error());
   const std::string_view header = bytes.substr(0, *header_bytes);
   check(header, bytes.size());
   const std::size_t offsets = header.rfind("data_offsets");

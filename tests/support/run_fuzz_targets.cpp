@@ -20,10 +20,6 @@ namespace {
 
 using namespace checkpoint;  // NOLINT
 
-void require(bool law) {
-  if (!law) std::abort();
-}
-
 constexpr std::size_t kSumAt = kSlotInfoBytes - 4;
 constexpr std::size_t kHomeAt = 8;
 

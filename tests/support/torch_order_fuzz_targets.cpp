@@ -10,10 +10,6 @@
 namespace ratoon::fuzz {
 namespace {
 
-void require(bool law) {
-  if (!law) std::abort();
-}
-
 // Either it is refused in a sentence, or it is right.
 template <class Take>
 void take_or_refuse(Take take) {
