@@ -56,7 +56,7 @@ Result<std::string> digest(std::span<const NamedTensor> tensors) {
   return feed.digest();
 }
 
-Result<std::string> digest(const torch::nn::Module& module) {
+Result<std::string> digest(const ::torch::nn::Module& module) {
   std::vector<NamedTensor> tensors;
   try {
     // A parameter and a buffer may share a name.

@@ -14,10 +14,10 @@ namespace ratoon {
 // Adam's and AdamW's options, and what they keep, have the same names.
 template <class O>
 concept OptionsOfAdams =
-    std::is_same_v<O, torch::optim::AdamOptions> || std::is_same_v<O, torch::optim::AdamWOptions>;
+    std::is_same_v<O, ::torch::optim::AdamOptions> || std::is_same_v<O, ::torch::optim::AdamWOptions>;
 template <class S>
 concept StateOfAdams =
-    std::is_same_v<S, torch::optim::AdamParamState> || std::is_same_v<S, torch::optim::AdamWParamState>;
+    std::is_same_v<S, ::torch::optim::AdamParamState> || std::is_same_v<S, ::torch::optim::AdamWParamState>;
 
 template <OptionsOfAdams O, class F>
 void visit_fields(O& options, F&& each) {
@@ -36,7 +36,7 @@ void visit_fields(S& state, F&& each) {
 }
 
 template <class F>
-void visit_fields(torch::optim::SGDOptions& options, F&& each) {
+void visit_fields(::torch::optim::SGDOptions& options, F&& each) {
   each("lr", options.lr());
   each("momentum", options.momentum());
   each("dampening", options.dampening());
@@ -44,12 +44,12 @@ void visit_fields(torch::optim::SGDOptions& options, F&& each) {
   each("nesterov", options.nesterov());
 }
 template <class F>
-void visit_fields(torch::optim::SGDParamState& state, F&& each) {
+void visit_fields(::torch::optim::SGDParamState& state, F&& each) {
   each("momentum_buffer", state.momentum_buffer());
 }
 
 template <class F>
-void visit_fields(torch::optim::AdagradOptions& options, F&& each) {
+void visit_fields(::torch::optim::AdagradOptions& options, F&& each) {
   each("lr", options.lr());
   each("lr_decay", options.lr_decay());
   each("weight_decay", options.weight_decay());
@@ -57,13 +57,13 @@ void visit_fields(torch::optim::AdagradOptions& options, F&& each) {
   each("eps", options.eps());
 }
 template <class F>
-void visit_fields(torch::optim::AdagradParamState& state, F&& each) {
+void visit_fields(::torch::optim::AdagradParamState& state, F&& each) {
   each("sum", state.sum());
   each("step", state.step());
 }
 
 template <class F>
-void visit_fields(torch::optim::RMSpropOptions& options, F&& each) {
+void visit_fields(::torch::optim::RMSpropOptions& options, F&& each) {
   each("lr", options.lr());
   each("alpha", options.alpha());
   each("eps", options.eps());
@@ -72,7 +72,7 @@ void visit_fields(torch::optim::RMSpropOptions& options, F&& each) {
   each("centered", options.centered());
 }
 template <class F>
-void visit_fields(torch::optim::RMSpropParamState& state, F&& each) {
+void visit_fields(::torch::optim::RMSpropParamState& state, F&& each) {
   each("step", state.step());
   each("square_avg", state.square_avg());
   each("momentum_buffer", state.momentum_buffer());
@@ -80,7 +80,7 @@ void visit_fields(torch::optim::RMSpropParamState& state, F&& each) {
 }
 
 template <class F>
-void visit_fields(torch::optim::LBFGSOptions& options, F&& each) {
+void visit_fields(::torch::optim::LBFGSOptions& options, F&& each) {
   each("lr", options.lr());
   each("max_iter", options.max_iter());
   each("max_eval", options.max_eval());
@@ -90,7 +90,7 @@ void visit_fields(torch::optim::LBFGSOptions& options, F&& each) {
   each("line_search_fn", options.line_search_fn());
 }
 template <class F>
-void visit_fields(torch::optim::LBFGSParamState& state, F&& each) {
+void visit_fields(::torch::optim::LBFGSParamState& state, F&& each) {
   each("func_evals", state.func_evals());
   each("n_iter", state.n_iter());
   each("t", state.t());
