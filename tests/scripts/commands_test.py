@@ -9,12 +9,13 @@ import unittest
 from fake_machine import REPOSITORY, FakeMachine
 from tiny_repository import TinyRepository
 
-COMMANDS = ("setup", "quickstart", "test", "nightly", "bench")
+COMMANDS = ("setup", "quickstart", "test", "nightly", "repeat", "bench")
 REFUSED = {
     "setup": (["--only", "all"], ["--only"], ["--fast"]),
     "quickstart": (["now"], ["--programs"], ["--folder", ""]),
     "test": (["--lane", "slow"], ["--lane"], ["-j", "0"], ["-j"], ["all"]),
     "nightly": ([], ["0"], ["ten"], ["5", "5"]),
+    "repeat": ([], ["--times", "0", "a"], ["--times", "a"], ["--load"], ["--often", "a"]),
     "bench": (["--all"],),
 }
 

@@ -1,0 +1,23 @@
+# shellcheck shell=bash
+# Processes that compute without end, for tests that are to pass on a busy machine. Each ends with its script, too.
+
+load_pids=()
+
+# start_load NUMBER
+start_load() {
+  local i
+  for ((i = 0; i < $1; ++i)); do
+    python3 -c 'import os, sys
+parent = int(sys.argv[1])
+while os.getppid() == parent:
+    for _ in range(10_000_000): pass' "$$" &
+    load_pids+=($!)
+  done
+}
+
+stop_load() {
+  local pid
+  for pid in "${load_pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+  load_pids=()
+  wait
+}
