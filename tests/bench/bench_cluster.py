@@ -17,7 +17,8 @@ import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/integration"))
-from api_server import ApiServer, free_port, missing_programs  # noqa: E402
+from api_server import ApiServer, missing_programs  # noqa: E402
+from ports import take_port  # noqa: E402
 
 JOBS = int(os.environ.get("RATOON_BENCH_JOBS", "1000"))
 MEMBERS = int(os.environ.get("RATOON_BENCH_MEMBERS", "4"))
@@ -110,10 +111,10 @@ class Bed:
         return self
 
     def start_controller(self, kubeconfig):
-        self.metrics_port = free_port()
+        self.metrics_port = take_port()
         more = os.environ.get("RATOON_BENCH_FLAGS", "").split()
         controller = self.run("operator", OPERATOR, kubeconfig,
-                              "--advertise-url=http://127.0.0.1:1", f"--coordinator-port={free_port()}",
+                              "--advertise-url=http://127.0.0.1:1", f"--coordinator-port={take_port()}",
                               f"--metrics-port={self.metrics_port}", *more)
         wait_for("the operator's readiness", self._is_ready)
         return controller
@@ -142,7 +143,7 @@ class Bed:
             "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
             "leaderElection": {"leaderElect": False},
             "clientConnection": {"kubeconfig": str(self.kubeconfig), "qps": 5000, "burst": 5000}}))
-        self.run("scheduler", "kube-scheduler", f"--config={scheduler}", f"--secure-port={free_port()}",
+        self.run("scheduler", "kube-scheduler", f"--config={scheduler}", f"--secure-port={take_port()}",
                   f"--cert-dir={self.server.folder}/scheduler")
         room = {"cpu": "1000", "memory": "1000Gi", "pods": "1000"}
         for number in range(NODES):
@@ -152,7 +153,7 @@ class Bed:
                 "status": {"capacity": room, "allocatable": room}})
         stages = self.server.folder / "stages.yaml"
         stages.write_text("\n---\n".join(map(json.dumps, STAGES)))
-        self.run("kwok", "kwok", kubeconfig, "--manage-all-nodes", f"--server-address=127.0.0.1:{free_port()}",
+        self.run("kwok", "kwok", kubeconfig, "--manage-all-nodes", f"--server-address=127.0.0.1:{take_port()}",
                  f"--config={stages}", "--cidr=10.244.0.0/16")
         wait_for("the nodes' readiness", lambda: all(
             any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"].get("conditions", []))

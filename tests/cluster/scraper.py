@@ -5,14 +5,17 @@ have found, under the same names."""
 import json
 import os
 import re
-import socket
 import subprocess
+import sys
 import threading
 import time
 import urllib.parse
 import urllib.request
 
 from lab import ROOT
+
+sys.path.insert(0, str(ROOT / "tests/integration"))
+from ports import take_port  # noqa: E402
 
 VARIABLES = re.compile(r"\$\{?(\w+)\}?")
 META = "__meta_kubernetes_pod_"
@@ -29,9 +32,7 @@ class Scraper:
         assert found == 2, "the configuration has two jobs that discover pods"
         text = re.sub(r"scrape_(interval|timeout): \S+", r"scrape_\1: 1s", text)  # often enough for a short test
         (self.folder / "prometheus.yaml").write_text(text)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = take_port()
         self.log = open(self.folder / "log", "w")
         self.write_pods()
         self.process = subprocess.Popen(
@@ -68,7 +69,7 @@ class Scraper:
         words = urllib.parse.urlencode({"query": query, "start": now - 900, "end": now, "step": 5})
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with opener.open(f"http://127.0.0.1:{self.port}/api/v1/query_range?{words}", timeout=20) as reply:
+            with opener.open(f"http://127.0.0.1:{self.port}/api/v1/query_range?{words}", timeout=120) as reply:
                 return json.load(reply)["data"]["result"]
         except OSError as error:
             raise AssertionError(f"{query}: {error}\n{(self.folder / 'log').read_text()[-3000:]}") from error

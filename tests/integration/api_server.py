@@ -3,7 +3,6 @@
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -12,18 +11,14 @@ import urllib.request
 import json
 import ssl
 
+from ports import take_port
+
 
 def missing_programs(*more):
     return [name for name in ("etcd", "kube-apiserver", "openssl", *more) if shutil.which(name) is None]
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def retry(call, seconds=30):
+def retry(call, seconds=180):
     """What the server answers once it is ready for the call; nothing where that was done before (409)."""
     deadline = time.monotonic() + seconds
     while True:
@@ -45,7 +40,7 @@ class ApiServer:
     def start(self, *more):
         """`more`: flags for kube-apiserver."""
         self._make_certificates()
-        etcd, etcd_peer, port = free_port(), free_port(), free_port()
+        etcd, etcd_peer, port = take_port(), take_port(), take_port()
         self._etcd = ("etcd", "etcd", f"--data-dir={self.folder}/etcd", "--unsafe-no-fsync",
                   f"--listen-client-urls=http://127.0.0.1:{etcd}", f"--advertise-client-urls=http://127.0.0.1:{etcd}",
                   f"--listen-peer-urls=http://127.0.0.1:{etcd_peer}")
@@ -104,10 +99,10 @@ class ApiServer:
         request = urllib.request.Request(self.url + path, method=method,
                                          data=None if body is None else json.dumps(body).encode(),
                                          headers={"Content-Type": content_type})
-        with urllib.request.urlopen(request, context=context, timeout=10) as reply:
+        with urllib.request.urlopen(request, context=context, timeout=60) as reply:
             return reply.read()
 
-    def _wait_until_ready(self, seconds=60):
+    def _wait_until_ready(self, seconds=180):
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             try:
@@ -147,7 +142,7 @@ class ApiServer:
             process.terminate()
         for process in reversed(self.processes):
             try:
-                process.wait(timeout=10)
+                process.wait(timeout=180)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

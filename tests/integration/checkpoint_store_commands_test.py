@@ -10,7 +10,8 @@ import time
 
 import checkpoint_commands_test
 from local_run import BIN
-from s3_server import S3Test, environment, free_port, run_tests
+from ports import take_port
+from s3_server import S3Test, environment, run_tests
 
 
 class InStore(S3Test, checkpoint_commands_test.Commands):
@@ -50,7 +51,7 @@ class InStore(S3Test, checkpoint_commands_test.Commands):
         self.train(20)
         self.assert_refused(82, "NoSuchBucket", "list", "s3://nobodys-bucket/runs/counter")
         self.assert_refused(82, "web servers are for reading", "list", "https://127.0.0.1/runs/counter")
-        self.assert_code_and_sentence(84, "failed 6 times within", environment(f"http://127.0.0.1:{free_port()}"), "list")
+        self.assert_code_and_sentence(84, "failed 6 times within", environment(f"http://127.0.0.1:{take_port()}"), "list")
 
     # ---- whose objects they are
 
@@ -96,7 +97,7 @@ class InStore(S3Test, checkpoint_commands_test.Commands):
 
     def train_with_copy(self, home, steps):
         done = subprocess.run([BIN / "counter", "--steps", str(steps), "--save-every", "10", "--keep-last", "2", "--save-folder",
-                               home, "--run-name", self.run_name, "--stores", self.above], env=self.env, timeout=60,
+                               home, "--run-name", self.run_name, "--stores", self.above], env=self.env, timeout=180,
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -119,7 +120,7 @@ class InStore(S3Test, checkpoint_commands_test.Commands):
         trainer = subprocess.Popen(self.trainer(200, pause_ms=15), env=self.env, stdout=subprocess.DEVNULL, stderr=said)
         self.addCleanup(trainer.wait)
         self.addCleanup(trainer.kill)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not list(self.folder.glob("manifests/*.json")):
             self.assertLess(time.monotonic(), deadline, "nothing was saved")
             time.sleep(0.02)
@@ -166,9 +167,9 @@ class InStore(S3Test, checkpoint_commands_test.Commands):
         reader = threading.Thread(target=lambda: shown.extend(self.until_closed(ours)))
         reader.start()
         done = subprocess.run([BIN / "ratoon", "checkpoint", "verify", self.place], env=self.env, stdout=subprocess.PIPE,
-                              stderr=theirs, text=True, timeout=60, check=False)
+                              stderr=theirs, text=True, timeout=180, check=False)
         os.close(theirs)
-        reader.join(timeout=60)
+        reader.join(timeout=180)
         self.assertEqual(done.returncode, 0)
         self.assertEqual(len(done.stdout.splitlines()), 2)
         text = b"".join(shown).decode()

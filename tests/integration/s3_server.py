@@ -12,18 +12,14 @@ import threading
 import time
 import unittest
 
+from ports import take_port
+
 PROBE = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin" / "store_probe"
 ROOT_KEY, ROOT_SECRET = "AKIDROOT", "root-secret-of-a-test"
 
 
 def missing_programs():
     return [name for name in ("versitygw", "openssl") if shutil.which(name) is None]
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class S3Server:
@@ -33,7 +29,7 @@ class S3Server:
         self.bucket.mkdir(parents=True)
         for name in ("iam", "sidecar"):
             (self.folder / name).mkdir()
-        self.port, self.admin_port = free_port(), free_port()
+        self.port, self.admin_port = take_port(), take_port()
         self.url = f"http{'s' if is_encrypted else ''}://127.0.0.1:{self.port}"
         self.process = None
         self.tls = self._make_certificate() if is_encrypted else []
@@ -47,7 +43,7 @@ class S3Server:
                  "--access-log", self.log, "--quiet", *self.tls, "posix", "--sidecar", self.folder / "sidecar",
                  self.folder / "root"],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 180
         while time.monotonic() < deadline and self.process.poll() is None:
             with socket.socket() as s:
                 if s.connect_ex(("127.0.0.1", self.port)) == 0:
@@ -65,7 +61,7 @@ class S3Server:
     def add_user(self, key, secret):
         subprocess.run(["versitygw", "admin", "--access", ROOT_KEY, "--secret", ROOT_SECRET, "--endpoint-url",
                         f"http://127.0.0.1:{self.admin_port}", "create-user", "--access", key, "--secret", secret,
-                        "--role", "user"], check=True, capture_output=True, timeout=20)
+                        "--role", "user"], check=True, capture_output=True, timeout=180)
 
     def write(self, key, data):
         """Puts an object there as the server's own files, for tests that only read."""
@@ -92,11 +88,12 @@ class FaultyProxy:
     the beginning of each request, says after how many bytes both sides are cut, or None."""
 
     def __init__(self, port, plan=lambda number, reply: (reply, "keep"), meddle=None, cut_body=None):
-        self.port, self.plan, self.requests = free_port(), plan, 0
+        self.plan, self.requests = plan, 0
         self._meddle, self._cut_body = meddle, cut_body
         self._to = port
         self._stopped = threading.Event()
-        self._listener = socket.create_server(("127.0.0.1", self.port), backlog=64)
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self._listener.getsockname()[1]
         self._threads = [threading.Thread(target=self._accept)]
         self._threads[0].start()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -106,7 +103,7 @@ class FaultyProxy:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for thread in self._threads:
-            thread.join(timeout=10)
+            thread.join(timeout=180)
 
     def _accept(self):
         while not self._stopped.is_set():
@@ -119,7 +116,7 @@ class FaultyProxy:
 
     def _serve(self, client):
         with client, socket.create_connection(("127.0.0.1", self._to)) as server:
-            client.settimeout(30)
+            client.settimeout(180)
             while not self._stopped.is_set():
                 try:
                     request, is_cut = self._request(client)
@@ -208,7 +205,7 @@ def environment(endpoint, key=ROOT_KEY, secret=ROOT_SECRET, **more):
     return clean | more
 
 
-def probe(env, *arguments, timeout=60, program=PROBE):
+def probe(env, *arguments, timeout=180, program=PROBE):
     """(exit code, lines)."""
     done = subprocess.run([program, *map(str, arguments)], env=env, capture_output=True, text=True, timeout=timeout,
                           check=False)

@@ -17,7 +17,8 @@ import time
 import urllib.error
 import urllib.request
 
-from api_server import ApiServer, free_port
+from api_server import ApiServer
+from ports import take_port
 from local_run import wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -49,7 +50,7 @@ class StandInCluster:
         self.must("helm", "install", "ratoon", ROOT / "charts/ratoon", f"--kubeconfig={self.admin}",
                   f"--namespace={NAMESPACE}", "--create-namespace", *values)
         self.must("kubectl", f"--kubeconfig={self.admin}", "wait", "--for=condition=Established",
-                  "crd/trainingjobs.ratoon.dev", "--timeout=60s")
+                  "crd/trainingjobs.ratoon.dev", "--timeout=180s")
         self.post("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
         self.tls = self.folder / "tls"
         self.mount_certificate({name: base64.b64decode(text) for name, text in self.get(CERTIFICATE)["data"].items()})
@@ -121,7 +122,7 @@ class StandInCluster:
     def step(self, name):
         return self.status(name).get("progress", {}).get("step", 0)
 
-    def wait_for(self, name, what, says, seconds=60):
+    def wait_for(self, name, what, says, seconds=180):
         def look():
             status = self.status(name)
             return status if says(status) else None
@@ -156,7 +157,7 @@ class Operator:
         test.addCleanup(self.close)
 
     def start(self):
-        self.door, self.metrics_port = free_port(), free_port()  # anew: a port that was left may be another's by now
+        self.door, self.metrics_port = take_port(), take_port()  # anew, as a pod's address is
         environment = {**os.environ, "HOSTNAME": self.name, "RATOON_COORDINATOR_SERVICE": "ratoon-coordinator",
                        "RATOON_POD_IP": self.address, "RATOON_POD_UID": f"uid-of-{self.name}"}
         door = [f"--advertise-url={'https' if self.is_tls else 'http'}://{self.cluster.service.address}",

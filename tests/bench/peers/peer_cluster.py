@@ -5,7 +5,8 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from bench_cluster import JOBS, MEMBERS, Bed, do_by_turns, free_port, row, wait_for, write  # noqa: E402
+from bench_cluster import JOBS, MEMBERS, Bed, do_by_turns, row, wait_for, write  # noqa: E402
+from ports import take_port  # noqa: E402
 
 JOBS_PATH = "/apis/batch/v1/namespaces/default/jobs"
 
@@ -16,7 +17,7 @@ class JobBed(Bed):
     def start_controller(self, kubeconfig):
         return self.run("job-controller", "kube-controller-manager", kubeconfig, "--controllers=job-controller",
                         "--leader-elect=false", "--kube-api-qps=5000", "--kube-api-burst=5000",
-                        f"--secure-port={free_port()}", f"--cert-dir={self.server.folder}/job-controller")
+                        f"--secure-port={take_port()}", f"--cert-dir={self.server.folder}/job-controller")
 
 
 def job(name):
