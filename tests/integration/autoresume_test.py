@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from group_test import GroupOfCounters, torchrun
+from group_test import STEPS, GroupOfCounters, torchrun
 from local_run import BIN, LINE, LocalRun, wait_until
 
 NOT_AGAIN = "is not to resume them (--autoresume false): --autoresume=true goes on from there, "
@@ -19,7 +19,7 @@ class Autoresume(GroupOfCounters):
     def launch(self, *flags):
         """`ratoon launch` of one counter that is alone; its first process is killed after a commit where that is asked for."""
         return subprocess.Popen([BIN / "ratoon", "launch", "--", *self.words(*flags)], text=True, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT)
+                                stderr=subprocess.STDOUT, env={**os.environ, **self.gate.environment})
 
     def test_under_ratoon_launch(self):
         running = self.launch("--autoresume=false")
@@ -28,25 +28,26 @@ class Autoresume(GroupOfCounters):
         (child,) = subprocess.run(["ps", "-o", "pid=", "--ppid", str(running.pid)], text=True, capture_output=True,
                                   check=True).stdout.split()
         os.kill(int(child), signal.SIGKILL)
-        output = running.communicate(timeout=60)[0]
+        self.gate.let_pass(STEPS)
+        output = running.communicate(timeout=180)[0]
         self.assertEqual(running.returncode, 0, output)
         self.assertIn("was killed by signal 9; it is started again", output)
         begun = [(int(m[1]), int(m[3])) for m in map(LINE.match, output.splitlines()) if m and m[1] == "2"]
         self.assertGreaterEqual(begun[0][1], 10, "it goes on from a checkpoint")
 
         second = self.launch("--autoresume=false")
-        output = second.communicate(timeout=60)[0]
+        output = second.communicate(timeout=180)[0]
         self.assertEqual(second.returncode, 82, output)
         self.assertRegex(output, re.escape(NOT_AGAIN) + "--overwrite=true sets them aside, .*, another --run-name")
         second = self.launch()
-        output = second.communicate(timeout=60)[0]
+        output = second.communicate(timeout=180)[0]
         self.assertEqual(second.returncode, 0, output)
 
     def refused(self, variables=()):
         for rank in (0, 1):
             self.start(rank, {**torchrun(rank, 2), **dict(variables)})
         for rank, process in self.processes.items():
-            self.assertEqual(process.wait(timeout=60), 82, self.log(rank))
+            self.assertEqual(process.wait(timeout=180), 82, self.log(rank))
             self.assertIn(NOT_AGAIN + "another --run-name is a run of its own", self.log(rank).splitlines()[-1])
 
     def test_under_torchrun(self):

@@ -1,6 +1,7 @@
 // A trainer without tensors whose ranks agree once a step, as gradients do elsewhere: by files in a folder;
 // without --agree on nothing.
 //
+//   TEST_STEP_GATE=file
 //   drain_probe --agree FOLDER [--steps N] [--pause-ms N] [--finish-at STEP]
 //               [--hang data|compute|collective --hang-at STEP --hang-rank RANK]
 //               [--hold FILE --hold-at STEP --hold-rank RANK]
@@ -27,6 +28,7 @@
 #include <ratoon/stream.h>
 #include <ratoon/train.h>
 
+#include "tests/integration/gate.h"
 #include "tests/support/numbers_dataset.h"
 
 namespace {
@@ -119,7 +121,9 @@ int main(int argc, char** argv) {
         10, [&](std::uint64_t, ratoon::Sample&) { hang_if_asked(hang, "data", session, folder); });
     ratoon::Stream fed({.global_batch = 1, .sources = {ratoon::source_of(*numbers)}});
     ratoon::DataLoader loader(numbers, fed, {.threads = 0});
+    ratoon::test::Gate gate;
     for (const std::uint64_t step : session.steps(steps)) {
+      gate.wait_for(step, session);
       loader.advance(loader.next());
       hang_if_asked(hang, "compute", session, folder);
       hold_if_asked(hold, session);

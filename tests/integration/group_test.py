@@ -9,9 +9,10 @@ import subprocess
 import tempfile
 import unittest
 
-from local_run import BIN, LINE, wait_until
+from local_run import BIN, LINE, Gate, wait_until
 
 STEPS = 150
+STEPS_OF_AN_ATTEMPT = 25  # two saves at least
 
 
 def torchrun(rank, size):
@@ -29,6 +30,8 @@ class GroupOfCounters(unittest.TestCase):
 
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-group-"))
+        self.gate = Gate(self.root)
+        self.gate.let_pass(STEPS_OF_AN_ATTEMPT)
         self.processes = {}
 
     def tearDown(self):
@@ -39,14 +42,14 @@ class GroupOfCounters(unittest.TestCase):
         shutil.rmtree(self.root)
 
     def words(self, *flags):
-        return [BIN / "counter", "--run-name", "a", "--save-folder", self.root / "s", "--save-every", "10",
+        return [BIN / "gated_counter", "--run-name", "a", "--save-folder", self.root / "s", "--save-every", "10",
                 "--steps", str(STEPS), "--pause-ms", "10", *flags]
 
     def start(self, rank, variables):
         with open(self.root / f"r{rank}.log", "a") as log:
             self.processes[rank] = subprocess.Popen(
                 self.words(*self.FLAGS), stdout=log, stderr=subprocess.STDOUT,
-                env={**os.environ, **{name: str(value) for name, value in variables.items()}})
+                env={**os.environ, **self.gate.environment, **{name: str(value) for name, value in variables.items()}})
 
     def start_all(self, launcher, size):
         for rank in range(size):
@@ -62,6 +65,7 @@ class GroupOfCounters(unittest.TestCase):
         return list(self.root.glob(f"s/a/manifests/*.a{attempt:04}.json"))
 
     def wait_for_commit(self, attempt):
+        self.gate.let_pass(attempt * STEPS_OF_AN_ATTEMPT)  # and no further before a rank is lost
         wait_until(lambda: self.manifests(attempt), f"a checkpoint of attempt {attempt}")
 
     def kill(self, rank):
@@ -69,8 +73,10 @@ class GroupOfCounters(unittest.TestCase):
         self.processes[rank].wait()
 
     def assert_all_done(self, attempts):
+        wait_until(lambda: all(self.attempts(rank)[-1:] >= [attempts] for rank in self.processes), f"attempt {attempts}")
+        self.gate.let_pass(STEPS)
         for rank, process in self.processes.items():
-            self.assertEqual(process.wait(timeout=60), 0, self.log(rank))
+            self.assertEqual(process.wait(timeout=180), 0, self.log(rank))
             self.assertIn(f"done: {STEPS} steps, sum {STEPS * (STEPS - 1) // 2}", self.log(rank))
             # A rank that is started again before another one looked is seen to have left later, or twice.
             self.assertGreaterEqual(self.attempts(rank)[-1], attempts, self.log(rank))
@@ -91,6 +97,9 @@ class Group(GroupOfCounters):
         for launcher in (torchrun, srun):
             with self.subTest(launcher=launcher.__name__):
                 shutil.rmtree(self.root / "s", ignore_errors=True)
+                for log in self.root.glob("r*.log"):
+                    log.unlink()
+                self.gate.let_pass(STEPS_OF_AN_ATTEMPT)
                 self.start_all(launcher, 2)
                 self.wait_for_commit(1)
                 for rank in (1, 0):
@@ -109,7 +118,7 @@ class Group(GroupOfCounters):
 
     def test_a_contradiction_is_one_sentence_and_82(self):
         self.start(0, {"RANK": 2, "WORLD_SIZE": 2})
-        self.assertEqual(self.processes[0].wait(timeout=60), 82)
+        self.assertEqual(self.processes[0].wait(timeout=180), 82)
         self.assertEqual(len(self.log(0).splitlines()), 1, self.log(0))
         self.assertIn("RANK is 2 and WORLD_SIZE is 2", self.log(0))
 

@@ -10,11 +10,12 @@ import subprocess
 import tempfile
 import unittest
 
-from local_run import BIN, wait_until
+from local_run import BIN, PATIENCE_SECONDS, Gate, wait_until
 
 STEPS = 150
 EVERY = 7
 PAUSE_MS = 10
+KILLS = 5
 PARTS = ("useful", "recomputed", "save_stall", "data_wait", "waiting_for_capacity", "restarting", "hung", "validation")
 
 
@@ -23,17 +24,19 @@ class History(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="ratoon-history-")
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
+        self.gate = Gate(self.root)
 
     def start(self, name, pause_ms):
         return subprocess.Popen(
-            [BIN / "counter", "--save-folder", self.root, "--run-name", name, "--steps", str(STEPS + 50),
+            [BIN / "gated_counter", "--save-folder", self.root, "--run-name", name, "--steps", str(STEPS + 50),
              "--max-duration", f"{STEPS}st", "--save-every", f"{EVERY}st", "--keep-last", "1000",
              "--pause-ms", str(pause_ms)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, **self.gate.environment})
 
     def finish(self, name, pause_ms=0):
+        self.gate.let_pass(STEPS)
         process = self.start(name, pause_ms)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE_SECONDS)
         self.assertEqual(process.returncode, 0, errors)
         return errors
 
@@ -73,19 +76,14 @@ class History(unittest.TestCase):
         print(f"RATOON_SEED={seed}")
         chance = random.Random(seed)
         self.finish("unbroken")
-        kills = 0
-        while kills < 5:
+        goal = 0
+        for _ in range(KILLS):
+            goal += EVERY * chance.randint(1, 3)
+            self.gate.let_pass(goal + chance.randint(0, EVERY - 1))
             process = self.start("killed", pause_ms=PAUSE_MS)
-            goal = max(self.manifests("killed"), default=0) + EVERY * chance.randint(1, 3)
-            if goal >= STEPS:
-                process.kill()
-                process.communicate()
-                break
-            wait_until(lambda: max(self.manifests("killed"), default=0) >= goal, f"a checkpoint of step {goal}")
+            wait_until(lambda: max(self.manifests("killed"), default=0) == goal, f"a checkpoint of step {goal}")
             process.kill()
             process.communicate()
-            kills += 1
-        self.assertGreaterEqual(kills, 3)
         paused_seconds = max(self.manifests("killed")) * PAUSE_MS / 1000
         errors = self.finish("killed")
         self.assertRegex(errors, rf"killed: step {STEPS}/{STEPS} \(100 %\)")
@@ -97,7 +95,7 @@ class History(unittest.TestCase):
         self.assertEqual(sorted(self.manifests("killed")), sorted(self.manifests("unbroken")))
         self.assertEqual(sorted(self.manifests("killed")), [*range(EVERY, STEPS, EVERY), STEPS])
         self.assertEqual(self.manifests("killed")[STEPS]["run"]["batches"], STEPS)
-        self.check_ledger("killed", attempts=kills + 1, useful_seconds=paused_seconds)
+        self.check_ledger("killed", attempts=KILLS + 1, useful_seconds=paused_seconds)
 
     def check_ledger(self, name, attempts, useful_seconds):
         rows = self.ledgers(name)

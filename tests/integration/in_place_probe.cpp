@@ -1,6 +1,6 @@
 // examples/counter with a session in place: its loop stays in main().
 //
-//   in_place_probe [--steps N] [--pause-ms N] --save-folder ... --run-name ...
+//   TEST_STEP_GATE=file in_place_probe [--steps N] [--pause-ms N] --save-folder ... --run-name ...
 #include <chrono>
 #include <cinttypes>
 #include <cstdint>
@@ -10,6 +10,8 @@
 #include <thread>
 
 #include <ratoon/session.h>
+
+#include "tests/integration/gate.h"
 
 namespace {
 
@@ -34,7 +36,8 @@ int main(int argc, char** argv) {
   session.resume();
   std::printf("attempt %" PRIu64 " rank %u step %" PRIu64 " sum %" PRIu64 "\n", session.attempt(),
               session.rank(), step, sum);
-  for (; step < steps; session.step_done()) {
+  for (ratoon::test::Gate gate; step < steps; session.step_done()) {
+    gate.wait_for(step, session);
     std::this_thread::sleep_for(pause);
     sum += step++;
   }

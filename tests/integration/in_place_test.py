@@ -10,7 +10,8 @@ SUM = STEPS * (STEPS - 1) // 2
 
 class InPlace(unittest.TestCase):
     def setUp(self):
-        self.run_ = LocalRun(job="in-place", command=["in_place_probe", "--steps", str(STEPS), "--pause-ms", "10"])
+        self.run_ = LocalRun(job="in-place", command=["in_place_probe", "--steps", str(STEPS), "--pause-ms", "10"],
+                             held_at=STEPS - 5)
         self.addCleanup(self.run_.close)
 
     def test_a_kill_of_one_starts_all_again_from_the_last_commit(self):
@@ -20,6 +21,7 @@ class InPlace(unittest.TestCase):
         self.run_.hurt(0)
         wait_until(lambda: {(2, 0), (2, 1)} <= {line[:2] for line in self.run_.lines()}, "both ranks to go on")
         self.assertNotEqual(self.run_.pids_of(1), survivor, "the survivor ended, and was started again")
+        self.run_.let_pass(STEPS)
         code, output = self.run_.finish()
         self.assertEqual(code, 0, output)
         self.assertIn(f"completed at step {STEPS}", output)

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from local_run import BIN, LINE, LocalRun, wait_until
+from local_run import BIN, LINE, PATIENCE_SECONDS, Gate, LocalRun, wait_until
 
 # Says who it is, then waits to be told to leave; says each signal that it gets.
 WAITER = """
@@ -31,6 +31,7 @@ while True: signal.pause()
 class Launch(unittest.TestCase):
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-launch-"))
+        self.gate = Gate(self.root)
         self.process = None
 
     def tearDown(self):
@@ -43,7 +44,7 @@ class Launch(unittest.TestCase):
         with open(self.root / "output.txt", "w") as output:
             self.process = subprocess.Popen([BIN / "ratoon", "launch", *words], cwd=self.root, stdout=output,
                                             stderr=subprocess.STDOUT, start_new_session=True,
-                                            env={**os.environ, **environment})
+                                            env={**os.environ, **self.gate.environment, **environment})
 
     # In a member the processes are supervised here; the address is never called by a trainer without the agent.
     def start_member(self, *words, **environment):
@@ -53,7 +54,7 @@ class Launch(unittest.TestCase):
         return (self.root / "output.txt").read_text()
 
     def finish(self):
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=PATIENCE_SECONDS)
 
     def started(self):
         """[(local rank, pid, devices)] of all that said who they are."""
@@ -117,13 +118,16 @@ class Launch(unittest.TestCase):
         self.assertEqual(devices, {0: "5", 1: "GPU-1a", 2: "3"})
 
     def test_alone_several_processes_make_a_world_and_survive_a_kill(self):
-        words = ["--nproc", "2", "--folder", "run", "--", "counter", "--steps", "150", "--pause-ms", "10"]
+        words = ["--nproc", "2", "--folder", "run", "--", "gated_counter", "--steps", "150", "--pause-ms", "10"]
+        self.gate.let_pass(105)
         self.start(*words)
         run = LocalRun()
         self.addCleanup(run.close)
         run.folder = self.root / "run"
         run.wait_for_commit(100)
         run.hurt(1)
+        wait_until(lambda: "attempt 2 trains" in self.output(), "attempt 2")
+        self.gate.let_pass(150)
         self.assertEqual(self.finish(), 0, self.output())
         self.assertIn("attempt 2 trains with 2 processes from step 100", self.output())
         self.assertEqual({line[2] for line in run.lines()}, set(range(0, 150, 10)))
@@ -145,11 +149,14 @@ class Launch(unittest.TestCase):
         self.assertIn("counter  Succeeded", status.stdout)
 
     def test_one_process_alone_goes_on_after_a_kill(self):
-        self.start("--", "counter", "--run-name", "a", "--save-folder", str(self.root), "--save-every", "10",
+        self.gate.let_pass(145)
+        self.start("--", "gated_counter", "--run-name", "a", "--save-folder", str(self.root), "--save-every", "10",
                    "--steps", "150", "--pause-ms", "10")
         wait_until(lambda: list(self.root.glob("a/manifests/*.json")), "a checkpoint")
         children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         os.kill(int(children.read_text().split()[0]), signal.SIGKILL)
+        wait_until(lambda: "attempt 2 " in self.output(), "attempt 2")
+        self.gate.let_pass(150)
         self.assertEqual(self.finish(), 0, self.output())
         lines = [LINE.match(line) for line in self.output().splitlines()]
         attempts = {int(m[1]) for m in lines if m}

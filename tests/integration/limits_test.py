@@ -77,7 +77,7 @@ class Limits(unittest.TestCase):
         self.assertNotIn("restartPolicy.rules", output, "nothing of it passes here")
 
     def test_each_member_has_its_limits_and_a_kill_is_still_a_kill(self):
-        run = self.begin(self.make_run(limits={"memory": "256Mi", "cpu": "1500m"}))
+        run = self.begin(self.make_run(limits={"memory": "256Mi", "cpu": "1500m"}, held_at=195))
         run.wait_for_commit(10)
         memory, cpu = self.own
         names = ["counter-worker-0-i0", "counter-worker-1-i0"]
@@ -89,6 +89,8 @@ class Limits(unittest.TestCase):
         pids = [int(line) for path in self.members(memory) for line in (path / "cgroup.procs").read_text().split()]
         self.assertEqual(pids, run.pids_of(0) + run.pids_of(1))
         run.hurt(0)
+        wait_until(lambda: run.job_status()["attempt"] == 2, "attempt 2")
+        run.let_pass(200)
         code, output = run.finish()
         self.assertEqual(code, 0, output)
         self.assertIn("counter-worker-0-i0: ended by signal 9\n", output)
@@ -96,8 +98,8 @@ class Limits(unittest.TestCase):
 
     def test_the_next_run_clears_what_a_killed_runner_left(self):
         # In a session of its own nothing else would end it.
-        run = self.begin(self.make_run(command=["sh", "-c", "setsid sleep 600 & exec counter --steps 200 --pause-ms 10"],
-                                       limits={"memory": "256Mi"}))
+        run = self.begin(self.make_run(command=["sh", "-c", "setsid sleep 600 & exec gated_counter --steps 200 --pause-ms 10"],
+                                       limits={"memory": "256Mi"}, held_at=15))
         run.wait_for_commit(10)
         inside = {int(pid) for path in self.members(self.own[0]) for pid in (path / "cgroup.procs").read_text().split()}
         left = inside - {*run.pids_of(0), *run.pids_of(1)}
@@ -105,10 +107,12 @@ class Limits(unittest.TestCase):
         run.process.kill()
         run.process.wait()
         self.assertTrue(self.members(self.own[0]))
+        run.let_pass(195)
         self.begin(run)
         run.wait_for_commit(20, attempt=2)
         for pid in left:
             self.assertFalse(os.path.exists(f"/proc/{pid}/exe"), "it ended with the cgroup that it was in")
+        run.let_pass(200)
         code, output = run.finish()
         self.assertEqual(code, 0, output)
         self.assert_nothing_is_left()

@@ -26,25 +26,27 @@ class LiveScreen(unittest.TestCase):
     def screen(self):
         return self.tmux("capture-pane", "-p").rstrip("\n").split("\n")
 
-    def open(self, columns, rows, *options):
+    def open(self, columns, rows, *options, is_shown=lambda line: "steps/s" in line or line.endswith(">")):
         run = LocalRun(command=COMMAND)
         self.addCleanup(run.close)
         self.tmux("new-session", "-d", "-x", columns, "-y", rows, "-e", f"PATH={os.environ['PATH']}", BIN / "ratoon", "run",
                   run.job_file, "--folder", run.folder, *options)
         self.tmux("set-option", "remain-on-exit", "on")
-        wait_until(lambda: any("steps/s" in line or line.endswith(">") for line in self.screen()), "a rate on the screen")
+        wait_until(lambda: any(map(is_shown, self.screen())), "a rate on the screen, or what the test asks for")
         return run
 
     def picture(self):
         """The lines from the job's name on; there is one picture, however often it was drawn."""
-        lines = self.screen()
-        begins = [i for i, line in enumerate(lines) if line.startswith("counter  ")]
-        self.assertEqual(len(begins), 1, lines)
-        return lines[:begins[0]], lines[begins[0]:]
+        def found():  # not in the middle of a drawing
+            lines = self.screen()
+            begins = [i for i, line in enumerate(lines) if line.startswith("counter  ")]
+            return (lines[:begins[0]], lines[begins[0]:]) if len(begins) == 1 else None
+
+        return wait_until(found, "one picture, and no other")
 
     def test_a_wide_screen_has_it_all_and_a_recovery_appears(self):
         run = self.open(120, 30)
-        subprocess.run([BIN / "ratoon", "reclaim", "node-2", "--silent", "--run", run.folder], check=True, timeout=60,
+        subprocess.run([BIN / "ratoon", "reclaim", "node-2", "--silent", "--run", run.folder], check=True, timeout=180,
                        stdout=subprocess.DEVNULL)
         wait_until(lambda: any("STEPS AGAIN" in line for line in self.screen()), "the recovery on the screen")
         above, picture = self.picture()
@@ -66,8 +68,7 @@ class LiveScreen(unittest.TestCase):
         self.assertRegex(picture[2], r"^durable  ")
 
     def test_it_stays_when_the_run_is_over(self):
-        self.open(100, 30, "--", "--steps", "300")
-        wait_until(lambda: any("completed at step 300" in line for line in self.screen()), "the end", 30)
+        self.open(100, 30, "--", "--steps", "300", is_shown=lambda line: "completed at step 300" in line)
         wait_until(lambda: any(line.startswith("counter  Succeeded") for line in self.screen()), "the last picture")
         _, picture = self.picture()
         self.assertIn("at       step 300 of 300 (100 %)", picture)

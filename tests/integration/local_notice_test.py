@@ -35,10 +35,10 @@ class LocalNotice(unittest.TestCase):
     def take_node(self, run, node):
         wait_until(lambda: run.job_status()["progress"]["step"] > 0, "a step")
         run.reclaim(node, "60s")
-        wait_until(lambda: len(run.status().get("recoveries", [])) == 1, "all to step again", 30)
+        wait_until(lambda: len(run.status().get("recoveries", [])) == 1, "all to step again", 180)
 
     def check_no_step_was_lost(self, run, node, processes):
-        wait_until(lambda: node not in [m["node"] for m in run.status()["members"]], "the member to be off its node", 30)
+        wait_until(lambda: node not in [m["node"] for m in run.status()["members"]], "the member to be off its node", 180)
         last = run.job_status()["lastDisruption"]
         run.process.send_signal(signal.SIGINT)
         code, output = run.finish()
@@ -64,7 +64,7 @@ class LocalNotice(unittest.TestCase):
         self.check_no_step_was_lost(run, "node-1", 4)
 
     def test_members_without_the_agent_work_until_the_end_and_are_made_anew_as_a_group(self):
-        run = LocalRun(spec={"numNodes": 2, "restartPolicy": {"maxRestarts": 0}})
+        run = LocalRun(spec={"numNodes": 2, "restartPolicy": {"maxRestarts": 0}}, held_at=295)
         self.addCleanup(run.close)
         role = run.document["spec"]["roles"][0]
         role["agent"] = "None"
@@ -73,6 +73,8 @@ class LocalNotice(unittest.TestCase):
         run.start()
         wait_until(lambda: (run.root / "kept.json").exists(), "a step that is kept")
         run.reclaim("node-2", "1s")
+        wait_until(lambda: run.job_status()["attempt"] == 2 and run.job_status()["formed"], "another group")
+        run.let_pass(300)
         code, output = run.finish()
         self.assertEqual(code, 0, output)
         told = output.index("node-2 has notice and goes in 1 s")

@@ -14,7 +14,11 @@ BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
 LINE = re.compile(r"^attempt (\d+) rank (\d+) step (\d+) sum (\d+)$")
 
 
-def wait_until(condition, what, seconds=20.0):
+# How long a test waits for what must come: it ends a test that hangs, and says nothing about speed.
+PATIENCE_SECONDS = 180
+
+
+def wait_until(condition, what, seconds=PATIENCE_SECONDS):
     """The value of `condition` once it is true; a test must not hang."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -33,14 +37,34 @@ def keep_figures(figures):
         pathlib.Path(os.environ["RATOON_FIGURES"]).write_text(json.dumps(figures, indent=1) + "\n")
 
 
-class LocalRun:
-    """One folder, and the runs of one job in it."""
+class Gate:
+    """How many steps the processes of a test may make: gated_counter and in_place_probe wait at it. What is to be hurt at a
+    step cannot be at its end before, however busy the machine is."""
 
-    def __init__(self, job="counter", spec=None, command=None, limits=None):
+    def __init__(self, folder):
+        self.path = folder / "gate"
+        self.environment = {"TEST_STEP_GATE": str(self.path)}
+
+    def let_pass(self, steps):
+        partial = self.path.with_suffix(".partial")
+        partial.write_text(str(steps))
+        partial.rename(self.path)
+
+
+class LocalRun:
+    """One folder, and the runs of one job in it.
+
+    `held_at`: the steps that the run makes before it is let_pass(): its command is one that waits at a gate."""
+
+    def __init__(self, job="counter", spec=None, command=None, limits=None, held_at=None):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-integration-"))
         self.folder = self.root / "run"
         self.process = None
-        command = command or ["counter", "--steps", "200", "--pause-ms", "10"]
+        self.gate = Gate(self.root)
+        if held_at is not None:
+            self.let_pass(held_at)
+        counter = "counter" if held_at is None else "gated_counter"
+        command = command or [counter, "--steps", "200", "--pause-ms", "10"]
         container = {"name": "trainer", "command": command} | ({"resources": {"limits": limits}} if limits else {})
         self.document = {
             "apiVersion": "ratoon.dev/v1alpha1",
@@ -56,6 +80,9 @@ class LocalRun:
         self.job_file = self.root / "job.yaml"
         self.write_job()
 
+    def let_pass(self, steps):
+        self.gate.let_pass(steps)
+
     def write_job(self):
         self.job_file.write_text(json.dumps(self.document))  # JSON is YAML
 
@@ -65,14 +92,14 @@ class LocalRun:
         with open(self.root / "output.txt", "w") as output:
             self.process = subprocess.Popen([*within, BIN / "ratoon", "run", self.job_file, "--folder", self.folder, *options],
                                             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                                            start_new_session=True)
+                                            start_new_session=True, env={**os.environ, **self.gate.environment})
         return self
 
     def output(self):
         """What the last start printed so far."""
         return (self.root / "output.txt").read_text()
 
-    def finish(self, seconds=60):
+    def finish(self, seconds=PATIENCE_SECONDS):
         """(exit code, what was printed)"""
         return self.process.wait(timeout=seconds), self.output()
 
@@ -94,8 +121,8 @@ class LocalRun:
 
     def reclaim(self, node, notice):
         """The node goes after the notice, "30s" say."""
-        subprocess.run([BIN / "ratoon", "reclaim", node, "--notice", notice, "--run", self.folder], check=True, timeout=60,
-                       stdout=subprocess.DEVNULL)
+        subprocess.run([BIN / "ratoon", "reclaim", node, "--notice", notice, "--run", self.folder], check=True,
+                       timeout=PATIENCE_SECONDS, stdout=subprocess.DEVNULL)
 
     def wait_for_commit(self, step, attempt=1):
         """Until a checkpoint of that attempt and at least that step is committed. Returns its step."""

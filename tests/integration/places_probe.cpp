@@ -1,6 +1,6 @@
 // A trainer whose state has weights and more: w is a model of eight numbers, sum is an optimizer's.
 //
-//   places_probe STEPS PAUSE_MS ATTEMPTS [--save-folder ... --stores ...]
+//   TEST_STEP_GATE=file places_probe STEPS PAUSE_MS ATTEMPTS [--save-folder ... --stores ...]
 //
 // Each step says which sample it took; ATTEMPTS is how often one request to a store is tried.
 #include <array>
@@ -11,6 +11,8 @@
 #include <thread>
 
 #include <ratoon/train.h>
+
+#include "tests/integration/gate.h"
 
 namespace {
 
@@ -44,6 +46,7 @@ int main(int argc, char** argv) {
     std::uint64_t sum = 0;
     session.track("model", model);
     session.track("sum", sum);
+    ratoon::test::Gate gate;
     bool is_first = true;
     for (const std::uint64_t step : session.steps(steps)) {
       if (is_first) {
@@ -53,6 +56,7 @@ int main(int argc, char** argv) {
         std::fflush(stdout);
       }
       is_first = false;
+      gate.wait_for(step, session);
       std::this_thread::sleep_for(pause);
       sum += step;
       for (std::size_t i = 0; i < model.w.size(); ++i) model.w.at(i) += static_cast<double>(step * i) / 3;

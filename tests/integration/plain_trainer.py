@@ -48,6 +48,13 @@ def all_sum(streams, value):
     return line_of(streams[0])
 
 
+def wait_at_gate(step):
+    """As gate.h has it: rank 0 waits, and the others for it."""
+    gate = os.environ.get("TEST_STEP_GATE")
+    while RANK == 0 and gate and step >= int(pathlib.Path(gate).read_text()):
+        time.sleep(0.01)
+
+
 def main():
     agent = [name for name in os.environ if name in ("RATOON_COORDINATOR_URL", "RATOON_TOKEN_FILE")]
     print(f"rank {RANK} of {WORLD}, told of an agent: {agent}", flush=True)
@@ -56,6 +63,7 @@ def main():
     step, total = kept["step"], kept["total"]
     print(f"begins at {step}", flush=True)
     while step < STEPS:
+        wait_at_gate(step)
         total += all_sum(streams, (RANK + 1) * step)
         step += 1
         if RANK == 0:

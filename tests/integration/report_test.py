@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -17,7 +18,7 @@ BROWSER = shutil.which("chromium-headless-shell")
 
 class Report(unittest.TestCase):
     def report(self, folder, *words, code=0):
-        done = subprocess.run([BIN / "ratoon", "report", folder, *words], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([BIN / "ratoon", "report", folder, *words], capture_output=True, text=True, timeout=180)
         self.assertEqual(done.returncode, code, done.stderr)
         return done.stderr if code else done.stdout
 
@@ -30,11 +31,13 @@ class Report(unittest.TestCase):
         return file, text, xml.fromstring(rest)
 
     def lost_run(self):
-        run = LocalRun(command=["counter", "--steps", "500", "--pause-ms", "10"])
+        run = LocalRun(command=["gated_counter", "--steps", "500", "--pause-ms", "5"], held_at=495)
         self.addCleanup(run.close)
         run.start()
         run.wait_for_commit(20)
         run.hurt(1)
+        wait_until(lambda: run.job_status()["attempt"] == 2 and run.job_status()["formed"], "attempt 2")
+        run.let_pass(500)
         code, output = run.finish()
         self.assertEqual(code, 0, output)
         return run
@@ -98,22 +101,25 @@ class Report(unittest.TestCase):
         lines = (run.folder / "events.jsonl").read_text().splitlines()
         self.assertEqual(sum(line.startswith('{"events":1') for line in lines), 2, "two lives in one file, in lines of their own")
 
-    def kill_and_repeat(self, command, saves):
-        """Kills the program once it has a checkpoint, and runs it again to its end."""
-        first = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    def kill_and_repeat(self, run, command, saves):
+        """Kills the program of 100 steps once it has a checkpoint, and runs it again to its end."""
+        environment = {**os.environ, **run.gate.environment}
+        run.let_pass(95)
+        first = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
         self.addCleanup(first.wait)
         self.addCleanup(first.kill)
         wait_until(lambda: list(saves.glob("manifests/*.json")), "a checkpoint")
         first.kill()
         first.wait()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60)
+        run.let_pass(100)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=180, env=environment)
 
     def test_a_program_alone_that_was_killed(self):
         run = LocalRun()
         self.addCleanup(run.close)
         saves = run.root / "saves" / "alone"
-        self.kill_and_repeat([BIN / "counter", "--save-folder", saves.parent, "--run-name", saves.name, "--save-every", "10",
-                              "--steps", "100", "--pause-ms", "10"], saves)
+        self.kill_and_repeat(run, [BIN / "gated_counter", "--save-folder", saves.parent, "--run-name", saves.name,
+                                   "--save-every", "10", "--steps", "100"], saves)
         said = "".join(self.page(saves)[2].itertext())
         self.assertIn("There is no events.jsonl", said)
         self.assertIn("in 2 attempts. 1 loss", said)
@@ -123,7 +129,7 @@ class Report(unittest.TestCase):
         self.addCleanup(run.close)
         saves = run.root / "saves" / "quiet"
         self.kill_and_repeat(
-            [BIN / "places_probe", "100", "10", "1", "--save-folder", saves.parent, "--run-name", saves.name], saves)
+            run, [BIN / "places_probe", "100", "10", "1", "--save-folder", saves.parent, "--run-name", saves.name], saves)
         said = "".join(self.page(saves)[2].itertext())
         self.assertIn("in 2 attempts. 1 loss", said)
         self.assertIn("The trainer reported no value", said)
@@ -133,11 +139,11 @@ class Report(unittest.TestCase):
         run = LocalRun()
         self.addCleanup(run.close)
         subprocess.run([BIN / "counter", "--steps", "20", "--pause-ms", "1", "--save-folder", run.root, "--run-name", "alone"],
-                       check=True, capture_output=True, timeout=20)
+                       check=True, capture_output=True, timeout=180)
         gone = run.root / "alone" / "gone"
         gone.mkdir()
         done = subprocess.run(["sh", "-c", 'cd "$0" && rmdir "$0" && exec "$1" report .. -o "$2"', gone, BIN / "ratoon",
-                               run.root / "report.html"], text=True, capture_output=True, timeout=20)
+                               run.root / "report.html"], text=True, capture_output=True, timeout=180)
         self.assertEqual(done.returncode, 84, done.stderr)
         self.assertEqual(done.stderr, "ratoon: the file system refuses ..: No such file or directory; mend that and run the "
                                       "same command again\n")

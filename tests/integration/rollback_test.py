@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-from local_run import BIN, LocalRun, wait_until
+from local_run import BIN, Gate, LocalRun, wait_until
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "unit" / "agent" / "data" / "order" / "vectors"))
 from stream_vectors import Stream, options, source  # noqa: E402
@@ -40,6 +40,8 @@ class Alone(unittest.TestCase):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="ratoon-rollback-"))
         self.addCleanup(shutil.rmtree, self.root)
         (self.root / "words").mkdir()
+        self.gate = Gate(self.root)
+        self.gate.let_pass(STEPS)
         self.process = None
         self.addCleanup(self.kill)
 
@@ -48,7 +50,7 @@ class Alone(unittest.TestCase):
             self.process = subprocess.Popen(
                 [BIN / "drain_probe", "--agree", self.root / "words", "--steps", str(STEPS), "--save-folder", self.root,
                  "--run-name", "run", "--save-every", "10", "--keep-last", "all", *flags], stdout=output,
-                stderr=subprocess.STDOUT)
+                stderr=subprocess.STDOUT, env={**os.environ, **self.gate.environment})
 
     def kill(self):
         if self.process and self.process.poll() is None:
@@ -59,7 +61,7 @@ class Alone(unittest.TestCase):
         return (self.root / "output.txt").read_text()
 
     def finish(self, code=0):
-        self.assertEqual(self.process.wait(timeout=60), code, self.output())
+        self.assertEqual(self.process.wait(timeout=180), code, self.output())
         return self.output()
 
     def manifests(self):
@@ -75,6 +77,7 @@ class Alone(unittest.TestCase):
         seed = int(os.environ.get("RATOON_SEED", random.randrange(2**32)))
         print(f"RATOON_SEED={seed}")
         chance = random.Random(seed)
+        self.gate.let_pass(STEPS - 5)
         self.start()
         wait_until(lambda: self.newest(1) >= 80, "step 80")
         self.kill()
@@ -84,11 +87,12 @@ class Alone(unittest.TestCase):
             self.start(*(FLAGS if kill != 2 else ()))  # also where somebody forgets the flags
             wait_until(lambda: STEP.search(self.output()), "a step")
             begun.append(int(STEP.search(self.output())[2]))
-            goal = begun[-1] + chance.choice((0, 5, 25))
+            goal = min(begun[-1] + chance.choice((0, 5, 25)), STEPS - 6)
             wait_until(lambda: int(STEP.findall(self.output())[-1][1]) >= goal, f"step {goal}")
             self.kill()
         self.assertEqual(begun[0], BACK)
         self.assertEqual(begun, sorted(begun), "never back again")
+        self.gate.let_pass(STEPS)
         self.start(*FLAGS)
         self.assertEqual(DONE.findall(self.finish()), [(str(STEPS), predicted())])
         self.assertIn(f"the run went back to step {BACK} in attempt 2", self.output())
@@ -129,9 +133,9 @@ class World(unittest.TestCase):
         words = tempfile.mkdtemp(prefix="ratoon-rollback-words-")
         self.addCleanup(shutil.rmtree, words)
         run = LocalRun(command=["drain_probe", "--agree", words, "--steps", str(STEPS), "--pause-ms", "10"],
-                       spec={"checkpointPolicy": {"intervalSteps": 10, "keepLast": 50}})
+                       spec={"checkpointPolicy": {"intervalSteps": 10, "keepLast": 50}}, held_at=10**9)
         self.addCleanup(run.close)
-        self.start(run)
+        self.start(run, "--steps", str(10**9))  # ranks must step to leave together
         run.wait_for_commit(80)
         run.process.send_signal(signal.SIGINT)
         code, output = run.finish()
@@ -141,19 +145,22 @@ class World(unittest.TestCase):
         shutil.rmtree(run.folder / "logs")
         run.document["spec"]["numNodes"] = 3  # another world size, too
         run.write_job()
+        run.let_pass(100)
         self.start(run, *FLAGS)
         wait_until(lambda: (2, BACK + 10) in run.commits(), "what comes of it")
         self.assertIn(f"is given up by --resume-from; the run goes back to step {BACK}", run.output())
         for rank in range(3):
             self.assertEqual(self.first_step_of(run, f"counter-worker-{rank}"), BACK)
-        for member in (1, 0):
+        for member, steps in ((1, 130), (0, 160)):
             before = run.job_status()["attempt"]
             run.hurt(member)
+            run.let_pass(steps)
             wait_until(lambda: run.job_status()["attempt"] > before and run.job_status()["formed"], "the next world")
             run.wait_for_commit(1, attempt=run.job_status()["attempt"])
         run.process.kill()
         run.process.wait()
         last = max(run.commits())
+        run.let_pass(STEPS)
         self.start(run, *FLAGS)
         code, output = run.finish()
         self.assertEqual(code, 0, output)

@@ -90,7 +90,7 @@ class Policies(unittest.TestCase):
         self.assertEqual(len(done), 2, run.logs())
 
     def test_another_size_the_next_time(self):
-        run = self.run_job(command=["counter", "--steps", "400", "--pause-ms", "5"])
+        run = self.run_job(command=["counter", "--steps", "1000000", "--pause-ms", "5"])
         run.start()
         run.wait_for_commit(20)
         run.process.terminate()
@@ -128,7 +128,7 @@ class Policies(unittest.TestCase):
             os.chown(path, NOBODY, NOBODY)
         done = subprocess.run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs",
                                run.root / "ratoon", "run", run.job_file, "--folder", run.folder], cwd=run.root,
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=180)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("completed at step 30", done.stdout)
         self.assertEqual((run.folder / "status.json").stat().st_uid, NOBODY)

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from local_run import BIN
+from local_run import BIN, Gate
 from noticed_ranks import STEP
 from slurm_stand_in import Slurm, directives
 
@@ -68,7 +68,7 @@ class SlurmScript(unittest.TestCase):
         self.assertEqual(self.slurm.output().count("rank 0 step 0 "), 1, "no life began anew")
 
     def test_elements_of_an_array_are_runs_of_their_own_and_requeue_themselves(self):
-        jobs = self.sbatch("--array=3-4", "--nodes=1", BIN / "counter", "--steps", 300, "--pause-ms", 20, "--save-every", 20,
+        jobs = self.sbatch("--array=3-4", "--nodes=1", BIN / "counter", "--steps", 600, "--pause-ms", 20, "--save-every", 20,
                            SLURM_JOB_END_TIME="", RATOON_GRACE_SECONDS=3)
         self.slurm.wait(lambda: self.commits("night-4"))
         self.slurm.send(jobs[1], signal.SIGUSR1)
@@ -76,7 +76,7 @@ class SlurmScript(unittest.TestCase):
         self.assertEqual([job.ends for job in jobs], [[0], ["requeued", 0]], self.slurm.output())
         self.assertEqual(self.slurm.requeues(), [f"requeue {jobs[1].number}"])
         for element in (3, 4):
-            self.assertEqual(self.commits(f"night-{element}")[-1], 300)
+            self.assertEqual(self.commits(f"night-{element}")[-1], 600)
         report = subprocess.run([BIN / "ratoon", "report", self.saves / "night-4", "--json"], check=True, capture_output=True)
         self.assertEqual(json.loads(report.stdout)["attempts"], 2, "its jobs are one run")
 
@@ -88,10 +88,13 @@ class SlurmScript(unittest.TestCase):
         self.assertGreater(job.ended, job.began + 2)
 
     def test_a_node_that_fails_is_no_end(self):
-        job = self.sbatch("--nodes=1", BIN / "counter", "--steps", 200, "--pause-ms", 10, "--save-every", 10)
+        gate = Gate(self.root)
+        gate.let_pass(15)
+        job = self.sbatch("--nodes=1", BIN / "gated_counter", "--steps", 200, "--save-every", 10, **gate.environment)
         self.slurm.wait(self.commits)
         self.slurm.fail_node(job)
         kept = self.commits()[-1]
+        gate.let_pass(200)
         self.slurm.wait()
         self.assertEqual((job.ends, self.slurm.requeues()), (["node failed", 0], []), self.slurm.output())
         self.assertEqual(self.commits()[-1], 200)

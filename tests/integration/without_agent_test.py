@@ -15,7 +15,7 @@ WORLD = 3
 
 class WithoutAgent(unittest.TestCase):
     def run_job(self, steps=STEPS, command=None, **spec):
-        run = LocalRun(spec={"numNodes": WORLD, **spec})
+        run = LocalRun(spec={"numNodes": WORLD, **spec}, held_at=STEPS - 5)
         self.addCleanup(run.close)
         role = run.document["spec"]["roles"][0]
         role["agent"] = "None"
@@ -29,6 +29,8 @@ class WithoutAgent(unittest.TestCase):
         return json.loads(path.read_text())["step"] if path.exists() else 0
 
     def check_end(self, run, attempt):
+        wait_until(lambda: run.job_status()["attempt"] == attempt and run.job_status()["formed"], f"attempt {attempt}")
+        run.let_pass(STEPS)
         code, output = run.finish()
         self.assertEqual(code, 0, output)
         self.assertEqual(run.job_status()["attempt"], attempt, output)

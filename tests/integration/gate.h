@@ -1,0 +1,42 @@
+// Steps that a test lets pass: a file says how many, and a loop waits before the next one. So a process can
+// be hurt at a step, and none is at its end before the test wants that, however busy the machine is.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <thread>
+
+#include <ratoon/session.h>
+
+namespace ratoon::test {
+
+class Gate {
+ public:
+  // Of the file that TEST_STEP_GATE names; without it every step passes.
+  Gate() : path_(std::getenv("TEST_STEP_GATE")) {}
+
+  // Until `step`, counted from 0, may be made. Leaves as a collective does when the world changes meanwhile.
+  void wait_for(std::uint64_t step, const Session& session) {
+    while (step >= passing_) {
+      session.check();
+      passing_ = look();
+      if (step >= passing_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t look() const {
+    if (path_ == nullptr) return std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t steps = 0;
+    std::ifstream(path_) >> steps;
+    return steps;
+  }
+
+  const char* path_;
+  std::uint64_t passing_ = 0;
+};
+
+}  // namespace ratoon::test
