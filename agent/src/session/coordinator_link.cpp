@@ -23,7 +23,6 @@ using std::chrono::milliseconds;
 constexpr Duration kRetryPause = milliseconds(200);
 // Each try may cost the API server a review of our token, or both sides a handshake.
 constexpr Duration kDoubtPause = std::chrono::seconds(1);
-constexpr Duration kPollPatience = std::chrono::seconds(30);  // longer than the coordinator holds a poll
 constexpr Duration kOrphanGrace = std::chrono::seconds(10);
 constexpr Duration kBeatPatienceMin = std::chrono::seconds(1);  // and of the last one, which holds up the end
 constexpr int kAllowedOfUsual = 5;  // a limit that is learned is ten times what is usual; twice that is late
@@ -245,7 +244,8 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
     is_hung_.store(false);
   }
   while (standing() == Standing::kGoOn) {
-    const auto reply = exchange<JoinReply>(names::route::kJoin, request, kPollPatience, leaving_.get_token());
+    const auto reply =
+        exchange<JoinReply>(names::route::kJoin, request, patience_.poll, leaving_.get_token());
     if (!reply && !reply.error().is_retryable()) return reply.error();
     if (!reply && standing() == Standing::kGoOn) {
       std::this_thread::sleep_for(retry_pause());
@@ -271,7 +271,7 @@ Result<void> CoordinatorLink::complete(const Position& position) {
   if (!position.weights.empty()) message.result[kWeightsResult] = position.weights;
   const Timestamp give_up = system_clock().now() + kCompletePatience;
   for (;;) {
-    const auto reply = exchange<Orders>(names::route::kCompleted, message, kPollPatience, {});
+    const auto reply = exchange<Orders>(names::route::kCompleted, message, patience_.poll, {});
     if (reply) return {};
     // The job may be over because of our own first message, whose answer was lost.
     if (standing() == Standing::kStop) return {};
@@ -316,7 +316,7 @@ void CoordinatorLink::beat_until_stopped(const std::stop_token& stop) {
 void CoordinatorLink::listen_until_stopped(const std::stop_token& stop) {
   OrdersRequest request{.process = process_};
   while (!stop.stop_requested()) {
-    const auto orders = exchange<Orders>(names::route::kOrders, request, kPollPatience, stop);
+    const auto orders = exchange<Orders>(names::route::kOrders, request, patience_.poll, stop);
     if (orders) {
       request.seen_revision = orders->revision;
       hear(*orders);

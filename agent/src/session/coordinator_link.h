@@ -28,6 +28,8 @@ struct LinkPatience {
   // A token that is refused may be one that is being replaced, or the operator's own rights may be; so may a
   // certificate that we refuse.
   Duration doubt{std::chrono::minutes(1)};
+  // One long poll: longer than the coordinator holds it.
+  Duration poll{std::chrono::seconds(30)};
 };
 
 class CoordinatorLink final : public Link {

@@ -13,8 +13,11 @@ inline constexpr bool kIsSanitized = true;
 inline constexpr bool kIsSanitized = false;
 #endif
 
-// How soon a cancelled call must be back.
-inline constexpr std::chrono::milliseconds kPrompt{kIsSanitized ? 500 : 100};
+// How long a test waits for what must come: it ends a test that hangs, and says nothing about speed.
+inline constexpr std::chrono::milliseconds kPatience = std::chrono::minutes(2);
+
+// The limits that a test does not look at. A call or a connection that ends at all has not ended by them.
+inline constexpr std::chrono::milliseconds kNever = std::chrono::hours(1);
 
 class Stopwatch {
  public:

@@ -1,8 +1,13 @@
 #include "tests/conformance/support/raw_socket.h"
 
+#include <thread>
+
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 namespace ratoon::http::testing {
@@ -79,19 +84,37 @@ void RawSocket::close_writing() const {
   ::shutdown(fd_.get(), SHUT_WR);
 }
 
+bool RawSocket::wait_until_received() const {
+  const Stopwatch watch;
+  while (watch.elapsed() < kPatience) {
+    int unacknowledged = 0;
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    if (::ioctl(fd_.get(), SIOCOUTQ, &unacknowledged) != 0 ||
+        ::getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+      return false;
+    if (unacknowledged == 0 && info.tcpi_state != TCP_FIN_WAIT1) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
 void RawSocket::reset() {
   const linger at_once{1, 0};
   ::setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   fd_.reset();
 }
 
-Listener::Listener(int backlog) : fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+ClosedPort::ClosedPort() : fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   auto address = loopback(0);
   socklen_t size = sizeof address;
   ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), size);
-  ::listen(fd.get(), backlog);
   ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size);
   port = ntohs(address.sin_port);
+}
+
+Listener::Listener(int backlog) {
+  ::listen(fd.get(), backlog);
 }
 
 }  // namespace ratoon::http::testing

@@ -46,7 +46,7 @@ ScriptedServer::Script answering(std::string reply) {
   return [reply = std::move(reply)](RawSocket& peer, int) {
     peer.read_until("\r\n\r\n");
     peer.send(reply);
-    peer.read_to_end();
+    peer.read_to_end(kNever);
   };
 }
 

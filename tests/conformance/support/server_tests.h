@@ -37,12 +37,16 @@ inline void echo(ServerRequest request, Responder responder) {
   responder.send({.body = request.method + " " + request.path + " " + request.body});
 }
 
-inline ServerOptions brisk() {
+// A deadline that comes soon, of a server whose others never come.
+inline constexpr milliseconds kSoon{200};
+
+inline ServerOptions unhurried() {
   ServerOptions options;
-  options.head_deadline = milliseconds(200);
-  options.body_deadline = milliseconds(200);
-  options.idle_deadline = milliseconds(200);
-  options.write_deadline = milliseconds(200);
+  options.head_deadline = kNever;
+  options.body_deadline = kNever;
+  options.idle_deadline = kNever;
+  options.write_deadline = kNever;
+  options.stranger_deadline = kNever;
   return options;
 }
 
@@ -56,13 +60,18 @@ inline std::string talk(const HttpServer& server, std::string_view bytes) {
 
 // Waits, in small steps, for what another thread is about to do.
 template <class Condition>
-bool becomes_true(Condition condition, milliseconds patience = std::chrono::seconds(5)) {
+bool becomes_true(Condition condition, milliseconds patience = kPatience) {
   const Stopwatch watch;
   while (!condition()) {
     if (watch.elapsed() > patience) return false;
     std::this_thread::sleep_for(milliseconds(2));
   }
   return true;
+}
+
+// Threads that were joined are still counted for a moment.
+inline bool are_threads_at_most(long count) {
+  return becomes_true([count] { return count_threads() <= count; });
 }
 
 // Requests whose handlers have returned without an answer.

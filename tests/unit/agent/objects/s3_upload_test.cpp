@@ -130,7 +130,7 @@ class MeetingSource final : public ObjectSource {
     std::unique_lock lock(mutex_);
     readers_.insert(std::this_thread::get_id());
     came_.notify_all();
-    if (!came_.wait_for(lock, std::chrono::seconds(30), [&] { return readers_.size() >= wanted_; }))
+    if (!came_.wait_for(lock, std::chrono::minutes(2), [&] { return readers_.size() >= wanted_; }))
       return Error(ErrorKind::kTimeout, "nobody else came");
     return own_.read(offset, into);
   }

@@ -14,6 +14,8 @@
 namespace ratoon::progress_bar_test {
 namespace {
 
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -44,6 +46,7 @@ TEST(ProgressBar, IsDrawnOverItself) {
   Pipe pipe;
   ProgressBar bar({.title = "t\x1b[2J", .total = 10, .begin_at = 4, .fd = pipe.fd(), .is_terminal = true});
   EXPECT_EQ(pipe.read(), "");
+  const auto began = steady_clock::now();
   bar.show_loss(0.5);
   bar.show_durable(4);
   bar.update(5);
@@ -52,8 +55,11 @@ TEST(ProgressBar, IsDrawnOverItself) {
   EXPECT_THAT(drawn, testing::AllOf(HasSubstr("50%"), HasSubstr("5/10"), HasSubstr("loss 0.5"),
                                     HasSubstr("durable 4"), testing::EndsWith("\x1b[K")));
   EXPECT_EQ(drawn.find('\n'), std::string::npos);
-  bar.update(6);  // too soon to be seen
-  EXPECT_EQ(pipe.read(), "");
+  bar.update(6);
+  const std::string too_soon = pipe.read();
+  if (steady_clock::now() - began < milliseconds(100)) {
+    EXPECT_EQ(too_soon, "");
+  }
   bar.clear();
   EXPECT_EQ(pipe.read(), "\r\x1b[K");
   bar.update(7);
@@ -71,11 +77,15 @@ TEST(ProgressBar, IsLinesWhereThereIsNoTerminal) {
   Pipe pipe;
   {
     ProgressBar bar({.title = "digits", .total = 1000, .fd = pipe.fd()});
+    const auto began = steady_clock::now();
     bar.update(1);
     EXPECT_THAT(pipe.read(), StartsWith("digits: step 1/1000"));
     for (std::uint64_t i = 2; i <= 900; ++i) bar.update(i);
     bar.clear();
-    EXPECT_EQ(pipe.read(), "");
+    const std::string too_soon = pipe.read();
+    if (steady_clock::now() - began < milliseconds(500)) {
+      EXPECT_EQ(too_soon, "");
+    }
     bar.resume_at(800);
     bar.update(801);
     EXPECT_THAT(pipe.read(), testing::AllOf(HasSubstr("801/1000"), HasSubstr("since step 800")));
@@ -96,13 +106,15 @@ TEST(ProgressBar, ADescriptorThatRefusesIsNoReasonToStop) {
   closed.update(1);
 }
 
-// The figure is of the benchmark; this is what would be felt.
-TEST(ProgressBar, AnUpdateCostsNothingThatIsFelt) {
+// What an update costs is for the benchmark to say: nearly all of them draw nothing.
+TEST(ProgressBar, ItIsDrawnAtMostTenTimesASecond) {
   Pipe pipe;
+  const auto began = steady_clock::now();
   ProgressBar bar({.total = 1'000'000, .fd = pipe.fd(), .is_terminal = true});
-  const auto began = std::chrono::steady_clock::now();
   for (std::uint64_t i = 0; i < 100'000; ++i) bar.update(i);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(1));
+  const std::chrono::duration<double> took = steady_clock::now() - began;
+  const std::string drawn = pipe.read();
+  EXPECT_LE(static_cast<double>(std::count(drawn.begin(), drawn.end(), '\r')), 2 + 10 * took.count());
 }
 
 }  // namespace

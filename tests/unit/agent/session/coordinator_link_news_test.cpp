@@ -20,7 +20,7 @@ TEST_F(CoordinatorLinkTest, HearsThatItIsToStop) {
 
 TEST_F(CoordinatorLinkTest, TellsOfACommitAtOnceAndAtTheVeryEnd) {
   auto joined = join();
-  form(1);
+  form(1, kHourly);
   ASSERT_TRUE(joined.get());
   const auto committed = [this] {
     const auto processes = coordinator_.processes(kJob);
@@ -28,10 +28,8 @@ TEST_F(CoordinatorLinkTest, TellsOfACommitAtOnceAndAtTheVeryEnd) {
   };
   InventoryEntry entry{
       .tier = "volume", .attempt = Attempt(1), .step = Step(10), .digest = "d", .is_complete = true};
-  const auto before = std::chrono::steady_clock::now();
   link_->note({.attempt = Attempt(1), .step = Step(10), .committed = entry});
   wait_until([&] { return committed() == entry; });
-  EXPECT_LT(std::chrono::steady_clock::now() - before, 900ms) << "a beat would come only after a second";
   entry.step = Step(20);
   link_->note({.attempt = Attempt(1), .step = Step(20), .committed = entry});
   link_.reset();
@@ -41,10 +39,9 @@ TEST_F(CoordinatorLinkTest, TellsOfACommitAtOnceAndAtTheVeryEnd) {
 // The operator times how long it takes to get back to work by these.
 TEST_F(CoordinatorLinkTest, TellsOfEachMilestoneAtOnce) {
   auto joined = join();
-  form(1);
+  form(1, kHourly);
   ASSERT_TRUE(joined.get());
   Position position{.attempt = Attempt(1), .phase = ProcessPhase::kLoad, .milestone = Milestone::kJoined};
-  const auto before = std::chrono::steady_clock::now();
   const auto is_heard = [&] {
     const auto beat = coordinator_.processes(kJob).front().beat;
     return beat && beat->attempt == position.attempt && beat->phase == position.phase &&
@@ -60,7 +57,6 @@ TEST_F(CoordinatorLinkTest, TellsOfEachMilestoneAtOnce) {
   tell(Milestone::kJoined, ProcessPhase::kLoad, 0);
   tell(Milestone::kLoaded, ProcessPhase::kCompute, 40);
   tell(Milestone::kStepped, ProcessPhase::kCompute, 41);
-  EXPECT_LT(std::chrono::steady_clock::now() - before, 900ms) << "beats would come only each second";
 }
 
 TEST_F(CoordinatorLinkTest, ABeatSaysHowLongItStandsThereAndMay) {
@@ -127,9 +123,9 @@ TEST_F(CoordinatorLinkTest, HearsWhatIsWantedOfAll) {
 }
 
 TEST_F(CoordinatorLinkTest, EndsWithoutWaitingForItsPolls) {
-  const auto before = std::chrono::steady_clock::now();
-  link_.reset();
-  EXPECT_LT(std::chrono::steady_clock::now() - before, 5s) << "polls are held for 20";
+  open({.poll = 1h});
+  wait_until([&] { return coordinator_.load().parked > 0; });
+  link_.reset();  // its poll would end after an hour on either side
 }
 
 TEST_F(CoordinatorLinkTest, RefusesALifelineThatIsNone) {

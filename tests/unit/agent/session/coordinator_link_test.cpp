@@ -82,7 +82,6 @@ TEST_F(CoordinatorLinkTest, ATokenThatStaysWrongCountsInTheEnd) {
   ASSERT_FALSE(assignment);
   EXPECT_THAT(assignment.error().message(), HasSubstr("the token is nobody's"));
   EXPECT_GE(took, kPatience);
-  EXPECT_LT(took, 10s);
 }
 
 TEST_F(CoordinatorLinkTest, ABeatThatHangsDoesNotHoldUpTheNextForLong) {

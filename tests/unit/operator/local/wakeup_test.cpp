@@ -34,35 +34,33 @@ class WakeupTest : public testing::Test {
   sigset_t before_{};
 };
 
-// Each test would take a minute if it slept to the end.
+// Longer than any test may take: a sleep that goes to its end fails by its time-out.
+constexpr auto kForLong = 1h;
+
 TEST_F(WakeupTest, NewsEndTheSleepEvenIfTheyCameBeforeIt) {
   const Wakeup wakeup = open();
-  const auto began = std::chrono::steady_clock::now();
   wakeup.notify();
   wakeup.notify();
-  EXPECT_EQ(wakeup.sleep(60s), 0);
+  EXPECT_EQ(wakeup.sleep(kForLong), 0);
   std::jthread other([&] { wakeup.notify(); });
-  EXPECT_EQ(wakeup.sleep(60s), 0);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);
+  EXPECT_EQ(wakeup.sleep(kForLong), 0);
   EXPECT_EQ(wakeup.sleep(1ms), 0) << "without news it ends by itself";
 }
 
 TEST_F(WakeupTest, TheEndOfAChildEndsTheSleep) {
   const Wakeup wakeup = open();
   auto group = exit_with("0");
-  const auto began = std::chrono::steady_clock::now();
-  EXPECT_EQ(wakeup.sleep(60s), 0);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);
+  EXPECT_EQ(wakeup.sleep(kForLong), 0);
   while (!group.has_ended() && test::wait_for_a_child()) group.reap();
 }
 
 TEST_F(WakeupTest, TellsHowOftenTheUserAskedToStop) {
   const Wakeup wakeup = open();
   ::pthread_kill(::pthread_self(), SIGINT);
-  EXPECT_EQ(wakeup.sleep(60s), 1);
+  EXPECT_EQ(wakeup.sleep(kForLong), 1);
   ::pthread_kill(::pthread_self(), SIGTERM);
   ::pthread_kill(::pthread_self(), SIGINT);
-  EXPECT_EQ(wakeup.sleep(60s), 2);
+  EXPECT_EQ(wakeup.sleep(kForLong), 2);
   EXPECT_EQ(wakeup.sleep(1ms), 0);
 }
 

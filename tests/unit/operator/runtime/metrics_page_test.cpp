@@ -49,7 +49,7 @@ class MetricsPageTest : public testing::Test {
   }
   void wait_for_readers(int number) {
     std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, 10s, [&] { return reading_ == number; }));
+    EXPECT_TRUE(changed_.wait_for(lock, 2min, [&] { return reading_ == number; }));
   }
   void open_gate() {
     const std::lock_guard lock(mutex_);

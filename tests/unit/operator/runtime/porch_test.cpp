@@ -81,7 +81,7 @@ class PorchTest : public testing::Test {
   }
   void wait_for(int& what, int number) {
     std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, 10s, [&] { return what >= number; }));
+    EXPECT_TRUE(changed_.wait_for(lock, 2min, [&] { return what >= number; }));
   }
   int asked() {
     const std::lock_guard lock(mutex_);

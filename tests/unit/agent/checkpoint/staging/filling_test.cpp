@@ -26,7 +26,7 @@ using test::Fault;
 
 const CheckpointId kId{.attempt = Attempt(1), .step = Step(10)};
 constexpr std::uint64_t kPieceBytes = 32 << 20;  // what is written at once
-constexpr auto kSoon = 20s;
+constexpr auto kSoon = 2min;
 constexpr std::uint64_t kTriesMax = 1000;  // until another process comes between
 
 // Two pieces, and so many bytes that the sums are made on a thread.

@@ -24,7 +24,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr auto kSoon = 20s;  // of waits that end much earlier, or the test fails
+constexpr auto kSoon = 2min;  // of waits that end much earlier, or the test fails
 
 // Each as it is, and where packs as small are written while they are copied, too.
 class SaverTest : public testing::TestWithParam<bool> {

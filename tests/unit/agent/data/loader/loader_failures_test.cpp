@@ -221,7 +221,7 @@ TEST(ReadingAhead, IsBounded) {
   for (std::uint64_t taken = 1; taken <= 5; ++taken) {
     const Batch batch = loader.next();
     std::unique_lock lock(mutex);
-    EXPECT_TRUE(changed.wait_for(lock, 10s, [&] { return reads == (taken + 3) * 8; }));
+    EXPECT_TRUE(changed.wait_for(lock, 2min, [&] { return reads == (taken + 3) * 8; }));
     EXPECT_FALSE(changed.wait_for(lock, 20ms, [&] { return reads > (taken + 3) * 8; })) << "and no further";
   }
 }
