@@ -50,7 +50,7 @@ class Lab:
 
     def helm(self, verb, chart, *more):
         run("helm", verb, "ratoon", chart, "--kubeconfig", self.kubeconfig, "--namespace", "ratoon-system", "--wait",
-            "--timeout", "90s", *more)
+            "--timeout", "300s", *more)
 
     def load_image(self, kind, program, tag, *more):
         image = self.folder / f"{pathlib.Path(program).name}.tar"
@@ -88,7 +88,7 @@ class Lab:
         volume.mkdir()
         volume.chmod(0o777)
         self.apply(*claim(name, volume))
-        self.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "--timeout=60s", f"pvc/{name}")
+        self.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "--timeout=180s", f"pvc/{name}")
         return volume
 
     def job(self, name):
@@ -247,7 +247,7 @@ def libtorch():
 
 
 def run(*words, text=None):
-    done = subprocess.run([str(word) for word in words], input=text, capture_output=True, text=True, timeout=200)
+    done = subprocess.run([str(word) for word in words], input=text, capture_output=True, text=True, timeout=1200)
     if done.returncode != 0:
         raise AssertionError(f"{' '.join(map(str, words))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout

@@ -6,7 +6,7 @@ from lab import is_stepping
 
 STEPS = int(os.environ.get("RATOON_STEPS", "800"))
 PAUSE_MS = 60
-END_SECONDS = 120 + STEPS * 0.1  # a step takes its pause and a little more, and some are made again
+END_SECONDS = 300 + STEPS * 0.1  # a step takes its pause and a little more, and some are made again
 
 
 class Runs:
@@ -21,20 +21,20 @@ class Runs:
 
     def begin(self, name, **spec):
         self.lab.start(name, STEPS, PAUSE_MS, **spec)
-        self.lab.wait(name, "first steps", is_stepping(0), 60)
+        self.lab.wait(name, "first steps", is_stepping(0), 180)
 
     def let_it_train(self, name, steps):
         """Until it has made about so many more, and one checkpoint at least."""
         begun = self.lab.status(name)
         goal = begun["progress"]["step"] + steps
         return self.lab.wait(name, f"step {goal}",
-                             lambda status: is_stepping(goal)(status) and "lastCheckpoint" in status, 60)
+                             lambda status: is_stepping(goal)(status) and "lastCheckpoint" in status, 180)
 
     def wait_for_world(self, name, size):
         return self.lab.wait(name, f"a world of {size}", lambda now: now.get("phase") == "Running" and
-                             now["worldSize"] == size and is_stepping(0)(now), 60)
+                             now["worldSize"] == size and is_stepping(0)(now), 180)
 
-    def wait_recovered(self, name, before, lost_at, seconds=60):
+    def wait_recovered(self, name, before, lost_at, seconds=180):
         """Returns the seconds from the loss until this test sees that all members step again, and the job's own account."""
         old = before.get("lastDisruption")
         status = self.lab.wait(name, "recovery",
@@ -44,7 +44,7 @@ class Runs:
     def wait_free(self, name, node):
         """Until members may be placed on a node that came back: the next loss is to find a free one."""
         self.lab.wait(name, f"trust in {node}",
-                      lambda now: node not in [suspect["name"] for suspect in now.get("suspectNodes", [])], 60)
+                      lambda now: node not in [suspect["name"] for suspect in now.get("suspectNodes", [])], 600)
 
     def expect_unbroken_weights(self, name, unbroken=None):
         status = self.lab.wait(name, "success", lambda now: now.get("phase") == "Succeeded", END_SECONDS)

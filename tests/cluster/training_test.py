@@ -57,6 +57,7 @@ class Training(Runs, unittest.TestCase):
             node = neighbour.node if trial == 0 else lab.node_of_a_member("silent", avoid=(neighbour.node,))
             killed_at = lab.kill_node(node)
             seconds, account = self.wait_recovered("silent", before, killed_at)
+            self.expect_before_kubernetes(node)
             self.assertEqual(account["node"], node)
             totals.append(seconds)
             accounts.append(account)
@@ -72,13 +73,19 @@ class Training(Runs, unittest.TestCase):
         figures["waterfall_seconds"] = {phase: statistics.median(a["phases"][phase + "Seconds"] for a in accounts)
                                         for phase in PHASES}
         figures["batch_job"] = neighbour.fate()
-        self.expect_within(totals, goal=5.0, at_least=8.0)
+        self.expect_within(totals, goal=5.0)
 
-    def expect_within(self, seconds, goal, at_least):
-        """Twenty trials are a measurement; five on a machine that others use show that nothing waits for a timeout."""
+    def expect_within(self, seconds, goal):
+        """Twenty trials are a measurement. Fewer, on a machine that others use, show what was not waited for by order alone:
+        see expect_before_kubernetes()."""
         if TRIALS >= 20:
             self.assertLessEqual(spread(seconds)["p95"], goal)
-        self.assertLessEqual(statistics.median(seconds), at_least)
+
+    def expect_before_kubernetes(self, node):
+        """All step again, and the control plane has yet to notice that the node is dead, which takes it 40 s."""
+        conditions = lab.api.get(f"/api/v1/nodes/{node}")["status"]["conditions"]
+        self.assertEqual([each["status"] for each in conditions if each["type"] == "Ready"], ["True"],
+                         f"{node} was not ready for Kubernetes before the job had recovered from its loss")
 
     def show_the_story(self, name):
         table = lab.kubectl("get", "tj", name)
@@ -104,12 +111,12 @@ class Training(Runs, unittest.TestCase):
             self.assertEqual(account["lostSteps"], 0)
             stalls.append(account["totalSeconds"])
             to_new_world.append(seconds)
-            lab.wait("noticed", "an empty node", lambda _: node not in lab.nodes_of("noticed"), 30)
+            lab.wait("noticed", "an empty node", lambda _: node not in lab.nodes_of("noticed"), 180)
             lab.kubectl("taint", "node", node, "karpenter.sh/disrupted-")
         status = self.expect_unbroken_weights("noticed")
         self.assertEqual(status["restarts"]["disruption"], 0, "nothing was lost")
         figures["notice"] = {"lost_steps": 0, "stall_seconds": spread(stalls), "seconds_to_new_world": spread(to_new_world)}
-        self.assertLessEqual(figures["notice"]["stall_seconds"]["p95"], 3.0)
+        self.expect_within(stalls, goal=3.0)
 
     def test_3_no_node_is_free(self):
         """A member's node dies and there is no other: the rest goes on at once, and grows again as the node is back."""
@@ -122,6 +129,7 @@ class Training(Runs, unittest.TestCase):
             node = lab.node_of_a_member("elastic")
             killed_at = lab.kill_node(node)
             totals.append(self.wait_recovered("elastic", before, killed_at)[0])
+            self.expect_before_kubernetes(node)
             print(f"shrink {trial}: {node} killed, the other steps again after {totals[-1]:.2f} s", flush=True)
             self.assertEqual(lab.status("elastic")["worldSize"], 1)
             lab.cluster("node", "add", node)
@@ -129,7 +137,7 @@ class Training(Runs, unittest.TestCase):
         self.assertEqual((status["restarts"]["disruption"], status["restarts"]["application"]), (TRIALS, 0))
         lab.kubectl("delete", "tj", "elastic")
         figures["shrink_seconds"] = spread(totals)
-        self.expect_within(totals, goal=4.0, at_least=6.0)
+        self.expect_within(totals, goal=4.0)
 
     def test_4_the_operator_dies(self):
         self.begin("orphan")
@@ -138,30 +146,47 @@ class Training(Runs, unittest.TestCase):
         after = self.let_it_train("orphan", 40)
         self.assertEqual(after["attempt"], before["attempt"], "training did not stop")
 
-        # And now in the middle of a recovery.
-        before = lab.status("orphan")
-        node = lab.node_of_a_member("orphan")
-        killed_at = lab.kill_node(node)
-        time.sleep(random.uniform(0, 2.5))  # it is over after 2.8 s at the earliest: two missed beats and a start
-        self.assertEqual(lab.status("orphan").get("lastDisruption"), before.get("lastDisruption"), "it still goes on")
-        lab.kill_operator()
-        status = lab.wait("orphan", "a new world", is_stepping(before["progress"]["step"] + 20, before["attempt"]), 60)
-        figures["with_the_operator_lost_too_seconds"] = time.time() - killed_at
-        self.assertGreater(status["attempt"], before["attempt"])
-        lab.cluster("node", "add", node)
+        # And now in the middle of a recovery: before the loss is noticed, and when a replacement has just been made.
+        for moment, is_then in (("at the loss", lambda before: True), ("at the replacement", self.is_being_replaced)):
+            before, node, killed_at = self.kill_the_operator_in_a_recovery("orphan", moment, is_then)
+            status = lab.wait("orphan", "a new world", is_stepping(before["progress"]["step"] + 20, before["attempt"]), 180)
+            figures[f"with_the_operator_lost_{moment.replace(' ', '_')}_seconds"] = time.time() - killed_at
+            self.assertGreater(status["attempt"], before["attempt"])
+            lab.cluster("node", "add", node)
+            self.wait_free("orphan", node)
         self.expect_unbroken_weights("orphan")
+
+    def is_being_replaced(self, before):
+        """A member that was not there before has a pod."""
+        known = {pod["metadata"]["name"] for pod in before["pods"]}
+        return any(pod["metadata"]["name"] not in known for pod in lab.pods("orphan"))
+
+    def kill_the_operator_in_a_recovery(self, name, moment, is_then):
+        """Where this machine was so slow that the recovery was over before, another node is lost. Returns the job's status
+        before, the node, and when it was killed."""
+        for _ in range(10):
+            before = {**self.let_it_train(name, 5), "pods": lab.pods(name)}
+            node = lab.node_of_a_member(name)
+            killed_at = lab.kill_node(node)
+            lab.wait_until(f"moment {moment}", lambda b=before: is_then(b), 180)
+            lab.kill_operator()
+            if lab.status(name).get("lastDisruption") == before.get("lastDisruption"):
+                return before, node, killed_at
+            lab.cluster("node", "add", node)
+            self.wait_free(name, node)
+        self.fail(f"each of ten recoveries was over before the operator could be killed {moment}")
 
     def test_5_a_pod_of_several_processes(self):
         """A process that is killed starts again beside the others of its pod; a node takes both of its processes."""
         several = {"numNodes": 2, "processesPerNode": 2}
         lab.start("pairs-unbroken", PAIRED_STEPS, 0, **several)
-        lab.wait("pairs-unbroken", "success", lambda now: now.get("phase") == "Succeeded", 60)
+        lab.wait("pairs-unbroken", "success", lambda now: now.get("phase") == "Succeeded", 180)
         lab.start("pairs", PAIRED_STEPS, PAUSE_MS, **several)
-        lab.wait("pairs", "first steps", is_stepping(0), 60)
+        lab.wait("pairs", "first steps", is_stepping(0), 180)
         before = self.let_it_train("pairs", 20)
         self.assertEqual(before["worldSize"], 4)
         lab.kill_a_trainer(lab.node_of_a_member("pairs"))
-        status = lab.wait("pairs", "a new world", is_stepping(before["progress"]["step"], before["attempt"]), 60)
+        status = lab.wait("pairs", "a new world", is_stepping(before["progress"]["step"], before["attempt"]), 180)
         self.assertEqual({pod["metadata"]["name"] for pod in lab.pods("pairs")}, {"pairs-worker-0-i0", "pairs-worker-1-i0"})
 
         node = lab.node_of_a_member("pairs")
@@ -181,29 +206,45 @@ class Training(Runs, unittest.TestCase):
         pod["containers"].append({"name": "logs", "image": images.PAUSE_IMAGE, "imagePullPolicy": "Never"})
         lab.make_volume("neighbours")
         lab.apply(job)
-        lab.wait("neighbours", "first steps", is_stepping(0), 60)
+        lab.wait("neighbours", "first steps", is_stepping(0), 180)
         before = self.let_it_train("neighbours", 20)
         os.kill(random.choice(lab.processes("digits", "nodes", lab.node_of_a_member("neighbours"))), signal.SIGKILL)
         account = self.wait_recovered("neighbours", before, time.time())[1]
         self.assertEqual(account["reason"], "ended by signal 9")
         self.assertEqual(lab.status("neighbours").get("suspectNodes", []), [], "its node is as good as ever")
-        lab.wait("neighbours", "success", lambda now: now.get("phase") == "Succeeded", 60)
-        lab.wait_until("end of what outlived the trainers", lambda: lab.pods("neighbours") == [], 90)
+        lab.wait("neighbours", "success", lambda now: now.get("phase") == "Succeeded", 180)
+        lab.wait_until("end of what outlived the trainers", lambda: lab.pods("neighbours") == [], 180)
 
         job = laboratory.digits("unprepared", PAIRED_STEPS, PAUSE_MS, numNodes=1, restartPolicy={"maxRestarts": 0})
         job["spec"]["roles"][0]["template"]["spec"]["initContainers"] = [
             {"name": "prepare", "image": "ratoon-digits:dev", "imagePullPolicy": "Never", "command": ["ratoon", "prepare"]}]
         lab.make_volume("unprepared")
         lab.apply(job)
-        failure = lab.wait("unprepared", "failure", lambda now: now.get("phase") == "Failed", 60)["lastFailure"]
+        failure = lab.wait("unprepared", "failure", lambda now: now.get("phase") == "Failed", 180)["lastFailure"]
         self.assertRegex(failure["reason"], r"^its init container prepare failed: exit code \d+$")
         self.assertIn("prepare", failure["lastLines"], "what it said of itself")
 
     def test_7_prometheus_saw_it_all(self):
-        empty = [query for query in scraper.dashboard_queries("silent") if not scraper.ask(query)]
-        self.assertEqual(empty, [], "queries of the dashboard without a series")
+        lab.start("watched", STEPS * 100, PAUSE_MS, numNodes=2, processesPerNode=2)
+        lab.wait("watched", "first steps", is_stepping(0), 180)
+        before = self.let_it_train("watched", 20)
+        noticed = lab.node_of_a_member("watched")
+        lab.taint(noticed)
+        self.wait_recovered("watched", before, time.time())
+        lab.wait("watched", "an empty node", lambda _: noticed not in lab.nodes_of("watched"), 180)
+        lab.kubectl("taint", "node", noticed, "karpenter.sh/disrupted-")
+        before = self.let_it_train("watched", 20)
+        killed = lab.node_of_a_member("watched")
+        self.wait_recovered("watched", before, lab.kill_node(killed))
+
+        def empty():
+            return [query for query in scraper.dashboard_queries("watched") if not scraper.ask(query)]
+
+        lab.wait_until("series for each query of the dashboard", lambda: not empty(), 180, story=lambda: "\n".join(empty()))
         for rank in (0, 1):
-            self.assertTrue(scraper.ask(f'ratoon_step{{job="pairs",local_rank="{rank}"}}'), "each process of a pod is read")
+            self.assertTrue(scraper.ask(f'ratoon_step{{job="watched",local_rank="{rank}"}}'), "each process of a pod is read")
+        lab.kubectl("delete", "tj", "watched")
+        lab.cluster("node", "add", killed)
 
 
 def spread(values):
@@ -232,7 +273,7 @@ class Neighbour:
                 "containers": [{"name": "trainer", "image": "ratoon-digits:dev", "imagePullPolicy": "Never",
                                 "command": ["digits", "--steps", "1000000", "--pause-ms", "2000", "--batch", "1",
                                             "--save-folder", "/tmp", "--run-name", "neighbour"]}]}}}})
-        self.lab.wait_until("two running pods of the batch/v1 Job", lambda: len(self.running()) == 2, 60)
+        self.lab.wait_until("two running pods of the batch/v1 Job", lambda: len(self.running()) == 2, 180)
         self.began = {pod["metadata"]["name"] for pod in self.running()}
 
     def running(self):

@@ -20,7 +20,7 @@ class Api:
     def request(self, method, path, body=None, kind="application/json"):
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.server + path, method=method, data=data, headers={"Content-Type": kind})
-        with self.opener.open(request, timeout=10) as reply:
+        with self.opener.open(request, timeout=60) as reply:
             return reply.read()
 
     def get(self, path):

@@ -26,7 +26,7 @@ def node_add(cluster, _, chosen):
         before = api.ready_nodes().get(name)  # a killed node's Ready stays true for a while
         node.start_containerd(cluster, plan, name, index, cluster.values["snapshotter"])
         node.start_kubelet(cluster, plan, name, index)
-        wait_for(f"{name}'s Ready", lambda: api.ready_nodes().get(name, before) != before, 120, [cluster.log(f"kubelet-{name}")])
+        wait_for(f"{name}'s Ready", lambda: api.ready_nodes().get(name, before) != before, 600, [cluster.log(f"kubelet-{name}")])
         say_timed(f"{name} is ready")
 
 

@@ -44,7 +44,7 @@ def _make(cluster, cache, chosen):
         starting = [pool.submit(node.start_containerd, cluster, plan, name, index, snapshotter)
                     for name, index in cluster.nodes.items()]
         api = Api(cluster, plan)
-        wait_for("the API server", api.is_ready, 120, [cluster.log("kube-apiserver"), cluster.log("etcd")])
+        wait_for("the API server", api.is_ready, 600, [cluster.log("kube-apiserver"), cluster.log("etcd")])
         say_timed("the API server answers")
         control_plane.start_controllers(cluster, plan, chosen.grace)
         for (name, index), job in zip(cluster.nodes.items(), starting):
@@ -53,8 +53,8 @@ def _make(cluster, cache, chosen):
         say_timed(f"{len(cluster.nodes)} kubelets are starting")
         control_plane.start_proxy(cluster, plan, next(iter(cluster.nodes)))
     wanted = set(cluster.nodes)
-    wait_for("every node's Ready", lambda: wanted <= api.ready_nodes().keys(), 120, _node_logs(cluster, wanted))
-    wait_for("kube-proxy", lambda: _service_answers(plan), 60, [cluster.log("kube-proxy")])
+    wait_for("every node's Ready", lambda: wanted <= api.ready_nodes().keys(), 600, _node_logs(cluster, wanted))
+    wait_for("kube-proxy", lambda: _service_answers(plan), 300, [cluster.log("kube-proxy")])
     cluster.values["is_up"] = True
     cluster.save()
     say_timed(f"{cluster.name} is up: {len(wanted)} nodes are ready")

@@ -31,7 +31,7 @@ def start_containerd(cluster, plan, node, index, snapshotter):
                    _MOUNT_AND_RUN, "sh", cluster.node_folder(node)], group, cluster.log(f"containerd-{node}"))
     pki.make_node_certificates(cluster, plan, node, plan.node(index))
     log = cluster.log(f"containerd-{node}")
-    wait_for(f"containerd of {node}", lambda: _answers(cluster, node), 60, [log])
+    wait_for(f"containerd of {node}", lambda: _answers(cluster, node), 300, [log])
     images.load_kept(cluster, node, socket(cluster, node))
 
 
