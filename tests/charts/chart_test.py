@@ -10,32 +10,11 @@ import unittest
 
 import kubernetes_schemas
 import programs
+from chart_values import BAD_VALUES, OTHER_VALUES, leaves
 from programs import CHART, run
 
 NAMESPACE = "trees"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:ratoon"
-
-BAD_VALUES = [
-    ("a name that is not there", {"replica": 2}, "replica"),
-    ("no operator at all", {"replicas": 0}, "replicas"),
-    ("a name that is not there, below", {"image": {"name": "a"}}, "name"),
-    ("no image", {"image": {"repository": ""}}, "repository"),
-    ("a tag with a blank", {"image": {"tag": "a b"}}, "tag"),
-    ("a pull policy that is none", {"image": {"pullPolicy": "Sometimes"}}, "pullPolicy"),
-    ("a namespace that is a list", {"watchNamespace": ["a", "b"]}, "watchNamespace"),
-    ("a namespace in capitals", {"watchNamespace": "Trees"}, "watchNamespace"),
-    ("an address without scheme", {"coordinator": {"advertiseUrl": "host:9443"}}, "advertiseUrl"),
-    ("no for false", {"coordinator": {"tls": {"enabled": "no"}}}, "enabled"),
-    ("a Secret that is a list", {"coordinator": {"tls": {"existingSecret": ["a"]}}}, "existingSecret"),
-    ("a name with a blank", {"coordinator": {"tls": {"serverName": "a b"}}}, "serverName"),
-    ("a certificate among the values", {"coordinator": {"tls": {"key": "a"}}}, "key"),
-    ("an argument that is no flag", {"extraArgs": ["verbose"]}, "extraArgs"),
-    ("memory that is no amount", {"resources": {"limits": {"memory": "much"}}}, "memory"),
-    ("a resource that is none", {"resources": {"limits": {"memroy": "1Gi"}}}, "memroy"),
-    ("a toleration's effect that is none", {"tolerations": [{"effect": "Never"}]}, "effect"),
-    ("yes for true", {"crds": {"install": "yes"}}, "install"),
-    ("a label that is a number", {"dashboards": {"labels": {"grafana_dashboard": 1}}}, "grafana_dashboard"),
-]
 
 # (may it, verb, resource, more words)
 RIGHTS = [
@@ -148,11 +127,15 @@ class Rendered(unittest.TestCase):
         values = (CHART / "values.yaml").read_text()
         (values,) = programs.read_yaml(f"{values}\napiVersion: v1\nkind: Values\nmetadata: {{name: values}}\n")
         schema = json.loads((CHART / "values.schema.json").read_text())
-        known = {name for name in values if name not in ("apiVersion", "kind", "metadata")}
-        self.assertEqual(known, set(schema["properties"]) - {"global"})
-        text = "".join(path.read_text() for path in (CHART / "templates").iterdir())
-        for name in known:
-            self.assertIn(f".Values.{name}", text)
+        known = {name: values[name] for name in values if name not in ("apiVersion", "kind", "metadata")}
+        self.assertEqual(known.keys(), schema["properties"].keys() - {"global"})
+        self.assertEqual(set(leaves(known)), OTHER_VALUES.keys(), "each value has another one here, to see what it does")
+        usual = render().stdout
+        for path, other in OTHER_VALUES.items():
+            with self.subTest(path):
+                done = render("--set-json", f"{path}={json.dumps(other)}")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertTrue(without_secrets(done.stdout) != without_secrets(usual), f"{path} does nothing")
 
     def test_the_operator_may_do_little_on_its_node(self):
         pod = objects()["Deployment", "ratoon"]["spec"]["template"]["spec"]
@@ -262,7 +245,7 @@ class OnAServer(unittest.TestCase):
         cls.done = cls.helm("install", "ratoon", CHART)
         if cls.done.returncode != 0:
             raise AssertionError(cls.done.stderr)
-        cls.cluster.must("wait", "--for=condition=Established", "crd/trainingjobs.ratoon.dev", "--timeout=20s")
+        cls.cluster.must("wait", "--for=condition=Established", "crd/trainingjobs.ratoon.dev", "--timeout=180s")
 
     @classmethod
     def helm(cls, *words):

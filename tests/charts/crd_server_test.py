@@ -163,14 +163,14 @@ class CrdOnAServer(unittest.TestCase):
 
     def test_kubectl_waits_for_conditions(self):
         self.create(changed(("metadata.name", "waited")), STATUS)
-        self.cluster.must("wait", "tj/waited", "--for=condition=Recovering", "--timeout=30s")
+        self.cluster.must("wait", "tj/waited", "--for=condition=Recovering", "--timeout=180s")
 
     def test_kubectl_explains_every_field(self):
         def explain(*words):
             done = self.cluster.kubectl("explain", *words)
             return done.stdout if done.returncode == 0 else ""
 
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not explain("tj"):  # the server publishes a new definition's schema a moment after it takes it
             self.assertLess(time.monotonic(), deadline, "kubectl explain knows no TrainingJob")
             time.sleep(0.2)

@@ -28,7 +28,7 @@ def main(*programs, with_server=False):
 
 
 def run(*words, text=None):
-    return subprocess.run([str(word) for word in words], cwd=ROOT, input=text, capture_output=True, text=True, timeout=60)
+    return subprocess.run([str(word) for word in words], cwd=ROOT, input=text, capture_output=True, text=True, timeout=180)
 
 
 def read_yaml(text):
@@ -77,4 +77,4 @@ class Cluster:
 
     def install_crd(self):
         self.must("apply", "--server-side", f"--filename={CRD}")
-        self.must("wait", "--for=condition=Established", "crd/trainingjobs.ratoon.dev", "--timeout=20s")
+        self.must("wait", "--for=condition=Established", "crd/trainingjobs.ratoon.dev", "--timeout=180s")

@@ -16,7 +16,7 @@ from bad_jobs import GOOD, changed
 from crd_server_test import STATUS
 
 BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
-PATIENCE = 60  # of the test; the program's own are shorter
+PATIENCE = 180  # of the test; the program's own are shorter
 
 
 def ratoon(*words, program=("ratoon",), cwd="/", **environment):

@@ -21,7 +21,7 @@ def records(path):
 class Goldens(unittest.TestCase):
     def test_each_is_written_again(self):
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([PROGRAM, folder], check=True, timeout=60)
+            subprocess.run([PROGRAM, folder], check=True, timeout=180)
             made = {path.name: path for path in pathlib.Path(folder).iterdir()}
             self.assertEqual(set(made), {path.name for path in GOLDEN.glob("*cpp*")})
             self.assertEqual(made.pop("cpp.json").read_bytes(), (GOLDEN / "cpp.json").read_bytes())

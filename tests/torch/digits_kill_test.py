@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from digits_run_test import Digits
+from digits_run_test import STEPS, Digits
 
 KILLS = int(os.environ.get("RATOON_KILLS", 40))
 KILLS_OF_A_RUN = 10
@@ -20,15 +20,16 @@ class Kills(unittest.TestCase):
         self.chance = random.Random(seed)
         self.kills = 0
 
-    def run_of(self, members):
-        run = Digits(members)
+    def run_of(self, members, pause_ms):
+        run = Digits(members, pause_ms)
         self.addCleanup(run.close)
         return run.start()
 
     def unbroken(self, members):
-        run = self.run_of(members)
-        code, output = run.finish(120)
+        run = self.run_of(members, 0)
+        code, output = run.finish()
         self.assertEqual(code, 0, f"{output}\n{run.logs()}")
+        self.assertEqual(run.progress().keys(), {(step, rank) for step in range(STEPS) for rank in range(members)})
         return run.weights()[0], {place: seen[0][1] for place, seen in run.progress().items()}
 
     def is_hurt(self, run, members):
@@ -43,7 +44,7 @@ class Kills(unittest.TestCase):
         return False
 
     def assert_same_through_kills(self, members, expected):
-        run = self.run_of(members)
+        run = self.run_of(members, 10)
         kills = 0
         while kills < min(KILLS_OF_A_RUN, KILLS - self.kills):
             try:
@@ -52,9 +53,10 @@ class Kills(unittest.TestCase):
             except subprocess.TimeoutExpired:
                 kills += self.is_hurt(run, members)
         self.kills += kills
-        code, output = run.finish(240)
+        code, output = run.finish(400)
         self.assertEqual(code, 0, f"{output}\n{run.logs()}")
         weights, losses = expected
+        self.assertEqual(run.progress().keys(), losses.keys(), "each rank has said each step")
         self.assertEqual(set(run.weights()), {weights}, f"{output}\n{run.logs()}")
         for place, seen in run.progress().items():
             for attempt, loss in seen:

@@ -16,20 +16,23 @@ STEPS = 120
 
 
 class Digits(TrainerRun):
-    def __init__(self, members=3):
-        super().__init__("digits", members, "--steps", STEPS, "--batch", 30, "--pause-ms", 10)
+    """`pause_ms`: bits do not depend on it, and a run that is to be hurt must last."""
+
+    def __init__(self, members=3, pause_ms=60):
+        super().__init__("digits", members, "--steps", STEPS, "--batch", 30, "--pause-ms", pause_ms)
 
 
 class DigitsRun(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        unbroken = Digits()
+        unbroken = Digits(pause_ms=0)
         cls.addClassCleanup(unbroken.close)
         unbroken.start()
         code, output = unbroken.finish()
         assert code == 0, output + str(unbroken.logs())
         cls.expected = unbroken.weights()
         cls.losses = unbroken.progress()
+        assert cls.losses.keys() == {(step, rank) for step in range(STEPS) for rank in range(3)}, unbroken.logs()
         assert len(cls.expected) == 3 and len(set(cls.expected)) == 1, unbroken.logs()
 
     def run_of(self, *words):
@@ -38,9 +41,10 @@ class DigitsRun(unittest.TestCase):
         return run.start()
 
     def assert_as_unbroken(self, run):
-        code, output = run.finish(120)
+        code, output = run.finish()
         self.assertEqual(code, 0, f"{output}\n{run.logs()}")
         self.assertEqual(run.weights(), self.expected)
+        self.assertEqual(run.progress().keys(), self.losses.keys(), "each rank has said each step")
         for place, seen in run.progress().items():
             for _, loss in seen:
                 self.assertEqual(loss, self.losses[place][0][1], f"step and rank {place}")
@@ -81,7 +85,7 @@ class DigitsRun(unittest.TestCase):
         self.assert_as_unbroken(run)
 
     def test_one_process_needs_nobody(self):
-        run = self.run_of(1)
+        run = self.run_of(1, 0)
         code, output = run.finish()
         self.assertEqual(code, 0, output)
         self.assertEqual(len(run.weights()), 1)

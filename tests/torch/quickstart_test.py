@@ -46,7 +46,7 @@ class Quickstart(unittest.TestCase):
     def end(self, process):
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGTERM)
-            process.wait(timeout=60)
+            process.wait(timeout=180)
 
     def status(self, name="with-losses"):
         file = self.folder / name / "status.json"

@@ -24,7 +24,7 @@ def difference(name):
 
 
 def run(*words):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
