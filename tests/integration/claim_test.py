@@ -6,6 +6,7 @@ import datetime
 import itertools
 import re
 import sys
+import time
 import unittest
 import urllib.error
 
@@ -33,7 +34,7 @@ class Claims(unittest.TestCase):
         self.operator = Operator(self, self.cluster, "one", 1)
 
     def expect_pods(self, name, count):
-        wait_until(lambda: len(self.cluster.pods(name)) == count, f"the pods of {name}", 60)
+        wait_until(lambda: len(self.cluster.pods(name)) == count, f"the pods of {name}", 180)
 
     def test_a_claim_of_one_node_is_told_and_replacing_it_mends_the_job(self):
         self.cluster.post(CLAIMS, claim("j", "ReadWriteOnce"))
@@ -117,10 +118,10 @@ class Claims(unittest.TestCase):
         wait_until(is_started, "the server to take the definition up")
         self.cluster.wait_for("j", "a step", lambda status: status.get("progress", {}).get("step", 0) > 0)
         self.assertNotIn("ledger", self.cluster.status("j"))
-        writes = self.status_writes()
+        writes, began = self.status_writes(), time.monotonic()
         step = self.cluster.step("j")
         wait_until(lambda: self.cluster.step("j") >= step + 60, "its training", 60)  # six seconds and more
-        self.assertLess(self.status_writes() - writes, 6)
+        self.assertLess(self.status_writes() - writes, time.monotonic() - began, "not one a second")
         for field in ("status.ledger", "status.members[].node"):
             self.assertEqual(self.operator.said().count(field), 1)
 
@@ -153,7 +154,7 @@ class Claims(unittest.TestCase):
         self.assertNotEqual(condition(status).get("status"), "True")
         wait_until(lambda: [event for event in self.cluster.get(EVENTS)["items"]
                             if event["reason"] == "PodRefused" and "exceeded quota: two" in event["note"]], "an event")
-        wait_until(lambda: len(self.creations(new)) == 8, "refusals", 60)
+        wait_until(lambda: len(self.creations(new)) == 8, "refusals", 180)
         times, answers = zip(*self.creations(new))
         self.assertEqual(set(answers), {403})
         pauses = [after - before for before, after in itertools.pairwise(times)][3:]  # what is shorter says little
@@ -176,7 +177,7 @@ class Claims(unittest.TestCase):
         before = self.metric("ratoon_notice_to_action_seconds_count")
         name = self.cluster.pods("j")[0]["metadata"]["name"]
         self.cluster.server.request("DELETE", f"{PODS}/{name}")
-        wait_until(lambda: self.metric("ratoon_notice_to_action_seconds_count") > before, "the time from notice to action", 30)
+        wait_until(lambda: self.metric("ratoon_notice_to_action_seconds_count") > before, "the time from notice to action", 180)
 
     def test_a_field_of_the_template_that_no_pod_has_is_refused_by_name(self):
         container = {"name": "trainer", "image": "a:1", "command": ["a"], "resorces": {"limits": {"nvidia.com/gpu": 1}}}

@@ -17,7 +17,7 @@ CODE = re.compile(r"\b\d+\b")
 
 def help_of(*words):
     program, *words = words
-    shown = subprocess.run([BIN / program.replace(" ", "-"), *words, "--help"], text=True, capture_output=True, timeout=20)
+    shown = subprocess.run([BIN / program.replace(" ", "-"), *words, "--help"], text=True, capture_output=True, timeout=180)
     assert shown.returncode == 0, words
     return shown.stdout
 
@@ -62,7 +62,7 @@ class Help(unittest.TestCase):
                  "ratoon kill has no place for 'runs/a'; a run is named with --run: see `ratoon kill --help`"),
                 (("status", "a", "b"), "ratoon status has no place for 'b': see `ratoon status --help`")):
             with self.subTest(words):
-                done = subprocess.run([BIN / "ratoon", *words], text=True, capture_output=True, timeout=20)
+                done = subprocess.run([BIN / "ratoon", *words], text=True, capture_output=True, timeout=180)
                 self.assertEqual((done.returncode, done.stdout, done.stderr), (82, "", f"ratoon: {said}\n"))
 
 
@@ -72,7 +72,7 @@ class Completion(unittest.TestCase):
     def offered(self, shell, typed):
         words = typed.split(" ")
         script = subprocess.run([BIN / "ratoon", "completion", shell], text=True, capture_output=True, check=True,
-                                timeout=20).stdout
+                                timeout=180).stdout
         ask = f"""COMP_WORDS=({" ".join(map(shlex.quote, words))}); COMP_CWORD={len(words) - 1}; _ratoon
                   for reply in "${{COMPREPLY[@]}}"; do printf '%s\\n' "$reply"; done"""
         command = ["bash", "--norc", "-c", script + ask]
@@ -80,7 +80,7 @@ class Completion(unittest.TestCase):
             # In the mode in which bashcompinit calls it; the folders of zsh's own functions are not ours to check.
             script = script.replace("&& compinit\n", "&& compinit -u -D\n")
             command = ["zsh", "-f", "-c", f"{script} f() {{ emulate -L sh; setopt kshglob braceexpand\n{ask}\n}}; f"]
-        done = subprocess.run(command, text=True, capture_output=True, timeout=20)
+        done = subprocess.run(command, text=True, capture_output=True, timeout=180)
         self.assertEqual(done.stderr, "", typed)
         # In zsh it is the caller that leaves out what does not begin so.
         begin = words[-1] if shell == "zsh" else ""
@@ -106,7 +106,7 @@ class Completion(unittest.TestCase):
         self.check("zsh")
 
     def test_no_other_shell(self):
-        done = subprocess.run([BIN / "ratoon", "completion", "fish"], text=True, capture_output=True, timeout=20)
+        done = subprocess.run([BIN / "ratoon", "completion", "fish"], text=True, capture_output=True, timeout=180)
         self.assertEqual(done.returncode, 82)
         self.assertIn("bash", done.stderr)
 

@@ -15,7 +15,7 @@ FOREVER = ["counter", "--steps", "1000000", "--pause-ms", "5"]
 def ratoon(*words, cwd=None):
     """(exit code, what it printed)"""
     done = subprocess.run([BIN / "ratoon", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=60, cwd=cwd)
+                          timeout=180, cwd=cwd)
     return done.returncode, done.stdout
 
 
@@ -78,7 +78,7 @@ class Controls(unittest.TestCase):
         (node,) = [node for node in run.status()["nodes"] if node["name"] == "only"]
         self.assertEqual(run.job_status()["members"][0]["nodeEndsAt"], node["ends_at"])
         log = run.folder / "logs" / "counter-worker-0-i0.log"
-        wait_until(lambda: "left because of the operator's notice" in log.read_text(), "the member to leave", 60)
+        wait_until(lambda: "left because of the operator's notice" in log.read_text(), "the member to leave", 180)
         last = wait_until(lambda: (lambda at: at if at["step"] > first["step"] else None)(
             run.job_status()["lastCheckpoint"]), "a save of what was trained meanwhile")
         self.assertLessEqual(last["step"], run.job_status()["progress"]["step"])
@@ -169,7 +169,7 @@ class Controls(unittest.TestCase):
         self.assertRegex(first, r"^Running, attempt 1, 2 processes: step \d+ of 1000000")
         run.process.terminate()
         run.finish()
-        rest, _ = watcher.communicate(timeout=30)
+        rest, _ = watcher.communicate(timeout=180)
         self.assertRegex(rest.splitlines()[-1], r"^Stopped, attempt 1: step \d+ of 1000000 \(0 %\)  durable step \d+")
 
     def test_a_run_is_found_by_its_jobs_name_or_by_being_the_only_one(self):

@@ -94,8 +94,8 @@ class CtrlC(unittest.TestCase):
         go_on = self.words / "go-on"
         run = self.begin("--steps", 1_000_000, "--pause-ms", 3, "--hold", go_on, "--hold-at", 995, "--hold-rank", 1, grace=10,
                          agrees=False, save_every=1000)
-        wait_until(lambda: "held" in "".join(run.logs().values()), "rank 1 to come near the save", 60)
-        wait_until(lambda: self.steps(run, 0)[-1] >= 1003, "rank 0 to be past it", 60)
+        wait_until(lambda: "held" in "".join(run.logs().values()), "rank 1 to come near the save", 180)
+        wait_until(lambda: self.steps(run, 0)[-1] >= 1003, "rank 0 to be past it", 180)
         run.process.send_signal(signal.SIGINT)
         wait_until(lambda: "these ranks agree on nothing" in "".join(run.logs().values()), "Ctrl-C to be heard")
         go_on.touch()
@@ -137,7 +137,7 @@ class CtrlC(unittest.TestCase):
         logs = folder / "logs"
         wait_until(lambda: logs.exists() and sum("step 5 " in p.read_text() for p in logs.iterdir()) == 2, "step 5")
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=60), 130, log.read_text())
+        self.assertEqual(process.wait(timeout=180), 130, log.read_text())
         self.assertIn("within 60 s", log.read_text())
         stopped, resumed = re.search(r"stopped at step (\d+); the same command goes on from step (\d+)",
                                      log.read_text()).groups()

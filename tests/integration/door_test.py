@@ -113,7 +113,7 @@ class Door(unittest.TestCase):
 
         # What members would refuse is not shown to them.
         self.cluster.mount_certificate(self.authority.issue("elsewhere.svc"))
-        wait_until(lambda: "a renewed certificate is not taken" in operator.said(), "the reason", 60)
+        wait_until(lambda: "a renewed certificate is not taken" in operator.said(), "the reason", 180)
         self.assertIn("hostname mismatch", operator.said())
         self.assertEqual(self.shown_to_a_newcomer(operator, self.authority.pem), fingerprint(renewed["tls.crt"]))
         self.assertIsNone(operator.process.poll())
@@ -125,7 +125,7 @@ class Door(unittest.TestCase):
         self.cluster.mount_certificate(files)
         operator = Operator(self, self.cluster, "one", 1)
         expected = fingerprint(files["tls.crt"])
-        wait_until(lambda: self.shown_to_a_newcomer(operator, self.authority.pem) == expected, "the door", 60)
+        wait_until(lambda: self.shown_to_a_newcomer(operator, self.authority.pem) == expected, "the door", 180)
         token = self.cluster.folder / "token"
         token.write_text("secret")
         other = Authority(self.cluster.folder, "other").pem
@@ -141,7 +141,7 @@ class Door(unittest.TestCase):
                                            stdin=subprocess.DEVNULL)
             self.addCleanup(trainer.wait)
             self.addCleanup(trainer.kill)
-            wait_until(lambda: "told nothing" in said.read_text(), "a sentence", 60)
+            wait_until(lambda: "told nothing" in said.read_text(), "a sentence", 180)
             self.assertRegex(said.read_text(), rf"{re.escape(why)}.*expected one for '{re.escape(name)}'.*RATOON_COORDINATOR_CA")
         self.assertEqual(self.heard(operator), 0)
 
@@ -193,7 +193,7 @@ class Door(unittest.TestCase):
     def test_what_members_would_refuse_is_no_beginning(self):
         def end(*flags):
             done = subprocess.run([BIN / "ratoon-operator", f"--kubeconfig={self.cluster.admin}",
-                                   f"--tls-folder={self.cluster.tls}", *flags], capture_output=True, text=True, timeout=60)
+                                   f"--tls-folder={self.cluster.tls}", *flags], capture_output=True, text=True, timeout=180)
             return done.returncode, done.stderr
 
         code, said = end("--advertise-url=http://10.0.0.1:9443")

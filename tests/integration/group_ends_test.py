@@ -32,11 +32,11 @@ class ForGood(NoticedRanks):
         failing = ("--fail-with", 7, "--fail-at", 60, "--fail-rank", 1)
         self.start(*failing, launcher=torchrun, size=2, steps=100)
         first, second = self.processes
-        self.assertEqual(second.wait(timeout=60), 7, self.log(1))
+        self.assertEqual(second.wait(timeout=180), 7, self.log(1))
         wait_until(lambda: "attempt 1 ends at step 60" in self.log(0), "rank 0 to leave the attempt")
         self.assertIsNone(first.poll(), self.log(0))
         self.start(launcher=torchrun, size=2, steps=100, ranks=(1,))
-        self.assertEqual([first.wait(timeout=60), *self.finish()], [0, 0], self.log(1))
+        self.assertEqual([first.wait(timeout=180), *self.finish()], [0, 0], self.log(1))
 
 
 class CtrlCAroundASave(NoticedRanks):
@@ -46,7 +46,7 @@ class CtrlCAroundASave(NoticedRanks):
         go_on = self.root / "go-on"
         self.start("--agree", "", "--save-every", 1000, "--pause-ms", 3, "--grace-seconds", 300,
                    "--hold", go_on, "--hold-at", 995, "--hold-rank", slow, launcher=torchrun, size=2, steps=100_000)
-        wait_until(lambda: "held" in self.log(slow), f"rank {slow} to come near the save", 60)
+        wait_until(lambda: "held" in self.log(slow), f"rank {slow} to come near the save", 180)
         self.wait_for_step(1003, rank=1 - slow)
         for process in self.processes:
             process.send_signal(signal.SIGINT)

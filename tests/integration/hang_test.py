@@ -115,7 +115,7 @@ class Hang(unittest.TestCase):
     def test_a_machine_that_stood_still_does_not_hang(self):
         """The time in which nobody could move counts for nobody: here for one that hangs before and after it."""
         run = self.frozen
-        wait_until((run.root / "words" / "hung").exists, "rank 1 to hang", seconds=60)
+        wait_until((run.root / "words" / "hung").exists, "rank 1 to hang", seconds=180)
         pids = [run.process.pid, *(pid for index in range(3) for pid in run.pids_of(index))]
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)

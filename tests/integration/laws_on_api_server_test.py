@@ -26,7 +26,7 @@ def start_server(test):
         "clusters": [{"name": "c", "cluster": {"server": server.url, "certificate-authority": "ca.pem"}}],
         "users": [{"name": "u", "user": {"client-certificate": "client.pem", "client-key": "client.key"}}]}))
     for words in (["create", "-f", ROOT / "crds" / "trainingjob.yaml"],
-                  ["wait", "--for=condition=Established", "crd/trainingjobs.ratoon.dev", "--timeout=60s"]):
+                  ["wait", "--for=condition=Established", "crd/trainingjobs.ratoon.dev", "--timeout=180s"]):
         subprocess.run(["kubectl", f"--kubeconfig={kubeconfig}", *words], check=True, capture_output=True)
     retry(lambda: server.request("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}}))
     retry(lambda: server.request("GET", "/apis/ratoon.dev/v1alpha1/trainingjobs"))

@@ -35,9 +35,9 @@ class Leader(unittest.TestCase):
 
     def start_two(self):
         first = self.start("first", 1)
-        wait_until(first.is_leading, "the first to lead", 60)
+        wait_until(first.is_leading, "the first to lead", 180)
         second = self.start("second", 2)
-        wait_until(second.is_ready, "the second to be ready", 60)
+        wait_until(second.is_ready, "the second to be ready", 180)
         self.assertFalse(second.is_leading(), "ready to take over, and no more")
         self.cluster.start_job("j", steps=1_000_000)
         self.cluster.wait_for("j", "steps", lambda status: status.get("progress", {}).get("step", 0) > 20)
@@ -55,7 +55,7 @@ class Leader(unittest.TestCase):
         self.assertTrue(self.cluster.leader().startswith("first/"))
         first.process.send_signal(signal.SIGSTOP)
         stopped = time.time()
-        wait_until(second.is_leading, "the second to lead", 60)
+        wait_until(second.is_leading, "the second to lead", 180)
         seconds = time.time() - stopped
         renewals = [call for call in first.calls() if call["objectRef"]["resource"] == "leases" and was_taken(call)
                     and call["verb"] in WRITES]
@@ -68,7 +68,7 @@ class Leader(unittest.TestCase):
         self.cluster.wait_for("late", "steps", lambda status: status.get("progress", {}).get("step", 0) > 0)
         woken = time.time()
         first.process.send_signal(signal.SIGCONT)
-        self.assertEqual(first.process.wait(60), 1)
+        self.assertEqual(first.process.wait(180), 1)
         self.assertIn("leads no more", first.said())
         self.expect_untouched_training()
         after = [call for call in first.calls() if began(call) >= woken and call["verb"] in WRITES]
@@ -79,23 +79,24 @@ class Leader(unittest.TestCase):
     def test_one_that_is_told_to_end_gives_its_lease_back(self):
         first, second = self.start_two()
         first.process.send_signal(signal.SIGTERM)
-        self.assertEqual(first.process.wait(60), 0)
+        self.assertEqual(first.process.wait(180), 0)
         ended = time.time()
         self.assertFalse(self.cluster.leader().startswith("first/"))
-        wait_until(second.is_leading, "the second to lead", 60)
+        wait_until(second.is_leading, "the second to lead", 180)
         print(f"the second led {time.time() - ended:.1f} s after the first ended", flush=True)
         self.expect_untouched_training()
 
     def test_one_that_was_killed_leads_again_at_once_in_its_pod(self):
         first = self.start("first", 1)
-        wait_until(first.is_leading, "the first to lead", 60)
+        wait_until(first.is_leading, "the first to lead", 180)
         before = self.cluster.leader()
         first.kill()
+        calls = len(first.calls())
         first.start()
-        wait_until(first.is_leading, "it to lead again", 60)
+        wait_until(first.is_leading, "it to lead again", 180)
         self.assertNotEqual(self.cluster.leader(), before, "another start, another name")
-        waits = [call for call in first.calls() if call["objectRef"]["resource"] == "leases" and call["verb"] == "get"]
-        self.assertLess(len(waits), 2 * LEASE_SECONDS, "its own dead predecessor was not waited for")
+        looks = [call["verb"] for call in first.calls()[calls:] if call["objectRef"]["resource"] == "leases"]
+        self.assertIn(looks[1], WRITES, f"it took the lease at its first look, whoever had it before: {looks}")
 
     def test_after_a_backup_was_restored_all_is_read_anew(self):
         """What the operators held is of a time that has not been, and watches from there would wait for it to come again."""
@@ -103,7 +104,7 @@ class Leader(unittest.TestCase):
         first.keep_running()
         second.keep_running()
         self.cluster.server.back_up()
-        wait_until(lambda: first.is_leading() or second.is_leading(), "one that leads", 60)
+        wait_until(lambda: first.is_leading() or second.is_leading(), "one that leads", 180)
         self.cluster.start_job("unsaved", steps=1_000_000)
         self.cluster.wait_for("unsaved", "steps", lambda status: status.get("progress", {}).get("step", 0) > 0)
         for _ in range(200):  # more than is written while the test looks
@@ -118,20 +119,20 @@ class Leader(unittest.TestCase):
 
     def test_without_the_lease_it_is_not_ready(self):
         first = self.start("first", 1)
-        wait_until(first.is_leading, "the first to lead", 60)
-        wait_until(first.is_ready, "the first to be ready", 60)
+        wait_until(first.is_leading, "the first to lead", 180)
+        wait_until(first.is_ready, "the first to be ready", 180)
         self.cluster.must("kubectl", f"--kubeconfig={self.cluster.admin}", "delete", "rolebinding", "ratoon-leader",
                           "--namespace=trees")
-        self.assertEqual(first.process.wait(60), 1, "who cannot renew does not lead")
+        self.assertEqual(first.process.wait(180), 1, "who cannot renew does not lead")
         first.start()
-        status, said = wait_until(lambda: first.ask("/readyz"), "an answer", 60)
-        wait_until(lambda: first.ask("/readyz")[1].startswith("the lease could not be read"), "the reason", 60)
+        status, said = wait_until(lambda: first.ask("/readyz"), "an answer", 180)
+        wait_until(lambda: first.ask("/readyz")[1].startswith("the lease could not be read"), "the reason", 180)
         self.assertEqual(status, 503, said)
 
     def test_with_a_copy_that_is_behind_it_is_not_ready(self):
         first = self.start("first", 1)
-        wait_until(first.is_leading, "the first to lead", 60)
-        wait_until(first.is_ready, "the first to be ready", 60)
+        wait_until(first.is_leading, "the first to lead", 180)
+        wait_until(first.is_ready, "the first to be ready", 180)
         self.cluster.must("kubectl", f"--kubeconfig={self.cluster.admin}", "delete", "clusterrolebinding",
                           "--selector=app.kubernetes.io/name=ratoon")
         # A watch that is open is not looked at again by the server: the next one, within a minute, is refused.

@@ -52,7 +52,7 @@ class Losses(unittest.TestCase):
         trace = run.root / "trace.csv"
         trace.write_text("0,add,red\n0,add,green\n1000,remove,red\n")
         run.start("--trace", trace)
-        wait_until(lambda: "still waiting: " in run.output(), "the run to say that it waits", 60)
+        wait_until(lambda: "still waiting: " in run.output(), "the run to say that it waits", 180)
         self.assertRegex(run.output(), r"no node is left for counter-worker-[01]-i1 until one comes; logs are in ")
 
     def test_notice_of_what_is_planned(self):
@@ -187,7 +187,7 @@ class Fresh(unittest.TestCase):
             if not block:
                 break
             output += block
-        process.wait(timeout=60)
+        process.wait(timeout=180)
         os.close(ours)
         return output.decode(errors="replace")
 

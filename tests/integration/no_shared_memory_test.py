@@ -38,7 +38,7 @@ class NoSharedMemory(S3Test):
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def finish(self, process, expected_code=0):
-        said, _ = process.communicate(timeout=60)
+        said, _ = process.communicate(timeout=180)
         self.assertEqual(process.returncode, expected_code, said)
         return said
 

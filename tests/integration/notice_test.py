@@ -20,7 +20,7 @@ class Notices(NoticedRanks):
         self.assertEqual(self.committed(), self.steps()[-1][0] + 1)
         command = re.search(r"which is saved; the same command goes on: (.*)$", self.log(), re.MULTILINE)[1]
         with open(self.root / "r0.log", "a") as log:
-            self.assertEqual(subprocess.run(command, shell=True, stdout=log, stderr=log, timeout=60).returncode, 0)
+            self.assertEqual(subprocess.run(command, shell=True, stdout=log, stderr=log, timeout=180).returncode, 0)
         self.assert_each_step_once()
 
     def test_ctrl_c_to_one_rank_ends_all_as_a_person_did(self):

@@ -50,7 +50,7 @@ class NoticedRanks(unittest.TestCase):
         wait_until(lambda: self.steps(rank) and self.steps(rank)[-1][0] >= step, f"step {step} of rank {rank}")
 
     def finish(self):
-        return [process.wait(timeout=60) for process in self.processes]
+        return [process.wait(timeout=180) for process in self.processes]
 
     def committed(self):
         return max((int(p.name[1:11]) for p in self.root.glob("s/a/manifests/*.json")), default=0)

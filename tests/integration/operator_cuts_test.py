@@ -52,7 +52,7 @@ class Cuts(unittest.TestCase):
                          f"one loss is counted once\n{self.cluster.logs()}")
         self.assertEqual(after["restarts"]["application"], 0)
         self.assertLessEqual(after["attempt"], before["attempt"] + attempts)
-        wait_until(lambda: len(self.members()) == 2, "two members", 30)
+        wait_until(lambda: len(self.members()) == 2, "two members", 180)
         now = self.members()
         self.assertEqual(now[1 - index], members[1 - index], "the other one is not touched")
         self.assertEqual(now[index], next_incarnation(members[index]))
@@ -65,7 +65,7 @@ class Cuts(unittest.TestCase):
         self.start_job()
         proxy.forget()
         self.expect_mended(self.lose_one())
-        wait_until(lambda: sum(write.endswith("/events") for write in proxy.writes) >= 3, "what is told of it", 30)
+        wait_until(lambda: sum(write.endswith("/events") for write in proxy.writes) >= 3, "what is told of it", 180)
         recorded = list(proxy.writes)  # the last event says that all step again; what comes later is progress alone
         print("recorded:", *recorded, sep="\n  ", flush=True)
         self.assertTrue(any(write.startswith("DELETE") for write in recorded), recorded)
@@ -82,7 +82,7 @@ class Cuts(unittest.TestCase):
 
                 proxy.cut_at(number, side, kill)
                 lost = self.lose_one()
-                wait_until(lambda: killed, f"write {number}", 60)
+                wait_until(lambda: killed, f"write {number}", 180)
                 # A world that was announced and not formed is announced anew: nobody may sit in both.
                 self.expect_mended(lost, attempts=2)
         print(f"{len(cuts) if IS_WHOLE else SAMPLE} cuts", flush=True)

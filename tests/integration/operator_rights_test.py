@@ -63,7 +63,7 @@ class Rights(unittest.TestCase):
             self.cluster.post(PODS, {"metadata": {"name": f"taken-worker-{index}-i0"}, "spec": {
                 "containers": [{"name": "trainer", "image": "example.org/counter:1", "command": ["true"], "env": []}]}})
         self.cluster.start_job("taken", steps=10)
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 180
         while (unused := find_unused()) and time.monotonic() < deadline:
             time.sleep(0.2)
         self.assertEqual(unused, set(), self.cluster.logs())

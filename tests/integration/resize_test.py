@@ -16,7 +16,7 @@ DONE = re.compile(rf"^done after {STEPS} steps, digest ([0-9a-f]{{16}})$", re.MU
 class Resize(NoticedRanks):
     def unbroken(self):
         done = subprocess.run([BIN / "drain_probe", "--agree", "", "--steps", str(STEPS), "--pause-ms", "0", "--run-name", "a",
-                               "--save-folder", self.root / "unbroken"], capture_output=True, text=True, timeout=60)
+                               "--save-folder", self.root / "unbroken"], capture_output=True, text=True, timeout=180)
         self.assertEqual(done.returncode, 0, done.stderr)
         return [words.split() for _, _, words in STEP.findall(done.stdout)], DONE.findall(done.stdout)
 

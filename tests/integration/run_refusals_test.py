@@ -84,7 +84,7 @@ class Refusals(unittest.TestCase):
         run.start()
         run.wait_for_commit(20)
         alone = subprocess.run([BIN / "counter", "--save-folder", run.folder / "checkpoints", "--run-name", "counter"],
-                               text=True, capture_output=True, timeout=20)
+                               text=True, capture_output=True, timeout=180)
         self.assertEqual(alone.returncode, 82, alone.stderr)
         self.assertIn("another process trains in", alone.stderr)
         self.assertEqual(run.finish()[0], 0)
@@ -101,7 +101,7 @@ class Refusals(unittest.TestCase):
         run.start()
         wait_until(lambda: run.pids_of(0), "the first run to start")
         second = subprocess.run([BIN / "ratoon", "run", run.job_file, "--folder", run.folder], text=True,
-                                capture_output=True, timeout=20)
+                                capture_output=True, timeout=180)
         self.assertEqual(second.returncode, 82)
         self.assertIn("another `ratoon run` is at work", second.stderr)
         self.assertEqual(run.finish()[0], 0, "the first run is not disturbed")

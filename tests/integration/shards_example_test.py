@@ -106,7 +106,7 @@ class StreamingsOwnExample(Shards):
         process.communicate()
         [before] = Life.of(shown)
         process = self.life(second, "cache", 0, env)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=180)
         self.assertEqual(process.returncode, 0, output)
         [after] = Life.of(output)
         self.assertEqual(after.first, 5)

@@ -26,7 +26,7 @@ def start(folder, *words, log=subprocess.PIPE, env=None):
                             stderr=subprocess.STDOUT)
 
 
-def run(folder, *words, seconds=60, env=None):
+def run(folder, *words, seconds=180, env=None):
     """(exit code, what was printed)"""
     process = start(folder, *words, env=env)
     try:

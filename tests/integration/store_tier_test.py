@@ -201,7 +201,7 @@ class StoreTier(S3Test):
         process.append(subprocess.Popen([PROBE, *map(str, command)], env=env, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL))
         started.set()
-        code = process[0].wait(timeout=60)
+        code = process[0].wait(timeout=180)
         self.assertIn(code, (0, -signal.SIGKILL))
         return code
 

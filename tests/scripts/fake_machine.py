@@ -80,7 +80,7 @@ class FakeMachine:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
+            timeout=180,
         )
 
     def leftovers(self):

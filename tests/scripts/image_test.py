@@ -13,7 +13,7 @@ SOURCE = '#include <iostream>\nint main() { std::cout << "version %d\\n"; }\n'
 
 
 def image(*words):
-    return subprocess.run([ROOT / "scripts/image", *map(str, words)], capture_output=True, text=True, timeout=60)
+    return subprocess.run([ROOT / "scripts/image", *map(str, words)], capture_output=True, text=True, timeout=180)
 
 
 class Image(unittest.TestCase):

@@ -88,4 +88,4 @@ class TinyRepository:
         return subprocess.run(
             [os.path.join(self.path, script), *arguments],
             env={**cleared, "XDG_CACHE_HOME": os.path.join(self.root, "cache"), **environment},
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=180)
