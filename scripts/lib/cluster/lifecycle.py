@@ -98,7 +98,7 @@ def _erase(folder):
         mounts = [line.split()[4] for line in table]
     for path in sorted((path for path in mounts if path.startswith(f"{folder}/")), reverse=True):
         programs.run("umount", "--lazy", path)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while folder.exists():
         shutil.rmtree(folder, ignore_errors=True)
         if time.monotonic() > deadline:
