@@ -88,11 +88,12 @@ class LocalRun:
 
     def start(self, *options, within=()):
         """`within`: a command that runs another one in surroundings of its own."""
+        gate = self.gate.environment if self.gate.path.exists() else {}
         # A session of its own, so that a Ctrl-C for it reaches it alone.
         with open(self.root / "output.txt", "w") as output:
             self.process = subprocess.Popen([*within, BIN / "ratoon", "run", self.job_file, "--folder", self.folder, *options],
                                             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                                            start_new_session=True, env={**os.environ, **self.gate.environment})
+                                            start_new_session=True, env={**os.environ, **gate})
         return self
 
     def output(self):

@@ -62,6 +62,7 @@ class WithoutAgent(unittest.TestCase):
         run = self.run_job(command=["sh", "-c", fails_once, "."], restartPolicy={"maxRestarts": 1, "backoffSeconds": 0})
         run.document["spec"]["roles"][0]["template"]["spec"]["containers"][0]["command"][-1] = str(run.root)
         run.write_job()
+        run.let_pass(STEPS)
         run.start()
         output = run.finish()[1]
         self.assertEqual(run.job_status()["restarts"]["application"], 1, output)
