@@ -52,7 +52,7 @@ class BoardServer : public testing::Test {
   // A plain connection.
   [[nodiscard]] UniqueFd knock() const {
     UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const timeval limit{.tv_sec = 20};
+    const timeval limit{.tv_sec = 120};
     EXPECT_EQ(::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), 0);
     EXPECT_EQ(::connect(fd.get(), address_.get(), address_.size), 0);
     return fd;
