@@ -17,6 +17,16 @@ def missing_programs(*more):
     return [name for name in ("etcd", "kube-apiserver", "openssl", *more) if shutil.which(name) is None]
 
 
+def has_ipv6():
+    """Whether this machine's loopback has an address of IPv6."""
+    try:
+        with socket.socket(socket.AF_INET6) as listening:
+            listening.bind(("::1", 0))
+        return True
+    except OSError:
+        return False
+
+
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
