@@ -51,7 +51,8 @@ function(ratoon_python_test path)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   string(REGEX MATCH "^[^/]+" label ${path})
   get_filename_component(name ${path} NAME)
-  add_test(NAME ${label}.${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${path}.py ${ARG_ARGS}
+  add_test(NAME ${label}.${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/support/run_python.py
+           ${CMAKE_CURRENT_SOURCE_DIR}/${path}.py ${ARG_ARGS}
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   ratoon_test_properties(${label}.${name} "${label};${ARG_LABELS}" "${ARG_TIMEOUT}")
   set_tests_properties(${label}.${name} PROPERTIES ENVIRONMENT

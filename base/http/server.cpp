@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/v6_only.hpp>
 
 #include "base/http/server_core.h"
 #include "base/http/server_session.h"
@@ -34,11 +35,9 @@ class BeastServer final : public HttpServer {
     boost::system::error_code error;
     const auto address = asio::ip::make_address(core_->options.address, error);
     if (error) return Error(ErrorKind::kInvalid, "listening on " + where + " failed: expected an IP address");
-    const tcp::endpoint endpoint(address, core_->options.port);
-    acceptor_.open(endpoint.protocol(), error);
-    if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
-    if (!error) acceptor_.bind(endpoint, error);
-    if (!error) acceptor_.listen(4096, error);
+    error = listen_at(address);
+    if (error == asio::error::address_family_not_supported && core_->options.address == kEveryAddress)
+      error = listen_at(asio::ip::address_v4::any());
     if (error) return system_error(error.value(), "listening on " + where);
     port_ = acceptor_.local_endpoint(error).port();
     return {};
@@ -70,6 +69,17 @@ class BeastServer final : public HttpServer {
   }
 
  private:
+  boost::system::error_code listen_at(const asio::ip::address& address) {
+    const tcp::endpoint endpoint(address, core_->options.port);
+    boost::system::error_code error;
+    acceptor_.open(endpoint.protocol(), error);
+    if (!error && address.is_v6()) acceptor_.set_option(asio::ip::v6_only(!address.is_unspecified()), error);
+    if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error) acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.listen(4096, error);
+    return error;
+  }
+
   void accept() {
     if (!acceptor_.is_open()) return;
     // Every connection gets a strand of its own.

@@ -73,6 +73,10 @@ struct TlsServerOptions {
   std::string client_ca_pem{};  // not empty: clients must show a certificate of this authority
 };
 
+// The address of a server that is reached over IPv6 and over IPv4, or over IPv4 where the machine has no
+// IPv6.
+inline constexpr const char* kEveryAddress = "::";
+
 struct ServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  // 0: any free one

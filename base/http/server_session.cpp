@@ -23,12 +23,19 @@ SteadyClock::duration to_steady(Duration duration) {
   return std::chrono::duration_cast<SteadyClock::duration>(duration);
 }
 
+// A server of every address sees those of IPv4 within IPv6.
+boost::asio::ip::address plain(const boost::asio::ip::address& address) {
+  if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
+  return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6());
+}
+
 Peer peer_of(const ServerTcp& socket) {
   boost::system::error_code error;
   const auto endpoint = socket.remote_endpoint(error);
   if (error) return {};
-  const std::string address = endpoint.address().to_string();
-  const std::string host = endpoint.address().is_v6() ? "[" + address + "]" : address;
+  const auto plain_address = plain(endpoint.address());
+  const std::string address = plain_address.to_string();
+  const std::string host = plain_address.is_v6() ? "[" + address + "]" : address;
   return {.address = address, .with_port = host + ":" + std::to_string(endpoint.port())};
 }
 

@@ -191,7 +191,7 @@ class Operator {
 
   Result<void> open_health() {
     auto server = http::HttpServer::start(
-        {.address = "0.0.0.0", .port = options_.metrics_port},
+        {.address = http::kEveryAddress, .port = options_.metrics_port},
         [this](const http::ServerRequest& request, http::Responder responder) {
           if (request.path == "/metrics") {
             metrics_page_.show(std::move(responder));
@@ -247,7 +247,7 @@ class Operator {
                          http::Responder responder) { answer_member(request, std::move(responder)); }};
     porch_.emplace(clock_, std::move(porch));
     const std::size_t connections_max = connections_of_members(open_files_);
-    http::ServerOptions door{.address = "0.0.0.0",
+    http::ServerOptions door{.address = http::kEveryAddress,
                              .port = options_.coordinator_port,
                              .tls = shown(),
                              .threads = kDoorThreads,

@@ -19,8 +19,9 @@ run_ctest() {
   shift
   : >"$folder/closing.txt"
   rm -f "$folder/ctest.xml"
+  # What a program skipped is listed at the end of its output: that is never cut off.
   ctest --test-dir "$folder" --parallel "$jobs" --output-on-failure --no-tests=error --timeout 300 \
-    --test-output-size-passed 65536 --output-junit "$folder/ctest.xml" "$@" 2>&1 |
+    --test-output-size-passed 65536 --test-output-truncation middle --output-junit "$folder/ctest.xml" "$@" 2>&1 |
     awk -v closing="$folder/closing.txt" '/^[0-9]+% tests passed/ { closes = 1 }
       closes { print > closing; next }
       { print; fflush() }'
@@ -29,7 +30,13 @@ run_ctest() {
 # print_closing PRESET
 print_closing() { cat "$RATOON_REPO/build/$1/closing.txt"; }
 
-# print_skipped PRESET: which tests were skipped, and the reason that each one printed.
+# check_skips PRESET LANE: red when something was skipped that tests/expected_skips.txt does not expect on this machine.
+check_skips() {
+  python3 "$RATOON_REPO/scripts/lib/ctest_report.py" unexpected "$RATOON_REPO/build/$1/ctest.xml" \
+    "$RATOON_REPO/tests/expected_skips.txt" "$2"
+}
+
+# print_skipped PRESET: which tests and which cases within programs were skipped, and the reason that each one printed.
 print_skipped() { python3 "$RATOON_REPO/scripts/lib/ctest_report.py" skipped "$RATOON_REPO/build/$1/ctest.xml"; }
 
 # print_failed PRESET: a regular expression over the names of its failed tests, for ctest -R.

@@ -1,41 +1,41 @@
-"""Reads ctest's JUnit file. `skipped FILE` prints the skipped tests by reason: a test says "SKIPPED: reason" and exits
-77. `failed FILE` prints a regular expression that makes ctest pick just the failed ones. `repeated FOLDER` prints a line a test
-over all files of the folder: how often it ran, was skipped and failed; what a failed one said becomes a file beside them. Its
-exit code is 1 where one failed or none ran."""
+"""Reads ctest's JUnit file. `skipped FILE` prints by reason what was skipped: whole tests, which say "SKIPPED: reason" and exit
+77, and cases within programs. `unexpected FILE TABLE LANE` says of what was skipped and had no right to, by the table
+tests/expected_skips.txt, and is red then. `failed FILE` prints a regular expression that makes ctest pick just the failed
+tests. `repeated FOLDER` prints a line a test over all files of the folder: how often it ran, was skipped and failed; what a
+failed one said becomes a file beside them. Its exit code is 1 where one failed or none ran."""
 import collections
 import pathlib
 import re
 import sys
-import xml.etree.ElementTree as ET
+
+import expected_skips
+from skips import read_report, skips_in
 
 
-def print_skipped(cases):
+def print_skipped(tests):
     reasons = collections.defaultdict(list)
-    for case in cases:
-        if case.find("skipped") is None:
-            continue
-        said = re.search(r"SKIPPED: *(.+)", case.findtext("system-out") or "")
-        reasons[said.group(1).strip() if said else "it gave no reason"].append(case.get("name"))
+    for skip in skips_in(tests):
+        reasons[skip.reason].append(str(skip))
     for reason, names in sorted(reasons.items()):
         print(f"  skipped {len(names)}: {reason} ({', '.join(sorted(names))})")
 
 
-def print_failed(cases):
-    names = [re.escape(case.get("name")) for case in cases if case.get("status") == "fail"]
+def complain_of_unexpected(tests, table, lane):
+    complaints = expected_skips.complaints(skips_in(tests), expected_skips.read_table(table), lane)
+    for complaint in complaints:
+        print(complaint, file=sys.stderr)
+    return 1 if complaints else 0
+
+
+def print_failed(tests):
+    names = [re.escape(test.get("name")) for test in tests if test.get("status") == "fail"]
     print(f"^({'|'.join(names)})$")
-
-
-def cases_of(path):
-    try:
-        return list(ET.parse(path).getroot().iter("testcase"))
-    except (OSError, ET.ParseError):
-        return []
 
 
 def print_repeated(folder):
     counts = collections.defaultdict(collections.Counter)
     for path in sorted(pathlib.Path(folder).glob("round-*.xml")):
-        for case in cases_of(path):
+        for case in read_report(path):
             name, status = case.get("name"), case.get("status")
             counts[name][{"run": "passed", "fail": "failed"}.get(status, "skipped")] += 1
             if status == "fail":
@@ -47,11 +47,12 @@ def print_repeated(folder):
     return 1 if failed > 0 or ran == 0 else 0
 
 
-def main(what, path):
+def main(what, path, *more):
     if what == "repeated":
-        sys.exit(print_repeated(path))
-    {"skipped": print_skipped, "failed": print_failed}[what](cases_of(path))
+        return print_repeated(path)
+    return {"skipped": print_skipped, "failed": print_failed, "unexpected": complain_of_unexpected}[what](
+        read_report(path), *more)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(main(*sys.argv[1:]))

@@ -33,7 +33,7 @@ lane_rows=()
 
 # run_lane NAME: builds and tests; the closing lines are left to the caller. On a red lane it ends the script.
 run_lane() {
-  local lane=$1 preset began built tested selection targets status=0
+  local lane=$1 preset began built tested selection targets status=0 skips=0
   preset=$(lane_preset "$lane")
   mapfile -t targets < <(lane_targets "$lane")
   mapfile -t selection < <(lane_selection "$lane")
@@ -45,11 +45,16 @@ run_lane() {
   say "lane $lane: built in $((built - began)) s, testing"
   run_ctest "$preset" "${selection[@]}" || status=$?
   tested=$SECONDS
-  lane_rows+=("$lane $((built - began)) $((tested - built)) $status")
+  check_skips "$preset" "$lane" || skips=$?
+  lane_rows+=("$lane $((built - began)) $((tested - built)) $((status | skips))")
   write_lane_times
   if ((status != 0)); then
     print_closing "$preset"
     end_red "$lane" "has a red test"
+  fi
+  if ((skips != 0)); then
+    print_closing "$preset"
+    end_red "$lane" "skipped what it must not skip"
   fi
 }
 

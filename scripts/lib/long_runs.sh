@@ -3,6 +3,7 @@
 # seconds it may use, and prints one command that replays a failure.
 
 red_commands=()
+only_tests= # a regular expression over names, of tests labelled nightly; empty: all
 
 fresh_seed() { od -An -N4 -tu4 /dev/urandom | tr -d ' '; }
 
@@ -11,20 +12,31 @@ run_labelled() {
   local preset=$1 label=$2 seconds=$3 report=build/$1/ctest.xml
   shift 3
   rm -f "$report"
-  env "$@" ctest --test-dir "build/$preset" --label-regex "^$label\$" --output-on-failure --no-tests=ignore \
-    --parallel "$jobs" --timeout "$seconds" --output-junit "$PWD/$report" --test-output-size-passed 1000000 && return
+  env "$@" ctest --test-dir "build/$preset" --label-regex "^$label\$" ${only_tests:+--tests-regex "$only_tests"} \
+    --output-on-failure --no-tests=ignore --parallel "$jobs" --timeout "$seconds" --output-junit "$PWD/$report" \
+    --test-output-size-passed 1000000 --test-output-truncation middle && return
   red_commands+=("env $(printf '%q ' "$@")ctest --test-dir build/$preset --output-on-failure -R '$(print_failed "$preset")'")
   return 1
 }
 
-# run_nightly_tests PRESET SECONDS: green only if none was skipped, and each did as much as tests/nightly_counts.txt asks.
+# note_part NAME BEFORE: docs/nightly.md says how a part ended: red where there are more red commands than before it.
+note_part() {
+  local result=green
+  if ((${#red_commands[@]} > $2)); then result=red; fi
+  if [[ -e docs/nightly.md ]]; then python3 scripts/lib/nightly_record.py docs/nightly.md part "$1" "$result"; fi
+}
+
+# run_nightly_tests PRESET SECONDS: those that only_tests picks. Green only if none was skipped, and each did as much as
+# tests/nightly_counts.txt asks.
 run_nightly_tests() {
-  local counts=(python3 scripts/lib/nightly_counts.py "build/$1/nightly.xml" tests/nightly_counts.txt)
-  say "tests labelled nightly, $2 s at most each"
+  local counts=("build/$1/nightly.xml" tests/nightly_counts.txt "$only_tests")
+  say "tests labelled nightly${only_tests:+ that match $only_tests}, $2 s at most each"
   run_labelled "$1" nightly "$2" RATOON_NIGHTLY_MINUTES=$((($2 + 59) / 60)) \
     "RATOON_FIRST_SEED=$(fresh_seed)" || true
   cp "build/$1/ctest.xml" "build/$1/nightly.xml"
-  "${counts[@]}" || red_commands+=("${counts[*]}")
+  python3 scripts/lib/nightly_counts.py "${counts[@]}" ||
+    red_commands+=("python3 scripts/lib/nightly_counts.py $(printf '%q ' "${counts[@]}")")
+  if [[ -e docs/nightly.md ]]; then python3 scripts/lib/nightly_record.py docs/nightly.md tests "${counts[@]}"; fi
 }
 
 # run_property_rounds PRESET SECONDS: at least one round; each round has a new seed and ten times the usual cases.

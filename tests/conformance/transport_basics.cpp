@@ -378,7 +378,7 @@ TEST_P(TransportConformance, ReachesIpv6Addresses) {
   auto server = HttpServer::start({.address = "::1"}, [](ServerRequest request, Responder responder) {
     responder.send({.body = std::string(request.headers.get("Host"))});
   });
-  if (!server) GTEST_SKIP() << "SKIPPED: no IPv6 on loopback here: " << server.error().message();
+  if (!server) GTEST_SKIP() << "no IPv6 on loopback here: " << server.error().message();
   const std::string host = "[::1]:" + std::to_string((*server)->port());
   const auto reply = make()->call({.url = "http://" + host + "/"}, patient(), {});
   ASSERT_TRUE(reply) << describe(reply);

@@ -18,6 +18,16 @@ def missing_programs(*more):
     return [name for name in ("etcd", "kube-apiserver", "openssl", *more) if shutil.which(name) is None]
 
 
+def has_ipv6():
+    """Whether this machine's loopback has an address of IPv6."""
+    try:
+        with socket.socket(socket.AF_INET6) as listening:
+            listening.bind(("::1", 0))
+        return True
+    except OSError:
+        return False
+
+
 def retry(call, seconds=180):
     """What the server answers once it is ready for the call; nothing where that was done before (409)."""
     deadline = time.monotonic() + seconds

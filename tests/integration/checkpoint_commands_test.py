@@ -1,5 +1,5 @@
-"""`ratoon checkpoint` on the folders of real runs: what is printed, exit codes, damage, a run that writes meanwhile, and
-exports that PyTorch and safetensors read equal."""
+"""`ratoon checkpoint` on the folders of real runs: what is printed, exit codes, damage, and a run that writes
+meanwhile. That others read what it exports is in tests/torch/exports_read_test.py."""
 
 import json
 import os
@@ -12,25 +12,6 @@ import unittest
 
 import format_reader
 from local_run import BIN, LocalRun
-
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "ratoon"
-COMPARE = """
-import sys, safetensors.torch, torch
-ours = torch.load(sys.argv[1], weights_only=True)
-theirs = safetensors.torch.load_file(sys.argv[2])
-assert ours.keys() == theirs.keys() and ours, (ours.keys(), theirs.keys())
-for name in ours:
-    assert ours[name].dtype == theirs[name].dtype and torch.equal(ours[name], theirs[name]), name
-print(ours["sum"].item())
-"""
-
-
-def find_peers():
-    for stamp in sorted(CACHE.glob("peers-*/.ratoon-complete")):
-        python = stamp.parent / "bin" / "python3"
-        if subprocess.run([python, "-c", "import torch, safetensors"], capture_output=True).returncode == 0:
-            return python
-    return None
 
 
 def checkpoint(*words, env=None):
@@ -143,18 +124,6 @@ class Commands(unittest.TestCase):
         os.mkfifo(self.scratch / "pipe.pt")
         self.assert_refused(82, "is no file, but a pipe", "export", self.place, self.scratch / "pipe.pt", "--overwrite")
         self.assertTrue((self.scratch / "pipe.pt").is_fifo())
-
-    def test_exports_are_what_torch_and_safetensors_read(self):
-        peers = find_peers()
-        if peers is None:
-            self.skipTest("no environment of the peers with torch and safetensors; scripts/bench --peers makes it")
-        self.train(40)
-        for name in ("a.pt", "a.safetensors"):
-            self.assertEqual(self.found("export", self.place, self.scratch / name)["tensors"], 1)
-        done = subprocess.run([peers, "-c", COMPARE, self.scratch / "a.pt", self.scratch / "a.safetensors"],
-                              capture_output=True, text=True, timeout=180)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stdout.strip(), str(40 * 39 // 2))
 
     def test_gc_says_first_and_removes_when_told(self):
         self.train(40)

@@ -11,7 +11,7 @@ import sys
 import time
 import unittest
 
-from api_server import missing_programs
+from api_server import has_ipv6, missing_programs
 from local_run import wait_until
 from stand_in_cluster import BIN, DOOR_NAME, Operator, StandInCluster
 
@@ -59,11 +59,11 @@ class Door(unittest.TestCase):
         self.cluster = StandInCluster(self)
         self.authority = Authority(self.cluster.folder, "authority")
 
-    def shown_to_a_newcomer(self, operator, ca):
+    def shown_to_a_newcomer(self, operator, ca, host="127.0.0.1"):
         """The fingerprint of the certificate that it believes, or why it does not."""
         context = ssl.create_default_context(cadata=ca.decode())
         try:
-            with socket.create_connection(("127.0.0.1", operator.door), timeout=10) as plain:
+            with socket.create_connection((host, operator.door), timeout=10) as plain:
                 with context.wrap_socket(plain, server_hostname=DOOR_NAME) as talk:
                     return hashlib.sha256(talk.getpeercert(True)).hexdigest()
         except OSError as error:
@@ -101,7 +101,8 @@ class Door(unittest.TestCase):
             self.assertEqual(variables["RATOON_COORDINATOR_URL"], f"https://{self.cluster.service.address}")
             self.assertEqual(variables["RATOON_COORDINATOR_CA"].encode(), self.authority.pem)
             self.assertEqual(variables["RATOON_COORDINATOR_NAME"], DOOR_NAME)
-        self.assertEqual(self.shown_to_a_newcomer(operator, self.authority.pem), fingerprint(first["tls.crt"]))
+        for host in ("127.0.0.1", *(["::1"] if has_ipv6() else [])):
+            self.assertEqual(self.shown_to_a_newcomer(operator, self.authority.pem, host), fingerprint(first["tls.crt"]), host)
 
         connections, renewed = self.cluster.service.accepted, self.authority.issue()
         self.cluster.mount_certificate(renewed)

@@ -1,6 +1,8 @@
 """Mutants: one source file with a change, compiled again and linked before the library that holds the sound one. The tests
-that are named beside it must turn red."""
+that are named beside it must turn red. Each file of them has mutants(), all that it knows of, of which
+tests/tidy/mutants_test.py checks in a second that they still apply."""
 
+import dataclasses
 import os
 import pathlib
 import re
@@ -13,11 +15,55 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["RATOON_BUILD_DIR"])
 
 
+@dataclasses.dataclass(frozen=True)
+class Mutant:
+    what: str
+    source: str
+    changes: tuple  # of (pattern, instead), each of which applies exactly once
+    program: str
+    tests: str  # a filter of gtest
+
+    def text(self):
+        """The source with its changes."""
+        text = (REPOSITORY / self.source).read_text()
+        for pattern, instead in self.changes:
+            changed, count = re.subn(pattern, instead, text)
+            if count != 1 or changed == text:
+                raise ValueError(f"{self.source} has {count} places for the pattern {pattern} of the mutant '{self.what}', and "
+                                 "one is expected, which it changes: change the pattern with the source")
+            text = changed
+        return text
+
+
+def of_laws(folder, rows, program, laws):
+    """{what is broken: (file, pattern, instead)}, all for the same laws."""
+    return [Mutant(what, folder + file, ((pattern, instead),), program, laws)
+            for what, (file, pattern, instead) in rows.items()]
+
+
+def of_rows(rows):
+    """{what is broken: ((program, tests), source, pattern, instead)}."""
+    return [Mutant(what, source, ((pattern, instead),), *tests) for what, (tests, source, pattern, instead) in rows.items()]
+
+
 def commands_of(program):
     """Every command that makes the program; the last one links it."""
     output = subprocess.run(["ninja", "-C", BUILD, "-t", "commands", f"bin/{program}"], check=True, text=True,
                             stdout=subprocess.PIPE)
     return [line for line in output.stdout.splitlines() if line]
+
+
+def find_unit(commands, source):
+    """The command that compiles the source, and what it compiles: the source itself, or the file that includes it."""
+    for line in commands:
+        if " -c " not in line:
+            continue
+        unit = BUILD / shlex.split(line)[-1]
+        if unit == REPOSITORY / source:
+            return line, None
+        if BUILD / "unity" in unit.parents and f'#include "{source}"\n' in unit.read_text():
+            return line, unit
+    raise ValueError(f"no command compiles {source}, alone or with others: name a program that is made of it")
 
 
 class MutantTest(unittest.TestCase):
@@ -26,49 +72,65 @@ class MutantTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def make(self, source, changes, program):
-        text = (REPOSITORY / source).read_text()
-        for pattern, instead in changes:
-            text, count = re.subn(pattern, instead, text)
-            self.assertGreater(count, 0, f"{source} has no {pattern} any more: change this test with it")
-        mutant, compiled, linked = self.folder / "mutant.cpp", self.folder / "mutant.o", self.folder / program
-        mutant.write_text(text)
-        commands = commands_of(program)
-        [compiling] = [line for line in commands if " -c " in line and line.endswith(f"/{source}")]
+    def make(self, mutant):
+        changed, compiled = self.folder / "mutant.cpp", self.folder / "mutant.o"
+        changed.write_text(mutant.text())
+        commands = commands_of(mutant.program)
+        compiling, unit = find_unit(commands, mutant.source)
+        if unit is not None:  # compiled together: the others see the mutant in its place, as they see the sound one
+            together = self.folder / "unit.cpp"
+            together.write_text(unit.read_text().replace(f'#include "{mutant.source}"', f'#include "{changed}"'))
         words = shlex.split(compiling)
-        words[words.index("-o") + 1], words[words.index("-c") + 1] = str(compiled), str(mutant)
+        words[words.index("-o") + 1], words[words.index("-c") + 1] = str(compiled), str(changed if unit is None else together)
         subprocess.run([*words, "-w"], cwd=BUILD, check=True)
-        words = [word for word in shlex.split(commands[-1]) if word not in (":", "&&")]
+        return self.link(shlex.split(commands[-1]), mutant.program, compiled)
+
+    def link(self, words, program, compiled):
+        linked = self.folder / program
+        words = [word for word in words if word not in (":", "&&")]
         at = words.index("-o")
         words[at + 1] = str(linked)
-        # The linker may still want the archive's own copy for a template that the mutant no longer instantiates.
-        first_wins = "-Wl,--allow-multiple-definition"
-        subprocess.run(words[:at] + [first_wins, str(compiled)] + words[at:], cwd=BUILD, check=True)
+        # It comes before the sound one, be that in an archive or among the program's own objects. The linker may still want the
+        # archive's own copy for a template that the mutant no longer instantiates.
+        compiler, *rest = words
+        subprocess.run([compiler, "-Wl,--allow-multiple-definition", str(compiled), *rest], cwd=BUILD, check=True)
         return linked
 
-    def run_mutant(self, source, changes, program, tests, **environment):
+    def run_mutant(self, mutant, **environment):
         """Its exit code and what it said."""
-        mutant = self.make(source, changes, program)
-        run = subprocess.run([mutant, f"--gtest_filter={tests}", "--gtest_fail_fast"], cwd=REPOSITORY, text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600,
+        run = subprocess.run([self.make(mutant), f"--gtest_filter={mutant.tests}", "--gtest_fail_fast"], cwd=REPOSITORY,
+                             text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600,
                              env={**os.environ, **environment})
         return run.returncode, run.stdout
 
-    def check_laws(self, folder, mutants, program, laws, seeds, **environment):
-        """Each of {what is broken: (file, pattern, instead)} breaks a law within so many seeds, and it is told with which."""
-        for what, (file, pattern, instead) in mutants.items():
-            with self.subTest(mutant=what):
-                code, text = self.run_mutant(folder + file, [(pattern, instead)], program, laws, RATOON_FIRST_SEED="1",
-                                              RATOON_SEEDS=str(seeds), **environment)
-                seed = re.search(r"RATOON_SEED=(\d+)", text)
-                self.assertEqual(code, 1, f"{what}: lives\n{text[-2000:]}")
-                self.assertTrue(seed, text[-2000:])
-                print(f"{what} | {seed[1]} | {said(text)}", flush=True)
+    def check_each(self, mutants):
+        """Each of them turns a test red."""
+        for mutant in mutants:
+            with self.subTest(mutant=mutant.what):
+                code, text = self.run_mutant(mutant)
+                self.assertEqual(code, 1, f"{mutant.what}: lives\n{text[-2000:]}")
+                print(f"{mutant.what} | {', '.join(failed_in(text))}", flush=True)
 
-    def check_sound(self, source, program, tests):
-        """One that is as it was passes."""
-        code, text = self.run_mutant(source, [], program, tests)
-        self.assertEqual(code, 0, text[-2000:])
+    def check_laws(self, mutants, seeds, **environment):
+        """Each of them breaks a law within so many seeds, and it is told with which."""
+        for mutant in mutants:
+            with self.subTest(mutant=mutant.what):
+                code, text = self.run_mutant(mutant, RATOON_FIRST_SEED="1", RATOON_SEEDS=str(seeds), **environment)
+                seed = re.search(r"RATOON_SEED=(\d+)", text)
+                self.assertEqual(code, 1, f"{mutant.what}: lives\n{text[-2000:]}")
+                self.assertTrue(seed, text[-2000:])
+                print(f"{mutant.what} | {seed[1]} | {said(text)}", flush=True)
+
+    def check_sound(self, mutants):
+        """What is as it was passes: each test on each source, compiled and linked as the mutants of it are."""
+        for source, program, tests in sorted({(mutant.source, mutant.program, mutant.tests) for mutant in mutants}):
+            with self.subTest(source=source, program=program):
+                code, text = self.run_mutant(Mutant("nothing", source, (), program, tests))
+                self.assertEqual(code, 0, text[-2000:])
+
+
+def failed_in(text):
+    return sorted(set(re.findall(r"\[  FAILED  \] ([\w./]+)", text)))
 
 
 def said(text):

@@ -3,7 +3,7 @@ which seed."""
 
 import unittest
 
-from mutants import MutantTest
+from mutants import MutantTest, of_laws
 
 CORE = "operator/core/"
 LAWS = ("reconcile_laws_test", "ReconcileLaws.HoldInEveryWorldWithFaults")
@@ -96,12 +96,16 @@ MUTANTS = {
 }
 
 
+def mutants():
+    return of_laws(CORE, MUTANTS, *LAWS)
+
+
 class Mutants(MutantTest):
     def test_each_is_caught(self):
-        self.check_laws(CORE, MUTANTS, *LAWS, seeds=10000)
+        self.check_laws(mutants(), seeds=10000)
 
     def test_what_is_left_as_it_is_passes(self):
-        self.check_sound(CORE + "roster.cpp", *LAWS)
+        self.check_sound([mutant for mutant in mutants() if mutant.source.endswith("/roster.cpp")])
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import unittest
 import urllib.error
 import urllib.request
 
+from api_server import has_ipv6
 from ports import take_port
 
 BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
@@ -50,11 +51,17 @@ class Start(unittest.TestCase):
             self.assertEqual(self.ask("/healthz"), (200, "ok\n"))
             self.assertEqual(self.ask("/readyz"), (503, "this operator waits for its first lists, or ends\n"))
 
-    def ask(self, path):
+    @unittest.skipUnless(has_ipv6(), "no IPv6 on loopback here")
+    def test_pods_that_have_only_ipv6_reach_it(self):
+        with self.operator():
+            self.assertEqual(self.ask("/healthz", host="[::1]"), (200, "ok\n"))
+            self.assertEqual(self.ask("/healthz"), (200, "ok\n"))
+
+    def ask(self, path, host="127.0.0.1"):
         deadline = time.monotonic() + 180
         while True:
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}{path}", timeout=5) as reply:
+                with urllib.request.urlopen(f"http://{host}:{self.metrics_port}{path}", timeout=5) as reply:
                     return reply.status, reply.read().decode()
             except urllib.error.HTTPError as error:
                 return error.code, error.read().decode()

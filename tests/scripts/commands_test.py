@@ -222,6 +222,40 @@ class Nightly(unittest.TestCase):
         self.repository.write("tests/nightly_counts.txt", "nightly.lambda | 1 | trials\n")
         self.assertIn("nightly.lambda did not run", self.repository.run("scripts/nightly", "4").stderr)
 
+    def git(self, *words):
+        return subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=self.repository.path, check=True,
+                              capture_output=True, text=True).stdout.strip()
+
+    def test_how_each_part_ended_is_noted_with_its_commit(self):
+        parts = ("nightly.zeta", "nightly.eta", "property tests", "fuzz targets")
+        row = "| `{}` | not run | `0123456` | 2026-01-01 |\n"
+        self.repository.write("docs/nightly.md", "# Night\n\n| part |\n|---|\n" + "".join(map(row.format, parts)))
+        self.repository.write(".gitignore", "build/\nnightly-is-red\nproperty-is-red\n")
+        self.git("init", "--quiet")
+        self.git("add", ".")
+        self.git("commit", "--quiet", "--message", "all")
+        self.repository.write("nightly-is-red", "")
+        self.assertEqual(self.repository.run("scripts/nightly", "4").returncode, 1)
+        commit, page = self.git("rev-parse", "--short=12", "HEAD"), self.repository.read("docs/nightly.md")
+        for part, result in (("nightly.zeta", "red"), ("property tests", "green"), ("fuzz targets", "green")):
+            self.assertRegex(page, rf"\| `{part}` \| {result} \| `{commit}` \| \d{{4}}-\d\d-\d\d \|\n")
+        self.assertIn(row.format("nightly.eta"), page, "which was not run")
+        os.unlink(os.path.join(self.repository.path, "nightly-is-red"))
+        self.assertEqual(self.repository.run("scripts/nightly", "--only", "eta", "1").returncode, 0)
+        again = self.repository.read("docs/nightly.md")
+        self.assertEqual(again, page.replace("`nightly.zeta` | red", "`nightly.zeta` | green"))
+        self.repository.write("scripts/nightly-is-changed", "")
+        self.repository.write("property-is-red", "")
+        self.assertIn("docs/nightly.md is left as it is", self.repository.run("scripts/nightly", "4").stdout)
+        self.assertEqual(self.repository.read("docs/nightly.md"), again)
+
+    def test_some_of_the_tests_alone(self):
+        result = self.repository.run("scripts/nightly", "--only", "zeta", "4")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("nightly.zeta", result.stdout)
+        self.assertNotIn("RC_PARAMS", result.stdout)
+        self.assertFalse(os.path.exists(self.target + ".calls"))
+
     def test_red_prints_what_replays_it_and_goes_on(self):
         self.repository.write("property-is-red", "")
         self.repository.write("nightly-is-red", "")

@@ -1,4 +1,5 @@
 """A machine made of stand-ins: a PATH with a few real tools and the fakes that a test puts there, and an empty cache."""
+import hashlib
 import os
 import shutil
 import subprocess
@@ -64,6 +65,12 @@ class FakeMachine:
         listing = self.write("dpkg-installed", lines)
         self.fake("dpkg-query", f'cat "{listing}"')
         return listing
+
+    def with_readers(self):
+        """What reads exports in a test is there already."""
+        with open(os.path.join(REPOSITORY, "scripts/packages/readers.txt"), "rb") as file:
+            pin = hashlib.sha256(file.read()).hexdigest()[:32]
+        self.write(f"cache/ratoon/readers-{pin}/.ratoon-complete", pin + "\n")
 
     def calls(self, tool):
         if not os.path.exists(self.calls_path):

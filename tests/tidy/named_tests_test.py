@@ -1,9 +1,11 @@
-"""Pages that say of each row of a table which test stands for it: each one that they name is there."""
-import pathlib
+"""Pages that say of each row of a table which test stands for it: each one that they name is there, in the program that they
+name with it."""
 import re
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from named_tests import programs
+from repository import Repository
+
 PAGES = {"docs/checkpoints/failures.md": 26, "docs/checkpoints/promises.md": 41, "docs/operations/pitfalls.md": 35,
          "docs/promises.md": 26}  # and how many rows they have at least
 
@@ -21,46 +23,57 @@ def rows(text):
             yield cells[0], re.findall("`([^`]+)`", cells[-1])
 
 
-def is_there(name, sources):
-    """PROGRAM, PROGRAM: SUITE.CASE, PROGRAM: test_case, or without the program, which the one before named."""
-    program, _, case = name.rpartition(": ")
-    case, program = (case, program) if program or "." in case or case.startswith("test_") else ("", case)
-    if program and not any(re.search(rf"(?<![\w]){program}(?![\w])", text) for path, text in sources.items()
-                           if path.endswith(".cmake")):
-        return False
-    if not case:
-        return True
-    suite, _, one = case.partition(".")
-    if not one:
-        return any(f"def {case}(" in text for text in sources.values())
-    any_or_one = r"\w+" if one == "*" else one
-    wanted = rf"(?:TEST(?:_F|_P)?|RC_GTEST_PROP)\(\s*{suite}\s*,\s*{any_or_one}\s*[,)]"
-    return any(re.search(wanted, text) for path, text in sources.items() if path.endswith(".cpp"))
-
-
-def read_sources():
-    paths = [path for ending in ("cpp", "py", "cmake") for path in (ROOT / "tests").rglob("*." + ending)]
-    return {str(path): path.read_text() for path in paths}
+def faults(names, known):
+    """What is wrong with a row's names: PROGRAM, PROGRAM: SUITE.CASE, PROGRAM: test_case, or a case alone, which is in the
+    program that was named before it."""
+    before = None
+    for name in names:
+        program, _, case = name.rpartition(": ")
+        if not program and not ("." in case or case.startswith("test_")):
+            program, case = case, ""
+        program = program or before
+        before = program
+        if program is None:
+            yield f"{name} is in no program: write PROGRAM: {name}"
+        elif program not in known:
+            yield f"{name}: there is no test {program}"
+        elif case and not known[program].has(case):
+            having = sorted(other.name for other in known.values() if other.has(case))
+            yield f"{program} has no case {case}" + (f", which is in {', '.join(having)}" if having else "")
 
 
 class NamedTests(unittest.TestCase):
     def test_each_is_there(self):
-        sources = read_sources()
+        repository = Repository.from_git()
+        known, found = programs(repository), []
         for page, least in PAGES.items():
-            found = list(rows((ROOT / page).read_text()))
-            self.assertGreaterEqual(len(found), least, page)
-            for said, names in found:
+            rows_of_page = list(rows(repository.files[page].text))
+            self.assertGreaterEqual(len(rows_of_page), least, page)
+            for said, names in rows_of_page:
                 self.assertTrue(names, f"{page} names no test: {said}")
-                for name in names:
-                    self.assertTrue(is_there(name, sources), f"{page} names a test that is not there: {name}")
+                found += [f"{page}: {fault} ({said})" for fault in faults(names, known)]
+        self.assertEqual(found, [], "\n".join(found))
 
     def test_what_is_not_there_is_seen(self):
-        sources = {"a.cmake": "ratoon_test(unit/some_test", "a.cpp": "TEST_F(Some, Case) {", "a.py": "def test_case(self):"}
-        for name in ("some_test", "some_test: Some.Case", "Some.Case", "Some.*", "some_test: test_case"):
-            self.assertTrue(is_there(name, sources), name)
-        for name in ("other_test", "other_test: Some.Case", "some_test: Some.Cases", "Other.*", "some_test: test_cases",
-                     "me_test"):
-            self.assertFalse(is_there(name, sources), name)
+        known = programs(Repository({
+            "CMakeLists.txt": "", "tests/CMakeLists.txt": "",
+            "tests/unit/tests.cmake": "ratoon_test(unit/some_test SOURCES one.cpp more.cpp LIBS laws)\n"
+                                      "ratoon_test(unit/other_test)\nadd_library(laws OBJECT unit/laws.cpp)\n"
+                                      "ratoon_python_test(unit/last_test)\nratoon_python_test(unit/some_test)\n",
+            "tests/unit/one.cpp": "TEST_F(Some, Case) {", "tests/unit/more.cpp": "TEST(More, Case) {",
+            "tests/unit/laws.cpp": '#include "tests/unit/laws.h"\n', "tests/unit/laws.h": "TEST_P(Laws, Hold) {",
+            "tests/unit/other_test.cpp": "TEST(Other, One) {", "tests/unit/some_test.py": "  def test_in_python(self):",
+            "tests/unit/base_test.py": "  def test_of_base(self):",
+            "tests/unit/last_test.py": "from base_test import Base\nclass A:\n  def test_case(self):"}))
+        for names in (["some_test"], ["some_test: Some.Case"], ["some_test: Some.*"], ["last_test: test_case"],
+                      ["some_test: Some.Case", "More.Case", "some_test: Laws.Hold"], ["some_test: test_in_python"],
+                      ["last_test: test_of_base", "test_case"]):
+            self.assertEqual(list(faults(names, known)), [], names)
+        for name in ("others_test", "other_test: Some.Case", "some_test: Some.Cases", "some_test: Other.*", "Some.Case",
+                     "other_test: Other.Case", "some_test: test_case", "some_test: test_of_base"):
+            self.assertEqual(len(list(faults([name], known))), 1, name)
+        self.assertEqual(list(faults(["some_test", "Other.One"], known)), ["some_test has no case Other.One, which is in "
+                                                                           "other_test"])
 
 
 if __name__ == "__main__":

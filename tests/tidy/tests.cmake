@@ -4,8 +4,11 @@ ratoon_python_test(tidy/banned_test)
 ratoon_python_test(tidy/format_test)
 ratoon_python_test(tidy/links_test)
 ratoon_python_test(tidy/headers_test TIMEOUT 600)
+ratoon_python_test(tidy/expected_skips_test)
 ratoon_python_test(tidy/named_tests_test)
+ratoon_python_test(tidy/mutants_test)
 ratoon_python_test(tidy/nightly_counts_test)
+ratoon_python_test(tidy/nightly_record_test)
 ratoon_python_test(tidy/self_test)
 # All headers, and not only those that users see.
 add_test(NAME nightly.headers_test COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tidy/headers_test.py

@@ -1,10 +1,12 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <optional>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -122,13 +124,27 @@ TEST_F(AtomicFileTest, AFailedReplacementLeavesTheOldAndNoTemporaryFile) {
   EXPECT_EQ(names(), Names({"file"}));
 }
 
+// For files this thread is another user than root, who may write everywhere.
+class AsAnotherUser {
+ public:
+  AsAnotherUser() { ::setfsuid(kUser); }
+  ~AsAnotherUser() { ::setfsuid(::geteuid()); }
+  AsAnotherUser(const AsAnotherUser&) = delete;
+  AsAnotherUser& operator=(const AsAnotherUser&) = delete;
+
+  static constexpr uid_t kUser = 65534;
+};
+
 TEST_F(AtomicFileTest, AReadOnlyFolderIsPermissionDenied) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
-  ASSERT_TRUE(save_file_atomically(path_, "old"));
-  std::filesystem::permissions(folder_.path(),
-                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  std::optional<AsAnotherUser> another;
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(folder_.path().c_str(), AsAnotherUser::kUser, gid_t(-1)), 0);
+    another.emplace();
+  }
+  ASSERT_TRUE(save_file_atomically(path_, "old")) << "this user may write here";
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0500), 0);
   const auto saved = save_file_atomically(path_, "new");
-  std::filesystem::permissions(folder_.path(), std::filesystem::perms::owner_all);
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0700), 0);
   ASSERT_FALSE(saved);
   EXPECT_EQ(saved.error().kind(), ErrorKind::kPermissionDenied);
   EXPECT_EQ(test::read_text(path_), "old");

@@ -10,7 +10,7 @@ ratoon_test(unit/agent/tiers_test
           checkpoint/tiers/name_pattern_test.cpp checkpoint/tiers/old_names_test.cpp
           checkpoint/tiers/resume_choice_test.cpp
           checkpoint/tiers/store_disk_test.cpp
-  LIBS ratoon::agent ratoon::base_contract)
+  LIBS crash_support ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/pack_test
   SOURCES checkpoint/pack/cover_test.cpp checkpoint/pack/golden_test.cpp checkpoint/pack/header_test.cpp
           checkpoint/pack/layout_test.cpp checkpoint/pack/read_plan_test.cpp

@@ -29,7 +29,8 @@ if(TARGET ratoon_operator_core)
     LIBS certificate_support ratoon::operator_runtime LABELS threads)
   ratoon_test(unit/operator/operator_local_test
     SOURCES local/beginning_test.cpp local/cgroups_test.cpp local/cluster_words_test.cpp
-            local/control_socket_test.cpp local/find_program_test.cpp local/last_lines_test.cpp
+            local/control_socket_test.cpp local/find_program_test.cpp local/kernel_cgroups_test.cpp
+            local/last_lines_test.cpp
             local/loss_schedule_test.cpp local/machine_test.cpp local/member_plan_test.cpp
             local/node_pool_test.cpp local/process_group_test.cpp local/room_test.cpp
             local/run_book_test.cpp local/run_events_test.cpp local/run_exit_test.cpp local/run_folder_test.cpp

@@ -148,5 +148,14 @@ TEST_F(LedgerTest, AClockThatIsSetBackTakesNothingAway) {
   for (const double sum : seen_.job.status.ledger.seconds) EXPECT_GE(sum, 0);
 }
 
+TEST_F(LedgerTest, NorDoesOneThatIsSetBackBeforeTheEnd) {
+  beat(100, 1, 47);
+  at(100);
+  for (auto& facts : seen_.processes) facts.is_completed = true;
+  at(20);
+  EXPECT_EQ(seen_.job.status.phase, api::JobPhase::kSucceeded);
+  EXPECT_EQ(spent(LedgerPart::kUseful), 0);
+}
+
 }  // namespace
 }  // namespace ratoon::core::ledger_test

@@ -181,12 +181,17 @@ TEST(Reconcile, DecidesAgainAtOnceWhenTheWorldIsAnother) {
 TEST(Reconcile, TheJobSucceedsWhenAllHaveCompleted) {
   auto seen = test::running(test::job(2));
   seen.job.status.step = Step(400);
+  seen.job.status.world_size = 2;
+  seen.job.status.formed_at = seen.wall_now;
   seen.processes = {test::done(process(0)), test::done(process(1))};
   const auto decision = decide(seen);
   EXPECT_EQ(reasons(decision), Reasons({"Succeeded"})) << "pods that completed end by themselves";
   EXPECT_EQ(decision.status.phase, JobPhase::kSucceeded);
   EXPECT_EQ(decision.status.message, "completed at step 400");
   EXPECT_TRUE(decision.announcement.stop);
+  EXPECT_FALSE(decision.status.is_formed) << "no world stands any longer";
+  EXPECT_EQ(decision.status.world_size, 0U);
+  EXPECT_EQ(decision.status.formed_at, std::nullopt);
 }
 
 TEST(Reconcile, TheStatusNamesTheWeightsWhoeverSaysSo) {

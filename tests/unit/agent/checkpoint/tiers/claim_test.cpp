@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/support/crash/observed_disk.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
 namespace ratoon::checkpoint::claim_test {
@@ -17,9 +18,13 @@ class ClaimTest : public testing::TestWithParam<bool> {
 
   Result<Claim> take(
       const std::string& job, const std::string& start, const std::function<void()>& meanwhile = [] {}) {
+    return take_on(disk_, job, start, meanwhile);
+  }
+  Result<Claim> take_on(const std::shared_ptr<Disk>& disk, const std::string& job, const std::string& start,
+                        const std::function<void()>& meanwhile) {
     SeenClaim seen;
     return Claim::take(
-        disk_, {.job = job, .start = start}, kTimes, clock_,
+        disk, {.job = job, .start = start}, kTimes, clock_,
         [&](Duration d) {
           clock_.advance(d);
           waited_ += d;
@@ -111,6 +116,23 @@ TEST_P(ClaimTest, ANumberThatIsLongOverIsNoClaim) {
   // One that was slow makes a number from before: the newest counts.
   ratoon::test::write_text(folder_ / "run/claims/c0000000002.txt", encode_claim({"letters", "b"}, false));
   EXPECT_TRUE(first->renew());
+}
+
+TEST_P(ClaimTest, WhoMakesANumberThatIsLongOverHasNotTakenThePlace) {
+  std::optional<Claim> others;
+  // Between its look and its claim another takes the place, renews that and tidies away.
+  const auto slow = std::make_shared<ratoon::test::ObservedDisk>(
+      disk_, [&](ratoon::test::DiskCall call, const std::string&, ratoon::test::Moment moment) {
+        const bool is_claim =
+            call == ratoon::test::DiskCall::kRename && moment == ratoon::test::Moment::kBefore;
+        if (!is_claim || others) return;
+        others.emplace(take("letters", "b").value());
+        for (int i = 0; i < 3; ++i) EXPECT_TRUE(others->renew());
+      });
+  const auto taken = take_on(slow, "digits", "a", [&] { EXPECT_TRUE(others->renew()); });
+  ASSERT_FALSE(taken);
+  EXPECT_THAT(taken.error().message(), HasSubstr("the job letters trains here"));
+  EXPECT_EQ(claim_files(), 1u) << "and the number that was made too late is removed";
 }
 
 // Deleted and made anew at once: its pods still save and leave.

@@ -1,0 +1,177 @@
+"""Mutants of the agent, of what is said on the wire and of the commands, which unit tests have to catch: commit, retention,
+claims, cover, choice and rollback of checkpoints; the session's rules; the data loader; the contract; `ratoon`."""
+
+import unittest
+
+from mutants import MutantTest, of_rows
+
+CHECKPOINT = "agent/src/checkpoint/"
+SESSION = "agent/src/session/"
+LOADER = "agent/src/data/loader/"
+CONTRACT = "base/contract/"
+
+
+def of_checkpoint(tests):
+    return "checkpoint_test", tests
+
+
+def of_tiers(tests):
+    return "tiers_test", tests
+
+
+def of_packs(tests):
+    return "pack_test", tests
+
+
+def of_session(tests):
+    return "session_rules_test", tests
+
+
+def of_loader(tests):
+    return "data_loader_test", tests
+
+
+def of_contract(tests):
+    return "contract_test", tests
+
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "a receipt of another rank": (
+        of_checkpoint("*"), CHECKPOINT + "commit.cpp", r"if \(receipt->rank != rank\) return [^;]*;", ""),
+    "a checkpoint that is not whole": (
+        of_checkpoint("*"), CHECKPOINT + "commit.cpp", r"if \(auto covered = check_cover\(\*index\); !covered\) return [^;]*;",
+        ""),
+    "a pin that is wished and not made": (
+        of_checkpoint("*"), CHECKPOINT + "commit.cpp",
+        r"if \(auto pinned = pin_as_wished\(disk, manifest, mark\); !pinned\) return [^;]*;", ""),
+    "a milestone that goes": (of_checkpoint("Retention.*"), CHECKPOINT + "retention.cpp", r"!is_milestone && ", ""),
+    "a pin that goes": (
+        of_checkpoint("Retention.*"), CHECKPOINT + "retention.cpp", r"&& !one\.is_pinned && one\.id\.attempt <= own",
+        "&& one.id.attempt <= own"),
+    "a cap that takes the newest": (
+        of_checkpoint("Retention.*"), CHECKPOINT + "retention.cpp", r"i-- > 1 && kept_bytes", "i-- > 0 && kept_bytes"),
+    "the last copy that no store has": (
+        of_checkpoint("Retention.*"), CHECKPOINT + "retention.cpp", r"!\(is_only_in_store && one\.is_in_store\)",
+        "!is_only_in_store"),
+    "a rollback that is taken back and stands": (
+        of_checkpoint("Rollback.*"), CHECKPOINT + "rollback.cpp",
+        r"while \(!standing\.empty\(\) && next\.to\.attempt < standing\.back\(\)\.attempt\) standing\.pop_back\(\);", ""),
+    "a rollback that gives up what came after it": (
+        of_checkpoint("Rollback.*"), CHECKPOINT + "rollback.cpp", r"id\.attempt < one\.attempt && ", ""),
+    "samples that are passed over twice": (
+        of_checkpoint("Rollback.*"), CHECKPOINT + "rollback.cpp",
+        r"if \(resumed\.attempt < one\.attempt\) cursor = ", "cursor = "),
+    "a record of another rollback": (
+        of_checkpoint("*RollbackTest.*"), CHECKPOINT + "rollback_files.cpp", r"if \(\*there != rollback\)", "if (false)"),
+    "a record of a rollback that cannot be read": (
+        of_checkpoint("*RollbackTest.*"), CHECKPOINT + "rollback_files.cpp",
+        r"if \(!rollback\) return rollback\.error\(\);\n    all", "if (!rollback) continue;\n    all"),
+    "a claim whose owner is alive": (
+        of_tiers("*ClaimTest.*:JudgeClaim.*"), CHECKPOINT + "tiers/claim_rules.cpp",
+        r"return has_shown_life && seen\.watched >= borne \? ClaimVerdict::kRefuse : ", "return "),
+    "a namesake taken for the same job": (
+        of_tiers("Kinship.*"), CHECKPOINT + "tiers/claim_rules.cpp", r"return a\.uid == b\.uid \|\| ", "return true || "),
+    "a claim that is older than the newest": (
+        of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"numbers->back\(\) == number;", "numbers->back() >= number;"),
+    "a place that is another's now and is renewed": (
+        of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"if \(!is_ours\) return lost;", ""),
+    "the oldest checkpoint instead of the newest": (
+        of_tiers("ResumeChoice.*"), CHECKPOINT + "tiers/resume_choice.cpp",
+        r"std::map<CheckpointId, TieredCheckpoint, std::greater<>>", "std::map<CheckpointId, TieredCheckpoint, std::less<>>"),
+    "checkpoints of two runs that are mixed": (
+        of_tiers("ResumeChoice.*"), CHECKPOINT + "tiers/resume_choice.cpp", r"if \(!is_new && known\.digest != entry\.digest\)",
+        "if (false)"),
+    "a run that is begun anew without leave": (
+        of_tiers("ResumeChoice.*"), CHECKPOINT + "tiers/resume_choice.cpp", r"if \(!wishes\.overwrites\) return [^;]*;", ""),
+    "bad in one tier and taken from none": (
+        of_tiers("ResumeChoice.*"), CHECKPOINT + "tiers/resume_choice.cpp", r"else if \(!complete\.contains\(id_of\(entry\)\)\)",
+        "else if (complete.erase(id_of(entry)), true)"),
+    "a hole in a tensor": (
+        of_packs("Cover.*"), CHECKPOINT + "pack/cover.cpp", r"return not_covered\(index, tensor, \*fault\);",
+        "if (fault->times != 0) return not_covered(index, tensor, *fault);"),
+    "parts of a tensor that overlap": (
+        of_packs("Cover.*"), CHECKPOINT + "pack/cover.cpp", r"return not_covered\(index, tensor, \*fault\);",
+        "if (fault->times == 0) return not_covered(index, tensor, *fault);"),
+
+    "a rollback that is made with each start": (
+        of_session("RollbackPlan.*"), SESSION + "rollback_plan.cpp", r"if \(made != plan\.in_force\.end\(\)\)", "if (false)"),
+    "a rollback beside which another one may be picked": (
+        of_session("RollbackPlan.*"), SESSION + "rollback_plan.cpp", r"if \(checkpoint::id_of\(entry\) == \*plan\.to\)\n",
+        "if (true)\n"),
+    "a run that is over a step late": (
+        of_session("Until.*:Course.*"), SESSION + "until.cpp", r"count_of\(position, amount_\.unit\) >= total\(position\)",
+        "count_of(position, amount_.unit) > total(position)"),
+    "a save that is due nowhere": (
+        of_session("Every.*"), SESSION + "every.cpp", r"return crossed\([^;]*;", "return after.steps == before.steps;"),
+    "a difference of numerics that nobody is told": (
+        of_session("Numerics*"), SESSION + "numerics_watch.cpp", r"\|\| before == now\) return;", "|| before != now) return;"),
+    "a notice that is over and joins a world": (
+        ("session_test", "Drain.*"), SESSION + "drain.cpp",
+        r"if \(told_\.terminate\.count == 0 && !is_over\) return std::nullopt;",
+        "if (told_.terminate.count == 0) return std::nullopt;"),
+    "Ctrl-C that stops nothing": (
+        ("session_test", "Drain.*"), SESSION + "drain.cpp", r"if \(is_interrupted\(\)\) bits \|= [^;]*;", ""),
+
+    "a batch that is given before an earlier one": (
+        of_loader("ReadingAhead.*:DataLoader.*:LoaderResume.*"), LOADER + "prefetcher.cpp",
+        r"const std::shared_ptr<Cell> head = ring_\.front\(\);\n  if \(head->failure != nullptr\) \{",
+        "std::swap(ring_.front(), *std::find_if(ring_.rbegin(), ring_.rend(), [](const auto& cell) { return cell->state == "
+        "State::kMade; }));\n  const std::shared_ptr<Cell> head = ring_.front();\n  if (head->failure != nullptr) {"),
+    "a failure that costs its batch": (
+        of_loader("*Failures.*"), LOADER + "prefetcher.cpp",
+        r"ring_\.front\(\) = new_cell\(course_, head->maker->index\(\)\);\n    ring_\.front\(\)->maker->replace\([^;]*;",
+        "ring_.push_back(new_cell(course_, next_index_++));\n    ring_.pop_front();"),
+    "a failure that names another sample": (
+        of_loader("*Failures.*"), LOADER + "sample_failure.cpp", r"std::to_string\(slot\.sample\)",
+        "std::to_string(slot.sample + 1)"),
+
+    "a point that one of all can reach": (
+        of_contract("PickResumePoint.*"), CONTRACT + "resume_point.cpp",
+        r"candidate\.second\.holders\.size\(\) == joiners\.size\(\)", "!candidate.second.holders.empty()"),
+    "a point that a joiner cannot read": (
+        of_contract("PickResumePoint.*"), CONTRACT + "resume_point.cpp", r"if \(entry\.is_complete\) continue;", "continue;"),
+    "ranks that go back to different steps": (
+        of_contract("RollbackDispute.*"), CONTRACT + "resume_point.cpp",
+        r"if \(joiners\[rank\]\.rollback == joiners\[0\]\.rollback\) continue;", "continue;"),
+    "a tier that nobody knows": (
+        of_contract("Refusals.*"), CONTRACT + "pieces.cpp",
+        r"if \(std::find\(kTiers\.begin\(\), kTiers\.end\(\), e\.tier\) == kTiers\.end\(\)\)", "if (false)"),
+    "the last complaint instead of the first": (
+        of_contract("Fields.*"), CONTRACT + "fields.cpp", r"  if \(!is_sound\(\)\) return;\n  const auto found",
+        "  const auto found"),
+    "a number over its bound": (
+        of_contract("Refusals.*:Fields.*"), CONTRACT + "fields.cpp", r" \|\| value->get<std::uint64_t>\(\) > max\)", ")"),
+
+    "a process that is started again without end": (
+        ("supervision_test", "SupervisionTest.*"), "cli/launch/supervision.cpp", r" && slot\.quick_ends <= restarts_max_", ""),
+    "a process that is started again after a stop": (
+        ("supervision_test", "SupervisionTest.*"), "cli/launch/supervision.cpp", r"&& !is_stopping_ ", ""),
+    "gc that takes a pinned one from the quarantine": (
+        ("checkpoint_commands_test", "*GcTest.*"), "cli/checkpoint/gc.cpp",
+        r"found\.id < plan\.newest &&\n\s*!found\.is_pinned\)",
+        "found.id < plan.newest)"),
+    "gc beside a newest one that is bad": (
+        ("checkpoint_commands_test", "*GcTest.*"), "cli/checkpoint/gc.cpp", r"if \(verified\.verdict != Verdict::kGood\)",
+        "if (false)"),
+    "a misspelt field that passes": (
+        ("job_file_test", "JobFieldsTest.*"), "cli/job_fields.cpp",
+        r"if \(!known\) return unknown\(item\.first, schema, path\);", "if (!known) continue;"),
+}
+
+
+def mutants():
+    return of_rows(MUTANTS)
+
+
+class AgentMutants(MutantTest):
+    def test_each_turns_a_test_red(self):
+        self.check_each(mutants())
+
+    def test_what_is_left_as_it_is_passes(self):
+        first_of_each = {mutant.program: mutant for mutant in mutants()}
+        self.check_sound(first_of_each.values())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,133 @@
+"""Mutants of the operator's core that the unit tests of its files have to catch: at least one in each file that no law of
+operator_mutants_nightly_test.py is about; and of what holds members to their limits."""
+
+import unittest
+
+from mutants import MutantTest, of_rows
+
+
+def core(tests):
+    return "operator_core_test", tests
+
+
+CORE = "operator/core/"
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "a pause that does not double": (
+        core("PauseAfter.*"), CORE + "backoff.cpp", r"<< std::min\(crashes_in_a_row - 1, kDoublingsMax\)", "<< 0U"),
+    "a pause beyond the longest": (
+        core("PauseAfter.*"), CORE + "backoff.cpp", r"std::min<std::uint64_t>\(pause, policy\.backoff_max_seconds\)", "pause"),
+    "a disruption that waits": (
+        core("Backoff.*"), CORE + "backoff.cpp", r"if \(loss\.cause != EndCause::kApplication\) continue;",
+        "static_cast<void>(loss.cause);"),
+    "crashes that are counted on after a step": (
+        core("Backoff.*"), CORE + "backoff.cpp", r"has_stepped \? 0 : before\.crashes_in_a_row", "before.crashes_in_a_row"),
+    "a wish to begin anew that is heard at each look": (
+        core("BeginAnew.*"), CORE + "begin_anew.cpp", r"is_first_look && job\.spec", "job.spec"),
+    "another run's checkpoint taken for this one's": (
+        core("BeginAnew.*"), CORE + "begin_anew.cpp", r"attempt >= \*status\.lineage_start", "true"),
+    "half a member that has spoken": (
+        core("StartDeadline.*"), CORE + "deadlines.cpp", r"voices >= seen\.job\.spec\.processes_per_node", "voices > 0"),
+    "a start deadline that is not kept": (
+        core("StartDeadline.*"), CORE + "deadlines.cpp",
+        r"\|\| after\(\*member\.awaited_since, deadline\) > seen\.wall_now\) continue;", ") continue;\n    continue;"),
+    "a world that stalls and whose collective is to blame": (
+        core("ProgressDeadline.*"), CORE + "deadlines.cpp", r"if \(!is_in_collective\(seen, member\)\) culprits",
+        "culprits"),
+    "a progress deadline that steps do not move": (
+        core("ProgressDeadline.*"), CORE + "deadlines.cpp",
+        r"std::max\(\*status\.formed_at, status\.stepped_at\.value_or\(\*status\.formed_at\)\)", "*status.formed_at"),
+    "a clock that is set back gives time": (
+        core("MaxDuration.*"), CORE + "duration.cpp", r"std::max\(Duration\(0\), (now\.since_epoch - [^;]*)\);", r"\1;"),
+    "time before a suspension that is forgotten": (
+        core("MaxDuration.*"), CORE + "duration.cpp", r"- std::min<std::uint64_t>\([^;]*;", ";"),
+    "a job that is over and still formed": (
+        core("*"), CORE + "finish.cpp", r"status\.is_formed = false;", ""),
+    "an end that nobody is told": (
+        core("*"), CORE + "finish.cpp", r"\.stop = true", ".stop = false"),
+    "a group that stands before all its pods run": (
+        core("Group.*"), CORE + "form_group.cpp", r"pod->phase == api::PodPhase::kRunning &&", ""),
+    "a point that was taken back and is resumed": (
+        core("*"), CORE + "form_world.cpp", r"if \(!is_taken_back\(seen\.processes, entry\.attempt, entry\.step\)\) committed",
+        "committed"),
+    "a missing checkpoint and a run from nothing": (
+        core("*"), CORE + "form_world.cpp", r'if \(!last \|\| resume\) return "";', 'return "";'),
+    "an attempt whose checkpoints exist": (
+        core("*"), CORE + "form_world.cpp", r"if \(entry\.attempt >= attempt\) attempt = entry\.attempt\.next\(\);", ""),
+    "steps that no weights have and that count": (
+        core("*"), CORE + "form_world.cpp", r"status\.step = resume \? resume->step : Step\(0\);", ""),
+    "a seat that was left and is held": (
+        core("IsIntact.*"), CORE + "gang.cpp",
+        r"return !process->waiting \|\| process->waiting->left_attempt < seat->assignment\.attempt;", "return true;"),
+    "a gang without one of its processes": (
+        core("Gather.*"), CORE + "gang.cpp", r"if \(has_completed\(process\)\) continue;\n      \+\+gang\.needed;",
+        "if (has_completed(process) || process == nullptr) continue;\n      ++gang.needed;"),
+    "ranks with addresses of their own": (
+        core("AssignSeats.*"), CORE + "gang.cpp", r"gang\.joiners\.front\(\)\.address", "gang.joiners[rank].address"),
+    "a former member that is not waited for": (
+        core("Group*"), CORE + "group.cpp",
+        r"return !pod\.node\.empty\(\) && !is_named\(pod, members\) && may_run\(seen, pod\);",
+        "return false;"),
+    "peers of one that was taken away are to blame": (
+        core("Group*"), CORE + "group.cpp", r"if \(is_one_taken\) return \{EndCause::kDisruption[^;]*;", ""),
+    "a failure that is judged at once": (
+        core("Group*"), CORE + "group.cpp", r"kSettle = std::chrono::seconds\(3\)", "kSettle = std::chrono::seconds(0)"),
+    "a proof that takes no time": (
+        core("Group*"), CORE + "group.cpp", r"kProof = std::chrono::seconds\(60\)", "kProof = std::chrono::seconds(0)"),
+    "steps that are made again and count as useful": (
+        core("LedgerTest.*"), CORE + "ledger.cpp", r"LedgerPart::kRecomputed : LedgerPart::kUseful;",
+        "LedgerPart::kUseful : LedgerPart::kUseful;"),
+    "a hang that is booked as a restart": (
+        core("LedgerTest.*"), CORE + "ledger.cpp", r"watch->is_hung \? LedgerPart::kHung : ", ""),
+    "a wait for a node that is booked as a restart": (
+        core("LedgerTest.*"), CORE + "ledger.cpp", r"lacks_capacity\(seen, status\.members\) \?", "false ?"),
+    "a clock that is set back takes seconds from the ledger": (
+        core("LedgerTest.*"), CORE + "ledger.cpp", r"std::max\((at\.since_epoch - ledger\.since->since_epoch), Duration\(0\)\)",
+        r"\1"),
+    "progress that goes back within an attempt": (
+        core("NoteProgress.*"), CORE + "progress.cpp", r"status\.step = std::max\(status\.step, process\.beat->step\);",
+        "status.step = process.beat->step;"),
+    "progress that another attempt made": (
+        core("NoteProgress.*"), CORE + "progress.cpp", r"!process\.beat \|\| process\.beat->attempt != status\.attempt",
+        "!process.beat"),
+    "a checkpoint that is not complete": (
+        core("NoteProgress.*"), CORE + "progress.cpp", r"!entry\.is_complete \|\| ", ""),
+    "a recovery that is over with the first rank's step": (
+        core("Recovery.*"), CORE + "recovery.cpp", r"std::all_of\(seen\.world\.begin\(\), seen\.world\.end\(\)",
+        "std::any_of(seen.world.begin(), seen.world.end()"),
+    "a recovery that begins with the decision": (
+        core("Recovery.*"), CORE + "recovery.cpp", r"\.last_sign = last_sign_of\(seen, loss, now\)", ".last_sign = now"),
+    "a claim of one node for several members": (
+        core("SharedClaim.*"), CORE + "shared_claim.cpp", r"!= modes\.end\(\)\) return",
+        "!= modes.end() || true) return"),
+    "a job that trains and is held back by its claim": (
+        core("SharedClaim.*"), CORE + "shared_claim.cpp", r"return is_from_nothing && ", "return "),
+    "a wake that comes later than another one": (
+        core("*"), CORE + "wake.cpp", r"std::min\(due, decision\.wake_at\.value_or\(due\)\)", "due"),
+    "a wake in the past": (
+        core("*"), CORE + "wake.cpp", r"std::max\(Duration\(0\), (moment->since_epoch - wall_now\.since_epoch)\)", r"\1"),
+    "a pod that no node takes and nobody is told": (
+        core("*"), CORE + "why_waiting.cpp", r"why_not_placed\(seen, members\) \+ ", ""),
+    "an image that is missing and nobody is told": (
+        core("*"), CORE + "why_waiting.cpp", r" \+ why_not_started\(seen, members\);", ";"),
+    "a runner that makes no room for its members": (
+        ("operator_local_test", "KernelCgroups.*"), "operator/local/cgroups.cpp",
+        r'if \(auto moved = write\(own / kRunner / kProcs, "0"\); !moved\) return moved;', ""),
+}
+
+
+def mutants():
+    return of_rows(MUTANTS)
+
+
+class CoreMutants(MutantTest):
+    def test_each_turns_a_test_red(self):
+        self.check_each(mutants())
+
+    def test_what_is_left_as_it_is_passes(self):
+        self.check_sound([mutant for mutant in mutants() if mutant.tests == "*" and mutant.source.endswith("wake.cpp")])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

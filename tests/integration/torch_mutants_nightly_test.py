@@ -1,0 +1,45 @@
+"""Mutants of what binds the agent to LibTorch, which its unit tests have to catch."""
+
+import unittest
+
+from mutants import MutantTest, of_rows
+
+TORCH = "agent/src/torch/"
+
+# what is broken: (tests, file, pattern, instead)
+MUTANTS = {
+    "a rank that counts as much as one with more samples": (
+        ("gradient_buckets_test", "GradientBuckets.*"), TORCH + "gradient_buckets.cpp",
+        r"samples_ \? static_cast<double>\(\*samples_\) : 1\.0 / world_size_", "1.0 / world_size_"),
+    "samples that some ranks alone give": (
+        ("gradient_buckets_test", "GradientBuckets.*"), TORCH + "gradient_buckets.cpp", r"if \(gave != world_size_\) \{",
+        "if (false) {"),
+    "a wish of a rank that is lost": (
+        ("gradient_buckets_test", "GradientBuckets.*"), TORCH + "gradient_buckets.cpp", r"if \(control\[bit\] > 0\.5F\)",
+        "if (control[bit] > 1.5F)"),
+    "a digest that takes a parameter for a buffer": (
+        ("digest_test", "Digest.*"), TORCH + "digest.cpp", r'"buffer " \+ item\.key\(\)', '"parameter " + item.key()'),
+    "a digest without types": (("digest_test", "Digest.*"), TORCH + "digest.cpp", r"feed\.text\(tensor->dtype\);", ""),
+    "a seed that reaches no generator": (
+        ("numerics_test", "NumericsTest.*"), TORCH + "numerics.cpp", r"\{ at::manual_seed\(seed\); \}",
+        "{ static_cast<void>(seed); }"),
+    "an epoch that nobody counted": (
+        ("stream_sampler_test", "*"), TORCH + "stream_sampler.cpp", r"  place\.check_was_trained\(\);\n", ""),
+}
+
+
+def mutants():
+    return of_rows(MUTANTS)
+
+
+class TorchMutants(MutantTest):
+    def test_each_turns_a_test_red(self):
+        self.check_each(mutants())
+
+    def test_what_is_left_as_it_is_passes(self):
+        first_of_each = {mutant.program: mutant for mutant in mutants()}
+        self.check_sound(first_of_each.values())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
