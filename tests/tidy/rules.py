@@ -213,7 +213,7 @@ STANDARD = set("""algorithm any array atomic barrier bit bitset cctype cerrno cf
 
 # Of Linux, its C library and the compiler.
 SYSTEM = (r"(arpa|linux|net|netinet|sys)/\w+\.h|"
-          r"(\w+mmintrin|dirent|dlfcn|fcntl|ifaddrs|malloc|netdb|poll|pthread|sched|signal|spawn|stddef|unistd)\.h")
+          r"(\w+mmintrin|cxxabi|dirent|dlfcn|fcntl|ifaddrs|malloc|netdb|poll|pthread|sched|signal|spawn|stddef|unistd)\.h")
 
 # What a pure part may not see. <chrono> is fine for durations, <cstdio> for snprintf.
 IMPURE_HEADERS = {
