@@ -42,9 +42,14 @@ Fields::Fields(const json& object, std::string path, std::optional<Error>& compl
 void Fields::complain(const char* name, std::string_view expectation) {
   if (!is_sound()) return;
   const auto found = object_->find(name);
-  const std::string what = found == object_->end() ? "nothing" : describe(*found);
-  *complaint_ = Error(ErrorKind::kInvalid, (path_.empty() ? "" : path_ + ".") + name + " must be " +
-                                               std::string(expectation) + ", found " + what);
+  complain_without_value(
+      name, std::string(expectation) + ", found " + (found == object_->end() ? "nothing" : describe(*found)));
+}
+
+void Fields::complain_without_value(const char* name, std::string_view expectation) {
+  if (!is_sound()) return;
+  *complaint_ = Error(ErrorKind::kInvalid,
+                      (path_.empty() ? "" : path_ + ".") + name + " must be " + std::string(expectation));
 }
 
 const json* Fields::find(const char* name) {

@@ -35,6 +35,8 @@ class Fields {
   [[nodiscard]] Fields child(const nlohmann::json& value, const std::string& name);
 
   void complain(const char* name, std::string_view expectation);
+  // Of what may not be repeated.
+  void complain_without_value(const char* name, std::string_view expectation);
   [[nodiscard]] bool is_sound() const { return !complaint_->has_value(); }
 
  private:

@@ -45,11 +45,9 @@ void read(Fields& f, JoinRequest& m) {
 }
 
 json to_json(const Assignment& m) {
-  json out = {{"attempt", m.attempt.value()},
-              {"beat_seconds", m.beat_seconds},
-              {"rank", m.rank.value()},
-              {"rendezvous", m.rendezvous},
-              {"world_size", m.world_size}};
+  json out = {{"attempt", m.attempt.value()}, {"beat_seconds", m.beat_seconds},
+              {"rank", m.rank.value()},       {"rendezvous", m.rendezvous},
+              {"secret", m.secret},           {"world_size", m.world_size}};
   if (m.resume) {
     out["resume"] = {{"attempt", m.resume->attempt.value()},
                      {"digest", m.resume->digest},
@@ -67,6 +65,7 @@ void read(Fields& f, Assignment& m) {
     f.complain("rank", "less than world_size (" + std::to_string(m.world_size) + ")");
   }
   m.rendezvous = read_address(f, "rendezvous");
+  m.secret = read_secret(f, "secret");
   m.beat_seconds = f.seconds("beat_seconds");
   if (m.beat_seconds <= 0) f.complain("beat_seconds", "more than 0");
   if (f.find("resume") != nullptr) {

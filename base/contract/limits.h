@@ -9,6 +9,8 @@ namespace ratoon::contract {
 inline constexpr std::size_t kNameBytesMax = 253;
 inline constexpr std::size_t kAddressBytesMax = 256;
 inline constexpr std::size_t kDigestBytesMax = 128;
+inline constexpr std::size_t kSecretDigitsMin = 32;
+inline constexpr std::size_t kSecretDigitsMax = 128;
 inline constexpr std::size_t kSentenceBytesMax = 1024;
 inline constexpr std::size_t kInventoryMax = 64;
 inline constexpr std::size_t kSilentPeersMax = 1024;

@@ -88,11 +88,15 @@ struct ResumePoint {
   friend bool operator==(const ResumePoint&, const ResumePoint&) = default;
 };
 
+// How much of it is drawn; twice as many digits are told.
+inline constexpr std::size_t kSecretBytes = 32;
+
 struct Assignment {
   Attempt attempt{0};
   Rank rank{0};
   std::uint32_t world_size = 1;
   std::string rendezvous;             // rank 0's address
+  std::string secret;                 // of the attempt: its ranks alone are told, and it is never logged
   std::optional<ResumePoint> resume;  // absent: start from the beginning
   double beat_seconds = 1.0;
 

@@ -76,6 +76,21 @@ std::string read_address(Fields& f, const char* name) {
   return address;
 }
 
+std::string read_secret(Fields& f, const char* name) {
+  const std::string expected = "a text of " + std::to_string(kSecretDigitsMin) + " to " +
+                               std::to_string(kSecretDigitsMax) + " hexadecimal digits";
+  const json* value = f.find(name);
+  const auto* text = value == nullptr ? nullptr : value->get_ptr<const std::string*>();
+  if (text == nullptr) {
+    f.complain(name, expected);
+    return {};
+  }
+  const bool is_one = text->size() >= kSecretDigitsMin && text->size() <= kSecretDigitsMax &&
+                      text->find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!is_one) f.complain_without_value(name, expected);
+  return is_one ? *text : std::string();
+}
+
 json to_json(const Outlook& m) {
   json out = {{"position", m.position}, {"total", m.total}, {"unit", m.unit}};
   if (m.loss) out["loss"] = *m.loss;

@@ -22,6 +22,8 @@ namespace ratoon::contract {
 
 // host:port, or [v6]:port. Whether the host can be reached is for the one who connects to find out.
 [[nodiscard]] std::string read_address(Fields& fields, const char* name);
+// Hexadecimal digits, which no complaint repeats.
+[[nodiscard]] std::string read_secret(Fields& fields, const char* name);
 [[nodiscard]] std::uint32_t small(Fields& fields, const char* name, std::uint32_t max = kWorldMax);
 
 }  // namespace ratoon::contract

@@ -20,6 +20,7 @@ struct ProcessFacts {
   std::optional<Beat> beat;            // its newest one
   Step left_step{0};                   // steps that were in its weights when it last left a world
   bool is_completed = false;
+  bool has_met = false;   // it was in a world; until then it is still starting
   std::string weights{};  // the file that it left them in at the end; empty: it left none
 };
 

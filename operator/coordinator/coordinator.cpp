@@ -28,6 +28,22 @@ int status_of(const Refusal& refusal) {
   return refusal.kind == names::refusal::kUnauthorized ? 401 : 409;
 }
 
+// One that was told of before keeps its secret: some have it already. Where none can be drawn nothing is
+// handed out, and those who wait make another attempt.
+api::Announcement with_secret(api::Announcement announcement, const std::vector<api::Seat>& before,
+                              const std::function<Result<std::string>()>& draw) {
+  auto& world = announcement.world;
+  if (world.empty()) return announcement;
+  std::string secret = world.front().assignment.secret;
+  if (secret.empty() && !before.empty() &&
+      before.front().assignment.attempt == world.front().assignment.attempt)
+    secret = before.front().assignment.secret;
+  if (secret.empty()) secret = draw().value_or(std::string());
+  if (secret.empty()) world.clear();
+  for (auto& seat : world) seat.assignment.secret = secret;
+  return announcement;
+}
+
 }  // namespace
 
 std::string_view bearer_token(const http::ServerRequest& request) {
@@ -160,7 +176,7 @@ void Coordinator::answer_parked(Room& room) {
 void Coordinator::announce(const JobKey& job, const api::Announcement& announcement) {
   const std::lock_guard lock(mutex_);
   Room& room = rooms_.try_emplace(job, Room{.opened = clock_.now()}).first->second;
-  room.door.announce(announcement);
+  room.door.announce(with_secret(announcement, room.door.announcement().world, options_.draw));
   answer_parked(room);
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/contract/messages.h"
 #include "base/core/clock.h"
+#include "base/core/random_name.h"
 #include "base/http/server.h"
 #include "operator/coordinator/door.h"
 #include "operator/coordinator/rooms.h"
@@ -31,6 +32,7 @@ struct CoordinatorOptions {
   Authenticate authenticate;
   std::function<void(const JobKey&)> on_news;    // something was heard that may change a decision
   Duration poll_hold{std::chrono::seconds(20)};  // a long poll is answered by then, with or without news
+  std::function<Result<std::string>()> draw = [] { return draw_secret(kSecretBytes); };
 };
 
 // The token that a call shows; empty: none.
@@ -46,6 +48,9 @@ class Coordinator final : public Rooms {
   // The handler for an HttpServer.
   void handle(const http::ServerRequest& request, http::Responder responder);
 
+  // The seats of an attempt that is told of for the first time are given its secret. It is kept nowhere else:
+  // who leads next hands out none of this attempt's seats, and a process that still waits for one then makes
+  // the next attempt.
   void announce(const JobKey& job, const api::Announcement& announcement) override;
   void close(const JobKey& job) override;
 

@@ -109,6 +109,7 @@ bool Door::hear_beat(const Beat& beat, Timestamp now) {
   }
   auto& facts = facts_of(beat.process, now);
   if (facts.beat && beat.sequence <= facts.beat->sequence) return false;  // overtaken on its way
+  facts.has_met = facts.has_met || beat.attempt > Attempt(0);
   const std::optional<Beat> before = std::exchange(facts.beat, beat);
   if (!before || before->attempt != beat.attempt || before->committed != beat.committed) return true;
   const bool has_loaded = before->phase != beat.phase &&
@@ -170,6 +171,10 @@ void Door::announce(const api::Announcement& announcement) {
                        announcement.departures != announcement_.departures;
   if (is_news) ++revision_;
   announcement_ = announcement;
+  for (const auto& seat : announcement_.world) {
+    const auto facts = std::ranges::find(processes_, seat.process, &api::ProcessFacts::identity);
+    if (facts != processes_.end()) facts->has_met = true;
+  }
   // What superseded processes said counts for nothing any more.
   std::erase_if(processes_, [&](const auto& facts) { return refuse(facts.identity).has_value(); });
 }

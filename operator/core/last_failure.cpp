@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/core/utf8.h"
+#include "operator/core/repeated_fault.h"
 
 namespace ratoon::core {
 namespace {
@@ -24,29 +25,6 @@ Attempt attempt_of(const Observation& seen, const api::MemberStatus& member) {
   return newest;
 }
 
-api::Failure describe(const Observation& seen, const Loss& loss) {
-  api::Failure failure{.member = display_name(seen, loss.member),
-                       .node = loss.member.node,
-                       .time = seen.wall_now,
-                       .attempt = attempt_of(seen, loss.member),
-                       .reason = loss.reason,
-                       .exit_code = std::nullopt,
-                       .signal = std::nullopt,
-                       .exception = {},
-                       .last_lines = {}};
-  const api::Pod* pod = find_pod(seen, loss.member);
-  if (pod == nullptr) return failure;
-  failure.node = pod->node;
-  failure.time = pod->ended_at.value_or(seen.wall_now);
-  failure.last_lines = pod->last_lines;
-  failure.exception = find_exception(pod->last_lines);
-  if (!pod->exit_code || *pod->exit_code < 0) return failure;
-  failure.exit_code = static_cast<std::uint32_t>(*pod->exit_code);
-  const int signal = *pod->exit_code - kSignalCodeBase;
-  if (signal > 0 && signal <= kSignalMax) failure.signal = static_cast<std::uint32_t>(signal);
-  return failure;
-}
-
 bool is_failure(const Loss& loss) {
   return loss.cause == EndCause::kApplication || loss.cause == EndCause::kHung ||
          loss.cause == EndCause::kFatal;
@@ -58,7 +36,7 @@ std::optional<api::Failure> find_first(const Observation& seen, const RosterChan
   for (const auto* losses : {&change.losses, &change.outside_losses}) {
     for (const auto& loss : *losses) {
       if (!is_failure(loss)) continue;
-      api::Failure failure = describe(seen, loss);
+      api::Failure failure = describe_failure(seen, loss);
       if (!first || failure.time < first->time) first = std::move(failure);
     }
   }
@@ -85,13 +63,45 @@ std::string find_python_exception(std::string_view text) {
   return "";
 }
 
+// One of several that fail alike while they start: the first of them is the one to fail again.
+bool fails_beside(const api::Failure& failure, const api::Failure& first) {
+  const auto place_of = [](const std::string& name) { return name.substr(0, name.rfind("-i")); };
+  if (place_of(failure.member) == place_of(first.member)) return false;
+  const std::string fault = find_fault(failure.last_lines);
+  return !fault.empty() && fault == find_fault(first.last_lines);
+}
+
 }  // namespace
+
+api::Failure describe_failure(const Observation& seen, const Loss& loss) {
+  api::Failure failure{.member = display_name(seen, loss.member),
+                       .node = loss.member.node,
+                       .time = seen.wall_now,
+                       .attempt = attempt_of(seen, loss.member),
+                       .reason = loss.reason,
+                       .exit_code = std::nullopt,
+                       .signal = std::nullopt,
+                       .exception = {},
+                       .last_lines = {}};
+  const api::Pod* pod = find_pod(seen, loss.member);
+  if (pod == nullptr) return failure;
+  failure.node = pod->node;
+  failure.time = pod->ended_at.value_or(seen.wall_now);
+  failure.last_lines = pod->last_lines;
+  failure.exception = find_exception(pod->last_lines);
+  if (!pod->exit_code || *pod->exit_code < 0) return failure;
+  failure.exit_code = static_cast<std::uint32_t>(*pod->exit_code);
+  const int signal = *pod->exit_code - kSignalCodeBase;
+  if (signal > 0 && signal <= kSignalMax) failure.signal = static_cast<std::uint32_t>(signal);
+  return failure;
+}
 
 void note_failure(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status) {
   auto failure = find_first(seen, change);
   if (!failure) return;
-  const bool follows = status.last_failure && failure->attempt.value() != 0 &&
-                       status.last_failure->attempt == failure->attempt;
+  const auto& first = status.last_failure;
+  const bool is_of_one_attempt = first && first->attempt == failure->attempt;
+  const bool follows = is_of_one_attempt && (failure->attempt.value() != 0 || fails_beside(*failure, *first));
   if (!follows) status.last_failure = std::move(failure);
 }
 

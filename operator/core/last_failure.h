@@ -11,8 +11,12 @@
 
 namespace ratoon::core {
 
-// Of the members of one world only the first is kept; one that fails before it ever sat is told at once.
+// Of the members of one world only the first is kept, and of those that fail the same way before they ever
+// sat; any other that never sat is told at once.
 void note_failure(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status);
+
+// What the member's pod and processes tell of its end.
+[[nodiscard]] api::Failure describe_failure(const Observation& seen, const Loss& loss);
 
 // The line in which a program, its runtime or its agent says what ended it; empty: no line does.
 [[nodiscard]] std::string find_exception(std::string_view last_lines);

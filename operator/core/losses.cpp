@@ -7,6 +7,7 @@
 #include "operator/core/backoff.h"
 #include "operator/core/deadlines.h"
 #include "operator/core/group.h"
+#include "operator/core/repeated_fault.h"
 
 namespace ratoon::core {
 namespace {
@@ -45,6 +46,7 @@ RosterChange change_roster(const Observation& seen, const Silence& silence, cons
   RosterChange change = replace_lost(seen, silence.lost, find_condemned(seen, hang, headway.has_stepped));
   if (!hang.of_world.empty() && change.losses.empty()) give_up_world(seen, hang.of_world, change);
   count_in_vain(seen, headway.has_advanced, change);
+  if (change.fatal.empty() && !headway.has_stepped) change.fatal = find_repeated_fault(seen, change);
   put_off_crashed(seen, headway.has_stepped, change);
   if (api::is_group(seen.job.spec)) restart_group(seen, change);
   return change;

@@ -92,13 +92,12 @@ Decision rest(const Observation& seen, const RosterChange& change, Timestamp now
   return decision;
 }
 
-Decision decide(const Observation& seen, Timestamp now) {
+Decision decide(const Observation& seen, const Silence& silence, Timestamp now) {
   api::TrainingJobStatus status = seen.job.status;
   note_wish_to_begin_anew(seen.job, status);
   note_progress(seen.processes, status);
   note_final_weights(seen, status);
   if (status.step > seen.job.status.step) status.stepped_at = seen.wall_now;
-  const Silence silence = find_silent(seen, now);
   const Hang hang = find_hang(seen, now);
   const auto next_check = earlier(silence.next_check, hang.next_check);
   RosterChange change = change_roster(seen, silence, hang, find_headway(seen, status));
@@ -178,7 +177,9 @@ Decision reconcile(const Observation& seen, Timestamp now) {
     see_off(seen, now, decision);
     return decision;
   }
-  Decision decision = decide(seen, now);
+  const Silence silence = find_silent(seen, now);
+  Decision decision = silence.quiet.empty() ? decide(seen, silence, now)
+                                            : decide(without_joins_of(silence.quiet, seen), silence, now);
   hold_back(seen, decision);
   note_ledger(seen, now, decision);
   note_conditions(seen, decision.status);

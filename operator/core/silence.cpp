@@ -25,23 +25,33 @@ using Places = std::map<std::string, std::string>;  // and the zone of each
 
 struct Members {
   std::vector<Listened> heard;
-  std::vector<Listened> unheard;  // of a world that was formed before we began to listen
+  std::vector<Listened> unheard;   // of a world that was formed before we began to listen
+  std::vector<Listened> starting;  // that have spoken and were in no world yet
   std::size_t completed = 0;
   std::set<std::string> zones_of_completed;
 };
 
 struct Voices {
-  std::optional<Timestamp> quietest;  // when this one was heard, of those that have not completed
-  std::size_t count = 0;              // of the processes that were ever heard
+  std::optional<Timestamp>
+      quietest;  // when this one was heard, of those that were in a world and are not done
+  std::optional<Timestamp> quietest_starting;  // and of those that were in none
+  std::size_t count = 0;                       // of the processes that were ever heard
 };
 
-Voices voices_of(const Observation& seen, const api::Pod& pod) {
+bool is_starting(const Observation& seen, const api::ProcessFacts& process) {
+  if (process.is_completed || process.has_met) return false;
+  return std::ranges::find(seen.world, process.identity, &api::Seat::process) == seen.world.end();
+}
+
+// `sits`: in a world that was formed before we began to listen, so that none of them is starting.
+Voices voices_of(const Observation& seen, const api::Pod& pod, bool sits) {
   Voices voices;
   for (const auto& process : seen.processes) {
     if (process.identity.member_uid != pod.uid) continue;
     ++voices.count;
-    if (!process.is_completed)
-      voices.quietest = std::min(process.last_heard, voices.quietest.value_or(process.last_heard));
+    if (process.is_completed) continue;
+    auto& quietest = !sits && is_starting(seen, process) ? voices.quietest_starting : voices.quietest;
+    quietest = std::min(process.last_heard, quietest.value_or(process.last_heard));
   }
   return voices;
 }
@@ -93,14 +103,20 @@ Members find_members(const Observation& seen, Timestamp now) {
     }
     if (pod == nullptr || pod->has_ended()) continue;
     if (pod->is_deleting && !has_time_left(seen, *pod)) continue;
-    const Voices voices = voices_of(seen, *pod);
+    const Voices voices = voices_of(seen, *pod, sits(member));
     const bool is_missed = sits(member) && voices.count < seen.job.spec.processes_per_node;
     const auto lost_since = voices.quietest ? std::nullopt : find_lost_node(seen, member, *pod, now);
     if (is_missed || lost_since) {
       const Timestamp since = is_missed ? seen.listening_since : *lost_since;
-      found.unheard.push_back(listened(seen, member, *pod, since));
-    } else if (voices.quietest) {
+      const Timestamp heard = voices.quietest_starting.value_or(since);
+      found.unheard.push_back(listened(seen, member, *pod, std::max(since, heard)));
+      continue;
+    }
+    if (voices.quietest)
       found.heard.push_back(listened(seen, member, *pod, std::max(*voices.quietest, seen.listening_since)));
+    if (voices.quietest_starting) {
+      const Timestamp heard = std::max(*voices.quietest_starting, seen.listening_since);
+      found.starting.push_back(listened(seen, member, *pod, heard));
     }
   }
   return found;
@@ -108,6 +124,11 @@ Members find_members(const Observation& seen, Timestamp now) {
 
 void look_again_at(Timestamp moment, Silence& result) {
   result.next_check = std::min(moment, result.next_check.value_or(moment));
+}
+
+// Of its processes one may be silent, and another one have started anew and never gone on.
+void note_lost(const api::MemberStatus& member, Silence& result) {
+  if (std::ranges::find(result.lost, member) == result.lost.end()) result.lost.push_back(member);
 }
 
 // Where members are, by what is heard from there.
@@ -161,7 +182,7 @@ void judge(std::vector<Listened>& silent, const Places& silent_beside, const Sou
     };
     is_settled = std::erase_if(silent, [&](const Listened& member) {
                    if (now - member.heard < patience_for(member)) return false;
-                   result.lost.push_back(member.member);
+                   note_lost(member.member, result);
                    return true;
                  }) == 0;
     if (!is_settled) continue;
@@ -185,6 +206,27 @@ void set_aside_talking(std::vector<Listened>& members, Duration limit, Duration 
   });
 }
 
+// `quiet`: those that are still starting, and have not been heard for the limit.
+void wait_for_starting(const Observation& seen, const std::vector<Listened>& quiet, Duration limit,
+                       Timestamp now, Silence& result) {
+  const Duration deadline = std::chrono::seconds(seen.job.spec.start_deadline_seconds);
+  for (const auto& member : quiet) {
+    if (deadline > Duration(0) && now - member.heard >= std::max(deadline, limit))
+      note_lost(member.member, result);
+    else
+      look_again_at(now + std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds), result);
+  }
+  // Of a member's processes each becomes quiet by itself.
+  for (const auto& process : seen.processes) {
+    if (!process.waiting || !is_starting(seen, process)) continue;
+    const Timestamp quiet_at = std::max(process.last_heard, seen.listening_since) + limit;
+    if (quiet_at <= now)
+      result.quiet.push_back(process.identity);
+    else
+      look_again_at(quiet_at, result);
+  }
+}
+
 }  // namespace
 
 Silence find_silent(const Observation& seen, Timestamp now) {
@@ -199,11 +241,22 @@ Silence find_silent(const Observation& seen, Timestamp now) {
   set_aside_talking(members.heard, limit, heartbeat, now, sounds, result);
   Sounds others;  // whom nobody heard is in no place where somebody talks or falls silent
   set_aside_talking(members.unheard, limit, heartbeat, now, others, result);
+  set_aside_talking(members.starting, limit, heartbeat, now, sounds, result);
   std::erase_if(sounds.fading, [&](const auto& place) { return sounds.talking.contains(place.first); });
-  judge(members.heard, {}, sounds, limit, now, result);
+  wait_for_starting(seen, members.starting, limit, now, result);
+  Places quiet = places_of(members.starting);  // they are not judged so soon, and do not talk
+  std::erase_if(quiet, [&](const auto& place) { return sounds.talking.contains(place.first); });
+  judge(members.heard, quiet, sounds, limit, now, result);
   // Whom nobody heard since we began to listen is judged last, so that it never delays the loss of others.
-  judge(members.unheard, places_of(members.heard), sounds, limit, now, result);
+  quiet.merge(places_of(members.heard));
+  judge(members.unheard, quiet, sounds, limit, now, result);
   return result;
+}
+
+Observation without_joins_of(const std::vector<ProcessIdentity>& quiet, Observation seen) {
+  for (auto& process : seen.processes)
+    if (std::ranges::find(quiet, process.identity) != quiet.end()) process.waiting.reset();
+  return seen;
 }
 
 }  // namespace ratoon::core

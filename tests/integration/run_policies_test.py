@@ -55,6 +55,22 @@ class Policies(unittest.TestCase):
         self.assertEqual(output.count("of all reasons, OOMKilled alone is met here"), 1, output)
         self.assertEqual(run.job_status()["restarts"]["disruption"], 2)
 
+    def test_the_same_exception_twice_before_a_step_ends_the_job(self):
+        def starts_of(program, **policy):
+            run = self.run_job(command=["python3", "-c", program], spec={
+                "numNodes": 1, "restartPolicy": {"maxRestarts": 3, "backoffSeconds": 0, **policy}})
+            run.start()
+            code, output = run.finish()
+            self.assertEqual(code, 1, output)
+            return run.job_status()["restarts"]["application"], output
+        starts, output = starts_of("import os; [][os.getpid()]")
+        self.assertEqual(starts, 2, output)
+        self.assertIn("failed as counter-worker-0-i0 did, before any step of the job was made: IndexError: ", output)
+        starts, output = starts_of("import os; {}['%d %s' % (os.getpid(), 'a' * int(os.environ['RATOON_INCARNATION']))]")
+        self.assertEqual(starts, 4, "another text each time: " + output)
+        starts, output = starts_of("open('/nowhere/at/all')")
+        self.assertEqual(starts, 4, "what is missing may come: " + output)
+
     def test_roles_of_their_own_sizes_and_programs(self):
         def role(name, replicas, command):
             return {"name": name, "replicas": replicas, "template": {"spec": {"containers": [

@@ -9,6 +9,7 @@
 #include <ratoon/failure.h>
 #include <ratoon/stream.h>
 
+#include "agent/src/board/handshake.h"
 #include "agent/src/board/notes.h"
 #include "agent/src/checkpoint/manifest.h"
 #include "base/contract/codec.h"
@@ -77,6 +78,8 @@ void contract(std::string_view bytes) {
 
 void board(std::string_view bytes) {
   board::Notes notes;
+  const board::Opening opening{.attempt = 1, .world_size = 3, .secret = std::string(32, 's')};
+  const std::string nonce(2 * board::kNonceBytes, 'n');
   for (board::Notes::Reader reader = 1;; ++reader) {
     auto decoded = board::decode(bytes);
     if (!decoded) return require(decoded.error().kind() == ErrorKind::kCorrupted);
@@ -84,7 +87,12 @@ void board(std::string_view bytes) {
     auto& [frame, size] = **decoded;
     require(board::encode(frame) == bytes.substr(0, size));
     bytes.remove_prefix(size);
-    for (const auto& answer : notes.take(reader, std::move(frame)))
+    board::Handshake handshake;
+    static_cast<void>(handshake.hear(frame, opening, nonce));
+    static_cast<void>(handshake.hear(frame, opening, nonce));
+    require(handshake.stage() != board::Handshake::Stage::kProven);
+    static_cast<void>(notes.begin(frame.attempt));
+    for (const auto& answer : notes.take(reader, static_cast<std::uint32_t>(reader % 3), std::move(frame)))
       require(answer.to <= reader && !notes.is_waiting(answer.to));
     if (reader % 2 == 0) notes.forget(reader);
   }

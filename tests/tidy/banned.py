@@ -94,6 +94,8 @@ CODE = (
             "tests/conformance/support/raw_socket.cpp": "a kernel's acknowledgement wakes nobody",
             "tests/conformance/transport_basics.cpp": "a server that answers slowly",
             "tests/unit/agent/session/group_link_test.cpp": "looks for what another link's thread does with files",
+            "tests/unit/agent/session/group_link_fixture.h": "looks for what another link's thread does with files",
+            "tests/unit/agent/board/board_flood_nightly_test.cpp": "ranks connect now and then while a flood lasts",
             "tests/unit/agent/session/coordinator_link_fixture.h": "looks for what threads behind sockets do",
             "tests/unit/operator/runtime/work_queue_test.cpp": "a sleeper in real time wakes, or does not",
             "tests/conformance/transport_limits.cpp": "a server that falls silent",

@@ -68,7 +68,7 @@ OBJECTS_PURE = tuple(f"{_OBJECTS}/{name}.*" for name in (
 OBJECTS_REMOTE = (f"{_OBJECTS}/remote", f"{_OBJECTS}/s3", f"{_OBJECTS}/credentials")  # what needs HTTP
 OPEN_REMOTE = (f"{_OBJECTS}/remote/open_remote_store.*", f"{_OBJECTS}/remote/open_without_http.*")
 OBJECTS = OBJECTS_PURE + OPEN_REMOTE + (_OBJECTS,)
-BOARD = ("agent/src/board", "agent/src/board/frame.*", "agent/src/board/notes.*")
+BOARD = ("agent/src/board",) + tuple(f"agent/src/board/{name}.*" for name in ("frame", "handshake", "notes", "unproven"))
 SEAM = ("agent/src/session/control_word.*", "agent/src/session/leaving.*")  # what collectives need of the session
 # What a session is made of, without a session: time and facts come in.
 SESSION_RULES = tuple(f"agent/src/session/{name}.*" for name in ("amount", "every", "ledger", "phase_watch", "until")) + (
@@ -213,7 +213,7 @@ STANDARD = set("""algorithm any array atomic barrier bit bitset cctype cerrno cf
 
 # Of Linux, its C library and the compiler.
 SYSTEM = (r"(arpa|linux|net|netinet|sys)/\w+\.h|"
-          r"(\w+mmintrin|dirent|dlfcn|fcntl|ifaddrs|malloc|netdb|poll|pthread|sched|signal|spawn|stddef|unistd)\.h")
+          r"(\w+mmintrin|cxxabi|dirent|dlfcn|fcntl|ifaddrs|malloc|netdb|poll|pthread|sched|signal|spawn|stddef|unistd)\.h")
 
 # What a pure part may not see. <chrono> is fine for durations, <cstdio> for snprintf.
 IMPURE_HEADERS = {

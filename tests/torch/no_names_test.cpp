@@ -62,8 +62,11 @@ TEST_P(NoNames, AreAskedForWhereRanksMeetAndAverage) {
   names_asked_for = 0;
   std::vector<std::unique_ptr<Meeting>> meetings;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-    const Rendezvous rendezvous{
-        .host = host, .port = address.port(), .listening_fd = listening.get(), .own_host = host};
+    const Rendezvous rendezvous{.host = host,
+                                .port = address.port(),
+                                .listening_fd = listening.get(),
+                                .own_host = host,
+                                .secret = std::string(32, 's')};
     meetings.push_back(std::make_unique<Meeting>(Meeting::Plan{
         .rendezvous = rendezvous, .attempt = 1, .rank = rank, .world_size = kRanks, .mark = "same"}));
   }

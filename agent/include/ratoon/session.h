@@ -44,6 +44,7 @@ struct Rendezvous {
   std::uint16_t port = 0;
   int listening_fd = -1;  // on rank 0: bound to host:port and listening; dup() it, it stays the session's
   std::string own_host;   // the address under which other ranks reach this process
+  std::string secret;     // of this attempt, which its ranks alone know; never to be logged
 };
 
 // How an object is saved and restored that is no Stateful: specialised for types of other libraries

@@ -9,6 +9,10 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 
+#include "agent/src/board/handshake.h"
+#include "base/core/hmac_sha256.h"
+#include "base/core/random_name.h"
+
 namespace ratoon::board {
 namespace {
 
@@ -19,6 +23,13 @@ using std::chrono::steady_clock;
 // try gets through sooner.
 constexpr milliseconds kTry = std::chrono::seconds(5);
 constexpr milliseconds kLook(20);  // how often we ask whether the attempt was given up
+constexpr int kLooksMax = 16;      // from one try to the next
+
+// Another try would end the same way.
+bool is_final(ErrorKind kind) {
+  return kind == ErrorKind::kCancelled || kind == ErrorKind::kConflict || kind == ErrorKind::kInvalid ||
+         kind == ErrorKind::kCorrupted;
+}
 
 // The kernel may pick the port that we knock at as our own, when nobody listens there.
 bool is_connected_to_itself(int fd) {
@@ -45,43 +56,74 @@ Result<std::vector<std::string>> Client::ask(Op op, std::vector<std::string> wor
   if (!fd_.is_open()) {
     if (auto connected = connect(deadline); !connected) return connected.error();
   }
-  auto reply = exchange(request, deadline);
-  if (!reply) {
-    fd_.reset();  // the answer may still come: nothing else may be asked on this connection
-    return reply.error();
-  }
-  const std::string why = reply->words.empty() ? "" : reply->words[0];
-  switch (static_cast<Status>(reply->kind)) {
-    case Status::kDone:
-      return std::move(reply->words);
-    case Status::kOver:
-      return Error(ErrorKind::kConflict, "asking " + place() + ": attempt " + why + " has begun");
-    case Status::kRefused:
-      return Error(ErrorKind::kInvalid, "asking " + place() + ": " + why);
-  }
+  auto reply = ask_frame(request, deadline);
+  if (!reply) return reply.error();
+  if (reply->kind == static_cast<std::uint8_t>(Status::kDone)) return std::move(reply->words);
   fd_.reset();
   return Error(ErrorKind::kCorrupted,
                "asking " + place() + ": the answer is of unknown kind " + std::to_string(reply->kind));
 }
 
-// Rank 0 listened before its address was told; but the way to it may be made just now.
+Result<Frame> Client::ask_frame(const Frame& request, Deadline deadline) {
+  auto reply = exchange(request, deadline);
+  if (!reply) {
+    fd_.reset();  // the answer may still come: nothing else may be asked on this connection
+    return reply;
+  }
+  const std::string why = reply->words.empty() ? "" : reply->words[0];
+  if (reply->kind == static_cast<std::uint8_t>(Status::kOver))
+    return Error(ErrorKind::kConflict, "asking " + place() + ": attempt " + why + " has begun");
+  if (reply->kind == static_cast<std::uint8_t>(Status::kRefused))
+    return Error(ErrorKind::kInvalid, "asking " + place() + ": " + why);
+  return reply;
+}
+
+// Rank 0 listened before its address was told; but the way to it may be made just now. It hangs up on a rank
+// that waits for it to begin, when many connect at once.
 Result<void> Client::connect(Deadline deadline) {
   const auto address = read_ip(plan_.host, plan_.port);
   if (!address) {
     return Error(ErrorKind::kInvalid,
                  "the address of rank 0 must be a numeric one, found '" + plan_.host + "'");
   }
-  for (;;) {
+  for (int looks = 1;; looks = std::min(2 * looks, kLooksMax)) {
     auto fd = try_to_connect(*address, std::min(deadline, steady_clock::now() + kTry));
+    auto proven = fd ? Result<void>() : Result<void>(fd.error());
     if (fd) {
       fd_ = std::move(*fd);
-      return {};
+      proven = prove(deadline);
+      if (proven) return {};
+      fd_.reset();
     }
-    if (fd.error().kind() == ErrorKind::kCancelled || steady_clock::now() >= deadline) return fd.error();
+    if (is_final(proven.error().kind()) || steady_clock::now() >= deadline) return proven;
     // Nothing tells when the next try may succeed.
-    if (auto paused = wait_for(-1, 0, deadline); !paused && paused.error().kind() == ErrorKind::kCancelled)
-      return paused.error();
+    for (int i = 0; i < looks; ++i)
+      if (auto paused = wait_for(-1, 0, deadline); !paused && is_final(paused.error().kind())) return paused;
   }
+}
+
+Result<void> Client::prove(Deadline deadline) {
+  auto nonce = draw_secret(kNonceBytes);
+  if (!nonce) return nonce.error();
+  const Hello hello{.attempt = plan_.attempt, .rank = plan_.rank, .nonce = *std::move(nonce)};
+  const auto challenge = ask_frame(make_hello(hello), deadline);
+  if (!challenge) return challenge.error();
+  const bool is_challenge =
+      challenge->kind == static_cast<std::uint8_t>(Status::kChallenge) && challenge->words.size() == 2;
+  if (!is_challenge || plan_.secret.size() < kSecretMin ||
+      !is_same_secret(challenge->words[1],
+                      proof_of(Side::kBoard, plan_.secret, hello, challenge->words[0]))) {
+    return Error(ErrorKind::kCorrupted,
+                 "asking " + place() +
+                     ": the answer does not prove that the attempt's secret is known there; another program "
+                     "listens at this address");
+  }
+  const std::string proof = proof_of(Side::kRank, plan_.secret, hello, challenge->words[0]);
+  const auto taken = ask_frame(make_frame(Op::kProve, plan_.attempt, {proof}), deadline);
+  if (!taken) return taken.error();
+  if (taken->kind == static_cast<std::uint8_t>(Status::kDone)) return {};
+  return Error(ErrorKind::kCorrupted, "asking " + place() + ": the answer to the proof is of unknown kind " +
+                                          std::to_string(taken->kind));
 }
 
 Result<UniqueFd> Client::try_to_connect(const SocketAddress& address, Deadline deadline) const {

@@ -1,5 +1,6 @@
-// Client: a rank's line to the board of its attempt. Every call ends when its deadline has passed or soon
-// after the attempt was given up. For one thread at a time.
+// Client: a rank's line to the board of its attempt. Both sides prove that they have the attempt's secret
+// before anything is asked. Every call ends when its deadline has passed or soon after the attempt was given
+// up. For one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -25,6 +26,8 @@ class Client {
     std::string host;  // a numeric address
     std::uint16_t port = 0;
     std::uint64_t attempt = 0;
+    std::uint32_t rank = 0;
+    std::string secret;  // of the attempt
     std::shared_ptr<const std::atomic<bool>> is_given_up;
   };
 
@@ -34,14 +37,19 @@ class Client {
   [[nodiscard]] const Plan& plan() const { return plan_; }
 
   // The words of the answer. kCancelled: given up; kTimeout: the deadline passed; kConflict: a newer attempt
-  // has begun; kInvalid: the board refused; kUnavailable: rank 0 hung up; kCorrupted: no board is there.
+  // has begun; kInvalid: the board refused; kUnavailable: rank 0 hung up; kCorrupted: no board is there, or
+  // one that does not have the secret.
   // Whether an op that timed out had its effect is not known.
   [[nodiscard]] Result<std::vector<std::string>> ask(Op op, std::vector<std::string> words,
                                                      Deadline deadline);
 
  private:
   [[nodiscard]] Result<void> connect(Deadline deadline);
+  // On a connection that was made just now.
+  [[nodiscard]] Result<void> prove(Deadline deadline);
   [[nodiscard]] Result<UniqueFd> try_to_connect(const SocketAddress& address, Deadline deadline) const;
+  // What the board says, unless that is an error.
+  [[nodiscard]] Result<Frame> ask_frame(const Frame& request, Deadline deadline);
   [[nodiscard]] Result<Frame> exchange(const Frame& request, Deadline deadline);
   // Until `fd` has one of `events`, or -1: for one look.
   [[nodiscard]] Result<void> wait_for(int fd, short events, Deadline deadline) const;

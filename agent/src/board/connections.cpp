@@ -1,18 +1,23 @@
 #include "agent/src/board/connections.h"
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
+#include <vector>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "base/core/random_name.h"
+
 namespace ratoon::board {
 namespace {
 
 constexpr std::size_t kConnectionsMax = 16384;
 constexpr std::size_t kHeldMax = std::size_t{256} << 20;
+// After accept() found no descriptor or memory left, which the next look would find again at once.
+constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
 
 // Answers are small and waited for. A peer whose machine died says nothing any more: ask it now and then, or
 // its descriptor stays with us.
@@ -27,30 +32,68 @@ void prepare(int fd) {
   set(IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
+// Empty where the system has no random numbers: then nothing can be proven.
+std::string draw_nonce() {
+  return draw_secret(kNonceBytes).value_or(std::string());
+}
+
 }  // namespace
 
+void Connections::begin(const Opening& opening) {
+  if (opening.attempt <= opening_.attempt) return;
+  opening_ = opening;
+  send(notes_.begin(opening_.attempt));
+  std::vector<std::uint64_t> unproven;
+  for (const auto& [id, connection] : connections_)
+    if (unproven_.contains(id)) unproven.push_back(id);
+  for (const std::uint64_t id : unproven)
+    carry_out(id, connections_.at(id).handshake.begin(opening_, draw_nonce()));
+}
+
 void Connections::accept_all() {
-  for (;;) {
+  const Timestamp now = clock_.now();
+  while (unproven_.may_accept(now)) {
     UniqueFd fd(::accept4(listening_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!fd.is_open()) {
-      if (errno == EINTR || errno == ECONNABORTED) continue;
-      if (errno == EAGAIN) return;
-      is_accepting_ = false;
-      return watch(listening_, kListening, 0);
+    if (fd.is_open()) {
+      add(std::move(fd));
+      continue;
     }
-    if (connections_.size() == kConnectionsMax) continue;
-    prepare(fd.get());
-    const std::uint64_t id = ++last_id_;
-    epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
-    if (::epoll_ctl(events_, EPOLL_CTL_ADD, fd.get(), &event) != 0) continue;
+    if (errno == EINTR || errno == ECONNABORTED) continue;
+    if (errno == EAGAIN) return;
+    paused_until_ = now + kAcceptPause;
+    break;
+  }
+  stop_accepting();
+}
+
+void Connections::stop_accepting() {
+  is_accepting_ = false;
+  watch(listening_, kListening, 0);
+}
+
+void Connections::add(UniqueFd fd) {
+  const std::uint64_t id = ++last_id_;
+  if (const auto leaving = unproven_.add(id, clock_.now())) hang_up(*leaving);
+  prepare(fd.get());
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
+  if (connections_.size() < kConnectionsMax && ::epoll_ctl(events_, EPOLL_CTL_ADD, fd.get(), &event) == 0) {
     connections_[id].fd = std::move(fd);
+  } else {
+    unproven_.remove(id);
   }
 }
 
-void Connections::accept_again() {
-  if (is_accepting_) return;
-  is_accepting_ = true;
-  watch(listening_, kListening, EPOLLIN);
+std::optional<Timestamp> Connections::keep_time() {
+  const Timestamp now = clock_.now();
+  for (const std::uint64_t id : unproven_.find_overdue(now)) hang_up(id);
+  if (!is_accepting_ && paused_until_ <= now && unproven_.may_accept(now)) {
+    is_accepting_ = true;
+    watch(listening_, kListening, EPOLLIN);
+  }
+  const auto overdue = unproven_.next_overdue();
+  if (is_accepting_) return overdue;
+  const Timestamp accepts_at = std::max(paused_until_, unproven_.may_accept_at(now));
+  return overdue ? std::min(*overdue, accepts_at) : accepts_at;
 }
 
 void Connections::go_on(std::uint64_t id) {
@@ -61,21 +104,51 @@ void Connections::go_on(std::uint64_t id) {
 }
 
 void Connections::read_from(std::uint64_t id, Connection& connection) {
-  std::array<char, 64 << 10> chunk{};
-  const auto size = ::recv(connection.fd.get(), chunk.data(), chunk.size(), 0);
+  const bool is_unproven = unproven_.contains(id);
+  const std::size_t limit = is_unproven ? kHandshakeFrame : chunk_.size();
+  const auto size = ::recv(connection.fd.get(), chunk_.data(), limit, 0);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (size <= 0) return hang_up(id);
-  // One request at a time: who does not wait for the answer would make us keep many.
+  if (size <= 0 || !unproven_.note_read(id)) return hang_up(id);
+  // One request at a time: a reader that does not wait for the answer would make us keep many.
   if (notes_.is_waiting(id) || !connection.out.empty()) return hang_up(id);
-  connection.in.append(chunk.data(), static_cast<std::size_t>(size));
+  connection.in.append(chunk_.data(), static_cast<std::size_t>(size));
   if (!count(connection)) return hang_up(id);
-  auto decoded = decode(connection.in);
+  auto decoded = decode(connection.in, is_unproven ? kHandshakeFrame : kFrameMax);
   if (!decoded) return hang_up(id);
   if (!*decoded) return;
   if ((*decoded)->size != connection.in.size()) return hang_up(id);
   connection.in = {};
   static_cast<void>(count(connection));
-  send(notes_.take(id, std::move((*decoded)->frame)));
+  hear(id, connection, std::move((*decoded)->frame));
+}
+
+void Connections::hear(std::uint64_t id, Connection& connection, Frame frame) {
+  if (unproven_.contains(id)) return carry_out(id, connection.handshake.hear(frame, opening_, draw_nonce()));
+  // What was proven is that it is of this attempt, and of no other.
+  const Hello& hello = connection.handshake.hello();
+  if (frame.attempt != hello.attempt) return hang_up(id);
+  send(notes_.take(id, hello.rank, std::move(frame)));
+}
+
+void Connections::carry_out(std::uint64_t id, Handshake::Step step) {
+  Connection& connection = connections_.at(id);
+  if (connection.handshake.stage() == Handshake::Stage::kProven && !prove(id, connection)) {
+    step = {.answer = make_frame(Status::kRefused, opening_.attempt,
+                                 {"rank " + std::to_string(connection.handshake.hello().rank) + " has " +
+                                  std::to_string(kOfOneRankMax) + " connections already"}),
+            .hangs_up = true};
+  }
+  if (step.answer) connection.out = encode(*step.answer);
+  if (!flush(id, connection) || step.hangs_up) hang_up(id);
+}
+
+bool Connections::prove(std::uint64_t id, const Connection& connection) {
+  const Hello& hello = connection.handshake.hello();
+  std::size_t& of_rank = proven_[{hello.attempt, hello.rank}];
+  if (of_rank == kOfOneRankMax) return false;
+  ++of_rank;
+  unproven_.prove(id);
+  return true;
 }
 
 void Connections::send(Notes::Answers answers) {
@@ -116,6 +189,12 @@ bool Connections::count(Connection& connection) {
 void Connections::hang_up(std::uint64_t id) {
   notes_.forget(id);
   const auto found = connections_.find(id);
+  if (found->second.handshake.stage() == Handshake::Stage::kProven && !unproven_.contains(id)) {
+    const Hello& hello = found->second.handshake.hello();
+    const auto of_rank = proven_.find({hello.attempt, hello.rank});
+    if (--of_rank->second == 0) proven_.erase(of_rank);
+  }
+  unproven_.remove(id);
   held_ -= found->second.held;
   // Closing alone does neither where a process that the program forked has the socket too.
   const int fd = found->second.fd.get();

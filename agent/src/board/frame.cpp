@@ -31,6 +31,10 @@ Error broken(const std::string& how) {
 
 }  // namespace
 
+std::string mark_key(std::uint32_t rank) {
+  return std::string(kMarkPrefix) + std::to_string(rank);
+}
+
 std::size_t size_of(const Frame& frame) {
   std::size_t size = kHead + kBodyMin;
   for (const std::string& word : frame.words) size += sizeof(std::uint32_t) + word.size();
@@ -52,7 +56,7 @@ std::string encode(const Frame& frame) {
   return bytes;
 }
 
-Result<std::optional<Decoded>> decode(std::string_view bytes) {
+Result<std::optional<Decoded>> decode(std::string_view bytes, std::size_t frame_max) {
   // Looked at before the rest has come: a stranger may never send as much as a head.
   if (!kMagic.starts_with(bytes.substr(0, kMagic.size()))) {
     return broken("must begin with '" + std::string(kMagic) + "', found other bytes: its sender is no rank");
@@ -60,8 +64,8 @@ Result<std::optional<Decoded>> decode(std::string_view bytes) {
   if (bytes.size() < kHead) return std::optional<Decoded>();
   std::string_view rest = bytes.substr(kMagic.size());
   const std::size_t size = take<std::uint32_t>(rest);
-  if (size < kBodyMin || size > kFrameMax - kHead) {
-    return broken("must have " + std::to_string(kBodyMin) + " to " + std::to_string(kFrameMax - kHead) +
+  if (size < kBodyMin || size > frame_max - kHead) {
+    return broken("must have " + std::to_string(kBodyMin) + " to " + std::to_string(frame_max - kHead) +
                   " bytes after its head, found " + std::to_string(size));
   }
   if (rest.size() < size) return std::optional<Decoded>();

@@ -3,11 +3,13 @@
 //   4 bytes "RTB1" | u32 size of the rest | u8 kind | u64 attempt | for each word: u32 size, its bytes
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <ratoon/result.h>
@@ -28,13 +30,22 @@ enum class Op : std::uint8_t {
   kAppend = 6,  // key, what to put behind its value
   kErase = 7,   // key; answered with "1" if it was there, else "0"
   kCount = 8,   // answered with the number of keys
+  kMark = 9,    // value; the key is mark_key() of the rank that asks
+  // What comes before all of these, as handshake.h says.
+  kHello = 16,  // rank, nonce; answered with kChallenge
+  kProve = 17,  // proof; answered with nothing
 };
 
 enum class Status : std::uint8_t {
   kDone = 128,
-  kOver = 129,     // a newer attempt has begun; its number is the word
-  kRefused = 130,  // why is the word
+  kOver = 129,       // a newer attempt has begun; its number is the word
+  kRefused = 130,    // why is the word
+  kChallenge = 131,  // nonce, proof
 };
+
+// Where the mark of a rank stands: no other op than kMark changes it.
+inline constexpr std::string_view kMarkPrefix = "mark ";
+[[nodiscard]] std::string mark_key(std::uint32_t rank);
 
 struct Frame {
   std::uint8_t kind = 0;
@@ -60,7 +71,17 @@ struct Decoded {
   std::size_t size = 0;  // bytes that it took
 };
 
-// The first frame of `bytes`; nothing as long as more bytes may make it one.
-[[nodiscard]] Result<std::optional<Decoded>> decode(std::string_view bytes);
+// The first frame of `bytes`; nothing as long as more bytes may make it one of at most `frame_max` bytes.
+[[nodiscard]] Result<std::optional<Decoded>> decode(std::string_view bytes,
+                                                    std::size_t frame_max = kFrameMax);
+
+// A whole number in decimal, without anything else.
+template <class Number>
+[[nodiscard]] std::optional<Number> read_number(std::string_view text) {
+  Number number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, problem] = std::from_chars(text.data(), end, number);
+  return at == end && problem == std::errc() ? std::optional(number) : std::nullopt;
+}
 
 }  // namespace ratoon::board

@@ -1,13 +1,12 @@
 #include "agent/src/board/notes.h"
 
 #include <algorithm>
-#include <charconv>
+#include <utility>
 
 namespace ratoon::board {
 namespace {
 
-constexpr std::size_t kCostOfOne = 128;   // of a node, its strings and its place among the readers
-constexpr std::size_t kAttemptsMax = 16;  // the current one and those to come
+constexpr std::size_t kCostOfOne = 128;  // of a node, its strings and its place among the readers
 
 Notes::Answer done(Notes::Reader to, const Frame& request, std::vector<std::string> words) {
   return {to, make_frame(Status::kDone, request.attempt, std::move(words))};
@@ -25,13 +24,6 @@ std::size_t cost_of(const Frame& request) {
   return size_of(request) + request.words.size() * kCostOfOne;
 }
 
-std::optional<std::int64_t> read_number(const std::string& text) {
-  std::int64_t number = 0;
-  const auto* const end = text.data() + text.size();
-  const auto [at, problem] = std::from_chars(text.data(), end, number);
-  return at == end && problem == std::errc() ? std::optional(number) : std::nullopt;
-}
-
 bool has_right_words(const Frame& request) {
   switch (static_cast<Op>(request.kind)) {
     case Op::kSet:
@@ -39,6 +31,7 @@ bool has_right_words(const Frame& request) {
     case Op::kAppend:
       return request.words.size() == 2;
     case Op::kErase:
+    case Op::kMark:
       return request.words.size() == 1;
     case Op::kCount:
       return request.words.empty();
@@ -46,6 +39,9 @@ bool has_right_words(const Frame& request) {
     case Op::kWait:
     case Op::kCheck:
       return true;
+    case Op::kHello:
+    case Op::kProve:
+      return false;  // these come before anything else
   }
   return false;
 }
@@ -53,68 +49,85 @@ bool has_right_words(const Frame& request) {
 }  // namespace
 
 Notes::Answers Notes::begin(std::uint64_t attempt) {
-  attempt_ = std::max(attempt_, attempt);
-  for (auto it = attempts_.begin(); it != attempts_.end() && it->first < attempt_; it = attempts_.erase(it)) {
-    for (const auto& [key, value] : it->second.values) bytes_ -= cost_of(key, value.size());
-  }
   Answers answers;
-  for (auto it = waiting_.begin(); it != waiting_.end();) {
-    const Frame& request = it->second.request;
-    if (request.attempt >= attempt_) {
-      ++it;
-      continue;
-    }
-    answers.push_back({it->first, make_frame(Status::kOver, request.attempt, {std::to_string(attempt_)})});
-    bytes_ -= cost_of(request);
-    it = waiting_.erase(it);
+  if (attempt <= attempt_) return answers;
+  attempt_ = attempt;
+  for (const auto& [reader, waiting] : waiting_) {
+    const std::uint64_t before = waiting.request.attempt;
+    answers.push_back({reader, make_frame(Status::kOver, before, {std::to_string(attempt_)})});
   }
+  notes_.clear();
+  readers_.clear();
+  waiting_.clear();
+  used_.clear();
+  bytes_ = 0;
   return answers;
 }
 
-Notes::Answers Notes::take(Reader from, Frame request) {
-  if (request.attempt < attempt_) {
+Notes::Answers Notes::take(Reader from, std::uint32_t rank, Frame request) {
+  if (request.attempt < attempt_)
     return {{from, make_frame(Status::kOver, request.attempt, {std::to_string(attempt_)})}};
+  if (request.attempt > attempt_) {
+    return {refuse(from, request,
+                   "the board is that of attempt " + std::to_string(attempt_) + ", and attempt " +
+                       std::to_string(request.attempt) + " is asked for")};
   }
   if (!has_right_words(request)) {
     return {refuse(from, request,
                    "op " + std::to_string(request.kind) + " with " + std::to_string(request.words.size()) +
                        " words: is it of another version of Ratoon?")};
   }
-  if (!attempts_.contains(request.attempt) && request.attempt != attempt_ && attempts_.size() >= kAttemptsMax)
-    return {refuse(from, request, "the board has too many attempts that are still to begin")};
-  const auto& words = request.words;
-  auto& values = attempts_[request.attempt].values;
   switch (static_cast<Op>(request.kind)) {
-    case Op::kSet:
-      return put(from, request, words[1], {});
-    case Op::kAppend: {
-      const auto found = values.find(words[0]);
-      return put(from, request, found == values.end() ? words[1] : found->second + words[1], {});
-    }
-    case Op::kAdd:
-      return add(from, request);
-    case Op::kCheck: {
-      const bool are_there =
-          std::ranges::all_of(words, [&](const auto& key) { return values.contains(key); });
-      return {done(from, request, {are_there ? "1" : "0"})};
-    }
-    case Op::kErase: {
-      const auto found = values.find(words[0]);
-      if (found == values.end()) return {done(from, request, {"0"})};
-      bytes_ -= cost_of(found->first, found->second.size());
-      values.erase(found);
-      return {done(from, request, {"1"})};
-    }
-    case Op::kCount:
-      return {done(from, request, {std::to_string(values.size())})};
     case Op::kGet:
     case Op::kWait:
+      return wait(from, rank, std::move(request));
+    case Op::kCheck: {
+      const bool are_there =
+          std::ranges::all_of(request.words, [&](const auto& key) { return notes_.contains(key); });
+      return {done(from, request, {are_there ? "1" : "0"})};
+    }
+    case Op::kCount:
+      return {done(from, request, {std::to_string(notes_.size())})};
+    case Op::kSet:
+    case Op::kAdd:
+    case Op::kAppend:
+    case Op::kErase:
+    case Op::kMark:
+    case Op::kHello:
+    case Op::kProve:
       break;
   }
-  if (!has_room(cost_of(request))) return {refuse(from, request, "the board is full")};
-  Waiting waiting{.request = std::move(request)};
-  if (auto answer = look(from, waiting)) return {std::move(*answer)};
-  bytes_ += cost_of(waiting.request);
+  return change({.from = from, .rank = rank, .request = request});
+}
+
+Notes::Answers Notes::change(const Asked& asked) {
+  const auto& words = asked.request.words;
+  const auto op = static_cast<Op>(asked.request.kind);
+  if (op == Op::kMark) return put(asked, mark_key(asked.rank), words[0], {});
+  if (auto obstacle = find_obstacle(asked, words[0]))
+    return {refuse(asked.from, asked.request, *std::move(obstacle))};
+  if (op == Op::kErase) return erase(asked);
+  if (op == Op::kAdd) return add(asked);
+  return put(asked, words[0], op == Op::kAppend ? value_of(words[0]) + words[1] : words[1], {});
+}
+
+std::optional<std::string> Notes::find_obstacle(const Asked& asked, const std::string& key) const {
+  if (key.starts_with(kMarkPrefix)) return "'" + key + "' is a rank's mark, which is set as such alone";
+  const auto found = notes_.find(key);
+  if (found == notes_.end() || found->second.rank == asked.rank) return std::nullopt;
+  if (found->second.is_counted && static_cast<Op>(asked.request.kind) == Op::kAdd) return std::nullopt;
+  return "'" + key + "' was left by rank " + std::to_string(found->second.rank) + ", and rank " +
+         std::to_string(asked.rank) + " may not change it";
+}
+
+Notes::Answers Notes::wait(Reader from, std::uint32_t rank, Frame request) {
+  Waiting waiting{.request = std::move(request), .rank = rank};
+  const Used needed{.bytes = cost_of(waiting.request)};
+  if (!charge(rank, {}, needed)) return {refuse(from, waiting.request, "the board is full")};
+  if (auto answer = look(from, waiting)) {
+    static_cast<void>(charge(rank, needed, {}));
+    return {std::move(*answer)};
+  }
   waiting_.emplace(from, std::move(waiting));
   return {};
 }
@@ -122,75 +135,101 @@ Notes::Answers Notes::take(Reader from, Frame request) {
 void Notes::forget(Reader reader) {
   const auto found = waiting_.find(reader);
   if (found == waiting_.end()) return;
-  const auto& [request, next] = found->second;
-  auto& readers = attempts_[request.attempt].readers;
-  const auto those = readers.find(request.words[next]);
+  const auto& [request, rank, next] = found->second;
+  const auto those = readers_.find(request.words[next]);
   std::erase(those->second, reader);
-  if (those->second.empty()) readers.erase(those);
-  bytes_ -= cost_of(request);
+  if (those->second.empty()) readers_.erase(those);
+  static_cast<void>(charge(rank, {.bytes = cost_of(request)}, {}));
   waiting_.erase(found);
 }
 
 // The answer, or its place among the readers of the next key that is missing.
 std::optional<Notes::Answer> Notes::look(Reader reader, Waiting& waiting) {
   const Frame& request = waiting.request;
-  auto& [values, readers] = attempts_[request.attempt];
   // Once more from the start, as a key may be gone again, when all seem to be there.
   for (const std::size_t start : {waiting.next, std::size_t{0}}) {
     for (waiting.next = start; waiting.next < request.words.size(); ++waiting.next) {
-      if (values.contains(request.words[waiting.next])) continue;
-      readers[request.words[waiting.next]].push_back(reader);
+      if (notes_.contains(request.words[waiting.next])) continue;
+      readers_[request.words[waiting.next]].push_back(reader);
       return std::nullopt;
     }
   }
   std::vector<std::string> found;
   if (request.kind == static_cast<std::uint8_t>(Op::kGet)) {
     std::size_t size = 0;
-    for (const std::string& key : request.words) size += sizeof(std::uint32_t) + values[key].size();
+    for (const std::string& key : request.words)
+      size += sizeof(std::uint32_t) + notes_.find(key)->second.value.size();
     if (size > kFrameMax / 2) {
       return refuse(reader, request,
                     "the values have " + std::to_string(size) + " bytes together: ask for fewer");
     }
-    for (const std::string& key : request.words) found.push_back(values[key]);
+    for (const std::string& key : request.words) found.push_back(value_of(key));
   }
   return done(reader, request, std::move(found));
 }
 
-Notes::Answers Notes::put(Reader from, const Frame& request, std::string value,
+Notes::Answers Notes::put(const Asked& asked, const std::string& key, std::string value,
                           std::vector<std::string> words) {
-  auto& [values, readers] = attempts_[request.attempt];
-  const std::string& key = request.words[0];
-  const auto old = values.find(key);
-  const std::size_t freed = old == values.end() ? 0 : cost_of(key, old->second.size());
-  const std::size_t needed = cost_of(key, value.size());
-  if (needed > freed && !has_room(needed - freed)) return {refuse(from, request, "the board is full")};
-  bytes_ = bytes_ - freed + needed;
-  values.insert_or_assign(key, std::move(value));
+  const auto old = notes_.find(key);
+  const bool is_new = old == notes_.end();
+  const std::uint32_t rank = is_new ? asked.rank : old->second.rank;
+  const Used freed = is_new ? Used() : Used{.bytes = cost_of(key, old->second.value.size()), .keys = 1};
+  const Used needed{.bytes = cost_of(key, value.size()), .keys = 1};
+  if (!charge(rank, freed, needed)) return {refuse(asked.from, asked.request, "the board is full")};
+  const bool is_counted = asked.request.kind == static_cast<std::uint8_t>(Op::kAdd);
+  notes_.insert_or_assign(key, Note{.value = std::move(value), .rank = rank, .is_counted = is_counted});
 
-  Answers answers{done(from, request, std::move(words))};
-  const auto woken = readers.extract(key);
+  Answers answers{done(asked.from, asked.request, std::move(words))};
+  const auto woken = readers_.extract(key);
   if (woken.empty()) return answers;
   for (const Reader reader : woken.mapped()) {
     const auto found = waiting_.find(reader);
     auto answer = look(reader, found->second);
     if (!answer) continue;
     answers.push_back(std::move(*answer));
-    bytes_ -= cost_of(found->second.request);
+    static_cast<void>(charge(found->second.rank, {.bytes = cost_of(found->second.request)}, {}));
     waiting_.erase(found);
   }
   return answers;
 }
 
-Notes::Answers Notes::add(Reader from, const Frame& request) {
-  const auto& values = attempts_[request.attempt].values;
-  const auto found = values.find(request.words[0]);
-  const auto old = found == values.end() ? std::optional<std::int64_t>(0) : read_number(found->second);
-  const auto more = read_number(request.words[1]);
+Notes::Answers Notes::add(const Asked& asked) {
+  const auto& words = asked.request.words;
+  const auto old = notes_.contains(words[0]) ? read_number<std::int64_t>(value_of(words[0])) : 0;
+  const auto more = read_number<std::int64_t>(words[1]);
   std::int64_t sum = 0;
   if (!old || !more || __builtin_add_overflow(*old, *more, &sum)) {
-    return {refuse(from, request, "adding to '" + request.words[0] + "': no whole number of 64 bits")};
+    return {refuse(asked.from, asked.request, "adding to '" + words[0] + "': no whole number of 64 bits")};
   }
-  return put(from, request, std::to_string(sum), {std::to_string(sum)});
+  return put(asked, words[0], std::to_string(sum), {std::to_string(sum)});
+}
+
+Notes::Answers Notes::erase(const Asked& asked) {
+  const auto found = notes_.find(asked.request.words[0]);
+  if (found == notes_.end()) return {done(asked.from, asked.request, {"0"})};
+  const Used freed{.bytes = cost_of(found->first, found->second.value.size()), .keys = 1};
+  static_cast<void>(charge(found->second.rank, freed, {}));
+  notes_.erase(found);
+  return {done(asked.from, asked.request, {"1"})};
+}
+
+std::string Notes::value_of(const std::string& key) const {
+  const auto found = notes_.find(key);
+  return found == notes_.end() ? std::string() : found->second.value;
+}
+
+bool Notes::charge(std::uint32_t rank, const Used& freed, const Used& needed) {
+  Used& used = used_[rank];
+  const Used after{.bytes = used.bytes - freed.bytes + needed.bytes,
+                   .keys = used.keys - freed.keys + needed.keys};
+  const std::size_t of_all = bytes_ - freed.bytes + needed.bytes;
+  const bool is_more = needed.bytes > freed.bytes || needed.keys > freed.keys;
+  if (is_more &&
+      (after.bytes > limits_.bytes_of_rank || after.keys > limits_.keys_of_rank || of_all > limits_.bytes))
+    return false;
+  used = after;
+  bytes_ = of_all;
+  return true;
 }
 
 }  // namespace ratoon::board

@@ -1,16 +1,24 @@
-// Notes: what hangs on the board, by attempt, and who waits for what. It knows no socket: requests of
-// numbered readers come in, answers to them go out.
+// Notes: what hangs on the board of the attempt that has begun, by the rank that left it, and which reader
+// waits for what. It knows no socket: requests of numbered readers come in, answers to them go out.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "agent/src/board/frame.h"
 
 namespace ratoon::board {
+
+struct NotesLimits {
+  std::size_t bytes = std::size_t{256} << 20;
+  std::size_t bytes_of_rank = std::size_t{32} << 20;
+  std::size_t keys_of_rank = std::size_t{1} << 16;
+};
 
 class Notes {
  public:
@@ -21,16 +29,13 @@ class Notes {
   };
   using Answers = std::vector<Answer>;
 
-  static constexpr std::size_t kBytesMax = std::size_t{256} << 20;
+  explicit Notes(const NotesLimits& limits = {}) : limits_(limits) {}
 
-  explicit Notes(std::size_t bytes_max = kBytesMax) : bytes_max_(bytes_max) {}
-
-  // Drops what belongs to older attempts; whoever waits there is told. Attempts that are still to begin are
-  // kept: their ranks may be here before rank 0 is.
+  // Drops what belongs to the attempt before; the readers that wait there are told.
   [[nodiscard]] Answers begin(std::uint64_t attempt);
-  // `from` may not be waiting. The answers are to `from`, unless it waits now, and to those who waited for
-  // this.
-  [[nodiscard]] Answers take(Reader from, Frame request);
+  // `from` may not be waiting; it is of `rank`. The answers are to `from`, unless it waits now, and to those
+  // that waited for this.
+  [[nodiscard]] Answers take(Reader from, std::uint32_t rank, Frame request);
   void forget(Reader reader);
 
   [[nodiscard]] bool is_waiting(Reader reader) const { return waiting_.contains(reader); }
@@ -38,26 +43,46 @@ class Notes {
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
-  struct Attempt {
-    std::map<std::string, std::string> values;
-    std::map<std::string, std::vector<Reader>> readers;  // by the first key that each still misses
+  struct Note {
+    std::string value;
+    std::uint32_t rank = 0;   // that left it: what it takes counts as this rank's
+    bool is_counted = false;  // by kAdd: any rank may add to it
   };
   struct Waiting {
     Frame request;
+    std::uint32_t rank = 0;
     std::size_t next = 0;  // words before it are there
+  };
+  struct Used {
+    std::size_t bytes = 0;
+    std::size_t keys = 0;
+  };
+  struct Asked {
+    Reader from = 0;
+    std::uint32_t rank = 0;
+    const Frame& request;
   };
 
   [[nodiscard]] std::optional<Answer> look(Reader reader, Waiting& waiting);
-  [[nodiscard]] Answers put(Reader from, const Frame& request, std::string value,
+  [[nodiscard]] Answers change(const Asked& asked);
+  [[nodiscard]] Answers wait(Reader from, std::uint32_t rank, Frame request);
+  // Why the rank may not change this note.
+  [[nodiscard]] std::optional<std::string> find_obstacle(const Asked& asked, const std::string& key) const;
+  [[nodiscard]] Answers put(const Asked& asked, const std::string& key, std::string value,
                             std::vector<std::string> words);
-  [[nodiscard]] Answers add(Reader from, const Frame& request);
-  [[nodiscard]] bool has_room(std::size_t bytes) const { return bytes <= bytes_max_ - bytes_; }
+  [[nodiscard]] Answers add(const Asked& asked);
+  [[nodiscard]] Answers erase(const Asked& asked);
+  [[nodiscard]] std::string value_of(const std::string& key) const;
+  // Of what the rank takes: false where it would be too much, and then nothing is changed.
+  [[nodiscard]] bool charge(std::uint32_t rank, const Used& freed, const Used& needed);
 
-  std::size_t bytes_max_;
+  NotesLimits limits_;
   std::size_t bytes_ = 0;
   std::uint64_t attempt_ = 0;
-  std::map<std::uint64_t, Attempt> attempts_;
+  std::map<std::string, Note> notes_;
+  std::map<std::string, std::vector<Reader>> readers_;  // by the first key that each still misses
   std::map<Reader, Waiting> waiting_;
+  std::unordered_map<std::uint32_t, Used> used_;  // by rank
 };
 
 }  // namespace ratoon::board

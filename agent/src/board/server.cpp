@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <optional>
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -15,8 +18,12 @@
 namespace ratoon::board {
 namespace {
 
-// After accept() found no descriptor or memory left, which the next look would find again at once.
-constexpr int kPauseMillis = 100;
+// For epoll: until `then`, and not a moment less.
+int millis_until(const std::optional<Timestamp>& then, Timestamp now) {
+  if (!then) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*then - now);
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
+}
 
 Result<void> watch(int events, int fd, std::uint64_t id) {
   epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
@@ -58,10 +65,17 @@ Server::~Server() {
   thread_.join();
 }
 
-void Server::begin(std::uint64_t attempt) {
-  std::uint64_t before = attempt_;
-  while (before < attempt && !attempt_.compare_exchange_weak(before, attempt)) continue;
+void Server::begin(const Opening& opening) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (opening.attempt > opening_.attempt) opening_ = opening;
+  }
   wake();
+}
+
+Opening Server::newest() {
+  const std::scoped_lock lock(mutex_);
+  return opening_;
 }
 
 void Server::wake() const {
@@ -71,14 +85,12 @@ void Server::wake() const {
 }
 
 void Server::run() {
-  Connections connections(events_.get(), listening_.get());
-  std::uint64_t begun = 0;
+  Connections connections(events_.get(), listening_.get(), clock_);
   std::array<epoll_event, 64> ready{};
   while (!is_ending_) {
-    const int pause = connections.is_accepting() ? -1 : kPauseMillis;
+    connections.begin(newest());
+    const int pause = millis_until(connections.keep_time(), clock_.now());
     const int count = ::epoll_wait(events_.get(), ready.data(), static_cast<int>(ready.size()), pause);
-    connections.accept_again();
-    if (const std::uint64_t now = attempt_; now != begun) connections.begin(begun = now);
     for (int i = 0; i < count; ++i) {
       const std::uint64_t id = ready[static_cast<std::size_t>(i)].data.u64;
       if (id == Connections::kWakeup) {

@@ -1,15 +1,18 @@
 // Server: the board where the ranks of an attempt leave notes for each other, kept by rank 0 on a thread of
-// its own. It trusts nobody who connects: what it holds for all of them together is bounded, and whoever
-// breaks the protocol is hung up on.
+// its own. A connection is first to prove that it has the attempt's secret; until then it can do nothing but
+// that, and what all such connections take of memory, descriptors and time is bounded. What it holds for the
+// ranks is bounded, too, each rank's and all of it, and a connection that breaks the protocol is hung up on.
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 #include <ratoon/result.h>
 
+#include "agent/src/board/handshake.h"
+#include "base/core/clock.h"
 #include "base/core/unique_fd.h"
 
 namespace ratoon::board {
@@ -23,18 +26,21 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   // What belongs to older attempts is dropped soon, and refused from then on. From any thread.
-  void begin(std::uint64_t attempt);
+  void begin(const Opening& opening);
 
  private:
   Server(UniqueFd listening, UniqueFd wakeup, UniqueFd events);
 
   void wake() const;
+  [[nodiscard]] Opening newest();
   void run();
 
   UniqueFd listening_;
   UniqueFd wakeup_;
   UniqueFd events_;  // epoll
-  std::atomic<std::uint64_t> attempt_ = 0;
+  const SystemClock clock_{};
+  std::mutex mutex_;
+  Opening opening_{};  // the newest; guarded by mutex_
   std::atomic<bool> is_ending_ = false;
   std::thread thread_;
 };

@@ -265,7 +265,8 @@ Rendezvous Session::Engine::rendezvous() const {
   return {.host = std::move(meeting.host),
           .port = meeting.port,
           .listening_fd = is_first() ? link_.listening_fd() : -1,
-          .own_host = link_.own_host()};
+          .own_host = link_.own_host(),
+          .secret = assignment_.secret};
 }
 
 }  // namespace ratoon

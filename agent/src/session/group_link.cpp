@@ -208,10 +208,13 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
                  "checkpoints exist and none can be read by all ranks: see what the "
                  "ranks printed; nothing is started over by itself");
   }
+  auto secret = draw_secret(kSecretBytes);
+  if (!secret) return secret.error();
   Assignment assignment{.attempt = newest.next(),
                         .rank = Rank(0),
                         .world_size = group_.size,
                         .rendezvous = calls[0].address,
+                        .secret = *std::move(secret),
                         .resume = resume};
   const Assignment own = assignment;
   std::vector<std::string> starts;

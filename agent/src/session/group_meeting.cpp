@@ -62,7 +62,7 @@ Result<GroupMeeting::Calls> GroupMeeting::find_calls() const {
     Calls found(size);
     for (std::uint32_t rank = 1; rank < size; ++rank) {
       auto call = folder.find_call(rank);
-      if (call && !folder.find_answer(call->process.start)) found[rank] = std::move(call);
+      if (call && !folder.is_answered(call->process.start)) found[rank] = std::move(call);
     }
     return found;
   });
@@ -77,7 +77,7 @@ Result<void> GroupMeeting::refuse(const std::string& why) const {
   return patiently([size = size_, why](const MeetingFolder& folder) -> Result<void> {
     for (std::uint32_t rank = 1; rank < size; ++rank) {
       const auto call = folder.find_call(rank);
-      if (!call || folder.find_answer(call->process.start)) continue;
+      if (!call || folder.is_answered(call->process.start)) continue;
       if (auto refused = folder.refuse(call->process.start, why); !refused) return refused;
     }
     return {};
@@ -97,10 +97,11 @@ Result<void> GroupMeeting::note_end(const std::string& call, const std::string& 
 Result<std::optional<GroupMeeting::Answer>> GroupMeeting::find_answer(const std::string& call) const {
   return patiently([call](const MeetingFolder& folder) -> Result<std::optional<Answer>> {
     auto answer = folder.find_answer(call);
-    if (!answer) return std::optional<Answer>();
+    if (!answer) return answer.error();
+    if (!*answer) return std::optional<Answer>();
     const auto first = folder.find_call(0);
-    const bool is_from_it = first && first->address == answer->rendezvous;
-    return std::optional(Answer{.assignment = *std::move(answer),
+    const bool is_from_it = first && first->address == (*answer)->rendezvous;
+    return std::optional(Answer{.assignment = **std::move(answer),
                                 .first_call = is_from_it ? first->process.start : std::string()});
   });
 }

@@ -21,6 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr unsigned kSecretMode = 0600;
+
 std::string rank_name(std::uint32_t rank) {
   std::array<char, 16> name{};
   std::snprintf(name.data(), name.size(), "r%04u", rank);
@@ -116,11 +118,26 @@ bool MeetingFolder::lives(std::uint32_t rank) const {
 }
 
 Result<void> MeetingFolder::answer(const std::string& call, const Assignment& assignment) const {
-  return save_file_atomically(folder_ / ("a" + call + ".json"), encode(assignment));
+  return save_file_atomically(folder_ / ("a" + call + ".json"), encode(assignment), {.mode = kSecretMode});
 }
 
-std::optional<Assignment> MeetingFolder::find_answer(const std::string& call) const {
-  return read_message<Assignment>(folder_ / ("a" + call + ".json"));
+Result<std::optional<Assignment>> MeetingFolder::find_answer(const std::string& call) const {
+  const fs::path path = folder_ / ("a" + call + ".json");
+  const auto text = read_file(path);
+  if (!text && text.error().kind() == ErrorKind::kPermissionDenied) {
+    return Error(ErrorKind::kPermissionDenied,
+                 text.error().message() +
+                     ": it holds the secret of the attempt, for the user of rank 0 alone; run all ranks as "
+                     "one user");
+  }
+  if (!text) return std::optional<Assignment>();
+  auto answer = decode<Assignment>(*text);
+  return answer ? std::optional<Assignment>(*std::move(answer)) : std::nullopt;
+}
+
+bool MeetingFolder::is_answered(const std::string& call) const {
+  std::error_code code;
+  return fs::exists(folder_ / ("a" + call + ".json"), code);
 }
 
 Result<void> MeetingFolder::refuse(const std::string& call, const std::string& why) const {

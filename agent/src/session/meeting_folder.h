@@ -4,7 +4,9 @@
 //
 //   meeting/r0003.lock             held by the living rank 3
 //   meeting/<group>/r0003.json     its call: where it listens, which checkpoints it can read
-//   meeting/<group>/a<call>.json   rank 0's answer to that call: the assignment
+//   meeting/<group>/a<call>.json   rank 0's answer to that call: the assignment, with the secret of the
+//   attempt;
+//                                  its owner alone may read it
 //   meeting/<group>/a<call>.no     or why rank 0 forms no world with it, or why its rank ended for good
 //   meeting/<group>/over.json      the oldest attempt that may still stand, and why those before it do not
 //   meeting/<group>/a<call>.done   that rank has completed
@@ -38,7 +40,9 @@ class MeetingFolder {
   [[nodiscard]] bool lives(std::uint32_t rank) const;
 
   [[nodiscard]] Result<void> answer(const std::string& call, const Assignment& assignment) const;
-  [[nodiscard]] std::optional<Assignment> find_answer(const std::string& call) const;
+  // kPermissionDenied: it is there, for another user.
+  [[nodiscard]] Result<std::optional<Assignment>> find_answer(const std::string& call) const;
+  [[nodiscard]] bool is_answered(const std::string& call) const;
 
   [[nodiscard]] Result<void> refuse(const std::string& call, const std::string& why) const;
   [[nodiscard]] std::optional<std::string> find_refusal(const std::string& call) const;

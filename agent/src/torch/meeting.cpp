@@ -28,13 +28,13 @@ T value_of(Result<T> result) {
 
 // The listening socket is the process's, and so is the server on it: two servers would share what comes in.
 // One goes on where rank 0 is elsewhere by now; nobody connects to it any more.
-void serve(const Rendezvous& rendezvous, std::uint64_t attempt) {
+void serve(const Rendezvous& rendezvous, std::uint64_t attempt, std::uint32_t world_size) {
   static std::mutex mutex;
   static std::map<std::uint16_t, std::unique_ptr<board::Server>> servers;  // by port
   const std::scoped_lock lock(mutex);
   auto& server = servers[rendezvous.port];
   if (!server) server = value_of(board::Server::start(rendezvous.listening_fd));
-  server->begin(attempt);
+  server->begin({.attempt = attempt, .world_size = world_size, .secret = rendezvous.secret});
 }
 
 // Gloo writes to its connections without MSG_NOSIGNAL. That the other end has died must be the error of a
@@ -44,10 +44,6 @@ void ignore_broken_pipes() {
   if (::sigaction(SIGPIPE, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
       now.sa_handler == SIG_DFL)
     std::signal(SIGPIPE, SIG_IGN);
-}
-
-std::string mark_key(std::uint32_t rank) {
-  return "mark " + std::to_string(rank);
 }
 
 }  // namespace
@@ -69,17 +65,19 @@ Meeting::~Meeting() {
 }
 
 void Meeting::meet() {
-  if (plan_.rank == 0) serve(plan_.rendezvous, plan_.attempt);
+  if (plan_.rank == 0) serve(plan_.rendezvous, plan_.attempt, plan_.world_size);
   const board::Client::Plan way{.host = plan_.rendezvous.host,
                                 .port = plan_.rendezvous.port,
                                 .attempt = plan_.attempt,
+                                .rank = plan_.rank,
+                                .secret = plan_.rendezvous.secret,
                                 .is_given_up = is_given_up_};
   board::Client client(way);
   std::vector<std::string> keys;
-  for (std::uint32_t rank = 0; rank < plan_.world_size; ++rank) keys.push_back(mark_key(rank));
+  for (std::uint32_t rank = 0; rank < plan_.world_size; ++rank) keys.push_back(board::mark_key(rank));
   // A rank may take as long as it likes to get here, rank 0 too: until it does, nobody serves the board. Who
   // waits for one that never comes is given up when the operator says so.
-  value_of(client.ask(board::Op::kSet, {keys[plan_.rank], plan_.mark}, board::Client::kNoDeadline));
+  value_of(client.ask(board::Op::kMark, {plan_.mark}, board::Client::kNoDeadline));
   marks_ = value_of(client.ask(board::Op::kGet, keys, board::Client::kNoDeadline));
   if (std::ranges::adjacent_find(marks_, std::not_equal_to()) != marks_.end()) return;
   group_ = connect_with_gloo(c10::make_intrusive<BoardStore>(way, plan_.store_timeout),

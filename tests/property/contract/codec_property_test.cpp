@@ -60,6 +60,8 @@ Assignment any_assignment() {
   assignment.world_size = 1 + any_number(65535);
   assignment.rank = Rank(any_number(assignment.world_size - 1));
   assignment.rendezvous = any_text() + ":" + std::to_string(1 + any_number(65534));
+  const auto digit = gen::elementOf(std::string("0123456789abcdef"));
+  assignment.secret = *gen::container<std::string>(32 + any_number(96), digit);
   if (*gen::arbitrary<bool>()) {
     assignment.resume = ResumePoint{
         .attempt = Attempt(assignment.attempt.value() - 1), .step = Step(any_count()), .digest = any_text()};

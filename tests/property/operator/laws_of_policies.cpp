@@ -8,6 +8,7 @@
 #include "operator/core/gang.h"
 #include "operator/core/notice.h"
 #include "operator/core/roster.h"
+#include "operator/core/silence.h"
 #include "operator/core/suspend.h"
 #include "tests/property/operator/laws.h"
 #include "tests/property/operator/recount.h"
@@ -120,18 +121,20 @@ void Laws::check_sizes(const Observation& seen, const Decision& decision) const 
         << "was not waited for";
   }
   if (seen.job.spec.is_suspended || status.suspending_since) return;
+  // One that is quiet before its first world is not let in before it is heard again.
+  const Observation heard = core::without_joins_of(core::find_silent(seen, world_.now()).quiet, seen);
   const bool may_grow = policy && status.formed_at && !is_new && status.is_formed &&
                         after(*status.formed_at, policy->grow_cooldown_seconds) <= seen.wall_now;
   for (const auto& member : status.members) {
-    const bool is_waiting =
-        member.is_absent && core::is_ready(seen, member) && core::find_node_notice(seen, member.node).empty();
+    const bool is_waiting = member.is_absent && core::is_ready(heard, member) &&
+                            core::find_node_notice(seen, member.node).empty();
     EXPECT_TRUE(!may_grow || !is_waiting || decision.announcement.hand_over)
         << name_of(member) << " is ready, and nobody lets it in";
   }
   if (!decision.announcement.hand_over) return;
   const bool is_successor_there =
       std::any_of(status.members.begin(), status.members.end(),
-                  [&](const auto& member) { return core::is_successor_ready(seen, member); });
+                  [&](const auto& member) { return core::is_successor_ready(heard, member); });
   if (is_successor_there) return;
   ASSERT_TRUE(policy && status.formed_at) << "hands over to nobody";
   EXPECT_LE(after(*status.formed_at, policy->grow_cooldown_seconds), seen.wall_now) << "grows too soon";

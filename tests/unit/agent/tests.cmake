@@ -51,7 +51,8 @@ ratoon_test(unit/agent/session_begin_test
   SOURCES session/autoresume_test.cpp session/load_seed_test.cpp session/train_data_test.cpp
           session/train_names_test.cpp LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/group_link_test
-  SOURCES session/group_link_test.cpp LIBS ratoon::agent ratoon::base_contract LABELS threads)
+  SOURCES session/group_link_test.cpp session/group_secret_test.cpp
+  LIBS ratoon::agent ratoon::base_contract LABELS threads)
 # What a session is made of, without a session: pure rules, and the thin edges around them.
 ratoon_test(unit/agent/session_rules_test
   SOURCES history/history_file_test.cpp history/history_test.cpp
@@ -63,8 +64,11 @@ ratoon_test(unit/agent/session_rules_test
           session/seed_of_test.cpp session/until_test.cpp
   LIBS crash_support ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/board_test
-  SOURCES board/client_test.cpp board/frame_test.cpp board/notes_test.cpp board/server_test.cpp
+  SOURCES board/client_test.cpp board/connections_test.cpp board/frame_test.cpp board/handshake_test.cpp
+          board/notes_test.cpp board/server_test.cpp board/unproven_test.cpp
   LIBS ratoon::agent ratoon::base_core LABELS threads)
+ratoon_test(unit/agent/board_flood_nightly_test
+  SOURCES board/board_flood_nightly_test.cpp LIBS ratoon::agent ratoon::base_core LABELS nightly threads)
 ratoon_test(unit/agent/data_sets_test
   SOURCES data/sets/folder_dataset_test.cpp data/sets/memory_dataset_test.cpp data/sets/record_dataset_test.cpp
           data/sets/sample_test.cpp

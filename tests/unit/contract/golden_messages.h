@@ -54,6 +54,7 @@ inline Assignment golden_assignment() {
           .rank = Rank(5),
           .world_size = 8,
           .rendezvous = "[fd00::7]:29400",
+          .secret = "5ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e7beef",
           .resume = ResumePoint{.attempt = Attempt(6), .step = Step(1200), .digest = "aa55"},
           .beat_seconds = 0.5};
 }

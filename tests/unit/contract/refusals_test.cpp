@@ -271,6 +271,19 @@ TEST(Refusals, AnAttemptThatNobodyCanHaveBeenIn) {
             "attempt must be a whole number from 0 to 1000000000, found 1000000001");
 }
 
+TEST(Refusals, ASecretIsNeverRepeated) {
+  const json assignment = json::parse(encode(test::golden_assignment()));
+  EXPECT_EQ(complaint_of<Assignment>(with(assignment, "/secret", 17)),
+            "secret must be a text of 32 to 128 hexadecimal digits, found 17");
+  for (const std::string& text : {std::string(), std::string(31, 'a'), std::string(129, 'a'),
+                                  std::string(64, 'g'), std::string(64, 'A')}) {
+    EXPECT_EQ(complaint_of<Assignment>(with(assignment, "/secret", text)),
+              "secret must be a text of 32 to 128 hexadecimal digits");
+  }
+  for (const std::size_t digits : {32u, 128u})
+    EXPECT_EQ(complaint_of<Assignment>(with(assignment, "/secret", std::string(digits, 'a'))), "");
+}
+
 // Depth is counted so that what is taken at the limit is refused one level further.
 TEST(Refusals, EightLevelsAreTaken) {
   json message = json::parse(encode(test::golden_orders()));

@@ -27,7 +27,11 @@ struct Place {
   }
   void listen() const { EXPECT_EQ(::listen(fd.get(), 1), 0); }
   [[nodiscard]] Client client(const std::string& host, std::shared_ptr<std::atomic<bool>> flag) const {
-    return Client({.host = host, .port = address.port(), .attempt = 3, .is_given_up = std::move(flag)});
+    return Client({.host = host,
+                   .port = address.port(),
+                   .attempt = 3,
+                   .secret = std::string(64, 's'),
+                   .is_given_up = std::move(flag)});
   }
 
   bool is_there = false;
@@ -44,7 +48,7 @@ class BoardClient : public testing::Test {
   Place place_{"127.0.0.1"};
 };
 
-TEST_F(BoardClient, KnocksAgainUntilSomebodyListens) {
+TEST_F(BoardClient, KnocksAgainUntilSomebodyListensAndDoesNotHangUp) {
   Client client = place_.client("127.0.0.1", flag_);
   const Error refused = count(client, 100ms);
   EXPECT_THAT(refused.message(),
@@ -53,11 +57,18 @@ TEST_F(BoardClient, KnocksAgainUntilSomebodyListens) {
   std::thread late([&] {
     std::this_thread::yield();
     place_.listen();
-    const UniqueFd fd(::accept(place_.fd.get(), nullptr, nullptr));
-    char byte = 0;
-    EXPECT_EQ(::recv(fd.get(), &byte, 1, 0), 1);
+    for (const bool answers : {false, false, true}) {
+      const UniqueFd fd(::accept(place_.fd.get(), nullptr, nullptr));
+      char chunk[256];
+      EXPECT_GT(::recv(fd.get(), chunk, sizeof chunk, 0), 0);
+      const std::string over = encode(make_frame(Status::kOver, 3, {"4"}));
+      if (!answers) continue;
+      EXPECT_EQ(::send(fd.get(), over.data(), over.size(), MSG_NOSIGNAL), static_cast<ssize_t>(over.size()));
+    }
   });
-  EXPECT_EQ(count(client, 1h).kind(), ErrorKind::kUnavailable) << "it hung up";
+  const Error told = count(client, 1h);
+  EXPECT_EQ(told.kind(), ErrorKind::kConflict);
+  EXPECT_THAT(told.message(), HasSubstr("attempt 4 has begun"));
   late.join();
 }
 
@@ -89,7 +100,9 @@ TEST_F(BoardClient, TakesNoAnswerOfAStranger) {
   place_.listen();
   std::thread stranger([&] {
     for (const std::string& bytes :
-         {std::string("220 mail ready\r\n"), encode(make_frame(Op::kSet, 3, {}))}) {
+         {std::string("220 mail ready\r\n"), encode(make_frame(Op::kSet, 3, {})),
+          encode(make_frame(Status::kDone, 3, {})), encode(make_frame(Status::kChallenge, 3, {})),
+          encode(make_frame(Status::kChallenge, 3, {std::string(32, 'n'), std::string(32, 'p')}))}) {
       const UniqueFd fd(::accept(place_.fd.get(), nullptr, nullptr));
       EXPECT_EQ(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
                 static_cast<ssize_t>(bytes.size()));
@@ -98,7 +111,7 @@ TEST_F(BoardClient, TakesNoAnswerOfAStranger) {
     }
   });
   Client client = place_.client("127.0.0.1", flag_);
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(count(client, 1h).kind(), ErrorKind::kCorrupted);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(count(client, 1h).kind(), ErrorKind::kCorrupted);
   stranger.join();
 }
 

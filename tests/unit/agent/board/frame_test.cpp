@@ -49,6 +49,16 @@ TEST(BoardFrame, ThatIsNoneIsFoundOutAtOnce) {
   EXPECT_THAT(why_not("RTB1\xff\xff\xff\xff"), HasSubstr("found 4294967295"));
 }
 
+TEST(BoardFrame, OfAStrangerIsSmall) {
+  const std::string bytes = encode(kFrame);
+  EXPECT_TRUE(decode(bytes, bytes.size()).value());
+  const auto large = decode(bytes, bytes.size() - 1);
+  ASSERT_FALSE(large);
+  EXPECT_THAT(large.error().message(),
+              HasSubstr("must have 9 to " + std::to_string(bytes.size() - 9) + " bytes"));
+  EXPECT_FALSE(decode(bytes.substr(0, 8), bytes.size() - 1)) << "its head is enough";
+}
+
 TEST(BoardFrame, MayNotEndWithinAWord) {
   std::string bytes = encode(make_frame(Op::kGet, 1, {"key"}));
   bytes[17] = 4;  // the word's size

@@ -29,10 +29,19 @@ class BoardNotes : public testing::Test {
   }
   std::vector<std::string> take(Notes::Reader from, Op op, std::vector<std::string> words,
                                 std::uint64_t attempt = 1) {
-    return text_of(notes.take(from, make_frame(op, attempt, std::move(words))));
+    return take_of(0, from, op, std::move(words), attempt);
+  }
+  std::vector<std::string> take_of(std::uint32_t rank, Notes::Reader from, Op op,
+                                   std::vector<std::string> words, std::uint64_t attempt = 1) {
+    return text_of(notes.take(from, rank, make_frame(op, attempt, std::move(words))));
+  }
+  static Notes begun(const NotesLimits& limits = {}) {
+    Notes notes(limits);
+    static_cast<void>(notes.begin(1));
+    return notes;
   }
 
-  Notes notes;
+  Notes notes = begun();
 };
 
 TEST_F(BoardNotes, AreSetAndRead) {
@@ -82,23 +91,51 @@ TEST_F(BoardNotes, AreNotKeptForReadersWhoLeft) {
   EXPECT_THAT(take(9, Op::kSet, {"a", "A"}), ElementsAre("9:done", "2:done A"));
 }
 
-TEST_F(BoardNotes, OfOneAttemptAreUnknownInAnother) {
-  static_cast<void>(take(1, Op::kSet, {"a", "old"}));
-  EXPECT_THAT(take(2, Op::kGet, {"a"}, 2), IsEmpty());
-  EXPECT_THAT(take(3, Op::kSet, {"a", "new"}, 2), ElementsAre("3:done", "2:done new"));
-  EXPECT_THAT(take(1, Op::kGet, {"a"}), ElementsAre("1:done old"));
+TEST_F(BoardNotes, OfAnotherAttemptAreNotTaken) {
+  EXPECT_THAT(take(1, Op::kSet, {"a", "early"}, 2), ElementsAre("1:refused"));
+  EXPECT_THAT(take(1, Op::kGet, {"a"}, 2), ElementsAre("1:refused"));
+  EXPECT_EQ(notes.bytes(), 0u);
+  static_cast<void>(notes.begin(2));
+  EXPECT_THAT(take(1, Op::kCount, {}, 2), ElementsAre("1:done 0"));
 }
 
-TEST_F(BoardNotes, OfOlderAttemptsAreDroppedAndWhoeverIsLateIsTold) {
+TEST_F(BoardNotes, OfOlderAttemptsAreDroppedAndWhatIsLateIsTold) {
   static_cast<void>(take(1, Op::kSet, {"a", "old"}));
   EXPECT_THAT(take(2, Op::kGet, {"b"}), IsEmpty());
-  EXPECT_THAT(take(3, Op::kGet, {"a"}, 2), IsEmpty());
   EXPECT_THAT(text_of(notes.begin(2)), ElementsAre("2:over 2"));
   EXPECT_FALSE(notes.is_waiting(2));
   EXPECT_THAT(take(1, Op::kSet, {"a", "late"}), ElementsAre("1:over 2"));
-  EXPECT_TRUE(notes.is_waiting(3)) << "it came before rank 0 did";
+  EXPECT_THAT(take(1, Op::kCheck, {"a"}, 2), ElementsAre("1:done 0"));
   EXPECT_THAT(text_of(notes.begin(1)), IsEmpty()) << "attempts never go back";
   EXPECT_THAT(take(1, Op::kCount, {}), ElementsAre("1:over 2"));
+}
+
+TEST_F(BoardNotes, AreChangedByTheRankThatLeftThemAlone) {
+  EXPECT_THAT(take_of(1, 1, Op::kSet, {"a", "A"}), ElementsAre("1:done"));
+  EXPECT_THAT(take_of(1, 1, Op::kAppend, {"a", "A"}), ElementsAre("1:done"));
+  EXPECT_THAT(take_of(2, 2, Op::kSet, {"a", "forged"}), ElementsAre("2:refused"));
+  EXPECT_THAT(take_of(2, 2, Op::kAppend, {"a", "forged"}), ElementsAre("2:refused"));
+  EXPECT_THAT(take_of(2, 2, Op::kAdd, {"a", "1"}), ElementsAre("2:refused"));
+  EXPECT_THAT(take_of(2, 2, Op::kErase, {"a"}), ElementsAre("2:refused"));
+  EXPECT_THAT(take_of(2, 2, Op::kGet, {"a"}), ElementsAre("2:done AA"));
+  EXPECT_THAT(take_of(1, 1, Op::kErase, {"a"}), ElementsAre("1:done 1"));
+  EXPECT_THAT(take_of(2, 2, Op::kSet, {"a", "B"}), ElementsAre("2:done")) << "it is free again";
+}
+
+TEST_F(BoardNotes, ThatAreCountedAreOfAllRanks) {
+  EXPECT_THAT(take_of(1, 1, Op::kAdd, {"n", "1"}), ElementsAre("1:done 1"));
+  EXPECT_THAT(take_of(2, 2, Op::kAdd, {"n", "1"}), ElementsAre("2:done 2"));
+  EXPECT_THAT(take_of(2, 2, Op::kSet, {"n", "100"}), ElementsAre("2:refused"));
+  EXPECT_THAT(take_of(2, 2, Op::kErase, {"n"}), ElementsAre("2:refused"));
+}
+
+TEST_F(BoardNotes, MarksAreSetByTheirRankAlone) {
+  for (const Op op : {Op::kSet, Op::kAppend, Op::kAdd})
+    EXPECT_THAT(take_of(1, 1, op, {mark_key(2), "1"}), ElementsAre("1:refused"));
+  EXPECT_THAT(take_of(3, 3, Op::kGet, {mark_key(1), mark_key(2)}), IsEmpty());
+  EXPECT_THAT(take_of(2, 2, Op::kMark, {"two"}), ElementsAre("2:done"));
+  EXPECT_THAT(take_of(2, 2, Op::kErase, {mark_key(2)}), ElementsAre("2:refused"));
+  EXPECT_THAT(take_of(1, 1, Op::kMark, {"one"}), ElementsAre("1:done", "3:done one two"));
 }
 
 TEST_F(BoardNotes, OfHundredsOfAttemptsTakeNoMoreThanOfOne) {
@@ -115,8 +152,25 @@ TEST_F(BoardNotes, OfHundredsOfAttemptsTakeNoMoreThanOfOne) {
   EXPECT_EQ(notes.bytes(), 0u);
 }
 
+TEST_F(BoardNotes, OfOneRankAreBoundedAndLeaveRoomForTheOthers) {
+  notes = begun({.bytes = 100'000, .bytes_of_rank = 10'000, .keys_of_rank = 3});
+  const std::string large(6'000, 'x');
+  EXPECT_THAT(take_of(1, 1, Op::kSet, {"a", large}), ElementsAre("1:done"));
+  EXPECT_THAT(take_of(1, 1, Op::kSet, {"b", large}), ElementsAre("1:refused"));
+  EXPECT_THAT(take_of(1, 1, Op::kMark, {large}), ElementsAre("1:refused"));
+  EXPECT_THAT(take_of(1, 1, Op::kGet, std::vector<std::string>(1'000, "c")), ElementsAre("1:refused"));
+  EXPECT_THAT(take_of(2, 2, Op::kSet, {"b", large}), ElementsAre("2:done"));
+  EXPECT_THAT(take_of(1, 1, Op::kErase, {"a"}), ElementsAre("1:done 1"));
+  for (const std::string key : {"k", "l", "m"})
+    EXPECT_THAT(take_of(1, 1, Op::kSet, {key, ""}), ElementsAre("1:done"));
+  EXPECT_THAT(take_of(1, 1, Op::kSet, {"n", ""}), ElementsAre("1:refused")) << "three keys a rank";
+  EXPECT_THAT(take_of(1, 1, Op::kSet, {"m", "more"}), ElementsAre("1:done"));
+  EXPECT_THAT(take_of(1, 1, Op::kErase, {"m"}), ElementsAre("1:done 1"));
+  EXPECT_THAT(take_of(1, 1, Op::kSet, {"n", ""}), ElementsAre("1:done"));
+}
+
 TEST_F(BoardNotes, AreRefusedWhenItIsFull) {
-  notes = Notes(10'000);
+  notes = begun({.bytes = 10'000});
   const std::string large(6'000, 'x');
   EXPECT_THAT(take(1, Op::kSet, {"a", large}), ElementsAre("1:done"));
   EXPECT_THAT(take(1, Op::kSet, {"b", large}), ElementsAre("1:refused"));
@@ -138,14 +192,8 @@ TEST_F(BoardNotes, RefuseWhatTheyDoNotUnderstand) {
   EXPECT_THAT(take(1, static_cast<Op>(Status::kDone), {}), ElementsAre("1:refused"));
   EXPECT_THAT(take(1, Op::kSet, {"a"}), ElementsAre("1:refused"));
   EXPECT_THAT(take(1, Op::kCount, {"a"}), ElementsAre("1:refused"));
-}
-
-TEST_F(BoardNotes, AreKeptForFewAttemptsThatAreStillToBegin) {
-  for (std::uint64_t attempt = 100; attempt < 116; ++attempt)
-    EXPECT_THAT(take(1, Op::kCount, {}, attempt), ElementsAre("1:done 0"));
-  EXPECT_THAT(take(1, Op::kCount, {}, 116), ElementsAre("1:refused"));
-  static_cast<void>(notes.begin(5));
-  EXPECT_THAT(take(1, Op::kCount, {}, 5), ElementsAre("1:done 0"));
+  EXPECT_THAT(take(1, Op::kHello, {"0", "nonce"}), ElementsAre("1:refused"));
+  EXPECT_THAT(take(1, Op::kProve, {"proof"}), ElementsAre("1:refused"));
 }
 
 }  // namespace

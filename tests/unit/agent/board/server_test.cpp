@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "agent/src/board/client.h"
+#include "tests/unit/agent/board/board_fixture.h"
 
 namespace ratoon::board::server_test {
 namespace {
@@ -16,7 +17,7 @@ using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::SizeIs;
+using testing::Not;
 
 using Flag = std::shared_ptr<std::atomic<bool>>;
 
@@ -28,37 +29,23 @@ Client::Deadline soon() {
   return steady_clock::now() + 2min;
 }
 
-// A listening socket of loopback, and perhaps a server on it.
-class BoardServer : public testing::Test {
+class BoardServer : public test::BoardPlace {
  protected:
-  BoardServer()
-      : address_(read_ip("127.0.0.1", 0).value()),
-        listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    EXPECT_EQ(::bind(listening_.get(), address_.get(), address_.size), 0);
-    EXPECT_EQ(::listen(listening_.get(), SOMAXCONN), 0);
-    EXPECT_EQ(::getsockname(listening_.get(), address_.get(), &address_.size), 0);
-    server_ = Server::start(listening_.get()).value();
-  }
+  BoardServer() : server_(Server::start(listening_.get()).value()) { server_->begin(test::opening_of(1)); }
 
-  [[nodiscard]] Client rank(std::uint64_t attempt = 1, Flag is_given_up = make_flag()) const {
-    return Client(
-        {.host = "127.0.0.1", .port = address_.port(), .attempt = attempt, .is_given_up = is_given_up});
+  [[nodiscard]] Client rank(std::uint64_t attempt = 1, Flag is_given_up = make_flag(),
+                            std::uint32_t number = 0) const {
+    return Client({.host = "127.0.0.1",
+                   .port = address_.port(),
+                   .attempt = attempt,
+                   .rank = number,
+                   .secret = test::secret_of(attempt),
+                   .is_given_up = std::move(is_given_up)});
   }
   static std::vector<std::string> ask(Client& client, Op op, std::vector<std::string> words) {
     auto answer = client.ask(op, std::move(words), soon());
     EXPECT_TRUE(answer) << answer.error().message();
     return answer ? *answer : std::vector<std::string>{"failed"};
-  }
-  // A plain connection.
-  [[nodiscard]] UniqueFd knock() const {
-    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const timeval limit{.tv_sec = 120};
-    EXPECT_EQ(::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), 0);
-    EXPECT_EQ(::connect(fd.get(), address_.get(), address_.size), 0);
-    return fd;
-  }
-  static bool say(const UniqueFd& fd, std::string_view bytes) {
-    return ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
   }
   // What comes until the server hangs up, or a whole frame.
   static std::string hear(const UniqueFd& fd) {
@@ -72,9 +59,18 @@ class BoardServer : public testing::Test {
       if (const auto frame = decode(heard); frame && *frame) return heard;
     }
   }
+  // A plain connection that has proven itself.
+  [[nodiscard]] UniqueFd join() const {
+    UniqueFd fd = knock();
+    EXPECT_TRUE(say(fd, encode(make_hello(hello_of()))));
+    const auto challenge = decode(hear(fd));
+    EXPECT_TRUE(challenge && *challenge);
+    if (!challenge || !*challenge) return fd;
+    EXPECT_TRUE(say(fd, encode(proof_to((*challenge)->frame, hello_of(), test::secret_of(1)))));
+    EXPECT_EQ(hear(fd), encode(make_frame(Status::kDone, 1, {})));
+    return fd;
+  }
 
-  SocketAddress address_;
-  UniqueFd listening_;
   std::unique_ptr<Server> server_;
 };
 
@@ -86,7 +82,7 @@ TEST_F(BoardServer, AnswersManyRanksThatWaitForEachOther) {
   std::atomic<int> right = 0;
   for (int i = 0; i < kRanks; ++i) {
     threads.emplace_back([&, i] {
-      Client client = rank();
+      Client client = rank(1, make_flag(), static_cast<std::uint32_t>(i));
       ask(client, Op::kSet, {keys[static_cast<std::size_t>(i)], std::string(1000, 'v')});
       right +=
           ask(client, Op::kGet, keys) == std::vector<std::string>(kRanks, std::string(1000, 'v')) ? 1 : 0;
@@ -132,27 +128,40 @@ TEST_F(BoardServer, AWaitEndsSoonAfterItIsGivenUp) {
   EXPECT_THAT(answer.error().message(), HasSubstr("where rank 0 of attempt 1 keeps the board was given up"));
 }
 
-TEST_F(BoardServer, ServesAttemptsInTurnAndTellsWhoIsLate) {
-  server_->begin(1);
+TEST_F(BoardServer, ServesAttemptsInTurnAndTellsThoseThatAreLate) {
   Client old = rank(1);
   Client early = rank(2);
   ask(old, Op::kSet, {"key", "of 1"});
-  ask(early, Op::kSet, {"key", "of 2"});
+  EXPECT_EQ(early.ask(Op::kCount, {}, steady_clock::now() + 50ms).error().kind(), ErrorKind::kTimeout);
+  std::thread before([&] { ask(early, Op::kSet, {"key", "of 2"}); });
   std::thread waiting([&] {
     Client client = rank(1);
     const auto answer = client.ask(Op::kGet, {"never"}, soon());
     EXPECT_EQ(answer.error().kind(), ErrorKind::kConflict);
     EXPECT_THAT(answer.error().message(), HasSubstr("attempt 2 has begun"));
   });
-  server_->begin(2);
+  server_->begin(test::opening_of(2));
   waiting.join();
+  before.join();
   EXPECT_EQ(old.ask(Op::kSet, {"key", "late"}, soon()).error().kind(), ErrorKind::kConflict);
   EXPECT_THAT(ask(early, Op::kGet, {"key"}), ElementsAre("of 2"));
 }
 
+TEST_F(BoardServer, RefusesAClientWithoutTheSecretAndIsRefusedByIt) {
+  Client other({.host = "127.0.0.1",
+                .port = address_.port(),
+                .attempt = 1,
+                .secret = std::string(64, 'x'),
+                .is_given_up = make_flag()});
+  const auto answer = other.ask(Op::kCount, {}, soon());
+  EXPECT_EQ(answer.error().kind(), ErrorKind::kCorrupted);
+  EXPECT_THAT(answer.error().message(), HasSubstr("does not prove that the attempt's secret is known there"));
+  EXPECT_THAT(answer.error().message(), Not(HasSubstr("xxxx"))) << "a secret is never said";
+}
+
 TEST_F(BoardServer, OutlivesRanksThatDieWhileTheyWait) {
   for (int i = 0; i < 50; ++i) {
-    const UniqueFd rank = knock();
+    const UniqueFd rank = join();
     EXPECT_TRUE(say(rank, encode(make_frame(Op::kGet, 1, {"key"}))));
   }
   Client client = rank();
@@ -161,25 +170,27 @@ TEST_F(BoardServer, OutlivesRanksThatDieWhileTheyWait) {
 }
 
 TEST_F(BoardServer, PutsPartsOfFramesTogether) {
-  const UniqueFd fd = knock();
+  const UniqueFd fd = join();
   for (const char byte : encode(make_frame(Op::kAdd, 1, {"n", "3"}))) EXPECT_TRUE(say(fd, {&byte, 1}));
   EXPECT_EQ(hear(fd), encode(make_frame(Status::kDone, 1, {"3"})));
 }
 
-TEST_F(BoardServer, HangsUpOnStrangersAndOnThoseWhoBreakTheProtocol) {
+TEST_F(BoardServer, HangsUpOnRanksThatBreakTheProtocol) {
   const std::string waits = encode(make_frame(Op::kGet, 1, {"never"}));
   for (const std::string& bytes : {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("RTB1\xff\xff\xff\xff"),
                                    std::string("RTB1\0\0\0\0", 8), waits + waits}) {
-    const UniqueFd fd = knock();
-    EXPECT_TRUE(say(fd, bytes));
-    EXPECT_EQ(hear(fd), "");
+    for (const bool is_rank : {false, true}) {
+      const UniqueFd fd = is_rank ? join() : knock();
+      EXPECT_TRUE(say(fd, bytes));
+      EXPECT_EQ(hear(fd), "");
+    }
   }
   Client client = rank();
   EXPECT_THAT(ask(client, Op::kCount, {}), ElementsAre("0"));
 }
 
 TEST_F(BoardServer, RefusesAnOpThatItDoesNotKnow) {
-  const UniqueFd fd = knock();
+  const UniqueFd fd = join();
   for (int i = 0; i < 2; ++i) {
     EXPECT_TRUE(say(fd, encode(make_frame(static_cast<Op>(77), 1, {"a"}))));
     const auto answer = decode(hear(fd)).value();
@@ -194,7 +205,8 @@ TEST_F(BoardServer, EndsWhileRanksAreConnected) {
   ask(client, Op::kCount, {});
   server_.reset();
   EXPECT_EQ(client.ask(Op::kCount, {}, soon()).error().kind(), ErrorKind::kUnavailable);
-  server_ = Server::start(listening_.get()).value();  // the socket was the caller's all the time
+  server_ = Server::start(listening_.get()).value();
+  server_->begin(test::opening_of(1));  // the socket was the caller's all the time
   EXPECT_THAT(ask(client, Op::kCount, {}), ElementsAre("0"));
 }
 

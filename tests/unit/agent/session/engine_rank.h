@@ -77,6 +77,7 @@ class TestRank {
                  .rank = Rank(rank),
                  .world_size = world_size,
                  .rendezvous = "[fd00::7]:29400",
+                 .secret = "of attempt 7",
                  .resume = std::move(resume)}) {
     engine_.track(
         "sum", [this](StateWriter& out) { out.number("", sum); },

@@ -32,6 +32,7 @@ TEST_F(EngineTest, TellsWhereTheRanksMeet) {
   EXPECT_EQ(first.engine().rendezvous().port, 29400);
   EXPECT_EQ(first.engine().rendezvous().listening_fd, 42);
   EXPECT_EQ(first.engine().rendezvous().own_host, "10.0.0.7");
+  EXPECT_EQ(first.engine().rendezvous().secret, "of attempt 7");
   EXPECT_EQ(rank(1, 2).engine().rendezvous().listening_fd, -1) << "only rank 0 listens";
 }
 

@@ -9,6 +9,7 @@
 #include "tests/support/builders.h"
 #include "tests/support/held_file.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/unit/agent/session/group_link_fixture.h"
 
 namespace ratoon::session::group_link_test {
 namespace {
@@ -16,57 +17,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
-
-constexpr GroupPatience kPatient = {
-    .look = milliseconds(2), .meeting = seconds(60), .former_owner = seconds(0)};
-
-class GroupLinkTest : public testing::Test {
- protected:
-  Result<std::unique_ptr<Link>> open(std::uint32_t rank, std::uint32_t size = 2,
-                                     const GroupPatience& patience = kPatient) {
-    Options options;
-    options.save_folder = folder_.path().string();
-    options.run_name = "run";
-    options.group = {.rank = rank, .size = size, .name = name_, .is_on_one_machine = true};
-    if (rank == rolls_back_) options.resume_from = 20;
-    return GroupLink::open(options, calls_, patience);
-  }
-
-  std::unique_ptr<Link> opened(std::uint32_t rank, std::uint32_t size = 2) {
-    auto link = open(rank, size);
-    EXPECT_TRUE(link) << link.error().message();
-    return *std::move(link);
-  }
-
-  using Joining = std::future<Result<Assignment>>;
-  static Joining join(Link& link, std::vector<InventoryEntry> inventory = {}, Attempt newest = Attempt(0)) {
-    return std::async(std::launch::async, [&link, inventory = std::move(inventory), newest] {
-      return link.join(inventory, newest);
-    });
-  }
-
-  static Assignment got(Joining joining) {
-    auto assignment = joining.get();
-    EXPECT_TRUE(assignment) << assignment.error().message();
-    return assignment ? *assignment : Assignment();
-  }
-
-  static void wait_for_change(const Link& link) {
-    while (link.standing() == Standing::kGoOn) std::this_thread::sleep_for(milliseconds(1));
-    EXPECT_EQ(link.standing(), Standing::kWorldChanged);
-  }
-
-  test::TemporaryFolder folder_;
-  std::filesystem::path run_ = [this] {
-    std::filesystem::create_directory(folder_.path() / "run");
-    return folder_.path() / "run";
-  }();
-  std::string name_ = "launch-1";
-  std::optional<std::uint32_t> rolls_back_;  // the one that has --resume-from
-  std::shared_ptr<ManualClock> disk_clock_ = std::make_shared<ManualClock>();  // of what hangs
-  std::shared_ptr<checkpoint::PatientCalls> calls_ =
-      std::make_shared<checkpoint::PatientCalls>(std::chrono::hours(1), disk_clock_);
-};
 
 TEST_F(GroupLinkTest, AllGetOneWorldWhoeverComesFirst) {
   for (const bool is_first_rank_first : {true, false}) {

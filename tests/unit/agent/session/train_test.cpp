@@ -102,7 +102,7 @@ TEST_F(TrainTest, LeavesARecordOfItsCompletionWhereAContainerWould) {
 
 TEST_F(TrainTest, GoesOnFromTheLastCheckpointAfterAnException) {
   EXPECT_EQ(count(50, 37), 1);
-  EXPECT_THAT(said_, HasSubstr("the training function threw: the data is gone"));
+  EXPECT_THAT(said_, HasSubstr("the training function threw std::runtime_error: the data is gone"));
   EXPECT_EQ(count(50), 0);
   EXPECT_EQ(began_, (Began{2, 30, sum_below(30)}));
   EXPECT_EQ(sum_, sum_below(50)) << "as if nothing had happened";

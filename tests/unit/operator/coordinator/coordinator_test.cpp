@@ -107,6 +107,46 @@ class CoordinatorTest : public testing::Test {
   std::unique_ptr<http::HttpTransport> transport_ = http::make_transport();
 };
 
+// A world's seats come without a secret: it is drawn when the attempt is told of for the first time.
+TEST_F(CoordinatorTest, AllOfAnAttemptGetOneSecretHoweverLateTheyAsk) {
+  const auto world = [](std::uint64_t attempt) {
+    return std::vector{test::seat(test::process(0), 0, attempt), test::seat(test::process(1), 1, attempt)};
+  };
+  const auto secret_of = [](const Answer& answer) {
+    const auto reply = decode<JoinReply>(answer.body);
+    EXPECT_TRUE(reply && reply->assignment) << answer.body;
+    return reply && reply->assignment ? reply->assignment->secret : std::string();
+  };
+  const std::vector current = {test::process(0), test::process(1)};
+  announce(1, current);
+  auto first = join(test::join_request(test::process(0)));
+  wait_until_heard(test::process(0));
+  announce(1, current, world(1));
+  const std::string secret = secret_of(first.get());
+  EXPECT_EQ(secret.size(), 2 * kSecretBytes);
+  for (const auto& seat : coordinator_.world(test::job_key())) EXPECT_EQ(seat.assignment.secret, secret);
+
+  // What the loop decides from is what it was given; and it may tell the same decision twice.
+  announce(1, current, coordinator_.world(test::job_key()));
+  announce(1, current, world(1));
+  EXPECT_EQ(secret_of(join(test::join_request(test::process(1))).get()), secret);
+
+  announce(2, current, world(2));
+  const std::string next = secret_of(join(test::join_request(test::process(0), 1)).get());
+  EXPECT_EQ(next.size(), 2 * kSecretBytes);
+  EXPECT_NE(next, secret);
+}
+
+TEST_F(CoordinatorTest, WithoutASecretNoSeatIsHandedOut) {
+  Coordinator coordinator(clock_, {.authenticate = {}, .on_news = {}, .draw = [] {
+                                     return Result<std::string>(Error(ErrorKind::kIo, "no random numbers"));
+                                   }});
+  coordinator.announce(
+      test::job_key(),
+      {.attempt = Attempt(1), .world = {test::seat(test::process(0), 0)}, .current = {test::process(0)}});
+  EXPECT_TRUE(coordinator.world(test::job_key()).empty()) << "the loop takes it for forgotten";
+}
+
 TEST_F(CoordinatorTest, AJoinIsAnsweredWhenItsWorldIsAnnounced) {
   announce(1, {process(0), process(1)});
   auto first = join(test::join_request(process(0)));
@@ -116,16 +156,16 @@ TEST_F(CoordinatorTest, AJoinIsAnsweredWhenItsWorldIsAnnounced) {
   EXPECT_EQ(first.wait_for(0s), std::future_status::timeout);
   EXPECT_EQ(news_, 2);
 
-  const auto world = std::vector{test::seat(process(0), 0), test::seat(process(1), 1)};
-  announce(1, {process(0), process(1)}, world);
+  announce(1, {process(0), process(1)}, {test::seat(process(0), 0), test::seat(process(1), 1)});
+  const auto world = coordinator_.world(test::job_key());  // with its secret
   EXPECT_EQ(first.get().as<JoinReply>().assignment, world[0].assignment);
   EXPECT_EQ(second.get().as<JoinReply>().assignment, world[1].assignment);
   EXPECT_EQ(coordinator_.world(test::job_key()).size(), 2u);
 }
 
 TEST_F(CoordinatorTest, AJoinWhoseReplyWasLostGetsTheSameSeatAgainAtOnce) {
-  const auto world = std::vector{test::seat(process(0), 0, 1, 1)};
-  announce(1, {process(0)}, world);
+  announce(1, {process(0)}, {test::seat(process(0), 0, 1, 1)});
+  const auto world = coordinator_.world(test::job_key());
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(join(test::join_request(process(0))).get().as<JoinReply>().assignment, world[0].assignment);
 }

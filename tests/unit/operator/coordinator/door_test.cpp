@@ -223,6 +223,25 @@ TEST(Door, ForgetsWhatReplacedProcessesSaid) {
   EXPECT_EQ(door.processes()[0].identity, process(1));
 }
 
+TEST(Door, KnowsWhichProcessesWereInAWorld) {
+  Door door;
+  const auto has_met = [&](std::size_t i) { return door.processes().at(i).has_met; };
+  door.hear_join(test::join_request(process(0)), at_seconds(1));
+  door.hear_join(test::join_request(process(1), 4), at_seconds(1));
+  door.hear_beat(test::beat(process(0), 0, 0), at_seconds(2));
+  EXPECT_FALSE(has_met(0));
+  EXPECT_FALSE(has_met(1)) << "what it found saved is of processes before it";
+  door.announce(announcement(5, {process(0), process(1)}, {test::seat(process(0), 0, 5)}));
+  EXPECT_TRUE(has_met(0)) << "it has a seat";
+  door.announce(announcement(6, {process(0), process(1)}));
+  EXPECT_TRUE(has_met(0));
+  EXPECT_FALSE(has_met(1));
+  door.hear_beat(test::beat(process(1), 5, 7), at_seconds(3));
+  EXPECT_TRUE(has_met(1)) << "a leader before us gave it a seat";
+  door.hear_join(test::join_request(process(1, 0, 0, "start-2")), at_seconds(4));
+  EXPECT_FALSE(has_met(1)) << "it started anew";
+}
+
 TEST(TakeSeat, IsForThoseThatWaitForThatAttempt) {
   Door door;
   const auto world = std::vector{test::seat(process(0), 0, 7)};

@@ -273,9 +273,9 @@ TEST(Notice, ANodeOnWhichASuccessorFellSilentIsAvoided) {
   auto seen = noticed();
   follow(seen, reconcile(seen, test::at_seconds(1)));
   follow(seen, reconcile(seen, test::at_seconds(1.5)));
-  for (auto& process : seen.processes) process.last_heard = test::at_seconds(10);
-  seen.processes.push_back(test::heard(process(1, 1), 6));
-  const auto decision = reconcile(seen, test::at_seconds(10));
+  for (auto& process : seen.processes) process.last_heard = test::at_seconds(606);
+  seen.processes.push_back(test::heard(process(1, 1), 6));  // it is still starting: the start deadline counts
+  const auto decision = reconcile(seen, test::at_seconds(606));
   const auto created = only<CreatePod>(decision);
   ASSERT_EQ(created.size(), 1U);
   EXPECT_EQ(created[0].avoid_nodes, (std::vector<std::string>{"node-2", "node-4"}));

@@ -67,6 +67,26 @@ TEST(Reconcile, NothingIsDoneWhileAllIsWell) {
   EXPECT_EQ(decision.announcement.world.size(), 3u);
 }
 
+// The seats that others hold are given back as they were handed out.
+TEST(Reconcile, TheSecretOfAnAttemptIsInItsSeatsAlone) {
+  const std::string secret = "5ec2e75ec2e7";
+  auto seen = test::running(test::job(2));
+  for (auto& seat : seen.world) seat.assignment.secret = secret;
+  auto lost = seen;
+  lost.pods[1] = test::ended_pod(1, 1);
+  for (const auto& decision : {decide(seen), decide(lost)}) {
+    EXPECT_EQ(api::encode_status(decision.status).dump().find(secret), std::string::npos);
+    EXPECT_EQ(decision.announcement.reason.find(secret), std::string::npos);
+    for (const auto& action : decision.actions) {
+      const auto* event = std::get_if<EmitEvent>(&action);
+      EXPECT_TRUE(event == nullptr || event->message.find(secret) == std::string::npos);
+    }
+    for (const auto& seat : decision.announcement.world) EXPECT_EQ(seat.assignment.secret, secret);
+  }
+  EXPECT_EQ(decide(seen).announcement.world.size(), 2u);
+  EXPECT_FALSE(decide(lost).actions.empty());
+}
+
 TEST(Reconcile, ACheckpointThatDoesNotReadBackIsToldOfOnce) {
   auto seen = test::running(test::job(2));
   seen.processes[0].beat = seen.processes[1].beat = test::beat(process(1), 1, 25, 1, checkpoint(1, 20));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::core::silence_test {
@@ -160,6 +161,7 @@ TEST(FindSilent, AMemberIsAsQuietAsTheQuietestOfItsProcesses) {
   seen.job.spec.processes_per_node = 2;
   seen.processes.push_back(test::heard(process(0, 0, 1), 5));
   seen.processes.push_back(test::heard(process(1, 0, 1), 10));
+  for (auto& process : seen.processes) process.has_met = true;
   EXPECT_EQ(lost_at(10.0, seen), Members({0}));
 }
 
@@ -171,13 +173,102 @@ TEST(FindSilent, AMemberOfAWorldThatWasFormedBeforeWeListenedIsSilentFromThenOn)
   EXPECT_EQ(lost_at(12.0, seen), Members({2}));
 }
 
-TEST(FindSilent, ASuccessorThatFellSilentIsLostWithoutItsMember) {
-  auto seen = last_heard({10, 10});
+// No world stands, and none of them was in one.
+Observation starting(std::initializer_list<double> moments) {
+  auto seen = last_heard(moments);
+  seen.world.clear();
+  seen.job.status.is_formed = false;
+  return seen;
+}
+
+TEST(FindSilent, BeforeItsFirstWorldAMemberHasTheStartDeadlineAlone) {
+  auto seen = starting({699, 100, 699});
+  seen.job.spec.start_deadline_seconds = 600;
+  EXPECT_EQ(lost_at(103.0, seen), Members());
+  EXPECT_EQ(lost_at(699.9, seen), Members());
+  EXPECT_EQ(lost_at(700.0, seen), Members({1}));
+  EXPECT_EQ(lost_at(699.9, starting({100, 100, 100})), Members()) << "nor is it a silence of many";
+  seen.job.spec.start_deadline_seconds = 0;
+  EXPECT_EQ(lost_at(9000, seen), Members()) << "no deadline";
+  seen.job.spec.start_deadline_seconds = 1;
+  EXPECT_EQ(lost_at(102.9, seen), Members()) << "never less than one that trains has";
+}
+
+TEST(FindSilent, AMemberThatWasInAWorldIsSilentWhileTheNextOneForms) {
+  auto seen = starting({100, 97, 100});
+  EXPECT_EQ(lost_at(100.0, seen), Members());
+  seen.processes[1].has_met = true;
+  EXPECT_EQ(lost_at(100.0, seen), Members({1}));
+  seen = starting({100, 97, 100});
+  seen.world = {test::seat(process(1), 0)};
+  EXPECT_EQ(lost_at(100.0, seen), Members({1})) << "it has a seat";
+}
+
+TEST(FindSilent, ThoseThatAreStillStartingCountAmongTheSilentOrTheHeard) {
+  auto seen = starting({97, 97, 100, 97});
+  for (std::size_t i = 0; i < 3; ++i) seen.processes[i].has_met = true;
+  EXPECT_EQ(lost_at(100.0, seen), Members()) << "three of four nodes are silent";
+  seen.processes[3].last_heard = at_seconds(100);
+  EXPECT_EQ(lost_at(100.0, seen), Members({0, 1})) << "two of four";
+}
+
+TEST(FindSilent, ThoseThatWaitForTheirFirstWorldAreNamedWhileTheyAreQuiet) {
+  auto seen = starting({100, 97, 97.1});
+  EXPECT_TRUE(find_silent(seen, at_seconds(100)).quiet.empty()) << "they do not wait for one yet";
+  for (auto& process : seen.processes) process.waiting = test::join_request(process.identity);
+  const auto silence = find_silent(seen, at_seconds(100));
+  EXPECT_EQ(silence.quiet, std::vector({process(1)}));
+  EXPECT_EQ(silence.next_check, at_seconds(100.1)) << "then the third is quiet";
+  EXPECT_EQ(find_silent(seen, at_seconds(102)).next_check, at_seconds(103)) << "they may speak again";
+}
+
+TEST(FindSilent, OfAMembersProcessesEachBecomesQuietByItself) {
+  auto seen = starting({97});
+  seen.job.spec.processes_per_node = 2;
+  seen.job.spec.disruption_policy.heartbeat_seconds = 2;
+  seen.processes.push_back(test::heard(process(0, 0, 1), 98));
+  for (auto& process : seen.processes) process.waiting = test::join_request(process.identity);
+  const auto silence = find_silent(seen, at_seconds(100));
+  EXPECT_EQ(silence.quiet, std::vector({process(0)}));
+  EXPECT_EQ(silence.next_check, at_seconds(101));
+}
+
+TEST(FindSilent, NoWorldIsFormedWithOneThatIsQuietWhileItStarts) {
+  auto seen = starting({100, 97});
+  for (std::uint32_t i = 0; i < 2; ++i)
+    seen.processes[i].waiting = test::join_request(seen.processes[i].identity);
+  auto decision = reconcile(seen, at_seconds(100));
+  EXPECT_FALSE(decision.status.is_formed);
+  EXPECT_TRUE(decision.announcement.world.empty());
+  EXPECT_EQ(decision.status.restarts.disruption, 0u) << "nor is it lost";
+  EXPECT_EQ(decision.wake_at, at_seconds(101)) << "it may be heard by then";
+  seen.processes[1].last_heard = at_seconds(100.5);
+  EXPECT_EQ(reconcile(seen, at_seconds(101)).announcement.world.size(), 2u);
+}
+
+TEST(FindSilent, OneThatIsStillStartingIsLostWithItsNode) {
+  auto seen = starting({100, 97});
+  seen.nodes = {{.name = "node-2", .is_lost = true}};
+  EXPECT_EQ(lost_at(99.9, seen), Members());
+  EXPECT_EQ(lost_at(100.0, seen), Members({1}));
+}
+
+TEST(FindSilent, AProcessThatStartedAnewIsNotSilentBesideOneThatTrains) {
+  auto seen = last_heard({100, 100});
+  seen.job.spec.processes_per_node = 2;
+  for (std::uint32_t i = 0; i < 2; ++i) seen.processes.push_back(test::heard(process(i, 0, 1), 97));
+  EXPECT_EQ(lost_at(100.0, seen), Members());
+  EXPECT_EQ(lost_at(700.0, seen), Members({0, 1})) << "once each";
+}
+
+TEST(FindSilent, ASuccessorThatFellSilentIsLostWithoutItsMemberAfterTheStartDeadline) {
+  auto seen = last_heard({607, 607});
   seen.job.status.members[1].successor = 1;
   seen.job.status.members[1].successor_uid = test::uid_of(1, 1);
   seen.pods.push_back(test::pod(1, 1));
   seen.processes.push_back(test::heard(process(1, 1), 7));
-  const auto lost = find_silent(seen, at_seconds(10)).lost;
+  EXPECT_EQ(lost_at(606.9, seen), Members());
+  const auto lost = find_silent(seen, at_seconds(607)).lost;
   ASSERT_EQ(lost.size(), 1U);
   EXPECT_EQ(lost[0].incarnation, 1U);
 }

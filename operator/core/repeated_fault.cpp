@@ -1,0 +1,110 @@
+#include "operator/core/repeated_fault.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+
+#include "operator/core/failure_policy.h"
+#include "operator/core/last_failure.h"
+#include "operator/core/restart_rules.h"
+
+namespace ratoon::core {
+namespace {
+
+constexpr int kSigAbort = 6;
+constexpr int kSignalsFrom = 128;
+constexpr int kOwnCodesFrom = 80;  // these say themselves what they mean
+constexpr int kOwnCodesTo = 99;
+
+// Types of exceptions, and words in their texts, where what failed may be another thing than the program.
+constexpr std::array<std::string_view, 30> kOutside = {
+    "system_error", "filesystem_error",  "bad_alloc",     "ios_base",
+    "future_error", "DistBackend",       "DistNetwork",   "DistStore",
+    "DistError",    "OutOfMemory",       "MemoryError",   "OSError",
+    "IOError",      "ConnectionError",   "ConnectionRe",  "ConnectionAb",
+    "BrokenPipe",   "FileNotFound",      "PermissionErr", "TimeoutError",
+    "BlockingIO",   "KeyboardInterrupt", "EOFError",      "CUDA",
+    "NCCL",         "out of memory",     "onnection",     "timed out",
+    "imeout",       "No space left"};
+
+// "terminate called after throwing an instance of 'X'", before the line with its text.
+std::string_view find_terminate_type(std::string_view last_lines) {
+  constexpr std::string_view kBefore = "terminate called after throwing an instance of '";
+  const std::size_t at = last_lines.rfind(kBefore);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = last_lines.substr(at + kBefore.size());
+  return rest.substr(0, rest.find('\''));
+}
+
+bool tells_of_exception(std::string_view last_lines, std::string_view text) {
+  const bool is_python = last_lines.find("Traceback (most recent call last):") != std::string_view::npos;
+  return text.find(" threw ") != std::string_view::npos || !find_terminate_type(last_lines).empty() ||
+         is_python;
+}
+
+// Each number, with the letters of one in hexadecimal, becomes one sign.
+std::string without_numbers(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size();) {
+    if (std::isdigit(static_cast<unsigned char>(text[i])) == 0) {
+      plain += text[i++];
+      continue;
+    }
+    plain += '#';
+    while (i < text.size() && std::isxdigit(static_cast<unsigned char>(text[i] == 'x' ? '0' : text[i])) != 0)
+      ++i;
+  }
+  return plain;
+}
+
+bool is_of_program(const Observation& seen, const api::Pod& pod) {
+  if (!pod.exit_code || !pod.failed_init.empty() || find_rule(seen.job.spec.restart_policy, pod))
+    return false;
+  const int code = *pod.exit_code;
+  const bool has_thrown = code > 0 && code < kSignalsFrom && (code < kOwnCodesFrom || code > kOwnCodesTo);
+  return has_thrown || code == kSignalsFrom + kSigAbort;
+}
+
+}  // namespace
+
+std::string find_fault(std::string_view last_lines) {
+  const std::string text = find_exception(last_lines);
+  if (text.empty() || !tells_of_exception(last_lines, text)) return "";
+  const std::string fault = std::string(find_terminate_type(last_lines)) + ": " + text;
+  const auto is_in_it = [&](std::string_view word) { return fault.find(word) != std::string::npos; };
+  return std::ranges::any_of(kOutside, is_in_it) ? "" : without_numbers(fault);
+}
+
+bool is_after(const Observation& seen, const api::MemberStatus& member, std::string_view name_before) {
+  std::string name = member_name(api::key_of(seen.job), member.role, member.index, 0);
+  name.pop_back();  // the incarnation's number
+  if (!name_before.starts_with(name)) return false;
+  name_before.remove_prefix(name.size());
+  std::uint32_t before = 0;
+  const char* const end = name_before.data() + name_before.size();
+  const auto [at, problem] = std::from_chars(name_before.data(), end, before);
+  return problem == std::errc() && at == end && before < member.incarnation;
+}
+
+std::string find_repeated_fault(const Observation& seen, const RosterChange& change) {
+  const auto& last = seen.job.status.last_failure;
+  const std::string before = last ? find_fault(last->last_lines) : "";
+  if (before.empty() || seen.job.status.stepped_at || api::is_group(seen.job.spec)) return "";
+  for (const auto* losses : {&change.losses, &change.outside_losses}) {
+    for (const auto& loss : *losses) {
+      const api::Pod* pod = find_pod(seen, loss.member);
+      if (pod == nullptr || loss.cause != EndCause::kApplication || !is_of_program(seen, *pod)) continue;
+      if (!can_fail_job(seen.job.spec, loss.member.role) || find_fault(pod->last_lines) != before) continue;
+      const api::Failure failure = describe_failure(seen, loss);
+      // Others of one world may have failed beside the first: that is once.
+      if (failure.attempt <= last->attempt && !is_after(seen, loss.member, last->member)) continue;
+      return failure.member + " failed as " + last->member +
+             " did, before any step of the job was made: " + failure.exception +
+             ": the same start would fail again; mend the program and start the job anew";
+    }
+  }
+  return "";
+}
+
+}  // namespace ratoon::core

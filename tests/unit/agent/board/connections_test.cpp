@@ -1,0 +1,255 @@
+// Strangers on the board, by a clock that is moved by hand: they hold little, for a short time, and change
+// nothing.
+#include "agent/src/board/connections.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/epoll.h>
+
+#include "tests/unit/agent/board/board_fixture.h"
+
+namespace ratoon::board::connections_test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class BoardStrangers : public test::BoardPlace {
+ protected:
+  BoardStrangers() {
+    EXPECT_EQ(::fcntl(listening_.get(), F_SETFL, O_NONBLOCK), 0);
+    epoll_event event{.events = EPOLLIN, .data = {.u64 = Connections::kListening}};
+    EXPECT_EQ(::epoll_ctl(events_.get(), EPOLL_CTL_ADD, listening_.get(), &event), 0);
+    connections_.begin(test::opening_of(1));
+  }
+
+  // As the server's thread does, once.
+  void turn() {
+    static_cast<void>(connections_.keep_time());
+    std::array<epoll_event, 64> ready{};
+    const int count = ::epoll_wait(events_.get(), ready.data(), static_cast<int>(ready.size()), 0);
+    for (int i = 0; i < count; ++i) {
+      const std::uint64_t id = ready[static_cast<std::size_t>(i)].data.u64;
+      if (id == Connections::kListening)
+        connections_.accept_all();
+      else
+        connections_.go_on(id);
+    }
+  }
+  template <class Condition>
+  void turn_until(const Condition& is_met) {
+    while (!is_met()) {
+      turn();
+      std::this_thread::yield();
+    }
+  }
+  void turn_until_held(std::size_t count) {
+    turn_until([&] { return connections_.size() == count; });
+  }
+  static bool is_hung_up(const UniqueFd& fd) {
+    char byte = 0;
+    const auto size = ::recv(fd.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+    return size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR);
+  }
+  // A whole frame, or nothing where the board hung up.
+  std::optional<Frame> hear(const UniqueFd& fd) {
+    std::string heard;
+    for (;;) {
+      char byte = 0;
+      const auto size = ::recv(fd.get(), &byte, 1, MSG_DONTWAIT);
+      if (size == 0 || (size < 0 && errno == ECONNRESET)) return std::nullopt;
+      if (size < 0) {
+        turn();
+        continue;
+      }
+      heard.push_back(byte);
+      const auto decoded = decode(heard);
+      if (decoded && *decoded) return (*decoded)->frame;
+    }
+  }
+  std::optional<Frame> ask(const UniqueFd& fd, const Frame& frame) {
+    EXPECT_TRUE(say(fd, encode(frame)));
+    return hear(fd);
+  }
+  // The status of the answer, and its first word.
+  std::string told(const std::optional<Frame>& answer) {
+    if (!answer) return "hung up";
+    const std::string word = answer->words.empty() ? "" : " " + answer->words[0];
+    return (answer->kind == static_cast<std::uint8_t>(Status::kDone) ? "done" : "no") + word;
+  }
+  UniqueFd join(std::uint32_t rank, std::uint64_t attempt = 1) {
+    UniqueFd fd = knock();
+    const Hello hello = hello_of(rank, attempt);
+    const auto challenge = ask(fd, make_hello(hello));
+    EXPECT_TRUE(challenge);
+    if (!challenge) return fd;
+    EXPECT_EQ(told(ask(fd, proof_to(*challenge, hello, test::secret_of(attempt)))), "done");
+    return fd;
+  }
+
+  ManualClock clock_{Timestamp{1000s}};
+  UniqueFd events_{::epoll_create1(EPOLL_CLOEXEC)};
+  UnprovenLimits limits_{.at_once = 8, .a_second = 40, .in_a_row = 24, .batch = 4};
+  Connections connections_{events_.get(), listening_.get(), clock_, limits_};
+};
+
+TEST_F(BoardStrangers, WithoutAHandshakeAreHungUpOn) {
+  const UniqueFd silent = knock();
+  const UniqueFd half = knock();
+  const std::string hello = encode(make_hello(hello_of()));
+  EXPECT_TRUE(say(half, hello.substr(0, hello.size() / 2)));
+  const UniqueFd challenged = knock();
+  EXPECT_TRUE(ask(challenged, make_hello(hello_of())));
+  const UniqueFd rank = join(0);
+  turn_until_held(4);
+  clock_.advance(9999ms);
+  turn();
+  EXPECT_EQ(connections_.size(), 4u);
+  clock_.advance(1ms);
+  turn();
+  EXPECT_EQ(connections_.size(), 1u);
+  for (const UniqueFd* fd : {&silent, &half, &challenged}) EXPECT_TRUE(is_hung_up(*fd));
+  EXPECT_EQ(told(ask(rank, make_frame(Op::kCount, 1, {}))), "done 0") << "a rank may be silent for hours";
+}
+
+TEST_F(BoardStrangers, ThatFloodItAreHeldInSmallNumbersAndARankComesThrough) {
+  std::vector<UniqueFd> flood;
+  for (int i = 0; i < 40; ++i) flood.push_back(knock());
+  turn_until_held(8);
+  for (int i = 0; i < 100; ++i) turn();
+  EXPECT_EQ(connections_.size(), 8u) << "and no more";
+  // Behind all of them.
+  const UniqueFd rank = knock();
+  EXPECT_TRUE(say(rank, encode(make_hello(hello_of()))));
+  std::size_t most = 0;
+  std::optional<Frame> challenge;
+  std::string heard;
+  while (!challenge) {
+    clock_.advance(100ms);
+    for (int i = 0; i < 20; ++i) turn();
+    most = std::max(most, connections_.size());
+    char chunk[256];
+    const auto size = ::recv(rank.get(), chunk, sizeof chunk, MSG_DONTWAIT);
+    ASSERT_NE(size, 0) << "it was hung up on";
+    if (size > 0) heard.append(chunk, static_cast<std::size_t>(size));
+    if (const auto decoded = decode(heard); decoded && *decoded) challenge = (*decoded)->frame;
+  }
+  EXPECT_EQ(most, 8u);
+  EXPECT_EQ(told(ask(rank, proof_to(*challenge, hello_of(), test::secret_of(1)))), "done");
+}
+
+TEST_F(BoardStrangers, ThatComeAndGoAreTakenSoManyASecond) {
+  std::vector<UniqueFd> flood;
+  for (int i = 0; i < 60; ++i) {
+    flood.push_back(knock());
+    EXPECT_EQ(::shutdown(flood.back().get(), SHUT_WR), 0);
+  }
+  const auto taken = [&] {
+    return std::ranges::count_if(flood, [](const auto& fd) { return is_hung_up(fd); });
+  };
+  turn_until([&] { return taken() == 24; });
+  for (int i = 0; i < 100; ++i) turn();
+  EXPECT_EQ(taken(), 24) << "while no time passes";
+  clock_.advance(500ms);
+  turn_until([&] { return taken() == 44; });
+  for (int i = 0; i < 100; ++i) turn();
+  EXPECT_EQ(taken(), 44) << "40 a second";
+}
+
+TEST_F(BoardStrangers, AreNotWhatRanksCount) {
+  std::vector<UniqueFd> ranks;
+  for (std::uint32_t i = 0; i < 200; ++i) ranks.push_back(join(i % 50));
+  EXPECT_EQ(connections_.size(), 200u) << "of 24 in a row and 8 at once";
+}
+
+TEST_F(BoardStrangers, ThatSayTooMuchAreHungUpOn) {
+  const std::string large = encode(make_frame(Op::kHello, 1, {"0", std::string(kHandshakeFrame, 'n')}));
+  const std::string head("RTB1\0\0\x10\0", 8);  // of a frame of 1 MiB, as a rank may send
+  for (const std::string& bytes : {large, head}) {
+    const UniqueFd fd = knock();
+    EXPECT_TRUE(say(fd, bytes));
+    EXPECT_EQ(hear(fd), std::nullopt);
+  }
+  // Byte by byte, of a frame that is never whole.
+  const UniqueFd dripping = knock();
+  EXPECT_TRUE(say(dripping, std::string_view("RTB1\x90\x01\0\0", 8)));
+  for (int said = 0; said < 390 && !is_hung_up(dripping); ++said) {
+    static_cast<void>(say(dripping, "."));
+    turn();
+  }
+  EXPECT_TRUE(is_hung_up(dripping));
+}
+
+TEST_F(BoardStrangers, ThatAskBeforeTheyProveAreHungUpOnAndChangeNothing) {
+  const UniqueFd stranger = knock();
+  EXPECT_EQ(told(ask(stranger, make_frame(Op::kMark, 1, {"forged"}))), "hung up");
+  const UniqueFd rank = join(0);
+  EXPECT_EQ(told(ask(rank, make_frame(Op::kCount, 1, {}))), "done 0");
+}
+
+TEST_F(BoardStrangers, ThatReplayWhatARankSaidProveNothing) {
+  const UniqueFd rank = knock();
+  const Hello hello = hello_of(3);
+  const auto challenge = ask(rank, make_hello(hello));
+  ASSERT_TRUE(challenge);
+  const Frame proof = proof_to(*challenge, hello, test::secret_of(1));
+  EXPECT_EQ(told(ask(rank, proof)), "done");
+  const UniqueFd stranger = knock();
+  const auto other = ask(stranger, make_hello(hello));
+  ASSERT_TRUE(other);
+  EXPECT_NE(other->words[0], challenge->words[0]) << "a challenge is drawn for each connection";
+  EXPECT_THAT(told(ask(stranger, proof)), HasSubstr("not made with the secret of attempt 1"));
+  EXPECT_EQ(hear(stranger), std::nullopt) << "and it is hung up on";
+}
+
+TEST_F(BoardStrangers, ThatAnswerWithTheBoardsOwnProofProveNothing) {
+  const UniqueFd stranger = knock();
+  const auto challenge = ask(stranger, make_hello(hello_of()));
+  ASSERT_TRUE(challenge);
+  EXPECT_THAT(told(ask(stranger, make_frame(Op::kProve, 1, {challenge->words[1]}))),
+              HasSubstr("not made with the secret"));
+}
+
+TEST_F(BoardStrangers, OfAnAttemptThatIsStillToBeginSetNothingInIt) {
+  // Of this attempt, with its secret: it may be one that the next world does without.
+  const UniqueFd member = join(1);
+  EXPECT_EQ(told(ask(member, make_frame(Op::kMark, 2, {"forged"}))), "hung up");
+  const UniqueFd early = knock();
+  EXPECT_TRUE(say(early, encode(make_hello(hello_of(1, 2)))));
+  const UniqueFd rank = join(0);
+  EXPECT_EQ(told(ask(rank, make_frame(Op::kSet, 1, {"key", "of 1"}))), "done");
+  turn_until_held(2);
+  connections_.begin(test::opening_of(2));
+  const auto challenge = hear(early);
+  ASSERT_TRUE(challenge);
+  EXPECT_THAT(told(ask(early, proof_to(*challenge, hello_of(1, 2), test::secret_of(1)))),
+              HasSubstr("not made with the secret of attempt 2"));
+  const UniqueFd next = join(0, 2);
+  EXPECT_EQ(told(ask(next, make_frame(Op::kCount, 2, {}))), "done 0");
+  EXPECT_THAT(told(ask(rank, make_frame(Op::kCount, 1, {}))), "no 2") << "attempt 1 is over";
+}
+
+TEST_F(BoardStrangers, OfOneRankAreSoManyAtMost) {
+  std::vector<UniqueFd> of_one;
+  for (std::size_t i = 0; i < Connections::kOfOneRankMax; ++i) of_one.push_back(join(5));
+  const auto one_more = [&](const UniqueFd& fd) {
+    const auto challenge = ask(fd, make_hello(hello_of(5)));
+    return challenge ? told(ask(fd, proof_to(*challenge, hello_of(5), test::secret_of(1)))) : "hung up";
+  };
+  EXPECT_THAT(one_more(knock()), HasSubstr("rank 5 has 64 connections already"));
+  const UniqueFd other = join(6);
+  of_one.pop_back();
+  turn_until_held(Connections::kOfOneRankMax);
+  EXPECT_EQ(one_more(knock()), "done");
+}
+
+}  // namespace
+}  // namespace ratoon::board::connections_test

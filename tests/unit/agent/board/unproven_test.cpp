@@ -1,0 +1,103 @@
+// How many connections that have proven nothing there are, for how long, and how many a second.
+#include "agent/src/board/unproven.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ratoon::board::unproven_test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr UnprovenLimits kLimits{.at_once = 4,
+                                 .handshake = 10s,
+                                 .undisturbed = 100ms,
+                                 .a_second = 100,
+                                 .in_a_row = 10,
+                                 .batch = 5,
+                                 .reads = 3};
+
+class BoardUnproven : public testing::Test {
+ protected:
+  // As many as may be, each gone at once.
+  int accept_and_close() {
+    int count = 0;
+    for (; unproven_.may_accept(now_); ++count) {
+      static_cast<void>(unproven_.add(++id_, now_));
+      unproven_.remove(id_);
+    }
+    return count;
+  }
+
+  Timestamp now_{1000s};
+  Unproven unproven_{kLimits, now_};
+  Unproven::Id id_ = 0;
+};
+
+TEST_F(BoardUnproven, AreFewAndTheOldestGoesForANewOneOnceItHadItsTime) {
+  for (Unproven::Id id = 1; id <= 4; ++id) {
+    ASSERT_TRUE(unproven_.may_accept(now_));
+    EXPECT_EQ(unproven_.add(id, now_), std::nullopt);
+  }
+  EXPECT_FALSE(unproven_.may_accept(now_));
+  EXPECT_EQ(unproven_.may_accept_at(now_), now_ + 100ms);
+  EXPECT_FALSE(unproven_.may_accept(now_ + 99ms)) << "a rank may be about to prove itself";
+  now_ = now_ + 100ms;
+  ASSERT_TRUE(unproven_.may_accept(now_));
+  EXPECT_EQ(unproven_.add(5, now_), 1u);
+  EXPECT_FALSE(unproven_.contains(1));
+  unproven_.prove(3);
+  ASSERT_TRUE(unproven_.may_accept(now_));
+  EXPECT_EQ(unproven_.add(6, now_), std::nullopt) << "there was a place";
+}
+
+TEST_F(BoardUnproven, AreHungUpOnOnceTheirTimeIsOver) {
+  static_cast<void>(unproven_.add(1, now_));
+  static_cast<void>(unproven_.add(2, now_ + 3s));
+  static_cast<void>(unproven_.add(3, now_ + 3s));
+  EXPECT_EQ(unproven_.next_overdue(), now_ + 10s);
+  EXPECT_THAT(unproven_.find_overdue(now_ + 9s), IsEmpty());
+  unproven_.prove(2);
+  EXPECT_THAT(unproven_.find_overdue(now_ + 10s), ElementsAre(1));
+  EXPECT_THAT(unproven_.find_overdue(now_ + 13s), ElementsAre(1, 3)) << "2 is a rank, and stays";
+  unproven_.remove(1);
+  unproven_.remove(3);
+  EXPECT_EQ(unproven_.next_overdue(), std::nullopt);
+}
+
+TEST_F(BoardUnproven, AreAcceptedSoManyASecondWhateverComes) {
+  EXPECT_EQ(accept_and_close(), 10);
+  EXPECT_EQ(unproven_.may_accept_at(now_), now_ + 50ms) << "five at once, for each look costs, too";
+  int accepted = 0;
+  for (int look = 0; look < 200; ++look) {
+    now_ = now_ + 50ms;
+    accepted += accept_and_close();
+  }
+  EXPECT_NEAR(accepted, 1000, 1) << "in ten seconds";
+  now_ = now_ + 1h;
+  EXPECT_EQ(accept_and_close(), 10) << "a quiet hour is not saved up";
+}
+
+TEST_F(BoardUnproven, CostNothingOnceTheyAreRanks) {
+  for (Unproven::Id id = 1; id <= 10'000; ++id) {
+    ASSERT_TRUE(unproven_.may_accept(now_)) << id;
+    static_cast<void>(unproven_.add(id, now_));
+    unproven_.prove(id);
+    unproven_.prove(id);  // once is enough
+  }
+  EXPECT_EQ(accept_and_close(), 10);
+}
+
+TEST_F(BoardUnproven, SendInFewParts) {
+  static_cast<void>(unproven_.add(1, now_));
+  for (int part = 0; part < 3; ++part) EXPECT_TRUE(unproven_.note_read(1));
+  EXPECT_FALSE(unproven_.note_read(1));
+  static_cast<void>(unproven_.add(2, now_));
+  unproven_.prove(2);
+  for (int part = 0; part < 100; ++part) EXPECT_TRUE(unproven_.note_read(2)) << "a rank may";
+}
+
+}  // namespace
+}  // namespace ratoon::board::unproven_test
