@@ -53,7 +53,8 @@ std::string saves_of_run(const fs::path& folder) {
 fs::path checkpoints_in(const fs::path& folder) {
   std::error_code ignored;
   if (checkpoint::is_run_folder(folder) || !fs::exists(folder / kStatusFile, ignored)) return folder;
-  if (const fs::path saves = saves_of_run(folder); checkpoint::is_run_folder(saves)) return saves;
+  const fs::path saves = saves_of_run(folder);
+  if (!saves.empty() && checkpoint::is_run_folder(saves)) return saves;
   std::vector<std::string> below;
   find_below(folder, kDepthMax, below);
   return below.size() == 1 ? fs::path(below.front()) : folder;

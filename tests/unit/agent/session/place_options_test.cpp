@@ -114,5 +114,21 @@ TEST(CheckPlaces, AnAddressThatLacksASlashIsNoFolder) {
   EXPECT_FALSE(check_places(options));
 }
 
+// The next start of the same job is no stranger, and neither a pod's folder nor its name tells jobs apart.
+TEST(OwnerOf, SaysWhoseAPlaceIs) {
+  Options options{.save_folder = "/data/runs", .run_name = "r"};
+  EXPECT_EQ(owner_of(options, "node-1", "", "x").job, "/data/runs/r on node-1");
+  options.member.job_namespace = "team-a";
+  options.member.job_name = "digits";
+  EXPECT_EQ(owner_of(options, "node-1", "", "x").job, "/data/runs/r on node-1") << "a local run";
+  options.member.pod_ip = "10.0.0.7";
+  EXPECT_EQ(owner_of(options, "digits-worker-0-i3", "", "x"),
+            (checkpoint::Owner{.job = "team-a/digits", .start = "x"}))
+      << "an operator that says no UID";
+  EXPECT_EQ(owner_of(options, "digits-worker-0-i3", "6f1c", "x").job, "team-a/digits of 6f1c");
+  options.member.pod_ip = "";
+  EXPECT_EQ(owner_of(options, "node-1", "6f1c", "x").job, "/data/runs/r on node-1 of 6f1c");
+}
+
 }  // namespace
 }  // namespace ratoon::session::place_options_test
