@@ -179,7 +179,7 @@ TEST(Stream, RefusesWhatIsNoState) {
       {with("\"cursor\":0", "\"cursor\":-1"), "stream.cursor"},
       {with("\"digest\":\"0", "\"digest\":\"z"), "16 hexadecimal digits"},
       {with("\"start\":0", "\"start\":4"), "does not follow"},
-      {with("\"segments\":[{", "\"segment\":[{"), "segments must be at least one"},
+      {with("\"segments\":[{", "\"segment\":[{"), "a field that is not known, and no digest"},
   };
   for (const auto& c : cases) {
     Stream stream(ten());
