@@ -4,9 +4,12 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "agent/src/checkpoint/disk/real_disk.h"
 #include "agent/src/checkpoint/file_names.h"
 #include "agent/src/checkpoint/run_files.h"
+#include "operator/local/run_folder.h"
 
 namespace ratoon::cli {
 namespace {
@@ -40,9 +43,18 @@ Error no_run_in(const std::string& shown, const std::vector<std::string>& below)
   return {ErrorKind::kInvalid, text};
 }
 
+std::string saves_of_run(const fs::path& folder) {
+  const auto document = local::RunFolder::read_document(folder);
+  if (!document || !*document || !(**document).is_object()) return "";
+  const auto saves = (**document).find("saves");
+  return saves != (**document).end() && saves->is_string() ? saves->get<std::string>() : "";
+}
+
 fs::path checkpoints_in(const fs::path& folder) {
   std::error_code ignored;
   if (checkpoint::is_run_folder(folder) || !fs::exists(folder / kStatusFile, ignored)) return folder;
+  const fs::path saves = saves_of_run(folder);
+  if (!saves.empty() && checkpoint::is_run_folder(saves)) return saves;
   std::vector<std::string> below;
   find_below(folder, kDepthMax, below);
   return below.size() == 1 ? fs::path(below.front()) : folder;

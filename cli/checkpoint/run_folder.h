@@ -16,7 +16,12 @@ namespace ratoon::cli {
 // kInvalid where there are no checkpoints of ours in it; the message names the run folders that lie below.
 [[nodiscard]] Result<std::unique_ptr<checkpoint::Disk>> open_run_folder(const std::filesystem::path& folder);
 
-// In a folder of `ratoon run` the one run whose checkpoints are there; else the folder as it is.
+// Where a run in a folder of `ratoon run` says that its members save: a folder, or a bucket's address. Empty:
+// it is none, or an older Ratoon wrote it.
+[[nodiscard]] std::string saves_of_run(const std::filesystem::path& folder);
+
+// In a folder of `ratoon run` the place where it saves, or the one run whose checkpoints are there; else the
+// folder as it is.
 [[nodiscard]] std::filesystem::path checkpoints_in(const std::filesystem::path& folder);
 
 // That nothing of a run is in it, with those of `below`, sorted, that are shown as what may have been meant.

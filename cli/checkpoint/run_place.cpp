@@ -88,6 +88,8 @@ Result<RunPlace> RunPlace::open(const std::string& address) {
   // Beneath its descriptor, with no link followed; what a run copied into a folder are plain files.
   const auto place = place_of_run(uri->path);
   if (!place) return place.error();
+  if (const std::string saves = saves_of_run(*place); saves.find("://") != std::string::npos)
+    return open(saves);
   const auto folder = checkpoints_in(*place);
   auto disk = open_run_folder(folder);
   if (!disk) return disk.error();

@@ -42,6 +42,8 @@ std::optional<Places> find_places(const fs::path& folder) {
     std::error_code code;
     for (fs::directory_iterator at(folder / "checkpoints", code), end; !code && at != end; at.increment(code))
       if (is_saved_into(at->path())) places.saves = at->path();
+    const fs::path said = saves_of_run(folder);
+    if (!said.empty() && is_saved_into(said)) places.saves = said;
     return places;
   }
   if (!is_saved_into(folder)) return std::nullopt;

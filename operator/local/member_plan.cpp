@@ -18,6 +18,7 @@ std::map<std::string, std::string> common_environment(const api::TrainingJob& jo
   std::map<std::string, std::string> common = role.environment;
   common[env::kJobNamespace] = job.meta.name_space;
   common[env::kJobName] = job.meta.name;
+  common[env::kJobUid] = places.job_uid;
   common[env::kRole] = pod.role;
   common[env::kIndex] = std::to_string(pod.index);
   common[env::kIncarnation] = std::to_string(pod.incarnation);

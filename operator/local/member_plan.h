@@ -15,6 +15,7 @@ namespace ratoon::local {
 struct MemberPlaces {
   std::uint16_t coordinator_port = 0;
   std::uint16_t group_port = 0;  // where members without the agent meet
+  std::string job_uid{};         // the job's identity
   std::filesystem::path token_file;
   std::filesystem::path save_folder;
   std::optional<std::filesystem::path> staging_folder{};

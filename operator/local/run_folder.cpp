@@ -16,6 +16,7 @@
 #include <ratoon/atomic_file.h>
 
 #include "base/contract/fields.h"
+#include "base/core/random_name.h"
 #include "base/core/xxh3.h"
 
 namespace ratoon::local {
@@ -28,6 +29,8 @@ constexpr int kFileDepthMax = 64;
 constexpr unsigned kFileMode = 0600;
 constexpr const char* kLock = "lock";
 constexpr const char* kStatus = "status.json";
+constexpr const char* kUid = "uid";
+constexpr std::size_t kUidBytes = 16;
 
 // Who only looks whether a run is at work holds the lock for a moment: that is no run.
 bool take_lock(int fd) {
@@ -149,6 +152,21 @@ Result<void> RunFolder::write_status(const nlohmann::json& document) const {
 
 Result<void> RunFolder::write_token(const std::string& token) const {
   return save_file_atomically(token_path(), token + "\n", {.mode = kFileMode});
+}
+
+Result<std::string> RunFolder::job_uid() const {
+  const fs::path path = folder_ / kUid;
+  std::string uid;
+  std::ifstream in(path, std::ios::binary);
+  std::getline(in, uid);
+  const bool is_sound =
+      uid.size() == 2 * kUidBytes && uid.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (is_sound) return uid;
+  auto drawn = draw_secret(kUidBytes);
+  if (!drawn) return drawn;
+  if (auto saved = save_file_atomically(path, *drawn + "\n", {.mode = kFileMode}); !saved)
+    return saved.error();
+  return drawn;
 }
 
 void RunFolder::append_event(const std::string& line) const {

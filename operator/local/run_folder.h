@@ -3,6 +3,7 @@
 //   <folder>/lock           held while a runner lives: a second one is refused
 //   <folder>/status.json    the TrainingJob with its status, and where its members run; mode 0600
 //   <folder>/events.jsonl   what happened in all lives of the run: run_events.h
+//   <folder>/uid            the identity of the job, drawn by the first run; mode 0600
 //   <folder>/token          what members show to the coordinator; mode 0600
 //   <folder>/logs/<member>.log
 //   <folder>/checkpoints/<run name>/...
@@ -45,6 +46,8 @@ class RunFolder {
       WallTime now, const std::function<Result<void>()>& store_fresh_status) const;
   [[nodiscard]] Result<void> write_status(const nlohmann::json& document) const;
   [[nodiscard]] Result<void> write_token(const std::string& token) const;
+  // The identity of the job of this folder: drawn by the first run in it, and kept.
+  [[nodiscard]] Result<std::string> job_uid() const;
   // A line that cannot be written is left out: a run does not end for the account of it.
   void append_event(const std::string& line) const;
 

@@ -26,6 +26,7 @@
 #include "operator/local/run_exit.h"
 #include "operator/local/run_folder.h"
 #include "operator/local/run_news.h"
+#include "operator/local/saves_place.h"
 #include "operator/local/status_file.h"
 #include "operator/local/supplies.h"
 #include "operator/local/wakeup.h"
@@ -52,6 +53,11 @@ Room look_for_room(const LossPlan& losses) {
   return room;
 }
 
+std::filesystem::path current_folder() {
+  std::error_code none;
+  return std::filesystem::current_path(none);
+}
+
 class Runner {
  public:
   Runner(const RunOptions& options, const Clock& clock, RunFolder folder, Wakeup wakeup, Supplies supplies)
@@ -61,6 +67,7 @@ class Runner {
         wakeup_(std::move(wakeup)),
         supplies_(std::move(supplies)),
         job_(options.job),
+        saves_place_(saves_place(job_, folder_.checkpoints_path(), current_folder())),
         news_(options.print, folder_.log_path("*").string(), clock),
         // As many as members, and one to go to when a node is lost; or those of the trace.
         machine_(options.losses.trace.empty() ? NodePool(count_members() + 1) : NodePool(),
@@ -207,6 +214,7 @@ class Runner {
     document["members"] = machine_.describe();
     document["nodes"] = machine_.nodes().describe();
     document["runner_pid"] = ::getpid();
+    document["saves"] = saves_place_;
     if (options_.show) options_.show(document);
     return document;
   }
@@ -266,6 +274,7 @@ class Runner {
   Wakeup wakeup_;
   Supplies supplies_;
   api::TrainingJob job_;
+  const std::string saves_place_;
   RunNews news_;
   Machine machine_;
   RunBook book_;
@@ -276,7 +285,8 @@ class Runner {
   std::vector<std::string> without_node_;  // of the last decision
   std::optional<core::RecoveryWatch> recovery_;
   RunEvents events_{[this](const std::string& line) { folder_.append_event(line); }};
-  StatusFile status_file_{[this](const nlohmann::json& document) { return folder_.write_status(document); }};
+  StatusFile status_file_{[this](const nlohmann::json& document) { return folder_.write_status(document); },
+                          [this](const std::string& sentence) { news_.say(sentence); }};
   std::uint16_t group_port_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
+#include <utility>
 
 namespace ratoon::local {
 namespace {
@@ -20,6 +21,10 @@ bool equal_but_for(std::initializer_list<std::string_view> names, const json& be
            const auto found = before.find(item.key());
            return found != before.end() && (is_left_out(item.key()) || *found == item.value());
          });
+}
+
+bool is_of_disk(const Error& error) {
+  return error.kind() == ErrorKind::kNoSpace || error.kind() == ErrorKind::kIo;
 }
 
 const json& part(const json& document, const char* name) {
@@ -40,7 +45,16 @@ bool has_only_grown(const json& before, const json& next) {
 Result<void> StatusFile::put(json document, Timestamp now) {
   if (document == written_) return {};
   if (now - written_at_ < kPause && has_only_grown(written_, document)) return {};
-  if (auto written = write(std::move(document)); !written) return written;
+  const bool has_written = !written_.is_null();
+  const auto written = write(std::move(document));
+  if (!written && !(has_written && is_of_disk(written.error()))) return written;
+  if (!written) {
+    if (!std::exchange(is_troubled_, true))
+      say_("the run's status is not kept for now, and the run goes on: " + written.error().message() +
+           "; make room for it, or mend the disk");
+    return {};
+  }
+  if (std::exchange(is_troubled_, false)) say_("the run's status is kept again");
   written_at_ = now;
   return {};
 }

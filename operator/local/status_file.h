@@ -1,5 +1,7 @@
 // StatusFile: when status.json is written. What happened is on the disk before anybody acts on it; numbers
-// that have only grown can wait for a moment, since each write waits for the disk.
+// that have only grown can wait for a moment, since each write waits for the disk. A disk that is full, or
+// fails, is a warning: trainers are more patient with it than one write, and the run lives as long as they
+// do.
 #pragma once
 
 #include <functional>
@@ -20,10 +22,15 @@ class StatusFile {
  public:
   static constexpr Duration kPause = std::chrono::milliseconds(500);
   using Write = std::function<Result<void>(const nlohmann::json& document)>;
+  using Say = std::function<void(const std::string& sentence)>;
 
-  explicit StatusFile(Write write) : write_(std::move(write)) {}
+  explicit StatusFile(
+      Write write, Say say = [](const std::string&) {})
+      : write_(std::move(write)), say_(std::move(say)) {}
 
-  // What has only grown is left for a later call, until so much time has passed since the last write.
+  // An error where the first write of all fails, and where a later one does for a reason that does not pass
+  // by itself. Once something was written, a full or failing disk is said, once, and the next call tries
+  // again. What has only grown is left for a later call, until so much time has passed since the last write.
   [[nodiscard]] Result<void> put(nlohmann::json document, Timestamp now);
   // All of it, now.
   [[nodiscard]] Result<void> put_last(nlohmann::json document);
@@ -32,8 +39,10 @@ class StatusFile {
   [[nodiscard]] Result<void> write(nlohmann::json document);
 
   Write write_;
+  Say say_;
   nlohmann::json written_;
   Timestamp written_at_{};
+  bool is_troubled_ = false;
 };
 
 }  // namespace ratoon::local

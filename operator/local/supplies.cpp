@@ -23,6 +23,9 @@ Result<Supplies> Supplies::draw() {
 Result<std::optional<std::string>> Supplies::lay_out(const RunFolder& folder,
                                                      const api::CheckpointPolicy& policy) {
   if (auto written = folder.write_token(token_.text()); !written) return written.error();
+  auto uid = folder.job_uid();
+  if (!uid) return uid.error();
+  job_uid_ = *std::move(uid);
   std::optional<std::string> sentence;
   if (policy.staging_memory_mib == 0) return sentence;
   auto staging = StagingFolder::open(StagingFolder::kMemoryRoot, folder.path());
@@ -43,6 +46,7 @@ LaunchPlan Supplies::plan(const api::TrainingJob& job, const api::Pod& pod, cons
   return plan_member(job, pod,
                      {.coordinator_port = ports.coordinator,
                       .group_port = ports.group,
+                      .job_uid = job_uid_,
                       .token_file = folder.token_path(),
                       .save_folder = folder.checkpoints_path(),
                       .staging_folder = staging_ ? std::optional(staging_->path()) : std::nullopt,

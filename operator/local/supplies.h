@@ -43,6 +43,7 @@ class Supplies {
   RunToken token_;
   UniqueFd read_end_;   // members inherit it and see its end when we are gone
   UniqueFd write_end_;  // ours alone
+  std::string job_uid_;
   std::optional<StagingFolder> staging_;
 };
 

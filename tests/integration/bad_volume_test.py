@@ -97,6 +97,17 @@ class Volumes(unittest.TestCase):
         self.assertTrue(done.endswith("done: 80 steps, sum 3160\n"), done)
         self.assert_says(said, f"{self.volume}/runs/counter/latest-rank0 leads to a checkpoint", "bring the manifests back")
 
+    def test_a_folder_whose_manifests_and_links_are_gone_is_not_begun_anew(self):
+        runs = "$VOLUME/runs/counter"
+        code, done, said = self.in_namespace(
+            f"counter --steps 40 {TRAIN}; rm -rf {runs}/manifests {runs}/latest-rank0; counter --steps 80 {TRAIN}; echo code $?; "
+            f"ls {runs}/packs; mv {runs}/packs $VOLUME/kept; counter --steps 80 {TRAIN}")
+        self.assertEqual(code, 0, said)
+        self.assertIn("code 83\na0001\n", done)
+        self.assertTrue(done.endswith("done: 80 steps, sum 3160\n"), done)
+        self.assert_says(said, f"{self.volume}/runs/counter/packs has packs of checkpoints that were committed",
+                         "bring the manifests back")
+
     def test_what_was_staged_for_a_run_that_is_gone_is_not_another_ones(self):
         """Slots in memory outlive the process that filled them, and are found by the path of the run's folder."""
         slots = self.scratch / "slots"

@@ -35,6 +35,10 @@ MUTANTS = {
                                                    "saved = disk.sync_folder(folder_of(path))"),
                                                   (r"saved = disk\.rename_new\(temporary, path\)", "saved = Result<void>()")],
                              "checkpoint_crash_test", "*SeveralBlocks"),
+    "owners of packs": ("commit.cpp", [(r"if \(const auto mixture = find_two_owners\(receipts\)\)\s+return [^;]*;", "")],
+                        "two_owners_test", "*MixNoCheckpoint"),
+    "sync of a claim": ("tiers/claim.cpp", [(r"save_durably\(disk, claim_path", "save_for_now(disk, claim_path")],
+                        "two_owners_test", "*LoseAndMixNothing"),
 }
 
 

@@ -205,6 +205,7 @@ def read_pack(path, record):
     # An empty one lies before what begins where it does.
     order = sorted(entries, key=lambda name: (entries[name]["data_offsets"], TABLE.index(entries[name]["dtype"]),
                                               name.encode()))
+    metadata.pop("ratoon.owner", None)
     crcs, hashes = metadata.pop("ratoon.crc32c"), metadata.pop("ratoon.xxh3")
     blocks = [crc32c(data[at:at + BLOCK]) for at in range(0, len(data), BLOCK)]
     need("".join(blocks) == crcs, f"{path}: a block is damaged")

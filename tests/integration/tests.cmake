@@ -56,6 +56,7 @@ ratoon_program(places_probe SOURCES integration/places_probe.cpp LIBS ratoon::ag
 ratoon_python_test(integration/places_test)
 ratoon_python_test(integration/final_weights_test)
 ratoon_python_test(integration/places_world_test)
+ratoon_python_test(integration/two_jobs_test)
 ratoon_python_test(integration/object_cache_kill_nightly_test LABELS nightly TIMEOUT 3600)
 ratoon_python_test(integration/checkpoint_mutants_nightly_test LABELS nightly TIMEOUT 3600)
 ratoon_python_test(integration/operator_mutants_nightly_test LABELS nightly TIMEOUT 3600)

@@ -39,7 +39,7 @@ void check_ours(const PackHeader& pack) {
     specs.push_back({tensor.name, tensor.type, tensor.shape, tensor.box});
     wanted.push_back({tensor.name, tensor.type, tensor.box ? tensor.box->whole_shape : tensor.shape});
   }
-  if (const auto again = plan_pack(specs)) {
+  if (const auto again = plan_pack(specs, pack.layout.owner)) {
     const std::string text = encode_header(*again, pack.block_crcs, pack.hashes);
     require(decode_header(text, again->file_bytes())->layout == *again);
   }

@@ -9,6 +9,7 @@
 #include "agent/src/checkpoint/inventory.h"
 #include "agent/src/checkpoint/pack/boxes.h"
 #include "agent/src/checkpoint/pack/cover.h"
+#include "agent/src/checkpoint/pack/header.h"
 #include "agent/src/checkpoint/pack/part_index.h"
 #include "agent/src/checkpoint/pack_reader.h"
 #include "agent/src/checkpoint/pack_writer.h"
@@ -74,13 +75,58 @@ Result<void> check_shared(std::span<const PackReader> packs) {
   return {};
 }
 
+Error of_another_job(const std::string& shown, const std::string& owner, std::string_view own) {
+  return {ErrorKind::kConflict, shown + " was written by another job, " + owner + ", and this one is " +
+                                    std::string(own) +
+                                    ": both save under one name; end one of them, or give it a --run-name "
+                                    "of its own; nothing was changed"};
+}
+
+bool is_of_another_job(std::string_view owner, std::string_view own) {
+  return !owner.empty() && !own.empty() && owner != own;
+}
+
+// The packs of a commit are of one job, which is the committer's.
+Result<void> check_owners(const Disk& disk, const CheckpointId& id, std::span<const PackRecord> receipts,
+                          std::string_view own) {
+  if (const auto mixture = find_two_owners(receipts))
+    return Error(ErrorKind::kConflict, disk.shown(receipts_folder(id)) + " is not committed: " + *mixture);
+  const std::string owner = owner_of(receipts);
+  if (is_of_another_job(owner, own)) return of_another_job(disk.shown(receipts_folder(id)), owner, own);
+  return {};
+}
+
+// Of a pack that no receipt vouches for; empty where there is none, and where it cannot be read.
+std::string owner_in_pack(const Disk& disk, const std::string& path) {
+  const auto file = disk.open(path);
+  const auto size = file ? (*file)->size() : Result<std::uint64_t>(file.error());
+  if (!size || *size < kLengthBytes) return "";
+  std::string text(kLengthBytes, '\0');
+  if (!(*file)->read(0, std::as_writable_bytes(std::span(text)))) return "";
+  const auto header_bytes = header_bytes_of(text, *size);
+  if (!header_bytes) return "";
+  text.resize(*header_bytes);
+  if (!(*file)->read(0, std::as_writable_bytes(std::span(text)))) return "";
+  const auto header = decode_header(text, *size);
+  return header ? header->layout.owner : "";
+}
+
+// For a start that finds packs and no manifest. That it cannot be made costs no commit.
+void note_that_one_was_committed(Disk& disk) {
+  if (const auto file = disk.create(kCommitted)) static_cast<void>((*file)->close());
+}
+
 // What an earlier try left. With a receipt all is done; a pack without one is nobody's, and its name may not
 // be on the disk.
-Result<std::optional<PackRecord>> take_or_clear(Disk& disk, const CheckpointId& id, Rank rank) {
+Result<std::optional<PackRecord>> take_or_clear(Disk& disk, const CheckpointId& id, Rank rank,
+                                                std::string_view own) {
   auto receipt = read_receipt(disk, id, rank);
+  const std::string pack = pack_path(id, rank);
+  const std::string owner = receipt && *receipt ? (*receipt)->owner : owner_in_pack(disk, pack);
+  if (is_of_another_job(owner, own)) return of_another_job(disk.shown(pack), owner, own);
   if (receipt && *receipt) return receipt;
   if (!receipt && receipt.error().kind() != ErrorKind::kCorrupted) return receipt;
-  for (const std::string& path : {receipt_path(id, rank), pack_path(id, rank)}) {
+  for (const std::string& path : {receipt_path(id, rank), pack}) {
     const auto removed = disk.remove(path);
     if (!removed && removed.error().kind() != ErrorKind::kNotFound) return removed.error();
   }
@@ -99,7 +145,7 @@ Result<WrittenPack> write_staged_pack(Disk& disk, const CheckpointId& id, Rank r
                                       const Filling& filling, const std::optional<RunRecord>& run) {
   if (auto made = make_folders(disk, packs_folder(id), Lasts::kPowerCuts); !made) return made.error();
   if (tried == Tried::kBefore) {
-    auto left = take_or_clear(disk, id, rank);
+    auto left = take_or_clear(disk, id, rank, layout.owner);
     if (!left) return left.error();
     if (*left) return WrittenPack{.record = **std::move(left), .hashes = {}};
   }
@@ -111,21 +157,25 @@ Result<WrittenPack> write_staged_pack(Disk& disk, const CheckpointId& id, Rank r
 }
 
 Result<PackRecord> write_unvoted_pack(Disk& disk, const CheckpointId& id, Rank rank,
-                                      std::span<const TensorView> tensors, std::string_view mark) {
+                                      std::span<const TensorView> tensors, std::string_view mark,
+                                      std::string_view owner) {
   if (auto made = make_folders(disk, packs_folder(id), Lasts::kPowerCuts); !made) return made.error();
-  return write_pack_file(disk, pack_path(id, rank), rank, tensors, mark);
+  return write_pack_file(disk, pack_path(id, rank), rank, tensors, mark, owner);
 }
 
 Result<void> write_pack(Disk& disk, const CheckpointId& id, Rank rank, std::span<const TensorView> tensors,
-                        std::string_view mark) {
-  const auto record = write_unvoted_pack(disk, id, rank, tensors, mark);
+                        std::string_view mark, std::string_view owner) {
+  const auto record = write_unvoted_pack(disk, id, rank, tensors, mark, owner);
   if (!record) return record.error();
   return vote(disk, id, *record, mark);
 }
 
-Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const CheckpointId& id) {
+Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const CheckpointId& id,
+                                                     std::string_view owner) {
   auto sealed = read_manifest(disk, id);
   if (sealed) {
+    const std::string of = owner_of(sealed->manifest.packs);
+    if (is_of_another_job(of, owner)) return of_another_job(disk.shown(manifest_path(id)), of, owner);
     // Whoever wrote it may not have synced its name yet, and what we say is told on as durable.
     if (auto synced = disk.sync_folder(kManifests); !synced) return synced.error();
     return std::optional(entry_of(id, std::move(sealed->digest), true));
@@ -135,10 +185,11 @@ Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const Checkpoin
 }
 
 Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id, std::uint32_t world_size,
-                                                 std::string_view mark) {
+                                                 std::string_view mark, std::string_view owner) {
   auto receipts = read_receipts(disk, id, world_size);
   if (!receipts) return receipts.error();
   if (!*receipts) return std::optional<InventoryEntry>();
+  if (auto checked = check_owners(disk, id, **receipts, owner); !checked) return checked.error();
   // What a receipt says and what lies there must agree at the moment of the commit.
   std::vector<PackReader> packs;
   for (const PackRecord& receipt : **receipts) {
@@ -157,8 +208,11 @@ Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId&
   // No file of a run is ever written again: whoever finds its name taken is not who it thinks it is.
   const std::string text = encode_manifest(manifest);
   const auto saved = save_durably(disk, manifest_path(id), text, mark);
-  if (saved) return std::optional(entry_of(id, manifest_digest(text), true));
-  if (saved.error().kind() == ErrorKind::kAlreadyExists) return find_committed(disk, id);
+  if (saved) {
+    note_that_one_was_committed(disk);
+    return std::optional(entry_of(id, manifest_digest(text), true));
+  }
+  if (saved.error().kind() == ErrorKind::kAlreadyExists) return find_committed(disk, id, owner);
   return saved.error();
 }
 

@@ -21,14 +21,16 @@
 
 namespace ratoon::checkpoint {
 
-// Steps 1 and 2 for one rank. `mark` names the writer in temporary files.
+// Steps 1 and 2 for one rank. `mark` names the writer in temporary files. `owner` is the identity of the job,
+// here and below: pack, receipt and manifest carry it, and what another job wrote is neither taken, nor
+// removed, nor committed (kConflict). Empty: nothing is said, and nothing is compared.
 [[nodiscard]] Result<void> write_pack(Disk& disk, const CheckpointId& id, Rank rank,
-                                      std::span<const TensorView> tensors, std::string_view mark);
+                                      std::span<const TensorView> tensors, std::string_view mark,
+                                      std::string_view owner = {});
 
 // The same of a pack that lies in memory as it will in its file, or is being copied there; `image` is
 // layout.file_bytes() long. Where it was tried before, by this process or by one that died, whatever that
-// left of this rank's is taken or replaced: nobody else writes under these names. `run` goes into the
-// receipt.
+// left of this rank's is taken or replaced. `run` goes into the receipt; the owner is that of the layout.
 enum class Tried { kNever, kBefore };
 [[nodiscard]] Result<WrittenPack> write_staged_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                                     const PackLayout& layout,
@@ -39,7 +41,7 @@ enum class Tried { kNever, kBefore };
 // Each of the two alone: who may lose the tensors meanwhile looks again before the vote.
 [[nodiscard]] Result<PackRecord> write_unvoted_pack(Disk& disk, const CheckpointId& id, Rank rank,
                                                     std::span<const TensorView> tensors,
-                                                    std::string_view mark);
+                                                    std::string_view mark, std::string_view owner = {});
 [[nodiscard]] Result<void> vote(Disk& disk, const CheckpointId& id, const PackRecord& record,
                                 std::string_view mark);
 
@@ -47,9 +49,11 @@ enum class Tried { kNever, kBefore };
 // kInvalid where the packs are not one whole checkpoint; the sentence names the tensor.
 [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId& id,
                                                                std::uint32_t world_size,
-                                                               std::string_view mark);
+                                                               std::string_view mark,
+                                                               std::string_view owner = {});
 
 // What is committed under this name, durably, or nothing.
-[[nodiscard]] Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const CheckpointId& id);
+[[nodiscard]] Result<std::optional<InventoryEntry>> find_committed(Disk& disk, const CheckpointId& id,
+                                                                   std::string_view owner = {});
 
 }  // namespace ratoon::checkpoint

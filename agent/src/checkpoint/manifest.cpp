@@ -18,10 +18,12 @@ constexpr std::size_t kDigestBytes = 32;
 constexpr std::size_t kWriterBytesMax = 200;
 
 json to_json(const PackRecord& pack) {
-  return {{"rank", pack.rank.value()},
-          {"size_bytes", pack.size_bytes},
-          {"header_bytes", pack.header_bytes},
-          {"header_digest", pack.header_digest}};
+  json body = {{"rank", pack.rank.value()},
+               {"size_bytes", pack.size_bytes},
+               {"header_bytes", pack.header_bytes},
+               {"header_digest", pack.header_digest}};
+  if (!pack.owner.empty()) body["owner"] = pack.owner;
+  return body;
 }
 
 json to_json(const Numerics& numerics) {
@@ -101,6 +103,7 @@ PackRecord read_pack(Fields f) {
   pack.size_bytes = f.whole("size_bytes", kManifestCountMax);
   pack.header_bytes = f.whole("header_bytes", kManifestCountMax);
   pack.header_digest = f.text("header_digest", kDigestBytes);
+  pack.owner = f.optional_text("owner", kOwnerBytesMax);
   return pack;
 }
 
@@ -110,6 +113,25 @@ void check_format(Fields& f) {
 }
 
 }  // namespace
+
+std::optional<std::string> find_two_owners(std::span<const PackRecord> packs) {
+  const PackRecord* first = nullptr;
+  for (const PackRecord& pack : packs) {
+    if (pack.owner.empty()) continue;
+    if (first == nullptr) first = &pack;
+    if (pack.owner == first->owner) continue;
+    return "it mixes packs of two jobs: that of rank " + std::to_string(first->rank.value()) +
+           " was written by " + first->owner + " and that of rank " + std::to_string(pack.rank.value()) +
+           " by " + pack.owner + "; each job needs a --run-name of its own";
+  }
+  return std::nullopt;
+}
+
+std::string owner_of(std::span<const PackRecord> packs) {
+  for (const PackRecord& pack : packs)
+    if (!pack.owner.empty()) return pack.owner;
+  return "";
+}
 
 std::string encode_receipt(const PackRecord& receipt) {
   json body = {{"format", kManifestFormat}, {"pack", to_json(receipt)}};
@@ -161,6 +183,7 @@ Result<Manifest> decode_manifest(std::string_view text) {
   manifest.run = read_run(f);
   if (complaint) return *complaint;
   if (auto checked = check_times(manifest.run, "manifest"); !checked) return checked.error();
+  if (const auto mixture = find_two_owners(manifest.packs)) return Error(ErrorKind::kCorrupted, *mixture);
   return manifest;
 }
 

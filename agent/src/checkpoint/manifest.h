@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ struct PackRecord {
   std::uint64_t size_bytes = 0;    // of the file
   std::uint64_t header_bytes = 0;  // the first so many bytes of it
   std::string header_digest{};     // XXH3-128 of those; they hold the sums of all others
+  std::string owner{};             // identity of the job that wrote it; empty: the writer did not say
   std::optional<RunRecord> run{};  // in the receipt of rank 0, from where the manifest takes it
 
   friend bool operator==(const PackRecord&, const PackRecord&) = default;
@@ -35,10 +37,18 @@ struct Manifest {
 
 inline constexpr std::uint64_t kManifestBytesMax = 64ULL << 20;  // of a manifest, and of a receipt
 
+inline constexpr std::size_t kOwnerBytesMax = 200;
+
+// Two packs that two jobs wrote; the sentence names both. Packs without an owner fit all others.
+[[nodiscard]] std::optional<std::string> find_two_owners(std::span<const PackRecord> packs);
+// The owner that packs name, as far as they agree; empty where none names one.
+[[nodiscard]] std::string owner_of(std::span<const PackRecord> packs);
+
 // Both texts end with a line that holds the CRC32C of everything before it.
 [[nodiscard]] std::string encode_receipt(const PackRecord& receipt);
 [[nodiscard]] Result<PackRecord> decode_receipt(std::string_view text);
 [[nodiscard]] std::string encode_manifest(const Manifest& manifest);
+// kCorrupted where its packs are of two jobs.
 [[nodiscard]] Result<Manifest> decode_manifest(std::string_view text);
 
 }  // namespace ratoon::checkpoint

@@ -132,7 +132,8 @@ Result<WrittenPack> write_temporary(Disk& disk, const std::string& temporary, Ra
   return WrittenPack{.record = {.rank = rank,
                                 .size_bytes = layout.file_bytes(),
                                 .header_bytes = layout.header_bytes,
-                                .header_digest = to_hex(xxh3_128(header_bytes))},
+                                .header_digest = to_hex(xxh3_128(header_bytes)),
+                                .owner = layout.owner},
                      .hashes = sums.hashes()};
 }
 
@@ -151,9 +152,10 @@ Result<WrittenPack> write_and_publish(Disk& disk, const std::string& path, Rank 
 }  // namespace
 
 Result<PackRecord> write_pack_file(Disk& disk, const std::string& path, Rank rank,
-                                   std::span<const TensorView> tensors, std::string_view mark) {
+                                   std::span<const TensorView> tensors, std::string_view mark,
+                                   std::string_view owner) {
   const std::vector<TensorSpec> specs = specs_of(tensors);
-  const auto layout = plan_pack(specs);
+  const auto layout = plan_pack(specs, owner);
   if (!layout) return layout.error();
   const std::vector<std::size_t> order = data_order(specs);
   const auto written = write_and_publish(
@@ -163,9 +165,9 @@ Result<PackRecord> write_pack_file(Disk& disk, const std::string& path, Rank ran
   return written->record;
 }
 
-Result<PackImage> lay_out_image(std::span<const TensorView> tensors) {
+Result<PackImage> lay_out_image(std::span<const TensorView> tensors, std::string_view owner) {
   const std::vector<TensorSpec> specs = specs_of(tensors);
-  auto layout = plan_pack(specs);
+  auto layout = plan_pack(specs, owner);
   if (!layout) return layout.error();
   PackImage image{.layout = *std::move(layout), .order = data_order(specs)};
   for (std::size_t i = 0; i < image.order.size(); ++i) {

@@ -22,14 +22,16 @@ namespace ratoon::checkpoint {
 // Durable under its name when it returns, which must be a new one. The views' bytes stay as they are
 // meanwhile. The temporary file that `mark` names is gone after a failure.
 [[nodiscard]] Result<PackRecord> write_pack_file(Disk& disk, const std::string& path, Rank rank,
-                                                 std::span<const TensorView> tensors, std::string_view mark);
+                                                 std::span<const TensorView> tensors, std::string_view mark,
+                                                 std::string_view owner = {});
 
 // Where the bytes of some tensors go in a pack; each has been found to have as many as type and shape say.
 struct PackImage {
   PackLayout layout;
   std::vector<std::size_t> order;  // layout.tensors[i] is tensors[order[i]]
 };
-[[nodiscard]] Result<PackImage> lay_out_image(std::span<const TensorView> tensors);
+[[nodiscard]] Result<PackImage> lay_out_image(std::span<const TensorView> tensors,
+                                              std::string_view owner = {});
 
 struct WrittenPack {
   PackRecord record;

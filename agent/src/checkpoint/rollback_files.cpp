@@ -19,6 +19,15 @@ Result<Rollback> read_rollback(const Disk& disk, Attempt attempt) {
   });
 }
 
+Error with_ways_on(const Error& damage) {
+  return {ErrorKind::kCorrupted,
+          damage.message() +
+              ": this record says to which checkpoint the run went back (--resume-from), and without it a "
+              "start might go on from what was given up; copy the record of that name from another place of "
+              "the run over it, as from a store, or remove it: then the run goes on from the newest "
+              "checkpoint in manifests/; nothing was changed"};
+}
+
 }  // namespace
 
 Result<std::vector<Rollback>> rollbacks_in(const Disk& disk) {
@@ -31,6 +40,7 @@ Result<std::vector<Rollback>> rollbacks_in(const Disk& disk) {
     auto rollback = read_rollback(disk, *attempt);
     // A run that begins anew sets them aside.
     if (!rollback && rollback.error().kind() == ErrorKind::kNotFound) continue;
+    if (!rollback && rollback.error().kind() == ErrorKind::kCorrupted) return with_ways_on(rollback.error());
     if (!rollback) return rollback.error();
     all.push_back(*rollback);
   }

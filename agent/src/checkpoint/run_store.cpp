@@ -14,9 +14,9 @@ Result<RunStore> RunStore::open(const std::filesystem::path& folder) {
   return open(std::shared_ptr<Disk>(*std::move(disk)), draw_name());
 }
 
-Result<RunStore> RunStore::open(std::shared_ptr<Disk> disk, std::string mark) {
+Result<RunStore> RunStore::open(std::shared_ptr<Disk> disk, std::string mark, std::string owner) {
   if (auto made = make_folders(*disk, kManifests, Lasts::kPowerCuts); !made) return made.error();
-  return RunStore(std::move(disk), std::move(mark));
+  return RunStore(std::move(disk), std::move(mark), std::move(owner));
 }
 
 Result<Manifest> RunStore::manifest_of(const ResumePoint& point) const {

@@ -34,21 +34,22 @@ class RunStore {
  public:
   // Makes the folder where it is missing.
   [[nodiscard]] static Result<RunStore> open(const std::filesystem::path& folder);
-  // `mark` names this process in temporary files: no other one has it.
-  [[nodiscard]] static Result<RunStore> open(std::shared_ptr<Disk> disk, std::string mark);
+  // `mark` names this process in temporary files: no other one has it. `owner`: as in commit.h.
+  [[nodiscard]] static Result<RunStore> open(std::shared_ptr<Disk> disk, std::string mark,
+                                             std::string owner = {});
 
   [[nodiscard]] Result<Inventory> inventory() const { return take_inventory(*disk_); }
 
   [[nodiscard]] Result<void> write_pack(const CheckpointId& id, Rank rank,
                                         std::span<const TensorView> tensors) const {
-    return checkpoint::write_pack(*disk_, id, rank, tensors, mark_);
+    return checkpoint::write_pack(*disk_, id, rank, tensors, mark_, owner_);
   }
   [[nodiscard]] Result<std::optional<InventoryEntry>> try_commit(const CheckpointId& id,
                                                                  std::uint32_t world_size) const {
-    return checkpoint::try_commit(*disk_, id, world_size, mark_);
+    return checkpoint::try_commit(*disk_, id, world_size, mark_, owner_);
   }
   [[nodiscard]] Result<std::optional<InventoryEntry>> find(const CheckpointId& id) const {
-    return find_committed(*disk_, id);
+    return find_committed(*disk_, id, owner_);
   }
 
   // For any number of ranks. kNotFound where the manifest is not the one that was chosen.
@@ -76,10 +77,12 @@ class RunStore {
   [[nodiscard]] Result<Manifest> manifest_of(const ResumePoint& point) const;
   [[nodiscard]] Result<std::vector<KeptCheckpoint>> kept(const KeepRules& rules, const Copies& copies) const;
 
-  RunStore(std::shared_ptr<Disk> disk, std::string mark) : disk_(std::move(disk)), mark_(std::move(mark)) {}
+  RunStore(std::shared_ptr<Disk> disk, std::string mark, std::string owner)
+      : disk_(std::move(disk)), mark_(std::move(mark)), owner_(std::move(owner)) {}
 
   std::shared_ptr<Disk> disk_;
   std::string mark_;
+  std::string owner_;
 };
 
 }  // namespace ratoon::checkpoint

@@ -16,7 +16,7 @@ Result<std::shared_ptr<SaveWork>> SaveWork::open(std::shared_ptr<Disk> disk, con
   }
   auto watch = std::make_shared<CallWatch>(clock);
   auto watched = watch_disk(std::move(disk), watch);
-  auto store = RunStore::open(watched, mark);
+  auto store = RunStore::open(watched, mark, options.owner);
   if (!store) return store.error();
   if (options.hear_progress) options.hear_progress([watch] { watch->go_on(); });
   std::shared_ptr<SaveWork> work(new SaveWork({.watch = std::move(watch),

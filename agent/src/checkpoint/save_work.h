@@ -41,6 +41,7 @@ struct SaverOptions {
   // folder_mark() of the run's folder, which its slots are for. 0: unknown, or a store, whose address is in
   // slots_name.
   std::uint64_t home_mark = 0;
+  std::string owner{};                          // identity of the job, which packs and receipts carry
   Duration patience = std::chrono::minutes(5);  // with one call to the disk, and with others' slots
   Duration pause = std::chrono::seconds(1);     // before a write is tried again
   std::uint64_t early_bytes_min = 64ULL << 20;  // packs as large are written while they are copied

@@ -37,7 +37,7 @@ Result<Ticket> SaveWork::save(Step step, std::span<const TensorView> tensors,
 
 Result<Ticket> SaveWork::save_or_say_why(Step step, std::span<const TensorView> tensors,
                                          const std::optional<RunRecord>& run, const Ticket& ticket) {
-  const auto plan = lay_out_image(tensors);
+  const auto plan = lay_out_image(tensors, options_.owner);
   if (!plan) return plan.error();
   Lock lock(mutex_);
   if (!world_) return Error(ErrorKind::kInvalid, "a save before begin_attempt() belongs to no attempt");

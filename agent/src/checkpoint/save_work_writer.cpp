@@ -98,7 +98,8 @@ bool SaveWork::write_directly(Lock& lock) {
   if (!direct || direct->outcome) return false;
   const StagedPack& pack = direct->pack;
   auto written = at_the_disk(lock, [&] {
-    return write_unvoted_pack(*places_.disk, pack.id, pack.rank, direct->tensors, places_.mark);
+    return write_unvoted_pack(*places_.disk, pack.id, pack.rank, direct->tensors, places_.mark,
+                              options_.owner);
   });
   if (direct_ != direct) return true;  // nobody waits any more, and the tensors are others by now
   if (written) written->run = pack.run;

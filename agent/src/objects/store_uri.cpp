@@ -76,6 +76,10 @@ Result<StoreUri> parse_store_uri(std::string_view text) {
   if (text.starts_with("file://")) return parse_file(text, text.substr(7));
   if (text.starts_with("s3://")) return parse_s3(text, text.substr(5));
   if (text.starts_with("http://") || text.starts_with("https://")) return parse_http(text);
+  for (const std::string_view nearly : {"s3:", "http:", "https:", "file:"}) {
+    if (text.starts_with(nearly))
+      return bad(text, "lacks the '//' of an address (a folder of that name is ./" + std::string(text) + ")");
+  }
   const std::size_t scheme = text.find("://");
   if (scheme != std::string_view::npos && text.find('/') == scheme + 1) {
     return bad(std::string(text.substr(0, scheme)) + "://...", "has a scheme that is not known");

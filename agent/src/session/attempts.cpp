@@ -72,6 +72,10 @@ bool is_told_to_leave(const Failure& why) {
          why.exit_code == static_cast<int>(ExitCode::kInterruptedByUser);
 }
 
+bool is_told_to_leave(const session::Link& link) {
+  return link.standing() == session::Standing::kFenced || link.standing() == session::Standing::kStop;
+}
+
 bool is_for_good(const Failure& why) {
   return why.exit_code == static_cast<int>(ExitCode::kConfiguration) ||
          why.exit_code == static_cast<int>(ExitCode::kCheckpointsBad);
@@ -123,8 +127,15 @@ checkpoint::Saver Session::Attempts::open_saver() {
   try {
     if (!has_coordinator() && options_.group.rank == 0)
       places_.own([this] { return notices_.is_starting_of_use(); });
+    if (has_coordinator()) {
+      places_.enter([this] { return notices_.is_starting_of_use() && !is_told_to_leave(*link_); });
+    }
   } catch (const Interrupted&) {
     notices_.leave_if_starting_is_of_no_use();
+    if (is_told_to_leave(*link_)) {
+      fail(link_->standing() == session::Standing::kFenced ? ExitCode::kStartAgain : ExitCode::kPreempted,
+           link_->reason());
+    }
     throw;
   }
   notices_.leave_if_starting_is_of_no_use();

@@ -43,6 +43,8 @@ std::string folder_of(const Places& places) {
 
 Result<Assignment> ask_for_world(Link& link, Places& places, const Unreadable& unreadable) {
   const auto inventory = places.look();
+  if (!inventory && inventory.error().kind() == ErrorKind::kCorrupted)
+    fail(ExitCode::kCheckpointsBad, inventory.error().message());
   if (!inventory) fail(exit_code_of(inventory.error()), inventory.error().message());
   const auto entries = report(*inventory, unreadable);
   if (entries.empty()) {

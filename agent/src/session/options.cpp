@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -12,6 +13,7 @@
 
 #include "agent/src/session/check_options.h"
 #include "agent/src/session/launcher_variables.h"
+#include "agent/src/session/near_flags.h"
 #include "agent/src/session/option_rows.h"
 #include "base/core/lists.h"
 
@@ -141,7 +143,10 @@ Result<Options> Options::from_environment(int argc, const char* const* argv, Opt
     return options;
   }
   Options options = std::move(defaults);
-  for (const auto& row : session::option_rows(options)) {
+  const auto rows = session::option_rows(options);
+  const std::span words(argv, static_cast<std::size_t>(std::max(argc, 0)));
+  if (auto known = session::check_near_flags(words, rows); !known) return known.error();
+  for (const auto& row : rows) {
     std::optional<std::string> text = find_variable(row.variable);
     std::string source = row.variable;
     if (row.flag != nullptr) {

@@ -17,23 +17,50 @@ Ownership::Ownership(std::vector<std::shared_ptr<checkpoint::Disk>> places, chec
 
 Ownership::~Ownership() = default;
 
+Result<checkpoint::Claim> Ownership::take_place(std::size_t place, const Clock& clock,
+                                                const checkpoint::Claim::Pause& pause) {
+  bool has_said = false;
+  const auto said_once = [&](Duration look) {
+    if (!std::exchange(has_said, true)) {
+      say(places_[place]->shown("") + " has an owner: it is watched to see whether it is alive");
+    }
+    return pause(look);
+  };
+  return checkpoint::Claim::take(places_[place], owner_, times_, clock, said_once, seen_[place]);
+}
+
+Result<void> Ownership::enter(const Clock& clock, const checkpoint::Claim::Pause& pause) {
+  const std::lock_guard claims_lock(claims_mutex_);
+  claims_.clear();
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const auto newest = checkpoint::newest_claim(*places_[i]);
+    if (!newest) return newest.error();
+    const bool is_of_the_job =
+        *newest && !(*newest)->is_released && !(*newest)->is_unreadable &&
+        checkpoint::kinship(owner_.job, (*newest)->owner.job) == checkpoint::Kinship::kSame;
+    if (is_of_the_job) continue;
+    auto claim = take_place(i, clock, pause);
+    if (!claim) {
+      for (auto& one : claims_) static_cast<void>(one.release());
+      claims_.clear();
+      return claim.error();
+    }
+    claims_.push_back(*std::move(claim));
+  }
+  const std::lock_guard lock(mutex_);
+  is_held_ = is_entering_ = !claims_.empty();
+  return {};
+}
+
 Result<void> Ownership::take(const Clock& clock, const checkpoint::Claim::Pause& pause) {
   {
     const std::lock_guard lock(mutex_);
-    if (is_held_) return {};
+    if (is_held_ && !is_entering_) return {};
   }
   const std::lock_guard claims_lock(claims_mutex_);
   claims_.clear();
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    const auto& place = places_[i];
-    bool has_said = false;
-    const auto said_once = [&](Duration look) {
-      if (!std::exchange(has_said, true)) {
-        say(place->shown("") + " has an owner: it is watched to see whether it is alive");
-      }
-      return pause(look);
-    };
-    auto claim = checkpoint::Claim::take(place, owner_, times_, clock, said_once, seen_[i]);
+    auto claim = take_place(i, clock, pause);
     if (!claim) {
       for (auto& one : claims_) static_cast<void>(one.release());
       claims_.clear();
@@ -43,13 +70,14 @@ Result<void> Ownership::take(const Clock& clock, const checkpoint::Claim::Pause&
   }
   const std::lock_guard lock(mutex_);
   is_held_ = true;
+  is_entering_ = false;
   lost_.reset();
   return {};
 }
 
 void Ownership::leave_to_others() {
   const std::lock_guard lock(mutex_);
-  is_held_ = false;
+  is_held_ = is_entering_ = false;
   lost_.reset();
 }
 
@@ -87,7 +115,8 @@ void Ownership::renew_all() {
     if (renewed) continue;
     if (renewed.error().kind() == ErrorKind::kConflict) {
       const std::lock_guard lock(mutex_);
-      if (is_held_) lost_ = renewed.error().message();
+      // Whoever took it over: rank 0 of the first attempt looks whether that is its job.
+      if (is_held_ && !is_entering_) lost_ = renewed.error().message();
       is_held_ = false;
       return;
     }

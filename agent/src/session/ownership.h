@@ -30,6 +30,10 @@ class Ownership {
   Ownership(const Ownership&) = delete;
   Ownership& operator=(const Ownership&) = delete;
 
+  // Before the first attempt, of each process of a job, none of which knows its rank yet: the places are the
+  // job's, by the claim of another of its processes or, where there is none, by one that this process makes
+  // and renews until another of them takes it over. Errors and waiting: as take().
+  [[nodiscard]] Result<void> enter(const Clock& clock, const checkpoint::Claim::Pause& pause);
   // All places, unless they are held; errors are those of Claim::take. Waits for as long as a lease where
   // another job may be alive, and says so.
   [[nodiscard]] Result<void> take(const Clock& clock, const checkpoint::Claim::Pause& pause);
@@ -42,6 +46,8 @@ class Ownership {
   [[nodiscard]] std::optional<std::string> lost() const;
 
  private:
+  [[nodiscard]] Result<checkpoint::Claim> take_place(std::size_t place, const Clock& clock,
+                                                     const checkpoint::Claim::Pause& pause);
   void renew_until(const std::stop_token& stop);
   void renew_all();
 
@@ -52,6 +58,7 @@ class Ownership {
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   bool is_held_ = false;                   // guarded by mutex_
+  bool is_entering_ = false;               // guarded by mutex_: another of the job may take over at any time
   std::optional<std::string> lost_;        // guarded by mutex_
   std::mutex claims_mutex_;                // held as long as a place takes to answer
   std::vector<checkpoint::Claim> claims_;  // guarded by claims_mutex_, as is the next

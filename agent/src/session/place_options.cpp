@@ -22,9 +22,10 @@ Error refusal(const std::string& sentence) {
 }
 
 Result<void> check_home(const Options& o) {
-  if (o.save_folder.find("://") == std::string::npos) return {};
+  if (o.save_folder.empty()) return {};
   const auto uri = objects::parse_store_uri(o.save_folder);
   if (!uri) return refusal("--save-folder: " + uri.error().message());
+  if (o.save_folder.find("://") == std::string::npos) return {};
   if (uri->scheme != objects::StoreScheme::kS3) {
     return refusal("--save-folder is a folder's path or an s3:// bucket, found '" + o.save_folder +
                    (uri->scheme == objects::StoreScheme::kFile
@@ -118,6 +119,13 @@ std::string describe_interval(const Every& every) {
   return text == "1" ? "at every step" : "every " + text + " steps";
 }
 
+std::string describe_copies(const Options& o) {
+  std::string text;
+  for (const std::string& uri : o.stores)
+    text += (text.empty() ? ", with copies in " : ", ") + objects::join_uri(uri, o.run_name);
+  return text.empty() ? text : text + " (--stores)";
+}
+
 }  // namespace
 
 Result<void> check_places(const Options& o) {
@@ -175,16 +183,16 @@ std::string describe_saving(const Options& o) {
   if (o.keep_last == kKeepAllCheckpoints) kept = "all";
   if (o.keep_last == 0) kept = "none that every store holds";
   return "saves " + describe_interval(o.save_every) + " (--save-every) and keeps " + kept +
-         " (--keep-last) in " + home_of(o);
+         " (--keep-last) in " + home_of(o) + describe_copies(o);
 }
 
-checkpoint::Owner owner_of(const Options& o, const std::string& host, std::string start) {
+checkpoint::Owner owner_of(const Options& o, const std::string& host, const std::string& identity,
+                           std::string start) {
   const MemberOptions& member = o.member;
   const bool is_in_pod = !member.pod_ip.empty() && !member.job_name.empty();
-  std::string uid = member.job_uid;
-  std::replace(uid.begin(), uid.end(), ' ', '?');
-  std::string job = is_in_pod ? checkpoint::job_text(member.job_namespace + "/" + member.job_name, uid)
-                              : home_of(o) + " on " + host;
+  const std::string name =
+      is_in_pod ? member.job_namespace + "/" + member.job_name : home_of(o) + " on " + host;
+  std::string job = checkpoint::job_text(name, identity);
   std::replace_if(job.begin(), job.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7f; }, '?');
   return {.job = std::move(job), .start = std::move(start)};
 }

@@ -31,6 +31,7 @@ namespace ratoon::session {
 [[nodiscard]] std::string describe_saving(const Options& options);
 
 // `host` counts where nobody else says whose process this is; `start` is drawn anew for each.
-[[nodiscard]] checkpoint::Owner owner_of(const Options& options, const std::string& host, std::string start);
+[[nodiscard]] checkpoint::Owner owner_of(const Options& options, const std::string& host,
+                                         const std::string& identity, std::string start);
 
 }  // namespace ratoon::session

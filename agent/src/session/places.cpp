@@ -18,6 +18,7 @@
 #include "agent/src/checkpoint/tiers/lineage.h"
 #include "agent/src/session/fail.h"
 #include "agent/src/session/final_weights.h"
+#include "agent/src/session/identity.h"
 #include "agent/src/session/launch_record.h"
 #include "agent/src/session/leaving.h"
 #include "agent/src/session/place_options.h"
@@ -73,6 +74,12 @@ std::vector<std::shared_ptr<Disk>> places_to_own(const checkpoint::Tiers& tiers,
   return disks;
 }
 
+std::string find_identity(const Options& options, const checkpoint::Tiers& tiers) {
+  auto identity = identity_of(options, *tiers.home().disk, draw_name());
+  if (!identity) fail(exit_code_of(identity.error()), identity.error().message());
+  return *std::move(identity);
+}
+
 MirrorPlan plan_of(const checkpoint::Tiers& tiers, const Options& options) {
   return {.tiers = tiers,
           .home_rules = home_rules(options),
@@ -111,9 +118,10 @@ Places::Places(const Options& options, std::shared_ptr<metrics::Meters> meters)
       calls_(make_calls(std::chrono::seconds(options.disk_patience_seconds))),
       leaving_calls_(make_calls(kLeavingPatience)),
       tiers_(open_tiers(options, calls_, home_, stop_.get_token())),
+      identity_(find_identity(options, tiers_)),
       mirrors_(make_mirrors(plan_of(tiers_, options), std::move(meters), events_)),
-      ownership_(std::make_shared<Ownership>(places_to_own(tiers_, options),
-                                             owner_of(options, host_name(), draw_name()), events_)) {
+      ownership_(std::make_shared<Ownership>(
+          places_to_own(tiers_, options), owner_of(options, host_name(), identity_, draw_name()), events_)) {
   if (const auto checked = check_final_weights_file(options, *calls_); !checked)
     fail(ExitCode::kConfiguration, checked.error().message());
 }
@@ -177,12 +185,20 @@ void Places::set_lineage_aside(std::optional<Attempt> before) {
   }
 }
 
+void Places::enter(const std::function<bool()>& goes_on) {
+  own_by(&Ownership::enter, goes_on);
+}
+
 void Places::take_ownership(const std::function<bool()>& goes_on) {
+  own_by(&Ownership::take, goes_on);
+}
+
+void Places::own_by(Take take, const std::function<bool()>& goes_on) {
   const auto pause = [&](Duration look) {
     std::this_thread::sleep_for(look);
     return goes_on();
   };
-  const auto taken = ownership_->take(SystemClock(), pause);
+  const auto taken = (ownership_.get()->*take)(SystemClock(), pause);
   if (taken) return;
   if (taken.error().kind() == ErrorKind::kCancelled) throw Interrupted(taken.error().message());
   fail(exit_code_of(taken.error()), taken.error().message());
@@ -220,16 +236,22 @@ Result<checkpoint::Inventory> Places::look() {
 Result<void> Places::check_that_none_were_lost() const {
   if (tiers_.home().store) return {};
   const std::filesystem::path folder = run_folder(options_);
-  const auto link = (*calls_)("looking at " + folder.string(), [folder] {
-    return Result<std::optional<std::string>>(checkpoint::link_without_manifests(folder));
+  const std::string manifests = (folder / checkpoint::kManifests).string();
+  return (*calls_)("looking at " + folder.string(), [folder, manifests]() -> Result<void> {
+    if (const auto link = checkpoint::link_without_manifests(folder))
+      return Error(
+          ErrorKind::kCorrupted,
+          (folder / *link).string() + " leads to a checkpoint, and there is no manifest in " + manifests +
+              ", as after a copy that was cut short: bring the manifests back, or remove that link "
+              "and " +
+              (folder / checkpoint::kPacks).string() + " to begin anew; nothing is started over by itself");
+    if (!checkpoint::has_packs_without_manifests(folder)) return {};
+    const std::string packs = (folder / checkpoint::kPacks).string();
+    return Error(ErrorKind::kCorrupted,
+                 packs + " has packs of checkpoints that were committed, and there is no manifest in " +
+                     manifests + ", as after a copy that was cut short: bring the manifests back, or move " +
+                     packs + " away to begin anew; nothing is started over by itself");
   });
-  if (!link) return link.error();
-  if (!*link) return {};
-  return Error(ErrorKind::kCorrupted,
-               (folder / **link).string() + " leads to a checkpoint, and there is no manifest in " +
-                   (folder / checkpoint::kManifests).string() +
-                   ", as after a copy that was cut short: bring the manifests back, or remove that link to "
-                   "begin anew; nothing is started over by itself");
 }
 
 Result<void> Places::keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force) {
@@ -297,6 +319,7 @@ checkpoint::SavingWorld Places::saving_world(const Assignment& assignment) const
 checkpoint::SaverOptions Places::saver_options() const {
   auto options = session::saver_options(options_);
   options.calls = calls_;
+  options.owner = identity_;
   if (!options.slots_folder.empty()) {
     // Training copies into slots, and nothing can end a copy that waits for a disk.
     const auto is_memory =

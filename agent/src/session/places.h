@@ -58,6 +58,8 @@ class Places {
   // For a run that is alone, before anything else: no other job is at work here. Throws a Failure.
   // `goes_on` is asked while another job is watched that may be gone; false: Interrupted is thrown.
   void own(const std::function<bool()>& goes_on);
+  // The same for each process of a world that a coordinator forms, which then joins it.
+  void enter(const std::function<bool()>& goes_on);
   // For rank 0 of a run without coordinator that is not to resume (--autoresume false): why this start must
   // not begin, since the run has checkpoints, and they are not of this very launch. Throws a Failure.
   [[nodiscard]] std::optional<std::string> find_refusal();
@@ -104,6 +106,8 @@ class Places {
  private:
   void set_lineage_aside(std::optional<Attempt> before);
   void take_ownership(const std::function<bool()>& goes_on);
+  using Take = Result<void> (Ownership::*)(const Clock&, const checkpoint::Claim::Pause&);
+  void own_by(Take take, const std::function<bool()>& goes_on);
   void tell_of_strangers();
 
   const Options& options_;
@@ -112,6 +116,7 @@ class Places {
   std::shared_ptr<checkpoint::PatientCalls> leaving_calls_;  // in more of a hurry
   std::shared_ptr<checkpoint::Disk> home_;
   checkpoint::Tiers tiers_;
+  std::string identity_;  // of the job; see identity.h
   std::shared_ptr<EventLog> events_ = std::make_shared<EventLog>();
   // Shared with threads that may be left behind.
   std::shared_ptr<Mirrors> mirrors_;

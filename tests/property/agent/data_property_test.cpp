@@ -58,11 +58,14 @@ RC_GTEST_PROP(Stream, TheCommittedHistoryIsTheCanonicalOne, ()) {
 
 RC_GTEST_PROP(Stream, AnyDamageToItsStateIsTakenWithoutHarm, ()) {
   Stream stream({.samples = 10, .global_batch = 4, .seed = 1, .source = "s"});
-  std::string state = stream.save_state();
+  stream.advance(*gen::inRange<std::uint64_t>(0, 1000));
+  const std::string good = stream.save_state();
+  std::string state = good;
   for (int i = *gen::inRange(1, 4); i > 0; --i)
     state[*gen::inRange<std::size_t>(0, state.size())] = *gen::arbitrary<char>();
   try {
     stream.load_state(state);
+    RC_ASSERT(state == good);
   } catch (const Failure& failure) {
     RC_ASSERT(failure.exit_code == 82);
   }

@@ -33,6 +33,8 @@ ratoon_test(property/agent/crash/checkpoint_zombie_test
 add_test(NAME nightly.checkpoint_zombie_test COMMAND checkpoint_zombie_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 ratoon_test_properties(nightly.checkpoint_zombie_test nightly 3600)
 set_tests_properties(nightly.checkpoint_zombie_test PROPERTIES ENVIRONMENT RATOON_CRASH_STRIDE=1)
+ratoon_test(property/agent/crash/two_owners_test
+  LIBS crash_support ratoon::agent ratoon::base_contract LABELS long TIMEOUT 600)
 ratoon_test(property/agent/crash/other_protocols_test LIBS crash_support ratoon::agent ratoon::base_contract)
 ratoon_test(property/agent/pack_property_test LIBS ratoon::agent ratoon::base_contract rapidcheck)
 ratoon_test(property/agent/data_property_test LIBS ratoon::agent rapidcheck)

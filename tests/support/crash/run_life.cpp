@@ -109,6 +109,7 @@ std::optional<std::string> find_litter(const RunStore& store, const std::vector<
   for (const std::string& path : paths) {
     const bool is_known = std::any_of(known.begin(), known.end(),
                                       [&](const std::string& start) { return path.starts_with(start); });
+    if (path == kCommitted) continue;
     const bool is_aside = path.starts_with("quarantine/") && !path.ends_with(".tmp");
     if (!is_known && !is_aside) return path;
   }

@@ -35,7 +35,7 @@ if(TARGET ratoon_operator_core)
             local/loss_schedule_test.cpp local/machine_test.cpp local/member_plan_test.cpp
             local/node_pool_test.cpp local/process_group_test.cpp local/room_test.cpp
             local/run_book_test.cpp local/run_events_test.cpp local/run_exit_test.cpp local/run_folder_test.cpp
-            local/run_news_test.cpp local/staging_folder_test.cpp local/status_file_test.cpp
+            local/run_news_test.cpp local/saves_place_test.cpp local/staging_folder_test.cpp local/status_file_test.cpp
             local/wakeup_test.cpp
     LIBS ratoon::operator_local)
 endif()

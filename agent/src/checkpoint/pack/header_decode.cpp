@@ -159,6 +159,7 @@ Result<PackHeader> read_ours(HeaderSyntax& syntax, PackLayout layout) {
   auto hashes = read_hashes(*hash_text, layout.tensors.size());
   if (!hashes) return hashes.error();
   if (auto boxes = read_boxes(metadata, layout); !boxes) return boxes.error();
+  if (metadata.contains(kOwnerKey)) layout.owner = *take(metadata, kOwnerKey);
   if (!metadata.empty())
     return unsound("its metadata has " + in_quotes(metadata.begin()->first) + ", which is not known");
   return PackHeader{std::move(layout), std::move(*crcs), std::move(*hashes)};

@@ -84,6 +84,10 @@ std::string header_json(const PackLayout& layout, std::span<const std::uint32_t>
   out.append("\"").append(kBlocksKey).append("\":\"");
   for (const std::uint32_t crc : block_crcs) append_hex(out, crc, kCrcDigits);
   out.append("\",\"").append(kFormatKey).append("\":\"").append(kPackFormat);
+  if (!layout.owner.empty()) {
+    out.append("\",\"").append(kOwnerKey).append("\":\"");
+    append_text(out, layout.owner);
+  }
   out.append("\",\"").append(kHashesKey).append("\":\"");
   for (const Hash128& hash : hashes) {
     append_hex(out, hash.high, kHashDigits / 2);

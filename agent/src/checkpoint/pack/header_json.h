@@ -18,6 +18,7 @@ inline constexpr std::string_view kOurKeys = "ratoon.";
 inline constexpr std::string_view kBoxKey = "ratoon.box.";  // and the tensor's name
 inline constexpr std::string_view kBlocksKey = "ratoon.crc32c";
 inline constexpr std::string_view kFormatKey = "ratoon.format";
+inline constexpr std::string_view kOwnerKey = "ratoon.owner";  // absent: the pack does not say
 inline constexpr std::string_view kHashesKey = "ratoon.xxh3";
 inline constexpr std::string_view kPackFormat = "2";
 inline constexpr std::size_t kCrcDigits = 8;

@@ -54,8 +54,8 @@ std::vector<std::size_t> data_order(std::span<const TensorSpec> specs) {
   return order;
 }
 
-Result<PackLayout> plan_pack(std::span<const TensorSpec> specs) {
-  PackLayout layout;
+Result<PackLayout> plan_pack(std::span<const TensorSpec> specs, std::string_view owner) {
+  PackLayout layout{.tensors = {}, .owner = std::string(owner)};
   layout.tensors.reserve(specs.size());
   std::unordered_set<std::string_view> names(specs.size());
   for (const std::size_t i : data_order(specs)) {

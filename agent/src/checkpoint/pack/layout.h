@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ratoon/result.h>
@@ -46,6 +47,7 @@ struct PackLayout {
   std::vector<PackedTensor> tensors;  // in the order of their data
   std::uint64_t header_bytes = 0;     // the length's own eight included: data begins here
   std::uint64_t data_bytes = 0;
+  std::string owner{};  // identity of the job that wrote it; empty: it does not say
 
   [[nodiscard]] std::uint64_t file_bytes() const { return header_bytes + data_bytes; }
   [[nodiscard]] std::uint64_t block_count() const {
@@ -61,6 +63,7 @@ struct PackLayout {
 
 // Refuses two tensors of one name, names that JSON cannot hold, shapes that overflow, boxes that do not hold
 // their shape, and headers that are too long for other readers.
-[[nodiscard]] Result<PackLayout> plan_pack(std::span<const TensorSpec> specs);
+// `owner` is the identity of the job that writes the pack; empty: the pack does not say.
+[[nodiscard]] Result<PackLayout> plan_pack(std::span<const TensorSpec> specs, std::string_view owner = {});
 
 }  // namespace ratoon::checkpoint

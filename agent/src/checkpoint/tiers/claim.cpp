@@ -46,7 +46,7 @@ Result<std::vector<std::uint64_t>> list_numbers(const Disk& disk) {
 
 // False: another made that number first.
 Result<bool> create_claim(Disk& disk, std::uint64_t number, const Owner& owner, bool is_released) {
-  const auto saved = save_for_now(disk, claim_path(number), encode_claim(owner, is_released), owner.start);
+  const auto saved = save_durably(disk, claim_path(number), encode_claim(owner, is_released), owner.start);
   if (saved) return true;
   if (saved.error().kind() == ErrorKind::kAlreadyExists) return false;
   return saved.error();
@@ -59,15 +59,32 @@ Result<bool> is_newest(const Disk& disk, std::uint64_t number) {
   return !numbers->empty() && numbers->back() == number;
 }
 
+// ".c0000000012.txt.0123.tmp": the number that its writer wanted.
+std::optional<std::uint64_t> parse_temporary_claim_name(std::string_view name) {
+  constexpr std::string_view kEnding = ".tmp";
+  const std::size_t bytes = claim_name(0).size();
+  if (!name.starts_with('.') || !name.ends_with(kEnding) || name.size() <= bytes + 1) return std::nullopt;
+  return parse_claim_name(name.substr(1, bytes));
+}
+
+// Claims that are over, and what writers left that were killed.
 void tidy_before(Disk& disk, std::uint64_t number) {
-  const auto numbers = list_numbers(disk);
-  if (!numbers) return;  // what is left says nothing and costs nothing
-  for (const std::uint64_t old : *numbers) {
-    if (old < number) static_cast<void>(disk.remove(claim_path(old)));
+  const auto entries = list_if_there(disk, kClaims);
+  if (!entries) return;  // what is left says nothing and costs nothing
+  for (const DiskEntry& entry : *entries) {
+    const auto claim = parse_claim_name(entry.name);
+    const auto old = claim ? claim : parse_temporary_claim_name(entry.name);
+    if (old && *old < number) static_cast<void>(disk.remove(std::string(kClaims) + "/" + entry.name));
   }
 }
 
 Error occupied(const Disk& disk, const ClaimNote& by, const Owner& newcomer) {
+  if (by.is_unreadable) {
+    return {ErrorKind::kAlreadyExists,
+            disk.shown(claim_path(by.number)) +
+                " cannot be read, and claims follow it: a job trains here; end it, or give this run another "
+                "name; nothing was changed"};
+  }
   const bool is_namesake = kinship(newcomer.job, by.owner.job) == Kinship::kNamesake;
   return {ErrorKind::kAlreadyExists,
           disk.shown(claim_path(by.number)) + " says that the job " + by.owner.job + " trains here, and " +
@@ -75,6 +92,11 @@ Error occupied(const Disk& disk, const ClaimNote& by, const Owner& newcomer) {
                                  ": end that one, in whichever cluster it is, "
                            : "it is alive: end it, ") +
               "or give this run another name; nothing was changed"};
+}
+
+std::string described(const ClaimNote& note) {
+  if (note.is_unreadable) return "a job whose claim cannot be read";
+  return "the job " + note.owner.job + ", start " + note.owner.start;
 }
 
 }  // namespace
@@ -87,12 +109,10 @@ Result<std::optional<ClaimNote>> newest_claim(const Disk& disk) {
     const std::string path = claim_path(numbers->back());
     const auto text = read_whole(disk, path, kClaimBytesMax);
     if (!text && text.error().kind() == ErrorKind::kNotFound) continue;  // renewed and tidied since the list
-    if (!text) return text.error();
-    auto note = decode_claim(numbers->back(), *text);
-    if (!note) {
-      return note.error().with_context(disk.shown(path) +
-                                       ": nobody knows whose this place is; remove it if no job runs here");
-    }
+    const bool is_damaged = !text && text.error().kind() == ErrorKind::kCorrupted;
+    if (!text && !is_damaged) return text.error();
+    auto note = text ? decode_claim(numbers->back(), *text) : Result<ClaimNote>(text.error());
+    if (!note) return std::optional(ClaimNote{.number = numbers->back(), .is_unreadable = true});
     return std::optional(*std::move(note));
   }
   return Error(ErrorKind::kConflict, "the claims in " + disk.shown(kClaims) + " change all the time");
@@ -100,7 +120,7 @@ Result<std::optional<ClaimNote>> newest_claim(const Disk& disk) {
 
 Result<Claim> Claim::take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
                           const Clock& clock, const Pause& pause, SeenClaim& seen) {
-  if (auto made = make_folders(*disk, kClaims, Lasts::kForNow); !made) return made.error();
+  if (auto made = make_folders(*disk, kClaims, Lasts::kPowerCuts); !made) return made.error();
   const Timestamp began = clock.now();
   ClaimWatch watch;
   for (int races = 0; races < kRacesMax;) {
@@ -138,12 +158,12 @@ Result<Claim> Claim::take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTi
 Result<void> Claim::write_next(bool is_released) {
   const auto now = newest_claim(*disk_);
   if (!now) return now.error();
-  const bool is_ours = *now && (*now)->owner == owner_;
-  const Error lost(
-      ErrorKind::kConflict,
-      disk_->shown(kClaims) + " belongs to " +
-          (*now ? "the job " + (*now)->owner.job + ", start " + (*now)->owner.start : std::string("nobody")) +
-          " now, and not to this process any more: it stops writing here");
+  // One that is damaged under the number that this process made is its own.
+  const bool is_ours =
+      *now && ((*now)->owner == owner_ || ((*now)->is_unreadable && (*now)->number == number_));
+  const Error lost(ErrorKind::kConflict, disk_->shown(kClaims) + " belongs to " +
+                                             (*now ? described(**now) : std::string("no job")) +
+                                             " now, and not to this process any more: it stops writing here");
   if (!is_ours) return lost;
   // Ours, but not the number that is known here: a reply was lost on the way.
   const std::uint64_t next = std::max((*now)->number, number_) + 1;

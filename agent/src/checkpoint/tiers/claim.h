@@ -4,7 +4,8 @@
 // who owns the place. Every change of hands and every sign of life is the creation of the next number, which
 // the file system or the store grants to one alone. An owner renews; who finds another's claim watches it by
 // its own clock, and takes over only what showed no sign of life for a whole lease: nobody's clock is
-// compared with another's.
+// compared with another's. A claim that cannot be read, as one that a power cut left, is that of an owner
+// whose name is not known, and watched like any other.
 //
 // Thread contract: one thread.
 #pragma once
@@ -55,7 +56,7 @@ class Claim {
   std::uint64_t number_;
 };
 
-// The claim that holds; nothing where nobody ever claimed. One that cannot be understood is an error.
+// The claim that holds; nothing where nobody ever claimed.
 [[nodiscard]] Result<std::optional<ClaimNote>> newest_claim(const Disk& disk);
 
 }  // namespace ratoon::checkpoint

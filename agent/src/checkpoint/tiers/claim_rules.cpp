@@ -20,6 +20,11 @@ JobName parse_job(std::string_view job) {
   return {.name = job.substr(0, at), .uid = uid};
 }
 
+// "/data/runs/digits on here", "s3://bucket/runs/digits on here", and no "team-a/digits".
+bool is_place(std::string_view name) {
+  return name.starts_with('/') || name.find("://") != std::string_view::npos;
+}
+
 // "value" of the line "name value\n" at the beginning of the text, which it takes away.
 std::optional<std::string> take_line(std::string_view& text, std::string_view name) {
   const std::size_t end = text.find('\n');
@@ -40,13 +45,17 @@ std::string job_text(const std::string& name, const std::string& uid) {
 Kinship kinship(std::string_view job, std::string_view other) {
   const JobName a = parse_job(job);
   const JobName b = parse_job(other);
+  const bool have_uids = !a.uid.empty() && !b.uid.empty();
+  if (have_uids && a.uid == b.uid) return Kinship::kSame;
   if (a.name != b.name) return Kinship::kOther;
-  return a.uid == b.uid || a.uid.empty() || b.uid.empty() ? Kinship::kSame : Kinship::kNamesake;
+  if (!have_uids) return Kinship::kSame;
+  return is_place(a.name) ? Kinship::kOther : Kinship::kNamesake;
 }
 
 ClaimVerdict judge_claim(const Owner& newcomer, const ClaimWatch& seen, const ClaimTimes& times) {
   if (!seen.now || seen.now->is_released) return ClaimVerdict::kTake;
-  const Kinship to_owner = kinship(newcomer.job, seen.now->owner.job);
+  const Kinship to_owner =
+      seen.now->is_unreadable ? Kinship::kOther : kinship(newcomer.job, seen.now->owner.job);
   if (to_owner == Kinship::kSame || seen.silent >= times.lease) return ClaimVerdict::kTake;
   const bool has_shown_life = seen.first && seen.first->number != seen.now->number;
   const Duration borne = to_owner == Kinship::kNamesake ? times.farewell : Duration(0);

@@ -1,8 +1,10 @@
 // Whose claim it is, and what it means to who comes next. Looks at no clock or file; claim.h does.
 //
-// A job has a name and, where somebody gave it one, a UID: "team-a/digits of 6f1c...". A namesake, of the
-// same name with another UID, is a job that was made anew after the owner was deleted, or one of another
-// cluster. Which of them cannot be told; but the first one's processes end soon.
+// A job has a name and a UID, which is drawn: "team-a/digits of 6f1c...". The UID alone tells two jobs apart;
+// the name is for people, and for agents that wrote none. A namesake, of the same name in a cluster with
+// another UID, is a job that was made anew after the owner was deleted, or one of another cluster. Which of
+// them cannot be told; but the first one's processes end soon. Outside of clusters a name is a place and a
+// host, which two jobs may share: there another UID is another job.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +29,8 @@ struct Owner {
 // that know no UIDs read it, see that the place is another's now, and stop. The UID has no spaces.
 [[nodiscard]] std::string job_text(const std::string& name, const std::string& uid);
 
-// Pure. A UID that one of the two does not have is no difference: older agents write none.
+// Pure. Equal UIDs are one job, whatever its names. A UID that one of the two does not have is no difference:
+// older agents write none.
 enum class Kinship { kSame, kNamesake, kOther };
 [[nodiscard]] Kinship kinship(std::string_view job, std::string_view other);
 
@@ -35,6 +38,8 @@ struct ClaimNote {
   std::uint64_t number = 0;
   Owner owner{};
   bool is_released = false;
+  // Nobody can tell whose it is, as after a power cut: an owner that is alive makes the next claim.
+  bool is_unreadable = false;
 
   friend bool operator==(const ClaimNote&, const ClaimNote&) = default;
 };

@@ -21,6 +21,7 @@ struct Names {
   const fs::path& run_folder;
   std::string_view pattern;
   const std::string& run_name;
+  std::optional<Attempt> newest{};  // of those that have packs
 };
 
 bool is_old_link(const Names& names, const std::string& name) {
@@ -28,6 +29,35 @@ bool is_old_link(const Names& names, const std::string& name) {
   const fs::path target = fs::read_symlink(names.run_folder / name, code);
   const auto pack = code ? std::nullopt : pack_in_link(name, target);
   return pack && fs::symlink_status(names.run_folder / *pack, code).type() == fs::file_type::not_found;
+}
+
+// "latest" of ".latest.0123.tmp", which a process left that was killed; nothing of other names.
+std::optional<std::string> name_of_temporary(const std::string& name) {
+  constexpr std::string_view kEnding = ".tmp";
+  if (!name.starts_with('.') || !name.ends_with(kEnding)) return std::nullopt;
+  const std::size_t mark = name.rfind('.', name.size() - kEnding.size() - 1);
+  if (mark == std::string::npos || mark < 2) return std::nullopt;
+  return name.substr(1, mark - 1);
+}
+
+std::optional<Attempt> newest_attempt_with_packs(const fs::path& run_folder) {
+  std::optional<Attempt> newest;
+  std::error_code code;
+  for (fs::directory_iterator at(run_folder / kPacks, code), end; !code && at != end; at.increment(code)) {
+    const auto attempt = parse_attempt_name(at->path().filename().string());
+    if (attempt && (!newest || *newest < *attempt)) newest = attempt;
+  }
+  return newest;
+}
+
+// One that is to get its name has a pack of the attempt that goes on.
+bool is_left_over(const Names& names, const std::string& path, const std::string& name) {
+  std::error_code code;
+  const auto pack = pack_in_link(name, fs::read_symlink(names.run_folder / path, code));
+  if (code || !pack) return false;
+  const std::string of_attempt = pack->substr(std::string_view(kPacks).size() + 1);
+  const auto attempt = parse_attempt_name(of_attempt.substr(0, of_attempt.find('/')));
+  return attempt && names.newest && *attempt < *names.newest;
 }
 
 // What the pattern may give in `folder`, "" or one with '/' at its end; its names begin at `begin` in the
@@ -41,7 +71,12 @@ Result<std::uint64_t> remove_in(const Names& names, const std::string& folder, s
     there.push_back(*at);
   std::uint64_t removed = 0;
   for (const fs::directory_entry& entry : there) {
-    const std::string name = folder + entry.path().filename().string();
+    const std::string file = entry.path().filename().string();
+    const std::string name = folder + file;
+    const auto unnamed = slash == std::string_view::npos ? name_of_temporary(file) : std::nullopt;
+    const bool is_left = unnamed && may_give(names.pattern, folder + *unnamed, names.run_name) &&
+                         is_left_over(names, name, folder + *unnamed);
+    if (is_left && ::unlink(entry.path().c_str()) == 0) ++removed;
     if (!may_give(names.pattern.substr(0, slash), name, names.run_name)) continue;
     if (slash != std::string_view::npos) {
       if (entry.symlink_status(code).type() != fs::file_type::directory) continue;
@@ -63,7 +98,8 @@ Result<std::uint64_t> remove_in(const Names& names, const std::string& folder, s
 
 Result<void> remove_old_links(const fs::path& run_folder, std::string_view pattern,
                               const std::string& run_name) {
-  const auto removed = remove_in({run_folder, pattern, run_name}, "", 0);
+  const auto removed =
+      remove_in({run_folder, pattern, run_name, newest_attempt_with_packs(run_folder)}, "", 0);
   return removed ? Result<void>() : removed.error();
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/src/checkpoint/disk/real_disk.h"
+#include "agent/src/checkpoint/tiers/claim.h"
 #include "tests/support/crash/effort.h"
 #include "tests/support/crash/loop_mount.h"
 #include "tests/support/crash/observed_disk.h"
@@ -77,6 +78,8 @@ class Lives {
       const auto disk = std::make_shared<SomeDisk>(
           std::shared_ptr<Disk>(*std::move(real)),
           [&](DiskCall call, const std::string&, Moment moment) { countdown(call, moment); });
+      auto claim = take_claim(disk);
+      EXPECT_TRUE(claim || countdown.has_come()) << claim.error().message();
       const auto store = RunStore::open(disk, "mark");
       for (int save = 1; store && save <= kSavesALife && !countdown.has_come(); ++save) {
         const CheckpointId id{.attempt = Attempt(attempt_), .step = Step(static_cast<std::uint64_t>(save))};
@@ -84,6 +87,8 @@ class Lives {
                                                  promised_ = std::max(promised_, id);
                                                }});
         EXPECT_TRUE(saved || countdown.has_come()) << saved.error().message();
+        const auto renewed = claim ? claim->renew() : Result<void>(claim.error());
+        EXPECT_TRUE(renewed || countdown.has_come()) << renewed.error().message();
       }
     }
     if (!countdown.has_come()) {  // between two saves
@@ -95,6 +100,10 @@ class Lives {
 
   // What is wrong with what came back, or nothing.
   std::optional<std::string> problem() {
+    const auto disk = RealDisk::open_folder(mount_.folder());
+    const auto claim = disk ? newest_claim(**disk) : Result<std::optional<ClaimNote>>(disk.error());
+    if (!claim) return claim.error().message();
+    if (*claim && (*claim)->is_unreadable) return "the newest claim cannot be read";
     const auto store = RunStore::open(mount_.folder());
     if (!store) return store.error().message();
     std::optional<CheckpointId> recovered;
@@ -121,10 +130,19 @@ class Lives {
     std::vector<std::string> paths;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(mount_.folder()))
       if (entry.is_regular_file()) paths.push_back(entry.path().lexically_relative(mount_.folder()).string());
+    std::erase_if(paths, [](const std::string& path) { return path.starts_with(kClaims); });
     return test::find_litter(*store, paths);
   }
 
  private:
+  // Of one job in all its lives: it waits for none of them.
+  Result<Claim> take_claim(const std::shared_ptr<Disk>& disk) const {
+    SeenClaim seen;
+    return Claim::take(
+        disk, {.job = "power", .start = std::to_string(attempt_)}, {}, ManualClock(),
+        [](Duration) { return false; }, seen);
+  }
+
   LoopMount& mount_;
   std::uint64_t attempt_ = 0;
   CheckpointId promised_{};

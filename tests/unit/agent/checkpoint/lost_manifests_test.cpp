@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/src/checkpoint/disk/folder_mark.h"
+#include "agent/src/checkpoint/run_store.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::checkpoint::lost_manifests_test {
@@ -41,6 +42,37 @@ TEST_F(LostManifestsTest, AManifestAnywhereExplainsTheLink) {
     fs::remove_all(folder_ / name);
     EXPECT_EQ(found(), "latest-rank0");
   }
+}
+
+TEST_F(LostManifestsTest, PacksOfACommitWithoutAnyManifestAreEvidence) {
+  make("packs/a0001/s0000000010/r0000.safetensors");
+  EXPECT_FALSE(has_packs_without_manifests(folder_.path())) << "a save that was never committed";
+  make("receipts/committed");
+  EXPECT_TRUE(has_packs_without_manifests(folder_.path()));
+  for (const char* name : {"manifests", "quarantine", "aside"}) {
+    make(std::string(name) + "/s0000000010.a0001.json");
+    EXPECT_FALSE(has_packs_without_manifests(folder_.path())) << name;
+    fs::remove_all(folder_ / name);
+  }
+  fs::remove_all(folder_ / "packs/a0001");
+  EXPECT_FALSE(has_packs_without_manifests(folder_.path())) << "somebody removed the packs, too";
+  fs::create_directories(folder_ / "packs/a0002");
+  EXPECT_FALSE(has_packs_without_manifests(folder_.path()));
+}
+
+TEST_F(LostManifestsTest, TheFirstCommitLeavesIt) {
+  const auto store = *RunStore::open(folder_ / "run");
+  const std::string bytes = "state";
+  const TensorView view{.name = "sum", .shape = {5}, .bytes = std::as_bytes(std::span(bytes))};
+  const CheckpointId id{.attempt = Attempt(1), .step = Step(10)};
+  ASSERT_TRUE(store.write_pack(id, Rank(0), std::span(&view, 1)));
+  fs::remove_all(folder_ / "run/manifests");
+  EXPECT_FALSE(has_packs_without_manifests(folder_ / "run"));
+  ASSERT_TRUE(RunStore::open(folder_ / "run"));
+  ASSERT_TRUE(*store.try_commit(id, 1));
+  EXPECT_FALSE(has_packs_without_manifests(folder_ / "run"));
+  fs::remove_all(folder_ / "run/manifests");
+  EXPECT_TRUE(has_packs_without_manifests(folder_ / "run"));
 }
 
 TEST_F(LostManifestsTest, AFolderThatIsNotThereHasLostNothing) {

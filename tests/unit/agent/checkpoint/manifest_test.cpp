@@ -195,5 +195,27 @@ TEST(Manifest, WhatNobodyWouldWriteIsRefused) {
   EXPECT_FALSE(decode_manifest(sealed(std::string(5000, '['))));
 }
 
+TEST(Manifest, SaysWhoseItsPacksAre) {
+  Manifest owned = manifest();
+  owned.packs[1].owner = "6f1c";
+  EXPECT_EQ(decode_manifest(encode_manifest(owned)).value(), owned) << "one of them from an older Ratoon";
+  EXPECT_EQ(owner_of(owned.packs), "6f1c");
+  EXPECT_EQ(owner_of(manifest().packs), "");
+  PackRecord receipt = record(7);
+  receipt.owner = "6f1c";
+  EXPECT_EQ(decode_receipt(encode_receipt(receipt)).value(), receipt);
+}
+
+TEST(Manifest, OfPacksOfTwoJobsIsDamaged) {
+  Manifest mixed = manifest();
+  mixed.packs[0].owner = "6f1c";
+  mixed.packs[1].owner = "77aa";
+  const auto decoded = decode_manifest(encode_manifest(mixed));
+  ASSERT_FALSE(decoded);
+  EXPECT_EQ(decoded.error().kind(), ErrorKind::kCorrupted);
+  EXPECT_THAT(decoded.error().message(),
+              HasSubstr("that of rank 0 was written by 6f1c and that of rank 1 by 77aa"));
+}
+
 }  // namespace
 }  // namespace ratoon::checkpoint::manifest_test

@@ -141,6 +141,29 @@ TEST_P(RollbackTest, ARunThatBeginsAnewLeavesItsRollbacksBehind) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "run/aside/a0003.json"));
 }
 
+// Nothing is chosen without it, and the sentence says how a start gets on.
+TEST(RollbackInTiers, ADamagedRecordIsSaidWithTheWaysOn) {
+  ratoon::test::TemporaryFolder folder;
+  const auto disk = test::folder_at(folder / "run");
+  test::digest_of_commit(disk, id(1, 10));
+  ASSERT_TRUE(record_rollback(*disk, back(2, id(1, 10)), "m"));
+  const auto path = folder / "run" / rollback_path(Attempt(2));
+  const std::string good = ratoon::test::read_text(path);
+  for (std::size_t at = 0; at < good.size(); at += 7) {
+    std::string damaged = good;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    ratoon::test::write_text(path, damaged);
+    const auto found = take_inventory(*disk);
+    ASSERT_FALSE(found) << at;
+    EXPECT_EQ(found.error().kind(), ErrorKind::kCorrupted);
+    EXPECT_THAT(found.error().message(),
+                testing::AllOf(HasSubstr("rollbacks/a0002.json: "), HasSubstr("copy the record of that name"),
+                               HasSubstr("or remove it: then the run goes on from the newest")));
+  }
+  std::filesystem::remove(path);
+  EXPECT_TRUE(take_inventory(*disk)) << "as the sentence says";
+}
+
 TEST(RollbackInTiers, WhatOneTierKnowsHoldsForAll) {
   ratoon::test::TemporaryFolder folder;
   const auto home = test::folder_at(folder / "home");

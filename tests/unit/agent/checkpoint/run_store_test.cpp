@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/src/checkpoint/disk/real_disk.h"
+#include "agent/src/checkpoint/pack_writer.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::checkpoint::run_store_test {
@@ -299,6 +301,80 @@ TEST_F(RunStoreTest, APlaceThatCannotBeAFolderIsAnError) {
   const auto store = RunStore::open(folder_ / "file" / "run");
   ASSERT_FALSE(store);
   EXPECT_THAT(store.error().message(), HasSubstr("creating folder "));
+}
+
+// Two jobs that save under one name: whatever comes first, no checkpoint has packs of both.
+class TwoOwners : public RunStoreTest {
+ protected:
+  static RunStore open(const std::filesystem::path& folder, const std::string& owner) {
+    return *RunStore::open(std::shared_ptr<Disk>(*RealDisk::open_folder(folder)), "of-" + owner, owner);
+  }
+  Result<void> write(const RunStore& store, const CheckpointId& which, std::uint32_t rank) {
+    const LoadedTensors tensors = states(which, rank);
+    const LoadedTensor& sum = tensors.at("sum");
+    const TensorView view{.name = "sum", .shape = sum.shape, .bytes = std::as_bytes(std::span(sum.bytes))};
+    return store.write_pack(which, Rank(rank), std::span(&view, 1));
+  }
+  std::unique_ptr<RealDisk> disk_ = *RealDisk::open_folder(folder_ / "run");
+  RunStore a_ = open(folder_ / "run", "aaaa");
+  RunStore b_ = open(folder_ / "run", "bbbb");
+};
+
+TEST_F(TwoOwners, AMixtureIsNotCommitted) {
+  ASSERT_TRUE(write(a_, id(1, 20), 0));
+  ASSERT_TRUE(write(b_, id(1, 20), 1));
+  for (const RunStore* store : {&a_, &b_, &store_}) {
+    const auto committed = store->try_commit(id(1, 20), 2);
+    ASSERT_FALSE(committed);
+    EXPECT_EQ(committed.error().kind(), ErrorKind::kConflict);
+    EXPECT_THAT(committed.error().message(), HasSubstr("it mixes packs of two jobs"));
+  }
+  EXPECT_TRUE(complete().empty());
+}
+
+TEST_F(TwoOwners, WhatAnotherJobWroteIsNotTakenForOnesOwn) {
+  for (const std::uint32_t rank : {0U, 1U}) ASSERT_TRUE(write(a_, id(1, 20), rank));
+  const auto stolen = b_.try_commit(id(1, 20), 2);
+  ASSERT_FALSE(stolen);
+  EXPECT_THAT(stolen.error().message(), HasSubstr("was written by another job, aaaa, and this one is bbbb"));
+  EXPECT_EQ(*b_.find(id(1, 20)), std::nullopt);
+  ASSERT_TRUE(*a_.try_commit(id(1, 20), 2));
+  EXPECT_FALSE(b_.find(id(1, 20)));
+  EXPECT_TRUE(*a_.find(id(1, 20)));
+  EXPECT_TRUE(*store_.find(id(1, 20))) << "one that compares nothing";
+}
+
+TEST_F(TwoOwners, AManifestThatMixesIsNoCheckpoint) {
+  ASSERT_TRUE(write(a_, id(1, 20), 0));
+  ASSERT_TRUE(write(b_, id(1, 20), 1));
+  const auto receipts = folder_ / "run" / receipts_folder(id(1, 20));
+  Manifest mixed{.id = id(1, 20), .writer = "ratoon 0.1.0"};
+  for (const char* name : {"r0000.json", "r0001.json"})
+    mixed.packs.push_back(*decode_receipt(test::read_text(receipts / name)));
+  test::write_text(manifest(id(1, 20)), encode_manifest(mixed));
+  EXPECT_TRUE(complete().empty());
+  EXPECT_EQ(store_.inventory()->damaged.size(), 1u) << "and it is not forgotten";
+  EXPECT_THAT(store_.verify(id(1, 20)).error().message(), HasSubstr("mixes packs of two jobs"));
+}
+
+TEST_F(TwoOwners, ASecondTryTakesAndClearsWhatIsOnesOwnAlone) {
+  const std::string state = "state";
+  const TensorView view{.name = "sum", .shape = {5}, .bytes = std::as_bytes(std::span(state))};
+  RealDisk& disk = *disk_;
+  const auto stage_again = [&](const std::string& owner, const CheckpointId& which) {
+    const PackImage plan = *lay_out_image(std::span(&view, 1), owner);
+    std::vector<std::byte> image(plan.layout.file_bytes());
+    const auto filling = Filling::completed();
+    return write_staged_pack(disk, which, Rank(0), plan.layout, image, owner, Tried::kBefore, *filling);
+  };
+  ASSERT_TRUE(write(a_, id(1, 20), 0));
+  EXPECT_EQ(stage_again("aaaa", id(1, 20))->record.owner, "aaaa") << "its own, taken";
+  EXPECT_EQ(stage_again("bbbb", id(1, 20)).error().kind(), ErrorKind::kConflict);
+  // Without its vote, as it is for a moment.
+  std::filesystem::remove(folder_ / "run" / receipt_path(id(1, 20), Rank(0)));
+  EXPECT_EQ(stage_again("bbbb", id(1, 20)).error().kind(), ErrorKind::kConflict);
+  EXPECT_TRUE(std::filesystem::exists(pack(id(1, 20), 0)));
+  EXPECT_EQ(stage_again("aaaa", id(1, 20))->record.owner, "aaaa") << "its own, written again";
 }
 
 }  // namespace

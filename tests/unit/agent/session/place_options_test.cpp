@@ -16,6 +16,11 @@ TEST(DescribeSaving, SaysHowOftenIsSavedAndWhatIsKept) {
   Options options{.save_folder = "/runs", .run_name = "digits", .member = {}};
   EXPECT_EQ(describe_saving(options),
             "saves every 100 steps (--save-every) and keeps the newest 3 (--keep-last) in /runs/digits");
+  options.stores = {"s3://bucket/runs", "/mnt/other"};
+  EXPECT_THAT(describe_saving(options),
+              testing::EndsWith(
+                  "in /runs/digits, with copies in s3://bucket/runs/digits, /mnt/other/digits (--stores)"));
+  options.stores.clear();
   options.save_every = Every::automatic();
   options.keep_last = kKeepAllCheckpoints;
   options.save_folder = "s3://bucket/runs";
@@ -92,6 +97,37 @@ TEST(CheckOptions, ARunsNameHasNoControlCharacters) {
   for (const char* name : {"a\nb", "a\x1b[31m", "a\x7f"})
     EXPECT_FALSE(check_options({.save_folder = "/runs", .run_name = name})) << name;
   EXPECT_TRUE(check_options({.save_folder = "/runs", .run_name = "d\u00e9j\u00e0 vu"}));
+}
+
+TEST(CheckPlaces, AnAddressThatLacksASlashIsNoFolder) {
+  Options options{.save_folder = "/runs", .run_name = "r"};
+  for (const char* text : {"s3:/bucket", "s3:bucket", "https:/host/x", "file:/runs"}) {
+    options.stores = {text};
+    const auto refused = check_places(options);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_THAT(refused.error().message(), testing::HasSubstr("--stores: the store '" + std::string(text) +
+                                                              "' lacks the '//' of an address"));
+  }
+  options.stores = {"./s3:/bucket"};
+  EXPECT_TRUE(check_places(options));
+  options.save_folder = "s3:/bucket";
+  EXPECT_FALSE(check_places(options));
+}
+
+// The next start of the same job is no stranger, and neither a pod's folder nor its name tells jobs apart.
+TEST(OwnerOf, SaysWhoseAPlaceIs) {
+  Options options{.save_folder = "/data/runs", .run_name = "r"};
+  EXPECT_EQ(owner_of(options, "node-1", "", "x").job, "/data/runs/r on node-1");
+  options.member.job_namespace = "team-a";
+  options.member.job_name = "digits";
+  EXPECT_EQ(owner_of(options, "node-1", "", "x").job, "/data/runs/r on node-1") << "a local run";
+  options.member.pod_ip = "10.0.0.7";
+  EXPECT_EQ(owner_of(options, "digits-worker-0-i3", "", "x"),
+            (checkpoint::Owner{.job = "team-a/digits", .start = "x"}))
+      << "an operator that says no UID";
+  EXPECT_EQ(owner_of(options, "digits-worker-0-i3", "6f1c", "x").job, "team-a/digits of 6f1c");
+  options.member.pod_ip = "";
+  EXPECT_EQ(owner_of(options, "node-1", "6f1c", "x").job, "/data/runs/r on node-1 of 6f1c");
 }
 
 }  // namespace

@@ -96,6 +96,22 @@ TEST_F(SurveyTest, EveryByteIsVerified) {
   EXPECT_THAT(bad.why, HasSubstr("is not there, and a manifest names it"));
 }
 
+TEST_F(SurveyTest, AManifestOfPacksOfTwoJobsIsBadAndSaysWhoseTheyAre) {
+  const auto w = tensor("w", {10});
+  write_rank(id(1, 10), 0, {whole(w)});
+  write_rank(id(1, 10), 1, {whole(w)});
+  checkpoint::Manifest mixed{.id = id(1, 10), .writer = "another writer", .packs = {}};
+  for (const std::uint32_t rank : {0U, 1U}) {
+    const auto receipt = test::read_text(run_ / checkpoint::receipt_path(id(1, 10), Rank(rank)));
+    mixed.packs.push_back(checkpoint::decode_receipt(receipt).value());
+    mixed.packs.back().owner = rank == 0 ? "6f1c" : "77aa";
+  }
+  test::write_text(run_ / checkpoint::manifest_path(id(1, 10)), checkpoint::encode_manifest(mixed));
+  const Verified bad = verify_checkpoint(*disk_, survey().checkpoints.at(0), [](std::uint64_t) {});
+  EXPECT_EQ(bad.verdict, Verdict::kBad);
+  EXPECT_THAT(bad.why, testing::HasSubstr("that of rank 0 was written by 6f1c and that of rank 1 by 77aa"));
+}
+
 TEST_F(SurveyTest, AManifestWithoutAPackIsDamagedAndSaysWhichIsGone) {
   commit_plain(id(1, 10));
   commit_plain(id(1, 20));

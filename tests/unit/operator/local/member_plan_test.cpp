@@ -22,6 +22,7 @@ class MemberPlan : public testing::Test {
   api::TrainingJob job_ = test::job();
   api::Pod pod_ = test::pod(1, 3);
   MemberPlaces places_{.coordinator_port = 4711,
+                       .job_uid = "6f1c",
                        .token_file = "run/token",
                        .save_folder = "run/checkpoints",
                        .log_file = "run/logs/a.log",
@@ -41,6 +42,7 @@ TEST_F(MemberPlan, EachProcessKnowsItsPlace) {
     EXPECT_EQ(variable(env::kTokenFile, process), "run/token");
     EXPECT_EQ(variable(env::kProcessesPerNode, process), "2");
   }
+  EXPECT_EQ(variable(env::kJobUid), "6f1c") << "the identity of the job";
   EXPECT_EQ(plan().command, std::vector<std::string>({"train"}));
   EXPECT_EQ(plan().log_path, "run/logs/a.log");
   EXPECT_EQ(plan().lifeline_fd, 9);

@@ -211,5 +211,16 @@ TEST_F(RunFolderTest, ALineThatAPowerCutLeftIsNotGoneOnWith) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "{\"kind\":\"st\n{}\n{}\n");
 }
 
+TEST_F(RunFolderTest, TheJobsIdentityIsDrawnOnceAndKept) {
+  const std::string uid = open().job_uid().value();
+  EXPECT_EQ(uid.size(), 32u);
+  EXPECT_EQ(open().job_uid().value(), uid);
+  EXPECT_EQ(mode_of(temporary_ / "run/uid"), 0600u);
+  test::write_text(temporary_ / "run/uid", "half");
+  const std::string other = open().job_uid().value();
+  EXPECT_EQ(other.size(), 32u) << "one that is damaged is drawn anew";
+  EXPECT_NE(RunFolder::open(temporary_ / "other")->job_uid().value(), other);
+}
+
 }  // namespace
 }  // namespace ratoon::local::run_folder_test

@@ -89,5 +89,43 @@ TEST_F(StatusFileTest, WhatCouldNotBeWrittenIsTriedAgain) {
   EXPECT_THAT(written(), ElementsAre(document(1)));
 }
 
+class StatusFileOnABadDisk : public StatusFileTest {
+ protected:
+  std::vector<std::string> said_;
+  StatusFile patient_{[this](const json& document) {
+                        if (answer_) written_.push_back(document);
+                        return answer_;
+                      },
+                      [this](const std::string& sentence) { said_.push_back(sentence); }};
+};
+
+TEST_F(StatusFileOnABadDisk, AFullDiskIsSaidOnceAndTriedAgain) {
+  ASSERT_TRUE(patient_.put(document(1), now_));
+  for (const ErrorKind kind : {ErrorKind::kNoSpace, ErrorKind::kIo}) {
+    said_.clear();
+    answer_ = Error(kind, "no room");
+    for (const char* phase : {"Recovering", "Pending", "Recovering"})
+      EXPECT_TRUE(patient_.put(document(2, phase), now_ += std::chrono::minutes(10))) << "however long";
+    EXPECT_THAT(said_, ElementsAre(testing::HasSubstr("the run goes on: no room")));
+    answer_ = {};
+    written_.clear();
+    EXPECT_TRUE(patient_.put(document(2), now_));
+    EXPECT_THAT(written(), ElementsAre(document(2)));
+    EXPECT_THAT(said_, testing::Contains("the run's status is kept again"));
+    ASSERT_TRUE(patient_.put(document(3, "Pending"), now_));
+  }
+}
+
+TEST_F(StatusFileOnABadDisk, WhatDoesNotPassByItselfEndsTheRun) {
+  answer_ = Error(ErrorKind::kNoSpace, "no room");
+  EXPECT_FALSE(patient_.put(document(1), now_)) << "nothing was written yet: the run has not begun";
+  answer_ = {};
+  ASSERT_TRUE(patient_.put(document(1), now_));
+  answer_ = Error(ErrorKind::kPermissionDenied, "not yours");
+  EXPECT_FALSE(patient_.put(document(2, "Recovering"), now_));
+  answer_ = Error(ErrorKind::kNoSpace, "no room");
+  EXPECT_FALSE(patient_.put_last(document(3))) << "the last word is an error all the same";
+}
+
 }  // namespace
 }  // namespace ratoon::local::status_file_test

@@ -83,6 +83,20 @@ TEST(PackHeader, SurvivesARoundTrip) {
   EXPECT_EQ(decoded.hashes, made.hashes);
 }
 
+TEST(PackHeader, SaysWhoseThePackIs) {
+  const std::vector<TensorSpec> specs = {{"one", kFloat64, {}}};
+  const PackLayout layout = plan_pack(specs, "team \"a\" of 6f1c").value();
+  const std::vector<std::uint32_t> crcs = {7};
+  const std::vector<Hash128> hashes = {{1, 2}};
+  const std::string header = encode_header(layout, crcs, hashes);
+  EXPECT_EQ(json_of(header)["__metadata__"]["ratoon.owner"], "team \"a\" of 6f1c");
+  const auto decoded = decode_header(header, layout.file_bytes());
+  ASSERT_TRUE(decoded) << decoded.error().message();
+  EXPECT_EQ(decoded->layout, layout);
+  EXPECT_FALSE(json_of(sample().header)["__metadata__"].contains("ratoon.owner"))
+      << "a writer that says nothing";
+}
+
 TEST(PackHeader, IsAPlainSafetensorsHeader) {
   const Sample made = sample();
   EXPECT_EQ(made.header.substr(8, 2), "{\"");

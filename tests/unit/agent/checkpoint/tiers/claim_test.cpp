@@ -202,12 +202,58 @@ TEST_P(ClaimTest, TheSilenceOfAttemptsThatWereCutShortAddsUp) {
   EXPECT_EQ(looks, 30);
 }
 
-TEST_P(ClaimTest, WhatNobodyUnderstandsIsLeftAlone) {
-  std::filesystem::create_directories(folder_ / "run/claims");
-  ratoon::test::write_text(folder_ / "run/claims/c0000000001.txt", "ratoon claim 2\njob x\n");
-  const auto claim = take("digits", "a");
-  ASSERT_FALSE(claim);
-  EXPECT_THAT(claim.error().message(), HasSubstr("c0000000001.txt: nobody knows whose this place is"));
+// As a power cut leaves it, or a newer Ratoon writes it.
+TEST_P(ClaimTest, AnOwnerWhoseClaimCannotBeReadIsWatchedForALease) {
+  for (const char* text : {"", "ratoon claim 2\njob x\n"}) {
+    leave(7, text);
+    waited_ = {};
+    auto claim = take("digits", "a");
+    ASSERT_TRUE(claim) << claim.error().message();
+    EXPECT_EQ(waited_, seconds(30)) << text;
+    EXPECT_EQ(claim->number(), 8u);
+    ASSERT_TRUE(disk_->remove("claims/c0000000008.txt"));
+  }
+}
+
+TEST_P(ClaimTest, AnOwnerWhoseClaimCannotBeReadAndThatIsAliveKeepsThePlace) {
+  leave(7, "");
+  const auto second = take("digits", "a", [&] {
+    if (waited_ == seconds(8)) leave(8, "");
+  });
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind(), ErrorKind::kAlreadyExists);
+  EXPECT_THAT(second.error().message(), HasSubstr("c0000000008.txt cannot be read"));
+}
+
+TEST_P(ClaimTest, AnOwnersOwnClaimThatIsDamagedIsRenewed) {
+  auto claim = take("digits", "a");
+  leave(1, "");
+  EXPECT_TRUE(claim->renew());
+  leave(3, "");
+  const auto renewed = claim->renew();
+  ASSERT_FALSE(renewed) << "another made it";
+  EXPECT_THAT(renewed.error().message(), HasSubstr("belongs to a job whose claim cannot be read"));
+}
+
+TEST_P(ClaimTest, AnotherUidOnOneHostAndPathIsAnotherJob) {
+  auto first = take("/runs/digits on here of 6f1c", "a");
+  const auto second = take("/runs/digits on here of 77aa", "b",
+                           [&] { EXPECT_TRUE(waited_ < seconds(10) || first->renew()); });
+  ASSERT_FALSE(second);
+  EXPECT_LT(waited_, seconds(30)) << "no farewell: nothing says that the first one ends";
+  ASSERT_TRUE(take("/link/to/digits on there of 6f1c", "c")) << "the same job, by another path";
+}
+
+// What a writer left that was killed before its claim had its name.
+TEST_P(ClaimTest, TemporaryFilesOfKilledWritersAreSwept) {
+  if (GetParam()) return;  // a store has none
+  auto claim = take("digits", "a");
+  const auto left = folder_ / "run/claims/.c0000000001.txt.0123.tmp";
+  const auto coming = folder_ / "run/claims/.c0000000003.txt.0123.tmp";
+  for (const auto& path : {left, coming}) ratoon::test::write_text(path, "");
+  ASSERT_TRUE(claim->renew());
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(coming)) << "one that is being written may be the next";
 }
 
 TEST_P(ClaimTest, WhoIsToldToStopWaitingStops) {
@@ -237,6 +283,10 @@ TEST(JudgeClaim, IsAFunctionOfWhatWasSeen) {
   EXPECT_EQ(judge(note(1, "it"), note(1, "it"), 30, 30), ClaimVerdict::kTake);
   EXPECT_EQ(judge(note(1, "it"), note(2, "it"), 10, 0), ClaimVerdict::kRefuse);
   EXPECT_EQ(judge(note(1, "it"), note(2, "it", true), 1, 0), ClaimVerdict::kTake);
+  const auto damaged = std::optional(ClaimNote{.number = 1, .is_unreadable = true});
+  EXPECT_EQ(judge(damaged, damaged, 29, 29), ClaimVerdict::kWatch);
+  EXPECT_EQ(judge(damaged, damaged, 30, 30), ClaimVerdict::kTake);
+  EXPECT_EQ(judge(damaged, note(2, "it"), 10, 0), ClaimVerdict::kRefuse);
   EXPECT_EQ(judge(note(1, "me of 2"), note(2, "me of 2"), 299, 0), ClaimVerdict::kWatch);
   EXPECT_EQ(judge(note(1, "me of 2"), note(2, "me of 2"), 300, 0), ClaimVerdict::kRefuse);
   EXPECT_EQ(judge(note(1, "me of 2"), note(2, "me of 2"), 40, 30), ClaimVerdict::kTake);
@@ -250,7 +300,11 @@ TEST(Kinship, IsOfNameAndUid) {
   EXPECT_EQ(kinship("a/b of 1", "a/b"), Kinship::kSame);
   EXPECT_EQ(kinship("a/b", "a/b of 1"), Kinship::kSame);
   EXPECT_EQ(kinship("a/b of 1", "a/b of 2"), Kinship::kNamesake);
-  EXPECT_EQ(kinship("a/b of 1", "a/c of 1"), Kinship::kOther);
+  EXPECT_EQ(kinship("a/b of 1", "a/c of 2"), Kinship::kOther);
+  EXPECT_EQ(kinship("/a on h of 1", "/b on i of 1"), Kinship::kSame) << "by another path, or host";
+  EXPECT_EQ(kinship("/a on h of 1", "/a on h of 2"), Kinship::kOther);
+  EXPECT_EQ(kinship("s3://a/b on h of 1", "s3://a/b on h of 2"), Kinship::kOther);
+  EXPECT_EQ(kinship("/a on h of 1", "/a on h"), Kinship::kSame);
   EXPECT_EQ(kinship("/runs of me/x on here", "/runs on here"), Kinship::kOther);
   EXPECT_EQ(kinship("/runs of me/x on here", "/runs of me/y on here"), Kinship::kOther);
 }

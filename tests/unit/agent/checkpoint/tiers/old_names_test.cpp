@@ -97,5 +97,18 @@ TEST_F(OldNames, PointersOfAStoreGoWithTheirPacks) {
                                                    "run/ba3", "run/ba4"));
 }
 
+// A process was killed between making a link and giving it its name.
+TEST_F(OldNames, LinksOfKilledProcessesGo) {
+  const auto disk = test::folder_at(folder_ / "run");
+  for (const std::uint64_t attempt : {1, 2}) static_cast<void>(test::digest_of_commit(disk, id(attempt, 10)));
+  link("packs/a0001/s0000000010/r0000.safetensors", ".latest-rank0.0123.tmp");
+  link("packs/a0002/s0000000010/r0000.safetensors", ".latest-rank0.4567.tmp");  // to be named in a moment
+  link("packs/a0001/s0000000010/r0000.safetensors", ".other.0123.tmp");         // another name
+  link("elsewhere", ".latest-rank1.0123.tmp");
+  expect_done(remove_old_links(folder_ / "run", "latest-rank{rank}", "digits"));
+  EXPECT_THAT(names("run"),
+              UnorderedElementsAre(".latest-rank0.4567.tmp", ".other.0123.tmp", ".latest-rank1.0123.tmp"));
+}
+
 }  // namespace
 }  // namespace ratoon::checkpoint::old_names_test

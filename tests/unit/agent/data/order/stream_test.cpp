@@ -46,6 +46,13 @@ std::string sentence_of(const std::function<void()>& function) {
 }
 
 // Frozen, as those of Permutation.
+// As an older Ratoon wrote it, which nothing but its fields vouches for.
+std::string without_digest(std::string state) {
+  constexpr std::string_view kField = R"(,"state_digest":")";
+  constexpr std::size_t kFieldBytes = kField.size() + 17;  // 16 digits and a quote
+  return state.erase(state.find(kField), kFieldBytes);
+}
+
 TEST(StreamVectors, TwoEpochsAndABit) {
   Stream stream(ten());
   std::vector<std::uint64_t> samples;
@@ -61,7 +68,8 @@ TEST(StreamVectors, TwoEpochsAndABit) {
             R"({"batches":6,"cursor":24,"digest":"8ef7987576318728","epoch_end":"carry","format":1,)"
             R"("global_batch":4,"order":"feistel-1","seed":0,)"
             R"("segments":[{"batch":0,"from":0,"global_batch":4,"start":0}],)"
-            R"("sources":{"digest":"c1b42df18198b0a5","names":[""],"samples":[10],"weights":[65536]}})");
+            R"("sources":{"digest":"c1b42df18198b0a5","names":[""],"samples":[10],"weights":[65536]},)"
+            R"("state_digest":"0d55680d8c9b0763"})");
 }
 
 TEST(Stream, ABatchReachesOverTheEndOfAnEpoch) {
@@ -155,7 +163,7 @@ TEST(Stream, RefusesTheStateOfAnotherStreamWithBothValues) {
 }
 
 TEST(Stream, RefusesWhatIsNoState) {
-  const std::string good = Stream(ten()).save_state();
+  const std::string good = without_digest(Stream(ten()).save_state());
   const auto with = [&good](const std::string& from, const std::string& to) {
     return std::string(good).replace(good.find(from), from.size(), to);
   };
@@ -171,7 +179,7 @@ TEST(Stream, RefusesWhatIsNoState) {
       {with("\"cursor\":0", "\"cursor\":-1"), "stream.cursor"},
       {with("\"digest\":\"0", "\"digest\":\"z"), "16 hexadecimal digits"},
       {with("\"start\":0", "\"start\":4"), "does not follow"},
-      {with("\"segments\":[{", "\"segment\":[{"), "segments must be at least one"},
+      {with("\"segments\":[{", "\"segment\":[{"), "a field that is not known, and no digest"},
   };
   for (const auto& c : cases) {
     Stream stream(ten());

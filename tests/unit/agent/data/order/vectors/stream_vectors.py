@@ -32,6 +32,10 @@ def text_hash(seed, text):
     return mix(h, len(data))
 
 
+def as_text(body):
+    return json.dumps(body, sort_keys=True, separators=(",", ":"))
+
+
 def high(x, radix):
     return (x * radix) >> 64
 
@@ -191,7 +195,8 @@ class Stream:
                         "weights": [s["weight"] for s in self.sources]}}
         if self.options["order"] == "blocks-1":
             body["window_shards"] = self.options["window_shards"]
-        return json.dumps(body, sort_keys=True, separators=(",", ":"))
+        body["state_digest"] = f"{text_hash(0, as_text(body)):016x}"
+        return as_text(body)
 
 
 def source(name, samples, weight=BLOCK, shards=()):

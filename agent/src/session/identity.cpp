@@ -1,0 +1,75 @@
+#include "agent/src/session/identity.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <span>
+
+#include "agent/src/checkpoint/disk/durable.h"
+#include "agent/src/checkpoint/file_names.h"
+#include "agent/src/session/place_options.h"
+#include "base/core/random_name.h"
+#include "base/core/xxh3.h"
+
+namespace ratoon::session {
+namespace {
+
+constexpr std::size_t kIdentityBytes = 16;
+constexpr std::uint64_t kOwnerFileBytesMax = 4096;
+
+std::string without_line_end(std::string text) {
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+bool is_identity(std::string_view text) {
+  return text.size() == 2 * kIdentityBytes &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+Result<std::string> read_owner(const checkpoint::Disk& home) {
+  auto text = checkpoint::read_whole(home, checkpoint::kOwner, kOwnerFileBytesMax);
+  if (!text && text.error().kind() == ErrorKind::kCorrupted) return std::string();
+  if (!text) return text;
+  std::string identity = without_line_end(*std::move(text));
+  return is_identity(identity) ? identity : std::string();
+}
+
+// What is wrong with the folder is told of where it is locked, listed and saved to; until then nothing is
+// compared. A folder that hangs is not waited for twice.
+Result<std::string> or_none(const Error& why) {
+  return why.kind() == ErrorKind::kTimeout ? Result<std::string>(why) : Result<std::string>(std::string());
+}
+
+Result<std::string> identity_in(checkpoint::Disk& home, std::string_view mark) {
+  auto there = read_owner(home);
+  if (there) return there;
+  if (there.error().kind() != ErrorKind::kNotFound) return or_none(there.error());
+  auto drawn = draw_secret(kIdentityBytes);
+  if (!drawn) return or_none(drawn.error());
+  const auto saved = checkpoint::save_durably(home, checkpoint::kOwner, *drawn + "\n", mark);
+  if (saved) return drawn;
+  if (saved.error().kind() != ErrorKind::kAlreadyExists) return or_none(saved.error());
+  auto first = read_owner(home);  // another rank of the launch made it
+  return first ? first : or_none(first.error());
+}
+
+std::string identity_of_this_machine() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  std::getline(file, text);
+  std::error_code code;
+  text += " " + std::filesystem::read_symlink("/proc/self/ns/net", code).string();
+  return to_hex(xxh3_128(std::as_bytes(std::span(text))));
+}
+
+}  // namespace
+
+Result<std::string> identity_of(const Options& options, checkpoint::Disk& home, std::string_view mark) {
+  std::string uid = options.member.job_uid;
+  std::ranges::replace_if(uid, [](unsigned char c) { return c <= 0x20 || c >= 0x7f; }, '?');
+  if (!uid.empty() || !options.member.coordinator_url.empty()) return uid;
+  return is_home_in_store(options) ? identity_of_this_machine() : identity_in(home, mark);
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,50 @@
+#include "operator/local/saves_place.h"
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/contract/names.h"
+#include "operator/api/trainer_environment.h"
+
+namespace ratoon::local {
+namespace {
+
+// As the trainer reads it: the word behind the flag or its '=', and the last one counts.
+std::optional<std::string> flag_in(const std::vector<std::string>& words, const std::string& flag) {
+  std::optional<std::string> value;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == flag && i + 1 < words.size())
+      value = words[++i];
+    else if (words[i].starts_with(flag + "="))
+      value = words[i].substr(flag.size() + 1);
+  }
+  return value;
+}
+
+std::optional<std::string> flag_of_job(const api::TrainingJob& job, const std::string& flag) {
+  for (const api::Role& role : job.spec.roles)
+    if (auto value = flag_in(role.command, flag)) return value;
+  return std::nullopt;
+}
+
+std::string run_name_of(const api::TrainingJob& job) {
+  if (auto said = flag_of_job(job, "--run-name")) return *said;
+  for (const api::Role& role : job.spec.roles) {
+    const auto found = role.environment.find(names::env::kRunName);
+    if (found != role.environment.end()) return found->second;
+  }
+  return api::trainer_environment(job).at(names::env::kRunName);
+}
+
+}  // namespace
+
+std::string saves_place(const api::TrainingJob& job, const std::filesystem::path& save_folder,
+                        const std::filesystem::path& work_folder) {
+  const std::string folder = flag_of_job(job, "--save-folder").value_or(save_folder.string());
+  const std::string name = run_name_of(job);
+  if (folder.find("://") != std::string::npos) return folder + (folder.ends_with('/') ? "" : "/") + name;
+  return (work_folder / folder / name).lexically_normal().string();
+}
+
+}  // namespace ratoon::local

@@ -1,0 +1,69 @@
+"""Two jobs, of two folders, that save under one folder and run name: one of them is let in, by whatever path they come, and
+what is saved is of one job. `ratoon checkpoint verify` and `ratoon report` follow them to where they save."""
+
+import json
+import os
+import subprocess
+import unittest
+
+from local_run import BIN, LocalRun, wait_until
+
+STEPS = 400
+
+
+class TwoJobs(unittest.TestCase):
+    def run_to(self, saves, pause=10, steps=STEPS):
+        run = LocalRun(command=["counter", "--steps", str(steps), "--pause-ms", str(pause)])
+        self.addCleanup(run.close)
+        return run.start("--", "--save-folder", str(saves), "--run-name", "shared")
+
+    def owners(self, place):
+        found = set()
+        for path in place.glob("manifests/*.json"):
+            manifest = json.loads(path.read_text().rpartition("crc32c:")[0])
+            found |= {pack["owner"] for pack in manifest["packs"]}
+        return found
+
+    def assert_refused(self, run):
+        code, output = run.finish(120)
+        said = output + "".join(run.logs().values())
+        self.assertNotEqual(code, 0, said)
+        self.assertIn("says that the job ", said)
+        self.assertIn("it is alive: end it, or give this run another name; nothing was changed", said)
+
+    def test_a_second_job_is_refused_by_whatever_path_it_comes(self):
+        first = LocalRun()
+        self.addCleanup(first.close)
+        saves = first.root / "saves"
+        saves.mkdir()
+        link = first.root / "link"
+        os.symlink(saves, link)
+        owner = self.run_to(saves, pause=100, steps=1_000_000)
+        wait_until(lambda: list((saves / "shared/manifests").glob("*.json")), "the first job to save")
+        for path in (saves, link):
+            self.assert_refused(self.run_to(path))
+        self.assertIsNone(owner.process.poll(), "the first is not disturbed")
+        uid = (owner.folder / "uid").read_text().strip()
+        self.assertEqual(self.owners(saves / "shared"), {uid})
+        verified = subprocess.run([BIN / "ratoon", "checkpoint", "verify", owner.folder], text=True, capture_output=True,
+                                  timeout=60)
+        self.assertEqual(verified.returncode, 0, verified.stdout + verified.stderr)
+        report = subprocess.run([BIN / "ratoon", "report", owner.folder, "--json"], text=True, capture_output=True, timeout=60)
+        self.assertEqual(report.returncode, 0, report.stderr)
+        self.assertTrue(json.loads(report.stdout)["checkpoints"])
+
+    def test_of_two_that_start_at_once_one_is_let_in(self):
+        root = LocalRun()
+        self.addCleanup(root.close)
+        saves = root.root / "saves"
+        both = [self.run_to(saves, pause=50) for _ in range(2)]
+        first_to_end = wait_until(lambda: next((run for run in both if run.process.poll() is not None), None), "one to end", 120)
+        self.assert_refused(first_to_end)
+        other = next(run for run in both if run is not first_to_end)
+        code, output = other.finish(120)
+        self.assertEqual(code, 0, output)
+        self.assertEqual(self.owners(saves / "shared"), {(other.folder / "uid").read_text().strip()})
+
+
+if __name__ == "__main__":
+    unittest.main()
