@@ -45,14 +45,13 @@ void read(Fields& f, JoinRequest& m) {
 }
 
 json to_json(const Assignment& m) {
-  json out = {{"attempt", m.attempt.value()}, {"beat_seconds", m.beat_seconds},
-              {"rank", m.rank.value()},       {"rendezvous", m.rendezvous},
-              {"secret", m.secret},           {"world_size", m.world_size}};
-  if (m.resume) {
-    out["resume"] = {{"attempt", m.resume->attempt.value()},
-                     {"digest", m.resume->digest},
-                     {"step", m.resume->step.value()}};
-  }
+  json out = {{"attempt", m.attempt.value()},
+              {"beat_seconds", m.beat_seconds},
+              {"rank", m.rank.value()},
+              {"rendezvous", m.rendezvous},
+              {"secret", m.secret},
+              {"world_size", m.world_size}};
+  if (m.resume) out["resume"] = to_json(*m.resume);
   return out;
 }
 
@@ -70,9 +69,7 @@ void read(Fields& f, Assignment& m) {
   if (m.beat_seconds <= 0) f.complain("beat_seconds", "more than 0");
   if (f.find("resume") != nullptr) {
     Fields r = f.object("resume");
-    m.resume = ResumePoint{.attempt = Attempt(r.whole("attempt", kCountMax)),
-                           .step = Step(r.whole("step", kCountMax)),
-                           .digest = r.text("digest", kDigestBytesMax)};
+    m.resume = read_resume_point(r);
     if (m.resume->attempt >= m.attempt) r.complain("attempt", "an attempt before the assignment's own");
   }
 }

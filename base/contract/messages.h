@@ -176,6 +176,7 @@ struct Completed {
   ProcessIdentity process;
   Attempt attempt{0};
   Step step{0};
+  ResumePoint checkpoint;  // committed, and of that very step: without it no run is complete
   std::map<std::string, std::string> result;
 
   friend bool operator==(const Completed&, const Completed&) = default;
@@ -190,7 +191,8 @@ inline constexpr std::size_t kWeightsBytesMax = 253;
 struct CompletionRecord {
   Attempt attempt{0};
   Step step{0};
-  std::string weights{};  // the file that has them; empty: there is none
+  ResumePoint checkpoint{};  // as in Completed
+  std::string weights{};     // the file that has them; empty: there is none
 
   friend bool operator==(const CompletionRecord&, const CompletionRecord&) = default;
 };

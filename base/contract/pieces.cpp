@@ -64,6 +64,18 @@ InventoryEntry read_inventory_entry(Fields f) {
   return e;
 }
 
+json to_json(const ResumePoint& p) {
+  return {{"attempt", p.attempt.value()}, {"digest", p.digest}, {"step", p.step.value()}};
+}
+
+ResumePoint read_resume_point(Fields f) {
+  ResumePoint point;
+  point.attempt = Attempt(f.whole("attempt", kCountMax));
+  point.step = Step(f.whole("step", kCountMax));
+  point.digest = f.text("digest", kDigestBytesMax);
+  return point;
+}
+
 std::string read_address(Fields& f, const char* name) {
   std::string address = f.text(name, kAddressBytesMax);
   const auto colon = address.rfind(':');

@@ -15,10 +15,12 @@ namespace ratoon::contract {
 [[nodiscard]] nlohmann::json to_json(const ProcessIdentity& process);
 [[nodiscard]] nlohmann::json to_json(const InventoryEntry& entry);
 [[nodiscard]] nlohmann::json to_json(const Outlook& outlook);
+[[nodiscard]] nlohmann::json to_json(const ResumePoint& checkpoint);
 
 [[nodiscard]] ProcessIdentity read_process(Fields& message);
 [[nodiscard]] InventoryEntry read_inventory_entry(Fields entry);
 [[nodiscard]] Outlook read_outlook(Fields outlook);
+[[nodiscard]] ResumePoint read_resume_point(Fields checkpoint);
 
 // host:port, or [v6]:port. Whether the host can be reached is for the one who connects to find out.
 [[nodiscard]] std::string read_address(Fields& fields, const char* name);

@@ -14,6 +14,15 @@ namespace {
 constexpr std::array<std::string_view, 8> kPhases = {"joining",    "load", "data",     "compute",
                                                      "collective", "save", "validate", "user"};
 
+// A run is complete once its last step is saved: who says so names the checkpoint.
+ResumePoint read_last_checkpoint(Fields& f, Step last) {
+  Fields field = f.object("checkpoint");
+  ResumePoint checkpoint = contract::read_resume_point(field);
+  if (f.is_sound() && checkpoint.step != last)
+    field.complain("step", "the run's last step (" + std::to_string(last.value()) + ")");
+  return checkpoint;
+}
+
 }  // namespace
 
 std::string_view name_of(ProcessPhase phase) {
@@ -96,6 +105,7 @@ void read(Fields& f, Orders& m) {
 
 json to_json(const Completed& m) {
   return {{"attempt", m.attempt.value()},
+          {"checkpoint", to_json(m.checkpoint)},
           {"process", to_json(m.process)},
           {"result", m.result},
           {"step", m.step.value()}};
@@ -105,6 +115,7 @@ void read(Fields& f, Completed& m) {
   m.process = read_process(f);
   m.attempt = Attempt(f.whole("attempt", kAttemptMax));
   m.step = Step(f.whole("step", kCountMax));
+  m.checkpoint = read_last_checkpoint(f, m.step);
   if (f.find("result") == nullptr) return;
   const json& entries = *f.find("result");
   if (!entries.is_object() || entries.size() > kResultMax) {
@@ -122,7 +133,8 @@ void read(Fields& f, Completed& m) {
 }
 
 json to_json(const CompletionRecord& m) {
-  json out = {{"attempt", m.attempt.value()}, {"step", m.step.value()}};
+  json out = {
+      {"attempt", m.attempt.value()}, {"checkpoint", to_json(m.checkpoint)}, {"step", m.step.value()}};
   if (!m.weights.empty()) out["weights"] = m.weights;
   return out;
 }
@@ -130,6 +142,7 @@ json to_json(const CompletionRecord& m) {
 void read(Fields& f, CompletionRecord& m) {
   m.attempt = Attempt(f.whole("attempt", kCountMax));
   m.step = Step(f.whole("step", kCountMax));
+  m.checkpoint = read_last_checkpoint(f, m.step);
   m.weights = f.optional_text("weights", kWeightsBytesMax);
 }
 

@@ -89,13 +89,13 @@ class Notices(NoticedRanks):
     def test_a_run_that_finishes_early_is_complete(self):
         self.start("--finish-at", 40, launcher=torchrun, size=2)
         self.assertEqual(self.finish(), [0, 0], self.log(0))
-        self.assertEqual([self.steps(rank)[-1][0] for rank in (0, 1)], [39, 39])
-        self.assertEqual(self.committed(), 40)
-        self.assertIn("finished at step 40: the loss no longer falls", self.log(0))
+        self.assertEqual([self.steps(rank)[-1][0] for rank in (0, 1)], [40, 40])
+        self.assertEqual(self.committed(), 41)
+        self.assertIn("finished at step 41: the loss no longer falls", self.log(0))
         self.start(launcher=torchrun, size=2)  # the criterion would not end it any more
         self.assertEqual(self.finish(), [0, 0], self.log(0))
-        self.assertEqual([self.steps(rank)[-1][0] for rank in (0, 1)], [39, 39], "started again it is complete at once")
-        self.assertEqual(self.log(0).count("finished at step 40: the loss no longer falls"), 2)
+        self.assertEqual([self.steps(rank)[-1][0] for rank in (0, 1)], [40, 40], "started again it is complete at once")
+        self.assertEqual(self.log(0).count("finished at step 41: the loss no longer falls"), 2)
 
     def test_deterministic_is_refused_where_nothing_computes(self):
         self.start("--deterministic")

@@ -71,7 +71,11 @@ inline Beat beat(ProcessIdentity who, std::uint64_t attempt, std::uint64_t step,
 }
 
 inline Completed completed(ProcessIdentity who, std::uint64_t attempt, std::uint64_t step) {
-  return {.process = std::move(who), .attempt = Attempt(attempt), .step = Step(step), .result = {}};
+  return {.process = std::move(who),
+          .attempt = Attempt(attempt),
+          .step = Step(step),
+          .checkpoint = {.attempt = Attempt(attempt), .step = Step(step), .digest = "d"},
+          .result = {}};
 }
 
 }  // namespace ratoon::test

@@ -132,7 +132,8 @@ Deaths deaths_by_chance(std::uint64_t seed, std::uint64_t count) {
   };
 }
 
-// Of an attempt. One that is killed after its first step leaves a checkpoint, so that the next has to resume.
+// Of an attempt. One that is killed after its second step, with which the save takes effect that was asked
+// for in the first, leaves a checkpoint, so that the next has to resume.
 class Fate {
  public:
   Fate(ratoon::Session& session, const Deaths& deaths) : session_(session), deaths_(deaths) {}
@@ -145,7 +146,7 @@ class Fate {
   void pass(Place place, std::uint64_t step) const {
     const Death here{.attempt = session_.attempt(), .rank = session_.rank(), .step = step, .place = place};
     if (death_ != here) return;
-    if (first_ < step) static_cast<void>(first_save_.wait(ratoon::SaveLevel::kCommitted, 60s));
+    if (first_ && *first_ + 1 < step) static_cast<void>(first_save_.wait(ratoon::SaveLevel::kCommitted, 60s));
     static_cast<void>(std::raise(SIGKILL));
   }
 

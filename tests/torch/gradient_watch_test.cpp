@@ -46,10 +46,17 @@ TEST(GradientWatch, SeesGraphsThatWereMadeBeforeIt) {
   EXPECT_EQ(seen, 1);
 }
 
-TEST(GradientWatch, WhatItThrowsComesOutOfBackwardAsItIs) {
+// It is no std::exception, and LibTorch's threads know no others.
+TEST(GradientWatch, WhatItThrowsComesOutAsItIsAndLeavesBackwardUsable) {
   const std::vector<Tensor> leaves = {leaf()};
-  const GradientWatch watch(leaves, [](std::size_t) { throw Interrupted("the world changed"); });
-  EXPECT_THROW(leaves[0].sum().backward(), Interrupted);
+  {
+    const GradientWatch watch(leaves, [](std::size_t) { throw Interrupted("the world changed"); });
+    EXPECT_THROW(watch.during([&] { leaves[0].sum().backward(); }), Interrupted);
+  }
+  leaves[0].mutable_grad().reset();
+  const GradientWatch watch(leaves, [](std::size_t) {});
+  watch.during([&] { leaves[0].sum().backward(); });
+  EXPECT_TRUE(leaves[0].grad().defined());
 }
 
 TEST(PieceTurns, FollowThePiecesWhateverComesFirst) {

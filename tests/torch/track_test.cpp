@@ -3,6 +3,7 @@
 #include <functional>
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -303,6 +304,35 @@ class OwnOptimizer : public optim::Optimizer {
       : Optimizer(std::move(parameters), std::make_unique<optim::SGDOptions>(0.1)) {}
   torch::Tensor step(LossClosure) override { return {}; }
 };
+
+// Those that nobody tracks would begin anew at each start, next to moments that do not.
+TEST(TrackOptimizers, AParameterThatNothingTracksIsRefusedByItsNumber) {
+  const at::Tensor scale = at::ones({2, 3});
+  torch::nn::Linear net(4, 2);
+  std::vector<at::Tensor> parameters = net->parameters();
+  parameters.push_back(scale);
+  optim::SGD optimizer(parameters, optim::SGDOptions(0.1));
+  const auto check = [&](bool is_scale_tracked) {
+    session::TrackedObjects objects;
+    test::track(objects, "net", *net);
+    test::track(objects, "optimizer", optimizer);
+    at::Tensor view = scale.view({3, 2});  // the same memory
+    if (is_scale_tracked) test::track(objects, "scale", view);
+    session::TrackedObjects::check_that_all_is_tracked(objects.collect());
+  };
+  EXPECT_NO_THROW(check(true));
+  try {
+    check(false);
+    FAIL() << "it is in no checkpoint";
+  } catch (const Failure& why) {
+    EXPECT_EQ(why.exit_code, 82);
+    EXPECT_NE(
+        std::string(why.what())
+            .find("tracked 'optimizer' changes parameter 2 (group 0, shape [2, 3]), which nothing tracks"),
+        std::string::npos)
+        << why.what();
+  }
+}
 
 TEST(TrackOptimizers, OnesOfTheProgramsOwnAreRefusedAtOnce) {
   Net net;

@@ -1,18 +1,27 @@
 // What a training function may see thrown by Ratoon.
 //
-//   try { ... } catch (const ratoon::Interrupted&) { throw; }  // let it pass: train() calls again
+//   try { ... } catch (const ratoon::Interrupted&) { throw; } catch (...) { ... }  // train() calls again
 #pragma once
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace ratoon {
 
-// The world changed. The training function unwinds and is called again; it is not an error and must not be
-// swallowed.
-class Interrupted : public std::runtime_error {
+// The world changed. The training function unwinds and is called again. It is not an error, and no
+// std::exception either: a handler of those around the loop lets it pass.
+class Interrupted {
  public:
-  explicit Interrupted(const std::string& why) : std::runtime_error(why) {}
+  explicit Interrupted(std::string why) : why_(std::move(why)) {}
+  virtual ~Interrupted() = default;
+  Interrupted(const Interrupted&) = default;
+  Interrupted& operator=(const Interrupted&) = default;
+
+  [[nodiscard]] const char* what() const noexcept { return why_.c_str(); }
+
+ private:
+  std::string why_;
 };
 
 // The process cannot go on; train() prints the sentence and returns the exit code (README, "Exit codes").

@@ -14,6 +14,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -84,20 +85,25 @@ class Session {
   //
   //   ratoon::Session session(ratoon::Options::from_environment(argc, argv));
   //   session.track("net", net);
-  //   session.resume();
-  //   for (; epoch < 90; ++epoch)
-  //     for (auto& batch : *loader) { ...; session.step_done(); }
+  //   session.resume(ratoon::Until::epochs(90));
+  //   while (!session.is_over())
+  //     for (auto& batch : *loader) {
+  //       ...;
+  //       if (!session.step_done()) break;
+  //     }
   //   return session.complete();
   //
   // Where train() would call its function again or return, this ends the process: with a sentence and the
   // same exit code, 81 where a fresh start goes on. What is on the stack is not destroyed then.
   explicit Session(Result<Options> options);
-  // Restores what is tracked; the program ends its loop itself, or where is_over() tells it to.
+  // Restores what is tracked. The run is over where finish(), the end that is given here, or --max-duration
+  // says so, and the program's loop ends with it; without an end it ends its loop by itself.
   void resume();
   void resume(Until until);
   [[nodiscard]] bool is_over() const;
   // Counts, saves and commits, as the loop over steps() does after each step.
-  void step_done();
+  // Whether there is another one: a step after the run's end is refused.
+  bool step_done();
   // The run is done, all ranks after the same step: what is tracked is saved once more if it must be. Returns
   // the exit code of the process.
   [[nodiscard]] int complete();
@@ -140,9 +146,11 @@ class Session {
   class StepRange;
   // All ranks leave the loop after the same step: the last checkpoint needs all of them.
   // The steps that are left until `total` steps of the run are done: restores what is tracked, counts, saves
-  // and commits checkpoints, and throws Interrupted when the world changes. Whoever leaves the loop early
-  // keeps what was saved by then. Names of what is tracked are those that the checkpoint has, or it is
-  // refused: a state that nobody takes would begin anew next to what goes on.
+  // and commits checkpoints, and throws Interrupted when the world changes. The run is complete where this
+  // loop ends by itself: a function that leaves it before, and returns, is called again where the world had
+  // changed or has left as it was told to; else its process ends with exit code 82. Names of what is tracked
+  // are those that the checkpoint has, or it is refused: a state that nobody takes would begin anew next to
+  // what goes on.
   [[nodiscard]] StepRange steps(std::uint64_t total);
   // The same until so much is done, counted from the run's beginning. --max-duration outweighs both.
   [[nodiscard]] StepRange steps(Until until);
@@ -181,17 +189,18 @@ class Session {
   // next step. Finite or not, it never ends the run.
   void report(std::string_view name, double value, std::uint64_t samples = 1);
 
-  // The step under way is saved when it ends, beside what --save-every says. With a reason it is pinned:
-  // retention never lets it go, here and in the stores that get it, until `ratoon checkpoint unpin` does. One
-  // rank is enough, where all agree once a step; with several ranks that do not, it is a configuration error.
-  // In a run of several ranks it may be the step after. What stores hold is known on rank 0.
+  // The step under way is saved when it ends, beside what --save-every says. With a reason it is
+  // pinned: retention never lets it go, here and in the stores that get it, until `ratoon checkpoint unpin`
+  // does. One rank is enough, where all agree once a step; with several ranks that do not, it is a
+  // configuration error. Where the ranks agree, one alone as well, it is the end of the next step that is
+  // saved: in a world of any size, and whatever is lost between the two. What stores hold is known on rank 0.
   //   if (loss < lowest) session.save("a loss of " + std::to_string(lowest = loss));
   SaveTicket save(const std::string& keep = "");
 
-  // The run is done before its time, say because the loss no longer falls: the step under way is the last
-  // one. It is saved, and the run is complete. One rank is enough, where all agree once a step; with several
-  // ranks that do not, it is a configuration error. In a run of several ranks the step after may be the last.
-  // Started again the run is complete at once, unless it has another end by then.
+  // The run is done before its time, say because the loss no longer falls. The step under way is the last
+  // one, or the next where the ranks agree once a step, as for save(): let the loop end by itself. That step
+  // is saved, and the run is complete. One rank is enough. Started again the run is complete at once, unless
+  // it has another end by then.
   void finish(const std::string& reason);
 
   // This process will be ended after so long, as somebody told the program: it saves at once, trains on,
@@ -274,9 +283,12 @@ class Session {
   // Calls it; what it throws ends the process where the session is in place.
   void answer(const std::function<void()>& act) const;
   [[noreturn]] void leave_in_place() const;
+  // The training function returned: throws where the run is not at its end.
+  void refuse_early_return() const;
 
   std::unique_ptr<Attempts> attempts_;  // in place alone
   std::unique_ptr<Engine> engine_;
+  mutable std::exception_ptr thrown_;  // by the newest step, of Ratoon's own: the function is to let it pass
   std::map<std::type_index, std::shared_ptr<void>> parts_;
 };
 

@@ -86,6 +86,16 @@ class StateWriter {
   // Throws the Failure that says why the object cannot be saved: "tracked 'net': " and the sentence.
   [[noreturn]] virtual void refuse(const std::string& why) const = 0;
 
+  // For objects that change what others have, as an optimizer changes the parameters of a model: where the
+  // memory lies, on whatever device, of what was written, and of what is changed. What is changed and what no
+  // object writes would begin anew at each start: steps() refuses it, with `what` it is.
+  struct Memory {
+    const void* begin = nullptr;
+    std::uint64_t bytes = 0;
+  };
+  virtual void lies_at(const Memory& /*memory*/) {}
+  virtual void changes(const std::string& /*what*/, const Memory& /*memory*/) {}
+
   // Bytes that are made for this: a text, or an encoding of something.
   void bytes(std::string name, std::string bytes) {
     auto owner = std::make_shared<const std::string>(std::move(bytes));

@@ -18,7 +18,8 @@
 
 namespace ratoon {
 
-// Calls `function` once per attempt until it reaches its end, and returns the process's exit code. Nothing is
+// Calls `function` once per attempt until the run reaches its end, and returns the process's exit code. A
+// function that returns before that did not complete the run: see Session::steps(). Nothing is
 // started or printed before this call. Other exceptions than Interrupted and Failure are printed and end the
 // process with 1.
 [[nodiscard]] int train(Result<Options> options, const std::function<void(Session&)>& function);

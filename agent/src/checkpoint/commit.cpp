@@ -116,6 +116,14 @@ void note_that_one_was_committed(Disk& disk) {
   if (const auto file = disk.create(kCommitted)) static_cast<void>((*file)->close());
 }
 
+// As rank 0 says it, with the wishes of all ranks.
+std::optional<RunRecord> run_of_all(std::span<const PackRecord> receipts) {
+  auto run = receipts.front().run;
+  for (const PackRecord& receipt : receipts)
+    if (run && receipt.run) run->wishes.join(receipt.run->wishes);
+  return run;
+}
+
 // What an earlier try left. With a receipt all is done; a pack without one is nobody's, and its name may not
 // be on the disk.
 Result<std::optional<PackRecord>> take_or_clear(Disk& disk, const CheckpointId& id, Rank rank,
@@ -198,7 +206,7 @@ Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId&
     packs.push_back(*std::move(pack));
   }
   if (auto shared = check_shared(packs); !shared) return shared.error();
-  auto run = (*receipts)->front().run;
+  auto run = run_of_all(**receipts);
   const Manifest manifest{.id = id,
                           .writer = "ratoon " + std::string(version()),
                           .packs = **std::move(receipts),

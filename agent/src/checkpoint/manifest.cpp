@@ -34,6 +34,14 @@ json to_json(const Numerics& numerics) {
           {"deterministic", numerics.is_deterministic}};
 }
 
+json to_json(const PendingWishes& wishes) {
+  json body = json::object();
+  if (wishes.save) body["save"] = true;
+  if (!wishes.keep.empty()) body["keep"] = wishes.keep;
+  if (!wishes.finish.empty()) body["finish"] = wishes.finish;
+  return body;
+}
+
 // What is counted on from a number that a reader still took may be more than it takes: it is said as the
 // most, and no save fails for it.
 json to_json(const RunRecord& run) {
@@ -48,6 +56,7 @@ json to_json(const RunRecord& run) {
   if (run.numerics) body["numerics"] = to_json(*run.numerics);
   if (run.seed) body["seed"] = *run.seed;
   if (!run.keep.empty()) body["keep"] = run.keep;
+  if (!run.wishes.is_empty()) body["wishes"] = to_json(run.wishes);
   return body;
 }
 
@@ -62,6 +71,12 @@ Numerics read_numerics(Fields f) {
           .cpu_capability = read_text(f, "cpu_capability", kNumericsTextBytesMax),
           .threads = static_cast<std::uint32_t>(f.optional_whole("threads", 0xffffffffU)),
           .is_deterministic = f.flag("deterministic")};
+}
+
+PendingWishes read_wishes(Fields f) {
+  return {.save = f.flag("save"),
+          .keep = read_text(f, "keep", kReasonBytesMax),
+          .finish = read_text(f, "finish", kReasonBytesMax)};
 }
 
 // Of those who wrote before there was one, and of ranks that have nothing to say, there is none.
@@ -86,6 +101,7 @@ std::optional<RunRecord> read_run(Fields& parent) {
   if (f.find("numerics") != nullptr) run.numerics = read_numerics(f.object("numerics"));
   if (f.find("seed") != nullptr) run.seed = f.whole("seed", std::numeric_limits<std::uint64_t>::max());
   run.keep = read_text(f, "keep", kReasonBytesMax);
+  if (f.find("wishes") != nullptr) run.wishes = read_wishes(f.object("wishes"));
   return run;
 }
 

@@ -21,7 +21,9 @@ struct PackRecord {
   std::uint64_t header_bytes = 0;  // the first so many bytes of it
   std::string header_digest{};     // XXH3-128 of those; they hold the sums of all others
   std::string owner{};             // identity of the job that wrote it; empty: the writer did not say
-  std::optional<RunRecord> run{};  // in the receipt of rank 0, from where the manifest takes it
+  // In the receipt of rank 0, from where the manifest takes it; in that of another rank only where it has
+  // wishes, which the manifest has from all.
+  std::optional<RunRecord> run{};
 
   friend bool operator==(const PackRecord&, const PackRecord&) = default;
 };

@@ -27,6 +27,20 @@ struct EarlyEnd {
   friend bool operator==(const EarlyEnd&, const EarlyEnd&) = default;
 };
 
+// What the program asked for in the step that is saved, and what takes effect at the end of the next one: a
+// rank's own in its receipt, those of all ranks in the manifest.
+struct PendingWishes {
+  bool save = false;
+  std::string keep{};    // why that save is to be kept; empty: as retention has it
+  std::string finish{};  // why the next step is the run's last one; empty: it is not
+
+  [[nodiscard]] bool is_empty() const { return !save && keep.empty() && finish.empty(); }
+  // With those of another rank: the first reason stands.
+  void join(const PendingWishes& other);
+
+  friend bool operator==(const PendingWishes&, const PendingWishes&) = default;
+};
+
 // `keep`: the program wants this checkpoint kept, and why; whoever commits or copies it pins it there.
 struct RunRecord {
   std::uint64_t batches = 0;
@@ -39,6 +53,7 @@ struct RunRecord {
   std::optional<Numerics> numerics{};     // of rank 0; nothing where no library is attached
   std::optional<std::uint64_t> seed{};    // nothing where whoever wrote it had none
   std::string keep{};                     // empty: as retention has it
+  PendingWishes wishes{};
 
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };

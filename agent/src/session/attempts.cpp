@@ -83,10 +83,11 @@ bool is_for_good(const Failure& why) {
 
 }  // namespace
 
-Session::Attempts::Attempts(Options options)
+Session::Attempts::Attempts(Options options, HowMany how_many)
     : options_(checked(std::move(options))),
       numerics_(std::make_shared<session::NumericsWatch>(options_.deterministic, options_.seed.value_or(0),
                                                          session::attached_numerics())),
+      first_state_(how_many == HowMany::kAny ? std::make_shared<session::FirstState>() : nullptr),
       notices_(options_, clock_, kProcessBegan),
       accounts_(std::make_shared<session::Accounts>(clock_)),
       places_(options_, shared_meters_),
@@ -101,7 +102,8 @@ Session::Attempts::Attempts(Options options)
                     .history_disk = places_.folder(),
                     .accounts = accounts_,
                     .drain = notices_.drain(),
-                    .numerics = numerics_},
+                    .numerics = numerics_,
+                    .first_state = first_state_},
       endpoint_(
           metrics::open_endpoint(options_.member, meters_, Logger(clock_, {.format = LogFormat::kText}))) {
   if (options_.overwrite && !has_coordinator()) places_.begin_anew();
@@ -152,6 +154,7 @@ void Session::Attempts::run(const std::function<void(Session&)>& function) {
     Session session(next());
     try {
       function(session);
+      session.refuse_early_return();
       return complete(*session.engine_);
     } catch (...) {
       end(*session.engine_);
@@ -198,8 +201,12 @@ void Session::Attempts::complete(Engine& engine) {
   engine.end_reporting();
   wait_for_copies(std::chrono::seconds(options_.disk_patience_seconds));
   const session::Position& position = engine.position();
+  const InventoryEntry& last = position.committed.value();  // finish() has seen to it
   const CompletionRecord record{
-      .attempt = position.attempt, .step = position.step, .weights = position.weights};
+      .attempt = position.attempt,
+      .step = position.step,
+      .checkpoint = {.attempt = last.attempt, .step = last.step, .digest = last.digest},
+      .weights = position.weights};
   const auto write = [member = options_.member, record] {
     return session::write_termination_record(member, record);
   };

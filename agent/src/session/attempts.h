@@ -22,8 +22,10 @@ namespace ratoon {
 
 class Session::Attempts {
  public:
+  // How many the process may have.
+  enum class HowMany { kOne, kAny };
   // Nothing is started before this. Throws Failure.
-  explicit Attempts(Options options);
+  explicit Attempts(Options options, HowMany how_many = HowMany::kAny);
 
   // Attempt by attempt, until the function has reached its end.
   void run(const std::function<void(Session&)>& function);
@@ -54,6 +56,7 @@ class Session::Attempts {
 
   const Options options_;
   const std::shared_ptr<session::NumericsWatch> numerics_;
+  const std::shared_ptr<session::FirstState> first_state_;
   const SystemClock clock_;
   session::NoticeWatch notices_;
   const std::shared_ptr<metrics::Meters> shared_meters_ = std::make_shared<metrics::Meters>();

@@ -267,7 +267,14 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
 }
 
 Result<void> CoordinatorLink::complete(const Position& position) {
-  Completed message{.process = process_, .attempt = position.attempt, .step = position.step, .result = {}};
+  if (!position.committed || position.committed->step != position.step)
+    return Error(ErrorKind::kInvalid, "the last step of the run has no committed checkpoint");
+  const InventoryEntry& last = *position.committed;
+  Completed message{.process = process_,
+                    .attempt = position.attempt,
+                    .step = position.step,
+                    .checkpoint = {.attempt = last.attempt, .step = last.step, .digest = last.digest},
+                    .result = {}};
   if (!position.weights.empty()) message.result[kWeightsResult] = position.weights;
   const Timestamp give_up = system_clock().now() + kCompletePatience;
   for (;;) {

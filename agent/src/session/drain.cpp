@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "agent/src/session/control_word.h"
-#include "base/contract/exit_code.h"
 
 namespace ratoon::session {
 namespace {
@@ -155,6 +154,17 @@ std::optional<Failure> Drain::forbids_joining(Timestamp now) {
   const bool is_over = first != nullptr && first->deadline - now <= first->margin;
   if (told_.terminate.count == 0 && !is_over) return std::nullopt;
   return leaving(ExitCode::kPreempted, "left because of " + why() + ", in no world");
+}
+
+std::optional<ExitCode> Drain::explains_return(Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  hear_signals();
+  if (is_interrupted()) return ExitCode::kInterruptedByUser;
+  if (told_.terminate.count > 0) return ExitCode::kPreempted;
+  const Notice* const first = notices_.first();
+  if (first == nullptr) return std::nullopt;
+  const bool is_told = first->is_sudden || first->deadline - now <= first->margin;
+  return is_told ? std::optional(ExitCode::kPreempted) : std::nullopt;
 }
 
 Failure Drain::farewell(std::uint32_t agreed, Step step, bool is_committed) {

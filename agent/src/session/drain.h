@@ -22,6 +22,7 @@
 #include "agent/src/preemption/notices.h"
 #include "agent/src/session/link.h"
 #include "agent/src/session/signals.h"
+#include "base/contract/exit_code.h"
 #include "base/core/clock.h"
 
 namespace ratoon::session {
@@ -51,6 +52,9 @@ class Drain {
 
   // Why no world is to be joined any more.
   [[nodiscard]] std::optional<Failure> forbids_joining(Timestamp now);
+  // With which code a process ends whose program left its loop before the run's end: told to leave, it may
+  // have heard of it as we did. Nothing where it was not.
+  [[nodiscard]] std::optional<ExitCode> explains_return(Timestamp now);
   void begin_attempt(std::uint64_t state_bytes) { speeds_.set_state_bytes(state_bytes); }
   [[nodiscard]] std::uint32_t wishes(const Wanted& wanted, Timestamp now);
   // After a step. `agrees`: whether the ranks of this attempt agree on anything; else each leaves by itself.

@@ -37,6 +37,7 @@ Session::Engine::Engine(const Surroundings& surroundings, Assignment assignment)
       history_disk_(surroundings.history_disk),
       drain_(surroundings.drain),
       numerics_(surroundings.numerics),
+      first_state_(surroundings.first_state),
       phases_(limits_of(options_)),
       joined_(clock_.now()) {
   position_.attempt = assignment_.attempt;
@@ -53,7 +54,6 @@ Session::Engine::Engine(const Surroundings& surroundings, Assignment assignment)
 }
 
 Session::Engine::~Engine() {
-  if (asked_) asked_->ticket.fail({ErrorKind::kCancelled, "the attempt ended before the step did"});
   if (data::wait_listener() == this) data::wait_listener() = nullptr;
 }
 
@@ -149,18 +149,31 @@ void Session::Engine::end_epochs(std::uint64_t samples_before) {
 }
 
 std::uint32_t Session::Engine::take_agreed() {
+  const bool has_program_agreed = has_agreed_;
   // A world of one needs no collective to agree with itself.
   if (assignment_.world_size == 1) agree(wishes());
-  if ((course_->needs_agreement() || !finish_reason_.empty() || asked_) && !has_agreed_) {
+  if ((course_->needs_agreement() || wishes_.needs_agreement()) && !has_agreed_) {
     fail(ExitCode::kConfiguration,
          "with several ranks a run that saves or ends by time, by save() or by finish(), agrees on it once a "
          "step: call average_gradients() or agree(), or count in steps (st), epochs (ep) or samples (sp)");
   }
   has_agreed_ = false;
-  return std::exchange(agreed_, 0);
+  const std::uint32_t agreed = std::exchange(agreed_, 0);
+  if ((wishes_.bits() & ~agreed) != 0) {
+    fail(ExitCode::kConfiguration,
+         "agree() was given a word without what this rank wishes for: give it the wishes() of all ranks, "
+         "reduced with or, once a step");
+  }
+  // A program that agrees once a step does so in a world of any size: the same step for all of them.
+  return agreed | wishes_.end_step(has_program_agreed || assignment_.world_size > 1
+                                       ? session::TakesEffect::kOneStepLater
+                                       : session::TakesEffect::kAtOnce);
 }
 
 void Session::Engine::end_step() {
+  if (!course_)
+    fail(ExitCode::kConfiguration, "a step ends before the first one began: call steps() or resume()");
+  if (course_->is_over()) refuse_step_after_end();
   const Timestamp now = clock_.now();
   meters_.step_times.observe(now - step_began_);
   drain_->note_step(now - step_began_);
@@ -202,24 +215,17 @@ void Session::Engine::end_step() {
 
 SaveTicket Session::Engine::ask_to_save(const std::string& keep) {
   if (!course_) fail(ExitCode::kConfiguration, "save() belongs into the loop over steps()");
-  if (!asked_) asked_.emplace();
-  if (asked_->keep.empty()) asked_->keep = keep;
-  return asked_->ticket;
+  return wishes_.ask_to_save(keep);
 }
 
 void Session::Engine::finish_early(const std::string& reason) {
   if (!course_) fail(ExitCode::kConfiguration, "finish() belongs into the loop over steps()");
-  finish_reason_ = reason.empty() ? "the program says so" : reason;
+  wishes_.finish(reason);
 }
 
 void Session::Engine::say(const std::string& sentence) const {
   if (reporting_) reporting_->make_room();
   session::say(sentence);
-}
-
-void Session::Engine::say_that_it_is_finished() {
-  if (finish_reason_.empty()) finish_reason_ = "another rank says so";
-  say("finished at step " + std::to_string(position_.step.value()) + ": " + finish_reason_);
 }
 
 void Session::Engine::leave_if_drained() {
@@ -253,9 +259,7 @@ std::uint32_t Session::Engine::wishes() const {
   std::uint32_t bits = course_ ? course_->wishes() : 0;
   if (wanted.save_request > served_save_request_) bits |= session::control::kSave;
   if (wanted.hand_over == assignment_.attempt) bits |= session::control::kLeave;
-  if (!finish_reason_.empty()) bits |= session::control::kFinish;
-  if (asked_) bits |= session::control::kSave;
-  if (asked_ && !asked_->keep.empty()) bits |= session::control::kKeep;
+  bits |= wishes_.bits();
   bits |= drain_->wishes(wanted, clock_.now());
   return bits;
 }

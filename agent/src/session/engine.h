@@ -22,6 +22,7 @@
 #include "agent/src/session/accounts.h"
 #include "agent/src/session/course.h"
 #include "agent/src/session/drain.h"
+#include "agent/src/session/first_state.h"
 #include "agent/src/session/link.h"
 #include "agent/src/session/numerics_watch.h"
 #include "agent/src/session/phase_watch.h"
@@ -29,6 +30,7 @@
 #include "agent/src/session/rank_means.h"
 #include "agent/src/session/reporting.h"
 #include "agent/src/session/tracked_objects.h"
+#include "agent/src/session/wish_list.h"
 #include "base/core/clock.h"
 
 namespace ratoon {
@@ -57,6 +59,7 @@ class Session::Engine : private data::WaitListener {
     std::shared_ptr<session::Accounts> accounts{};     // null: of this attempt alone
     std::shared_ptr<session::Drain> drain = std::make_shared<session::Drain>();
     std::shared_ptr<session::NumericsWatch> numerics{};  // null: nobody asks
+    std::shared_ptr<session::FirstState> first_state{};  // null: this process has one attempt
   };
   Engine(const Surroundings& surroundings, Assignment assignment);
   ~Engine() override;
@@ -76,9 +79,8 @@ class Session::Engine : private data::WaitListener {
   // The attempt is over. The bar stands as it is, and other lines come after it.
   void end_reporting();
   void end_step();
-  // The step under way is the last one, once all have agreed.
+  // See wish_list.h for the step in which these two take effect.
   void finish_early(const std::string& reason);
-  // The step under way is saved, once all have agreed, and kept where a reason is given.
   [[nodiscard]] SaveTicket ask_to_save(const std::string& keep);
   // From any thread.
   void notify(Duration left, const std::string& why) { drain_->notify(clock_.now(), left, why); }
@@ -88,7 +90,11 @@ class Session::Engine : private data::WaitListener {
   // The steps since the last save, where what is tracked still lives.
   void save_the_last();
   void still_alive() { enter_within_step(position_.phase); }
-  // The training function returned: the last checkpoint is committed before this does.
+  // The training function returned. Whether it may, since the run is at its end.
+  [[nodiscard]] bool is_done() const { return course_ && course_->is_over(); }
+  // It may not: throws what the world has to say of it, and else that the program is wrong.
+  [[noreturn]] void refuse_early_return();
+  // It may: the checkpoint of the last step is committed before this returns.
   void finish();
 
   [[nodiscard]] Rendezvous rendezvous() const;
@@ -140,10 +146,13 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] bool is_first() const { return assignment_.rank.value() == 0; }
   [[nodiscard]] session::DataPosition data() const { return data_ ? data_() : session::DataPosition(); }
   void save(std::uint32_t agreed = 0);
-  // Who asked for this save, or for an earlier one that was not made. `agreed` is the control word.
-  [[nodiscard]] checkpoint::Ticket take_ticket(std::uint32_t agreed);
-  // For the manifest; rank 0's alone.
-  [[nodiscard]] std::optional<checkpoint::RunRecord> run_record();
+  // For the receipt: rank 0's is for the manifest.
+  [[nodiscard]] std::optional<checkpoint::RunRecord> run_record(std::uint32_t agreed);
+  // The function goes on after the run's end, in place.
+  [[noreturn]] void refuse_step_after_end();
+  // "at step 149 of 1000", and what of it is saved.
+  [[nodiscard]] std::string where_it_stands() const;
+  [[nodiscard]] std::string what_is_saved() const;
   void note_commit(Step step, Duration ago);
   // One that did not read back is not called durable any longer than it takes to hear of that.
   void take_durable(const checkpoint::SaveProgress& progress);
@@ -176,6 +185,7 @@ class Session::Engine : private data::WaitListener {
   const std::shared_ptr<checkpoint::Disk> history_disk_;
   const std::shared_ptr<session::Drain> drain_;
   const std::shared_ptr<session::NumericsWatch> numerics_;
+  const std::shared_ptr<session::FirstState> first_state_;
   std::function<session::DataPosition()> data_;
   std::function<void(std::uint64_t epoch)> on_epoch_end_;
   std::optional<checkpoint::RunRecord> resumed_;  // as the manifest has it
@@ -206,17 +216,12 @@ class Session::Engine : private data::WaitListener {
   const Timestamp joined_;
   Timestamp step_began_;
   std::uint64_t served_save_request_ = 0;
-  Step saved_step_;           // the last one that was saved or resumed from
-  std::uint32_t agreed_ = 0;  // control word of the current step
-  bool has_agreed_ = false;   // in the current step
+  std::optional<Step> saved_step_;  // the last one that was saved or resumed from
+  std::uint32_t agreed_ = 0;        // control word of the current step
+  bool has_agreed_ = false;         // in the current step
   bool ever_agreed_ = false;
-  struct Asked {
-    checkpoint::Ticket ticket{};
-    std::string keep{};
-  };
-  std::optional<Asked> asked_;  // the program, for a save that is not made yet
-  std::string finish_reason_;   // of this rank; empty: it wishes for no end
-  bool is_finished_ = false;    // all agreed that the step that ended was the last one
+  session::WishList wishes_;  // of the program
+  bool is_finished_ = false;  // all agreed that the step that ended was the last one
   bool has_begun_ = false;
   bool has_said_that_it_waits_ = false;
   ProcessPhase waited_from_ = ProcessPhase::kCompute;  // what the wait for data interrupts

@@ -20,10 +20,13 @@ void Session::Engine::begin(Until until) {
   pass_over_skipped();
   begin_course(options_.max_duration.value_or(until));
   if (position_.committed) durable_ = {course_->position(), meters_.durable_since.at()};
+  if (assignment_.resume && resumed_) wishes_.resume(resumed_->wishes);
   keep_rollbacks();
   count_replay();
   prepare_saves();
   begin_reporting();
+  // Over before its first step, and nothing of it is saved: no run is complete without its last checkpoint.
+  if (is_done() && !position_.committed) save();
   position_.milestone = session::Milestone::kLoaded;
   enter(ProcessPhase::kCompute);
   step_began_ = clock_.now();
@@ -99,7 +102,12 @@ void Session::Engine::count_replay() {
 }
 
 void Session::Engine::restore() {
-  if (!assignment_.resume) return begin_new_run();
+  if (!assignment_.resume) {
+    begin_new_run();
+    if (first_state_) first_state_->begin(tracked_, assignment_);
+    return;
+  }
+  if (first_state_) first_state_->forget();
   const std::string name = "the checkpoint of step " + std::to_string(assignment_.resume->step.value());
   const auto restored = places_.restore(assignment_, [&](checkpoint::CheckpointReader& reader) {
     resumed_ = reader.run();
@@ -116,7 +124,8 @@ void Session::Engine::restore() {
     throw CheckpointUnreadable({.attempt = assignment_.resume->attempt, .step = assignment_.resume->step},
                                kind, sentence);
   }
-  position_.step = saved_step_ = assignment_.resume->step;
+  position_.step = assignment_.resume->step;
+  saved_step_ = position_.step;
   position_.committed = InventoryEntry{.tier = *restored,
                                        .attempt = assignment_.resume->attempt,
                                        .step = assignment_.resume->step,
@@ -137,7 +146,7 @@ void Session::Engine::begin_new_run() {
                                                                         : "all of ";
   session::say(std::string("the run begins with ") + parts + begun.from);
   if (begun.parts != session::LoadParts::kAll) return;
-  position_.step = saved_step_ = begun.step;
+  position_.step = begun.step;
   resumed_ = std::move(begun.run);
   note_numerics();
 }
@@ -160,6 +169,9 @@ void Session::Engine::check_that_nothing_is_left() const {
 void Session::Engine::prepare_saves() {
   if (is_at_end()) return;
   const session::CollectedState state = tracked_.collect();
+  session::TrackedObjects::check_that_all_is_tracked(state);
+  for (const std::string& name : state.without_tensors)
+    if (is_first()) say("'" + name + "' is tracked and has no tensors: are its submodules registered?");
   if (const auto image = checkpoint::lay_out_image(state.tensors)) {
     saver_.prepare(image->layout.file_bytes());
     drain_->begin_attempt(image->layout.file_bytes());

@@ -6,14 +6,11 @@
 #include <thread>
 #include <utility>
 
-#include "agent/src/checkpoint/disk/replacing_file.h"
 #include "agent/src/checkpoint/inventory.h"
 #include "agent/src/session/control_word.h"
 #include "agent/src/session/engine.h"
 #include "agent/src/session/fail.h"
-#include "agent/src/session/final_weights.h"
 #include "agent/src/session/say.h"
-#include "base/core/utf8.h"
 
 namespace ratoon {
 
@@ -24,6 +21,11 @@ namespace {
 constexpr auto kHandOverPatience = std::chrono::seconds(60);
 constexpr auto kCommitPause = std::chrono::milliseconds(10);
 
+// The reasons of other ranks are in their own receipts.
+std::string reason_of(const std::string& own) {
+  return own.empty() ? "another rank says so" : own;
+}
+
 }  // namespace
 
 void Session::Engine::save(std::uint32_t agreed) {
@@ -32,14 +34,9 @@ void Session::Engine::save(std::uint32_t agreed) {
   // What is asked for until now is served by this save, whoever asked for it and why ever it is made.
   served_save_request_ = link_.wanted().save_request;
   const session::CollectedState state = tracked_.collect();
-  auto record = run_record();
-  const bool is_kept = (agreed & session::control::kKeep) != 0;
-  if (record && is_kept) {
-    const std::string why = asked_ && !asked_->keep.empty() ? asked_->keep : "another rank says so";
-    record->keep = cut_text(why, checkpoint::kReasonBytesMax);
-  }
   // One that fails is in the saver's books: see look_at_saves().
-  static_cast<void>(saver_.save(position_.step, state.tensors, record, take_ticket(agreed)));
+  static_cast<void>(saver_.save(position_.step, state.tensors, run_record(agreed),
+                                wishes_.take_ticket().value_or(checkpoint::Ticket())));
   saved_.push_back({.position = course_->position(), .began = began});
   saved_step_ = position_.step;
   course_->note_save(began);
@@ -48,23 +45,19 @@ void Session::Engine::save(std::uint32_t agreed) {
   drain_->note_save(began, save_costs_.stall);
 }
 
-checkpoint::Ticket Session::Engine::take_ticket(std::uint32_t agreed) {
-  // Asked for after the ranks had agreed, and to be kept: that is the step after.
-  const bool is_it = asked_ && (asked_->keep.empty() || (agreed & session::control::kKeep) != 0);
-  if (!is_it) return {};
-  return std::exchange(asked_, std::nullopt)->ticket;
-}
-
-std::optional<checkpoint::RunRecord> Session::Engine::run_record() {
-  if (!is_first()) return std::nullopt;
+std::optional<checkpoint::RunRecord> Session::Engine::run_record(std::uint32_t agreed) {
+  if (!is_first() && wishes_.pending().is_empty()) return std::nullopt;
   auto record = session::record_of(course_->position());
+  record.wishes = wishes_.pending();
+  if (!is_first()) return record;
   if (const auto place = reporting_ ? reporting_->history_place() : std::nullopt) {
     record.history_attempt = place->attempt.value();
     record.history_bytes = place->bytes;
   }
   if (is_finished_)
-    record.early_end = checkpoint::EarlyEnd{.reason = cut_text(finish_reason_, checkpoint::kReasonBytesMax),
-                                            .until = course_->until().text()};
+    record.early_end =
+        checkpoint::EarlyEnd{.reason = reason_of(wishes_.due().finish), .until = course_->until().text()};
+  if ((agreed & session::control::kKeep) != 0) record.keep = reason_of(wishes_.due().keep);
   if (numerics_) record.numerics = numerics_->now();
   record.seed = seed();
   return record;
@@ -91,6 +84,7 @@ void Session::Engine::take_durable(const checkpoint::SaveProgress& progress) {
     return entry ? std::optional(checkpoint::id_of(*entry)) : std::nullopt;
   };
   position_.damaged = progress.damaged;
+  if (first_state_ && progress.committed) first_state_->forget();
   const auto before = id_of(std::exchange(position_.committed, progress.committed));
   const auto now = id_of(progress.committed);
   if (now > before) note_commit(now->step, progress.since_commit);
@@ -161,49 +155,6 @@ void Session::Engine::hand_over() {
   throw Interrupted("handed over at step " + step + ", but its checkpoint was not committed within " +
                     std::to_string(kHandOverPatience.count()) +
                     " s: an older one is resumed from; see why not all ranks could save");
-}
-
-void Session::Engine::save_the_last() {
-  if (course_ && saved_step_ != position_.step) save();
-}
-
-void Session::Engine::finish() {
-  // What is tracked lived in the function and may be gone: steps after the last save are not in it.
-  if (wait_for_commits(std::nullopt)) return leave_weights();
-  fail(ExitCode::kStorage,
-       "the last checkpoint of the training could not be saved, so that it is not done: " +
-           look_at_saves().last_error);
-}
-
-void Session::Engine::leave_weights() {
-  const auto file = session::final_weights_file(options_);
-  if (!is_first() || file.empty() || !position_.committed || !tracked_.has_weights()) return;
-  Assignment alone = assignment_;
-  alone.world_size = 1;
-  alone.resume = ResumePoint{.attempt = position_.committed->attempt,
-                             .step = position_.committed->step,
-                             .digest = position_.committed->digest};
-  const auto is_weight = [this](std::string_view name) { return tracked_.is_weight(name); };
-  const auto create = [&] { return checkpoint::replace_patiently(file, places_.calls()); };
-  // What is wrong with the file is nothing that another copy of the checkpoint would mend.
-  Result<std::size_t> written = Error(ErrorKind::kIo, "nothing was read");
-  try {
-    const auto read = places_.restore(alone, [&](checkpoint::CheckpointReader& reader) -> Result<void> {
-      written = session::write_final_weights(reader, is_weight, options_.run_name, *alone.resume, create);
-      const bool is_of_checkpoint = !written && written.error().kind() == ErrorKind::kCorrupted;
-      return is_of_checkpoint ? Result<void>(written.error()) : Result<void>();
-    });
-    if (!read) written = read.error();
-  } catch (const std::exception& why) {
-    written = Error(ErrorKind::kIo, why.what());
-  }
-  if (!written) {
-    say("the weights are not left in " + file.string() + ": " + written.error().message() +
-        "; `ratoon checkpoint export` does it");
-  } else if (*written != 0) {
-    if (file.native().size() <= kWeightsBytesMax) position_.weights = file.string();
-    say("the weights of step " + std::to_string(alone.resume->step.value()) + " are in " + file.string());
-  }
 }
 
 }  // namespace ratoon

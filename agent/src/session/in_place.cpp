@@ -13,7 +13,7 @@ namespace ratoon {
 Session::Session(Result<Options> options) {
   try {
     if (session::is_only_asked_for_help(options)) session::leave_now(static_cast<int>(ExitCode::kDone));
-    attempts_ = std::make_unique<Attempts>(*std::move(options));
+    attempts_ = std::make_unique<Attempts>(*std::move(options), Attempts::HowMany::kOne);
     engine_ = attempts_->next();
   } catch (...) {
     session::leave_now(session::say_why("the session"));
@@ -32,8 +32,10 @@ bool Session::is_over() const {
   return engine_->is_at_end();
 }
 
-void Session::step_done() {
+bool Session::step_done() {
   answer([&] { engine_->end_step(); });
+  thrown_ = nullptr;
+  return !is_over();
 }
 
 int Session::complete() {
@@ -49,10 +51,25 @@ int Session::complete() {
 void Session::answer(const std::function<void()>& act) const {
   try {
     act();
+  } catch (const Interrupted&) {
+    if (attempts_) leave_in_place();
+    thrown_ = std::current_exception();
+    throw;
+  } catch (const Failure&) {
+    if (attempts_) leave_in_place();
+    thrown_ = std::current_exception();
+    throw;
   } catch (...) {
     if (!attempts_) throw;
     leave_in_place();
   }
+}
+
+void Session::refuse_early_return() const {
+  if (engine_->is_done()) return;
+  // It was caught, and not let pass.
+  if (thrown_) std::rethrow_exception(thrown_);
+  engine_->refuse_early_return();
 }
 
 void Session::leave_in_place() const {

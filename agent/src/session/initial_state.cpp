@@ -67,6 +67,7 @@ InitialState load_initial_state(const Options& options, const Assignment& assign
     run->history_attempt = run->history_bytes = 0;
     run->early_end.reset();
     run->keep.clear();
+    run->wishes = {};
   }
   return {.parts = parts, .from = shown, .step = source->id.step, .run = std::move(run)};
 }

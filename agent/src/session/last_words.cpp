@@ -39,8 +39,14 @@ int say_why(std::string_view whose) {
   } catch (const Failure& failure) {
     say(failure.what());
     return failure.exit_code;
+  } catch (const Interrupted& why) {
+    say(why.what());
+    return static_cast<int>(ExitCode::kStartAgain);
   } catch (const std::exception& error) {
     say(std::string(whose) + " threw " + name_of_type(error) + ": " + error.what());
+    return 1;
+  } catch (...) {
+    say(std::string(whose) + " threw what is no std::exception");
     return 1;
   }
 }

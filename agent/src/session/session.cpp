@@ -153,7 +153,7 @@ std::uint64_t StepIterator::operator*() const {
 }
 
 StepIterator& StepIterator::operator++() {
-  session_->step_done();
+  static_cast<void>(session_->step_done());
   return *this;
 }
 

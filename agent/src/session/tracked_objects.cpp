@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -65,6 +66,11 @@ class Writer final : public StateWriter {
     session::refuse("tracked " + in_quotes(*object_) + ": " + why);
   }
 
+  void lies_at(const Memory& memory) override { state_.written.push_back(memory); }
+  void changes(const std::string& what, const Memory& memory) override {
+    state_.changed.push_back({.object = *object_, .what = what, .memory = memory});
+  }
+
  private:
   CollectedState& state_;
   const std::string* object_ = nullptr;
@@ -73,15 +79,15 @@ class Writer final : public StateWriter {
 };
 
 // What all objects want together.
-struct Wishes {
+struct WantedTensors {
   std::vector<checkpoint::TensorSpec> wanted;
   std::vector<std::span<std::byte>> into;
   std::vector<std::function<void()>> at_end;
 };
 
 // Two places may be the same memory, as tied weights are: never filled at the same time.
-std::vector<Wishes> in_rounds(std::vector<checkpoint::TensorSpec> wanted,
-                              std::vector<std::span<std::byte>> into) {
+std::vector<WantedTensors> in_rounds(std::vector<checkpoint::TensorSpec> wanted,
+                                     std::vector<std::span<std::byte>> into) {
   std::vector<std::size_t> order(into.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::less<>(), [&](std::size_t i) { return into[i].data(); });
@@ -93,7 +99,7 @@ std::vector<Wishes> in_rounds(std::vector<checkpoint::TensorSpec> wanted,
     if (round[i] == ends.size()) ends.push_back(nullptr);
     ends[round[i]] = into[i].data() + into[i].size();
   }
-  std::vector<Wishes> rounds(ends.size());
+  std::vector<WantedTensors> rounds(ends.size());
   for (std::size_t i = 0; i < into.size(); ++i) {
     rounds[round[i]].wanted.push_back(std::move(wanted[i]));
     rounds[round[i]].into.push_back(into[i]);
@@ -110,12 +116,33 @@ std::string described(ElementType type, const TensorShape& shape) {
   return std::string(checkpoint::safetensors_name(type)) + " of shape [" + checkpoint::to_text(shape) + "]";
 }
 
+class FromCheckpoint final : public StateSource {
+ public:
+  explicit FromCheckpoint(CheckpointReader& reader) : reader_(reader) {}
+
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const auto& tensor : reader_.own()) names.push_back(tensor.name);
+    return names;
+  }
+  bool is_own() const override { return reader_.has_saved(); }
+  Result<std::optional<Form>> find(std::string_view name) override { return reader_.find(name); }
+  Result<void> load(std::span<const checkpoint::TensorSpec> wanted,
+                    std::span<const std::span<std::byte>> into) override {
+    auto loaded = reader_.load(wanted, into);
+    return loaded ? Result<void>() : Result<void>(loaded.error());
+  }
+
+ private:
+  CheckpointReader& reader_;
+};
+
 class Reader final : public StateReader {
  public:
   // Without `seed_of` it is for weights alone.
-  Reader(CheckpointReader& reader, const std::string& checkpoint, const TrackedObjects::SeedOf* seed_of,
-         Wishes& wishes)
-      : reader_(reader), checkpoint_(checkpoint), seed_of_(seed_of), wishes_(wishes) {}
+  Reader(StateSource& source, const std::string& checkpoint, const TrackedObjects::SeedOf* seed_of,
+         WantedTensors& all)
+      : source_(source), checkpoint_(checkpoint), seed_of_(seed_of), all_(all) {}
 
   void begin(const std::string& object, std::string base) {
     object_ = &object;
@@ -127,15 +154,15 @@ class Reader final : public StateReader {
   bool is_for_weights_alone() const override { return seed_of_ == nullptr; }
 
   std::optional<std::uint64_t> new_seed(const std::string& name) const override {
-    if (seed_of_ == nullptr || reader_.has_saved()) return std::nullopt;
+    if (seed_of_ == nullptr || source_.is_own()) return std::nullopt;
     return (*seed_of_)(full_name(*object_, name));
   }
 
   std::vector<std::string> names() const override {
     std::vector<std::string> names;
-    for (const auto& tensor : reader_.own()) {
-      if (!tensor.name.starts_with(base_)) continue;
-      const std::string_view rest = std::string_view(tensor.name).substr(base_.size());
+    for (const std::string& name : source_.names()) {
+      if (!name.starts_with(base_)) continue;
+      const std::string_view rest = std::string_view(name).substr(base_.size());
       if (rest.empty())
         names.emplace_back();
       else if (rest.front() == '.')
@@ -156,8 +183,8 @@ class Reader final : public StateReader {
              " in the program: it is of another program; build what is tracked as the run began with it, or "
              "begin a run of another name");
     }
-    wishes_.wanted.push_back({.name = name, .type = wanted.type, .shape = wanted.shape, .box = wanted.box});
-    wishes_.into.push_back(into);
+    all_.wanted.push_back({.name = name, .type = wanted.type, .shape = wanted.shape, .box = wanted.box});
+    all_.into.push_back(into);
   }
 
   void bytes(const std::string& name, std::function<void(std::string)> take) override {
@@ -170,7 +197,7 @@ class Reader final : public StateReader {
   }
 
   void at_end(std::function<void()> act) override {
-    wishes_.at_end.push_back([this, object = object_, act = std::move(act)] {
+    all_.at_end.push_back([this, object = object_, act = std::move(act)] {
       object_ = object;  // who refuses then is still called by its name
       act();
     });
@@ -182,7 +209,7 @@ class Reader final : public StateReader {
 
  private:
   std::optional<Form> find_full(const std::string& name) {
-    auto found = reader_.find(name);
+    auto found = source_.find(name);
     if (!found) throw UnreadableState{found.error()};
     if (!*found) return std::nullopt;
     return Form{.type = (*found)->type, .shape = std::move((*found)->shape)};
@@ -208,10 +235,10 @@ class Reader final : public StateReader {
                 : ": it is of another program"));
   }
 
-  CheckpointReader& reader_;
+  StateSource& source_;
   const std::string& checkpoint_;
   const TrackedObjects::SeedOf* const seed_of_;
-  Wishes& wishes_;
+  WantedTensors& all_;
   const std::string* object_ = nullptr;
   std::string base_;
 };
@@ -237,11 +264,11 @@ std::string TrackedObjects::base_of(const std::string& name) const {
 }
 
 // What is not asked for would begin anew, next to what goes on.
-void TrackedObjects::refuse_untracked(const CheckpointReader& reader, const std::string& checkpoint) const {
+void TrackedObjects::refuse_untracked(const StateSource& source, const std::string& checkpoint) const {
   std::set<std::string, std::less<>> bases;
   for (const auto& [name, object] : objects_) bases.insert(base_of(name));
-  for (const auto& tensor : reader.own()) {
-    const std::string_view name = tensor.name;
+  for (const std::string& whole : source.names()) {
+    const std::string_view name = whole;
     bool is_tracked = bases.contains(name);
     for (std::size_t dot = name.find('.'); dot != name.npos && !is_tracked; dot = name.find('.', dot + 1))
       is_tracked = bases.contains(name.substr(0, dot));
@@ -270,14 +297,51 @@ CollectedState TrackedObjects::collect() const {
   Writer writer(state);
   for (const auto& [name, object] : objects_) {
     writer.begin(name, base_of(name));
+    const std::size_t before = state.tensors.size();
     object.save(writer);
+    if (object.kind == ObjectKind::kWeights && state.tensors.size() == before)
+      state.without_tensors.push_back(name);
   }
   return state;
 }
 
+void TrackedObjects::check_that_all_is_tracked(const CollectedState& state) {
+  // From where they begin to where the last of them ends, in order and apart.
+  std::map<const std::byte*, const std::byte*, std::less<>> written;
+  for (const StateWriter::Memory& memory : state.written) {
+    const auto* begin = static_cast<const std::byte*>(memory.begin);
+    const std::byte* end = begin + memory.bytes;
+    auto next = written.upper_bound(begin);
+    if (next != written.begin() && !std::less<>()(std::prev(next)->second, begin)) {
+      --next;
+      begin = next->first;
+    }
+    for (; next != written.end() && !std::less<>()(end, next->first); next = written.erase(next))
+      end = std::max(end, next->second, std::less<>());
+    written[begin] = end;
+  }
+  for (const auto& changed : state.changed) {
+    const auto* const begin = static_cast<const std::byte*>(changed.memory.begin);
+    const auto next = written.upper_bound(begin);
+    if (next != written.begin() && !std::less<>()(std::prev(next)->second, begin + changed.memory.bytes))
+      continue;
+    refuse(
+        "tracked " + in_quotes(changed.object) + " changes " + changed.what +
+        ", which nothing tracks: it would begin anew at each start; track the module or the tensor too, or "
+        "leave it out of " +
+        in_quotes(changed.object));
+  }
+}
+
+Result<void> TrackedObjects::restore(StateSource& source, const std::string& checkpoint,
+                                     const SeedOf& seed_of) const {
+  return restore(source, checkpoint, &seed_of, LoadParts::kAll);
+}
+
 Result<void> TrackedObjects::restore(CheckpointReader& reader, const std::string& checkpoint,
                                      const SeedOf& seed_of, LoadParts parts) const {
-  return restore(reader, checkpoint, &seed_of, parts);
+  FromCheckpoint source(reader);
+  return restore(source, checkpoint, &seed_of, parts);
 }
 
 Result<void> TrackedObjects::restore_weights(CheckpointReader& reader, const std::string& checkpoint) const {
@@ -285,13 +349,14 @@ Result<void> TrackedObjects::restore_weights(CheckpointReader& reader, const std
     refuse("weights of " + checkpoint +
            " are to begin with (--load-from), and nothing that is tracked has any: track the model");
   }
-  return restore(reader, checkpoint, nullptr, LoadParts::kWeights);
+  FromCheckpoint source(reader);
+  return restore(source, checkpoint, nullptr, LoadParts::kWeights);
 }
 
-Result<void> TrackedObjects::restore(CheckpointReader& reader, const std::string& checkpoint,
+Result<void> TrackedObjects::restore(StateSource& source, const std::string& checkpoint,
                                      const SeedOf* seed_of, LoadParts parts) const {
-  Wishes wishes;
-  Reader asked(reader, checkpoint, seed_of, wishes);
+  WantedTensors all;
+  Reader asked(source, checkpoint, seed_of, all);
   try {
     for (const auto& [name, object] : objects_) {
       if (!is_among(parts, object.kind)) continue;
@@ -301,11 +366,11 @@ Result<void> TrackedObjects::restore(CheckpointReader& reader, const std::string
   } catch (const UnreadableState& why) {
     return why.error;
   }
-  if (parts == LoadParts::kAll) refuse_untracked(reader, checkpoint);
-  for (const Wishes& round : in_rounds(std::move(wishes.wanted), std::move(wishes.into))) {
-    if (auto loaded = reader.load(round.wanted, round.into); !loaded) return loaded.error();
+  if (parts == LoadParts::kAll) refuse_untracked(source, checkpoint);
+  for (const WantedTensors& round : in_rounds(std::move(all.wanted), std::move(all.into))) {
+    if (auto loaded = source.load(round.wanted, round.into); !loaded) return loaded.error();
   }
-  for (const auto& act : wishes.at_end) act();
+  for (const auto& act : all.at_end) act();
   return {};
 }
 

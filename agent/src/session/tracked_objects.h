@@ -8,6 +8,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,28 @@ namespace ratoon::session {
 struct CollectedState {
   std::vector<TensorView> tensors{};
   std::vector<std::shared_ptr<const void>> owners{};
+  std::vector<StateWriter::Memory> written{};  // where tensors lie themselves, as far as objects say so
+  struct Changed {
+    std::string object;
+    std::string what;
+    StateWriter::Memory memory;
+  };
+  std::vector<Changed> changed{};              // by objects that change what others have
+  std::vector<std::string> without_tensors{};  // objects of weights that have none
+};
+
+// Where the state of objects comes from: a checkpoint, or memory.
+class StateSource {
+ public:
+  using Form = checkpoint::CheckpointReader::Form;
+  virtual ~StateSource() = default;
+  // Of the tensors that this rank has.
+  [[nodiscard]] virtual std::vector<std::string> names() const = 0;
+  // Whether they are its own; else they are another rank's.
+  [[nodiscard]] virtual bool is_own() const = 0;
+  [[nodiscard]] virtual Result<std::optional<Form>> find(std::string_view name) = 0;
+  [[nodiscard]] virtual Result<void> load(std::span<const checkpoint::TensorSpec> wanted,
+                                          std::span<const std::span<std::byte>> into) = 0;
 };
 
 // kPosition: which samples come next.
@@ -42,6 +66,9 @@ class TrackedObjects {
   // Throws a Failure where two tensors have one name.
   [[nodiscard]] CollectedState collect() const;
 
+  // Throws a Failure where one of them changes what none of them has: it would be in no checkpoint.
+  static void check_that_all_is_tracked(const CollectedState& state);
+
   // Asks all objects what they want, looks whether all of it is there, reads it, and lets them finish. A
   // checkpoint of another program is a Failure, thrown before anything is changed; the error is that of a
   // disk or of damage. `checkpoint` is what sentences call it: "the checkpoint of step 20".
@@ -50,6 +77,9 @@ class TrackedObjects {
   using SeedOf = std::function<std::uint64_t(std::string_view name)>;
   [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
                                      const SeedOf& seed_of, LoadParts parts = LoadParts::kAll) const;
+  // All of it. A Failure is thrown before anything is changed.
+  [[nodiscard]] Result<void> restore(StateSource& source, const std::string& checkpoint,
+                                     const SeedOf& seed_of) const;
 
   // Whether a tensor of a checkpoint belongs to an object of weights, and is one: a generator of random
   // numbers, whose name begins with kGeneratorPrefix, goes on with the run alone.
@@ -68,11 +98,11 @@ class TrackedObjects {
     ObjectKind kind = ObjectKind::kState;
   };
   // Null: for weights alone.
-  [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
+  [[nodiscard]] Result<void> restore(StateSource& source, const std::string& checkpoint,
                                      const SeedOf* seed_of, LoadParts parts) const;
   // What the names of an object's tensors begin with.
   [[nodiscard]] std::string base_of(const std::string& name) const;
-  void refuse_untracked(const checkpoint::CheckpointReader& reader, const std::string& checkpoint) const;
+  void refuse_untracked(const StateSource& source, const std::string& checkpoint) const;
 
   std::map<std::string, Object> objects_;
 };

@@ -99,7 +99,7 @@ class Averager {
       }
       while (turns.has_full()) begin(turns.take(), reduction);
     });
-    backward();
+    watch.during(backward);
   }
 
   void average_the_rest(PieceTurns& turns, Reduction& reduction) {

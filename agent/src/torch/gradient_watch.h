@@ -20,18 +20,24 @@ namespace ratoon {
 
 class GradientWatch {
  public:
-  // Called on the thread that accumulates the gradient, one at a time; what it throws comes out of
-  // backward().
+  // Called on the thread that accumulates the gradient, one at a time.
   GradientWatch(const std::vector<at::Tensor>& parameters, std::function<void(std::size_t)> on_gradient);
   ~GradientWatch();
   GradientWatch(const GradientWatch&) = delete;
   GradientWatch& operator=(const GradientWatch&) = delete;
 
+  // Calls `backward`; what on_gradient threw in it comes out of here as it is. LibTorch's threads know
+  // std::exceptions alone.
+  void during(const std::function<void()>& backward) const;
+
  private:
+  struct Listener;
+  class AfterAccumulation;
   struct Hook {
     std::shared_ptr<::torch::autograd::Node> node;
     std::uintptr_t key = 0;
   };
+  const std::shared_ptr<Listener> listener_;
   std::vector<Hook> hooks_;
 };
 

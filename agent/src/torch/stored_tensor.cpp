@@ -53,6 +53,15 @@ at::Tensor from_gpu(const at::Tensor& tensor) {
 
 }  // namespace
 
+StateWriter::Memory memory_of(const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.layout() != at::kStrided || !tensor.has_storage() || tensor.numel() == 0)
+    return {};
+  std::int64_t last = 0;
+  for (std::int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);
+  return {.begin = tensor.const_data_ptr(),
+          .bytes = static_cast<std::uint64_t>(last + 1) * tensor.element_size()};
+}
+
 void put_tensor(StateWriter& out, const std::string& name, const at::Tensor& tensor,
                 const std::optional<TensorBox>& box) {
   const bool is_on_gpu = tensor.defined() && tensor.is_cuda() && tensor.layout() == at::kStrided;
@@ -63,6 +72,7 @@ void put_tensor(StateWriter& out, const std::string& name, const at::Tensor& ten
   out.tensor(
       {.name = name, .type = *type, .shape = shape_of(bytes->owner), .bytes = bytes->bytes, .box = box},
       std::make_shared<const at::Tensor>(bytes->owner));
+  if (const auto memory = memory_of(tensor); memory.bytes != 0) out.lies_at(memory);
 }
 
 void want_tensor(StateReader& in, const std::string& name, const at::Tensor& tensor,

@@ -17,6 +17,9 @@ namespace ratoon {
 void put_tensor(StateWriter& out, const std::string& name, const at::Tensor& tensor,
                 const std::optional<TensorBox>& box = {});
 
+// Where it lies, from its first element to its last one.
+[[nodiscard]] StateWriter::Memory memory_of(const at::Tensor& tensor);
+
 // Fills a tensor of the same type and shape: in place where it is dense and on the CPU, else through a copy.
 void want_tensor(StateReader& in, const std::string& name, const at::Tensor& tensor,
                  const std::optional<TensorBox>& box = {});

@@ -114,6 +114,14 @@ std::string state_path(std::int64_t number) {
   return "state." + std::to_string(number) + ".";
 }
 
+std::string described(const at::Tensor& parameter, std::size_t group, std::int64_t number) {
+  std::string shape;
+  for (const std::int64_t size : parameter.sizes())
+    shape += (shape.empty() ? "" : ", ") + std::to_string(size);
+  return "parameter " + std::to_string(number) + " (group " + std::to_string(group) + ", shape [" + shape +
+         "])";
+}
+
 // Names and numbers as PyTorch's state_dict() has them: parameters are counted through all groups.
 template <class Options, class State>
 struct Kind {
@@ -126,6 +134,8 @@ struct Kind {
         const auto found = optimizer.state().find(parameter.unsafeGetTensorImpl());
         if (found != optimizer.state().end())  // else it had no gradient yet
           visit_fields(static_cast<State&>(*found->second), Put{out, state_path(number)});
+        if (const auto memory = memory_of(parameter); memory.bytes != 0)
+          out.changes(described(parameter, g, number), memory);
         numbers.push_back(number++);
       }
       auto owner = std::make_shared<const std::vector<std::int64_t>>(std::move(numbers));

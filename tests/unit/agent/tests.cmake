@@ -42,7 +42,9 @@ ratoon_test(unit/agent/session_test
           session/leaving_test.cpp session/meeting_socket_test.cpp session/options_test.cpp
           session/launcher_variables_test.cpp session/places_test.cpp
           session/tracked_objects_test.cpp session/train_counts_test.cpp session/train_ledger_test.cpp
-          session/train_ends_test.cpp session/train_rollback_test.cpp session/train_saves_test.cpp
+          session/train_ends_test.cpp session/train_returns_test.cpp session/train_rollback_test.cpp
+          session/train_saves_test.cpp session/first_state_test.cpp
+          session/wish_list_test.cpp
           session/engine_asks_test.cpp session/mirrors_test.cpp session/train_seed_test.cpp
           session/train_strange_folder_test.cpp
           session/train_test.cpp session/load_test.cpp session/load_from_test.cpp

@@ -129,10 +129,15 @@ inline Orders golden_orders_after_hang() {
           .reason = "digits-worker-1-i0 was lost: hung for 31.0 s in data at step 1209, 30.0 s are allowed"};
 }
 
+inline ResumePoint golden_last_checkpoint() {
+  return {.attempt = Attempt(6), .step = Step(9000), .digest = "6dcd4ce23d88e2ee9568ba546c007c63"};
+}
+
 inline Completed golden_completed() {
   return {.process = golden_process(),
           .attempt = Attempt(7),
           .step = Step(9000),
+          .checkpoint = golden_last_checkpoint(),
           .result = {{"accuracy", "0.991"}, {"loss", "0.0271"}}};
 }
 

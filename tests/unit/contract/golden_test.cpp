@@ -37,9 +37,12 @@ TEST(GoldenMessages, OfAgentsEncodeAndDecodeAsTheyDidInVersion1) {
   expect_golden("orders_request", OrdersRequest{.process = test::golden_process(), .seen_revision = 12});
   expect_golden("join_request_after_steps", test::golden_join_after_steps());
   expect_golden("join_request_with_rollback", test::golden_join_with_rollback());
-  expect_golden("completion_record", CompletionRecord{.attempt = Attempt(7), .step = Step(9000)});
+  expect_golden("completion_record",
+                CompletionRecord{
+                    .attempt = Attempt(7), .step = Step(9000), .checkpoint = test::golden_last_checkpoint()});
   expect_golden("completion_record_weights", CompletionRecord{.attempt = Attempt(7),
                                                               .step = Step(9000),
+                                                              .checkpoint = test::golden_last_checkpoint(),
                                                               .weights = "/runs/digits/weights.safetensors"});
   expect_golden("completed", test::golden_completed());
 }

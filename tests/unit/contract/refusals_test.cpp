@@ -59,7 +59,10 @@ std::vector<Subject> subjects() {
       subject("orders_to_hand_over", test::golden_orders_to_hand_over(),
               {"/save_request", "/hand_over", "/reason"}),
       subject("orders_after_hang", test::golden_orders_after_hang(), {"/hung", "/reason"}),
-      subject("completion_record", CompletionRecord{.attempt = Attempt(7), .step = Step(9000)}, {}),
+      subject("completion_record",
+              CompletionRecord{
+                  .attempt = Attempt(7), .step = Step(9000), .checkpoint = test::golden_last_checkpoint()},
+              {}),
       subject("completed", test::golden_completed(), {"/result", "/result/accuracy", "/result/loss"}),
       subject("refusal", Refusal{.kind = "superseded", .message = "replaced"}, {}),
   };
@@ -191,7 +194,6 @@ TEST(Refusals, SayWhatIsWrongAndWhatWasFound) {
   const json join = json::parse(encode(test::golden_join()));
   const json assignment = json::parse(encode(test::golden_assignment()));
   const json beat = json::parse(encode(test::golden_beat()));
-  const json completed = json::parse(encode(test::golden_completed()));
   const std::vector<Sentence> cases = {
       {"an address without a port", complaint_of<JoinRequest>, with(join, "/address", "host"),
        "address must be host:port, found \"host\""},
@@ -227,12 +229,6 @@ TEST(Refusals, SayWhatIsWrongAndWhatWasFound) {
        "silent_peers must be a list of ranks, found [65536]"},
       {"1025 silent peers", complaint_of<Beat>, with(beat, "/silent_peers", std::vector<int>(1025, 1)),
        "silent_peers must be a list of at most 1024 items, found [1,1"},
-      {"a result that is a list", complaint_of<Completed>, with(completed, "/result", {1}),
-       "result must be an object of at most 16 texts, found [1]"},
-      {"a result without a name", complaint_of<Completed>, with(completed, "/result", {{"", "x"}}),
-       "result must be an object whose keys have 1 to 253 bytes, found {\"\":\"x\"}"},
-      {"a result of a number", complaint_of<Completed>, with(completed, "/result/loss", 1.5),
-       "result.loss must be a text of at most 253 bytes, found 1.5"},
       {"not an object", complaint_of<Beat>, "[1]", "the message must be a JSON object, found [1]"},
       {"nothing", complaint_of<Beat>, "", "not valid JSON: "},
       {"half a message", complaint_of<Beat>, beat.dump().substr(0, 80), "not valid JSON: "},
@@ -248,6 +244,29 @@ TEST(Refusals, SayWhatIsWrongAndWhatWasFound) {
       {"an endless level", complaint_of<Beat>, std::string(65536, '['), ""},
       {"a long word that is not JSON", complaint_of<Beat>, "\"" + std::string(60000, 'x'),
        "not valid JSON: "},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    const std::string complaint = c.decode(c.text);
+    EXPECT_THAT(complaint, StartsWith(c.sentence));
+    EXPECT_NE(complaint, "");
+  }
+}
+
+TEST(Refusals, OfAnEndSayWhatIsWrongToo) {
+  const json completed = json::parse(encode(test::golden_completed()));
+  const std::vector<Sentence> cases = {
+      {"a result that is a list", complaint_of<Completed>, with(completed, "/result", {1}),
+       "result must be an object of at most 16 texts, found [1]"},
+      {"a result without a name", complaint_of<Completed>, with(completed, "/result", {{"", "x"}}),
+       "result must be an object whose keys have 1 to 253 bytes, found {\"\":\"x\"}"},
+      {"a result of a number", complaint_of<Completed>, with(completed, "/result/loss", 1.5),
+       "result.loss must be a text of at most 253 bytes, found 1.5"},
+      {"an end without its checkpoint", complaint_of<Completed>, with(completed, "/checkpoint/step", 8999),
+       "checkpoint.step must be the run's last step (9000), found 8999"},
+      {"a record without its checkpoint", complaint_of<CompletionRecord>,
+       json::parse(R"({"attempt":7,"step":9000,"version":1})").dump(),
+       "checkpoint must be an object, found nothing"},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.name);

@@ -10,7 +10,7 @@
 namespace ratoon::checkpoint {
 namespace {
 
-constexpr std::uint64_t kMark = 0x36746f6c736e7472;  // "rtnslot6": another layout gets another number
+constexpr std::uint64_t kMark = 0x37746f6c736e7472;  // "rtnslot7": another layout gets another number
 constexpr std::size_t kSummedBytes = kSlotInfoBytes - 4;
 
 // Numbers one after the other, little-endian, and texts after their lengths.
@@ -83,6 +83,12 @@ void put_seed(Putter& to, const std::optional<std::uint64_t>& seed) {
   to.put(seed.value_or(0));
 }
 
+void put_wishes(Putter& to, const PendingWishes& wishes) {
+  to.put(wishes.save ? 1 : 0);
+  to.put(wishes.keep, kReasonBytesMax);
+  to.put(wishes.finish, kReasonBytesMax);
+}
+
 std::optional<EarlyEnd> get_early_end(Getter& from) {
   if (from.get() == 0) return std::nullopt;
   EarlyEnd end;
@@ -99,6 +105,13 @@ std::optional<Numerics> get_numerics(Getter& from) {
   numerics.threads = static_cast<std::uint32_t>(from.get(4));
   numerics.is_deterministic = from.get(4) != 0;
   return numerics;
+}
+
+PendingWishes get_wishes(Getter& from) {
+  PendingWishes wishes{.save = from.get() != 0};
+  wishes.keep = from.get_text(kReasonBytesMax);
+  wishes.finish = from.get_text(kReasonBytesMax);
+  return wishes;
 }
 
 std::optional<std::uint64_t> get_seed(Getter& from) {
@@ -130,6 +143,7 @@ SlotInfoBytes encode_slot_info(const SlotInfo& info, std::uint64_t home) {
   put_numerics(to, run.numerics);
   put_seed(to, run.seed);
   to.put(run.keep, kReasonBytesMax);
+  put_wishes(to, run.wishes);
   const std::uint32_t sum = crc32c(std::span(bytes).first(kSummedBytes));
   for (std::size_t i = 0; i < 4; ++i) bytes[kSummedBytes + i] = static_cast<std::byte>(sum >> (8 * i));
   return bytes;
@@ -159,6 +173,7 @@ std::optional<SlotInfo> decode_slot_info(std::span<const std::byte> bytes, std::
   run.numerics = get_numerics(from);
   run.seed = get_seed(from);
   run.keep = from.get_text(kReasonBytesMax);
+  run.wishes = get_wishes(from);
   if (!from.is_sound()) return std::nullopt;
   info.pack.run = std::move(run);
   return info;

@@ -21,7 +21,7 @@ struct StagedPack {
   Rank rank{0};
   std::uint32_t world_size = 1;
   std::uint64_t image_bytes = 0;   // of the file that it becomes, header included
-  std::optional<RunRecord> run{};  // as rank 0 says it
+  std::optional<RunRecord> run{};  // as its receipt has it
 
   friend bool operator==(const StagedPack&, const StagedPack&) = default;
 };
@@ -39,7 +39,7 @@ struct SlotInfo {
   friend bool operator==(const SlotInfo&, const SlotInfo&) = default;
 };
 
-inline constexpr std::size_t kSlotInfoBytes = 1024;
+inline constexpr std::size_t kSlotInfoBytes = 2048;
 using SlotInfoBytes = std::array<std::byte, kSlotInfoBytes>;
 
 // `home` marks the folder that it is to be written to.

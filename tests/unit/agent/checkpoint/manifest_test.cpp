@@ -58,7 +58,8 @@ TEST(Manifest, KeepsWhatRankZeroSaysOfTheRun) {
                                            .threads = 4,
                                            .is_deterministic = true},
                       .seed = ~std::uint64_t{0},
-                      .keep = "the lowest loss"};
+                      .keep = "the lowest loss",
+                      .wishes = {.save = true, .keep = "a low loss", .finish = "enough"}};
   auto receipt = record(0);
   receipt.run = run;
   EXPECT_EQ(decode_receipt(encode_receipt(receipt)).value(), receipt);

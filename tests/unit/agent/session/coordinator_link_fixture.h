@@ -23,6 +23,14 @@
 
 namespace ratoon::session {
 
+// A process at the end of its run, whose last checkpoint is committed.
+inline Position done(Attempt attempt) {
+  Position position{.attempt = attempt};
+  position.committed = InventoryEntry{
+      .tier = "volume", .attempt = attempt, .step = position.step, .digest = "d", .is_complete = true};
+  return position;
+}
+
 inline const JobKey kJob{.name_space = "default", .name = "counter"};
 
 class CoordinatorLinkTest : public testing::Test {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/src/session/control_word.h"
-#include "tests/unit/agent/session/engine_rank.h"
+#include "tests/support/engine_rank.h"
 
 namespace ratoon::engine_test {
 namespace {

@@ -75,6 +75,36 @@ TEST_F(InPlaceTest, TellsTheLoopWhenTheRunIsOver) {
   EXPECT_EQ(session.complete(), 0);
 }
 
+TEST_F(InPlaceTest, FinishEndsTheLoopAndTheRun) {
+  for (int start = 0; start < 2; ++start) {
+    Session session(options_);
+    std::uint64_t step = 0;
+    session.track("step", step);
+    session.resume();
+    while (!session.is_over()) {
+      if (++step == 7) session.finish("the loss no longer falls");
+      const bool goes_on = session.step_done();
+      EXPECT_EQ(goes_on, step < 7);
+    }
+    EXPECT_EQ(step, 7u) << "and is complete at once when it is started again";
+    EXPECT_EQ(session.complete(), 0);
+  }
+}
+
+// A loop that asks nothing is no way around the end: each step behind it was one more that nobody asked for.
+TEST_F(InPlaceTest, AStepAfterTheEndIsRefusedAndAllBeforeItIsSaved) {
+  options_.max_duration = Until::steps(25);
+  EXPECT_EXIT(
+      count(100), testing::ExitedWithCode(static_cast<int>(ExitCode::kConfiguration)),
+      "ratoon: a step was made after the run's end, step 25 .25st.: let the loop end where step_done.. is "
+      "false or is_over.. is true; that step is saved");
+}
+
+TEST_F(InPlaceTest, CompleteAtItsFirstStepItIsSaved) {
+  EXPECT_EQ(count(0).code, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "run" / "manifests" / "s0000000000.a0001.json"));
+}
+
 TEST_F(InPlaceTest, WithoutAFolderTheProcessEndsWithTheReason) {
   const char* words[] = {"program", "--run-name", "run"};
   EXPECT_EXIT(Session(Options::from_environment(3, words)),

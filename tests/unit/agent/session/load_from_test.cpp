@@ -38,7 +38,7 @@ struct Stand {
   friend bool operator==(const Stand&, const Stand&) = default;
 };
 
-class LoadFrom : public testing::Test {
+class LoadFromTest : public testing::Test {
  protected:
   // A run of its own name; what it ends with.
   Stand train(const std::string& name, std::uint64_t steps, const std::string& from = "",
@@ -78,7 +78,7 @@ class LoadFrom : public testing::Test {
   std::string said_;
 };
 
-TEST_F(LoadFrom, WeightsAndNothingElseUnlessItIsSaid) {
+TEST_F(LoadFromTest, WeightsAndNothingElseUnlessItIsSaid) {
   train("other", 20);
   const Stand end = train("run", 5, "other");
   EXPECT_EQ(began_, (Stand{0, 20, 0, 0, {}}));
@@ -86,14 +86,14 @@ TEST_F(LoadFrom, WeightsAndNothingElseUnlessItIsSaid) {
   EXPECT_THAT(said_, HasSubstr("the run begins with the weights of "));
 }
 
-TEST_F(LoadFrom, TheStateIsAllButThePosition) {
+TEST_F(LoadFromTest, TheStateIsAllButThePosition) {
   train("other", 20);
   train("run", 5, "other", "state");
   EXPECT_EQ(began_, (Stand{0, 20, 20, 0, {}}));
   EXPECT_THAT(said_, HasSubstr("the run begins with all but the position of "));
 }
 
-TEST_F(LoadFrom, AllGoesOnAsThatRunWouldHave) {
+TEST_F(LoadFromTest, AllGoesOnAsThatRunWouldHave) {
   const Stand unbroken = train("unbroken", 30);
   train("other", 20);
   EXPECT_EQ(train("run", 30, "other", "all"), unbroken) << "counted from that run's beginning";
@@ -105,7 +105,7 @@ TEST_F(LoadFrom, AllGoesOnAsThatRunWouldHave) {
   EXPECT_THAT(said_, testing::Not(HasSubstr("the run begins with")));
 }
 
-TEST_F(LoadFrom, OtherPartsAreNone) {
+TEST_F(LoadFromTest, OtherPartsAreNone) {
   train("run", 5, "other", "everything", 82);
   EXPECT_THAT(said_, HasSubstr("--load-parts must be weights, state or all, found 'everything'"));
 }

@@ -2,6 +2,8 @@
 // fit.
 #include "agent/src/session/tracked_objects.h"
 
+#include <array>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,6 +93,36 @@ TEST(TrackedObjects, NumbersAreTensorsOfTheirType) {
   EXPECT_EQ(content.at("large").type, ElementType::kInt64);
   EXPECT_EQ(content.at("large").shape, TensorShape());
   EXPECT_EQ(content.at("odd").shape, TensorShape({sizeof odd}));
+}
+
+// Of an optimizer, say, whose parameters are another object's.
+TEST(TrackedObjects, WhatOneChangesAndNoneHasIsRefusedByItsName) {
+  std::array<float, 16> memory{};
+  const auto at = [&](std::size_t begin, std::size_t count) {
+    return StateWriter::Memory{.begin = &memory.at(begin), .bytes = count * sizeof(float)};
+  };
+  const auto check = [&](const std::vector<StateWriter::Memory>& written,
+                         const StateWriter::Memory& changed) {
+    TrackedObjects objects;
+    objects.add(
+        "net",
+        [&](StateWriter& out) {
+          for (const auto& one : written) out.lies_at(one);
+        },
+        [](StateReader&) {});
+    objects.add(
+        "optimizer", [&](StateWriter& out) { out.changes("parameter 3", changed); }, [](StateReader&) {});
+    TrackedObjects::check_that_all_is_tracked(objects.collect());
+  };
+  EXPECT_NO_THROW(check({at(0, 4)}, at(0, 4)));
+  EXPECT_NO_THROW(check({at(8, 8), at(4, 4), at(0, 4)}, at(2, 12))) << "a view over all of them";
+  EXPECT_NO_THROW(check({at(0, 16), at(4, 4)}, at(8, 4))) << "one lies in another";
+  EXPECT_NO_THROW(check({at(4, 4), at(0, 16)}, at(8, 8)));
+  const std::string sentence =
+      "tracked 'optimizer' changes parameter 3, which nothing tracks: it would begin anew at each start";
+  for (const auto& changed : {at(8, 4), at(2, 4), at(0, 5)})
+    EXPECT_THAT(refusal([&] { check({at(0, 4), at(12, 4)}, changed); }), HasSubstr(sentence));
+  EXPECT_THAT(refusal([&] { check({}, at(0, 1)); }), HasSubstr(sentence));
 }
 
 TEST(TrackedObjects, TensorsAreCalledByObjectAndName) {

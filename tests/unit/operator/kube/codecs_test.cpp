@@ -119,14 +119,27 @@ TEST(PodCodec, AnInitContainerThatFailsIsTheEnd) {
   EXPECT_EQ(decode_pod(pod)->pod.failed_init, "");
 }
 
+CompletionRecord done() {
+  return {.attempt = Attempt(3),
+          .step = Step(100),
+          .checkpoint = {.attempt = Attempt(3), .step = Step(100), .digest = "d"}};
+}
+
 TEST(PodCodec, TheTrainerIsFoundByNameAndOnlyItsRecordCompletes) {
-  const std::string record = encode(CompletionRecord{.attempt = Attempt(3), .step = Step(100)});
+  const std::string record = encode(done());
   EXPECT_EQ(decode_pod(ended(137))->pod.exit_code, 137);
   EXPECT_FALSE(decode_pod(ended(0))->pod.is_completed) << "exit code 0 is no record";
   EXPECT_FALSE(decode_pod(ended(0, "done"))->pod.is_completed);
   EXPECT_TRUE(decode_pod(ended(1, record))->pod.is_completed);
   EXPECT_EQ(decode_pod(ended(0, record))->pod.weights, "");
-  const std::string naming = encode(CompletionRecord{.weights = "/data/weights.safetensors"});
+  EXPECT_FALSE(decode_pod(ended(0, R"({"attempt":3,"step":100,"version":1})"))->pod.is_completed)
+      << "no run is complete without a checkpoint of its last step";
+  CompletionRecord older = done();
+  older.step = Step(101);
+  EXPECT_FALSE(decode_pod(ended(0, encode(older)))->pod.is_completed) << "nor with one before it";
+  CompletionRecord with_weights = done();
+  with_weights.weights = "/data/weights.safetensors";
+  const std::string naming = encode(with_weights);
   EXPECT_EQ(decode_pod(ended(0, naming))->pod.weights, "/data/weights.safetensors");
 }
 
@@ -162,7 +175,7 @@ TEST(PodCodec, KeepsThePlatformsWordsForAnEnd) {
 TEST(PodCodec, KeepsTheLastWordsOfATrainerThatFailed) {
   EXPECT_EQ(decode_pod(ended(1, "ratoon: no data\n"))->pod.last_lines, "ratoon: no data\n");
   EXPECT_EQ(decode_pod(ended(0, "bye"))->pod.last_lines, "") << "it did not fail";
-  const std::string record = encode(CompletionRecord{.attempt = Attempt(3), .step = Step(100)});
+  const std::string record = encode(done());
   EXPECT_EQ(decode_pod(ended(1, record))->pod.last_lines, "") << "it is done";
   EXPECT_EQ(decode_pod(ended(1, "a" + std::string(4096, 'b')))->pod.last_lines, std::string(4096, 'b'));
   json pod = ended(1);

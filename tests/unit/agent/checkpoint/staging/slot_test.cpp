@@ -48,7 +48,10 @@ TEST(SlotInfoBytes, KeepWhatIsSaidOfTheRun) {
                                                  .threads = ~0U,
                                                  .is_deterministic = true},
                             .seed = ~0ULL,
-                            .keep = std::string(kReasonBytesMax, 'k')};
+                            .keep = std::string(kReasonBytesMax, 'k'),
+                            .wishes = {.save = true,
+                                       .keep = std::string(kReasonBytesMax, 'w'),
+                                       .finish = std::string(kReasonBytesMax, 'f')}};
   EXPECT_EQ(decode_slot_info(encode_slot_info(info)), info);
 }
 

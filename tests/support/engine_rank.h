@@ -33,7 +33,9 @@ class ScriptedLink final : public session::Link {
       milestones.push_back(position.milestone);
     noted = position;
   }
-  session::Standing standing() const override { return said; }
+  session::Standing standing() const override {
+    return clock.now() < changes ? said : session::Standing::kWorldChanged;
+  }
   std::string reason() const override { return "because the test says so"; }
   session::Wanted wanted() const override { return wants; }
   Result<void> complete(const session::Position&) override { return {}; }
@@ -41,6 +43,7 @@ class ScriptedLink final : public session::Link {
   ManualClock clock;
   Duration look_takes = std::chrono::milliseconds(1);
   session::Standing said = session::Standing::kGoOn;
+  Timestamp changes{Duration::max()};  // from then on the world is another
   session::Wanted wants;
   session::Position noted;
   std::vector<session::Milestone> milestones;
@@ -58,10 +61,11 @@ inline checkpoint::Saver inline_saver(const std::filesystem::path& folder) {
 class TestRank {
  public:
   TestRank(const std::filesystem::path& folder, std::uint32_t rank, std::uint32_t world_size,
-           std::optional<ResumePoint> resume = std::nullopt)
+           std::optional<ResumePoint> resume = std::nullopt, Attempt attempt = Attempt(kAttempt),
+           Every save_every = Every::steps(10))
       : options_{.save_folder = folder.string(),
                  .run_name = "",
-                 .save_every = Every::steps(10),
+                 .save_every = save_every,
                  .keep_last = 9,
                  .member = {}},
         store_(checkpoint::RunStore::open(folder).value()),
@@ -73,7 +77,7 @@ class TestRank {
                  .link = link,
                  .clock = link.clock,
                  .meters = meters},
-                {.attempt = Attempt(kAttempt),
+                {.attempt = attempt,
                  .rank = Rank(rank),
                  .world_size = world_size,
                  .rendezvous = "[fd00::7]:29400",

@@ -1,0 +1,129 @@
+// How an attempt ends: with the run, whose last step is saved then, or because the function left it early.
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "agent/src/checkpoint/disk/replacing_file.h"
+#include "agent/src/session/engine.h"
+#include "agent/src/session/fail.h"
+#include "agent/src/session/final_weights.h"
+#include "agent/src/session/say.h"
+#include "base/core/pause.h"
+
+namespace ratoon {
+
+using session::fail;
+
+namespace {
+
+// A loss that made the function return is known to others, at the latest, after so long.
+constexpr auto kNewsPatience = std::chrono::seconds(10);
+constexpr auto kNewsPause = std::chrono::milliseconds(10);
+constexpr auto kLastCommitPatience = std::chrono::seconds(60);
+
+// The end of a run that has none.
+constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
+
+}  // namespace
+
+std::string Session::Engine::where_it_stands() const {
+  if (!course_) return "before its first step";
+  const std::string step = "at step " + std::to_string(position_.step.value());
+  const Until& until = course_->until();
+  if (until.unit() != CountedIn::kSteps) return step + ", before " + until.text();
+  const std::uint64_t total = until.total(course_->position());
+  return total == kNoEnd ? step : step + " of " + std::to_string(total);
+}
+
+std::string Session::Engine::what_is_saved() const {
+  if (saved_step_ == position_.step) return "that step is saved";
+  if (!saved_step_) return "nothing is saved yet";
+  return "the last save is that of step " + std::to_string(saved_step_->value());
+}
+
+void Session::Engine::refuse_early_return() {
+  const Timestamp returned = clock_.now();
+  const std::string returns = "the training function returned " + where_it_stands();
+  do {
+    check();
+    if (const auto code = drain_->explains_return(clock_.now()))
+      fail(*code, returns + " because it was told to leave; " + what_is_saved());
+    // Who returned since a collective had failed is a little faster than the news of the loss.
+    if (assignment_.world_size == 1) break;
+    enter(ProcessPhase::kCollective);
+    static_cast<void>(pause_for(kNewsPause, {}));
+  } while (clock_.now() - returned < kNewsPatience);
+  if (!course_) {
+    fail(ExitCode::kConfiguration,
+         returns + ": call steps(); a run is complete at its end, or where finish() ended it");
+  }
+  const char* const advice =
+      wishes_.needs_agreement()
+          ? ": finish() and save() take effect when a step ends, so let the loop over steps() end by itself; "
+          : ": call finish() where the run is to end there, and let the loop over steps() end by itself; ";
+  fail(ExitCode::kConfiguration, returns + advice + what_is_saved());
+}
+
+void Session::Engine::refuse_step_after_end() {
+  static_cast<void>(wait_for_commits(kLastCommitPatience, false));
+  fail(ExitCode::kConfiguration, "a step was made after the run's end, step " +
+                                     std::to_string(position_.step.value()) + " (" + course_->until().text() +
+                                     "): let the loop end where step_done() is false or is_over() is true; " +
+                                     what_is_saved());
+}
+
+void Session::Engine::say_that_it_is_finished() {
+  const std::string& reason = wishes_.due().finish;
+  say("finished at step " + std::to_string(position_.step.value()) + ": " +
+      (reason.empty() ? "another rank says so" : reason));
+}
+
+void Session::Engine::save_the_last() {
+  if (!course_) fail(ExitCode::kConfiguration, "complete() belongs behind resume()");
+  if (saved_step_ != position_.step) save();
+}
+
+void Session::Engine::finish() {
+  // What is tracked lived in the function and may be gone: steps after the last save are not in it.
+  const bool is_committed = wait_for_commits(std::nullopt);
+  if (is_committed && position_.committed && position_.committed->step == position_.step)
+    return leave_weights();
+  fail(ExitCode::kStorage,
+       "the last checkpoint of the training could not be saved, so that it is not done: " +
+           look_at_saves().last_error);
+}
+
+void Session::Engine::leave_weights() {
+  const auto file = session::final_weights_file(options_);
+  if (!is_first() || file.empty() || !position_.committed || !tracked_.has_weights()) return;
+  Assignment alone = assignment_;
+  alone.world_size = 1;
+  alone.resume = ResumePoint{.attempt = position_.committed->attempt,
+                             .step = position_.committed->step,
+                             .digest = position_.committed->digest};
+  const auto is_weight = [this](std::string_view name) { return tracked_.is_weight(name); };
+  const auto create = [&] { return checkpoint::replace_patiently(file, places_.calls()); };
+  // What is wrong with the file is nothing that another copy of the checkpoint would mend.
+  Result<std::size_t> written = Error(ErrorKind::kIo, "nothing was read");
+  try {
+    const auto read = places_.restore(alone, [&](checkpoint::CheckpointReader& reader) -> Result<void> {
+      written = session::write_final_weights(reader, is_weight, options_.run_name, *alone.resume, create);
+      const bool is_of_checkpoint = !written && written.error().kind() == ErrorKind::kCorrupted;
+      return is_of_checkpoint ? Result<void>(written.error()) : Result<void>();
+    });
+    if (!read) written = read.error();
+  } catch (const std::exception& why) {
+    written = Error(ErrorKind::kIo, why.what());
+  }
+  if (!written) {
+    say("the weights are not left in " + file.string() + ": " + written.error().message() +
+        "; `ratoon checkpoint export` does it");
+  } else if (*written != 0) {
+    if (file.native().size() <= kWeightsBytesMax) position_.weights = file.string();
+    say("the weights of step " + std::to_string(alone.resume->step.value()) + " are in " + file.string());
+  }
+}
+
+}  // namespace ratoon

@@ -1,0 +1,104 @@
+#include "agent/src/session/first_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/src/session/fail.h"
+
+namespace ratoon::session {
+namespace {
+
+// Generators begin anew in each attempt, and others than the program's draw from them.
+bool is_generator(const std::string& name) {
+  return name.find(kGeneratorPrefix) != std::string::npos;
+}
+
+}  // namespace
+
+class FirstState::Source final : public StateSource {
+ public:
+  explicit Source(const Kept& kept) : kept_(kept) {}
+
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : kept_.tensors) names.push_back(name);
+    return names;
+  }
+  bool is_own() const override { return true; }
+  Result<std::optional<Form>> find(std::string_view name) override {
+    const auto at = kept_.tensors.find(name);
+    return at == kept_.tensors.end() ? std::optional<Form>() : std::optional(at->second.form);
+  }
+  Result<void> load(std::span<const checkpoint::TensorSpec> wanted,
+                    std::span<const std::span<std::byte>> into) override {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const auto& bytes = kept_.tensors.at(wanted[i].name).bytes;
+      if (bytes.size() != into[i].size())
+        return Error(ErrorKind::kInvalid, "'" + wanted[i].name + "' is another part of its whole now");
+      std::ranges::copy(bytes, into[i].begin());
+    }
+    return {};
+  }
+
+ private:
+  const Kept& kept_;
+};
+
+void FirstState::begin(const TrackedObjects& tracked, const Assignment& assignment) {
+  const CollectedState now = tracked.collect();
+  if (!kept_) {
+    kept_ = keep(now, assignment);
+    return;
+  }
+  if (!kept_->is_whole) {
+    fail(
+        ExitCode::kStartAgain,
+        "nothing is saved yet, and what is tracked may outlive the training function and be trained already; "
+        "more than " +
+            std::to_string(bytes_max_) +
+            " bytes are not kept to set it back, so a fresh start is asked for: save earlier (--save-every)");
+  }
+  const std::string changed = find_changed(now);
+  if (changed.empty()) return;
+  const std::string sentence = "nothing is saved yet, and tensor '" + changed +
+                               "' is not as it was when the run began, since it outlives the training "
+                               "function: a fresh start is asked "
+                               "for, and none is needed where the function makes what it tracks";
+  if (kept_->rank != assignment.rank || kept_->world_size != assignment.world_size)
+    fail(ExitCode::kStartAgain, sentence);
+  Source source(*kept_);
+  try {
+    const auto restored = tracked.restore(source, "the state at the run's beginning", [](auto) { return 0; });
+    if (restored) return;
+  } catch (const Failure&) {
+    // What is tracked now is something else.
+  }
+  fail(ExitCode::kStartAgain, sentence);
+}
+
+FirstState::Kept FirstState::keep(const CollectedState& state, const Assignment& assignment) const {
+  Kept kept{.rank = assignment.rank, .world_size = assignment.world_size};
+  std::uint64_t bytes = 0;
+  for (const TensorView& tensor : state.tensors) bytes += tensor.bytes.size();
+  kept.is_whole = bytes <= bytes_max_;
+  if (!kept.is_whole) return kept;
+  for (const TensorView& tensor : state.tensors) {
+    const TensorShape& shape = tensor.box ? tensor.box->whole_shape : tensor.shape;
+    kept.tensors.emplace(tensor.name, Tensor{.form = {.type = tensor.type, .shape = shape},
+                                             .bytes = {tensor.bytes.begin(), tensor.bytes.end()}});
+  }
+  return kept;
+}
+
+std::string FirstState::find_changed(const CollectedState& now) const {
+  std::size_t known = 0;
+  for (const TensorView& tensor : now.tensors) {
+    const auto at = kept_->tensors.find(tensor.name);
+    if (at == kept_->tensors.end()) return tensor.name;
+    ++known;
+    if (!is_generator(tensor.name) && !std::ranges::equal(at->second.bytes, tensor.bytes)) return tensor.name;
+  }
+  return known == kept_->tensors.size() ? "" : kept_->tensors.begin()->first;
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,114 @@
+// What outlives the training function is set back where nothing was saved yet.
+#include "agent/src/session/first_state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ratoon/failure.h>
+
+namespace ratoon::session::first_state_test {
+namespace {
+
+using testing::HasSubstr;
+
+// Its second tensor comes with the first step, as the state of an optimizer does.
+struct Moments {
+  std::vector<float> weights{1, 2, 3};
+  std::vector<float> moments{};
+
+  void step() {
+    for (float& weight : weights) weight += 1;
+    moments.assign(weights.size(), 0.5F);
+  }
+  void add_to(TrackedObjects& objects) {
+    objects.add(
+        "net",
+        [this](StateWriter& out) {
+          out.tensor({.name = "weights",
+                      .type = ElementType::kFloat32,
+                      .shape = {weights.size()},
+                      .bytes = std::as_bytes(std::span(weights))});
+          if (!moments.empty()) out.bytes("moments", "some");
+          out.bytes("generator:cpu", std::to_string(drawn++));
+        },
+        [this](StateReader& in) {
+          in.tensor({.name = "weights", .type = ElementType::kFloat32, .shape = {weights.size()}},
+                    std::as_writable_bytes(std::span(weights)));
+          if (!in.find("moments")) in.at_end([this] { moments.clear(); });
+          in.bytes("generator:cpu", [](const std::string&) {});
+        });
+  }
+  int drawn = 0;  // numbers of a generator, which no two attempts have to draw alike
+};
+
+Assignment seat(std::uint32_t rank, std::uint32_t world_size) {
+  return {.rank = Rank(rank), .world_size = world_size, .rendezvous = "", .resume = {}};
+}
+
+TEST(FirstState, SetsBackWhatWasTrainedMeanwhile) {
+  Moments net;
+  TrackedObjects objects;
+  net.add_to(objects);
+  FirstState first;
+  first.begin(objects, seat(0, 2));
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    net.step();
+    first.begin(objects, seat(0, 2));
+    EXPECT_EQ(net.weights, (std::vector<float>{1, 2, 3}));
+    EXPECT_TRUE(net.moments.empty()) << "it had none";
+  }
+}
+
+TEST(FirstState, LeavesWhatTheFunctionMadeAnew) {
+  FirstState first;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    Moments net;
+    TrackedObjects objects;
+    net.add_to(objects);
+    first.begin(objects, seat(rank, 3));  // of any rank: it is as it was
+    EXPECT_EQ(net.weights, (std::vector<float>{1, 2, 3}));
+    net.step();
+  }
+}
+
+TEST(FirstState, AsksForAFreshStartWhereItCannot) {
+  Moments net;
+  TrackedObjects objects;
+  net.add_to(objects);
+  FirstState first;
+  first.begin(objects, seat(1, 2));
+  net.step();
+  for (const auto& other : {seat(0, 2), seat(1, 3)}) {
+    try {
+      first.begin(objects, other);
+      FAIL() << "the state of another rank was taken";
+    } catch (const Failure& why) {
+      EXPECT_EQ(why.exit_code, 81);
+      EXPECT_THAT(why.what(), HasSubstr("nothing is saved yet, and tensor 'net.weights' is not as it was"));
+    }
+  }
+  FirstState small(10);
+  small.begin(objects, seat(0, 1));
+  try {
+    small.begin(objects, seat(0, 1));
+    FAIL() << "it is not known to be as it was";
+  } catch (const Failure& why) {
+    EXPECT_EQ(why.exit_code, 81);
+    EXPECT_THAT(why.what(), HasSubstr("more than 10 bytes are not kept"));
+  }
+}
+
+TEST(FirstState, IsForgottenOnceThereIsACheckpoint) {
+  Moments net;
+  TrackedObjects objects;
+  net.add_to(objects);
+  FirstState first;
+  first.begin(objects, seat(0, 1));
+  net.step();
+  first.forget();
+  first.begin(objects, seat(0, 1));
+  EXPECT_EQ(net.weights, (std::vector<float>{2, 3, 4})) << "the first of another run";
+}
+
+}  // namespace
+}  // namespace ratoon::session::first_state_test

@@ -1,0 +1,233 @@
+// How train() takes a function that returns before the run's end: a run is complete at its end, or after
+// finish(), and with a committed checkpoint of its last step alone.
+#include <atomic>
+#include <csignal>
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ratoon/train.h>
+
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::train_returns_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+std::atomic<bool> was_told_to_stop{false};
+
+class TrainReturnsTest : public testing::Test {
+ protected:
+  TrainReturnsTest() {
+    options_.save_folder = folder_.path().string();
+    options_.member.termination_file = (folder_ / "record").string();
+  }
+  int train(const std::function<void(Session&)>& function) {
+    testing::internal::CaptureStderr();
+    const int code = ratoon::train(options_, function);
+    said_ = testing::internal::GetCapturedStderr();
+    return code;
+  }
+  // `act` sees each step before it ends, and says whether the loop goes on.
+  int train_while(const std::function<bool(Session&, std::uint64_t)>& act, std::uint64_t total = 100) {
+    return train([&](Session& session) {
+      std::uint64_t sum = 0;
+      session.track("sum", sum);
+      for (const std::uint64_t step : session.steps(total)) {
+        if (!act(session, step)) break;
+        sum += step;
+      }
+    });
+  }
+  std::string record() const { return test::read_text(folder_ / "record"); }
+  std::vector<std::string> manifests() const {
+    std::vector<std::string> names;
+    const auto place = folder_ / "run" / "manifests";
+    if (!std::filesystem::exists(place)) return names;
+    for (const auto& file : std::filesystem::directory_iterator(place))
+      names.push_back(file.path().filename());
+    std::ranges::sort(names);
+    return names;
+  }
+
+  test::TemporaryFolder folder_;
+  Options options_{.save_folder = "", .run_name = "run", .save_every = Every::steps(10), .member = {}};
+  std::string said_;
+};
+
+TEST_F(TrainReturnsTest, BreakIsNoEndOfTheRun) {
+  EXPECT_EQ(train_while([](Session&, std::uint64_t step) { return step != 15; }), 82);
+  EXPECT_THAT(said_,
+              HasSubstr("the training function returned at step 15 of 100: call finish() where the run "
+                        "is to end there, and let the loop over steps() end by itself; the last save "
+                        "is that of step 10\n"));
+  EXPECT_THAT(record(), IsEmpty());
+  std::uint64_t began = ~0ULL;
+  EXPECT_EQ(train_while([&](Session&, std::uint64_t step) {
+              began = std::min(began, step);
+              return true;
+            }),
+            0);
+  EXPECT_EQ(began, 10u) << "the same command goes on from the last save";
+}
+
+TEST_F(TrainReturnsTest, WhatTheFunctionHadIsNotTouchedAfterIt) {
+  EXPECT_EQ(train([](Session& session) {
+              auto sum = std::make_unique<std::uint64_t>(0);  // gone when the function has returned
+              session.track("sum", *sum);
+              for (const std::uint64_t step : session.steps(100)) {
+                if (step == 15) break;
+                *sum += step;
+              }
+            }),
+            82);
+  EXPECT_EQ(manifests().size(), 1u);
+}
+
+TEST_F(TrainReturnsTest, NorIsReturnBeforeTheFirstStep) {
+  EXPECT_EQ(train([](Session&) {}), 82);
+  EXPECT_THAT(said_, HasSubstr("the training function returned before its first step: call steps()"));
+  EXPECT_THAT(record(), IsEmpty());
+}
+
+TEST_F(TrainReturnsTest, NorIsAnExceptionOfTheProgramThatIsCaughtAroundTheLoop) {
+  EXPECT_EQ(train([](Session& session) {
+              try {
+                for (const std::uint64_t step : session.steps(100))
+                  if (step == 15) throw std::runtime_error("a bad batch");
+              } catch (const std::exception&) {
+              }
+            }),
+            82);
+  EXPECT_THAT(said_, HasSubstr("returned at step 15 of 100: call finish()"));
+  EXPECT_THAT(record(), IsEmpty());
+}
+
+TEST_F(TrainReturnsTest, NorIsAnEndInEpochsOrTime) {
+  EXPECT_EQ(train([](Session& session) {
+              for (const std::uint64_t step : session.steps(Until::duration(std::chrono::hours(1))))
+                if (step == 2) return;
+            }),
+            82);
+  EXPECT_THAT(said_, HasSubstr("returned at step 2, before 1h: call finish()"));
+}
+
+TEST_F(TrainReturnsTest, FinishTakesEffectWhenTheStepEnds) {
+  EXPECT_EQ(train_while([](Session& session, std::uint64_t step) {
+              if (step != 15) return true;
+              session.finish("the loss no longer falls");
+              return false;
+            }),
+            82);
+  EXPECT_THAT(said_,
+              HasSubstr("returned at step 15 of 100: finish() and save() take effect when a step ends, "
+                        "so let the loop over steps() end by itself"));
+  EXPECT_EQ(train_while([](Session& session, std::uint64_t step) {
+              if (step == 15) session.finish("the loss no longer falls");
+              return true;
+            }),
+            0);
+  EXPECT_THAT(record(), HasSubstr(R"("step":16)"));
+}
+
+// The world's changes are no std::exceptions: who catches those does not swallow them.
+TEST_F(TrainReturnsTest, WhatCallsTheFunctionAgainPassesHandlersOfErrors) {
+  int calls = 0;
+  EXPECT_EQ(train([&](Session& session) {
+              ++calls;
+              try {
+                for (const std::uint64_t step : session.steps(30))
+                  if (calls == 1 && step == 15) throw Interrupted("the world changed");
+              } catch (const std::exception&) {
+                ADD_FAILURE() << "it is no error";
+              }
+            }),
+            0);
+  EXPECT_EQ(calls, 2);
+  static_assert(!std::is_base_of_v<std::exception, Interrupted>);
+}
+
+// A model of main(), say: the weights of the steps that are made again must not be in it.
+TEST_F(TrainReturnsTest, WhatOutlivesTheFunctionIsSetBackWhereNothingWasSaved) {
+  options_.save_every = Every::steps(50);
+  std::uint64_t sum = 0;
+  int calls = 0;
+  EXPECT_EQ(train([&](Session& session) {
+              ++calls;
+              session.track("sum", sum);
+              for (const std::uint64_t step : session.steps(100)) {
+                if (calls < 3 && step == 20) throw Interrupted("the world changed");
+                if (calls == 3 && step == 60) throw Interrupted("the world changed");
+                sum += step;
+              }
+            }),
+            0)
+      << said_;
+  EXPECT_EQ(calls, 4);
+  EXPECT_EQ(sum, 100u * 99 / 2);
+}
+
+// What the session threw and a handler of the program took is not forgotten.
+TEST_F(TrainReturnsTest, AnEndThatTheProgramCaughtIsStillTheEnd) {
+  EXPECT_EQ(train([](Session& session) {
+              try {
+                for (const std::uint64_t step : session.steps(100))
+                  if (step == 4) raise(SIGINT);
+              } catch (const std::exception&) {
+              }
+            }),
+            130);
+  EXPECT_THAT(said_, HasSubstr("stopped by Ctrl-C at step 5, which is saved"));
+  EXPECT_THAT(record(), IsEmpty());
+}
+
+// A flag of the program's own, as many set one: the process was told to leave, and has left.
+TEST_F(TrainReturnsTest, AStopFlagOfTheProgramsOwnIsALeaveAndNoEnd) {
+  was_told_to_stop = false;
+  const auto before = std::signal(SIGTERM, [](int) { was_told_to_stop = true; });
+  EXPECT_EQ(train_while([](Session&, std::uint64_t step) {
+              if (step == 15) raise(SIGTERM);
+              return !was_told_to_stop;
+            }),
+            80);
+  std::signal(SIGTERM, before);
+  EXPECT_THAT(said_,
+              HasSubstr("the training function returned at step 15 of 100 because it was told to leave; "
+                        "the last save is that of step 10"));
+  EXPECT_THAT(record(), IsEmpty());
+}
+
+TEST_F(TrainReturnsTest, ARunWithoutAStepIsCompleteWithItsState) {
+  EXPECT_EQ(train_while([](Session&, std::uint64_t) { return true; }, 0), 0) << said_;
+  EXPECT_EQ(manifests(), std::vector<std::string>{"s0000000000.a0001.json"});
+  EXPECT_THAT(record(), HasSubstr(R"("step":0},"step":0,)"));
+  EXPECT_EQ(train_while([](Session&, std::uint64_t) { return true; }, 0), 0);
+  EXPECT_EQ(manifests().size(), 1u) << "it is saved";
+  EXPECT_EQ(train_while([](Session&, std::uint64_t) { return true; }, 10), 0);
+  EXPECT_EQ(manifests().back(), "s0000000010.a0002.json");
+}
+
+TEST_F(TrainReturnsTest, ARunThatBeginsAtAnothersEndIsCompleteWithAllOfIt) {
+  ASSERT_EQ(train_while([](Session&, std::uint64_t) { return true; }, 20), 0);
+  options_.run_name = "other";
+  options_.load_from = (folder_ / "run").string();
+  options_.load_parts = "all";
+  EXPECT_EQ(train_while([](Session&, std::uint64_t) { return true; }, 20), 0) << said_;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "other/manifests/s0000000020.a0001.json"));
+  EXPECT_THAT(record(), HasSubstr(R"("step":20},"step":20,)"));
+}
+
+TEST_F(TrainReturnsTest, TheRecordOfARunThatIsOverNamesTheCheckpointThatItFound) {
+  ASSERT_EQ(train_while([](Session&, std::uint64_t) { return true; }, 20), 0);
+  const std::string first = record();
+  EXPECT_THAT(first, HasSubstr(R"({"attempt":1,"checkpoint":{"attempt":1,"digest":")"));
+  ASSERT_EQ(train_while([](Session&, std::uint64_t) { return true; }, 20), 0);
+  EXPECT_THAT(record(), HasSubstr(R"({"attempt":2,"checkpoint":{"attempt":1,"digest":")"));
+}
+
+}  // namespace
+}  // namespace ratoon::train_returns_test
