@@ -12,7 +12,7 @@ namespace {
 
 // Taints that those who end nodes put on them before they do. Candidates for removal (PreferNoSchedule) are
 // no notice: most of them stay.
-constexpr std::array<std::string_view, 10> kNoticeTaints = {
+constexpr std::array<std::string_view, 12> kNoticeTaints = {
     "karpenter.sh/disrupted",
     "ToBeDeletedByClusterAutoscaler",
     "aws-node-termination-handler/spot-itn",
@@ -20,6 +20,8 @@ constexpr std::array<std::string_view, 10> kNoticeTaints = {
     "aws-node-termination-handler/asg-lifecycle-termination",
     "aws-node-termination-handler/rebalance-recommendation",
     "cloud.google.com/impending-node-termination",
+    "remediator.kubernetes.azure.com/unschedulable",
+    "remediator.aks.microsoft.com/unschedulable",  // what it was called before
     "node.kubernetes.io/out-of-service",
     "node.cloudprovider.kubernetes.io/shutdown",
     kReclaimTaint,

@@ -20,6 +20,10 @@ export CCACHE_NOHASHDIR=1
 export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime,locale
 export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
 
+# Property tests draw their seeds from the commit: what is green on one commit says a little more than on the one before.
+RATOON_COMMIT=${RATOON_COMMIT:-$(git -C "$RATOON_REPO" rev-parse HEAD 2>/dev/null || true)}
+export RATOON_COMMIT
+
 # server_names: the folders of scripts/packages/servers, in the order of their table.
 server_names() { awk -F' *[|] *' '/^[^#]/ { print $1 }' "$RATOON_REPO/scripts/packages/servers/servers.txt"; }
 

@@ -1,7 +1,6 @@
 // The laws of the operator's copy of the cluster: reflectors, sinks and store, as they ship, over a simulated
-// API server that misbehaves, on a clock that stands still until it is moved. A failure names its seed:
-//   RATOON_SEED=1234 copy_laws_test             repeats it
-//   RATOON_SEEDS=100000 copy_laws_test          digs deeper, from RATOON_FIRST_SEED on
+// API server that misbehaves, on a clock that stands still until it is moved. A failure says how to replay
+// it; environment.h says which seeds are looked at.
 //   RATOON_EVENTS=1000000 copy_laws_test        so many events to one copy, whose memory stays
 #include <algorithm>
 #include <chrono>
@@ -335,13 +334,10 @@ class CopyStory {
 
 TEST(CopyLaws, HoldOverAServerThatMisbehaves) {
   constexpr int kTurns = 150;
-  const std::uint64_t only = number_from_environment("RATOON_SEED", 0);
-  const std::uint64_t first = only != 0 ? only : number_from_environment("RATOON_FIRST_SEED", 1);
-  const std::uint64_t end =
-      only != 0 ? only + 1 : first + number_from_environment("RATOON_SEEDS", test::afforded(500));
+  const Seeds all = seeds_of_this_run(test::afforded(500), "copy_laws_test");
   SimulatedApiServer::Tally sum;
-  for (std::uint64_t seed = first; seed < end; ++seed) {
-    SCOPED_TRACE("RATOON_SEED=" + std::to_string(seed));
+  for (const std::uint64_t seed : all) {
+    SCOPED_TRACE(all.replay(seed));
     CopyStory story(seed);
     story.live(kTurns);
     if (HasFailure()) return;
@@ -355,12 +351,12 @@ TEST(CopyLaws, HoldOverAServerThatMisbehaves) {
     sum.bookmarks += one.bookmarks;
     sum.nonsense += one.nonsense;
   }
-  const std::uint64_t seeds = end - first;
+  const std::uint64_t seeds = all.count();
   std::cout << seeds << " servers, " << sum.events << " events, " << sum.lists << " lists, " << sum.refusals
             << " refusals, " << sum.expirations << " expirations, " << sum.cuts << " cuts, " << sum.repeated
             << " events said twice, " << sum.bookmarks << " bookmarks, " << sum.nonsense
             << " lines of nonsense\n";
-  if (only != 0) return;
+  if (all.is_one()) return;
   for (const auto count :
        {sum.refusals, sum.expirations, sum.cuts, sum.repeated, sum.bookmarks, sum.nonsense})
     EXPECT_GE(count, seeds / 2) << "a fault is drawn too seldom";

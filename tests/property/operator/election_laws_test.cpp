@@ -1,13 +1,20 @@
 // Operators that sleep, clocks that run apart, calls that come late or whose answers are lost: no two of them
-// may write at once, and where one can, one does.
+// may write at once, and where one can, one does. The election is the one that ships, with the client that
+// ships, over a clock and a server that the story moves. environment.h says which seeds are looked at.
 #include <algorithm>
 #include <iostream>
+#include <list>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
-#include "operator/kube/election.h"
+#include "base/core/unique_fd.h"
+#include "operator/runtime/elector.h"
 #include "tests/property/operator/dice.h"
 #include "tests/property/operator/environment.h"
 #include "tests/support/crash/effort.h"
@@ -15,159 +22,248 @@
 namespace ratoon::sim::election_laws_test {
 namespace {
 
-using kube::Lease;
-using kube::Move;
+using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr Duration kStep = milliseconds(50);
+constexpr Duration kMoment = milliseconds(50);
 
-// The record at the server; a write names the version that its writer read.
-struct Server {
-  std::optional<Lease> lease;
+struct Answer {
+  Result<json> reply;
   int version = 0;
-
-  std::optional<Lease> write(const std::optional<Lease>& read, const std::string& holder) {
-    if (read != lease) return std::nullopt;
-    lease = Lease{.holder = holder, .duration_seconds = 6, .resource_version = std::to_string(++version)};
-    return lease;
-  }
+  bool is_of_this_version = false;  // else a refusal, which shows no record
 };
 
-// As the elector does it, with each call cut into what can come between: it is sent, it arrives, it is
-// answered.
-class Operator {
+// The record at the server, which refuses a write that names another version than its own.
+class LeaseServer {
  public:
-  Operator(int number, Dice& dice)
-      : self_{.identity = "pod-" + std::to_string(number) + "/0"},
-        pace_(0.98 + 0.01 * static_cast<double>(dice.below(5))),
-        skew_(seconds(dice.below(1000))) {}
+  Answer answer(const kube::Request& request) {
+    if (request.method == "POST") {
+      if (lease_) return refuse(ErrorKind::kAlreadyExists);
+      return store(json::parse(request.body));
+    }
+    if (!lease_)
+      return {.reply = Error(ErrorKind::kNotFound, "there is none"),
+              .version = version_,
+              .is_of_this_version = true};
+    if (request.method == "GET") return show();
+    const json patch = json::parse(request.body);
+    if (patch["metadata"]["resourceVersion"] != (*lease_)["metadata"]["resourceVersion"])
+      return refuse(ErrorKind::kConflict);
+    json changed = *lease_;
+    changed.merge_patch(patch);
+    return store(std::move(changed));
+  }
 
-  [[nodiscard]] bool may_write(Duration now) const { return local(now) < until_; }
-  [[nodiscard]] bool is_over() const { return is_over_; }
-  [[nodiscard]] bool knows(const std::optional<Lease>& lease) const { return !call_ && view_.lease == lease; }
+  void remove() {
+    lease_.reset();
+    ++version_;
+  }
+  // Its sender waits for it no longer, and may be gone.
+  void answer_later(Duration arrives, const kube::Request& request) { late_.emplace_back(arrives, request); }
+  void answer_late(Duration now) {
+    std::erase_if(late_, [&](const auto& late) {
+      if (late.first > now) return false;
+      static_cast<void>(answer(late.second));
+      return true;
+    });
+  }
+  [[nodiscard]] int version() const { return version_; }
 
-  void live(Duration now, Server& server, Dice& dice) {
-    if (dice.below(2000) == 0) sleeps_until_ = now + milliseconds(dice.below(20'000));
-    if (call_ && call_->arrives <= now && !call_->was_there)
-      arrive(server, dice);  // whoever sent it may sleep
-    if (now < sleeps_until_ || is_over_) return;
-    if (call_ && call_->answered <= now) hear(now);
-    if (!call_ && now >= next_) begin(now, dice);
+ private:
+  [[nodiscard]] Answer refuse(ErrorKind kind) const {
+    return {.reply = Error(kind, "refused"), .version = version_};
+  }
+  [[nodiscard]] Answer show() const {
+    return {.reply = *lease_, .version = version_, .is_of_this_version = true};
+  }
+  Answer store(json lease) {
+    lease["metadata"]["resourceVersion"] = std::to_string(++version_);
+    lease_ = std::move(lease);
+    return show();
+  }
+
+  std::optional<json> lease_;
+  int version_ = 0;
+  std::vector<std::pair<Duration, kube::Request>> late_;
+};
+
+// A machine's own, that began at another time and runs a little faster or slower than the story's.
+class OwnClock final : public Clock {
+ public:
+  OwnClock(Duration skew, double pace) : skew_(skew), pace_(pace) {}
+  [[nodiscard]] Timestamp now() const override {
+    return {skew_ + std::chrono::duration_cast<Duration>(story_ * pace_)};
+  }
+  [[nodiscard]] WallTime wall_now() const override { return {now().since_boot}; }
+  void set(Duration story) { story_ = story; }
+  // As long in the story as on this clock.
+  [[nodiscard]] Duration of_story(Duration own) const {
+    return std::chrono::duration_cast<Duration>(static_cast<double>(own.count()) / pace_ * Duration(1));
   }
 
  private:
+  Duration skew_;
+  double pace_;
+  Duration story_{0};
+};
+
+// One start of an operator. Each of its calls is cut into what can come between: it is sent, it arrives, it
+// is answered.
+class Process {
+ public:
+  Process(int number, int log_fd, LeaseServer& server, Dice& dice, Duration now)
+      : server_(server),
+        dice_(dice),
+        clock_(seconds(dice.below(1000)), 0.98 + 0.01 * static_cast<double>(dice.below(5))),
+        election_(clock_, Logger(clock_, {.fd = log_fd}), fence_,
+                  {.name_space = "ratoon", .self = {.identity = "pod-" + std::to_string(number) + "/0"}}) {
+    tell_time(now);
+  }
+
+  void tell_time(Duration now) {
+    now_ = now;
+    clock_.set(now);
+  }
+  void stand_until(Duration moment) { stands_until_ = moment; }
+  // What it sent arrives, though it may sleep; and it goes on, if it has what it waits for.
+  void live() {
+    if (call_ && !call_->has_arrived && call_->arrives <= now_) arrive();
+    if (now_ < stands_until_ || now_ < goes_on_at_ || has_ended_) return;
+    if (call_) hear();
+    const auto step = election_.next();
+    has_ended_ = step.is_over;
+    if (has_ended_) return;
+    if (step.call)
+      send(**step.call, step.time);
+    else
+      goes_on_at_ = now_ + clock_.of_story(step.time);
+  }
+
+  [[nodiscard]] bool may_write() const { return fence_.is_open(clock_.now()); }
+  [[nodiscard]] bool has_ended() const { return has_ended_; }
+  // Whether it waits and has seen this version of the lease.
+  [[nodiscard]] bool knows(int version) const { return !call_ && seen_ == version; }
+
+ private:
   struct Call {
-    bool is_claim = false;
-    Duration arrives;
-    Duration answered;
-    Timestamp sent;
-    std::optional<Lease> basis;  // of a claim: the record that it names
-    bool was_there = false;
+    kube::Request request;
+    Duration arrives{0};
     bool is_lost = false;
-    std::optional<Lease> answer;
+    bool comes_back = false;
+    bool has_arrived = false;
+    std::optional<Answer> answer{};
   };
 
-  [[nodiscard]] Timestamp local(Duration now) const {
-    return Timestamp{skew_ + std::chrono::duration_cast<Duration>(now * pace_)};
+  [[nodiscard]] Duration draw_delay() { return milliseconds(dice_.below(dice_.percent(10) ? 3000 : 100)); }
+
+  void send(const kube::Request& request, Duration patience) {
+    const Duration gives_up = now_ + clock_.of_story(patience);
+    call_ = Call{.request = request, .arrives = now_ + draw_delay(), .is_lost = dice_.percent(5)};
+    const Duration answered = call_->arrives + draw_delay();
+    call_->comes_back = answered <= gives_up && !call_->is_lost;
+    goes_on_at_ = call_->comes_back ? answered : gives_up;
   }
 
-  void begin(Duration now, Dice& dice) {
-    const bool is_claim = !is_in_doubt_ || read_at_ == now;
-    const Move move = kube::choose_move(view_, self_, local(now), kube::ElectionTimes{});
-    if (view_.renewed && move == Move::kStepDown) {
-      until_ = {};
-      is_over_ = true;
-      return;
-    }
-    if (is_claim && move == Move::kWait) {
-      next_ = now + seconds(1);
-      is_in_doubt_ = true;
-      return;
-    }
-    const Duration there = milliseconds(dice.below(dice.percent(10) ? 3000 : 100));
-    call_ = Call{.is_claim = is_claim,
-                 .arrives = now + there,
-                 .answered = now + there + milliseconds(dice.below(dice.percent(10) ? 3000 : 100)),
-                 .sent = local(now),
-                 .basis = view_.lease,
-                 .is_lost = dice.percent(5)};
+  void arrive() {
+    call_->has_arrived = true;
+    if (call_->is_lost && dice_.percent(50)) return;  // on the way there; otherwise on the way back
+    call_->answer = server_.answer(call_->request);
   }
 
-  void arrive(Server& server, Dice& dice) {
-    call_->was_there = true;
-    if (call_->is_lost && dice.percent(50)) return;  // on the way there; otherwise on the way back
-    call_->answer = call_->is_claim ? server.write(call_->basis, self_.identity) : server.lease;
+  void hear() {
+    const Call done = *std::exchange(call_, std::nullopt);
+    // One that it waits for no longer may still arrive.
+    if (!done.has_arrived && !done.is_lost) server_.answer_later(done.arrives, done.request);
+    if (!done.comes_back || !done.answer)
+      return election_.note(Error(ErrorKind::kTimeout, "no answer in time"));
+    if (done.answer->is_of_this_version) seen_ = done.answer->version;
+    election_.note(done.answer->reply);
   }
 
-  void hear(Duration now) {
-    const Call call = *call_;
-    call_.reset();
-    next_ = now + seconds(1);
-    if (call.is_lost || (call.is_claim && !call.answer)) {
-      is_in_doubt_ = true;
-      return;
-    }
-    if (!call.is_claim) {
-      view_.note_read(call.answer, local(now));
-      read_at_ = next_ = now;
-      return;
-    }
-    view_.note_claimed(*call.answer, call.sent, local(now));
-    until_ = call.sent + kube::ElectionTimes{}.renew;
-    is_in_doubt_ = false;
-  }
-
-  kube::Candidate self_;
-  double pace_;
-  Duration skew_;
-  kube::ElectionView view_;
-  Timestamp until_{};
+  LeaseServer& server_;
+  Dice& dice_;
+  OwnClock clock_;
+  runtime::Fence fence_;
+  runtime::Election election_;
+  Duration now_{0};
+  Duration goes_on_at_{0};
+  Duration stands_until_{0};
   std::optional<Call> call_;
-  std::optional<Duration> read_at_;
-  Duration next_{0};
-  Duration sleeps_until_{0};
-  bool is_in_doubt_ = true;
-  bool is_over_ = false;
+  int seen_ = -1;
+  bool has_ended_ = false;
+};
+
+struct ElectionTally {
+  std::uint64_t leaders = 0;
+  std::uint64_t led = 0;
+  std::uint64_t moments = 0;
+};
+
+class ElectionStory {
+ public:
+  ElectionStory(std::uint64_t seed, int log_fd, ElectionTally& tally)
+      : dice_(seed), log_fd_(log_fd), tally_(tally) {
+    while (processes_.size() < 3) start();
+  }
+
+  // How many wrote at once, if ever more than one did.
+  std::size_t tell() {
+    for (; now_ < seconds(300); now_ += kMoment) {
+      // By hand, once everybody knows it: a creation names no version, so one that is decided upon what was
+      // read before the record was made could meet the gap that this leaves.
+      const bool is_known =
+          std::ranges::all_of(processes_, [&](const Process& each) { return each.knows(server_.version()); });
+      if (is_known && dice_.below(4000) == 0) server_.remove();
+      if (const std::size_t writers = pass(); writers > 1) return writers;
+    }
+    return 1;
+  }
+
+  [[nodiscard]] Duration now() const { return now_; }
+
+ private:
+  void start() { processes_.emplace_back(number_++, log_fd_, server_, dice_, now_); }
+
+  std::size_t pass() {
+    std::size_t writers = 0;
+    server_.answer_late(now_);
+    for (auto& each : processes_) {
+      each.tell_time(now_);
+      if (dice_.below(2000) == 0) each.stand_until(now_ + milliseconds(dice_.below(20'000)));
+      each.live();
+      if (each.may_write()) ++writers;
+    }
+    const std::size_t ended = std::erase_if(processes_, [](const Process& each) { return each.has_ended(); });
+    for (std::size_t i = 0; i < ended; ++i) start();  // its pod starts it anew
+    tally_.leaders += ended;
+    tally_.led += writers;
+    ++tally_.moments;
+    return writers;
+  }
+
+  Dice dice_;
+  int log_fd_;
+  ElectionTally& tally_;
+  LeaseServer server_;
+  std::list<Process> processes_;
+  int number_ = 0;
+  Duration now_{0};
 };
 
 TEST(ElectionLaws, NoTwoWriteAtOnceAndSomebodyDoesMostOfTheTime) {
-  const std::uint64_t only = number_from_environment("RATOON_SEED", 0);
-  const std::uint64_t first = only != 0 ? only : number_from_environment("RATOON_FIRST_SEED", 1);
-  const std::uint64_t seeds = only != 0 ? 1 : number_from_environment("RATOON_SEEDS", test::afforded(1000));
-  std::uint64_t leaders = 0;
-  std::uint64_t led = 0;
-  std::uint64_t all = 0;
-  for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
-    Dice dice(seed);
-    Server server;
-    std::vector<Operator> operators;
-    int number = 0;
-    while (number < 3) operators.emplace_back(number++, dice);
-    for (Duration now{0}; now < seconds(300); now += kStep) {
-      // By hand, once everybody knows it: a creation names no version, so one that is decided upon what was
-      // read before the record was made could meet the gap that this leaves.
-      const bool is_known = std::all_of(operators.begin(), operators.end(),
-                                        [&](const Operator& each) { return each.knows(server.lease); });
-      if (is_known && dice.below(4000) == 0) server.lease.reset();
-      std::size_t writers = 0;
-      for (auto& each : operators) {
-        each.live(now, server, dice);
-        if (each.may_write(now)) ++writers;
-        if (!each.is_over()) continue;
-        ++leaders;
-        each = Operator(number++, dice);  // its pod starts it anew
-      }
-      ASSERT_LE(writers, 1U) << "RATOON_SEED=" << seed << " at " << ratoon::seconds(now) << " s";
-      ++all;
-      led += writers;
-    }
+  const Seeds seeds = seeds_of_this_run(test::afforded(300), "election_laws_test");
+  const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  ElectionTally tally;
+  for (const std::uint64_t seed : seeds) {
+    ElectionStory story(seed, nowhere.get(), tally);
+    ASSERT_LE(story.tell(), 1U) << seeds.replay(seed) << " at " << ratoon::seconds(story.now()) << " s";
   }
-  std::cout << seeds << " stories, " << leaders << " leaders that ended, led " << 100 * led / all
-            << " % of the time\n";
-  if (only != 0) return;
-  EXPECT_GT(leaders, seeds) << "nobody ever lost the lease: look at live()";
-  EXPECT_GT(led, all / 2);
+  std::cout << seeds.count() << " stories, " << tally.leaders << " leaders that ended, led "
+            << 100 * tally.led / tally.moments << " % of the time\n";
+  if (seeds.is_one()) return;
+  EXPECT_GT(tally.leaders, seeds.count()) << "nobody ever lost the lease: look at stand_until()";
+  EXPECT_GT(tally.led, tally.moments / 2);
 }
 
 }  // namespace

@@ -79,13 +79,12 @@ class GroupStory {
 };
 
 TEST(GroupLaws, HoldInEveryWorldWithFaults) {
-  const std::uint64_t only = number_from_environment("RATOON_SEED", 0);
-  const std::uint64_t first = only != 0 ? only : number_from_environment("RATOON_FIRST_SEED", 1);
-  const std::uint64_t seeds = only != 0 ? 1 : number_from_environment("RATOON_SEEDS", test::afforded(3000));
+  const Seeds all = seeds_of_this_run(test::afforded(3000), "group_laws_test");
+  const std::uint64_t seeds = all.count();
   std::uint64_t restarts = 0;
   std::uint64_t failures = 0;
-  for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
-    SCOPED_TRACE("RATOON_SEED=" + std::to_string(seed));
+  for (const std::uint64_t seed : all) {
+    SCOPED_TRACE(all.replay(seed));
     GroupStory story(seed);
     story.live();
     if (HasFailure()) return;
@@ -93,7 +92,7 @@ TEST(GroupLaws, HoldInEveryWorldWithFaults) {
     failures += story.status().restarts.application;
   }
   std::cout << seeds << " worlds, " << restarts << " losses, " << failures << " failures\n";
-  if (only != 0) return;
+  if (all.is_one()) return;
   EXPECT_GE(restarts, seeds) << "few members were ever lost: look at make_trouble()";
   EXPECT_GE(failures, seeds / 20) << "few programs ever failed";
 }

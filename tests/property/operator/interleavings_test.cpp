@@ -16,6 +16,7 @@
 namespace ratoon::sim::interleavings_test {
 namespace {
 
+constexpr std::uint64_t kSteps = 2;                       // with a checkpoint each; of two jobs one each
 constexpr Duration kCalmMax = std::chrono::seconds(150);  // in which all jobs reach their end
 
 // Depth first: the path is the story. A state that is met again on its own path is a circle of which no
@@ -103,7 +104,7 @@ void expect_nothing_broken(const Search& search, const std::string& what) {
 
 void look_at_both(std::uint32_t faults) {
   Search search;
-  search.look(SmallWorld(2, faults));
+  search.look(SmallWorld(2, faults, 1));
   expect_nothing_broken(search, "2 jobs, " + std::to_string(faults) + " faults");
 }
 
@@ -112,7 +113,7 @@ TEST(Interleavings, NoneBreaksALawOfAJobBesideAnother) {
   const auto faults = static_cast<std::uint32_t>(number_from_environment("RATOON_FAULTS", kFaults));
   if (number_from_environment("RATOON_JOBS", 1) == 2) return look_at_both(faults);
   Search search;
-  search.look(SmallWorld(1, faults, SmallWorld::Beside::kNeighbour));
+  search.look(SmallWorld(1, faults, kSteps, SmallWorld::Beside::kNeighbour));
   expect_nothing_broken(search, "a job beside another, " + std::to_string(faults) + " faults");
   if (faults >= 2) {
     EXPECT_GT(search.states(), 100'000U) << "few: look at SmallWorld::next()";
@@ -124,7 +125,7 @@ TEST(Interleavings, EachStateOfTwoJobsIsOneOfAJobBesideAnother) {
   constexpr std::uint32_t kFaults = test::kEffortPercent == 100 ? 1 : 0;
   const auto faults = static_cast<std::uint32_t>(number_from_environment("RATOON_FAULTS", kFaults));
   Search beside;
-  beside.look(SmallWorld(1, faults, SmallWorld::Beside::kNeighbour));
+  beside.look(SmallWorld(1, faults, 1, SmallWorld::Beside::kNeighbour));
   std::uint64_t seen = 0;
   std::string unknown;
   Search both([&](const SmallWorld& world) {
@@ -132,7 +133,7 @@ TEST(Interleavings, EachStateOfTwoJobsIsOneOfAJobBesideAnother) {
     ++seen;
     if (!beside.has_met(world.of_first_job())) unknown = world.describe();
   });
-  both.look(SmallWorld(2, faults));
+  both.look(SmallWorld(2, faults, 1));
   expect_nothing_broken(both, "2 jobs, " + std::to_string(faults) + " faults");
   EXPECT_EQ(unknown, "");
   EXPECT_GT(seen, 0U);

@@ -6,9 +6,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "operator/core/elastic.h"
-#include "operator/core/notice.h"
 #include "operator/core/reconcile.h"
+#include "tests/property/operator/recount.h"
 #include "tests/support/builders.h"
 
 namespace ratoon::sim {
@@ -105,6 +104,7 @@ void Laws::note_stored(const Decision& decision, const api::TrainingJobStatus& b
   for (const auto& member : before.members)
     if (find_member(decision.status, member) == nullptr) forget(member);
   note_times(decision.status);
+  ends_told_ = ends_found_;
   if (before.last_disruption != decision.status.last_disruption) check_account(decision);
   if (decision.announcement.world.empty()) return;
   const auto [known, is_new] =
@@ -112,7 +112,10 @@ void Laws::note_stored(const Decision& decision, const api::TrainingJobStatus& b
   EXPECT_EQ(known->second, keys_of(decision.announcement.world)) << "two worlds with one attempt";
   if (!is_new) return;
   const std::size_t size = decision.announcement.world.size();
-  if (core::count_missing(world_.job().spec, decision.status.members) > 0) ++tally_.smaller_worlds;
+  const auto seated = std::ranges::count_if(decision.status.members, [](const auto& member) {
+    return member.role == kWorker && !member.is_absent;
+  });
+  if (std::cmp_less(seated, world_.job().spec.num_nodes)) ++tally_.smaller_worlds;
   if (size_ != 0 && size > size_) ++tally_.growths;
   size_ = size;
 }
@@ -185,21 +188,6 @@ void Laws::check_ledger(const Observation& seen, const api::TrainingJobStatus& a
     EXPECT_GE(after.ledger.seconds[i], before.seconds[i]) << name_of(static_cast<api::LedgerPart>(i));
 }
 
-void Laws::check_checkpoints(const api::TrainingJobStatus& before,
-                             const api::TrainingJobStatus& after) const {
-  const auto checkpoint_of = [](const api::TrainingJobStatus& s) {
-    return s.last_checkpoint ? Lineage{s.last_checkpoint->attempt, s.last_checkpoint->step} : Lineage{};
-  };
-  const auto& all = world_.checkpoints();
-  EXPECT_GE(checkpoint_of(after), checkpoint_of(before));
-  EXPECT_TRUE(!after.last_checkpoint || all.contains(checkpoint_of(after)));
-  if (after.phase == api::JobPhase::kSucceeded) {
-    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const auto& c) {
-      return c.first.second.value() == world_.scenario().total_steps;
-    })) << "succeeded without the last checkpoint";
-  }
-}
-
 // No pod is made for a job that is to be suspended, and none is left of one that is.
 void Laws::check_suspended(const Observation& seen, const Decision& decision) const {
   const bool is_suspended = decision.status.phase == api::JobPhase::kSuspended;
@@ -251,10 +239,8 @@ void Laws::check_counting(const Observation& seen, const Decision& decision) con
     if (after.incarnation == before.incarnation) continue;
     EXPECT_FALSE(before.is_completed);
     if (decision.status.phase == api::JobPhase::kSuspended) continue;
-    auto handed_over = before;
-    handed_over.successor_uid = after.uid;  // it may have been seen just now
-    EXPECT_TRUE(lost.contains(name_of(before)) || core::is_successor_ready(seen, handed_over) ||
-                waits_away_from_nodes(seen, before))
+    const bool is_handed_over = before.successor == after.incarnation && world_.all_wait_in(after.uid);
+    EXPECT_TRUE(lost.contains(name_of(before)) || is_handed_over || waits_away_from_nodes(seen, before))
         << name_of(before) << " was replaced for no reason";
   }
 }

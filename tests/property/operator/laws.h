@@ -39,7 +39,8 @@ struct Tally {
   std::uint64_t rests = 0;      // suspended, with no pod left
   std::uint64_t deletions = 0;  // jobs whose time to live was over
   std::uint64_t failures = 0;
-  std::uint64_t ignored = 0;  // failures of roles that fail no job
+  std::uint64_t ignored = 0;       // failures of roles that fail no job
+  std::uint64_t older_points = 0;  // worlds that went back to before what another one resumed
 };
 
 class Laws {
@@ -70,7 +71,10 @@ class Laws {
   void check_pauses(const core::Observation& seen, const core::Decision& decision) const;
   void check_placement(const core::Observation& seen, const core::Decision& decision) const;
   void check_silent(const core::Observation& seen, const core::Decision& decision) const;
-  void check_departures(const core::Observation& seen, const core::Decision& decision) const;
+  void check_departures(const core::Observation& seen, const core::Decision& decision);
+  void find_ends(const core::Observation& seen, const core::Decision& decision);
+  void check_suspects(const core::Observation& seen, const core::Decision& decision) const;
+  void check_resume(const core::Observation& seen, const core::Decision& decision);
   void check_current(const core::Decision& decision) const;
   void check_world(const core::Observation& seen, const core::Decision& decision);
   void check_size(const core::Observation& seen, const core::Decision& decision) const;
@@ -92,6 +96,10 @@ class Laws {
   std::map<Attempt, SeatList> worlds_;
   std::set<std::string> counted_;  // incarnations whose end was counted
   Lineage resumed_;
+  // When the nodes of members will go, by the members' names and nodes: as of the last decision, and as
+  // stored.
+  std::map<std::string, WallTime> ends_found_;
+  std::map<std::string, WallTime> ends_told_;
   std::optional<WallTime> ended_at_;
   std::optional<Timestamp> awake_since_;  // by what was stored
   Duration awake_{0};                     // before that

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "operator/core/roster.h"
 #include "tests/property/operator/laws.h"
 #include "tests/property/operator/recount.h"
 
@@ -47,7 +46,8 @@ void Laws::check_end(const Observation& seen, const Decision& decision) const {
   EXPECT_TRUE(decision.announcement.stop) << "members are not told that it is over";
   const auto& ttl = seen.job.spec.ttl_seconds_after_finished;
   const bool is_stored = api::is_over(seen.job.status.phase);
-  const bool is_expired = is_stored && ttl && seconds_later(ended_at_.value_or(seen.wall_now), *ttl) <= seen.wall_now;
+  const bool is_expired =
+      is_stored && ttl && seconds_later(ended_at_.value_or(seen.wall_now), *ttl) <= seen.wall_now;
   const auto* gone = find_in<core::DeleteJob>(decision);
   EXPECT_EQ(gone != nullptr, is_expired) << "its time to live counts from its end";
   EXPECT_TRUE(gone == nullptr || gone->uid == seen.job.meta.uid);
@@ -60,7 +60,7 @@ void Laws::check_deletions(const Observation& seen, const Decision& decision) co
     const auto pod =
         std::find_if(seen.pods.begin(), seen.pods.end(), [&](const auto& p) { return p.uid == uid; });
     ASSERT_NE(pod, seen.pods.end()) << "deletes what it has not seen";
-    for (const auto& member : core::named_incarnations(decision.status.members)) {
+    for (const auto& member : incarnations_of(decision.status.members)) {
       if (member.is_completed && seen.job.spec.is_suspended) continue;  // nobody is to have a pod
       EXPECT_FALSE(member.uid == uid || (member.uid.empty() && name_of(member) == pod->name))
           << pod->name << " is still wanted";

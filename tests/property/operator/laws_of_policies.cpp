@@ -5,11 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "operator/core/gang.h"
-#include "operator/core/notice.h"
-#include "operator/core/roster.h"
 #include "operator/core/silence.h"
-#include "operator/core/suspend.h"
 #include "tests/property/operator/laws.h"
 #include "tests/property/operator/recount.h"
 
@@ -24,19 +20,19 @@ WallTime after(WallTime moment, std::uint32_t seconds) {
 }
 
 // Members and successors that this decision tells the end of, in its order.
-std::vector<Lost> lost_of(const Observation& seen, const Decision& decision) {
+std::vector<Lost> lost_of(const World& world, const Observation& seen, const Decision& decision) {
   std::vector<Lost> lost;
   for (const auto& action : decision.actions) {
     const auto* event = std::get_if<core::EmitEvent>(&action);
     if (event == nullptr || event->reason != "MemberLost") continue;
     Lost one{.name = event->message.substr(0, event->message.find(": ")), .said = event->message, .role = {}};
-    for (const auto& member : core::named_incarnations(core::desired_members(seen.job))) {
+    for (const auto& member : incarnations_of(members_of(seen.job))) {
       if (name_of(member) != one.name) continue;
       one.role = member.role;
       for (const auto& pod : seen.pods)
         if (pod.name == one.name && (member.uid.empty() || pod.uid == member.uid)) one.pod = &pod;
     }
-    one.node_goes = one.pod != nullptr && !core::find_node_notice(seen, one.pod->node).empty();
+    one.node_goes = one.pod != nullptr && world.is_noticed(one.pod->node);
     one.trains_on = one.pod != nullptr && !one.pod->has_ended() && one.pod->ends_at > seen.wall_now;
     lost.push_back(std::move(one));
   }
@@ -50,7 +46,7 @@ std::vector<Lost> lost_of(const Observation& seen, const Decision& decision) {
 void Laws::check_bill(const Observation& seen, const Decision& decision) {
   const auto& before = seen.job.status;
   const auto& after = decision.status;
-  const auto lost = lost_of(seen, decision);
+  const auto lost = lost_of(world_, seen, decision);
   const Bill bill = add_up(seen.job.spec, lost);
   const std::uint32_t hung = bill.hung + worlds_hung_in(decision);
   left_with_nodes_ += static_cast<std::uint32_t>(
@@ -69,7 +65,9 @@ void Laws::check_bill(const Observation& seen, const Decision& decision) {
   const bool is_too_much = bill.ends_job || (is_used_up && bill.budget + hung > bill.ignored) ||
                            (is_in_vain && lost.size() + worlds_hung_in(decision) > 0);
   EXPECT_TRUE(has_failed || !is_too_much) << "goes on after what ends a job";
-  EXPECT_TRUE(!has_failed || is_too_much || after.message.starts_with("maxDurationSeconds"))
+  const bool is_run_lost = after.message.find("cannot be found by any member") != std::string::npos;
+  EXPECT_TRUE(!is_run_lost || !world_.is_any_checkpoint_offered()) << "one who waits found a checkpoint";
+  EXPECT_TRUE(!has_failed || is_too_much || is_run_lost || after.message.starts_with("maxDurationSeconds"))
       << "failed for no reason: " << after.message;
   if (before.last_failure == after.last_failure) return;
   EXPECT_TRUE(std::any_of(lost.begin(), lost.end(),
@@ -122,19 +120,22 @@ void Laws::check_sizes(const Observation& seen, const Decision& decision) const 
   }
   if (seen.job.spec.is_suspended || status.suspending_since) return;
   // One that is quiet before its first world is not let in before it is heard again.
-  const Observation heard = core::without_joins_of(core::find_silent(seen, world_.now()).quiet, seen);
+  const auto quiet = core::find_silent(seen, world_.now()).quiet;
+  const auto is_quiet = [&](const auto& member) {
+    return std::ranges::any_of(quiet, [&](const auto& process) { return process.member_uid == member.uid; });
+  };
   const bool may_grow = policy && status.formed_at && !is_new && status.is_formed &&
                         after(*status.formed_at, policy->grow_cooldown_seconds) <= seen.wall_now;
   for (const auto& member : status.members) {
-    const bool is_waiting = member.is_absent && core::is_ready(heard, member) &&
-                            core::find_node_notice(seen, member.node).empty();
+    const bool is_waiting = member.is_absent && world_.wait_alone_in(member.uid) &&
+                            !world_.is_noticed(member.node) && !is_quiet(member);
     EXPECT_TRUE(!may_grow || !is_waiting || decision.announcement.hand_over)
         << name_of(member) << " is ready, and nobody lets it in";
   }
   if (!decision.announcement.hand_over) return;
   const bool is_successor_there =
       std::any_of(status.members.begin(), status.members.end(),
-                  [&](const auto& member) { return core::is_successor_ready(heard, member); });
+                  [&](const auto& member) { return world_.all_wait_in(member.successor_uid); });
   if (is_successor_there) return;
   ASSERT_TRUE(policy && status.formed_at) << "hands over to nobody";
   EXPECT_LE(after(*status.formed_at, policy->grow_cooldown_seconds), seen.wall_now) << "grows too soon";
@@ -152,7 +153,7 @@ void Laws::check_duration(const Decision& decision) const {
   // Each rest cuts off a part of a second.
   if (seconds(awake) < limit + 1.0 + rests_) return;
   ASSERT_TRUE(status.suspending_since) << "its time is over and it goes on";
-  EXPECT_LT(world_.wall_now(), core::end_of_draining(status)) << "is waited for without end";
+  EXPECT_LT(world_.wall_now(), end_of_saving(status)) << "is waited for without end";
 }
 
 }  // namespace ratoon::sim

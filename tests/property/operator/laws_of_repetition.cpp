@@ -43,7 +43,8 @@ bool deletes_job(const Decision& decision) {
 
 void Laws::check_repetition(const Observation& seen, Decision decision) {
   EXPECT_TRUE(is_same(decision, core::reconcile(seen, world_.now()))) << "not deterministic";
-  if (!world_.dice().percent(30) || deletes_job(decision)) return;
+  const bool looks = world_.moves().is_told() || world_.moves().percent("looks-again", 30);
+  if (!looks || deletes_job(decision)) return;
   Observation after = world_.observe_after(seen, decision);
   // One that wants to decide again at once may have more to say, but not for ever.
   for (int again = 0; again < 3 && decision.wake_at && *decision.wake_at <= world_.now(); ++again) {

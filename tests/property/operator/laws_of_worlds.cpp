@@ -3,34 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include "operator/core/notice.h"
-#include "operator/core/suspend.h"
 #include "tests/property/operator/laws.h"
+#include "tests/property/operator/recount.h"
 
 namespace ratoon::sim {
 namespace {
 
 using core::Decision;
 using core::Observation;
-
-// Of those that the job may resume.
-Lineage newest_in(const Observation& seen, const std::vector<api::Seat>& world, Attempt not_own) {
-  Lineage newest;
-  for (const auto& process : seen.processes) {
-    const bool sits =
-        std::any_of(world.begin(), world.end(), [&](const auto& s) { return s.process == process.identity; });
-    if (!sits || !process.waiting) continue;
-    for (const auto& entry : process.waiting->inventory)
-      if (entry.attempt > not_own) newest = std::max(newest, Lineage{entry.attempt, entry.step});
-  }
-  return newest;
-}
-
-// Read here once more, since who may sit is what all else rests on.
-bool sits_for(const ProcessIdentity& process, const api::MemberStatus& member) {
-  return process.role == member.role && process.index == member.index &&
-         process.incarnation == member.incarnation && process.member_uid == member.uid;
-}
 
 // Until when its pod may train on, if it is being deleted and sits.
 std::optional<WallTime> granted_until(const Observation& seen, const api::MemberStatus& member) {
@@ -46,8 +26,12 @@ std::optional<WallTime> granted_until(const Observation& seen, const api::Member
 
 // Who is to go speaks for nobody, but for one whose pod is deleted with grace and trains on.
 bool is_listened_to(const Observation& seen, const api::Pod& pod) {
-  const auto desired = core::desired_members(seen.job);
-  if (pod.has_ended() || !core::is_named(pod, desired)) return false;
+  const auto desired = members_of(seen.job);
+  const auto named = incarnations_of(desired);
+  const bool is_named = std::ranges::any_of(named, [&](const auto& member) {
+    return pod.name == name_of(member) && (member.uid.empty() || member.uid == pod.uid);
+  });
+  if (pod.has_ended() || !is_named) return false;
   if (!pod.is_deleting) return true;
   return std::ranges::any_of(desired, [&](const auto& member) {
     return member.uid == pod.uid && granted_until(seen, member).has_value();
@@ -60,10 +44,9 @@ bool is_listened_to(const Observation& seen, const api::Pod& pod) {
 void Laws::check_given_up(const Observation& seen, const Decision& decision) const {
   const auto& before = seen.job.status;
   if (!before.is_formed || decision.status.attempt == before.attempt) return;
-  if (decision.status.phase == api::JobPhase::kSuspended && seen.wall_now >= core::end_of_draining(before))
-    return;
-  if (decision.status.restarts.hung > before.restarts.hung) return;             // check_hung() has the law
-  if (core::desired_members(seen.job).size() != before.members.size()) return;  // another size is wanted
+  if (decision.status.phase == api::JobPhase::kSuspended && seen.wall_now >= end_of_saving(before)) return;
+  if (decision.status.restarts.hung > before.restarts.hung) return;  // check_hung() has the law
+  if (members_of(seen.job).size() != before.members.size()) return;  // another size is wanted
   const auto lost = lost_in(decision);
   EXPECT_TRUE(std::any_of(before.members.begin(), before.members.end(),
                           [&](const auto& member) {
@@ -104,7 +87,8 @@ void Laws::check_placement(const Observation& seen, const Decision& decision) co
     expected.insert(suspect.name);
   }
   for (const auto& node : seen.nodes)
-    if (!core::find_notice(node, seen.job.spec.disruption_policy).empty()) expected.insert(node.name);
+    if (world_.is_noticed(node.name)) expected.insert(node.name);
+  check_suspects(seen, decision);
   for (const auto& action : decision.actions) {
     const auto* create = std::get_if<core::CreatePod>(&action);
     if (create == nullptr) continue;
@@ -125,6 +109,24 @@ void Laws::check_placement(const Observation& seen, const Decision& decision) co
       EXPECT_TRUE(pod.node.empty() || expected.contains(pod.node)) << name << " fell silent on " << pod.node;
     }
   }
+}
+
+// Those on which somebody fell silent, each for its time and no longer.
+void Laws::check_suspects(const Observation& seen, const Decision& decision) const {
+  const auto pause = seen.job.spec.disruption_policy.avoid_node_seconds;
+  std::set<std::string> expected;
+  for (const auto& suspect : seen.job.status.suspect_nodes)
+    if (suspect.until > seen.wall_now) expected.insert(suspect.name);
+  for (const auto& action : decision.actions) {
+    const auto* event = std::get_if<core::EmitEvent>(&action);
+    if (event == nullptr || !event->message.ends_with(": silent for too long") || pause == 0) continue;
+    const std::string name = event->message.substr(0, event->message.find(": "));
+    for (const auto& pod : seen.pods)
+      if (pod.name == name && !pod.node.empty()) expected.insert(pod.node);
+  }
+  std::set<std::string> suspected;
+  for (const auto& suspect : decision.status.suspect_nodes) suspected.insert(suspect.name);
+  EXPECT_EQ(suspected, expected) << "other nodes are suspected than those that fell silent";
 }
 
 // Nobody of a zone in which all nodes of the job fell silent is lost as if it were one of them.
@@ -178,24 +180,44 @@ void Laws::check_silent(const Observation& seen, const Decision& decision) const
   }
 }
 
-// Once a node's end is known it is not put off, and those on the node are told. So are those whose pod is
-// deleted with grace, and they are no loss before it is over.
-void Laws::check_departures(const Observation& seen, const Decision& decision) const {
+// When each member's node will go: as was said, or so long after the news as who ends it leaves. News that
+// does not tell its age is as old as the first look at it that was stored.
+void Laws::find_ends(const Observation& seen, const Decision& decision) {
+  ends_found_.clear();
+  const bool is_looked_at = !seen.job.spec.is_suspended && !decision.status.suspending_since;
+  for (const auto& member : decision.status.members) {
+    for (const auto& pod : seen.pods) {
+      const bool is_its_own = pod.uid == member.uid && pod.name == name_of(member) && !pod.node.empty();
+      EXPECT_TRUE(!is_its_own || member.node == pod.node) << name_of(member) << " is on " << pod.node;
+    }
+    const std::string place = name_of(member) + " on " + member.node;
+    const auto told = ends_told_.find(place);
+    const bool is_node_known =
+        std::ranges::find(seen.nodes, member.node, &api::Node::name) != seen.nodes.end();
+    if (!is_looked_at || !is_node_known) {
+      if (told != ends_told_.end()) ends_found_.insert(*told);
+      continue;
+    }
+    const Notice* notice = world_.notice_of(member.node);
+    if (notice == nullptr || !notice->leaves) continue;
+    const WallTime end{notice->said_at.value_or(seen.wall_now).since_epoch + *notice->leaves};
+    ends_found_[place] = told == ends_told_.end() ? end : std::min(end, told->second);
+  }
+}
+
+// Those on a node whose end is known are told, and it is not put off. So are those whose pod is deleted with
+// grace, and they are no loss before it is over.
+void Laws::check_departures(const Observation& seen, const Decision& decision) {
+  find_ends(seen, decision);
   std::vector<api::Departure> expected;
   for (const auto& member : decision.status.members) {
     const auto granted = granted_until(seen, member);
-    if (member.is_completed || (!member.node_ends_at && !granted)) continue;
+    const auto end = ends_found_.find(name_of(member) + " on " + member.node);
+    const bool is_known = end != ends_found_.end();
+    if (member.is_completed || (!is_known && !granted)) continue;
+    const WallTime at = !granted ? end->second : is_known ? std::min(*granted, end->second) : *granted;
     expected.push_back(
-        {.role = member.role,
-         .index = member.index,
-         .incarnation = member.incarnation,
-         .at = !granted ? *member.node_ends_at : std::min(*granted, member.node_ends_at.value_or(*granted))});
-    for (const auto& before : seen.job.status.members) {
-      const bool is_same = name_of(before) == name_of(member) && before.node == member.node;
-      EXPECT_TRUE(!is_same || !member.node_ends_at || !before.node_ends_at ||
-                  *member.node_ends_at <= *before.node_ends_at)
-          << name_of(member) << " was promised more time";
-    }
+        {.role = member.role, .index = member.index, .incarnation = member.incarnation, .at = at});
   }
   for (const auto& member : seen.job.status.members) {
     const std::string deleted = name_of(member) + ": deleted";
@@ -245,18 +267,7 @@ void Laws::check_world(const Observation& seen, const Decision& decision) {
   EXPECT_EQ(*ranks.rbegin() + 1, world.size());
   if (seen.job.status.is_formed && seen.job.status.attempt == decision.status.attempt) return;
 
-  // A new world.
-  const auto& resume = world.front().assignment.resume;
-  const Lineage from = resume ? Lineage{resume->attempt, resume->step} : Lineage{};
-  EXPECT_TRUE(!resume || world_.checkpoints().contains(from)) << "resumes from what was never committed";
-  const Attempt not_own(world_.scenario().begins_anew ? world_.scenario().former_attempt : 0);
-  EXPECT_TRUE(!resume || resume->attempt > not_own) << "it was to begin anew";
-  EXPECT_GE(from, newest_in(seen, world, not_own)) << "a newer lineage was at hand";
-  EXPECT_GE(from, resumed_) << "the run went backwards";
-  if (const auto& last = decision.status.last_checkpoint) {
-    EXPECT_GE(from, (Lineage{last->attempt, last->step})) << "what was reported durable is lost";
-  }
-  resumed_ = from;
+  check_resume(seen, decision);
 }
 
 // Whoever has no seat is done or was left out, and enough sit.

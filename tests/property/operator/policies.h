@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "operator/api/training_job.h"
-#include "tests/property/operator/dice.h"
+#include "tests/property/operator/moves.h"
 
 namespace ratoon::sim {
 
@@ -38,9 +38,10 @@ struct Policies {
 };
 
 // Roles of which a policy is; nobody named means all.
-inline std::vector<std::string> draw_roles(Dice& dice, std::uint32_t helpers) {
-  if (helpers == 0) return dice.percent(70) ? std::vector<std::string>() : std::vector<std::string>{kWorker};
-  switch (dice.below(4)) {
+inline std::vector<std::string> draw_roles(Moves& moves, std::uint32_t helpers) {
+  if (helpers == 0)
+    return moves.percent("names-worker", 30) ? std::vector<std::string>{kWorker} : std::vector<std::string>();
+  switch (moves.below("roles", 4)) {
     case 0:
       return {};
     case 1:
@@ -52,39 +53,48 @@ inline std::vector<std::string> draw_roles(Dice& dice, std::uint32_t helpers) {
   }
 }
 
-inline api::RestartRule draw_rule(Dice& dice, std::uint32_t helpers) {
+inline api::RestartRule draw_rule(Moves& moves, std::uint32_t helpers) {
   using api::RuleAction;
   api::RestartRule rule;
   // Most of what a rule can say fails few jobs: else there would be little left to look at.
-  rule.action = dice.percent(15) ? RuleAction::kFail : dice.pick({RuleAction::kRestart, RuleAction::kIgnore});
-  if (dice.percent(60)) rule.exit_codes.push_back(dice.pick({1U, 84U, 81U, 82U, 143U}));
-  if (dice.percent(40)) rule.signals.push_back(dice.pick({6U, 9U, 11U}));
-  if (dice.percent(40)) rule.reasons.emplace_back(dice.pick({"Evicted", "OOMKilled"}));
-  if (helpers > 0 && dice.percent(40)) rule.roles.emplace_back(dice.pick({kWorker, kHelper}));
+  rule.action = moves.percent("rule-fails", 15)
+                    ? RuleAction::kFail
+                    : moves.pick("rule-action", {RuleAction::kRestart, RuleAction::kIgnore});
+  if (moves.percent("rule-code", 60))
+    rule.exit_codes.push_back(moves.pick("of-code", {1U, 84U, 81U, 82U, 143U}));
+  if (moves.percent("rule-signal", 40)) rule.signals.push_back(moves.pick("of-signal", {6U, 9U, 11U}));
+  if (moves.percent("rule-reason", 40))
+    rule.reasons.emplace_back(moves.pick("of-reason", {"Evicted", "OOMKilled"}));
+  if (helpers > 0 && moves.percent("rule-role", 40))
+    rule.roles.emplace_back(moves.pick("of-role", {kWorker, kHelper}));
   return rule;
 }
 
-inline Policies draw_policies(Dice dice) {
+inline Policies draw_policies(Moves& moves) {
   Policies p;
-  if (dice.percent(35)) p.helpers = static_cast<std::uint32_t>(1 + dice.below(2));
-  p.deciding = draw_roles(dice, p.helpers);
-  p.failing = draw_roles(dice, p.helpers);
-  for (std::uint64_t rules = dice.below(3); rules > 0; --rules) p.rules.push_back(draw_rule(dice, p.helpers));
-  if (dice.percent(20)) p.losses_without_step_max = static_cast<std::uint32_t>(1 + dice.below(4));
-  p.clean_pods =
-      dice.pick({api::CleanPodPolicy::kNone, api::CleanPodPolicy::kRunning, api::CleanPodPolicy::kAll});
-  if (dice.percent(50)) p.ttl_seconds = static_cast<std::uint32_t>(dice.below(60));
-  p.grace_seconds = static_cast<std::uint32_t>(dice.below(30));
-  p.platform_ends_pods = dice.percent(40);
-  p.has_late_watches = dice.percent(40);
-  p.tells_avoided_nodes = dice.percent(60);
-  p.is_resized = dice.percent(60);
-  p.rests = dice.percent(25);
-  p.deletes_pods = dice.percent(30);
-  if (dice.percent(50)) p.more_places = static_cast<std::uint32_t>(1 + dice.below(2));
-  p.remakes_pods = dice.percent(20);
-  if (dice.percent(40)) p.zones = 1 + dice.below(3);
-  p.has_neighbours = dice.percent(25);
+  if (moves.percent("helpers", 35))
+    p.helpers = static_cast<std::uint32_t>(1 + moves.below("helper-count", 2));
+  p.deciding = draw_roles(moves, p.helpers);
+  p.failing = draw_roles(moves, p.helpers);
+  for (std::uint64_t rules = moves.below("rules", 3); rules > 0; --rules)
+    p.rules.push_back(draw_rule(moves, p.helpers));
+  if (moves.percent("few-losses", 20))
+    p.losses_without_step_max = static_cast<std::uint32_t>(1 + moves.below("losses-max", 4));
+  p.clean_pods = moves.pick(
+      "clean-pods", {api::CleanPodPolicy::kNone, api::CleanPodPolicy::kRunning, api::CleanPodPolicy::kAll});
+  if (moves.percent("ttl", 50)) p.ttl_seconds = static_cast<std::uint32_t>(moves.below("ttl-seconds", 60));
+  p.grace_seconds = static_cast<std::uint32_t>(moves.below("grace-seconds", 30));
+  p.platform_ends_pods = moves.percent("platform-ends-pods", 40);
+  p.has_late_watches = moves.percent("late-watches", 40);
+  p.tells_avoided_nodes = moves.percent("tells-avoided", 60);
+  p.is_resized = moves.percent("resizes", 60);
+  p.rests = moves.percent("rests", 25);
+  p.deletes_pods = moves.percent("deletes-pods", 30);
+  if (moves.percent("places", 50))
+    p.more_places = static_cast<std::uint32_t>(1 + moves.below("more-places", 2));
+  p.remakes_pods = moves.percent("remakes-pods", 20);
+  if (moves.percent("zones", 40)) p.zones = 1 + moves.below("zone-count", 3);
+  p.has_neighbours = moves.percent("neighbours", 25);
   return p;
 }
 

@@ -1,10 +1,16 @@
-// The laws of the core, over thousands of small worlds with faults. A failure names its seed:
-//   RATOON_SEED=1234 reconcile_laws_test        repeats it and tells what happened
-//   RATOON_SEEDS=100000 reconcile_laws_test     digs deeper, from RATOON_FIRST_SEED on
-//   RATOON_SHARD=2 RATOON_SHARDS=4              looks at a share of them, so that all cores have one
+// The laws of the core, over thousands of small worlds with faults. A failure says how to replay it:
+//   RATOON_SEED=1234 reconcile_laws_test                    repeats it and tells what happened
+//   RATOON_SEED=1234 RATOON_KEEP=a.story reconcile_laws_test   and writes down its moves (moves.h)
+//   RATOON_STORY=a.story reconcile_laws_test                lets the same moves happen; shorten_story.py
+//   leaves out
+//                                                           those that the failure does not need
+// environment.h says which seeds are looked at.
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -25,12 +31,16 @@ constexpr int kRestTicks = 330;
 constexpr int kAfterlifeTicks = 330;
 // In which nothing happens any more.
 constexpr int kQuietTicks = 20;
+// Of fewer worlds, chance says how often a thing comes to pass.
+constexpr std::uint64_t kEnoughToCount = 1000;
 
 // A world, who looks at it, and how a story goes on in it.
 class Story {
  public:
-  Story(std::uint64_t seed, const Scenario& scenario, bool is_told, Tally& tally)
-      : world_(seed, scenario), laws_(world_, tally), tally_(tally), is_told_(is_told) {}
+  Story(Moves moves, const Scenario& scenario, bool is_told, Tally& tally)
+      : world_(std::move(moves), scenario), laws_(world_, tally), tally_(tally), is_told_(is_told) {}
+
+  [[nodiscard]] const World& world() const { return world_; }
 
   void live() {
     const Scenario& scenario = world_.scenario();
@@ -51,7 +61,7 @@ class Story {
   // A tick of everybody. Nothing is decided while the operator is gone, or busy with something else.
   std::optional<core::Decision> pass(bool is_chaos) {
     world_.advance(is_chaos);
-    if (world_.is_operator_down() || world_.is_job_gone() || (is_chaos && world_.dice().percent(20)))
+    if (world_.is_operator_down() || world_.is_job_gone() || (is_chaos && world_.moves().percent("busy", 20)))
       return std::nullopt;
     before_ = world_.job().status;
     core::Decision decision = laws_.decide();
@@ -125,36 +135,53 @@ class Story {
   bool is_told_;
 };
 
-Scenario scenario_of(std::uint64_t seed, bool has_policies) {
-  Dice dice(seed);
-  Scenario scenario = draw_scenario(dice);
-  if (has_policies) scenario.policies = draw_policies(Dice(~seed));
+Scenario draw_all(Moves& moves) {
+  Scenario scenario = draw_scenario(moves);
+  scenario.policies = draw_policies(moves);
   return scenario;
+}
+
+// Told as it happens, and its moves kept where they are asked for.
+void live_through(Moves moves, Tally& tally) {
+  const Scenario scenario = draw_all(moves);
+  Story story(std::move(moves), scenario, true, tally);
+  story.live();
+  if (const char* path = std::getenv("RATOON_KEEP")) std::ofstream(path) << story.world().moves().story();
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
 }
 
 TEST(ReconcileLaws, HoldInEveryWorldWithFaults) {
   Tally tally;
-  if (const auto seed = number_from_environment("RATOON_SEED", 0); seed != 0)
-    return Story(seed, scenario_of(seed, true), true, tally).live();
-  const std::uint64_t shards = number_from_environment("RATOON_SHARDS", 1);
-  const std::uint64_t first = number_from_environment("RATOON_FIRST_SEED", 1);
-  const std::uint64_t end = first + number_from_environment("RATOON_SEEDS", test::afforded(2000));
-  std::uint64_t seeds = 0;
-  for (std::uint64_t seed = first + number_from_environment("RATOON_SHARD", 0); seed < end; seed += shards) {
-    ++seeds;
-    SCOPED_TRACE("RATOON_SEED=" + std::to_string(seed));
-    Story(seed, scenario_of(seed, true), false, tally).live();
+  if (const char* path = std::getenv("RATOON_STORY")) {
+    auto moves = Moves::read(text_of(path));
+    ASSERT_TRUE(moves) << moves.error().message();
+    return live_through(*std::move(moves), tally);
+  }
+  const Seeds all = seeds_of_this_run(test::afforded(1600), "reconcile_laws_test");
+  if (all.is_one()) return live_through(Moves(*all.begin(), Moves::Keeps::kAll), tally);
+  const std::uint64_t seeds = all.count();
+  for (const std::uint64_t seed : all) {
+    SCOPED_TRACE(all.replay(seed));
+    Moves moves(seed);
+    const Scenario scenario = draw_all(moves);
+    Story(std::move(moves), scenario, false, tally).live();
     if (HasFailure()) return;
   }
   std::cout << seeds << " worlds, " << tally.decisions << " decisions; " << tally.smaller_worlds
             << " worlds with fewer members, " << tally.larger_worlds << " decisions about larger ones, "
             << tally.hangs << " hangs, " << tally.growths << " that grew, " << tally.held << " silent zones, "
             << tally.rests << " rests, " << tally.failures << " jobs failed, " << tally.ignored
-            << " failures of roles that fail no job, " << tally.deletions
-            << " jobs deleted when their time was up\n";
+            << " failures of roles that fail no job, " << tally.older_points << " worlds from older points, "
+            << tally.deletions << " jobs deleted when their time was up\n";
+  if (seeds < kEnoughToCount) return;
   EXPECT_GE(tally.smaller_worlds, seeds / 100) << "few jobs ever shrank: look at draw_scenario()";
   EXPECT_GE(tally.larger_worlds, seeds / 2) << "few jobs were ever larger than they asked for";
-  EXPECT_GE(tally.hangs, seeds / 100) << "few hangs were ever found: look at trouble_for()";
+  EXPECT_GE(tally.hangs, seeds / 200) << "few hangs were ever found: look at trouble_for()";
   EXPECT_GE(tally.held, seeds / 100) << "few zones ever fell silent: look at cut_zone()";
   EXPECT_GE(tally.growths, seeds / 200) << "few jobs ever grew again";
   EXPECT_GE(tally.rests, seeds / 20) << "few jobs ever rested: look at draw_policies()";
@@ -162,49 +189,54 @@ TEST(ReconcileLaws, HoldInEveryWorldWithFaults) {
   EXPECT_LE(tally.failures, seeds / 2) << "most jobs failed";
   EXPECT_GE(tally.ignored, seeds / 200) << "few failures were ever ignored";
   EXPECT_GE(tally.deletions, seeds / 5) << "few jobs had a time to live";
+  EXPECT_GE(tally.older_points, seeds / 400) << "few checkpoints were ever lost: look at draw_storage()";
 }
 
-struct Broken {
-  std::uint64_t seed;
-  bool has_policies;
-  const char* what;
-};
-
-// Worlds in which a law was broken once.
-TEST(ReconcileLaws, HoldInWorldsThatBrokeThem) {
-  Tally tally;
-  for (const Broken& broken : {
-           Broken{50685, false, "those who wait began to before the commit, and who committed is gone"},
-           Broken{7, true, "nobody woke when a node was avoided no more"},
-           Broken{10, true, "nobody woke when a pause ended in a rest"},
-           Broken{23, true, "a job made smaller and larger again took the end of a former pod for a loss"},
-           Broken{26, true, "nobody woke when too few were left to go on with fewer"},
-           Broken{72, true, "a node that came to light with the silence on it was not avoided"},
-           Broken{151, true,
-                  "members of a world that trained were made anew, since the view showed no nodes"},
-           Broken{690, true, "nobody woke when the time to live was over with the job itself"},
-           Broken{914, true,
-                  "only one that the last world left out was a member still, and it was a success"},
-           Broken{11191, true, "of two in a stalled world the first ended by itself, and nobody paid"},
-           Broken{3558, true, "a pod that was replaced in this look was told as one that no node takes"},
-           Broken{5708, true, "nobody judged silence anew when a node was a suspect no more"},
-           Broken{3004001, true, "the silence of a former member's pod was counted for a new one"},
-           Broken{1783, true, "nobody woke when a world that drained had made no step for too long"},
-           Broken{54863, true, "who was done already was told, a look late, that its pod goes"},
-           Broken{50370, true, "the law took pods of a size that is no more for voices"},
-           Broken{84483, true, "a rest of another size was done, and nobody looked"},
-           Broken{547748, true, "a pod that goes with a rest was news of who is placed"},
-           Broken{616944, true, "a pod that nobody placed yet was the only one, and all were placed"},
-           Broken{751264, true, "the same after another rest"},
-           Broken{778445, true,
-                  "who had fallen silent in a collective was taken for stuck once its peers were done"},
-           Broken{120044, true, "the law did not hear who trains on in a pod that is deleted with grace"},
-       }) {
-    SCOPED_TRACE("seed " + std::to_string(broken.seed) + ": " + broken.what);
-    Scenario scenario = scenario_of(broken.seed, broken.has_policies);
-    scenario.policies.remakes_pods = false;  // as they were then
-    Story(broken.seed, scenario, false, tally).live();
+// Each is the shortest list of moves that led to a fault of the core, or of a law, which its first lines
+// tell.
+TEST(ReconcileLaws, HoldInTheStoriesOfPastFaults) {
+  std::size_t stories = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/property/operator/stories")) {
+    SCOPED_TRACE("replay it: RATOON_STORY=" + entry.path().string() + " reconcile_laws_test");
+    auto moves = Moves::read(text_of(entry.path()));
+    ASSERT_TRUE(moves) << moves.error().message();
+    Tally tally;
+    const Scenario scenario = draw_all(*moves);
+    Story(*std::move(moves), scenario, false, tally).live();
+    ++stories;
   }
+  EXPECT_GT(stories, 0U) << "the stories are not where they are looked for";
+}
+
+// What a world drew is what it does again when it is told.
+TEST(ReconcileLaws, AStoryThatIsToldIsTheOneThatWasDrawn) {
+  Tally tally;
+  for (std::uint64_t seed = 1; seed <= test::afforded(40); ++seed) {
+    Moves moves(seed, Moves::Keeps::kAll);
+    Scenario scenario = draw_all(moves);
+    Story drawn(std::move(moves), scenario, false, tally);
+    drawn.live();
+    auto again = Moves::read(drawn.world().moves().story());
+    ASSERT_TRUE(again) << again.error().message();
+    scenario = draw_all(*again);
+    Story told(*std::move(again), scenario, false, tally);
+    told.live();
+    EXPECT_EQ(told.world().describe(), drawn.world().describe()) << "seed " << seed;
+  }
+}
+
+TEST(Moves, AreReadOrRefusedWithTheLine) {
+  auto moves = Moves::read("# a fault\n\n0 members 3\n2 dies node-1 #2 1\n");
+  ASSERT_TRUE(moves);
+  EXPECT_EQ(moves->below("members", 8), 3U);
+  EXPECT_EQ(moves->below("nodes", 8), 0U) << "what is not told is as plain as can be";
+  moves->begin_moment();
+  moves->begin_moment();
+  EXPECT_FALSE(moves->percent("dies", "node-1", 99));
+  EXPECT_TRUE(moves->percent("dies", "node-1", 1)) << "the second of that name";
+  for (const char* bad : {"members 3", "0 members", "0 members three", "x members 3"})
+    EXPECT_NE(Moves::read("# a\n" + std::string(bad)).error().message().find("line 2"), std::string::npos)
+        << bad;
 }
 
 }  // namespace

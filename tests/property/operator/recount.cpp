@@ -71,6 +71,55 @@ bool is_of(const api::Pod& pod, const api::MemberStatus& member) {
 
 }  // namespace
 
+std::size_t size_of(const api::TrainingJobSpec& spec) {
+  std::size_t all = 0;
+  for (const auto& role : spec.roles) {
+    const bool is_sized_by_job = !role.replicas;
+    const std::uint32_t places = spec.elastic_policy ? spec.elastic_policy->members_max : 0;
+    all += is_sized_by_job ? std::max(spec.num_nodes, places) : *role.replicas;
+  }
+  return all;
+}
+
+std::vector<api::MemberStatus> members_of(const api::TrainingJob& job) {
+  if (job.spec.is_suspended && job.status.is_formed) return job.status.members;
+  std::vector<api::MemberStatus> members;
+  for (const auto& role : job.spec.roles) {
+    api::TrainingJobSpec alone = job.spec;
+    alone.roles = {role};
+    for (std::uint32_t index = 0; index < size_of(alone); ++index) {
+      api::MemberStatus member{.role = role.name, .index = index, .uid = ""};
+      for (const auto& known : job.status.members)
+        if (known.role == role.name && known.index == index) member = known;
+      members.push_back(member);
+    }
+  }
+  return members;
+}
+
+std::vector<api::MemberStatus> incarnations_of(const std::vector<api::MemberStatus>& members) {
+  std::vector<api::MemberStatus> all;
+  for (const auto& member : members) {
+    all.push_back(member);
+    if (member.successor == 0) continue;
+    all.push_back({.role = member.role,
+                   .index = member.index,
+                   .incarnation = member.successor,
+                   .uid = member.successor_uid});
+  }
+  return all;
+}
+
+bool sits_for(const ProcessIdentity& process, const api::MemberStatus& member) {
+  return process.role == member.role && process.index == member.index &&
+         process.incarnation == member.incarnation && process.member_uid == member.uid;
+}
+
+WallTime end_of_saving(const api::TrainingJobStatus& status) {
+  constexpr Duration kMaySave = std::chrono::seconds(60);
+  return {status.suspending_since.value_or(WallTime{}).since_epoch + kMaySave};
+}
+
 bool decides(const std::vector<std::string>& roles, const std::string& role) {
   return roles.empty() || holds(roles, role);
 }

@@ -31,6 +31,17 @@ struct Bill {
   bool ends_job = false;
 };
 
+// How many members the job asks for, with the places that it may have beside them.
+[[nodiscard]] std::size_t size_of(const api::TrainingJobSpec& spec);
+// Who is on the roster, or would be; those who save before a rest are who they were.
+[[nodiscard]] std::vector<api::MemberStatus> members_of(const api::TrainingJob& job);
+// The same, and the successors of those who leave, each as a member of its own.
+[[nodiscard]] std::vector<api::MemberStatus> incarnations_of(const std::vector<api::MemberStatus>& members);
+// Whether the process runs in the very pod of this incarnation.
+[[nodiscard]] bool sits_for(const ProcessIdentity& process, const api::MemberStatus& member);
+// Until when a world that is to rest may save.
+[[nodiscard]] WallTime end_of_saving(const api::TrainingJobStatus& status);
+
 [[nodiscard]] bool decides(const std::vector<std::string>& roles, const std::string& role);
 [[nodiscard]] Bill add_up(const api::TrainingJobSpec& spec, const std::vector<Lost>& lost);
 

@@ -3,8 +3,9 @@
 
 #include <cstdint>
 
-#include "tests/property/operator/dice.h"
+#include "tests/property/operator/moves.h"
 #include "tests/property/operator/policies.h"
+#include "tests/property/operator/simulated_storage.h"
 
 namespace ratoon::sim {
 
@@ -29,43 +30,80 @@ struct Scenario {
   bool is_suspended_at_times = false;
   std::uint64_t former_attempt = 0;  // of another job that saved under the run's name; 0: none did
   std::uint64_t former_step = 0;
+  std::uint64_t former_more = 0;  // checkpoints after that one
+  bool rolls_back = false;        // to that one, and gives up those after it
   bool begins_anew = false;
   std::uint32_t backoff_seconds = 0;
-  std::uint32_t start_deadline_seconds = 60;    // longer than any process takes that will ever speak
+  std::uint32_t heartbeat_seconds = 1;
+  std::uint32_t suspect_after_seconds = 3;
+  std::uint32_t start_deadline_seconds = 60;    // 0: none
   std::uint32_t progress_deadline_seconds = 0;  // 0: none
   std::uint32_t max_duration_seconds = 0;       // 0: none
+  Tiers tiers = Tiers::kVolume;
+  std::uint64_t keeps_checkpoints = 0;  // 0: all
+  bool has_damage = false;
   Policies policies;
 };
 
-inline Scenario draw_scenario(Dice& dice) {
+// Beside losses, since each of these may cost steps by itself.
+inline void draw_storage(Moves& moves, Scenario& s) {
+  if (moves.percent("retention", 60)) s.keeps_checkpoints = 1 + moves.below("keeps", 4);
+  if (!s.has_losses) return;
+  if (moves.percent("local-disks", 25)) s.tiers = Tiers::kLocalAndStore;
+  if (moves.percent("local-disks-alone", 3)) s.tiers = Tiers::kLocal;
+  s.has_damage = moves.percent("damage", 20);
+}
+
+inline void draw_former(Moves& moves, Scenario& s) {
+  if (!moves.percent("former-run", 30)) return;
+  s.former_attempt = 1 + moves.below("former-attempt", 5);
+  s.former_step = 1 + moves.below("former-step", 9);
+  s.begins_anew = moves.percent("begins-anew", 60);
+  if (s.begins_anew) return;
+  s.former_more = moves.below("former-more", 4);
+  s.rolls_back = moves.percent("rolls-back", 40);
+}
+
+inline void draw_times(Moves& moves, Scenario& s) {
+  if (moves.percent("beats-slowly", 30))
+    s.heartbeat_seconds = static_cast<std::uint32_t>(1 + moves.below("heartbeat", 3));
+  s.suspect_after_seconds = 3 * s.heartbeat_seconds;
+  if (moves.percent("is-patient", 30))
+    s.suspect_after_seconds += static_cast<std::uint32_t>(moves.below("patience", 6));
+  if (moves.percent("other-deadline", 30))
+    s.start_deadline_seconds = static_cast<std::uint32_t>(moves.pick("deadline", {0, 30, 45, 90, 120}));
+  s.backoff_seconds = static_cast<std::uint32_t>(moves.below("backoff", 3));
+  if (s.has_losses && moves.percent("progress-deadline", 20))
+    s.progress_deadline_seconds = static_cast<std::uint32_t>(10 + moves.below("progress-seconds", 50));
+  if (moves.percent("duration", 10))
+    s.max_duration_seconds = static_cast<std::uint32_t>(20 + moves.below("duration-seconds", 100));
+}
+
+inline Scenario draw_scenario(Moves& moves) {
   Scenario s;
-  s.members = static_cast<std::uint32_t>(1 + dice.below(4));
-  s.processes_per_node = static_cast<std::uint32_t>(1 + dice.below(2));
-  s.avoid_node_seconds = static_cast<std::uint32_t>(dice.below(4) * 20);
-  s.nodes = 1 + dice.below(s.members + 2);
-  s.total_steps = 10 + dice.below(40);
-  s.save_every = 1 + dice.below(8);
-  s.chaos_ticks = static_cast<int>(20 + dice.below(180));
-  if (dice.percent(15)) s.restarts_max = static_cast<std::uint32_t>(dice.below(4));
-  s.has_fatal_exits = dice.percent(5);
-  s.has_losses = !dice.percent(30);
-  s.has_notice = dice.percent(70);
-  s.loses_operator = dice.percent(70);
-  if (dice.percent(40)) {
-    s.members_min = static_cast<std::uint32_t>(1 + dice.below(s.members));
-    s.shrink_after_seconds = static_cast<std::uint32_t>(dice.below(3) * 10);
-    s.grow_cooldown_seconds = static_cast<std::uint32_t>(dice.below(3) * 10);
+  const bool is_large = moves.percent("large", 8);
+  s.members = static_cast<std::uint32_t>(1 + moves.below("members", is_large ? 8 : 4));
+  s.processes_per_node = static_cast<std::uint32_t>(1 + moves.below("processes", is_large ? 4 : 2));
+  s.avoid_node_seconds = static_cast<std::uint32_t>(moves.below("avoid", 4) * 20);
+  s.nodes = 1 + moves.below("nodes", s.members + 2);
+  s.total_steps = 10 + moves.below("steps", 40);
+  s.save_every = 1 + moves.below("save-every", 8);
+  s.chaos_ticks = static_cast<int>(20 + moves.below("chaos", 180));
+  if (moves.percent("few-restarts", 15))
+    s.restarts_max = static_cast<std::uint32_t>(moves.below("restarts", 4));
+  s.has_fatal_exits = moves.percent("fatal-exits", 5);
+  s.has_losses = !moves.percent("no-losses", 30);
+  s.has_notice = moves.percent("notices", 70);
+  s.loses_operator = moves.percent("operators-end", 70);
+  if (moves.percent("elastic", 40)) {
+    s.members_min = static_cast<std::uint32_t>(1 + moves.below("members-min", s.members));
+    s.shrink_after_seconds = static_cast<std::uint32_t>(moves.below("shrink-after", 3) * 10);
+    s.grow_cooldown_seconds = static_cast<std::uint32_t>(moves.below("grow-cooldown", 3) * 10);
   }
-  s.is_suspended_at_times = dice.percent(25);
-  s.backoff_seconds = static_cast<std::uint32_t>(dice.below(3));
-  if (s.has_losses && dice.percent(20))
-    s.progress_deadline_seconds = static_cast<std::uint32_t>(10 + dice.below(50));
-  if (dice.percent(10)) s.max_duration_seconds = static_cast<std::uint32_t>(20 + dice.below(100));
-  if (dice.percent(30)) {
-    s.former_attempt = 1 + dice.below(5);
-    s.former_step = 1 + dice.below(9);
-    s.begins_anew = dice.percent(60);
-  }
+  s.is_suspended_at_times = moves.percent("suspends", 25);
+  draw_times(moves, s);
+  draw_former(moves, s);
+  draw_storage(moves, s);
   if (!s.has_losses) s.total_steps *= 3;  // so that the training does not end before the notice
   return s;
 }

@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "operator/core/roster.h"
+#include "base/contract/resume_point.h"
+#include "tests/property/operator/recount.h"
 #include "tests/property/operator/simulated_world.h"
 #include "tests/support/builders.h"
 
@@ -96,13 +97,31 @@ void World::save(Agent& agent) {
 void World::commit(Agent& agent) {
   while (!agent.uncommitted.empty()) {
     const Lineage id{agent.assignment.attempt, Step(*agent.uncommitted.begin())};
-    const InventoryEntry entry = test::checkpoint(id.first.value(), id.second.value());
-    if (agent.assignment.rank == Rank(0) && receipts_[id].size() == agent.assignment.world_size)
-      checkpoints_.emplace(id, entry.digest);
-    if (!checkpoints_.contains(id)) return;
-    agent.committed = entry;
+    const bool is_whole = receipts_[id].size() == agent.assignment.world_size;
+    if (agent.assignment.rank == Rank(0) && is_whole && !storage_.holds(id))
+      storage_.commit(id, nodes_in(id.first), now_ + moves_.ticks("copied-after", 2, 20));
+    if (!storage_.holds(id)) return;
+    const bool is_taken_back = std::ranges::any_of(
+        agent.damaged, [&](const auto& bad) { return Lineage(bad.attempt, bad.step) == id; });
+    if (!is_taken_back) agent.committed = storage_.entry_of(id);
     agent.uncommitted.erase(agent.uncommitted.begin());
   }
+  // In the store, too, since a moment ago.
+  if (agent.committed && storage_.holds({agent.committed->attempt, agent.committed->step}))
+    agent.committed->tier = storage_.entry_of({agent.committed->attempt, agent.committed->step}).tier;
+}
+
+std::string World::node_of(const Agent& agent) const {
+  const auto pod = pods_.find(agent.pod_uid);
+  return pod == pods_.end() ? "nowhere" : pod->second.pod.node;
+}
+
+// Of those who train, or trained until now, in that world.
+std::set<std::string> World::nodes_in(Attempt attempt) const {
+  std::set<std::string> nodes;
+  for (const auto& agent : agents_)
+    if (agent->is_in_a_world() && agent->assignment.attempt == attempt) nodes.insert(node_of(*agent));
+  return nodes;
 }
 
 void World::hand_over(Agent& agent) {
@@ -120,12 +139,42 @@ void World::leave_world(Agent& agent) {
 }
 
 void World::ask(Agent& agent) {
+  auto found = storage_.look(node_of(agent), agent.unreadable);
   // What is in the run's folder is no news to it, whoever wrote it.
-  for (const auto& [id, digest] : checkpoints_) agent.left_attempt = std::max(agent.left_attempt, id.first);
+  for (const auto& entry : found) agent.left_attempt = std::max(agent.left_attempt, entry.attempt);
   agent.asked = test::join_request(agent.identity, agent.left_attempt.value());
   agent.asked->left_step = Step(agent.left_step);
-  for (const auto& [id, digest] : checkpoints_)
-    agent.asked->inventory.push_back(test::checkpoint(id.first.value(), id.second.value()));
+  if (scenario_.rolls_back) {
+    agent.asked->rollback = RollbackWish{.resume_from = Step(scenario_.former_step), .skip = 0};
+    // Until the first world has written down what is given up, each passes over it by itself.
+    for (auto& entry : found) {
+      const bool is_others =
+          entry.attempt.value() == scenario_.former_attempt && entry.step.value() != scenario_.former_step;
+      if (!is_others) continue;
+      entry.digest = kGivenUp;
+      entry.is_complete = false;
+    }
+  }
+  agent.asked->inventory = std::move(found);
+}
+
+// What a process does with a checkpoint that it cannot load: it is asked for again, and says so. Some of what
+// is damaged is not its own part, and it does not see it.
+bool World::load(Agent& agent) {
+  const auto& resume = agent.assignment.resume;
+  if (!resume) return true;
+  const Lineage id{resume->attempt, resume->step};
+  if (scenario_.rolls_back && agent.assignment.rank == Rank(0)) {
+    const Lineage wished{Attempt(scenario_.former_attempt), Step(scenario_.former_step)};
+    if (id == wished) storage_.give_up_all_but(id);
+  }
+  const auto saved = storage_.all().find(id);
+  if (saved == storage_.all().end()) return true;  // judged by the laws
+  const bool is_there = saved->second.is_within_reach(node_of(agent));
+  const bool is_bad = saved->second.is_damaged && moves_.percent("finds-damage", agent.pod_uid, 60);
+  if (is_there && !is_bad) return true;
+  agent.unreadable.insert(id);
+  return false;
 }
 
 void World::join(Agent& agent) {
@@ -138,12 +187,19 @@ void World::join(Agent& agent) {
   if (!agent.asked) {
     ask(agent);
     has_news_ = true;
+    const auto& found = agent.asked->inventory;
+    const auto is_good = [](const InventoryEntry& entry) { return entry.is_complete; };
+    if (!found.empty() && std::ranges::none_of(found, is_good)) return leave(agent, 83);
   }
   if (const auto refusal = door_.refuse_join(agent.identity))
     return leave(agent, refusal->kind == "superseded" ? 81 : 80);
   door_.hear_join(*agent.asked, now_);
+  heard_[agent.identity.start] = *agent.asked;
+  waits_.emplace(agent.pod_uid, agent.identity.local_rank);
   const auto assignment = door_.take_seat(agent.identity);
-  if (!assignment || dice_.percent(5)) return;  // or the reply is lost: it asks again
+  if (assignment) waits_.erase({agent.pod_uid, agent.identity.local_rank});
+  if (!assignment || moves_.percent("loses-seat", agent.pod_uid, 5))
+    return;  // or the reply is lost: it asks again
   sit_down(agent, *assignment);
 }
 
@@ -151,15 +207,19 @@ void World::sit_down(Agent& agent, const Assignment& assignment) {
   agent.asked.reset();
   agent.assignment = assignment;
   agent.state = Agent::State::kTraining;
-  agent.moved_at = now_;
+  agent.moved_at = agent.beats_at = now_;
   agent.served_save = 0;
+  agent.damaged.clear();
   agent.step = assignment.resume ? assignment.resume->step.value() : 0;
   for (const auto& [seat, reached] : positions_) {
     if (seat.first < assignment.attempt && reached > agent.step)
       repeated_steps_ = std::max(repeated_steps_, reached - agent.step);
   }
-  positions_[{assignment.attempt, assignment.rank}] = agent.step;
   judge_seat(agent);
+  if (!load(agent)) return leave_world(agent);
+  if (assignment.resume && storage_.holds({assignment.resume->attempt, assignment.resume->step}))
+    agent.committed = storage_.entry_of({assignment.resume->attempt, assignment.resume->step});
+  positions_[{assignment.attempt, assignment.rank}] = agent.step;
 }
 
 void World::judge_seat(const Agent& agent) {
@@ -175,7 +235,7 @@ void World::judge_seat(const Agent& agent) {
   if (agent.assignment.attempt != job_.status.attempt) return;
   const auto& members = job_.status.members;
   const bool is_member = std::any_of(members.begin(), members.end(), [&](const auto& member) {
-    return core::is_of(agent.identity, member) && agent.pod_uid == member.uid;
+    return sits_for(agent.identity, member) && agent.pod_uid == member.uid;
   });
   if (!is_member) broken_seat_ = agent.pod_uid + " was superseded and has a seat";
 }
@@ -194,8 +254,13 @@ void World::obey(Agent& agent, const Orders& orders) {
 }
 
 void World::beat(Agent& agent) {
+  const bool is_due = now_ >= agent.beats_at || agent.state != Agent::State::kTraining;
+  if (!is_due) return;
+  if (agent.state == Agent::State::kTraining)
+    agent.beats_at = now_ + from_seconds(agent.assignment.beat_seconds);
   Beat beat = test::beat(agent.identity, agent.assignment.attempt.value(), agent.step, ++agent.sequence,
                          agent.committed);
+  beat.damaged = agent.damaged;
   if (agent.state == Agent::State::kTraining && agent.step < scenario_.total_steps) {
     beat.phase = agent.hangs_in.value_or(ProcessPhase::kCollective);
     beat.seconds_in_phase = seconds(now_ - agent.moved_at);
@@ -208,7 +273,8 @@ void World::beat(Agent& agent) {
                            .unit = "step",
                            .loss = 1.0 / static_cast<double>(step + 3)};
   }
-  if (dice_.percent(4)) late_beats_.emplace_back(now_ + dice_.ticks(0, 80), beat);
+  if (moves_.percent("beat-again", agent.pod_uid, 4))
+    late_beats_.emplace_back(now_ + moves_.ticks("beat-after", 0, 80), beat);
   if (!is_reachable(agent)) return;
   if (door_.refuse(agent.identity)) return leave(agent, 81);
   has_news_ |= door_.hear_beat(beat, now_);
@@ -221,13 +287,14 @@ void World::complete(Agent& agent) {
   // Nobody is there to be told: its record remains, or it will be found at the end by whoever runs it again.
   if (!is_reachable(agent)) {
     const bool may_give_up = scenario_.has_losses || scenario_.processes_per_node == 1;
-    if (may_give_up && dice_.percent(5)) leave(agent, 81);
+    if (may_give_up && moves_.percent("gives-up", agent.pod_uid, 5)) leave(agent, 81);
     return;
   }
   if (door_.refuse(agent.identity)) return leave(agent, 81);
   has_news_ = true;
   door_.hear_completed(test::completed(agent.identity, agent.assignment.attempt.value(), agent.step), now_);
-  if (!dice_.percent(10)) leave(agent, 0);  // else the reply is lost: it says so again
+  if (!moves_.percent("loses-reply", agent.pod_uid, 10))
+    leave(agent, 0);  // else the reply is lost: it says so again
 }
 
 }  // namespace ratoon::sim

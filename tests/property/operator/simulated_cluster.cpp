@@ -46,7 +46,7 @@ class CallsOf final : public http::HttpTransport {
 SimulatedCluster::SimulatedCluster(std::uint64_t seed, const Scenario& scenario)
     : dice_(seed ^ 0x9e3779b97f4a7c15ULL),
       kubelets_(~seed),
-      world_(seed, scenario),
+      world_(Moves(seed), scenario),
       server_(dice_.below(std::numeric_limits<std::uint64_t>::max()), server_clock_) {
   clock_.advance(world_.now().since_boot);
   world_.refuse_early_resumes();

@@ -27,10 +27,10 @@ void World::place(SimPod& pod) {
     if (entry.takes_pods() && !is_avoided) fitting.push_back(name);
   }
   if (!fitting.empty()) {
-    pod.pod.node = fitting[dice_.below(fitting.size())];
+    pod.pod.node = fitting[moves_.below("place", pod.pod.name, fitting.size())];
     pod.pod.unplaced_reason.clear();
-    pod.runs_at = now_ + dice_.ticks(0, 6);
-  } else if (dice_.percent(20)) {
+    pod.runs_at = now_ + moves_.ticks("pulls-for", 0, 6);
+  } else if (!moves_.percent("no-node-yet", 80)) {
     add_node();  // a pod that nobody takes makes the cluster grow
   } else if (scenario_.policies.tells_avoided_nodes) {
     pod.pod.unplaced_reason = "0 nodes are available";
@@ -40,12 +40,13 @@ void World::place(SimPod& pod) {
 // All that runs on it ends, and the API server knows nothing: its pods stay Running.
 void World::kill_node(SimNode& node) {
   node.is_dead = true;
-  node.known_at = now_ + dice_.ticks(20, 80);
-  node.fate_at = now_ + dice_.ticks(1, 160);
-  node.comes_back = dice_.percent(50);
+  node.known_at = now_ + moves_.ticks("known-after", 20, 80);
+  node.fate_at = now_ + moves_.ticks("fate-after", 1, 160);
+  node.comes_back = moves_.percent("comes-back", 50);
   if (!node.comes_back) node.fate_at = std::max(node.fate_at, node.known_at + kTick);
   for (const auto& [uid, entry] : pods_)
     if (entry.pod.node == node.node.name) end_processes(uid);
+  storage_.stop_copies();
 }
 
 // It was started again: its containers are not.
@@ -53,6 +54,7 @@ void World::return_node(SimNode& node) {
   node.is_dead = node.is_known_dead = false;
   node.dies_at.reset();
   node.node.taints.clear();
+  if (!node.node.is_unschedulable && !node.node.is_deleting) node.notice.reset();
   for (const auto& [uid, entry] : pods_)
     if (entry.pod.node == node.node.name && entry.pod.phase == api::PodPhase::kRunning) end_pod(uid, 137);
 }
@@ -66,6 +68,7 @@ void World::move_nodes(bool is_chaos) {
     if (node.retracted_at && now_ >= *node.retracted_at) {
       node.node.taints.clear();
       node.node.is_unschedulable = false;
+      node.notice.reset();
       node.retracted_at.reset();
       node.dies_at.reset();
     }
@@ -79,6 +82,7 @@ void World::move_nodes(bool is_chaos) {
     if (node.is_dead && now_ >= node.fate_at) {
       if (!node.comes_back) {
         std::erase_if(pods_, is_here);
+        storage_.lose_node(name);
         it = nodes_.erase(it);
         continue;
       }

@@ -17,20 +17,22 @@ void World::end_pod_as(SimPod& entry, api::PodPhase phase, std::optional<int> ex
 
 void World::end_by_platform() {
   if (pods_.empty()) return;
-  const auto victim = std::next(pods_.begin(), static_cast<std::ptrdiff_t>(dice_.below(pods_.size())));
+  const auto victim =
+      std::next(pods_.begin(), static_cast<std::ptrdiff_t>(moves_.below("ends-pod", pods_.size())));
   SimPod& entry = victim->second;
   if (entry.pod.phase != api::PodPhase::kRunning || entry.pod.is_deleting || is_on_dead_node(entry)) return;
-  switch (dice_.below(5)) {
+  switch (moves_.below("ends-how", 5)) {
     case 0:  // a kubelet that needs room
       entry.pod.is_evicted = true;
-      return end_pod_as(entry, api::PodPhase::kFailed, dice_.pick({1, 137, 143}), "Evicted");
+      return end_pod_as(entry, api::PodPhase::kFailed, moves_.pick("evicted-with", {1, 137, 143}), "Evicted");
     case 1:  // and refuses pods without ever starting one
       entry.pod.is_evicted = true;
       return end_pod_as(entry, api::PodPhase::kFailed, std::nullopt, "Evicted");
     case 2:
       return end_pod_as(entry, api::PodPhase::kFailed, 137, "OOMKilled");
     case 3:  // SIGTERM, and a program that takes it for the end of its work
-      entry.pod.is_evicted = !scenario_.has_agent || dice_.percent(50);  // else nobody can tell
+      entry.pod.is_evicted =
+          !scenario_.has_agent || moves_.percent("says-evicted", 50);  // else nobody can tell
       return end_pod_as(entry, api::PodPhase::kSucceeded, 0, nullptr);
     default:  // an eviction that grants time, in which the program trains on
       delete_with_grace(entry, std::chrono::seconds(scenario_.policies.grace_seconds));
@@ -49,7 +51,9 @@ void World::delete_somebody() {
   for (auto& [uid, entry] : pods_)
     if (entry.pod.phase == api::PodPhase::kRunning && !entry.pod.is_deleting && !is_on_dead_node(entry))
       running.push_back(&entry);
-  if (!running.empty()) delete_with_grace(*running[dice_.below(running.size())], dice_.ticks(1, 120));
+  if (running.empty()) return;
+  SimPod& chosen = *running[moves_.below("deletes-pod", running.size())];
+  delete_with_grace(chosen, moves_.ticks("grace", 1, 120));
 }
 
 bool World::is_told_to_go(const Agent& agent) const {
@@ -67,7 +71,11 @@ void World::follow_watch() {
   pods_seen_.clear();
   for (const auto& [uid, entry] : pods_) pods_seen_.emplace(uid, entry.pod);
   nodes_seen_.clear();
-  for (const auto& [name, entry] : nodes_) nodes_seen_.emplace(name, entry.node);
+  notices_seen_.clear();
+  for (const auto& [name, entry] : nodes_) {
+    nodes_seen_.emplace(name, entry.node);
+    if (entry.notice) notices_seen_.emplace(name, *entry.notice);
+  }
 }
 
 }  // namespace ratoon::sim

@@ -12,7 +12,7 @@ void World::create_pod(const core::CreatePod& action) {
     if (entry.pod.name == action.pod.name) return note_answer(uid);  // it exists: the copy learns of it
   SimPod made{.pod = action.pod,
               .avoid_nodes = action.avoid_nodes,
-              .runs_at = now_ + dice_.ticks(0, 8),
+              .runs_at = now_ + moves_.ticks("looked-at-after", 0, 8),
               .gone_at = {}};
   const std::string turn = "uid-" + std::to_string(++created_);
   if (made.pod.uid.empty()) made.pod.uid = turn;
@@ -40,8 +40,9 @@ void World::delete_pod(const std::string& uid, bool is_chaos, Duration grace) {
   found->second.pod.is_deleting = true;
   found->second.pod.ends_at = WallTime{wall_now().since_epoch + grace};
   // Some hang in Terminating, and what runs there runs on.
-  const bool hangs = is_chaos && dice_.percent(30);
-  found->second.gone_at = now_ + (hangs ? dice_.ticks(20, 120) : dice_.ticks(0, 4));
+  const bool hangs = is_chaos && moves_.percent("hangs-in-terminating", found->second.pod.name, 30);
+  found->second.gone_at =
+      now_ + (hangs ? moves_.ticks("hangs-for", 20, 120) : moves_.ticks("goes-after", 0, 4));
   note_answer(uid);
 }
 
@@ -91,7 +92,9 @@ void World::start_processes(const SimPod& pod) {
     agent->identity.start = "start-" + std::to_string(++starts_);
     agent->pod_uid = pod.pod.uid;
     // A large program takes its time before its first call.
-    agent->frozen_until = now_ + (dice_.percent(20) ? dice_.ticks(8, 24) : Duration(0));
+    agent->frozen_until =
+        now_ + (moves_.percent("starts-slowly", pod.pod.name, 20) ? moves_.ticks("starts-after", 8, 24)
+                                                                  : Duration(0));
     agents_.push_back(std::move(agent));
   }
 }

@@ -34,17 +34,17 @@ bool World::is_awake(const std::vector<Agent*>& group) const {
 void World::take_signals() {
   for (auto& program : agents_) {
     if (program->state == Agent::State::kGone) continue;
-    if (pods_.at(program->pod_uid).pod.is_deleting && dice_.percent(10))
-      leave(*program, dice_.pick({0, 1, 143}));
+    if (pods_.at(program->pod_uid).pod.is_deleting && moves_.percent("hears-signal", program->pod_uid, 10))
+      leave(*program, moves_.pick("signalled-with", {0, 1, 143}));
   }
 }
 
 void World::trouble_for_program(Agent& program) {
   if (program.state == Agent::State::kGone) return;
-  if (dice_.percent(50))
-    program.frozen_until = now_ + dice_.ticks(1, 31);
+  if (moves_.percent("freezes", 50))
+    program.frozen_until = now_ + moves_.ticks("frozen-for", 1, 31);
   else
-    leave(program, dice_.pick({137, 143, 1, 134, 139}));
+    leave(program, moves_.pick("ends-with", {137, 143, 1, 134, 139}));
 }
 
 void World::let_programs_work() {
@@ -73,8 +73,8 @@ void World::work(const std::vector<Agent*>& group, bool is_whole) {
   if (!has_ended && is_whole && is_awake(group)) ++group_steps_;
   for (Agent* program : group) {
     if (now_ < program->frozen_until) continue;
-    if (has_ended && dice_.percent(40)) leave(*program, 0);
-    if (!has_ended && !is_whole && dice_.percent(15)) leave(*program, 1);
+    if (has_ended && !moves_.percent("stays", program->pod_uid, 60)) leave(*program, 0);
+    if (!has_ended && !is_whole && !moves_.percent("hangs-on", program->pod_uid, 85)) leave(*program, 1);
   }
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "operator/core/roster.h"
+#include "tests/property/operator/recount.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::sim {
@@ -26,11 +26,12 @@ void apply_policies(const Policies& policies, api::TrainingJobSpec& spec) {
 
 }  // namespace
 
-World::World(std::uint64_t seed, Scenario scenario)
-    : dice_(seed),
+World::World(Moves moves, const Scenario& scenario)
+    : moves_(std::move(moves)),
       scenario_(scenario),
       now_{std::chrono::seconds(1000)},
-      job_(test::new_job(scenario.members)) {
+      job_(test::new_job(scenario.members)),
+      storage_(scenario.tiers, scenario.keeps_checkpoints) {
   job_.spec.processes_per_node = scenario.processes_per_node;
   job_.spec.roles.front().has_agent = scenario.has_agent;
   job_.spec.restart_policy.restarts_max = scenario.restarts_max;
@@ -44,6 +45,8 @@ World::World(std::uint64_t seed, Scenario scenario)
   }
   job_.spec.restart_policy.backoff_seconds = scenario.backoff_seconds;
   job_.spec.restart_policy.backoff_max_seconds = 20;
+  job_.spec.disruption_policy.heartbeat_seconds = scenario.heartbeat_seconds;
+  job_.spec.disruption_policy.suspect_after_seconds = scenario.suspect_after_seconds;
   job_.spec.start_deadline_seconds = scenario.start_deadline_seconds;
   job_.spec.progress_deadline_seconds = scenario.progress_deadline_seconds;
   job_.spec.max_duration_seconds = scenario.max_duration_seconds;
@@ -52,8 +55,8 @@ World::World(std::uint64_t seed, Scenario scenario)
   job_.meta.uid = "job";
   job_.meta.generation = 1;
   if (scenario.former_attempt > 0) {
-    const auto former = test::checkpoint(scenario.former_attempt, scenario.former_step);
-    checkpoints_.emplace(Lineage{former.attempt, former.step}, former.digest);
+    for (std::uint64_t i = 0; i <= scenario.former_more; ++i)
+      storage_.adopt({Attempt(scenario.former_attempt), Step(scenario.former_step + i)});
   }
   listening_since_ = now_;
   while (nodes_.size() < scenario.nodes) add_node();
@@ -65,8 +68,7 @@ void World::suspend(bool is_suspended) {
   const bool rests = job_.status.phase == api::JobPhase::kSuspended || api::is_over(job_.status.phase);
   if (!is_suspended && refuses_early_resumes_ && !rests) return;
   job_.spec.is_suspended = is_suspended;
-  if (job_.status.is_formed && core::desired_members(job_).size() != job_.status.members.size())
-    has_resumed_unsaved_ = true;
+  if (job_.status.is_formed && size_of(job_.spec) != job_.status.members.size()) has_resumed_unsaved_ = true;
   ++job_.meta.generation;
 }
 
@@ -117,8 +119,8 @@ core::Observation World::observe_after(const core::Observation& seen, const core
 void World::carry_out(const core::Decision& decision, bool is_chaos) {
   // The operator may stop before any of: storing the status, each action, telling the agents.
   const std::size_t whole = decision.actions.size() + 2;
-  const bool is_cut_short = is_chaos && scenario_.loses_operator && dice_.percent(8);
-  std::size_t left = is_cut_short ? dice_.below(whole) : whole;
+  const bool is_cut_short = is_chaos && scenario_.loses_operator && moves_.percent("cut-short", 8);
+  std::size_t left = is_cut_short ? moves_.below("cut-after", whole) : whole;
   const auto comes_to_next = [&] { return left != 0 && left-- != 0; };
 
   recovery_ = decision.recovery;
@@ -131,7 +133,52 @@ void World::carry_out(const core::Decision& decision, bool is_chaos) {
   }
   if (comes_to_next()) announce(decision.announcement);
   // It was the process that ended, not just a call that failed.
-  if (is_cut_short && dice_.percent(60)) lose_operator();
+  if (is_cut_short && moves_.percent("and-ends", 60)) lose_operator();
+}
+
+const JoinRequest* World::heard_from(const ProcessIdentity& process) const {
+  const auto found = heard_.find(process.start);
+  return found == heard_.end() ? nullptr : &found->second;
+}
+
+const Notice* World::notice_of(const std::string& node) const {
+  const auto found = notices_seen_.find(node);
+  return found == notices_seen_.end() ? nullptr : &found->second;
+}
+
+bool World::all_wait_in(const std::string& pod_uid) const {
+  for (std::uint32_t local_rank = 0; local_rank < scenario_.processes_per_node; ++local_rank)
+    if (!waits_.contains({pod_uid, local_rank})) return false;
+  return true;
+}
+
+bool World::wait_alone_in(const std::string& pod_uid) const {
+  std::uint32_t waiting = 0;
+  const auto pod = pods_.find(pod_uid);
+  if (pod == pods_.end() || !all_wait_in(pod_uid)) return false;
+  for (const auto& agent : agents_) {
+    const bool is_namesake = agent->identity.role == pod->second.pod.role &&
+                             agent->identity.index == pod->second.pod.index &&
+                             agent->identity.incarnation == pod->second.pod.incarnation;
+    if (is_namesake && agent->pod_uid != pod_uid) return false;
+    if (is_namesake && agent->state == Agent::State::kJoining && agent->asked) ++waiting;
+  }
+  return waiting == scenario_.processes_per_node;
+}
+
+bool World::is_any_checkpoint_offered() const {
+  const Attempt not_own(scenario_.begins_anew ? scenario_.former_attempt : 0);
+  std::set<Lineage> good;
+  std::set<Lineage> bad;
+  for (const auto& agent : agents_) {
+    if (agent->state != Agent::State::kJoining || !agent->asked) continue;
+    for (const auto& entry : agent->asked->inventory) {
+      const bool is_good = entry.is_complete && entry.tier != "local" && entry.attempt > not_own;
+      if (is_good) good.emplace(entry.attempt, entry.step);
+      if (!entry.is_complete) bad.emplace(entry.attempt, entry.step);
+    }
+  }
+  return std::ranges::any_of(good, [&](const Lineage& id) { return !bad.contains(id); });
 }
 
 void World::announce(const api::Announcement& announcement) {
@@ -142,9 +189,11 @@ void World::announce(const api::Announcement& announcement) {
 
 void World::advance(bool is_chaos) {
   now_ = now_ + kTick;
+  moves_.begin_moment();
   if (is_chaos) make_trouble();
   move_nodes(is_chaos);
   move_pods();
+  storage_.finish_copies(now_);
   std::erase_if(agents_, [](const auto& agent) { return agent->state == Agent::State::kGone; });
   if (scenario_.has_agent)
     let_agents_act();

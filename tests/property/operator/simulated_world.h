@@ -5,7 +5,7 @@
 // pods and nodes falls behind, but for its own writes. The coordinator's Door is the real one.
 //
 // Not simulated: the API server's refusals (a status that is read is the newest one, since a write that
-// builds on another is refused), retention of checkpoints.
+// builds on another is refused).
 #pragma once
 
 #include <map>
@@ -18,7 +18,9 @@
 #include "operator/coordinator/door.h"
 #include "operator/core/decision.h"
 #include "operator/core/observation.h"
+#include "tests/property/operator/moves.h"
 #include "tests/property/operator/scenario.h"
+#include "tests/property/operator/simulated_storage.h"
 
 namespace ratoon::sim {
 
@@ -39,6 +41,9 @@ struct Agent {
   Timestamp waits_until;  // for the commit of what it hands over
   std::set<std::uint64_t> uncommitted;
   std::optional<InventoryEntry> committed;
+  std::vector<InventoryEntry> damaged;   // of its attempt: told of before, and did not read back
+  std::set<Lineage> unreadable;          // what it could not load
+  Timestamp beats_at;                    // next
   std::optional<JoinRequest> asked;      // its inventory is of the moment at which it began to wait
   Timestamp cut_until;                   // hears nothing from the coordinator and is not heard, but trains
   Timestamp frozen_until;                // does nothing at all
@@ -57,8 +62,15 @@ struct SimPod {
   bool is_signalled = false;  // its processes know that
 };
 
+// What was said of a node's end.
+struct Notice {
+  std::optional<WallTime> said_at;  // where the news tells
+  std::optional<Duration> leaves;   // from the news on; nothing: each pod has its own grace
+};
+
 struct SimNode {
   api::Node node;
+  std::optional<Notice> notice;
   bool is_dead = false;
   bool is_known_dead = false;             // by the platform: nothing is placed here any more
   std::optional<Timestamp> dies_at;       // what its notice announces; without losses: at the earliest
@@ -82,16 +94,14 @@ struct ByTurn {
   }
 };
 
-using Lineage = std::pair<Attempt, Step>;
-
 class World {
  public:
-  World(std::uint64_t seed, Scenario scenario);
+  World(Moves moves, const Scenario& scenario);
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
   [[nodiscard]] core::Observation observe() const;
-  // One tick of everybody but the operator; faults as the dice say while `is_chaos`.
+  // One tick of everybody but the operator; faults as the moves say while `is_chaos`.
   void advance(bool is_chaos);
   // Does what a decision says, as far as the operator comes: everything, or a prefix.
   void carry_out(const core::Decision& decision, bool is_chaos);
@@ -128,7 +138,20 @@ class World {
   [[nodiscard]] bool is_operator_down() const { return now_ < down_until_; }
   [[nodiscard]] const api::TrainingJob& job() const { return job_; }
   [[nodiscard]] const Scenario& scenario() const { return scenario_; }
-  [[nodiscard]] const std::map<Lineage, std::string>& checkpoints() const { return checkpoints_; }
+  [[nodiscard]] const Storage& storage() const { return storage_; }
+  // What that start of a process was heard to have found when it asked to join; nullptr: it was not heard.
+  [[nodiscard]] const JoinRequest* heard_from(const ProcessIdentity& process) const;
+  // Whether the platform, or whoever cares for nodes, said that this one will go, as far as the operator's
+  // copy shows it; and until when it stays, where that is said.
+  [[nodiscard]] bool is_noticed(const std::string& node) const { return notices_seen_.contains(node); }
+  [[nodiscard]] const Notice* notice_of(const std::string& node) const;
+  // Whether all processes of this very pod asked the operator that is there now to join, and have not sat
+  // since.
+  [[nodiscard]] bool all_wait_in(const std::string& pod_uid) const;
+  // The same, and each of them lives, waits in this moment, and shares its name with no other pod's.
+  [[nodiscard]] bool wait_alone_in(const std::string& pod_uid) const;
+  // Whether one who waits told of a checkpoint that all reach and that none of them found bad.
+  [[nodiscard]] bool is_any_checkpoint_offered() const;
   // Whether a process hung in that world, and in that pod.
   [[nodiscard]] bool has_hung(Attempt attempt) const;
   [[nodiscard]] bool has_hung(Attempt attempt, const std::string& uid) const;
@@ -146,7 +169,8 @@ class World {
   [[nodiscard]] bool is_trained() const { return group_steps_ >= scenario_.total_steps; }
   [[nodiscard]] std::vector<api::Pod> pods() const;
   [[nodiscard]] std::string describe() const;
-  Dice& dice() { return dice_; }
+  Moves& moves() { return moves_; }
+  [[nodiscard]] const Moves& moves() const { return moves_; }
 
  private:
   // simulated_trouble.cpp
@@ -155,6 +179,8 @@ class World {
   void cut_zone();
   void lose_pod();
   void give_notice();
+  void damage_checkpoint();
+  [[nodiscard]] SimNode& draw_node(const char* what);
   // simulated_platform.cpp
   void end_by_platform();
   void delete_with_grace(SimPod& entry, Duration grace);
@@ -201,12 +227,15 @@ class World {
   void complete(Agent& agent);
   void obey(Agent& agent, const Orders& orders);
   void leave_world(Agent& agent);
+  [[nodiscard]] bool load(Agent& agent);
+  [[nodiscard]] std::string node_of(const Agent& agent) const;
+  [[nodiscard]] std::set<std::string> nodes_in(Attempt attempt) const;
   void leave(Agent& agent, int exit_code);
   [[nodiscard]] bool can_step(const Agent& agent) const;
   [[nodiscard]] std::uint32_t agree(const Agent& agent);
   [[nodiscard]] bool is_reachable(const Agent& agent) const { return is_open_ && now_ >= agent.cut_until; }
 
-  Dice dice_;
+  Moves moves_;
   Scenario scenario_;
   Timestamp now_;
   api::TrainingJob job_;
@@ -215,12 +244,16 @@ class World {
   std::map<std::string, SimNode> nodes_;         // by name
   std::map<std::string, api::Pod> pods_seen_;    // by UID: the operator's copy
   std::map<std::string, api::Node> nodes_seen_;  // by name
+  std::map<std::string, Notice> notices_seen_;   // by name
   Timestamp behind_until_;                       // what happens until then is not in the copy yet
   std::vector<std::unique_ptr<Agent>> agents_;
   std::map<std::pair<Attempt, Rank>, std::uint64_t> positions_;        // how far each rank of each world came
   std::map<std::pair<Attempt, std::uint64_t>, std::uint32_t> agreed_;  // control words, by step
   std::map<Lineage, std::set<Rank>> receipts_;
-  std::map<Lineage, std::string> checkpoints_;
+  Storage storage_;
+  std::map<std::string, JoinRequest> heard_;  // by start
+  std::set<std::pair<std::string, std::uint32_t>>
+      waits_;  // pods and local ranks that the present operator heard
   std::set<std::pair<std::string, std::uint32_t>> done_;  // processes, by pod and local rank
   std::set<std::pair<std::string, std::uint32_t>> ever_done_;
   std::vector<std::pair<Timestamp, Beat>> late_beats_;

@@ -210,8 +210,9 @@ void SimulatedCluster::announce(const api::Announcement& announcement) {
     if (!is_new && known->second != uids) find_broken("one attempt, two worlds");
     const auto& resume = world.front().assignment.resume;
     const Lineage from = resume ? Lineage{resume->attempt, resume->step} : Lineage{};
-    const auto committed = world_.checkpoints().find(from);
-    if (resume && (committed == world_.checkpoints().end() || committed->second != resume->digest))
+    const auto& all = world_.storage().all();
+    const auto committed = all.find(from);
+    if (resume && (committed == all.end() || committed->second.digest != resume->digest))
       find_broken("it resumes what was never committed");
     if (is_new && from < resumed_) find_broken("the run went backwards");
     const auto& last = world_.job().status.last_checkpoint;

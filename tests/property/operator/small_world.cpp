@@ -31,9 +31,10 @@ bool is_member(const SmallJob& job, const Body& body) {
 
 }  // namespace
 
-SmallWorld::SmallWorld(std::size_t jobs, std::uint32_t faults, Beside beside)
+SmallWorld::SmallWorld(std::size_t jobs, std::uint32_t faults, std::uint64_t steps, Beside beside)
     : count_(jobs),
       has_neighbour_(beside == Beside::kNeighbour),
+      steps_(steps),
       faults_left_(faults),
       now_(test::at_seconds(100)),
       last_fault_(now_) {
@@ -92,7 +93,7 @@ bool SmallWorld::is_dead(const Body& body) const {
 
 // All ranks of its world are in it and as far.
 bool SmallWorld::can_step(const SmallJob& job, const Body& body) const {
-  if (body.step >= kSteps) return false;
+  if (body.step >= steps_) return false;
   return 2 == std::ranges::count_if(job.bodies, [&](const Body& other) {
            return other.stage == Stage::kTrains && other.attempt == body.attempt && other.step == body.step;
          });
@@ -110,7 +111,7 @@ void SmallWorld::add_events(std::size_t number, std::vector<Event>& events) cons
       events.push_back({Kind::kStart, number, i});
     if (body.stage == Stage::kTrains) {
       if (can_step(job, body) && body.pod.index == 0) events.push_back({Kind::kStep, number, i});
-      if (body.step >= kSteps) events.push_back({Kind::kEnd, number, i});
+      if (body.step >= steps_) events.push_back({Kind::kEnd, number, i});
     }
     if (!job.is_open || (body.stage != Stage::kTrains && body.stage != Stage::kJoins)) continue;
     const auto& told = job.door.announcement();

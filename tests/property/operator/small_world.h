@@ -86,10 +86,9 @@ struct Event {
 class SmallWorld {
  public:
   static constexpr std::size_t kNodes = 3;
-  static constexpr std::uint64_t kSteps = 1;
 
   enum class Beside { kNobody, kNeighbour };
-  SmallWorld(std::size_t jobs, std::uint32_t faults, Beside beside = Beside::kNobody);
+  SmallWorld(std::size_t jobs, std::uint32_t faults, std::uint64_t steps, Beside beside = Beside::kNobody);
   // The first of two jobs, for which the second is a neighbour.
   [[nodiscard]] SmallWorld of_first_job() const;
   [[nodiscard]] bool is_first_over() const;
@@ -137,6 +136,7 @@ class SmallWorld {
   std::size_t count_ = 0;
   bool has_neighbour_ = false;
   std::array<std::optional<Timestamp>, kNodes> died_{};
+  std::uint64_t steps_ = 1;
   std::uint32_t faults_left_ = 0;
   Timestamp now_;
   Timestamp last_fault_;

@@ -1,9 +1,7 @@
 // The laws of an operator that speaks with an API server: the controller, the cluster, its copy and its
 // client as they ship, over a server that is in the way of writes and late with news, and over operators that
-// end or lose the lease between any two writes while another goes on. A failure names its seed:
-//   RATOON_SEED=1234 writes_laws_test             repeats it and tells what happened
-//   RATOON_SEEDS=100000 writes_laws_test          digs deeper, from RATOON_FIRST_SEED on
-//   RATOON_SHARD=2 RATOON_SHARDS=4                looks at a share of them
+// end or lose the lease between any two writes while another goes on. A failure says how to replay it;
+// environment.h says which seeds are looked at.
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
@@ -191,7 +189,7 @@ class WritesStory {
   // The one before stays a while, and does not know.
   void change_leader() {
     operators_.back().lose_lease();
-    if (world().dice().percent(50)) operators_.pop_back();
+    if (world().moves().percent("and-goes", 50)) operators_.pop_back();
     start_operator();
   }
 
@@ -200,7 +198,7 @@ class WritesStory {
     cluster_.advance(is_chaos);
     if (world().operators_lost() != lost) change_leader();
     has_news_ |= world().take_news();
-    if (world().is_operator_down() || (is_chaos && world().dice().percent(20))) return;
+    if (world().is_operator_down() || (is_chaos && world().moves().percent("busy", 20))) return;
     const bool has_news = std::exchange(has_news_, false);
     for (auto& each : operators_) each.step(has_news && &each == &operators_.back());
     if (!operators_.back().leads()) {
@@ -243,12 +241,14 @@ void make_group(Scenario& scenario) {
 // What the pure core takes from anybody, the server would have refused at the job's making: exit codes from
 // 80 to 84 have a meaning of their own.
 Scenario scenario_of(std::uint64_t seed, bool has_agent = true) {
-  Dice dice(seed);
-  Scenario scenario = draw_scenario(dice);
+  Moves moves(seed);
+  Scenario scenario = draw_scenario(moves);
   if (!has_agent) make_group(scenario);
-  scenario.policies = draw_policies(Dice(~seed));
+  scenario.policies = draw_policies(moves);
   scenario.policies.has_late_watches = false;  // the server's own are
-  scenario.policies.remakes_pods = false;      // creations that come late do
+  scenario.tiers = Tiers::kVolume;             // what is resumed is the core's own matter
+  scenario.has_damage = false;
+  scenario.policies.remakes_pods = false;  // creations that come late do
   scenario.policies.tells_avoided_nodes = true;
   scenario.policies.holds_pods = Dice(seed + kHeld).percent(50);
   for (auto& rule : scenario.policies.rules)
@@ -260,18 +260,13 @@ Scenario scenario_of(std::uint64_t seed, bool has_agent = true) {
 }
 
 void live_through_worlds(bool has_agent) {
-  const std::uint64_t only = number_from_environment("RATOON_SEED", 0);
-  const std::uint64_t shards = only != 0 ? 1 : number_from_environment("RATOON_SHARDS", 1);
-  const std::uint64_t shard = only != 0 ? 0 : number_from_environment("RATOON_SHARD", 0);
-  const std::uint64_t first = only != 0 ? only : number_from_environment("RATOON_FIRST_SEED", 1);
-  const std::uint64_t end =
-      first + (only != 0 ? 1 : number_from_environment("RATOON_SEEDS", test::afforded(50)));
+  const Seeds all = seeds_of_this_run(test::afforded(50), "writes_laws_test");
   SimulatedCluster::Tally sum;
   std::uint64_t seeds = 0;
   std::uint64_t leaders = 0;
-  for (std::uint64_t seed = first + shard; seed < end; seed += shards) {
-    SCOPED_TRACE("RATOON_SEED=" + std::to_string(seed));
-    WritesStory story(seed, scenario_of(seed, has_agent), only != 0);
+  for (const std::uint64_t seed : all) {
+    SCOPED_TRACE(all.replay(seed));
+    WritesStory story(seed, scenario_of(seed, has_agent), all.is_one());
     story.live();
     if (testing::Test::HasFailure()) return;
     const auto& one = story.cluster().tally();
@@ -292,7 +287,8 @@ void live_through_worlds(bool has_agent) {
             << " pods that existed, " << sum.refusals << " refusals, " << sum.lost_answers
             << " lost answers, " << sum.late << " writes that came late, " << sum.complaints
             << " complaints about a job that cannot be read, " << sum.cut_short << " decisions cut short\n";
-  if (only != 0) return;
+  constexpr std::uint64_t kEnoughToCount = 200;  // of fewer, chance says how often a thing comes to pass
+  if (all.is_one() || seeds < kEnoughToCount) return;
   for (const auto count : {sum.conflicts, sum.changed_pods, sum.exist_already, sum.refusals, sum.lost_answers,
                            sum.late, sum.cut_short})
     EXPECT_GE(count, seeds / 10) << "a fault is drawn too seldom";
@@ -304,29 +300,6 @@ TEST(WritesLaws, HoldOverAServerThatIsInTheWay) {
 
 TEST(WritesLaws, HoldForProgramsWithoutTheAgent) {
   live_through_worlds(false);
-}
-
-// Worlds in which a law was broken once, by the operator or by the law itself.
-TEST(WritesLaws, HoldInWorldsThatBrokeThem) {
-  for (const auto& [seed, what] : std::initializer_list<std::pair<std::uint64_t, const char*>>{
-           {701, "nobody was told of a node that a pod kept away from, and that was gone"},
-           {923, "who was done was ended with a rest, and the law took it for one that trains"},
-           {1070, "something was to be done, and nobody looked"},
-           {3933, "who was late to a world that stepped was looked at over and over, and not lost"},
-           {1000251, "a pod that waited for a node kept away from one that was gone"}}) {
-    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + what);
-    Scenario scenario = scenario_of(seed);
-    scenario.policies.holds_pods = true;  // they broke in these
-    WritesStory(seed, scenario, false).live();
-  }
-  for (const auto& [seed, what] : std::initializer_list<std::pair<std::uint64_t, const char*>>{
-           {3, "where a pod was placed was news at every look, until it was stored"},
-           {65, "a view that was behind took back where a pod was, over and over"},
-           {219, "the first one was told of four members, and the others of three"},
-           {2345, "one that was replaced had just been placed, and two of one rank met"}}) {
-    SCOPED_TRACE("without the agent, seed " + std::to_string(seed) + ": " + what);
-    WritesStory(seed, scenario_of(seed, false), false).live();
-  }
 }
 
 }  // namespace

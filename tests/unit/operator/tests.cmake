@@ -6,9 +6,8 @@ if(TARGET ratoon_operator_core)
             core/gang_test.cpp core/group_start_test.cpp core/group_test.cpp core/hang_test.cpp
             core/last_failure_test.cpp core/ledger_test.cpp
             core/noted_checkpoint_test.cpp core/notice_test.cpp core/pitfalls_test.cpp core/progress_test.cpp
-            core/reconcile_test.cpp core/recovery_test.cpp core/repeated_fault_test.cpp core/restart_rules_test.cpp
-            core/roster_test.cpp
-            core/shared_claim_test.cpp core/sick_nodes_test.cpp core/silence_test.cpp
+            core/providers_words_test.cpp core/reconcile_test.cpp core/recovery_test.cpp core/repeated_fault_test.cpp
+            core/restart_rules_test.cpp core/roster_test.cpp core/shared_claim_test.cpp core/sick_nodes_test.cpp core/silence_test.cpp
             core/suspects_test.cpp core/suspend_test.cpp
     LIBS ratoon::operator_core)
   ratoon_test(unit/operator/training_job_test
@@ -19,7 +18,7 @@ if(TARGET ratoon_operator_core)
     LIBS http_test_support ratoon::operator_coordinator LABELS threads)
   ratoon_test(unit/operator/operator_kube_test
     SOURCES kube/access_test.cpp kube/answers_test.cpp kube/codecs_test.cpp kube/election_test.cpp kube/member_pod_test.cpp
-            kube/pruning_test.cpp kube/request_test.cpp kube/watch_decoder_test.cpp
+            kube/kubelets_words_test.cpp kube/pruning_test.cpp kube/request_test.cpp kube/watch_decoder_test.cpp
     LIBS ratoon::operator_kube)
   ratoon_test(unit/operator/operator_runtime_test
     SOURCES runtime/broken_job_test.cpp runtime/door_certificate_test.cpp runtime/event_filter_test.cpp
