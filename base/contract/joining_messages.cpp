@@ -45,12 +45,9 @@ void read(Fields& f, JoinRequest& m) {
 }
 
 json to_json(const Assignment& m) {
-  json out = {{"attempt", m.attempt.value()},
-              {"beat_seconds", m.beat_seconds},
-              {"rank", m.rank.value()},
-              {"rendezvous", m.rendezvous},
-              {"secret", m.secret},
-              {"world_size", m.world_size}};
+  json out = {{"attempt", m.attempt.value()}, {"beat_seconds", m.beat_seconds},
+              {"rank", m.rank.value()},       {"rendezvous", m.rendezvous},
+              {"secret", m.secret},           {"world_size", m.world_size}};
   if (m.resume) out["resume"] = to_json(*m.resume);
   return out;
 }

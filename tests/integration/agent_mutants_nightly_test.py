@@ -71,7 +71,8 @@ MUTANTS = {
         of_tiers("*ClaimTest.*:JudgeClaim.*"), CHECKPOINT + "tiers/claim_rules.cpp",
         r"return has_shown_life && seen\.watched >= borne \? ClaimVerdict::kRefuse : ", "return "),
     "a namesake taken for the same job": (
-        of_tiers("Kinship.*"), CHECKPOINT + "tiers/claim_rules.cpp", r"return a\.uid == b\.uid \|\| ", "return true || "),
+        of_tiers("Kinship.*"), CHECKPOINT + "tiers/claim_rules.cpp",
+        r"have_uids && a\.uid == b\.uid\) return Kinship::kSame", "have_uids) return Kinship::kSame"),
     "a claim that is older than the newest": (
         of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"numbers->back\(\) == number;", "numbers->back() >= number;"),
     "a place that is another's now and is renewed": (

@@ -27,6 +27,9 @@ MUTANTS = {
         core("BeginAnew.*"), CORE + "begin_anew.cpp", r"is_first_look && job\.spec", "job.spec"),
     "another run's checkpoint taken for this one's": (
         core("BeginAnew.*"), CORE + "begin_anew.cpp", r"attempt >= \*status\.lineage_start", "true"),
+    "an exception whose numbers count": (
+        core("RepeatedFault.*"), CORE + "repeated_fault.cpp",
+        r"if \(std::isdigit\(static_cast<unsigned char>\(text\[i\]\)\) == 0\)", "if (true)"),
     "half a member that has spoken": (
         core("StartDeadline.*"), CORE + "deadlines.cpp", r"voices >= seen\.job\.spec\.processes_per_node", "voices > 0"),
     "a start deadline that is not kept": (

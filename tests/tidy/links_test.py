@@ -41,10 +41,20 @@ def read_build(ninja, rows=()):
                     if flag or folder.startswith("/"):  # a relative path is a library of ours
                         libraries.add(flag or file)
         source_folder = re.sub(r"CMakeFiles/[^/]+\.dir/", "", os.path.dirname(objects[0])) if objects else ""
+        if "/unity/" in source_folder:  # what is compiled together is named after its folder and a number
+            source_folder = unity_folder([os.path.basename(word) for word in objects], rows)
         row = next((row for row in rows if (source_folder + "/").startswith(row + "/")),
                    source_folder if source_folder.startswith("tests/") else name)
         found.setdefault(row, set()).update(libraries - _OF_THE_SYSTEM)
     return found
+
+
+def unity_folder(object_names, rows):
+    """The row's folder that "tests_unit_core_1.cpp.o" is made of; names are compared as CMake makes identifiers of them."""
+    for key in (re.sub(r"_\d+\.cpp\.o$", "_", name) for name in object_names):
+        if fits := [row for row in rows if key.startswith(re.sub(r"\W", "_", row) + "_")]:
+            return max(fits, key=len)
+    return ""
 
 
 def check_links(table_text, ninja, with_http, exists=lambda row: True):

@@ -183,7 +183,7 @@ PARTS = (
 
     Part("tests/unit", EVERYTHING + ("tests/conformance/support",), ("googletest", "nlohmann_json")),
     Part("tests/property", EVERYTHING, ("googletest", "nlohmann_json", "rapidcheck")),
-    Part("tests/support", EVERYTHING),
+    Part("tests/support", EVERYTHING, ("googletest",)),
     Part("tests/integration", EVERYTHING, ("nlohmann_json",)),
     Part("tests/conformance", BASE + ("base/http", "operator/kube", "operator/runtime", "tests/conformance/support"),
          ("googletest", "nlohmann_json")),

@@ -57,9 +57,11 @@ json terminated_document(const api::Pod& pod) {
   if (pod.ended_at) out["finishedAt"] = whole_seconds(*pod.ended_at);
   for (const auto& reason : pod.end_reasons)
     if (reason == "OOMKilled") out["reason"] = reason;
-  if (pod.is_completed)
-    out["message"] = encode(
-        CompletionRecord{.checkpoint = {.attempt = {}, .step = {}, .digest = "d"}, .weights = pod.weights});
+  if (pod.is_completed) {
+    const CompletionRecord record{.checkpoint = {.attempt = {}, .step = {}, .digest = "d"},
+                                  .weights = pod.weights};
+    out["message"] = encode(record);
+  }
   return out;
 }
 

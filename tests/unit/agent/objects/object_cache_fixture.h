@@ -18,7 +18,10 @@
 
 namespace ratoon::objects::test {
 
-using namespace ratoon::test;  // so that test::TemporaryFolder is found, where a file before includes this one
+// For a file that is compiled after one which includes this.
+using ratoon::test::read_text;
+using ratoon::test::TemporaryFolder;
+using ratoon::test::write_text;
 
 inline std::string read_all(const CachedFile& file) {
   std::string bytes(file.size_bytes(), '\0');

@@ -9,11 +9,7 @@
 
 #include "agent/src/objects/remote/surroundings.h"
 
-namespace ratoon::test {}
-
 namespace ratoon::objects::test {
-
-using namespace ratoon::test;  // so that its names are found, where a file before includes this one
 
 struct TestWorld {
   std::shared_ptr<ManualClock> clock =

@@ -10,7 +10,7 @@ namespace {
 
 class SavesPlace : public testing::Test {
  protected:
-  std::string place() const { return saves_place(job_, "/runs/a/checkpoints", "/work"); }
+  std::string place() const { return saves_place(job_, "/runs/a/checkpoints", "/runs"); }
   void say(const std::vector<std::string>& words) { job_.spec.roles[0].command = words; }
 
   api::TrainingJob job_ = test::job();
@@ -28,7 +28,7 @@ TEST_F(SavesPlace, FollowsTheCommandLineOfTheTrainer) {
   say({"train", "--run-name", "r", "--save-folder", "/data"});
   EXPECT_EQ(place(), "/data/r");
   say({"train", "--save-folder=here/../runs", "--run-name=x", "--run-name", "r"});
-  EXPECT_EQ(place(), "/work/runs/r") << "the last one counts";
+  EXPECT_EQ(place(), "/runs/runs/r") << "the last one counts";
   say({"train", "--save-folder", "s3://bucket/runs", "--run-name", "r"});
   EXPECT_EQ(place(), "s3://bucket/runs/r");
   say({"train", "--save-folder"});

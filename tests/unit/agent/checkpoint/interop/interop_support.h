@@ -16,7 +16,10 @@
 
 namespace ratoon::checkpoint::test {
 
-using namespace ratoon::test;  // so that test::TemporaryFolder is found, where a file before includes this one
+// For a file that is compiled after one which includes this.
+using ratoon::test::read_text;
+using ratoon::test::TemporaryFolder;
+using ratoon::test::write_text;
 
 inline const std::string kGolden = "tests/unit/agent/checkpoint/interop/golden/";
 
