@@ -58,8 +58,9 @@ json terminated_document(const api::Pod& pod) {
   for (const auto& reason : pod.end_reasons)
     if (reason == "OOMKilled") out["reason"] = reason;
   if (pod.is_completed) {
-    const CompletionRecord record{.checkpoint = {.attempt = {}, .step = {}, .digest = "d"},
-                                  .weights = pod.weights};
+    CompletionRecord record;
+    record.checkpoint.digest = "d";
+    record.weights = pod.weights;
     out["message"] = encode(record);
   }
   return out;
