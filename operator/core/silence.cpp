@@ -211,10 +211,13 @@ void wait_for_starting(const Observation& seen, const std::vector<Listened>& qui
                        Timestamp now, Silence& result) {
   const Duration deadline = std::chrono::seconds(seen.job.spec.start_deadline_seconds);
   for (const auto& member : quiet) {
-    if (deadline > Duration(0) && now - member.heard >= std::max(deadline, limit))
+    const Timestamp lost_at = member.heard + std::max(deadline, limit);
+    if (deadline > Duration(0) && lost_at <= now) {
       note_lost(member.member, result);
-    else
-      look_again_at(now + std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds), result);
+      continue;
+    }
+    look_again_at(now + std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds), result);
+    if (deadline > Duration(0)) look_again_at(lost_at, result);
   }
   // Of a member's processes each becomes quiet by itself.
   for (const auto& process : seen.processes) {

@@ -16,6 +16,8 @@
 #include <ratoon/counter_random.h>
 #include <ratoon/stream.h>
 
+#include "tests/support/crash/effort.h"
+
 namespace ratoon::resume_trials_test {
 namespace {
 
@@ -176,7 +178,7 @@ void live_through(std::uint64_t seed) {
 
 TEST(ResumeTrials, TheCommittedHistoryIsThatOfARunThatWasNeverKilled) {
   if (const auto seed = number_from_environment("RATOON_SEED", 0); seed != 0) return live_through(seed);
-  const std::uint64_t seeds = number_from_environment("RATOON_SEEDS", 10'000);
+  const std::uint64_t seeds = number_from_environment("RATOON_SEEDS", test::afforded(10'000));
   const std::uint64_t first = number_from_environment("RATOON_FIRST_SEED", 1);
   const auto began = std::chrono::steady_clock::now();
   std::uint64_t trials = 0;

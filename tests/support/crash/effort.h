@@ -1,4 +1,5 @@
-// How much of a long search a build can afford: sanitizers slow it down tenfold, and look for other things.
+// How much of a long search a build can afford: sanitizers slow it down tenfold, and look for faults that a
+// few cases show.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 namespace ratoon::test {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr std::uint64_t kEffortPercent = 10;
+inline constexpr std::uint64_t kEffortPercent = 2;
 #else
 inline constexpr std::uint64_t kEffortPercent = 100;
 #endif

@@ -88,7 +88,7 @@ TEST(PowerCut, NothingAcknowledgedIsLost) {
   }
   std::printf("%llu states, %llu of them different, %llu bad\n", static_cast<unsigned long long>(sum.states),
               static_cast<unsigned long long>(sum.distinct), static_cast<unsigned long long>(sum.bad));
-  EXPECT_GE(sum.states, test::kEffortPercent == 100 ? 100'000u : 5'000u);
+  EXPECT_GE(sum.states, test::afforded(100'000));
 }
 
 // Packs of several blocks: torn, reordered and cut short in the middle of a tensor.

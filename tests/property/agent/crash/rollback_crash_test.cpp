@@ -109,7 +109,7 @@ TEST(RollbackPowerCut, LeavesTheOldStateOrTheNewOne) {
   std::printf("going back: %llu states, %llu of them different\n",
               static_cast<unsigned long long>(report.states),
               static_cast<unsigned long long>(report.distinct));
-  EXPECT_GE(report.states, test::kEffortPercent == 100 ? 5'000u : 500u);
+  EXPECT_GE(report.states, test::afforded(5'000));
 }
 
 std::uint64_t bad_without(DiskCall call, const std::string& path) {

@@ -118,7 +118,7 @@ TEST(StagedPowerCut, NothingAcknowledgedIsLost) {
   }
   std::printf("%llu states, %llu of them different, %llu bad\n", static_cast<unsigned long long>(sum.states),
               static_cast<unsigned long long>(sum.distinct), static_cast<unsigned long long>(sum.bad));
-  EXPECT_GT(sum.states, test::kEffortPercent == 100 ? 10'000u : 500u);
+  EXPECT_GT(sum.states, test::afforded(10'000));
 }
 
 TEST(StagedPowerCut, SyncsThatAreSwallowedAreFound) {
