@@ -104,8 +104,10 @@ TEST_F(StatusFileOnABadDisk, AFullDiskIsSaidOnceAndTriedAgain) {
   for (const ErrorKind kind : {ErrorKind::kNoSpace, ErrorKind::kIo}) {
     said_.clear();
     answer_ = Error(kind, "no room");
-    for (const char* phase : {"Recovering", "Pending", "Recovering"})
-      EXPECT_TRUE(patient_.put(document(2, phase), now_ += std::chrono::minutes(10))) << "however long";
+    for (const char* phase : {"Recovering", "Pending", "Recovering"}) {
+      now_ = now_ + std::chrono::minutes(10);
+      EXPECT_TRUE(patient_.put(document(2, phase), now_)) << "however long";
+    }
     EXPECT_THAT(said_, ElementsAre(testing::HasSubstr("the run goes on: no room")));
     answer_ = {};
     written_.clear();
