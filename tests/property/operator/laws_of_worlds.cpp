@@ -135,9 +135,11 @@ void Laws::check_silent(const Observation& seen, const Decision& decision) const
   const Duration limit = std::chrono::seconds(policy.suspect_after_seconds);
   const Duration heartbeat = std::chrono::seconds(policy.heartbeat_seconds);
   const Duration talking = std::max(limit - heartbeat, heartbeat);
+  const Duration start_deadline = std::chrono::seconds(seen.job.spec.start_deadline_seconds);
   struct Zone {
     std::set<std::string> silent;           // nodes
     std::map<std::string, Duration> since;  // by pod
+    std::set<std::string> late;             // pods that met no world before their start deadline
     bool talks = false;
   };
   std::map<std::string, Zone> zones;
@@ -150,21 +152,35 @@ void Laws::check_silent(const Observation& seen, const Decision& decision) const
     if (node == seen.nodes.end() || node->zone.empty()) continue;
     Zone& zone = zones[node->zone];
     zone.talks |= is_done(pod);
+    // Of the processes that were in a world, and of those that still start, the quietest.
     std::optional<Duration> silence;
+    std::optional<Duration> start_silence;
     std::uint32_t voices = 0;
     for (const auto& process : seen.processes) {
       if (process.identity.member_uid != pod.uid) continue;
       ++voices;
       zone.talks |= process.is_completed;
       const Duration passed = world_.now() - std::max(process.last_heard, seen.listening_since);
-      silence = std::max(passed, silence.value_or(passed));
+      const bool is_starting =
+          !process.is_completed && !process.has_met &&
+          std::ranges::find(seen.world, process.identity, &api::Seat::process) == seen.world.end();
+      auto& quietest = is_starting ? start_silence : silence;
+      quietest = std::max(passed, quietest.value_or(passed));
     }
-    if (!silence || !is_listened_to(seen, pod)) continue;
-    if (*silence <= talking) zone.talks = true;
-    // Who was never heard is judged after the others, and delays nobody's loss.
-    if (voices < seen.job.spec.processes_per_node) continue;
-    if (*silence > talking && *silence < limit * 10) zone.silent.insert(pod.node);
-    zone.since[pod.name] = *silence;
+    if ((!silence && !start_silence) || !is_listened_to(seen, pod)) continue;
+    for (const auto& quietest : {silence, start_silence}) zone.talks |= quietest && *quietest <= talking;
+    // A pod that was never heard, or only starts on a node that is known to be in trouble, is judged after
+    // the others and delays no loss of theirs.
+    const bool is_in_trouble =
+        node->is_lost || std::ranges::find(seen.job.status.suspect_nodes, pod.node,
+                                           &api::SuspectNode::name) != seen.job.status.suspect_nodes.end();
+    if (voices < seen.job.spec.processes_per_node || (!silence && is_in_trouble)) continue;
+    for (const auto& quietest : {silence, start_silence})
+      if (quietest && *quietest > talking && *quietest < limit * 10) zone.silent.insert(pod.node);
+    if (silence) zone.since[pod.name] = *silence;
+    // Its start deadline alone decides.
+    if (start_silence && start_deadline > Duration(0) && *start_silence >= std::max(start_deadline, limit))
+      zone.late.insert(pod.name);
   }
   for (const auto& [name, zone] : zones) {
     if (zone.talks || zone.silent.size() < 2) continue;
@@ -172,7 +188,9 @@ void Laws::check_silent(const Observation& seen, const Decision& decision) const
     for (const auto& action : decision.actions) {
       const auto* event = std::get_if<core::EmitEvent>(&action);
       if (event == nullptr || !event->message.ends_with(": silent for too long")) continue;
-      const auto since = zone.since.find(event->message.substr(0, event->message.find(": ")));
+      const std::string pod = event->message.substr(0, event->message.find(": "));
+      if (zone.late.contains(pod)) continue;
+      const auto since = zone.since.find(pod);
       EXPECT_TRUE(since == zone.since.end() || since->second >= limit * 10)
           << event->message << ", and with it all of " << name << "\n"
           << world_.describe();

@@ -133,6 +133,7 @@ void World::give_notice() {
   SimNode& node = draw_node("notice-to");
   if (node.is_dead || !node.takes_pods()) return;
   node.notice.emplace();
+  node.retracted_at.reset();  // of an earlier notice
   switch (moves_.below("notice-how", 4)) {
     case 0:
       node.node.taints.push_back({.key = "karpenter.sh/disrupted", .effect = "NoSchedule"});
