@@ -138,6 +138,7 @@ class Controls(unittest.TestCase):
         self.assertEqual((report["version"], report["running"], report["folder"]), (1, True, str(run.folder)))
         self.assertEqual((report["progress"]["total"], report["progress"]["unit"]), (1000000, "step"))
         self.assertGreater(report["progress"]["steps_per_second"], 0)
+        wait_until(lambda: "durable  step " in ratoon("status", run.folder)[1], "a checkpoint in the status")
         code, text = ratoon("status", run.folder)
         self.assertEqual(code, 0, text)
         for part in ("counter  Running, attempt 1, 2 processes", "of 1000000 (0 %)", "steps/s", " left", "durable  step ",
