@@ -161,7 +161,7 @@ class ReflectorTest : public testing::Test {
   }
 
   SystemClock clock_;
-  int watch_seconds_ = 1;
+  std::uint32_t watch_seconds_ = 1;
   std::mutex mutex_;
   std::vector<std::string> requests_;
   std::vector<Answer> answers_;

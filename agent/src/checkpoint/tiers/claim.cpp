@@ -44,11 +44,12 @@ Result<std::vector<std::uint64_t>> list_numbers(const Disk& disk) {
   return numbers;
 }
 
-// False: another made that number first.
+// False: another made that number first, or a later one, whose owner has swept what we were about to rename.
 Result<bool> create_claim(Disk& disk, std::uint64_t number, const Owner& owner, bool is_released) {
   const auto saved = save_durably(disk, claim_path(number), encode_claim(owner, is_released), owner.start);
   if (saved) return true;
-  if (saved.error().kind() == ErrorKind::kAlreadyExists) return false;
+  const ErrorKind kind = saved.error().kind();
+  if (kind == ErrorKind::kAlreadyExists || kind == ErrorKind::kNotFound) return false;
   return saved.error();
 }
 
