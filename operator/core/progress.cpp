@@ -42,20 +42,28 @@ void note_checkpoint(const InventoryEntry& entry, api::TrainingJobStatus& status
   status.last_checkpoint_tier = entry.tier;
 }
 
-}  // namespace
-
-bool is_taken_back(const std::vector<api::ProcessFacts>& processes, Attempt attempt, Step step) {
-  const auto is_it = [&](const InventoryEntry& entry) {
+bool has_found_damaged(const api::ProcessFacts& process, Attempt attempt, Step step) {
+  if (!process.beat) return false;
+  return std::ranges::any_of(process.beat->damaged, [&](const InventoryEntry& entry) {
     return entry.attempt == attempt && entry.step == step;
-  };
-  return std::any_of(processes.begin(), processes.end(), [&](const auto& process) {
-    return process.beat && std::any_of(process.beat->damaged.begin(), process.beat->damaged.end(), is_it);
   });
 }
 
+}  // namespace
+
+bool is_taken_back(const std::vector<api::ProcessFacts>& processes, Attempt attempt, Step step) {
+  return std::ranges::any_of(processes,
+                             [&](const auto& process) { return has_found_damaged(process, attempt, step); });
+}
+
 void note_progress(const std::vector<api::ProcessFacts>& processes, api::TrainingJobStatus& status) {
+  // Only members of this attempt are asked: those of the next one have looked for themselves since.
   const auto& last = status.last_checkpoint;
-  if (last && is_taken_back(processes, last->attempt, last->step)) {
+  const bool is_damaged = last && std::ranges::any_of(processes, [&](const auto& process) {
+                            return process.beat && process.beat->attempt == status.attempt &&
+                                   has_found_damaged(process, last->attempt, last->step);
+                          });
+  if (is_damaged) {
     status.last_checkpoint.reset();
     status.last_checkpoint_tier.clear();
   }

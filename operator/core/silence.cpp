@@ -219,9 +219,10 @@ void wait_for_starting(const Observation& seen, const std::vector<Listened>& qui
     look_again_at(now + std::chrono::seconds(seen.job.spec.disruption_policy.heartbeat_seconds), result);
     if (deadline > Duration(0)) look_again_at(lost_at, result);
   }
-  // Of a member's processes each becomes quiet by itself.
+  // Of a member's processes each becomes quiet by itself. One that was in a world and waits for the next may
+  // be held by the silence of many: a world with it would lose it at once.
   for (const auto& process : seen.processes) {
-    if (!process.waiting || !is_starting(seen, process)) continue;
+    if (!process.waiting) continue;
     const Timestamp quiet_at = std::max(process.last_heard, seen.listening_since) + limit;
     if (quiet_at <= now)
       result.quiet.push_back(process.identity);
