@@ -46,7 +46,7 @@ endfunction()
 function(ratoon_python_test path)
   cmake_parse_arguments(ARG "" "TIMEOUT" "LABELS;ARGS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 300)  # they start processes, and wait for them on machines that have other things to do
+    set(ARG_TIMEOUT 900)  # they start processes, and wait for them on machines that have other things to do
   endif()
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   string(REGEX MATCH "^[^/]+" label ${path})
@@ -61,7 +61,7 @@ endfunction()
 
 function(ratoon_test_properties test labels timeout)
   if(NOT timeout)
-    set(timeout 120)
+    set(timeout 600)  # it ends a hang; a loaded machine under a sanitizer is slow
   endif()
   set_tests_properties(${test} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} SKIP_RETURN_CODE 77)
 endfunction()

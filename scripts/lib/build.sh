@@ -20,7 +20,7 @@ run_ctest() {
   : >"$folder/closing.txt"
   rm -f "$folder/ctest.xml"
   # What a program skipped is listed at the end of its output: that is never cut off.
-  ctest --test-dir "$folder" --parallel "$jobs" --output-on-failure --no-tests=error --timeout 300 \
+  ctest --test-dir "$folder" --parallel "$jobs" --output-on-failure --no-tests=error --timeout 900 \
     --test-output-size-passed 65536 --test-output-truncation middle --output-junit "$folder/ctest.xml" "$@" 2>&1 |
     awk -v closing="$folder/closing.txt" '/^[0-9]+% tests passed/ { closes = 1 }
       closes { print > closing; next }
