@@ -33,16 +33,17 @@ def said_by_safetensors(path):
 class Exports(unittest.TestCase):
     def test_torch_and_safetensors_read_them_equal(self):
         with tempfile.TemporaryDirectory(prefix="ratoon-exports-") as folder:
-            subprocess.run([BIN / "counter", "--steps", str(STEPS), "--pause-ms", "0", "--save-every", "10", "--save-folder",
-                            folder, "--run-name", "counter"], check=True, capture_output=True, timeout=60)
+            # LibTorch in C++ does not read unsigned numbers of 64 bits, which the example counter keeps.
+            subprocess.run([BIN / "digits", "--steps", str(STEPS), "--save-folder", folder, "--run-name", "digits"],
+                           check=True, capture_output=True, timeout=600)
             files = [pathlib.Path(folder) / name for name in ("a.pt", "a.safetensors")]
             for file in files:
-                subprocess.run([BIN / "ratoon", "checkpoint", "export", f"{folder}/counter", file], check=True,
-                               capture_output=True, timeout=60)
+                subprocess.run([BIN / "ratoon", "checkpoint", "export", f"{folder}/digits", file], check=True,
+                               capture_output=True, timeout=600)
             theirs = [said_by_torch(files[0]), said_by_safetensors(files[1])]
         self.assertEqual(theirs[0], theirs[1])
-        total = sum(range(STEPS))
-        self.assertEqual(theirs[0]["sum"]["hex"], total.to_bytes(8, "little").hex())
+        self.assertGreater(len(theirs[0]), 30, "the weights and the optimizer's state")
+        self.assertEqual({tensor["dtype"] for tensor in theirs[0].values()}, {"BOOL", "F32", "F64", "I64", "U8"})
 
 
 if __name__ == "__main__":

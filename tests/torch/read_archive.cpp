@@ -16,6 +16,10 @@ namespace {
 
 const char* name_of(torch::ScalarType type) {
   switch (type) {
+    case torch::kBool:
+      return "BOOL";
+    case torch::kUInt8:
+      return "U8";
     case torch::kInt64:
       return "I64";
     case torch::kFloat32:
