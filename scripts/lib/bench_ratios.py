@@ -1,7 +1,10 @@
-"""bench_ratios.py TABLE RESULT...: writes into each row of the results what TABLE compares it with: `ratios`, a list of
-{field, of, ratio}, where a ratio above 1 is the better for us: a rate over its limit or peer, a time or an amount of memory
-under it. A limit of 0 is kept, which is 1, or is not, which is 0. What was not measured in this run is left out. A table that
-is not there compares nothing. A row of one name in two results is refused: one would be compared in the other's place."""
+"""bench_ratios.py [--enforce=measured | --enforce=all] TABLE RESULT...: writes into each row of the results what TABLE compares it with: `ratios`, a list
+of {field, of, ratio, least}, where a ratio above 1 is the better for us: a rate over its limit or peer, a time or an amount of
+memory under it. A limit of 0 is kept, which is 1, or is not, which is 0. What was not measured in this run is left out. A table
+that is not there compares nothing. A row of one name in two results is refused: one would be compared in the other's place.
+
+With --enforce, a ratio below the least one that TABLE allows is said, and the exit code is 1. With --enforce=all, so is a line of
+TABLE that has a least ratio and found nothing to compare: a benchmark that was renamed is no longer held to anything."""
 import fnmatch
 import json
 import os
@@ -12,11 +15,12 @@ HIGHER_IS_BETTER = ("items_per_second", "bytes_per_second")
 
 
 def table_of(path):
-    """[(row, field, limit or peer)]"""
+    """[(row, field, limit or peer, least ratio or None)]"""
     if not os.path.exists(path):
         return []
     with open(path) as file:
-        return [tuple(cell.strip() for cell in line.split("|")) for line in file if line.strip() and not line.startswith("#")]
+        lines = [[cell.strip() for cell in line.split("|")] for line in file if line.strip() and not line.startswith("#")]
+    return [(row, field, other, number(least)) for row, field, other, least in lines]
 
 
 def value_of(row, field):
@@ -55,12 +59,22 @@ def ratio_of(field, ours, against):
 
 
 def compare(rows, table):
-    for pattern, field, other in table:
+    """(what fell short, what was not measured), of the lines that have a least ratio."""
+    short, unmeasured = [], []
+    for pattern, field, other, least in table:
+        compared = False
         for row in [row for name, row in rows.items() if fnmatch.fnmatchcase(name, pattern)]:
             name, against = other_of(row, pattern, other, rows)
             ratio = ratio_of(field, value_of(row, field), against)
-            if ratio is not None:
-                row.setdefault("ratios", []).append({"field": field, "of": name, "ratio": round(ratio, 3)})
+            if ratio is None:
+                continue
+            compared = True
+            row.setdefault("ratios", []).append({"field": field, "of": name, "ratio": round(ratio, 3), "least": least})
+            if least is not None and ratio < least:
+                short.append(f"{row['name']}: {field} is {ratio:.3g} times as good as {name}, and {least:g} is the least")
+        if least is not None and not compared:
+            unmeasured.append(f"{pattern}: {field} was not compared with {other}: one of them was not measured")
+    return short, unmeasured
 
 
 def rows_of(results):
@@ -74,16 +88,25 @@ def rows_of(results):
     return rows
 
 
-def main(table, paths):
+def main(table, paths, enforced):
     results = {}
     for path in paths:
         with open(path) as file:
             results[path] = json.load(file)
-    compare(rows_of(results), table_of(table))
+    short, unmeasured = compare(rows_of(results), table_of(table))
     for path, result in results.items():
         with open(path, "w") as file:
             json.dump(result, file, indent=1)
+    complaints = {"": [], "measured": short, "all": short + unmeasured}[enforced]
+    for complaint in complaints:
+        print(f"error: {complaint}", file=sys.stderr)
+    if complaints:
+        print("Next: scripts/bench --peers --enforce NAME on a quiet machine; if it is short there, too, find what became slow "
+              "since docs/nightly.md had the benchmarks green", file=sys.stderr)
+    return 1 if complaints else 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    words = sys.argv[1:]
+    enforced = words.pop(0).removeprefix("--enforce=") if words[0].startswith("--enforce=") else ""
+    sys.exit(main(words[0], words[1:], enforced))

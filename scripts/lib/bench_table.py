@@ -47,6 +47,10 @@ def cells(row):
             counters(row))
 
 
+def least_of(ratio):
+    return "" if ratio.get("least") is None else f"{ratio['least']:g} x"
+
+
 def print_table(table):
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     for row in table:
@@ -57,11 +61,11 @@ def print_table(table):
 def main(paths):
     all_rows = list(rows(paths))
     print_table([("benchmark", "real", "cpu", "rate", "peak", "counters"), *map(cells, all_rows)])
-    ratios = [(row["name"], each["field"], f"{each['ratio']:.3g} x", each["of"])
+    ratios = [(row["name"], each["field"], f"{each['ratio']:.3g} x", least_of(each), each["of"])
               for row in all_rows for each in row.get("ratios", ())]
     if ratios:
         print()
-        print_table([("above 1 is better", "of its", "ratio", "to"), *ratios])
+        print_table([("above 1 is better", "of its", "ratio", "least", "to"), *ratios])
 
 
 if __name__ == "__main__":

@@ -201,6 +201,7 @@ void durable_save(benchmark::State& to) {
   Beside beside;
   for (auto _ : to) {
     const double limit = disk_seconds();
+    ::sync();
     const double seconds = seconds_of([&] { run.await(run.save()); });
     run.settle();
     beside.add(seconds, limit);
@@ -228,16 +229,18 @@ void blocked(benchmark::State& to, const SaverOptions& options) {
   peak.report_above(to);
 }
 
-// Work of one step: the processor alone.
-double step(double x) {
-  for (int i = 0; i < 200'000; ++i) x = x * 1.0000001 + 1e-9;
-  return x;
-}
+// A step: the processor alone, 100 copies of 64 KiB within the cache, as peer_checkpoint_save.py makes them.
+constexpr std::size_t kStepBytes = 64 << 10;
+
 double steps_seconds(int count) {
+  static std::vector<std::byte> here(kStepBytes, std::byte{1});
+  static std::vector<std::byte> there(kStepBytes);
   return seconds_of([count] {
-    double x = 1;
-    for (int i = 0; i < count; ++i) x = step(x);
-    benchmark::DoNotOptimize(x);
+    for (int i = 0; i < count * 100; ++i) {
+      std::memcpy(there.data(), here.data(), kStepBytes);
+      benchmark::DoNotOptimize(there.data());
+      benchmark::ClobberMemory();
+    }
   });
 }
 
@@ -245,10 +248,11 @@ double steps_seconds(int count) {
 void blocked_and_slowdown(benchmark::State& to) {
   Run run(folder().parent_path());
   const double save_seconds = seconds_of([&] { run.save_durably(); });
-  const int steps = static_cast<int>(std::max(1.0, 1.5 * save_seconds / steps_seconds(10) * 10));
+  const int steps = static_cast<int>(std::max(1.0, 1.5 * save_seconds / steps_seconds(200) * 200));
   Beside beside;
   for (auto _ : to) {
     const double limit = memcpy_seconds();
+    ::sync();
     const double quiet = steps_seconds(steps);
     std::optional<Ticket> ticket;
     const double all = seconds_of([&] {

@@ -1,5 +1,7 @@
-// Reading shards in MDS format: 200,000 small samples in 62 shards, as tests/bench/peers/peer_mds.py
-// reads them with Streaming, and an index of 100,000 shards.
+// Reading shards in MDS format: 200,000 small samples in 62 shards, and an index of 100,000 shards. What
+// tests/bench/peers/peer_mds.py measures with Streaming has a row here that does the same work: a sample by
+// its number, samples in the order of training, batches through a loader of one thread or worker, and a
+// resume up to the first batch. Both sides look at both fields of each sample.
 #include <algorithm>
 #include <chrono>
 #include <random>
@@ -9,8 +11,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include <ratoon/data_loader.h>
 #include <ratoon/mds_dataset.h>
-#include <ratoon/permutation.h>
+#include <ratoon/stream.h>
 
 #include "agent/src/mds/format/index.h"
 #include "tests/bench/peak.h"
@@ -56,22 +59,76 @@ void open_folder(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(ratoon::MdsDataset::open(folder));
 }
 
-// Open, and read a batch of 256 from a place in a shuffled epoch: what a restarted process does before its
+constexpr std::uint64_t kBatch = 256;
+
+ratoon::Stream make_stream() {
+  return ratoon::Stream({.samples = kSamples, .global_batch = kBatch, .seed = 17, .source = "bench"});
+}
+
+// A byte of one field and the number in the other.
+std::int64_t look_at(const ratoon::Sample& sample) {
+  return std::to_integer<int>(sample.field(0).bytes[5]) + sample.field(1).as<std::int64_t>();
+}
+std::int64_t look_at(const ratoon::Batch& batch) {
+  const auto& x = batch.column("x").bytes();
+  const auto& y = batch.column("y").bytes();
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < kBatch; ++i)
+    sum += std::to_integer<int>(x[i * 64 + 5]) + std::to_integer<int>(y[i * 8]);
+  return sum;
+}
+
+// Open the folder, load the stream's state, and get the first batch: what a restarted process does before its
 // first step.
 void resume(benchmark::State& state) {
   const Peak peak;
   const std::string folder = small_shards().string();
-  const std::uint64_t start = kSamples * static_cast<std::uint64_t>(state.range(0)) / 100;
+  ratoon::Stream before = make_stream();
+  before.skip_to(kSamples * static_cast<std::uint64_t>(state.range(0)) / 100 / kBatch * kBatch);
+  const std::string saved = before.save_state();
   for (auto _ : state) {
-    const auto data = ratoon::MdsDataset::open(folder);
-    const ratoon::Permutation order(data->size(), 17);
-    ratoon::Sample sample;
-    for (std::uint64_t i = 0; i < 256; ++i) {
-      data->read(order(start + i), sample);
-      benchmark::DoNotOptimize(sample.field(1).as<std::int64_t>());
+    const std::shared_ptr<const ratoon::Dataset> data = ratoon::MdsDataset::open(folder);
+    ratoon::Stream stream = make_stream();
+    stream.load_state(saved);
+    ratoon::DataLoader loader(data, stream, {.threads = 0});
+    benchmark::DoNotOptimize(look_at(loader.next()));
+  }
+  peak.report_above(state);
+}
+
+// Samples in the order of training, one after the other.
+void iterate_samples(benchmark::State& state) {
+  const Peak peak;
+  const auto data = ratoon::MdsDataset::open(small_shards().string());
+  ratoon::Stream stream = make_stream();
+  ratoon::Sample sample;
+  std::int64_t sum = 0;
+  for (auto _ : state) {
+    for (const ratoon::Slot& slot : stream.take(0, 1)) {
+      data->read(slot.sample, sample);
+      sum += look_at(sample);
     }
   }
-  peak.report_whole(state);
+  benchmark::DoNotOptimize(sum);
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatch));
+  peak.report_above(state);
+}
+
+// The same as batches, which one thread beside this one makes.
+void iterate_batches(benchmark::State& state) {
+  const Peak peak;
+  const std::shared_ptr<const ratoon::Dataset> data = ratoon::MdsDataset::open(small_shards().string());
+  ratoon::Stream stream = make_stream();
+  ratoon::DataLoader loader(data, stream, {.threads = 1});
+  std::int64_t sum = 0;
+  for (auto _ : state) {
+    const ratoon::Batch batch = loader.next();
+    sum += look_at(batch);
+    loader.advance(batch);
+  }
+  benchmark::DoNotOptimize(sum);
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatch));
+  peak.report_above(state);
 }
 
 enum class Order { kSequential, kRandom };
@@ -90,16 +147,18 @@ void read_samples(benchmark::State& state, Order order) {
   std::size_t next = 0;
   for (auto _ : state) {
     data->read(ids[next], sample);
-    sum += sample.field(1).as<std::int64_t>() + std::to_integer<int>(sample.field(0).bytes[5]);
+    sum += look_at(sample);
     next = next + 1 == ids.size() ? 0 : next + 1;
   }
   benchmark::DoNotOptimize(sum);
   state.SetItemsProcessed(state.iterations());
-  peak.report_whole(state);
+  peak.report_above(state);
 }
 
 BENCHMARK(open_folder)->Unit(benchmark::kMillisecond);
 BENCHMARK(resume)->Arg(10)->Arg(50)->Arg(90)->Unit(benchmark::kMillisecond);
+BENCHMARK(iterate_samples)->UseRealTime();
+BENCHMARK(iterate_batches)->UseRealTime();
 BENCHMARK_CAPTURE(read_samples, sequential, Order::kSequential);
 BENCHMARK_CAPTURE(read_samples, random, Order::kRandom)->ThreadRange(1, 2)->UseRealTime();
 // Last: its memory is in no other case's peak then.

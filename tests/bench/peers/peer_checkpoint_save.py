@@ -3,7 +3,8 @@ durable (the files and their folders synced), in the folder and with the state o
 
     peer_checkpoint_save.py RESULT.json [REPEATS]       REPEATS times three rounds by turns; medians
 
-RATOON_BENCH_FOLDER and RATOON_BENCH_MIB are as there. DCP's async_save has two rows: `blocked` is the call itself,
+RATOON_BENCH_FOLDER and RATOON_BENCH_MIB are as there. Each round begins with another save, and each save with no page that
+waits to be written: none pays for the one before it. DCP's async_save has two rows: `blocked` is the call itself,
 `blocked_and_slowdown` what a step loop of one thread loses until the save is done, the call included.
 """
 import json
@@ -65,7 +66,8 @@ def seconds_of(act):
 
 
 def step_loop(steps):
-    """The processor alone, in one thread that holds no lock of the interpreter: copies within the cache."""
+    """The processor alone, in one thread that holds no lock of the interpreter: copies within the cache, of as many bytes as in
+    bench_checkpoint_save."""
     import torch
     here, there = torch.rand(1 << 14), torch.empty(1 << 14)
     for _ in range(steps):
@@ -94,12 +96,14 @@ def time_save(name, state, above, is_durable):
             SAVES[name](state, folder)
             if is_durable:
                 sync_all(folder)
+        os.sync()
         return seconds_of(act)
 
 
 def time_async(state, above, steps):
     """(blocked, blocked and slowdown)"""
     import torch.distributed.checkpoint as dcp
+    os.sync()
     quiet = seconds_of(lambda: step_loop(steps))
     with Folder(above) as folder:
         began = time.perf_counter()
@@ -127,12 +131,14 @@ def main(result, repeats=1):
 
     steps = steps_for(1.5 * time_save("dcp", state, above, True))
     time_async(state, above, 1)  # the first one starts what the others find
-    for _ in range(ROUNDS * int(repeats)):
-        for name in SAVES:
-            note(f"{name}/as_shipped", time_save(name, state, above, False))
-            note(f"{name}/durable", time_save(name, state, above, True))
-            if MEMORY_FOLDER.is_dir():
-                note(f"{name}/new_file_in_memory", time_save(name, state, MEMORY_FOLDER, False))
+    cases = [(name, kind) for name in SAVES for kind in ("as_shipped", "durable", "new_file_in_memory")]
+    if not MEMORY_FOLDER.is_dir():
+        cases = [(name, kind) for name, kind in cases if kind != "new_file_in_memory"]
+    for turn in range(ROUNDS * int(repeats)):
+        first = turn % len(cases)
+        for name, kind in cases[first:] + cases[:first]:
+            where = MEMORY_FOLDER if kind == "new_file_in_memory" else above
+            note(f"{name}/{kind}", time_save(name, state, where, kind == "durable"))
         blocked, with_slowdown = time_async(state, above, steps)
         note("dcp_async/blocked", blocked)
         note("dcp_async/blocked_and_slowdown", with_slowdown)

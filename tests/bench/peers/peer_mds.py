@@ -2,8 +2,9 @@
 
     peer_mds.py RESULT.json [REPEATS]       every case, so often in a process of its own; medians
 
-The folder is made here where bench_mds has not made it: both writers write the same bytes. peak_bytes is what the
-process had at its most, imports included. A resume is timed from making the data set to the first batch, imports not counted.
+The folder is made here where bench_mds has not made it: both writers write the same bytes. peak_bytes is what a case took at
+its most above what the process had after its imports, torch's included. A resume is timed from making the data set to the first
+batch, imports not counted. Each row does the same work as a row of bench_mds, and looks at both fields of each sample.
 """
 import json
 import pathlib
@@ -59,28 +60,37 @@ class Watch:
         return (time.perf_counter() - self._began) / parts, (time.process_time() - self._cpu_began) / parts
 
 
-def rate_of(samples):
-    """A sample's, once the first has come."""
-    samples = iter(samples)
-    next(samples)
+def rate_of(parts, count, samples_each=1):
+    """What a sample takes, once the first part has come: of so many parts, each of which has so many samples."""
+    parts = iter(parts)
+    next(parts)
     watch = Watch()
-    for _ in range(TIMED):
-        next(samples)
-    return watch.read(TIMED)
+    for _ in range(count):
+        next(parts)
+    return watch.read(count * samples_each)
 
 
-def read_in_process(algorithm):
-    return rate_of(dataset(algorithm))
+def look_at(sample):
+    return int(sample["x"][5]) + int(sample["y"])
 
 
-def read_with_one_worker(_):
-    return rate_of(sample for batch in loader(1) for sample in batch["y"])
+def look_at_batch(batch):
+    return int(batch["x"][:, 5].sum()) + int(batch["y"].sum())
+
+
+def iterate_samples(algorithm):
+    return rate_of((look_at(sample) for sample in dataset(algorithm)), TIMED)
+
+
+def iterate_batches(_):
+    """One worker makes them."""
+    return rate_of((look_at_batch(batch) for batch in loader(1)), TIMED // BATCH, BATCH)
 
 
 def read_any(_):
     """By number, in no order, without Streaming's own order."""
     data, numbers = dataset(), random.Random(17)
-    return rate_of(data[numbers.randrange(SAMPLES)] for _ in range(TIMED + 1))
+    return rate_of((look_at(data[numbers.randrange(SAMPLES)]) for _ in range(TIMED + 1)), TIMED)
 
 
 def resume(percent, workers):
@@ -91,7 +101,7 @@ def resume(percent, workers):
     watch = Watch()
     resumed = loader(workers)
     resumed.load_state_dict(state)
-    next(iter(resumed))
+    look_at_batch(next(iter(resumed)))
     return watch.read()
 
 
@@ -103,7 +113,7 @@ def resume_with_one_worker(percent):
     return resume(percent, 1)
 
 
-CASES = [(read_in_process, "py1e"), (read_in_process, "py1s"), (read_with_one_worker, "py1e"), (read_any, "by_number"),
+CASES = [(iterate_samples, "py1e"), (iterate_samples, "py1s"), (iterate_batches, "py1e"), (read_any, "by_number"),
          *((resume_in_process, percent) for percent in (10, 50, 90)),
          *((resume_with_one_worker, percent) for percent in (10, 50, 90))]
 
@@ -111,9 +121,11 @@ CASES = [(read_in_process, "py1e"), (read_in_process, "py1s"), (read_with_one_wo
 def run_one(name, argument):
     from streaming.base.util import clean_stale_shared_memory
     clean_stale_shared_memory()
+    pathlib.Path("/proc/self/clear_refs").write_text("5")  # VmHWM counts from here
+    before = memory("VmRSS:")
     case, argument = next((case, arg) for case, arg in CASES if case.__name__ == name and str(arg) == argument)
     seconds, cpu_seconds = case(argument)
-    print(json.dumps({"seconds": seconds, "cpu_seconds": cpu_seconds, "peak_bytes": memory("VmHWM:")}), flush=True)
+    print(json.dumps({"seconds": seconds, "cpu_seconds": cpu_seconds, "peak_bytes": memory("VmHWM:") - before}), flush=True)
     clean_stale_shared_memory()
 
 
@@ -127,7 +139,7 @@ def measure(case, argument, repeats):
     row = {"name": f"streaming/{case.__name__}/{argument}", "run_type": "iteration", "real_time": seconds * 1e3,
            "cpu_time": cpu_seconds * 1e3, "time_unit": "ms",
            "peak_bytes": statistics.median(run["peak_bytes"] for run in runs)}
-    if case.__name__.startswith("read"):
+    if not case.__name__.startswith("resume"):
         row["items_per_second"] = 1 / seconds
     return row
 
