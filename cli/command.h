@@ -1,6 +1,9 @@
 // A subcommand of `ratoon`: it adds itself to the command line and leaves its exit code in `exit_code`.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include <CLI/CLI.hpp>
 
 namespace ratoon::cli {
@@ -8,9 +11,11 @@ namespace ratoon::cli {
 void add_checkpoint_command(CLI::App& app, int& exit_code);
 void add_completion_command(CLI::App& app, int& exit_code);
 void add_control_commands(CLI::App& app, int& exit_code);  // kill, reclaim
-void add_launch_command(CLI::App& app, int& exit_code);
+// `command_words`: the trainer and its arguments, which stand behind `--`.
+void add_launch_command(CLI::App& app, int& exit_code, const std::vector<std::string>& command_words);
 void add_report_command(CLI::App& app, int& exit_code);
-void add_run_command(CLI::App& app, int& exit_code);
+// `more_arguments` for the trainer, which stand behind `--`.
+void add_run_command(CLI::App& app, int& exit_code, const std::vector<std::string>& more_arguments);
 // As kubectl's plugin it shows the cluster alone.
 void add_status_command(CLI::App& app, int& exit_code, bool is_plugin = false);
 

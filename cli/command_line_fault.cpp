@@ -55,6 +55,8 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   } else if (!left.empty()) {
     sentence = path + " has no place for '" + left.front() + "'";
     if (command.get_option_no_throw("--run") != nullptr) sentence += "; a run is named with --run";
+    if (command.get_name() == "run" || command.get_name() == "launch")
+      sentence += "; the words of the trainer stand behind --";
   } else if (!commands.empty()) {
     sentence = path + " wants a command";
   }

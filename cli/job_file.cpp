@@ -85,13 +85,14 @@ std::string at_line(const std::filesystem::path& path, int line) {
   return path.string() + ":" + std::to_string(line);
 }
 
-// As if they stood in the file, so that status.json shows what runs. What is no job is left to its reader.
+// As if they stood in the file, so that status.json shows what runs; a $(NAME) in them is the trainer's. What
+// is no job is left to its reader.
 void append_arguments(const std::vector<std::string>& more, json& document) {
   const json::json_pointer trainer("/spec/roles/0/template/spec/containers/0");
   if (more.empty() || !document.contains(trainer) || !document[trainer].is_object()) return;
   json& arguments = document[trainer]["args"];
   if (!arguments.is_null() && !arguments.is_array()) return;
-  for (const std::string& word : more) arguments.push_back(word);
+  for (const std::string& word : more) arguments.push_back(api::escape_variables(word));
 }
 
 }  // namespace
@@ -126,6 +127,7 @@ Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
                  path.string() +
                      ":1: a TrainingJob is expected, fields like 'kind: TrainingJob' and "
                      "'spec:', see docs/formats/job.md");
+  document.erase("status");  // a cluster's, in a file that came from one: what runs here has its own
   append_arguments(more_arguments, document);
   auto job = api::decode_training_job(document);
   if (job) return job;

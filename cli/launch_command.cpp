@@ -113,7 +113,9 @@ std::string job_name(const std::string& command) {
 // Each process is a member, so that the others outlive it. As a document, since status.json keeps it: the
 // same command goes on from there, and `ratoon status` shows it.
 int launch_alone(const LaunchArguments& arguments, std::uint32_t processes) {
-  const json trainer = {{"name", "trainer"}, {"command", arguments.command}};
+  json words = json::array();
+  for (const std::string& word : arguments.command) words.push_back(api::escape_variables(word));
+  const json trainer = {{"name", "trainer"}, {"command", words}};
   const json role = {{"name", "worker"}, {"template", {{"spec", {{"containers", json::array({trainer})}}}}}};
   const auto job =
       api::decode_training_job({{"apiVersion", names::kApiVersion},
@@ -150,10 +152,11 @@ int run_launch(const LaunchArguments& arguments) {
 
 }  // namespace
 
-void add_launch_command(CLI::App& app, int& exit_code) {
+void add_launch_command(CLI::App& app, int& exit_code, const std::vector<std::string>& command_words) {
   auto arguments = std::make_shared<LaunchArguments>();
-  CLI::App* command =
-      app.add_subcommand("launch", "Start the processes of a trainer, and start again what is killed");
+  arguments->command = command_words;
+  CLI::App* command = app.add_subcommand(
+      "launch", "Start the processes of a trainer, which stands behind --, and start again what is killed");
   command->footer(kLaunchExamples);
   command->add_option("--nproc", arguments->processes,
                       "Processes, or 'auto': one a GPU (default: processesPerNode of the job, else auto)");
@@ -169,7 +172,6 @@ void add_launch_command(CLI::App& app, int& exit_code) {
                    "Seconds for processes to leave: once one has failed, and of several alone after Ctrl-C")
       ->capture_default_str()
       ->check(CLI::Range(0, 86'400));
-  command->add_option("command", arguments->command, "After --: the trainer and its arguments");
   command->callback([arguments, &exit_code] { exit_code = run_launch(*arguments); });
 }
 

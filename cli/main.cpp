@@ -8,6 +8,8 @@
 #include "base/core/utf8.h"
 #include "cli/command.h"
 #include "cli/command_line_fault.h"
+#include "cli/standard_streams.h"
+#include "cli/trainer_words.h"
 #include "cli/unforeseen.h"
 
 namespace ratoon::cli {
@@ -18,9 +20,9 @@ void complain(const std::string& sentence) {
 
 namespace {
 
-void add_commands(CLI::App& app, int& exit_code) {
-  add_run_command(app, exit_code);
-  add_launch_command(app, exit_code);
+void add_commands(CLI::App& app, int& exit_code, const std::vector<std::string>& trainer_words) {
+  add_run_command(app, exit_code, trainer_words);
+  add_launch_command(app, exit_code, trainer_words);
   add_status_command(app, exit_code);
   add_control_commands(app, exit_code);
   add_checkpoint_command(app, exit_code);
@@ -38,6 +40,7 @@ bool is_plugin(std::string_view program) {
 }  // namespace ratoon::cli
 
 int main(int argc, char** argv) {
+  ratoon::cli::open_standard_streams();
   const bool is_plugin = argc > 0 && ratoon::cli::is_plugin(argv[0]);
   CLI::App app("Ratoon: training that survives machines that vanish.",
                is_plugin ? "kubectl ratoon" : "ratoon");
@@ -48,18 +51,25 @@ int main(int argc, char** argv) {
     ratoon::cli::add_status_command(app, exit_code, true);
     app.footer("Runs of this machine, their checkpoints and reports: see `ratoon --help`.");
   } else {
-    ratoon::cli::add_commands(app, exit_code);
+    ratoon::cli::add_commands(app, exit_code, ratoon::cli::take_trainer_words(argc, argv));
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // help, and the version
-    ratoon::cli::complain(ratoon::cli::explain(app, error));
-    return static_cast<int>(ratoon::ExitCode::kConfiguration);
+    if (error.get_exit_code() == 0) {
+      app.exit(error);  // prints help, or the version
+    } else {
+      ratoon::cli::complain(ratoon::cli::explain(app, error));
+      exit_code = static_cast<int>(ratoon::ExitCode::kConfiguration);
+    }
   } catch (const std::exception& error) {
     const auto unforeseen = ratoon::cli::explain_unforeseen(error);
     ratoon::cli::complain(unforeseen.sentence);
     return static_cast<int>(unforeseen.exit_code);
+  }
+  if (const auto written = ratoon::cli::flush_output(); !written && exit_code == 0) {
+    ratoon::cli::complain(written.error().message());
+    return static_cast<int>(ratoon::ExitCode::kStorage);
   }
   return exit_code;
 }

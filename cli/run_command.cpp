@@ -113,10 +113,12 @@ void add_loss_options(CLI::App& command, RunArguments& arguments) {
 
 }  // namespace
 
-void add_run_command(CLI::App& app, int& exit_code) {
+void add_run_command(CLI::App& app, int& exit_code, const std::vector<std::string>& more_arguments) {
   auto arguments = std::make_shared<RunArguments>();
-  CLI::App* command =
-      app.add_subcommand("run", "Run a TrainingJob on this machine, with processes as members");
+  arguments->trainer_arguments = more_arguments;
+  CLI::App* command = app.add_subcommand(
+      "run",
+      "Run a TrainingJob on this machine, with processes as members; words behind -- go to the trainer");
   command->footer(kRunExamples);
   command->add_option("file", arguments->file, "TrainingJob in YAML")->required();
   command->add_option("--folder", arguments->folder,
@@ -125,7 +127,6 @@ void add_run_command(CLI::App& app, int& exit_code) {
                                   "Start over; what the runs before left is moved aside, never deleted");
   command->add_flag("--yes", arguments->is_sure, "Start over without asking")->needs(fresh);
   add_loss_options(*command, *arguments);
-  command->add_option("trainer-arguments", arguments->trainer_arguments, "After --: handed to the trainer");
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

@@ -1,6 +1,7 @@
 #include "cli/run_job.h"
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -46,6 +47,13 @@ Result<void> ask_to_start_over(const fs::path& folder) {
   return Error(ErrorKind::kCancelled, "nothing was changed; without --fresh the same command goes on");
 }
 
+// The runner read them. What is left is to write the last lines, which a full pipe can keep waiting.
+void obey_signals() {
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
 }  // namespace
 
 void search_beside_this_program() {
@@ -77,6 +85,7 @@ int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
                                 .shows_checkpoints = screen.is_terminal(),
                                 .show = [&screen](const nlohmann::json& document) { screen.show(document); }},
                                clock);
+  obey_signals();
   screen.finish();
   if (code) return *code;
   complain(code.error().message());

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/core/unique_fd.h"
+#include "operator/local/find_program.h"
 
 namespace ratoon::cli {
 namespace {
@@ -37,7 +38,7 @@ Result<void> wait_for_exec(int errors, const std::string& program) {
   do got = ::read(errors, &error, sizeof error);
   while (got < 0 && errno == EINTR);
   if (got != sizeof error) return {};
-  return system_error(error, "starting '" + program + "'");
+  return local::cannot_start(program, error);
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ Result<void> wait_for_exec(int errors, const std::string& program) {
 Result<pid_t> start_child(const std::vector<std::string>& command,
                           const std::map<std::string, std::string>& environment) {
   int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) return system_error(errno, "making a pipe to a new process");
+  if (::pipe2(ends, O_CLOEXEC) != 0) return local::cannot_start(command.front(), errno);
   const UniqueFd ours(ends[0]);
   UniqueFd theirs(ends[1]);
   std::vector<std::string> words = command;
@@ -54,7 +55,7 @@ Result<pid_t> start_child(const std::vector<std::string>& command,
   pointers.push_back(nullptr);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
-  if (pid < 0) return system_error(errno, "starting '" + command.front() + "'");
+  if (pid < 0) return local::cannot_start(command.front(), errno);
   if (pid == 0) become(pointers, environment, parent, theirs.get());
   ::setpgid(pid, pid);  // also here: a signal may be forwarded before the child came to it
   theirs.reset();

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/contract/names.h"
+#include "base/core/ignore_signal.h"
 #include "base/core/lists.h"
 #include "base/core/random_name.h"
 #include "cli/launch/child.h"
@@ -33,7 +34,8 @@ class Launcher {
       : plan_(plan), clock_(clock), supervision_(plan.processes, plan.restarts_max) {
     sigemptyset(&signals_);
     sigaddset(&signals_, SIGCHLD);
-    for (const int signal : kForwarded) sigaddset(&signals_, signal);
+    for (const int signal : kForwarded)
+      if (!is_ignored(signal)) sigaddset(&signals_, signal);
     ::sigprocmask(SIG_BLOCK, &signals_, nullptr);
     // Inherited as ignored (nohup, some supervisors), it would hide from us how children end.
     std::signal(SIGCHLD, SIG_DFL);
@@ -56,7 +58,13 @@ class Launcher {
   Result<void> start_due() {
     for (const std::uint32_t rank : supervision_.due(clock_.now())) {
       auto pid = start_child(plan_.command, environment_of(rank));
-      if (!pid) return pid.error();
+      if (!pid && !pid.error().is_retryable()) return pid.error();
+      if (!pid) {
+        say_once("process " + std::to_string(rank) + " cannot be started now: " + pid.error().message());
+        supervision_.note_refused_start(rank, clock_.now());
+        continue;
+      }
+      said_.clear();
       living_[*pid] = rank;
       supervision_.note_start(rank, clock_.now());
     }
@@ -73,6 +81,11 @@ class Launcher {
     if (!plan_.devices.empty())
       environment["CUDA_VISIBLE_DEVICES"] = plan_.devices[rank % plan_.devices.size()];
     return environment;
+  }
+
+  void say_once(const std::string& sentence) {
+    if (sentence != said_) plan_.say(sentence);
+    said_ = sentence;
   }
 
   void sleep() {
@@ -131,6 +144,7 @@ class Launcher {
   sigset_t signals_{};
   std::map<pid_t, std::uint32_t> living_;
   std::optional<Timestamp> kill_at_;
+  std::string said_;  // of a start that the system refused, until one succeeds
 };
 
 }  // namespace

@@ -11,6 +11,7 @@ using std::chrono::seconds;
 
 constexpr Duration kQuick = seconds(60);
 constexpr Duration kPauseMax = seconds(32);
+constexpr Duration kPauseOfShortage = seconds(1);
 
 // None after the first end: a process that dies once costs its peers nothing more than its own start.
 Duration pause_after(std::uint32_t quick_ends) {
@@ -44,6 +45,10 @@ std::optional<Timestamp> Supervision::next_start() const {
 void Supervision::note_start(std::uint32_t local_rank, Timestamp now) {
   slots_[local_rank].state = State::kRunning;
   slots_[local_rank].since = now;
+}
+
+void Supervision::note_refused_start(std::uint32_t local_rank, Timestamp now) {
+  if (slots_[local_rank].state == State::kToStart) slots_[local_rank].since = now + kPauseOfShortage;
 }
 
 bool Supervision::note_end(std::uint32_t local_rank, ProcessEnd end, Timestamp now) {

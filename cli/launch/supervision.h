@@ -28,6 +28,8 @@ class Supervision {
   [[nodiscard]] std::optional<Timestamp> next_start() const;
 
   void note_start(std::uint32_t local_rank, Timestamp now);
+  // The system is short of what a process takes: it is due again after a pause.
+  void note_refused_start(std::uint32_t local_rank, Timestamp now);
   // Says whether the process will be started again.
   bool note_end(std::uint32_t local_rank, ProcessEnd end, Timestamp now);
   // All were told to leave: nobody is started again.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 
 #include <nlohmann/json.hpp>
 #include <poll.h>
@@ -26,7 +27,7 @@ LiveScreen::LiveScreen(int fd, const Clock& clock)
 void LiveScreen::write(const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t written = ::write(fd_, text.data() + done, text.size() - done);
-    if (written < 0 && errno != EINTR) return;  // nobody reads it any more: the run goes on
+    if (written < 0 && errno != EINTR) return;  // it is no longer read: the run goes on
     done += static_cast<std::size_t>(std::max<ssize_t>(written, 0));
   }
 }
@@ -37,17 +38,40 @@ std::string LiveScreen::erase_picture() {
   return "\x1b[" + std::to_string(picture_lines_) + "F" + kClearBelow;
 }
 
-// A terminal that is held (Ctrl-S) takes nothing, and whoever writes to it waits: the run shall not.
+// A terminal that is held (Ctrl-S) takes nothing, nor does a full pipe, and a write to it waits: the run
+// shall not.
 bool LiveScreen::takes_output() const {
-  if (!is_terminal_) return true;
-  pollfd terminal{.fd = fd_, .events = POLLOUT, .revents = 0};
-  return ::poll(&terminal, 1, 0) != 0;
+  pollfd output{.fd = fd_, .events = POLLOUT, .revents = 0};
+  return ::poll(&output, 1, 0) != 0;
 }
 
 void LiveScreen::print(const std::string& line) {
-  // It may have a trainer's own words in it.
-  if (kept_.size() < kKeptBytesMax) kept_ += line_of(line, 0) + "\n";
-  if (takes_output()) write_kept();
+  if (kept_.size() >= kKeptBytesMax) {
+    ++left_out_;
+  } else {
+    tell_left_out();
+    kept_ += line_of(line, 0) + "\n";  // it may have a trainer's own words in it
+  }
+  write_what_it_takes();
+}
+
+void LiveScreen::write_what_it_takes() {
+  if (is_terminal_) {
+    if (takes_output()) write_kept();
+    return;
+  }
+  // What can be written has room for so much at least: a pipe counts in pages.
+  while (!kept_.empty() && takes_output()) {
+    const std::size_t part = std::min<std::size_t>(kept_.size(), PIPE_BUF);
+    write(kept_.substr(0, part));
+    kept_.erase(0, part);
+  }
+}
+
+void LiveScreen::tell_left_out() {
+  if (left_out_ == 0) return;
+  kept_ += std::to_string(left_out_) + " lines are left out here: this output was not read for a while\n";
+  left_out_ = 0;
 }
 
 void LiveScreen::write_kept() {
@@ -57,7 +81,10 @@ void LiveScreen::write_kept() {
 }
 
 void LiveScreen::show(const nlohmann::json& document) {
-  if (!is_terminal_) return;
+  if (!is_terminal_) {
+    write_what_it_takes();
+    return;
+  }
   const Timestamp now = clock_.now();
   newest_ = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (drawn_at_ && now - *drawn_at_ < kPause) return;
@@ -85,6 +112,7 @@ void LiveScreen::draw(const nlohmann::json& document, bool is_running) {
 }
 
 void LiveScreen::finish() {
+  tell_left_out();
   write_kept();
   if (newest_.empty()) return;
   const auto document = nlohmann::json::parse(newest_, nullptr, false);

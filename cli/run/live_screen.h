@@ -1,5 +1,6 @@
 // LiveScreen: a run on a terminal: lines of what happened scroll by, and below them stands a picture of the
-// run, drawn again over itself. Elsewhere there are the lines alone.
+// run, drawn again over itself. Elsewhere there are the lines alone. Neither waits for its reader while the
+// run lasts.
 #pragma once
 
 #include <optional>
@@ -23,7 +24,7 @@ class LiveScreen {
   void print(const std::string& line);
   // What status.json says now; drawn a few times a second at most.
   void show(const nlohmann::json& document);
-  // The last picture, of a run that is over, stays where it stands.
+  // The last picture, of a run that is over, stays where it stands. Waits until all is written.
   void finish();
 
  private:
@@ -32,6 +33,8 @@ class LiveScreen {
   void write(const std::string& text);
   [[nodiscard]] bool takes_output() const;
   void write_kept();
+  void write_what_it_takes();
+  void tell_left_out();
 
   const int fd_;
   const Clock& clock_;
@@ -40,7 +43,8 @@ class LiveScreen {
   std::string picture_;  // its lines, as they stand on the terminal
   std::size_t picture_lines_ = 0;
   std::size_t picture_columns_ = 0;  // of the terminal for which it was drawn
-  std::string kept_;                 // lines that the terminal did not take yet
+  std::string kept_;                 // lines that the terminal or pipe did not take yet
+  std::size_t left_out_ = 0;         // lines, since there was no room to keep them
   std::string newest_;               // document, drawn or not; empty: there was none
 };
 

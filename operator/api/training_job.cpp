@@ -42,7 +42,8 @@ void read_container(Fields container, Role& role) {
   for (const auto& item : container.list("env", kEnvironmentMax)) {
     Fields variable = container.child(item, item_name("env", index++));
     if (variable.find("valueFrom") != nullptr) continue;  // a cluster's to fill in
-    role.environment[variable.text("name", kWordBytesMax)] = variable.optional_text("value", kWordBytesMax);
+    role.environment.push_back({.name = variable.text("name", kWordBytesMax),
+                                .value = variable.optional_text("value", kWordBytesMax)});
   }
 }
 

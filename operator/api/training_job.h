@@ -18,6 +18,7 @@
 
 #include "base/contract/messages.h"
 #include "base/core/clock.h"
+#include "operator/api/variables.h"
 
 namespace ratoon::api {
 
@@ -42,9 +43,9 @@ struct Role {
   std::string name;
   std::optional<std::uint32_t> replicas;  // absent: numNodes of the job
   std::vector<std::string> command;       // of the template's first container, arguments included
-  std::map<std::string, std::string> environment;
-  bool has_agent = true;  // its program links Ratoon and calls the coordinator
-  Limits limits{};        // of the same container
+  std::vector<Variable> environment;      // of it, in its order
+  bool has_agent = true;                  // its program links Ratoon and calls the coordinator
+  Limits limits{};                        // of the same container
 };
 
 enum class RuleAction { kRestart, kFail, kIgnore };

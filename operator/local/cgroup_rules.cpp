@@ -1,6 +1,7 @@
 #include "operator/local/cgroup_rules.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/core/lists.h"
 
@@ -10,6 +11,15 @@ namespace {
 bool has_word(const std::string& text, std::string_view word) {
   const auto words = split(text.substr(0, text.find('\n')), ' ');
   return std::ranges::find(words, word) != words.end();
+}
+
+// Of NAME=VALUE: letters, digits and '_', and no digit first.
+bool has_name_of_shell(const std::string& variable) {
+  const std::string name = variable.substr(0, variable.find('='));
+  const auto is_inner = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  return std::ranges::all_of(name, is_inner) && !name.empty() && (name.front() < '0' || name.front() > '9');
 }
 
 // What may be used of each period, in microseconds.
@@ -66,12 +76,18 @@ Result<bool> has_to_make_room(const UnifiedCgroup& own, std::string_view control
   return true;
 }
 
+// A shell drops variables that it could not name itself: env sets them behind it.
 std::vector<std::string> command_within(const std::vector<std::string>& procs_files,
-                                        const std::vector<std::string>& command) {
+                                        const std::vector<std::string>& command,
+                                        const std::vector<std::string>& variables) {
   std::string script;
   for (std::size_t i = 0; i < procs_files.size(); ++i) script += "echo 0 > \"$1\" && shift && ";
   std::vector<std::string> words = {"/bin/sh", "-c", script + "exec \"$@\"", "sh"};
   words.insert(words.end(), procs_files.begin(), procs_files.end());
+  std::vector<std::string> dropped;
+  std::ranges::remove_copy_if(variables, std::back_inserter(dropped), has_name_of_shell);
+  if (!dropped.empty()) words.insert(words.end(), {"env", "--"});
+  words.insert(words.end(), dropped.begin(), dropped.end());
   words.insert(words.end(), command.begin(), command.end());
   return words;
 }

@@ -47,8 +47,10 @@ struct UnifiedCgroup {
 [[nodiscard]] Result<bool> has_to_make_room(const UnifiedCgroup& own, std::string_view controller);
 
 // The command that goes to the cgroups whose cgroup.procs these are, and becomes `command` there: what a
-// program forks and takes counts from its first moment.
+// program forks and takes counts from its first moment. `variables`, as NAME=VALUE, are all that it is
+// started with.
 [[nodiscard]] std::vector<std::string> command_within(const std::vector<std::string>& procs_files,
-                                                      const std::vector<std::string>& command);
+                                                      const std::vector<std::string>& command,
+                                                      const std::vector<std::string>& variables = {});
 
 }  // namespace ratoon::local

@@ -151,7 +151,8 @@ void Cgroups::swap(Cgroups& other) noexcept {
 }
 
 Result<std::vector<std::string>> Cgroups::confine(const std::string& member, const api::Limits& limits,
-                                                  std::vector<std::string> command) const {
+                                                  std::vector<std::string> command,
+                                                  const std::vector<std::string>& variables) const {
   std::vector<std::string> procs_files;
   for (const auto& branch : branches_) {
     if (!is_limited(limits, branch.controller)) continue;
@@ -169,7 +170,7 @@ Result<std::vector<std::string>> Cgroups::confine(const std::string& member, con
   auto program = find_program(command.front());
   if (!program) return program.error();
   command.front() = *std::move(program);
-  return command_within(procs_files, command);
+  return command_within(procs_files, command, variables);
 }
 
 bool Cgroups::was_out_of_memory(const std::string& member) const {

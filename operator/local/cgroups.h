@@ -34,9 +34,11 @@ class Cgroups {
   // A sentence for each kind of limit that is not enforced here.
   [[nodiscard]] const std::vector<std::string>& refusals() const { return refusals_; }
 
-  // The command that runs `command` within the member's limits, as far as they are enforced.
-  [[nodiscard]] Result<std::vector<std::string>> confine(const std::string& member, const api::Limits& limits,
-                                                         std::vector<std::string> command) const;
+  // The command that runs `command` within the member's limits, as far as they are enforced. `variables`, as
+  // NAME=VALUE, are all that it is started with.
+  [[nodiscard]] Result<std::vector<std::string>> confine(
+      const std::string& member, const api::Limits& limits, std::vector<std::string> command,
+      const std::vector<std::string>& variables = {}) const;
   // Whether the kernel ended a process of it for its memory limit.
   [[nodiscard]] bool was_out_of_memory(const std::string& member) const;
   // The member has ended. What its processes left behind ends too.

@@ -29,14 +29,25 @@ Result<std::string> find_program(const std::string& name) {
   return cannot_start(name, problem);
 }
 
+namespace {
+
+// The system is short of something that it may have again in a second.
+bool is_shortage(int problem) {
+  return problem == EAGAIN || problem == ENOMEM || problem == EMFILE || problem == ENFILE;
+}
+
+}  // namespace
+
 Error cannot_start(const std::string& name, int problem) {
   const Error error = system_error(problem, "starting '" + name + "'");
   if (problem == EACCES)
     return Error(ErrorKind::kInvalid, error.message() + ": it is no program that you may run; see `command`");
-  if (problem == EAGAIN)
-    return Error(ErrorKind::kInvalid, error.message() +
-                                          ": there are as many processes as the system takes; ask for "
-                                          "fewer members");
+  if (is_shortage(problem))
+    return Error(ErrorKind::kUnavailable,
+                 error.message() +
+                     ": this machine is short of processes, memory or open files; it is tried "
+                     "again each second. End other programs, ask for fewer members, or raise the "
+                     "limit (ulimit -u, ulimit -n, pids.max)");
   if (problem != ENOENT) return error;
   const bool has_folder = name.find('/') != std::string::npos;
   return Error(error.kind(),

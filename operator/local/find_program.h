@@ -11,7 +11,8 @@ namespace ratoon::local {
 // be run. The error is the one that starting it would give.
 [[nodiscard]] Result<std::string> find_program(const std::string& name);
 
-// Why a program was not started, by the system's number for it, and where it was looked for.
+// Why a program was not started, by the system's number for it, and where it was looked for. Retryable where
+// the system is short of something.
 [[nodiscard]] Error cannot_start(const std::string& name, int problem);
 
 }  // namespace ratoon::local

@@ -4,6 +4,7 @@
 #include <set>
 
 #include <nlohmann/json.hpp>
+#include <sys/wait.h>
 
 #include "operator/api/training_job.h"
 #include "operator/local/last_lines.h"
@@ -67,7 +68,8 @@ Result<void> Machine::create(api::Pod pod) {
 
 Result<ProcessGroup> Machine::launch(const api::Pod& pod) const {
   LaunchPlan plan = plan_(pod);
-  auto command = cgroups_.confine(pod.name, plan.limits, std::move(plan.command));
+  auto command = cgroups_.confine(pod.name, plan.limits, std::move(plan.command),
+                                  environment_with(plan.environments.front()));
   if (!command) return command.error();
   plan.command = *std::move(command);
   return ProcessGroup::launch(plan);
@@ -129,8 +131,25 @@ void Machine::observe() {
     entry.group.reap();
     if (entry.group.has_ended() && !entry.pod.has_ended()) note_end(entry);
   }
+  reap_adopted();
   std::erase_if(entries_,
                 [](const auto& item) { return item.second.pod.is_deleting && item.second.pod.has_ended(); });
+}
+
+// As the first process of a container we get the children of processes that ended, and nothing else reaps
+// them.
+void Machine::reap_adopted() const {
+  const auto is_ours = [this](pid_t pid) {
+    return std::ranges::any_of(entries_, [pid](const auto& item) {
+      return std::ranges::find(item.second.group.living(), pid) != item.second.group.living().end();
+    });
+  };
+  siginfo_t info{};
+  while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0 &&
+         !is_ours(info.si_pid)) {
+    ::waitpid(info.si_pid, nullptr, WNOHANG);
+    info = {};
+  }
 }
 
 void Machine::note_end(Entry& entry) {

@@ -61,6 +61,7 @@ class Machine {
   [[nodiscard]] std::string find_node(const api::Pod& pod) const;
   [[nodiscard]] Result<ProcessGroup> launch(const api::Pod& pod) const;
   void note_end(Entry& entry);
+  void reap_adopted() const;
 
   NodePool nodes_;
   Planner plan_;

@@ -6,37 +6,48 @@
 
 #include "base/contract/names.h"
 #include "operator/api/trainer_environment.h"
+#include "operator/api/variables.h"
 
 namespace ratoon::local {
 namespace {
 
 namespace env = names::env;
 
-// What all processes of the member are told.
-std::map<std::string, std::string> common_environment(const api::TrainingJob& job, const api::Role& role,
-                                                      const api::Pod& pod, const MemberPlaces& places) {
-  std::map<std::string, std::string> common = role.environment;
-  common[env::kJobNamespace] = job.meta.name_space;
-  common[env::kJobName] = job.meta.name;
-  common[env::kJobUid] = places.job_uid;
-  common[env::kRole] = pod.role;
-  common[env::kIndex] = std::to_string(pod.index);
-  common[env::kIncarnation] = std::to_string(pod.incarnation);
-  common[env::kMemberUid] = pod.uid;
-  common[env::kProcessesPerNode] = std::to_string(job.spec.processes_per_node);
-  common[env::kSaveFolder] = places.save_folder.string();
-  // What the template says of these wins, as on a cluster.
-  common.merge(api::trainer_environment(job));
-  if (places.staging_folder) common.try_emplace(env::kStagingFolder, places.staging_folder->string());
+// Where the member sits and whom it calls: whatever the template says of these.
+api::Environment place_environment(const api::TrainingJob& job, const api::Pod& pod,
+                                   const MemberPlaces& places) {
+  api::Environment place;
+  place[env::kJobNamespace] = job.meta.name_space;
+  place[env::kJobName] = job.meta.name;
+  place[env::kJobUid] = places.job_uid;
+  place[env::kRole] = pod.role;
+  place[env::kIndex] = std::to_string(pod.index);
+  place[env::kIncarnation] = std::to_string(pod.incarnation);
+  place[env::kMemberUid] = pod.uid;
+  place[env::kProcessesPerNode] = std::to_string(job.spec.processes_per_node);
+  place[env::kSaveFolder] = places.save_folder.string();
   if (pod.group_seat) {
-    common.try_emplace(env::kMasterPort, std::to_string(places.group_port));
-    common[env::kMasterAddress] = pod.address;  // all are here
-    common[env::kWorldSize] = std::to_string(pod.group_seat->world_size);
+    place[env::kMasterAddress] = pod.address;  // all are here
+    place[env::kWorldSize] = std::to_string(pod.group_seat->world_size);
   } else {
-    common[env::kCoordinatorUrl] = "http://127.0.0.1:" + std::to_string(places.coordinator_port);
-    common[env::kTokenFile] = places.token_file.string();
-    common[env::kLifelineFd] = "3";
+    place[env::kCoordinatorUrl] = "http://127.0.0.1:" + std::to_string(places.coordinator_port);
+    place[env::kTokenFile] = places.token_file.string();
+    place[env::kLifelineFd] = "3";
   }
+  return place;
+}
+
+// What all processes of the member are told. As on a cluster, the template's values may refer to all of ours,
+// and win over those that say how it trains.
+api::Environment common_environment(const api::TrainingJob& job, const api::Role& role, const api::Pod& pod,
+                                    const MemberPlaces& places) {
+  const api::Environment place = place_environment(job, pod, places);
+  api::Environment common = place;
+  common.merge(api::trainer_environment(job));
+  if (places.staging_folder) common[env::kStagingFolder] = places.staging_folder->string();
+  if (pod.group_seat) common[env::kMasterPort] = std::to_string(places.group_port);
+  common = api::expand_environment(role.environment, std::move(common));
+  for (const auto& [name, value] : place) common[name] = value;
   return common;
 }
 
@@ -45,7 +56,7 @@ std::map<std::string, std::string> common_environment(const api::TrainingJob& jo
 LaunchPlan plan_member(const api::TrainingJob& job, const api::Pod& pod, const MemberPlaces& places) {
   const auto role = std::ranges::find(job.spec.roles, pod.role, &api::Role::name);
   const auto common = common_environment(job, *role, pod, places);
-  LaunchPlan plan{.command = role->command,
+  LaunchPlan plan{.command = {},
                   .environments = {},
                   .log_path = places.log_file.string(),
                   .lifeline_fd = places.lifeline_fd,
@@ -57,6 +68,9 @@ LaunchPlan plan_member(const api::TrainingJob& job, const api::Pod& pod, const M
     if (pod.group_seat)
       plan.environments.back()[env::kRank] = std::to_string(pod.group_seat->first_rank + local_rank);
   }
+  // A container has one list of words, which its first process tells for all.
+  for (const std::string& word : role->command)
+    plan.command.push_back(api::expand_variables(word, plan.environments.front()));
   return plan;
 }
 

@@ -25,17 +25,6 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-// Our environment with `changes` on top, as NAME=VALUE.
-std::vector<std::string> merged_environment(const std::map<std::string, std::string>& changes) {
-  std::vector<std::string> merged;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    if (!changes.contains(std::string(text.substr(0, text.find('='))))) merged.emplace_back(text);
-  }
-  for (const auto& [name, value] : changes) merged.push_back(name + "=" + value);
-  return merged;
-}
-
 // File actions and attributes of posix_spawn, destroyed in order.
 class SpawnPlan {
  public:
@@ -89,7 +78,7 @@ class SpawnPlan {
 Result<UniqueFd> open_again(int fd) {
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
   UniqueFd again(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!again.is_open()) return system_error(errno, "opening the members' lifeline, " + path);
+  if (!again.is_open()) return cannot_start("a member with the lifeline " + path, errno);
   return again;
 }
 
@@ -107,6 +96,16 @@ int exit_code_of(int wait_status) {
 
 }  // namespace
 
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& changes) {
+  std::vector<std::string> merged;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (!changes.contains(std::string(text.substr(0, text.find('='))))) merged.emplace_back(text);
+  }
+  for (const auto& [name, value] : changes) merged.push_back(name + "=" + value);
+  return merged;
+}
+
 Result<ProcessGroup> ProcessGroup::launch(const LaunchPlan& plan) {
   ProcessGroup group;
   LaunchPlan own = plan;
@@ -118,7 +117,7 @@ Result<ProcessGroup> ProcessGroup::launch(const LaunchPlan& plan) {
     own.lifeline_fd = lifeline.get();
   }
   for (const auto& environment : plan.environments) {
-    const auto pid = SpawnPlan(own, group.group_).spawn(plan.command, merged_environment(environment));
+    const auto pid = SpawnPlan(own, group.group_).spawn(plan.command, environment_with(environment));
     if (!pid) {
       group.kill();
       while (!group.has_ended()) group.reap();

@@ -8,7 +8,8 @@ namespace {
 
 // Its two connections to the coordinator, and those of the process that takes its place.
 constexpr std::uint64_t kFilesPerProcess = 4;
-constexpr std::uint64_t kFilesOfRunner = 64;
+constexpr std::uint64_t kFilesOfStrangers = 24;
+constexpr std::uint64_t kFilesOfRunner = 40 + kFilesOfStrangers;
 constexpr std::uint64_t kThreadsPerProcess = 10;
 
 std::uint64_t members_at_least(const api::TrainingJobSpec& spec) {
@@ -52,6 +53,10 @@ Result<void> check_room(const api::TrainingJob& job, const Room& room) {
                                           ": ask for fewer members, or set elasticPolicy.minReplicas");
   }
   return {};
+}
+
+std::size_t strangers_max(const api::TrainingJobSpec& spec) {
+  return members_of(spec) * spec.processes_per_node + kFilesOfStrangers;
 }
 
 std::uint64_t most_nodes_of(const std::vector<TraceEvent>& trace) {

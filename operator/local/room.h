@@ -1,6 +1,7 @@
 // Whether a job fits on this machine. Asked before anything is made or started.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -20,6 +21,10 @@ struct Room {
 };
 
 [[nodiscard]] Result<void> check_room(const api::TrainingJob& job, const Room& room);
+
+// Connections to the coordinator that have shown no token, at once: other users of the machine can open them,
+// and the files that they take must leave enough for the run.
+[[nodiscard]] std::size_t strangers_max(const api::TrainingJobSpec& spec);
 
 // How many nodes of a trace are there at once, at most.
 [[nodiscard]] std::uint64_t most_nodes_of(const std::vector<TraceEvent>& trace);

@@ -122,10 +122,10 @@ class Runner {
     for (const auto& sentence : cluster_words(job_)) news_.say(sentence);
     if (job_.spec.is_suspended) news_.say("spec.suspend is true: nothing is started before `ratoon resume`");
     if (job_.status.phase != api::JobPhase::kSucceeded) events_.begin(job_, clock_.wall_now());
-    auto server =
-        http::HttpServer::start({.port = 0}, [this](http::ServerRequest request, http::Responder responder) {
-          coordinator_.handle(request, std::move(responder));
-        });
+    auto server = http::HttpServer::start({.port = 0, .strangers_max = strangers_max(job_.spec)},
+                                          [this](http::ServerRequest request, http::Responder responder) {
+                                            coordinator_.handle(request, std::move(responder));
+                                          });
     if (!server) return server.error().with_context("opening the coordinator's port on 127.0.0.1");
     server_ = std::move(*server);
     controls_.follow(options_.losses);
@@ -193,6 +193,12 @@ class Runner {
       group_port_ = *port;
     }
     auto created = machine_.create(action.pod);
+    if (!created && created.error().is_retryable()) {  // asked for again at the next look, a second from now
+      if (refused_start_ != created.error().message()) news_.say(created.error().message());
+      refused_start_ = created.error().message();
+      return {};
+    }
+    refused_start_.clear();
     if (created) wakeup_.notify();  // its UID is to be noted
     return created;
   }
@@ -283,6 +289,7 @@ class Runner {
   std::unique_ptr<http::HttpServer> server_;  // after the coordinator: it stops before what it calls is gone
   std::optional<Timestamp> wake_at_;
   std::vector<std::string> without_node_;  // of the last decision
+  std::string refused_start_;  // the last one's reason, for which the machine is short of something
   std::optional<core::RecoveryWatch> recovery_;
   RunEvents events_{[this](const std::string& line) { folder_.append_event(line); }};
   StatusFile status_file_{[this](const nlohmann::json& document) { return folder_.write_status(document); },

@@ -6,6 +6,7 @@
 
 #include "base/contract/names.h"
 #include "operator/api/trainer_environment.h"
+#include "operator/api/variables.h"
 
 namespace ratoon::local {
 namespace {
@@ -24,15 +25,17 @@ std::optional<std::string> flag_in(const std::vector<std::string>& words, const 
 
 std::optional<std::string> flag_of_job(const api::TrainingJob& job, const std::string& flag) {
   for (const api::Role& role : job.spec.roles)
-    if (auto value = flag_in(role.command, flag)) return value;
+    if (auto value = flag_in(role.command, flag))
+      return api::expand_variables(*value, api::expand_environment(role.environment, {}));
   return std::nullopt;
 }
 
 std::string run_name_of(const api::TrainingJob& job) {
   if (auto said = flag_of_job(job, "--run-name")) return *said;
   for (const api::Role& role : job.spec.roles) {
-    const auto found = role.environment.find(names::env::kRunName);
-    if (found != role.environment.end()) return found->second;
+    const auto environment = api::expand_environment(role.environment, {});
+    const auto found = environment.find(names::env::kRunName);
+    if (found != environment.end()) return found->second;
   }
   return api::trainer_environment(job).at(names::env::kRunName);
 }

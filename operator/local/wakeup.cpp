@@ -10,18 +10,22 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/core/ignore_signal.h"
+
 namespace ratoon::local {
 
 Result<Wakeup> Wakeup::open() {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int number : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, number);
+  sigaddset(&signals, SIGCHLD);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    if (!is_ignored(number)) sigaddset(&signals, number);
   if (const int error = ::pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
     return system_error(error, "blocking signals");
   }
   // Inherited as ignored (nohup, some supervisors), it would hide from us how children end.
   std::signal(SIGCHLD, SIG_DFL);
-  std::signal(SIGPIPE, SIG_IGN);  // nobody reads our lines any more: the run goes on
+  std::signal(SIGPIPE, SIG_IGN);  // our lines are no longer read: the run goes on
   UniqueFd signal_fd(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
   UniqueFd news_fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!signal_fd.is_open() || !news_fd.is_open()) return system_error(errno, "opening signalfd and eventfd");

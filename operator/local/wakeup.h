@@ -14,7 +14,7 @@ namespace ratoon::local {
 class Wakeup {
  public:
   // Blocks SIGCHLD, SIGINT, SIGTERM and SIGHUP for this thread and those it starts later, and reads them
-  // here.
+  // here. What was inherited as ignored, as after nohup or behind '&' of a script, stays ignored.
   [[nodiscard]] static Result<Wakeup> open();
 
   // This one wakes us as well, once there is something to read; -1: none does.

@@ -2,6 +2,7 @@
 skipped: a line "SKIPPED CASE class.case: reason" each, which scripts/lib/ctest_report.py reads."""
 import os
 import runpy
+import signal
 import sys
 import unittest
 
@@ -16,6 +17,9 @@ class Result(unittest.TextTestResult):
 
 
 def main(path, *arguments):
+    # Behind the '&' of a script or nohup they are ignored, and so they would be in every program that a test starts.
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     unittest.TextTestRunner.resultclass = Result
     sys.argv = [path, *arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(path))

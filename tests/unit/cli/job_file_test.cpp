@@ -218,5 +218,28 @@ TEST_F(JobFileTest, AMissingFieldIsNamedWithTheLineOfItsParent) {
   EXPECT_THAT(complaint(text), StartsWith(path_.string() + ":8: "));
 }
 
+// A file that `kubectl get -o yaml` wrote has one, and it is another run's.
+TEST_F(JobFileTest, AStatusInTheFileIsNotObeyed) {
+  const std::string stripped = read(kJob)->document->dump();
+  for (const char* status : {"status: {phase: Succeeded, attempt: 7, restarts: 3}\n", "status: 7\n",
+                             "status:\n  phase: Failed\n  message: somebody's\n  members: [1, 2]\n"}) {
+    const auto job = read(std::string(kJob) + status);
+    ASSERT_TRUE(job) << status << job.error().message();
+    EXPECT_EQ(job->document->dump(), stripped) << status;
+    EXPECT_EQ(job->status.phase, api::JobPhase::kPending);
+    EXPECT_EQ(job->status.attempt, Attempt(0));
+  }
+}
+
+TEST_F(JobFileTest, MoreArgumentsReachTheTrainerAsTheyAre) {
+  const std::vector<std::string> more = {"[64,32]", "[]", "$(HOME)", "$$", "", "a b", "--", "{\"a\":1}"};
+  const auto job = read(kJob, more);
+  ASSERT_TRUE(job) << job.error().message();
+  std::vector<std::string> got;
+  for (const auto& word : job->spec.roles[0].command)
+    got.push_back(api::expand_variables(word, {{"HOME", "/h"}}));
+  EXPECT_EQ(std::vector<std::string>(got.end() - static_cast<std::ptrdiff_t>(more.size()), got.end()), more);
+}
+
 }  // namespace
 }  // namespace ratoon::cli::job_file_test

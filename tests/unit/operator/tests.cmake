@@ -11,7 +11,8 @@ if(TARGET ratoon_operator_core)
             core/silence_test.cpp core/suspects_test.cpp core/suspend_test.cpp
     LIBS ratoon::operator_core)
   ratoon_test(unit/operator/training_job_test
-    SOURCES api/policies_test.cpp api/trainer_environment_test.cpp api/training_amount_test.cpp training_job_test.cpp
+    SOURCES api/policies_test.cpp api/trainer_environment_test.cpp api/training_amount_test.cpp api/variables_test.cpp
+            training_job_test.cpp
     LIBS ratoon::operator_api ratoon::agent)
   ratoon_test(unit/operator/coordinator_test
     SOURCES coordinator/coordinator_test.cpp coordinator/door_test.cpp

@@ -70,7 +70,7 @@ TEST(DecodeTrainingJob, ReadsEveryField) {
   EXPECT_EQ(job->spec.processes_per_node, 8u);
   EXPECT_EQ(job->spec.roles[0].replicas, 2u);
   EXPECT_EQ(job->spec.roles[0].command, std::vector<std::string>({"train", "--lr", "0.1"}));
-  EXPECT_EQ(job->spec.roles[0].environment, (std::map<std::string, std::string>{{"A", "1"}, {"EMPTY", ""}}));
+  EXPECT_EQ(job->spec.roles[0].environment, (std::vector<Variable>{{"A", "1"}, {"EMPTY", ""}}));
   EXPECT_EQ(job->spec.restart_policy.restarts_max, 0u);
   EXPECT_EQ(job->spec.disruption_policy.suspect_after_seconds, 9u);
   EXPECT_EQ(job->spec.checkpoint_policy.run_name, "digits-2");

@@ -113,5 +113,21 @@ TEST(SupervisionTest, WhereOneWasPreemptedTheOthersAreNotStartedAgain) {
   EXPECT_EQ(supervision.exit_code(), 137);
 }
 
+TEST(SupervisionTest, AStartThatTheSystemRefusesIsTriedAgainAndIsNoEndOfAProcess) {
+  Supervision supervision(2, 0);
+  supervision.note_refused_start(0, at(0));
+  EXPECT_EQ(supervision.due(at(0)), Ranks{1});
+  supervision.note_start(1, at(0));
+  EXPECT_EQ(supervision.next_start(), at(1));
+  for (int second = 1; second < 100; ++second) {
+    ASSERT_EQ(supervision.due(at(second)), Ranks{0});
+    supervision.note_refused_start(0, at(second));
+  }
+  EXPECT_FALSE(supervision.has_failed());
+  supervision.note_stop();
+  supervision.note_refused_start(0, at(100));
+  EXPECT_TRUE(supervision.due(at(200)).empty()) << "told to leave, it starts nothing";
+}
+
 }  // namespace
 }  // namespace ratoon::cli::supervision_test

@@ -68,6 +68,15 @@ TEST(CgroupRules, TheCommandEntersEachCgroupBeforeItBegins) {
                   "sh", "/a/procs", "/b/procs", "/bin/train", "two words"));
 }
 
+// dash drops what it could not name itself, so a limit would change the environment.
+TEST(CgroupRules, AVariableThatAShellDropsIsSetBehindIt) {
+  const auto words = command_within({"/a/procs"}, {"/bin/train", "x"},
+                                    {"PATH=/bin", "my.option=a b", "_A1=1", "1A=2", "with-dash=", "A=b.c-d"});
+  EXPECT_EQ(
+      std::vector<std::string>(words.begin() + 5, words.end()),
+      (std::vector<std::string>{"env", "--", "my.option=a b", "1A=2", "with-dash=", "/bin/train", "x"}));
+}
+
 // A tree of plain files in the place of the kernel's.
 class CgroupsTest : public testing::Test {
  protected:

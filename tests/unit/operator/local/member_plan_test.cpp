@@ -55,6 +55,15 @@ TEST_F(MemberPlan, TheTemplateWinsOverThePolicyAndNotOverThePlace) {
   EXPECT_EQ(variable("LEVEL"), "3");
 }
 
+TEST_F(MemberPlan, WordsAndValuesMayReferToVariables) {
+  job_.spec.roles[0].command = {"train", "--name=$(RUN)-$(RATOON_INDEX)", "$$(RUN)", "$(UNKNOWN)", "$(HOME)"};
+  job_.spec.roles[0].environment = {{"DAY", "monday"}, {"RUN", "r-$(DAY)-$(RATOON_ROLE)"}};
+  EXPECT_EQ(variable("RUN"), "r-monday-worker");
+  EXPECT_EQ(plan().command, (std::vector<std::string>{"train", "--name=r-monday-worker-1", "$(RUN)",
+                                                      "$(UNKNOWN)", "$(HOME)"}))
+      << "this machine's own variables are not the container's";
+}
+
 TEST_F(MemberPlan, TheGraceIsWhatARunThatIsStoppedWaits) {
   EXPECT_EQ(variable(env::kGraceSeconds), "-") << "30, for runner and agent";
   job_.spec.checkpoint_policy.grace_seconds = 7;

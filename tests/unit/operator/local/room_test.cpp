@@ -30,6 +30,15 @@ TEST(Room, ProcessesNeedOpenFiles) {
   EXPECT_FALSE(check_room(job_of(4096, 64), {.open_files = 1'000'000})) << "no number runs over";
 }
 
+// What the others of the machine can open has to fit beside the run.
+TEST(Room, StrangersGetNoMoreFilesThanWereCountedForThem) {
+  for (const std::uint32_t members : {1U, 4U, 100U}) {
+    const std::size_t strangers = strangers_max(job_of(members, 2).spec);
+    EXPECT_GE(strangers, 2 * members) << "all members may call at once";
+    EXPECT_FALSE(check_room(job_of(members, 2), {.open_files = strangers + 2 * 2 * members + 40 - 1}));
+  }
+}
+
 TEST(Room, EveryRoleCounts) {
   api::TrainingJob job = job_of(2);
   job.spec.roles.push_back({.name = "eval", .replicas = 3, .command = {"eval"}, .environment = {}});

@@ -20,7 +20,7 @@ TEST_F(SavesPlace, IsInTheRunsFolderUnderTheJobsName) {
   EXPECT_EQ(place(), "/runs/a/checkpoints/" + job_.meta.name);
   job_.spec.checkpoint_policy.run_name = "first";
   EXPECT_EQ(place(), "/runs/a/checkpoints/first");
-  job_.spec.roles[0].environment[names::env::kRunName] = "second";
+  job_.spec.roles[0].environment = {{names::env::kRunName, "second"}};
   EXPECT_EQ(place(), "/runs/a/checkpoints/second") << "the template wins";
 }
 

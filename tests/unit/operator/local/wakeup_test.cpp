@@ -18,7 +18,10 @@ using namespace std::chrono_literals;
 // Wakeup blocks signals in its thread; the next test wants them back.
 class WakeupTest : public testing::Test {
  protected:
-  WakeupTest() { ::pthread_sigmask(SIG_SETMASK, nullptr, &before_); }
+  WakeupTest() {
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &before_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+  }
   ~WakeupTest() override { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   static Wakeup open() {
     auto wakeup = Wakeup::open();
@@ -52,6 +55,18 @@ TEST_F(WakeupTest, TheEndOfAChildEndsTheSleep) {
   auto group = exit_with("0");
   EXPECT_EQ(wakeup.sleep(kForLong), 0);
   while (!group.has_ended() && test::wait_for_a_child()) group.reap();
+}
+
+// nohup leaves SIGHUP ignored, and the '&' of a script SIGINT.
+TEST_F(WakeupTest, WhatWasInheritedAsIgnoredAsksForNothing) {
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    std::signal(signal, SIG_IGN);
+    const Wakeup wakeup = open();
+    ::pthread_kill(::pthread_self(), signal);
+    EXPECT_EQ(wakeup.sleep(1ms), 0) << signal;
+    std::signal(signal, SIG_DFL);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
 }
 
 TEST_F(WakeupTest, TellsHowOftenTheUserAskedToStop) {
