@@ -39,8 +39,8 @@ A process that was killed, or that leaves with 81, is started again; SIGTERM and
 after Ctrl-C they save and leave, and a second one stops them at once.
 
 Exit codes: 0 all completed, 80 told to leave, 82 the command line is wrong or the program cannot be started,
-130 stopped by Ctrl-C, else the code of the first process that failed; of several alone 1 they failed, 84 the
-folder cannot be used.)";
+130 stopped by Ctrl-C, else the code of the first process that failed; of several alone 1 they failed, 82, 83
+or 84 as the trainer ended (see `ratoon run`), 84 the folder cannot be used.)";
 
 struct LaunchArguments {
   std::string processes;

@@ -1,9 +1,12 @@
 #include "cli/run/find_run.h"
 
 #include <algorithm>
+#include <optional>
 #include <system_error>
 #include <vector>
 
+#include "agent/src/checkpoint/run_files.h"
+#include "cli/checkpoint/run_folder.h"
 #include "operator/local/run_folder.h"
 
 namespace ratoon::cli {
@@ -25,12 +28,17 @@ std::string listed(const std::vector<fs::path>& runs) {
   return text + (runs.size() > kNamedMax ? ", ..." : "");
 }
 
-Result<fs::path> find_only_run() {
+std::vector<fs::path> find_runs() {
   std::vector<fs::path> all;
   std::error_code code;
   for (fs::directory_iterator at(kRunsFolder, code), end; !code && at != end; at.increment(code))
     if (is_run(at->path())) all.push_back(at->path());
   std::ranges::sort(all);
+  return all;
+}
+
+Result<fs::path> find_only_run() {
+  const std::vector<fs::path> all = find_runs();
   std::vector<fs::path> living;
   std::ranges::copy_if(all, std::back_inserter(living), local::RunFolder::is_in_use);
   if (living.size() == 1) return living.front();
@@ -40,6 +48,23 @@ Result<fs::path> find_only_run() {
                                            "/: name a run's folder, or start one with `ratoon run job.yaml`");
   }
   return Error(ErrorKind::kInvalid, "which run? Name one of " + listed(living.empty() ? all : living));
+}
+
+// Of the runs in ratoon-runs/ the one that saves in this place; the one that goes on where several did.
+Result<fs::path> find_run_that_saves_in(const fs::path& place) {
+  std::optional<fs::path> found;
+  for (const fs::path& run : find_runs()) {
+    std::error_code ignored;
+    const std::string saves = saves_of_run(run);
+    if (!saves.empty() && fs::equivalent(saves, place, ignored) &&
+        (!found || local::RunFolder::is_in_use(run)))
+      found = run;
+  }
+  if (found) return *found;
+  return Error(ErrorKind::kInvalid,
+               place.string() + " has the checkpoints of a run, and no run in " + kRunsFolder +
+                   "/ saves there: name the folder of the run; `ratoon checkpoint list " + place.string() +
+                   "` and `ratoon report " + place.string() + "` tell of what is there");
 }
 
 }  // namespace
@@ -58,6 +83,7 @@ Result<fs::path> find_run(const std::string& wish) {
   if (wish.empty()) return find_only_run();
   if (is_run(wish)) return fs::path(wish);
   if (const fs::path by_name = fs::path(kRunsFolder) / wish; is_run(by_name)) return by_name;
+  if (checkpoint::is_run_folder(wish)) return find_run_that_saves_in(wish);
   return Error(ErrorKind::kNotFound,
                "there is no run '" + wish + "': neither a run's folder nor " + kRunsFolder + "/" + wish);
 }

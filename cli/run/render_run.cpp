@@ -206,6 +206,7 @@ std::vector<Row> head_rows(const RunView& view) {
   if (!view.place.empty()) rows.push_back({"in", view.place});
   rows.push_back({"at", position_text(view) + rate_text(view)});
   rows.push_back({"durable", durable_text(view)});
+  if (!view.saves.empty()) rows.push_back({"saves in", view.saves});
   rows.push_back({"losses", losses_text(view)});
   if (const auto& failure = view.job.status.last_failure) rows.push_back({"failed", failure_text(*failure)});
   if (const auto& weights = view.job.status.final_weights; !weights.empty())

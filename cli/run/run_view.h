@@ -36,6 +36,7 @@ struct RunView {
 
   std::string folder;
   std::string place;        // of a cluster's job: namespace and server
+  std::string saves;        // where it saves; empty: in its folder, or it is not known
   bool is_running = false;  // a runner is at work in it; of a cluster's job: it is not over
   api::TrainingJob job;
   std::vector<Member> members;

@@ -7,6 +7,7 @@
 #include "base/contract/exit_code.h"
 #include "base/core/lists.h"
 #include "cli/checkpoint/commands.h"
+#include "cli/checkpoint/run_folder.h"
 #include "cli/cluster/show_jobs.h"
 #include "cli/command.h"
 #include "cli/run/find_run.h"
@@ -26,6 +27,7 @@ constexpr const char* kExamples = R"(Examples:
   ratoon status                     the run in ratoon-runs/ that goes on, or the only one there
   ratoon status counter --watch     of the job 'counter', until its run ends
   ratoon status /data/runs/a        of a run in another folder
+  ratoon status /data/saves/a       of the run in ratoon-runs/ that saves there, by its --save-folder
   ratoon status counter --json      for programs: status.json, and whether a runner is at work
   ratoon status digits --cluster    of the TrainingJob 'digits' in the namespace of the current context
   ratoon status -n prod             of all TrainingJobs of a namespace; -A: of all namespaces
@@ -55,6 +57,13 @@ struct Look {
   RunView view;
 };
 
+// Empty: in the run's folder. Else --save-folder on the trainer's command line says where.
+std::string saves_elsewhere(const fs::path& folder) {
+  const std::string saves = saves_of_run(folder);
+  const fs::path way = fs::path(saves).lexically_relative(fs::absolute(folder).lexically_normal());
+  return way.empty() || *way.begin() == ".." ? saves : "";
+}
+
 Result<Look> look_at(const fs::path& folder) {
   Look look;
   // First: whoever ends in between has written its last word.
@@ -70,6 +79,7 @@ Result<Look> look_at(const fs::path& folder) {
   look.document = **std::move(document);
   look.view = *std::move(view);
   look.view.folder = folder.string();
+  look.view.saves = saves_elsewhere(folder);
   look.view.is_running = is_running;
   return look;
 }

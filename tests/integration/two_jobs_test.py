@@ -51,6 +51,21 @@ class TwoJobs(unittest.TestCase):
         report = subprocess.run([BIN / "ratoon", "report", owner.folder, "--json"], text=True, capture_output=True, timeout=60)
         self.assertEqual(report.returncode, 0, report.stderr)
         self.assertTrue(json.loads(report.stdout)["checkpoints"])
+        self.assert_found_by_status(owner, saves / "shared")
+
+    def assert_found_by_status(self, owner, place):
+        """By its folder, and by the place where it saves once its folder is in ratoon-runs/."""
+        def status(run):
+            return subprocess.run([BIN / "ratoon", "status", run], text=True, capture_output=True, timeout=60, cwd=owner.root)
+
+        self.assertRegex(status(owner.folder).stdout, f"(?m)^saves in +{place}$")
+        unknown = status(place)
+        self.assertEqual(unknown.returncode, 82, unknown.stdout)
+        self.assertIn(f"no run in ratoon-runs/ saves there: name the folder of the run; `ratoon checkpoint list {place}` and "
+                      f"`ratoon report {place}` tell of what is there", unknown.stderr)
+        (owner.root / "ratoon-runs").mkdir()
+        (owner.root / "ratoon-runs/it").symlink_to(owner.folder)
+        self.assertRegex(status(place).stdout, f"(?m)^saves in +{place}$")
 
     def test_of_two_that_start_at_once_one_is_let_in(self):
         root = LocalRun()

@@ -51,6 +51,13 @@ RunView view_of(const json& from, bool is_running = true) {
   return *view;
 }
 
+TEST(RunView, SaysWhereARunSavesThatDoesNotSaveInItsFolder) {
+  RunView view = view_of(document());
+  EXPECT_THAT(render_run(view, WallTime{}, 0, 0), Not(Contains(HasSubstr("saves in"))));
+  view.saves = "/data/saves/digits";
+  EXPECT_THAT(render_run(view, WallTime{}, 0, 0), Contains("saves in  /data/saves/digits"));
+}
+
 TEST(RunView, ShowsAllThatAPersonAsksFor) {
   EXPECT_THAT(
       render_run(view_of(document()), WallTime{}, 0, 0),
