@@ -119,6 +119,36 @@ class Places(S3Test):
         self.assertTrue(lines[0].startswith("attempt 3 begins at sample 0 sum 0 "), lines)
         self.assertIn("s0000000060.a0002.json", os.listdir(self.stored / "aside"))
 
+    def test_a_store_whose_manifests_are_gone_is_not_begun_anew(self):
+        """As its only home, and as the place of the copies of a folder that is lost."""
+        self.only_trains(60)
+        os.rename(self.stored / "manifests", self.home / "kept")
+        shutil.rmtree(self.home / "runs", ignore_errors=True)
+        for train in (self.only_trains, lambda steps, code: self.train(steps, *self.STORE, code=code)):
+            lines, said = train(70, code=83)
+            self.assertEqual(lines, [], "no step is made")
+            self.assertIn(f"s3://data/runs/{self.name}/packs has packs of checkpoints that were committed, and there is no manifest "
+                          f"in s3://data/runs/{self.name}/manifests", said)
+            self.assertIn("bring the manifests back, or move", said)
+        os.rename(self.home / "kept", self.stored / "manifests")
+        lines, _ = self.only_trains(70)
+        self.assertTrue(lines[0].startswith(f"attempt 2 begins at sample 60 sum {total(60)} "), lines)
+
+    def test_a_damaged_record_of_a_rollback_in_the_only_home_is_said_with_the_way_on(self):
+        self.only_trains(60)
+        self.only_trains(70, "--resume-from", "40")
+        record = self.stored / "rollbacks/a0002.json"
+        text = bytearray(record.read_bytes())
+        text[len(text) // 2] ^= 1
+        record.write_bytes(text)
+        lines, said = self.only_trains(80, code=83)
+        self.assertEqual(lines, [], "no step is made")
+        self.assertIn(f"s3://data/runs/{self.name}/rollbacks/a0002.json", said)
+        self.assertIn("where none has it, the run then goes on from the newest checkpoint in manifests/", said)
+        record.unlink()
+        lines, _ = self.only_trains(80)
+        self.assertTrue(lines[0].startswith(f"attempt 3 begins at sample 70 sum {total(70)} "), lines)
+
     def test_names_that_change_follow_what_is_kept_where_a_store_is_the_only_home(self):
         self.only_trains(60, "--latest-name", "at/ba{batch}")
         self.assertEqual(sorted(os.listdir(self.stored / "at")), ["ba40", "ba50", "ba60"])

@@ -7,6 +7,7 @@
 
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/inventory.h"
+#include "agent/src/checkpoint/lost_manifests.h"
 #include "agent/src/checkpoint/pack/boxes.h"
 #include "agent/src/checkpoint/pack/cover.h"
 #include "agent/src/checkpoint/pack/header.h"
@@ -109,11 +110,6 @@ std::string owner_in_pack(const Disk& disk, const std::string& path) {
   if (!(*file)->read(0, std::as_writable_bytes(std::span(text)))) return "";
   const auto header = decode_header(text, *size);
   return header ? header->layout.owner : "";
-}
-
-// For a start that finds packs and no manifest. That it cannot be made costs no commit.
-void note_that_one_was_committed(Disk& disk) {
-  if (const auto file = disk.create(kCommitted)) static_cast<void>((*file)->close());
 }
 
 // As rank 0 says it, with the wishes of all ranks.

@@ -1,7 +1,10 @@
 #include "agent/src/checkpoint/lost_manifests.h"
 
+#include <algorithm>
 #include <system_error>
+#include <vector>
 
+#include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/file_names.h"
 
 namespace ratoon::checkpoint {
@@ -21,17 +24,42 @@ bool has_any_manifest(const fs::path& run_folder) {
   return false;
 }
 
+Result<bool> has_entries(const Disk& disk, const std::string& folder) {
+  const auto entries = list_if_there(disk, folder);
+  if (!entries) return entries.error();
+  return !entries->empty();
+}
+
 }  // namespace
 
-bool has_packs_without_manifests(const fs::path& run_folder) {
-  std::error_code code;
-  if (has_any_manifest(run_folder) || !fs::exists(run_folder / kCommitted, code)) return false;
-  for (fs::directory_iterator attempt(run_folder / kPacks, code);
-       !code && attempt != fs::directory_iterator(); attempt.increment(code)) {
-    if (parse_attempt_name(attempt->path().filename().string()) && !is_empty_or_missing(attempt->path()))
-      return true;
+Result<bool> has_packs_and_no_manifest(const Disk& disk) {
+  for (const char* name : {kManifests, kQuarantine, kAside}) {
+    const auto has_any = has_entries(disk, name);
+    if (!has_any) return has_any;
+    if (*has_any) return false;
+  }
+  const auto attempts = list_if_there(disk, kPacks);
+  if (!attempts) return attempts.error();
+  for (const DiskEntry& attempt : *attempts) {
+    if (!attempt.is_folder || !parse_attempt_name(attempt.name)) continue;
+    const auto has_any = has_entries(disk, std::string(kPacks) + "/" + attempt.name);
+    if (!has_any || *has_any) return has_any;
   }
   return false;
+}
+
+bool has_sign_of_a_commit(const Disk& disk) {
+  if (disk.open(kCommitted)) return true;
+  const auto records = list_if_there(disk, kRollbacks);
+  return records && std::ranges::any_of(*records, [](const auto& entry) {
+           return parse_rollback_name(entry.name).has_value();
+         });
+}
+
+void note_that_one_was_committed(Disk& disk) {
+  const auto file = disk.create(kCommitted);  // fails where an earlier commit made it
+  if (!file || !(*file)->close()) return;
+  static_cast<void>(disk.rename_new(kCommitted, kCommitted));  // a store has no files without their names
 }
 
 std::optional<std::string> link_without_manifests(const fs::path& run_folder) {

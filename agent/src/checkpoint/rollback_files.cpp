@@ -20,12 +20,13 @@ Result<Rollback> read_rollback(const Disk& disk, Attempt attempt) {
 }
 
 Error with_ways_on(const Error& damage) {
-  return {ErrorKind::kCorrupted,
-          damage.message() +
-              ": this record says to which checkpoint the run went back (--resume-from), and without it a "
-              "start might go on from what was given up; copy the record of that name from another place of "
-              "the run over it, as from a store, or remove it: then the run goes on from the newest "
-              "checkpoint in manifests/; nothing was changed"};
+  return {
+      ErrorKind::kCorrupted,
+      damage.message() +
+          ": this record says to which checkpoint the run went back (--resume-from), and without it a "
+          "start might go on from what was given up; remove it where another place of the run, such as a "
+          "store, has the record of that name, and a start takes it from there; where none has it, the run "
+          "then goes on from the newest checkpoint in manifests/; nothing was changed"};
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "agent/src/history/history_file.h"
 
+#include <algorithm>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "agent/src/checkpoint/disk/durable.h"
@@ -66,6 +68,19 @@ Result<std::vector<Attempt>> list_attempts(const Disk& disk) {
     if (attempt && !entry.is_folder) attempts.push_back(*attempt);
   }
   return attempts;
+}
+
+bool went_on_from_a_checkpoint(const Disk& disk) {
+  constexpr std::uint64_t kFirstLineMax = 4096;
+  const auto attempts = list_attempts(disk);
+  return attempts && std::ranges::any_of(*attempts, [&](Attempt attempt) {
+           const auto file = disk.open(checkpoint::history_path(attempt));
+           const auto size = file ? (*file)->size() : Result<std::uint64_t>(file.error());
+           std::string text(size ? std::min(*size, kFirstLineMax) : 0, '\0');
+           if (!size || !(*file)->read(0, std::as_writable_bytes(std::span(text)))) return false;
+           const auto beginning = decode_beginning(std::string_view(text).substr(0, text.find('\n')));
+           return beginning && beginning->after;
+         });
 }
 
 Result<std::string> read_file(const Disk& disk, Attempt attempt) {

@@ -59,6 +59,9 @@ class HistoryFile {
 
 // The attempts that left a file, and the file of one.
 [[nodiscard]] Result<std::vector<Attempt>> list_attempts(const checkpoint::Disk& disk);
+// Whether one of them went on from a checkpoint, by the first line of its file. A file that cannot be read
+// says nothing.
+[[nodiscard]] bool went_on_from_a_checkpoint(const checkpoint::Disk& disk);
 [[nodiscard]] Result<std::string> read_file(const checkpoint::Disk& disk, Attempt attempt);
 
 }  // namespace ratoon::history

@@ -16,6 +16,7 @@
 #include "agent/src/checkpoint/rollback_files.h"
 #include "agent/src/checkpoint/run_store.h"
 #include "agent/src/checkpoint/tiers/lineage.h"
+#include "agent/src/history/history_file.h"
 #include "agent/src/session/fail.h"
 #include "agent/src/session/final_weights.h"
 #include "agent/src/session/identity.h"
@@ -234,6 +235,24 @@ Result<checkpoint::Inventory> Places::look() {
 }
 
 Result<void> Places::check_that_none_were_lost() const {
+  if (auto checked = check_that_no_link_leads_nowhere(); !checked) return checked;
+  for (const checkpoint::Tier& tier : tiers_.all()) {
+    const auto has_lost = checkpoint::has_packs_and_no_manifest(*tier.disk);
+    if (!has_lost) return has_lost.error();
+    if (!*has_lost ||
+        !(checkpoint::has_sign_of_a_commit(*tier.disk) || history::went_on_from_a_checkpoint(*tier.disk)))
+      continue;
+    const std::string packs = tier.disk->shown(checkpoint::kPacks);
+    return Error(ErrorKind::kCorrupted,
+                 packs + " has packs of checkpoints that were committed, and there is no manifest in " +
+                     tier.disk->shown(checkpoint::kManifests) +
+                     ", as after a copy that was cut short: bring the manifests back, or move " + packs +
+                     " away to begin anew; nothing is started over by itself");
+  }
+  return {};
+}
+
+Result<void> Places::check_that_no_link_leads_nowhere() const {
   if (tiers_.home().store) return {};
   const std::filesystem::path folder = run_folder(options_);
   const std::string manifests = (folder / checkpoint::kManifests).string();
@@ -245,12 +264,7 @@ Result<void> Places::check_that_none_were_lost() const {
               ", as after a copy that was cut short: bring the manifests back, or remove that link "
               "and " +
               (folder / checkpoint::kPacks).string() + " to begin anew; nothing is started over by itself");
-    if (!checkpoint::has_packs_without_manifests(folder)) return {};
-    const std::string packs = (folder / checkpoint::kPacks).string();
-    return Error(ErrorKind::kCorrupted,
-                 packs + " has packs of checkpoints that were committed, and there is no manifest in " +
-                     manifests + ", as after a copy that was cut short: bring the manifests back, or move " +
-                     packs + " away to begin anew; nothing is started over by itself");
+    return {};
   });
 }
 

@@ -73,7 +73,7 @@ class Places {
   // The same for who joins: what may be resumed from, as --resume-from has it. Throws a Failure where that
   // cannot be done.
   [[nodiscard]] Result<checkpoint::Inventory> look();
-  // kCorrupted: the run's folder had checkpoints, and what says which is gone.
+  // kCorrupted: one of the places had checkpoints, and what says which is gone.
   [[nodiscard]] Result<void> check_that_none_were_lost() const;
   // As it was decided when this process looked last.
   [[nodiscard]] const RollbackPlan& rollback() const { return rollback_; }
@@ -108,6 +108,7 @@ class Places {
   void take_ownership(const std::function<bool()>& goes_on);
   using Take = Result<void> (Ownership::*)(const Clock&, const checkpoint::Claim::Pause&);
   void own_by(Take take, const std::function<bool()>& goes_on);
+  [[nodiscard]] Result<void> check_that_no_link_leads_nowhere() const;
   void tell_of_strangers();
 
   const Options& options_;

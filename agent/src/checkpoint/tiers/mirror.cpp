@@ -7,6 +7,7 @@
 
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/inventory.h"
+#include "agent/src/checkpoint/lost_manifests.h"
 #include "agent/src/checkpoint/pack/header.h"
 #include "agent/src/checkpoint/pins.h"
 #include "base/core/crc32c.h"
@@ -144,7 +145,10 @@ Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id, Sto
   }
   if (auto pinned = pin_as_wished(to, sealed->manifest, draw_name()); !pinned) return pinned.error();
   const auto put = to.store().put(manifest_path(id), sealed->text, {.replaces = false, .stop = options.stop});
-  if (put) return mirrored;
+  if (put) {
+    note_that_one_was_committed(to);
+    return mirrored;
+  }
   if (put.error().kind() != ErrorKind::kAlreadyExists) return put.error();
   // Of another process that mirrors the same, or of a request of ours whose answer never came.
   if (auto same = is_committed_there(to, id, sealed->text); !same) return same.error();

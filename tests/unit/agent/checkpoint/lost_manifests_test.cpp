@@ -4,7 +4,9 @@
 
 #include "agent/src/checkpoint/disk/folder_mark.h"
 #include "agent/src/checkpoint/run_store.h"
+#include "agent/src/checkpoint/tiers/mirror.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/unit/agent/checkpoint/tiers/places.h"
 
 namespace ratoon::checkpoint::lost_manifests_test {
 namespace {
@@ -44,35 +46,60 @@ TEST_F(LostManifestsTest, AManifestAnywhereExplainsTheLink) {
   }
 }
 
-TEST_F(LostManifestsTest, PacksOfACommitWithoutAnyManifestAreEvidence) {
+TEST_F(LostManifestsTest, PacksWithoutAnyManifestAreSeen) {
+  const auto disk = test::folder_at(folder_.path());
+  EXPECT_FALSE(*has_packs_and_no_manifest(*disk));
   make("packs/a0001/s0000000010/r0000.safetensors");
-  EXPECT_FALSE(has_packs_without_manifests(folder_.path())) << "a save that was never committed";
-  make("receipts/committed");
-  EXPECT_TRUE(has_packs_without_manifests(folder_.path()));
+  EXPECT_TRUE(*has_packs_and_no_manifest(*disk));
   for (const char* name : {"manifests", "quarantine", "aside"}) {
     make(std::string(name) + "/s0000000010.a0001.json");
-    EXPECT_FALSE(has_packs_without_manifests(folder_.path())) << name;
+    EXPECT_FALSE(*has_packs_and_no_manifest(*disk)) << name;
     fs::remove_all(folder_ / name);
   }
   fs::remove_all(folder_ / "packs/a0001");
-  EXPECT_FALSE(has_packs_without_manifests(folder_.path())) << "somebody removed the packs, too";
+  EXPECT_FALSE(*has_packs_and_no_manifest(*disk)) << "somebody removed the packs, too";
   fs::create_directories(folder_ / "packs/a0002");
-  EXPECT_FALSE(has_packs_without_manifests(folder_.path()));
+  EXPECT_FALSE(*has_packs_and_no_manifest(*disk));
 }
 
-TEST_F(LostManifestsTest, TheFirstCommitLeavesIt) {
-  const auto store = *RunStore::open(folder_ / "run");
+TEST_F(LostManifestsTest, ARecordOfARollbackIsASignOfACommit) {
+  const auto disk = test::folder_at(folder_.path());
+  make("rollbacks/somebodys.txt");
+  EXPECT_FALSE(has_sign_of_a_commit(*disk));
+  make("rollbacks/a0002.json");
+  EXPECT_TRUE(has_sign_of_a_commit(*disk));
+}
+
+class SignOfACommit : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Places, SignOfACommit, testing::Values(false, true),
+                         [](const auto& place) { return place.param ? "Store" : "Folder"; });
+
+TEST_P(SignOfACommit, IsLeftByTheFirstCommitAndKept) {
+  const test::TemporaryFolder folder;
+  const auto place = folder / "run";
+  const std::shared_ptr<Disk> disk = GetParam() ? test::store_at(place) : test::folder_at(place);
+  const auto store = test::run_in(disk);
   const std::string bytes = "state";
   const TensorView view{.name = "sum", .shape = {5}, .bytes = std::as_bytes(std::span(bytes))};
-  const CheckpointId id{.attempt = Attempt(1), .step = Step(10)};
-  ASSERT_TRUE(store.write_pack(id, Rank(0), std::span(&view, 1)));
-  fs::remove_all(folder_ / "run/manifests");
-  EXPECT_FALSE(has_packs_without_manifests(folder_ / "run"));
-  ASSERT_TRUE(RunStore::open(folder_ / "run"));
-  ASSERT_TRUE(*store.try_commit(id, 1));
-  EXPECT_FALSE(has_packs_without_manifests(folder_ / "run"));
-  fs::remove_all(folder_ / "run/manifests");
-  EXPECT_TRUE(has_packs_without_manifests(folder_ / "run"));
+  for (const std::uint64_t step : {10, 20}) {
+    ASSERT_TRUE(store.write_pack(test::id(1, step), Rank(0), std::span(&view, 1)));
+    EXPECT_EQ(has_sign_of_a_commit(*disk), step == 20) << "a save that was never committed";
+    ASSERT_TRUE(*store.try_commit(test::id(1, step), 1));
+    EXPECT_TRUE(has_sign_of_a_commit(*disk));
+  }
+  EXPECT_FALSE(*has_packs_and_no_manifest(*disk));
+  fs::remove_all(place / "manifests");
+  EXPECT_TRUE(*has_packs_and_no_manifest(*disk));
+}
+
+TEST(SignOfACommitInTiers, IsInAStoreThatGetsCopies) {
+  const test::TemporaryFolder folder;
+  const auto home = test::folder_at(folder / "home");
+  const auto store = test::store_at(folder / "store");
+  test::digest_of_commit(home, test::id(1, 10));
+  EXPECT_FALSE(has_sign_of_a_commit(*store));
+  ASSERT_TRUE(mirror_checkpoint(*home, test::id(1, 10), *store, {}));
+  EXPECT_TRUE(has_sign_of_a_commit(*store));
 }
 
 TEST_F(LostManifestsTest, AFolderThatIsNotThereHasLostNothing) {

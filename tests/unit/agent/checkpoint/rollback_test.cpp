@@ -4,6 +4,7 @@
 #include "agent/src/checkpoint/rollback_files.h"
 #include "agent/src/checkpoint/tiers/lineage.h"
 #include "agent/src/checkpoint/tiers/resume_choice.h"
+#include "agent/src/checkpoint/tiers/tiers.h"
 #include "base/contract/resume_point.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
@@ -157,8 +158,10 @@ TEST(RollbackInTiers, ADamagedRecordIsSaidWithTheWaysOn) {
     ASSERT_FALSE(found) << at;
     EXPECT_EQ(found.error().kind(), ErrorKind::kCorrupted);
     EXPECT_THAT(found.error().message(),
-                testing::AllOf(HasSubstr("rollbacks/a0002.json: "), HasSubstr("copy the record of that name"),
-                               HasSubstr("or remove it: then the run goes on from the newest")));
+                testing::AllOf(HasSubstr("rollbacks/a0002.json: "),
+                               HasSubstr("remove it where another place of the run, such as a store, has the "
+                                         "record of that name, and a start takes it from there"),
+                               HasSubstr("where none has it, the run then goes on from the newest")));
   }
   std::filesystem::remove(path);
   EXPECT_TRUE(take_inventory(*disk)) << "as the sentence says";
@@ -185,6 +188,31 @@ TEST(RollbackInTiers, WhatOneTierKnowsHoldsForAll) {
 
   ASSERT_TRUE(record_rollback(*store, back(2, id(1, 10)), "m"));
   EXPECT_EQ(merged().error().kind(), ErrorKind::kConflict);
+}
+
+// Of two places: the one whose record is damaged is named, whichever it is, and what the sentence says helps.
+TEST(RollbackInTiers, ADamagedRecordIsTakenFromTheOtherPlaceOnceItIsRemoved) {
+  ratoon::test::TemporaryFolder folder;
+  const Tiers tiers({{.word = "volume", .disk = test::folder_at(folder / "home"), .store = nullptr},
+                     {.word = "store",
+                      .disk = test::store_at(folder / "store"),
+                      .store = test::store_at(folder / "store")}});
+  for (const Tier& tier : tiers.all()) {
+    for (const std::uint64_t step : {10, 20}) test::digest_of_commit(tier.disk, id(1, step));
+    ASSERT_TRUE(record_rollback(*tier.disk, back(2, id(1, 10)), "m"));
+  }
+  for (const std::string place : {"home", "store"}) {
+    const auto path = folder / place / rollback_path(Attempt(2));
+    const std::string good = ratoon::test::read_text(path);
+    ratoon::test::write_text(path, good.substr(1));
+    const auto found = tiers.inventory();
+    ASSERT_FALSE(found) << place;
+    EXPECT_EQ(found.error().kind(), ErrorKind::kCorrupted);
+    EXPECT_THAT(found.error().message(), HasSubstr(place + "/rollbacks/a0002.json"));
+    std::filesystem::remove(path);
+    EXPECT_EQ(tiers.inventory()->complete.front().id, id(1, 10)) << "the other place knows of it";
+    ratoon::test::write_text(path, good);
+  }
 }
 
 }  // namespace

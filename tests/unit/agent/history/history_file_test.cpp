@@ -43,10 +43,12 @@ TEST(HistoryFile, IsWrittenByAttemptsAndReadAsOne) {
     ASSERT_TRUE(file.flush());
     file.append(row(4));  // and killed
   }
+  EXPECT_FALSE(went_on_from_a_checkpoint(*disk));
   EXPECT_EQ(std::filesystem::file_size(folder / "history/a0001.jsonl"), saved.bytes + encode(row(3)).size());
   auto second = HistoryFile::begin(*disk, Attempt(2), saved).value();
   second.append(row(3));
   const Place end = second.sync().value();
+  EXPECT_TRUE(went_on_from_a_checkpoint(*disk));
   EXPECT_THAT(steps_in(*disk, end), ElementsAre(1, 2, 3));
   EXPECT_THAT(list_attempts(*disk).value(), ElementsAre(Attempt(1), Attempt(2)));
 }

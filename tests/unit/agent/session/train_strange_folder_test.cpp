@@ -1,6 +1,7 @@
 // A run whose folder others have written into, from end to end in one process: what is theirs stays, and no
 // save fails for it.
 #include <functional>
+#include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -138,6 +139,37 @@ TEST_P(TrainLatestTest, WhatIsAPersonsOwnInPlaceOfTheLinkIsSaidOnceAndTheLinkCom
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, TrainLatestTest, testing::Values("latest-rank0", "latest-rank0/notes.txt"));
+
+TEST_F(TrainStrangeFolderTest, ADamagedRecordOfARollbackIsSaidWithTheWayOn) {
+  ASSERT_EQ(train(), 0);
+  plant("rollbacks/a0002.json");
+  EXPECT_EQ(train(), 83);
+  EXPECT_THAT(said_, HasSubstr("run/rollbacks/a0002.json"));
+  EXPECT_THAT(said_, HasSubstr("remove it where another place of the run, such as a store, has the record"));
+  fs::remove(run_ / "rollbacks/a0002.json");
+  EXPECT_EQ(train(), 0) << said_;
+}
+
+// Before there was a file that says so, the history alone knew that something had been committed.
+TEST_F(TrainStrangeFolderTest, AnOlderRunThatLostItsManifestsIsNotBegunAnew) {
+  const auto lose = [&] {
+    for (const char* name : {"manifests", "latest-rank0", "receipts/committed"}) fs::remove_all(run_ / name);
+  };
+  on_step_ = [](std::uint64_t step) {
+    if (step == 55) throw std::runtime_error("killed");
+  };
+  EXPECT_EQ(train(), 1);
+  on_step_ = [](std::uint64_t) {};
+  EXPECT_EQ(train(), 0);
+  EXPECT_EQ(began_, 50u) << "the history says that attempt 2 went on";
+  lose();
+  EXPECT_EQ(train(), 83);
+  EXPECT_THAT(said_, HasSubstr("has packs of checkpoints that were committed, and there is no manifest in"));
+  EXPECT_EQ(began_, 100u) << "no step is made";
+  fs::remove_all(run_ / "packs");
+  EXPECT_EQ(train(), 0) << said_;
+  EXPECT_EQ(began_, 0u) << "as the sentence says";
+}
 
 }  // namespace
 }  // namespace ratoon::train_strange_folder_test
