@@ -20,4 +20,10 @@ inline void ignore_signal(int number) {
     std::signal(number, SIG_IGN);
 }
 
+// A file beyond `ulimit -f`, and an output that is read no longer: `trainer | tee log`, whose tee is ended.
+inline void ignore_signals_of_writes() {
+  ignore_signal(SIGXFSZ);
+  ignore_signal(SIGPIPE);
+}
+
 }  // namespace ratoon

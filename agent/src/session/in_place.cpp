@@ -7,10 +7,12 @@
 #include "agent/src/session/last_words.h"
 #include "agent/src/session/leaving.h"
 #include "base/contract/exit_code.h"
+#include "base/core/ignore_signal.h"
 
 namespace ratoon {
 
 Session::Session(Result<Options> options) {
+  ignore_signals_of_writes();
   try {
     if (session::is_only_asked_for_help(options)) session::leave_now(static_cast<int>(ExitCode::kDone));
     attempts_ = std::make_unique<Attempts>(*std::move(options), Attempts::HowMany::kOne);

@@ -9,7 +9,7 @@ namespace ratoon {
 
 int train(Result<Options> options, const std::function<void(Session&)>& function) {
   int code = 0;
-  ignore_signal(SIGXFSZ);  // a file beyond `ulimit -f` is a save that failed
+  ignore_signals_of_writes();
   try {
     if (!session::is_only_asked_for_help(options)) Session::Attempts(*options).run(function);
   } catch (...) {
