@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agent/src/checkpoint/disk/patient_disk.h"
+#include "base/core/pause.h"
 
 namespace ratoon::checkpoint {
 Result<std::shared_ptr<SaveWork>> SaveWork::open(std::shared_ptr<Disk> disk, const std::string& mark,
@@ -81,7 +82,7 @@ bool SaveWork::has_written_all() const {
 
 void SaveWork::wait_for_change(Duration at_most) {
   Lock lock(mutex_);
-  changed_.wait_for(lock, at_most);
+  changed_.wait_for(lock, waitable(at_most));
 }
 
 bool SaveWork::is_written() const {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agent/src/checkpoint/save_work.h"
+#include "base/core/pause.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -26,7 +27,7 @@ bool SaveWork::work_once() {
 
 bool SaveWork::wait_for_work(Duration at_most) {
   Lock lock(mutex_);
-  if (!is_stopping_) changed_.wait_for(lock, at_most);
+  if (!is_stopping_) changed_.wait_for(lock, waitable(at_most));
   return !is_stopping_;
 }
 

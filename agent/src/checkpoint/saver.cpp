@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/core/pause.h"
+
 namespace ratoon::checkpoint {
 namespace {
 
@@ -90,7 +92,7 @@ SaveProgress Saver::poll() {
 }
 
 bool Saver::settle(Duration at_most) {
-  const auto until = std::chrono::steady_clock::now() + at_most;
+  const auto until = std::chrono::steady_clock::now() + waitable(at_most);
   for (;;) {
     if (!options_.has_thread) {
       while (work_->work_once()) {

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <optional>
 
+#include "base/core/pause.h"
+
 namespace ratoon {
 
 struct SaveTicket::State {
@@ -17,7 +19,7 @@ Result<void> SaveTicket::wait(SaveLevel level, std::chrono::nanoseconds at_most)
   if (!state_) return Error(ErrorKind::kInvalid, "this ticket is of no save: Session::save() gives one");
   std::unique_lock lock(state_->mutex);
   const auto is_reached = [&] { return state_->level && *state_->level >= level; };
-  state_->changed.wait_for(lock, at_most, [&] { return is_reached() || state_->failure; });
+  state_->changed.wait_for(lock, waitable(at_most), [&] { return is_reached() || state_->failure; });
   if (is_reached()) return {};
   if (state_->failure) return *state_->failure;
   return Error(ErrorKind::kTimeout, "the save has not come so far within the time given");

@@ -10,6 +10,7 @@
 #include "agent/src/checkpoint/tiers/old_names.h"
 #include "base/core/clock.h"
 #include "base/core/counted.h"
+#include "base/core/pause.h"
 #include "base/core/random_name.h"
 
 namespace ratoon::session {
@@ -151,7 +152,7 @@ Result<std::optional<InventoryEntry>> Mirrors::find(const CheckpointId& id) cons
 }
 
 std::vector<std::string> Mirrors::wait_for_newest(Duration at_most) const {
-  const auto until = std::chrono::steady_clock::now() + at_most;
+  const auto until = std::chrono::steady_clock::now() + waitable(at_most);
   std::vector<std::string> late;
   // None goes meanwhile: only this thread lets them go.
   std::vector<Worker*> all;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/core/pause.h"
+
 namespace ratoon::checkpoint {
 namespace {
 
@@ -65,7 +67,7 @@ std::set<CheckpointId> MirrorWorker::under_way() const {
 
 bool MirrorWorker::wait_for(const CheckpointId& id, Duration at_most) const {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, at_most, [&] { return durable_ && *durable_ >= id; });
+  return changed_.wait_for(lock, waitable(at_most), [&] { return durable_ && *durable_ >= id; });
 }
 
 void MirrorWorker::note_result(const CheckpointId& id, const Result<Mirrored>& result) {
