@@ -10,7 +10,10 @@
 #include <poll.h>
 
 #include "agent/src/board/handshake.h"
+#include "base/contract/names.h"
+#include "base/core/clock.h"
 #include "base/core/hmac_sha256.h"
+#include "base/core/log.h"
 #include "base/core/random_name.h"
 
 namespace ratoon::board {
@@ -24,6 +27,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds kTry = std::chrono::seconds(5);
 constexpr milliseconds kLook(20);  // how often we ask whether the attempt was given up
 constexpr int kLooksMax = 16;      // from one try to the next
+constexpr auto kTellAgain = std::chrono::minutes(1);
 
 // Another try would end the same way.
 bool is_final(ErrorKind kind) {
@@ -53,7 +57,10 @@ Result<std::vector<std::string>> Client::ask(Op op, std::vector<std::string> wor
     return Error(ErrorKind::kInvalid, "a request to the board has " + std::to_string(size_of(request)) +
                                           " bytes; at most " + std::to_string(kFrameMax) + " are taken");
   }
+  asked_ = steady_clock::now();
+  tell_at_ = asked_ + plan_.tell_after;
   if (!fd_.is_open()) {
+    no_way_ = "nobody has answered yet";
     if (auto connected = connect(deadline); !connected) return connected.error();
   }
   auto reply = ask_frame(request, deadline);
@@ -92,9 +99,11 @@ Result<void> Client::connect(Deadline deadline) {
     if (fd) {
       fd_ = std::move(*fd);
       proven = prove(deadline);
+      no_way_.clear();
       if (proven) return {};
       fd_.reset();
     }
+    no_way_ = proven.error().message();
     if (is_final(proven.error().kind()) || steady_clock::now() >= deadline) return proven;
     // Nothing tells when the next try may succeed.
     for (int i = 0; i < looks; ++i)
@@ -126,7 +135,7 @@ Result<void> Client::prove(Deadline deadline) {
                                           std::to_string(taken->kind));
 }
 
-Result<UniqueFd> Client::try_to_connect(const SocketAddress& address, Deadline deadline) const {
+Result<UniqueFd> Client::try_to_connect(const SocketAddress& address, Deadline deadline) {
   UniqueFd fd(::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.is_open()) return system_error(errno, "making a socket to " + place());
   const int on = 1;
@@ -175,8 +184,26 @@ Result<Frame> Client::exchange(const Frame& request, Deadline deadline) {
   }
 }
 
-Result<void> Client::wait_for(int fd, short events, Deadline deadline) const {
+void Client::tell_of_wait() {
+  const auto now = steady_clock::now();
+  if (now < tell_at_) return;
+  tell_at_ = now + kTellAgain;
+  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - asked_).count();
+  const std::string rank =
+      "rank " + std::to_string(plan_.rank) + " has waited for " + std::to_string(waited) + " s ";
+  const std::string sentence =
+      no_way_.empty()
+          ? rank + "for ranks that have not come to " + place() + "; it goes on waiting"
+          : rank + "for " + place() + ", and tries again: " + no_way_ +
+                "; where that address is the wrong one, set " + names::env::kPodIp + " for each process";
+  if (plan_.tell) return plan_.tell(sentence);
+  const SystemClock clock;
+  Logger(clock, {.format = LogFormat::kText}).info(sentence);
+}
+
+Result<void> Client::wait_for(int fd, short events, Deadline deadline) {
   for (;;) {
+    tell_of_wait();
     if (*plan_.is_given_up)
       return Error(ErrorKind::kCancelled, "the meeting at " + place() + " was given up");
     const auto left = std::chrono::ceil<milliseconds>(

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ class Client {
     std::uint32_t rank = 0;
     std::string secret;  // of the attempt
     std::shared_ptr<const std::atomic<bool>> is_given_up;
+    // Once an ask() waits for so long, and every minute from then on: for whom it waits. Empty: it is logged.
+    std::function<void(const std::string& sentence)> tell{};
+    std::chrono::milliseconds tell_after = std::chrono::seconds(10);
   };
 
   // Connects with the first call of ask().
@@ -47,16 +51,20 @@ class Client {
   [[nodiscard]] Result<void> connect(Deadline deadline);
   // On a connection that was made just now.
   [[nodiscard]] Result<void> prove(Deadline deadline);
-  [[nodiscard]] Result<UniqueFd> try_to_connect(const SocketAddress& address, Deadline deadline) const;
+  [[nodiscard]] Result<UniqueFd> try_to_connect(const SocketAddress& address, Deadline deadline);
   // What the board says, unless that is an error.
   [[nodiscard]] Result<Frame> ask_frame(const Frame& request, Deadline deadline);
   [[nodiscard]] Result<Frame> exchange(const Frame& request, Deadline deadline);
   // Until `fd` has one of `events`, or -1: for one look.
-  [[nodiscard]] Result<void> wait_for(int fd, short events, Deadline deadline) const;
+  [[nodiscard]] Result<void> wait_for(int fd, short events, Deadline deadline);
+  void tell_of_wait();
   [[nodiscard]] std::string place() const;
 
   const Plan plan_;
   UniqueFd fd_;
+  Deadline tell_at_{};  // of the ask() under way
+  Deadline asked_{};    // when it began
+  std::string no_way_;  // why the last try to connect failed; empty: there is a connection
 };
 
 }  // namespace ratoon::board

@@ -46,6 +46,7 @@ Result<GroupOptions> read_numbers(const Variables& variables, const Names& names
   GroupOptions group;
   group.rank = *rank;
   group.size = *size;
+  group.is_on_one_machine = *size == 1;  // else it is not known: loopback would reach this machine alone
   if (variables(names.size_here)) {
     const auto here = read_number(variables, names.size_here, kWorldMax);
     if (!here) return here.error();
@@ -92,9 +93,9 @@ Result<GroupOptions> read_group(const Variables& variables) {
         read_numbers(variables, {"SLURM_PROCID", has_own_size ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS", ""});
     if (group) {
       group->name = "slurm" + join(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"});
-      group->is_on_one_machine =
-          variables(variables("SLURM_STEP_NUM_NODES") ? "SLURM_STEP_NUM_NODES" : "SLURM_NNODES")
-              .value_or("1") == "1";
+      const auto nodes =
+          variables(variables("SLURM_STEP_NUM_NODES") ? "SLURM_STEP_NUM_NODES" : "SLURM_NNODES");
+      if (nodes) group->is_on_one_machine = *nodes == "1";
     }
     return group;
   }

@@ -48,6 +48,23 @@ class BoardClient : public testing::Test {
   Place place_{"127.0.0.1"};
 };
 
+TEST_F(BoardClient, SaysAfterAWhileForWhomItWaits) {
+  std::string said;
+  Client client({.host = "127.0.0.1",
+                 .port = place_.address.port(),
+                 .attempt = 3,
+                 .rank = 5,
+                 .secret = std::string(64, 's'),
+                 .is_given_up = flag_,
+                 .tell = [&said](const std::string& sentence) { said = sentence; },
+                 .tell_after = 1ms});
+  static_cast<void>(count(client, 200ms));
+  EXPECT_THAT(
+      said, HasSubstr("rank 5 has waited for 0 s for 127.0.0.1 port " +
+                      std::to_string(place_.address.port()) + ", where rank 0 of attempt 3 keeps the board"));
+  EXPECT_THAT(said, HasSubstr("RATOON_POD_IP"));
+}
+
 TEST_F(BoardClient, KnocksAgainUntilSomebodyListensAndDoesNotHangUp) {
   Client client = place_.client("127.0.0.1", flag_);
   const Error refused = count(client, 100ms);

@@ -105,6 +105,20 @@ TEST_F(BoardServer, CarriesLargeValuesAndRefusesTooLargeOnes) {
   EXPECT_THAT(ask(client, Op::kCount, {}), ElementsAre("1")) << "the connection goes on";
 }
 
+TEST_F(BoardServer, AWaitForOtherRanksSaysSo) {
+  std::string said;
+  Client client({.host = "127.0.0.1",
+                 .port = address_.port(),
+                 .attempt = 1,
+                 .rank = 2,
+                 .secret = test::secret_of(1),
+                 .is_given_up = make_flag(),
+                 .tell = [&said](const std::string& sentence) { said = sentence; },
+                 .tell_after = 1ms});
+  EXPECT_FALSE(client.ask(Op::kGet, {"never"}, steady_clock::now() + 200ms));
+  EXPECT_THAT(said, HasSubstr("rank 2 has waited for 0 s for ranks that have not come to 127.0.0.1 port"));
+}
+
 TEST_F(BoardServer, AWaitEndsWithItsDeadlineAndTheRankAsksOn) {
   Client client = rank();
   const auto late = client.ask(Op::kGet, {"never"}, steady_clock::now() + 50ms);

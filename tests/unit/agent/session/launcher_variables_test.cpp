@@ -72,6 +72,15 @@ TEST(LauncherVariables, OfTorchrun) {
   EXPECT_TRUE(read(with(kTorchrun, "LOCAL_WORLD_SIZE", "8"))->is_on_one_machine);
 }
 
+// Loopback would reach the ranks of this machine alone: others would call themselves.
+TEST(LauncherVariables, RanksThatAreNotSaidToShareAMachineMayBeOnSeveral) {
+  const auto group = read(without(kTorchrun, "LOCAL_WORLD_SIZE"));
+  ASSERT_TRUE(group) << group.error().message();
+  EXPECT_FALSE(group->is_on_one_machine);
+  EXPECT_FALSE(read(without(kSlurm, "SLURM_NNODES"))->is_on_one_machine);
+  EXPECT_TRUE(read({{"RANK", "0"}, {"WORLD_SIZE", "1"}})->is_on_one_machine);
+}
+
 TEST(LauncherVariables, OfASlurmStep) {
   const auto group = read(kSlurm);
   ASSERT_TRUE(group) << group.error().message();
