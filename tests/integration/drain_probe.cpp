@@ -6,9 +6,11 @@
 //               [--hang data|compute|collective --hang-at STEP --hang-rank RANK]
 //               [--hold FILE --hold-at STEP --hold-rank RANK]
 //               [--fail-with CODE --fail-at STEP --fail-rank RANK]
+//               [--fork FILE --fork-at STEP --fork-rank RANK]
 //               --save-folder ... --run-name ...
 //
-// It hangs once, whoever is started after it in the same folder; it is held until the file is there.
+// It hangs once, whoever is started after it in the same folder; it is held until the file is there. The
+// child that it forks does not exec, lives until a signal ends it, and has its number in the file.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -101,6 +103,16 @@ void fail_if_asked(const Asked& asked, const ratoon::Session& session) {
   if (asked.is_here(session)) throw ratoon::Failure(std::stoi(asked.what), "the probe was asked to fail");
 }
 
+void fork_if_asked(const Asked& asked, const ratoon::Session& session) {
+  if (!asked.is_here(session)) return;
+  const std::string unfinished = asked.what + ".new";
+  const pid_t child = ::fork();
+  if (child == 0)
+    for (;;) ::pause();
+  std::ofstream(unfinished) << child;
+  std::filesystem::rename(unfinished, asked.what);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -111,6 +123,7 @@ int main(int argc, char** argv) {
   const Asked hang = Asked::read(argc, argv, "--hang");
   const Asked hold = Asked::read(argc, argv, "--hold");
   const Asked fail = Asked::read(argc, argv, "--fail-with");
+  const Asked forks = Asked::read(argc, argv, "--fork");
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
 
   return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
@@ -128,6 +141,7 @@ int main(int argc, char** argv) {
       hang_if_asked(hang, "compute", session, folder);
       hold_if_asked(hold, session);
       fail_if_asked(fail, session);
+      fork_if_asked(forks, session);
       std::printf("rank %" PRIu32 " step %" PRIu64 " samples", session.rank(), step);
       for (const ratoon::Slot& slot : stream.take(session.rank(), session.world_size()))
         std::printf(" %" PRIu64, slot.sample);

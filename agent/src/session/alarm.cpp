@@ -2,18 +2,22 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "agent/src/session/fail.h"
+#include "base/contract/exit_code.h"
+
 namespace ratoon::session {
 
 Alarm::Alarm() : event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  if (!event_.is_open()) std::abort();  // no descriptors left: nothing of what follows could work
+  if (!event_.is_open())
+    fail(ExitCode::kStartAgain, system_error(errno, "making an alarm").message() + "; start again");
 }
 
 void Alarm::notify() const {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "agent/src/session/link.h"
-#include "base/core/unique_fd.h"
+#include "base/core/unforked_fd.h"
 
 namespace ratoon::session {
 
@@ -23,9 +23,9 @@ class AloneLink final : public Link {
   [[nodiscard]] Result<void> complete(const Position& position) override;
 
  private:
-  explicit AloneLink(UniqueFd lock) : lock_(std::move(lock)) {}
+  explicit AloneLink(UnforkedFd lock) : lock_(std::move(lock)) {}
 
-  UniqueFd lock_;  // held for as long as the process lives, however it ends
+  UnforkedFd lock_;  // held for as long as the process lives, however it ends
 };
 
 }  // namespace ratoon::session

@@ -80,7 +80,7 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, checkpoi
                                                    std::move(token), std::move(*meeting), patience));
 }
 
-CoordinatorLink::CoordinatorLink(const Options& options, UniqueFd folder_lock, ProcessIdentity process,
+CoordinatorLink::CoordinatorLink(const Options& options, UnforkedFd folder_lock, ProcessIdentity process,
                                  std::unique_ptr<TokenFile> token, MeetingSocket meeting,
                                  const LinkPatience& patience)
     : options_(options.member),

@@ -15,7 +15,7 @@
 #include "agent/src/session/meeting_socket.h"
 #include "base/core/clock.h"
 #include "base/core/token_file.h"
-#include "base/core/unique_fd.h"
+#include "base/core/unforked_fd.h"
 #include "base/http/transport.h"
 
 namespace ratoon::session {
@@ -52,7 +52,7 @@ class CoordinatorLink final : public Link {
   void give_up(const std::string& reason) override { set_standing(Standing::kStop, reason); }
 
  private:
-  CoordinatorLink(const Options& options, UniqueFd folder_lock, ProcessIdentity process,
+  CoordinatorLink(const Options& options, UnforkedFd folder_lock, ProcessIdentity process,
                   std::unique_ptr<TokenFile> token, MeetingSocket meeting, const LinkPatience& patience);
 
   void beat_until_stopped(const std::stop_token& stop);
@@ -81,7 +81,7 @@ class CoordinatorLink final : public Link {
   const MemberOptions options_;
   const std::optional<RollbackWish> rollback_;
   const Duration leave_within_;
-  const UniqueFd folder_lock_;
+  const UnforkedFd folder_lock_;
   const ProcessIdentity process_;
   std::unique_ptr<TokenFile> token_;
   const MeetingSocket meeting_;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -25,7 +26,7 @@ Error is_taken(const std::string& place) {
 }
 
 // A socket's name without a file: the kernel gives it to one, and takes it back when that one ends.
-Result<UniqueFd> lock_name(const std::string& place) {
+Result<UnforkedFd> lock_name(const std::string& place) {
   const std::string name = "ratoon-run-" + to_hex(xxh3_128(std::as_bytes(std::span(place))));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -33,11 +34,12 @@ Result<UniqueFd> lock_name(const std::string& place) {
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   UniqueFd lock(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!lock.is_open()) return system_error(errno, "making a lock for " + place);
-  if (::bind(lock.get(), reinterpret_cast<const sockaddr*>(&address), bytes) == 0) return lock;
+  if (::bind(lock.get(), reinterpret_cast<const sockaddr*>(&address), bytes) == 0)
+    return UnforkedFd(std::move(lock));
   return errno == EADDRINUSE ? is_taken(place) : system_error(errno, "locking " + place);
 }
 
-Result<UniqueFd> lock_file(const std::filesystem::path& folder, FolderUse use) {
+Result<UnforkedFd> lock_file(const std::filesystem::path& folder, FolderUse use) {
   const std::string path = (folder / checkpoint::kLock).string();
   UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644));
   const int number = errno;
@@ -52,14 +54,14 @@ Result<UniqueFd> lock_file(const std::filesystem::path& folder, FolderUse use) {
     if (errno != EWOULDBLOCK) return system_error(errno, "locking " + path);
     return is_taken(folder.string());
   }
-  return lock;
+  return UnforkedFd(std::move(lock));
 }
 
 }  // namespace
 
-Result<UniqueFd> lock_folder(const Options& options, FolderUse use, checkpoint::PatientCalls& calls) {
+Result<UnforkedFd> lock_folder(const Options& options, FolderUse use, checkpoint::PatientCalls& calls) {
   // Ranks of one world share a machine at times: the claim in the bucket keeps other runs out.
-  if (is_home_in_store(options) && use == FolderUse::kTogether) return UniqueFd();
+  if (is_home_in_store(options) && use == FolderUse::kTogether) return UnforkedFd();
   if (is_home_in_store(options)) return lock_name(home_of(options));
   return calls("locking " + home_of(options),
                [folder = run_folder(options), use] { return lock_file(folder, use); });

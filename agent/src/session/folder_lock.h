@@ -1,5 +1,6 @@
 // A run's folder belongs to one run at a time: a process that trains alone holds it for itself, the processes
-// of a world hold it together. The lock dies with its holder, however that ends.
+// of a world hold it together. The lock dies with its holder, however that ends, and whatever it has
+// forked.
 //
 // Where the run has no folder but a bucket, the lock is a name of this machine (of this network namespace):
 // it keeps processes of one machine apart, which claims in the bucket take for starts of one job. A world has
@@ -10,14 +11,14 @@
 #include <ratoon/result.h>
 
 #include "agent/src/checkpoint/disk/patient_calls.h"
-#include "base/core/unique_fd.h"
+#include "base/core/unforked_fd.h"
 
 namespace ratoon::session {
 
 enum class FolderUse { kAlone, kTogether };
 
 // kTimeout where the folder hangs with its disk.
-[[nodiscard]] Result<UniqueFd> lock_folder(const Options& options, FolderUse use,
-                                           checkpoint::PatientCalls& calls);
+[[nodiscard]] Result<UnforkedFd> lock_folder(const Options& options, FolderUse use,
+                                             checkpoint::PatientCalls& calls);
 
 }  // namespace ratoon::session

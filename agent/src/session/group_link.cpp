@@ -53,7 +53,7 @@ Result<std::unique_ptr<Link>> GroupLink::open(const Options& options,
                                               const GroupPatience& patience) {
   const SystemClock clock;
   const GroupOptions& group = options.group;
-  UniqueFd folder_lock;
+  UnforkedFd folder_lock;
   if (group.rank == 0) {
     const auto take = [&] { return lock_folder(options, FolderUse::kAlone, *calls); };
     auto lock = take_patiently(take, patience, clock);
@@ -71,8 +71,8 @@ Result<std::unique_ptr<Link>> GroupLink::open(const Options& options,
       new GroupLink(options, *std::move(folder), std::move(folder_lock), *std::move(meeting), patience));
 }
 
-GroupLink::GroupLink(const Options& options, GroupMeeting folder, UniqueFd folder_lock, MeetingSocket meeting,
-                     const GroupPatience& patience)
+GroupLink::GroupLink(const Options& options, GroupMeeting folder, UnforkedFd folder_lock,
+                     MeetingSocket meeting, const GroupPatience& patience)
     : group_(options.group),
       rollback_(rollback_wish(options)),
       folder_(std::move(folder)),

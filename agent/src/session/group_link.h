@@ -19,7 +19,7 @@
 #include "agent/src/session/link.h"
 #include "agent/src/session/meeting_socket.h"
 #include "base/core/clock.h"
-#include "base/core/unique_fd.h"
+#include "base/core/unforked_fd.h"
 
 namespace ratoon::session {
 
@@ -50,7 +50,7 @@ class GroupLink final : public Link {
   void form_no_new_world(const std::string& why) override { refusal_ = why; }
 
  private:
-  GroupLink(const Options& options, GroupMeeting folder, UniqueFd folder_lock, MeetingSocket meeting,
+  GroupLink(const Options& options, GroupMeeting folder, UnforkedFd folder_lock, MeetingSocket meeting,
             const GroupPatience& patience);
 
   void leave_attempt();
@@ -67,7 +67,7 @@ class GroupLink final : public Link {
   const GroupOptions group_;
   const std::optional<RollbackWish> rollback_;
   const GroupMeeting folder_;
-  const UniqueFd folder_lock_;  // rank 0's
+  const UnforkedFd folder_lock_;  // rank 0's
   const MeetingSocket meeting_;
   const GroupPatience patience_;
   const SystemClock clock_;

@@ -41,7 +41,7 @@ Result<MeetingSocket> open_meeting_socket(const std::string& pod_ip) {
       ::getsockname(fd.get(), address->get(), &address->size) != 0) {
     return system_error(errno, "binding the socket where the ranks meet to " + host);
   }
-  return MeetingSocket{.fd = std::move(fd), .at = {.host = host, .port = address->port()}};
+  return MeetingSocket{.fd = UnforkedFd(std::move(fd)), .at = {.host = host, .port = address->port()}};
 }
 
 }  // namespace ratoon::session

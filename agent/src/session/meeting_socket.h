@@ -8,7 +8,7 @@
 
 #include <ratoon/result.h>
 
-#include "base/core/unique_fd.h"
+#include "base/core/unforked_fd.h"
 
 namespace ratoon::session {
 
@@ -24,7 +24,7 @@ struct HostPort {
 [[nodiscard]] std::string join_address(const HostPort& address);
 
 struct MeetingSocket {
-  UniqueFd fd;
+  UnforkedFd fd;
   HostPort at;
 };
 

@@ -4,13 +4,15 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <ctime>
+#include <vector>
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "agent/src/session/fail.h"
 #include "base/contract/exit_code.h"
 
 namespace ratoon::session {
@@ -25,7 +27,8 @@ struct Heard {
 };
 std::array<Heard, kNumbersMax> all_heard;
 std::array<struct sigaction, kNumbersMax> before;  // written while no handler of ours can run
-std::atomic<int> news_fd{-1};                      // once it is open it stays: a handler may still write
+std::array<std::atomic<bool>, kNumbersMax> is_taken;
+std::atomic<int> news_fd{-1};  // once it is open it stays: a handler may still write
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
               std::atomic<std::int64_t>::is_always_lock_free);
 
@@ -41,6 +44,17 @@ void call_the_one_before(int number, siginfo_t* info, void* context) {
   } else if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) {
     action.sa_handler(number);
   }
+}
+
+void give_back() {
+  for (std::size_t at = 0; at < kNumbersMax; ++at)
+    if (is_taken[at].exchange(false)) ::sigaction(static_cast<int>(at), &before[at], nullptr);
+}
+
+// A child that is forked and does not exec is none of ours: what ends others ends it.
+void give_back_in_children() {
+  static const int registered = ::pthread_atfork(nullptr, nullptr, give_back);
+  static_cast<void>(registered);
 }
 
 // Only what may be called in a signal handler.
@@ -63,7 +77,9 @@ void on_signal(int number, siginfo_t* info, void* context) {
 
 Signals::Signals(int also) {
   if (news_fd < 0) news_fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (news_fd < 0) std::abort();  // no descriptors left: nothing of what follows could work
+  if (news_fd < 0)
+    fail(ExitCode::kStartAgain, system_error(errno, "listening to signals").message() + "; start again");
+  give_back_in_children();
   std::vector<int> wanted = {SIGTERM, SIGINT, SIGUSR1};
   if (also > 0 && also != SIGTERM && also != SIGINT && also != SIGUSR1) wanted.push_back(also);
   for (const int number : wanted) {
@@ -78,12 +94,12 @@ Signals::Signals(int also) {
     ours.sa_flags = SA_SIGINFO | SA_RESTART;
     sigemptyset(&ours.sa_mask);
     ::sigaction(number, &ours, nullptr);
-    taken_.push_back(number);
+    is_taken[at] = true;
   }
 }
 
 Signals::~Signals() {
-  for (const int number : taken_) ::sigaction(number, &before[static_cast<std::size_t>(number)], nullptr);
+  give_back();
 }
 
 HeardSignal Signals::heard(int number) const {

@@ -6,14 +6,13 @@
 //   if (signals.heard(SIGTERM).count > 0) ...   // any thread
 //   signals.wait(stop, 1s);                     // until the next one
 //
-// One at a time in a process. A signal that was ignored when it began (nohup, a shell's background) stays
-// ignored.
+// One at a time in a process; a child that is forked and does not exec has the handlers of before. A signal
+// that was ignored when it began (nohup, a shell's background) stays ignored.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <stop_token>
-#include <vector>
 
 #include "base/core/clock.h"
 
@@ -26,7 +25,8 @@ struct HeardSignal {
 
 class Signals {
  public:
-  // SIGTERM, SIGINT, SIGUSR1, and `also` where it is none of them; 0: none.
+  // SIGTERM, SIGINT, SIGUSR1, and `also` where it is none of them; 0: none. Throws Failure where the process
+  // has no descriptor left.
   explicit Signals(int also = 0);
   ~Signals();
   Signals(const Signals&) = delete;
@@ -35,9 +35,6 @@ class Signals {
   [[nodiscard]] HeardSignal heard(int number) const;
   // Until a signal comes, or the stop, or so long; one thread.
   void wait(const std::stop_token& stop, std::chrono::milliseconds at_most) const;
-
- private:
-  std::vector<int> taken_;
 };
 
 }  // namespace ratoon::session

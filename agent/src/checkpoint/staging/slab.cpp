@@ -41,7 +41,7 @@ Result<Slab> Slab::open(const std::filesystem::path& path, std::uint64_t home) {
   Slab slab;
   slab.path_ = path;
   slab.home_ = home;
-  slab.fd_ = std::move(fd);
+  slab.fd_ = UnforkedFd(std::move(fd));
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   if (bytes > kHeadBytes) {
     if (auto mapped = slab.map(bytes); !mapped) return mapped.error();
@@ -92,6 +92,7 @@ Result<void> Slab::map(std::uint64_t bytes) {
     return system_error(errno, "mapping " + std::to_string(bytes) + " bytes of staged memory");
   at_ = static_cast<std::byte*>(at);
   bytes_ = bytes;
+  static_cast<void>(::madvise(at, bytes, MADV_DONTFORK));  // a child that maps it would keep its lock
   static_cast<void>(::madvise(at, bytes, MADV_HUGEPAGE));
   // A system that does not know it touches pages when they are copied to.
   if (::madvise(at, bytes, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
@@ -129,7 +130,7 @@ void Slab::write_info(const SlotInfo& info) {
 void Slab::discard() {
   unmap();
   if (fd_.is_open()) static_cast<void>(::unlink(path_.c_str()));
-  fd_.reset();
+  fd_ = UnforkedFd();
   path_.clear();
 }
 

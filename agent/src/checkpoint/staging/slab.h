@@ -14,7 +14,7 @@
 #include <ratoon/result.h>
 
 #include "agent/src/checkpoint/staging/slot_info.h"
-#include "base/core/unique_fd.h"
+#include "base/core/unforked_fd.h"
 
 namespace ratoon::checkpoint {
 
@@ -46,7 +46,7 @@ class Slab {
   void unmap();
 
   std::filesystem::path path_;  // empty: own memory
-  UniqueFd fd_;
+  UnforkedFd fd_;
   std::uint64_t home_ = 0;
   std::byte* at_ = nullptr;
   std::uint64_t bytes_ = 0;  // mapped

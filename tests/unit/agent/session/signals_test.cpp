@@ -6,6 +6,11 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ratoon/failure.h>
 
 #include "agent/src/session/resume_command.h"
 
@@ -31,6 +36,36 @@ TEST(Signals, AreCountedWithTheTimeOfTheFirst) {
   EXPECT_GE(signals.heard(SIGTERM).first, before);
   EXPECT_LE(signals.heard(SIGTERM).first, after);
   EXPECT_EQ(signals.heard(SIGINT).count, 0u);
+}
+
+TEST(SignalsDeathTest, WhereNoDescriptorIsLeftTheProcessIsToStartAgain) {
+  GTEST_FLAG_SET(death_test_style,
+                 "threadsafe");  // another test of this program may have opened what is kept
+  const auto begin = [] {
+    const rlimit none{};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    try {
+      const Signals signals;
+    } catch (const Failure& why) {
+      ::_exit(why.exit_code);
+    }
+    ::_exit(0);
+  };
+  EXPECT_EXIT(begin(), testing::ExitedWithCode(81), "");
+}
+
+TEST(Signals, AreNoneOfAChildThatIsForked) {
+  const Signals signals;
+  const pid_t child = ::fork();
+  if (child == 0)
+    for (;;) ::pause();
+  ::kill(child, SIGTERM);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+  EXPECT_EQ(signals.heard(SIGTERM).count, 0u);
+  std::raise(SIGTERM);
+  EXPECT_EQ(signals.heard(SIGTERM).count, 1u) << "this process listens on";
 }
 
 TEST(Signals, TheProgramsOwnHandlerIsCalledAndComesBack) {

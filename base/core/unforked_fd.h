@@ -1,0 +1,33 @@
+// UnforkedFd owns a descriptor that belongs to this process alone: a child that is forked and does not exec
+// closes it at once. With an inherited descriptor it would keep a lock after its parent has ended, and
+// nothing could take the parent's place.
+//
+// Thread contract: each object by one thread at a time; any thread may fork.
+#pragma once
+
+#include "base/core/unique_fd.h"
+
+namespace ratoon {
+
+class UnforkedFd {
+ public:
+  UnforkedFd() = default;
+  explicit UnforkedFd(UniqueFd fd);
+  UnforkedFd(UnforkedFd&& other) noexcept;
+  UnforkedFd& operator=(UnforkedFd&& other) noexcept;
+  ~UnforkedFd();
+
+  [[nodiscard]] int get() const { return fd_.get(); }
+  [[nodiscard]] bool is_open() const { return fd_.is_open(); }
+
+ private:
+  friend struct UnforkedFds;
+  void enter();
+  void leave();
+
+  UniqueFd fd_;
+  UnforkedFd* before_ = nullptr;  // in the list of all that are open
+  UnforkedFd* after_ = nullptr;
+};
+
+}  // namespace ratoon
