@@ -28,6 +28,24 @@ class ForGood(NoticedRanks):
     def test_bad_checkpoints_of_one_end_all(self):
         self.assert_ends_the_others(1, 83)
 
+    def assert_one_that_cannot_join_ends_the_others(self, rank):
+        """It goes back to a step that there is none of, and says so before it has called."""
+        self.start(launcher=torchrun, size=3, steps=60)
+        self.assertEqual(self.finish(), [0, 0, 0], self.log(0))
+        self.start(launcher=torchrun, size=3, steps=100_000, ranks=[one for one in range(3) if one != rank])
+        others = self.processes
+        self.start("--resume-from", 7, launcher=torchrun, size=3, steps=100_000, ranks=[rank])
+        self.assertEqual(self.finish(), [82], self.log(rank))
+        self.assertEqual([process.wait(timeout=120) for process in others], [82, 82], "they would wait ten minutes")
+        for other in {0, 1, 2} - {rank}:
+            self.assertIn("--resume-from 7: the run has no checkpoint of that step", self.log(other))
+
+    def test_rank_0_that_cannot_join_ends_all(self):
+        self.assert_one_that_cannot_join_ends_the_others(0)
+
+    def test_another_that_cannot_join_ends_all(self):
+        self.assert_one_that_cannot_join_ends_the_others(2)
+
     def test_any_other_end_is_waited_for(self):
         failing = ("--fail-with", 7, "--fail-at", 60, "--fail-rank", 1)
         self.start(*failing, launcher=torchrun, size=2, steps=100)

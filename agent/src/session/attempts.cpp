@@ -83,6 +83,16 @@ bool is_for_good(const Failure& why) {
 
 }  // namespace
 
+template <class Act>
+auto Session::Attempts::told_to_others(const Act& act) {
+  try {
+    return act();
+  } catch (const Failure& why) {
+    if (is_for_good(why)) link_->end_for_good(why.what());
+    throw;
+  }
+}
+
 Session::Attempts::Attempts(Options options, HowMany how_many)
     : options_(checked(std::move(options))),
       numerics_(std::make_shared<session::NumericsWatch>(options_.deterministic, options_.seed.value_or(0),
@@ -92,7 +102,7 @@ Session::Attempts::Attempts(Options options, HowMany how_many)
       accounts_(std::make_shared<session::Accounts>(clock_)),
       places_(options_, shared_meters_),
       link_(open_link()),
-      saver_(open_saver()),
+      saver_(told_to_others([this] { return open_saver(); })),
       surroundings_{.options = options_,
                     .places = places_,
                     .saver = saver_,
@@ -106,8 +116,10 @@ Session::Attempts::Attempts(Options options, HowMany how_many)
                     .first_state = first_state_},
       endpoint_(
           metrics::open_endpoint(options_.member, meters_, Logger(clock_, {.format = LogFormat::kText}))) {
-  if (options_.overwrite && !has_coordinator()) places_.begin_anew();
-  if (!options_.autoresume && options_.group.rank == 0) refuse_to_resume();
+  told_to_others([this] {
+    if (options_.overwrite && !has_coordinator()) places_.begin_anew();
+    if (!options_.autoresume && options_.group.rank == 0) refuse_to_resume();
+  });
   show_ledgers(meters_, accounts_);
   link_->tell_of_waiting([accounts = accounts_] { accounts->wait_for_members(); });
 }
@@ -162,6 +174,10 @@ void Session::Attempts::run(const std::function<void(Session&)>& function) {
   }
 }
 
+  return told_to_others([this] { return wait_for_seat(); });
+}
+
+std::unique_ptr<Session::Engine> Session::Attempts::wait_for_seat() {
 std::unique_ptr<Session::Engine> Session::Attempts::next() {
   for (;;) {
     const Timestamp asked = clock_.now();

@@ -50,6 +50,10 @@ class Session::Attempts {
   // Whose the places are is settled first.
   [[nodiscard]] checkpoint::Saver open_saver();
   void wait_for_copies(Duration at_most);
+  [[nodiscard]] std::unique_ptr<Engine> wait_for_seat();
+  // The result of `act`; where that ends this process for good, others that wait for it are told why.
+  template <class Act>
+  auto told_to_others(const Act& act);
   // Null where the world changed before the attempt had begun.
   [[nodiscard]] std::unique_ptr<Engine> begin(const Assignment& assignment);
   [[nodiscard]] bool has_coordinator() const { return !options_.member.coordinator_url.empty(); }

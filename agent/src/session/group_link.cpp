@@ -137,10 +137,19 @@ void GroupLink::tell_why_none(const std::string& why) {
 }
 
 void GroupLink::end_for_good(const std::string& why) {
-  if (!own_call_.empty()) static_cast<void>(folder_.note_end(own_call_, why));
+  if (!own_call_.empty()) return static_cast<void>(folder_.note_end(own_call_, why));
+  // Nobody knows of this process yet: it waits, for a moment, until who is to be told can be.
+  const Timestamp give_up = clock_.now() + patience_.telling;
+  for (;;) {
+    const auto are_all_told = folder_.end_before_call(why);
+    if (are_all_told && *are_all_told) return;
+    if (!are_all_told && are_all_told.error().kind() == ErrorKind::kIo) return;
+    if (clock_.now() >= give_up) return;
+    std::this_thread::sleep_for(patience_.look);
+  }
 }
 
-// Of ranks of the attempt before: they will not call again.
+// Of ranks of the attempt before, which will not call again; and of ranks that never called.
 Result<void> GroupLink::check_that_none_has_ended(const std::vector<std::uint32_t>& ranks) const {
   std::vector<std::string> calls;
   {
@@ -153,6 +162,13 @@ Result<void> GroupLink::check_that_none_has_ended(const std::vector<std::uint32_
     if (!why) return why.error();
     if (*why) return Error(ErrorKind::kInvalid, "rank " + std::to_string(rank) + " ended for good: " + **why);
   }
+  if (group_.rank != 0) return {};
+  // They may have told the one before, while we came from the attempt before.
+  for (const std::string& own : {own_call_, calls.empty() ? own_call_ : calls.front()}) {
+    const auto why = folder_.find_end_before_call(own, ranks);
+    if (!why) return why.error();
+    if (*why) return Error(ErrorKind::kInvalid, **why);
+  }
   return {};
 }
 
@@ -161,13 +177,13 @@ Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
   const Timestamp began = clock_.now();
   Timestamp next_line = began + kLine;
   for (;;) {
-    auto calls = folder_.find_calls();
-    if (!calls) return calls.error();
-    calls->front() = own;
-    const auto missing = missing_in(*calls);
+    auto found = folder_.find_calls();
+    if (!found) return found.error();
+    found->calls.front() = own;
+    const auto missing = missing_in(found->calls);
     if (missing.empty()) {
       std::vector<JoinRequest> all;
-      for (auto& call : *calls) all.push_back(*std::move(call));
+      for (auto& call : found->calls) all.push_back(*std::move(call));
       return assign(all);
     }
     if (const auto all_may_come = check_that_none_has_ended(missing); !all_may_come)
@@ -175,6 +191,7 @@ Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
     if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
     const Timestamp now = clock_.now();
     if (now - began > patience_.meeting) {
+      if (found->unknown) return Error(ErrorKind::kIo, found->unknown->message());
       return Error(ErrorKind::kInvalid,
                    "no call of ranks " + list(missing) + " for " +
                        std::to_string(patience_.meeting / std::chrono::seconds(1)) +
@@ -222,7 +239,7 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
     starts.push_back(calls[rank].process.start);
     assignment.rank = Rank(rank);
     if (rank == 0) continue;
-    const auto answered = folder_.answer(starts.back(), assignment);
+    const auto answered = folder_.answer(starts.back(), {.assignment = assignment, .first_call = own_call_});
     if (!answered) return answered.error();
   }
   const auto forgotten = folder_.forget(calls_);  // all have called anew since
@@ -232,7 +249,9 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
 }
 
 Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
+  const Logger logger(clock_, {.format = LogFormat::kText});
   const Timestamp began = clock_.now();
+  Timestamp next_line = began + kLine;
   for (;;) {
     const auto answer = folder_.find_answer(call);
     if (!answer) return answer.error();
@@ -252,6 +271,12 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
                        std::to_string(patience_.meeting / std::chrono::seconds(1)) +
                        " s: see what rank 0 printed, and whether it has the same --save-folder");
     }
+    if (clock_.now() >= next_line) {
+      logger.info("waiting for rank 0, which forms the world once all ranks have called",
+                  {{"rank", std::to_string(group_.rank)}});
+      note_waiting();
+      next_line = clock_.now() + kLine;
+    }
     std::this_thread::sleep_for(patience_.look);
   }
 }
@@ -270,6 +295,28 @@ Result<void> GroupLink::complete(const Position&) {
   return folder_.note_done(own_call_);
 }
 
+std::string GroupLink::look_after(Attempt attempt, const std::vector<std::string>& calls) {
+  const auto looked = folder_.find_fault(attempt, calls);
+  if (looked && !looked->why.empty()) return looked->why;
+  // One that hangs is no look that failed.
+  if (!looked && !looked.error().is_retryable()) return looked.error().message();
+  const std::optional<Error> unknown = looked ? looked->unknown : looked.error();
+  if (!unknown) {
+    blind_since_.reset();
+    return "";
+  }
+  const Timestamp now = clock_.now();
+  if (!blind_since_) {
+    blind_since_ = now;
+    const Logger logger(clock_, {.format = LogFormat::kText});
+    logger.warning("this rank cannot look whether the others live; it looks again",
+                   {{"why", unknown->message()}, {"patience_seconds", seconds(patience_.blind)}});
+  }
+  if (now - *blind_since_ < patience_.blind) return "";
+  return "this rank could not look for " + std::to_string(patience_.blind / std::chrono::seconds(1)) +
+         " s whether the others live: " + unknown->message();
+}
+
 void GroupLink::watch_until_stopped(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
@@ -278,8 +325,7 @@ void GroupLink::watch_until_stopped(const std::stop_token& stop) {
     const Attempt attempt = attempt_;
     const std::vector<std::string> calls = calls_;
     lock.unlock();
-    const auto looked = folder_.find_fault(attempt, calls);
-    const std::string fault = looked ? *looked : looked.error().message();
+    const std::string fault = look_after(attempt, calls);
     lock.lock();
     if (fault.empty() || attempt_ != attempt) continue;
     reason_ = fault;

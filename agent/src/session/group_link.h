@@ -3,7 +3,8 @@
 // others, and they look after rank 0. Who is lost is started again by the launcher, with the others or alone.
 //
 // A folder that hangs with its disk ends the attempt, and nobody waits for it longer than the patience that
-// the calls have: kIo then.
+// the calls have: kIo then. A look that fails on this machine (no descriptors are left) says nothing of the
+// others: it is made again, for as long as `blind`.
 #pragma once
 
 #include <atomic>
@@ -27,6 +28,8 @@ struct GroupPatience {
   Duration look{std::chrono::milliseconds(250)};    // from one look into the folder to the next
   Duration meeting{std::chrono::minutes(10)};       // for ranks that do not come
   Duration former_owner{std::chrono::seconds(10)};  // to let go of the folder, after its end
+  Duration blind{std::chrono::minutes(1)};          // where this machine cannot look after the others
+  Duration telling{std::chrono::seconds(10)};       // until others have called, who are told of our end
 };
 
 class GroupLink final : public Link {
@@ -63,6 +66,9 @@ class GroupLink final : public Link {
   void stand_in(Attempt attempt, std::vector<std::string> calls);
 
   void watch_until_stopped(const std::stop_token& stop);
+  // Why the attempt is over, as far as a look tells: empty where it stands, or where nothing is known for
+  // now.
+  [[nodiscard]] std::string look_after(Attempt attempt, const std::vector<std::string>& calls);
 
   const GroupOptions group_;
   const std::optional<RollbackWish> rollback_;
@@ -79,9 +85,10 @@ class GroupLink final : public Link {
   std::string reason_;              // guarded by mutex_
   std::optional<std::string> given_up_{};  // why no world is waited for any more; guarded by mutex_
   std::atomic<Standing> standing_{Standing::kGoOn};
-  Attempt left_attempt_{0};               // of the training thread
-  std::string own_call_;                  // of the training thread
-  std::optional<std::string> refusal_{};  // of worlds that are new; of the training thread
+  Attempt left_attempt_{0};                 // of the training thread
+  std::string own_call_;                    // of the training thread
+  std::optional<std::string> refusal_{};    // of worlds that are new; of the training thread
+  std::optional<Timestamp> blind_since_{};  // of the watching thread
   std::jthread watching_;
 };
 

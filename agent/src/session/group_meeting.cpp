@@ -15,19 +15,35 @@ Result<T> said_as_io(Result<T> answered) {
   return Error(ErrorKind::kIo, answered.error().message());
 }
 
-std::string find_fault_of(const MeetingFolder& folder, std::uint32_t rank, const std::string& call) {
+GroupMeeting::Fault find_fault_of(const MeetingFolder& folder, std::uint32_t rank, const std::string& call) {
   const auto now = folder.find_call(rank);
-  if (now && now->process.start == call) return "";
+  if (!now) return {.why = "", .unknown = now.error()};
+  if (*now && (*now)->process.start == call) return {};
   // Last: what it did before it ended is known by then.
-  if (folder.is_done(call)) return "";
-  return "rank " + std::to_string(rank) + (now ? " has left the attempt" : " is gone");
+  const auto is_done = folder.is_done(call);
+  if (!is_done) return {.why = "", .unknown = is_done.error()};
+  if (*is_done) return {};
+  return {.why = "rank " + std::to_string(rank) + (*now ? " has left the attempt" : " is gone"),
+          .unknown = {}};
 }
 
-std::string find_lost_rank(const MeetingFolder& folder, const std::vector<std::string>& calls) {
+// One that is known to be lost outweighs those that nothing is known of.
+GroupMeeting::Fault find_lost_rank(const MeetingFolder& folder, const std::vector<std::string>& calls) {
+  GroupMeeting::Fault found;
   for (std::uint32_t rank = 1; rank < calls.size(); ++rank) {
-    if (auto fault = find_fault_of(folder, rank, calls[rank]); !fault.empty()) return fault;
+    auto fault = find_fault_of(folder, rank, calls[rank]);
+    if (!fault.why.empty()) return fault;
+    if (fault.unknown) found = std::move(fault);
   }
-  return "";
+  return found;
+}
+
+// The name of the call that it has made.
+Result<std::optional<std::string>> find_name_of_call(const MeetingFolder& folder, std::uint32_t rank) {
+  const auto call = folder.find_call(rank);
+  if (!call) return call.error();
+  if (!*call) return std::optional<std::string>();
+  return std::optional((*call)->process.start);
 }
 
 }  // namespace
@@ -57,36 +73,75 @@ Result<void> GroupMeeting::call(const JoinRequest& request) const {
   return patiently([request](const MeetingFolder& folder) { return folder.call(request); });
 }
 
-Result<GroupMeeting::Calls> GroupMeeting::find_calls() const {
-  return patiently([size = size_](const MeetingFolder& folder) -> Result<Calls> {
-    Calls found(size);
+Result<GroupMeeting::FoundCalls> GroupMeeting::find_calls() const {
+  return patiently([size = size_](const MeetingFolder& folder) -> Result<FoundCalls> {
+    FoundCalls found{.calls = Calls(size), .unknown = {}};
     for (std::uint32_t rank = 1; rank < size; ++rank) {
       auto call = folder.find_call(rank);
-      if (call && !folder.is_answered(call->process.start)) found[rank] = std::move(call);
+      if (!call) found.unknown = call.error();
+      if (!call || !*call) continue;
+      const auto is_answered = folder.is_answered((*call)->process.start);
+      if (!is_answered) found.unknown = is_answered.error();
+      if (is_answered && !*is_answered) found.calls[rank] = *std::move(call);
     }
     return found;
   });
 }
 
-Result<void> GroupMeeting::answer(const std::string& call, const Assignment& assignment) const {
-  return patiently(
-      [call, assignment](const MeetingFolder& folder) { return folder.answer(call, assignment); });
+Result<void> GroupMeeting::answer(const std::string& call, const Answer& answer) const {
+  return patiently([call, answer](const MeetingFolder& folder) { return folder.answer(call, answer); });
 }
 
 Result<void> GroupMeeting::refuse(const std::string& why) const {
   return patiently([size = size_, why](const MeetingFolder& folder) -> Result<void> {
     for (std::uint32_t rank = 1; rank < size; ++rank) {
-      const auto call = folder.find_call(rank);
-      if (!call || folder.is_answered(call->process.start)) continue;
-      if (auto refused = folder.refuse(call->process.start, why); !refused) return refused;
+      const auto call = find_name_of_call(folder, rank);
+      if (!call) return call.error();
+      const auto is_answered = *call ? folder.is_answered(**call) : Result<bool>(true);
+      if (!is_answered) return is_answered.error();
+      if (*is_answered) continue;
+      if (auto refused = folder.refuse(**call, why); !refused) return refused;
     }
     return {};
   });
 }
 
+Result<bool> GroupMeeting::end_before_call(const std::string& why) const {
+  return patiently([own = rank_, size = size_, why](const MeetingFolder& folder) -> Result<bool> {
+    bool are_all_told = true;
+    for (std::uint32_t rank = 0; rank < (own == 0 ? size : 1); ++rank) {
+      if (rank == own) continue;
+      const auto call = find_name_of_call(folder, rank);
+      if (!call) return call.error();
+      // One that is in a world with a former rank 0 leaves it and calls again.
+      const auto is_in_world = own == 0 && *call ? folder.is_answered(**call) : Result<bool>(false);
+      if (!is_in_world) return is_in_world.error();
+      are_all_told = are_all_told && *call && !*is_in_world;
+      if (!*call || *is_in_world) continue;
+      auto told = own == 0 ? folder.refuse(**call, why) : folder.end_before_call(**call, why);
+      if (!told) return told.error();
+    }
+    return are_all_told;
+  });
+}
+
+Result<std::optional<std::string>> GroupMeeting::find_end_before_call(
+    const std::string& own_call, const std::vector<std::uint32_t>& ranks) const {
+  return patiently([own_call, ranks](const MeetingFolder& folder) -> Result<std::optional<std::string>> {
+    for (const std::uint32_t rank : ranks) {
+      const auto why = folder.find_end_before_call(own_call, rank);
+      // What cannot be read now is read with the next look.
+      if (why && *why) return std::optional("rank " + std::to_string(rank) + " ended for good: " + **why);
+    }
+    return std::optional<std::string>();
+  });
+}
+
 Result<std::optional<std::string>> GroupMeeting::find_refusal(const std::string& call) const {
   return patiently([call](const MeetingFolder& folder) -> Result<std::optional<std::string>> {
-    return folder.find_refusal(call);
+    auto refusal = folder.find_refusal(call);
+    if (refusal) return refusal;
+    return std::optional<std::string>();  // what cannot be read now is with the next look
   });
 }
 
@@ -97,12 +152,8 @@ Result<void> GroupMeeting::note_end(const std::string& call, const std::string& 
 Result<std::optional<GroupMeeting::Answer>> GroupMeeting::find_answer(const std::string& call) const {
   return patiently([call](const MeetingFolder& folder) -> Result<std::optional<Answer>> {
     auto answer = folder.find_answer(call);
-    if (!answer) return answer.error();
-    if (!*answer) return std::optional<Answer>();
-    const auto first = folder.find_call(0);
-    const bool is_from_it = first && first->address == (*answer)->rendezvous;
-    return std::optional(Answer{.assignment = **std::move(answer),
-                                .first_call = is_from_it ? first->process.start : std::string()});
+    if (answer || answer.error().kind() == ErrorKind::kPermissionDenied) return answer;
+    return std::optional<Answer>();  // what cannot be read now is with the next look
   });
 }
 
@@ -117,14 +168,16 @@ Result<void> GroupMeeting::note_done(const std::string& call) const {
   return patiently([call](const MeetingFolder& folder) { return folder.note_done(call); });
 }
 
-Result<std::string> GroupMeeting::find_fault(Attempt attempt, const std::vector<std::string>& calls) const {
-  return patiently([rank = rank_, attempt, calls](const MeetingFolder& folder) -> Result<std::string> {
+Result<GroupMeeting::Fault> GroupMeeting::find_fault(Attempt attempt,
+                                                     const std::vector<std::string>& calls) const {
+  return patiently([rank = rank_, attempt, calls](const MeetingFolder& folder) -> Result<Fault> {
     if (rank != 0) {
       auto why = folder.find_end(attempt);
-      return why ? *std::move(why) : find_fault_of(folder, 0, calls[0]);
+      if (!why) return Fault{.why = "", .unknown = why.error()};
+      return *why ? Fault{.why = **std::move(why), .unknown = {}} : find_fault_of(folder, 0, calls[0]);
     }
-    std::string fault = find_lost_rank(folder, calls);
-    if (!fault.empty()) static_cast<void>(folder.end_attempt(attempt, fault));
+    Fault fault = find_lost_rank(folder, calls);
+    if (!fault.why.empty()) static_cast<void>(folder.end_attempt(attempt, fault.why));
     return fault;
   });
 }

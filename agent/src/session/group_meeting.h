@@ -21,32 +21,43 @@ namespace ratoon::session {
 
 class GroupMeeting {
  public:
-  // An answer, and the call of the rank 0 that gave it; empty: that one is gone.
-  struct Answer {
-    Assignment assignment;
-    std::string first_call;
-  };
+  using Answer = MeetingFolder::Answer;
   // By rank; nothing where there is no call, or one that has an answer.
   using Calls = std::vector<std::optional<JoinRequest>>;
+  // `unknown`: why this machine could not look after all ranks just now. It says nothing of those.
+  struct FoundCalls {
+    Calls calls;
+    std::optional<Error> unknown;
+  };
+  struct Fault {
+    std::string why;  // empty: none was seen
+    std::optional<Error> unknown;
+  };
 
   // The run's folder exists, and rank 0 holds it for itself. kAlreadyExists: another process has this rank.
   [[nodiscard]] static Result<GroupMeeting> open(const Options& options,
                                                  std::shared_ptr<checkpoint::PatientCalls> calls);
 
   [[nodiscard]] Result<void> call(const JoinRequest& request) const;
-  [[nodiscard]] Result<Calls> find_calls() const;  // for rank 0, whose own is not among them
-  [[nodiscard]] Result<void> answer(const std::string& call, const Assignment& assignment) const;
+  [[nodiscard]] Result<FoundCalls> find_calls() const;  // for rank 0, whose own is not among them
+  [[nodiscard]] Result<void> answer(const std::string& call, const Answer& answer) const;
   // Of rank 0: all that wait for an answer are told why there is none.
   [[nodiscard]] Result<void> refuse(const std::string& why) const;
   [[nodiscard]] Result<std::optional<std::string>> find_refusal(const std::string& call) const;
   // Who made the call ends for good; find_refusal() of it says why.
   [[nodiscard]] Result<void> note_end(const std::string& call, const std::string& why) const;
+  // This rank, which has not called, ends for good. Told to rank 0, or by rank 0 to all others, as soon as
+  // they have called; true once nobody is left to be told.
+  [[nodiscard]] Result<bool> end_before_call(const std::string& why) const;
+  // Of rank 0 and its own call: ranks that ended so, with the reason.
+  [[nodiscard]] Result<std::optional<std::string>> find_end_before_call(
+      const std::string& own_call, const std::vector<std::uint32_t>& ranks) const;
   [[nodiscard]] Result<std::optional<Answer>> find_answer(const std::string& call) const;
   [[nodiscard]] Result<void> forget(const std::vector<std::string>& calls) const;
   [[nodiscard]] Result<void> note_done(const std::string& call) const;
-  // Why the attempt of these calls is over; empty: it stands. Rank 0 has those of all, and tells the others;
-  // they have that of rank 0 alone.
-  [[nodiscard]] Result<std::string> find_fault(Attempt attempt, const std::vector<std::string>& calls) const;
+  // Why the attempt of these calls is over. Rank 0 has those of all, and tells the others; they have that of
+  // rank 0 alone.
+  [[nodiscard]] Result<Fault> find_fault(Attempt attempt, const std::vector<std::string>& calls) const;
 
  private:
   GroupMeeting(std::shared_ptr<checkpoint::PatientCalls> calls, std::string doing, const GroupOptions& group)

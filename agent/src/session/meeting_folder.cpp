@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 
 #include "agent/src/checkpoint/file_names.h"
 #include "base/contract/codec.h"
+#include "base/contract/limits.h"
 #include "base/core/read_file.h"
 
 namespace ratoon::session {
@@ -49,23 +51,56 @@ struct flock whole_file() {
   return range;
 }
 
-Result<UniqueFd> take_lock(const fs::path& path, std::uint32_t rank) {
+Result<UnforkedFd> take_lock(const fs::path& path, std::uint32_t rank) {
   UniqueFd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!lock.is_open()) return system_error(errno, "opening " + path.string());
   auto range = whole_file();
-  if (::fcntl(lock.get(), F_OFD_SETLK, &range) == 0) return lock;
+  if (::fcntl(lock.get(), F_OFD_SETLK, &range) == 0) return UnforkedFd(std::move(lock));
   if (errno != EAGAIN && errno != EACCES) return system_error(errno, "locking " + path.string());
   return Error(ErrorKind::kAlreadyExists, "another process is rank " + std::to_string(rank) + " in " +
                                               path.parent_path().parent_path().string() +
                                               ": wait for it, end it, or use another --run-name");
 }
 
+// Nothing where there is no such file.
+Result<std::optional<std::string>> read_if_there(const fs::path& path) {
+  auto text = read_file(path);
+  if (text) return std::optional(*std::move(text));
+  if (text.error().kind() == ErrorKind::kNotFound) return std::optional<std::string>();
+  return text.error();
+}
+
+// Nothing where there is none, or what is no message.
 template <class T>
-std::optional<T> read_message(const fs::path& path) {
-  const auto text = read_file(path);
-  if (!text) return std::nullopt;
-  auto message = decode<T>(*text);
+Result<std::optional<T>> read_message(const fs::path& path) {
+  const auto text = read_if_there(path);
+  if (!text) return text.error();
+  if (!*text) return std::optional<T>();
+  auto message = decode<T>(**text);
   return message ? std::optional<T>(*std::move(message)) : std::nullopt;
+}
+
+Result<std::optional<std::string>> read_reason(const fs::path& path) {
+  const auto orders = read_message<Orders>(path);
+  if (!orders) return orders.error();
+  return *orders ? std::optional((*orders)->reason) : std::nullopt;
+}
+
+// Longer ones would be refused by who reads them. A letter that is cut through is left out as a whole.
+Orders because(std::string why) {
+  if (why.size() > contract::kSentenceBytesMax) {
+    std::size_t end = contract::kSentenceBytesMax;
+    while (end > 0 && (static_cast<unsigned char>(why[end]) & 0xC0U) == 0x80U) --end;
+    why.resize(end);
+  }
+  return {.reason = std::move(why)};
+}
+
+Result<bool> is_there(const fs::path& path) {
+  std::error_code code;
+  const bool exists = fs::exists(path, code);
+  if (code) return system_error(code.value(), "looking for " + path.string());
+  return exists;
 }
 
 }  // namespace
@@ -92,7 +127,9 @@ void MeetingFolder::sweep() const {
   std::set<std::string> kept;
   for (std::uint32_t rank = 0; rank < size_; ++rank) {
     kept.insert(rank_name(rank) + ".json");
-    if (const auto call = find_call(rank)) kept.insert("a" + call->process.start + ".json");
+    const auto call = find_call(rank);
+    if (!call) return;  // nothing is removed that may be of one that lives
+    if (*call) kept.insert("a" + (*call)->process.start + ".yes");
   }
   for (fs::directory_iterator at(folder_, code), end; !code && at != end; at.increment(code)) {
     std::error_code ignored;
@@ -105,63 +142,85 @@ Result<void> MeetingFolder::call(const JoinRequest& request) const {
   return save_file_atomically(folder_ / (rank_name(rank_) + ".json"), encode(request));
 }
 
-std::optional<JoinRequest> MeetingFolder::find_call(std::uint32_t rank) const {
-  if (!lives(rank)) return std::nullopt;
+Result<std::optional<JoinRequest>> MeetingFolder::find_call(std::uint32_t rank) const {
+  const auto is_alive = lives(rank);
+  if (!is_alive) return is_alive.error();
+  if (!*is_alive) return std::optional<JoinRequest>();
   return read_message<JoinRequest>(folder_ / (rank_name(rank) + ".json"));
 }
 
-bool MeetingFolder::lives(std::uint32_t rank) const {
+Result<bool> MeetingFolder::lives(std::uint32_t rank) const {
   const fs::path path = root_ / (rank_name(rank) + ".lock");
   const UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const int number = errno;
+  if (!file.is_open() && number == ENOENT) return false;
+  if (!file.is_open()) return system_error(number, "opening " + path.string());
   auto range = whole_file();
-  return file.is_open() && ::fcntl(file.get(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+  if (::fcntl(file.get(), F_OFD_GETLK, &range) != 0)
+    return system_error(errno, "looking who holds " + path.string());
+  return range.l_type != F_UNLCK;
 }
 
-Result<void> MeetingFolder::answer(const std::string& call, const Assignment& assignment) const {
-  return save_file_atomically(folder_ / ("a" + call + ".json"), encode(assignment), {.mode = kSecretMode});
+Result<void> MeetingFolder::answer(const std::string& call, const Answer& answer) const {
+  return save_file_atomically(folder_ / ("a" + call + ".yes"),
+                              answer.first_call + "\n" + encode(answer.assignment), {.mode = kSecretMode});
 }
 
-Result<std::optional<Assignment>> MeetingFolder::find_answer(const std::string& call) const {
-  const fs::path path = folder_ / ("a" + call + ".json");
-  const auto text = read_file(path);
+Result<std::optional<MeetingFolder::Answer>> MeetingFolder::find_answer(const std::string& call) const {
+  const fs::path path = folder_ / ("a" + call + ".yes");
+  const auto text = read_if_there(path);
   if (!text && text.error().kind() == ErrorKind::kPermissionDenied) {
     return Error(ErrorKind::kPermissionDenied,
                  text.error().message() +
                      ": it holds the secret of the attempt, for the user of rank 0 alone; run all ranks as "
                      "one user");
   }
-  if (!text) return std::optional<Assignment>();
-  auto answer = decode<Assignment>(*text);
-  return answer ? std::optional<Assignment>(*std::move(answer)) : std::nullopt;
+  if (!text) return text.error();
+  if (!*text) return std::optional<Answer>();
+  const std::size_t line = (*text)->find('\n');
+  if (line == std::string::npos) return std::optional<Answer>();
+  auto assignment = decode<Assignment>(std::string_view(**text).substr(line + 1));
+  if (!assignment) return std::optional<Answer>();
+  return std::optional(Answer{.assignment = *std::move(assignment), .first_call = (*text)->substr(0, line)});
 }
 
-bool MeetingFolder::is_answered(const std::string& call) const {
-  std::error_code code;
-  return fs::exists(folder_ / ("a" + call + ".json"), code);
+Result<bool> MeetingFolder::is_answered(const std::string& call) const {
+  return is_there(folder_ / ("a" + call + ".yes"));
 }
 
 Result<void> MeetingFolder::refuse(const std::string& call, const std::string& why) const {
-  return save_file_atomically(folder_ / ("a" + call + ".no"), encode(Orders{.reason = why}));
+  return save_file_atomically(folder_ / ("a" + call + ".no"), encode(because(why)));
 }
 
-std::optional<std::string> MeetingFolder::find_refusal(const std::string& call) const {
-  const auto orders = read_message<Orders>(folder_ / ("a" + call + ".no"));
-  return orders ? std::optional(orders->reason) : std::nullopt;
+Result<std::optional<std::string>> MeetingFolder::find_refusal(const std::string& call) const {
+  return read_reason(folder_ / ("a" + call + ".no"));
+}
+
+Result<void> MeetingFolder::end_before_call(const std::string& first_call, const std::string& why) const {
+  return save_file_atomically(folder_ / ("a" + first_call + "." + rank_name(rank_) + ".no"),
+                              encode(because(why)));
+}
+
+Result<std::optional<std::string>> MeetingFolder::find_end_before_call(const std::string& first_call,
+                                                                       std::uint32_t rank) const {
+  return read_reason(folder_ / ("a" + first_call + "." + rank_name(rank) + ".no"));
 }
 
 Result<void> MeetingFolder::end_attempt(Attempt attempt, const std::string& why) const {
-  return save_file_atomically(folder_ / "over.json",
-                              encode(Orders{.attempt = attempt.next(), .reason = why}));
+  Orders orders = because(why);
+  orders.attempt = attempt.next();
+  return save_file_atomically(folder_ / "over.json", encode(orders));
 }
 
-std::optional<std::string> MeetingFolder::find_end(Attempt attempt) const {
+Result<std::optional<std::string>> MeetingFolder::find_end(Attempt attempt) const {
   const auto orders = read_message<Orders>(folder_ / "over.json");
-  return orders && orders->attempt > attempt ? std::optional(orders->reason) : std::nullopt;
+  if (!orders) return orders.error();
+  return *orders && (*orders)->attempt > attempt ? std::optional((*orders)->reason) : std::nullopt;
 }
 
 void MeetingFolder::forget(const std::string& call) const {
   std::error_code ignored;
-  fs::remove(folder_ / ("a" + call + ".json"), ignored);
+  fs::remove(folder_ / ("a" + call + ".yes"), ignored);
   fs::remove(folder_ / ("a" + call + ".done"), ignored);
   fs::remove(folder_ / ("a" + call + ".no"), ignored);
 }
@@ -170,9 +229,8 @@ Result<void> MeetingFolder::note_done(const std::string& call) const {
   return save_file_atomically(folder_ / ("a" + call + ".done"), std::string_view());
 }
 
-bool MeetingFolder::is_done(const std::string& call) const {
-  std::error_code code;
-  return fs::exists(folder_ / ("a" + call + ".done"), code);
+Result<bool> MeetingFolder::is_done(const std::string& call) const {
+  return is_there(folder_ / ("a" + call + ".done"));
 }
 
 }  // namespace ratoon::session

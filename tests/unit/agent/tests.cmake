@@ -53,7 +53,7 @@ ratoon_test(unit/agent/session_begin_test
   SOURCES session/autoresume_test.cpp session/load_seed_test.cpp session/train_data_test.cpp
           session/train_names_test.cpp LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/group_link_test
-  SOURCES session/group_link_test.cpp session/group_secret_test.cpp
+  SOURCES session/group_ends_test.cpp session/group_link_test.cpp session/group_secret_test.cpp
   LIBS ratoon::agent ratoon::base_contract LABELS threads)
 # What a session is made of, without a session: pure rules, and the thin edges around them.
 ratoon_test(unit/agent/session_rules_test

@@ -58,6 +58,14 @@ class GroupLinkTest : public testing::Test {
     EXPECT_EQ(link.standing(), Standing::kWorldChanged);
   }
 
+  void wait_for_call(std::uint32_t rank, std::uint32_t size) const {
+    const auto group = run_ / "meeting" / (name_ + "-of-" + std::to_string(size));
+    const auto file = group / ("r000" + std::to_string(rank) + ".json");
+    while (!std::filesystem::exists(file)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  // Many times; too few of them would only miss a fault.
+  static void let_links_look() { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }
+
   test::TemporaryFolder folder_;
   std::filesystem::path run_ = [this] {
     std::filesystem::create_directory(folder_.path() / "run");

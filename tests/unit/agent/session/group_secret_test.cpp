@@ -31,7 +31,7 @@ TEST_F(GroupLinkTest, TheRanksOfAnAttemptShareASecretThatOthersCannotRead) {
       if (!file.is_regular_file()) continue;
       const bool has_it = test::read_text(file.path()).find(of_zero.secret) != std::string::npos;
       const bool is_answer =
-          file.path().filename().string().starts_with('a') && file.path().extension() == ".json";
+          file.path().filename().string().starts_with('a') && file.path().extension() == ".yes";
       EXPECT_TRUE(!has_it || is_answer) << file.path();
       if (!has_it) continue;
       ++answers;
@@ -46,8 +46,9 @@ TEST_F(GroupLinkTest, TheRanksOfAnAttemptShareASecretThatOthersCannotRead) {
 TEST_F(GroupLinkTest, ARankOfAnotherUserIsToldWhyItHasNoWorld) {
   const auto folder = MeetingFolder::open(run_, {.rank = 1, .size = 2, .name = name_});
   ASSERT_TRUE(folder);
-  ASSERT_TRUE(folder->answer("call", {.attempt = Attempt(1), .world_size = 2, .rendezvous = "127.0.0.1:1"}));
-  ASSERT_EQ(::chmod((run_ / "meeting" / (name_ + "-of-2") / "acall.json").c_str(), 0), 0);
+  const Assignment assignment{.attempt = Attempt(1), .world_size = 2, .rendezvous = "127.0.0.1:1"};
+  ASSERT_TRUE(folder->answer("call", {.assignment = assignment, .first_call = "first"}));
+  ASSERT_EQ(::chmod((run_ / "meeting" / (name_ + "-of-2") / "acall.yes").c_str(), 0), 0);
   const int owner = ::setfsuid(65534);  // root reads what it likes
   const auto answer = folder->find_answer("call");
   ::setfsuid(static_cast<uid_t>(owner));
