@@ -1,5 +1,6 @@
 #include "agent/src/session/ownership.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/src/session/say.h"
@@ -52,12 +53,21 @@ Result<void> Ownership::enter(const Clock& clock, const checkpoint::Claim::Pause
   return {};
 }
 
-Result<void> Ownership::take(const Clock& clock, const checkpoint::Claim::Pause& pause) {
+bool Ownership::still_holds_all() {
   {
     const std::lock_guard lock(mutex_);
-    if (is_held_ && !is_entering_) return {};
+    if (!is_held_ || is_entering_) return false;
   }
+  // One that cannot be renewed for now is renewed later, within the lease.
+  return std::none_of(claims_.begin(), claims_.end(), [](auto& claim) {
+    const auto renewed = claim.renew();
+    return !renewed && renewed.error().kind() == ErrorKind::kConflict;
+  });
+}
+
+Result<void> Ownership::take(const Clock& clock, const checkpoint::Claim::Pause& pause) {
   const std::lock_guard claims_lock(claims_mutex_);
+  if (still_holds_all()) return {};
   claims_.clear();
   for (std::size_t i = 0; i < places_.size(); ++i) {
     auto claim = take_place(i, clock, pause);

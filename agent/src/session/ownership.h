@@ -48,6 +48,9 @@ class Ownership {
  private:
   [[nodiscard]] Result<checkpoint::Claim> take_place(std::size_t place, const Clock& clock,
                                                      const checkpoint::Claim::Pause& pause);
+  // By what the places say: an attempt that this process was not in may have had another writer.
+  // claims_mutex_ is held.
+  [[nodiscard]] bool still_holds_all();
   void renew_until(const std::stop_token& stop);
   void renew_all();
 

@@ -294,6 +294,8 @@ void Places::tell_of_strangers() {
 
 void Places::begin_attempt(const Assignment& assignment, const std::function<bool()>& goes_on) {
   if (assignment.rank.value() == 0) {
+    // Over before it has begun, its claim would stand in the way of the next one.
+    if (!goes_on()) throw Interrupted("the world changed before its rank 0 had claimed the run's places");
     take_ownership(goes_on);
     tell_of_strangers();
   } else {
