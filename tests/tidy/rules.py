@@ -71,8 +71,9 @@ OBJECTS = OBJECTS_PURE + OPEN_REMOTE + (_OBJECTS,)
 BOARD = ("agent/src/board",) + tuple(f"agent/src/board/{name}.*" for name in ("frame", "handshake", "notes", "unproven"))
 SEAM = ("agent/src/session/control_word.*", "agent/src/session/leaving.*")  # what collectives need of the session
 # What a session is made of, without a session: time and facts come in.
-SESSION_RULES = tuple(f"agent/src/session/{name}.*" for name in ("amount", "every", "ledger", "phase_watch", "until")) + (
-    "agent/src/preemption",)
+SESSION_RULES = tuple(
+    f"agent/src/session/{name}.*" for name in ("amount", "every", "ledger", "phase_watch", "seat_wait", "until")
+) + ("agent/src/preemption",)
 COURSE = "agent/src/session/course.*"  # the same of what the control word and the manifest say
 HISTORY = ("agent/src/history/line.*", "agent/src/history/join.*", "agent/src/history")
 PROGRESS = ("agent/src/progress/render.*", "agent/src/progress")

@@ -133,8 +133,7 @@ void Session::Attempts::refuse_to_resume() {
 std::unique_ptr<session::Link> Session::Attempts::open_link() {
   auto link = session::make_link(options_, places_.calls());
   if (link) return *std::move(link);
-  const bool is_of_disk = !has_coordinator() || link.error().kind() == ErrorKind::kTimeout;
-  fail(is_of_disk ? session::exit_code_of(link.error()) : ExitCode::kConfiguration, link.error().message());
+  fail(session::exit_code_of(link.error()), link.error().message());
 }
 
 checkpoint::Saver Session::Attempts::open_saver() {

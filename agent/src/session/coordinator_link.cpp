@@ -96,6 +96,7 @@ CoordinatorLink::CoordinatorLink(const Options& options, UnforkedFd folder_lock,
       lifeline_fd_(options_.lifeline_fd),
       phase_since_(system_clock().now()),
       beaten_(phase_since_),
+      seat_wait_(patience.word),
       beating_([this](const std::stop_token& stop) { beat_until_stopped(stop); }),
       listening_([this](const std::stop_token& stop) { listen_until_stopped(stop); }) {}
 
@@ -122,7 +123,10 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
   }
   trust();
   if (!response) return response.error();
-  if (response->status == 200) return decode<Reply>(response->body);
+  if (response->status == 200) {
+    note_answer();
+    return decode<Reply>(response->body);
+  }
   if (!refusal) {
     return Error(ErrorKind::kUnavailable,
                  "the coordinator answers with status " + std::to_string(response->status));
@@ -194,6 +198,28 @@ void CoordinatorLink::trust() {
   doubted_since_.reset();
 }
 
+void CoordinatorLink::note_answer() {
+  const std::lock_guard lock(mutex_);
+  ++answers_;
+  answered_.notify_all();
+}
+
+void CoordinatorLink::tell_of_wait(const std::string& what) {
+  const Timestamp now = system_clock().now();
+  if (!seat_wait_.is_word_due(now)) return;
+  const Logger logger(system_clock(), {.format = LogFormat::kText});
+  logger.info("waiting for a seat in a world",
+              {{"for", what}, {"waited_seconds", seconds(seat_wait_.waited(now))}});
+}
+
+void CoordinatorLink::pause_joining() {
+  const Duration pause = std::max(retry_pause(), seat_wait_.pause_after_failure());
+  std::unique_lock lock(mutex_);
+  const std::uint64_t before = answers_;
+  const bool was_away = std::exchange(answers_at_failure_, before) == before;
+  answered_.wait_for(lock, leaving_.get_token(), pause, [&] { return was_away && answers_ != before; });
+}
+
 Duration CoordinatorLink::retry_pause() const {
   const std::lock_guard lock(mutex_);
   return doubted_since_ ? kDoubtPause : kRetryPause;
@@ -243,16 +269,23 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
     standing_.compare_exchange_strong(expected, Standing::kGoOn);
     is_hung_.store(false);
   }
+  seat_wait_.begin(system_clock().now());
   while (standing() == Standing::kGoOn) {
     const auto reply =
         exchange<JoinReply>(names::route::kJoin, request, patience_.poll, leaving_.get_token());
     if (!reply && !reply.error().is_retryable()) return reply.error();
     if (!reply && standing() == Standing::kGoOn) {
-      std::this_thread::sleep_for(retry_pause());
+      tell_of_wait(reply.error().message());
+      pause_joining();
       return reply.error();
     }
-    if (reply && !reply->assignment) note_waiting();
+    seat_wait_.note_answer();
+    if (reply && !reply->assignment) {
+      note_waiting();
+      tell_of_wait(reply->waiting_for);
+    }
     if (reply && reply->assignment) {
+      seat_wait_.end();
       const std::lock_guard lock(mutex_);
       beat_pause_ = from_seconds(reply->assignment->beat_seconds);
       if (told_attempt_ <= reply->assignment->attempt) {

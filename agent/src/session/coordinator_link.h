@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,6 +15,7 @@
 #include "agent/src/session/alarm.h"
 #include "agent/src/session/link.h"
 #include "agent/src/session/meeting_socket.h"
+#include "agent/src/session/seat_wait.h"
 #include "base/core/clock.h"
 #include "base/core/token_file.h"
 #include "base/core/unforked_fd.h"
@@ -30,6 +33,8 @@ struct LinkPatience {
   Duration doubt{std::chrono::minutes(1)};
   // One long poll: longer than the coordinator holds it.
   Duration poll{std::chrono::seconds(30)};
+  // Who waits for a seat has no limit; after so long, and every minute from then on, it says for what.
+  Duration word{std::chrono::seconds(10)};
 };
 
 class CoordinatorLink final : public Link {
@@ -67,9 +72,14 @@ class CoordinatorLink final : public Link {
   // lasted for long it is final.
   [[nodiscard]] Error doubt(const std::string& what, const std::string& why);
   void trust();
+  void note_answer();
   // Why whoever answered is not taken for the coordinator.
   [[nodiscard]] std::optional<std::string> find_stranger(const Result<http::Response>& response) const;
   [[nodiscard]] Duration retry_pause() const;
+  // Before another try to join, ever longer; but a coordinator that was away and speaks again is asked at
+  // once.
+  void pause_joining();
+  void tell_of_wait(const std::string& what);
   void set_standing(Standing standing, const std::string& reason);
   [[nodiscard]] Beat next_beat();
   void sleep_until_news(Duration at_most);
@@ -93,15 +103,19 @@ class CoordinatorLink final : public Link {
   std::optional<Timestamp> orphaned_at_;  // of the beating thread
 
   mutable std::mutex mutex_;
-  Position position_;                       // guarded by mutex_
-  Timestamp phase_since_;                   // the last sign of life; guarded by mutex_
-  Timestamp beaten_;                        // when the last beat was made; guarded by mutex_
-  Timestamp told_to_leave_;                 // guarded by mutex_
-  std::string reason_;                      // guarded by mutex_
-  Attempt left_attempt_{0};                 // guarded by mutex_
-  Attempt told_attempt_{0};                 // newest attempt that orders spoke of; guarded by mutex_
-  std::uint64_t sequence_ = 0;              // guarded by mutex_
-  std::optional<Timestamp> doubted_since_;  // all calls since ended in doubt; guarded by mutex_
+  Position position_;                                // guarded by mutex_
+  Timestamp phase_since_;                            // the last sign of life; guarded by mutex_
+  Timestamp beaten_;                                 // when the last beat was made; guarded by mutex_
+  Timestamp told_to_leave_;                          // guarded by mutex_
+  std::string reason_;                               // guarded by mutex_
+  Attempt left_attempt_{0};                          // guarded by mutex_
+  Attempt told_attempt_{0};                          // newest attempt that orders spoke of; guarded by mutex_
+  std::uint64_t sequence_ = 0;                       // guarded by mutex_
+  std::optional<Timestamp> doubted_since_;           // all calls since ended in doubt; guarded by mutex_
+  std::uint64_t answers_ = 0;                        // of the coordinator, to all calls; guarded by mutex_
+  std::optional<std::uint64_t> answers_at_failure_;  // when a join failed last; guarded by mutex_
+  std::condition_variable_any answered_;
+  SeatWait seat_wait_;  // of the training thread
   std::atomic<Duration> beat_pause_{std::chrono::seconds(1)};
   std::stop_source leaving_;  // stopped once we are to leave for good: a parked join is given up
   std::atomic<std::uint64_t> save_request_{0};

@@ -1,13 +1,22 @@
 #include "agent/src/session/joining.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <stop_token>
+#include <utility>
 
 #include "agent/src/checkpoint/file_names.h"
 #include "agent/src/session/fail.h"
+#include "agent/src/session/say.h"
+#include "base/core/pause.h"
 
 namespace ratoon::session {
 namespace {
+
+constexpr Duration kLookPauseMin = std::chrono::seconds(1);
+constexpr Duration kLookPauseMax = std::chrono::seconds(30);
+constexpr Duration kLookPatience = std::chrono::minutes(5);  // of all pauses together
 
 // What can be loaded, and after it what cannot, so that nobody picks it for us.
 std::vector<InventoryEntry> report(checkpoint::Inventory inventory, const Unreadable& unreadable) {
@@ -41,12 +50,32 @@ std::string folder_of(const Places& places) {
   return std::filesystem::path(places.home()->shown(checkpoint::kManifests)).parent_path().string();
 }
 
-Result<Assignment> ask_for_world(Link& link, Places& places, const Unreadable& unreadable) {
-  const auto inventory = places.look();
-  if (!inventory && inventory.error().kind() == ErrorKind::kCorrupted)
-    fail(ExitCode::kCheckpointsBad, inventory.error().message());
-  if (!inventory) fail(exit_code_of(inventory.error()), inventory.error().message());
-  const auto entries = report(*inventory, unreadable);
+[[noreturn]] void fail_to_look(const Error& why) {
+  fail(why.kind() == ErrorKind::kCorrupted ? ExitCode::kCheckpointsBad : exit_code_of(why), why.message());
+}
+
+// A place that was there a moment ago and does not answer for now, while no world is to be had either, ends
+// no process: it is looked at again, ever more rarely.
+checkpoint::Inventory look_again(const Link& link, const Looking& looking) {
+  Duration pause = kLookPauseMin;
+  Duration paused{0};
+  for (;;) {
+    auto inventory = looking.look();
+    if (inventory) return *std::move(inventory);
+    if (!inventory.error().is_retryable() || paused >= kLookPatience || link.standing() != Standing::kGoOn)
+      fail_to_look(inventory.error());
+    if (paused == Duration(0))
+      say("the run's places cannot be looked at for now, and are looked at again: " +
+          inventory.error().message());
+    looking.pause(pause);
+    paused += pause;
+    pause = std::min(2 * pause, kLookPauseMax);
+  }
+}
+
+Result<Assignment> ask_for_world(Link& link, Places& places, const Unreadable& unreadable,
+                                 const checkpoint::Inventory& inventory) {
+  const auto entries = report(inventory, unreadable);
   if (entries.empty()) {
     if (const auto whole = places.check_that_none_were_lost(); !whole)
       fail(whole.error().kind() == ErrorKind::kCorrupted ? ExitCode::kCheckpointsBad : ExitCode::kStorage,
@@ -59,7 +88,7 @@ Result<Assignment> ask_for_world(Link& link, Places& places, const Unreadable& u
                                           "above; nothing was given up, name another step or leave the flag "
                                           "out");
     }
-    if (is_refused_by_disk(*inventory, unreadable)) {
+    if (is_refused_by_disk(inventory, unreadable)) {
       fail(ExitCode::kStorage,
            "no checkpoint of the run can be read, and some may be sound: the disk refuses; see the lines "
            "above, "
@@ -70,7 +99,7 @@ Result<Assignment> ask_for_world(Link& link, Places& places, const Unreadable& u
                                         "itself: `ratoon checkpoint verify " +
                                         folder_of(places) + "` says what each lacks");
   }
-  return link.join(entries, inventory->newest_attempt);
+  return link.join(entries, inventory.newest_attempt);
 }
 
 // Its files would bear names that are nobody's: what it saved would not be found again.
@@ -84,23 +113,49 @@ void check_that_it_counts(const Assignment& assignment, const Places& places) {
            "run another name (--run-name)");
 }
 
+// Who had a plan of a rollback when it began to wait, and is seated later, finds that another attempt may
+// have carried it out meanwhile: what is recorded by now decides.
+void look_for_rollback(Places& places) {
+  if (!places.rollback().to) return;
+  const auto found = places.look();
+  if (!found) fail_to_look(found.error());
+}
+
+// For so long, or until the link has something to say.
+void pause_beside(const Link& link, Duration time) {
+  constexpr Duration kSlice = std::chrono::milliseconds(100);
+  for (; time > Duration(0) && link.standing() == Standing::kGoOn; time -= kSlice)
+    static_cast<void>(pause_for(std::min(time, kSlice), std::stop_token()));
+}
+
 }  // namespace
 
 Assignment join_world(Link& link, Places& places, const Unreadable& unreadable) {
-  auto assignment = ask_for_world(link, places, unreadable);
+  return join_world(
+      link, places, unreadable,
+      {.look = [&] { return places.look(); }, .pause = [&](Duration time) { pause_beside(link, time); }});
+}
+
+Assignment join_world(Link& link, Places& places, const Unreadable& unreadable, const Looking& looking) {
+  const auto first = looking.look();
+  if (!first) fail_to_look(first.error());
+  auto assignment = ask_for_world(link, places, unreadable, *first);
   // A coordinator that comes back knows of no checkpoint but those that it is told of: each call tells anew.
+  // No limit: a world may wait for as long as it takes. Between two calls the link pauses.
   while (!assignment && assignment.error().is_retryable())
-    assignment = ask_for_world(link, places, unreadable);
+    assignment = ask_for_world(link, places, unreadable, look_again(link, looking));
   if (assignment) {
     check_that_it_counts(*assignment, places);
+    look_for_rollback(places);
     return *assignment;
   }
   if (link.standing() == Standing::kFenced) fail(ExitCode::kStartAgain, assignment.error().message());
-  if (assignment.error().kind() == ErrorKind::kCancelled)
+  // Told to stop, or that the job is over: that is the answer to what was asked, or came before it.
+  if (assignment.error().kind() == ErrorKind::kCancelled || link.standing() == Standing::kStop)
     fail(ExitCode::kPreempted, assignment.error().message());
-  const ErrorKind kind = assignment.error().kind();
-  const bool is_of_disk = kind == ErrorKind::kIo || kind == ErrorKind::kNoSpace;
-  fail(is_of_disk ? ExitCode::kStorage : ExitCode::kConfiguration,
+  // What another start may find otherwise is no matter of configuration.
+  const bool is_forbidden = assignment.error().kind() == ErrorKind::kPermissionDenied;
+  fail(is_forbidden ? ExitCode::kConfiguration : exit_code_of(assignment.error()),
        "the world cannot be joined: " + assignment.error().message());
 }
 

@@ -38,7 +38,8 @@ ratoon_test(unit/agent/interop_large_test SOURCES checkpoint/interop/large_test.
 ratoon_test(unit/agent/session_test
   SOURCES session/drain_test.cpp session/engine_drain_test.cpp session/engine_means_test.cpp
           session/engine_durable_test.cpp session/engine_phases_test.cpp session/signals_test.cpp
-          session/engine_test.cpp session/in_place_test.cpp
+          session/engine_test.cpp session/in_place_test.cpp session/joining_test.cpp
+          session/own_address_test.cpp session/ownership_test.cpp session/ticket_test.cpp
           session/leaving_test.cpp session/meeting_socket_test.cpp session/options_test.cpp
           session/launcher_variables_test.cpp session/places_test.cpp
           session/tracked_objects_test.cpp session/train_counts_test.cpp session/train_ledger_test.cpp
@@ -64,7 +65,7 @@ ratoon_test(unit/agent/session_rules_test
           session/amount_test.cpp session/course_test.cpp session/ledger_test.cpp session/near_flags_test.cpp
           session/numerics_watch_test.cpp
           session/phase_watch_test.cpp session/place_options_test.cpp session/rollback_plan_test.cpp
-          session/seed_of_test.cpp session/until_test.cpp
+          session/seat_wait_test.cpp session/seed_of_test.cpp session/until_test.cpp
   LIBS crash_support ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/board_test
   SOURCES board/client_test.cpp board/connections_test.cpp board/frame_test.cpp board/handshake_test.cpp

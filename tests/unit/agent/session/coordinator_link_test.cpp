@@ -43,6 +43,20 @@ TEST_F(CoordinatorLinkTest, ASeatThatNewerOrdersOvertookDisturbsNothing) {
   wait_until([&] { return link_->standing() == Standing::kWorldChanged; });
 }
 
+TEST_F(CoordinatorLinkTest, WhoWaitsForASeatSaysForWhat) {
+  open({.word = 0ms});
+  coordinator_.close(kJob);
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(join().get().error().is_retryable());
+  auto joined = join_with_retries();
+  announce(1, 0);
+  form(1);
+  EXPECT_TRUE(joined.get());
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("waiting for a seat in a world"));
+  EXPECT_THAT(said, HasSubstr("no TrainingJob default/counter is served here"));
+}
+
 TEST_F(CoordinatorLinkTest, ATokenThatIsReplacedIsShownAtOnce) {
   options_.member.token_file = (folder_ / "token").string();
   replace_token("a wrong one");

@@ -66,6 +66,14 @@ TEST_F(TrainEndsTest, ARunThatFinishedEarlyIsCompleteWhenItIsStartedAgain) {
   }
 }
 
+// As where a machine has no descriptors or processes left for a moment: no job is Failed for good by it.
+TEST_F(TrainEndsTest, AFolderThatCannotBeLockedNowIsNoMatterOfConfigurationInAJobEither) {
+  std::filesystem::create_directories(folder_ / "run" / "lock");  // where its file is to be
+  EXPECT_EQ(count(0), 84);
+  options_.member.coordinator_url = "http://127.0.0.1:9";
+  EXPECT_EQ(count(0), 84) << said_;
+}
+
 // No start of this version gets further: there is nothing to try again.
 TEST_F(TrainEndsTest, ACheckpointOfANewerFormatIsAMatterOfConfiguration) {
   ASSERT_EQ(count(25), 0);
