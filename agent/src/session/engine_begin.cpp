@@ -1,4 +1,6 @@
 // How an attempt begins: what it resumes from, and what is told and counted from there on.
+#include <cstdint>
+#include <limits>
 #include <stdexcept>
 
 #include "agent/src/checkpoint/pack_writer.h"
@@ -18,6 +20,8 @@ void Session::Engine::begin(Until until) {
   data::wait_listener() = this;
   restore();
   pass_over_skipped();
+  if (!options_.max_duration && until == Until::steps(std::numeric_limits<std::uint64_t>::max()))
+    phases_.note_open_end();
   begin_course(options_.max_duration.value_or(until));
   if (position_.committed) durable_ = {course_->position(), meters_.durable_since.at()};
   if (assignment_.resume && resumed_) wishes_.resume(resumed_->wishes);

@@ -76,6 +76,8 @@ Duration PhaseWatch::learned() const {
 std::optional<Duration> PhaseWatch::allowed() const {
   if (limits_.is_off || !has_stepped_ || phase_ == ProcessPhase::kValidate) return std::nullopt;
   const Duration in_step = limits_.fixed ? *limits_.fixed : learned();
+  if (has_open_end_ && !limits_.fixed && phase_ == ProcessPhase::kCompute)
+    return std::max(in_step, limits_.unlearned);
   return phase_ == ProcessPhase::kSave ? std::max(in_step, limits_.save_at_least) : in_step;
 }
 

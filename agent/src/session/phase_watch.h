@@ -45,6 +45,10 @@ class PhaseWatch {
   // From `at` on, with so many steps in the weights. The phase that runs entered once more is a sign of life.
   void enter(ProcessPhase phase, Step step, Timestamp at);
 
+  // Where the loop ends is the program's alone to know, so that what it does behind it looks like a step that
+  // takes long: no stay in kCompute is too long before what is allowed while nothing is learned.
+  void note_open_end() { has_open_end_ = true; }
+
   // From the last enter() on; nullopt: as long as it takes. That is so before the first step of the attempt
   // is made, which compiles, connects and reads cold disks; while a checkpoint is loaded; and in a
   // validation, which the program announced.
@@ -65,6 +69,7 @@ class PhaseWatch {
   std::array<Lasted, kPhases> lasted_{};
   std::array<std::optional<Duration>, kPhases> longest_{};  // of the step under way
   bool has_stepped_ = false;
+  bool has_open_end_ = false;
   ProcessPhase phase_ = ProcessPhase::kJoining;
   Step step_{0};
   Timestamp since_;

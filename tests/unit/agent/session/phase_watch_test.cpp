@@ -36,6 +36,16 @@ class PhaseWatchTest : public testing::Test {
   Timestamp now_{.since_boot = 77s};
 };
 
+// A session in place that ends its own loop: an evaluation behind it is no step.
+TEST_F(PhaseWatchTest, WhereTheEndIsNotKnownComputeMayTakeAsLongAsWhereNothingIsLearned) {
+  watch_.note_open_end();
+  train(40, 100ms);
+  EXPECT_EQ(watch_.allowed(), 10min);
+  EXPECT_EQ(allowed_in(ProcessPhase::kCollective), 30s);
+  train(40, 2min);
+  EXPECT_EQ(watch_.allowed(), 20min);
+}
+
 TEST_F(PhaseWatchTest, LearnsTenTimesTheMedianOfStepsAndAtLeastHalfAMinute) {
   train(4, 100ms);
   EXPECT_EQ(watch_.allowed(), 10min);
