@@ -139,19 +139,19 @@ std::unique_ptr<session::Link> Session::Attempts::open_link() {
 checkpoint::Saver Session::Attempts::open_saver() {
   try {
     if (!has_coordinator() && options_.group.rank == 0)
-      places_.own([this] { return notices_.is_starting_of_use(); });
+      places_.own([this] { return notices_.is_starting_of_use(*link_); });
     if (has_coordinator()) {
-      places_.enter([this] { return notices_.is_starting_of_use() && !is_told_to_leave(*link_); });
+      places_.enter([this] { return notices_.is_starting_of_use(*link_) && !is_told_to_leave(*link_); });
     }
   } catch (const Interrupted&) {
-    notices_.leave_if_starting_is_of_no_use();
+    notices_.leave_if_starting_is_of_no_use(*link_);
     if (is_told_to_leave(*link_)) {
       fail(link_->standing() == session::Standing::kFenced ? ExitCode::kStartAgain : ExitCode::kPreempted,
            link_->reason());
     }
     throw;
   }
-  notices_.leave_if_starting_is_of_no_use();
+  notices_.leave_if_starting_is_of_no_use(*link_);
   auto saver = checkpoint::Saver::open(places_.home(), draw_name(), std::make_shared<SystemClock>(),
                                        places_.saver_options());
   if (!saver) fail(ExitCode::kStorage, saver.error().message());
@@ -173,11 +173,11 @@ void Session::Attempts::run(const std::function<void(Session&)>& function) {
   }
 }
 
+std::unique_ptr<Session::Engine> Session::Attempts::next() {
   return told_to_others([this] { return wait_for_seat(); });
 }
 
 std::unique_ptr<Session::Engine> Session::Attempts::wait_for_seat() {
-std::unique_ptr<Session::Engine> Session::Attempts::next() {
   for (;;) {
     const Timestamp asked = clock_.now();
     Assignment assignment;

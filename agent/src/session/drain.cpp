@@ -38,6 +38,11 @@ void Drain::take_back_notice() {
   static_cast<void>(notices_.retract(kCall));
 }
 
+void Drain::hear(const Wanted& wanted, Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  hear_order(wanted, now);
+}
+
 void Drain::give(std::string_view source, const Notice& notice, Timestamp heard) {
   const Notice* const first = notices_.first();
   const bool is_news = first == nullptr || notice.deadline < first->deadline - kNearer;

@@ -3,6 +3,7 @@
 // says bits of the control word, so that all ranks save and stop after the same step.
 //
 //   drain.begin_attempt();
+//   drain.hear(link.wanted(), now);                      // after every step, and while a world is waited for
 //   agree(drain.wishes(link.wanted(), now));             // once a step
 //   drain.note_step(took);  drain.note_save(now, stall);  drain.note_commit(took);
 //   if (auto why = drain.must_go(now, agrees)) leave(*why);   // without a save: none fits, or nobody agrees
@@ -49,6 +50,9 @@ class Drain {
 
   void notify(Timestamp now, Duration left, const std::string& why);
   void take_back_notice();
+  // What the operator says of our end, or says no longer. Before each question below, but for wishes(), which
+  // is told: an order that nobody hears holds for ever, or never.
+  void hear(const Wanted& wanted, Timestamp now);
 
   // Why no world is to be joined any more.
   [[nodiscard]] std::optional<Failure> forbids_joining(Timestamp now);

@@ -177,6 +177,7 @@ void Session::Engine::end_step() {
   const Timestamp now = clock_.now();
   meters_.step_times.observe(now - step_began_);
   drain_->note_step(now - step_began_);
+  drain_->hear(link_.wanted(), now);
   if (const std::string news = drain_->take_news(now); !news.empty()) say(news);
   if (position_.milestone != session::Milestone::kStepped) {
     save_costs_.recovery = now - joined_;

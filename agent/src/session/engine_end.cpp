@@ -48,6 +48,7 @@ void Session::Engine::refuse_early_return() {
   const std::string returns = "the training function returned " + where_it_stands();
   do {
     check();
+    drain_->hear(link_.wanted(), clock_.now());
     if (const auto code = drain_->explains_return(clock_.now()))
       fail(*code, returns + " because it was told to leave; " + what_is_saved());
     // Who returned since a collective had failed is a little faster than the news of the loss.

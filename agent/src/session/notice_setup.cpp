@@ -85,20 +85,26 @@ NoticeWatch::NoticeWatch(const Options& options, const Clock& clock, Timestamp p
   drain_ = std::make_shared<Drain>(std::move(setup));
 }
 
-bool NoticeWatch::is_starting_of_use() const {
-  return !drain_->forbids_joining(clock_.now());
+std::optional<Failure> NoticeWatch::forbids_joining(const Link& link) const {
+  const Timestamp now = clock_.now();
+  drain_->hear(link.wanted(), now);
+  return drain_->forbids_joining(now);
 }
 
-void NoticeWatch::leave_if_starting_is_of_no_use() const {
-  if (const auto why = drain_->forbids_joining(clock_.now())) throw *why;
+bool NoticeWatch::is_starting_of_use(const Link& link) const {
+  return !forbids_joining(link);
+}
+
+void NoticeWatch::leave_if_starting_is_of_no_use(const Link& link) const {
+  if (const auto why = forbids_joining(link)) throw *why;
 }
 
 void NoticeWatch::while_waiting(Link& link, const std::function<void()>& wait) {
-  leave_if_starting_is_of_no_use();
+  leave_if_starting_is_of_no_use(link);
   const std::jthread watching([this, &link](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       wait_for_news(stop);
-      const auto why = drain_->forbids_joining(clock_.now());
+      const auto why = forbids_joining(link);
       if (why) return link.give_up(why->what());
     }
   });
@@ -106,7 +112,7 @@ void NoticeWatch::while_waiting(Link& link, const std::function<void()>& wait) {
     wait();
   } catch (const Failure&) {
     // Whoever was called off has the exit code of what called it off.
-    leave_if_starting_is_of_no_use();
+    leave_if_starting_is_of_no_use(link);
     throw;
   }
 }

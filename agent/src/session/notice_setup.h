@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <thread>
 
@@ -28,11 +29,12 @@ class NoticeWatch {
   // before.
   void while_waiting(Link& link, const std::function<void()>& wait);
   // For what takes long before a world is asked for.
-  [[nodiscard]] bool is_starting_of_use() const;
-  void leave_if_starting_is_of_no_use() const;
+  [[nodiscard]] bool is_starting_of_use(const Link& link) const;
+  void leave_if_starting_is_of_no_use(const Link& link) const;
 
  private:
   void wait_for_news(const std::stop_token& stop) const;
+  [[nodiscard]] std::optional<Failure> forbids_joining(const Link& link) const;
 
   const Clock& clock_;
   std::shared_ptr<Signals> signals_;  // null: nobody listens

@@ -5,8 +5,10 @@
 #include <ratoon/failure.h>
 
 #include "agent/src/session/engine.h"
+#include "agent/src/session/notice_setup.h"
 #include "base/core/random_name.h"
 #include "tests/support/borrowed.h"
+#include "tests/support/engine_rank.h"
 #include "tests/support/quiet_link.h"
 #include "tests/support/temporary_folder.h"
 
@@ -43,6 +45,24 @@ TEST_F(EngineDrain, ASaveThatFitsIsMadeHoweverLongStepsAre) {
   engine.notify(100s, "the node goes");
   EXPECT_THROW(step(40s), Failure) << "60 s are left: it saves now, and leaves with that";
   EXPECT_EQ(engine.position().committed->step, Step(5));
+}
+
+// It was told to its attempt, and withdrawn while it waits for the next one.
+TEST(NoticeWatch, ANoticeThatIsWithdrawnForbidsNoWorld) {
+  test::ScriptedLink link;
+  Options options;
+  options.notice.handles_signals = false;
+  options.member.coordinator_url = "http://127.0.0.1:9";
+  session::NoticeWatch watch(options, link.clock, link.clock.now());
+  link.wants.drain_deadline = link.clock.now() + 60s;
+  EXPECT_TRUE(watch.is_starting_of_use(link));
+  link.clock.advance(59s);
+  EXPECT_FALSE(watch.is_starting_of_use(link)) << "its node goes";
+  link.wants.drain_deadline.reset();
+  EXPECT_TRUE(watch.is_starting_of_use(link));
+  bool has_waited = false;
+  watch.while_waiting(link, [&] { has_waited = true; });
+  EXPECT_TRUE(has_waited);
 }
 
 }  // namespace

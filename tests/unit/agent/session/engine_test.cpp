@@ -3,6 +3,7 @@
 #include "agent/src/session/engine.h"
 
 #include <future>
+#include <limits>
 #include <optional>
 
 #include <gmock/gmock.h>
@@ -113,6 +114,33 @@ TEST_F(EngineTest, ManyWishOneAgreesAndAllSaveAfterTheSameStep) {
   second.step();
   first.step();
   EXPECT_THAT(first.committed(), ElementsAre(1)) << "agreed for one step only";
+}
+
+TEST_F(EngineTest, ManyWithoutACollectiveLeaveBeforeTheOperatorsDeadlineAllTheSame) {
+  auto first = rank(0, 2);
+  first.begin(100);
+  first.link.wants.drain_deadline = first.link.clock.now() + 60s;
+  EXPECT_NO_THROW(first.steps(3));
+  first.link.clock.advance(59s);
+  try {
+    first.step();
+    FAIL() << "it would be killed with its node";
+  } catch (const Failure& why) {
+    EXPECT_EQ(why.exit_code, 80);
+    EXPECT_THAT(why.what(), testing::HasSubstr("the operator's notice"));
+  }
+}
+
+TEST_F(EngineTest, ARunWhoseEndIsTheProgramsAloneMayStandLongerInCompute) {
+  const auto allowed_in_a_run_to = [this](std::uint64_t total) {
+    auto alone = rank(0, 1);
+    alone.begin(total);
+    alone.steps(8);
+    return alone.link.noted.allowed;
+  };
+  EXPECT_EQ(allowed_in_a_run_to(100), 30s);
+  EXPECT_EQ(allowed_in_a_run_to(std::numeric_limits<std::uint64_t>::max()), 10min)
+      << "what is behind the loop looks like a step that takes long";
 }
 
 TEST_F(EngineTest, ManyWithoutACollectiveDoNotActOnTheirOwnWishes) {
