@@ -175,7 +175,9 @@ void Coordinator::answer_parked(Room& room) {
 
 void Coordinator::announce(const JobKey& job, const api::Announcement& announcement) {
   const std::lock_guard lock(mutex_);
-  Room& room = rooms_.try_emplace(job, Room{.opened = clock_.now()}).first->second;
+  const auto opened_at = std::chrono::floor<std::chrono::milliseconds>(clock_.wall_now().since_epoch);
+  const Door door(static_cast<std::uint64_t>(std::max<std::int64_t>(0, opened_at.count())));
+  Room& room = rooms_.try_emplace(job, Room{.opened = clock_.now(), .door = door}).first->second;
   room.door.announce(with_secret(announcement, room.door.announcement().world, options_.draw));
   answer_parked(room);
 }

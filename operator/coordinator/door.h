@@ -14,6 +14,11 @@ namespace ratoon::coordinator {
 
 class Door {
  public:
+  Door() = default;
+  // Revisions of orders are counted from there: a process may have seen those of an operator that led before,
+  // and must not take an equal number for the same orders.
+  explicit Door(std::uint64_t first_revision) : revision_(first_revision) {}
+
   // Whether the process may speak at all: refuses local ranks that the job does not have, older incarnations,
   // other pods of the same name, and starts after which another start of their process has joined.
   [[nodiscard]] std::optional<Refusal> refuse(const ProcessIdentity& process) const;

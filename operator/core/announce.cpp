@@ -34,7 +34,9 @@ api::Announcement announce(const Observation& seen, const api::TrainingJobStatus
                                  .departures = departures_of(seen, status.members),
                                  .processes_per_node = seen.job.spec.processes_per_node};
   for (const auto& member : status.members) {
-    if (!member.is_leaving()) continue;
+    // One that the world was formed without takes nothing from it; its successor makes it grow when that is
+    // due.
+    if (!member.is_leaving() || member.is_absent) continue;
     ++announcement.save_request;
     announcement.hand_over = announcement.hand_over || is_successor_ready(seen, member);
   }

@@ -90,7 +90,9 @@ Growth find_growth(const Observation& seen, const api::TrainingJobStatus& status
   if (!policy || !status.is_formed || !status.formed_at) return {};
   const bool is_somebody_ready =
       std::any_of(status.members.begin(), status.members.end(), [&](const auto& member) {
-        return member.is_absent && is_ready(seen, member) && find_node_notice(seen, member.node).empty();
+        if (!member.is_absent) return false;
+        if (member.is_leaving()) return is_successor_ready(seen, member);
+        return is_ready(seen, member) && find_node_notice(seen, member.node).empty();
       });
   if (!is_somebody_ready) return {};
   const WallTime due_at{status.formed_at->since_epoch + std::chrono::seconds(policy->grow_cooldown_seconds)};

@@ -133,9 +133,9 @@ void Laws::check_sizes(const Observation& seen, const Decision& decision) const 
         << name_of(member) << " is ready, and nobody lets it in";
   }
   if (!decision.announcement.hand_over) return;
-  const bool is_successor_there =
-      std::any_of(status.members.begin(), status.members.end(),
-                  [&](const auto& member) { return world_.all_wait_in(member.successor_uid); });
+  const bool is_successor_there = std::any_of(
+      status.members.begin(), status.members.end(),
+      [&](const auto& member) { return !member.is_absent && world_.all_wait_in(member.successor_uid); });
   if (is_successor_there) return;
   ASSERT_TRUE(policy && status.formed_at) << "hands over to nobody";
   EXPECT_LE(after(*status.formed_at, policy->grow_cooldown_seconds), seen.wall_now) << "grows too soon";

@@ -223,6 +223,18 @@ TEST_F(CoordinatorTest, OrdersAreHeldUntilThereAreNewOnes) {
   EXPECT_GT(second.revision, first.revision);
 }
 
+// Who leads next has told as many orders, and not the same ones.
+TEST_F(CoordinatorTest, OrdersOfAnotherOperatorAreNews) {
+  announce(1, {process(0)});
+  const auto first = orders(process(0), 0).get().as<Orders>();
+  coordinator_.close(test::job_key());
+  clock_.advance(1s);
+  announce(2, {process(0)});
+  const auto second = orders(process(0), first.revision).get().as<Orders>();
+  EXPECT_EQ(second.attempt, Attempt(2));
+  EXPECT_GT(second.revision, first.revision);
+}
+
 TEST_F(CoordinatorTest, OrdersThatAreNotNewAreRepeatedAfterAWhile) {
   announce(1, {process(0)});
   const auto first = orders(process(0), 0).get().as<Orders>();
@@ -238,7 +250,7 @@ TEST_F(CoordinatorTest, OrdersThatAreNotNewAreRepeatedAfterAWhile) {
 TEST_F(CoordinatorTest, AReplacedIncarnationIsRefusedEverywhereAndItsPollsEnd) {
   announce(1, {process(0)});
   auto parked_join = join(test::join_request(process(0)));
-  auto parked_orders = orders(process(0), 1);
+  auto parked_orders = orders(process(0), orders(process(0), 0).get().as<Orders>().revision);
   wait_until_heard(process(0));
   announce(2, {process(0, 1)});
   EXPECT_EQ(parked_join.get().as<Refusal>().kind, "superseded");

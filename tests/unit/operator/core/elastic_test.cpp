@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "operator/core/announce.h"
 #include "operator/core/reconcile.h"
 #include "tests/support/operator_builders.h"
 
@@ -125,6 +126,27 @@ TEST(FindGrowth, WaitsForTheCooldown) {
   EXPECT_EQ(find_growth(seen, seen.job.status).due_at, wall(260));
   seen.wall_now = wall(260);
   EXPECT_TRUE(find_growth(seen, seen.job.status).is_due);
+}
+
+// Its place was left out of the world: what comes for it makes the world grow, and waits as all that do.
+TEST(FindGrowth, TheSuccessorOfAMemberThatIsLeftOutWaitsForTheCooldownToo) {
+  auto seen = two_of_three();
+  auto& third = seen.job.status.members[2];
+  third.successor = third.incarnation + 1;
+  ProcessIdentity next = process(2);
+  next.incarnation = third.successor;
+  next.member_uid = third.successor_uid;
+  seen.processes[2] = test::waiting(next);
+  auto growth = find_growth(seen, seen.job.status);
+  EXPECT_FALSE(growth.is_due);
+  EXPECT_EQ(growth.due_at, wall(260));
+  const auto before = announce(seen, seen.job.status, true, growth);
+  EXPECT_FALSE(before.hand_over);
+  EXPECT_EQ(before.save_request, 0u);
+  seen.wall_now = wall(260);
+  growth = find_growth(seen, seen.job.status);
+  EXPECT_TRUE(growth.is_due);
+  EXPECT_TRUE(announce(seen, seen.job.status, true, growth).hand_over);
 }
 
 TEST(FindGrowth, NeedsSomebodyWhoIsReadyAndWillStay) {
