@@ -35,6 +35,7 @@ struct Voices {
   std::optional<Timestamp>
       quietest;  // when this one was heard, of those that were in a world and are not done
   std::optional<Timestamp> quietest_starting;  // and of those that were in none
+  std::optional<Timestamp> newest;             // of any of its processes
   std::size_t count = 0;                       // of the processes that were ever heard
 };
 
@@ -49,6 +50,7 @@ Voices voices_of(const Observation& seen, const api::Pod& pod, bool sits) {
   for (const auto& process : seen.processes) {
     if (process.identity.member_uid != pod.uid) continue;
     ++voices.count;
+    voices.newest = std::max(process.last_heard, voices.newest.value_or(process.last_heard));
     if (process.is_completed) continue;
     auto& quietest = !sits && is_starting(seen, process) ? voices.quietest_starting : voices.quietest;
     quietest = std::min(process.last_heard, quietest.value_or(process.last_heard));
@@ -69,10 +71,10 @@ Listened listened(const Observation& seen, const api::MemberStatus& member, cons
           .zone = zone_of(seen, pod.node)};
 }
 
-// For who never spoke, what others on its node did counts, and the platform's word, which comes late: since
-// when its silence does. Nothing: it may still be starting.
+// Of a member that was in no world, what others on its node did counts, and the platform's word, which comes
+// late: since when its silence does. Nothing: it may still be starting.
 std::optional<Timestamp> find_lost_node(const Observation& seen, const api::MemberStatus& member,
-                                        const api::Pod& pod, Timestamp now) {
+                                        const api::Pod& pod, const Voices& voices, Timestamp now) {
   const bool is_lost = std::ranges::any_of(
       seen.nodes, [&](const api::Node& node) { return node.name == pod.node && node.is_lost; });
   if (is_lost) return seen.listening_since;
@@ -80,10 +82,11 @@ std::optional<Timestamp> find_lost_node(const Observation& seen, const api::Memb
   const auto suspect = std::ranges::find(suspects, pod.node, &api::SuspectNode::name);
   if (suspect == suspects.end()) return std::nullopt;
   const WallTime since = suspected_since(seen, *suspect);
-  // A node that started it after that lives: it was only the neighbour that fell silent.
-  if (member.awaited_since > since) return std::nullopt;
-  const Duration ago = std::max(Duration(0), seen.wall_now.since_epoch - since.since_epoch);
-  return std::max(seen.listening_since, now - ago);
+  const Timestamp suspected_at = now - std::max(Duration(0), seen.wall_now.since_epoch - since.since_epoch);
+  // A node that started it after that lives, and so does one from which it spoke after that: it was only the
+  // neighbour that fell silent.
+  if (member.awaited_since > since || voices.newest > suspected_at) return std::nullopt;
+  return std::max(seen.listening_since, suspected_at);
 }
 
 Members find_members(const Observation& seen, Timestamp now) {
@@ -105,7 +108,7 @@ Members find_members(const Observation& seen, Timestamp now) {
     if (pod->is_deleting && !has_time_left(seen, *pod)) continue;
     const Voices voices = voices_of(seen, *pod, sits(member));
     const bool is_missed = sits(member) && voices.count < seen.job.spec.processes_per_node;
-    const auto lost_since = voices.quietest ? std::nullopt : find_lost_node(seen, member, *pod, now);
+    const auto lost_since = voices.quietest ? std::nullopt : find_lost_node(seen, member, *pod, voices, now);
     if (is_missed || lost_since) {
       const Timestamp since = is_missed ? seen.listening_since : *lost_since;
       const Timestamp heard = voices.quietest_starting.value_or(since);

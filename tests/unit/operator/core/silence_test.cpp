@@ -130,6 +130,21 @@ TEST(FindSilent, ASuccessorOnASuspectNodeHasTheWholeTimeToSpeak) {
   EXPECT_EQ(lost_at(104, seen), Members()) << "the node started it after that";
 }
 
+// What it beats when it is in no world yet may stop: it is still starting.
+TEST(FindSilent, WhoSpokeAfterItsNodeWasSuspectedIsNotLostWithThatNode) {
+  auto seen = last_heard({102, 99}, 10);
+  seen.job.status.is_formed = false;
+  seen.world.clear();
+  for (auto& process : seen.processes) process.has_met = false;
+  seen.wall_now = test::wall(1002);
+  seen.job.spec.disruption_policy.avoid_node_seconds = 300;
+  seen.job.status.suspect_nodes = {{.name = "node-2", .reason = "", .until = test::wall(1298)}};
+  EXPECT_EQ(lost_at(102, seen), Members()) << "the node was suspected at 98 s, and it spoke at 99 s";
+  seen.wall_now = test::wall(1004);
+  seen.job.status.suspect_nodes[0].until = test::wall(1301);
+  EXPECT_EQ(lost_at(104, seen), Members({1})) << "at 101 s, after its last word";
+}
+
 TEST(FindSilent, AMemberAloneIsNoMass) {
   EXPECT_EQ(lost_at(3.0, last_heard({0})), Members({0}));
 }
