@@ -41,6 +41,14 @@ MUTANTS = {
     "a forgotten requeue: a pod that was made": (
         "runtime/controller.cpp", r"queue_\.add_now\(key_of\(job\)\);  // its UID[^\n]*", ";"),
 }
+# What two jobs have to do with each other, judged by worlds of several.
+OF_SEVERAL_JOBS = {
+    "what is remembered of one job is told of another": (
+        "runtime/controller.cpp", r"return memories_\[key\];", "static_cast<void>(key); return memories_[JobKey{}];"),
+    "news of a node for one of the jobs on it": (
+        "runtime/store.cpp", r"if \(is_news\) touched = jobs_that_see\(node->name\);",
+        "if (is_news) touched = jobs_that_see(node->name); while (touched.size() > 1) touched.erase(std::prev(touched.end()));"),
+}
 # What the server itself has a part in.
 ON_A_REAL_SERVER = ["a deletion that names no UID", "a status that names no version", "'already exists' taken as a failure",
                     "a pod under another name each time", "members are told what is not stored"]
@@ -59,6 +67,9 @@ class WritesMutants(MutantTest):
         some = [mutant for mutant in mutants() if mutant.what in ON_A_REAL_SERVER]
         self.assertEqual(len(some), len(ON_A_REAL_SERVER))
         self.check_laws(some, seeds=200, RATOON_API_SERVER=str(start_server(self)))
+
+    def test_some_break_one_where_there_are_several_jobs(self):
+        self.check_laws(of_laws("operator/", OF_SEVERAL_JOBS, LAWS[0], "WritesLaws.HoldForSeveralJobsOnTheSameNodes"), seeds=2000)
 
     def test_what_is_left_as_it_is_passes(self):
         self.check_sound([mutant for mutant in mutants() if mutant.source.endswith("/cluster.cpp")])

@@ -1,8 +1,11 @@
 // A server in memory: what the API server does when somebody writes, as far as operators can tell.
 #include <algorithm>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "operator/kube/lenient.h"
+#include "operator/kube/pod_codec.h"
 #include "tests/property/operator/server_behind.h"
 
 namespace ratoon::sim {
@@ -54,7 +57,8 @@ class MemoryServer final : public ServerBehind {
   http::Response create(const Place& place, json body) {
     if (front_.objects(place.kind).contains(SimulatedApiServer::key_of(body)))
       return refusal_of(409, "AlreadyExists");
-    body["metadata"]["uid"] = "uid-" + std::to_string(++made_);
+    const std::string job = kube::owning_job_uid(body);  // so that one job's do not depend on another's
+    body["metadata"]["uid"] = "uid-" + std::to_string(++made_[job]) + (job == "job" ? "" : "-of-" + job);
     body["status"] = {{"phase", "Pending"}};
     return answer_of(201, front_.put(place.kind, std::move(body)));
   }
@@ -78,7 +82,7 @@ class MemoryServer final : public ServerBehind {
   SimulatedApiServer& front_;
   const Clock& clock_;
   const bool holds_pods_;
-  std::uint64_t made_ = 0;
+  std::map<std::string, std::uint64_t> made_;  // by UID of the job
 };
 
 }  // namespace

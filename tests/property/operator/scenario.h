@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "tests/property/operator/moves.h"
 #include "tests/property/operator/policies.h"
@@ -43,6 +44,10 @@ struct Scenario {
   std::uint64_t keeps_checkpoints = 0;  // 0: all
   bool has_damage = false;
   Policies policies;
+  // Of one job among several.
+  std::string job_name = "digits";
+  std::string names_nodes = "node-";
+  bool follows_nodes = false;  // has those of another job's world
 };
 
 // Beside losses, since each of these may cost steps by itself.

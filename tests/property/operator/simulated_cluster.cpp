@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "operator/kube/node_codec.h"
+#include "operator/kube/pod_codec.h"
 #include "tests/property/operator/documents.h"
 
 namespace ratoon::sim {
@@ -18,6 +21,21 @@ constexpr const char* kNodes = "nodes";
 constexpr const char* kJobs = "trainingjobs";
 constexpr const char* kEvents = "events";
 constexpr std::size_t kHistory = 40;  // events of each kind that the server remembers
+
+// One after the other, since a follower asks the first for its nodes.
+std::vector<std::unique_ptr<Served>> make_jobs(std::uint64_t seed, const std::vector<Scenario>& scenarios) {
+  constexpr std::uint64_t kApart = 0x2545f4914f6cdd1dULL;  // their choices are of other streams
+  std::vector<std::unique_ptr<Served>> jobs;
+  for (const auto& scenario : scenarios) {
+    jobs.push_back(std::make_unique<Served>(seed + kApart * jobs.size(), scenario));
+    if (scenario.follows_nodes) jobs.back()->world.follow_nodes(jobs.front()->world);
+  }
+  return jobs;
+}
+
+std::string text_of(const JobKey& key) {
+  return key.name_space + "/" + key.name;
+}
 
 std::string version_asked_for(const http::Request& deletion) {
   return json::parse(deletion.body)["preconditions"].value("resourceVersion", "");
@@ -43,27 +61,55 @@ class CallsOf final : public http::HttpTransport {
   Caller& caller_;
 };
 
-SimulatedCluster::SimulatedCluster(std::uint64_t seed, const Scenario& scenario)
+SimulatedCluster::SimulatedCluster(std::uint64_t seed, const std::vector<Scenario>& scenarios, Server server)
     : dice_(seed ^ 0x9e3779b97f4a7c15ULL),
       kubelets_(~seed),
-      world_(Moves(seed), scenario),
+      is_calm_(server == Server::kIsCalm),
+      jobs_(make_jobs(seed, scenarios)),
       server_(dice_.below(std::numeric_limits<std::uint64_t>::max()), server_clock_) {
-  clock_.advance(world_.now().since_boot);
-  world_.refuse_early_resumes();
+  clock_.advance(first().now().since_boot);
   const char* kubeconfig = std::getenv("RATOON_API_SERVER");
-  const bool holds_pods = scenario.policies.holds_pods;
+  const bool holds_pods = scenarios.front().policies.holds_pods;
   behind_ = kubeconfig == nullptr ? make_memory_server(server_, clock_, holds_pods)
                                   : make_real_server(kubeconfig, server_, clock_, holds_pods);
-  behind_->put(kJobs, job_document(world_.job()));
-  world_.set_job_uid(server_.objects(kJobs).at(key_text())["metadata"]["uid"].get<std::string>());
+  for (const auto& job : jobs_) {
+    job->world.refuse_early_resumes();
+    json document = job_document(job->world.job());
+    if (job != jobs_.front()) document["metadata"]["uid"] = job->key().name;
+    behind_->put(kJobs, std::move(document));
+    const auto& stored = server_.objects(kJobs).at(text_of(job->key()));
+    job->world.set_job_uid(stored["metadata"]["uid"].get<std::string>());
+    job->shown_generation = job->world.job().meta.generation;
+  }
   behind_->put(kJobs, behind_->unreadable_job());
   json stray = {{"metadata", {{"name", "stray"}, {"namespace", "default"}, {"uid", "stray"}}}};
-  stray["metadata"]["labels"] = {{"ratoon.dev/job-uid", world_.job().meta.uid},
+  stray["metadata"]["labels"] = {{"ratoon.dev/job-uid", first().job().meta.uid},
                                  {"ratoon.dev/index", "first"}};
   stray["spec"] = {{"containers", json::array({{{"name", "stray"}, {"image", "i"}}})}};
   behind_->put(kPods, std::move(stray));
-  shown_generation_ = world_.job().meta.generation;
   show();
+}
+
+std::vector<JobKey> SimulatedCluster::keys() const {
+  std::vector<JobKey> keys;
+  for (const auto& job : jobs_) keys.push_back(job->key());
+  return keys;
+}
+
+Served* SimulatedCluster::find_job(const std::string& name) const {
+  const auto found = std::ranges::find_if(jobs_, [&](const auto& job) { return job->key().name == name; });
+  return found == jobs_.end() ? nullptr : found->get();
+}
+
+Served* SimulatedCluster::find_owner(const json& object) const {
+  const std::string uid = kube::owning_job_uid(object);
+  const auto found = std::ranges::find_if(jobs_, [&](const auto& job) { return job->world.job().meta.uid == uid; });
+  return found == jobs_.end() ? nullptr : found->get();
+}
+
+World& SimulatedCluster::world_of(const JobKey& key) const {
+  Served* job = find_job(key.name);
+  return job == nullptr ? first() : job->world;
 }
 
 std::unique_ptr<http::HttpTransport> SimulatedCluster::connect(Caller& caller) {
@@ -77,8 +123,13 @@ void SimulatedCluster::find_broken(const std::string& sentence) {
 // What else happened at the server, then what it shows of it.
 void SimulatedCluster::advance(bool is_chaos) {
   is_chaos_ = is_chaos;
-  server_.set_faults(is_chaos);
-  world_.advance(is_chaos);
+  server_.set_faults(is_chaos && !is_calm_);
+  const std::uint64_t lost = first().operators_lost();
+  for (const auto& job : jobs_) {
+    if (job->world.scenario().follows_nodes) job->world.follow_nodes(first());
+    job->world.advance(is_chaos);
+    if (job != jobs_.front() && first().operators_lost() != lost) job->world.lose_operator();
+  }
   clock_.advance(kTick);
   std::vector<LateWrite> due;
   std::erase_if(late_, [&](LateWrite& late) {
@@ -88,15 +139,15 @@ void SimulatedCluster::advance(bool is_chaos) {
   });
   show();
   for (const auto& late : due) static_cast<void>(write(late.request));
-  if (is_chaos) change_by_others();
+  if (is_chaos && !is_calm_) change_by_others();
   show();
-  if (dice_.percent(10)) server_.forget_history(happens(20) ? 0 : kHistory);
+  if (!is_calm_ && dice_.percent(10)) server_.forget_history(happens(20) ? 0 : kHistory);
 }
 
 void SimulatedCluster::change_by_others() {
   if (happens(3)) {  // somebody writes a note on the job: its version is another one
     const auto& objects = server_.objects(kJobs);
-    const auto found = objects.find(key_text());
+    const auto found = objects.find(text_of(jobs_[jobs_.size() == 1 ? 0 : dice_.below(jobs_.size())]->key()));
     if (found == objects.end()) return;
     json object = found->second;
     object["metadata"]["annotations"] = {{"note", std::to_string(++notes_)}};
@@ -104,7 +155,11 @@ void SimulatedCluster::change_by_others() {
   }
   if (happens(1)) behind_->put(kJobs, behind_->unreadable_job());
   // A kubelet writes what nobody reads. A pod that is deleted may be gone at any moment.
-  auto pods = world_.pods();
+  std::vector<api::Pod> pods;
+  for (const auto& job : jobs_) {
+    auto own = job->world.pods();
+    std::ranges::move(own, std::back_inserter(pods));
+  }
   std::erase_if(pods, [](const api::Pod& pod) { return pod.node.empty() || pod.is_deleting; });
   if (!pods.empty() && kubelets_.percent(10)) {
     json object = server_.objects(kPods).at("default/" + pods[kubelets_.below(pods.size())].name);
@@ -115,45 +170,64 @@ void SimulatedCluster::change_by_others() {
     if (happens(3)) held_until_[kind] = clock_.now() + dice_.ticks(1, 40);
 }
 
-void SimulatedCluster::show_pod(const api::Pod& pod) {
-  const auto known = shown_.find(pod.uid);
-  if (known != shown_.end() && known->second == pod) return;
-  shown_[pod.uid] = pod;
-  const auto made = server_.objects(kPods).find(key().name_space + "/" + pod.name);
+void SimulatedCluster::show_pod(Served& job, const api::Pod& pod) {
+  const auto known = job.shown.find(pod.uid);
+  if (known != job.shown.end() && known->second == pod) return;
+  job.shown[pod.uid] = pod;
+  const auto made = server_.objects(kPods).find(job.key().name_space + "/" + pod.name);
   if (made == server_.objects(kPods).end() || made->second["metadata"]["uid"] != pod.uid)
     return find_broken("the server does not have " + pod.name + " any more, and the world does");
   behind_->put(kPods, pod_document(made->second, pod));
 }
 
 void SimulatedCluster::show() {
+  show_pods();
+  show_nodes();
+  for (const auto& job : jobs_) show_job(*job);
+}
+
+void SimulatedCluster::show_pods() {
   std::set<std::string> living;
-  for (const auto& pod : world_.pods()) living.insert(pod.uid);
+  for (const auto& job : jobs_)
+    for (const auto& pod : job->world.pods()) living.insert(pod.uid);
   std::vector<std::string> gone;
   for (const auto& [key, object] : server_.objects(kPods)) {
     const auto uid = object["metadata"]["uid"].get<std::string>();
     if (object["metadata"]["name"] != "stray" && !living.contains(uid)) gone.push_back(key);
   }
   for (const auto& key : gone) behind_->remove(kPods, key);
-  std::erase_if(shown_, [&](const auto& item) { return !living.contains(item.first); });
-  for (const auto& pod : world_.pods()) show_pod(pod);
+  for (const auto& job : jobs_) {
+    std::erase_if(job->shown, [&](const auto& item) { return !living.contains(item.first); });
+    for (const auto& pod : job->world.pods()) show_pod(*job, pod);
+  }
+}
 
+void SimulatedCluster::show_nodes() {
+  std::map<std::string, api::Node> nodes;
+  for (const auto& job : jobs_)
+    if (!job->world.scenario().follows_nodes)
+      for (const auto& [name, entry] : job->world.nodes()) nodes.emplace(name, entry.node);
   std::vector<std::string> lost;
   for (const auto& [key, object] : server_.objects(kNodes))
-    if (!world_.nodes().contains(key.substr(1))) lost.push_back(key);
+    if (!nodes.contains(key.substr(1))) lost.push_back(key);
   for (const auto& key : lost) behind_->remove(kNodes, key);
-  for (const auto& [name, entry] : world_.nodes()) {
-    json document = node_document(entry.node);
+  for (const auto& [name, node] : nodes) {
+    json document = node_document(node);
     const auto known = server_.objects(kNodes).find("/" + name);
     const bool is_shown = known != server_.objects(kNodes).end() &&
                           *kube::decode_node(known->second) == *kube::decode_node(document);
     if (!is_shown) behind_->put(kNodes, std::move(document));
   }
-  const auto job = server_.objects(kJobs).find(key_text());
-  if (job == server_.objects(kJobs).end() || shown_generation_ == world_.job().meta.generation) return;
-  shown_generation_ = world_.job().meta.generation;
-  json object = job->second;
-  object["spec"] = spec_document(world_.job().spec);
-  object["metadata"]["generation"] = shown_generation_;
+}
+
+void SimulatedCluster::show_job(Served& job) {
+  const auto stored = server_.objects(kJobs).find(text_of(job.key()));
+  const auto generation = job.world.job().meta.generation;
+  if (stored == server_.objects(kJobs).end() || job.shown_generation == generation) return;
+  job.shown_generation = generation;
+  json object = stored->second;
+  object["spec"] = spec_document(job.world.job().spec);
+  object["metadata"]["generation"] = generation;
   behind_->put(kJobs, std::move(object));
 }
 
@@ -176,7 +250,7 @@ void SimulatedCluster::check_rights(const http::Request& request, const Place& p
       "POST events", "DELETE pods", "DELETE trainingjobs", "PATCH trainingjobs/status",
       "PATCH events"};
   if (!kRights.contains(what)) find_broken("it has no right to: " + what);
-  if (!place.name_space.empty() && place.name_space != key().name_space)
+  if (!place.name_space.empty() && place.name_space != first().job().meta.name_space)
     find_broken("it is in another namespace: " + request.url);
   const bool is_told = what == "PATCH trainingjobs/status";
   if (place.name == "poison" && !is_told) find_broken("a job that cannot be read was touched: " + what);
@@ -187,7 +261,7 @@ void SimulatedCluster::check_creation(const Caller& caller, const http::Request&
   const std::string name = json::parse(request.body)["metadata"]["name"].get<std::string>();
   const auto made = caller.made.find(name);
   const auto& pods = server_.objects(kPods);
-  const auto there = pods.find(key().name_space + "/" + name);
+  const auto there = pods.find(first().job().meta.name_space + "/" + name);
   if (made == caller.made.end() || there == pods.end()) return;
   if (there->second["metadata"]["uid"] == made->second) find_broken(name + " was made already");
 }
@@ -237,7 +311,7 @@ Result<http::Response> SimulatedCluster::call(Caller& caller, const http::Reques
   if (is_deletion) check_deletion(caller, place, version);
   http::Response reply = write(request);
   if (reply.status >= 400 && !is_event) failed_at_ = clock_.now();
-  if (world_.scenario().loses_operator && happens(2)) {
+  if (first().scenario().loses_operator && happens(2)) {
     ++tally_.cut_short;
     if (dice_.percent(50)) {
       caller.is_dead = true;

@@ -1,4 +1,4 @@
-// A World behind an API server: what an operator's client writes happens in the world, and what happens there
+// Worlds of one or more jobs behind an API server: what an operator's client writes happens in the world, and what happens there
 // is what the server's watches tell. Writes meet what they meet in large clusters: others wrote in between
 // (409), the server refuses (429 with Retry-After, 500, 503), the answer is lost, the write arrives much
 // later than its sender waited, and the operator ends, or leads no more, between any two of them. Each kind's
@@ -33,22 +33,44 @@ struct Caller {
   std::map<std::string, std::string> refused{};
 };
 
+// A job, its world, and what the server has of it.
+struct Served {
+  Served(std::uint64_t seed, const Scenario& scenario) : world(Moves(seed), scenario) {}
+
+  World world;
+  std::map<std::string, api::Pod> shown;  // by UID
+  std::uint64_t shown_generation = 0;
+  // Worlds that were stored as formed, by attempt, and who was a member of them.
+  using Sitting = std::tuple<Attempt, std::string, std::uint32_t, std::string>;
+  std::set<Sitting> stored;
+  // UIDs of members that were done when a rest was stored, which leaves no pod.
+  std::set<std::string> may_end;
+  std::map<Attempt, std::vector<std::string>> told;  // UIDs by rank
+  Lineage resumed;
+
+  [[nodiscard]] JobKey key() const { return api::key_of(world.job()); }
+};
+
 class SimulatedCluster {
  public:
   using json = nlohmann::json;
 
-  SimulatedCluster(std::uint64_t seed, const Scenario& scenario);
+  enum class Server { kIsInTheWay, kIsCalm };
+  // A world for each, of which the first says when operators end.
+  SimulatedCluster(std::uint64_t seed, const std::vector<Scenario>& scenarios,
+                   Server server = Server::kIsInTheWay);
 
   // One tick of everybody but operators.
   void advance(bool is_chaos);
   // The caller outlives what is returned.
   [[nodiscard]] std::unique_ptr<http::HttpTransport> connect(Caller& caller);
   // What the operator that leads tells the members.
-  void announce(const api::Announcement& announcement);
+  void announce(const JobKey& key, const api::Announcement& announcement);
 
-  [[nodiscard]] World& world() { return world_; }
+  [[nodiscard]] std::vector<JobKey> keys() const;
+  [[nodiscard]] World& world_of(const JobKey& key) const;
+  [[nodiscard]] World& first() const { return jobs_.front()->world; }
   [[nodiscard]] const ManualClock& clock() const { return clock_; }
-  [[nodiscard]] JobKey key() const { return api::key_of(world_.job()); }
   // What no operator may do, if one did.
   [[nodiscard]] const std::string& broken() const { return broken_; }
   void find_broken(const std::string& sentence);
@@ -77,8 +99,9 @@ class SimulatedCluster {
     http::Request request;
   };
 
-  [[nodiscard]] std::string key_text() const { return key().name_space + "/" + key().name; }
-  bool happens(std::uint64_t percent) { return is_chaos_ && dice_.percent(percent); }
+  bool happens(std::uint64_t percent) { return is_chaos_ && !is_calm_ && dice_.percent(percent); }
+  [[nodiscard]] Served* find_job(const std::string& name) const;
+  [[nodiscard]] Served* find_owner(const json& object) const;  // of a pod
   // simulated_cluster.cpp
   [[nodiscard]] Result<http::Response> call(Caller& caller, const http::Request& request);
   [[nodiscard]] Result<http::ResponseHead> watch(const std::string& url, http::BodySink& sink);
@@ -89,7 +112,10 @@ class SimulatedCluster {
   void check_deletion(const Caller& caller, const Place& place, const std::string& version);
   void change_by_others();
   void show();
-  void show_pod(const api::Pod& pod);
+  void show_pod(Served& job, const api::Pod& pod);
+  void show_pods();
+  void show_nodes();
+  void show_job(Served& job);
   // simulated_writes.cpp
   [[nodiscard]] http::Response write(const http::Request& request);
   [[nodiscard]] http::Response create_pod(const http::Request& request, json body);
@@ -97,28 +123,20 @@ class SimulatedCluster {
   [[nodiscard]] http::Response patch_status(const http::Request& request, const json& body);
   [[nodiscard]] http::Response delete_job(const http::Request& request, const json& options);
   void check_complaint(json before, json after);
-  void check_status(const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
+  void check_status(Served& job, const api::TrainingJobStatus& before, const api::TrainingJobStatus& after);
 
   ManualClock clock_{{}, World::kWallAtBoot};
   ManualClock server_clock_;  // that moves with each call, which nobody reads
   Dice dice_;
   Dice kubelets_;  // of their own, so that worlds are as they were without them
-  World world_;
+  bool is_calm_;
+  std::vector<std::unique_ptr<Served>> jobs_;
   SimulatedApiServer server_;
   std::unique_ptr<ServerBehind> behind_;
   bool is_chaos_ = true;
   std::map<std::string, Timestamp> held_until_;  // by kind: its watches say nothing until then
   std::vector<LateWrite> late_;
-  std::map<std::string, api::Pod> shown_;  // by UID
-  std::uint64_t shown_generation_ = 0;
   std::uint64_t notes_ = 0;
-  // Worlds that were stored as formed, by attempt, and who was a member of them.
-  using Sitting = std::tuple<Attempt, std::string, std::uint32_t, std::string>;
-  std::set<Sitting> stored_;
-  // UIDs of members that were done when a rest was stored, which leaves no pod.
-  std::set<std::string> may_end_;
-  std::map<Attempt, std::vector<std::string>> told_;  // UIDs by rank
-  Lineage resumed_;
   std::string broken_;
   Timestamp failed_at_;
   Tally tally_;

@@ -1,6 +1,7 @@
 // Nodes: they take pods, leave as announced, die unannounced, come back.
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "tests/property/operator/simulated_world.h"
 
@@ -8,7 +9,7 @@ namespace ratoon::sim {
 
 void World::add_node() {
   SimNode made;
-  made.node.name = "node-" + std::to_string(++made_nodes_);
+  made.node.name = scenario_.names_nodes + std::to_string(++made_nodes_);
   if (scenario_.policies.zones > 0)
     made.node.zone = "zone-" + std::to_string(made_nodes_ % scenario_.policies.zones);
   nodes_.emplace(made.node.name, made);
@@ -31,7 +32,11 @@ void World::place(SimPod& pod) {
     pod.pod.unplaced_reason.clear();
     pod.runs_at = now_ + moves_.ticks("pulls-for", 0, 6);
   } else if (!moves_.percent("no-node-yet", 80)) {
-    add_node();  // a pod that nobody takes makes the cluster grow
+    // A pod that nobody takes makes the cluster grow.
+    if (scenario_.follows_nodes)
+      wants_node_ = true;
+    else
+      add_node();
   } else if (scenario_.policies.tells_avoided_nodes) {
     pod.pod.unplaced_reason = "0 nodes are available";
   }
@@ -44,8 +49,12 @@ void World::kill_node(SimNode& node) {
   node.fate_at = now_ + moves_.ticks("fate-after", 1, 160);
   node.comes_back = moves_.percent("comes-back", 50);
   if (!node.comes_back) node.fate_at = std::max(node.fate_at, node.known_at + kTick);
+  end_all_on(node.node.name);
+}
+
+void World::end_all_on(const std::string& node) {
   for (const auto& [uid, entry] : pods_)
-    if (entry.pod.node == node.node.name) end_processes(uid);
+    if (entry.pod.node == node) end_processes(uid);
   storage_.stop_copies();
 }
 
@@ -55,11 +64,52 @@ void World::return_node(SimNode& node) {
   node.dies_at.reset();
   node.node.taints.clear();
   if (!node.node.is_unschedulable && !node.node.is_deleting) node.notice.reset();
+  restart_all_on(node.node.name);
+}
+
+void World::restart_all_on(const std::string& node) {
   for (const auto& [uid, entry] : pods_)
-    if (entry.pod.node == node.node.name && entry.pod.phase == api::PodPhase::kRunning) end_pod(uid, 137);
+    if (entry.pod.node == node && entry.pod.phase == api::PodPhase::kRunning) end_pod(uid, 137);
+}
+
+// The platform gives it up: its pods go, those that are held once the node does.
+void World::take_pods_from(const std::string& node) {
+  std::erase_if(pods_, [&](const auto& item) {
+    return item.second.pod.node == node && !item.second.pod.is_deleting && goes_at_once(item.second);
+  });
+  for (auto& [uid, entry] : pods_)
+    if (entry.pod.node == node && !entry.pod.is_deleting) {  // and stays so until the node's fate
+      entry.pod.is_deleting = true;
+      entry.pod.ends_at =
+          WallTime{wall_now().since_epoch + std::chrono::seconds(scenario_.policies.grace_seconds)};
+    }
+}
+
+void World::forget_node(const std::string& node) {
+  std::erase_if(pods_, [&](const auto& item) { return item.second.pod.node == node; });
+  storage_.lose_node(node);
+}
+
+void World::follow_nodes(World& leader) {
+  if (std::exchange(wants_node_, false)) leader.add_node();
+  for (auto it = nodes_.begin(); it != nodes_.end();) {
+    if (leader.nodes_.contains(it->first)) {
+      ++it;
+      continue;
+    }
+    forget_node(it->first);
+    it = nodes_.erase(it);
+  }
+  for (const auto& [name, theirs] : leader.nodes_) {
+    const SimNode before = std::exchange(nodes_[name], theirs);
+    if (theirs.is_dead && !before.is_dead) end_all_on(name);
+    if (before.is_dead && !theirs.is_dead) restart_all_on(name);
+    if (theirs.is_known_dead && !before.is_known_dead) take_pods_from(name);
+  }
 }
 
 void World::move_nodes(bool is_chaos) {
+  if (scenario_.follows_nodes) return;
   for (auto it = nodes_.begin(); it != nodes_.end();) {
     const std::string& name = it->first;
     SimNode& node = it->second;
@@ -81,8 +131,7 @@ void World::move_nodes(bool is_chaos) {
     }
     if (node.is_dead && now_ >= node.fate_at) {
       if (!node.comes_back) {
-        std::erase_if(pods_, is_here);
-        storage_.lose_node(name);
+        forget_node(name);
         it = nodes_.erase(it);
         continue;
       }
@@ -90,15 +139,7 @@ void World::move_nodes(bool is_chaos) {
     }
     if (node.is_dead && !node.is_known_dead && now_ >= node.known_at) {
       node.is_known_dead = true;
-      std::erase_if(pods_, [&](const auto& item) {
-        return is_here(item) && !item.second.pod.is_deleting && goes_at_once(item.second);
-      });
-      for (auto& [uid, entry] : pods_)
-        if (entry.pod.node == name && !entry.pod.is_deleting) {  // and stays so until the node's fate
-          entry.pod.is_deleting = true;
-          entry.pod.ends_at =
-              WallTime{wall_now().since_epoch + std::chrono::seconds(scenario_.policies.grace_seconds)};
-        }
+      take_pods_from(name);
     }
     ++it;
   }

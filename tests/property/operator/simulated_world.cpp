@@ -52,6 +52,7 @@ World::World(Moves moves, const Scenario& scenario)
   job_.spec.max_duration_seconds = scenario.max_duration_seconds;
   job_.spec.checkpoint_policy.overwrites = scenario.begins_anew;
   apply_policies(scenario.policies, job_.spec);
+  job_.meta.name = scenario.job_name;
   job_.meta.uid = "job";
   job_.meta.generation = 1;
   if (scenario.former_attempt > 0) {
@@ -59,7 +60,7 @@ World::World(Moves moves, const Scenario& scenario)
       storage_.adopt({Attempt(scenario.former_attempt), Step(scenario.former_step + i)});
   }
   listening_since_ = now_;
-  while (nodes_.size() < scenario.nodes) add_node();
+  while (!scenario.follows_nodes && nodes_.size() < scenario.nodes) add_node();
   follow_watch();
 }
 

@@ -115,6 +115,8 @@ class World {
   void store_status(const api::TrainingJobStatus& status) { job_.status = status; }
   void announce(const api::Announcement& announcement);
   void lose_operator();
+  // The nodes are those of another world, and what happens to them happens here.
+  void follow_nodes(World& leader);
   [[nodiscard]] std::uint64_t operators_lost() const { return operators_lost_; }
   [[nodiscard]] const coordinator::Door& door() const { return door_; }
   [[nodiscard]] Timestamp listening_since() const { return is_open_ ? listening_since_ : now_; }
@@ -194,6 +196,10 @@ class World {
   void move_nodes(bool is_chaos);
   void kill_node(SimNode& node);
   void return_node(SimNode& node);
+  void end_all_on(const std::string& node);
+  void restart_all_on(const std::string& node);
+  void take_pods_from(const std::string& node);
+  void forget_node(const std::string& node);
   void place(SimPod& pod);
   [[nodiscard]] bool is_on_dead_node(const SimPod& pod) const;
   // simulated_pods.cpp
@@ -267,6 +273,7 @@ class World {
   std::uint64_t created_ = 0;
   std::uint64_t starts_ = 0;
   std::uint64_t made_nodes_ = 0;
+  bool wants_node_ = false;  // of the world whose nodes it has
   std::set<std::pair<Attempt, std::string>> hung_;  // worlds and pods in which somebody did
   bool is_job_gone_ = false;
   std::uint64_t repeated_steps_ = 0;

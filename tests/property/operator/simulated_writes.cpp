@@ -54,19 +54,25 @@ http::Response SimulatedCluster::create_pod(const http::Request& request, json b
     if (reply.status != 409) find_broken("the server refuses a pod: " + reply.body);
     return reply;
   }
-  for (const auto& pod : world_.pods())
+  Served* job = find_owner(body);
+  if (job == nullptr) {
+    find_broken(made->pod.name + " is a pod of no job");
+    return reply;
+  }
+  World& world = job->world;
+  for (const auto& pod : world.pods())
     if (std::tie(pod.role, pod.index, pod.incarnation) ==
         std::tie(made->pod.role, made->pod.index, made->pod.incarnation))
       find_broken(made->pod.name + " is the second pod of an incarnation, beside " + pod.name);
   made->pod.uid = json::parse(reply.body)["metadata"]["uid"].get<std::string>();
   made->pod.group_seat = group_seat_in(body);
   const auto avoided = std::exchange(made->pod.avoided_nodes, {});
-  world_.create_pod({.pod = made->pod, .avoid_nodes = avoided});
-  for (const auto& pod : world_.pods())
-    if (pod.uid == made->pod.uid) shown_[pod.uid] = pod;
-  if (!world_.is_job_gone()) return reply;
+  world.create_pod({.pod = made->pod, .avoid_nodes = avoided});
+  for (const auto& pod : world.pods())
+    if (pod.uid == made->pod.uid) job->shown[pod.uid] = pod;
+  if (!world.is_job_gone()) return reply;
   // The server takes a late one of a job that is gone, and its collector takes it away.
-  world_.delete_pod(made->pod.uid, false);
+  world.delete_pod(made->pod.uid, false);
   show();
   return reply;
 }
@@ -80,15 +86,21 @@ http::Response SimulatedCluster::delete_pod(const http::Request& request, const 
   http::Response reply = behind_->call(request);
   if (reply.status == 409) ++tally_.changed_pods;
   if (is_refused(reply)) return reply;
-  const auto uid = json::parse(reply.body)["metadata"]["uid"].get<std::string>();
-  const auto& status = world_.job().status;
+  const json deleted = json::parse(reply.body);
+  const auto uid = deleted["metadata"]["uid"].get<std::string>();
+  Served* job = find_owner(deleted);
+  if (job == nullptr) {
+    find_broken(place.name + ", a pod of no job, was deleted");
+    return reply;
+  }
+  const auto& status = job->world.job().status;
   const bool is_on_roster = std::any_of(status.members.begin(), status.members.end(), [&](const auto& m) {
     return m.uid == uid || (m.is_leaving() && m.successor_uid == uid);
   });
-  if (is_on_roster && !api::is_over(status.phase) && !may_end_.contains(uid))
+  if (is_on_roster && !api::is_over(status.phase) && !job->may_end.contains(uid))
     find_broken(place.name + " is on the roster and was deleted");
   const auto grace = kube::whole_in(options, "gracePeriodSeconds").value_or(kGraceOfPods);
-  world_.delete_pod(uid, is_chaos_, std::chrono::seconds(grace));
+  job->world.delete_pod(uid, is_chaos_, std::chrono::seconds(grace));
   show();
   const auto& pods = server_.objects("pods");
   const auto left = pods.find(place.name_space + "/" + place.name);
@@ -102,13 +114,19 @@ http::Response SimulatedCluster::delete_job(const http::Request& request, const 
       find_broken("the deletion of the job names no " + std::string(what));
   http::Response reply = behind_->call(request);
   if (is_refused(reply)) return reply;
-  const auto& job = world_.job();
+  const std::string name = place_of(request.url).name;
+  Served* served = find_job(name);
+  if (served == nullptr) {
+    find_broken("deletes " + name + ", which is no job");
+    return reply;
+  }
+  const auto& job = served->world.job();
   const auto ttl = job.spec.ttl_seconds_after_finished;
   const bool is_time =
       ttl && job.status.completed_at &&
-      job.status.completed_at->since_epoch + std::chrono::seconds(*ttl) <= world_.wall_now().since_epoch;
+      job.status.completed_at->since_epoch + std::chrono::seconds(*ttl) <= served->world.wall_now().since_epoch;
   if (!is_time) find_broken("the job was deleted before its time");
-  world_.delete_job();
+  served->world.delete_job();
   return reply;
 }
 
@@ -136,8 +154,13 @@ http::Response SimulatedCluster::patch_status(const http::Request& request, cons
     find_broken("a status that cannot be read: " + decoded.error().message());
     return reply;
   }
-  check_status(world_.job().status, decoded->status);
-  world_.store_status(decoded->status);
+  Served* job = find_job(place.name);
+  if (job == nullptr) {
+    find_broken("tells the status of " + place.name + ", which is no job");
+    return reply;
+  }
+  check_status(*job, job->world.job().status, decoded->status);
+  job->world.store_status(decoded->status);
   return reply;
 }
 
@@ -162,7 +185,7 @@ void SimulatedCluster::check_complaint(json before, json after) {
 }
 
 // Of what is stored, whoever stored it.
-void SimulatedCluster::check_status(const api::TrainingJobStatus& before,
+void SimulatedCluster::check_status(Served& job, const api::TrainingJobStatus& before,
                                     const api::TrainingJobStatus& after) {
   if (after.attempt < before.attempt) find_broken("an attempt went back");
   if (api::is_over(before.phase) && after.phase != before.phase) find_broken("a job that is over goes on");
@@ -177,7 +200,7 @@ void SimulatedCluster::check_status(const api::TrainingJobStatus& before,
   for (const auto& member : after.members) {
     const auto* known = find_member(before, member);
     if (known == nullptr) continue;
-    if (member.is_completed && after.phase == api::JobPhase::kSuspended) may_end_.insert(member.uid);
+    if (member.is_completed && after.phase == api::JobPhase::kSuspended) job.may_end.insert(member.uid);
     if (member.incarnation < known->incarnation) find_broken(name_of(member) + " went back");
     if (member.incarnation != known->incarnation)
       ++ends;
@@ -186,19 +209,22 @@ void SimulatedCluster::check_status(const api::TrainingJobStatus& before,
     if (known->is_leaving() && (member.successor > known->successor || member.incarnation > known->successor))
       ++ends;  // its successor was lost too
     if (after.is_formed && !member.is_absent)
-      stored_.emplace(after.attempt, member.role, member.index, member.uid);
+      job.stored.emplace(after.attempt, member.role, member.index, member.uid);
   }
   if (counted_in(after) - counted_in(before) > ends) find_broken("an end was counted twice");
 }
 
 // Members are told what is stored, and what they resume is what was reported durable.
-void SimulatedCluster::announce(const api::Announcement& announcement) {
+void SimulatedCluster::announce(const JobKey& key, const api::Announcement& announcement) {
+  Served* job = find_job(key.name);
+  if (job == nullptr) return find_broken("tells members of " + key.name + ", which is no job");
+  const auto& status = job->world.job().status;
   const auto& world = announcement.world;
-  if (announcement.attempt > world_.job().status.attempt) find_broken("members were told what is not stored");
+  if (announcement.attempt > status.attempt) find_broken("members were told what is not stored");
   std::vector<std::string> uids(world.size());
   for (const auto& seat : world) {
     const auto& who = seat.process;
-    if (!stored_.contains({announcement.attempt, who.role, who.index, who.member_uid}))
+    if (!job->stored.contains({announcement.attempt, who.role, who.index, who.member_uid}))
       find_broken(who.member_uid + " has a seat and is not stored as a member of that world");
     if (seat.assignment.rank.value() >= uids.size())
       find_broken("a rank beyond the world");
@@ -206,22 +232,22 @@ void SimulatedCluster::announce(const api::Announcement& announcement) {
       uids[seat.assignment.rank.value()] = who.member_uid;
   }
   if (!world.empty()) {
-    const auto [known, is_new] = told_.emplace(announcement.attempt, uids);
+    const auto [known, is_new] = job->told.emplace(announcement.attempt, uids);
     if (!is_new && known->second != uids) find_broken("one attempt, two worlds");
     const auto& resume = world.front().assignment.resume;
     const Lineage from = resume ? Lineage{resume->attempt, resume->step} : Lineage{};
-    const auto& all = world_.storage().all();
+    const auto& all = job->world.storage().all();
     const auto committed = all.find(from);
     if (resume && (committed == all.end() || committed->second.digest != resume->digest))
       find_broken("it resumes what was never committed");
-    if (is_new && from < resumed_) find_broken("the run went backwards");
-    const auto& last = world_.job().status.last_checkpoint;
-    const bool is_current = announcement.attempt == world_.job().status.attempt;
+    if (is_new && from < job->resumed) find_broken("the run went backwards");
+    const auto& last = status.last_checkpoint;
+    const bool is_current = announcement.attempt == status.attempt;
     if (is_new && is_current && last && from < Lineage{last->attempt, last->step})
       find_broken("what was reported durable is lost");
-    resumed_ = std::max(resumed_, from);
+    job->resumed = std::max(job->resumed, from);
   }
-  world_.announce(announcement);
+  job->world.announce(announcement);
 }
 
 }  // namespace ratoon::sim
