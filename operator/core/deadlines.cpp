@@ -11,6 +11,12 @@ WallTime after(WallTime since, std::uint32_t seconds) {
   return {since.since_epoch + std::chrono::seconds(seconds)};
 }
 
+// From when on what was not heard was not said.
+WallTime hears_all_from(const Observation& seen, Timestamp now) {
+  const Duration limit = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
+  return {seen.wall_now.since_epoch + (seen.listening_since + limit - now)};
+}
+
 bool has_spoken(const Observation& seen, const api::MemberStatus& member) {
   const auto voices = std::count_if(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
     return is_of(process.identity, member) && process.identity.local_rank < seen.job.spec.processes_per_node;
@@ -36,7 +42,7 @@ bool is_in_collective(const Observation& seen, const api::MemberStatus& member) 
 
 }  // namespace
 
-std::optional<WallTime> note_awaited(const Observation& seen, api::TrainingJobStatus& status) {
+std::optional<WallTime> note_awaited(const Observation& seen, Timestamp now, api::TrainingJobStatus& status) {
   const std::uint32_t deadline = seen.job.spec.start_deadline_seconds;
   std::optional<WallTime> next;
   for (auto& member : status.members) {
@@ -45,16 +51,16 @@ std::optional<WallTime> note_awaited(const Observation& seen, api::TrainingJobSt
       continue;
     }
     if (!member.awaited_since) member.awaited_since = seen.wall_now;
-    const WallTime late_at = after(*member.awaited_since, deadline);
+    const WallTime late_at = std::max(after(*member.awaited_since, deadline), hears_all_from(seen, now));
     next = std::min(late_at, next.value_or(late_at));
   }
   return next;
 }
 
-std::vector<Verdict> find_late(const Observation& seen) {
+std::vector<Verdict> find_late(const Observation& seen, Timestamp now) {
   const std::uint32_t deadline = seen.job.spec.start_deadline_seconds;
   std::vector<Verdict> late;
-  if (deadline == 0) return late;
+  if (deadline == 0 || hears_all_from(seen, now) > seen.wall_now) return late;
   for (const auto& member : seen.job.status.members) {
     if (!member.awaited_since || after(*member.awaited_since, deadline) > seen.wall_now) continue;
     if (!is_awaited(seen, seen.job.status, member)) continue;
@@ -65,9 +71,9 @@ std::vector<Verdict> find_late(const Observation& seen) {
   return late;
 }
 
-std::vector<Verdict> find_stalled(const Observation& seen) {
+std::vector<Verdict> find_stalled(const Observation& seen, Timestamp now) {
   const auto& status = seen.job.status;
-  const auto stalled_at = stalls_at(seen.job.spec, status);
+  const auto stalled_at = stalls_at(seen, now, status);
   if (!stalled_at || *stalled_at > seen.wall_now) return {};
   std::vector<api::MemberStatus> seated;
   for (const auto& member : status.members)
@@ -87,10 +93,12 @@ std::vector<Verdict> find_stalled(const Observation& seen) {
   return verdicts;
 }
 
-std::optional<WallTime> stalls_at(const api::TrainingJobSpec& spec, const api::TrainingJobStatus& status) {
+std::optional<WallTime> stalls_at(const Observation& seen, Timestamp now,
+                                  const api::TrainingJobStatus& status) {
+  const auto& spec = seen.job.spec;
   if (spec.progress_deadline_seconds == 0 || !status.is_formed || !status.formed_at) return std::nullopt;
   const WallTime moved = std::max(*status.formed_at, status.stepped_at.value_or(*status.formed_at));
-  return after(moved, spec.progress_deadline_seconds);
+  return std::max(after(moved, spec.progress_deadline_seconds), hears_all_from(seen, now));
 }
 
 }  // namespace ratoon::core

@@ -1,5 +1,7 @@
 // Members that are lost by the clock: their pods run, and they never speak; their world stands, and it makes
-// no step. Silence, which comes after speech, is judged in silence.h.
+// no step. Silence, which comes after speech, is judged in silence.h. As there, nothing is concluded until the
+// coordinator has itself listened for as long as a silence may last: before that nobody could speak to it, and
+// no step could be told.
 #pragma once
 
 #include <optional>
@@ -11,17 +13,18 @@
 namespace ratoon::core {
 
 // Notes since when members are awaited, and tells when the first of them is late.
-[[nodiscard]] std::optional<WallTime> note_awaited(const Observation& seen, api::TrainingJobStatus& status);
+[[nodiscard]] std::optional<WallTime> note_awaited(const Observation& seen, Timestamp now,
+                                                   api::TrainingJobStatus& status);
 
 // Members that did not speak in time after their start.
-[[nodiscard]] std::vector<Verdict> find_late(const Observation& seen);
+[[nodiscard]] std::vector<Verdict> find_late(const Observation& seen, Timestamp now);
 
 // The members that hold up a world which makes no step: those that are not in the collective, where others
 // are, else all. It counts as one failure of the program, whatever their number.
-[[nodiscard]] std::vector<Verdict> find_stalled(const Observation& seen);
+[[nodiscard]] std::vector<Verdict> find_stalled(const Observation& seen, Timestamp now);
 
 // When a world that stands has stalled, if it makes no step until then.
-[[nodiscard]] std::optional<WallTime> stalls_at(const api::TrainingJobSpec& spec,
+[[nodiscard]] std::optional<WallTime> stalls_at(const Observation& seen, Timestamp now,
                                                 const api::TrainingJobStatus& status);
 
 }  // namespace ratoon::core

@@ -14,11 +14,12 @@ namespace {
 
 // Losses that no pod shows by itself. Where somebody hangs, that is why there is no step; that a world steps
 // excuses nobody who is to join it.
-std::vector<Verdict> find_condemned(const Observation& seen, const Hang& hang, bool has_stepped) {
+std::vector<Verdict> find_condemned(const Observation& seen, const Hang& hang, bool has_stepped,
+                                    Timestamp now) {
   auto condemned = hang.culprits;
-  for (auto& late : find_late(seen)) condemned.push_back(std::move(late));
+  for (auto& late : find_late(seen, now)) condemned.push_back(std::move(late));
   if (has_stepped || !hang.culprits.empty() || !hang.of_world.empty()) return condemned;
-  for (auto& stalled : find_stalled(seen)) condemned.push_back(std::move(stalled));
+  for (auto& stalled : find_stalled(seen, now)) condemned.push_back(std::move(stalled));
   return condemned;
 }
 
@@ -42,8 +43,8 @@ void count_in_vain(const Observation& seen, bool has_advanced, RosterChange& cha
 }  // namespace
 
 RosterChange change_roster(const Observation& seen, const Silence& silence, const Hang& hang,
-                           const Headway& headway) {
-  RosterChange change = replace_lost(seen, silence.lost, find_condemned(seen, hang, headway.has_stepped));
+                           const Headway& headway, Timestamp now) {
+  RosterChange change = replace_lost(seen, silence.lost, find_condemned(seen, hang, headway.has_stepped, now));
   if (!hang.of_world.empty() && change.losses.empty()) give_up_world(seen, hang.of_world, change);
   count_in_vain(seen, headway.has_advanced, change);
   if (change.fatal.empty() && !headway.has_stepped) change.fatal = find_repeated_fault(seen, change);

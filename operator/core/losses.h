@@ -15,7 +15,7 @@ struct Headway {
 };
 
 [[nodiscard]] RosterChange change_roster(const Observation& seen, const Silence& silence, const Hang& hang,
-                                         const Headway& headway);
+                                         const Headway& headway, Timestamp now);
 
 // In a sentence for those who leave their world because of it; `otherwise` where nobody was lost.
 [[nodiscard]] std::string describe_loss(const Observation& seen, const RosterChange& change,

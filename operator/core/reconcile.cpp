@@ -100,7 +100,7 @@ Decision decide(const Observation& seen, const Silence& silence, Timestamp now) 
   if (status.step > seen.job.status.step) status.stepped_at = seen.wall_now;
   const Hang hang = find_hang(seen, now);
   const auto next_check = earlier(silence.next_check, hang.next_check);
-  RosterChange change = change_roster(seen, silence, hang, find_headway(seen, status));
+  RosterChange change = change_roster(seen, silence, hang, find_headway(seen, status), now);
   status.members = change.members;
   status.restarts = change.restarts;
   note_failure(seen, change, status);
@@ -116,12 +116,12 @@ Decision decide(const Observation& seen, const Silence& silence, Timestamp now) 
 
   const auto wake_for_rest = [&](Decision decision) {
     for (const auto& moment : {pauses_end_at, next_end(decision.status.suspect_nodes),
-                               stalls_at(seen.job.spec, decision.status), next_judgement(seen)})
+                               stalls_at(seen, now, decision.status), next_judgement(seen)})
       wake_by(moment, seen.wall_now, now, decision);
     if (!decision.status.is_formed) return decision;
     // Who drains is lost as who trains is.
     for (const auto& moment : {std::optional(end_of_draining(decision.status)),
-                               note_awaited(seen, decision.status), next_pod_end(seen)})
+                               note_awaited(seen, now, decision.status), next_pod_end(seen)})
       wake_by(moment, seen.wall_now, now, decision);
     return decision;
   };
@@ -154,8 +154,8 @@ Decision decide(const Observation& seen, const Silence& silence, Timestamp now) 
                         decision.status.suspect_nodes != seen.job.status.suspect_nodes;
   decision.wake_at = is_other ? now : next_check;
   for (const auto& moment :
-       {changes_size_at, pauses_end_at, note_awaited(seen, decision.status), time_ends_at,
-        stalls_at(seen.job.spec, decision.status), next_end(decision.status.suspect_nodes),
+       {changes_size_at, pauses_end_at, note_awaited(seen, now, decision.status), time_ends_at,
+        stalls_at(seen, now, decision.status), next_end(decision.status.suspect_nodes),
         next_pod_end(seen), next_judgement(seen), end_of_former(seen, decision.status)})
     wake_by(moment, seen.wall_now, now, decision);
   return decision;

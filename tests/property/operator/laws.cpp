@@ -78,6 +78,7 @@ Decision Laws::decide() {
   if (api::is_over(seen.job.status.phase)) return decision;
   check_bill(seen, decision);
   check_success(seen, decision);
+  check_deadlines(seen, decision);
   check_duration(decision);
   check_told(seen, decision);
   if (api::is_over(decision.status.phase)) return decision;

@@ -141,6 +141,19 @@ void Laws::check_sizes(const Observation& seen, const Decision& decision) const 
   EXPECT_LE(after(*status.formed_at, policy->grow_cooldown_seconds), seen.wall_now) << "grows too soon";
 }
 
+// Nobody is late, and no world stalls, in the eyes of an operator to which they could not speak yet.
+void Laws::check_deadlines(const Observation& seen, const Decision& decision) const {
+  const Duration listened = world_.now() - seen.listening_since;
+  for (const auto& action : decision.actions) {
+    const auto* event = std::get_if<core::EmitEvent>(&action);
+    if (event == nullptr || event->reason != "MemberLost") continue;
+    const bool is_by_the_clock = event->message.find("did not speak within") != std::string::npos ||
+                                 event->message.find("made no step for") != std::string::npos;
+    EXPECT_TRUE(!is_by_the_clock || seconds(listened) >= world_.scenario().suspect_after_seconds)
+        << event->message << ", says an operator that has just begun to listen";
+  }
+}
+
 // Its time runs while it does not rest, and ends it.
 void Laws::check_duration(const Decision& decision) const {
   const std::uint32_t limit = world_.scenario().max_duration_seconds;

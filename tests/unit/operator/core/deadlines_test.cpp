@@ -31,6 +31,7 @@ Observation one_is_mute() {
   seen.world.clear();
   seen.processes = {test::waiting(process(0))};
   seen.wall_now = wall(100);
+  seen.listening_since = test::at_seconds(-3600);
   return seen;
 }
 
@@ -62,6 +63,18 @@ TEST(StartDeadline, WhoNeverSpeaksIsMadeAnewAndCounted) {
   EXPECT_EQ(decide(seen).status.members[1].awaited_since, std::nullopt);
 }
 
+// No operator was there for longer than the deadline: the member has waited since to be heard.
+TEST(StartDeadline, NobodyIsLateForAnOperatorThatHasJustBegunToListen) {
+  auto seen = one_is_mute();
+  seen.job.spec.disruption_policy.suspect_after_seconds = 3;
+  seen.job.status.members[1].awaited_since = wall(10);
+  seen.listening_since = test::at_seconds(-1);
+  EXPECT_EQ(incarnation(decide(seen), 1), 0U);
+  EXPECT_EQ(*decide(seen).wake_at, test::at_seconds(2)) << "it listens for as long as a silence may last";
+  seen.listening_since = test::at_seconds(-2);
+  EXPECT_EQ(incarnation(decide(seen), 1), 1U);
+}
+
 TEST(StartDeadline, HalfAMemberHasNotSpoken) {
   auto seen = one_is_mute();
   seen.job.spec.processes_per_node = 2;
@@ -82,6 +95,7 @@ TEST(StartDeadline, AStepOfTheOthersExcusesNobodyWhoIsToJoin) {
   seen.processes.pop_back();
   seen.processes[0].beat = test::beat(seen.processes[0].identity, 1, 7);
   seen.wall_now = wall(100);
+  seen.listening_since = test::at_seconds(-3600);
   const auto decision = decide(seen);
   EXPECT_GT(decision.status.step, seen.job.status.step);
   EXPECT_EQ(decision.status.attempt, seen.job.status.attempt);
@@ -110,6 +124,7 @@ Observation no_step(ProcessPhase first, ProcessPhase second) {
     seen.processes[i].beat->phase = i == 0 ? first : second;
   }
   seen.wall_now = wall(190);
+  seen.listening_since = test::at_seconds(-3600);
   return seen;
 }
 
@@ -134,6 +149,18 @@ TEST(ProgressDeadline, IsOneFailureWhereverItIs) {
     EXPECT_EQ(decision.status.restarts.application, 1U);
     EXPECT_EQ(decision.status.restarts.disruption, 1U);
   }
+}
+
+TEST(ProgressDeadline, NoWorldHasStalledForAnOperatorThatHasJustBegunToListen) {
+  auto seen = no_step(ProcessPhase::kCollective, ProcessPhase::kData);
+  seen.job.spec.disruption_policy.suspect_after_seconds = 3;
+  for (auto& process : seen.processes) process.last_heard = test::at_seconds(1);
+  seen.wall_now = wall(1000);
+  seen.listening_since = test::at_seconds(-1);
+  EXPECT_EQ(incarnation(decide(seen), 1), 0U);
+  EXPECT_GT(*decide(seen).wake_at, test::at_seconds(1)) << "and it is not looked at over and over";
+  seen.listening_since = test::at_seconds(-2);
+  EXPECT_EQ(incarnation(decide(seen), 1), 1U);
 }
 
 TEST(ProgressDeadline, IsPaidForThoughTheFirstOneEndsByItself) {
