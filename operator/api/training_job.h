@@ -169,7 +169,7 @@ struct MemberStatus {
 struct Restarts {
   std::uint32_t application = 0;
   std::uint32_t hung = 0;     // hangs that were found, of a member or of a whole world
-  std::uint32_t ignored = 0;  // of these two, those of roles that failurePolicy leaves out
+  std::uint32_t ignored = 0;  // of these two, those that cannot fail the job (policies.md)
   std::uint32_t disruption = 0;
   std::uint32_t without_step = 0;  // losses in a row since a process of this job last made a step
   std::uint32_t crashes_in_a_row =

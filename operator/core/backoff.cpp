@@ -6,13 +6,29 @@
 namespace ratoon::core {
 namespace {
 
-void put_off(const Observation& seen, const std::vector<Loss>& losses, Duration pause, RosterChange& change) {
+bool is_any_failure(const std::vector<Loss>& losses) {
+  return std::ranges::any_of(losses, [](const Loss& loss) { return loss.cause == EndCause::kApplication; });
+}
+
+// Of those that a world which stands does without: its steps say nothing about them. A successor's number
+// tells how many of that member's have failed before it; no job waits for another one.
+Duration pause_outside(const api::RestartPolicy& policy, const api::MemberStatus& member) {
+  if (!member.is_leaving())
+    return policy.backoff_seconds == 0 ? Duration(0) : std::chrono::seconds(policy.backoff_max_seconds);
+  return pause_after(policy, std::max(1U, member.successor - member.incarnation - 1));
+}
+
+template <class PauseOf>
+void put_off(const Observation& seen, const std::vector<Loss>& losses, const PauseOf& pause_of,
+             RosterChange& change) {
   for (const auto& loss : losses) {
     if (loss.cause != EndCause::kApplication) continue;
     for (auto& member : change.members) {
       const bool is_it = member.index == loss.member.index && member.role == loss.member.role;
       // A successor that is there already takes over at once.
-      if (!is_it || !member.uid.empty() || member.is_leaving()) continue;
+      const bool is_there = !(member.is_leaving() ? member.successor_uid : member.uid).empty();
+      const Duration pause = pause_of(member);
+      if (!is_it || is_there || pause == Duration(0)) continue;
       member.not_before = WallTime{seen.wall_now.since_epoch + pause};
     }
   }
@@ -31,12 +47,17 @@ Duration pause_after(const api::RestartPolicy& policy, std::uint32_t crashes_in_
 void put_off_crashed(const Observation& seen, bool has_stepped, RosterChange& change) {
   const auto& before = seen.job.status.restarts;
   change.restarts.crashes_in_a_row = has_stepped ? 0 : before.crashes_in_a_row;
-  if (change.restarts.application == before.application) return;
-  ++change.restarts.crashes_in_a_row;
-  const Duration pause = pause_after(seen.job.spec.restart_policy, change.restarts.crashes_in_a_row);
-  if (pause == Duration(0)) return;
-  put_off(seen, change.losses, pause, change);
-  put_off(seen, change.outside_losses, pause, change);
+  const auto& policy = seen.job.spec.restart_policy;
+  const bool stands = seen.job.status.is_formed;
+  if (is_any_failure(change.losses) || (!stands && is_any_failure(change.outside_losses)))
+    ++change.restarts.crashes_in_a_row;
+  const Duration pause = pause_after(policy, change.restarts.crashes_in_a_row);
+  const auto as_in_a_row = [&](const api::MemberStatus&) { return pause; };
+  put_off(seen, change.losses, as_in_a_row, change);
+  if (!stands) return put_off(seen, change.outside_losses, as_in_a_row, change);
+  put_off(
+      seen, change.outside_losses,
+      [&](const api::MemberStatus& member) { return pause_outside(policy, member); }, change);
 }
 
 std::optional<WallTime> end_pauses(const Observation& seen, std::vector<api::MemberStatus>& members) {

@@ -1,7 +1,7 @@
 // Members that are lost by the clock: their pods run, and they never speak; their world stands, and it makes
-// no step. Silence, which comes after speech, is judged in silence.h. As there, nothing is concluded until the
-// coordinator has itself listened for as long as a silence may last: before that nobody could speak to it, and
-// no step could be told.
+// no step. Silence, which comes after speech, is judged in silence.h. As there, nothing is concluded until
+// the coordinator has itself listened for as long as a silence may last: before that no member could speak to
+// it, and no step could be told.
 #pragma once
 
 #include <optional>

@@ -30,8 +30,11 @@ void count_in_vain(const Observation& seen, bool has_advanced, RosterChange& cha
   const std::size_t per_member_max = seen.job.spec.restart_policy.losses_without_step_max;
   const auto& before = seen.job.status.restarts;
   const auto& after = change.restarts;
-  const std::uint32_t losses = after.application + after.hung + after.disruption - before.application -
-                               before.hung - before.disruption;
+  // What a world that stands does without costs it no step.
+  const std::size_t outside = seen.job.status.is_formed ? change.outside_losses.size() : 0;
+  const auto losses =
+      static_cast<std::uint32_t>(after.application + after.hung + after.disruption - before.application -
+                                 before.hung - before.disruption - outside);
   change.restarts.without_step = (has_advanced ? 0 : before.without_step) + losses;
   if (losses == 0 || change.restarts.without_step <= per_member_max * change.members.size()) return;
   if (change.fatal.empty()) {
@@ -44,7 +47,8 @@ void count_in_vain(const Observation& seen, bool has_advanced, RosterChange& cha
 
 RosterChange change_roster(const Observation& seen, const Silence& silence, const Hang& hang,
                            const Headway& headway, Timestamp now) {
-  RosterChange change = replace_lost(seen, silence.lost, find_condemned(seen, hang, headway.has_stepped, now));
+  RosterChange change =
+      replace_lost(seen, silence.lost, find_condemned(seen, hang, headway.has_stepped, now));
   if (!hang.of_world.empty() && change.losses.empty()) give_up_world(seen, hang.of_world, change);
   count_in_vain(seen, headway.has_advanced, change);
   if (change.fatal.empty() && !headway.has_stepped) change.fatal = find_repeated_fault(seen, change);

@@ -155,8 +155,8 @@ Decision decide(const Observation& seen, const Silence& silence, Timestamp now) 
   decision.wake_at = is_other ? now : next_check;
   for (const auto& moment :
        {changes_size_at, pauses_end_at, note_awaited(seen, now, decision.status), time_ends_at,
-        stalls_at(seen, now, decision.status), next_end(decision.status.suspect_nodes),
-        next_pod_end(seen), next_judgement(seen), end_of_former(seen, decision.status)})
+        stalls_at(seen, now, decision.status), next_end(decision.status.suspect_nodes), next_pod_end(seen),
+        next_judgement(seen), end_of_former(seen, decision.status)})
     wake_by(moment, seen.wall_now, now, decision);
   return decision;
 }

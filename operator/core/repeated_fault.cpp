@@ -92,6 +92,7 @@ std::string find_repeated_fault(const Observation& seen, const RosterChange& cha
   const std::string before = last ? find_fault(last->last_lines) : "";
   if (before.empty() || seen.job.status.stepped_at || api::is_group(seen.job.spec)) return "";
   for (const auto* losses : {&change.losses, &change.outside_losses}) {
+    if (losses == &change.outside_losses && seen.job.status.is_formed) continue;  // the job trains without it
     for (const auto& loss : *losses) {
       const api::Pod* pod = find_pod(seen, loss.member);
       if (pod == nullptr || loss.cause != EndCause::kApplication || !is_of_program(seen, *pod)) continue;

@@ -156,7 +156,8 @@ api::MemberStatus successor_of(const api::MemberStatus& member) {
           .index = member.index,
           .incarnation = member.successor,
           .uid = member.successor_uid,
-          .is_absent = member.is_absent};
+          .is_absent = member.is_absent,
+          .not_before = member.not_before};
 }
 
 api::MemberStatus make_anew(const api::MemberStatus& member) {
@@ -203,15 +204,29 @@ std::string what_it_said(const Observation& seen, const api::MemberStatus& membe
   return ending.cause == EndCause::kFatal ? "; see the member's log" : "";
 }
 
+// What it costs depends on where it was: what joins a world that stands, or takes over from one of its
+// members, cannot fail the job that trains without it.
+enum class Part { kOfWorld, kBesideWorld };
+
+Part part_of_loss(const Observation& seen, bool is_outside) {
+  return is_outside && seen.job.status.is_formed ? Part::kBesideWorld : Part::kOfWorld;
+}
+
+void judge_outside(Ending& ending) {
+  if (ending.cause != EndCause::kFatal) return;
+  ending.cause = EndCause::kApplication;
+  ending.sentence += " (its job trains without it)";
+}
+
 // Counts an ending under its cause and tells people.
-void count(const Observation& seen, const api::MemberStatus& member, const Ending& ending,
+void count(const Observation& seen, const api::MemberStatus& member, const Ending& ending, Part part,
            RosterChange& change) {
   const std::string news =
       display_name(seen, member) + ": " + ending.sentence + what_it_said(seen, member, ending);
   if (ending.cause == EndCause::kFatal) change.fatal = news;
   if (ending.cause == EndCause::kApplication || ending.cause == EndCause::kHung) {
     ++(ending.cause == EndCause::kHung ? change.restarts.hung : change.restarts.application);
-    if (!can_fail_job(seen.job.spec, member.role)) ++change.restarts.ignored;
+    if (part == Part::kBesideWorld || !can_fail_job(seen.job.spec, member.role)) ++change.restarts.ignored;
     check_budget(seen, news, change);
   }
   if (ending.cause == EndCause::kDisruption) ++change.restarts.disruption;
@@ -222,8 +237,10 @@ void count(const Observation& seen, const api::MemberStatus& member, const Endin
 void follow_successor(const Observation& seen, const std::vector<api::MemberStatus>& silent,
                       api::MemberStatus& member, RosterChange& change) {
   const api::MemberStatus successor = successor_of(member);
-  if (const auto ending = find_ending(seen, successor, {.silent = silent, .condemned = {}})) {
-    count(seen, successor, *ending, change);
+  if (auto ending = find_ending(seen, successor, {.silent = silent, .condemned = {}})) {
+    const Part part = part_of_loss(seen, /*is_outside=*/true);
+    if (part == Part::kBesideWorld) judge_outside(*ending);
+    count(seen, successor, *ending, part, change);
     api::MemberStatus lost = successor;
     note_pod(seen, lost);
     change.outside_losses.push_back({.member = lost,
@@ -315,7 +332,9 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
     if (auto ending = find_ending(seen, member, charges)) {
       // Counted with the first who is lost to it: one that was to blame too may have ended by itself.
       if (ending->is_shared && std::exchange(is_shared_counted, true)) ending->cause = EndCause::kDisruption;
-      count(seen, member, *ending, change);
+      const Part part = part_of_loss(seen, member.is_absent);
+      if (part == Part::kBesideWorld) judge_outside(*ending);
+      count(seen, member, *ending, part, change);
       auto& losses = member.is_absent ? change.outside_losses : change.losses;
       api::MemberStatus lost = member;
       note_pod(seen, lost);  // its node may be news of this very look

@@ -30,6 +30,8 @@ MUTANTS = {
     "an exception whose numbers count": (
         core("RepeatedFault.*"), CORE + "repeated_fault.cpp",
         r"if \(std::isdigit\(static_cast<unsigned char>\(text\[i\]\)\) == 0\)", "if (true)"),
+    "a node that is lost though a member spoke from it since": (
+        core("FindSilent.*"), CORE + "silence.cpp", r" \|\| voices\.newest > suspected_at", ""),
     "half a member that has spoken": (
         core("StartDeadline.*"), CORE + "deadlines.cpp", r"voices >= seen\.job\.spec\.processes_per_node", "voices > 0"),
     "a start deadline that is not kept": (

@@ -23,6 +23,15 @@ bool waits_away_from_nodes(const Observation& seen, const api::MemberStatus& mem
   });
 }
 
+// That it is a failure its pod's record says, which the recount of the bill reads.
+bool failed_in(const Decision& decision, const std::string& name) {
+  return std::ranges::any_of(decision.actions, [&](const auto& action) {
+    const auto* event = std::get_if<core::EmitEvent>(&action);
+    return event != nullptr && event->reason == "MemberLost" &&
+           event->message.starts_with(name + ": crashed with signal");
+  });
+}
+
 std::uint32_t ends_counted(const api::TrainingJobStatus& status) {
   return status.restarts.application + status.restarts.hung + status.restarts.disruption;
 }
@@ -218,6 +227,16 @@ void Laws::check_pauses(const Observation& seen, const Decision& decision) const
     EXPECT_TRUE((before != nullptr && before->not_before == member.not_before) || is_any_crash)
         << name_of(member) << " waits for no reason";
     EXPECT_TRUE(decision.wake_at || decision.status.suspending_since) << "nobody would end the pause";
+  }
+  if (!is_any_crash || seen.job.spec.restart_policy.backoff_seconds == 0) return;
+  for (const auto& member : decision.status.members) {
+    const auto* before = find_member(seen.job.status, member);
+    if (before == nullptr || !member.is_leaving() || !before->is_leaving()) continue;
+    const api::MemberStatus next{.role = member.role, .index = member.index, .incarnation = member.successor};
+    const bool has_failed = failed_in(
+        decision, name_of({.role = before->role, .index = before->index, .incarnation = before->successor}));
+    EXPECT_FALSE(has_failed && made.contains(name_of(next)))
+        << name_of(next) << " takes the place of a successor that failed, without a pause";
   }
 }
 

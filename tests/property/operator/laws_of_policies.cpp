@@ -26,9 +26,13 @@ std::vector<Lost> lost_of(const World& world, const Observation& seen, const Dec
     const auto* event = std::get_if<core::EmitEvent>(&action);
     if (event == nullptr || event->reason != "MemberLost") continue;
     Lost one{.name = event->message.substr(0, event->message.find(": ")), .said = event->message, .role = {}};
-    for (const auto& member : incarnations_of(members_of(seen.job))) {
+    const auto members = members_of(seen.job);
+    for (const auto& member : incarnations_of(members)) {
       if (name_of(member) != one.name) continue;
       one.role = member.role;
+      const bool is_seated = std::ranges::any_of(
+          members, [&](const auto& known) { return name_of(known) == one.name && !known.is_absent; });
+      one.is_outside = seen.job.status.is_formed && !is_seated;
       for (const auto& pod : seen.pods)
         if (pod.name == one.name && (member.uid.empty() || pod.uid == member.uid)) one.pod = &pod;
     }
@@ -61,9 +65,11 @@ void Laws::check_bill(const Observation& seen, const Decision& decision) {
   const auto members = seen.job.spec.is_suspended && before.is_formed ? before.members : after.members;
   const bool is_in_vain =
       after.restarts.without_step > seen.job.spec.restart_policy.losses_without_step_max * members.size();
+  const bool is_any_inside = worlds_hung_in(decision) > 0 ||
+                             std::ranges::any_of(lost, [](const Lost& one) { return !one.is_outside; });
   const bool has_failed = after.phase == api::JobPhase::kFailed;
-  const bool is_too_much = bill.ends_job || (is_used_up && bill.budget + hung > bill.ignored) ||
-                           (is_in_vain && lost.size() + worlds_hung_in(decision) > 0);
+  const bool is_too_much =
+      bill.ends_job || (is_used_up && bill.budget + hung > bill.ignored) || (is_in_vain && is_any_inside);
   EXPECT_TRUE(has_failed || !is_too_much) << "goes on after what ends a job";
   const bool is_run_lost = after.message.find("cannot be found by any member") != std::string::npos;
   EXPECT_TRUE(!is_run_lost || !world_.is_any_checkpoint_offered()) << "one who waits found a checkpoint";
@@ -141,7 +147,7 @@ void Laws::check_sizes(const Observation& seen, const Decision& decision) const 
   EXPECT_LE(after(*status.formed_at, policy->grow_cooldown_seconds), seen.wall_now) << "grows too soon";
 }
 
-// Nobody is late, and no world stalls, in the eyes of an operator to which they could not speak yet.
+// No member is late, and no world stalls, for an operator to which they could not speak yet.
 void Laws::check_deadlines(const Observation& seen, const Decision& decision) const {
   const Duration listened = world_.now() - seen.listening_since;
   for (const auto& action : decision.actions) {

@@ -129,7 +129,7 @@ Bill add_up(const api::TrainingJobSpec& spec, const std::vector<Lost>& lost) {
   Said said;
   for (const auto& one : lost) {
     const Toll toll = toll_of(spec, one, said);
-    const bool counts = decides(spec.failure_policy.roles, one.role);
+    const bool counts = decides(spec.failure_policy.roles, one.role) && !one.is_outside;
     if (toll == Toll::kFree) ++bill.free;
     if (toll == Toll::kJob && counts) bill.ends_job = true;
     if (toll == Toll::kHang) ++bill.hung;

@@ -20,6 +20,7 @@ struct Lost {
   const api::Pod* pod = nullptr;  // nullptr: there is none
   bool node_goes = false;         // the node that the pod is on
   bool trains_on = false;         // in a pod that is being deleted and has time left
+  bool is_outside = false;        // of the world that stands: a successor, or one that it was formed without
 };
 
 // Of all that are lost in one decision.

@@ -166,7 +166,8 @@ void World::lose_operator() {
   is_open_ = false;
   Duration away(0);
   if (moves_.percent("away", 50))
-    away = moves_.percent("for-long", 10) ? moves_.ticks("away-for", 60, 160) : moves_.ticks("away-for", 0, 30);
+    away =
+        moves_.percent("for-long", 10) ? moves_.ticks("away-for", 60, 160) : moves_.ticks("away-for", 0, 30);
   down_until_ = now_ + away;
   behind_until_ = now_;  // who comes next lists everything first
   follow_watch();

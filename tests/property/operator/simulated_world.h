@@ -273,7 +273,7 @@ class World {
   std::uint64_t created_ = 0;
   std::uint64_t starts_ = 0;
   std::uint64_t made_nodes_ = 0;
-  bool wants_node_ = false;  // of the world whose nodes it has
+  bool wants_node_ = false;                         // of the world whose nodes it has
   std::set<std::pair<Attempt, std::string>> hung_;  // worlds and pods in which somebody did
   bool is_job_gone_ = false;
   std::uint64_t repeated_steps_ = 0;

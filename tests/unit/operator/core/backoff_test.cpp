@@ -97,5 +97,62 @@ TEST(Backoff, ASuccessorThatIsThereTakesOver) {
   EXPECT_EQ(decide(seen).status.members[1].not_before, std::nullopt);
 }
 
+// Both train, and a successor of the second one failed; its first one, or a later one.
+Observation a_successor_failed(int exit_code, std::uint32_t number = 1) {
+  auto seen = test::running(test::job(2));
+  seen.wall_now = {seconds(100)};
+  seen.job.spec.restart_policy.backoff_seconds = 2;
+  seen.job.spec.restart_policy.restarts_max = 0;
+  seen.job.status.members[1].successor = number;
+  seen.job.status.members[1].successor_uid = test::uid_of(1, number);
+  seen.pods.push_back(test::ended_pod(1, exit_code, number));
+  seen.processes[0].beat = test::beat(process(0), 1, 5);
+  return seen;
+}
+
+TEST(Backoff, ASuccessorThatFailsIsMadeAnewAfterAPauseThatGrows) {
+  for (const auto& [number, pause] : {std::pair(1U, 2), {2U, 4}, {3U, 8}}) {
+    const auto decision = decide(a_successor_failed(1, number));
+    EXPECT_EQ(made(decision), Names());
+    EXPECT_EQ(decision.status.members[1].successor, number + 1);
+    EXPECT_EQ(decision.status.members[1].not_before, WallTime{seconds(100 + pause)})
+        << "though the job steps";
+  }
+  auto later = a_successor_failed(1);
+  later.job.status = decide(later).status;
+  later.wall_now = {seconds(102)};
+  EXPECT_EQ(made(decide(later)), Names({"digits-worker-1-i2"}));
+}
+
+TEST(Backoff, ASuccessorCannotFailAJobThatTrains) {
+  for (const int exit_code : {1, 82}) {
+    const auto decision = decide(a_successor_failed(exit_code));
+    EXPECT_EQ(decision.status.phase, api::JobPhase::kRunning) << exit_code;
+    EXPECT_EQ(decision.status.restarts.application, 1U);
+    EXPECT_EQ(decision.status.restarts.ignored, 1U);
+    EXPECT_EQ(decision.status.restarts.without_step, 0U);
+    EXPECT_EQ(decision.status.restarts.crashes_in_a_row, 0U);
+  }
+}
+
+// The world was formed without the second one, whose pod fails on a broken node.
+TEST(Backoff, ASpareCannotFailAJobThatTrains) {
+  auto seen = crashed();
+  seen.job.spec.elastic_policy = {.members_min = 1};
+  seen.job.spec.restart_policy.restarts_max = 0;
+  seen.job.status.members[1].is_absent = true;
+  seen.world.pop_back();
+  seen.processes.pop_back();
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.phase, api::JobPhase::kRunning);
+  EXPECT_EQ(decision.status.attempt, seen.job.status.attempt);
+  EXPECT_EQ(decision.status.restarts.ignored, 1U);
+  EXPECT_EQ(decision.status.restarts.without_step, 0U);
+  EXPECT_EQ(made(decision), Names());
+  const seconds pause(seen.job.spec.restart_policy.backoff_max_seconds);
+  EXPECT_EQ(decision.status.members[1].not_before, WallTime{seconds(100) + pause})
+      << "the job does not wait for it";
+}
+
 }  // namespace
 }  // namespace ratoon::core::backoff_test

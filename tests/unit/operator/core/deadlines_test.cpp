@@ -64,7 +64,7 @@ TEST(StartDeadline, WhoNeverSpeaksIsMadeAnewAndCounted) {
 }
 
 // No operator was there for longer than the deadline: the member has waited since to be heard.
-TEST(StartDeadline, NobodyIsLateForAnOperatorThatHasJustBegunToListen) {
+TEST(StartDeadline, NoMemberIsLateForAnOperatorThatHasJustBegunToListen) {
   auto seen = one_is_mute();
   seen.job.spec.disruption_policy.suspect_after_seconds = 3;
   seen.job.status.members[1].awaited_since = wall(10);

@@ -131,7 +131,7 @@ TEST(FindSilent, ASuccessorOnASuspectNodeHasTheWholeTimeToSpeak) {
 }
 
 // What it beats when it is in no world yet may stop: it is still starting.
-TEST(FindSilent, WhoSpokeAfterItsNodeWasSuspectedIsNotLostWithThatNode) {
+TEST(FindSilent, AMemberThatSpokeAfterItsNodeWasSuspectedIsNotLostWithIt) {
   auto seen = last_heard({102, 99}, 10);
   seen.job.status.is_formed = false;
   seen.world.clear();
