@@ -60,6 +60,8 @@ bool has_reason(const api::Pod& pod, std::string_view reason) {
 Ending classify_program(const api::Pod& pod) {
   constexpr std::string_view kOutOfMemory = "OOMKilled";
   constexpr std::string_view kStartError = "StartError";
+  constexpr std::string_view kUnknown = "Unknown";
+  constexpr int kUnknownCode = 255;
   // The same start would need as much again; nobody outside did this.
   if (has_reason(pod, kOutOfMemory))
     return {EndCause::kApplication, "ended by signal 9: its memory limit was reached (OOMKilled)"};
@@ -67,6 +69,9 @@ Ending classify_program(const api::Pod& pod) {
   if (has_reason(pod, kStartError))
     return {EndCause::kApplication,
             "its container did not start: " + cut_text(pod.last_lines, kWordsBytesMax)};
+  if (has_reason(pod, kUnknown) && pod.exit_code == kUnknownCode)
+    return {EndCause::kDisruption,
+            "its runtime does not know how it ended (exit code 255, Unknown): its node was reset"};
   if (pod.exit_code) return classify_exit_code(*pod.exit_code, pod.failed_init.empty());
   return {EndCause::kDisruption, "ended without an exit code"};
 }

@@ -87,11 +87,18 @@ MUTANTS = {
     "a failure that is told of a disruption": ("last_failure.cpp", r"if \(!is_failure\(loss\)\) continue;", ""),
     "a pod that is deleted with grace and lost at once": (
         "roster.cpp", r"pod->is_deleting && !has_time_left\(seen, \*pod\)", "pod->is_deleting"),
-    "a forgotten requeue: the end of a pod's grace": ("reconcile.cpp", r", next_pod_end\(seen\)", ""),
+    "a forgotten requeue: the end of a pod's grace": ("reconcile.cpp", r", next_pod_end\(seen\)\}\)", "})"),
     "a zone that is judged node by node": ("silence.cpp", r"if \(!zone\.empty\(\) && places > 1\) [^;]*;", "(void)places;"),
     "losses that are weighed one by one": (
         "silence.cpp", r"silence > [^?]* \? sounds\.fading : sounds\.talking", "sounds.talking"),
     "a node that is sick at once": ("sick_nodes.cpp", r"kFailuresOfASickNode = 2", "kFailuresOfASickNode = 1"),
+    "a deadline that is judged before a member could speak": (
+        "deadlines.cpp", r"\(seen\.listening_since \+ limit - now\)", "Duration(0)"),
+    "a job that is failed by what its world does without": ("roster.cpp", r"part == Part::kBesideWorld \|\| ", ""),
+    "a successor that failed and is made again at once": (
+        "backoff.cpp", r"return pause_after\(policy, std::max[^;]*;", "return Duration(0);"),
+    "an end that its runtime does not know, taken for the program's": (
+        "classify.cpp", r"has_reason\(pod, kUnknown\) && ", "false && "),
     "conditions that forget their time": ("conditions.cpp", r"else if \(known->is_true != reading\.is_true\)", "else"),
 }
 

@@ -56,7 +56,7 @@ json terminated_document(const api::Pod& pod) {
   json out = {{"exitCode", *pod.exit_code}};
   if (pod.ended_at) out["finishedAt"] = whole_seconds(*pod.ended_at);
   for (const auto& reason : pod.end_reasons)
-    if (reason == "OOMKilled") out["reason"] = reason;
+    if (reason == "OOMKilled" || reason == "Unknown") out["reason"] = reason;
   if (pod.is_completed) {
     CompletionRecord record;
     record.checkpoint.digest = "d";

@@ -35,6 +35,7 @@ Toll toll_of_end(const api::RestartPolicy& policy, const api::Pod& pod, bool nod
     if (is_met(rule, pod)) return kActions.at(rule.action);
   if (pod.is_evicted) return Toll::kFree;
   if (holds(pod.end_reasons, "OOMKilled")) return Toll::kBudget;
+  if (holds(pod.end_reasons, "Unknown") && pod.exit_code == 255) return Toll::kFree;
   if (!pod.exit_code) return Toll::kFree;
   if (*pod.exit_code == 0 && node_goes) return Toll::kFree;
   const auto known = kCodes.find(*pod.exit_code);

@@ -21,7 +21,7 @@ void World::end_by_platform() {
       std::next(pods_.begin(), static_cast<std::ptrdiff_t>(moves_.below("ends-pod", pods_.size())));
   SimPod& entry = victim->second;
   if (entry.pod.phase != api::PodPhase::kRunning || entry.pod.is_deleting || is_on_dead_node(entry)) return;
-  switch (moves_.below("ends-how", 5)) {
+  switch (moves_.below("ends-how", 6)) {
     case 0:  // a kubelet that needs room
       entry.pod.is_evicted = true;
       return end_pod_as(entry, api::PodPhase::kFailed, moves_.pick("evicted-with", {1, 137, 143}), "Evicted");
@@ -34,6 +34,8 @@ void World::end_by_platform() {
       entry.pod.is_evicted =
           !scenario_.has_agent || moves_.percent("says-evicted", 50);  // else nobody can tell
       return end_pod_as(entry, api::PodPhase::kSucceeded, 0, nullptr);
+    case 4:  // a reset of the node, after which its runtime knows nothing of the container
+      return end_pod_as(entry, api::PodPhase::kFailed, 255, "Unknown");
     default:  // an eviction that grants time, in which the program trains on
       delete_with_grace(entry, std::chrono::seconds(scenario_.policies.grace_seconds));
   }

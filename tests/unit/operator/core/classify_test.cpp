@@ -48,6 +48,18 @@ TEST(Classify, AContainerThatDoesNotStartIsToldInTheRuntimesWords) {
             "its container did not start: exec: \"digitz\": executable file not found in $PATH");
 }
 
+// After a reset of its node, containerd and the kubelet say this of each container that ran there.
+TEST(Classify, AnEndThatTheRuntimeDoesNotKnowIsADisruption) {
+  api::Pod pod = test::ended_pod(0, 255);
+  EXPECT_EQ(classify(pod, false).cause, EndCause::kApplication) << "a program may end with it";
+  pod.end_reasons = {"Unknown"};
+  EXPECT_EQ(classify(pod, false).cause, EndCause::kDisruption);
+  EXPECT_EQ(classify(pod, false).sentence,
+            "its runtime does not know how it ended (exit code 255, Unknown): its node was reset");
+  pod.exit_code = 1;
+  EXPECT_EQ(classify(pod, false).cause, EndCause::kApplication);
+}
+
 // It is no program of ours: its codes mean nothing, and its end would come again.
 TEST(Classify, AnInitContainerThatFailsIsAFailure) {
   api::Pod pod = test::ended_pod(0, 1);
