@@ -1,7 +1,8 @@
 """bench_ratios.py [--enforce=measured | --enforce=all] TABLE RESULT...: writes into each row of the results what TABLE compares
-it with: `ratios`, a list of {field, of, ratio, least}, where a ratio above 1 is the better for us: a rate over its limit or peer, a time or an amount of
-memory under it. A limit of 0 is kept, which is 1, or is not, which is 0. What was not measured in this run is left out. A table
-that is not there compares nothing. A row of one name in two results is refused: one would be compared in the other's place.
+it with: `ratios`, a list of {field, of, ratio, least}, where a ratio above 1 is the better for us: a rate over its limit or peer,
+a time or an amount of memory under it. A limit of 0 is kept, which is 1, or is not, which is 0. What was not measured in this
+run is left out. A table that is not there compares nothing. A row of one name in two results is refused: one would be compared
+in the other's place.
 
 With --enforce, a ratio below the least one that TABLE allows is said, and the exit code is 1. With --enforce=all, so is a line of
 TABLE that has a least ratio and found nothing to compare: a benchmark that was renamed is no longer held to anything."""
