@@ -2,8 +2,8 @@
 
   shorten_story.py PROGRAM STORY
 
-PROGRAM is reconcile_laws_test, or a mutant of it; STORY a file that it wrote for RATOON_KEEP. The failure is known by the
-words of the law; what is left is written to STORY."""
+PROGRAM is reconcile_laws_test or writes_laws_test, or a mutant of one; STORY a file that it wrote for RATOON_KEEP. The
+failure is known by the words of the law; what is left is written to STORY."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-LAWS = "ReconcileLaws.HoldInEveryWorldWithFaults"
+LAWS = "ReconcileLaws.HoldInEveryWorldWithFaults:WritesLaws.HoldOverAServerThatIsInTheWay"
 
 
 def failure_of(program, moves):

@@ -23,11 +23,12 @@ constexpr const char* kEvents = "events";
 constexpr std::size_t kHistory = 40;  // events of each kind that the server remembers
 
 // One after the other, since a follower asks the first for its nodes.
-std::vector<std::unique_ptr<Served>> make_jobs(std::uint64_t seed, const std::vector<Scenario>& scenarios) {
+std::vector<std::unique_ptr<Served>> make_jobs(const Choices& choices,
+                                               const std::vector<Scenario>& scenarios) {
   constexpr std::uint64_t kApart = 0x2545f4914f6cdd1dULL;  // their choices are of other streams
   std::vector<std::unique_ptr<Served>> jobs;
   for (const auto& scenario : scenarios) {
-    jobs.push_back(std::make_unique<Served>(seed + kApart * jobs.size(), scenario));
+    jobs.push_back(std::make_unique<Served>(choices.stream(choices.seed + kApart * jobs.size()), scenario));
     if (scenario.follows_nodes) jobs.back()->world.follow_nodes(jobs.front()->world);
   }
   return jobs;
@@ -61,12 +62,13 @@ class CallsOf final : public http::HttpTransport {
   Caller& caller_;
 };
 
-SimulatedCluster::SimulatedCluster(std::uint64_t seed, const std::vector<Scenario>& scenarios, Server server)
-    : dice_(seed ^ 0x9e3779b97f4a7c15ULL),
-      kubelets_(~seed),
+SimulatedCluster::SimulatedCluster(const Choices& choices, const std::vector<Scenario>& scenarios,
+                                   Server server)
+    : moves_(choices.stream(choices.seed ^ 0x9e3779b97f4a7c15ULL)),
+      kubelets_(choices.stream(~choices.seed)),
       is_calm_(server == Server::kIsCalm),
-      jobs_(make_jobs(seed, scenarios)),
-      server_(dice_.below(std::numeric_limits<std::uint64_t>::max()), server_clock_) {
+      jobs_(make_jobs(choices, scenarios)),
+      server_(moves_.below("server", std::numeric_limits<std::uint64_t>::max()), server_clock_) {
   clock_.advance(first().now().since_boot);
   const char* kubeconfig = std::getenv("RATOON_API_SERVER");
   const bool holds_pods = scenarios.front().policies.holds_pods;
@@ -90,6 +92,12 @@ SimulatedCluster::SimulatedCluster(std::uint64_t seed, const std::vector<Scenari
   show();
 }
 
+std::string SimulatedCluster::story() const {
+  std::string text = moves_.story() + kubelets_.story();
+  for (const auto& job : jobs_) text += job->world.moves().story();
+  return text;
+}
+
 std::vector<JobKey> SimulatedCluster::keys() const {
   std::vector<JobKey> keys;
   for (const auto& job : jobs_) keys.push_back(job->key());
@@ -103,7 +111,8 @@ Served* SimulatedCluster::find_job(const std::string& name) const {
 
 Served* SimulatedCluster::find_owner(const json& object) const {
   const std::string uid = kube::owning_job_uid(object);
-  const auto found = std::ranges::find_if(jobs_, [&](const auto& job) { return job->world.job().meta.uid == uid; });
+  const auto found =
+      std::ranges::find_if(jobs_, [&](const auto& job) { return job->world.job().meta.uid == uid; });
   return found == jobs_.end() ? nullptr : found->get();
 }
 
@@ -123,7 +132,10 @@ void SimulatedCluster::find_broken(const std::string& sentence) {
 // What else happened at the server, then what it shows of it.
 void SimulatedCluster::advance(bool is_chaos) {
   is_chaos_ = is_chaos;
-  server_.set_faults(is_chaos && !is_calm_);
+  moves_.begin_moment();
+  kubelets_.begin_moment();
+  // What watches and lists suffer is drawn by the front itself: of a story they suffer nothing.
+  server_.set_faults(is_chaos && !is_calm_ && !moves_.is_told());
   const std::uint64_t lost = first().operators_lost();
   for (const auto& job : jobs_) {
     if (job->world.scenario().follows_nodes) job->world.follow_nodes(first());
@@ -141,19 +153,21 @@ void SimulatedCluster::advance(bool is_chaos) {
   for (const auto& late : due) static_cast<void>(write(late.request));
   if (is_chaos && !is_calm_) change_by_others();
   show();
-  if (!is_calm_ && dice_.percent(10)) server_.forget_history(happens(20) ? 0 : kHistory);
+  if (!is_calm_ && moves_.percent("server-forgets", 10))
+    server_.forget_history(happens("server-forgets-all", 20) ? 0 : kHistory);
 }
 
 void SimulatedCluster::change_by_others() {
-  if (happens(3)) {  // somebody writes a note on the job: its version is another one
+  if (happens("note-on-job", 3)) {  // somebody writes a note on the job: its version is another one
     const auto& objects = server_.objects(kJobs);
-    const auto found = objects.find(text_of(jobs_[jobs_.size() == 1 ? 0 : dice_.below(jobs_.size())]->key()));
+    const auto found =
+        objects.find(text_of(jobs_[jobs_.size() == 1 ? 0 : moves_.below("note-on", jobs_.size())]->key()));
     if (found == objects.end()) return;
     json object = found->second;
     object["metadata"]["annotations"] = {{"note", std::to_string(++notes_)}};
     behind_->put(kJobs, std::move(object));
   }
-  if (happens(1)) behind_->put(kJobs, behind_->unreadable_job());
+  if (happens("writes-poison", 1)) behind_->put(kJobs, behind_->unreadable_job());
   // A kubelet writes what nobody reads. A pod that is deleted may be gone at any moment.
   std::vector<api::Pod> pods;
   for (const auto& job : jobs_) {
@@ -161,13 +175,14 @@ void SimulatedCluster::change_by_others() {
     std::ranges::move(own, std::back_inserter(pods));
   }
   std::erase_if(pods, [](const api::Pod& pod) { return pod.node.empty() || pod.is_deleting; });
-  if (!pods.empty() && kubelets_.percent(10)) {
-    json object = server_.objects(kPods).at("default/" + pods[kubelets_.below(pods.size())].name);
+  if (!pods.empty() && kubelets_.percent("kubelet-writes", 10)) {
+    json object =
+        server_.objects(kPods).at("default/" + pods[kubelets_.below("kubelet-writes-of", pods.size())].name);
     object["metadata"]["annotations"]["note"] = std::to_string(++notes_);
     behind_->put(kPods, std::move(object));
   }
   for (const char* kind : {kPods, kNodes, kJobs})
-    if (happens(3)) held_until_[kind] = clock_.now() + dice_.ticks(1, 40);
+    if (happens("holds-watch", kind, 3)) held_until_[kind] = clock_.now() + moves_.ticks("holds-for", 1, 40);
 }
 
 void SimulatedCluster::show_pod(Served& job, const api::Pod& pod) {
@@ -233,9 +248,9 @@ void SimulatedCluster::show_job(Served& job) {
 
 http::Response SimulatedCluster::refuse_for_now() {
   ++tally_.refusals;
-  http::Response reply = dice_.percent(50)   ? refusal_of(429, "TooManyRequests")
-                         : dice_.percent(50) ? refusal_of(503, "ServiceUnavailable")
-                                             : refusal_of(500, "InternalError");
+  http::Response reply = moves_.percent("refused-as-too-many", 50) ? refusal_of(429, "TooManyRequests")
+                         : moves_.percent("refused-as-busy", 50)   ? refusal_of(503, "ServiceUnavailable")
+                                                                   : refusal_of(500, "InternalError");
   // It is asked once more at once: to wait would be the only thing here that takes real time.
   if (reply.status != 500) reply.headers.set("Retry-After", "0");
   return reply;
@@ -285,7 +300,7 @@ Result<http::Response> SimulatedCluster::call(Caller& caller, const http::Reques
   if (request.method == "GET") {
     caller.refused.erase(place.name);
     if (place.name.empty()) return server_.answer(request.url);
-    if (happens(5)) return refuse_for_now();
+    if (happens("refuses-read", place.name, 5)) return refuse_for_now();
     return behind_->call(request);
   }
   if (!caller.fence.is_open(clock_.now())) find_broken("one that does not lead writes: " + request.url);
@@ -295,13 +310,14 @@ Result<http::Response> SimulatedCluster::call(Caller& caller, const http::Reques
     return Error(ErrorKind::kTimeout, why);
   };
   ++tally_.writes;
-  if (happens(4)) {
+  const std::string whom = request.method + " " + place.kind + " " + place.name;
+  if (happens("refuses", whom, 4)) {
     if (!is_event) failed_at_ = clock_.now();
     return refuse_for_now();
   }
-  if (happens(2)) {
+  if (happens("comes-late", whom, 2)) {
     ++tally_.late;
-    late_.push_back({.arrives = clock_.now() + dice_.ticks(1, 40), .request = request});
+    late_.push_back({.arrives = clock_.now() + moves_.ticks("late-by", 1, 40), .request = request});
     return fail("no answer in time");
   }
   const bool is_creation = request.method == "POST" && place.kind == kPods;
@@ -311,15 +327,15 @@ Result<http::Response> SimulatedCluster::call(Caller& caller, const http::Reques
   if (is_deletion) check_deletion(caller, place, version);
   http::Response reply = write(request);
   if (reply.status >= 400 && !is_event) failed_at_ = clock_.now();
-  if (first().scenario().loses_operator && happens(2)) {
+  if (first().scenario().loses_operator && happens("ends-writer", whom, 2)) {
     ++tally_.cut_short;
-    if (dice_.percent(50)) {
+    if (moves_.percent("and-dies", 50)) {
       caller.is_dead = true;
       return fail("its process has ended");
     }
     caller.fence.close();  // for so long did this call take
   }
-  if (!happens(3)) {
+  if (!happens("loses-answer", whom, 3)) {
     if (is_creation && reply.status == 201) note_creation(caller, reply);
     if (is_deletion && reply.status == 409) caller.refused[place.name] = version;
     return reply;

@@ -1,8 +1,8 @@
-// Worlds of one or more jobs behind an API server: what an operator's client writes happens in the world, and what happens there
-// is what the server's watches tell. Writes meet what they meet in large clusters: others wrote in between
-// (409), the server refuses (429 with Retry-After, 500, 503), the answer is lost, the write arrives much
-// later than its sender waited, and the operator ends, or leads no more, between any two of them. Each kind's
-// watch falls behind by itself.
+// Worlds of one or more jobs behind an API server: what an operator's client writes happens in the world, and
+// what happens there is what the server's watches tell. Writes meet what they meet in large clusters: others
+// wrote in between (409), the server refuses (429 with Retry-After, 500, 503), the answer is lost, the write
+// arrives much later than its sender waited, and the operator ends, or leads no more, between any two of
+// them. Each kind's watch falls behind by itself.
 //
 // It also keeps the promises that only the server can see: who writes what, upon which version, and when.
 #pragma once
@@ -10,9 +10,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -33,9 +35,19 @@ struct Caller {
   std::map<std::string, std::string> refused{};
 };
 
+// Where choices come from: a seed, or a story that is told. Each stream of a seed is drawn by itself; a story
+// is one list, in which each looks up its own names.
+struct Choices {
+  std::uint64_t seed = 0;
+  Moves::Keeps keeps = Moves::Keeps::kNothing;
+  std::optional<Moves> told{};
+
+  [[nodiscard]] Moves stream(std::uint64_t of_seed) const { return told ? *told : Moves(of_seed, keeps); }
+};
+
 // A job, its world, and what the server has of it.
 struct Served {
-  Served(std::uint64_t seed, const Scenario& scenario) : world(Moves(seed), scenario) {}
+  Served(Moves moves, const Scenario& scenario) : world(std::move(moves), scenario) {}
 
   World world;
   std::map<std::string, api::Pod> shown;  // by UID
@@ -57,7 +69,7 @@ class SimulatedCluster {
 
   enum class Server { kIsInTheWay, kIsCalm };
   // A world for each, of which the first says when operators end.
-  SimulatedCluster(std::uint64_t seed, const std::vector<Scenario>& scenarios,
+  SimulatedCluster(const Choices& choices, const std::vector<Scenario>& scenarios,
                    Server server = Server::kIsInTheWay);
 
   // One tick of everybody but operators.
@@ -71,6 +83,8 @@ class SimulatedCluster {
   [[nodiscard]] World& world_of(const JobKey& key) const;
   [[nodiscard]] World& first() const { return jobs_.front()->world; }
   [[nodiscard]] const ManualClock& clock() const { return clock_; }
+  // What was chosen but for the scenario, if it was kept.
+  [[nodiscard]] std::string story() const;
   // What no operator may do, if one did.
   [[nodiscard]] const std::string& broken() const { return broken_; }
   void find_broken(const std::string& sentence);
@@ -99,7 +113,10 @@ class SimulatedCluster {
     http::Request request;
   };
 
-  bool happens(std::uint64_t percent) { return is_chaos_ && !is_calm_ && dice_.percent(percent); }
+  bool happens(const char* what, const std::string& whom, std::uint64_t percent) {
+    return is_chaos_ && !is_calm_ && moves_.percent(what, whom, percent);
+  }
+  bool happens(const char* what, std::uint64_t percent) { return happens(what, "", percent); }
   [[nodiscard]] Served* find_job(const std::string& name) const;
   [[nodiscard]] Served* find_owner(const json& object) const;  // of a pod
   // simulated_cluster.cpp
@@ -127,8 +144,8 @@ class SimulatedCluster {
 
   ManualClock clock_{{}, World::kWallAtBoot};
   ManualClock server_clock_;  // that moves with each call, which nobody reads
-  Dice dice_;
-  Dice kubelets_;  // of their own, so that worlds are as they were without them
+  Moves moves_;
+  Moves kubelets_;  // of their own, so that worlds are as they were without them
   bool is_calm_;
   std::vector<std::unique_ptr<Served>> jobs_;
   SimulatedApiServer server_;

@@ -122,9 +122,9 @@ http::Response SimulatedCluster::delete_job(const http::Request& request, const 
   }
   const auto& job = served->world.job();
   const auto ttl = job.spec.ttl_seconds_after_finished;
-  const bool is_time =
-      ttl && job.status.completed_at &&
-      job.status.completed_at->since_epoch + std::chrono::seconds(*ttl) <= served->world.wall_now().since_epoch;
+  const bool is_time = ttl && job.status.completed_at &&
+                       job.status.completed_at->since_epoch + std::chrono::seconds(*ttl) <=
+                           served->world.wall_now().since_epoch;
   if (!is_time) find_broken("the job was deleted before its time");
   served->world.delete_job();
   return reply;

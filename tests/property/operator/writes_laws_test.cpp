@@ -4,292 +4,26 @@
 // environment.h says which seeds are looked at.
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
-#include <limits>
-#include <list>
-#include <map>
-#include <set>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "operator/core/reconcile.h"
-#include "operator/runtime/controller.h"
-#include "operator/runtime/patience.h"
 #include "tests/property/operator/environment.h"
 #include "tests/property/operator/laws.h"
-#include "tests/property/operator/simulated_cluster.h"
+#include "tests/property/operator/writes_story.h"
 #include "tests/support/crash/effort.h"
 
 namespace ratoon::sim::writes_laws_test {
 namespace {
 
-using core::Observation;
-using runtime::Cluster;
 using Server = SimulatedCluster::Server;
-
-// After the last fault, as for the core alone, and the longest pause of a reflector.
-constexpr int kCalmTicksMax = 960;
-constexpr int kAfterlifeTicks = 400;
-constexpr int kQuietTicks = 30;
-constexpr int kLooksMax = 40;                             // of one tick
-constexpr Duration kPauseMax = std::chrono::seconds(15);  // after a write that failed
-
-// The door of the operator that leads is the world's; whoever else believes to have one speaks to nobody.
-class RoomsOf final : public coordinator::Rooms {
- public:
-  RoomsOf(SimulatedCluster& cluster, const Caller& caller) : cluster_(cluster), caller_(caller) {}
-
-  void announce(const JobKey& key, const api::Announcement& announcement) override {
-    if (leads()) cluster_.announce(key, announcement);
-  }
-  void close(const JobKey&) override {}
-  std::vector<api::ProcessFacts> processes(const JobKey& key) const override {
-    auto& heard = heard_[key];
-    heard = leads() ? cluster_.world_of(key).door().processes() : std::vector<api::ProcessFacts>();
-    return heard;
-  }
-  std::vector<api::Seat> world(const JobKey& key) const override {
-    return leads() ? cluster_.world_of(key).door().announcement().world : std::vector<api::Seat>();
-  }
-  Timestamp listening_since(const JobKey& key) const override {
-    return listening_since_[key] =
-               leads() ? cluster_.world_of(key).listening_since() : cluster_.clock().now();
-  }
-
-  // As the last look at that job heard them; nullptr: there was none.
-  [[nodiscard]] const std::vector<api::ProcessFacts>* heard(const JobKey& key) const {
-    const auto found = heard_.find(key);
-    return found == heard_.end() ? nullptr : &found->second;
-  }
-  [[nodiscard]] Timestamp heard_since(const JobKey& key) const { return listening_since_[key]; }
-
- private:
-  [[nodiscard]] bool leads() const {
-    return !caller_.is_dead && caller_.fence.is_open(cluster_.clock().now());
-  }
-
-  SimulatedCluster& cluster_;
-  const Caller& caller_;
-  mutable std::map<JobKey, std::vector<api::ProcessFacts>> heard_;
-  mutable std::map<JobKey, Timestamp> listening_since_;
-};
-
-// One process.
-class Operator {
- public:
-  Operator(SimulatedCluster& cluster, std::uint64_t seed) : served_(cluster), rooms_(cluster, caller_) {
-    caller_.fence.open_until(Timestamp{Duration::max()});
-    runtime::ClusterOptions options;
-    options.on_news = [this](const JobKey& key, runtime::Urgency urgency) { queue_.add_now(key, urgency); };
-    options.settings.coordinator_url = "http://operator";
-    options.fence = &caller_.fence;
-    options.log = logger_;
-    options.seed = seed;
-    options.transport = cluster.connect(caller_);
-    cluster_ = std::move(*Cluster::attach({.server = "http://api"}, cluster.clock(), std::move(options)));
-    controller_.emplace(cluster.clock(), logger_, queue_, *cluster_, rooms_, metrics_);
-  }
-
-  void lose_lease() { caller_.fence.close(); }
-  [[nodiscard]] bool leads() const {
-    return !caller_.is_dead && caller_.fence.is_open(served_.clock().now());
-  }
-
-  void step(const std::set<JobKey>& news) {
-    cluster_->step({});
-    if (!cluster_->is_synced()) return;  // it has not begun
-    for (const auto& key : news) queue_.add_now(key);
-    std::size_t looks = 0;
-    while (!caller_.is_dead && controller_->step())
-      if (++looks > kLooksMax * served_.keys().size()) return served_.find_broken("it looks again at once, over and over");
-  }
-
-  // Nothing is to be done that nobody would look at by itself. Beats that bring only a step or a phase ask
-  // for no look: what members said is what it was at the last one.
-  void check_due() {
-    for (const auto& key : served_.keys()) check_due(key);
-  }
-
- private:
-  // What waits a little before it is told, of one job.
-  struct Patient {
-    api::TrainingJobStatus last_stored;
-    bool is_patient = false;
-    Timestamp until;
-  };
-
-  void check_due(const JobKey& key) {
-    if (served_.world_of(key).is_job_gone()) return;  // its copy hears of it with the next watch
-    const auto* heard = rooms_.heard(key);
-    if (!leads() || heard == nullptr || served_.clock().now() - served_.failed_at() < kPauseMax) return;
-    const auto view = cluster_->view(key);
-    if (!view) return;
-    const Observation seen{.job = view->job,
-                           .pods = view->pods,
-                           .processes = *heard,
-                           .world = rooms_.world(key),
-                           .nodes = view->nodes,
-                           .wall_now = served_.clock().wall_now(),
-                           .recovery = {},
-                           .listening_since = rooms_.heard_since(key)};
-    const auto decision = core::reconcile(seen, served_.clock().now());
-    std::string what;
-    bool is_due = false;
-    for (const auto& action : decision.actions) {
-      const auto* event = std::get_if<core::EmitEvent>(&action);
-      is_due |= event == nullptr;
-      what += event != nullptr ? "; " + event->message : "";
-    }
-    if (is_due) served_.find_broken("something is to be done, and nobody looks" + what);
-    if (is_to_be_written(view->job, decision, patient_[key]))
-      served_.find_broken("something is to be written, and nobody looks");
-  }
-
-  bool is_to_be_written(const api::TrainingJob& job, const core::Decision& decision, Patient& known) const {
-    const auto& status = job.status;
-    // Who a group's pods are and the next commit may be told a little later, counted from when that stood.
-    const auto patience = runtime::patience_with(job.spec, status, decision.status);
-    const Duration pause = std::max(patience.from_now, patience.after_the_last_write);
-    const Timestamp now = served_.clock().now();
-    if (!known.is_patient || status != known.last_stored) known.until = now + pause * 2;
-    known.last_stored = status;
-    known.is_patient = pause > Duration::zero();
-    if (known.is_patient && now <= known.until) return false;
-    return decision.status.attempt != status.attempt || decision.status.is_formed != status.is_formed ||
-           decision.status.phase != status.phase || decision.status.members != status.members ||
-           decision.status.last_checkpoint != status.last_checkpoint;
-  }
-
-  SimulatedCluster& served_;
-  Caller caller_;
-  RoomsOf rooms_;
-  const Logger logger_{served_.clock(), {.min_level = LogLevel::kError}};
-  runtime::WorkQueue queue_{served_.clock()};
-  runtime::OperatorMetrics metrics_;
-  std::unique_ptr<Cluster> cluster_;
-  std::optional<runtime::Controller> controller_;
-  std::map<JobKey, Patient> patient_;
-};
-
-class WritesStory {
- public:
-  WritesStory(std::uint64_t seed, const std::vector<Scenario>& jobs, bool is_told,
-              Server server = Server::kIsInTheWay)
-      : seed_(seed), is_told_(is_told), cluster_(seed, jobs, server) {
-    start_operator();
-  }
-
-  void live() {
-    for (int tick = 0; tick < first().scenario().chaos_ticks && !is_broken(); ++tick) pass(true);
-    for (int tick = 0; tick < kCalmTicksMax && !is_over() && !is_broken(); ++tick) {
-      for (const auto& key : cluster_.keys()) cluster_.world_of(key).suspend(false);
-      pass(false);
-    }
-    if (!is_broken() && !is_over()) cluster_.find_broken("not over long after the last fault");
-    for (int tick = 0; tick < kAfterlifeTicks && !is_broken(); ++tick) pass(false);
-    check_end();
-    const std::uint64_t writes = cluster_.tally().writes;
-    for (int tick = 0; tick < kQuietTicks && !is_broken(); ++tick) pass(false);
-    if (cluster_.tally().writes != writes) cluster_.find_broken("it writes though nothing happens");
-    EXPECT_TRUE(!is_broken()) << cluster_.broken() << broken_seats() << "\n" << describe();
-  }
-
-  // What the first job's world was like after each tick, and what was stored of it.
-  [[nodiscard]] const std::vector<std::string>& past_of_first() const { return past_of_first_; }
-  [[nodiscard]] bool has_shared_a_node() const { return shares_a_node_; }
-
-  [[nodiscard]] const SimulatedCluster& cluster() const { return cluster_; }
-  [[nodiscard]] std::uint64_t leaders() const { return leaders_; }
-
- private:
-  [[nodiscard]] World& first() { return cluster_.first(); }
-  [[nodiscard]] bool is_over() const {
-    return std::ranges::all_of(cluster_.keys(), [&](const JobKey& key) {
-      return api::is_over(cluster_.world_of(key).job().status.phase);
-    });
-  }
-  [[nodiscard]] std::string broken_seats() const {
-    std::string text;
-    for (const auto& key : cluster_.keys()) text += cluster_.world_of(key).broken_seat();
-    return text;
-  }
-  [[nodiscard]] std::string describe() const {
-    std::string text;
-    for (const auto& key : cluster_.keys()) text += cluster_.world_of(key).describe();
-    return text;
-  }
-  [[nodiscard]] bool is_broken() const { return !cluster_.broken().empty() || !broken_seats().empty(); }
-
-  void start_operator() {
-    operators_.emplace_back(cluster_, seed_ + ++leaders_);
-    if (operators_.size() > 2) operators_.pop_front();
-  }
-
-  // The one before stays a while, and does not know.
-  void change_leader() {
-    operators_.back().lose_lease();
-    if (first().moves().percent("and-goes", 50)) operators_.pop_back();
-    start_operator();
-  }
-
-  void pass(bool is_chaos) {
-    const std::uint64_t lost = first().operators_lost();
-    cluster_.advance(is_chaos);
-    if (first().operators_lost() != lost) change_leader();
-    for (const auto& key : cluster_.keys())
-      if (cluster_.world_of(key).take_news()) news_.insert(key);
-    if (!first().is_operator_down() && !(is_chaos && first().moves().percent("busy", 20))) look();
-    if (is_told_) std::cerr << describe() << cluster_.broken() << "\n";
-    shares_a_node_ |= are_on_one_node();
-    past_of_first_.push_back(first().describe() + api::encode_status(first().job().status).dump());
-  }
-
-  // Whether pods of two jobs are.
-  [[nodiscard]] bool are_on_one_node() const {
-    std::map<std::string, JobKey> taken;
-    for (const auto& key : cluster_.keys())
-      for (const auto& pod : cluster_.world_of(key).pods())
-        if (!pod.node.empty() && taken.emplace(pod.node, key).first->second != key) return true;
-    return false;
-  }
-
-  void look() {
-    const std::set<JobKey> news = std::exchange(news_, {});
-    for (auto& each : operators_) each.step(&each == &operators_.back() ? news : std::set<JobKey>());
-    if (!operators_.back().leads()) {
-      for (const auto& key : cluster_.keys()) cluster_.world_of(key).lose_operator();
-      change_leader();
-    } else if (!is_broken()) {
-      operators_.back().check_due();
-    }
-  }
-
-  void check_end() {
-    if (is_broken()) return;
-    for (const auto& key : cluster_.keys()) check_end(cluster_.world_of(key));
-  }
-
-  void check_end(const World& world) {
-    const bool has_ttl = world.scenario().policies.ttl_seconds.has_value();
-    if (world.is_job_gone() != has_ttl) cluster_.find_broken("its time to live is over");
-    const bool has_succeeded = world.job().status.phase == api::JobPhase::kSucceeded;
-    if (has_succeeded && !world.scenario().has_agent && !world.is_trained())
-      cluster_.find_broken("it succeeded before its programs were done");
-    if (world.is_job_gone() && !world.pods().empty()) cluster_.find_broken("a pod outlives its job");
-  }
-
-  std::uint64_t seed_;
-  bool is_told_;
-  SimulatedCluster cluster_;
-  std::list<Operator> operators_;  // the last one leads
-  std::uint64_t leaders_ = 0;
-  std::set<JobKey> news_;
-  std::vector<std::string> past_of_first_;
-  bool shares_a_node_ = false;
-};
 
 constexpr std::uint64_t kHeld = 0x5851f42d4c957f2dULL;  // another stream of choices
 
@@ -303,8 +37,7 @@ void make_group(Scenario& scenario) {
 
 // What the pure core takes from anybody, the server would have refused at the job's making: exit codes from
 // 80 to 84 have a meaning of their own.
-Scenario scenario_of(std::uint64_t seed, bool has_agent = true) {
-  Moves moves(seed);
+Scenario scenario_of(Moves& moves, bool holds_pods, bool has_agent = true) {
   Scenario scenario = draw_scenario(moves);
   if (!has_agent) make_group(scenario);
   scenario.policies = draw_policies(moves);
@@ -313,7 +46,7 @@ Scenario scenario_of(std::uint64_t seed, bool has_agent = true) {
   scenario.has_damage = false;
   scenario.policies.remakes_pods = false;  // creations that come late do
   scenario.policies.tells_avoided_nodes = true;
-  scenario.policies.holds_pods = Dice(seed + kHeld).percent(50);
+  scenario.policies.holds_pods = holds_pods;
   for (auto& rule : scenario.policies.rules)
     std::erase_if(rule.exit_codes, [](auto code) { return code >= 80 && code <= 84; });
   std::erase_if(scenario.policies.rules, [](const auto& rule) {
@@ -322,14 +55,53 @@ Scenario scenario_of(std::uint64_t seed, bool has_agent = true) {
   return scenario;
 }
 
+Scenario scenario_of(std::uint64_t seed, bool has_agent = true) {
+  Moves moves(seed);
+  return scenario_of(moves, Dice(seed + kHeld).percent(50), has_agent);
+}
+
+// A story tells of a world with the agent, unless it says otherwise.
+void tell(const Moves& told, bool is_loud) {
+  const Choices choices{.told = told};
+  Moves moves = choices.stream(0);
+  const bool has_agent = !moves.percent("without-agent", 50);
+  const bool holds_pods = moves.percent("holds-pods", 50);
+  WritesStory(choices, {scenario_of(moves, holds_pods, has_agent)}, is_loud).live();
+}
+
+// Its moves in a file, where one is asked for.
+void live_through_one(std::uint64_t seed, bool has_agent) {
+  const Choices choices{.seed = seed, .keeps = Moves::Keeps::kAll};
+  Moves moves = choices.stream(seed);
+  const bool holds_pods = Dice(seed + kHeld).percent(50);
+  WritesStory story(choices, {scenario_of(moves, holds_pods, has_agent)}, true);
+  story.live();
+  const char* path = std::getenv("RATOON_KEEP");
+  if (path == nullptr) return;
+  std::ofstream file(path);
+  if (!has_agent) file << "0 without-agent 1\n";
+  if (holds_pods) file << "0 holds-pods 1\n";
+  file << moves.story() << story.cluster().story();
+}
+
+Moves read_story(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  auto moves = Moves::read(text.str());
+  if (!moves) throw std::runtime_error(path.string() + ": " + moves.error().message());
+  return *std::move(moves);
+}
+
 void live_through_worlds(bool has_agent) {
+  if (const char* path = std::getenv("RATOON_STORY")) return tell(read_story(path), true);
   const Seeds all = seeds_of_this_run(test::afforded(50), "writes_laws_test");
+  if (all.is_one()) return live_through_one(*all.begin(), has_agent);
   SimulatedCluster::Tally sum;
   std::uint64_t seeds = 0;
   std::uint64_t leaders = 0;
   for (const std::uint64_t seed : all) {
     SCOPED_TRACE(all.replay(seed));
-    WritesStory story(seed, {scenario_of(seed, has_agent)}, all.is_one());
+    WritesStory story({.seed = seed}, {scenario_of(seed, has_agent)}, false);
     story.live();
     if (testing::Test::HasFailure()) return;
     const auto& one = story.cluster().tally();
@@ -351,7 +123,7 @@ void live_through_worlds(bool has_agent) {
             << " lost answers, " << sum.late << " writes that came late, " << sum.complaints
             << " complaints about a job that cannot be read, " << sum.cut_short << " decisions cut short\n";
   constexpr std::uint64_t kEnoughToCount = 200;  // of fewer, chance says how often a thing comes to pass
-  if (all.is_one() || seeds < kEnoughToCount) return;
+  if (seeds < kEnoughToCount) return;
   for (const auto count : {sum.conflicts, sum.changed_pods, sum.exist_already, sum.refusals, sum.lost_answers,
                            sum.late, sum.cut_short})
     EXPECT_GE(count, seeds / 10) << "a fault is drawn too seldom";
@@ -363,6 +135,19 @@ TEST(WritesLaws, HoldOverAServerThatIsInTheWay) {
 
 TEST(WritesLaws, HoldForProgramsWithoutTheAgent) {
   live_through_worlds(false);
+}
+
+// Each is the shortest list of moves by which a fault of what stands between a decision and the server breaks
+// a law; its first lines tell which.
+TEST(WritesLaws, HoldInTheStories) {
+  std::size_t stories = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/property/operator/stories_of_writes")) {
+    SCOPED_TRACE("replay it: RATOON_STORY=" + entry.path().string() +
+                 " writes_laws_test --gtest_filter=*ServerThatIsInTheWay");
+    tell(read_story(entry.path()), false);
+    ++stories;
+  }
+  EXPECT_GT(stories, 0U) << "the stories are not where they are looked for";
 }
 
 enum class Nodes { kShared, kOwn };
@@ -401,9 +186,9 @@ TEST(WritesLaws, HoldForSeveralJobsOnTheSameNodes) {
   for (const std::uint64_t seed : all) {
     if (is_left_out(all, seed)) continue;
     SCOPED_TRACE(all.replay(seed));
-    // A server that is in the way excuses for a while that nobody looks.
+    // A server that is in the way excuses for a while that no operator looks.
     const auto server = Dice(~seed).percent(50) ? Server::kIsCalm : Server::kIsInTheWay;
-    WritesStory story(seed, several_jobs(seed, Nodes::kShared), all.is_one(), server);
+    WritesStory story({.seed = seed}, several_jobs(seed, Nodes::kShared), all.is_one(), server);
     story.live();
     if (HasFailure()) return;
     ++worlds;
@@ -421,9 +206,9 @@ TEST(WritesLaws, TroubleOfAJobChangesNothingForOneOnOtherNodes) {
     if (is_left_out(all, seed)) continue;
     SCOPED_TRACE(all.replay(seed));
     const auto jobs = several_jobs(seed, Nodes::kOwn);
-    WritesStory alone(seed, {jobs.front()}, false, Server::kIsCalm);
+    WritesStory alone({.seed = seed}, {jobs.front()}, false, Server::kIsCalm);
     alone.live();
-    WritesStory beside(seed, jobs, all.is_one(), Server::kIsCalm);
+    WritesStory beside({.seed = seed}, jobs, all.is_one(), Server::kIsCalm);
     beside.live();
     if (HasFailure()) return;
     const auto& one = alone.past_of_first();
