@@ -44,10 +44,10 @@ double median(std::vector<double> of) {
   return of[of.size() / 2];
 }
 
-// The loop alone: of one rank, files only, with the bar on no terminal, history, ledger and metrics.
-void step(benchmark::State& state) {
+// The loop alone: of one rank, files only, with the bar on no terminal, history, ledger and metrics. One that
+// agrees does so once a step, as ranks that average gradients do, and has no wish.
+void run_steps(benchmark::State& state, std::int64_t reports, bool agrees) {
   const ratoon::test::TemporaryFolder folder;
-  const auto reports = state.range(0);
   const ratoon::Options options{.save_folder = folder.path().string(),
                                 .run_name = "bench",
                                 .save_every = ratoon::Every::steps(1ULL << 40),
@@ -60,12 +60,21 @@ void step(benchmark::State& state) {
     auto it = steps.begin();
     for (auto _ : state) {
       for (std::int64_t i = 0; i < reports; ++i) session.report(i == 0 ? "loss" : "accuracy", 0.5, 32);
+      if (agrees) session.agree(session.wishes());
       ++it;
     }
     throw ratoon::Failure(0, "measured");
   });
   if (code != 0) state.SkipWithError("the run failed");
 }
+
+void step(benchmark::State& state) {
+  run_steps(state, state.range(0), false);
+}
+void step_that_agrees(benchmark::State& state) {
+  run_steps(state, 0, true);
+}
+
 // The same amount of work each time, in registers: what a saver's threads take of the machine is seen.
 void work(std::uint64_t rounds) {
   std::uint64_t x = rounds;
@@ -134,6 +143,7 @@ BENCHMARK(save_each_10_steps)
     ->Unit(benchmark::kMillisecond);
 
 BENCHMARK(step)->Arg(0)->Arg(1)->Arg(2)->ArgName("reports")->MinTime(1.0);
+BENCHMARK(step_that_agrees)->MinTime(1.0);
 
 void scrape(benchmark::State& state) {
   ratoon::metrics::Meters meters;
