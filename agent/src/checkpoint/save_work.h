@@ -60,6 +60,9 @@ struct SavingWorld {
   KeepRules rules{};
   // All on the writer's side. Before each try to commit: for what the manifest vouches for beside the packs.
   std::function<void()> before_commit{};
+  // After each, on every rank: an error where the place is another job's by now. Then the commit is not told
+  // of, since the other job may have chosen before it from where it goes on.
+  std::function<Result<void>()> confirm_place{};
   // Told of each commit, before older ones go; asked before they do.
   std::function<void(const InventoryEntry&)> on_commit{};
   // After older ones went, or could not go.

@@ -123,8 +123,9 @@ bool SaveWork::advance_commits(Lock& lock) {
     const bool commits = watched_[i].commits;
     const bool is_of_now = world_ && world_->attempt == pack.id.attempt;
     const auto before_commit = is_of_now && commits ? world_->before_commit : nullptr;
+    const auto confirm = world_ ? world_->confirm_place : nullptr;
     const auto find_copy = is_of_now && !commits ? world_->find_copy : nullptr;
-    const auto committed = at_the_disk(lock, [&] {
+    auto committed = at_the_disk(lock, [&] {
       if (before_commit) before_commit();
       if (commits) return places_.store.try_commit(pack.id, pack.world_size);
       auto found = places_.store.find(pack.id);
@@ -133,6 +134,10 @@ bool SaveWork::advance_commits(Lock& lock) {
           find_copy && found && !*found && is_gone(*places_.disk, receipt_path(pack.id, pack.rank));
       return is_elsewhere ? find_copy(pack.id) : found;
     });
+    if (committed && *committed && confirm) {
+      const auto confirmed = at_the_disk(lock, confirm);
+      if (!confirmed) committed = confirmed.error();
+    }
     if (!committed) {
       note_failed_commit(pack.id, committed.error());
       return true;

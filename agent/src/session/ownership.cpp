@@ -101,6 +101,19 @@ void Ownership::release() {
   claims_.clear();
 }
 
+Result<void> Ownership::confirm(const checkpoint::Disk& place) {
+  const bool is_claimed = std::ranges::any_of(places_, [&](const auto& one) { return one.get() == &place; });
+  {
+    const std::lock_guard lock(mutex_);
+    if (lost_) return Error(ErrorKind::kConflict, *lost_);
+  }
+  auto confirmed = is_claimed ? checkpoint::confirm_claim(place, owner_) : Result<void>();
+  if (confirmed || confirmed.error().kind() != ErrorKind::kConflict) return confirmed;
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(is_held_, false)) lost_ = confirmed.error().message();
+  return confirmed;
+}
+
 std::optional<std::string> Ownership::lost() const {
   const std::lock_guard lock(mutex_);
   return lost_;

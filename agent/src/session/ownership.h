@@ -42,6 +42,9 @@ class Ownership {
   // Whoever comes next need not wait. What does not work costs that wait.
   void release();
 
+  // Whether this place, one of them, is still the job's, by what stands there: a process that was stopped for
+  // longer than a lease may not know of its loss yet. kConflict: it is lost. From any thread.
+  [[nodiscard]] Result<void> confirm(const checkpoint::Disk& place);
   // Why this process must not write any more.
   [[nodiscard]] std::optional<std::string> lost() const;
 

@@ -317,6 +317,11 @@ checkpoint::SavingWorld Places::saving_world(const Assignment& assignment) const
       .rank = assignment.rank,
       .world_size = assignment.world_size,
       .rules = rules,
+      .confirm_place =
+          [ownership = std::weak_ptr(ownership_), home = tiers_.home().disk] {
+            const auto still = ownership.lock();
+            return still ? still->confirm(*home) : Result<void>();
+          },
       .on_commit = [mirrors = mirrors_](const InventoryEntry& entry) { mirrors->note_committed(entry); },
       .on_retired = [mirrors = mirrors_] { mirrors->remove_old_links(); },
       .on_damage =

@@ -100,7 +100,21 @@ std::string described(const ClaimNote& note) {
   return "the job " + note.owner.job + ", start " + note.owner.start;
 }
 
+Error lost_to(const Disk& disk, const std::optional<ClaimNote>& now) {
+  return {ErrorKind::kConflict, disk.shown(kClaims) + " belongs to " +
+                                    (now ? described(*now) : std::string("no job")) +
+                                    " now, and not to this process any more: it stops writing here"};
+}
+
 }  // namespace
+
+Result<void> confirm_claim(const Disk& disk, const Owner& owner) {
+  const auto now = newest_claim(disk);
+  if (!now) return now.error();
+  const bool is_ours =
+      *now && ((*now)->is_unreadable || kinship(owner.job, (*now)->owner.job) == Kinship::kSame);
+  return is_ours ? Result<void>() : lost_to(disk, *now);
+}
 
 Result<std::optional<ClaimNote>> newest_claim(const Disk& disk) {
   for (int i = 0; i < kRacesMax; ++i) {
@@ -162,9 +176,7 @@ Result<void> Claim::write_next(bool is_released) {
   // One that is damaged under the number that this process made is its own.
   const bool is_ours =
       *now && ((*now)->owner == owner_ || ((*now)->is_unreadable && (*now)->number == number_));
-  const Error lost(ErrorKind::kConflict, disk_->shown(kClaims) + " belongs to " +
-                                             (*now ? described(**now) : std::string("no job")) +
-                                             " now, and not to this process any more: it stops writing here");
+  const Error lost = lost_to(*disk_, *now);
   if (!is_ours) return lost;
   // Ours, but not the number that is known here: a reply was lost on the way.
   const std::uint64_t next = std::max((*now)->number, number_) + 1;

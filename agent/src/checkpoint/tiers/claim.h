@@ -56,6 +56,10 @@ class Claim {
   std::uint64_t number_;
 };
 
+// kConflict: the place is another job's. A claim that cannot be read is renewed or contested soon: no
+// conflict.
+[[nodiscard]] Result<void> confirm_claim(const Disk& disk, const Owner& owner);
+
 // The claim that holds; nothing where nobody ever claimed.
 [[nodiscard]] Result<std::optional<ClaimNote>> newest_claim(const Disk& disk);
 

@@ -137,6 +137,29 @@ TEST_P(SaverTest, WhatGoesBeforeACommitIsDoneBeforeTheManifestIsThere) {
   EXPECT_TRUE(was_first);
 }
 
+TEST_P(SaverTest, ACommitInAPlaceThatIsAnothersByNowIsNotToldOf) {
+  std::atomic<bool> is_ours = true;
+  const auto confirm = [&]() -> Result<void> {
+    if (is_ours) return {};
+    return Error(ErrorKind::kConflict, "the place is another job's");
+  };
+  auto saver = open();
+  saver.begin_attempt({.attempt = Attempt(2),
+                       .rank = Rank(0),
+                       .world_size = 1,
+                       .rules = {.last = 2},
+                       .confirm_place = confirm});
+  ASSERT_TRUE(save(saver, 10));
+  EXPECT_EQ(settled(saver).committed->step, Step(10));
+  is_ours = false;
+  const auto ticket = save(saver, 20);
+  ASSERT_TRUE(ticket);
+  EXPECT_FALSE(ticket->wait(SaveLevel::kCommitted, 1min));
+  const auto progress = settled(saver);
+  EXPECT_EQ(progress.committed->step, Step(10));
+  EXPECT_THAT(progress.last_error, HasSubstr("the place is another job's"));
+}
+
 TEST_P(SaverTest, TwoAreInFlightAndAThirdWaitsForASlot) {
   auto saver = open();
   gate_->close();

@@ -92,6 +92,20 @@ TEST_P(ClaimTest, WhoIsSilentForALeaseLosesThePlaceAndIsToldSo) {
   EXPECT_TRUE(second->renew());
 }
 
+TEST_P(ClaimTest, IsConfirmedUntilAnotherJobHasThePlace) {
+  const Owner owner{.job = "digits of 1", .start = "a"};
+  EXPECT_EQ(confirm_claim(*disk_, owner).error().kind(), ErrorKind::kConflict) << "nothing was claimed";
+  ASSERT_TRUE(take(owner.job, owner.start));
+  EXPECT_TRUE(confirm_claim(*disk_, owner));
+  ASSERT_TRUE(take(owner.job, "b")) << "another start of the job";
+  EXPECT_TRUE(confirm_claim(*disk_, owner));
+  ASSERT_TRUE(take("letters of 2", "c")) << "after a lease";
+  const auto lost = confirm_claim(*disk_, owner);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().kind(), ErrorKind::kConflict);
+  EXPECT_THAT(lost.error().message(), testing::HasSubstr("belongs to the job letters of 2, start c now"));
+}
+
 TEST_P(ClaimTest, TheNextStartOfTheSameJobDoesNotWait) {
   auto first = take("digits", "a");
   auto next = take("digits", "b");
