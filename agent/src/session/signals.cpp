@@ -12,6 +12,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <ratoon/result.h>
+
 #include "agent/src/session/fail.h"
 #include "base/contract/exit_code.h"
 
