@@ -103,6 +103,8 @@ MUTANTS = {
         "std::any_of(seen.world.begin(), seen.world.end()"),
     "a recovery that begins with the decision": (
         core("Recovery.*"), CORE + "recovery.cpp", r"\.last_sign = last_sign_of\(seen, loss, now\)", ".last_sign = now"),
+    "a start deadline that nobody wakes for": (
+        core("FindSilent.*"), CORE + "silence.cpp", r"if \(deadline > Duration\(0\)\) look_again_at\(lost_at, result\);", ""),
     "a claim of one node for several members": (
         core("SharedClaim.*"), CORE + "shared_claim.cpp", r"!= modes\.end\(\)\) return",
         "!= modes.end() || true) return"),

@@ -209,6 +209,16 @@ TEST(FindSilent, BeforeItsFirstWorldAMemberHasTheStartDeadlineAlone) {
   EXPECT_EQ(lost_at(102.9, seen), Members()) << "never less than one that trains has";
 }
 
+TEST(FindSilent, WakesWhenTheStartDeadlineOfAQuietMemberEnds) {
+  auto seen = starting({699, 100, 699});
+  seen.job.spec.start_deadline_seconds = 600;
+  EXPECT_EQ(find_silent(seen, at_seconds(698)).next_check, at_seconds(699)) << "a beat later, before that";
+  EXPECT_EQ(find_silent(seen, at_seconds(699.5)).next_check, at_seconds(700));
+  EXPECT_EQ(find_silent(seen, at_seconds(700)).next_check, at_seconds(702)) << "it is lost; two are left";
+  seen.job.spec.start_deadline_seconds = 0;
+  EXPECT_EQ(find_silent(seen, at_seconds(699.5)).next_check, at_seconds(700.5)) << "no deadline";
+}
+
 TEST(FindSilent, AMemberThatWasInAWorldIsSilentWhileTheNextOneForms) {
   auto seen = starting({100, 97, 100});
   EXPECT_EQ(lost_at(100.0, seen), Members());
