@@ -116,7 +116,7 @@ std::string owner_in_pack(const Disk& disk, const std::string& path) {
 std::optional<RunRecord> run_of_all(std::span<const PackRecord> receipts) {
   auto run = receipts.front().run;
   for (const PackRecord& receipt : receipts)
-    if (run && receipt.run) run->wishes.join(receipt.run->wishes);
+    if (run && receipt.run && &receipt != &receipts.front()) run->join(*receipt.run);
   return run;
 }
 

@@ -8,4 +8,11 @@ void PendingWishes::join(const PendingWishes& other) {
   if (finish.empty()) finish = other.finish;
 }
 
+void RunRecord::join(const RunRecord& other) {
+  wishes.join(other.wishes);
+  if (keep == kAnotherRank && !other.keep.empty()) keep = other.keep;
+  if (early_end && other.early_end && early_end->reason == kAnotherRank)
+    early_end->reason = other.early_end->reason;
+}
+
 }  // namespace ratoon::checkpoint

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <ratoon/numerics.h>
 
@@ -41,6 +42,9 @@ struct PendingWishes {
   friend bool operator==(const PendingWishes&, const PendingWishes&) = default;
 };
 
+// What rank 0 says of a wish of another rank, which alone knows the reason.
+inline constexpr std::string_view kAnotherRank = "another rank says so";
+
 // `keep`: the program wants this checkpoint kept, and why; whoever commits or copies it pins it there.
 struct RunRecord {
   std::uint64_t batches = 0;
@@ -54,6 +58,9 @@ struct RunRecord {
   std::optional<std::uint64_t> seed{};    // nothing where whoever wrote it had none
   std::string keep{};                     // empty: as retention has it
   PendingWishes wishes{};
+
+  // With what another rank wished for: rank 0 knows no reasons but its own.
+  void join(const RunRecord& other);
 
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };

@@ -148,6 +148,7 @@ class Session::Engine : private data::WaitListener {
   void save(std::uint32_t agreed = 0);
   // For the receipt: rank 0's is for the manifest.
   [[nodiscard]] std::optional<checkpoint::RunRecord> run_record(std::uint32_t agreed);
+  [[nodiscard]] checkpoint::EarlyEnd early_end(const std::string& reason) const;
   // The function goes on after the run's end, in place.
   [[noreturn]] void refuse_step_after_end();
   // "at step 149 of 1000", and what of it is saved.

@@ -78,7 +78,7 @@ void Session::Engine::refuse_step_after_end() {
 void Session::Engine::say_that_it_is_finished() {
   const std::string& reason = wishes_.due().finish;
   say("finished at step " + std::to_string(position_.step.value()) + ": " +
-      (reason.empty() ? "another rank says so" : reason));
+      (reason.empty() ? std::string(checkpoint::kAnotherRank) : reason));
 }
 
 void Session::Engine::save_the_last() {

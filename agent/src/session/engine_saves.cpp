@@ -23,7 +23,7 @@ constexpr auto kCommitPause = std::chrono::milliseconds(10);
 
 // The reasons of other ranks are in their own receipts.
 std::string reason_of(const std::string& own) {
-  return own.empty() ? "another rank says so" : own;
+  return own.empty() ? std::string(checkpoint::kAnotherRank) : own;
 }
 
 }  // namespace
@@ -46,21 +46,29 @@ void Session::Engine::save(std::uint32_t agreed) {
 }
 
 std::optional<checkpoint::RunRecord> Session::Engine::run_record(std::uint32_t agreed) {
-  if (!is_first() && wishes_.pending().is_empty()) return std::nullopt;
+  const checkpoint::PendingWishes& due = wishes_.due();
+  if (!is_first() && wishes_.pending().is_empty() && due.keep.empty() && due.finish.empty())
+    return std::nullopt;
   auto record = session::record_of(course_->position());
   record.wishes = wishes_.pending();
-  if (!is_first()) return record;
+  if (!is_first()) {
+    record.keep = due.keep;
+    if (!due.finish.empty()) record.early_end = early_end(due.finish);
+    return record;
+  }
   if (const auto place = reporting_ ? reporting_->history_place() : std::nullopt) {
     record.history_attempt = place->attempt.value();
     record.history_bytes = place->bytes;
   }
-  if (is_finished_)
-    record.early_end =
-        checkpoint::EarlyEnd{.reason = reason_of(wishes_.due().finish), .until = course_->until().text()};
-  if ((agreed & session::control::kKeep) != 0) record.keep = reason_of(wishes_.due().keep);
+  if (is_finished_) record.early_end = early_end(reason_of(due.finish));
+  if ((agreed & session::control::kKeep) != 0) record.keep = reason_of(due.keep);
   if (numerics_) record.numerics = numerics_->now();
   record.seed = seed();
   return record;
+}
+
+checkpoint::EarlyEnd Session::Engine::early_end(const std::string& reason) const {
+  return {.reason = reason, .until = course_->until().text()};
 }
 
 // Known at the end of a step, which may be long after it: that time is none of the disk's.

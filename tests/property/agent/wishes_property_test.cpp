@@ -20,6 +20,9 @@ namespace {
 
 namespace gen = rc::gen;
 
+const std::string kEnough = "enough";
+const std::string kLowLoss = "a low loss";
+
 struct Wish {
   enum class Kind { kSave, kKeep, kFinish };
   Kind kind = Kind::kSave;
@@ -38,6 +41,7 @@ struct Decisions {
   std::uint64_t end = 0;
   std::set<std::uint64_t> saved;
   std::set<std::uint64_t> pinned;
+  std::set<std::string> reasons;  // of pins, and of the end
 };
 
 // What happens to the world in the step under way.
@@ -50,7 +54,7 @@ enum class Fate {
 };
 
 Decisions unbroken(const Program& program) {
-  Decisions decided{.end = program.total, .saved = {}, .pinned = {}};
+  Decisions decided{.end = program.total, .saved = {}, .pinned = {}, .reasons = {}};
   for (const auto& [step, wishes] : program.wishes)
     for (const Wish& wish : wishes)
       if (wish.kind == Wish::Kind::kFinish) decided.end = std::min(decided.end, step + 1);
@@ -61,7 +65,11 @@ Decisions unbroken(const Program& program) {
     if (step + 1 > decided.end) continue;
     for (const Wish& wish : wishes) {
       if (wish.kind != Wish::Kind::kFinish) decided.saved.insert(step + 1);
-      if (wish.kind == Wish::Kind::kKeep) decided.pinned.insert(step + 1);
+      if (wish.kind == Wish::Kind::kKeep) {
+        decided.pinned.insert(step + 1);
+        decided.reasons.insert(kLowLoss);
+      }
+      if (wish.kind == Wish::Kind::kFinish) decided.reasons.insert(kEnough);
     }
   }
   return decided;
@@ -117,7 +125,13 @@ class World {
     note_saved();
     decided_.end = ranks_.front()->engine().step().value();
     const auto pinned = checkpoint::pinned_in(*disk()).value();
-    for (const auto& id : pinned) decided_.pinned.insert(id.step.value());
+    for (const auto& id : pinned) {
+      decided_.pinned.insert(id.step.value());
+      decided_.reasons.insert(checkpoint::why_pinned(*disk(), id));
+    }
+    const auto newest = checkpoint::RunStore::open(folder_).value().inventory().value().complete.front();
+    const auto last = checkpoint::read_manifest(*disk(), checkpoint::id_of(newest)).value().manifest;
+    if (last.run->early_end) decided_.reasons.insert(last.run->early_end->reason);
   }
 
   [[nodiscard]] const Decisions& decided() const { return decided_; }
@@ -136,9 +150,9 @@ class World {
       if (wish.is_late != is_late) continue;
       auto& maker = ranks_[wish.maker % ranks_.size()]->engine();
       if (wish.kind == Wish::Kind::kFinish)
-        maker.finish_early("enough");
+        maker.finish_early(kEnough);
       else
-        static_cast<void>(maker.ask_to_save(wish.kind == Wish::Kind::kKeep ? "a low loss" : ""));
+        static_cast<void>(maker.ask_to_save(wish.kind == Wish::Kind::kKeep ? kLowLoss : ""));
     }
   }
 
@@ -212,6 +226,7 @@ RC_GTEST_PROP(Wishes, AreDecidedAsInTheUnbrokenRun, ()) {
   const Decisions expected = unbroken(program);
   RC_ASSERT(world.decided().end == expected.end);
   RC_ASSERT(world.decided().pinned == expected.pinned);
+  RC_ASSERT(world.decided().reasons == expected.reasons);
   for (const std::uint64_t step : expected.saved) RC_ASSERT(world.decided().saved.contains(step));
   for (const std::uint64_t step : world.decided().saved)
     RC_ASSERT(expected.saved.contains(step) || world.handed_over().contains(step));

@@ -53,7 +53,7 @@ TEST_F(EngineAsksTest, ManyKeepWhatOneOfThemAsksFor) {
   step_together(first, second);
   EXPECT_TRUE(ticket.wait(SaveLevel::kCommitted, 0s));
   EXPECT_THAT(first.committed(), ElementsAre(2)) << "once";
-  EXPECT_EQ(pin("s0000000002.a0007.json"), "another rank says so\n");
+  EXPECT_EQ(pin("s0000000002.a0007.json"), "the lowest loss\n");
 }
 
 // Before the word of the step is made, after it, at the end of an epoch: it is the same step.
@@ -112,7 +112,7 @@ TEST_F(EngineAsksTest, TheEndThatOneRankAskedForOutlivesThatRank) {
     step_together(first, second);
     EXPECT_TRUE(first.engine().is_done()) << "the step after is the last one";
     EXPECT_EQ(first.engine().step(), Step(11));
-    EXPECT_EQ(manifest("s0000000011.a0007.json").run->early_end->reason, "another rank says so");
+    EXPECT_EQ(manifest("s0000000011.a0007.json").run->early_end->reason, "the loss no longer falls");
   }
   std::filesystem::remove(folder_ / "manifests" / "s0000000011.a0007.json");  // as if it had not come to it
   const auto pending = manifest("s0000000010.a0007.json").run->wishes;
