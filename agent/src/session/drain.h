@@ -44,6 +44,7 @@ class Drain {
     std::optional<Timestamp> job_end{};  // of a batch job; a notice signal without one has the grace
     bool can_be_replaced = false;        // by a coordinator
     std::function<ToldBySignals()> told_by_signals{};  // empty: nothing listens to signals
+    std::function<void()> retake_signals{};            // that the program has taken meanwhile
   };
   Drain();  // nothing is known and nothing listens
   explicit Drain(Setup setup);
@@ -60,6 +61,10 @@ class Drain {
   // have heard of it as we did. Nothing where it was not.
   [[nodiscard]] std::optional<ExitCode> explains_return(Timestamp now);
   void begin_attempt(std::uint64_t state_bytes) { speeds_.set_state_bytes(state_bytes); }
+  // When a step begins.
+  void keep_hearing() const {
+    if (setup_.retake_signals) setup_.retake_signals();
+  }
   [[nodiscard]] std::uint32_t wishes(const Wanted& wanted, Timestamp now);
   // After a step. `agrees`: whether the ranks of this attempt agree on anything; else each leaves by itself.
   [[nodiscard]] std::optional<Failure> must_go(Timestamp now, bool agrees);

@@ -211,6 +211,7 @@ void Session::Engine::end_step() {
   enter(ProcessPhase::kCompute);
   check();
   leave_if_drained();
+  drain_->keep_hearing();
   step_began_ = clock_.now();
 }
 

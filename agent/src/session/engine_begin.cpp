@@ -33,6 +33,7 @@ void Session::Engine::begin(Until until) {
   if (is_done() && !position_.committed) save();
   position_.milestone = session::Milestone::kLoaded;
   enter(ProcessPhase::kCompute);
+  drain_->keep_hearing();
   step_began_ = clock_.now();
   meters_.last_recovery.load = (step_began_ - joined_).count();
 }

@@ -81,6 +81,7 @@ NoticeWatch::NoticeWatch(const Options& options, const Clock& clock, Timestamp p
   if (notice.handles_signals) {
     signals_ = std::make_shared<Signals>(number);
     setup.told_by_signals = [signals = signals_, number] { return ask(*signals, number); };
+    setup.retake_signals = [signals = signals_] { signals->retake(); };
   }
   drain_ = std::make_shared<Drain>(std::move(setup));
 }

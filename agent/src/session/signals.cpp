@@ -1,10 +1,12 @@
 #include "agent/src/session/signals.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <list>
 #include <vector>
 
 #include <poll.h>
@@ -28,11 +30,24 @@ struct Heard {
   std::atomic<std::int64_t> first_nanoseconds{0};
 };
 std::array<Heard, kNumbersMax> all_heard;
-std::array<struct sigaction, kNumbersMax> before;  // written while no handler of ours can run
+std::array<std::atomic<const struct sigaction*>, kNumbersMax> before;  // that a handler of ours stands in for
 std::array<std::atomic<bool>, kNumbersMax> is_taken;
 std::atomic<int> news_fd{-1};  // once it is open it stays: a handler may still write
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
-              std::atomic<std::int64_t>::is_always_lock_free);
+              std::atomic<std::int64_t>::is_always_lock_free &&
+              std::atomic<const struct sigaction*>::is_always_lock_free);
+// A handler of the program may call the one that it found, which is ours.
+thread_local std::array<bool, kNumbersMax> is_being_handled{};
+
+// Handlers of ours may be about to call any of them: none is let go.
+const struct sigaction* kept_for_good(const struct sigaction& action) {
+  static std::list<struct sigaction> kept;
+  const auto is_it = [&](const struct sigaction& one) {
+    return one.sa_sigaction == action.sa_sigaction && one.sa_flags == action.sa_flags;
+  };
+  const auto known = std::find_if(kept.begin(), kept.end(), is_it);
+  return known != kept.end() ? &*known : &kept.emplace_back(action);
+}
 
 void notify() {
   const std::uint64_t one = 1;
@@ -40,7 +55,7 @@ void notify() {
 }
 
 void call_the_one_before(int number, siginfo_t* info, void* context) {
-  const struct sigaction& action = before[static_cast<std::size_t>(number)];
+  const struct sigaction& action = *before[static_cast<std::size_t>(number)].load();
   if ((action.sa_flags & SA_SIGINFO) != 0) {
     if (action.sa_sigaction != nullptr) action.sa_sigaction(number, info, context);
   } else if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) {
@@ -48,19 +63,11 @@ void call_the_one_before(int number, siginfo_t* info, void* context) {
   }
 }
 
-void give_back() {
-  for (std::size_t at = 0; at < kNumbersMax; ++at)
-    if (is_taken[at].exchange(false)) ::sigaction(static_cast<int>(at), &before[at], nullptr);
-}
-
-// A child that is forked and does not exec is none of ours: what ends others ends it.
-void give_back_in_children() {
-  static const int registered = ::pthread_atfork(nullptr, nullptr, give_back);
-  static_cast<void>(registered);
-}
-
 // Only what may be called in a signal handler.
 void on_signal(int number, siginfo_t* info, void* context) {
+  bool& is_inside = is_being_handled[static_cast<std::size_t>(number)];
+  if (is_inside) return;
+  is_inside = true;
   const int error = errno;
   Heard& heard = all_heard[static_cast<std::size_t>(number)];
   timespec now{};
@@ -73,6 +80,43 @@ void on_signal(int number, siginfo_t* info, void* context) {
   if (number == SIGINT && !is_first) ::_exit(static_cast<int>(ExitCode::kInterruptedByUser));
   notify();
   errno = error;
+  is_inside = false;
+}
+
+struct sigaction action_of(int number) {
+  struct sigaction action{};
+  ::sigaction(number, nullptr, &action);
+  return action;
+}
+
+bool is_ours(const struct sigaction& action) {
+  return action.sa_sigaction == on_signal;
+}
+
+bool is_handler(const struct sigaction& action) {
+  if ((action.sa_flags & SA_SIGINFO) != 0) return action.sa_sigaction != nullptr;
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
+void stand_in_for(int number, const struct sigaction& from) {
+  before[static_cast<std::size_t>(number)] = kept_for_good(from);
+  struct sigaction ours{};
+  ours.sa_sigaction = on_signal;
+  ours.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigemptyset(&ours.sa_mask);
+  ::sigaction(number, &ours, nullptr);
+}
+
+void give_back() {
+  for (std::size_t at = 0; at < kNumbersMax; ++at)
+    if (is_taken[at].exchange(false) && is_ours(action_of(static_cast<int>(at))))
+      ::sigaction(static_cast<int>(at), before[at], nullptr);
+}
+
+// A child that is forked and does not exec is none of ours: what ends others ends it.
+void give_back_in_children() {
+  static const int registered = ::pthread_atfork(nullptr, nullptr, give_back);
+  static_cast<void>(registered);
 }
 
 }  // namespace
@@ -88,20 +132,24 @@ Signals::Signals(int also) {
     const auto at = static_cast<std::size_t>(number);
     all_heard[at].count = 0;
     all_heard[at].first_nanoseconds = 0;
-    ::sigaction(number, nullptr, &before[at]);
-    const bool is_ignored = (before[at].sa_flags & SA_SIGINFO) == 0 && before[at].sa_handler == SIG_IGN;
+    const struct sigaction found = action_of(number);
+    const bool is_ignored = (found.sa_flags & SA_SIGINFO) == 0 && found.sa_handler == SIG_IGN;
     if (is_ignored) continue;
-    struct sigaction ours{};
-    ours.sa_sigaction = on_signal;
-    ours.sa_flags = SA_SIGINFO | SA_RESTART;
-    sigemptyset(&ours.sa_mask);
-    ::sigaction(number, &ours, nullptr);
+    stand_in_for(number, found);
     is_taken[at] = true;
   }
 }
 
 Signals::~Signals() {
   give_back();
+}
+
+void Signals::retake() {
+  for (std::size_t at = 0; at < kNumbersMax; ++at) {
+    if (!is_taken[at]) continue;
+    const struct sigaction now = action_of(static_cast<int>(at));
+    if (!is_ours(now) && is_handler(now)) stand_in_for(static_cast<int>(at), now);
+  }
 }
 
 HeardSignal Signals::heard(int number) const {

@@ -3,6 +3,7 @@
 // once.
 //
 //   const Signals signals(SIGUSR1);             // nothing is touched before this
+//   signals.retake();                           // now and then, on that thread
 //   if (signals.heard(SIGTERM).count > 0) ...   // any thread
 //   signals.wait(stop, 1s);                     // until the next one
 //
@@ -32,6 +33,9 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
+  // A handler that the program has installed since then would keep its signal from us: ours takes its place
+  // and calls it. What the program ignores by now, or gave back to the system, stays so.
+  void retake();
   [[nodiscard]] HeardSignal heard(int number) const;
   // Until a signal comes, or the stop, or so long; one thread.
   void wait(const std::stop_token& stop, std::chrono::milliseconds at_most) const;

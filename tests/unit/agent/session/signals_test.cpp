@@ -84,6 +84,57 @@ TEST(Signals, TheProgramsOwnHandlerIsCalledAndComesBack) {
   std::signal(SIGUSR2, SIG_DFL);
 }
 
+TEST(Signals, AHandlerThatTheProgramInstallsLaterIsCalledToo) {
+  programs_own = 0;
+  {
+    Signals signals;
+    std::signal(SIGTERM, [](int) { ++programs_own; });
+    signals.retake();
+    std::raise(SIGTERM);
+    EXPECT_EQ(signals.heard(SIGTERM).count, 1u);
+    EXPECT_EQ(programs_own, 1);
+    signals.retake();
+    std::raise(SIGTERM);
+    EXPECT_EQ(signals.heard(SIGTERM).count, 2u);
+    EXPECT_EQ(programs_own, 2) << "once each";
+  }
+  std::raise(SIGTERM);
+  EXPECT_EQ(programs_own, 3) << "it is the program's";
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+struct sigaction found_by_program;
+
+// A well-behaved handler calls the one that it found, which is ours.
+TEST(Signals, AHandlerThatCallsTheOneThatItFoundMakesNoSecondSignal) {
+  programs_own = 0;
+  {
+    Signals signals;
+    struct sigaction programs{};
+    programs.sa_flags = SA_SIGINFO;
+    programs.sa_sigaction = [](int number, siginfo_t* info, void* context) {
+      ++programs_own;
+      found_by_program.sa_sigaction(number, info, context);
+    };
+    ::sigaction(SIGINT, &programs, &found_by_program);
+    signals.retake();
+    std::raise(SIGINT);
+    EXPECT_EQ(signals.heard(SIGINT).count, 1u) << "a second one ends the process";
+    EXPECT_EQ(programs_own, 1);
+  }
+  std::signal(SIGINT, SIG_DFL);
+}
+
+TEST(Signals, WhatTheProgramGivesBackToTheSystemIsItsOwnMatter) {
+  for (const auto theirs : {SIG_IGN, SIG_DFL}) {
+    Signals signals;
+    std::signal(SIGUSR1, theirs);
+    signals.retake();
+    EXPECT_EQ(action_of(SIGUSR1).sa_handler, theirs);
+  }
+  std::signal(SIGUSR1, SIG_DFL);
+}
+
 TEST(Signals, WhatWasIgnoredStaysIgnored) {
   std::signal(SIGINT, SIG_IGN);
   {

@@ -201,6 +201,28 @@ TEST_F(TrainReturnsTest, AStopFlagOfTheProgramsOwnIsALeaveAndNoEnd) {
   EXPECT_THAT(record(), IsEmpty());
 }
 
+TEST_F(TrainReturnsTest, NorDoesAHandlerHideItThatTheFunctionInstalls) {
+  for (const bool is_before_the_loop : {true, false}) {
+    was_told_to_stop = false;
+    const auto install = [] { std::signal(SIGTERM, [](int) { was_told_to_stop = true; }); };
+    options_.run_name = is_before_the_loop ? "before" : "within";
+    EXPECT_EQ(train([&](Session& session) {
+                if (is_before_the_loop) install();
+                for (const std::uint64_t step : session.steps(100)) {
+                  if (step == 10 && !is_before_the_loop) install();
+                  if (step == 15) raise(SIGTERM);
+                  if (was_told_to_stop) break;
+                }
+              }),
+              80);
+    EXPECT_THAT(said_,
+                HasSubstr("returned at step 15 of 100 because it was told to leave; the last save is that "
+                          "of step 10"));
+    std::signal(SIGTERM, SIG_DFL);
+  }
+  EXPECT_THAT(record(), IsEmpty());
+}
+
 TEST_F(TrainReturnsTest, ARunWithoutAStepIsCompleteWithItsState) {
   EXPECT_EQ(train_while([](Session&, std::uint64_t) { return true; }, 0), 0) << said_;
   EXPECT_EQ(manifests(), std::vector<std::string>{"s0000000000.a0001.json"});
