@@ -31,6 +31,7 @@
 #include <ratoon/train.h>
 
 #include "tests/integration/gate.h"
+#include "tests/integration/words.h"
 #include "tests/support/numbers_dataset.h"
 
 namespace {
@@ -40,30 +41,6 @@ std::string read_flag(int argc, char** argv, std::string_view flag, const std::s
   for (int i = 1; i + 1 < argc; ++i)
     if (argv[i] == flag) value = argv[i + 1];
   return value;
-}
-
-std::filesystem::path word_of(const std::filesystem::path& folder, const ratoon::Session& session,
-                              std::uint32_t rank) {
-  return folder / (std::to_string(session.attempt()) + "-" + std::to_string(session.steps_done()) + "-" +
-                   std::to_string(rank));
-}
-
-std::uint32_t or_over_all_ranks(const std::filesystem::path& folder, const ratoon::Session& session) {
-  const auto own = word_of(folder, session, session.rank());
-  const std::filesystem::path unfinished = own.string() + ".new";
-  std::ofstream(unfinished) << session.wishes();
-  std::filesystem::rename(unfinished, own);
-  std::uint32_t all = 0;
-  for (std::uint32_t rank = 0; rank < session.world_size(); ++rank) {
-    while (!std::filesystem::exists(word_of(folder, session, rank))) {
-      session.check();
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    std::uint32_t one = 0;
-    std::ifstream(word_of(folder, session, rank)) >> one;
-    all |= one;
-  }
-  return all;
 }
 
 // What is to happen to one rank within one step: "--hang data --hang-at 20 --hang-rank 1".
@@ -124,6 +101,7 @@ int main(int argc, char** argv) {
   const Asked hold = Asked::read(argc, argv, "--hold");
   const Asked fail = Asked::read(argc, argv, "--fail-with");
   const Asked forks = Asked::read(argc, argv, "--fork");
+  const ratoon::test::Words words(folder);
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
 
   return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
@@ -151,7 +129,7 @@ int main(int argc, char** argv) {
         session.finish("the loss no longer falls");
       const auto waits = session.in(ratoon::Phase::kCollective);
       hang_if_asked(hang, "collective", session, folder);
-      if (!folder.empty()) session.agree(or_over_all_ranks(folder, session));
+      if (!folder.empty()) session.agree(words.reduce({.wishes = session.wishes()}, session).wishes);
     }
     std::printf("done after %" PRIu64 " steps, digest %016" PRIx64 "\n", session.steps_done(),
                 stream.digest());

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <thread>
 
@@ -18,12 +19,15 @@ class Gate {
   // Of the file that TEST_STEP_GATE names; without it every step passes.
   Gate() : path_(std::getenv("TEST_STEP_GATE")) {}
 
-  // Until `step`, counted from 0, may be made. Leaves as a collective does when the world changes meanwhile.
-  void wait_for(std::uint64_t step, const Session& session) {
+  // Until `step`, counted from 0, may be made. Leaves as a collective does when the world changes meanwhile;
+  // `while_held` is called again and again.
+  void wait_for(std::uint64_t step, const Session& session, const std::function<void()>& while_held = {}) {
     while (step >= passing_) {
       session.check();
       passing_ = look();
-      if (step >= passing_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (step < passing_) return;
+      if (while_held) while_held();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
 
