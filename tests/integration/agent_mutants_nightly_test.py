@@ -111,6 +111,17 @@ MUTANTS = {
         ("session_test", "Drain.*"), SESSION + "drain.cpp",
         r"if \(told_\.terminate\.count == 0 && !is_over\) return std::nullopt;",
         "if (told_.terminate.count == 0) return std::nullopt;"),
+    "wishes that a resume forgets": (
+        ("session_test", "EngineAsksTest.*"), SESSION + "engine_begin.cpp",
+        r"if \(assignment_\.resume && resumed_\) wishes_\.resume\([^;]*;", ""),
+    "a reason that stays with its rank": (
+        ("session_test", "EngineAsksTest.*"), "agent/src/checkpoint/run_record.cpp",
+        r"if \(keep == kAnotherRank && [^;]*;", ""),
+    "a handler of the program that hides a signal": (
+        ("session_test", "Signals.*:TrainReturnsTest.*"), SESSION + "signals.cpp",
+        r"if \(!is_ours\(now\) && is_handler\(now\)\) [^;]*;", ""),
+    "a handler that hears itself": (
+        ("session_test", "Signals.*"), SESSION + "signals.cpp", r"if \(is_inside\) return;", ""),
     "Ctrl-C that stops nothing": (
         ("session_test", "Drain.*"), SESSION + "drain.cpp", r"if \(is_interrupted\(\)\) bits \|= [^;]*;", ""),
 

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
+from decisions import history_rows
 from local_run import BIN, PATIENCE_SECONDS, Gate, wait_until
 
 STEPS = 150
@@ -51,14 +52,7 @@ class History(unittest.TestCase):
     def rows(self, name):
         """(step, values) of steps up to the newest checkpoint, read as docs/formats/history.md says."""
         place = self.manifests(name)[STEPS]["run"]["history"]
-        parts = []
-        while place:
-            text = (self.root / name / "history" / f"a{place['attempt']:04}.jsonl").read_bytes()[:place["bytes"]]
-            self.assertEqual(len(text), place["bytes"])
-            first, *lines = [json.loads(line) for line in text.decode().splitlines()]
-            parts.insert(0, lines)
-            place = first.get("after")
-        return [(row["step"], row["values"]) for part in parts for row in part if row["kind"] == "step"]
+        return history_rows(self.root / name, place)
 
     def ledgers(self, name):
         """(moment, values) that any attempt wrote, also those that no checkpoint counts on."""
