@@ -36,12 +36,15 @@ void settle(checkpoint::Saver& saver) {
   for (const std::string& event : saver.poll().events) session::say(event);
 }
 
-void show_ledgers(metrics::Meters& meters, const std::shared_ptr<session::Accounts>& accounts) {
+// The same meters with their ledgers, which have to be there before anybody looks.
+const metrics::Meters& with_ledgers(metrics::Meters& meters,
+                                    const std::shared_ptr<session::Accounts>& accounts) {
   meters.ledger = [accounts] { return session::seconds_of(accounts->of_process()); };
   meters.run_ledger = [accounts] {
     const auto run = accounts->of_run();
     return run ? session::seconds_of(run->account) : decltype(session::seconds_of({}))();
   };
+  return meters;
 }
 
 // So that no later start tries it again, but for the last one: if all are bad it is this machine that is.
@@ -114,13 +117,12 @@ Session::Attempts::Attempts(Options options, HowMany how_many)
                     .drain = notices_.drain(),
                     .numerics = numerics_,
                     .first_state = first_state_},
-      endpoint_(
-          metrics::open_endpoint(options_.member, meters_, Logger(clock_, {.format = LogFormat::kText}))) {
+      endpoint_(metrics::open_endpoint(options_.member, with_ledgers(meters_, accounts_),
+                                       Logger(clock_, {.format = LogFormat::kText}))) {
   told_to_others([this] {
     if (options_.overwrite && !has_coordinator()) places_.begin_anew();
     if (!options_.autoresume && options_.group.rank == 0) refuse_to_resume();
   });
-  show_ledgers(meters_, accounts_);
   link_->tell_of_waiting([accounts = accounts_] { accounts->wait_for_members(); });
 }
 

@@ -1,0 +1,37 @@
+// The TCP ports at which this process listens. A test opens a server at any free port and looks here for
+// which.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <system_error>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+namespace ratoon::test {
+
+inline std::set<std::uint16_t> own_ports() {
+  std::set<std::uint16_t> ports;
+  std::error_code gone;  // other threads open and close descriptors meanwhile
+  for (std::filesystem::directory_iterator at("/proc/self/fd", gone), end; !gone && at != end;
+       at.increment(gone)) {
+    const std::string name = at->path().filename();
+    int fd = -1;
+    std::from_chars(name.data(), name.data() + name.size(), fd);
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0) continue;
+    sockaddr_in6 address{};
+    size = sizeof address;
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
+    if (address.sin6_family == AF_INET || address.sin6_family == AF_INET6)
+      ports.insert(ntohs(address.sin6_port));  // at the same place in both kinds of address
+  }
+  return ports;
+}
+
+}  // namespace ratoon::test
