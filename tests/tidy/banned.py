@@ -94,6 +94,7 @@ CODE = (
             "tests/property/agent/crash/checkpoint_trainer.cpp": "the votes of other ranks are files: nothing wakes us",
             "tests/conformance/support/raw_socket.cpp": "a kernel's acknowledgement wakes nobody",
             "tests/conformance/transport_basics.cpp": "a server that answers slowly",
+            "tests/unit/operator/runtime/operator_threads_test.cpp": "stands for the work of a step, and a port wakes nobody",
             "tests/unit/agent/session/group_link_test.cpp": "looks for what another link's thread does with files",
             "tests/unit/agent/session/group_link_fixture.h": "looks for what another link's thread does with files",
             "tests/unit/agent/board/board_flood_nightly_test.cpp": "ranks connect now and then while a flood lasts",

@@ -28,6 +28,9 @@ if(TARGET ratoon_operator_core)
             runtime/pruned_fields_test.cpp runtime/self_metrics_test.cpp runtime/store_test.cpp runtime/token_reviewer_test.cpp
             runtime/trusting_transport_test.cpp runtime/whereabouts_test.cpp runtime/work_queue_test.cpp
     LIBS certificate_support ratoon::operator_runtime LABELS threads)
+  ratoon_test(unit/operator/operator_threads_test
+    SOURCES runtime/api_server_in_memory.cpp runtime/operator_threads_test.cpp
+    LIBS ratoon::operator_runtime ratoon::agent LABELS threads)
   ratoon_test(unit/operator/operator_local_test
     SOURCES local/beginning_test.cpp local/cgroups_test.cpp local/cluster_words_test.cpp
             local/control_socket_test.cpp local/find_program_test.cpp local/kernel_cgroups_test.cpp

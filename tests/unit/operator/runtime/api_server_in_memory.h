@@ -1,0 +1,96 @@
+// An API server in memory, over HTTP: what it stores, its watches tell at once. It keeps what operators rely
+// on: versions, preconditions, names that exist once.
+//
+// Thread contract: every method may be called from any thread.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/http/server.h"
+
+namespace ratoon::test {
+
+class ApiServerInMemory {
+ public:
+  using json = nlohmann::json;
+
+  ApiServerInMemory();
+  ~ApiServerInMemory();
+  ApiServerInMemory(const ApiServerInMemory&) = delete;
+  ApiServerInMemory& operator=(const ApiServerInMemory&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const { return server_->port(); }
+
+  // By the plural of its kind. Its version is set here, and its UID where it has none.
+  void put(const std::string& kind, json object);
+  // False: there is none, and nothing is done.
+  bool change(const std::string& kind, const std::string& key, const std::function<void(json&)>& change);
+  void remove(const std::string& kind, const std::string& key);
+  [[nodiscard]] std::vector<json> objects(const std::string& kind) const;
+  [[nodiscard]] std::optional<json> find(const std::string& kind, const std::string& key) const;
+  // How many were made or repeated.
+  [[nodiscard]] std::uint64_t events() const;
+
+  // Waits until something is newer than `version`, and says what is the newest. The same one: it was told to
+  // stop.
+  [[nodiscard]] std::uint64_t wait_for_news(std::uint64_t version, const std::stop_token& stop) const;
+
+  [[nodiscard]] static std::string key_of(const json& object);
+
+ private:
+  struct Event {
+    std::uint64_t version = 0;
+    std::string line;
+  };
+  struct Kind {
+    std::map<std::string, json> objects;
+    std::vector<Event> history;
+  };
+  struct Watch {
+    std::string kind;
+    std::uint64_t version = 0;  // of the newest event that was written
+    std::unique_ptr<http::StreamWriter> writer;
+  };
+  struct Place {
+    std::string name_space;
+    std::string kind;
+    std::string name;
+    std::string part;
+  };
+
+  static Place place_of(const std::string& path);
+  void receive(const http::ServerRequest& request, http::Responder responder);
+  // All of them with the lock.
+  [[nodiscard]] http::Response answer(const http::ServerRequest& request, const Place& place);
+  [[nodiscard]] http::Response create(const Place& place, json object);
+  [[nodiscard]] http::Response write(const std::string& method, const Place& place, const json& body);
+  const json& store(const std::string& kind, json object);
+  void erase(const std::string& kind, const std::string& key);
+  void note(const std::string& kind, const char* type, const json& object);
+  // Writes to watches may block until a thread of the server is free, so no lock is held meanwhile.
+  void tell_watches(const std::stop_token& stop);
+  [[nodiscard]] std::string lines_for(Watch& watch) const;
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable_any changed_;
+  std::uint64_t version_ = 100;  // guarded by mutex_, as is what follows
+  std::uint64_t events_ = 0;
+  std::map<std::string, Kind> kinds_;
+  std::vector<Watch> begun_;  // and not yet of the thread that tells them
+  std::unique_ptr<http::HttpServer> server_;
+  std::jthread teller_;  // last: it uses everything above
+};
+
+}  // namespace ratoon::test

@@ -1,0 +1,376 @@
+// Whole operators as they ship, on an API server in memory: one that leads with several workers and one that
+// stands by, jobs that all change at once, members that speak to the door, and a scraper. What they do right
+// is the matter of other tests; here ThreadSanitizer looks on.
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <list>
+#include <map>
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "agent/src/session/coordinator_link.h"
+#include "base/contract/names.h"
+#include "base/http/transport.h"
+#include "operator/api/training_job.h"
+#include "operator/kube/lenient.h"
+#include "operator/runtime/operator.h"
+#include "tests/support/own_ports.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/unit/operator/runtime/api_server_in_memory.h"
+
+namespace ratoon::runtime::operator_threads_test {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+using test::ApiServerInMemory;
+
+constexpr int kJobs = 4;
+constexpr unsigned kMembers = 2;
+constexpr int kNodes = 6;
+constexpr auto kLook = 5ms;
+
+// The test's own time limit ends a condition that never holds.
+void wait_until(const std::function<bool()>& condition) {
+  while (!condition()) std::this_thread::sleep_for(kLook);
+}
+
+// Of a server that is about to be opened by a thread beside this one, and nothing else is.
+std::uint16_t wait_for_port_beyond(const std::set<std::uint16_t>& known) {
+  std::uint16_t port = 0;
+  wait_until([&] {
+    for (const auto one : test::own_ports())
+      if (!known.contains(one)) port = one;
+    return port != 0;
+  });
+  return port;
+}
+
+json container() {
+  return {{"name", "trainer"}, {"image", "i"}, {"command", {"train"}}};
+}
+
+json job_document(const std::string& name) {
+  return {
+      {"apiVersion", names::kApiVersion},
+      {"kind", names::kKind},
+      {"metadata", {{"name", name}, {"namespace", "default"}, {"generation", 1U}}},
+      {"spec",
+       {{"numNodes", kMembers},
+        {"roles", json::array({{{"name", "worker"},
+                                {"template", {{"spec", {{"containers", json::array({container()})}}}}}}})}}}};
+}
+
+// An operator in a thread of its own.
+class RunningOperator {
+ public:
+  RunningOperator(const std::string& kubeconfig, const std::string& name)
+      : options_{.kubeconfig_path = kubeconfig,
+                 .advertise_url = "http://127.0.0.1:1",  // members of this test are told the port
+                 .coordinator_port = 0,
+                 .metrics_port = 0,
+                 .is_elected = true,
+                 .environment = [name](const std::string& variable) -> std::optional<std::string> {
+                   if (variable == "HOSTNAME") return name;
+                   return std::nullopt;
+                 }},
+        thread_([this] { result_ = run_operator(options_); }) {}
+
+  // As its pod's end does.
+  Result<void> stop() {
+    ::pthread_kill(thread_.native_handle(), SIGTERM);
+    thread_.join();
+    return result_;
+  }
+
+ private:
+  const OperatorOptions options_;
+  Result<void> result_;
+  std::jthread thread_;
+};
+
+// What a member's processes would do: they join a world, tell of steps, and leave it when it changes.
+class Member {
+ public:
+  struct Orders {
+    std::atomic<std::uint16_t> door = 0;  // of the operator that leads; 0: of none
+    std::atomic<bool> finishes = false;   // the training is done
+  };
+  Member(const json& pod, const std::filesystem::path& folder, const Orders& orders)
+      : orders_(orders), thread_([this, options = options_of(pod, folder)](const std::stop_token& stop) {
+          live(options, stop);
+        }) {}
+
+  [[nodiscard]] bool is_done() const { return is_done_; }
+
+ private:
+  static Options options_of(const json& pod, const std::filesystem::path& folder) {
+    const json& meta = pod["metadata"];
+    const auto label = [&](std::string_view name) {
+      return kube::text_in(meta["labels"], std::string(name).c_str());
+    };
+    const auto number = [&](std::string_view name) {
+      return static_cast<std::uint32_t>(std::stoul(label(name)));
+    };
+    const std::string uid = kube::text_in(meta, "uid");
+    const std::string whose = "default/" + kube::text_in(meta, "name") + "/" + uid;
+    std::filesystem::create_directories(folder / uid / "run");
+    test::write_text(folder / uid / "token", whose);
+    Options options;
+    options.save_folder = folder / uid;
+    options.run_name = "run";
+    options.member = {.token_file = folder / uid / "token",
+                      .job_namespace = "default",
+                      .job_name = label(names::label::kJobName),
+                      .role = label(names::label::kRole),
+                      .member_uid = uid,
+                      .index = number(names::label::kIndex),
+                      .incarnation = number(names::label::kIncarnation)};
+    return options;
+  }
+
+  // A process for each operator that leads.
+  void live(Options options, const std::stop_token& stop) {
+    while (!stop.stop_requested() && !is_done_) {
+      const std::uint16_t door = orders_.door;
+      std::this_thread::sleep_for(kLook);
+      if (door == 0) continue;
+      options.member.coordinator_url = "http://127.0.0.1:" + std::to_string(door);
+      checkpoint::PatientCalls calls{1h, std::make_shared<SystemClock>()};
+      const auto link = session::CoordinatorLink::open(options, calls).value();
+      const std::stop_callback given_up(stop, [&] { link->give_up("the test ends this member"); });
+      while (!stop.stop_requested() && !is_done_ && orders_.door == door) train(*link, door, stop);
+    }
+  }
+
+  void train(session::Link& link, std::uint16_t door, const std::stop_token& stop) {
+    const auto assignment = link.join({}, left_);
+    if (!assignment) return;
+    left_ = assignment->attempt;
+    session::Position position{.attempt = assignment->attempt};
+    while (link.standing() == session::Standing::kGoOn && !stop.stop_requested() && orders_.door == door) {
+      position.milestone = session::Milestone::kStepped;
+      position.phase = ProcessPhase::kCompute;
+      position.step = Step(position.step.value() + 1);
+      const bool hands_over = link.wanted().hand_over >= position.attempt;
+      if (orders_.finishes || hands_over) position.committed = checkpoint_of(position);
+      link.note(position);
+      if (orders_.finishes) is_done_ = link.complete(position).has_value();
+      if (orders_.finishes || hands_over) return;
+      std::this_thread::sleep_for(kLook);
+    }
+  }
+
+  static InventoryEntry checkpoint_of(const session::Position& position) {
+    return {.tier = "volume",
+            .attempt = position.attempt,
+            .step = position.step,
+            .digest = "d",
+            .is_complete = true};
+  }
+
+  const Orders& orders_;
+  std::atomic<bool> is_done_ = false;
+  Attempt left_{0};      // of the thread
+  std::jthread thread_;  // last: it uses everything above
+};
+
+// The kubelets of all nodes, in one thread: pods get a node and run, members that are done end well, pods
+// that are deleted go, and so do those whose job is gone.
+class Kubelets {
+ public:
+  Kubelets(ApiServerInMemory& server, const Member::Orders& orders)
+      : server_(server), orders_(orders), thread_([this](const std::stop_token& stop) {
+          std::uint64_t seen = 0;
+          while (!stop.stop_requested()) {
+            seen = server_.wait_for_news(seen, stop);
+            look();
+          }
+        }) {}
+
+ private:
+  void look() {
+    std::set<std::string> jobs;
+    for (const json& job : server_.objects("trainingjobs"))
+      jobs.insert(kube::text_in(job["metadata"], "uid"));
+    std::set<std::string> there;
+    for (const json& pod : server_.objects("pods")) {
+      const json& meta = pod["metadata"];
+      const std::string uid = kube::text_in(meta, "uid");
+      const bool is_orphan =
+          !jobs.contains(kube::text_in(meta["labels"], std::string(names::label::kJobUid).c_str()));
+      if (is_orphan || meta.contains("deletionTimestamp")) {
+        members_.erase(uid);
+        server_.remove("pods", ApiServerInMemory::key_of(pod));
+        continue;
+      }
+      there.insert(uid);
+      tend(pod, uid);
+    }
+    std::erase_if(members_, [&](const auto& item) { return !there.contains(item.first); });
+  }
+
+  void tend(const json& pod, const std::string& uid) {
+    const std::string key = ApiServerInMemory::key_of(pod);
+    const Member& member = members_.try_emplace(uid, pod, folder_.path(), orders_).first->second;
+    if (kube::text_in(pod["spec"], "nodeName").empty()) {
+      server_.change("pods", key, [&](json& bound) {
+        bound["spec"]["nodeName"] = "node-" + std::to_string(bound_++ % kNodes);
+        bound["status"] = {{"phase", "Running"}, {"podIP", "127.0.0.1"}};
+      });
+    }
+    if (!member.is_done()) return;
+    const json ended = {{"name", "trainer"}, {"state", {{"terminated", {{"exitCode", 0}}}}}};
+    if (kube::text_in(pod["status"], "phase") == "Succeeded") return;
+    server_.change("pods", key, [&](json& done) {
+      done["status"] = {{"phase", "Succeeded"}, {"containerStatuses", json::array({ended})}};
+    });
+  }
+
+  ApiServerInMemory& server_;
+  const Member::Orders& orders_;
+  test::TemporaryFolder folder_;
+  int bound_ = 0;
+  std::map<std::string, Member> members_;  // by UID
+  std::jthread thread_;                    // last: it uses everything above
+};
+
+class OperatorThreads : public testing::Test {
+ protected:
+  OperatorThreads() {
+    test::write_text(
+        folder_ / "kubeconfig",
+        json{{"current-context", "a"},
+             {"contexts", {{{"name", "a"}, {"context", {{"cluster", "a"}, {"user", "a"}}}}}},
+             {"clusters",
+              {{{"name", "a"},
+                {"cluster", {{"server", "http://127.0.0.1:" + std::to_string(server_.port())}}}}}},
+             {"users", {{{"name", "a"}, {"user", json::object()}}}}}
+            .dump());
+    // Given back, so that nobody has to see first for how long it stands.
+    server_.put("leases", {{"metadata", {{"name", "ratoon-operator"}, {"namespace", "default"}}},
+                           {"spec", {{"leaseDurationSeconds", 6U}, {"leaseTransitions", 0U}}}});
+    const json ready = {{"type", "Ready"}, {"status", "True"}};
+    for (int i = 0; i < kNodes; ++i) {
+      server_.put("nodes", {{"metadata", {{"name", "node-" + std::to_string(i)}}},
+                            {"spec", json::object()},
+                            {"status", {{"conditions", json::array({ready})}}}});
+    }
+  }
+
+  [[nodiscard]] api::TrainingJob job(const std::string& name) const {
+    const auto found = server_.find("trainingjobs", "default/" + name);
+    if (!found) return {};
+    const auto job = api::decode_training_job(*found);
+    EXPECT_TRUE(job) << job.error().message();
+    return job ? *job : api::TrainingJob();
+  }
+  std::uint64_t wait_for_world_after(const std::string& name, std::uint64_t attempt) const {
+    std::uint64_t now = 0;
+    wait_until([&] {
+      const auto status = job(name).status;
+      now = status.is_formed ? status.attempt.value() : 0;
+      return now > attempt;
+    });
+    return now;
+  }
+  void suspend(const std::string& name, bool is_suspended) {
+    server_.change("trainingjobs", "default/" + name, [&](json& changed) {
+      changed["spec"]["suspend"] = is_suspended;
+      changed["metadata"]["generation"] = changed["metadata"]["generation"].get<std::uint64_t>() + 1;
+    });
+  }
+  void lose_a_pod(const std::string& name) {
+    const std::uint64_t attempt = wait_for_world_after(name, 0);
+    for (const json& pod : server_.objects("pods")) {
+      if (kube::text_in(pod["metadata"]["labels"], std::string(names::label::kJobName).c_str()) != name)
+        continue;
+      server_.remove("pods", ApiServerInMemory::key_of(pod));
+      break;
+    }
+    wait_for_world_after(name, attempt);
+  }
+  void rest(const std::string& name) {
+    const std::uint64_t attempt = wait_for_world_after(name, 0);
+    suspend(name, true);
+    wait_until([&] { return job(name).status.phase == api::JobPhase::kSuspended; });
+    suspend(name, false);
+    wait_for_world_after(name, attempt);
+  }
+  // By another one of the same name.
+  void replace(const std::string& name) {
+    server_.remove("trainingjobs", "default/" + name);
+    server_.put("trainingjobs", job_document(name));
+    wait_for_world_after(name, 0);
+  }
+  void at_once(const std::function<void(const std::string&)>& what) {
+    std::list<std::jthread> threads;
+    for (int i = 0; i < kJobs; ++i)
+      threads.emplace_back([&what, name = "job-" + std::to_string(i)] { what(name); });
+  }
+
+  void scrape(const std::stop_token& stop, const std::vector<std::uint16_t>& ports) {
+    const auto transport = http::make_transport();
+    while (!stop.stop_requested()) {
+      std::this_thread::sleep_for(kLook);
+      for (const auto port : ports) {
+        for (const char* path : {"/metrics", "/readyz", "/healthz"}) {
+          const auto reply =
+              transport->call({.url = "http://127.0.0.1:" + std::to_string(port) + path}, {}, stop);
+          pages_ += reply && reply->status == 200 ? 1U : 0U;
+        }
+      }
+    }
+  }
+
+  test::TemporaryFolder folder_;
+  ApiServerInMemory server_;
+  Member::Orders orders_;
+  std::atomic<std::uint64_t> pages_ = 0;
+};
+
+TEST_F(OperatorThreads, ServeJobsThatAllChangeAtOnceAndHandThemOver) {
+  auto known = test::own_ports();
+  const auto next_port = [&known] { return *known.insert(wait_for_port_beyond(known)).first; };
+  RunningOperator first(folder_ / "kubeconfig", "first");
+  const std::uint16_t first_metrics = next_port();
+  const std::uint16_t first_door = next_port();
+  RunningOperator second(folder_ / "kubeconfig", "second");
+  const std::uint16_t second_metrics = next_port();
+  const std::jthread scraper(
+      [&](const std::stop_token& stop) { scrape(stop, {first_metrics, second_metrics}); });
+
+  orders_.door = first_door;
+  auto kubelets = std::make_unique<Kubelets>(server_, orders_);
+  at_once([&](const std::string& name) {
+    server_.put("trainingjobs", job_document(name));
+    lose_a_pod(name);
+    rest(name);
+    replace(name);
+  });
+
+  kubelets.reset();  // so that the next port is the door's
+  orders_.door = 0;
+  known = test::own_ports();
+  const auto stopped = first.stop();
+  EXPECT_TRUE(stopped) << stopped.error().message();
+  orders_.door = next_port();
+  kubelets = std::make_unique<Kubelets>(server_, orders_);
+  at_once([&](const std::string& name) { lose_a_pod(name); });
+  orders_.finishes = true;
+  at_once([&](const std::string& name) {
+    wait_until([&] { return job(name).status.phase == api::JobPhase::kSucceeded; });
+  });
+  kubelets.reset();
+  const auto ended = second.stop();
+  EXPECT_TRUE(ended) << ended.error().message();
+  EXPECT_GT(pages_, 0U);
+  EXPECT_GT(server_.events(), 0U);
+}
+
+}  // namespace
+}  // namespace ratoon::runtime::operator_threads_test
