@@ -10,7 +10,7 @@ ratoon_test(unit/agent/tiers_test
           checkpoint/tiers/name_pattern_test.cpp checkpoint/tiers/old_names_test.cpp
           checkpoint/tiers/resume_choice_test.cpp
           checkpoint/tiers/store_disk_test.cpp
-  LIBS crash_support ratoon::agent ratoon::base_contract)
+  LIBS crash_support ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/pack_test
   SOURCES checkpoint/pack/cover_test.cpp checkpoint/pack/golden_test.cpp checkpoint/pack/header_test.cpp
           checkpoint/pack/layout_test.cpp checkpoint/pack/read_plan_test.cpp
@@ -38,7 +38,7 @@ ratoon_test(unit/agent/interop_large_test SOURCES checkpoint/interop/large_test.
 ratoon_test(unit/agent/session_test
   SOURCES session/drain_test.cpp session/engine_drain_test.cpp session/engine_means_test.cpp
           session/engine_durable_test.cpp session/engine_phases_test.cpp session/signals_test.cpp
-          session/engine_test.cpp session/in_place_test.cpp session/joining_test.cpp
+          session/engine_test.cpp session/history_writer_test.cpp session/in_place_test.cpp session/joining_test.cpp
           session/own_address_test.cpp session/ownership_test.cpp session/ticket_test.cpp
           session/leaving_test.cpp session/meeting_socket_test.cpp session/options_test.cpp
           session/launcher_variables_test.cpp session/places_test.cpp
@@ -49,7 +49,7 @@ ratoon_test(unit/agent/session_test
           session/engine_asks_test.cpp session/mirrors_test.cpp session/train_seed_test.cpp
           session/train_strange_folder_test.cpp
           session/train_test.cpp session/load_test.cpp session/load_from_test.cpp
-  LIBS crash_support ratoon::agent ratoon::base_contract)
+  LIBS crash_support ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/session_begin_test
   SOURCES session/autoresume_test.cpp session/load_seed_test.cpp session/train_data_test.cpp
           session/train_names_test.cpp LIBS ratoon::agent ratoon::base_contract)

@@ -1,7 +1,10 @@
 // Who waits for copies in stores, and what each hears.
 #include "agent/src/session/mirrors.h"
 
+#include <atomic>
 #include <filesystem>
+#include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -59,6 +62,29 @@ TEST_F(MirrorsTest, ATicketHearsOfItsCopyAndOfANewerOne) {
   const checkpoint::Ticket late;
   mirrors->await(id(1, 20), late);
   EXPECT_TRUE(late.wait(SaveLevel::kStored, 0s)) << "it is there already";
+}
+
+TEST_F(MirrorsTest, ThreadsCommitAskAndWaitAtOnce) {
+  constexpr std::uint64_t kSteps = 8;
+  const auto mirrors = open();
+  std::atomic<bool> is_over = false;
+  std::jthread asker([&] {
+    while (!is_over) {
+      static_cast<void>(mirrors->copies());
+      EXPECT_TRUE(mirrors->find(id(1, kSteps)));
+    }
+  });
+  std::jthread saver([&] {
+    for (std::uint64_t step = 1; step <= kSteps; ++step) commit(*mirrors, step);
+  });
+  std::vector<checkpoint::Ticket> tickets(kSteps);
+  for (std::uint64_t step = 1; step <= kSteps; ++step) mirrors->await(id(1, step), tickets[step - 1]);
+  for (const auto& ticket : tickets) EXPECT_TRUE(ticket.wait(SaveLevel::kStored, kSoon));
+  saver.join();
+  is_over = true;
+  asker.join();
+  mirrors->stop();
+  EXPECT_EQ(meters_.stores.front().durable_step, kSteps);
 }
 
 TEST_F(MirrorsTest, WhatCannotBeCopiedIsNotWaitedFor) {

@@ -1,0 +1,58 @@
+// The history of an attempt, written by three threads: who trains, who saves, and the writer's own.
+#include "agent/src/session/history_writer.h"
+
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "agent/src/checkpoint/disk/real_disk.h"
+#include "agent/src/history/join.h"
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::session::history_writer_test {
+namespace {
+
+TEST(HistoryWriter, KeepsTheOrderOfRowsWhileItsPlaceIsAsked) {
+  constexpr std::uint64_t kRows = 2000;
+  const test::TemporaryFolder folder;
+  const std::shared_ptr<checkpoint::Disk> disk = checkpoint::RealDisk::open_folder(folder.path()).value();
+  std::optional<history::Place> end;
+  {
+    HistoryWriter writer(disk, Attempt(1), std::nullopt,
+                         [] { return history::Row{.kind = "ledger", .step = 0, .at = {}}; });
+    std::atomic<bool> is_trained = false;
+    std::jthread saver([&] {
+      std::uint64_t bytes = 0;
+      while (!is_trained) {
+        if (const auto place = writer.place()) {
+          EXPECT_GE(place->bytes, bytes);
+          bytes = place->bytes;
+        }
+        writer.sync();
+      }
+    });
+    for (std::uint64_t step = 1; step <= kRows; ++step) {
+      writer.append({.kind = "step", .step = step, .at = {}, .values = {{"loss", 0.5}}});
+      EXPECT_EQ(writer.take_event(), "");
+    }
+    is_trained = true;
+    saver.join();
+    writer.end();
+    end = writer.place();
+  }
+  ASSERT_TRUE(end);
+  std::uint64_t last = 0;
+  const auto joined = history::join(
+      *end, [&](Attempt attempt) { return history::read_file(*disk, attempt); },
+      [&](Attempt, const history::Row& row) {
+        if (row.kind != "step") return;
+        ++last;
+        EXPECT_EQ(row.step, last);
+      });
+  EXPECT_TRUE(joined) << joined.error().message();
+  EXPECT_EQ(last, kRows);
+}
+
+}  // namespace
+}  // namespace ratoon::session::history_writer_test
