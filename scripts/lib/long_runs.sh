@@ -7,12 +7,14 @@ only_tests= # a regular expression over names, of tests labelled nightly; empty:
 
 fresh_seed() { od -An -N4 -tu4 /dev/urandom | tr -d ' '; }
 
-# run_labelled PRESET LABEL SECONDS ENVIRONMENT...: ctest's tests with that label; a failure's replay is noted.
+# run_labelled PRESET LABEL SECONDS ENVIRONMENT...: ctest's tests with that label; a failure's replay is noted. Those that
+# are labelled nightly, too, run with that label only.
 run_labelled() {
-  local preset=$1 label=$2 seconds=$3 report=build/$1/ctest.xml
+  local preset=$1 label=$2 seconds=$3 report=build/$1/ctest.xml others=()
   shift 3
+  if [[ $label != nightly ]]; then others=(--label-exclude '^nightly$'); fi
   rm -f "$report"
-  env "$@" ctest --test-dir "build/$preset" --label-regex "^$label\$" ${only_tests:+--tests-regex "$only_tests"} \
+  env "$@" ctest --test-dir "build/$preset" --label-regex "^$label\$" "${others[@]}" ${only_tests:+--tests-regex "$only_tests"} \
     --output-on-failure --no-tests=ignore --parallel "$jobs" --timeout "$seconds" --output-junit "$PWD/$report" \
     --test-output-size-passed 1000000 --test-output-truncation middle && return
   red_commands+=("env $(printf '%q ' "$@")ctest --test-dir build/$preset --output-on-failure -R '$(print_failed "$preset")'")
@@ -37,6 +39,12 @@ run_nightly_tests() {
   python3 scripts/lib/nightly_counts.py "${counts[@]}" ||
     red_commands+=("python3 scripts/lib/nightly_counts.py $(printf '%q ' "${counts[@]}")")
   if [[ -e docs/nightly.md ]]; then python3 scripts/lib/nightly_record.py docs/nightly.md tests "${counts[@]}"; fi
+}
+
+# run_optimized_tests PRESET: CI runs them under sanitizers, compiled as for a debugger.
+run_optimized_tests() {
+  say "unit and conformance tests as optimized code"
+  run_labelled "$1" "(unit|conformance)" 900 RATOON_FIRST_SEED=1 || true
 }
 
 # run_property_rounds PRESET SECONDS: at least one round; each round has a new seed and ten times the usual cases.

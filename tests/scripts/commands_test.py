@@ -199,6 +199,16 @@ class Nightly(unittest.TestCase):
         with open(self.target + ".calls") as file:
             self.assertRegex(file.read(), r"-max_total_time=3 -seed=\d+ ")
 
+    def test_unit_tests_run_as_optimized_code(self):
+        text = self.repository.read("CMakeLists.txt")
+        added = 'tiny_test(unit.mu "unit" false)\n  tiny_test(unit.nu "unit;nightly" true)'
+        self.repository.write("CMakeLists.txt", f'{text}if(CMAKE_BUILD_TYPE STREQUAL "Release")\n  {added}\nendif()\n')
+        result = self.repository.run("scripts/nightly", "4")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr,
+                         r"1 red; to replay:\n .*ctest --test-dir build/release .*-R '\^\(unit\\.mu\)\$'")
+        self.assertEqual(result.stdout.count(": unit.nu "), 1, "with those labelled nightly alone")
+
     def test_a_skipped_test_is_red(self):
         text = self.repository.read("CMakeLists.txt")
         self.repository.write("CMakeLists.txt", text.replace("tiny_test(nightly.zeta",
@@ -227,7 +237,7 @@ class Nightly(unittest.TestCase):
                               capture_output=True, text=True).stdout.strip()
 
     def test_how_each_part_ended_is_noted_with_its_commit(self):
-        parts = ("nightly.zeta", "nightly.eta", "property tests", "fuzz targets")
+        parts = ("nightly.zeta", "nightly.eta", "unit tests, optimized", "property tests", "fuzz targets")
         row = "| `{}` | not run | `0123456` | 2026-01-01 |\n"
         self.repository.write("docs/nightly.md", "# Night\n\n| part |\n|---|\n" + "".join(map(row.format, parts)))
         self.repository.write(".gitignore", "build/\nnightly-is-red\nproperty-is-red\n")
@@ -237,7 +247,8 @@ class Nightly(unittest.TestCase):
         self.repository.write("nightly-is-red", "")
         self.assertEqual(self.repository.run("scripts/nightly", "4").returncode, 1)
         commit, page = self.git("rev-parse", "--short=12", "HEAD"), self.repository.read("docs/nightly.md")
-        for part, result in (("nightly.zeta", "red"), ("property tests", "green"), ("fuzz targets", "green")):
+        for part, result in (("nightly.zeta", "red"), ("unit tests, optimized", "green"), ("property tests", "green"),
+                             ("fuzz targets", "green")):
             self.assertRegex(page, rf"\| `{part}` \| {result} \| `{commit}` \| \d{{4}}-\d\d-\d\d \|\n")
         self.assertIn(row.format("nightly.eta"), page, "which was not run")
         os.unlink(os.path.join(self.repository.path, "nightly-is-red"))

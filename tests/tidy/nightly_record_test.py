@@ -15,7 +15,7 @@ import nightly_record  # noqa: E402
 PAGE = "docs/nightly.md"
 COMMITS_MAX = 300
 DAYS_MAX = 30  # where the history at hand is too short to count commits
-OTHER_PARTS = {"each file compiled alone", "property tests", "fuzz targets"}
+OTHER_PARTS = {"each file compiled alone", "unit tests, optimized", "property tests", "fuzz targets"}
 
 
 def git(root, *words):
