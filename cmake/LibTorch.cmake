@@ -1,4 +1,5 @@
-# LibTorch for this build: the targets of LibTorchTargets.cmake, or the end of configuring with a sentence.
+# LibTorch for this build: the targets of LibTorchTargets.cmake, or the end of configuring with a sentence. With
+# RATOON_TORCH_IF_FOUND the build goes on without it.
 include(LibTorchTargets)
 
 ratoon_import_libtorch(RATOON_LIBTORCH_PROBLEM)
@@ -11,6 +12,9 @@ if(NOT RATOON_LIBTORCH_PROBLEM AND NOT RATOON_GLOO_INCLUDE)
   set(RATOON_LIBTORCH_PROBLEM "gloo/context.h was not found; it is needed to average gradients (Debian: libgloo-dev). \
 ${RATOON_LIBTORCH_NEXT}")
 endif()
-if(RATOON_LIBTORCH_PROBLEM)
+if(RATOON_LIBTORCH_PROBLEM AND RATOON_TORCH_IF_FOUND)
+  message(STATUS "ratoon: without LibTorch: ${RATOON_LIBTORCH_PROBLEM}")
+  set(RATOON_WITH_TORCH OFF)
+elseif(RATOON_LIBTORCH_PROBLEM)
   message(FATAL_ERROR "ratoon: ${RATOON_LIBTORCH_PROBLEM}")
 endif()

@@ -13,8 +13,8 @@ lane_selection() {
   case $1 in
     fast) printf '%s\n' --label-regex '^(unit|property|tidy)$' --label-exclude '^(long|nightly|bench|gpu)$' ;;
     no-torch) printf '%s\n' --label-exclude '^(install|integration|cluster|torch|nightly|bench|gpu)$' ;;
-    asan-ubsan) printf '%s\n' --label-regex '^(unit|property|conformance)$' --label-exclude "$elsewhere" ;;
-    tsan) printf '%s\n' --label-regex '^threads$' --label-exclude "$elsewhere" ;;
+    asan-ubsan) printf '%s\n' --label-regex '^(unit|property|conformance|sanitizers)$' --label-exclude "$elsewhere" ;;
+    tsan) printf '%s\n' --label-regex '^(threads|sanitizers)$' --label-exclude "$elsewhere" ;;
     release) printf '%s\n' --label-exclude '^(unit|conformance|nightly|bench)$' ;;
     *) return 1 ;;
   esac
@@ -23,8 +23,8 @@ lane_selection() {
 # lane_targets NAME: what to build for it; nothing said is everything.
 lane_targets() {
   case $1 in
-    asan-ubsan) printf '%s\n' tests-unit tests-property tests-conformance ;;
-    tsan) printf '%s\n' tests-threads ;;
+    asan-ubsan) printf '%s\n' tests-unit tests-property tests-conformance tests-sanitizers ;;
+    tsan) printf '%s\n' tests-threads tests-sanitizers ;;
     release) printf '%s\n' all tests-property ;;
   esac
 }

@@ -26,6 +26,13 @@ def has_go():
     return bool(found) and int(found[1]) >= 25
 
 
+def has_libtorch():
+    """Where scripts/lib/env.sh says, or where scripts/setup puts it."""
+    root = os.environ.get("RATOON_LIBTORCH_ROOT")
+    caches = [root] if root else glob.glob(os.path.expanduser("~/.cache/ratoon/libtorch-*"))
+    return any(os.path.exists(f"{folder}/{part}lib/libtorch_cpu.so") for folder in caches for part in ("", "torch/"))
+
+
 def has_gpu():
     return bool(glob.glob("/dev/nvidia[0-9]*"))
 
@@ -88,7 +95,7 @@ def has_huge_pages():
     return os.path.exists("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
-FACTS = {"root": has_root, "Go": has_go, "GPU": has_gpu, "IPv6": has_ipv6, "mounts": has_mounts,
+FACTS = {"root": has_root, "Go": has_go, "LibTorch": has_libtorch, "GPU": has_gpu, "IPv6": has_ipv6, "mounts": has_mounts,
          "loop devices": has_loop_devices, "Debian 12": has_debian_12, "cgroups of version 1": has_cgroups_1,
          "cgroups of version 2": has_cgroups_2, "ordinary disk": has_ordinary_disk, "SSE4.2": has_sse4_2,
          "x86-64 processor": has_x86_64, "git checkout": has_git_checkout, "huge pages": has_huge_pages}
