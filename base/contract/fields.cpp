@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/contract/limits.h"
+
 namespace ratoon {
 namespace {
 
 using nlohmann::json;
-
-constexpr double kSecondsMax = 10.0 * 365 * 24 * 3600;
 
 const json& empty_object() {
   static const json value = json::object();
@@ -89,7 +89,7 @@ std::uint64_t Fields::optional_whole(const char* name, std::uint64_t max) {
 double Fields::seconds(const char* name) {
   const json* value = find(name);
   const double number = value != nullptr && value->is_number() ? value->get<double>() : -1;
-  if (!std::isfinite(number) || number < 0 || number > kSecondsMax) {
+  if (!std::isfinite(number) || number < 0 || number > contract::kSecondsMax) {
     complain(name, "a number of seconds from 0 to 10 years");
     return 0;
   }

@@ -11,7 +11,7 @@ using nlohmann::json;
 
 json to_json(const JoinRequest& m) {
   json inventory = json::array();
-  for (const auto& entry : m.inventory) inventory.push_back(to_json(entry));
+  for (const auto& entry : first_of(m.inventory, kInventoryMax)) inventory.push_back(to_json(entry));
   json out = {{"address", m.address},
               {"inventory", std::move(inventory)},
               {"left_attempt", m.left_attempt.value()},
@@ -45,7 +45,7 @@ void read(Fields& f, JoinRequest& m) {
 }
 
 json to_json(const Assignment& m) {
-  json out = {{"attempt", m.attempt.value()}, {"beat_seconds", m.beat_seconds},
+  json out = {{"attempt", m.attempt.value()}, {"beat_seconds", told_seconds(m.beat_seconds)},
               {"rank", m.rank.value()},       {"rendezvous", m.rendezvous},
               {"secret", m.secret},           {"world_size", m.world_size}};
   if (m.resume) out["resume"] = to_json(*m.resume);
@@ -73,7 +73,7 @@ void read(Fields& f, Assignment& m) {
 
 json to_json(const JoinReply& m) {
   if (m.assignment) return {{"assignment", to_json(*m.assignment)}};
-  return {{"waiting_for", m.waiting_for}};
+  return {{"waiting_for", sentence(m.waiting_for, "the other processes")}};
 }
 
 void read(Fields& f, JoinReply& m) {

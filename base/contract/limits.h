@@ -15,6 +15,7 @@ inline constexpr std::size_t kSentenceBytesMax = 1024;
 inline constexpr std::size_t kInventoryMax = 64;
 inline constexpr std::size_t kSilentPeersMax = 1024;
 inline constexpr std::size_t kResultMax = 16;
+inline constexpr double kSecondsMax = 10.0 * 365 * 24 * 3600;
 inline constexpr std::uint32_t kWorldMax = 65536;
 inline constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;  // what every JSON reader keeps exactly
 inline constexpr std::uint64_t kSkipMax = 1ULL << 62;         // as the flag takes it

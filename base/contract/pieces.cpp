@@ -6,6 +6,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/core/utf8.h"
+
 namespace ratoon::contract {
 namespace {
 
@@ -74,6 +76,14 @@ ResumePoint read_resume_point(Fields f) {
   point.step = Step(f.whole("step", kCountMax));
   point.digest = f.text("digest", kDigestBytesMax);
   return point;
+}
+
+std::string sentence(std::string_view text, std::string_view otherwise) {
+  return cut_text(as_utf8(text.empty() ? otherwise : text), kSentenceBytesMax);
+}
+
+double told_seconds(double seconds) {
+  return seconds > 0 ? std::min(seconds, kSecondsMax) : 0;  // no comparison with a NaN is true
 }
 
 std::string read_address(Fields& f, const char* name) {

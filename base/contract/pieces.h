@@ -1,8 +1,13 @@
 // What several messages have in common, to and from JSON.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -21,6 +26,15 @@ namespace ratoon::contract {
 [[nodiscard]] InventoryEntry read_inventory_entry(Fields entry);
 [[nodiscard]] Outlook read_outlook(Fields outlook);
 [[nodiscard]] ResumePoint read_resume_point(Fields checkpoint);
+
+// What is said, within its bounds. The sentence that people read, or `otherwise` where there is none:
+[[nodiscard]] std::string sentence(std::string_view text, std::string_view otherwise);
+// 0 for what is no span of time.
+[[nodiscard]] double told_seconds(double seconds);
+template <class T>
+[[nodiscard]] std::span<const T> first_of(const std::vector<T>& list, std::size_t items_max) {
+  return std::span(list).first(std::min(list.size(), items_max));
+}
 
 // host:port, or [v6]:port. Whether the host can be reached is for the one who connects to find out.
 [[nodiscard]] std::string read_address(Fields& fields, const char* name);

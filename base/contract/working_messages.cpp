@@ -35,15 +35,14 @@ using nlohmann::json;
 
 json to_json(const Beat& m) {
   json out = {{"attempt", m.attempt.value()},  {"phase", name_of(m.phase)},
-              {"process", to_json(m.process)}, {"seconds_in_phase", m.seconds_in_phase},
+              {"process", to_json(m.process)}, {"seconds_in_phase", told_seconds(m.seconds_in_phase)},
               {"sequence", m.sequence},        {"step", m.step.value()}};
   if (m.committed) out["committed"] = to_json(*m.committed);
-  for (const auto& entry : m.damaged) out["damaged"].push_back(to_json(entry));
-  if (!m.silent_peers.empty()) {
-    for (const Rank rank : m.silent_peers) out["silent_peers"].push_back(rank.value());
-  }
+  for (const auto& entry : first_of(m.damaged, kDamagedMax)) out["damaged"].push_back(to_json(entry));
+  for (const Rank rank : first_of(m.silent_peers, kSilentPeersMax))
+    out["silent_peers"].push_back(rank.value());
   if (m.outlook) out["outlook"] = to_json(*m.outlook);
-  if (m.allowed_seconds) out["allowed_seconds"] = *m.allowed_seconds;
+  if (m.allowed_seconds) out["allowed_seconds"] = told_seconds(*m.allowed_seconds);
   return out;
 }
 
@@ -82,12 +81,12 @@ void read(Fields& f, OrdersRequest& m) {
 
 json to_json(const Orders& m) {
   json out = {{"attempt", m.attempt.value()}, {"revision", m.revision}};
-  if (m.drain_deadline_seconds) out["drain_deadline_seconds"] = *m.drain_deadline_seconds;
+  if (m.drain_deadline_seconds) out["drain_deadline_seconds"] = told_seconds(*m.drain_deadline_seconds);
   if (m.stop) out["stop"] = true;
   if (m.save_request != 0) out["save_request"] = m.save_request;
   if (m.hand_over) out["hand_over"] = true;
   if (m.hung) out["hung"] = true;
-  if (!m.reason.empty()) out["reason"] = m.reason;
+  if (!m.reason.empty()) out["reason"] = sentence(m.reason, "");
   return out;
 }
 
@@ -147,7 +146,7 @@ void read(Fields& f, CompletionRecord& m) {
 }
 
 json to_json(const Refusal& m) {
-  return {{"refusal", {{"kind", m.kind}, {"message", m.message}}}};
+  return {{"refusal", {{"kind", m.kind}, {"message", sentence(m.message, m.kind)}}}};
 }
 
 void read(Fields& f, Refusal& m) {

@@ -1,5 +1,6 @@
 #include "base/core/utf8.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -44,6 +45,23 @@ bool is_control(std::span<const std::byte> character) {
   return first == 0xC2 && std::to_integer<unsigned>(character[1]) < 0xA0;
 }
 
+// With `instead` for each byte that is no text; a control character is one where it is asked for.
+std::string replaced(std::string_view text, std::string_view instead, bool with_controls) {
+  std::string shown;
+  shown.reserve(text.size());
+  auto bytes = std::as_bytes(std::span(text));
+  while (!bytes.empty()) {
+    const bool is_ascii = std::to_integer<unsigned>(bytes[0]) < 0x80;
+    const std::size_t size = is_ascii ? 1 : character_bytes(bytes);
+    if (size == 0 || (!with_controls && is_control(bytes.first(size))))
+      shown += instead;
+    else
+      shown += text.substr(text.size() - bytes.size(), size);
+    bytes = bytes.subspan(size == 0 ? 1 : size);
+  }
+  return shown;
+}
+
 }  // namespace
 
 bool is_utf8(std::span<const std::byte> bytes) {
@@ -54,6 +72,10 @@ bool is_utf8(std::span<const std::byte> bytes) {
     if (size == 0) return false;
     bytes = bytes.subspan(size);
   }
+}
+
+std::size_t count_characters(std::string_view text) {
+  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, is_inside_character));
 }
 
 std::string cut_text(std::string text, std::size_t bytes_max) {
@@ -72,20 +94,12 @@ std::string end_of_text(std::string text, std::size_t bytes_max) {
   return text;
 }
 
+std::string as_utf8(std::string_view text) {
+  return replaced(text, "\ufffd", /*with_controls=*/true);
+}
+
 std::string printable(std::string_view text) {
-  std::string shown;
-  shown.reserve(text.size());
-  auto bytes = std::as_bytes(std::span(text));
-  while (!bytes.empty()) {
-    const bool is_ascii = std::to_integer<unsigned>(bytes[0]) < 0x80;
-    const std::size_t size = is_ascii ? 1 : character_bytes(bytes);
-    if (size == 0 || is_control(bytes.first(size)))
-      shown += '?';
-    else
-      shown += text.substr(text.size() - bytes.size(), size);
-    bytes = bytes.subspan(size == 0 ? 1 : size);
-  }
-  return shown;
+  return replaced(text, "?", /*with_controls=*/false);
 }
 
 }  // namespace ratoon

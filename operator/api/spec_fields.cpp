@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/core/utf8.h"
+
 namespace ratoon::api {
 
 bool is_dns_label(std::string_view name) {
@@ -25,10 +27,10 @@ std::uint32_t read_count(Fields& f, const char* name, std::uint32_t min, std::ui
   return value;
 }
 
-void read_texts(Fields& f, const char* name, std::size_t texts_max, std::size_t bytes_max,
+void read_texts(Fields& f, const char* name, std::size_t texts_max, std::size_t length_max,
                 std::vector<std::string>& texts) {
   for (const auto& text : f.list(name, texts_max)) {
-    if (!text.is_string() || text.get_ref<const std::string&>().size() > bytes_max) {
+    if (!text.is_string() || count_characters(text.get_ref<const std::string&>()) > length_max) {
       f.complain(name, "a list of texts");
       return;
     }

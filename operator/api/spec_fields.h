@@ -21,7 +21,8 @@ namespace ratoon::api {
 
 [[nodiscard]] std::uint32_t read_count(Fields& f, const char* name, std::uint32_t min, std::uint32_t max,
                                        std::uint32_t absent);
-void read_texts(Fields& f, const char* name, std::size_t texts_max, std::size_t bytes_max,
+// Each of at most `length_max` characters: the definition of a TrainingJob counts these, and not bytes.
+void read_texts(Fields& f, const char* name, std::size_t texts_max, std::size_t length_max,
                 std::vector<std::string>& texts);
 
 // A quantity as Kubernetes writes it: "512Mi", "1.5G", "500m", "2e3", a number. Nothing where it is none, or

@@ -16,7 +16,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kWordsMax = 256;
-constexpr std::size_t kWordBytesMax = 32 * 1024;
+constexpr std::size_t kWordLengthMax = 32 * 1024;     // characters, as the definition counts them
+constexpr std::size_t kWordBytesMax = 4 * 32 * 1024;  // what so many take at most
 constexpr std::size_t kEnvironmentMax = 256;
 constexpr std::size_t kJobNameBytesMax = 40;  // leaves room for "-<role>-<index>-i<incarnation>" within 63
 constexpr std::size_t kRoleNameBytesMax = 12;
@@ -35,9 +36,9 @@ std::string read_name(Fields& f, std::size_t bytes_max) {
 }
 
 void read_container(Fields container, Role& role) {
-  read_texts(container, "command", kWordsMax, kWordBytesMax, role.command);
+  read_texts(container, "command", kWordsMax, kWordLengthMax, role.command);
   if (role.command.empty()) container.complain("command", "the program to run and its arguments");
-  read_texts(container, "args", kWordsMax, kWordBytesMax, role.command);
+  read_texts(container, "args", kWordsMax, kWordLengthMax, role.command);
   std::size_t index = 0;
   for (const auto& item : container.list("env", kEnvironmentMax)) {
     Fields variable = container.child(item, item_name("env", index++));

@@ -13,26 +13,27 @@ namespace {
 constexpr std::uint32_t kSecondsMax = 3600;
 constexpr std::uint32_t kStepsMax = 1'000'000'000;
 constexpr std::size_t kNoticeTaintsMax = 32;
-constexpr std::size_t kTaintKeyBytesMax = 316;  // prefix of 253, '/', name of 63
+constexpr std::size_t kTaintKeyLengthMax = 316;  // prefix of 253, '/', name of 63
 constexpr std::uint32_t kAvoidSecondsMax = 24 * 3600;
 constexpr std::size_t kRulesMax = 20;
 constexpr std::size_t kRuleItemsMax = 32;
-constexpr std::size_t kReasonBytesMax = 128;
+constexpr std::size_t kReasonLengthMax = 128;
 constexpr std::uint32_t kExitCodeMax = 255;
 constexpr std::uint32_t kSignalMax = 64;
 constexpr std::uint32_t kGraceSecondsMax = 3600;
 constexpr std::size_t kRoleNamesMax = 8;
-constexpr std::size_t kRoleTextBytesMax = 12;
+constexpr std::size_t kRoleTextLengthMax = 12;
 constexpr std::array<std::string_view, 3> kCleanPodPolicies = {"None", "Running",
                                                                "All"};               // as CleanPodPolicy
 constexpr std::array<std::string_view, 3> kActions = {"Restart", "Fail", "Ignore"};  // as RuleAction
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLoadParts = {
     {{"Weights", "weights"}, {"State", "state"}, {"All", "all"}}};  // and as --load-parts has them
 constexpr std::size_t kStoresMax = 8;
-constexpr std::size_t kUriBytesMax = 1024;
-constexpr std::size_t kEndpointBytesMax = 512;
-constexpr std::size_t kRegionBytesMax = 64;  // as the agent takes it
-constexpr std::uint32_t kKeptMin = 2;        // so that a damaged one has a predecessor
+constexpr std::size_t kUriLengthMax = 1024;         // characters, as the definition counts them
+constexpr std::size_t kUriBytesMax = 4 * 1024;      // what so many take at most
+constexpr std::size_t kEndpointBytesMax = 4 * 512;  // the same
+constexpr std::size_t kRegionBytesMax = 64;         // as the agent takes it
+constexpr std::uint32_t kKeptMin = 2;               // so that a damaged one has a predecessor
 constexpr std::uint32_t kKeptMax = 1000;
 constexpr std::size_t kQuantityBytesMax = 8;
 constexpr std::uint64_t kSeedMax = (1ULL << 53) - 1;    // what every JSON reader keeps exactly
@@ -72,8 +73,8 @@ RestartRule read_rule(Fields f) {
   if (std::any_of(rule.exit_codes.begin(), rule.exit_codes.end(), is_reserved))
     f.complain("exitCodes", "other codes than 80 to 84, whose meaning is fixed");
   read_numbers(f, "signals", kRuleItemsMax, kSignalMax, rule.signals);
-  read_texts(f, "reasons", kRuleItemsMax, kReasonBytesMax, rule.reasons);
-  read_texts(f, "roles", kRoleNamesMax, kRoleTextBytesMax, rule.roles);
+  read_texts(f, "reasons", kRuleItemsMax, kReasonLengthMax, rule.reasons);
+  read_texts(f, "roles", kRoleNamesMax, kRoleTextLengthMax, rule.roles);
   if (rule.exit_codes.empty() && rule.signals.empty() && rule.reasons.empty())
     f.complain("exitCodes", "given, or signals, or reasons: a rule is about something");
   const std::string action = f.text("action", 16);
@@ -136,7 +137,7 @@ CheckpointPolicy read_checkpoint_policy(Fields f) {
     f.complain("runName", "lower-case letters, digits and '-', beginning with a letter");
   policy.volume_claim_name = f.optional_text("volumeClaimName", 253);
   policy.interval_steps = read_count(f, "intervalSteps", 1, kStepsMax, 100);
-  read_texts(f, "stores", kStoresMax, kUriBytesMax, policy.stores);
+  read_texts(f, "stores", kStoresMax, kUriLengthMax, policy.stores);
   if (!std::all_of(policy.stores.begin(), policy.stores.end(),
                    [](const auto& s) { return is_uri(s, false); }))
     f.complain("stores", "a list of s3://bucket/prefix, file:///folder or /folder, without commas");
@@ -172,7 +173,7 @@ DisruptionPolicy read_disruption_policy(Fields f) {
   policy.suspect_after_seconds = read_count(f, "suspectAfterSeconds", 2, kSecondsMax, 3);
   if (policy.suspect_after_seconds <= policy.heartbeat_seconds)
     f.complain("suspectAfterSeconds", "more than heartbeatSeconds");
-  read_texts(f, "noticeTaints", kNoticeTaintsMax, kTaintKeyBytesMax, policy.notice_taints);
+  read_texts(f, "noticeTaints", kNoticeTaintsMax, kTaintKeyLengthMax, policy.notice_taints);
   policy.avoid_node_seconds = read_count(f, "avoidNodeSeconds", 0, kAvoidSecondsMax, 300);
   return policy;
 }
@@ -192,14 +193,14 @@ RestartPolicy read_restart_policy(Fields f) {
 
 DecidingRoles read_success_policy(Fields f) {
   DecidingRoles policy;
-  read_texts(f, "roles", kRoleNamesMax, kRoleTextBytesMax, policy.roles);
+  read_texts(f, "roles", kRoleNamesMax, kRoleTextLengthMax, policy.roles);
   if (policy.roles.empty()) f.complain("roles", "a list of the roles that decide");
   return policy;
 }
 
 DecidingRoles read_failure_policy(Fields f) {
   DecidingRoles policy;
-  read_texts(f, "roles", kRoleNamesMax, kRoleTextBytesMax, policy.roles);
+  read_texts(f, "roles", kRoleNamesMax, kRoleTextLengthMax, policy.roles);
   if (policy.roles.empty()) f.complain("roles", "a list of the roles that decide");
   return policy;
 }

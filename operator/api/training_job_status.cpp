@@ -11,6 +11,8 @@ using nlohmann::json;
 
 constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;
 constexpr std::size_t kConditionsMax = 16;
+constexpr std::size_t kSentenceBytesMax =
+    4 * 4096;  // what so many characters take at most: the definition counts these
 
 constexpr std::array<std::string_view, 6> kPhases = {"Pending",   "Running",   "Recovering",
                                                      "Suspended", "Succeeded", "Failed"};
@@ -47,7 +49,7 @@ Failure read_failure(Fields f) {
                   .node = f.optional_text("node", 253),
                   .time = read_time(f, "time"),
                   .attempt = Attempt(f.optional_whole("attempt", kCountMax)),
-                  .reason = f.optional_text("reason", 4096),
+                  .reason = f.optional_text("reason", kSentenceBytesMax),
                   .exit_code = std::nullopt,
                   .signal = std::nullopt,
                   .exception = f.optional_text("exception", 3 * 1024),
@@ -62,8 +64,8 @@ Failure read_failure(Fields f) {
 Condition read_condition(Fields f) {
   return {.type = f.text("type", 63),
           .is_true = f.text("status", 16) == "True",
-          .reason = f.optional_text("reason", 256),
-          .message = f.optional_text("message", 4096),
+          .reason = f.optional_text("reason", 4 * 256),
+          .message = f.optional_text("message", kSentenceBytesMax),
           .since = read_time(f, "lastTransitionTime"),
           .observed_generation = f.optional_whole("observedGeneration", kCountMax)};
 }
@@ -215,7 +217,7 @@ bool is_phase_name(std::string_view text) {
 Disruption read_disruption(Fields f) {
   return {.member = f.text("member", 253),
           .node = f.optional_text("node", 253),
-          .reason = f.optional_text("reason", 4096),
+          .reason = f.optional_text("reason", kSentenceBytesMax),
           .time = read_time(f, "time"),
           .lost_steps = f.whole("lostSteps", kCountMax),
           .phases = read_phases(f.object("phases"))};
@@ -232,7 +234,7 @@ TrainingJobStatus read_status(Fields f) {
     f.complain("phase", "a phase");
   else
     status.phase = static_cast<JobPhase>(known - kPhases.begin());
-  status.message = f.optional_text("message", 4096);
+  status.message = f.optional_text("message", kSentenceBytesMax);
   status.observed_generation = f.optional_whole("observedGeneration", kCountMax);
   status.replicas = static_cast<std::uint32_t>(f.optional_whole("replicas", kMembersMax * kRolesMax));
   status.selector = f.optional_text("selector", 512);
@@ -274,7 +276,7 @@ TrainingJobStatus read_status(Fields f) {
   for (const auto& item : f.list("suspectNodes", kSuspectNodesMax)) {
     Fields node = f.child(item, "suspectNodes[]");
     status.suspect_nodes.push_back({.name = node.text("name", 253),
-                                    .reason = node.optional_text("reason", 4096),
+                                    .reason = node.optional_text("reason", kSentenceBytesMax),
                                     .until = read_time(node, "until")});
   }
   for (const auto& item : f.list("failedNodes", kFailedNodesMax)) {

@@ -165,10 +165,8 @@ void Coordinator::answer_parked(Room& room) {
     }
     const auto assignment = room.door.take_seat(poll.process);
     if (!assignment && now < poll.answer_by) return false;
-    const std::string& reason = room.door.announcement().reason;
-    reply(
-        poll.responder, 200,
-        JoinReply{.assignment = assignment, .waiting_for = reason.empty() ? "the other processes" : reason});
+    reply(poll.responder, 200,
+          JoinReply{.assignment = assignment, .waiting_for = room.door.announcement().reason});
     return true;
   });
 }

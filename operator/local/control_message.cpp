@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/contract/fields.h"
+#include "base/core/utf8.h"
 
 namespace ratoon::local {
 namespace {
@@ -15,6 +16,8 @@ constexpr int kVersion = 1;
 constexpr int kMessageDepthMax = 4;
 constexpr std::size_t kTargetBytesMax = 512;
 constexpr std::size_t kSentenceBytesMax = 4096;
+constexpr std::size_t kSaidBytesMax =
+    4000;  // quotes and backslashes take two bytes each, and the rest needs some
 
 using Kind = ControlRequest::Kind;
 constexpr std::array<std::pair<std::string_view, Kind>, 4> kCommands = {{{"kill", Kind::kKill},
@@ -44,7 +47,7 @@ std::string encode(const ControlRequest& request) {
 }
 
 std::string encode(const ControlReply& reply) {
-  return dump({{"done", reply.is_done}, {"message", reply.message}});
+  return dump({{"done", reply.is_done}, {"message", cut_text(printable(reply.message), kSaidBytesMax)}});
 }
 
 Result<ControlRequest> decode_control_request(std::string_view text) {
@@ -72,7 +75,8 @@ Result<ControlReply> decode_control_reply(std::string_view text) {
   if (!document) return document.error();
   std::optional<Error> complaint;
   Fields fields(*document, "", complaint);
-  ControlReply reply{.is_done = fields.flag("done"), .message = fields.text("message", kSentenceBytesMax)};
+  ControlReply reply{.is_done = fields.flag("done"),
+                     .message = fields.optional_text("message", kSentenceBytesMax)};
   if (complaint) return *complaint;
   return reply;
 }

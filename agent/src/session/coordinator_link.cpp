@@ -93,6 +93,7 @@ CoordinatorLink::CoordinatorLink(const Options& options, UnforkedFd folder_lock,
       patience_(patience),
       transport_(http::make_transport(
           {.tls = {.ca_pem = options_.coordinator_ca, .server_name = options_.coordinator_name}})),
+      unread_(system_clock()),
       lifeline_fd_(options_.lifeline_fd),
       phase_since_(system_clock().now()),
       beaten_(phase_since_),
@@ -124,13 +125,15 @@ Result<Reply> CoordinatorLink::exchange(std::string_view route, const Message& m
   trust();
   if (!response) return response.error();
   if (response->status == 200) {
-    note_answer();
-    return decode<Reply>(response->body);
+    auto answer = unread_.read<Reply>(route, response->body);
+    if (answer) note_answer();
+    return answer;
   }
   if (!refusal) {
     return Error(ErrorKind::kUnavailable,
                  "the coordinator answers with status " + std::to_string(response->status));
   }
+  if (refusal->kind == names::refusal::kBadMessage) return unread_.refused(route, refusal->message);
   hear(*refusal);
   // A leader on its way, or a job that is not known yet, may answer otherwise in a moment.
   const bool may_change =

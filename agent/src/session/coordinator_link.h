@@ -16,6 +16,7 @@
 #include "agent/src/session/link.h"
 #include "agent/src/session/meeting_socket.h"
 #include "agent/src/session/seat_wait.h"
+#include "agent/src/session/unread_messages.h"
 #include "base/core/clock.h"
 #include "base/core/token_file.h"
 #include "base/core/unforked_fd.h"
@@ -97,6 +98,7 @@ class CoordinatorLink final : public Link {
   const MeetingSocket meeting_;
   const LinkPatience patience_;
   const std::unique_ptr<http::HttpTransport> transport_;
+  UnreadMessages unread_;
 
   Alarm news_;                            // something to beat about before the next second
   int lifeline_fd_;                       // of the beating thread

@@ -18,6 +18,16 @@ TEST(CutText, IsCutBetweenCharacters) {
   }
 }
 
+TEST(AsUtf8, KeepsWhatIsTextAndNothingElse) {
+  EXPECT_EQ(as_utf8("a\n\x1b\u009b\u20ac"), "a\n\x1b\u009b\u20ac");
+  EXPECT_EQ(as_utf8("a\xff\xe2\x82"), "a\ufffd\ufffd\ufffd");
+}
+
+TEST(CountCharacters, CountsNoBytes) {
+  EXPECT_EQ(count_characters(""), 0u);
+  EXPECT_EQ(count_characters("a\u20ac\u00df\U0001f642"), 4u);
+}
+
 TEST(Printable, WhatCouldMoveACursorIsShownAsAQuestionMark) {
   EXPECT_EQ(printable("\x1b[31mred\x1b[0m"), "?[31mred?[0m");
   EXPECT_EQ(printable("\x1b]0;title\x07"), "?]0;title?");

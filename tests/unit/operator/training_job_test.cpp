@@ -50,6 +50,25 @@ TEST(DecodeTrainingJob, FillsInWhatIsNotSaid) {
   EXPECT_EQ(job->status, TrainingJobStatus());
 }
 
+// As the definition counts what it lets in: an admitted job that the operator could not read would stand
+// still.
+TEST(DecodeTrainingJob, TextsAreBoundedInCharacters) {
+  const auto of = [](std::size_t length) {
+    std::string text;
+    for (std::size_t i = 0; i < length; ++i) text += "\U0001f642";
+    return text;
+  };
+  const std::string container = kContainer;
+  EXPECT_TRUE(decode_training_job(with((container + "/args").c_str(), json::array({of(32 * 1024)}))));
+  EXPECT_FALSE(decode_training_job(with((container + "/args").c_str(), json::array({of(32 * 1024 + 1)}))));
+  const json variable = {{"name", "A"}, {"value", of(32 * 1024)}};
+  EXPECT_TRUE(decode_training_job(with((container + "/env").c_str(), json::array({variable}))));
+  EXPECT_TRUE(decode_training_job(with("/spec/checkpointPolicy", {{"stores", {"/" + of(1023)}}})));
+  EXPECT_FALSE(decode_training_job(with("/spec/checkpointPolicy", {{"stores", {"/" + of(1024)}}})));
+  EXPECT_TRUE(decode_training_job(with("/spec/checkpointPolicy", {{"loadFrom", "/" + of(1023)}})));
+  EXPECT_TRUE(decode_training_job(with("/status", {{"message", of(4096)}})));
+}
+
 TEST(DecodeTrainingJob, ReadsEveryField) {
   const auto job = decode_training_job(json::parse(R"({
     "apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob",

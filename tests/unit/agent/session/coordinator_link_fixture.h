@@ -41,6 +41,10 @@ class CoordinatorLinkTest : public testing::Test {
         const std::lock_guard lock(hanging_mutex_);
         return hanging_.push_back(std::move(responder));
       }
+      if (request.path == names::route::kJoin && garbled_ > 0) {
+        --garbled_;
+        return responder.send({.status = 200, .body = garbled_answer_});
+      }
       coordinator_.handle(request, std::move(responder));
     });
     EXPECT_TRUE(server) << server.error().message();
@@ -129,6 +133,8 @@ class CoordinatorLinkTest : public testing::Test {
 
   std::atomic<int> refusals_ = 0;
   std::atomic<bool> hangs_ = false;  // beats are not answered
+  std::atomic<int> garbled_ = 0;     // so many calls to join are answered with
+  std::string garbled_answer_;
   std::mutex hanging_mutex_;
   std::vector<http::Responder> hanging_;  // guarded by hanging_mutex_
   test::TemporaryFolder folder_;

@@ -152,6 +152,33 @@ TEST_F(CoordinatorLinkTest, GivesUpAParkedJoinWhenItIsFenced) {
   EXPECT_EQ(link_->standing(), Standing::kFenced);
 }
 
+// An operator that is older or newer, or broken, says it; the next one may stand there in a moment.
+TEST_F(CoordinatorLinkTest, AnAnswerThatCannotBeReadPassesAndIsSaidOnce) {
+  garbled_answer_ = R"({"version":1,"waiting_for":")" + std::string(2000, 'x') + "\"}";
+  garbled_ = 3;
+  testing::internal::CaptureStderr();
+  auto joined = join_with_retries();
+  wait_until([this] { return garbled_ == 0; });
+  form(1);
+  const auto assignment = joined.get();
+  const std::string said = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(assignment) << assignment.error().message();
+  EXPECT_THAT(said, HasSubstr("waiting_for must be a text of at most 1024 bytes"));
+  EXPECT_EQ(said.find("cannot be read"), said.rfind("cannot be read")) << said;
+}
+
+TEST_F(CoordinatorLinkTest, AMessageThatTheCoordinatorCannotReadIsSentAgain) {
+  options_.member.role = std::string(300, 'r');
+  open();
+  for (int i = 0; i < 2; ++i) {
+    const auto refused = link_->join({}, Attempt(0));
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().is_retryable());
+    EXPECT_THAT(refused.error().message(), HasSubstr("process.role must be a text of at most 253 bytes"));
+  }
+  EXPECT_EQ(link_->standing(), Standing::kGoOn);
+}
+
 // Whoever answers next may remember nothing of what was saved: the list that is shown must be a new one.
 TEST_F(CoordinatorLinkTest, AJoinThatNobodyAnswersReturns) {
   coordinator_.close(kJob);
