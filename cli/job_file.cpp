@@ -97,17 +97,16 @@ void append_arguments(const std::vector<std::string>& more, json& document) {
 
 }  // namespace
 
-Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
-                                       const std::vector<std::string>& more_arguments) {
-  const auto text = read_text(path);
-  if (!text) return text.error();
+Result<api::TrainingJob> parse_job(const std::string& text, const std::filesystem::path& path,
+                                   const std::vector<std::string>& more_arguments) {
   json document;
   YAML::Node file;
   try {
     std::size_t values_left = 100'000;
-    file = YAML::Load(*text);
+    file = YAML::Load(text);
     document = to_json(file, 0, values_left);  // first: it bounds what aliases can grow to
-    if (const auto unknown = find_unknown_field(file, YAML::Load(job_definition()))) {
+    static const YAML::Node definition = YAML::Load(job_definition());
+    if (const auto unknown = find_unknown_field(file, definition)) {
       return Error(ErrorKind::kInvalid, at_line(path, unknown->line) + ": " + unknown->sentence);
     }
   } catch (const YAML::ParserException& error) {
@@ -133,6 +132,13 @@ Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
   if (job) return job;
   const auto line = line_of_complaint(file, job.error().message());
   return job.error().with_context(line ? at_line(path, *line) : path.string());
+}
+
+Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
+                                       const std::vector<std::string>& more_arguments) {
+  const auto text = read_text(path);
+  if (!text) return text.error();
+  return parse_job(*text, path, more_arguments);
 }
 
 }  // namespace ratoon::cli

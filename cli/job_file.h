@@ -14,5 +14,8 @@ namespace ratoon::cli {
 // `more_arguments` are appended to the command of the first role.
 [[nodiscard]] Result<api::TrainingJob> read_job_file(const std::filesystem::path& path,
                                                      const std::vector<std::string>& more_arguments);
+// The same of what is in the file.
+[[nodiscard]] Result<api::TrainingJob> parse_job(const std::string& text, const std::filesystem::path& path,
+                                                 const std::vector<std::string>& more_arguments);
 
 }  // namespace ratoon::cli

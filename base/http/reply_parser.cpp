@@ -18,6 +18,7 @@ using BeastError = boost::beast::error_code;
 using BeastText = boost::beast::string_view;
 
 constexpr std::string_view kBeginning = "HTTP/";
+constexpr std::size_t kLastLinesMin = 5;  // bytes of "0\r\n\r\n"
 
 std::string_view to_view(BeastText text) {
   return {text.data(), text.size()};
@@ -36,10 +37,9 @@ struct IgnoringCase {
 class ReplyParser::Parts final : public beast_http::basic_parser<false> {
  public:
   explicit Parts(const CallPlan& plan) : plan_(plan) {
-    const std::size_t head_max = std::min<std::size_t>(plan.limits.head_bytes_max, 1U << 30U);
-    header_limit(static_cast<std::uint32_t>(head_max));
-    body_limit(std::numeric_limits<std::uint64_t>::max());  // the sink's affair
-    eager(true);
+    header_limit(std::numeric_limits<std::uint32_t>::max());  // feed_part() counts, however the bytes come
+    body_limit(std::numeric_limits<std::uint64_t>::max());    // the sink's affair
+    eager(false);  // a line at a time, so that each is measured, however its bytes came
     skip(plan.request.method == "HEAD");
   }
 
@@ -47,16 +47,14 @@ class ReplyParser::Parts final : public beast_http::basic_parser<false> {
     // Beast waits for eight bytes before it looks at the first.
     if (head.status == 0 && !kBeginning.starts_with(bytes.substr(0, kBeginning.size())))
       return not_http_error(plan_, "bad version");
-    BeastError error;
-    const std::size_t used = put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
-    if (problem_) return *problem_;
-    if (error == beast_http::error::header_limit) return head_flood();
-    if (error && error != beast_http::error::need_more) return not_http_error(plan_, error.message());
-    // Neither a chunk's extension nor trailers are counted by the limits of Beast.
-    const std::size_t allowed = plan_.limits.body_bytes_max;
-    if (is_header_done() && bytes.size() - used > allowed && !is_done())
-      return flood_error(plan_, "chunk", allowed);
-    return used;
+    std::size_t understood = 0;
+    while (understood < bytes.size() && !is_done()) {
+      const auto used = feed_part(bytes.substr(understood));
+      if (!used) return used.error();
+      if (*used == 0) break;
+      understood += *used;
+    }
+    return understood;
   }
 
   bool end() {
@@ -69,6 +67,30 @@ class ReplyParser::Parts final : public beast_http::basic_parser<false> {
   ResponseHead head;
 
  private:
+  // One line of what a chunked body is made of, or as much as there is of anything else.
+  Result<std::size_t> feed_part(std::string_view bytes) {
+    // Beast 1.74 asserts that it is not asked again about the last line before it can be whole.
+    if (is_header_done() && chunked() && chunk_bytes_left_ == 0 && bytes.size() < kLastLinesMin) return 0;
+    BeastError error;
+    has_read_line_ = false;
+    const bool is_in_head = !is_header_done();
+    const std::size_t used = put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
+    if (problem_) return *problem_;
+    const bool needs_more = error == beast_http::error::need_more;
+    if (error && !needs_more) return not_http_error(plan_, error.message());
+    if (is_in_head) {
+      head_bytes_ += used;
+      if (head_bytes_ + (needs_more ? bytes.size() - used : 0) > plan_.limits.head_bytes_max)
+        return head_flood();
+      return used;
+    }
+    // Neither a chunk's extension nor trailers are counted by the limits of Beast.
+    const std::size_t allowed = plan_.limits.body_bytes_max;
+    const std::size_t line = has_read_line_ ? used : needs_more ? bytes.size() - used : 0;
+    if (line > allowed) return flood_error(plan_, "chunk", allowed);
+    return used;
+  }
+
   Error head_flood() const { return flood_error(plan_, "head", plan_.limits.head_bytes_max); }
 
   // Ends the parsing; any error will do.
@@ -86,9 +108,7 @@ class ReplyParser::Parts final : public beast_http::basic_parser<false> {
     head.status = status;
     error = {};
   }
-  void on_field_impl(beast_http::field, BeastText name, BeastText value, BeastError& error) override {
-    head_bytes_ += name.size() + value.size() + 4;
-    if (head_bytes_ > plan_.limits.head_bytes_max) return stop(head_flood(), error);
+  void on_field_impl(beast_http::field, BeastText name, BeastText value, BeastError&) override {
     auto& joined = fields_[std::string(to_view(name))];
     if (!joined.empty()) joined += ", ";
     joined += to_view(value);
@@ -105,8 +125,12 @@ class ReplyParser::Parts final : public beast_http::basic_parser<false> {
     hand_over(bytes, error);
     return bytes.size();
   }
-  void on_chunk_header_impl(std::uint64_t, BeastText, BeastError&) override {}
-  std::size_t on_chunk_body_impl(std::uint64_t, BeastText bytes, BeastError& error) override {
+  void on_chunk_header_impl(std::uint64_t size, BeastText, BeastError&) override {
+    has_read_line_ = true;
+    chunk_bytes_left_ = size;
+  }
+  std::size_t on_chunk_body_impl(std::uint64_t left, BeastText bytes, BeastError& error) override {
+    chunk_bytes_left_ = left - bytes.size();
     hand_over(bytes, error);
     return bytes.size();
   }
@@ -114,7 +138,9 @@ class ReplyParser::Parts final : public beast_http::basic_parser<false> {
 
   const CallPlan& plan_;
   std::map<std::string, std::string, IgnoringCase> fields_;
-  std::size_t head_bytes_ = 0;
+  std::size_t head_bytes_ = 0;  // of the head, so far
+  bool has_read_line_ = false;
+  std::uint64_t chunk_bytes_left_ = 0;
   std::optional<Error> problem_;
 };
 

@@ -1,5 +1,7 @@
 #include "base/http/request_parser.h"
 
+#include <functional>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -14,6 +16,8 @@ namespace {
 
 namespace beast_http = boost::beast::http;
 using Fields = beast_http::request<beast_http::string_body>;
+
+constexpr std::size_t kLastLinesBytesMin = 5;  // "0\r\n\r\n"
 
 std::string_view view_of(boost::beast::string_view text) {
   return {text.data(), text.size()};
@@ -60,59 +64,107 @@ std::optional<Refusal> find_flaw(const Fields& fields) {
   return std::nullopt;
 }
 
-Refusal refusal_of(const boost::system::error_code& error, std::size_t head_max, std::size_t body_max) {
-  if (error == beast_http::error::header_limit || error == beast_http::error::buffer_overflow) {
-    return {431, "The head of the request is over the limit of " + std::to_string(head_max) + " bytes."};
-  }
+Refusal over_limit(const char* part, std::size_t head_max) {
+  return {431,
+          std::string(part) + " of the request is over the limit of " + std::to_string(head_max) + " bytes."};
+}
+
+Refusal refusal_of(const boost::system::error_code& error, std::size_t body_max) {
   if (error == beast_http::error::body_limit) {
     return {413, "The body of the request is over the limit of " + std::to_string(body_max) + " bytes."};
   }
   return {400, "The request is not valid HTTP/1.1: " + error.message() + "."};
 }
 
+// The body is still to come.
+ServerRequest without_body(const Fields& fields) {
+  ServerRequest request;
+  request.method = view_of(fields.method_string());
+  std::string_view target = view_of(fields.target());
+  if (!target.starts_with('/') && target != "*") {  // the form for proxies: http://host/path
+    const auto path = target.find('/', target.find("://") + 3);
+    target = path == std::string_view::npos ? "/" : target.substr(path);
+  }
+  const auto question = target.find('?');
+  request.path = target.substr(0, question);
+  if (question != std::string_view::npos) request.query = target.substr(question + 1);
+  for (const auto& field : fields) {
+    request.headers.add(std::string(view_of(field.name_string())), std::string(view_of(field.value())));
+  }
+  return request;
+}
+
 }  // namespace
 
 struct RequestParser::Parts {
+  Parts(std::size_t head_max, std::size_t body_max) : head_bytes_max(head_max), body_bytes_max(body_max) {
+    // The parser's own limit counts in another way what comes in pieces; ours is find_too_long().
+    parser.header_limit(std::numeric_limits<std::uint32_t>::max());
+    parser.body_limit(body_bytes_max);
+    parser.eager(false);  // a line at a time, so that each is measured, however its bytes came
+    parser.on_chunk_header(note_line);
+  }
+
+  // What is too long, if anything is: the head, or a line of the body (a chunk's, or the last one with the
+  // trailers). `waiting` is of what is not whole yet.
+  [[nodiscard]] const char* find_too_long(std::size_t used, std::size_t waiting) {
+    if (!is_head_checked) {
+      head_bytes += used;
+      return head_bytes + waiting > head_bytes_max ? "The head" : nullptr;
+    }
+    return (has_read_line ? used : waiting) > head_bytes_max ? "A line" : nullptr;
+  }
+
   std::size_t head_bytes_max;
   std::size_t body_bytes_max;
   beast_http::request_parser<beast_http::string_body> parser;
-  Refusal refusal;
+  Refusal refusal{};
   bool is_head_checked = false;
+  // As they were at the end of the head: what comes behind the body is not asked whether it may be there.
+  ServerRequest request{};
+  bool keeps_alive = false;
+  bool wants_continue = false;
+  bool has_read_line = false;
+  std::size_t head_bytes = 0;
+  std::function<void(std::uint64_t, boost::beast::string_view, boost::beast::error_code&)> note_line =
+      [this](std::uint64_t, boost::beast::string_view, boost::beast::error_code&) { has_read_line = true; };
 };
 
 RequestParser::RequestParser(std::size_t head_bytes_max, std::size_t body_bytes_max)
-    : parts_(new Parts{head_bytes_max, body_bytes_max, {}, {}}) {
-  parts_->parser.header_limit(static_cast<std::uint32_t>(head_bytes_max));
-  parts_->parser.body_limit(body_bytes_max);
-  parts_->parser.eager(true);
-}
+    : parts_(std::make_unique<Parts>(head_bytes_max, body_bytes_max)) {}
 
 RequestParser::RequestParser(RequestParser&&) noexcept = default;
 RequestParser& RequestParser::operator=(RequestParser&&) noexcept = default;
 RequestParser::~RequestParser() = default;
 
 RequestParser::State RequestParser::feed(std::string& bytes) {
-  auto& [head_max, body_max, parser, refusal, is_head_checked] = *parts_;
+  auto& parser = parts_->parser;
   while (!bytes.empty() && !parser.is_done()) {
+    // Beast 1.74 asserts that it is not asked again about the last line before it can be whole; as many bytes
+    // follow everywhere in a chunked body.
+    if (parser.is_header_done() && parser.chunked() && bytes.size() < kLastLinesBytesMin) break;
     boost::system::error_code error;
+    parts_->has_read_line = false;
     const std::size_t used = parser.put(boost::asio::buffer(bytes), error);
     bytes.erase(0, used);
     const bool needs_more = error == beast_http::error::need_more;
     if (error && !needs_more) {
-      refusal = refusal_of(error, head_max, body_max);
+      parts_->refusal = refusal_of(error, parts_->body_bytes_max);
       return State::kRefused;
     }
-    if (parser.is_header_done() && !is_head_checked) {
-      is_head_checked = true;
+    if (const char* part = parts_->find_too_long(used, needs_more ? bytes.size() : 0)) {
+      parts_->refusal = over_limit(part, parts_->head_bytes_max);
+      return State::kRefused;
+    }
+    if (parser.is_header_done() && !std::exchange(parts_->is_head_checked, true)) {
       if (auto flaw = find_flaw(parser.get())) {
-        refusal = *flaw;
+        parts_->refusal = *flaw;
         return State::kRefused;
       }
-    }
-    // Chunk extensions and trailers are not counted by the parser's own limits.
-    if (needs_more && bytes.size() > head_max) {
-      refusal = {431, "A line of the request is over the limit of " + std::to_string(head_max) + " bytes."};
-      return State::kRefused;
+      parts_->request = without_body(parser.get());
+      parts_->keeps_alive = parser.get().keep_alive();
+      parts_->wants_continue =
+          parser.get().version() == 11 && parser.get().count(beast_http::field::expect) != 0;
     }
     if (needs_more || used == 0) break;
   }
@@ -125,10 +177,10 @@ const RequestParser::Refusal& RequestParser::refusal() const {
 }
 
 bool RequestParser::wants_continue() const {
-  return is_http_1_1() && parts_->parser.get().count(beast_http::field::expect) != 0;
+  return parts_->wants_continue;
 }
 bool RequestParser::keeps_alive() const {
-  return parts_->parser.get().keep_alive();
+  return parts_->keeps_alive;
 }
 bool RequestParser::is_http_1_1() const {
   return parts_->parser.get().version() == 11;
@@ -138,22 +190,8 @@ bool RequestParser::is_head_request() const {
 }
 
 ServerRequest RequestParser::take_request() {
-  auto message = parts_->parser.release();
-  ServerRequest request;
-  request.method = view_of(message.method_string());
-  std::string_view target = view_of(message.target());
-  if (!target.starts_with('/') && target != "*") {  // the form for proxies: http://host/path
-    const auto path = target.find('/', target.find("://") + 3);
-    target = path == std::string_view::npos ? "/" : target.substr(path);
-  }
-  const auto question = target.find('?');
-  request.path = target.substr(0, question);
-  if (question != std::string_view::npos) request.query = target.substr(question + 1);
-  for (const auto& field : message) {
-    request.headers.add(std::string(view_of(field.name_string())), std::string(view_of(field.value())));
-  }
-  request.body = std::move(message.body());
-  return request;
+  parts_->request.body = std::move(parts_->parser.get().body());
+  return std::move(parts_->request);
 }
 
 }  // namespace ratoon::http

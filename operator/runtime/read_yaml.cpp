@@ -32,15 +32,20 @@ json to_json(const YAML::Node& node, int depth, std::size_t& values_left) {
 
 }  // namespace
 
+Result<json> parse_yaml(const std::string& text, std::string_view name) {
+  try {
+    std::size_t values_left = 100'000;
+    return to_json(YAML::Load(text), 0, values_left);
+  } catch (const YAML::Exception& error) {
+    return Error(ErrorKind::kInvalid,
+                 std::string(name) + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg);
+  }
+}
+
 Result<json> read_yaml(const std::string& path) {
   const auto text = read_file(path);
   if (!text) return text.error();
-  try {
-    std::size_t values_left = 100'000;
-    return to_json(YAML::Load(*text), 0, values_left);
-  } catch (const YAML::Exception& error) {
-    return Error(ErrorKind::kInvalid, path + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg);
-  }
+  return parse_yaml(*text, path);
 }
 
 }  // namespace ratoon::runtime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -9,7 +10,9 @@
 
 namespace ratoon::runtime {
 
-// Scalars stay texts, but for true and false. Depth and number of values are bounded.
+// Scalars stay texts, but for true and false. Depth and number of values are bounded. `name` is that of the
+// file in complaints.
+[[nodiscard]] Result<nlohmann::json> parse_yaml(const std::string& text, std::string_view name);
 [[nodiscard]] Result<nlohmann::json> read_yaml(const std::string& path);
 
 }  // namespace ratoon::runtime

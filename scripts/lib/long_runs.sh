@@ -64,7 +64,7 @@ run_property_rounds() {
 
 # run_fuzz_targets SECONDS: shared evenly; the corpus is kept in the cache, findings under build/fuzz/findings.
 run_fuzz_targets() {
-  local targets target name corpora seed share findings=build/fuzz/findings
+  local targets target name corpora words seed share findings=build/fuzz/findings
   mapfile -t targets < <(find build/fuzz/bin -maxdepth 1 -name 'fuzz_*' -type f -perm -u+x 2>/dev/null | sort)
   if ((${#targets[@]} == 0)); then
     say "no fuzz target was built"
@@ -77,10 +77,12 @@ run_fuzz_targets() {
     corpora=("$RATOON_CACHE/corpus/$name")
     mkdir -p "${corpora[0]}"
     if [[ -d tests/fuzz/corpus/${name#fuzz_} ]]; then corpora+=("tests/fuzz/corpus/${name#fuzz_}"); fi
+    words=()
+    if [[ -e tests/fuzz/dictionaries/${name#fuzz_}.dict ]]; then words=(-dict="tests/fuzz/dictionaries/${name#fuzz_}.dict"); fi
     seed=$(fresh_seed)
     say "$name: $share s, seed $seed"
-    if ! "$target" -max_total_time="$share" -seed="$seed" -artifact_prefix="$findings/$name-" -print_final_stats=1 \
-      "${corpora[@]}" >"$findings/$name.log" 2>&1; then
+    if ! "$target" -max_total_time="$share" -seed="$seed" -timeout=60 -rss_limit_mb=2048 "${words[@]}" \
+      -artifact_prefix="$findings/$name-" -print_final_stats=1 "${corpora[@]}" >"$findings/$name.log" 2>&1; then
       tail -n 40 "$findings/$name.log"
       red_commands+=("$target $(newest_finding "$findings/$name-")")
     fi

@@ -35,6 +35,14 @@ def of_contract(tests):
     return "contract_test", tests
 
 
+def of_words(tests):
+    return "words_property_test", tests
+
+
+def of_strangers(tests):
+    return "stranger_corpus_test", tests
+
+
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a receipt of another rank": (
@@ -154,6 +162,22 @@ MUTANTS = {
         "  const auto found"),
     "a number over its bound": (
         of_contract("Refusals.*:Fields.*"), CONTRACT + "fields.cpp", r" \|\| value->get<std::uint64_t>\(\) > max\)", ")"),
+
+    "a sentence that is longer than the other side takes": (
+        of_words("LawOfWords.*"), CONTRACT + "pieces.cpp", r"return cut_text\((as_utf8\(.*\)), kSentenceBytesMax\);",
+        r"return \1;"),
+    "a sentence that grows behind the cut": (
+        of_words("LawOfWords.*"), CONTRACT + "pieces.cpp", r"as_utf8\(text\.empty\(\) \? otherwise : text\)",
+        "std::string(text.empty() ? otherwise : text)"),
+    "a span of time without an end": (
+        of_words("LawOfWords.*"), CONTRACT + "pieces.cpp", r"std::min\(seconds, kSecondsMax\)", "seconds"),
+    "a list that is longer than the other side takes": (
+        of_words("LawOfWords.*"), CONTRACT + "joining_messages.cpp", r"first_of\(m\.inventory, kInventoryMax\)", "m.inventory"),
+    "a request for two hosts": (
+        of_strangers("*"), "base/http/request_parser.cpp", r"count_of\(fields, field::host\) > 1 \|\| ", ""),
+    "an answer behind the last one": (
+        of_strangers("*"), "base/http/server_session.cpp", r"if \(keeps_alive_ && !has_input_ended_\)",
+        "if (!has_input_ended_)"),
 
     "a process that is started again without end": (
         ("supervision_test", "SupervisionTest.*"), "cli/launch/supervision.cpp", r" && slot\.quick_ends <= restarts_max_", ""),

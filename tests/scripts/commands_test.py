@@ -197,7 +197,14 @@ class Nightly(unittest.TestCase):
         self.assertRegex(result.stdout, r"round 1: RC_PARAMS='seed=\d+ max_success=1000'")
         self.assertRegex(result.stdout, r"fuzz_codec: \d+ s, seed \d+")
         with open(self.target + ".calls") as file:
-            self.assertRegex(file.read(), r"-max_total_time=3 -seed=\d+ ")
+            self.assertRegex(file.read(), r"-max_total_time=3 -seed=\d+ -timeout=60 -rss_limit_mb=2048 -artifact_prefix")
+
+    def test_a_fuzz_target_is_given_its_dictionary(self):
+        self.repository.write("tests/fuzz/dictionaries/codec.dict", '"word"')
+        result = self.repository.run("scripts/nightly", "4")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        with open(self.target + ".calls") as file:
+            self.assertIn(" -dict=tests/fuzz/dictionaries/codec.dict ", file.read())
 
     def test_unit_tests_run_as_optimized_code(self):
         text = self.repository.read("CMakeLists.txt")

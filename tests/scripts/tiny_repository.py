@@ -29,6 +29,7 @@ endif()
 foreach(label unit property conformance sanitizers threads)
   add_custom_target(tests-${label})
 endforeach()
+add_custom_target(fuzz-targets)
 message(STATUS "werror ${RATOON_WERROR}")
 """
 BENCHMARK = """#!/bin/sh

@@ -27,10 +27,14 @@ void check_message(std::string_view bytes) {
 }
 
 void check_manifest(std::string_view bytes) {
-  if (const auto known = checkpoint::decode_manifest(bytes))
+  if (const auto known = checkpoint::decode_manifest(bytes)) {
     require(checkpoint::decode_manifest(checkpoint::encode_manifest(*known)).value() == *known);
-  if (const auto known = checkpoint::decode_receipt(bytes))
+    check_seal(std::string(bytes), *known, checkpoint::decode_manifest);
+  }
+  if (const auto known = checkpoint::decode_receipt(bytes)) {
     require(checkpoint::decode_receipt(checkpoint::encode_receipt(*known)).value() == *known);
+    check_seal(std::string(bytes), *known, checkpoint::decode_receipt);
+  }
 }
 
 // A state that was taken is saved as it was, or as one that is taken in turn, and gives slots.

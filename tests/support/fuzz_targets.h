@@ -2,20 +2,49 @@
 // is broken: no crash, no exception, and what was taken can be written and read again as the same.
 #pragma once
 
+#include <cstddef>
+#include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <source_location>
+#include <string>
 #include <string_view>
+
+#include <ratoon/result.h>
 
 namespace ratoon::fuzz {
 
-// Holds a law: a fuzzer and a test see the end of the process.
-inline void require(bool law) {
-  if (!law) std::abort();
+// Holds a law: a fuzzer and a test see the end of the process, and which law it was.
+inline void require(bool law, const std::source_location& where = std::source_location::current()) {
+  if (law) return;
+  std::fprintf(stderr, "%s:%u: the input breaks this law\n", where.file_name(),
+               static_cast<unsigned>(where.line()));
+  std::abort();
+}
+
+// A text with a digest of itself: changed by one bit, at a few places that it chooses itself, it is refused,
+// or means what it meant.
+template <class Value, class Decode>
+void check_seal(const std::string& text, const Value& value, Decode decode) {
+  const std::size_t begin = std::hash<std::string>()(text);
+  for (std::size_t i = 0; i < 16; ++i) {
+    std::string changed = text;
+    char& byte = changed[(begin + i * 37) % text.size()];
+    byte = static_cast<char>(byte ^ 1 << i % 8);
+    if (const auto known = decode(changed)) require(*known == value);
+  }
+}
+
+// What is said of bytes that are refused: something, and no longer than a person reads.
+inline void require_sentence(const Error& error) {
+  require(!error.message().empty() && error.message().size() < 4096);
 }
 
 void contract(std::string_view bytes);     // every message, each of the decoders
 void pack_header(std::string_view bytes);  // as the beginning of a file that has what its header says
-void board(std::string_view bytes);   // a frame of where the ranks meet, and what becomes of it as a request
-void stream(std::string_view bytes);  // as the state of a stream, of each kind of order
+void board(std::string_view bytes);    // a frame of where the ranks meet, and what becomes of it as a request
+void history(std::string_view bytes);  // as the file of an attempt, and the files before it
+void stream(std::string_view bytes);   // as the state of a stream, of each kind of order
 void manifest(std::string_view bytes);  // and a receipt; each with the checksum line that is needed, too
 void rollback(std::string_view bytes);  // the record of one, with that line as well
 void claim(std::string_view bytes);
@@ -28,6 +57,14 @@ void safetensors_file(std::string_view bytes);
 void watch(std::string_view bytes);         // the first byte chooses how the rest is cut into pieces
 void kube_objects(std::string_view bytes);  // as a pod, a node, a lease, a slice, a review, an error's body
 void training_job(std::string_view bytes);  // and as the pods that are made of it
+void kubeconfig(std::string_view bytes);
+void job_file(std::string_view bytes);
+void control(
+    std::string_view bytes);  // as packets to the socket of a run that goes on: a byte says how long each is
+// The first byte chooses how the rest is cut into pieces, and with what the server answers.
+void http_server(std::string_view bytes);
+void http_reply(
+    std::string_view bytes);  // as a client hears it; also, as what is in a reply of our own, and as a URL
 // Built where agent/src/mds is.
 void mds_index(std::string_view bytes);
 void mds_shard(std::string_view bytes);  // the first byte chooses columns; the rest is a shard, and a sample

@@ -37,6 +37,7 @@ void check_rollback(std::string_view bytes) {
   const auto known = decode_rollback(bytes);
   if (!known) return require(!known.error().message().empty() && known.error().message().size() < 1024);
   require(decode_rollback(encode_rollback(*known)).value() == *known);
+  check_seal(std::string(bytes), *known, decode_rollback);
   const Rollback later{.attempt = known->attempt.next(), .to = known->to, .skip = 1, .skip_to = known->skip};
   const auto standing = in_force({later, *known});
   require(!standing.empty() && standing.back() == later);

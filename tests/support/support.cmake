@@ -21,3 +21,39 @@ if(TARGET ratoon_operator_runtime)
             property/operator/simulated_world.cpp
     LIBS ratoon::operator_core ratoon::operator_coordinator ratoon::operator_kube)
 endif()
+# What is fuzzed (tests/fuzz/tests.cmake), and run on the inputs that are worth keeping in every build.
+ratoon_test_support(agent_fuzz_targets
+  SOURCES support/fuzz_targets.cpp support/history_fuzz_targets.cpp support/interop_fuzz_targets.cpp
+          support/object_fuzz_targets.cpp support/pack_fuzz_targets.cpp support/run_fuzz_targets.cpp
+          support/torch_order_fuzz_targets.cpp
+  LIBS ratoon::agent ratoon::base_contract)
+if(TARGET ratoon_operator_kube)
+  ratoon_test_support(kube_fuzz_targets SOURCES support/kube_fuzz_targets.cpp LIBS ratoon::operator_kube)
+  file(READ ${PROJECT_SOURCE_DIR}/crds/trainingjob.yaml RATOON_JOB_DEFINITION)
+  configure_file(../cli/job_definition.cpp.in job_definition.cpp @ONLY)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/job_definition.cpp PROPERTIES
+      COMPILE_OPTIONS -Wno-overlength-strings)
+  endif()
+  ratoon_test_support(file_fuzz_targets
+    SOURCES support/file_fuzz_targets.cpp ${CMAKE_CURRENT_BINARY_DIR}/job_definition.cpp ../cli/job_fields.cpp
+            ../cli/job_file.cpp ../cli/job_lines.cpp ../cli/nearest.cpp ../operator/local/control_message.cpp
+            ../operator/local/control_socket.cpp ../operator/runtime/read_yaml.cpp
+    LIBS ratoon::operator_kube yaml-cpp)
+  if(TARGET ratoon_base_http)
+    ratoon_test_support(http_fuzz_targets SOURCES support/http_fuzz_targets.cpp LIBS ratoon::base_http)
+  else()  # of it, what is fuzzed: cpprestsdk is not
+    ratoon_test_support(http_parts
+      SOURCES ../base/http/lane.cpp ../base/http/message.cpp ../base/http/outbox.cpp ../base/http/reply_gate.cpp
+              ../base/http/reply_parser.cpp ../base/http/reply_text.cpp ../base/http/request_parser.cpp
+              ../base/http/server_core.cpp ../base/http/server_session.cpp ../base/http/server_socket.cpp
+              ../base/http/strangers.cpp ../base/http/syntax.cpp ../base/http/tls_client.cpp ../base/http/tls_pem.cpp
+              ../base/http/url.cpp
+      LIBS ratoon::base_core Boost::system OpenSSL::SSL OpenSSL::Crypto)
+    ratoon_test_support(http_fuzz_targets SOURCES support/http_fuzz_targets.cpp LIBS http_parts)
+  endif()
+endif()
+if(RATOON_WITH_MDS)
+  ratoon_test_support(mds_fuzz_targets
+    SOURCES support/mds_fuzz_targets.cpp LIBS ratoon::agent_mds ratoon::base_contract)
+endif()

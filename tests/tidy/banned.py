@@ -58,7 +58,6 @@ CODE = (
         "agent/src/session/group_link.cpp": "a private constructor behind open()",
         "tests/support/scarce_memory.cpp": "stands in for operator new",
         "tests/support/crash/loop_mount.cpp": "a private constructor behind make()",
-        "base/http/request_parser.cpp": "a private type that make_unique cannot fill as an aggregate",
     }),
     Ban("delete", r"\bdelete\b(?!\s*[;,])", "let a std::unique_ptr own it", allowed={
         "tests/support/scarce_memory.cpp": "stands in for operator delete",

@@ -13,6 +13,7 @@ TEST(Corpus, OfEveryFuzzTargetKeepsTheLaws) {
   test::run_corpus("board", fuzz::board);
   test::run_corpus("contract", fuzz::contract);
   test::run_corpus("pack_header", fuzz::pack_header);
+  test::run_corpus("history", fuzz::history);
   test::run_corpus("manifest", fuzz::manifest);
   test::run_corpus("rollback", fuzz::rollback);
   test::run_corpus("claim", fuzz::claim);

@@ -47,14 +47,8 @@ add_test(NAME nightly.resume_trials_test COMMAND resume_trials_test WORKING_DIRE
 ratoon_test_properties(nightly.resume_trials_test nightly 3600)
 set_tests_properties(nightly.resume_trials_test PROPERTIES ENVIRONMENT RATOON_SEEDS=1000000)
 ratoon_test(property/agent/loader_property_test LIBS ratoon::agent rapidcheck LABELS threads)
-ratoon_test(property/agent/corpus_test
-  SOURCES corpus_test.cpp ../../support/fuzz_targets.cpp ../../support/object_fuzz_targets.cpp
-          ../../support/interop_fuzz_targets.cpp ../../support/pack_fuzz_targets.cpp
-          ../../support/run_fuzz_targets.cpp ../../support/torch_order_fuzz_targets.cpp
-  LIBS ratoon::agent ratoon::base_contract)
+ratoon_test(property/agent/corpus_test LIBS agent_fuzz_targets)
 ratoon_test(property/agent/torch_order_property_test LIBS ratoon::agent rapidcheck)
 if(RATOON_WITH_MDS)
-  ratoon_test(property/agent/mds_property_test
-    SOURCES mds_property_test.cpp ../../support/mds_fuzz_targets.cpp
-    LIBS ratoon::agent_mds ratoon::base_contract rapidcheck)
+  ratoon_test(property/agent/mds_property_test LIBS mds_fuzz_targets rapidcheck)
 endif()

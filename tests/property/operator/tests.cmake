@@ -30,8 +30,8 @@ if(TARGET ratoon_operator_coordinator)
   set_tests_properties(nightly.interleavings_test PROPERTIES ENVIRONMENT "RATOON_FAULTS=3")
 endif()
 if(TARGET ratoon_operator_kube)
-  ratoon_test(property/operator/kube_corpus_test
-    SOURCES kube_corpus_test.cpp ../../support/kube_fuzz_targets.cpp LIBS ratoon::operator_kube)
+  ratoon_test(property/operator/kube_corpus_test LIBS kube_fuzz_targets)
+  ratoon_test(property/operator/stranger_corpus_test LIBS file_fuzz_targets http_fuzz_targets)
 endif()
 if(TARGET ratoon_operator_runtime)
   ratoon_test(property/operator/copy_laws_test

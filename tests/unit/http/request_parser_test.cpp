@@ -32,6 +32,39 @@ TEST(RequestParser, ComesToTheSameWhereverTheBytesAreCut) {
   }
 }
 
+// They come after the head was checked, and after who asks was looked at.
+TEST(RequestParser, WhatComesBehindTheBodyIsNoHeader) {
+  RequestParser parser(1'000, 1'000);
+  std::string bytes =
+      "POST /p HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+      "Host: other\r\nAuthorization: Bearer x\r\nConnection: close\r\n\r\n";
+  ASSERT_EQ(parser.feed(bytes), State::kDone);
+  EXPECT_TRUE(parser.keeps_alive());
+  const auto request = parser.take_request();
+  EXPECT_EQ(request.headers.size(), 2u);
+  EXPECT_EQ(request.headers.get("Host"), "h");
+  EXPECT_FALSE(request.headers.contains("Authorization"));
+}
+
+TEST(RequestParser, ALineOfTheBodyIsTooLongHoweverItsBytesCome) {
+  const std::string head = "POST /p HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const auto& body : {"3;" + std::string(200, 'x') + "\r\nabc\r\n0\r\n\r\n",
+                           "0\r\nT: " + std::string(200, 'x') + "\r\n\r\n"}) {
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{50}, std::size_t{1'000}}) {
+      RequestParser parser(100, 1'000);
+      const std::string whole = head + body;
+      std::string bytes;
+      auto state = State::kInHead;
+      for (std::size_t at = 0; at < whole.size() && state < State::kDone; at += piece) {
+        bytes += whole.substr(at, piece);
+        state = parser.feed(bytes);
+      }
+      EXPECT_EQ(state, State::kRefused) << piece;
+      EXPECT_EQ(parser.refusal().status, 431) << piece;
+    }
+  }
+}
+
 TEST(RequestParser, RefusesAtItsLimits) {
   const auto refusal_of = [](std::string bytes) {
     RequestParser parser(100, 10);
