@@ -18,36 +18,35 @@ Ownership::Ownership(std::vector<std::shared_ptr<checkpoint::Disk>> places, chec
 
 Ownership::~Ownership() = default;
 
-Result<checkpoint::Claim> Ownership::take_place(std::size_t place, const Clock& clock,
-                                                const checkpoint::Claim::Pause& pause) {
-  bool has_said = false;
-  const auto said_once = [&](Duration look) {
+checkpoint::Claim::Pause Ownership::said_once(std::size_t place, const checkpoint::Claim::Pause& pause) const {
+  return [this, place, pause, has_said = false](Duration look) mutable {
     if (!std::exchange(has_said, true)) {
       say(places_[place]->shown("") + " has an owner: it is watched to see whether it is alive");
     }
     return pause(look);
   };
-  return checkpoint::Claim::take(places_[place], owner_, times_, clock, said_once, seen_[place]);
 }
 
-Result<void> Ownership::enter(const Clock& clock, const checkpoint::Claim::Pause& pause) {
-  const std::lock_guard claims_lock(claims_mutex_);
+Result<void> Ownership::claim_all(const TakePlace& take_place) {
   claims_.clear();
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    const auto newest = checkpoint::newest_claim(*places_[i]);
-    if (!newest) return newest.error();
-    const bool is_of_the_job =
-        *newest && !(*newest)->is_released && !(*newest)->is_unreadable &&
-        checkpoint::kinship(owner_.job, (*newest)->owner.job) == checkpoint::Kinship::kSame;
-    if (is_of_the_job) continue;
-    auto claim = take_place(i, clock, pause);
+    auto claim = take_place(i);
     if (!claim) {
       for (auto& one : claims_) static_cast<void>(one.release());
       claims_.clear();
       return claim.error();
     }
-    claims_.push_back(*std::move(claim));
+    if (*claim) claims_.push_back(**std::move(claim));
   }
+  return {};
+}
+
+Result<void> Ownership::enter(const Clock& clock, const checkpoint::Claim::Pause& pause) {
+  const std::lock_guard claims_lock(claims_mutex_);
+  const auto entered = claim_all([&](std::size_t i) {
+    return checkpoint::Claim::enter(places_[i], owner_, times_, clock, said_once(i, pause), seen_[i]);
+  });
+  if (!entered) return entered;
   const std::lock_guard lock(mutex_);
   is_held_ = is_entering_ = !claims_.empty();
   return {};
@@ -68,16 +67,12 @@ bool Ownership::still_holds_all() {
 Result<void> Ownership::take(const Clock& clock, const checkpoint::Claim::Pause& pause) {
   const std::lock_guard claims_lock(claims_mutex_);
   if (still_holds_all()) return {};
-  claims_.clear();
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    auto claim = take_place(i, clock, pause);
-    if (!claim) {
-      for (auto& one : claims_) static_cast<void>(one.release());
-      claims_.clear();
-      return claim.error();
-    }
-    claims_.push_back(*std::move(claim));
-  }
+  const auto taken = claim_all([&](std::size_t i) -> Result<std::optional<checkpoint::Claim>> {
+    auto claim = checkpoint::Claim::take(places_[i], owner_, times_, clock, said_once(i, pause), seen_[i]);
+    if (!claim) return claim.error();
+    return std::optional(*std::move(claim));
+  });
+  if (!taken) return taken;
   const std::lock_guard lock(mutex_);
   is_held_ = true;
   is_entering_ = false;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,7 +33,8 @@ class Ownership {
 
   // Before the first attempt, of each process of a job, none of which knows its rank yet: the places are the
   // job's, by the claim of another of its processes or, where there is none, by one that this process makes
-  // and renews until another of them takes it over. Errors and waiting: as take().
+  // and renews until another of them takes it over. One that another of them made meanwhile stays its own.
+  // Errors and waiting: as take().
   [[nodiscard]] Result<void> enter(const Clock& clock, const checkpoint::Claim::Pause& pause);
   // All places, unless they are held; errors are those of Claim::take. Waits for as long as a lease where
   // another job may be alive, and says so.
@@ -49,8 +51,12 @@ class Ownership {
   [[nodiscard]] std::optional<std::string> lost() const;
 
  private:
-  [[nodiscard]] Result<checkpoint::Claim> take_place(std::size_t place, const Clock& clock,
-                                                     const checkpoint::Claim::Pause& pause);
+  using TakePlace = std::function<Result<std::optional<checkpoint::Claim>>(std::size_t place)>;
+  // Of all places or of none. Needs claims_mutex_.
+  [[nodiscard]] Result<void> claim_all(const TakePlace& take_place);
+  // That one waits for another job is said before the first pause.
+  [[nodiscard]] checkpoint::Claim::Pause said_once(std::size_t place,
+                                                   const checkpoint::Claim::Pause& pause) const;
   // By what the places say: an attempt that this process was not in may have had another writer.
   // claims_mutex_ is held.
   [[nodiscard]] bool still_holds_all();

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 #include "agent/src/checkpoint/disk/durable.h"
@@ -95,6 +96,26 @@ Error occupied(const Disk& disk, const ClaimNote& by, const Owner& newcomer) {
               "or give this run another name; nothing was changed"};
 }
 
+// It passes: no claim of this process was lost by it, and nothing was asked wrongly.
+Error change_all_the_time(const Disk& disk) {
+  return {ErrorKind::kUnavailable,
+          "the claims in " + disk.shown(kClaims) + " change all the time: start this run again"};
+}
+
+// False: a race was lost.
+Result<bool> take_number(Disk& disk, std::uint64_t number, const Owner& owner) {
+  if (auto made = make_folders(disk, kClaims, Lasts::kPowerCuts); !made) return made.error();
+  const auto created = create_claim(disk, number, owner, false);
+  if (!created || !*created) return created;
+  const auto is_ours = is_newest(disk, number);
+  if (!is_ours) return is_ours;
+  if (*is_ours)
+    tidy_before(disk, number);
+  else
+    static_cast<void>(disk.remove(claim_path(number)));
+  return is_ours;
+}
+
 std::string described(const ClaimNote& note) {
   if (note.is_unreadable) return "a job whose claim cannot be read";
   return "the job " + note.owner.job + ", start " + note.owner.start;
@@ -130,17 +151,32 @@ Result<std::optional<ClaimNote>> newest_claim(const Disk& disk) {
     if (!note) return std::optional(ClaimNote{.number = numbers->back(), .is_unreadable = true});
     return std::optional(*std::move(note));
   }
-  return Error(ErrorKind::kConflict, "the claims in " + disk.shown(kClaims) + " change all the time");
+  return change_all_the_time(disk);
 }
 
 Result<Claim> Claim::take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
                           const Clock& clock, const Pause& pause, SeenClaim& seen) {
-  if (auto made = make_folders(*disk, kClaims, Lasts::kPowerCuts); !made) return made.error();
+  auto taken = contend(std::move(disk), std::move(owner), times, clock, pause, seen, Company::kIsReplaced);
+  if (!taken) return taken.error();
+  return *std::move(*taken);
+}
+
+Result<std::optional<Claim>> Claim::enter(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
+                                          const Clock& clock, const Pause& pause, SeenClaim& seen) {
+  return contend(std::move(disk), std::move(owner), times, clock, pause, seen, Company::kIsEnough);
+}
+
+Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
+                                            const Clock& clock, const Pause& pause, SeenClaim& seen,
+                                            Company company) {
   const Timestamp began = clock.now();
   ClaimWatch watch;
+  std::uint64_t raced_after = kNumberMax;
   for (int races = 0; races < kRacesMax;) {
     auto now = newest_claim(*disk);
     if (!now) return now.error();
+    const bool is_of_the_job = *now && is_held_by_job(**now, owner);
+    if (is_of_the_job && company == Company::kIsEnough) return std::optional<Claim>();
     const Timestamp at = clock.now();
     const std::uint64_t newest = *now ? (*now)->number : 0;
     if (newest != seen.number) seen = {.number = newest, .since = at};
@@ -153,21 +189,13 @@ Result<Claim> Claim::take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTi
         return Error(ErrorKind::kCancelled, "waiting for " + disk->shown(kClaims) + " was given up");
       continue;
     }
-    const std::uint64_t number = newest + 1;
-    const auto created = create_claim(*disk, number, owner, false);
+    const auto created = take_number(*disk, newest + 1, owner);
     if (!created) return created.error();
-    if (*created) {
-      const auto is_ours = is_newest(*disk, number);
-      if (!is_ours) return is_ours.error();
-      if (*is_ours) {
-        tidy_before(*disk, number);
-        return Claim(std::move(disk), std::move(owner), number);
-      }
-      static_cast<void>(disk->remove(claim_path(number)));
-    }
-    ++races;
+    if (*created) return std::optional(Claim(std::move(disk), std::move(owner), newest + 1));
+    // Processes of one job that take a place one after the other are no quarrel, however many they are.
+    if (!is_of_the_job || newest == std::exchange(raced_after, newest)) ++races;
   }
-  return Error(ErrorKind::kConflict, "the claims in " + disk->shown(kClaims) + " change all the time");
+  return change_all_the_time(*disk);
 }
 
 Result<void> Claim::write_next(bool is_released) {

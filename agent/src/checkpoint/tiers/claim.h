@@ -35,8 +35,14 @@ class Claim {
   using Pause = std::function<bool(Duration)>;  // false: stop waiting, and give up
 
   // kAlreadyExists: another job is at work here; the sentence names it. kCancelled: `pause` said so.
+  // kUnavailable: claims of other jobs change faster than this process can look.
   [[nodiscard]] static Result<Claim> take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
                                           const Clock& clock, const Pause& pause, SeenClaim& seen);
+  // The same for one of many processes of a job, none of which writes yet: nothing, as soon as the newest
+  // claim is held by another process of the job, which need not notice.
+  [[nodiscard]] static Result<std::optional<Claim>> enter(std::shared_ptr<Disk> disk, Owner owner,
+                                                          const ClaimTimes& times, const Clock& clock,
+                                                          const Pause& pause, SeenClaim& seen);
 
   // kConflict: the place went to another, since this owner was silent for too long or is a start of the job
   // that a later one replaced: it must not write any more. Other errors: try again within the lease.
@@ -49,6 +55,11 @@ class Claim {
  private:
   Claim(std::shared_ptr<Disk> disk, Owner owner, std::uint64_t number)
       : disk_(std::move(disk)), owner_(std::move(owner)), number_(number) {}
+  enum class Company { kIsReplaced, kIsEnough };  // a claim that another process of the job holds
+  [[nodiscard]] static Result<std::optional<Claim>> contend(std::shared_ptr<Disk> disk, Owner owner,
+                                                            const ClaimTimes& times, const Clock& clock,
+                                                            const Pause& pause, SeenClaim& seen,
+                                                            Company company);
   [[nodiscard]] Result<void> write_next(bool is_released);
 
   std::shared_ptr<Disk> disk_;

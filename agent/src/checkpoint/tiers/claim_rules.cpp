@@ -52,6 +52,10 @@ Kinship kinship(std::string_view job, std::string_view other) {
   return is_place(a.name) ? Kinship::kOther : Kinship::kNamesake;
 }
 
+bool is_held_by_job(const ClaimNote& note, const Owner& owner) {
+  return !note.is_released && !note.is_unreadable && kinship(owner.job, note.owner.job) == Kinship::kSame;
+}
+
 ClaimVerdict judge_claim(const Owner& newcomer, const ClaimWatch& seen, const ClaimTimes& times) {
   if (!seen.now || seen.now->is_released) return ClaimVerdict::kTake;
   const Kinship to_owner =

@@ -44,6 +44,9 @@ struct ClaimNote {
   friend bool operator==(const ClaimNote&, const ClaimNote&) = default;
 };
 
+// Whether a process of the owner's job holds it, this or another.
+[[nodiscard]] bool is_held_by_job(const ClaimNote& note, const Owner& owner);
+
 struct ClaimTimes {
   Duration lease{std::chrono::seconds(30)};  // renewed at least three times within
   Duration look{std::chrono::seconds(1)};    // while watching

@@ -1,30 +1,47 @@
-// Whose claim it is, as attempts of one job have another rank 0.
+// Whose claim it is, as attempts of one job have another rank 0, and as many of its processes come at once.
 #include "agent/src/session/ownership.h"
+
+#include <atomic>
+#include <filesystem>
+#include <latch>
+#include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 #include "agent/src/checkpoint/disk/real_disk.h"
+#include "tests/support/crash/observed_disk.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::session::ownership_test {
 namespace {
 
+using checkpoint::ClaimTimes;
+using checkpoint::Disk;
+using test::DiskCall;
+using test::Moment;
+
 class OwnershipTest : public testing::Test {
  protected:
-  std::unique_ptr<Ownership> process(const std::string& start) {
-    return std::make_unique<Ownership>(std::vector<std::shared_ptr<checkpoint::Disk>>{disk_},
-                                       checkpoint::Owner{.job = "team/digits of 1", .start = start},
-                                       std::make_shared<EventLog>());
+  static constexpr ClaimTimes kTimes{.lease = std::chrono::seconds(30), .look = std::chrono::seconds(1)};
+
+  // None of them renews anything while a test lasts.
+  std::unique_ptr<Ownership> process(const std::string& start, const std::shared_ptr<Disk>& disk) {
+    return std::make_unique<Ownership>(std::vector{disk},
+                                       checkpoint::Owner{.job = "team/digits of 6f1c", .start = start},
+                                       std::make_shared<EventLog>(), kTimes);
   }
+  std::unique_ptr<Ownership> process(const std::string& start) { return process(start, disk_); }
   void take(Ownership& process) {
     const auto taken = process.take(clock_, [](Duration) { return true; });
     EXPECT_TRUE(taken) << taken.error().message();
   }
-  std::string owner() { return checkpoint::newest_claim(*disk_).value()->owner.start; }
+  std::string owner() { return newest().owner.start; }
+  checkpoint::ClaimNote newest() { return (*checkpoint::newest_claim(*disk_)).value(); }
 
   test::TemporaryFolder folder_;
+  std::shared_ptr<Disk> disk_ = *checkpoint::RealDisk::open_folder(folder_ / "run");
   SystemClock clock_;
-  std::shared_ptr<checkpoint::Disk> disk_ = checkpoint::RealDisk::open_folder(folder_.path()).value();
 };
 
 // The attempt between the two was none of the first process: nothing told it to leave the places to others.
@@ -46,6 +63,61 @@ TEST_F(OwnershipTest, WhoIsRank0StillRenewsItsClaim) {
   take(*a);
   EXPECT_EQ(owner(), "a");
   EXPECT_GT(checkpoint::newest_claim(*disk_).value()->number, before) << "the place says so, and no flag";
+}
+
+TEST_F(OwnershipTest, ManyThatSeeNoClaimEnterByOne) {
+  constexpr int kProcesses = 120;  // more than races that one of them may lose
+  std::latch have_looked(kProcesses);
+  std::vector<std::unique_ptr<Ownership>> processes;
+  for (int i = 0; i < kProcesses; ++i) {
+    auto disk = std::make_shared<test::ObservedDisk>(
+        disk_, [&, has_looked = false](DiskCall call, const std::string&, Moment moment) mutable {
+          if (call != DiskCall::kList || moment != Moment::kAfter || std::exchange(has_looked, true)) return;
+          have_looked.arrive_and_wait();
+        });
+    processes.push_back(process("start-" + std::to_string(i), disk));
+  }
+  std::atomic<int> entered{0};
+  {
+    std::vector<std::jthread> threads;
+    for (auto& one : processes) {
+      threads.emplace_back([&] {
+        const auto done = one->enter(clock_, [](Duration) { return false; });
+        EXPECT_TRUE(done) << done.error().message();
+        if (done) ++entered;
+      });
+    }
+  }
+  EXPECT_EQ(entered, kProcesses);
+  EXPECT_EQ(newest().number, 1u) << "one claim is enough for all";
+}
+
+// A pod that comes late watches a damaged claim; meanwhile its job begins without it.
+TEST_F(OwnershipTest, OneThatWatchesLeavesTheClaimOfItsJobAlone) {
+  std::filesystem::create_directories(folder_ / "run/claims");
+  test::write_text(folder_ / "run/claims/c0000000007.txt", "");
+  const auto late = process("late", disk_);
+  const auto first = process("first", disk_);
+  int looks = 0;
+  const auto entered = late->enter(clock_, [&](Duration) {
+    if (++looks > 1) return false;
+    std::filesystem::remove(folder_ / "run/claims/c0000000007.txt");
+    return static_cast<bool>(first->take(clock_, [](Duration) { return false; }));
+  });
+  ASSERT_TRUE(entered) << entered.error().message();
+  EXPECT_EQ(looks, 1);
+  EXPECT_EQ(newest().owner.start, "first") << "the writer of the job goes on";
+}
+
+TEST_F(OwnershipTest, TheWriterOfAJobTakesOverFromOneThatEntered) {
+  const auto other = process("other", disk_);
+  const auto writer = process("writer", disk_);
+  for (const auto& one : {other.get(), writer.get()})
+    ASSERT_TRUE(one->enter(clock_, [](Duration) { return false; }));
+  EXPECT_EQ(newest().owner.start, "other");
+  ASSERT_TRUE(writer->take(clock_, [](Duration) { return false; }));
+  EXPECT_EQ(newest().owner.start, "writer");
+  EXPECT_FALSE(other->lost());
 }
 
 }  // namespace

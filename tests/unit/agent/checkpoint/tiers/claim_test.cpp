@@ -149,6 +149,39 @@ TEST_P(ClaimTest, WhoMakesANumberThatIsLongOverHasNotTakenThePlace) {
   EXPECT_EQ(claim_files(), 1u) << "and the number that was made too late is removed";
 }
 
+// As with a thousand processes that begin at once.
+TEST_P(ClaimTest, RacesThatOthersOfTheJobWinAreNoError) {
+  int races = 0;
+  const auto crowded = std::make_shared<ratoon::test::ObservedDisk>(
+      disk_, [&](ratoon::test::DiskCall call, const std::string&, ratoon::test::Moment moment) {
+        const bool is_claim =
+            call == ratoon::test::DiskCall::kRename && moment == ratoon::test::Moment::kBefore;
+        if (!is_claim || races == 150) return;
+        ++races;
+        EXPECT_TRUE(take("digits of 6f1c", "other-" + std::to_string(races)));
+      });
+  const auto taken = take_on(crowded, "digits of 6f1c", "a", [] {});
+  ASSERT_TRUE(taken) << taken.error().message();
+  EXPECT_EQ(races, 150);
+  EXPECT_EQ((*newest_claim(*disk_))->owner.start, "a");
+}
+
+TEST_P(ClaimTest, RacesThatStrangersWinAllTheTimeMayBeTriedAgain) {
+  int races = 0;
+  const auto crowded = std::make_shared<ratoon::test::ObservedDisk>(
+      disk_, [&](ratoon::test::DiskCall call, const std::string&, ratoon::test::Moment moment) {
+        const bool is_claim =
+            call == ratoon::test::DiskCall::kRename && moment == ratoon::test::Moment::kBefore;
+        if (!is_claim) return;
+        ++races;
+        EXPECT_TRUE(take("letters of 77aa", "b")->release());
+      });
+  const auto taken = take_on(crowded, "digits of 6f1c", "a", [] {});
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().kind(), ErrorKind::kUnavailable) << taken.error().message();
+  EXPECT_GE(races, 100);
+}
+
 // Deleted and made anew at once: its pods still save and leave.
 TEST_P(ClaimTest, AJobThatWasMadeAnewGoesOnWhereTheFormerOneEnds) {
   auto former = take("digits of 6f1c", "a");
