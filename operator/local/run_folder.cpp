@@ -16,7 +16,8 @@
 #include <ratoon/atomic_file.h>
 
 #include "base/contract/fields.h"
-#include "base/core/random_name.h"
+#include "base/core/folder_identity.h"
+#include "base/core/folder_mark.h"
 #include "base/core/xxh3.h"
 
 namespace ratoon::local {
@@ -30,7 +31,6 @@ constexpr unsigned kFileMode = 0600;
 constexpr const char* kLock = "lock";
 constexpr const char* kStatus = "status.json";
 constexpr const char* kUid = "uid";
-constexpr std::size_t kUidBytes = 16;
 
 // Who only looks whether a run is at work holds the lock for a moment: that is no run.
 bool take_lock(int fd) {
@@ -159,10 +159,9 @@ Result<std::string> RunFolder::job_uid() const {
   std::string uid;
   std::ifstream in(path, std::ios::binary);
   std::getline(in, uid);
-  const bool is_sound =
-      uid.size() == 2 * kUidBytes && uid.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (is_sound) return uid;
-  auto drawn = draw_secret(kUidBytes);
+  const std::uint64_t mark = folder_mark(folder_);
+  if (is_identity(uid) && identity_there(uid, mark) == uid) return uid;
+  auto drawn = draw_identity(mark);
   if (!drawn) return drawn;
   if (auto saved = save_file_atomically(path, *drawn + "\n", {.mode = kFileMode}); !saved)
     return saved.error();

@@ -46,7 +46,8 @@ class RunFolder {
       WallTime now, const std::function<Result<void>()>& store_fresh_status) const;
   [[nodiscard]] Result<void> write_status(const nlohmann::json& document) const;
   [[nodiscard]] Result<void> write_token(const std::string& token) const;
-  // The identity of the job of this folder: drawn by the first run in it, and kept.
+  // The identity of the job of this folder: drawn by the first run in it, and kept. In a copy of the folder
+  // it is drawn anew.
   [[nodiscard]] Result<std::string> job_uid() const;
   // A line that cannot be written is left out: a run does not end for the account of it.
   void append_event(const std::string& line) const;

@@ -8,23 +8,17 @@
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/file_names.h"
 #include "agent/src/session/place_options.h"
-#include "base/core/random_name.h"
+#include "base/core/folder_identity.h"
 #include "base/core/xxh3.h"
 
 namespace ratoon::session {
 namespace {
 
-constexpr std::size_t kIdentityBytes = 16;
 constexpr std::uint64_t kOwnerFileBytesMax = 4096;
 
 std::string without_line_end(std::string text) {
   if (text.ends_with('\n')) text.pop_back();
   return text;
-}
-
-bool is_identity(std::string_view text) {
-  return text.size() == 2 * kIdentityBytes &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 Result<std::string> read_owner(const checkpoint::Disk& home) {
@@ -41,17 +35,27 @@ Result<std::string> or_none(const Error& why) {
   return why.kind() == ErrorKind::kTimeout ? Result<std::string>(why) : Result<std::string>(std::string());
 }
 
-Result<std::string> identity_in(checkpoint::Disk& home, std::string_view mark) {
+Result<std::string> kept_in(checkpoint::Disk& home, const std::string& new_one, std::string_view writer) {
   auto there = read_owner(home);
   if (there) return there;
   if (there.error().kind() != ErrorKind::kNotFound) return or_none(there.error());
-  auto drawn = draw_secret(kIdentityBytes);
-  if (!drawn) return or_none(drawn.error());
-  const auto saved = checkpoint::save_durably(home, checkpoint::kOwner, *drawn + "\n", mark);
-  if (saved) return drawn;
+  const auto saved = checkpoint::save_durably(home, checkpoint::kOwner, new_one + "\n", writer);
+  if (saved) return new_one;
   if (saved.error().kind() != ErrorKind::kAlreadyExists) return or_none(saved.error());
   auto first = read_owner(home);  // another rank of the launch made it
   return first ? first : or_none(first.error());
+}
+
+Result<std::string> identity_in(checkpoint::Disk& home, bool is_alone,
+                                const std::function<Result<std::uint64_t>()>& folder_mark,
+                                std::string_view writer) {
+  const auto mark = folder_mark();
+  if (!mark) return or_none(mark.error());
+  auto drawn = draw_identity(*mark);
+  if (!drawn) return or_none(drawn.error());
+  auto kept = kept_in(home, *drawn, writer);
+  if (!kept || kept->empty() || !is_alone) return kept;
+  return identity_there(*kept, *mark);
 }
 
 std::string identity_of_this_machine() {
@@ -65,11 +69,14 @@ std::string identity_of_this_machine() {
 
 }  // namespace
 
-Result<std::string> identity_of(const Options& options, checkpoint::Disk& home, std::string_view mark) {
+Result<std::string> identity_of(const Options& options, checkpoint::Disk& home,
+                                const std::function<Result<std::uint64_t>()>& folder_mark,
+                                std::string_view writer) {
   std::string uid = options.member.job_uid;
   std::ranges::replace_if(uid, [](unsigned char c) { return c <= 0x20 || c >= 0x7f; }, '?');
   if (!uid.empty() || !options.member.coordinator_url.empty()) return uid;
-  return is_home_in_store(options) ? identity_of_this_machine() : identity_in(home, mark);
+  if (is_home_in_store(options)) return identity_of_this_machine();
+  return identity_in(home, options.group.size == 1, folder_mark, writer);
 }
 
 }  // namespace ratoon::session

@@ -2,11 +2,16 @@
 // restarts, and no other job's. Claims, packs and receipts carry it.
 //
 //   of a coordinator's job     its UID (RATOON_JOB_UID): a cluster's, or that of the folder of `ratoon run`
-//   in a folder, without one   the run's folder has it in the file `owner`, made by the first start
+//   in a folder, without one   the run's folder has it in the file `owner`, made by the first start: random
+//                              digits, and those of folder_mark(). Where the folder is a copy, and its
+//                              process alone, its own mark counts: ranks on several hosts may see several
+//                              marks
 //   in a bucket, without one   that of the machine's start and its network namespace, as far as the lock of
 //                              such a run reaches (folder_lock.h)
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -18,8 +23,9 @@
 namespace ratoon::session {
 
 // Empty where the one that started this process did not say, and where the file is damaged: then nothing is
-// compared. `mark` names this process in temporary files.
+// compared. `folder_mark` is asked where there is a folder; `writer` names this process in temporary files.
 [[nodiscard]] Result<std::string> identity_of(const Options& options, checkpoint::Disk& home,
-                                              std::string_view mark);
+                                              const std::function<Result<std::uint64_t>()>& folder_mark,
+                                              std::string_view writer);
 
 }  // namespace ratoon::session

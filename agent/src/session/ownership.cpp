@@ -18,7 +18,8 @@ Ownership::Ownership(std::vector<std::shared_ptr<checkpoint::Disk>> places, chec
 
 Ownership::~Ownership() = default;
 
-checkpoint::Claim::Pause Ownership::said_once(std::size_t place, const checkpoint::Claim::Pause& pause) const {
+checkpoint::Claim::Pause Ownership::said_once(std::size_t place,
+                                              const checkpoint::Claim::Pause& pause) const {
   return [this, place, pause, has_said = false](Duration look) mutable {
     if (!std::exchange(has_said, true)) {
       say(places_[place]->shown("") + " has an owner: it is watched to see whether it is alive");

@@ -1,14 +1,10 @@
 #include "agent/src/session/places.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <thread>
 #include <utility>
 
-#include <unistd.h>
-
-#include "agent/src/checkpoint/disk/folder_mark.h"
 #include "agent/src/checkpoint/disk/memory_file_system.h"
 #include "agent/src/checkpoint/disk/patient_disk.h"
 #include "agent/src/checkpoint/lost_manifests.h"
@@ -22,6 +18,7 @@
 #include "agent/src/session/identity.h"
 #include "agent/src/session/launch_record.h"
 #include "agent/src/session/leaving.h"
+#include "agent/src/session/owned_places.h"
 #include "agent/src/session/place_options.h"
 #include "agent/src/session/say.h"
 #include "agent/src/session/staging_options.h"
@@ -60,23 +57,10 @@ checkpoint::Tiers open_tiers(const Options& options, const std::shared_ptr<check
   return *std::move(tiers);
 }
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
-// Where a lock of this machine does not reach. Processes of a world hold theirs together, so it does not tell
-// two jobs apart either.
-std::vector<std::shared_ptr<Disk>> places_to_own(const checkpoint::Tiers& tiers, const Options& options) {
-  std::vector<std::shared_ptr<Disk>> disks;
-  const bool is_alone = options.member.coordinator_url.empty();
-  const bool has_lock = is_alone && tiers.home().store == nullptr;
-  for (std::size_t i = has_lock ? 1 : 0; i < tiers.all().size(); ++i) disks.push_back(tiers.all()[i].disk);
-  return disks;
-}
-
-std::string find_identity(const Options& options, const checkpoint::Tiers& tiers) {
-  auto identity = identity_of(options, *tiers.home().disk, draw_name());
+std::string find_identity(const Options& options, const checkpoint::Tiers& tiers,
+                          checkpoint::PatientCalls& calls) {
+  const auto mark = [&] { return mark_of_home(options, calls); };
+  auto identity = identity_of(options, *tiers.home().disk, mark, draw_name());
   if (!identity) fail(exit_code_of(identity.error()), identity.error().message());
   return *std::move(identity);
 }
@@ -119,10 +103,10 @@ Places::Places(const Options& options, std::shared_ptr<metrics::Meters> meters)
       calls_(make_calls(std::chrono::seconds(options.disk_patience_seconds))),
       leaving_calls_(make_calls(kLeavingPatience)),
       tiers_(open_tiers(options, calls_, home_, stop_.get_token())),
-      identity_(find_identity(options, tiers_)),
+      identity_(find_identity(options, tiers_, *calls_)),
       mirrors_(make_mirrors(plan_of(tiers_, options), std::move(meters), events_)),
-      ownership_(std::make_shared<Ownership>(
-          places_to_own(tiers_, options), owner_of(options, host_name(), identity_, draw_name()), events_)) {
+      ownership_(std::make_shared<Ownership>(places_to_own(tiers_, options),
+                                             owner_on_this_host(options, identity_), events_)) {
   if (const auto checked = check_final_weights_file(options, *calls_); !checked)
     fail(ExitCode::kConfiguration, checked.error().message());
 }
@@ -355,9 +339,7 @@ checkpoint::SaverOptions Places::saver_options() const {
     }
   }
   if (!options.slots_folder.empty() && tiers_.home().store == nullptr) {
-    const auto mark = (*calls_)("looking at " + home_of(options_), [folder = run_folder(options_)] {
-      return Result<std::uint64_t>(checkpoint::folder_mark(folder));
-    });
+    const auto mark = mark_of_home(options_, *calls_);
     if (!mark) fail(exit_code_of(mark.error()), mark.error().message());
     options.home_mark = *mark;
   }

@@ -87,6 +87,13 @@ Error occupied(const Disk& disk, const ClaimNote& by, const Owner& newcomer) {
                 " cannot be read, and claims follow it: a job trains here; end it, or give this run another "
                 "name; nothing was changed"};
   }
+  if (have_one_uid(newcomer.job, by.owner.job)) {
+    return {ErrorKind::kAlreadyExists,
+            disk.shown(claim_path(by.number)) + " says that the job " + by.owner.job +
+                " trains here, and it is alive; this is " + newcomer.job +
+                ", of the same identity, as after a folder was copied or reached by another path: end that "
+                "one, or give this run another name; nothing was changed"};
+  }
   const bool is_namesake = kinship(newcomer.job, by.owner.job) == Kinship::kNamesake;
   return {ErrorKind::kAlreadyExists,
           disk.shown(claim_path(by.number)) + " says that the job " + by.owner.job + " trains here, and " +

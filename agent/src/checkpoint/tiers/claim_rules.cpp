@@ -25,6 +25,11 @@ bool is_place(std::string_view name) {
   return name.starts_with('/') || name.find("://") != std::string_view::npos;
 }
 
+// "/data/runs/digits" of "/data/runs/digits on here".
+std::string_view folder_named_in(std::string_view place) {
+  return place.substr(0, place.rfind(" on "));
+}
+
 // "value" of the line "name value\n" at the beginning of the text, which it takes away.
 std::optional<std::string> take_line(std::string_view& text, std::string_view name) {
   const std::size_t end = text.find('\n');
@@ -45,11 +50,19 @@ std::string job_text(const std::string& name, const std::string& uid) {
 Kinship kinship(std::string_view job, std::string_view other) {
   const JobName a = parse_job(job);
   const JobName b = parse_job(other);
-  const bool have_uids = !a.uid.empty() && !b.uid.empty();
-  if (have_uids && a.uid == b.uid) return Kinship::kSame;
-  if (a.name != b.name) return Kinship::kOther;
-  if (!have_uids) return Kinship::kSame;
-  return is_place(a.name) ? Kinship::kOther : Kinship::kNamesake;
+  const bool are_places = is_place(a.name) && is_place(b.name);
+  if (a.name != b.name) {
+    const bool is_other_host = are_places && !a.uid.empty() && a.uid == b.uid;
+    return is_other_host && folder_named_in(a.name) == folder_named_in(b.name) ? Kinship::kNamesake
+                                                                               : Kinship::kOther;
+  }
+  if (a.uid.empty() || b.uid.empty() || a.uid == b.uid) return Kinship::kSame;
+  return are_places ? Kinship::kOther : Kinship::kNamesake;
+}
+
+bool have_one_uid(std::string_view job, std::string_view other) {
+  const std::string_view uid = parse_job(job).uid;
+  return !uid.empty() && uid == parse_job(other).uid;
 }
 
 bool is_held_by_job(const ClaimNote& note, const Owner& owner) {

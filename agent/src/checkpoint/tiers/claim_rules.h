@@ -4,7 +4,8 @@
 // the name is for people, and for agents that wrote none. A namesake, of the same name in a cluster with
 // another UID, is a job that was made anew after the owner was deleted, or one of another cluster. Which of
 // them cannot be told; but the first one's processes end soon. Outside of clusters a name is a place and a
-// host, which two jobs may share: there another UID is another job.
+// host, which two jobs may share: there another UID is another job. A UID lies in a file there, and is copied
+// with it: one UID in two places is two jobs, and on two hosts it may be one that is moving.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +30,12 @@ struct Owner {
 // that know no UIDs read it, see that the place is another's now, and stop. The UID has no spaces.
 [[nodiscard]] std::string job_text(const std::string& name, const std::string& uid);
 
-// Pure. Equal UIDs are one job, whatever its names. A UID that one of the two does not have is no difference:
-// older agents write none.
+// Pure. One job has one name and one UID. A UID that one of the two does not have is no difference: older
+// agents write none.
 enum class Kinship { kSame, kNamesake, kOther };
 [[nodiscard]] Kinship kinship(std::string_view job, std::string_view other);
+// Of which only one job's processes should have it.
+[[nodiscard]] bool have_one_uid(std::string_view job, std::string_view other);
 
 struct ClaimNote {
   std::uint64_t number = 0;
@@ -50,7 +53,7 @@ struct ClaimNote {
 struct ClaimTimes {
   Duration lease{std::chrono::seconds(30)};  // renewed at least three times within
   Duration look{std::chrono::seconds(1)};    // while watching
-  // How long a namesake may still show signs of life: its pods end with their grace period.
+  // How long a namesake may still show signs of life: its processes end with their grace period.
   Duration farewell{std::chrono::minutes(5)};
 };
 

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/src/checkpoint/disk/folder_mark.h"
 #include "agent/src/checkpoint/run_store.h"
 #include "agent/src/checkpoint/tiers/mirror.h"
 #include "tests/support/temporary_folder.h"

@@ -222,5 +222,28 @@ TEST_F(RunFolderTest, TheJobsIdentityIsDrawnOnceAndKept) {
   EXPECT_NE(RunFolder::open(temporary_ / "other")->job_uid().value(), other);
 }
 
+TEST_F(RunFolderTest, ACopyOfTheFolderIsAnotherJob) {
+  const std::string uid = open().job_uid().value();
+  std::filesystem::copy(temporary_ / "run", temporary_ / "copy", std::filesystem::copy_options::recursive);
+  const std::string of_copy = RunFolder::open(temporary_ / "copy")->job_uid().value();
+  EXPECT_NE(of_copy, uid);
+  EXPECT_EQ(RunFolder::open(temporary_ / "copy")->job_uid().value(), of_copy) << "drawn once";
+  EXPECT_EQ(open().job_uid().value(), uid) << "the first is what it was";
+}
+
+TEST_F(RunFolderTest, AFolderThatIsMovedIsTheSameJob) {
+  const std::string uid = open().job_uid().value();
+  std::filesystem::rename(temporary_ / "run", temporary_ / "moved");
+  EXPECT_EQ(RunFolder::open(temporary_ / "moved")->job_uid().value(), uid);
+}
+
+// As older versions, and people, wrote it: nothing says in which folder it was drawn.
+TEST_F(RunFolderTest, AnIdentityOfNoFolderIsDrawnAnew) {
+  const std::string of_before = "0123456789abcdef0123456789abcdef";
+  std::filesystem::create_directories(temporary_ / "run");
+  test::write_text(temporary_ / "run/uid", of_before + "\n");
+  EXPECT_NE(open().job_uid().value(), of_before);
+}
+
 }  // namespace
 }  // namespace ratoon::local::run_folder_test

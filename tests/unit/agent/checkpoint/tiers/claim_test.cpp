@@ -288,7 +288,45 @@ TEST_P(ClaimTest, AnotherUidOnOneHostAndPathIsAnotherJob) {
                            [&] { EXPECT_TRUE(waited_ < seconds(10) || first->renew()); });
   ASSERT_FALSE(second);
   EXPECT_LT(waited_, seconds(30)) << "no farewell: nothing says that the first one ends";
-  ASSERT_TRUE(take("/link/to/digits on there of 6f1c", "c")) << "the same job, by another path";
+}
+
+// A folder that was copied has the identity of the job that it is a copy of.
+TEST_P(ClaimTest, OneIdentityInTwoPlacesIsTwoJobs) {
+  auto first = take("/runs/digits on here of 6f1c", "a");
+  const auto copy = take("/copies/digits on here of 6f1c", "b",
+                         [&] { EXPECT_TRUE(waited_ < seconds(10) || first->renew()); });
+  ASSERT_FALSE(copy);
+  EXPECT_EQ(copy.error().kind(), ErrorKind::kAlreadyExists);
+  EXPECT_THAT(
+      copy.error().message(),
+      HasSubstr("the job /runs/digits on here of 6f1c trains here, and it is alive; this is "
+                "/copies/digits on here of 6f1c, of the same identity, as after a folder was copied"));
+  EXPECT_LT(waited_, seconds(30));
+  EXPECT_TRUE(first->renew()) << "the first has not noticed anything";
+}
+
+// As after a move, a restore, or a kill in a container whose paths are others now.
+TEST_P(ClaimTest, AJobThatWasKilledAndStartsInAnotherPlaceWaitsForALease) {
+  ASSERT_TRUE(take("/runs/digits on here of 6f1c", "a"));
+  for (const char* job : {"/moved/digits on here of 6f1c", "/moved/digits on there of 6f1c"}) {
+    waited_ = {};
+    ASSERT_TRUE(take(job, "b")) << job;
+    EXPECT_EQ(waited_, seconds(30)) << job;
+  }
+  waited_ = {};
+  ASSERT_TRUE(take("/moved/digits on there of 6f1c", "c"));
+  EXPECT_EQ(waited_, Duration(0)) << "there it starts at once";
+}
+
+// As with a job of a scheduler that is moved to another host.
+TEST_P(ClaimTest, AJobThatMovesToAnotherHostWaitsForItsFormerEnd) {
+  auto first = take("/runs/digits on here of 6f1c", "a");
+  auto next = take("/runs/digits on there of 6f1c", "b", [&] {
+    if (waited_ > seconds(60)) return;
+    EXPECT_TRUE(waited_ < seconds(60) ? first->renew() : first->release());
+  });
+  ASSERT_TRUE(next) << next.error().message();
+  EXPECT_EQ(waited_, seconds(60));
 }
 
 // What a writer left that was killed before its claim had its name.
@@ -348,12 +386,20 @@ TEST(Kinship, IsOfNameAndUid) {
   EXPECT_EQ(kinship("a/b", "a/b of 1"), Kinship::kSame);
   EXPECT_EQ(kinship("a/b of 1", "a/b of 2"), Kinship::kNamesake);
   EXPECT_EQ(kinship("a/b of 1", "a/c of 2"), Kinship::kOther);
-  EXPECT_EQ(kinship("/a on h of 1", "/b on i of 1"), Kinship::kSame) << "by another path, or host";
+  EXPECT_EQ(kinship("a/b of 1", "a/c of 1"), Kinship::kOther);
+  EXPECT_EQ(kinship("/a on h of 1", "/a on h of 1"), Kinship::kSame);
+  EXPECT_EQ(kinship("/a on h of 1", "/b on h of 1"), Kinship::kOther) << "one of the two is a copy";
+  EXPECT_EQ(kinship("/a on h of 1", "/b on i of 1"), Kinship::kOther);
+  EXPECT_EQ(kinship("/a on h of 1", "/a on i of 1"), Kinship::kNamesake) << "it may be moving";
+  EXPECT_EQ(kinship("/a on h", "/a on i"), Kinship::kOther);
   EXPECT_EQ(kinship("/a on h of 1", "/a on h of 2"), Kinship::kOther);
   EXPECT_EQ(kinship("s3://a/b on h of 1", "s3://a/b on h of 2"), Kinship::kOther);
   EXPECT_EQ(kinship("/a on h of 1", "/a on h"), Kinship::kSame);
   EXPECT_EQ(kinship("/runs of me/x on here", "/runs on here"), Kinship::kOther);
   EXPECT_EQ(kinship("/runs of me/x on here", "/runs of me/y on here"), Kinship::kOther);
+  EXPECT_TRUE(have_one_uid("/a on h of 1", "/b on h of 1"));
+  EXPECT_FALSE(have_one_uid("/a on h of 1", "/a on h of 2"));
+  EXPECT_FALSE(have_one_uid("/a on h", "/a on h"));
 }
 
 }  // namespace

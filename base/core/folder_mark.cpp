@@ -1,4 +1,4 @@
-#include "agent/src/checkpoint/disk/folder_mark.h"
+#include "base/core/folder_mark.h"
 
 #include <array>
 #include <span>
@@ -8,7 +8,7 @@
 
 #include "base/core/xxh3.h"
 
-namespace ratoon::checkpoint {
+namespace ratoon {
 
 std::uint64_t folder_mark(const std::filesystem::path& folder) {
   struct statx facts{};
@@ -21,4 +21,4 @@ std::uint64_t folder_mark(const std::filesystem::path& folder) {
   return xxh3_64(std::as_bytes(std::span(identity)));
 }
 
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon

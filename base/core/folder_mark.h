@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <filesystem>
 
-namespace ratoon::checkpoint {
+namespace ratoon {
 
 // Of its number and its birth, where the file system keeps one: the same for every process that looks, as
 // long as the folder lives. 0: nobody can tell.
 [[nodiscard]] std::uint64_t folder_mark(const std::filesystem::path& folder);
 
-}  // namespace ratoon::checkpoint
+}  // namespace ratoon

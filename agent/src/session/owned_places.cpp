@@ -1,0 +1,40 @@
+#include "agent/src/session/owned_places.h"
+
+#include <array>
+
+#include <unistd.h>
+
+#include "agent/src/session/place_options.h"
+#include "base/core/folder_mark.h"
+#include "base/core/random_name.h"
+
+namespace ratoon::session {
+namespace {
+
+using checkpoint::Disk;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<Disk>> places_to_own(const checkpoint::Tiers& tiers, const Options& options) {
+  std::vector<std::shared_ptr<Disk>> disks;
+  const bool is_alone = options.member.coordinator_url.empty();
+  const bool has_lock = is_alone && tiers.home().store == nullptr;
+  for (std::size_t i = has_lock ? 1 : 0; i < tiers.all().size(); ++i) disks.push_back(tiers.all()[i].disk);
+  return disks;
+}
+
+checkpoint::Owner owner_on_this_host(const Options& options, const std::string& identity) {
+  return owner_of(options, host_name(), identity, draw_name());
+}
+
+Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::PatientCalls& calls) {
+  return calls("looking at " + home_of(options),
+               [folder = run_folder(options)] { return Result<std::uint64_t>(folder_mark(folder)); });
+}
+
+}  // namespace ratoon::session

@@ -1,0 +1,28 @@
+// Whose the places of a run are: which of them have to be claimed, and by what name.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ratoon/options.h>
+#include <ratoon/result.h>
+
+#include "agent/src/checkpoint/disk/disk.h"
+#include "agent/src/checkpoint/disk/patient_calls.h"
+#include "agent/src/checkpoint/tiers/claim_rules.h"
+#include "agent/src/checkpoint/tiers/tiers.h"
+
+namespace ratoon::session {
+
+// Where a lock of this machine does not reach. Processes of a world hold theirs together, so it does not tell
+// two jobs apart either.
+[[nodiscard]] std::vector<std::shared_ptr<checkpoint::Disk>> places_to_own(const checkpoint::Tiers& tiers,
+                                                                           const Options& options);
+// This process, as a start of the job with that identity.
+[[nodiscard]] checkpoint::Owner owner_on_this_host(const Options& options, const std::string& identity);
+// folder_mark() of the run's folder, within the patience for its disk.
+[[nodiscard]] Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::PatientCalls& calls);
+
+}  // namespace ratoon::session
