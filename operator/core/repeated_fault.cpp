@@ -1,12 +1,11 @@
 #include "operator/core/repeated_fault.h"
 
-#include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 
 #include "operator/core/failure_policy.h"
 #include "operator/core/last_failure.h"
+#include "operator/core/outside_words.h"
 #include "operator/core/restart_rules.h"
 
 namespace ratoon::core {
@@ -16,17 +15,6 @@ constexpr int kSigAbort = 6;
 constexpr int kSignalsFrom = 128;
 constexpr int kOwnCodesFrom = 80;  // these say themselves what they mean
 constexpr int kOwnCodesTo = 99;
-
-// Types of exceptions, and words in their texts, where what failed may be another thing than the program.
-constexpr std::array<std::string_view, 30> kOutside = {
-    "system_error", "filesystem_error",  "bad_alloc",     "ios_base",
-    "future_error", "DistBackend",       "DistNetwork",   "DistStore",
-    "DistError",    "OutOfMemory",       "MemoryError",   "OSError",
-    "IOError",      "ConnectionError",   "ConnectionRe",  "ConnectionAb",
-    "BrokenPipe",   "FileNotFound",      "PermissionErr", "TimeoutError",
-    "BlockingIO",   "KeyboardInterrupt", "EOFError",      "CUDA",
-    "NCCL",         "out of memory",     "onnection",     "timed out",
-    "imeout",       "No space left"};
 
 // "terminate called after throwing an instance of 'X'", before the line with its text.
 std::string_view find_terminate_type(std::string_view last_lines) {
@@ -72,8 +60,7 @@ std::string find_fault(std::string_view last_lines) {
   const std::string text = find_exception(last_lines);
   if (text.empty() || !tells_of_exception(last_lines, text)) return "";
   const std::string fault = std::string(find_terminate_type(last_lines)) + ": " + text;
-  const auto is_in_it = [&](std::string_view word) { return fault.find(word) != std::string::npos; };
-  return std::ranges::any_of(kOutside, is_in_it) ? "" : without_numbers(fault);
+  return may_be_from_outside(fault) ? "" : without_numbers(fault);
 }
 
 bool is_after(const Observation& seen, const api::MemberStatus& member, std::string_view name_before) {

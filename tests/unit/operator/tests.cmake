@@ -6,7 +6,8 @@ if(TARGET ratoon_operator_core)
             core/gang_test.cpp core/group_start_test.cpp core/group_test.cpp core/hang_test.cpp
             core/last_failure_test.cpp core/ledger_test.cpp
             core/noted_checkpoint_test.cpp core/notice_test.cpp core/pitfalls_test.cpp core/progress_test.cpp
-            core/providers_words_test.cpp core/reconcile_test.cpp core/recovery_test.cpp core/repeated_fault_test.cpp
+            core/outside_words_test.cpp core/providers_words_test.cpp core/reconcile_test.cpp
+            core/recovery_test.cpp core/repeated_fault_test.cpp
             core/restart_rules_test.cpp core/roster_test.cpp core/shared_claim_test.cpp core/sick_nodes_test.cpp
             core/silence_test.cpp core/suspects_test.cpp core/suspend_test.cpp
     LIBS ratoon::operator_core)

@@ -1,0 +1,105 @@
+// Texts of exceptions as libraries write them.
+#include "operator/core/outside_words.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "operator/core/repeated_fault.h"
+
+namespace ratoon::core::outside_words_test {
+namespace {
+
+std::string fault_of_cpp(const std::string& exception) {
+  return find_fault("ratoon: the training function threw " + exception + "\n");
+}
+
+std::string fault_of_python(const std::string& exception) {
+  return find_fault("Traceback (most recent call last):\n  File \"t.py\", line 3, in <module>\n" + exception +
+                    "\n");
+}
+
+TEST(OutsideWords, AreInWhatFilesServersAndDevicesSay) {
+  for (const char* text : {
+           "std::runtime_error: cannot open /mnt/data/train.bin: Stale file handle",
+           "std::runtime_error: shard.00012.mds: No such file or directory",
+           "std::runtime_error: Host is unreachable",
+           "std::runtime_error: Temporary failure in name resolution",
+           "std::runtime_error: HTTP 503 Service Unavailable",
+           "std::runtime_error: 429 Too Many Requests",
+           "std::runtime_error: 10.0.0.3 says nothing",
+           "std::runtime_error: bad magic in '/data/train.bin'",
+           "std::runtime_error: Input/output error",
+           "std::runtime_error: Too many open files",
+           "std::runtime_error: pthread_create: Resource temporarily unavailable",
+           "std::runtime_error: connection reset by peer",
+           "c10::Error: open file failed because of errno 2 on fopen: No such file or directory, file path: "
+           "w",
+           "c10::Error: PytorchStreamReader failed reading zip archive: failed finding central directory",
+           "c10::Error: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED",
+           "c10::Error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)",
+           "c10::Error: HIP error: hipErrorNoDevice",
+           "c10::Error: CUDA error: uncorrectable ECC error encountered",
+           "gloo::EnforceNotMet: writev [10.0.0.3]:4411: Broken pipe",
+           "gloo::IoException: Read error",
+       })
+    EXPECT_EQ(fault_of_cpp(text), "") << text;
+  for (const char* text : {
+           "requests.exceptions.HTTPError: 503 Server Error: Service Unavailable for url: https://hub/x",
+           "botocore.exceptions.EndpointConnectionError: Could not",
+           "botocore.exceptions.NoCredentialsError: Unable to locate credentials",
+           "socket.gaierror: [Errno -3] Temporary failure in name resolution",
+           "RuntimeError: DataLoader worker (pid 12) is killed by signal: Bus error. ",
+           "RuntimeError: DataLoader worker (pid(s) 7, 8) exited unexpectedly",
+           "NotADirectoryError: [Errno 20] Not a directory: 'x'",
+           "InterruptedError: x",
+           "zipfile.BadZipFile: File is not a zip file",
+           "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
+           "safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge",
+           "ssl.SSLEOFError: EOF occurred in violation of protocol",
+           "grpc._channel._InactiveRpcError: <_InactiveRpcError of RPC",
+           "huggingface_hub.errors.LocalEntryNotFoundError: An error happened",
+       })
+    EXPECT_EQ(fault_of_python(text), "") << text;
+}
+
+TEST(OutsideWords, AreWhatTheSystemSaysOfItsErrors) {
+  for (int number = 1; number < 134; ++number) {
+    const std::string text = std::strerror(number);
+    if (text.starts_with("Unknown error") || number == EINVAL || number == EDOM || number == ERANGE) continue;
+    EXPECT_EQ(fault_of_cpp("std::runtime_error: the shard: " + text), "") << text;
+  }
+}
+
+TEST(OutsideWords, AreNotInWhatProgramsDoWrong) {
+  for (const char* text : {
+           "std::out_of_range: no layer 17 of 12",
+           "std::invalid_argument: stoi",
+           "std::domain_error: Numerical argument out of domain",
+           "std::logic_error: the neural network has 3 fully connected layers, and 4 sizes and/or names",
+           "c10::Error: mat1 and mat2 shapes cannot be multiplied (64x784 and 512x10)",
+           "c10::Error: shape '[2, 3]' is invalid for input of size 7",
+           "c10::Error: Expected a class label from 0.0 to 9.0, found 11.5",
+           "nlohmann::json_abi_v3_11_3::detail::type_error: [json.exception.type_error.302] type must be "
+           "number, but is string",
+       })
+    EXPECT_NE(fault_of_cpp(text), "") << text;
+  for (const char* text : {
+           "KeyError: 'x41'",
+           "IndexError: list index out of range",
+           "ZeroDivisionError: division by zero",
+           "ValueError: Invalid argument: lr must be positive",
+           "TypeError: unsupported operand type(s) for /: 'str' and 'int'",
+           "AttributeError: 'Net' object has no attribute 'fc9'",
+           "ModuleNotFoundError: No module named 'models.resnet'",
+           "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, "
+           "cuda:0 and cpu!",
+           "RuntimeError: Error(s) in loading state_dict for Net:",
+       })
+    EXPECT_NE(fault_of_python(text), "") << text;
+}
+
+}  // namespace
+}  // namespace ratoon::core::outside_words_test
