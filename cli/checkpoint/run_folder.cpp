@@ -47,7 +47,11 @@ std::string saves_of_run(const fs::path& folder) {
   const auto document = local::RunFolder::read_document(folder);
   if (!document || !*document || !(**document).is_object()) return "";
   const auto saves = (**document).find("saves");
-  return saves != (**document).end() && saves->is_string() ? saves->get<std::string>() : "";
+  if (saves == (**document).end() || !saves->is_string()) return "";
+  const auto said = saves->get<std::string>();
+  const bool is_within =
+      !said.empty() && said.find("://") == std::string::npos && fs::path(said).is_relative();
+  return is_within ? (fs::absolute(folder) / said).lexically_normal().string() : said;
 }
 
 fs::path checkpoints_in(const fs::path& folder) {

@@ -16,7 +16,8 @@ namespace ratoon::cli {
 // kInvalid where there are no checkpoints of ours in it; the message names the run folders that lie below.
 [[nodiscard]] Result<std::unique_ptr<checkpoint::Disk>> open_run_folder(const std::filesystem::path& folder);
 
-// Where a run in a folder of `ratoon run` says that its members save: a folder, or a bucket's address. Empty:
+// Where a run in a folder of `ratoon run` says that its members save: a folder, or a bucket's address. One in
+// the run's own folder is that of `folder`, also where this is a copy, or was moved. Empty:
 // it is none, or an older Ratoon wrote it.
 [[nodiscard]] std::string saves_of_run(const std::filesystem::path& folder);
 

@@ -67,7 +67,8 @@ class Runner {
         wakeup_(std::move(wakeup)),
         supplies_(std::move(supplies)),
         job_(options.job),
-        saves_place_(saves_place(job_, folder_.checkpoints_path(), current_folder())),
+        saves_place_(saves_place(
+            job_, {.run = folder_.path(), .save = folder_.checkpoints_path(), .work = current_folder()})),
         news_(options.print, folder_.log_path("*").string(), clock),
         // As many as members, and one to go to when a node is lost; or those of the trace.
         machine_(options.losses.trace.empty() ? NodePool(count_members() + 1) : NodePool(),

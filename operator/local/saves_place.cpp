@@ -42,12 +42,14 @@ std::string run_name_of(const api::TrainingJob& job) {
 
 }  // namespace
 
-std::string saves_place(const api::TrainingJob& job, const std::filesystem::path& save_folder,
-                        const std::filesystem::path& work_folder) {
-  const std::string folder = flag_of_job(job, "--save-folder").value_or(save_folder.string());
+std::string saves_place(const api::TrainingJob& job, const SavesFolders& folders) {
+  const std::string folder = flag_of_job(job, "--save-folder").value_or(folders.save.string());
   const std::string name = run_name_of(job);
   if (folder.find("://") != std::string::npos) return folder + (folder.ends_with('/') ? "" : "/") + name;
-  return (work_folder / folder / name).lexically_normal().string();
+  const auto place = (folders.work / folder / name).lexically_normal();
+  const auto within = place.lexically_relative(folders.run.lexically_normal());
+  const bool is_within = !within.empty() && *within.begin() != ".." && *within.begin() != ".";
+  return is_within ? within.string() : place.string();
 }
 
 }  // namespace ratoon::local

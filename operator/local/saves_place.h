@@ -9,9 +9,14 @@
 
 namespace ratoon::local {
 
-// Pure: "<save folder>/<run name>", absolute, or the address of a bucket. `save_folder` is what members are
-// told beside their command line; relative paths count from `work_folder`.
-[[nodiscard]] std::string saves_place(const api::TrainingJob& job, const std::filesystem::path& save_folder,
-                                      const std::filesystem::path& work_folder);
+struct SavesFolders {
+  std::filesystem::path run;   // absolute
+  std::filesystem::path save;  // what members are told beside their command line
+  std::filesystem::path work;  // from which relative paths in it count
+};
+
+// Pure: "<save folder>/<run name>", or the address of a bucket. A place within the run's folder is relative
+// to that, and follows it where it is copied, moved or restored; any other is absolute.
+[[nodiscard]] std::string saves_place(const api::TrainingJob& job, const SavesFolders& folders);
 
 }  // namespace ratoon::local

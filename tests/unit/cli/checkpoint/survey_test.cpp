@@ -214,6 +214,19 @@ TEST(ExitCode, SaysWhatAScriptNeedsToKnow) {
   }
 }
 
+TEST(RunFolder, ACopyOfIsLookedAtItself) {
+  const test::TemporaryFolder folder;
+  ASSERT_TRUE(checkpoint::RunStore::open(folder / "run/checkpoints/counter"));
+  std::ofstream(folder / "run/status.json") << R"({"saves": "checkpoints/counter"})";
+  std::filesystem::copy(folder / "run", folder / "copy", std::filesystem::copy_options::recursive);
+  EXPECT_EQ(saves_of_run(folder / "copy"), folder / "copy/checkpoints/counter");
+  EXPECT_EQ(checkpoints_in(folder / "copy"), folder / "copy/checkpoints/counter");
+  for (const std::string elsewhere : {"/data/runs/counter", "s3://bucket/counter"}) {
+    std::ofstream(folder / "copy/status.json") << R"({"saves": ")" << elsewhere << "\"}";
+    EXPECT_EQ(saves_of_run(folder / "copy"), elsewhere);
+  }
+}
+
 TEST(RunFolder, TheErrorNamesTheRunFoldersBelow) {
   const test::TemporaryFolder folder;
   ASSERT_TRUE(checkpoint::RunStore::open(folder / "checkpoints/counter"));
@@ -228,6 +241,8 @@ TEST(RunFolder, TheErrorNamesTheRunFoldersBelow) {
   EXPECT_EQ(checkpoints_in(folder / "checkpoints/counter"), folder / "checkpoints/counter");
   ASSERT_TRUE(checkpoint::RunStore::open(folder / "checkpoints/before"));
   EXPECT_EQ(checkpoints_in(folder.path()), folder.path()) << "which of the two, only a person knows";
+  std::ofstream(folder / "status.json") << R"({"saves": "checkpoints/before"})";
+  EXPECT_EQ(checkpoints_in(folder.path()), folder / "checkpoints/before");
   const auto missing = open_run_folder(folder / "missing");
   ASSERT_FALSE(missing);
   EXPECT_FALSE(std::filesystem::exists(folder / "missing")) << "looking makes nothing";

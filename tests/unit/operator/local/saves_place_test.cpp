@@ -10,18 +10,19 @@ namespace {
 
 class SavesPlace : public testing::Test {
  protected:
-  std::string place() const { return saves_place(job_, "/runs/a/checkpoints", "/runs"); }
+  std::string place() const { return saves_place(job_, folders_); }
   void say(const std::vector<std::string>& words) { job_.spec.roles[0].command = words; }
 
   api::TrainingJob job_ = test::job();
+  SavesFolders folders_{.run = "/runs/a", .save = "/runs/a/checkpoints", .work = "/runs"};
 };
 
 TEST_F(SavesPlace, IsInTheRunsFolderUnderTheJobsName) {
-  EXPECT_EQ(place(), "/runs/a/checkpoints/" + job_.meta.name);
+  EXPECT_EQ(place(), "checkpoints/" + job_.meta.name);
   job_.spec.checkpoint_policy.run_name = "first";
-  EXPECT_EQ(place(), "/runs/a/checkpoints/first");
+  EXPECT_EQ(place(), "checkpoints/first");
   job_.spec.roles[0].environment = {{names::env::kRunName, "second"}};
-  EXPECT_EQ(place(), "/runs/a/checkpoints/second") << "the template wins";
+  EXPECT_EQ(place(), "checkpoints/second") << "the template wins";
 }
 
 TEST_F(SavesPlace, FollowsTheCommandLineOfTheTrainer) {
@@ -32,7 +33,21 @@ TEST_F(SavesPlace, FollowsTheCommandLineOfTheTrainer) {
   say({"train", "--save-folder", "s3://bucket/runs", "--run-name", "r"});
   EXPECT_EQ(place(), "s3://bucket/runs/r");
   say({"train", "--save-folder"});
-  EXPECT_EQ(place(), "/runs/a/checkpoints/" + job_.meta.name) << "which the trainer refuses";
+  EXPECT_EQ(place(), "checkpoints/" + job_.meta.name) << "which the trainer refuses";
+}
+
+// Each way to say a place in the run's folder: a copy of the folder has it, too.
+TEST_F(SavesPlace, WithinTheRunsFolderFollowsThatFolder) {
+  for (const char* said : {"/runs/a/own", "a/own", "/runs/b/../a/own"}) {
+    say({"train", "--save-folder", said, "--run-name", "r"});
+    EXPECT_EQ(place(), "own/r") << said;
+  }
+  folders_.run = "/runs/b/../a/.";
+  EXPECT_EQ(place(), "own/r");
+  for (const char* said : {"/runs/ab", "/runs", "/", "/runs/a/../c"}) {
+    say({"train", "--save-folder", said, "--run-name", "r"});
+    EXPECT_EQ(place(), (std::filesystem::path(said) / "r").lexically_normal()) << said;
+  }
 }
 
 }  // namespace
