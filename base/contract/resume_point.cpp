@@ -73,4 +73,9 @@ bool is_newer(const ResumePoint& one, const ResumePoint& other) {
   return std::pair(one.attempt, one.step) > std::pair(other.attempt, other.step);
 }
 
+bool may_be_last(const ResumePoint& last, Attempt attempt, Step step, const std::string& digest) {
+  if (attempt != last.attempt || step < last.step) return true;
+  return step == last.step && digest == last.digest;
+}
+
 }  // namespace ratoon

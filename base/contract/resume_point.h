@@ -30,4 +30,9 @@ inline constexpr const char* kGivenUp = "given up";
 // In the order of a run's lineage: whatever a newer attempt committed is newer.
 [[nodiscard]] bool is_newer(const ResumePoint& one, const ResumePoint& other);
 
+// Pure. Whether a run may have ended with `last`, where this was seen committed: nothing of an attempt is
+// committed after its run's last step, and one name has one digest. Another attempt says nothing.
+[[nodiscard]] bool may_be_last(const ResumePoint& last, Attempt attempt, Step step,
+                               const std::string& digest);
+
 }  // namespace ratoon

@@ -15,11 +15,13 @@ constexpr std::array<std::string_view, 8> kPhases = {"joining",    "load", "data
                                                      "collective", "save", "validate", "user"};
 
 // A run is complete once its last step is saved: who says so names the checkpoint.
-ResumePoint read_last_checkpoint(Fields& f, Step last) {
+ResumePoint read_last_checkpoint(Fields& f, Attempt attempt, Step last) {
   Fields field = f.object("checkpoint");
   ResumePoint checkpoint = contract::read_resume_point(field);
   if (f.is_sound() && checkpoint.step != last)
     field.complain("step", "the run's last step (" + std::to_string(last.value()) + ")");
+  if (f.is_sound() && checkpoint.attempt > attempt)
+    field.complain("attempt", "at most that of the run's end (" + std::to_string(attempt.value()) + ")");
   return checkpoint;
 }
 
@@ -114,7 +116,7 @@ void read(Fields& f, Completed& m) {
   m.process = read_process(f);
   m.attempt = Attempt(f.whole("attempt", kAttemptMax));
   m.step = Step(f.whole("step", kCountMax));
-  m.checkpoint = read_last_checkpoint(f, m.step);
+  m.checkpoint = read_last_checkpoint(f, m.attempt, m.step);
   if (f.find("result") == nullptr) return;
   const json& entries = *f.find("result");
   if (!entries.is_object() || entries.size() > kResultMax) {
@@ -141,7 +143,7 @@ json to_json(const CompletionRecord& m) {
 void read(Fields& f, CompletionRecord& m) {
   m.attempt = Attempt(f.whole("attempt", kCountMax));
   m.step = Step(f.whole("step", kCountMax));
-  m.checkpoint = read_last_checkpoint(f, m.step);
+  m.checkpoint = read_last_checkpoint(f, m.attempt, m.step);
   m.weights = f.optional_text("weights", kWeightsBytesMax);
 }
 

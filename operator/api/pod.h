@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/contract/messages.h"
 #include "base/core/clock.h"
 
 namespace ratoon::api {
@@ -47,6 +48,9 @@ struct Pod {
   std::string last_lines;                  // that its program printed before it failed
   std::optional<GroupSeat> group_seat{};   // of one that is to be made
   std::string meets{};                     // UID of the pod with rank 0 that it was told of at its start
+
+  // That the record names; of one that is_completed.
+  std::optional<ResumePoint> last_checkpoint{};
 
   // Its program did.
   [[nodiscard]] bool has_ended() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }

@@ -133,6 +133,10 @@ bool Coordinator::admit(Room& room, const OrdersRequest& message, http::Responde
 }
 
 bool Coordinator::admit(Room& room, const Completed& message, http::Responder& responder) {
+  if (const auto refusal = room.door.refuse_completion(message)) {
+    reply(responder, status_of(*refusal), *refusal);
+    return false;
+  }
   room.door.hear_completed(message, clock_.now());
   reply(responder, 200, room.door.orders(message.process, clock_.wall_now()));
   return true;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/contract/names.h"
+#include "base/contract/resume_point.h"
 
 namespace ratoon::coordinator {
 namespace {
@@ -120,6 +121,28 @@ bool Door::hear_beat(const Beat& beat, Timestamp now) {
   const Step resumed = seat->assignment.resume ? seat->assignment.resume->step : Step(0);
   const bool is_first_step = before->step <= resumed && beat.step > resumed;
   return has_loaded || is_first_step;
+}
+
+std::optional<Refusal> Door::refuse_completion(const Completed& completed) const {
+  const ResumePoint& last = completed.checkpoint;
+  for (const auto& facts : processes_) {
+    if (!facts.beat || facts.beat->attempt != completed.attempt || !facts.beat->committed) continue;
+    const InventoryEntry& told = *facts.beat->committed;
+    const bool was_damaged = std::ranges::any_of(facts.beat->damaged, [&](const auto& one) {
+      return one.attempt == told.attempt && one.step == told.step;
+    });
+    // One of an attempt before this is no last one, where this attempt has committed as well.
+    const bool is_passed = told.attempt == completed.attempt && told.attempt > last.attempt;
+    if (was_damaged || (!is_passed && may_be_last(last, told.attempt, told.step, told.digest))) continue;
+    return Refusal{.kind = names::refusal::kBadMessage,
+                   .message = "the run cannot have ended with the checkpoint of step " +
+                              std::to_string(last.step.value()) + " of attempt " +
+                              std::to_string(last.attempt.value()) + ", digest " + last.digest +
+                              ": a member told of the commit of step " + std::to_string(told.step.value()) +
+                              " of attempt " + std::to_string(told.attempt.value()) + ", digest " +
+                              told.digest};
+  }
+  return std::nullopt;
 }
 
 void Door::hear_completed(const Completed& completed, Timestamp now) {

@@ -25,6 +25,9 @@ class Door {
   // Whether it may wait for a world: not once the job is over.
   [[nodiscard]] std::optional<Refusal> refuse_join(const ProcessIdentity& process) const;
 
+  // Whether it may have completed: not with another last checkpoint than the members of that attempt told of.
+  [[nodiscard]] std::optional<Refusal> refuse_completion(const Completed& completed) const;
+
   void hear_join(const JoinRequest& request, Timestamp now);
   // Returns whether it says more than "still at work": a commit, or another stage of getting back to work.
   bool hear_beat(const Beat& beat, Timestamp now);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/contract/resume_point.h"
 #include "base/core/utf8.h"
 #include "operator/core/classify.h"
 #include "operator/core/failure_policy.h"
@@ -129,12 +130,20 @@ bool is_named(const api::Pod& pod, const std::vector<api::MemberStatus>& members
   });
 }
 
+// Whether the record of its end agrees with what the job was seen to commit.
+bool is_record_sound(const Observation& seen, const api::Pod& pod) {
+  const auto& known = seen.job.status.last_checkpoint;
+  if (!known || !pod.last_checkpoint) return true;
+  return may_be_last(*pod.last_checkpoint, known->attempt, known->step, known->digest);
+}
+
 bool is_completed(const Observation& seen, const api::MemberStatus& member) {
   if (member.is_completed) return true;
   const api::Pod* pod = find_pod(seen, member);
   // The record is of one process; that the others are done as well, their launcher says with its exit code.
   const bool is_of_all = seen.job.spec.processes_per_node == 1 || (pod != nullptr && pod->exit_code == 0);
-  if (pod != nullptr && pod->is_completed && is_of_all && !member.uid.empty()) return true;
+  const bool has_record = pod != nullptr && pod->is_completed && is_record_sound(seen, *pod);
+  if (has_record && is_of_all && !member.uid.empty()) return true;
   if (api::is_group(seen.job.spec))
     return pod != nullptr && !member.uid.empty() && has_reached_end(seen, *pod);
   const auto done = std::count_if(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {

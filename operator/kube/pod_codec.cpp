@@ -154,12 +154,17 @@ void note_last_words(const json& terminated, api::Pod& pod) {
   pod.last_lines = end_of_text(text_in(terminated, "message"), api::kLastLinesBytesMax);
 }
 
-// A program may end with any last words; only the record counts.
+// A program may end with any last words; only the record counts. With a code of ours the agent says itself
+// that the run is not at its end; any other may be that of what the program tears down after its record.
 void note_completion(const std::string& message, api::Pod& pod) {
-  if (message.empty()) return;
+  constexpr int kOwnCodesFrom = 80;
+  constexpr int kOwnCodesTo = 99;
+  const int code = pod.exit_code.value_or(0);
+  if (message.empty() || (code >= kOwnCodesFrom && code <= kOwnCodesTo)) return;
   auto record = decode<CompletionRecord>(message);
   if (!record) return;
   pod.is_completed = true;
+  pod.last_checkpoint = std::move(record->checkpoint);
   pod.weights = std::move(record->weights);
 }
 

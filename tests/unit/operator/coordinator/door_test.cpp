@@ -214,6 +214,31 @@ TEST(Door, CompletionIsRememberedThroughLaterBeats) {
   EXPECT_EQ(door.processes()[0].beat->step, Step(400));
 }
 
+TEST(Door, RefusesACompletionThatIsNotWithTheLastCommit) {
+  Door door;
+  const auto told = [](std::uint64_t attempt, std::uint64_t step, const char* digest) {
+    auto entry = test::checkpoint(attempt, step);
+    entry.digest = digest;
+    return entry;
+  };
+  const auto refusal_of = [&](std::uint64_t attempt, std::uint64_t step, const char* digest) {
+    auto last_word = test::completed(process(1), 4, step);
+    last_word.checkpoint = {.attempt = Attempt(attempt), .step = Step(step), .digest = digest};
+    const auto refusal = door.refuse_completion(last_word);
+    return refusal ? refusal->message : "";
+  };
+  EXPECT_EQ(refusal_of(4, 400, "a"), "") << "nobody told of anything, as after a change of leader";
+  door.hear_beat(test::beat(process(0), 4, 399, 1, told(4, 380, "b")), at_seconds(1));
+  EXPECT_EQ(refusal_of(4, 400, "a"), "") << "the beat of its commit may be on its way";
+  EXPECT_THAT(refusal_of(4, 370, "a"), testing::HasSubstr("a member told of the commit of step 380"));
+  EXPECT_NE(refusal_of(3, 380, "a"), "") << "of the attempt before";
+  door.hear_beat(test::beat(process(0), 4, 400, 2, told(4, 400, "a")), at_seconds(2));
+  EXPECT_EQ(refusal_of(4, 400, "a"), "");
+  EXPECT_NE(refusal_of(4, 400, "b"), "") << "the same step with other bytes";
+  door.hear_beat(test::beat(process(0), 5, 500, 3, told(5, 500, "c")), at_seconds(3));
+  EXPECT_EQ(refusal_of(4, 400, "b"), "") << "another attempt says nothing";
+}
+
 TEST(Door, ForgetsWhatReplacedProcessesSaid) {
   Door door;
   door.hear_completed(test::completed(process(0), 1, 5), at_seconds(1));

@@ -55,6 +55,25 @@ TEST(IsCompleted, TheRecordOfOneOfSeveralCountsOnceTheirLauncherHasSucceeded) {
   EXPECT_TRUE(is_with(1, 139)) << "what comes after the record of the only one is no matter";
 }
 
+TEST(IsCompleted, ARecordCountsWithTheNewestCommitThatIsKnown) {
+  auto seen = test::running(test::job(1));
+  auto& worker = seen.job.status.members[0];
+  worker.uid = seen.pods[0].uid;
+  seen.pods[0].is_completed = true;
+  seen.pods[0].exit_code = 0;
+  const auto is_with = [&](std::uint64_t attempt, std::uint64_t step, const char* digest) {
+    seen.pods[0].last_checkpoint = {.attempt = Attempt(attempt), .step = Step(step), .digest = digest};
+    return is_completed(seen, worker);
+  };
+  EXPECT_TRUE(is_with(3, 100, "a")) << "nothing is known";
+  seen.job.status.last_checkpoint = {.attempt = Attempt(3), .step = Step(100), .digest = "a"};
+  EXPECT_TRUE(is_with(3, 100, "a"));
+  EXPECT_TRUE(is_with(3, 110, "c")) << "whose commit nobody has told yet";
+  EXPECT_TRUE(is_with(2, 80, "c")) << "another attempt says nothing";
+  EXPECT_FALSE(is_with(3, 90, "c")) << "older than what was committed";
+  EXPECT_FALSE(is_with(3, 100, "b")) << "another one of that name";
+}
+
 struct Loss {
   const char* name;
   void (*change)(Observation&);

@@ -131,6 +131,12 @@ TEST(PodCodec, TheTrainerIsFoundByNameAndOnlyItsRecordCompletes) {
   EXPECT_FALSE(decode_pod(ended(0))->pod.is_completed) << "exit code 0 is no record";
   EXPECT_FALSE(decode_pod(ended(0, "done"))->pod.is_completed);
   EXPECT_TRUE(decode_pod(ended(1, record))->pod.is_completed);
+  EXPECT_EQ(decode_pod(ended(0, record))->pod.last_checkpoint, done().checkpoint);
+  for (const int of_agent : {80, 81, 82, 83, 84})
+    EXPECT_FALSE(decode_pod(ended(of_agent, record))->pod.is_completed) << of_agent;
+  CompletionRecord early = done();
+  early.checkpoint.attempt = Attempt(4);
+  EXPECT_FALSE(decode_pod(ended(0, encode(early)))->pod.is_completed) << "of an attempt after its own";
   EXPECT_EQ(decode_pod(ended(0, record))->pod.weights, "");
   EXPECT_FALSE(decode_pod(ended(0, R"({"attempt":3,"step":100,"version":1})"))->pod.is_completed)
       << "no run is complete without a checkpoint of its last step";
