@@ -65,6 +65,8 @@ struct SavingWorld {
   std::function<Result<void>()> confirm_place{};
   // Told of each commit, before older ones go; asked before they do.
   std::function<void(const InventoryEntry&)> on_commit{};
+  // Whether this job still owns the place; null: no other can reach it. False: nothing is removed.
+  std::function<bool()> may_clean_up{};
   // After older ones went, or could not go.
   std::function<void()> on_retired{};
   // Told which one is the newest where that which was told of last does not read back.

@@ -298,7 +298,8 @@ void SaveWork::retire(Lock& lock) {
   const auto newest = progress_.committed;
   std::optional<InventoryEntry> before;
   bool is_bad = false;
-  const auto retired = at_the_disk(lock, [&] {
+  const auto retired = at_the_disk(lock, [&]() -> Result<void> {
+    if (world.may_clean_up && !world.may_clean_up()) return {};
     auto done = places_.store.retire_old(world.rules, world.attempt, world.copies ? world.copies() : Copies(),
                                          world.read_back);
     const auto tell = [&] {

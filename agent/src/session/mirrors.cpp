@@ -275,12 +275,13 @@ void Mirrors::remove_old_names(const checkpoint::Tier& tier) {
 
 void Mirrors::clean_up(std::size_t store) {
   const Attempt own(attempt_.load());
+  if (!plan_.may_clean_up(*tier_of(store).disk)) return;
   const auto there = checkpoint::RunStore::open(tier_of(store).disk, draw_name());
   complain(there ? there->retire_old(plan_.store_rules, own, {}, checkpoint::ReadBack::kHeaders)
                  : Result<void>(there.error()),
            "old checkpoints are kept for now in " + meters_->stores[store].uri);
   remove_old_names(tier_of(store));
-  if (plan_.home_rules.last != 0) return;
+  if (plan_.home_rules.last != 0 || !plan_.may_clean_up(*plan_.tiers.home().disk)) return;
   checkpoint::Copies known = copies();
   for (std::size_t i = 0; i < is_behind_.size(); ++i) {
     // Just now, and not from memory: somebody may have cleaned up there.

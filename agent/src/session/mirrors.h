@@ -36,6 +36,8 @@ struct MirrorPlan {
   std::string run_folder{};   // of the home, for links; empty: it is a store
   std::string latest_name{};  // empty: none
   std::string run_name{};
+  // Whether this job still owns that place of its tiers; false: nothing is removed there.
+  std::function<bool(const checkpoint::Disk&)> may_clean_up = [](const auto&) { return true; };
 };
 
 class Mirrors {

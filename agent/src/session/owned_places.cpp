@@ -1,9 +1,11 @@
 #include "agent/src/session/owned_places.h"
 
+#include <algorithm>
 #include <array>
 
 #include <unistd.h>
 
+#include "agent/src/checkpoint/tiers/claim.h"
 #include "agent/src/session/place_options.h"
 #include "base/core/folder_mark.h"
 #include "base/core/random_name.h"
@@ -35,6 +37,15 @@ checkpoint::Owner owner_on_this_host(const Options& options, const std::string& 
 Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::PatientCalls& calls) {
   return calls("looking at " + home_of(options),
                [folder = run_folder(options)] { return Result<std::uint64_t>(folder_mark(folder)); });
+}
+
+std::function<bool(const Disk&)> rule_of_cleaning(const checkpoint::Tiers& tiers, const Options& options,
+                                                  const checkpoint::Owner& owner) {
+  return [claimed = places_to_own(tiers, options), owner](const Disk& place) {
+    const bool is_claimed =
+        std::ranges::any_of(claimed, [&](const auto& disk) { return disk.get() == &place; });
+    return !is_claimed || checkpoint::may_clean_up(place, owner);
+  };
 }
 
 }  // namespace ratoon::session

@@ -1,7 +1,8 @@
-// Whose the places of a run are: which of them have to be claimed, and by what name.
+// Whose the places of a run are: which of them have to be claimed, by what name, and what that allows.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,5 +25,10 @@ namespace ratoon::session {
 [[nodiscard]] checkpoint::Owner owner_on_this_host(const Options& options, const std::string& identity);
 // folder_mark() of the run's folder, within the patience for its disk.
 [[nodiscard]] Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::PatientCalls& calls);
+
+// Whether what is old may be removed from a place: other jobs reach those alone that are claimed.
+[[nodiscard]] std::function<bool(const checkpoint::Disk&)> rule_of_cleaning(const checkpoint::Tiers& tiers,
+                                                                            const Options& options,
+                                                                            const checkpoint::Owner& owner);
 
 }  // namespace ratoon::session

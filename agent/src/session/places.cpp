@@ -65,13 +65,14 @@ std::string find_identity(const Options& options, const checkpoint::Tiers& tiers
   return *std::move(identity);
 }
 
-MirrorPlan plan_of(const checkpoint::Tiers& tiers, const Options& options) {
+MirrorPlan plan_of(const checkpoint::Tiers& tiers, const Options& options, const checkpoint::Owner& owner) {
   return {.tiers = tiers,
           .home_rules = home_rules(options),
           .store_rules = store_rules(options),
           .run_folder = tiers.home().store ? "" : run_folder(options).string(),
           .latest_name = options.latest_name,
-          .run_name = options.run_name};
+          .run_name = options.run_name,
+          .may_clean_up = rule_of_cleaning(tiers, options, owner)};
 }
 
 std::shared_ptr<Mirrors> make_mirrors(MirrorPlan plan, std::shared_ptr<metrics::Meters> meters,
@@ -104,9 +105,9 @@ Places::Places(const Options& options, std::shared_ptr<metrics::Meters> meters)
       leaving_calls_(make_calls(kLeavingPatience)),
       tiers_(open_tiers(options, calls_, home_, stop_.get_token())),
       identity_(find_identity(options, tiers_, *calls_)),
-      mirrors_(make_mirrors(plan_of(tiers_, options), std::move(meters), events_)),
-      ownership_(std::make_shared<Ownership>(places_to_own(tiers_, options),
-                                             owner_on_this_host(options, identity_), events_)) {
+      owner_(owner_on_this_host(options, identity_)),
+      mirrors_(make_mirrors(plan_of(tiers_, options, owner_), std::move(meters), events_)),
+      ownership_(std::make_shared<Ownership>(places_to_own(tiers_, options), owner_, events_)) {
   if (const auto checked = check_final_weights_file(options, *calls_); !checked)
     fail(ExitCode::kConfiguration, checked.error().message());
 }
@@ -307,6 +308,8 @@ checkpoint::SavingWorld Places::saving_world(const Assignment& assignment) const
             return still ? still->confirm(*home) : Result<void>();
           },
       .on_commit = [mirrors = mirrors_](const InventoryEntry& entry) { mirrors->note_committed(entry); },
+      .may_clean_up = [rule = rule_of_cleaning(tiers_, options_, owner_),
+                       home = tiers_.home().disk] { return rule(*home); },
       .on_retired = [mirrors = mirrors_] { mirrors->remove_old_links(); },
       .on_damage =
           [mirrors = mirrors_](const std::optional<InventoryEntry>& newest) { mirrors->go_back_to(newest); },

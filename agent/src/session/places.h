@@ -118,6 +118,7 @@ class Places {
   std::shared_ptr<checkpoint::Disk> home_;
   checkpoint::Tiers tiers_;
   std::string identity_;  // of the job; see identity.h
+  checkpoint::Owner owner_;
   std::shared_ptr<EventLog> events_ = std::make_shared<EventLog>();
   // Shared with threads that may be left behind.
   std::shared_ptr<Mirrors> mirrors_;

@@ -161,6 +161,12 @@ Result<std::optional<ClaimNote>> newest_claim(const Disk& disk) {
   return change_all_the_time(disk);
 }
 
+bool may_clean_up(const Disk& disk, const Owner& owner) {
+  const auto newest = newest_claim(disk);
+  if (!newest || !*newest) return true;
+  return !(*newest)->is_unreadable && (*newest)->owner == owner;
+}
+
 Result<Claim> Claim::take(std::shared_ptr<Disk> disk, Owner owner, const ClaimTimes& times,
                           const Clock& clock, const Pause& pause, SeenClaim& seen) {
   auto taken = contend(std::move(disk), std::move(owner), times, clock, pause, seen, Company::kIsReplaced);

@@ -74,4 +74,8 @@ class Claim {
 // The claim that holds; nothing where nobody ever claimed.
 [[nodiscard]] Result<std::optional<ClaimNote>> newest_claim(const Disk& disk);
 
+// Whether a process that took the place may still remove there what is old: the newest claim is its own, or
+// cannot be asked for, which the removal would tell as well.
+[[nodiscard]] bool may_clean_up(const Disk& disk, const Owner& owner);
+
 }  // namespace ratoon::checkpoint

@@ -28,7 +28,9 @@ class MirrorsTest : public testing::Test {
   std::unique_ptr<Mirrors> open(Rank rank = Rank(0)) {
     const auto store = checkpoint::test::store_at(folder_ / "store");
     MirrorPlan plan{.tiers = checkpoint::Tiers({{.word = "local", .disk = home_, .store = nullptr},
-                                                {.word = "store", .disk = store, .store = store}})};
+                                                {.word = "store", .disk = store, .store = store}}),
+                    .store_rules = {.last = 2},
+                    .may_clean_up = [this](const checkpoint::Disk&) { return may_clean_up_; }};
     auto mirrors = std::make_unique<Mirrors>(std::move(plan), ratoon::test::borrowed(meters_), events_);
     mirrors->begin_attempt({.attempt = Attempt(1), .rank = rank, .world_size = 2});
     return mirrors;
@@ -45,6 +47,7 @@ class MirrorsTest : public testing::Test {
   ratoon::test::TemporaryFolder folder_;
   std::shared_ptr<checkpoint::Disk> home_;
   metrics::Meters meters_;
+  bool may_clean_up_ = true;
   const std::shared_ptr<EventLog> events_ = std::make_shared<EventLog>();
 };
 
@@ -116,6 +119,26 @@ TEST_F(MirrorsTest, WhoDoesNotCopyDoesNotKnow) {
   const checkpoint::Ticket ticket;
   other->await(id(1, 10), ticket);
   EXPECT_THAT(failure_of(ticket).message(), HasSubstr("known to rank 0"));
+}
+
+TEST_F(MirrorsTest, AStoreThatIsAnothersByNowIsNotCleanedUp) {
+  for (const bool may_clean_up : {false, true}) {
+    may_clean_up_ = may_clean_up;
+    const std::uint64_t first = may_clean_up ? 50 : 10;
+    const auto mirrors = open();
+    for (std::uint64_t step = first; step < first + 40; step += 10) {
+      const checkpoint::Ticket ticket;
+      mirrors->await(id(1, step), ticket);
+      commit(*mirrors, step);
+      ASSERT_TRUE(ticket.wait(SaveLevel::kStored, kSoon));
+    }
+    mirrors->stop();
+    const auto left = checkpoint::test::complete_in(*checkpoint::test::store_at(folder_ / "store"));
+    if (may_clean_up)
+      EXPECT_LE(left.size(), 3u) << "the last one may have been cut short by the end";
+    else
+      EXPECT_EQ(left.size(), 4u);
+  }
 }
 
 TEST_F(MirrorsTest, TheEndOfCopiesEndsTheWait) {

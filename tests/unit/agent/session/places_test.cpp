@@ -69,6 +69,27 @@ TEST_F(PlacesTest, SlotsAreInMemory) {
   EXPECT_EQ(slots_folder_of(""), "");
 }
 
+// Whose claim is over is told so at its next renewal; until then it removes nothing of the other job.
+TEST_F(PlacesTest, NothingIsRemovedWhereAnotherJobOwnsThePlaceByNow) {
+  metrics::Meters meters;
+  const auto claims = folder_ / "run" / "claims";
+  for (const bool has_coordinator : {true, false}) {
+    const Options options{
+        .save_folder = folder_.path().string(),
+        .run_name = "run",
+        .member = {.coordinator_url = has_coordinator ? "http://127.0.0.1:9" : "", .job_uid = "6f1c"}};
+    session::Places places(options, test::borrowed(meters));
+    places.enter([] { return false; });
+    const auto world = places.saving_world({.attempt = Attempt(1), .rank = Rank(0)});
+    EXPECT_TRUE(world.may_clean_up());
+    std::filesystem::create_directories(claims);
+    test::write_text(claims / "c0000000002.txt",
+                     "ratoon claim 1\njob /other on here of 77aa\nstart b\nstate held\n");
+    EXPECT_EQ(world.may_clean_up(), !has_coordinator) << "a folder that a lock holds is nobody else's";
+    std::filesystem::remove_all(claims);
+  }
+}
+
 TEST_F(PlacesTest, ThereIsASlotBeforeTheFirstSave) {
   PlacedEngine placed(
       folder_.path(),

@@ -122,6 +122,21 @@ TEST_P(SaverTest, WhatHasLeftForAStoreBeforeItWasSeenIsCommitted) {
   EXPECT_EQ(settled(saver).committed->step, Step(10));
 }
 
+// It was silent for a lease, and does not know yet: what is old here is another job's.
+TEST_P(SaverTest, APlaceThatIsAnothersByNowIsNotCleanedUp) {
+  gate_->open();
+  auto saver = open();
+  saver.begin_attempt(
+      {.attempt = Attempt(1), .rank = Rank(0), .world_size = 1, .rules = {.last = 2}, .may_clean_up = [] {
+         return false;
+       }});
+  for (const std::uint64_t step : {10u, 20u, 30u, 40u}) {
+    const auto ticket = save(saver, step);
+    ASSERT_TRUE(ticket && ticket->wait(SaveLevel::kCommitted, kSoon)) << step;
+  }
+  for (const std::uint64_t step : {10u, 20u, 30u, 40u}) expect_on_disk(step);
+}
+
 TEST_P(SaverTest, WhatGoesBeforeACommitIsDoneBeforeTheManifestIsThere) {
   std::atomic<int> calls = 0;
   std::atomic<bool> was_first = false;
