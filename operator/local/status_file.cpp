@@ -23,10 +23,6 @@ bool equal_but_for(std::initializer_list<std::string_view> names, const json& be
          });
 }
 
-bool is_of_disk(const Error& error) {
-  return error.kind() == ErrorKind::kNoSpace || error.kind() == ErrorKind::kIo;
-}
-
 const json& part(const json& document, const char* name) {
   static const json kNothing;
   const auto found = document.is_object() ? document.find(name) : document.end();
@@ -47,7 +43,7 @@ Result<void> StatusFile::put(json document, Timestamp now) {
   if (now - written_at_ < kPause && has_only_grown(written_, document)) return {};
   const bool has_written = !written_.is_null();
   const auto written = write(std::move(document));
-  if (!written && !(has_written && is_of_disk(written.error()))) return written;
+  if (!written && !has_written) return written;
   if (!written) {
     if (!std::exchange(is_troubled_, true))
       say_("the run's status is not kept for now, and the run goes on: " + written.error().message() +

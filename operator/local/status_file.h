@@ -1,7 +1,7 @@
 // StatusFile: when status.json is written. What happened is on the disk before anybody acts on it; numbers
-// that have only grown can wait for a moment, since each write waits for the disk. A disk that is full, or
-// fails, is a warning: trainers are more patient with it than one write, and the run lives as long as they
-// do.
+// that have only grown can wait for a moment, since each write waits for the disk. A disk that is full, fails
+// or has become read-only is a warning: trainers are more patient with it than one write, and the run lives
+// as long as they do.
 #pragma once
 
 #include <functional>
@@ -28,9 +28,9 @@ class StatusFile {
       Write write, Say say = [](const std::string&) {})
       : write_(std::move(write)), say_(std::move(say)) {}
 
-  // An error where the first write of all fails, and where a later one does for a reason that does not pass
-  // by itself. Once something was written, a full or failing disk is said, once, and the next call tries
-  // again. What has only grown is left for a later call, until so much time has passed since the last write.
+  // An error where the first write of all fails. Once something was written, any error is said, once, and the
+  // next call tries again. What has only grown is left for a later call, until so much time has passed since
+  // the last write.
   [[nodiscard]] Result<void> put(nlohmann::json document, Timestamp now);
   // All of it, now.
   [[nodiscard]] Result<void> put_last(nlohmann::json document);
