@@ -1,4 +1,4 @@
-// Waits that end by a stop request, or by a deadline that somebody else chose.
+// Waits that end by a stop request, or by a deadline that a caller chose.
 #pragma once
 
 #include <algorithm>

@@ -21,7 +21,7 @@ class ForkedChild(NoticedRanks):
             os.kill(self.helper, signal.SIGKILL)
 
     def helper_lives(self):
-        """A zombie that nobody reaps has ended, too."""
+        """A zombie has ended, too."""
         try:
             with open(f"/proc/{self.helper}/stat") as stat:
                 return stat.read().rpartition(")")[2].split()[0] not in ("Z", "X")
@@ -50,7 +50,7 @@ class ForkedChild(NoticedRanks):
         wait_until(lambda: "rank 1 is gone" in self.log(0), "rank 0 to see that rank 1 is gone")
         self.assertTrue(self.helper_lives())
 
-    def test_ends_by_a_sigterm_as_if_nobody_listened(self):
+    def test_ends_by_a_sigterm_as_other_processes_do(self):
         self.start_with_helper(1, 0, steps=100_000)
         os.kill(self.helper, signal.SIGTERM)
         wait_until(lambda: not self.helper_lives(), "the helper to end")

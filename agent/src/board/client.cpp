@@ -60,7 +60,7 @@ Result<std::vector<std::string>> Client::ask(Op op, std::vector<std::string> wor
   asked_ = steady_clock::now();
   tell_at_ = asked_ + plan_.tell_after;
   if (!fd_.is_open()) {
-    no_way_ = "nobody has answered yet";
+    no_way_ = "there was no answer yet";
     if (auto connected = connect(deadline); !connected) return connected.error();
   }
   auto reply = ask_frame(request, deadline);

@@ -34,7 +34,7 @@ struct LinkPatience {
   Duration doubt{std::chrono::minutes(1)};
   // One long poll: longer than the coordinator holds it.
   Duration poll{std::chrono::seconds(30)};
-  // Who waits for a seat has no limit; after so long, and every minute from then on, it says for what.
+  // A wait for a seat has no limit; after so long, and every minute from then on, the process says for what.
   Duration word{std::chrono::seconds(10)};
 };
 

@@ -51,8 +51,8 @@ class Drain {
 
   void notify(Timestamp now, Duration left, const std::string& why);
   void take_back_notice();
-  // What the operator says of our end, or says no longer. Before each question below, but for wishes(), which
-  // is told: an order that nobody hears holds for ever, or never.
+  // The operator's word on our end, which may be withdrawn. Before each question below, but for wishes(),
+  // which is told: an order that is not heard holds for ever, or never.
   void hear(const Wanted& wanted, Timestamp now);
 
   // Why no world is to be joined any more.

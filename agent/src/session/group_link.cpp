@@ -138,7 +138,7 @@ void GroupLink::tell_why_none(const std::string& why) {
 
 void GroupLink::end_for_good(const std::string& why) {
   if (!own_call_.empty()) return static_cast<void>(folder_.note_end(own_call_, why));
-  // Nobody knows of this process yet: it waits, for a moment, until who is to be told can be.
+  // No other rank knows of this process yet: it waits for a moment until they can be told.
   const Timestamp give_up = clock_.now() + patience_.telling;
   for (;;) {
     const auto are_all_told = folder_.end_before_call(why);

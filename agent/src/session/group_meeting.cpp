@@ -130,7 +130,7 @@ Result<std::optional<std::string>> GroupMeeting::find_end_before_call(
   return patiently([own_call, ranks](const MeetingFolder& folder) -> Result<std::optional<std::string>> {
     for (const std::uint32_t rank : ranks) {
       const auto why = folder.find_end_before_call(own_call, rank);
-      // What cannot be read now is read with the next look.
+      // A word that cannot be read now is read with the next look.
       if (why && *why) return std::optional("rank " + std::to_string(rank) + " ended for good: " + **why);
     }
     return std::optional<std::string>();
@@ -141,7 +141,7 @@ Result<std::optional<std::string>> GroupMeeting::find_refusal(const std::string&
   return patiently([call](const MeetingFolder& folder) -> Result<std::optional<std::string>> {
     auto refusal = folder.find_refusal(call);
     if (refusal) return refusal;
-    return std::optional<std::string>();  // what cannot be read now is with the next look
+    return std::optional<std::string>();  // one that cannot be read now is with the next look
   });
 }
 
@@ -153,7 +153,7 @@ Result<std::optional<GroupMeeting::Answer>> GroupMeeting::find_answer(const std:
   return patiently([call](const MeetingFolder& folder) -> Result<std::optional<Answer>> {
     auto answer = folder.find_answer(call);
     if (answer || answer.error().kind() == ErrorKind::kPermissionDenied) return answer;
-    return std::optional<Answer>();  // what cannot be read now is with the next look
+    return std::optional<Answer>();  // one that cannot be read now is with the next look
   });
 }
 

@@ -47,7 +47,7 @@ class GroupMeeting {
   // Who made the call ends for good; find_refusal() of it says why.
   [[nodiscard]] Result<void> note_end(const std::string& call, const std::string& why) const;
   // This rank, which has not called, ends for good. Told to rank 0, or by rank 0 to all others, as soon as
-  // they have called; true once nobody is left to be told.
+  // they have called; true once all of them are told.
   [[nodiscard]] Result<bool> end_before_call(const std::string& why) const;
   // Of rank 0 and its own call: ranks that ended so, with the reason.
   [[nodiscard]] Result<std::optional<std::string>> find_end_before_call(

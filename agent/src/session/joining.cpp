@@ -113,8 +113,8 @@ void check_that_it_counts(const Assignment& assignment, const Places& places) {
            "run another name (--run-name)");
 }
 
-// Who had a plan of a rollback when it began to wait, and is seated later, finds that another attempt may
-// have carried it out meanwhile: what is recorded by now decides.
+// A process that had a plan of a rollback when it began to wait may be seated after another attempt carried
+// it out: the record of now decides.
 void look_for_rollback(Places& places) {
   if (!places.rollback().to) return;
   const auto found = places.look();
@@ -153,7 +153,7 @@ Assignment join_world(Link& link, Places& places, const Unreadable& unreadable, 
   // Told to stop, or that the job is over: that is the answer to what was asked, or came before it.
   if (assignment.error().kind() == ErrorKind::kCancelled || link.standing() == Standing::kStop)
     fail(ExitCode::kPreempted, assignment.error().message());
-  // What another start may find otherwise is no matter of configuration.
+  // A cause that another start may find gone is no matter of configuration.
   const bool is_forbidden = assignment.error().kind() == ErrorKind::kPermissionDenied;
   fail(is_forbidden ? ExitCode::kConfiguration : exit_code_of(assignment.error()),
        "the world cannot be joined: " + assignment.error().message());

@@ -12,7 +12,7 @@ namespace ratoon::session {
 using Unreadable =
     std::map<checkpoint::CheckpointId, ErrorKind>;  // what this process could not load, and why
 
-// What it looks for checkpoints with, and waits with before it looks again.
+// How it looks for checkpoints, and waits before it looks again.
 struct Looking {
   std::function<Result<checkpoint::Inventory>()> look;
   std::function<void(Duration)> pause;

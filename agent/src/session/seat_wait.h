@@ -4,7 +4,7 @@
 //   SeatWait wait(10s);
 //   wait.begin(now);                               // with each call for a seat
 //   if (wait.is_word_due(now)) say(...);
-//   pause(wait.pause_after_failure());             // nobody could say anything
+//   pause(wait.pause_after_failure());             // there was no answer
 //   wait.note_answer();                            // there is none yet
 //   wait.end();                                    // there it is
 #pragma once

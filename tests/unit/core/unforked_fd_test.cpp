@@ -17,7 +17,7 @@ UnforkedFd opened(const std::filesystem::path& path) {
   return UnforkedFd(UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)));
 }
 
-// What `look` finds in a child that was forked.
+// The result of `look` in a child that was forked.
 template <class Look>
 int in_a_child(const Look& look) {
   const pid_t child = ::fork();

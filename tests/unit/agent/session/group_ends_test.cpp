@@ -65,7 +65,7 @@ TEST_F(GroupEndsTest, RankZeroThatCannotJoinTellsAllOthersAsTheyCome) {
   expect_told(std::move(c), "rank 0 forms no world: its packs are damaged");
 }
 
-TEST_F(GroupEndsTest, NobodyWaitsLongForOthersToBeTold) {
+TEST_F(GroupEndsTest, NoRankWaitsLongForOthersToBeTold) {
   GroupPatience hurried = kPatient;
   hurried.telling = milliseconds(10);
   const auto one = open(1, 2, hurried);
@@ -73,7 +73,7 @@ TEST_F(GroupEndsTest, NobodyWaitsLongForOthersToBeTold) {
   end(**one, "its packs are damaged").get();
 }
 
-// What is wrong with one start says nothing of the next.
+// A fault of one start says nothing of the next.
 TEST_F(GroupEndsTest, ARankThatIsStartedAnewJoinsAWorldThatWasNotTold) {
   auto zero = opened(0);
   auto one = opened(1);
@@ -136,7 +136,7 @@ class NoDescriptors {
   rlimit before_{};
 };
 
-TEST_F(GroupEndsTest, WhoCannotLookDeclaresNobodyDead) {
+TEST_F(GroupEndsTest, ARankThatCannotLookDeclaresNoRankDead) {
   const auto zero = opened(0);
   auto one = opened(1);
   auto a = join(*zero);
@@ -153,7 +153,7 @@ TEST_F(GroupEndsTest, WhoCannotLookDeclaresNobodyDead) {
   EXPECT_EQ(zero->reason(), "rank 1 is gone") << "it looks again";
 }
 
-TEST_F(GroupEndsTest, WhoCannotLookForLongSaysThatAndNotThatAnotherIsDead) {
+TEST_F(GroupEndsTest, ARankThatCannotLookForLongSaysThatAndNotThatAnotherIsDead) {
   GroupPatience hurried = kPatient;
   hurried.blind = milliseconds(20);
   const auto zero = open(0, 2, hurried);
@@ -170,7 +170,7 @@ TEST_F(GroupEndsTest, WhoCannotLookForLongSaysThatAndNotThatAnotherIsDead) {
   EXPECT_THAT((*zero)->reason(), HasSubstr("Too many open files"));
 }
 
-TEST_F(GroupEndsTest, WhoCannotLookForAWhileFormsTheWorldAfterIt) {
+TEST_F(GroupEndsTest, ARankThatCannotLookForAWhileFormsTheWorldAfterIt) {
   const auto zero = opened(0);
   const auto one = opened(1);
   auto a = join(*zero);

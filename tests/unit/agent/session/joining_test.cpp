@@ -69,7 +69,7 @@ TEST_F(JoiningTest, ARollbackThatWasMadeWhileItWaitedIsMadeForIt) {
   options_.resume_from = 10;
   Places places(options_, test::borrowed(meters_));
   link_.on_join = [&](int) -> Result<Assignment> {
-    EXPECT_TRUE(places.rollback().to) << "nobody has made it yet";
+    EXPECT_TRUE(places.rollback().to) << "no attempt has made it yet";
     const checkpoint::Rollback made{.attempt = Attempt(8), .to = *places.rollback().to};
     EXPECT_TRUE(checkpoint::record_rollback(*places.home(), made, draw_name()));
     return Assignment{.attempt = Attempt(9)};
@@ -102,7 +102,7 @@ TEST_F(JoiningTest, WhatMayPassIsNoMatterOfConfiguration) {
   }
 }
 
-TEST_F(JoiningTest, PlacesThatDoNotAnswerForAWhileEndNobodyWhoHasLookedBefore) {
+TEST_F(JoiningTest, PlacesThatAnsweredBeforeAreAwaitedForAWhile) {
   Places places(options_, test::borrowed(meters_));
   link_.on_join = [](int join) -> Result<Assignment> {
     if (join == 1) return Error(ErrorKind::kUnavailable, "no coordinator");

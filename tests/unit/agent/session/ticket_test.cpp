@@ -1,4 +1,4 @@
-// Waits for a save that somebody else chose the length of.
+// Waits for a save, of any length.
 #include "agent/src/checkpoint/ticket.h"
 
 #include <future>

@@ -223,7 +223,7 @@ TEST_F(CoordinatorTest, OrdersAreHeldUntilThereAreNewOnes) {
   EXPECT_GT(second.revision, first.revision);
 }
 
-// Who leads next has told as many orders, and not the same ones.
+// The next operator may have told as many orders, and not the same ones.
 TEST_F(CoordinatorTest, OrdersOfAnotherOperatorAreNews) {
   announce(1, {process(0)});
   const auto first = orders(process(0), 0).get().as<Orders>();

@@ -128,11 +128,12 @@ TEST(FindGrowth, WaitsForTheCooldown) {
   EXPECT_TRUE(find_growth(seen, seen.job.status).is_due);
 }
 
-// Its place was left out of the world: what comes for it makes the world grow, and waits as all that do.
+// Its place was left out of the world: the successor makes the world grow, and waits as others do.
 TEST(FindGrowth, TheSuccessorOfAMemberThatIsLeftOutWaitsForTheCooldownToo) {
   auto seen = two_of_three();
   auto& third = seen.job.status.members[2];
   third.successor = third.incarnation + 1;
+  third.successor_uid = "the next one";
   ProcessIdentity next = process(2);
   next.incarnation = third.successor;
   next.member_uid = third.successor_uid;
