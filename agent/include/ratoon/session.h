@@ -105,7 +105,10 @@ class Session {
   // Whether there is another one: a step after the run's end is refused.
   bool step_done();
   // The run is done, all ranks after the same step: what is tracked is saved once more if it must be. Returns
-  // the exit code of the process.
+  // the exit code of the process. It is not done before the end that resume() or --max-duration gave, unless
+  // finish() said so: the process ends with 82 then. Nor is it where the process was told to leave, as by
+  // SIGTERM: what is tracked is saved, the process ends with 80, and the next start goes on. So a loop that
+  // is left early is left behind step_done().
   [[nodiscard]] int complete();
 
   // Puts an object into every checkpoint of this run and restores it when steps() begins. It must outlive the

@@ -40,7 +40,7 @@ class Course {
 
   // Throws std::invalid_argument where samples or epochs are counted and there are none to count.
   void begin_at(const RunPosition& position, Timestamp now);
-  // An earlier start had ended here, before the run's end.
+  // The run ends here: an earlier start had ended it, or the program does, which has the end in its own loop.
   void end_before_time() { is_over_ = true; }
   void end_step(const DataPosition& data, Timestamp now);
   // Bits that rank 0 would like agreed: what time made due since it was last agreed.

@@ -87,8 +87,10 @@ class Session::Engine : private data::WaitListener {
   void take_back_notice() { drain_->take_back_notice(); }
   // Nothing before the loop: all of that is a restart.
   void enter_within_step(ProcessPhase phase);
-  // The steps since the last save, where what is tracked still lives.
-  void save_the_last();
+  // In place, the program says that it is done: the steps since the last save are saved, where what is
+  // tracked still lives. Throws where the run has an end and is not at it, and, once they are saved, where it
+  // was told to leave.
+  void end_in_place();
   void still_alive() { enter_within_step(position_.phase); }
   // The training function returned. Whether it may, since the run is at its end.
   [[nodiscard]] bool is_done() const { return course_ && course_->is_over(); }
@@ -149,6 +151,8 @@ class Session::Engine : private data::WaitListener {
   // For the receipt: rank 0's is for the manifest.
   [[nodiscard]] std::optional<checkpoint::RunRecord> run_record(std::uint32_t agreed);
   [[nodiscard]] checkpoint::EarlyEnd early_end(const std::string& reason) const;
+  [[noreturn]] void refuse_early_end(const std::string& what_ended, const std::string& how_to_end);
+  [[nodiscard]] bool has_end() const;
   // The function goes on after the run's end, in place.
   [[noreturn]] void refuse_step_after_end();
   // "at step 149 of 1000", and what of it is saved.

@@ -26,6 +26,8 @@ constexpr auto kLastCommitPatience = std::chrono::seconds(60);
 // The end of a run that has none.
 constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
+constexpr const char* kToldToLeave = " because it was told to leave; ";
+
 }  // namespace
 
 std::string Session::Engine::where_it_stands() const {
@@ -38,33 +40,62 @@ std::string Session::Engine::where_it_stands() const {
 }
 
 std::string Session::Engine::what_is_saved() const {
-  if (saved_step_ == position_.step) return "that step is saved";
+  const bool is_committed = position_.committed && position_.committed->step == position_.step;
+  if (saved_step_ == position_.step)
+    return is_committed ? "that step is saved"
+                        : "the save of that step is not committed: an older one may be resumed from";
   if (!saved_step_) return "nothing is saved yet";
   return "the last save is that of step " + std::to_string(saved_step_->value());
 }
 
 void Session::Engine::refuse_early_return() {
-  const Timestamp returned = clock_.now();
-  const std::string returns = "the training function returned " + where_it_stands();
+  refuse_early_end("the training function returned " + where_it_stands(),
+                   "let the loop over steps() end by itself; ");
+}
+
+void Session::Engine::refuse_early_end(const std::string& what_ended, const std::string& how_to_end) {
+  const Timestamp ended = clock_.now();
   do {
     check();
     drain_->hear(link_.wanted(), clock_.now());
     if (const auto code = drain_->explains_return(clock_.now()))
-      fail(*code, returns + " because it was told to leave; " + what_is_saved());
+      fail(*code, what_ended + kToldToLeave + what_is_saved());
     // Who returned since a collective had failed is a little faster than the news of the loss.
     if (assignment_.world_size == 1) break;
     enter(ProcessPhase::kCollective);
     static_cast<void>(pause_for(kNewsPause, {}));
-  } while (clock_.now() - returned < kNewsPatience);
+  } while (clock_.now() - ended < kNewsPatience);
   if (!course_) {
     fail(ExitCode::kConfiguration,
-         returns + ": call steps(); a run is complete at its end, or where finish() ended it");
+         what_ended + ": call steps(); a run is complete at its end, or where finish() ended it");
   }
-  const char* const advice =
-      wishes_.needs_agreement()
-          ? ": finish() and save() take effect when a step ends, so let the loop over steps() end by itself; "
-          : ": call finish() where the run is to end there, and let the loop over steps() end by itself; ";
-  fail(ExitCode::kConfiguration, returns + advice + what_is_saved());
+  const char* const advice = wishes_.needs_agreement()
+                                 ? ": finish() and save() take effect when a step ends, so "
+                                 : ": call finish() where the run is to end there, and ";
+  fail(ExitCode::kConfiguration, what_ended + advice + how_to_end + what_is_saved());
+}
+
+bool Session::Engine::has_end() const {
+  const Until& until = course_->until();
+  return until.unit() != CountedIn::kSteps || until.total(course_->position()) != kNoEnd;
+}
+
+void Session::Engine::end_in_place() {
+  if (!course_) fail(ExitCode::kConfiguration, "complete() belongs behind resume()");
+  if (is_done()) return;
+  const std::string called = "complete() was called " + where_it_stands();
+  drain_->hear(link_.wanted(), clock_.now());
+  const auto told = drain_->explains_return(clock_.now());
+  if (!told && has_end()) {
+    // What the state is of that such a program has, nobody knows: it is not saved.
+    refuse_early_end(called, "let the loop end where step_done() is false or is_over() is true; ");
+  }
+  if (!told) course_->end_before_time();
+  if (saved_step_ != position_.step) save();
+  if (!told) return;
+  // Ranks that left in another step have changed the world: that is nothing to us.
+  static_cast<void>(wait_for_commits(drain_->time_to_commit(clock_.now()), false));
+  fail(*told, called + kToldToLeave + what_is_saved());
 }
 
 void Session::Engine::refuse_step_after_end() {
@@ -79,11 +110,6 @@ void Session::Engine::say_that_it_is_finished() {
   const std::string& reason = wishes_.due().finish;
   say("finished at step " + std::to_string(position_.step.value()) + ": " +
       (reason.empty() ? std::string(checkpoint::kAnotherRank) : reason));
-}
-
-void Session::Engine::save_the_last() {
-  if (!course_) fail(ExitCode::kConfiguration, "complete() belongs behind resume()");
-  if (saved_step_ != position_.step) save();
 }
 
 void Session::Engine::finish() {

@@ -44,7 +44,7 @@ int Session::complete() {
   if (!attempts_)
     session::fail(ExitCode::kConfiguration, "complete() is for a session in place: return instead");
   answer([&] {
-    engine_->save_the_last();
+    engine_->end_in_place();
     attempts_->complete(*engine_);
   });
   return session::leave(static_cast<int>(ExitCode::kDone));

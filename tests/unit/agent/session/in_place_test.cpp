@@ -1,4 +1,10 @@
 // A session in place: the loop stays where it is, and what train() would answer ends the process.
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +19,7 @@ namespace {
 class InPlaceTest : public testing::Test {
  protected:
   InPlaceTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+  ~InPlaceTest() override { ::unsetenv(kShared); }
 
   struct Trained {
     std::uint64_t began_at = 0;
@@ -40,6 +47,35 @@ class InPlaceTest : public testing::Test {
     return trained;
   }
 
+  // A program with a stop flag of its own, which `is_told` sets: it leaves its loop and completes.
+  int count_until(std::optional<Until> until, const std::function<bool(std::uint64_t)>& is_told) {
+    Session session(options_);
+    std::uint64_t step = 0;
+    std::uint64_t sum = 0;
+    session.track("step", step);
+    session.track("sum", sum);
+    until ? session.resume(*until) : session.resume();
+    bool is_stopped = false;
+    while (!session.is_over() && !is_stopped) {
+      sum += step++;
+      is_stopped = is_told(step);
+      session.step_done();
+    }
+    return session.complete();
+  }
+  // It is saved at once; the program looks at its flag two steps later.
+  static bool is_terminated_at_23(std::uint64_t step) {
+    if (step == 23) raise(SIGTERM);
+    return step == 25;
+  }
+  // A death test runs its test anew, in a process of its own: both save in the folder of the first one.
+  void share_folder() {
+    if (std::getenv(kShared) == nullptr) ::setenv(kShared, folder_.path().c_str(), 1);
+    options_.save_folder = std::getenv(kShared);
+    options_.member.termination_file = options_.save_folder + "/record";
+  }
+  std::string record() const { return test::read_text(options_.member.termination_file); }
+
   // One byte of its data.
   void spoil(const std::string& step) const {
     const auto pack = folder_.path() / "run" / "packs" / step / "r0000.safetensors";
@@ -48,6 +84,7 @@ class InPlaceTest : public testing::Test {
     test::write_text(pack, bytes);
   }
 
+  static constexpr const char* kShared = "IN_PLACE_TEST_FOLDER";
   test::TemporaryFolder folder_;
   Options options_{.save_folder = folder_.path().string(),
                    .run_name = "run",
@@ -98,6 +135,40 @@ TEST_F(InPlaceTest, AStepAfterTheEndIsRefusedAndAllBeforeItIsSaved) {
       count(100), testing::ExitedWithCode(static_cast<int>(ExitCode::kConfiguration)),
       "ratoon: a step was made after the run's end, step 25 .25st.: let the loop end where step_done.. is "
       "false or is_over.. is true; that step is saved");
+}
+
+// A drain of the node is no end of the run: the next start goes on.
+TEST_F(InPlaceTest, ToldToLeaveBeforeTheEndItIsNotComplete) {
+  share_folder();
+  const auto leaves = testing::ExitedWithCode(static_cast<int>(ExitCode::kPreempted));
+  EXPECT_EXIT(count_until(Until::steps(1000), is_terminated_at_23), leaves,
+              "complete.. was called at step 25 of 1000 because it was told to leave; that step is saved");
+  EXPECT_EQ(record(), "");
+  EXPECT_EQ(count(31), (Trained{.began_at = 25, .sum = 31 * 30 / 2, .code = 0}));
+}
+
+TEST_F(InPlaceTest, ToldToLeaveARunThatHasNoEndIsNotCompleteEither) {
+  share_folder();
+  const auto leaves = testing::ExitedWithCode(static_cast<int>(ExitCode::kPreempted));
+  EXPECT_EXIT(count_until(std::nullopt, is_terminated_at_23), leaves,
+              "complete.. was called at step 25 because it was told to leave; that step is saved");
+  EXPECT_EQ(record(), "");
+  EXPECT_EQ(count(25), (Trained{.began_at = 25, .sum = 25 * 24 / 2, .code = 0})) << "which is its end";
+  EXPECT_NE(record(), "");
+}
+
+TEST_F(InPlaceTest, CompleteBeforeTheEndIsAMistakeOfTheProgram) {
+  share_folder();
+  const auto at_25 = [](std::uint64_t step) { return step == 25; };
+  const auto is_wrong = testing::ExitedWithCode(static_cast<int>(ExitCode::kConfiguration));
+  EXPECT_EXIT(
+      count_until(Until::steps(1000), at_25), is_wrong,
+      "complete.. was called at step 25 of 1000: call finish.. where the run is to end there, and let the "
+      "loop end where step_done.. is false or is_over.. is true; the last save is that of step 20");
+  options_.max_duration = Until::steps(100);
+  EXPECT_EXIT(count_until(std::nullopt, at_25), is_wrong,
+              "complete.. was called at step 25 of 100: call finish");
+  EXPECT_EQ(record(), "");
 }
 
 TEST_F(InPlaceTest, CompleteAtItsFirstStepItIsSaved) {
