@@ -87,8 +87,9 @@ class StateWriter {
   [[noreturn]] virtual void refuse(const std::string& why) const = 0;
 
   // For objects that change what others have, as an optimizer changes the parameters of a model: where the
-  // memory lies, on whatever device, of what was written, and of what is changed. What is changed and what no
-  // object writes would begin anew at each start: steps() refuses it, with `what` it is.
+  // memory lies, on whatever device, of what is changed. What is changed and what no object writes would
+  // begin anew at each start: steps() refuses it, with `what` it is. What tensor() is given counts as
+  // written; lies_at() says it of memory whose contents were written from a copy, as of a GPU's.
   struct Memory {
     const void* begin = nullptr;
     std::uint64_t bytes = 0;

@@ -8,6 +8,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <ratoon/state.h>
 
 namespace ratoon {
 
@@ -20,6 +23,10 @@ class Stateful {
 
   // Takes back what save_state() of the same version gave. Throws if it is something else.
   virtual void load_state(std::string_view state) = 0;
+
+  // Where the memory lies, on whatever device, whose contents save_state() gives: for a model whose
+  // parameters a tracked optimizer changes, which is refused where no tracked object has them.
+  [[nodiscard]] virtual std::vector<StateWriter::Memory> saved_memory() const { return {}; }
 
   // Whether it says which samples come next: --load-parts state leaves that behind.
   [[nodiscard]] virtual bool is_position() const { return false; }

@@ -12,7 +12,10 @@ Session::~Session() = default;
 
 void Session::track(std::string name, Stateful& object) {
   if (auto* stream = dynamic_cast<Stream*>(&object)) engine_->note_stream(*stream);
-  const auto save = [&object](StateWriter& out) { out.bytes("", object.save_state()); };
+  const auto save = [&object](StateWriter& out) {
+    out.bytes("", object.save_state());
+    for (const StateWriter::Memory& memory : object.saved_memory()) out.lies_at(memory);
+  };
   const auto load = [&object](StateReader& in) {
     in.bytes("", [&object](const std::string& state) { object.load_state(state); });
   };

@@ -58,6 +58,7 @@ class Writer final : public StateWriter {
       refuse("two tensors are called " + in_quotes(view.name) +
              " in the checkpoint; give one of the two objects or tensors another name");
     }
+    if (!view.bytes.empty()) lies_at({.begin = view.bytes.data(), .bytes = view.bytes.size()});
     state_.tensors.push_back(std::move(view));
     if (owner) state_.owners.push_back(std::move(owner));
   }

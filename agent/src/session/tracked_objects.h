@@ -25,7 +25,7 @@ namespace ratoon::session {
 struct CollectedState {
   std::vector<TensorView> tensors{};
   std::vector<std::shared_ptr<const void>> owners{};
-  std::vector<StateWriter::Memory> written{};  // where tensors lie themselves, as far as objects say so
+  std::vector<StateWriter::Memory> written{};  // the bytes of tensors, and what else objects say they wrote
   struct Changed {
     std::string object;
     std::string what;

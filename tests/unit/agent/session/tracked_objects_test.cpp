@@ -125,6 +125,30 @@ TEST(TrackedObjects, WhatOneChangesAndNoneHasIsRefusedByItsName) {
   EXPECT_THAT(refusal([&] { check({}, at(0, 1)); }), HasSubstr(sentence));
 }
 
+// As an adapter for a type of the program's own says it, which has no other memory than that.
+TEST(TrackedObjects, ATensorLiesWhereItsBytesAre) {
+  std::array<float, 8> weights{};
+  const auto check = [&](std::size_t changed) {
+    TrackedObjects objects;
+    objects.add(
+        "net",
+        [&](StateWriter& out) {
+          out.tensor({.name = "weights",
+                      .type = ElementType::kFloat32,
+                      .shape = {4},
+                      .bytes = std::as_bytes(std::span(weights).first(4))});
+        },
+        [](StateReader&) {});
+    objects.add(
+        "optimizer",
+        [&](StateWriter& out) { out.changes("parameter 0", {weights.data(), changed * sizeof(float)}); },
+        [](StateReader&) {});
+    TrackedObjects::check_that_all_is_tracked(objects.collect());
+  };
+  EXPECT_NO_THROW(check(4));
+  EXPECT_THAT(refusal([&] { check(5); }), HasSubstr("changes parameter 0, which nothing tracks"));
+}
+
 TEST(TrackedObjects, TensorsAreCalledByObjectAndName) {
   TableRows table{.rows = {1, 2, 3, 4}, .first = 0, .all = 2, .version = 3};
   double version = 7;  // what 'table' has under the same name
