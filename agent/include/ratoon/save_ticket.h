@@ -1,9 +1,12 @@
 // SaveTicket: how far one save has come. Levels come in order, and each can be waited for.
 //
-//   ratoon::SaveTicket best = session.save("the lowest loss so far");  // the step under way, when it ends
+//   ratoon::SaveTicket best = session.save("the lowest loss so far");
 //   ...                                                                // a few steps on
 //   const auto stored = best.wait(ratoon::SaveLevel::kStored, std::chrono::seconds(30));
 //   if (!stored) std::cerr << stored.error().message() << "\n";
+//
+// The save is that of the step under way, or of the next one where the ranks agree once a step, which the
+// run's last step does not have: it begins when that step ends.
 //
 // Thread contract: any thread; copies are of one save.
 #pragma once

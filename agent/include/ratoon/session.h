@@ -196,7 +196,8 @@ class Session {
   // pinned: retention never lets it go, here and in the stores that get it, until `ratoon checkpoint unpin`
   // does. One rank is enough, where all agree once a step; with several ranks that do not, it is a
   // configuration error. Where the ranks agree, one alone as well, it is the end of the next step that is
-  // saved: in a world of any size, and whatever is lost between the two. What stores hold is known on rank 0.
+  // saved: in a world of any size, and whatever is lost between the two. The run's last step is saved for
+  // what is asked in it. What stores hold is known on rank 0.
   //   if (loss < lowest) session.save("a loss of " + std::to_string(lowest = loss));
   SaveTicket save(const std::string& keep = "");
 

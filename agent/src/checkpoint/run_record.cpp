@@ -10,7 +10,8 @@ void PendingWishes::join(const PendingWishes& other) {
 
 void RunRecord::join(const RunRecord& other) {
   wishes.join(other.wishes);
-  if (keep == kAnotherRank && !other.keep.empty()) keep = other.keep;
+  // In the run's last step no rank has heard of what another one asked for in it.
+  if (keep.empty() || (keep == kAnotherRank && !other.keep.empty())) keep = other.keep;
   if (early_end && other.early_end && early_end->reason == kAnotherRank)
     early_end->reason = other.early_end->reason;
 }

@@ -1,8 +1,10 @@
 #include "agent/src/checkpoint/ticket.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "base/core/pause.h"
 
@@ -13,6 +15,18 @@ struct SaveTicket::State {
   std::condition_variable changed;
   std::optional<SaveLevel> level;  // guarded by mutex, as is failure
   std::optional<Error> failure;
+  std::vector<std::shared_ptr<State>> carried;  // by carry(), before another thread has a copy
+
+  // Of this one and of those that it carries.
+  template <class Change>
+  void change(const Change& act) {
+    {
+      const std::lock_guard lock(mutex);
+      act(*this);
+      changed.notify_all();
+    }
+    for (const auto& one : carried) one->change(act);
+  }
 };
 
 Result<void> SaveTicket::wait(SaveLevel level, std::chrono::nanoseconds at_most) const {
@@ -30,15 +44,24 @@ namespace checkpoint {
 Ticket::Ticket() : SaveTicket(std::make_shared<State>()) {}
 
 void Ticket::reach(SaveLevel level) const {
-  const std::lock_guard lock(state_->mutex);
-  if (!state_->level || *state_->level < level) state_->level = level;
-  state_->changed.notify_all();
+  state_->change([level](State& state) {
+    if (!state.level || *state.level < level) state.level = level;
+  });
 }
 
 void Ticket::fail(const Error& why) const {
-  const std::lock_guard lock(state_->mutex);
-  if (!state_->failure) state_->failure = why;
-  state_->changed.notify_all();
+  state_->change([&why](State& state) {
+    if (!state.failure) state.failure = why;
+  });
+}
+
+void Ticket::carry(const Ticket& other) const {
+  state_->carried.push_back(other.state_);
+}
+
+bool Ticket::is_the_last() const {
+  const auto is_held = [](const auto& state) { return state.use_count() > 1; };
+  return !is_held(state_) && std::ranges::none_of(state_->carried, is_held);
 }
 
 }  // namespace checkpoint

@@ -18,8 +18,10 @@ class Ticket : public SaveTicket {
   // Neither goes back, and what has failed stays so.
   void reach(SaveLevel level) const;
   void fail(const Error& why) const;
-  // Nobody else has a copy.
-  [[nodiscard]] bool is_the_last() const { return state_.use_count() == 1; }
+  // The save is that of another ticket as well, to which all of it is passed on. Before either gets anywhere.
+  void carry(const Ticket& other) const;
+  // Nobody else has a copy, nor one of those that it carries.
+  [[nodiscard]] bool is_the_last() const;
 };
 
 }  // namespace ratoon::checkpoint

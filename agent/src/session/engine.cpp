@@ -191,8 +191,9 @@ void Session::Engine::end_step() {
   end_epochs(samples_before);
   show_progress();
   if (!has_summed_) show(means_.take_own());
-  const std::uint32_t agreed = take_agreed();
+  std::uint32_t agreed = take_agreed();
   course_->take(agreed);
+  if (is_at_end()) agreed |= wishes_.end_run();
   if (reporting_) {
     reporting_->end_step(course_->position());
     position_.outlook = reporting_->outlook(course_->position());

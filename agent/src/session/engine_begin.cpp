@@ -14,6 +14,17 @@ namespace ratoon {
 
 using session::fail;
 
+namespace {
+
+// Whoever finished the run has said so, and where another end goes on it was for the old one.
+checkpoint::PendingWishes wishes_left(const checkpoint::RunRecord& resumed) {
+  checkpoint::PendingWishes left = resumed.wishes;
+  if (resumed.early_end) left.finish.clear();
+  return left;
+}
+
+}  // namespace
+
 void Session::Engine::begin(Until until) {
   if (has_begun_) fail(ExitCode::kConfiguration, "steps() was called twice in one attempt");
   has_begun_ = true;
@@ -24,7 +35,7 @@ void Session::Engine::begin(Until until) {
     phases_.note_open_end();
   begin_course(options_.max_duration.value_or(until));
   if (position_.committed) durable_ = {course_->position(), meters_.durable_since.at()};
-  if (assignment_.resume && resumed_) wishes_.resume(resumed_->wishes);
+  if (assignment_.resume && resumed_) wishes_.resume(wishes_left(*resumed_));
   keep_rollbacks();
   count_replay();
   prepare_saves();

@@ -91,7 +91,8 @@ void Session::Engine::end_in_place() {
     refuse_early_end(called, "let the loop end where step_done() is false or is_over() is true; ");
   }
   if (!told) course_->end_before_time();
-  if (saved_step_ != position_.step) save();
+  const std::uint32_t asked = told ? 0 : wishes_.end_run();
+  if (saved_step_ != position_.step) save(asked);
   if (!told) return;
   // Ranks that left in another step have changed the world: that is nothing to us.
   static_cast<void>(wait_for_commits(drain_->time_to_commit(clock_.now()), false));

@@ -53,6 +53,21 @@ std::uint32_t WishList::end_step(TakesEffect when) {
   return known;
 }
 
+std::uint32_t WishList::end_run() {
+  for (Asked* asked : {&told_, &made_}) {
+    asked->wishes.finish.clear();
+    due_.wishes.join(std::exchange(asked->wishes, {}));
+    const auto ticket = std::exchange(asked->ticket, std::nullopt);
+    if (ticket && due_.ticket)
+      due_.ticket->carry(*ticket);
+    else if (ticket)
+      due_.ticket = ticket;
+  }
+  checkpoint::PendingWishes saves = due_.wishes;
+  saves.finish.clear();
+  return bits_of(saves);
+}
+
 std::optional<checkpoint::Ticket> WishList::take_ticket() {
   return std::exchange(due_.ticket, std::nullopt);
 }

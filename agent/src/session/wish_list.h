@@ -1,7 +1,8 @@
 // WishList: what the program of this rank asks for (a save, a save that is kept, the run's end), and at the
 // end of which step it takes effect. That step follows from the step in which it was asked for alone: where
-// the ranks agree once a step it is the next one, else the very step. No loss of a rank changes it, since
-// what is pending is in the receipt of the step, and in the manifest from all ranks.
+// the ranks agree once a step it is the next one, else the very step; and the run's last one has no next. No
+// loss of a rank changes it, since what is pending is in the receipt of the step, and in the manifest from
+// all ranks.
 //
 //   wishes.resume(manifest.run->wishes);             // of the step that the attempt begins behind
 //   auto ticket = wishes.ask_to_save("the lowest loss");
@@ -42,6 +43,10 @@ class WishList {
 
   // Bits of what takes effect now and what no other rank has to say.
   [[nodiscard]] std::uint32_t end_step(TakesEffect when);
+
+  // After end_step(), where the run is at its end: there is no next step, so that what was asked for in this
+  // one is of this one, which is saved in any case. Bits of that save. Another end has no effect any more.
+  std::uint32_t end_run();
 
   // Of the step that ended: what takes effect with it as far as this rank knows the reasons, and what it
   // leaves to the next one.

@@ -62,14 +62,16 @@ Decisions unbroken(const Program& program) {
     decided.saved.insert(step);
   decided.saved.insert(decided.end);
   for (const auto& [step, wishes] : program.wishes) {
-    if (step + 1 > decided.end) continue;
+    if (step > decided.end) continue;
+    const std::uint64_t takes_effect = std::min(step + 1, decided.end);  // the last step has no next one
     for (const Wish& wish : wishes) {
-      if (wish.kind != Wish::Kind::kFinish) decided.saved.insert(step + 1);
+      if (wish.kind != Wish::Kind::kFinish) decided.saved.insert(takes_effect);
       if (wish.kind == Wish::Kind::kKeep) {
-        decided.pinned.insert(step + 1);
+        decided.pinned.insert(takes_effect);
         decided.reasons.insert(kLowLoss);
       }
-      if (wish.kind == Wish::Kind::kFinish) decided.reasons.insert(kEnough);
+      // In the last step there is nothing that it would end.
+      if (wish.kind == Wish::Kind::kFinish && step < decided.end) decided.reasons.insert(kEnough);
     }
   }
   return decided;

@@ -162,6 +162,84 @@ TEST_F(EngineAsksTest, AHandOverPassesOnWhatIsPending) {
   EXPECT_THAT(alone.committed(), ElementsAre(2, 1)) << "once";
 }
 
+// There is no next step: what is asked for in the last one is of that one.
+TEST_F(EngineAsksTest, WhatIsAskedForInTheLastStepIsOfThatStep) {
+  for (const std::uint32_t asks : {0u, 1u}) {
+    test::TemporaryFolder folder;
+    test::TestRank first(folder.path(), 0, 2);
+    test::TestRank second(folder.path(), 1, 2);
+    for (auto* rank : {&first, &second}) rank->begin(3);
+    for (int i = 0; i < 2; ++i) step_together(first, second);
+    auto& asking = asks == 0 ? first : second;
+    const SaveTicket ticket = asking.engine().ask_to_save("the lowest loss");
+    step_together(first, second);
+    EXPECT_TRUE(first.engine().is_done());
+    EXPECT_EQ(test::read_text(folder / "pins" / "s0000000003.a0007.json"), "the lowest loss\n") << asks;
+    const auto text = test::read_text(folder / "manifests" / "s0000000003.a0007.json");
+    EXPECT_TRUE(checkpoint::decode_manifest(text)->run->wishes.is_empty());
+    first.engine().finish();
+    if (asks == 1) second.engine().finish();
+    EXPECT_TRUE(ticket.wait(SaveLevel::kCommitted, 0s)) << asks;
+  }
+}
+
+// Two saves that are one.
+TEST_F(EngineAsksTest, TheLastStepHasTheSaveOfTheStepBeforeToo) {
+  auto alone = rank(0, 1);
+  alone.begin(3);
+  std::vector<SaveTicket> tickets;
+  for (int step = 1; step <= 3; ++step) {
+    if (step > 1) tickets.push_back(alone.engine().ask_to_save(step == 2 ? "first" : "second"));
+    alone.engine().agree(alone.engine().wishes());
+    alone.step();
+  }
+  alone.engine().finish();
+  for (const SaveTicket& ticket : tickets) EXPECT_TRUE(ticket.wait(SaveLevel::kCommitted, 0s));
+  EXPECT_EQ(pin("s0000000003.a0007.json"), "first\n");
+}
+
+// As patience does it that is still over in the step after.
+TEST_F(EngineAsksTest, AnEndThatIsAskedForTwiceIsOneEnd) {
+  {
+    auto first = rank(0, 2);
+    auto second = rank(1, 2);
+    for (auto* rank : {&first, &second}) rank->begin(100);
+    while (!first.engine().is_done()) {
+      if (first.engine().step() >= Step(15))
+        for (auto* rank : {&first, &second}) rank->engine().finish_early("the loss no longer falls");
+      step_together(first, second);
+    }
+    EXPECT_EQ(first.engine().step(), Step(17));
+    EXPECT_TRUE(manifest("s0000000017.a0007.json").run->wishes.is_empty());
+  }
+  auto longer = resumed(0, 1);
+  longer.begin(200);
+  EXPECT_FALSE(longer.engine().is_done()) << "it has another end";
+  longer.engine().agree(0);
+  longer.step();
+  EXPECT_FALSE(longer.engine().is_done());
+}
+
+// Of a version before this one, whose last manifest has the second wish.
+TEST_F(EngineAsksTest, AnotherEndOutweighsEveryWishForTheOldOne) {
+  {
+    auto alone = rank(0, 1);
+    alone.begin(100);
+    alone.steps(2);
+    alone.engine().finish_early("enough");
+    alone.step();
+  }
+  const auto path = folder_ / "manifests" / "s0000000003.a0007.json";
+  auto old = checkpoint::decode_manifest(test::read_text(path)).value();
+  ASSERT_TRUE(old.run->early_end);
+  old.run->wishes.finish = "enough";
+  test::write_text(path, checkpoint::encode_manifest(old));
+  auto longer = resumed(0, 1);
+  longer.begin(200);
+  longer.step();
+  EXPECT_FALSE(longer.engine().is_done());
+}
+
 // One rank that agrees once a step is a world that another one may take over, of any size.
 TEST_F(EngineAsksTest, OneRankThatAgreesDecidesAsManyDo) {
   auto alone = rank(0, 1);
