@@ -28,6 +28,7 @@ checkpoint::Ticket WishList::ask_to_save(const std::string& keep) {
 }
 
 void WishList::finish(const std::string& reason) {
+  if (!made_.wishes.finish.empty()) return;
   made_.wishes.finish =
       reason.empty() ? "the program says so" : cut_text(reason, checkpoint::kReasonBytesMax);
 }

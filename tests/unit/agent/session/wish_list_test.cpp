@@ -52,8 +52,10 @@ TEST(WishList, ThoseOfAStepAreOneAndTheFirstReasonStands) {
   static_cast<void>(wishes.ask_to_save(""));
   static_cast<void>(wishes.ask_to_save("first"));
   static_cast<void>(wishes.ask_to_save("second"));
+  wishes.finish("first");
+  wishes.finish("second");
   static_cast<void>(wishes.end_step(TakesEffect::kOneStepLater));
-  EXPECT_EQ(wishes.pending(), (PendingWishes{.save = true, .keep = "first"}));
+  EXPECT_EQ(wishes.pending(), (PendingWishes{.save = true, .keep = "first", .finish = "first"}));
 }
 
 // A program that agrees in some of its steps only: no ticket is lost over it.
