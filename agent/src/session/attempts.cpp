@@ -10,6 +10,7 @@
 #include "agent/src/session/place_options.h"
 #include "agent/src/session/resume_command.h"
 #include "agent/src/session/say.h"
+#include "agent/src/session/staging_options.h"
 #include "agent/src/session/termination_record.h"
 #include "base/contract/exit_code.h"
 #include "base/core/random_name.h"
@@ -100,7 +101,9 @@ Session::Attempts::Attempts(Options options, HowMany how_many)
     : options_(checked(std::move(options))),
       numerics_(std::make_shared<session::NumericsWatch>(options_.deterministic, options_.seed.value_or(0),
                                                          session::attached_numerics())),
-      first_state_(how_many == HowMany::kAny ? std::make_shared<session::FirstState>() : nullptr),
+      first_state_(how_many == HowMany::kAny
+                       ? std::make_shared<session::FirstState>(session::first_state_bytes_max(options_))
+                       : nullptr),
       notices_(options_, clock_, kProcessBegan),
       accounts_(std::make_shared<session::Accounts>(clock_)),
       places_(options_, shared_meters_),

@@ -50,20 +50,16 @@ void FirstState::begin(const TrackedObjects& tracked, const Assignment& assignme
     kept_ = keep(now, assignment);
     return;
   }
-  if (!kept_->is_whole) {
-    fail(
-        ExitCode::kStartAgain,
-        "nothing is saved yet, and what is tracked may outlive the training function and be trained already; "
-        "more than " +
-            std::to_string(bytes_max_) +
-            " bytes are not kept to set it back, so a fresh start is asked for: save earlier (--save-every)");
-  }
   const std::string changed = find_changed(now);
   if (changed.empty()) return;
   const std::string sentence = "nothing is saved yet, and tensor '" + changed +
                                "' is not as it was when the run began, since it outlives the training "
                                "function: a fresh start is asked "
                                "for, and none is needed where the function makes what it tracks";
+  if (!kept_->has_bytes) {
+    fail(ExitCode::kStartAgain, sentence + "; more than " + std::to_string(bytes_max_) +
+                                    " bytes are not kept to set it back: save earlier (--save-every)");
+  }
   if (kept_->rank != assignment.rank || kept_->world_size != assignment.world_size)
     fail(ExitCode::kStartAgain, sentence);
   Source source(*kept_);
@@ -80,12 +76,12 @@ FirstState::Kept FirstState::keep(const CollectedState& state, const Assignment&
   Kept kept{.rank = assignment.rank, .world_size = assignment.world_size};
   std::uint64_t bytes = 0;
   for (const TensorView& tensor : state.tensors) bytes += tensor.bytes.size();
-  kept.is_whole = bytes <= bytes_max_;
-  if (!kept.is_whole) return kept;
+  kept.has_bytes = bytes <= bytes_max_;
   for (const TensorView& tensor : state.tensors) {
     const TensorShape& shape = tensor.box ? tensor.box->whole_shape : tensor.shape;
-    kept.tensors.emplace(tensor.name, Tensor{.form = {.type = tensor.type, .shape = shape},
-                                             .bytes = {tensor.bytes.begin(), tensor.bytes.end()}});
+    Tensor one{.form = {.type = tensor.type, .shape = shape}, .digest = xxh3_128(tensor.bytes)};
+    if (kept.has_bytes) one.bytes.assign(tensor.bytes.begin(), tensor.bytes.end());
+    kept.tensors.emplace(tensor.name, std::move(one));
   }
   return kept;
 }
@@ -96,7 +92,7 @@ std::string FirstState::find_changed(const CollectedState& now) const {
     const auto at = kept_->tensors.find(tensor.name);
     if (at == kept_->tensors.end()) return tensor.name;
     ++known;
-    if (!is_generator(tensor.name) && !std::ranges::equal(at->second.bytes, tensor.bytes)) return tensor.name;
+    if (!is_generator(tensor.name) && at->second.digest != xxh3_128(tensor.bytes)) return tensor.name;
   }
   return known == kept_->tensors.size() ? "" : kept_->tensors.begin()->first;
 }

@@ -1,6 +1,7 @@
 // FirstState: what is tracked, as it was when the loop of this process began for the first time and nothing
 // of the run was saved. What outlives the training function is trained already when that is called again: an
-// attempt that has nothing to resume either sets it back.
+// attempt that has nothing to resume either sets it back. A digest of each tensor says whether it must; its
+// bytes are kept besides where there is memory for them.
 //
 //   FirstState first;
 //   first.begin(tracked, assignment);  // in each attempt that begins without a checkpoint
@@ -16,16 +17,17 @@
 
 #include "agent/src/session/tracked_objects.h"
 #include "base/contract/messages.h"
+#include "base/core/xxh3.h"
 
 namespace ratoon::session {
 
 class FirstState {
  public:
-  // More than that is not kept.
+  // Of a state with more bytes than that the digests alone are kept.
   explicit FirstState(std::uint64_t bytes_max = std::uint64_t{1} << 30) : bytes_max_(bytes_max) {}
 
   // The first time it keeps what there is. Later it sets back what has changed meanwhile; where it cannot
-  // (the state was too large, or this process has another rank, whose own state may be another by right) it
+  // (the bytes are not kept, or this process has another rank, whose own state may be another by right) it
   // throws the Failure that asks for a fresh start of the process.
   void begin(const TrackedObjects& tracked, const Assignment& assignment);
   void forget() { kept_.reset(); }
@@ -33,12 +35,13 @@ class FirstState {
  private:
   struct Tensor {
     checkpoint::CheckpointReader::Form form;
-    std::vector<std::byte> bytes;
+    Hash128 digest;
+    std::vector<std::byte> bytes{};  // none where they are not kept
   };
   struct Kept {
     Rank rank{0};
     std::uint32_t world_size = 1;
-    bool is_whole = false;
+    bool has_bytes = false;
     std::map<std::string, Tensor, std::less<>> tensors{};
   };
   class Source;

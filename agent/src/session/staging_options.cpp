@@ -1,5 +1,6 @@
 #include "agent/src/session/staging_options.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -12,6 +13,7 @@ namespace ratoon::session {
 namespace {
 
 constexpr std::uint64_t kStagingMib = 1ULL << 20;
+constexpr std::uint64_t kFirstStateBytesMax = 1ULL << 30;
 
 std::uint64_t budget_of(const Options& options) {
   if (options.staging_memory_mib != 0) return options.staging_memory_mib * kStagingMib;
@@ -36,6 +38,10 @@ checkpoint::SaverOptions saver_options(const Options& options) {
           .slots_folder = options.staging_folder,
           .slots_name = name_of_place(options),
           .patience = std::chrono::seconds(options.disk_patience_seconds)};
+}
+
+std::uint64_t first_state_bytes_max(const Options& options) {
+  return std::min(kFirstStateBytesMax, budget_of(options) / (options.staging_slots + 1));
 }
 
 }  // namespace ratoon::session

@@ -1,6 +1,8 @@
 // What the options of a run mean for its saver.
 #pragma once
 
+#include <cstdint>
+
 #include <ratoon/options.h>
 
 #include "agent/src/checkpoint/save_work.h"
@@ -8,5 +10,9 @@
 namespace ratoon::session {
 
 [[nodiscard]] checkpoint::SaverOptions saver_options(const Options& options);
+
+// How much of the state at the run's beginning a process keeps beside its slots, all of them within the
+// memory that slots may have.
+[[nodiscard]] std::uint64_t first_state_bytes_max(const Options& options);
 
 }  // namespace ratoon::session

@@ -6,6 +6,8 @@
 
 #include <ratoon/failure.h>
 
+#include "agent/src/session/staging_options.h"
+
 namespace ratoon::session::first_state_test {
 namespace {
 
@@ -87,15 +89,37 @@ TEST(FirstState, AsksForAFreshStartWhereItCannot) {
       EXPECT_THAT(why.what(), HasSubstr("nothing is saved yet, and tensor 'net.weights' is not as it was"));
     }
   }
+}
+
+// Digests are kept of any state: what the function makes anew costs no process a start.
+TEST(FirstState, WithoutItsBytesItStillKnowsWhetherItIsAsItWas) {
   FirstState small(10);
-  small.begin(objects, seat(0, 1));
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    Moments anew;
+    TrackedObjects objects;
+    anew.add_to(objects);
+    small.begin(objects, seat(rank, 3));
+    EXPECT_EQ(anew.weights, (std::vector<float>{1, 2, 3}));
+  }
+  Moments outlives;
+  TrackedObjects objects;
+  outlives.add_to(objects);
+  outlives.step();
   try {
-    small.begin(objects, seat(0, 1));
-    FAIL() << "it is not known to be as it was";
+    small.begin(objects, seat(2, 3));
+    FAIL() << "what is trained already was taken";
   } catch (const Failure& why) {
     EXPECT_EQ(why.exit_code, 81);
+    EXPECT_THAT(why.what(), HasSubstr("nothing is saved yet, and tensor 'net."));
     EXPECT_THAT(why.what(), HasSubstr("more than 10 bytes are not kept"));
   }
+}
+
+TEST(FirstState, ItsBytesAndTheSlotsShareWhatSlotsMayHave) {
+  constexpr std::uint64_t kMib = 1ULL << 20;
+  EXPECT_EQ(first_state_bytes_max({.staging_slots = 2, .staging_memory_mib = 300}), 100 * kMib);
+  EXPECT_EQ(first_state_bytes_max({.staging_slots = 0, .staging_memory_mib = 300}), 300 * kMib);
+  EXPECT_EQ(first_state_bytes_max({.staging_slots = 2, .staging_memory_mib = 30000}), 1024 * kMib);
 }
 
 TEST(FirstState, IsForgottenOnceThereIsACheckpoint) {
