@@ -48,6 +48,59 @@ TEST_F(StoreDiskTest, AFileIsThereOnceItHasItsNameAndNeverTwice) {
   EXPECT_EQ(store_->rename_new("a/.x.tmp", "a/z").error().kind(), ErrorKind::kNotFound);
 }
 
+// A store whose lists are those of a proxy that has something else to say.
+class BadLists final : public objects::ObjectStore {
+ public:
+  BadLists(std::shared_ptr<objects::ObjectStore> store, int bad) : store_(std::move(store)), bad_(bad) {}
+  const std::string& uri() const override { return store_->uri(); }
+  Result<objects::ObjectInfo> get(std::string_view key, objects::ObjectSink& sink,
+                                  const objects::GetOptions& options) override {
+    return store_->get(key, sink, options);
+  }
+  Result<objects::ObjectInfo> head(std::string_view key, std::stop_token stop) override {
+    return store_->head(key, std::move(stop));
+  }
+  Result<void> put(std::string_view key, std::string_view bytes,
+                   const objects::PutOptions& options) override {
+    return store_->put(key, bytes, options);
+  }
+  Result<objects::UploadedObject> upload(std::string_view key, objects::ObjectSource& source,
+                                         const objects::UploadOptions& options) override {
+    return store_->upload(key, source, options);
+  }
+  Result<std::uint64_t> abort_stale_uploads(std::string_view prefix, Duration older_than,
+                                            std::stop_token stop) override {
+    return store_->abort_stale_uploads(prefix, older_than, std::move(stop));
+  }
+  Result<objects::ObjectPage> list(std::string_view prefix, std::string_view page,
+                                   std::stop_token stop) override {
+    if (bad_ == 0) return store_->list(prefix, page, std::move(stop));
+    --bad_;
+    return Error(ErrorKind::kCorrupted, "the XML of the reply begins with '<html>'");
+  }
+  Result<void> remove(std::string_view key, std::stop_token stop) override {
+    return store_->remove(key, std::move(stop));
+  }
+
+ private:
+  const std::shared_ptr<objects::ObjectStore> store_;
+  int bad_;
+};
+
+// 83, which is for good, is for checkpoints that are damaged.
+TEST_F(StoreDiskTest, AListThatCannotBeReadIsAskedForAgainAndIsNoDamageOfWhatLiesThere) {
+  test::digest_of_commit(store_, id(1, 10));
+  const auto behind_proxy = [&](int bad) {
+    const std::string uri = "file://" + (folder_ / "store").string();
+    return StoreDisk(std::make_shared<BadLists>(*objects::open_store(uri, {}), bad));
+  };
+  EXPECT_THAT(complete_in(behind_proxy(1)), ElementsAre(id(1, 10)));
+  const auto found = take_inventory(behind_proxy(1'000'000));
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().kind(), ErrorKind::kUnavailable);
+  EXPECT_THAT(found.error().message(), HasSubstr("<html>"));
+}
+
 // In memory once: what is lent is read where it lies, at the moment when it is sent.
 TEST_F(StoreDiskTest, WhatIsLentIsNotCopied) {
   const auto watched = watch_disk(store_, std::make_shared<CallWatch>(std::make_shared<SystemClock>()));
