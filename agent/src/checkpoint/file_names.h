@@ -3,7 +3,7 @@
 //
 //   <save_folder>/<run_name>/packs/a0003/s0000001200/r0002.safetensors   one rank's tensors
 //                            receipts/a0003/s0000001200/r0002.json       that rank's vote for its pack
-//                            receipts/committed                          a checkpoint was committed here once
+//                            packs/committed                             a checkpoint was committed here once
 //                            manifests/s0000001200.a0003.json            the commit: names every pack
 //                            quarantine/s0000001200.a0003.json           a manifest whose checkpoint is bad
 //                            aside/s0000001200.a0003.json                one of a lineage that was given up
@@ -38,7 +38,8 @@ inline constexpr std::uint64_t kAttemptMax = contract::kAttemptMax;
 // Paths below the run's folder.
 inline constexpr const char* kManifests = "manifests";
 inline constexpr const char* kPacks = "packs";
-inline constexpr const char* kCommitted = "receipts/committed";  // lost_manifests.h
+inline constexpr const char* kCommitted = "packs/committed";           // lost_manifests.h
+inline constexpr const char* kCommittedBefore = "receipts/committed";  // of versions before this one
 inline constexpr const char* kReceipts = "receipts";
 inline constexpr const char* kQuarantine = "quarantine";
 inline constexpr const char* kAside = "aside";

@@ -49,7 +49,7 @@ Result<bool> has_packs_and_no_manifest(const Disk& disk) {
 }
 
 bool has_sign_of_a_commit(const Disk& disk) {
-  if (disk.open(kCommitted)) return true;
+  if (disk.open(kCommitted) || disk.open(kCommittedBefore)) return true;
   const auto records = list_if_there(disk, kRollbacks);
   return records && std::ranges::any_of(*records, [](const auto& entry) {
            return parse_rollback_name(entry.name).has_value();

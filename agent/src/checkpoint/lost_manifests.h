@@ -19,7 +19,8 @@ namespace ratoon::checkpoint {
 // The same for places without links, as stores are, and where `latest` is gone as well.
 [[nodiscard]] Result<bool> has_packs_and_no_manifest(const Disk& disk);
 
-// What no run leaves that never got so far: kCommitted, or the record of a rollback to a checkpoint.
+// What no run leaves that never got so far: kCommitted, which lies beside the packs that it is about, the
+// file that versions before this one made beside their votes, or the record of a rollback to a checkpoint.
 [[nodiscard]] bool has_sign_of_a_commit(const Disk& disk);
 
 // Makes kCommitted, after a commit. That it cannot be made costs no commit.

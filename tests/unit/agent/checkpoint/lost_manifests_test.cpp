@@ -69,6 +69,14 @@ TEST_F(LostManifestsTest, ARecordOfARollbackIsASignOfACommit) {
   EXPECT_TRUE(has_sign_of_a_commit(*disk));
 }
 
+TEST_F(LostManifestsTest, TheFileOfOlderVersionsIsASignOfACommit) {
+  const auto disk = test::folder_at(folder_.path());
+  make("receipts/a0001/s0000000010/r0000.json");
+  EXPECT_FALSE(has_sign_of_a_commit(*disk));
+  make("receipts/committed");
+  EXPECT_TRUE(has_sign_of_a_commit(*disk));
+}
+
 class SignOfACommit : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Places, SignOfACommit, testing::Values(false, true),
                          [](const auto& place) { return place.param ? "Store" : "Folder"; });
@@ -89,6 +97,8 @@ TEST_P(SignOfACommit, IsLeftByTheFirstCommitAndKept) {
   EXPECT_FALSE(*has_packs_and_no_manifest(*disk));
   fs::remove_all(place / "manifests");
   EXPECT_TRUE(*has_packs_and_no_manifest(*disk));
+  fs::remove_all(place / "receipts");
+  EXPECT_TRUE(has_sign_of_a_commit(*disk)) << "a copy of the packs alone";
 }
 
 TEST(SignOfACommitInTiers, IsInAStoreThatGetsCopies) {

@@ -320,7 +320,7 @@ TEST_F(TrainTest, WhenAllCheckpointsAreDamagedItNeverStartsFromZero) {
 
 TEST_F(TrainTest, ADamagedPackIsNotLoaded) {
   ASSERT_EQ(count(30), 0);
-  for (const auto& file : files("packs")) damage(file);
+  for (const auto& file : files("packs/a0001")) damage(file);
   EXPECT_EQ(count(30), 83);
   EXPECT_THAT(said_, HasSubstr("its header is not the one that was committed"));
   EXPECT_EQ(files("manifests").size(), 1u) << "the last one stays; the other is in quarantine";
@@ -329,7 +329,7 @@ TEST_F(TrainTest, ADamagedPackIsNotLoaded) {
 
 TEST_F(TrainTest, WhatTheSystemDoesNotReadCostsAFallbackAndNotTheRun) {
   ASSERT_EQ(count(30), 0);
-  const auto newest = files("packs").back();
+  const auto newest = files("packs/a0001").back();
   std::filesystem::remove(newest);
   std::filesystem::create_symlink("elsewhere", newest);  // no link is followed
   EXPECT_EQ(count(40), 0);
