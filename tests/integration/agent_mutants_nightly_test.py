@@ -80,7 +80,7 @@ MUTANTS = {
         r"return has_shown_life && seen\.watched >= borne \? ClaimVerdict::kRefuse : ", "return "),
     "a namesake taken for the same job": (
         of_tiers("Kinship.*"), CHECKPOINT + "tiers/claim_rules.cpp",
-        r"have_uids && a\.uid == b\.uid\) return Kinship::kSame", "have_uids) return Kinship::kSame"),
+        r"return are_places \? Kinship::kOther : Kinship::kNamesake;", "return Kinship::kSame;"),
     "a claim that is older than the newest": (
         of_tiers("*ClaimTest.*"), CHECKPOINT + "tiers/claim.cpp", r"numbers->back\(\) == number;", "numbers->back() >= number;"),
     "a place that is another's now and is renewed": (
@@ -124,7 +124,7 @@ MUTANTS = {
         r"if \(assignment_\.resume && resumed_\) wishes_\.resume\([^;]*;", ""),
     "a reason that stays with its rank": (
         ("session_test", "EngineAsksTest.*"), "agent/src/checkpoint/run_record.cpp",
-        r"if \(keep == kAnotherRank && [^;]*;", ""),
+        r"\(keep == kAnotherRank && !other\.keep\.empty\(\)\)", "false"),
     "a handler of the program that hides a signal": (
         ("session_test", "Signals.*:TrainReturnsTest.*"), SESSION + "signals.cpp",
         r"if \(!is_ours\(now\) && is_handler\(now\)\) [^;]*;", ""),

@@ -59,8 +59,8 @@ class DecidingRun:
                 return None
             return (attempt, len(marks)) if {at for at, _, _ in marks.values()} == {self.third} else None
         try:
-            return wait_until(standing, f"{f'all {size}' if size else 'all'} ranks of an attempt after {after} to be held at third "
-                                        f"{self.third}")
+            ranks = f"all {size} ranks" if size else "all ranks"
+            return wait_until(standing, f"{ranks} of an attempt after {after} to be held at third {self.third}")
         except AssertionError as why:
             raise AssertionError(f"{why}; held are {self.marks()}\n{self.run.output()[-4000:]}\n{self.run.logs()}") from why
 

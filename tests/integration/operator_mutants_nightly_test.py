@@ -65,8 +65,8 @@ MUTANTS = {
     "a memory limit taken for the platform's doing": (
         "classify.cpp", r'kOutOfMemory = \"OOMKilled\"',
         'kOutOfMemory = "never"'),
-    "an exit with zero taken for the end": ("roster.cpp", r"pod->is_completed && is_of_all && !member",
-                                               "pod->exit_code == 0 && !member"),
+    "an exit with zero taken for the end": ("roster.cpp", r"has_record && is_of_all && !member",
+                                               "pod != nullptr && pod->exit_code == 0 && !member"),
     "a suspended job keeps its members' names": (
         "suspend.cpp", r"member = make_anew\(member\);",
         "{ const auto known = member.incarnation; member = make_anew(member); member.incarnation = known; }"),

@@ -127,8 +127,9 @@ class Places(S3Test):
         for train in (self.only_trains, lambda steps, code: self.train(steps, *self.STORE, code=code)):
             lines, said = train(70, code=83)
             self.assertEqual(lines, [], "no step is made")
-            self.assertIn(f"s3://data/runs/{self.name}/packs has packs of checkpoints that were committed, and there is no manifest "
-                          f"in s3://data/runs/{self.name}/manifests", said)
+            run = f"s3://data/runs/{self.name}"
+            self.assertIn(f"{run}/packs has packs of checkpoints that were committed, and there is no manifest in "
+                          f"{run}/manifests", said)
             self.assertIn("bring the manifests back, or move", said)
         os.rename(self.home / "kept", self.stored / "manifests")
         lines, _ = self.only_trains(70)

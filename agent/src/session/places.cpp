@@ -23,7 +23,6 @@
 #include "agent/src/session/say.h"
 #include "agent/src/session/staging_options.h"
 #include "base/contract/exit_code.h"
-#include "base/core/counted.h"
 #include "base/core/random_name.h"
 
 namespace ratoon::session {

@@ -5,7 +5,8 @@ ratoon_test(unit/agent/checkpoint_test
           checkpoint/strange_folder_test.cpp
   LIBS crash_support ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/tiers_test
-  SOURCES checkpoint/tiers/claim_test.cpp checkpoint/tiers/latest_test.cpp checkpoint/tiers/lineage_test.cpp
+  SOURCES checkpoint/tiers/claim_test.cpp checkpoint/tiers/claim_rules_test.cpp
+          checkpoint/tiers/latest_test.cpp checkpoint/tiers/lineage_test.cpp
           checkpoint/tiers/load_path_test.cpp checkpoint/tiers/mirror_worker_test.cpp
           checkpoint/tiers/name_pattern_test.cpp checkpoint/tiers/old_names_test.cpp
           checkpoint/tiers/resume_choice_test.cpp
@@ -48,7 +49,7 @@ ratoon_test(unit/agent/session_test
           session/wish_list_test.cpp
           session/engine_asks_test.cpp session/mirrors_test.cpp session/train_seed_test.cpp
           session/train_strange_folder_test.cpp
-          session/train_test.cpp session/load_test.cpp session/load_from_test.cpp
+          session/train_test.cpp session/train_untracked_test.cpp session/load_test.cpp session/load_from_test.cpp
   LIBS crash_support ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/session_begin_test
   SOURCES session/autoresume_test.cpp session/load_seed_test.cpp session/train_data_test.cpp

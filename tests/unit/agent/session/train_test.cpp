@@ -228,51 +228,6 @@ class Journal final : public Stateful {
   std::string text;
 };
 
-// A model whose state is bytes of its own making.
-class Encoded final : public Stateful {
- public:
-  std::string save_state() const override { return std::to_string(weight); }
-  void load_state(std::string_view state) override { weight = std::stof(std::string(state)); }
-  std::vector<StateWriter::Memory> saved_memory() const override {
-    return {{.begin = &weight, .bytes = sizeof weight}};
-  }
-  float weight = 1;
-};
-
-struct Descent {
-  float& weight;
-};
-
-}  // namespace
-}  // namespace ratoon::train_test
-
-template <>
-struct ratoon::TrackAdapter<ratoon::train_test::Descent> {
-  static void check(ratoon::train_test::Descent&, const std::string&) {}
-  static void save(ratoon::train_test::Descent& descent, StateWriter& out) {
-    out.changes("parameter 0", {.begin = &descent.weight, .bytes = sizeof descent.weight});
-  }
-  static void load(ratoon::train_test::Descent&, StateReader&) {}
-};
-
-namespace ratoon::train_test {
-namespace {
-
-TEST_F(TrainTest, AStatefulSaysWhichMemoryItsStateIsOf) {
-  for (const bool is_tracked : {true, false}) {
-    const int code = train([&](Session& session) {
-      Encoded net;
-      Descent optimizer{net.weight};
-      if (is_tracked) session.track("net", net);
-      session.track("optimizer", optimizer);
-      for ([[maybe_unused]] const auto step : session.steps(1)) net.weight -= 1;
-    });
-    EXPECT_EQ(code, is_tracked ? 0 : 82) << said_;
-    options_.run_name = "other";
-  }
-  EXPECT_THAT(said_, HasSubstr("tracked 'optimizer' changes parameter 0, which nothing tracks"));
-}
-
 TEST_F(TrainTest, ObjectsKeepTheirOwnState) {
   const auto write = [this](std::uint64_t total, const std::string& word, std::string& seen) {
     return train([&](Session& session) {

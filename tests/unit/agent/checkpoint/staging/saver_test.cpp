@@ -11,7 +11,7 @@
 #include "agent/src/checkpoint/file_names.h"
 #include "tests/support/crash/model_disk.h"
 #include "tests/support/crash/wait_until_alone.h"
-#include "tests/unit/agent/checkpoint/staging/gate.h"
+#include "tests/unit/agent/checkpoint/staging/saver_fixture.h"
 
 namespace ratoon::checkpoint::saver_test {
 namespace {
@@ -24,55 +24,8 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr auto kSoon = 2min;  // of waits that end much earlier, or the test fails
-
-// Each as it is, and where packs as small are written while they are copied, too.
-class SaverTest : public testing::TestWithParam<bool> {
- protected:
-  SaverTest() {
-    disk_->set_faults([gate = gate_, refused = refused_](DiskCall call, const std::string& path) {
-      if (path.starts_with("packs/a") && call == DiskCall::kSync) gate->pass();
-      const bool is_refused = call == DiskCall::kSync && path.starts_with("packs/a") && *refused > 0;
-      if (!is_refused) return Fault{};
-      --*refused;
-      return Fault{.error = Error(ErrorKind::kIo, "the disk refuses")};
-    });
-  }
-  Saver open(SaverOptions options = {.pause = 1ms}) {
-    if (GetParam()) options.early_bytes_min = 0;
-    auto saver = Saver::open(disk_, "mark", std::make_shared<SystemClock>(), options).value();
-    saver.begin_attempt({.attempt = Attempt(1), .rank = Rank(0), .world_size = 1, .rules = {.last = 2}});
-    return saver;
-  }
-  // What is in memory at a step.
-  Result<Ticket> save(Saver& saver, std::uint64_t step) {
-    weights_.assign(100'000, static_cast<char>(step));
-    const TensorView views[] = {
-        {.name = "weights", .shape = {weights_.size()}, .bytes = std::as_bytes(std::span(weights_))}};
-    auto ticket = saver.save(Step(step), views);
-    weights_.assign(100'000, 'x');  // training goes on
-    return ticket;
-  }
-  void expect_on_disk(std::uint64_t step) {
-    const auto store = RunStore::open(disk_, "reader").value();
-    const CheckpointId id{.attempt = Attempt(1), .step = Step(step)};
-    const auto entry = store.find(id);
-    ASSERT_TRUE(entry && *entry) << step;
-    const auto loaded =
-        store.load({.attempt = id.attempt, .step = id.step, .digest = (*entry)->digest}, Rank(0));
-    ASSERT_TRUE(loaded) << loaded.error().message();
-    EXPECT_EQ(loaded->at("weights").bytes, std::string(100'000, static_cast<char>(step)));
-  }
-  static SaveProgress settled(Saver& saver) {
-    EXPECT_TRUE(saver.settle(kSoon));
-    return saver.poll();
-  }
-
-  const std::shared_ptr<test::ModelDisk> disk_ = std::make_shared<test::ModelDisk>();
-  const std::shared_ptr<test::Gate> gate_ = std::make_shared<test::Gate>();
-  const std::shared_ptr<std::atomic<int>> refused_ = std::make_shared<std::atomic<int>>(0);
-  std::string weights_;
-};
+using saver_fixture::kSoon;
+using saver_fixture::SaverTest;
 
 TEST_P(SaverTest, TheLevelsOfASaveComeInOrder) {
   auto saver = open();

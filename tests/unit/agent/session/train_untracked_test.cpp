@@ -1,0 +1,66 @@
+// What changes while training, and is in no checkpoint: a start is refused, and what an object says of its
+// memory counts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ratoon/train.h>
+
+#include "tests/support/temporary_folder.h"
+
+namespace ratoon::train_untracked_test {
+namespace {
+
+using testing::HasSubstr;
+
+// A model whose state is bytes of its own making.
+class Encoded final : public Stateful {
+ public:
+  std::string save_state() const override { return std::to_string(weight); }
+  void load_state(std::string_view state) override { weight = std::stof(std::string(state)); }
+  std::vector<StateWriter::Memory> saved_memory() const override {
+    return {{.begin = &weight, .bytes = sizeof weight}};
+  }
+  float weight = 1;
+};
+
+struct Descent {
+  float& weight;
+};
+
+}  // namespace
+}  // namespace ratoon::train_untracked_test
+
+template <>
+struct ratoon::TrackAdapter<ratoon::train_untracked_test::Descent> {
+  static void check(ratoon::train_untracked_test::Descent&, const std::string&) {}
+  static void save(ratoon::train_untracked_test::Descent& descent, StateWriter& out) {
+    out.changes("parameter 0", {.begin = &descent.weight, .bytes = sizeof descent.weight});
+  }
+  static void load(ratoon::train_untracked_test::Descent&, StateReader&) {}
+};
+
+namespace ratoon::train_untracked_test {
+namespace {
+
+TEST(TrainUntracked, AStatefulSaysWhichMemoryItsStateIsOf) {
+  const test::TemporaryFolder folder;
+  std::string said;
+  for (const bool is_tracked : {true, false}) {
+    testing::internal::CaptureStderr();
+    const int code =
+        train({.save_folder = folder.path().string(), .run_name = is_tracked ? "with" : "without"},
+              [&](Session& session) {
+                Encoded net;
+                Descent optimizer{net.weight};
+                if (is_tracked) session.track("net", net);
+                session.track("optimizer", optimizer);
+                for ([[maybe_unused]] const auto step : session.steps(1)) net.weight -= 1;
+              });
+    said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(code, is_tracked ? 0 : 82) << said;
+  }
+  EXPECT_THAT(said, HasSubstr("tracked 'optimizer' changes parameter 0, which nothing tracks"));
+}
+
+}  // namespace
+}  // namespace ratoon::train_untracked_test
