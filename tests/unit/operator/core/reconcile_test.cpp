@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/support/operator_builders.h"
 
