@@ -23,6 +23,7 @@
 #include "agent/src/session/say.h"
 #include "agent/src/session/staging_options.h"
 #include "base/contract/exit_code.h"
+#include "base/core/counted.h"
 #include "base/core/random_name.h"
 
 namespace ratoon::session {
@@ -92,10 +93,9 @@ int weight_of(const Error& error) {
 }  // namespace
 
 ExitCode exit_code_of(const Error& error) {
-  const ErrorKind kind = error.kind();
-  const bool is_asked_wrongly =
-      kind == ErrorKind::kInvalid || kind == ErrorKind::kConflict || kind == ErrorKind::kAlreadyExists;
-  return is_asked_wrongly ? ExitCode::kConfiguration : ExitCode::kStorage;
+  for (const ErrorKind asked : {ErrorKind::kInvalid, ErrorKind::kConflict, ErrorKind::kAlreadyExists})
+    if (error.kind() == asked) return ExitCode::kConfiguration;
+  return ExitCode::kStorage;
 }
 
 Places::Places(const Options& options, std::shared_ptr<metrics::Meters> meters)
