@@ -115,32 +115,5 @@ TEST_F(LostManifestsTest, AFolderThatIsNotThereHasLostNothing) {
   EXPECT_EQ(link_without_manifests(folder_ / "none"), std::nullopt);
 }
 
-TEST(FolderMark, IsTheSameWhileTheFolderLives) {
-  const test::TemporaryFolder folder;
-  fs::create_directory(folder / "run");
-  const auto mark = folder_mark(folder / "run");
-  EXPECT_NE(mark, 0u);
-  test::write_text(folder / "run" / "file", "text");
-  EXPECT_EQ(folder_mark(folder / "run"), mark);
-  fs::create_directory_symlink("run", folder / "link");
-  EXPECT_EQ(folder_mark(folder / "link"), mark);
-  fs::create_directory(folder / "other");
-  EXPECT_NE(folder_mark(folder / "other"), mark);
-  EXPECT_EQ(folder_mark(folder / "none"), 0u);
-}
-
-// Numbers of folders are given again at once by many a file system; the moment of their birth is not.
-TEST(FolderMark, IsAnotherOneForAFolderThatIsMadeAnew) {
-  const test::TemporaryFolder folder;
-  fs::create_directory(folder / "run");
-  const auto mark = folder_mark(folder / "run");
-  // File systems count in ticks of the kernel: within one, the number may be all there is.
-  for (int tries = 0; tries < 100'000 && folder_mark(folder / "run") == mark; ++tries) {
-    fs::remove(folder / "run");
-    fs::create_directory(folder / "run");
-  }
-  EXPECT_NE(folder_mark(folder / "run"), mark);
-}
-
 }  // namespace
 }  // namespace ratoon::checkpoint::lost_manifests_test

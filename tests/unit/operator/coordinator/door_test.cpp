@@ -1,5 +1,6 @@
 #include "operator/coordinator/door.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/operator_builders.h"
