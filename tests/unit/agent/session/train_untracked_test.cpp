@@ -47,15 +47,14 @@ TEST(TrainUntracked, AStatefulSaysWhichMemoryItsStateIsOf) {
   std::string said;
   for (const bool is_tracked : {true, false}) {
     testing::internal::CaptureStderr();
-    const int code =
-        train({.save_folder = folder.path().string(), .run_name = is_tracked ? "with" : "without"},
-              [&](Session& session) {
-                Encoded net;
-                Descent optimizer{net.weight};
-                if (is_tracked) session.track("net", net);
-                session.track("optimizer", optimizer);
-                for ([[maybe_unused]] const auto step : session.steps(1)) net.weight -= 1;
-              });
+    Options options{.save_folder = folder.path().string(), .run_name = is_tracked ? "with" : "without"};
+    const int code = ratoon::train(options, [&](Session& session) {
+      Encoded net;
+      Descent optimizer{net.weight};
+      if (is_tracked) session.track("net", net);
+      session.track("optimizer", optimizer);
+      for ([[maybe_unused]] const auto step : session.steps(1)) net.weight -= 1;
+    });
     said = testing::internal::GetCapturedStderr();
     EXPECT_EQ(code, is_tracked ? 0 : 82) << said;
   }
