@@ -32,7 +32,8 @@ struct Heard {
 std::array<Heard, kNumbersMax> all_heard;
 std::array<std::atomic<const struct sigaction*>, kNumbersMax> before;  // that a handler of ours stands in for
 std::array<std::atomic<bool>, kNumbersMax> is_taken;
-std::atomic<int> news_fd{-1};  // once it is open it stays: a handler may still write
+std::atomic<pid_t> listener{0};  // the process that listens
+std::atomic<int> news_fd{-1};    // once it is open it stays: a handler may still write
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
               std::atomic<std::int64_t>::is_always_lock_free &&
               std::atomic<const struct sigaction*>::is_always_lock_free);
@@ -63,8 +64,17 @@ void call_the_one_before(int number, siginfo_t* info, void* context) {
   }
 }
 
+void give_back();
+
 // Only what may be called in a signal handler.
 void on_signal(int number, siginfo_t* info, void* context) {
+  if (::getpid() != listener) {  // a child that has not given it back yet
+    const int error = errno;
+    give_back();
+    static_cast<void>(::raise(number));  // comes once this handler has returned
+    errno = error;
+    return;
+  }
   bool& is_inside = is_being_handled[static_cast<std::size_t>(number)];
   if (is_inside) return;
   is_inside = true;
@@ -126,6 +136,7 @@ Signals::Signals(int also) {
   if (news_fd < 0)
     fail(ExitCode::kStartAgain, system_error(errno, "listening to signals").message() + "; start again");
   give_back_in_children();
+  listener = ::getpid();
   std::vector<int> wanted = {SIGTERM, SIGINT, SIGUSR1};
   if (also > 0 && also != SIGTERM && also != SIGINT && also != SIGUSR1) wanted.push_back(also);
   for (const int number : wanted) {
