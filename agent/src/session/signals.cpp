@@ -123,7 +123,7 @@ void give_back() {
       ::sigaction(static_cast<int>(at), before[at], nullptr);
 }
 
-// A child that is forked and does not exec is none of ours: what ends others ends it.
+// A child that is forked and does not exec is none of ours: a signal ends it as it ends others.
 void give_back_in_children() {
   static const int registered = ::pthread_atfork(nullptr, nullptr, give_back);
   static_cast<void>(registered);
