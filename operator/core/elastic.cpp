@@ -91,7 +91,7 @@ Growth find_growth(const Observation& seen, const api::TrainingJobStatus& status
   const bool is_somebody_ready =
       std::any_of(status.members.begin(), status.members.end(), [&](const auto& member) {
         if (!member.is_absent) return false;
-        if (member.is_leaving()) return is_successor_ready(seen, member);
+        if (member.is_leaving() && is_successor_ready(seen, member)) return true;
         return is_ready(seen, member) && find_node_notice(seen, member.node).empty();
       });
   if (!is_somebody_ready) return {};

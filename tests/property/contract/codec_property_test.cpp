@@ -102,12 +102,14 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   assert_survives(beat);
 
   assert_survives(OrdersRequest{.process = any_process(), .seen_revision = any_count()});
-  const ResumePoint last{.attempt = any_past_attempt(), .step = Step(any_count()), .digest = any_text()};
-  Completed completed{
-      .process = any_process(), .attempt = any_past_attempt(), .step = last.step, .checkpoint = last};
+  const Attempt end = any_past_attempt();
+  const ResumePoint last{.attempt = Attempt(*gen::inRange<std::uint64_t>(0, end.value() + 1)),
+                         .step = Step(any_count()),
+                         .digest = any_text()};
+  Completed completed{.process = any_process(), .attempt = end, .step = last.step, .checkpoint = last};
   for (std::uint32_t i = any_number(4); i > 0; --i) completed.result[any_text()] = any_text();
   assert_survives(completed);
-  assert_survives(CompletionRecord{.attempt = Attempt(any_count()), .step = last.step, .checkpoint = last});
+  assert_survives(CompletionRecord{.attempt = end, .step = last.step, .checkpoint = last});
 }
 
 RC_GTEST_PROP(Codec, EveryValidMessageOfTheCoordinatorSurvivesTheWire, ()) {
