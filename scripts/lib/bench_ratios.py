@@ -21,7 +21,7 @@ def table_of(path):
         return []
     with open(path) as file:
         lines = [[cell.strip() for cell in line.split("|")] for line in file if line.strip() and not line.startswith("#")]
-    return [(row, field, other, number(least)) for row, field, other, least in lines]
+    return [(row, field, other, number(least[0]) if least else None) for row, field, other, *least in lines]
 
 
 def value_of(row, field):
@@ -70,7 +70,8 @@ def compare(rows, table):
             if ratio is None:
                 continue
             compared = True
-            row.setdefault("ratios", []).append({"field": field, "of": name, "ratio": round(ratio, 3), "least": least})
+            found = {"field": field, "of": name, "ratio": round(ratio, 3)}
+            row.setdefault("ratios", []).append(found if least is None else {**found, "least": least})
             if least is not None and ratio < least:
                 short.append(f"{row['name']}: {field} is {ratio:.3g} times as good as {name}, and {least:g} is the least")
         if least is not None and not compared:

@@ -57,7 +57,7 @@ class Ratios(unittest.TestCase):
         code, _, rows = self.enforce([row("step/2"), row("read/1", items_per_second=20), row("peer/read", items_per_second=10),
                                       row("seek", real_time=5e6)])
         self.assertEqual(code, 0)
-        self.assertEqual(rows[-1]["ratios"], [{"field": "real_time", "of": "limit 1", "ratio": 0.2, "least": None}])
+        self.assertEqual(rows[-1]["ratios"], [{"field": "real_time", "of": "limit 1", "ratio": 0.2}])
 
     def test_without_the_option_nothing_is_red(self):
         self.assertEqual(self.enforce([row("step/2", cpu_time=11)], None)[:2], (0, ""))

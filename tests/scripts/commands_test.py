@@ -206,6 +206,15 @@ class Nightly(unittest.TestCase):
         with open(self.target + ".calls") as file:
             self.assertIn(" -dict=tests/fuzz/dictionaries/codec.dict ", file.read())
 
+    def test_a_figure_below_its_least_ratio_is_red(self):
+        self.repository.add_benchmark("hash")
+        for least, code in ((2, 0), (3, 1)):
+            self.repository.write("tests/bench/ratios.txt", f"hash/4* | real_time | 3e-6 | {least}\n")
+            result = self.repository.run("scripts/nightly", "4")
+            self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        self.assertIn("hash/4096: real_time is 2 times as good as limit 3e-6, and 3 is the least", result.stderr)
+        self.assertIn("scripts/bench --enforce", result.stderr)
+
     def test_unit_tests_run_as_optimized_code(self):
         text = self.repository.read("CMakeLists.txt")
         added = 'tiny_test(unit.mu "unit" false)\n  tiny_test(unit.nu "unit;nightly" true)'
