@@ -2,7 +2,6 @@
 # Configuring, building and testing one preset.
 
 jobs=$(nproc)
-closing_begins='^[0-9]\+% tests passed' # the first of ctest's closing lines
 
 # build_preset PRESET [TARGET...]
 build_preset() {
@@ -18,15 +17,12 @@ build_preset() {
 run_ctest() {
   local folder=$RATOON_REPO/build/$1
   shift
+  : >"$folder/closing.txt"
   rm -f "$folder/ctest.xml"
-  # What a program skipped is listed at the end of its output: that is never cut off. sed -u passes each line on at once,
-  # which awk does not do in every system.
-  local status=0
+  # What a program skipped is listed at the end of its output: that is never cut off.
   ctest --test-dir "$folder" --parallel "$jobs" --output-on-failure --no-tests=error --timeout 900 \
     --test-output-size-passed 65536 --test-output-truncation middle --output-junit "$folder/ctest.xml" "$@" 2>&1 |
-    tee "$folder/ctest.log" | sed -u "/$closing_begins/,\$d" || status=$?
-  sed -n "/$closing_begins/,\$p" "$folder/ctest.log" >"$folder/closing.txt"
-  return "$status"
+    python3 -u "$RATOON_REPO/scripts/lib/ctest_progress.py" "$folder/closing.txt"
 }
 
 # print_closing PRESET

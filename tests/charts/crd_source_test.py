@@ -43,7 +43,7 @@ _EVENT = re.compile(
 
 def constants(text):
     values = {}
-    for name, expression in re.findall(r"constexpr std::\w+ (k\w+) = ([^;\"{]+);", text):
+    for name, expression in re.findall(r"constexpr std::\w+ (k\w+) =\s+([^;\"{]+);", text):
         values[name] = number(expression, values)
     return values
 

@@ -1,13 +1,30 @@
 """scripts/test on a tiny repository: which lane runs what, what is said of skipped tests, and how it ends."""
 import json
+import os
 import re
+import sys
 import unittest
 
+from fake_machine import REPOSITORY
 from tiny_repository import TinyRepository
+
+sys.path.insert(0, os.path.join(REPOSITORY, "scripts", "lib"))
+import ctest_progress  # noqa: E402
 
 
 def tests_run(output):
     return set(re.findall(r"Test +#\d+: (\S+) \.", output))
+
+
+class Progress(unittest.TestCase):
+    def test_the_report_that_a_red_test_printed_does_not_close_the_run(self):
+        report = ["    Start 1: unit.alpha\n", "1/3 Test #1: unit.alpha ....***Failed 0.1 sec\n",
+                  "1/2 Test #1: unit.inner ....   Passed 0.0 sec\n", "100% tests passed, 0 tests failed out of 2\n",
+                  "2/3 Test #2: unit.beta ....   Passed 0.1 sec\n", "3/3 Test #3: unit.gamma ...   Passed 0.1 sec\n"]
+        closing = ["67% tests passed, 1 tests failed out of 3\n", "Total Test time (real) = 1 sec\n"]
+        found = list(ctest_progress.split(report + closing))
+        self.assertEqual([line for closes, line in found if closes], closing)
+        self.assertEqual([line for closes, line in found if not closes], report)
 
 
 class Lanes(unittest.TestCase):
