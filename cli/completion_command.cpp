@@ -13,7 +13,7 @@ constexpr const char* kCompletionExamples = R"(Examples:
   ratoon completion bash                   the script; in ~/.bashrc: source <(ratoon completion bash)
   ratoon completion zsh                    in ~/.zshrc: source <(ratoon completion zsh)
 
-Exit codes: 0 printed, 82 the command line is wrong.)";
+Exit codes: 0 printed, 82 the command line is wrong, 84 standard output did not take it.)";
 
 }  // namespace
 
