@@ -24,6 +24,11 @@ def refused(status, code):
     return b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body)
 
 
+def commit_among(requests):
+    """The number of the one that writes the manifest."""
+    return next(number for number, line in enumerate(requests, 1) if line.startswith("PUT ") and "/manifests/" in line)
+
+
 class StoreTier(S3Test):
     @classmethod
     def setUpClass(cls):
@@ -98,8 +103,10 @@ class StoreTier(S3Test):
 
     def test_the_manifest_comes_last(self):
         seen = self.requests_of_a_mirror()
-        self.assertRegex(seen[-1], "^PUT /data/[^ ]*/manifests/s0000000020.a0001.json")
-        self.assertTrue(all("/packs/" in line or line.startswith(("HEAD", "GET")) for line in seen[:-1]), seen)
+        commit = commit_among(seen)
+        self.assertRegex(seen[commit - 1], "^PUT /data/[^ ]*/manifests/s0000000020.a0001.json")
+        self.assertTrue(all("/packs/" in line or line.startswith(("HEAD", "GET")) for line in seen[:commit - 1]), seen)
+        self.assertTrue(all(" /data/" in line and "/packs/committed " in line for line in seen[commit:]), seen)
 
     # ---- each request of a mirror meets each fault, once
 
@@ -206,15 +213,15 @@ class StoreTier(S3Test):
         return code
 
     def test_a_mirror_that_is_killed_at_each_request(self):
-        count = len(self.requests_of_a_mirror())
+        seen = self.requests_of_a_mirror()
+        commit = (commit_among(seen), True)
         states = set()
-        for number, reaches in self.moments(count):
+        for number, reaches in self.moments(len(seen)):
             with self.subTest(request=number, reaches=reaches):
                 self.assertEqual(self.killed_at(number, reaches, "mirror", self.local, 1, 20, self.run_uri, 1), -signal.SIGKILL)
                 lines = self.load()
                 states.add(lines[0].split(" from ")[0])
-                if lines != ["nothing was ever saved"]:
-                    self.assertEqual((number, reaches), (count, True), "only the last request commits")
+                self.assertEqual(lines != ["nothing was ever saved"], (number, reaches) >= commit, "the manifest commits")
                 self.assertRegex(self.mirror(), f"^mirrored {self.digest} ")
                 self.assert_loads()
                 self.fresh()
@@ -228,7 +235,7 @@ class StoreTier(S3Test):
         env, seen = self.watching_proxy()
         self.tell("save", self.run_uri, 1, 10, 1, MIB, env=env)
         self.assertEqual(self.load(), [f"loaded 1/10 rank 0 from 0 bytes {MIB}"])
-        count = len(seen)
+        count, commit = len(seen), (commit_among(seen), True)
         self.fresh()
         self.tell("save", self.run_uri, 1, 10, 1, MIB)
         for number, reaches in self.moments(count):
@@ -237,13 +244,14 @@ class StoreTier(S3Test):
                 self.killed_at(number, reaches, "save", self.run_uri, attempt, 20, 1, MIB)
                 step = self.load()[0].split()[1]
                 self.assertIn(step, ("1/10", f"{attempt}/20"))
-                self.assertEqual(step != "1/10", number == count and reaches, "only the last request commits")
+                self.assertEqual(step != "1/10", (number, reaches) >= commit, "the manifest commits")
         newest = 2 * count + 5
         self.tell("save", self.run_uri, newest, 30, 2, MIB)
         self.tell("retire", self.run_uri, newest, 1)
         self.assertEqual(self.tell("list", "-", self.run_uri), [f"{newest}/30 in 0", f"newest attempt {newest}"])
         left = sorted(str(path.relative_to(self.stored)) for path in self.stored.rglob("*") if path.is_file())
-        self.assertEqual([name for name in left if f"a{newest:04}" not in name], [], "nothing of older attempts is left")
+        self.assertEqual([name for name in left if f"a{newest:04}" not in name], ["packs/committed"],
+                         "nothing of older attempts is left but the mark of a commit")
         self.assertEqual([line.split(" from ")[0] for line in self.load()],
                          [f"loaded {newest}/30 rank {rank}" for rank in (0, 1)])
 

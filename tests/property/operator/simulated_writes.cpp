@@ -211,6 +211,8 @@ void SimulatedCluster::check_status(Served& job, const api::TrainingJobStatus& b
     if (after.is_formed && !member.is_absent)
       job.stored.emplace(after.attempt, member.role, member.index, member.uid);
   }
+  for (const auto& member : before.members)
+    if (find_member(after, member) == nullptr) ++ends;  // it ended, and a smaller job has no place for it
   if (counted_in(after) - counted_in(before) > ends) find_broken("an end was counted twice");
 }
 
