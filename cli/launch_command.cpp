@@ -38,9 +38,9 @@ it stood. Each process finds LOCAL_RANK; in a member with GPUs also its own CUDA
 A process that was killed, or that leaves with 81, is started again; SIGTERM and Ctrl-C go to all processes;
 after Ctrl-C they save and leave, and a second one stops them at once.
 
-Exit codes: 0 all completed, 1 several alone failed, 80 told to leave, 82 the command line is wrong or the program
-cannot be started, 83 a trainer has checkpoints and none is good, 84 the folder cannot be used, 130 stopped by
-Ctrl-C, else the code of the first process that failed.)";
+Exit codes: 0 all completed, 1 several alone failed, 80 told to leave, 82 the command line is wrong or the
+program cannot be started, 83 a trainer has checkpoints and none is good, 84 the folder cannot be used, 130
+stopped by Ctrl-C, else the code of the first process that failed.)";
 
 struct LaunchArguments {
   std::string processes;
