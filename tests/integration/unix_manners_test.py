@@ -44,6 +44,23 @@ class Manners(unittest.TestCase):
         self.addCleanup(process.kill)
         return process
 
+    def launch_one_that_waits(self, **options):
+        """`ratoon launch` of a program that writes its number into a file, and waits: (the launcher, the file)"""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        told = pathlib.Path(folder.name) / "told"
+        program = f"echo $$ >> {told}; while [ ! -e {told}.go ]; do sleep 0.05; done"
+        process = subprocess.Popen([RATOON, "launch", "--", "sh", "-c", program], **options)
+        self.addCleanup(process.kill)
+        wait_until(lambda: lines_of(told), "the program")
+        return process, told
+
+    def expect_another_one(self, process, told):
+        """In the place of the one that was killed; the launcher ends well with it."""
+        wait_until(lambda: len(lines_of(told)) == 2, "another one in its place")
+        pathlib.Path(f"{told}.go").touch()
+        self.assertEqual(process.wait(), 0)
+
     def members_of(self, run):
         """{pod: its first process}"""
         return {member["name"]: member["pids"][0] for member in run.status()["members"] if member["pids"]}
@@ -58,18 +75,10 @@ class Manners(unittest.TestCase):
         self.assertEqual(process.wait(), 0)
 
     def test_nohup_keeps_what_launch_started(self):
-        with tempfile.TemporaryDirectory() as folder:
-            told = pathlib.Path(folder) / "told"
-            trainer = f"echo $$ >> {told}; while [ ! -e {told}.go ]; do sleep 0.05; done"
-            process = subprocess.Popen([RATOON, "launch", "--", "sh", "-c", trainer],
-                                       preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-            self.addCleanup(process.kill)
-            wait_until(lambda: lines_of(told), "the trainer")
-            process.send_signal(signal.SIGHUP)
-            os.kill(int(lines_of(told)[0]), signal.SIGKILL)
-            wait_until(lambda: len(lines_of(told)) == 2, "another one in its place")
-            pathlib.Path(f"{told}.go").touch()
-            self.assertEqual(process.wait(), 0)
+        process, told = self.launch_one_that_waits(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.send_signal(signal.SIGHUP)
+        os.kill(int(lines_of(told)[0]), signal.SIGKILL)
+        self.expect_another_one(process, told)
 
     def test_a_pipe_that_is_not_read_stops_no_decision(self):
         run = self.make_run(held_at=20, spec={"restartPolicy": {"maxRestarts": 100}})
@@ -136,25 +145,18 @@ class Manners(unittest.TestCase):
         self.assertEqual(process.wait(), 0, "".join(said))
 
     def test_launch_tries_a_refused_start_again(self):
-        with tempfile.TemporaryDirectory() as folder:
-            told = pathlib.Path(folder) / "told"
-            trainer = f"echo $$ >> {told}; while [ ! -e {told}.go ]; do sleep 0.05; done"
-            process = subprocess.Popen([RATOON, "launch", "--", "sh", "-c", trainer], stderr=subprocess.PIPE, text=True)
-            self.addCleanup(process.kill)
-            wait_until(lambda: lines_of(told), "the trainer")
-            soft, hard = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
-            resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (3, hard))
-            os.kill(int(lines_of(told)[0]), signal.SIGKILL)
-            for line in process.stderr:
-                if "cannot be started now" in line:
-                    break
-            else:
-                self.fail("it ended")
-            resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (soft, hard))
-            wait_until(lambda: len(lines_of(told)) == 2, "another one in its place")
-            pathlib.Path(f"{told}.go").touch()
-            process.stderr.close()
-            self.assertEqual(process.wait(), 0)
+        process, told = self.launch_one_that_waits(stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        soft, hard = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (3, hard))
+        os.kill(int(lines_of(told)[0]), signal.SIGKILL)
+        for line in process.stderr:
+            if "cannot be started now" in line:
+                break
+        else:
+            self.fail("it ended")
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (soft, hard))
+        self.expect_another_one(process, told)
 
     def test_connections_of_others_take_no_file_that_the_run_needs(self):
         run = self.make_run(held_at=20)

@@ -18,8 +18,8 @@ class Result(unittest.TextTestResult):
 
 def main(path, *arguments):
     # Behind the '&' of a script or nohup they are ignored, and so they would be in every program that a test starts.
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     unittest.TextTestRunner.resultclass = Result
     sys.argv = [path, *arguments]
     sys.path[0] = os.path.dirname(os.path.abspath(path))
