@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <ratoon/result.h>
+
 namespace ratoon::cli {
 
 void add_checkpoint_command(CLI::App& app, int& exit_code);
@@ -21,5 +23,8 @@ void add_status_command(CLI::App& app, int& exit_code, bool is_plugin = false);
 
 // Prints "ratoon: <sentence>" to stderr, with nothing in it that a terminal would obey.
 void complain(const std::string& sentence);
+
+// Prints an error so, and gives the exit code for it: 82, 83 or 84.
+[[nodiscard]] int complain_of(const Error& error);
 
 }  // namespace ratoon::cli

@@ -81,8 +81,7 @@ int launch_in_member(const LaunchArguments& arguments, std::uint32_t processes,
                             .grace = std::chrono::seconds(arguments.grace_seconds),
                             .say = complain},
                            SystemClock());
-  if (code) return *code;
-  return refuse(code.error().message());
+  return code ? *code : complain_of(code.error());
 }
 
 // `ratoon run` starts each process of a member itself, and starts again what was killed.
@@ -93,7 +92,11 @@ int become_trainer(const LaunchArguments& arguments) {
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   ::execvp(pointers.front(), pointers.data());
-  return refuse(system_error(errno, "starting '" + words.front() + "'").message());
+  const int problem = errno;
+  const Error error = system_error(problem, "starting '" + words.front() + "'");
+  const bool is_lasting =
+      problem == ENOENT || problem == EACCES || problem == ENOEXEC || problem == ENOTDIR || problem == E2BIG;
+  return is_lasting ? refuse(error.message()) : complain_of(error);
 }
 
 // What a job may be called: the program's letters, digits and '-', from the first letter on.

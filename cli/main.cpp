@@ -18,6 +18,11 @@ void complain(const std::string& sentence) {
   std::fprintf(stderr, "ratoon: %s\n", printable(sentence).c_str());
 }
 
+int complain_of(const Error& error) {
+  complain(error.message());
+  return static_cast<int>(exit_code_of(error.kind()));
+}
+
 namespace {
 
 void add_commands(CLI::App& app, int& exit_code, const std::vector<std::string>& trainer_words) {

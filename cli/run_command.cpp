@@ -2,7 +2,6 @@
 #include <string>
 #include <vector>
 
-#include "base/contract/exit_code.h"
 #include "base/core/read_file.h"
 #include "cli/command.h"
 #include "cli/duration.h"
@@ -79,16 +78,11 @@ Result<local::LossPlan> plan_losses(const RunArguments& arguments) {
   return plan;
 }
 
-int refuse(const Error& error) {
-  complain(error.message());
-  return static_cast<int>(ExitCode::kConfiguration);
-}
-
 int run(const RunArguments& arguments) {
   const auto job = read_job_file(arguments.file, arguments.trainer_arguments);
-  if (!job) return refuse(job.error());
+  if (!job) return complain_of(job.error());
   auto losses = plan_losses(arguments);
-  if (!losses) return refuse(losses.error());
+  if (!losses) return complain_of(losses.error());
   return run_job(*job, {.folder = arguments.folder,
                         .losses = *std::move(losses),
                         .starts_over = arguments.is_fresh,

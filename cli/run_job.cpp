@@ -20,12 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int exit_code_of_run(const Error& error) {
-  const bool is_storage = error.kind() == ErrorKind::kNoSpace || error.kind() == ErrorKind::kIo ||
-                          error.kind() == ErrorKind::kPermissionDenied;
-  return static_cast<int>(is_storage ? ExitCode::kStorage : ExitCode::kConfiguration);
-}
-
 bool has_begun(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder / "status.json", ignored) || fs::exists(folder / "checkpoints", ignored);
@@ -87,9 +81,7 @@ int run_job(const api::TrainingJob& job, const RunJobOptions& options) {
                                clock);
   obey_signals();
   screen.finish();
-  if (code) return *code;
-  complain(code.error().message());
-  return exit_code_of_run(code.error());
+  return code ? *code : complain_of(code.error());
 }
 
 }  // namespace ratoon::cli

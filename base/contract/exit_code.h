@@ -2,6 +2,8 @@
 // scripts.
 #pragma once
 
+#include <ratoon/result.h>
+
 namespace ratoon {
 
 enum class ExitCode : int {
@@ -13,5 +15,10 @@ enum class ExitCode : int {
   kStorage = 84,             // nothing can be saved or read
   kInterruptedByUser = 130,  // Ctrl-C
 };
+
+// The code for an error of which no more than its kind is known, the same in every program: 84 where the
+// cause may pass or another machine may not have it, 83 where bytes are not those that were written, 82 where
+// the same start fails again.
+[[nodiscard]] ExitCode exit_code_of(ErrorKind kind);
 
 }  // namespace ratoon

@@ -35,11 +35,6 @@ void print_text(const std::string& text) {
   std::fflush(stdout);
 }
 
-int complain_of(const Error& error) {
-  complain(error.message());
-  return exit_code_of(error);
-}
-
 void add_checkpoint_command(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("checkpoint", "Look at the checkpoints of a run, check, export and pin them");

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/checkpoint/survey.h"
+#include "cli/command.h"
 
 namespace ratoon::cli {
 
@@ -37,8 +38,5 @@ void add_wish(CLI::App& command, Wish& wish);
 [[nodiscard]] nlohmann::json begin_json(const CommonArguments& arguments);
 void print_json(const nlohmann::json& document);
 void print_text(const std::string& text);
-
-// Says what went wrong, and gives the exit code for it.
-[[nodiscard]] int complain_of(const Error& error);
 
 }  // namespace ratoon::cli

@@ -76,24 +76,4 @@ Result<std::unique_ptr<checkpoint::Disk>> open_run_folder(const fs::path& folder
   return std::unique_ptr<checkpoint::Disk>(*std::move(disk));
 }
 
-int exit_code_of(const Error& error) {
-  switch (error.kind()) {
-    case ErrorKind::kCorrupted:
-      return static_cast<int>(ExitCode::kCheckpointsBad);
-    case ErrorKind::kIo:
-    case ErrorKind::kNoSpace:
-    case ErrorKind::kPermissionDenied:
-    case ErrorKind::kUnavailable:
-    case ErrorKind::kTimeout:
-    case ErrorKind::kCancelled:
-      return static_cast<int>(ExitCode::kStorage);
-    case ErrorKind::kInvalid:
-    case ErrorKind::kNotFound:
-    case ErrorKind::kAlreadyExists:
-    case ErrorKind::kConflict:
-      break;
-  }
-  return static_cast<int>(ExitCode::kConfiguration);
-}
-
 }  // namespace ratoon::cli

@@ -9,7 +9,6 @@
 #include <ratoon/result.h>
 
 #include "agent/src/checkpoint/disk/disk.h"
-#include "base/contract/exit_code.h"
 
 namespace ratoon::cli {
 
@@ -27,8 +26,5 @@ namespace ratoon::cli {
 
 // That nothing of a run is in it, with those of `below`, sorted, that are shown as what may have been meant.
 [[nodiscard]] Error no_run_in(const std::string& shown, const std::vector<std::string>& below);
-
-// With what the program ends after an error: 82, 83 or 84.
-[[nodiscard]] int exit_code_of(const Error& error);
 
 }  // namespace ratoon::cli

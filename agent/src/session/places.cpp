@@ -93,9 +93,9 @@ int weight_of(const Error& error) {
 }  // namespace
 
 ExitCode exit_code_of(const Error& error) {
-  for (const ErrorKind asked : {ErrorKind::kInvalid, ErrorKind::kConflict, ErrorKind::kAlreadyExists})
-    if (error.kind() == asked) return ExitCode::kConfiguration;
-  return ExitCode::kStorage;
+  // A volume that is not mounted yet has no files, and one reply of a proxy is no checkpoint: both may pass.
+  const bool may_pass = error.kind() == ErrorKind::kNotFound || error.kind() == ErrorKind::kCorrupted;
+  return may_pass ? ExitCode::kStorage : ratoon::exit_code_of(error.kind());
 }
 
 Places::Places(const Options& options, std::shared_ptr<metrics::Meters> meters)
