@@ -38,6 +38,15 @@ std::string with_guess(std::string sentence, const std::string& guess) {
   return guess.empty() ? sentence : sentence + "; did you mean '" + guess + "'?";
 }
 
+bool starts_trainers(const CLI::App& command) {
+  return command.get_name() == "run" || command.get_name() == "launch";
+}
+
+// The words between the command and an option of the trainer.
+std::string example_of(const CLI::App& command) {
+  return command.get_name() == "run" ? " job.yaml -- " : " -- trainer ";
+}
+
 }  // namespace
 
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
@@ -48,15 +57,20 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   std::string sentence = error.what();
   if (!left.empty() && left.front().starts_with('-')) {
     const std::string option = left.front().substr(0, left.front().find('='));
-    sentence =
-        with_guess(path + " takes no option '" + option + "'", nearest(option, names_of_options(command)));
+    sentence = path + " takes no option '" + option + "'";
+    const std::string guess = nearest(option, names_of_options(command));
+    if (guess.empty() && starts_trainers(command)) {
+      sentence +=
+          "; an option of the trainer stands behind --, as in '" + path + example_of(command) + option + "'";
+    } else {
+      sentence = with_guess(sentence, guess);
+    }
   } else if (!left.empty() && !commands.empty()) {
     sentence = with_guess(path + " has no command '" + left.front() + "'", nearest(left.front(), commands));
   } else if (!left.empty()) {
     sentence = path + " has no place for '" + left.front() + "'";
     if (command.get_option_no_throw("--run") != nullptr) sentence += "; a run is named with --run";
-    if (command.get_name() == "run" || command.get_name() == "launch")
-      sentence += "; the words of the trainer stand behind --";
+    if (starts_trainers(command)) sentence += "; the words of the trainer stand behind --";
   } else if (!commands.empty()) {
     sentence = path + " wants a command";
   }

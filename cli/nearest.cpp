@@ -7,22 +7,25 @@
 namespace ratoon::cli {
 namespace {
 
-// Letters to insert, remove or replace; the capitals of a name do not count, and of a cut-off one not its
-// end.
+// Letters to insert, remove, replace or exchange with the next one. The missing end of a name that was cut
+// off counts as one.
 std::size_t slips_between(const std::string& written, const std::string& known) {
   constexpr std::size_t kBeginning = 4;
   if (written.size() >= kBeginning && known.starts_with(written)) return 1;
-  std::vector<std::size_t> row(known.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < written.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t k = 0; k < known.size(); ++k) {
-      const std::size_t replaced = diagonal + (written[i] == known[k] ? 0 : 1);
-      diagonal = row[k + 1];
-      row[k + 1] = std::min({replaced, row[k] + 1, row[k + 1] + 1});
+  std::vector<std::size_t> before(known.size() + 1);  // the row before `last`
+  std::vector<std::size_t> last(known.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= written.size(); ++i) {
+    std::vector<std::size_t> row(known.size() + 1, i);
+    for (std::size_t k = 1; k <= known.size(); ++k) {
+      const bool is_same = written[i - 1] == known[k - 1];
+      row[k] = std::min({last[k - 1] + (is_same ? 0 : 1), row[k - 1] + 1, last[k] + 1});
+      if (i > 1 && k > 1 && written[i - 1] == known[k - 2] && written[i - 2] == known[k - 1])
+        row[k] = std::min(row[k], before[k - 2] + 1);
     }
+    before = std::exchange(last, std::move(row));
   }
-  return row.back();
+  return last.back();
 }
 
 }  // namespace

@@ -37,6 +37,12 @@ std::vector<fs::path> find_runs() {
   return all;
 }
 
+// What else may have been meant.
+std::string known_runs() {
+  const std::vector<fs::path> all = find_runs();
+  return all.empty() ? std::string() : "; in " + std::string(kRunsFolder) + "/ are: " + listed(all);
+}
+
 Result<fs::path> find_only_run() {
   const std::vector<fs::path> all = find_runs();
   std::vector<fs::path> living;
@@ -76,7 +82,7 @@ Result<fs::path> place_of_run(const std::string& wish) {
   const std::string elsewhere = wish.find('/') == std::string::npos
                                     ? std::string("neither a folder nor ") + kRunsFolder + "/" + wish
                                     : "there is no such folder";
-  return Error(ErrorKind::kNotFound, "there is no run '" + wish + "': " + elsewhere);
+  return Error(ErrorKind::kNotFound, "there is no run '" + wish + "': " + elsewhere + known_runs());
 }
 
 Result<fs::path> find_run(const std::string& wish) {
@@ -84,8 +90,8 @@ Result<fs::path> find_run(const std::string& wish) {
   if (is_run(wish)) return fs::path(wish);
   if (const fs::path by_name = fs::path(kRunsFolder) / wish; is_run(by_name)) return by_name;
   if (checkpoint::is_run_folder(wish)) return find_run_that_saves_in(wish);
-  return Error(ErrorKind::kNotFound,
-               "there is no run '" + wish + "': neither a run's folder nor " + kRunsFolder + "/" + wish);
+  return Error(ErrorKind::kNotFound, "there is no run '" + wish + "': neither a run's folder nor " +
+                                         kRunsFolder + "/" + wish + known_runs());
 }
 
 }  // namespace ratoon::cli

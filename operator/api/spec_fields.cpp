@@ -31,7 +31,7 @@ void read_texts(Fields& f, const char* name, std::size_t texts_max, std::size_t 
                 std::vector<std::string>& texts) {
   for (const auto& text : f.list(name, texts_max)) {
     if (!text.is_string() || count_characters(text.get_ref<const std::string&>()) > length_max) {
-      f.complain(name, "a list of texts");
+      f.complain(name, "a list of texts (put numbers and true or false in quotes)");
       return;
     }
     texts.push_back(text.get<std::string>());

@@ -50,6 +50,10 @@ class Help(unittest.TestCase):
     def test_a_command_line_that_is_wrong_is_a_sentence_and_82(self):
         for words, said in (
                 (("statsu",), "ratoon has no command 'statsu'; did you mean 'status'? See `ratoon --help`"),
+                (("rnu",), "ratoon has no command 'rnu'; did you mean 'run'? See `ratoon --help`"),
+                (("run", "job.yaml", "--steps", "5"),
+                 "ratoon run takes no option '--steps'; an option of the trainer stands behind --, as in 'ratoon run job.yaml -- "
+                 "--steps': see `ratoon run --help`"),
                 (("nonsense",), "ratoon has no command 'nonsense': see `ratoon --help`"),
                 ((), "ratoon wants a command: see `ratoon --help`"),
                 (("checkpoint",), "ratoon checkpoint wants a command: see `ratoon checkpoint --help`"),

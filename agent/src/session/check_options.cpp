@@ -24,11 +24,16 @@ Result<void> check_options(const Options& o) {
     return Error(ErrorKind::kInvalid,
                  "no folder to save to: pass --save-folder FOLDER or set RATOON_SAVE_FOLDER");
   }
+  if (o.run_name.empty())
+    return Error(ErrorKind::kInvalid, "no name for the run: pass --run-name NAME or set RATOON_RUN_NAME");
   const bool is_plain =
       std::ranges::none_of(o.run_name, [](unsigned char c) { return c < 0x20 || c == 0x7f || c == '/'; });
-  if (o.run_name.empty() || !is_plain || o.run_name.front() == '.') {
-    return Error(ErrorKind::kInvalid, "no name for the run (a folder name, found '" + o.run_name +
-                                          "'): pass --run-name NAME or set RATOON_RUN_NAME");
+  if (!is_plain || o.run_name.front() == '.') {
+    return Error(
+        ErrorKind::kInvalid,
+        "--run-name is '" + o.run_name +
+            "': the name of a folder is wanted, without '/' and control characters, and not beginning with "
+            "'.'; where that folder lies, --save-folder says");
   }
   if (auto valid = check_places(o); !valid) return valid;
   if (!o.autoresume && !o.member.coordinator_url.empty()) {

@@ -123,7 +123,7 @@ TEST(DecodeTrainingJob, RefusesWithASentence) {
       {with(kContainer, json::object()),
        container + ".command must be the program to run and its arguments, found nothing"},
       {with((std::string(kContainer) + "/command/0").c_str(), 5U),
-       container + ".command must be a list of texts, found [5]"},
+       container + ".command must be a list of texts (put numbers and true or false in quotes), found [5]"},
       {with((std::string(kContainer) + "/env").c_str(), {{{"value", "1"}}}),
        container + ".env[0].name must be a text that is not empty, found nothing"},
       {with("/spec/numNodes", 0U), "spec.numNodes must be at least 1, found 0"},

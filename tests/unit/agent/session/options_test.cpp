@@ -276,12 +276,13 @@ TEST_F(OptionsTest, AreRefusedWithASentence) {
     const char* sentence;
   } cases[] = {
       {{"--save-folder="}, "no folder to save to: pass --save-folder FOLDER or set RATOON_SAVE_FOLDER"},
-      {{"--run-name="},
-       "no name for the run (a folder name, found ''): pass --run-name NAME or set RATOON_RUN_NAME"},
+      {{"--run-name="}, "no name for the run: pass --run-name NAME or set RATOON_RUN_NAME"},
       {{"--run-name=a/b"},
-       "no name for the run (a folder name, found 'a/b'): pass --run-name NAME or set RATOON_RUN_NAME"},
+       "--run-name is 'a/b': the name of a folder is wanted, without '/' and control characters, and not "
+       "beginning with '.'; where that folder lies, --save-folder says"},
       {{"--run-name=.."},
-       "no name for the run (a folder name, found '..'): pass --run-name NAME or set RATOON_RUN_NAME"},
+       "--run-name is '..': the name of a folder is wanted, without '/' and control characters, and not "
+       "beginning with '.'; where that folder lies, --save-folder says"},
       {{"--keep-last", "1"},
        "--keep-last must be at least 2 checkpoints, or 'all', or 0 with --stores, found '1'"},
       {{"--keep-last", "0"},
