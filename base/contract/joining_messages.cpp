@@ -17,6 +17,7 @@ json to_json(const JoinRequest& m) {
               {"left_attempt", m.left_attempt.value()},
               {"process", to_json(m.process)},
               {"processes_per_node", m.processes_per_node}};
+  if (m.has_met) out["has_met"] = true;
   if (m.left_step.value() != 0) out["left_step"] = m.left_step.value();
   if (m.rollback)
     out["rollback"] = {{"resume_from", m.rollback->resume_from.value()}, {"skip", m.rollback->skip}};
@@ -32,6 +33,7 @@ void read(Fields& f, JoinRequest& m) {
                "greater than process.local_rank (" + std::to_string(m.process.local_rank) + ")");
   }
   m.left_attempt = Attempt(f.whole("left_attempt", kAttemptMax));
+  m.has_met = f.flag("has_met");
   m.left_step = Step(f.optional_whole("left_step", kCountMax));
   m.address = read_address(f, "address");
   for (const auto& entry : f.list("inventory", kInventoryMax)) {

@@ -72,6 +72,7 @@ struct JoinRequest {
   std::uint32_t processes_per_node = 1;
   Attempt left_attempt{0};  // newest attempt this start was part of; only a newer one is of use
   Step left_step{0};        // steps in the weights that it had when it left that attempt
+  bool has_met = false;     // this start was given a seat before; left_attempt may be what lies in its folder
   std::string address;      // host:port, bound already, where rank 0's store would listen
   std::vector<InventoryEntry> inventory;
   std::optional<RollbackWish> rollback{};  // all of a world wish the same, or none of them any

@@ -88,6 +88,7 @@ void Door::hear_join(const JoinRequest& request, Timestamp now) {
   auto& facts = facts_of(request.process, now);
   facts.waiting = request;
   facts.left_step = request.left_step;
+  facts.has_met = facts.has_met || request.has_met;
   supersede_others(request.process);
 }
 

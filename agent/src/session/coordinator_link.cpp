@@ -262,6 +262,7 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
     left_attempt_ = std::max({left_attempt_, position_.attempt, newest_attempt});
     request.left_attempt = left_attempt_;
     request.left_step = position_.step;
+    request.has_met = has_met_;
     position_.attempt = Attempt(0);  // in no world while joining
     position_.phase = ProcessPhase::kJoining;
     position_.allowed.reset();
@@ -291,6 +292,7 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
       seat_wait_.end();
       const std::lock_guard lock(mutex_);
       beat_pause_ = from_seconds(reply->assignment->beat_seconds);
+      request.has_met = has_met_ = true;
       if (told_attempt_ <= reply->assignment->attempt) {
         position_.attempt = reply->assignment->attempt;
         return *reply->assignment;

@@ -111,6 +111,7 @@ class CoordinatorLink final : public Link {
   Timestamp told_to_leave_;                          // guarded by mutex_
   std::string reason_;                               // guarded by mutex_
   Attempt left_attempt_{0};                          // guarded by mutex_
+  bool has_met_ = false;                             // it was given a seat; guarded by mutex_
   Attempt told_attempt_{0};                          // newest attempt that orders spoke of; guarded by mutex_
   std::uint64_t sequence_ = 0;                       // guarded by mutex_
   std::optional<Timestamp> doubted_since_;           // all calls since ended in doubt; guarded by mutex_

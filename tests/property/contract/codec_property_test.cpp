@@ -81,6 +81,7 @@ void assert_survives(const T& message) {
 RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   JoinRequest join{.process = any_process(), .left_attempt = any_past_attempt()};
   join.left_step = Step(any_count());
+  join.has_met = *gen::arbitrary<bool>();
   join.processes_per_node = join.process.local_rank + 1 + any_number(10);
   join.address = any_text() + ":" + std::to_string(1 + any_number(65534));
   for (std::uint32_t i = any_number(4); i > 0; --i) join.inventory.push_back(any_entry());

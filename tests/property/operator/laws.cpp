@@ -99,6 +99,7 @@ Decision Laws::decide() {
   check_hung(seen, decision);
   check_suspended(seen, decision);
   check_placement(seen, decision);
+  check_starting(seen);
   check_silent(seen, decision);
   check_pauses(seen, decision);
   check_departures(seen, decision);

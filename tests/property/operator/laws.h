@@ -70,6 +70,7 @@ class Laws {
   void check_suspended(const core::Observation& seen, const core::Decision& decision) const;
   void check_pauses(const core::Observation& seen, const core::Decision& decision) const;
   void check_placement(const core::Observation& seen, const core::Decision& decision) const;
+  void check_starting(const core::Observation& seen) const;
   void check_silent(const core::Observation& seen, const core::Decision& decision) const;
   void check_departures(const core::Observation& seen, const core::Decision& decision);
   void find_ends(const core::Observation& seen, const core::Decision& decision);

@@ -129,6 +129,17 @@ void Laws::check_suspects(const Observation& seen, const Decision& decision) con
   EXPECT_EQ(suspected, expected) << "other nodes are suspected than those that fell silent";
 }
 
+// Only a process that is starting has the start deadline: one that waits tells every operator that it was in
+// a world.
+void Laws::check_starting(const Observation& seen) const {
+  for (const auto& process : seen.processes) {
+    if (!process.waiting) continue;
+    EXPECT_TRUE(process.has_met || !world_.has_met(process.identity))
+        << process.identity.member_uid << " was in a world and counts as starting\n"
+        << world_.describe();
+  }
+}
+
 // Nobody of a zone in which all nodes of the job fell silent is lost as if it were one of them.
 void Laws::check_silent(const Observation& seen, const Decision& decision) const {
   const auto& policy = seen.job.spec.disruption_policy;

@@ -144,6 +144,7 @@ void World::ask(Agent& agent) {
   for (const auto& entry : found) agent.left_attempt = std::max(agent.left_attempt, entry.attempt);
   agent.asked = test::join_request(agent.identity, agent.left_attempt.value());
   agent.asked->left_step = Step(agent.left_step);
+  agent.asked->has_met = agent.has_met;
   if (scenario_.rolls_back) {
     agent.asked->rollback = RollbackWish{.resume_from = Step(scenario_.former_step), .skip = 0};
     // Until the first world has written down what is given up, each passes over it by itself.
@@ -206,6 +207,7 @@ void World::join(Agent& agent) {
 void World::sit_down(Agent& agent, const Assignment& assignment) {
   agent.asked.reset();
   agent.assignment = assignment;
+  agent.has_met = true;
   agent.state = Agent::State::kTraining;
   agent.moved_at = agent.beats_at = now_;
   agent.served_save = 0;

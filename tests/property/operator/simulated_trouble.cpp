@@ -107,6 +107,7 @@ void World::trouble_for(Agent& agent) {
       agent.identity.start = "start-" + std::to_string(++starts_);
       leave_world(agent);
       agent.left_attempt = Attempt(0);
+      agent.has_met = false;
       agent.left_step = agent.step = 0;
       agent.committed.reset();
       agent.unreadable.clear();

@@ -137,6 +137,11 @@ void World::carry_out(const core::Decision& decision, bool is_chaos) {
   if (is_cut_short && moves_.percent("and-ends", 60)) lose_operator();
 }
 
+bool World::has_met(const ProcessIdentity& process) const {
+  return std::ranges::any_of(agents_,
+                             [&](const auto& agent) { return agent->has_met && agent->identity == process; });
+}
+
 const JoinRequest* World::heard_from(const ProcessIdentity& process) const {
   const auto found = heard_.find(process.start);
   return found == heard_.end() ? nullptr : &found->second;

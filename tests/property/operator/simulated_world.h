@@ -33,6 +33,7 @@ struct Agent {
   Assignment assignment;
   Attempt left_attempt{0};
   std::uint64_t left_step = 0;
+  bool has_met = false;
   std::uint64_t step = 0;
   std::uint64_t sequence = 0;
   std::uint64_t wanted_save = 0;  // as the newest orders say
@@ -141,6 +142,8 @@ class World {
   [[nodiscard]] const api::TrainingJob& job() const { return job_; }
   [[nodiscard]] const Scenario& scenario() const { return scenario_; }
   [[nodiscard]] const Storage& storage() const { return storage_; }
+  // Whether that start of a process had a seat.
+  [[nodiscard]] bool has_met(const ProcessIdentity& process) const;
   // What that start of a process was heard to have found when it asked to join; nullptr: it was not heard.
   [[nodiscard]] const JoinRequest* heard_from(const ProcessIdentity& process) const;
   // Whether the platform, or whoever cares for nodes, said that this one will go, as far as the operator's

@@ -43,6 +43,12 @@ inline JoinRequest golden_join_after_steps() {
   return join;
 }
 
+inline JoinRequest golden_join_after_a_world() {
+  JoinRequest join = golden_join_after_steps();
+  join.has_met = true;
+  return join;
+}
+
 inline JoinRequest golden_join_with_rollback() {
   JoinRequest join = golden_join();
   join.rollback = RollbackWish{.resume_from = Step(1200), .skip = 200'000};

@@ -47,6 +47,8 @@ std::vector<Subject> subjects() {
       subject("join", test::golden_join(), {"/inventory", "/inventory/0/complete", "/inventory/1/complete"}),
       subject("join_after_steps", test::golden_join_after_steps(),
               {"/inventory", "/inventory/0/complete", "/inventory/1/complete", "/left_step"}),
+      subject("join_after_a_world", test::golden_join_after_a_world(),
+              {"/has_met", "/inventory", "/inventory/0/complete", "/inventory/1/complete", "/left_step"}),
       subject("assignment", test::golden_assignment(), {"/resume"}),
       subject("join_reply", JoinReply{.assignment = test::golden_assignment(), .waiting_for = ""},
               {"/assignment/resume"}),

@@ -10,6 +10,7 @@ using ::testing::HasSubstr;
 TEST_F(CoordinatorLinkTest, JoinsLeavesWhenToldAndJoinsAgain) {
   auto first = join(Attempt(4));
   EXPECT_EQ(wait_for_joiner().left_attempt, Attempt(4)) << "what lies in the folder counts as left";
+  EXPECT_FALSE(wait_for_joiner().has_met) << "but it was in no world";
   form(5);
   EXPECT_EQ(first.get()->attempt, Attempt(5));
   EXPECT_EQ(link_->standing(), Standing::kGoOn);
@@ -20,6 +21,7 @@ TEST_F(CoordinatorLinkTest, JoinsLeavesWhenToldAndJoinsAgain) {
 
   auto second = join();
   EXPECT_EQ(wait_for_joiner().left_attempt, Attempt(5));
+  EXPECT_TRUE(wait_for_joiner().has_met);
   form(6);
   EXPECT_EQ(second.get()->attempt, Attempt(6));
   EXPECT_EQ(link_->standing(), Standing::kGoOn);

@@ -266,6 +266,10 @@ TEST(Door, KnowsWhichProcessesWereInAWorld) {
   EXPECT_TRUE(has_met(1)) << "a leader before us gave it a seat";
   door.hear_join(test::join_request(process(1, 0, 0, "start-2")), at_seconds(4));
   EXPECT_FALSE(has_met(1)) << "it started anew";
+  JoinRequest left = test::join_request(process(1, 0, 0, "start-2"), 6);
+  left.has_met = true;
+  door.hear_join(left, at_seconds(5));
+  EXPECT_TRUE(has_met(1)) << "an operator before us gave it a seat, and it left that world";
 }
 
 TEST(TakeSeat, IsForThoseThatWaitForThatAttempt) {
