@@ -55,6 +55,7 @@ struct Observation {
   std::string refusal{};  // why the last pods that were asked for were not made: a quota, or a bad template
   std::vector<std::string> held_names{};  // of pods that hang on their way out and are not of this job
   bool is_template_refused = false;       // it is for the template: no pod at all, whatever room there is
+  std::vector<ProcessIdentity> quiet{};   // whose wish to join does not count: see without_joins_of()
 };
 
 // After a change of leader nobody remembers who sits where; the members' own words count.

@@ -263,6 +263,7 @@ Silence find_silent(const Observation& seen, Timestamp now) {
 Observation without_joins_of(const std::vector<ProcessIdentity>& quiet, Observation seen) {
   for (auto& process : seen.processes)
     if (std::ranges::find(quiet, process.identity) != quiet.end()) process.waiting.reset();
+  seen.quiet = quiet;
   return seen;
 }
 

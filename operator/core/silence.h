@@ -21,7 +21,7 @@ namespace ratoon::core {
 struct Silence {
   std::vector<api::MemberStatus> lost;  // incarnations that are judged lost
   std::optional<Timestamp> next_check;  // the earliest moment at which another member may count as lost
-  std::vector<ProcessIdentity> quiet;   // that wait for their first world and were not heard for the limit
+  std::vector<ProcessIdentity> quiet;   // that wait for a world and were not heard for the limit
 };
 
 [[nodiscard]] Silence find_silent(const Observation& seen, Timestamp now);

@@ -1,5 +1,8 @@
 #include "operator/core/why_waiting.h"
 
+#include <algorithm>
+
+#include "base/core/counted.h"
 #include "base/core/utf8.h"
 #include "operator/core/elastic.h"
 #include "operator/core/group.h"
@@ -51,11 +54,33 @@ std::string why_not_made(const Observation& seen, const std::vector<api::MemberS
   return "";
 }
 
+// The members that asked to join and fell quiet: they are not counted among the ready.
+std::string why_not_counted(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  std::string first;
+  std::size_t others = 0;
+  for (const auto& member : members) {
+    const bool is_quiet =
+        std::ranges::any_of(seen.quiet, [&](const auto& process) { return is_of(process, member); });
+    if (!is_quiet) continue;
+    if (first.empty())
+      first = display_name(seen, member);
+    else
+      ++others;
+  }
+  if (first.empty()) return "";
+  const std::string limit = std::to_string(seen.job.spec.disruption_policy.suspect_after_seconds) +
+                            " s since: no world is formed with ";
+  if (others == 0)
+    return "; " + first + " asked to join and was not heard for " + limit + "it until it is heard again";
+  return "; " + first + " and " + counted(others, "other member") + " asked to join and were not heard for " +
+         limit + "them until they are heard again";
+}
+
 }  // namespace
 
 std::string why_waiting(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   return whom_to_wait_for(seen, members) + why_refused(seen) + why_not_made(seen, members) +
-         why_not_placed(seen, members) + why_not_started(seen, members);
+         why_not_counted(seen, members) + why_not_placed(seen, members) + why_not_started(seen, members);
 }
 
 }  // namespace ratoon::core
