@@ -67,7 +67,8 @@ std::string Fields::optional_text(const char* name, std::size_t bytes_max) {
   const json* value = find(name);
   if (value == nullptr) return {};
   if (!value->is_string() || value->get_ref<const std::string&>().size() > bytes_max) {
-    complain(name, "a text of at most " + std::to_string(bytes_max) + " bytes");
+    const char* quotes = value->is_number() || value->is_boolean() ? " in quotes" : "";
+    complain(name, std::string("a text") + quotes + " of at most " + std::to_string(bytes_max) + " bytes");
     return {};
   }
   return value->get<std::string>();

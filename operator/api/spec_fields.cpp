@@ -21,10 +21,13 @@ std::string item_name(std::string_view list, std::size_t index) {
 
 std::uint32_t read_count(Fields& f, const char* name, std::uint32_t min, std::uint32_t max,
                          std::uint32_t absent) {
-  if (f.find(name) == nullptr) return absent;
-  const auto value = static_cast<std::uint32_t>(f.whole(name, max));
-  if (value < min) f.complain(name, "at least " + std::to_string(min));
-  return value;
+  const nlohmann::json* value = f.find(name);
+  if (value == nullptr) return absent;
+  const std::optional<std::uint64_t> number =
+      value->is_number_unsigned() ? std::optional(value->get<std::uint64_t>()) : std::nullopt;
+  if (number && *number >= min && *number <= max) return static_cast<std::uint32_t>(*number);
+  f.complain(name, "a whole number from " + std::to_string(min) + " to " + std::to_string(max));
+  return 0;
 }
 
 void read_texts(Fields& f, const char* name, std::size_t texts_max, std::size_t length_max,

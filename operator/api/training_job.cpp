@@ -123,6 +123,18 @@ void check_group(Fields& f, const TrainingJobSpec& spec) {
     f.complain("progressDeadlineSeconds", "0 where agent is None: such a program reports no steps");
 }
 
+std::string read_amount(Fields& f, const char* name) {
+  const json* value = f.find(name);
+  if (value == nullptr) return {};
+  const std::string amount = value->is_string() ? value->get<std::string>() : std::string();
+  if (value->is_string() &&
+      (amount.empty() || (amount.size() <= kAmountBytesMax && is_training_amount(amount))))
+    return amount;
+  f.complain(name,
+             "a number with the unit of what is counted, like 90ep, 5000st, 500ba, 1000sp, 12h or 1h30m");
+  return {};
+}
+
 TrainingJobSpec read_spec(Fields f) {
   TrainingJobSpec spec;
   for (const auto& item : f.list("roles", kRolesMax)) {
@@ -137,9 +149,7 @@ TrainingJobSpec read_spec(Fields f) {
   spec.processes_per_node = read_count(f, "processesPerNode", 1, kProcessesPerNodeMax, 1);
   spec.is_suspended = f.flag("suspend");
   if (f.find("elasticPolicy") != nullptr) spec.elastic_policy = read_elastic(f.object("elasticPolicy"), spec);
-  spec.max_duration = f.optional_text("maxDuration", kAmountBytesMax);
-  if (!spec.max_duration.empty() && !is_training_amount(spec.max_duration))
-    f.complain("maxDuration", "so much of a training, like 90ep, 5000st, 500ba, 1000sp, 12h or 1h30m");
+  spec.max_duration = read_amount(f, "maxDuration");
   spec.max_duration_seconds = read_count(f, "maxDurationSeconds", 0, kDurationSecondsMax, 0);
   spec.start_deadline_seconds = read_count(f, "startDeadlineSeconds", 0, kDeadlineSecondsMax, 600);
   spec.progress_deadline_seconds = read_count(f, "progressDeadlineSeconds", 0, kDeadlineSecondsMax, 0);

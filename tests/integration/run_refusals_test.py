@@ -126,9 +126,9 @@ class Refusals(unittest.TestCase):
     def test_bad_files(self):
         for change, part in [
             (lambda d: d.update(kind="Job"), "kind must be TrainingJob"),
-            (lambda d: d["spec"].update(numNodes=0), "numNodes must be at least 1"),
-            (lambda d: d["spec"].update(numNodes=4097), "numNodes must be a whole number from 0 to 4096"),
-            (lambda d: d["spec"].update(processesPerNode=65), "processesPerNode must be a whole number from 0 to 64"),
+            (lambda d: d["spec"].update(numNodes=0), "numNodes must be a whole number from 1 to 4096"),
+            (lambda d: d["spec"].update(numNodes=4097), "numNodes must be a whole number from 1 to 4096"),
+            (lambda d: d["spec"].update(processesPerNode=65), "processesPerNode must be a whole number from 1 to 64"),
             (lambda d: d["spec"].update(numNodes=2, elasticPolicy={"minReplicas": 3}), "minReplicas must be at most numNodes"),
             (lambda d: d["spec"].update(roles=[]), "roles must be"),
             (lambda d: d["spec"].update(checkpointPolicy={"intervalStep": 5}),

@@ -171,7 +171,7 @@ TEST_F(JobFileTest, WhatIsNoTrainingJobIsRefusedWithTheField) {
   text.replace(text.find("numNodes: 2"), 11, "numNodes: x");
   EXPECT_THAT(
       complaint(text),
-      EndsWith("TrainingJob counter: spec.numNodes must be a whole number from 0 to 4096, found \"x\""));
+      EndsWith("TrainingJob counter: spec.numNodes must be a whole number from 1 to 4096, found \"x\""));
   EXPECT_THAT(complaint(std::string(300, '\xff')), StartsWith(path_.string()));
 }
 

@@ -19,7 +19,7 @@ TEST(Fields, KeepTheFirstComplaintOfAWholeTree) {
   EXPECT_EQ(f.object("child").text("name", 10), "");
   EXPECT_EQ(f.whole("count", 10), 0u);
   EXPECT_FALSE(f.is_sound());
-  EXPECT_EQ(complaint->message(), "job.child.name must be a text of at most 10 bytes, found 5");
+  EXPECT_EQ(complaint->message(), "job.child.name must be a text in quotes of at most 10 bytes, found 5");
 }
 
 TEST(Fields, TakeValuesAtTheirBounds) {

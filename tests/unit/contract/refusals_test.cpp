@@ -263,7 +263,7 @@ TEST(Refusals, OfAnEndSayWhatIsWrongToo) {
       {"a result without a name", complaint_of<Completed>, with(completed, "/result", {{"", "x"}}),
        "result must be an object whose keys have 1 to 253 bytes, found {\"\":\"x\"}"},
       {"a result of a number", complaint_of<Completed>, with(completed, "/result/loss", 1.5),
-       "result.loss must be a text of at most 253 bytes, found 1.5"},
+       "result.loss must be a text in quotes of at most 253 bytes, found 1.5"},
       {"an end without its checkpoint", complaint_of<Completed>, with(completed, "/checkpoint/step", 8999),
        "checkpoint.step must be the run's last step (9000), found 8999"},
       {"a record without its checkpoint", complaint_of<CompletionRecord>,

@@ -70,10 +70,16 @@ TEST(CheckpointPolicy, KeepsAllOrSomeOrNoneThatAStoreHolds) {
 
 TEST(MaxDuration, IsOfTheTraining) {
   EXPECT_EQ(decode_with("maxDuration", "90ep")->spec.max_duration, "90ep");
-  EXPECT_EQ(
-      decode_with("maxDuration", "90").error().message(),
-      "TrainingJob digits: spec.maxDuration must be so much of a training, like 90ep, 5000st, 500ba, 1000sp, "
-      "12h or 1h30m, found \"90\"");
+  EXPECT_EQ(decode_with("maxDuration", "90").error().message(),
+            "TrainingJob digits: spec.maxDuration must be a number with the unit of what is counted, like "
+            "90ep, 5000st, 500ba, 1000sp, "
+            "12h or 1h30m, found \"90\"");
+}
+
+TEST(MaxDuration, ANumberWithoutItsUnitIsAnsweredWithUnits) {
+  const auto refused = decode_with("maxDuration", 90U);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("like 90ep, "), std::string::npos) << refused.error().message();
 }
 
 TEST(DataPolicy, IsReadWhole) {
