@@ -1,12 +1,15 @@
 """nightly_counts.py REPORT TABLE [REGEX]: what a night's tests did, from ctest's JUnit report. A test that was skipped is red,
 and so is one with a skipped case: the night makes all that its tests need. So is one that did less than the table says,
-whatever its exit code: each line "1000 kills ..." that it printed counts for itself. A table that is not there asks for
+whatever its exit code: each line "1000 kills ..." that it printed counts for itself, also behind the dots or the name that
+unittest has put into that line. A table that is not there asks for
 nothing; of a night of some tests alone it asks for those that match REGEX."""
 import os
 import re
 import sys
 
 from skips import read_report, skips_of
+
+LINE_BEGIN = r"^(?:[.FEsxu]*|test_\w+ \(.*\) \.\.\. )"
 
 
 def table_of(path):
@@ -29,7 +32,8 @@ def complaints(tests, table):
         if name not in tests:
             yield f"{name} did not run"
         elif tests[name].find("skipped") is None:
-            counts = [int(count) for count in re.findall(rf"^(\d+) {what}\b", tests[name].findtext("system-out") or "", re.M)]
+            printed = tests[name].findtext("system-out") or ""
+            counts = [int(count) for count in re.findall(rf"{LINE_BEGIN}(\d+) {what}\b", printed, re.M)]
             print(f"{name}: {', '.join(f'{count} {what}' for count in counts) or f'no {what}'}")
             if not counts or min(counts) < least:
                 yield f"{name} has to do {least} {what} or more"

@@ -172,9 +172,10 @@ class DecidingRun:
         self.wait_until_held(after=attempt, size=None if "elasticPolicy" in self.run.document["spec"] else size)
 
     def shrink_and_grow(self, chance, attempt):
-        """A member is lost and comes back late: the world goes on without it, and hands over to a larger one."""
+        """A member is lost and comes back late: the world goes on without it, and hands over to a larger one. Where others are
+        on their way back meanwhile, the next size is theirs to decide: then some are killed."""
         seated = self.seated(attempt)
-        if len(seated) == 1:
+        if len(seated) == 1 or len(seated) < self.run.document["spec"]["numNodes"]:
             return self.kill_some(chance, attempt)
         self.closed.touch()
         self.kill(seated[chance.choice(sorted(seated))])

@@ -16,7 +16,7 @@ from mutants import Mutant, MutantTest
 SEED = int(os.environ.pop("RATOON_SEED", random.randrange(2**32)))  # trainers take the variable for their own
 DISTURBANCES = int(os.environ.get("RATOON_DISTURBANCES", "100"))
 KILLS = ["kill_some", "kill_while_it_trains", "kill_the_runner"]
-OTHERS = ["hand_over", "suspend", "stop_and_resize", "shrink_and_grow"]
+OTHERS = ["hand_over", "suspend", "stop_and_resize"]
 SESSION = "agent/src/session/"
 
 # what is broken: (file, pattern, instead)
@@ -36,7 +36,8 @@ class Disturbed(unittest.TestCase):
 
     def disturb(self, size, is_elastic=False):
         chance = random.Random(SEED + size)
-        kinds = [chance.choice(KILLS if chance.random() < 0.6 else OTHERS) for _ in range(DISTURBANCES)]
+        others = [*OTHERS, "shrink_and_grow"] if is_elastic else OTHERS
+        kinds = [chance.choice(KILLS if chance.random() < 0.6 else others) for _ in range(DISTURBANCES)]
         self.trial.check_disturbed(SEED + size, size, kinds, is_elastic)
         print(f"{DISTURBANCES} disturbances, {sum(kind in KILLS for kind in kinds)} of them kills, beginning with {size} ranks",
               flush=True)
