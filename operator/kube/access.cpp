@@ -38,10 +38,8 @@ std::optional<Error> find_unsupported(const json& cluster, const json& user) {
     return Error(ErrorKind::kInvalid,
                  "the kubeconfig uses '" + std::string(field) + "', which Ratoon does not do: " + instead);
   };
-  for (const char* plugin : {"exec", "auth-provider"}) {
-    if (!child(user, plugin).is_null())
-      return refuse(plugin, "give its user a token, a tokenFile or a client certificate");
-  }
+  if (!child(user, "auth-provider").is_null())
+    return refuse("auth-provider", "let the cluster's tool write the kubeconfig anew, with an 'exec' plugin");
   if (!text_in(user, "username").empty()) return refuse("username", "API servers no longer take passwords");
   if (!text_in(user, "as").empty()) return refuse("as", "give the credentials of that user");
   if (flag_in(cluster, "insecure-skip-tls-verify"))
@@ -69,6 +67,10 @@ std::optional<Error> read_credentials(const json& cluster, const json& user, con
   access.private_key_pem = std::move(*key);
   access.token = text_in(user, "token");
   access.token_file = text_in(user, "tokenFile");
+  if (child(user, "exec").is_null()) return std::nullopt;
+  auto plugin = decode_credential_plugin(child(user, "exec"), cluster, access.ca_pem);
+  if (!plugin) return plugin.error();
+  access.plugin = *std::move(plugin);
   return std::nullopt;
 }
 

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <ratoon/result.h>
+
+#include "operator/kube/credential_plugin.h"
 
 namespace ratoon::kube {
 
@@ -20,8 +23,10 @@ struct Access {
   std::string private_key_pem;
   std::string server_name;  // expected in the server's certificate; empty: the server's host
   std::string token;
-  std::string token_file;  // wins over token and is read again, since what is in it expires
-  std::string name_space;  // in which a call without one acts
+  std::string token_file;                    // wins over token and is read again, since what is in it expires
+  std::optional<CredentialPlugin> plugin{};  // gives the token, the client certificate or both
+  std::optional<WallTime> token_ends{};      // of a token of the plugin, if it said so
+  std::string name_space;                    // in which a call without one acts
 };
 
 // Where a pod finds its service account.

@@ -1,5 +1,6 @@
 #include "operator/kube/base64.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace ratoon::kube {
@@ -40,6 +41,19 @@ Result<std::string> decode_base64(std::string_view text) {
   }
   if (characters != 0) return Error(ErrorKind::kInvalid, "not base64: it ends within a group of four");
   return bytes;
+}
+
+std::string encode_base64(std::string_view bytes) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::size_t there = std::min<std::size_t>(3, bytes.size() - at);
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < 3; ++i)
+      bits = bits << 8U | (i < there ? static_cast<unsigned char>(bytes[at + i]) : 0U);
+    for (std::size_t i = 0; i < 4; ++i) text += i <= there ? kLetters[bits >> (18 - 6 * i) & 63U] : '=';
+  }
+  return text;
 }
 
 }  // namespace ratoon::kube

@@ -10,5 +10,7 @@ namespace ratoon::kube {
 
 // White space between characters is skipped, since people fold long lines.
 [[nodiscard]] Result<std::string> decode_base64(std::string_view text);
+// In one line.
+[[nodiscard]] std::string encode_base64(std::string_view bytes);
 
 }  // namespace ratoon::kube

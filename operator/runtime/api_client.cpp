@@ -17,6 +17,7 @@ using nlohmann::json;
 constexpr std::size_t kReplyBytesMax = 16 * 1024 * 1024;
 constexpr int kDepthMax = 128;
 constexpr std::uint32_t kPauseSecondsMax = 5;
+constexpr std::string_view kBearer = "Bearer ";
 
 std::unique_ptr<http::HttpTransport> make_transport(const kube::Access& access, const Clock& clock) {
   http::TlsClientOptions tls{.ca_pem = access.ca_pem,
@@ -25,6 +26,13 @@ std::unique_ptr<http::HttpTransport> make_transport(const kube::Access& access, 
                              .server_name = access.server_name};
   if (access.ca_file.empty()) return http::make_direct_transport({.tls = std::move(tls)});
   return std::make_unique<TrustingTransport>(std::move(tls), access.ca_file, clock);
+}
+
+std::unique_ptr<PluginCredentials> make_plugin(const kube::Access& access, const Clock& clock) {
+  if (!access.plugin) return nullptr;
+  kube::PluginCredential first{
+      .token = access.token, .certificate_pem = {}, .private_key_pem = {}, .ends = access.token_ends};
+  return std::make_unique<PluginCredentials>(*access.plugin, std::move(first), clock, run_program);
 }
 
 }  // namespace
@@ -37,16 +45,27 @@ ApiClient::ApiClient(kube::Access access, const Clock& clock, OnCall on_call, co
       fence_(fence),
       token_file_(access_.token_file.empty() ? nullptr
                                              : std::make_unique<TokenFile>(access_.token_file, clock)),
+      plugin_(make_plugin(access_, clock)),
       transport_(transport ? std::move(transport) : make_transport(access_, clock)) {}
 
-http::Request ApiClient::prepare(const kube::Request& request) const {
+Result<http::Request> ApiClient::prepare(const kube::Request& request) const {
   http::Request prepared{
       .method = request.method, .url = access_.server + request.target, .body = request.body};
   prepared.headers.set("Accept", "application/json");
   if (!request.content_type.empty()) prepared.headers.set("Content-Type", request.content_type);
-  const std::string token = token_file_ ? token_file_->token() : access_.token;
-  if (!token.empty()) prepared.headers.set("Authorization", "Bearer " + token);
+  auto token = plugin_       ? plugin_->token()
+               : token_file_ ? Result<std::string>(token_file_->token())
+                             : Result<std::string>(access_.token);
+  if (!token) return token.error();
+  if (!token->empty()) prepared.headers.set("Authorization", std::string(kBearer) + *token);
   return prepared;
+}
+
+bool ApiClient::doubt_token(const http::Request& refused) const {
+  const std::string_view sent = refused.headers.get("Authorization");
+  if (!plugin_ || !sent.starts_with(kBearer)) return false;
+  plugin_->doubt(std::string(sent.substr(kBearer.size())));
+  return true;
 }
 
 void ApiClient::tell(const kube::Request& request, int status, Timestamp began) const {
@@ -71,19 +90,21 @@ Result<json> ApiClient::call(const kube::Request& request, std::stop_token stop,
   for (bool is_last = false;; is_last = true) {
     refusal.reset();
     const Timestamp began = clock_.now();
-    const http::Request prepared = prepare(request);
+    const auto prepared = prepare(request);
+    if (!prepared) return prepared.error();
     if (!may_send(request, clock_.now())) {  // last: whatever took time is behind us
       return Error(ErrorKind::kUnavailable, "the " + std::string(request.verb) + " of " +
                                                 std::string(request.resource) +
                                                 " is not sent: this operator does not lead any more");
     }
     const auto reply = transport_->call(
-        prepared, {.total = patience, .silence = patience, .body_bytes_max = kReplyBytesMax}, stop);
+        *prepared, {.total = patience, .silence = patience, .body_bytes_max = kReplyBytesMax}, stop);
     tell(request, reply ? reply->status : 0, began);
     if (!reply) return reply.error();
     if (reply->status >= 200 && reply->status < 300)
       return parse_json_without(kube::kLeftOutList, reply->body, kReplyBytesMax, kDepthMax);
     refusal = kube::read_failure(reply->status, reply->body, reply->headers.get("Retry-After"));
+    if (refusal->status == 401 && !is_last && doubt_token(*prepared)) continue;
     const bool may_again =
         !is_last && refusal->retry_after_seconds && (refusal->status == 429 || refusal->status == 503);
     if (!may_again ||
@@ -101,8 +122,11 @@ Result<json> ApiClient::call(const Result<kube::Request>& request, std::stop_tok
 Result<http::ResponseHead> ApiClient::stream(const kube::Request& request, const http::Limits& limits,
                                              http::BodySink& sink, std::stop_token stop) const {
   const Timestamp began = clock_.now();
-  auto head = transport_->stream(prepare(request), limits, sink, std::move(stop));
+  const auto prepared = prepare(request);
+  if (!prepared) return prepared.error();
+  auto head = transport_->stream(*prepared, limits, sink, std::move(stop));
   tell(request, head ? head->status : 0, began);
+  if (head && head->status == 401) static_cast<void>(doubt_token(*prepared));
   return head;
 }
 

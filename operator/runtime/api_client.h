@@ -21,6 +21,7 @@
 #include "operator/kube/failure.h"
 #include "operator/kube/request.h"
 #include "operator/runtime/fence.h"
+#include "operator/runtime/plugin_credentials.h"
 
 namespace ratoon::runtime {
 
@@ -62,7 +63,9 @@ class ApiClient {
   [[nodiscard]] const std::string& name_space() const { return access_.name_space; }
 
  private:
-  [[nodiscard]] http::Request prepare(const kube::Request& request) const;
+  [[nodiscard]] Result<http::Request> prepare(const kube::Request& request) const;
+  // Whether another token may be had than the one that the server did not take.
+  [[nodiscard]] bool doubt_token(const http::Request& refused) const;
   void tell(const kube::Request& request, int status, Timestamp began) const;
   [[nodiscard]] bool may_send(const kube::Request& request, Timestamp now) const;
 
@@ -70,7 +73,8 @@ class ApiClient {
   const Clock& clock_;
   const OnCall on_call_;
   const Fence* fence_;
-  std::unique_ptr<TokenFile> token_file_;  // absent: the token does not change
+  std::unique_ptr<TokenFile> token_file_;  // both absent: the token does not change
+  std::unique_ptr<PluginCredentials> plugin_;
   std::unique_ptr<http::HttpTransport> transport_;
 };
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/core/read_file.h"
+#include "operator/runtime/plugin_credentials.h"
 #include "operator/runtime/read_yaml.h"
 
 namespace ratoon::runtime {
@@ -12,12 +13,13 @@ namespace {
 
 // Paths within a kubeconfig are relative to its folder.
 std::string absolute(const std::filesystem::path& folder, const std::string& path) {
-  return path.empty() ? path : (folder / path).string();
+  return path.empty() ? path : (folder / path).lexically_normal().string();
 }
 
 }  // namespace
 
-Result<kube::Access> read_kubeconfig(const std::string& path, const std::string& context) {
+Result<kube::Access> read_kubeconfig(const std::string& path, const std::string& context,
+                                     const RunProgram& run) {
   const auto document = read_yaml(path);
   if (!document) return document.error();
   const auto folder = std::filesystem::path(path).parent_path();
@@ -26,6 +28,18 @@ Result<kube::Access> read_kubeconfig(const std::string& path, const std::string&
   if (!access) return access.error().with_context(path);
   access->token_file = absolute(folder, access->token_file);
   access->ca_file = absolute(folder, access->ca_file);
+  if (!access->plugin) return access;
+  std::string& command = access->plugin->command;
+  if (command.find('/') != std::string::npos) command = absolute(folder, command);
+  auto credential = fetch_credential(*access->plugin, run);
+  if (!credential) return credential.error().with_context(path);
+  access->token = credential->token;
+  access->token_ends = credential->ends;
+  access->token_file.clear();
+  if (!credential->certificate_pem.empty()) {
+    access->certificate_pem = credential->certificate_pem;
+    access->private_key_pem = credential->private_key_pem;
+  }
   return access;
 }
 

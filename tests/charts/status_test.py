@@ -93,6 +93,25 @@ class StatusOnAServer(unittest.TestCase):
         path.write_text(json.dumps(config))
         return path
 
+    def plugged(self, name, script, **more):
+        """A kubeconfig whose user has a credential plugin beside it, as those of managed clouds."""
+        plugin = self.folder / f"{name}.sh"
+        plugin.write_text(f"#!/bin/sh\ncd {self.folder}\necho run >>{name}.runs\n{script}")
+        plugin.chmod(0o755)
+        config = json.loads(self.cluster.kubeconfig.read_text())
+        config["users"][0]["user"] = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": f"./{name}.sh",
+                                               "interactiveMode": "IfAvailable", **more}}
+        path = self.folder / f"{name}.kubeconfig"
+        path.write_text(json.dumps(config))
+        return path
+
+    def runs(self, name):
+        return len((self.folder / f"{name}.runs").read_text().splitlines())
+
+    @staticmethod
+    def credential(**status):
+        return json.dumps({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status})
+
     def refused(self, done, code, *parts):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertEqual(done.stdout, "")
@@ -126,6 +145,42 @@ class StatusOnAServer(unittest.TestCase):
         self.assertNotIn("managedFields", document["job"]["metadata"])
         self.assertIn("kubectl ratoon status", ratoon("ratoon", "status", "--help", program=("kubectl",)).stdout)
         self.assertEqual(ratoon("ratoon", "run", "job.yaml", program=("kubectl",)).returncode, 82)
+
+    def test_a_plugin_gives_the_certificate(self):
+        self.make("clouded")
+        user = json.loads(self.cluster.kubeconfig.read_text())["users"][0]["user"]
+        certificate, key = ((self.folder / user[part]).read_text() for part in ("client-certificate", "client-key"))
+        credential = self.credential(clientCertificateData=certificate, clientKeyData=key)
+        path = self.plugged("certifies", f"cat <<'E'\n{credential}\nE\n")
+        done = ratoon("status", "clouded", "--kubeconfig", path)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("clouded ", done.stdout)
+        self.assertEqual(self.runs("certifies"), 1)
+
+    def test_a_token_that_the_server_does_not_take_is_fetched_again(self):
+        self.make("tokened")
+        self.cluster.must("create", "serviceaccount", "researcher")
+        self.cluster.must("create", "clusterrolebinding", "researcher", "--clusterrole=cluster-admin",
+                          "--serviceaccount=default:researcher")
+        token = self.cluster.must("create", "token", "researcher").strip()
+        (self.folder / "good.json").write_text(self.credential(token=token, expirationTimestamp="2999-01-01T00:00:00+01:00"))
+        (self.folder / "old.json").write_text(self.credential(token="no.longer.good"))
+        path = self.plugged("renews", 'if [ "$(wc -l <renews.runs)" -gt 1 ]; then cat good.json; else cat old.json; fi\n')
+        done = ratoon("status", "tokened", "--kubeconfig", path)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.runs("renews"), 2)
+
+    def test_a_plugin_that_cannot_help_is_a_sentence(self):
+        path = self.plugged("fails", "echo log in first >&2; exit 3\n")
+        failed = ratoon("status", "--kubeconfig", path)
+        self.assertEqual((failed.returncode, failed.stdout), (84, ""))
+        self.assertIn("log in first\n", failed.stderr)
+        self.assertIn("fails.sh' ended with exit code 3", failed.stderr)
+        self.refused(ratoon("status", "--kubeconfig", self.plugged("mumbles", "echo hello\n")), 82, "answered with no JSON")
+        absent = self.plugged("absent", "", command="no-such-plugin", installHint="it is on its page")
+        self.refused(ratoon("status", "--kubeconfig", absent), 82, "no-such-plugin", "the kubeconfig says: it is on its page")
+        asks = self.plugged("asks", "", interactiveMode="Always")
+        self.refused(ratoon("status", "--kubeconfig", asks), 82, "nothing is asked here")
 
     def test_all_jobs_of_a_namespace_or_of_all(self):
         self.cluster.must("create", "namespace", "other")

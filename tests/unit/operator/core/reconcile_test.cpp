@@ -63,15 +63,17 @@ TEST(Reconcile, TellsWhichMemberThatAskedToJoinFellQuiet) {
   auto seen = test::running(test::job(3));
   seen.job.status.is_formed = false;
   seen.world.clear();
-  for (std::uint32_t i = 0; i < 3; ++i) seen.processes[i] = test::waiting(process(i), 0, {}, i == 1 ? 96 : 100);
+  for (std::uint32_t i = 0; i < 3; ++i)
+    seen.processes[i] = test::waiting(process(i), 0, {}, i == 1 ? 96 : 100);
   const std::string quiet =
       "2 of 3 processes are ready for attempt 1; digits-worker-1-i0 asked to join and was not heard for 3 s "
       "since: no world is formed with it until it is heard again";
   EXPECT_EQ(reconcile(seen, test::at_seconds(100)).status.message, quiet);
   seen.processes[2].last_heard = test::at_seconds(96);
-  EXPECT_EQ(reconcile(seen, test::at_seconds(100)).status.message,
-            "1 of 3 processes are ready for attempt 1; digits-worker-1-i0 and 1 other member asked to join and "
-            "were not heard for 3 s since: no world is formed with them until they are heard again");
+  EXPECT_EQ(
+      reconcile(seen, test::at_seconds(100)).status.message,
+      "1 of 3 processes are ready for attempt 1; digits-worker-1-i0 and 1 other member asked to join and "
+      "were not heard for 3 s since: no world is formed with them until they are heard again");
   for (auto& facts : seen.processes) facts.last_heard = test::at_seconds(100);
   EXPECT_EQ(reconcile(seen, test::at_seconds(100)).status.message.find("heard"), std::string::npos);
 }

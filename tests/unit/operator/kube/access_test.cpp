@@ -48,9 +48,9 @@ TEST(Kubeconfig, RefusesWithASentence) {
     const auto access = decode_kubeconfig(document, context, read);
     return access ? "" : access.error().message();
   };
-  EXPECT_NE(
-      refusal("/users/0/user/exec", {{"command", "login"}}).find("uses 'exec', which Ratoon does not do"),
-      std::string::npos);
+  EXPECT_NE(refusal("/users/0/user/auth-provider", {{"name", "gcp"}}).find("with an 'exec' plugin"),
+            std::string::npos);
+  EXPECT_NE(refusal("/users/0/user/exec", {{"command", "login"}}).find("v1 or v1beta1"), std::string::npos);
   EXPECT_NE(refusal("/users/0/user/as", "root").find("'as'"), std::string::npos);
   EXPECT_NE(refusal("/clusters/0/cluster/insecure-skip-tls-verify", true).find("insecure"),
             std::string::npos);
@@ -80,6 +80,9 @@ TEST(Base64, DecodesAndRefuses) {
   EXPECT_EQ(*decode_base64("Zm8="), "fo");
   EXPECT_EQ(*decode_base64("Zm\n9v\r\nYmFy"), "foobar");
   EXPECT_EQ(*decode_base64("+/8="), "\xFB\xFF");
+  for (const char* text : {"", "f", "fo", "foo", "\xFB\xFFx"})
+    EXPECT_EQ(*decode_base64(encode_base64(text)), text);
+  EXPECT_EQ(encode_base64("\xFB\xFF"), "+/8=");
   for (const char* bad : {"Z", "Zg", "Zg=", "Zg===", "Z===", "=", "Zg==Zg==x", "Zm9*", "Z=g="})
     EXPECT_FALSE(decode_base64(bad)) << bad;
 }
