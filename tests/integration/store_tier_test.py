@@ -106,7 +106,7 @@ class StoreTier(S3Test):
         commit = commit_among(seen)
         self.assertRegex(seen[commit - 1], "^PUT /data/[^ ]*/manifests/s0000000020.a0001.json")
         self.assertTrue(all("/packs/" in line or line.startswith(("HEAD", "GET")) for line in seen[:commit - 1]), seen)
-        self.assertTrue(all(" /data/" in line and "/packs/committed " in line for line in seen[commit:]), seen)
+        self.assertTrue(all(" /data/" in line and "/packs/committed.a0001 " in line for line in seen[commit:]), seen)
 
     # ---- each request of a mirror meets each fault, once
 
@@ -250,8 +250,8 @@ class StoreTier(S3Test):
         self.tell("retire", self.run_uri, newest, 1)
         self.assertEqual(self.tell("list", "-", self.run_uri), [f"{newest}/30 in 0", f"newest attempt {newest}"])
         left = sorted(str(path.relative_to(self.stored)) for path in self.stored.rglob("*") if path.is_file())
-        self.assertEqual([name for name in left if f"a{newest:04}" not in name], ["packs/committed"],
-                         "nothing of older attempts is left but the mark of a commit")
+        self.assertEqual([name for name in left if f"a{newest:04}" not in name], [],
+                         "nothing of older attempts is left")
         self.assertEqual([line.split(" from ")[0] for line in self.load()],
                          [f"loaded {newest}/30 rank {rank}" for rank in (0, 1)])
 

@@ -213,7 +213,7 @@ Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId&
   const std::string text = encode_manifest(manifest);
   const auto saved = save_durably(disk, manifest_path(id), text, mark);
   if (saved) {
-    note_that_one_was_committed(disk);
+    note_commit(disk, id.attempt);
     return std::optional(entry_of(id, manifest_digest(text), true));
   }
   if (saved.error().kind() == ErrorKind::kAlreadyExists) return find_committed(disk, id, owner);

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kHistoryEnding = ".jsonl";
 constexpr std::string_view kRollbackEnding = ".json";
+constexpr std::string_view kCommittedBeginning = "committed.";
 
 std::string numbered(char prefix, int digits, std::uint64_t value) {
   std::array<char, 32> text{};
@@ -65,6 +66,10 @@ std::string pack_path(const CheckpointId& id, Rank rank) {
   return packs_folder(id) + "/" + rank_name(rank) + ".safetensors";
 }
 
+std::string committed_path(Attempt attempt) {
+  return std::string(kPacks) + "/" + std::string(kCommittedBeginning) + attempt_name(attempt);
+}
+
 std::string receipt_path(const CheckpointId& id, Rank rank) {
   return receipts_folder(id) + "/" + rank_name(rank) + ".json";
 }
@@ -105,6 +110,11 @@ std::optional<Attempt> parse_attempt_file(std::string_view name, std::string_vie
 
 std::optional<Attempt> parse_rollback_name(std::string_view name) {
   return parse_attempt_file(name, kRollbackEnding);
+}
+
+std::optional<Attempt> parse_committed_name(std::string_view name) {
+  if (!name.starts_with(kCommittedBeginning)) return std::nullopt;
+  return parse_attempt_name(name.substr(kCommittedBeginning.size()));
 }
 
 std::optional<Attempt> parse_history_name(std::string_view name) {

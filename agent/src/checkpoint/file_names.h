@@ -3,11 +3,11 @@
 //
 //   <save_folder>/<run_name>/packs/a0003/s0000001200/r0002.safetensors   one rank's tensors
 //                            receipts/a0003/s0000001200/r0002.json       that rank's vote for its pack
-//                            packs/committed                             a checkpoint was committed here once
-//                            manifests/s0000001200.a0003.json            the commit: names every pack
-//                            quarantine/s0000001200.a0003.json           a manifest whose checkpoint is bad
-//                            aside/s0000001200.a0003.json                one of a lineage that was given up
-//                            rollbacks/a0003.json                        that attempt went back by hand
+//                            packs/committed.a0003                       a checkpoint of that attempt was
+//                            committed manifests/s0000001200.a0003.json            the commit: names every
+//                            pack quarantine/s0000001200.a0003.json           a manifest whose checkpoint is
+//                            bad aside/s0000001200.a0003.json                one of a lineage that was given
+//                            up rollbacks/a0003.json                        that attempt went back by hand
 //                            history/a0003.jsonl                         what that attempt reported
 //                            pins/s0000001200.a0003.json                 that checkpoint stays, and why
 #pragma once
@@ -38,8 +38,8 @@ inline constexpr std::uint64_t kAttemptMax = contract::kAttemptMax;
 // Paths below the run's folder.
 inline constexpr const char* kManifests = "manifests";
 inline constexpr const char* kPacks = "packs";
-inline constexpr const char* kCommitted = "packs/committed";           // lost_manifests.h
-inline constexpr const char* kCommittedBefore = "receipts/committed";  // of versions before this one
+inline constexpr const char* kCommittedBefore[] = {"packs/committed",
+                                                   "receipts/committed"};  // of older versions
 inline constexpr const char* kReceipts = "receipts";
 inline constexpr const char* kQuarantine = "quarantine";
 inline constexpr const char* kAside = "aside";
@@ -58,6 +58,7 @@ inline constexpr const char* kOwner = "owner";  // session/identity.h
 [[nodiscard]] std::string packs_folder(const CheckpointId& id);
 [[nodiscard]] std::string receipts_folder(const CheckpointId& id);
 [[nodiscard]] std::string pack_path(const CheckpointId& id, Rank rank);
+[[nodiscard]] std::string committed_path(Attempt attempt);  // lost_manifests.h
 [[nodiscard]] std::string receipt_path(const CheckpointId& id, Rank rank);
 [[nodiscard]] std::string rollback_path(Attempt attempt);
 [[nodiscard]] std::string history_path(Attempt attempt);
@@ -70,6 +71,7 @@ inline constexpr const char* kOwner = "owner";  // session/identity.h
 [[nodiscard]] std::optional<Attempt> parse_attempt_name(std::string_view name);
 
 // "a0003.jsonl", and nothing else.
+[[nodiscard]] std::optional<Attempt> parse_committed_name(std::string_view name);
 [[nodiscard]] std::optional<Attempt> parse_history_name(std::string_view name);
 
 // "a0003.json", and nothing else.

@@ -6,73 +6,124 @@
 
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/file_names.h"
+#include "agent/src/checkpoint/retention.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
 
-bool is_empty_or_missing(const fs::path& folder) {
-  std::error_code code;
-  const fs::directory_iterator first(folder, code);
-  return code || first == fs::directory_iterator();
+// Of the attempts that manifests name, in any of the folders where one may be; nothing where none does.
+Result<std::optional<Attempt>> newest_named(const Disk& disk) {
+  const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
+  if (!named) return named.error();
+  return named->empty() ? std::nullopt : std::optional(named->rbegin()->attempt);
 }
 
-bool has_any_manifest(const fs::path& run_folder) {
-  for (const char* name : {kManifests, kQuarantine, kAside})
-    if (!is_empty_or_missing(run_folder / name)) return true;
-  return false;
-}
-
-Result<bool> has_entries(const Disk& disk, const std::string& folder) {
-  const auto entries = list_if_there(disk, folder);
+// Attempts with packs, oldest first.
+Result<std::vector<Attempt>> attempts_with_packs(const Disk& disk) {
+  const auto entries = list_if_there(disk, kPacks);
   if (!entries) return entries.error();
-  return !entries->empty();
+  std::vector<Attempt> attempts;
+  for (const DiskEntry& entry : *entries) {
+    const auto attempt = parse_attempt_name(entry.name);
+    if (!attempt || !entry.is_folder) continue;
+    const auto steps = list_if_there(disk, std::string(kPacks) + "/" + entry.name);
+    if (!steps) return steps.error();
+    if (!steps->empty()) attempts.push_back(*attempt);
+  }
+  std::ranges::sort(attempts);
+  return attempts;
 }
 
-}  // namespace
-
-Result<bool> has_packs_and_no_manifest(const Disk& disk) {
-  for (const char* name : {kManifests, kQuarantine, kAside}) {
-    const auto has_any = has_entries(disk, name);
-    if (!has_any) return has_any;
-    if (*has_any) return false;
-  }
-  const auto attempts = list_if_there(disk, kPacks);
-  if (!attempts) return attempts.error();
-  for (const DiskEntry& attempt : *attempts) {
-    if (!attempt.is_folder || !parse_attempt_name(attempt.name)) continue;
-    const auto has_any = has_entries(disk, std::string(kPacks) + "/" + attempt.name);
-    if (!has_any || *has_any) return has_any;
-  }
-  return false;
+// Of the attempts that noted a commit.
+Result<std::vector<Attempt>> attempts_that_committed(const Disk& disk) {
+  const auto entries = list_if_there(disk, kPacks);
+  if (!entries) return entries.error();
+  std::vector<Attempt> attempts;
+  for (const DiskEntry& entry : *entries)
+    if (const auto attempt = parse_committed_name(entry.name)) attempts.push_back(*attempt);
+  std::ranges::sort(attempts);
+  return attempts;
 }
 
-bool has_sign_of_a_commit(const Disk& disk) {
-  if (disk.open(kCommitted) || disk.open(kCommittedBefore)) return true;
+// The notes of older versions are of no attempt; neither is the record of a rollback, which is to a
+// checkpoint.
+bool has_sign_of_any_commit(const Disk& disk) {
+  for (const char* path : kCommittedBefore)
+    if (disk.open(path)) return true;
   const auto records = list_if_there(disk, kRollbacks);
   return records && std::ranges::any_of(*records, [](const auto& entry) {
            return parse_rollback_name(entry.name).has_value();
          });
 }
 
-void note_that_one_was_committed(Disk& disk) {
-  const auto file = disk.create(kCommitted);  // fails where an earlier commit made it
-  if (!file || !(*file)->close()) return;
-  static_cast<void>(disk.rename_new(kCommitted, kCommitted));  // a store has no files without their names
+// Of packs/a0003/...
+std::optional<Attempt> attempt_of_pack(const fs::path& target) {
+  auto part = target.begin();
+  if (part == target.end() || *part != kPacks || ++part == target.end()) return std::nullopt;
+  return parse_attempt_name(part->string());
 }
 
-std::optional<std::string> link_without_manifests(const fs::path& run_folder) {
-  if (has_any_manifest(run_folder)) return std::nullopt;
+}  // namespace
+
+Result<bool> has_packs_of_lost_manifests(const Disk& disk) {
+  const auto named = checkpoints_named_in(disk, {kManifests});
+  if (!named) return named.error();
+  if (!named->empty()) return false;
+  const auto newest = newest_named(disk);
+  if (!newest) return newest.error();
+  const auto packs = attempts_with_packs(disk);
+  if (!packs) return packs.error();
+  if (packs->empty()) return false;
+  const auto committed = attempts_that_committed(disk);
+  if (!committed) return committed.error();
+  const bool is_lost = std::ranges::any_of(*committed, [&](Attempt attempt) {
+    return (!*newest || attempt > **newest) && std::ranges::binary_search(*packs, attempt);
+  });
+  return is_lost || (!*newest && has_sign_of_any_commit(disk));
+}
+
+Result<bool> has_packs_and_no_manifest(const Disk& disk) {
+  const auto newest = newest_named(disk);
+  if (!newest) return newest.error();
+  if (*newest) return false;
+  const auto packs = attempts_with_packs(disk);
+  if (!packs) return packs.error();
+  return !packs->empty();
+}
+
+void note_commit(Disk& disk, Attempt attempt) {
+  const std::string path = committed_path(attempt);
+  const auto file = disk.create(path);  // fails where an earlier commit of it made that
+  if (!file || !(*file)->close()) return;
+  static_cast<void>(disk.rename_new(path, path));  // a store has no files without their names
+}
+
+Result<void> remove_old_notes_of_commits(Disk& disk) {
+  auto attempts = attempts_that_committed(disk);
+  if (!attempts) return attempts.error();
+  if (!attempts->empty()) attempts->pop_back();
+  for (const Attempt attempt : *attempts)
+    if (auto removed = disk.remove(committed_path(attempt)); !removed) return removed;
+  return {};
+}
+
+Result<std::optional<std::string>> link_without_manifests(const Disk& disk, const fs::path& run_folder) {
+  const auto named = checkpoints_named_in(disk, {kManifests});
+  if (!named) return named.error();
+  if (!named->empty()) return std::optional<std::string>();
+  const auto newest = newest_named(disk);
+  if (!newest) return newest.error();
   std::error_code code;
   for (fs::directory_iterator entry(run_folder, code); !code && entry != fs::directory_iterator();
        entry.increment(code)) {
     std::error_code ignored;
     if (!entry->is_symlink(ignored)) continue;
-    const fs::path target = fs::read_symlink(entry->path(), ignored);
-    if (!target.empty() && *target.begin() == kPacks) return entry->path().filename().string();
+    const auto attempt = attempt_of_pack(fs::read_symlink(entry->path(), ignored));
+    if (attempt && (!*newest || *attempt > **newest)) return std::optional(entry->path().filename().string());
   }
-  return std::nullopt;
+  return std::optional<std::string>();
 }
 
 }  // namespace ratoon::checkpoint

@@ -12,18 +12,23 @@
 
 namespace ratoon::checkpoint {
 
-// The name of a `latest` link that leads to a pack, though there is no manifest in the folder: neither of a
-// checkpoint nor of one that was set aside. Links are made after commits alone. Nothing where all is well.
-[[nodiscard]] std::optional<std::string> link_without_manifests(const std::filesystem::path& run_folder);
+// The name of a `latest` link that leads to a pack of which no manifest speaks, neither in manifests/ nor
+// among those that were set aside: none of that pack's attempt, nor of a later one. Links are made after
+// commits alone. Nothing where all is well.
+[[nodiscard]] Result<std::optional<std::string>> link_without_manifests(
+    const Disk& disk, const std::filesystem::path& run_folder);
 
-// The same for places without links, as stores are, and where `latest` is gone as well.
+// The same by what lies beside the packs, for places without links, as stores are, and where `latest` is gone
+// as well: no name of a manifest in manifests/, and packs of an attempt that committed, of which none that
+// was set aside speaks.
+[[nodiscard]] Result<bool> has_packs_of_lost_manifests(const Disk& disk);
+
+// Whether there are packs and no manifest of any kind: what they are is not known.
 [[nodiscard]] Result<bool> has_packs_and_no_manifest(const Disk& disk);
 
-// What no run leaves that never got so far: kCommitted, which lies beside the packs that it is about, the
-// file that versions before this one made beside their votes, or the record of a rollback to a checkpoint.
-[[nodiscard]] bool has_sign_of_a_commit(const Disk& disk);
-
-// Makes kCommitted, after a commit. That it cannot be made costs no commit.
-void note_that_one_was_committed(Disk& disk);
+// Notes beside the packs that this attempt has committed. That it cannot be noted costs no commit.
+void note_commit(Disk& disk, Attempt attempt);
+// Leaves the newest note alone.
+[[nodiscard]] Result<void> remove_old_notes_of_commits(Disk& disk);
 
 }  // namespace ratoon::checkpoint

@@ -8,6 +8,7 @@
 
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/inventory.h"
+#include "agent/src/checkpoint/lost_manifests.h"
 #include "agent/src/checkpoint/manifest.h"
 #include "agent/src/checkpoint/removal.h"
 
@@ -126,6 +127,7 @@ Result<void> sweep_uncommitted(Disk& disk, Attempt own) {
       if (auto swept = sweep_attempt(disk, kind, entry, *named); !swept) return swept;
     }
   }
+  if (auto removed = remove_old_notes_of_commits(disk); !removed) return removed;
   // A late writer may have committed meanwhile what we, or an earlier sweep, took for abandoned: a manifest
   // whose packs are gone.
   const auto named_now = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});

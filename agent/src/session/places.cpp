@@ -90,6 +90,14 @@ int weight_of(const Error& error) {
   return is_bad ? 1 : 2;
 }
 
+Result<bool> has_lost_manifests(const checkpoint::Disk& disk) {
+  auto are_known = checkpoint::has_packs_of_lost_manifests(disk);
+  if (!are_known || *are_known) return are_known;
+  auto are_unknown = checkpoint::has_packs_and_no_manifest(disk);
+  if (!are_unknown) return are_unknown;
+  return *are_unknown && history::went_on_from_a_checkpoint(disk);
+}
+
 }  // namespace
 
 ExitCode exit_code_of(const Error& error) {
@@ -221,11 +229,9 @@ Result<checkpoint::Inventory> Places::look() {
 Result<void> Places::check_that_none_were_lost() const {
   if (auto checked = check_that_no_link_leads_nowhere(); !checked) return checked;
   for (const checkpoint::Tier& tier : tiers_.all()) {
-    const auto has_lost = checkpoint::has_packs_and_no_manifest(*tier.disk);
+    const auto has_lost = has_lost_manifests(*tier.disk);
     if (!has_lost) return has_lost.error();
-    if (!*has_lost ||
-        !(checkpoint::has_sign_of_a_commit(*tier.disk) || history::went_on_from_a_checkpoint(*tier.disk)))
-      continue;
+    if (!*has_lost) continue;
     const std::string packs = tier.disk->shown(checkpoint::kPacks);
     return Error(ErrorKind::kCorrupted,
                  packs + " has packs of checkpoints that were committed, and there is no manifest in " +
@@ -240,11 +246,13 @@ Result<void> Places::check_that_no_link_leads_nowhere() const {
   if (tiers_.home().store) return {};
   const std::filesystem::path folder = run_folder(options_);
   const std::string manifests = (folder / checkpoint::kManifests).string();
-  return (*calls_)("looking at " + folder.string(), [folder, manifests]() -> Result<void> {
-    if (const auto link = checkpoint::link_without_manifests(folder))
+  return (*calls_)("looking at " + folder.string(), [disk = home(), folder, manifests]() -> Result<void> {
+    const auto link = checkpoint::link_without_manifests(*disk, folder);
+    if (!link) return link.error();
+    if (*link)
       return Error(
           ErrorKind::kCorrupted,
-          (folder / *link).string() + " leads to a checkpoint, and there is no manifest in " + manifests +
+          (folder / **link).string() + " leads to a checkpoint, and there is no manifest in " + manifests +
               ", as after a copy that was cut short: bring the manifests back, or remove that link "
               "and " +
               (folder / checkpoint::kPacks).string() + " to begin anew; nothing is started over by itself");

@@ -109,7 +109,7 @@ std::optional<std::string> find_litter(const RunStore& store, const std::vector<
   for (const std::string& path : paths) {
     const bool is_known = std::any_of(known.begin(), known.end(),
                                       [&](const std::string& start) { return path.starts_with(start); });
-    if (path == kCommitted) continue;
+    if (path.starts_with("packs/committed.")) continue;
     const bool is_aside = path.starts_with("quarantine/") && !path.ends_with(".tmp");
     if (!is_known && !is_aside) return path;
   }

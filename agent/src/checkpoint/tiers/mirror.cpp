@@ -146,7 +146,7 @@ Result<Mirrored> mirror_checkpoint(const Disk& from, const CheckpointId& id, Sto
   if (auto pinned = pin_as_wished(to, sealed->manifest, draw_name()); !pinned) return pinned.error();
   const auto put = to.store().put(manifest_path(id), sealed->text, {.replaces = false, .stop = options.stop});
   if (put) {
-    note_that_one_was_committed(to);
+    note_commit(to, id.attempt);
     return mirrored;
   }
   if (put.error().kind() != ErrorKind::kAlreadyExists) return put.error();

@@ -18,7 +18,9 @@ class LostManifestsTest : public testing::Test {
     fs::create_directories((folder_ / name).parent_path());
     test::write_text(folder_ / name, "text");
   }
-  std::optional<std::string> found() { return link_without_manifests(folder_.path()); }
+  std::optional<std::string> found() {
+    return link_without_manifests(*test::folder_at(folder_.path()), folder_.path()).value();
+  }
   test::TemporaryFolder folder_;
 };
 
@@ -63,18 +65,69 @@ TEST_F(LostManifestsTest, PacksWithoutAnyManifestAreSeen) {
 
 TEST_F(LostManifestsTest, ARecordOfARollbackIsASignOfACommit) {
   const auto disk = test::folder_at(folder_.path());
+  make("packs/a0001/s0000000010/r0000.safetensors");
   make("rollbacks/somebodys.txt");
-  EXPECT_FALSE(has_sign_of_a_commit(*disk));
+  EXPECT_FALSE(*has_packs_of_lost_manifests(*disk));
   make("rollbacks/a0002.json");
-  EXPECT_TRUE(has_sign_of_a_commit(*disk));
+  EXPECT_TRUE(*has_packs_of_lost_manifests(*disk));
 }
 
-TEST_F(LostManifestsTest, TheFileOfOlderVersionsIsASignOfACommit) {
+TEST_F(LostManifestsTest, TheFilesOfOlderVersionsAreSignsOfACommit) {
   const auto disk = test::folder_at(folder_.path());
+  make("packs/a0001/s0000000010/r0000.safetensors");
   make("receipts/a0001/s0000000010/r0000.json");
-  EXPECT_FALSE(has_sign_of_a_commit(*disk));
-  make("receipts/committed");
-  EXPECT_TRUE(has_sign_of_a_commit(*disk));
+  for (const char* sign : {"receipts/committed", "packs/committed"}) {
+    EXPECT_FALSE(*has_packs_of_lost_manifests(*disk));
+    make(sign);
+    EXPECT_TRUE(*has_packs_of_lost_manifests(*disk)) << sign;
+    fs::remove(folder_ / sign);
+  }
+}
+
+// As of NFS, of a copy that was cut short, of a saver that was killed, of a person.
+TEST_F(LostManifestsTest, FilesOfOtherNamesAreNoManifests) {
+  const auto disk = test::folder_at(folder_.path());
+  make("packs/a0001/s0000000010/r0000.safetensors");
+  make("packs/committed.a0001");
+  fs::create_symlink("packs/a0001/s0000000010/r0000.safetensors", folder_ / "latest-rank0");
+  for (const char* name :
+       {"manifests/.nfs0001", "manifests/.s0000000010.a0001.json.Xy3k2p",
+        "manifests/.s0000000010.a0001.json.mark.tmp", "manifests/s0000000010.a0001.jsonx", "aside/.keep",
+        "quarantine/.DS_Store", "quarantine/s0000000010.a0001.json.reason.txt"}) {
+    make(name);
+    EXPECT_TRUE(*has_packs_of_lost_manifests(*disk)) << name;
+    EXPECT_EQ(found(), "latest-rank0") << name;
+    fs::remove(folder_ / name);
+  }
+}
+
+TEST_F(LostManifestsTest, ManifestsOfAFormerLineageSpeakOfNoLaterAttempt) {
+  const auto disk = test::folder_at(folder_.path());
+  make("aside/s0000000050.a0001.json");
+  make("packs/a0001/s0000000050/r0000.safetensors");
+  make("packs/a0002/s0000000060/r0000.safetensors");
+  make("packs/committed.a0001");
+  EXPECT_FALSE(*has_packs_of_lost_manifests(*disk))
+      << "the second attempt was killed before its first commit";
+  make("packs/committed.a0002");
+  EXPECT_TRUE(*has_packs_of_lost_manifests(*disk));
+  fs::create_symlink("packs/a0002/s0000000060/r0000.safetensors", folder_ / "latest-rank0");
+  EXPECT_EQ(found(), "latest-rank0");
+  make("manifests/s0000000060.a0002.json");
+  EXPECT_FALSE(*has_packs_of_lost_manifests(*disk));
+  EXPECT_EQ(found(), std::nullopt);
+}
+
+TEST_F(LostManifestsTest, TheNewestNoteOfACommitIsKept) {
+  const auto disk = test::folder_at(folder_.path());
+  make("packs/a0009/s0000000060/r0000.safetensors");
+  for (const Attempt attempt : {Attempt(1), Attempt(9), Attempt(3)}) note_commit(*disk, attempt);
+  ASSERT_TRUE(remove_old_notes_of_commits(*disk));
+  EXPECT_FALSE(fs::exists(folder_ / "packs/committed.a0001"));
+  EXPECT_FALSE(fs::exists(folder_ / "packs/committed.a0003"));
+  EXPECT_TRUE(fs::exists(folder_ / "packs/committed.a0009"));
+  ASSERT_TRUE(remove_old_notes_of_commits(*disk));
+  EXPECT_TRUE(*has_packs_of_lost_manifests(*disk));
 }
 
 class SignOfACommit : public testing::TestWithParam<bool> {};
@@ -90,15 +143,14 @@ TEST_P(SignOfACommit, IsLeftByTheFirstCommitAndKept) {
   const TensorView view{.name = "sum", .shape = {5}, .bytes = std::as_bytes(std::span(bytes))};
   for (const std::uint64_t step : {10, 20}) {
     ASSERT_TRUE(store.write_pack(test::id(1, step), Rank(0), std::span(&view, 1)));
-    EXPECT_EQ(has_sign_of_a_commit(*disk), step == 20) << "a save that was never committed";
+    EXPECT_EQ(*has_packs_of_lost_manifests(*disk), false) << "a save that was never committed";
     ASSERT_TRUE(*store.try_commit(test::id(1, step), 1));
-    EXPECT_TRUE(has_sign_of_a_commit(*disk));
   }
-  EXPECT_FALSE(*has_packs_and_no_manifest(*disk));
+  EXPECT_FALSE(*has_packs_of_lost_manifests(*disk));
   fs::remove_all(place / "manifests");
-  EXPECT_TRUE(*has_packs_and_no_manifest(*disk));
+  EXPECT_TRUE(*has_packs_of_lost_manifests(*disk));
   fs::remove_all(place / "receipts");
-  EXPECT_TRUE(has_sign_of_a_commit(*disk)) << "a copy of the packs alone";
+  EXPECT_TRUE(*has_packs_of_lost_manifests(*disk)) << "a copy of the packs alone";
 }
 
 TEST(SignOfACommitInTiers, IsInAStoreThatGetsCopies) {
@@ -106,13 +158,14 @@ TEST(SignOfACommitInTiers, IsInAStoreThatGetsCopies) {
   const auto home = test::folder_at(folder / "home");
   const auto store = test::store_at(folder / "store");
   test::digest_of_commit(home, test::id(1, 10));
-  EXPECT_FALSE(has_sign_of_a_commit(*store));
   ASSERT_TRUE(mirror_checkpoint(*home, test::id(1, 10), *store, {}));
-  EXPECT_TRUE(has_sign_of_a_commit(*store));
+  fs::remove_all(folder / "store/manifests");
+  EXPECT_TRUE(*has_packs_of_lost_manifests(*store));
 }
 
 TEST_F(LostManifestsTest, AFolderThatIsNotThereHasLostNothing) {
-  EXPECT_EQ(link_without_manifests(folder_ / "none"), std::nullopt);
+  EXPECT_EQ(link_without_manifests(*test::folder_at(folder_ / "none"), folder_ / "none").value(),
+            std::nullopt);
 }
 
 }  // namespace
