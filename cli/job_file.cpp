@@ -76,9 +76,11 @@ Result<std::string> read_text(const std::filesystem::path& path) {
   auto text = read_file(path);
   if (text) return text;
   const std::string next = "give the path of a TrainingJob file";
-  return Error(text.error().kind(), text.error().kind() == ErrorKind::kNotFound
-                                        ? "cannot read " + path.string() + ": " + next
-                                        : text.error().message() + "; " + next);
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  return Error(is_folder ? ErrorKind::kInvalid : text.error().kind(),
+               text.error().kind() == ErrorKind::kNotFound ? "cannot read " + path.string() + ": " + next
+                                                           : text.error().message() + "; " + next);
 }
 
 std::string at_line(const std::filesystem::path& path, int line) {

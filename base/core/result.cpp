@@ -62,9 +62,6 @@ std::string_view way_on(int error_number) {
 Error system_error(int error_number, std::string_view doing) {
   const auto kind = [&] {
     switch (error_number) {
-      case EISDIR:
-      case ENAMETOOLONG:
-        return ErrorKind::kInvalid;
       case ENOENT:
         return ErrorKind::kNotFound;
       case EEXIST:

@@ -53,6 +53,46 @@ class TwoJobs(unittest.TestCase):
         self.assertTrue(json.loads(report.stdout)["checkpoints"])
         self.assert_found_by_status(owner, saves / "shared")
 
+    def alone(self, root, saves, *words):
+        """A program that no coordinator starts."""
+        output = (root / f"{saves.name}.log").open("w+")
+        self.addCleanup(output.close)
+        process = subprocess.Popen([BIN / "counter", "--save-folder", saves, "--run-name", "shared", "--steps", "1000000",
+                                    "--pause-ms", "100", *map(str, words)], stdout=output, stderr=subprocess.STDOUT)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        wait_until(lambda: process.poll() is not None or list((saves / "shared/manifests").glob("*.json")), "a save or an end")
+        output.seek(0)
+        return process, output.read()
+
+    def test_a_folder_in_which_a_program_trains_alone_takes_no_copies_of_another(self):
+        root = LocalRun()
+        self.addCleanup(root.close)
+        own, others = root.root / "own", root.root / "others"
+        first, said = self.alone(root.root, own)
+        self.assertIsNone(first.poll(), said)
+        second, said = self.alone(root.root, others, "--stores", own)
+        self.assertEqual(second.poll(), 82, said)
+        self.assertIn(f"another process trains in {own}/shared", said)
+        member = LocalRun(command=["counter", "--steps", "50"])
+        self.addCleanup(member.close)
+        code, output = member.start("--", "--stores", str(own), "--run-name", "shared").finish(120)
+        self.assertEqual(code, 82, output)
+        self.assertIn(f"another process trains in {own}/shared", output + "".join(member.logs().values()))
+        self.assertIsNone(first.poll(), "the first is not disturbed")
+
+    def test_no_program_trains_alone_in_a_folder_that_takes_copies_of_another(self):
+        root = LocalRun()
+        self.addCleanup(root.close)
+        own, others = root.root / "own", root.root / "others"
+        first, said = self.alone(root.root, others, "--stores", own)
+        self.assertIsNone(first.poll(), said)
+        wait_until(lambda: list((own / "shared/manifests").glob("*.json")), "the first copy")
+        second, said = self.alone(root.root, own)
+        second.wait(120)
+        self.assertEqual(second.poll(), 82, (root.root / "own.log").read_text())
+        self.assertIsNone(first.poll(), "the first is not disturbed")
+
     def assert_found_by_status(self, owner, place):
         """By its folder, and by the place where it saves once its folder is in ratoon-runs/."""
         def status(run):

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
-#include "agent/src/session/folder_lock.h"
-
 namespace ratoon::session {
 
 Result<std::unique_ptr<Link>> AloneLink::open(const Options& options, checkpoint::PatientCalls& calls) {
-  auto lock = lock_folder(options, FolderUse::kAlone, calls);
-  if (!lock) return lock.error();
-  return std::unique_ptr<Link>(new AloneLink(std::move(*lock)));
+  auto locks = lock_folders(options, FolderUse::kAlone, calls);
+  if (!locks) return locks.error();
+  return std::unique_ptr<Link>(new AloneLink(*std::move(locks)));
 }
 
 Result<Assignment> AloneLink::join(const std::vector<InventoryEntry>& inventory, Attempt newest_attempt) {

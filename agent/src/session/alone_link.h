@@ -2,8 +2,8 @@
 // a second.
 #pragma once
 
+#include "agent/src/session/folder_lock.h"
 #include "agent/src/session/link.h"
-#include "base/core/unforked_fd.h"
 
 namespace ratoon::session {
 
@@ -23,9 +23,9 @@ class AloneLink final : public Link {
   [[nodiscard]] Result<void> complete(const Position& position) override;
 
  private:
-  explicit AloneLink(UnforkedFd lock) : lock_(std::move(lock)) {}
+  explicit AloneLink(FolderLocks locks) : locks_(std::move(locks)) {}
 
-  UnforkedFd lock_;  // held for as long as the process lives, however it ends
+  FolderLocks locks_;  // held for as long as the process lives, however it ends
 };
 
 }  // namespace ratoon::session

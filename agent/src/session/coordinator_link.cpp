@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/src/session/folder_lock.h"
 #include "agent/src/session/rollback_plan.h"
 #include "base/contract/codec.h"
 #include "base/contract/exit_code.h"
@@ -59,8 +58,8 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, checkpoi
                                                     const LinkPatience& patience) {
   const MemberOptions& options = all.member;
   if (auto held = take_lifeline(options.lifeline_fd); !held) return held.error();
-  auto lock = lock_folder(all, FolderUse::kTogether, calls);
-  if (!lock) return lock.error();
+  auto locks = lock_folders(all, FolderUse::kTogether, calls);
+  if (!locks) return locks.error();
   auto token = std::make_unique<TokenFile>(options.token_file, system_clock());
   if (!options.token_file.empty() && token->token().empty()) {
     return Error(ErrorKind::kInvalid, "no token can be read from " + options.token_file + " (" +
@@ -76,17 +75,17 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, checkpoi
                           .member_uid = options.member_uid,
                           .local_rank = options.local_rank,
                           .start = draw_secret(16).value()};
-  return std::unique_ptr<Link>(new CoordinatorLink(all, std::move(*lock), std::move(process),
+  return std::unique_ptr<Link>(new CoordinatorLink(all, *std::move(locks), std::move(process),
                                                    std::move(token), std::move(*meeting), patience));
 }
 
-CoordinatorLink::CoordinatorLink(const Options& options, UnforkedFd folder_lock, ProcessIdentity process,
+CoordinatorLink::CoordinatorLink(const Options& options, FolderLocks folder_locks, ProcessIdentity process,
                                  std::unique_ptr<TokenFile> token, MeetingSocket meeting,
                                  const LinkPatience& patience)
     : options_(options.member),
       rollback_(rollback_wish(options)),
       leave_within_(std::chrono::seconds(options.hang.leave_seconds)),
-      folder_lock_(std::move(folder_lock)),
+      folder_locks_(std::move(folder_locks)),
       process_(std::move(process)),
       token_(std::move(token)),
       meeting_(std::move(meeting)),

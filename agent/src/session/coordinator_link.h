@@ -13,13 +13,13 @@
 #include <thread>
 
 #include "agent/src/session/alarm.h"
+#include "agent/src/session/folder_lock.h"
 #include "agent/src/session/link.h"
 #include "agent/src/session/meeting_socket.h"
 #include "agent/src/session/seat_wait.h"
 #include "agent/src/session/unread_messages.h"
 #include "base/core/clock.h"
 #include "base/core/token_file.h"
-#include "base/core/unforked_fd.h"
 #include "base/http/transport.h"
 
 namespace ratoon::session {
@@ -58,7 +58,7 @@ class CoordinatorLink final : public Link {
   void give_up(const std::string& reason) override { set_standing(Standing::kStop, reason); }
 
  private:
-  CoordinatorLink(const Options& options, UnforkedFd folder_lock, ProcessIdentity process,
+  CoordinatorLink(const Options& options, FolderLocks folder_locks, ProcessIdentity process,
                   std::unique_ptr<TokenFile> token, MeetingSocket meeting, const LinkPatience& patience);
 
   void beat_until_stopped(const std::stop_token& stop);
@@ -92,7 +92,7 @@ class CoordinatorLink final : public Link {
   const MemberOptions options_;
   const std::optional<RollbackWish> rollback_;
   const Duration leave_within_;
-  const UnforkedFd folder_lock_;
+  const FolderLocks folder_locks_;
   const ProcessIdentity process_;
   std::unique_ptr<TokenFile> token_;
   const MeetingSocket meeting_;

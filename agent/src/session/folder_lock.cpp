@@ -13,6 +13,8 @@
 #include <sys/un.h>
 
 #include "agent/src/checkpoint/file_names.h"
+#include "agent/src/objects/object_key.h"
+#include "agent/src/objects/store_uri.h"
 #include "agent/src/session/place_options.h"
 #include "base/core/durable_folder.h"
 #include "base/core/xxh3.h"
@@ -57,14 +59,44 @@ Result<UnforkedFd> lock_file(const std::filesystem::path& folder, FolderUse use)
   return UnforkedFd(std::move(lock));
 }
 
-}  // namespace
-
-Result<UnforkedFd> lock_folder(const Options& options, FolderUse use, checkpoint::PatientCalls& calls) {
+Result<UnforkedFd> lock_home(const Options& options, FolderUse use, checkpoint::PatientCalls& calls) {
   // Ranks of one world share a machine at times: the claim in the bucket keeps other runs out.
   if (is_home_in_store(options) && use == FolderUse::kTogether) return UnforkedFd();
   if (is_home_in_store(options)) return lock_name(home_of(options));
   return calls("locking " + home_of(options),
                [folder = run_folder(options), use] { return lock_file(folder, use); });
+}
+
+// The run's folders in stores that are folders.
+std::vector<std::filesystem::path> folders_of_stores(const Options& options) {
+  std::vector<std::filesystem::path> folders;
+  for (const std::string& text : options.stores) {
+    const auto uri = objects::parse_store_uri(objects::join_uri(text, options.run_name));
+    if (uri && uri->scheme == objects::StoreScheme::kFile) folders.emplace_back(uri->path);
+  }
+  return folders;
+}
+
+}  // namespace
+
+Result<FolderLocks> lock_folders(const Options& options, FolderUse use, checkpoint::PatientCalls& calls) {
+  FolderLocks locks;
+  auto home = lock_home(options, use, calls);
+  if (!home) return home.error();
+  locks.push_back(*std::move(home));
+  for (const auto& folder : folders_of_stores(options)) {
+    auto lock = calls("locking " + folder.string(), [folder]() -> Result<UnforkedFd> {
+      std::error_code code;
+      std::filesystem::create_directories(folder, code);
+      return lock_file(folder, FolderUse::kTogether);
+    });
+    // A store that is away, or has no locks, is no reason not to train.
+    if (lock)
+      locks.push_back(*std::move(lock));
+    else if (lock.error().kind() == ErrorKind::kAlreadyExists)
+      return lock.error();
+  }
+  return locks;
 }
 
 }  // namespace ratoon::session

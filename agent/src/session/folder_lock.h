@@ -1,11 +1,14 @@
 // A run's folder belongs to one run at a time: a process that trains alone holds it for itself, the processes
 // of a world hold it together. The lock dies with its holder, however that ends, and whatever it has
-// forked.
+// forked. A folder in which it keeps copies (--stores) is held together as well: another process may train in
+// that folder alone, and looks at no claim there.
 //
 // Where the run has no folder but a bucket, the lock is a name of this machine (of this network namespace):
 // it keeps processes of one machine apart, which claims in the bucket take for starts of one job. A world has
 // none there, and what is returned is closed.
 #pragma once
+
+#include <vector>
 
 #include <ratoon/options.h>
 #include <ratoon/result.h>
@@ -17,8 +20,10 @@ namespace ratoon::session {
 
 enum class FolderUse { kAlone, kTogether };
 
-// kTimeout where the folder hangs with its disk.
-[[nodiscard]] Result<UnforkedFd> lock_folder(const Options& options, FolderUse use,
-                                             checkpoint::PatientCalls& calls);
+using FolderLocks = std::vector<UnforkedFd>;
+
+// kAlreadyExists where another process holds one of them; kTimeout where the run's own hangs with its disk.
+[[nodiscard]] Result<FolderLocks> lock_folders(const Options& options, FolderUse use,
+                                               checkpoint::PatientCalls& calls);
 
 }  // namespace ratoon::session

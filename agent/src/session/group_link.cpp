@@ -4,7 +4,6 @@
 #include <span>
 #include <utility>
 
-#include "agent/src/session/folder_lock.h"
 #include "agent/src/session/own_address.h"
 #include "agent/src/session/place_options.h"
 #include "agent/src/session/rollback_plan.h"
@@ -53,12 +52,12 @@ Result<std::unique_ptr<Link>> GroupLink::open(const Options& options,
                                               const GroupPatience& patience) {
   const SystemClock clock;
   const GroupOptions& group = options.group;
-  UnforkedFd folder_lock;
+  FolderLocks folder_locks;
   if (group.rank == 0) {
-    const auto take = [&] { return lock_folder(options, FolderUse::kAlone, *calls); };
+    const auto take = [&] { return lock_folders(options, FolderUse::kAlone, *calls); };
     auto lock = take_patiently(take, patience, clock);
     if (!lock) return lock.error();
-    folder_lock = *std::move(lock);
+    folder_locks = *std::move(lock);
   }
   const auto open_folder = [&] { return GroupMeeting::open(options, calls); };
   auto folder = take_patiently(open_folder, patience, clock);
@@ -68,15 +67,15 @@ Result<std::unique_ptr<Link>> GroupLink::open(const Options& options,
   auto meeting = open_meeting_socket(own_ip);
   if (!meeting) return meeting.error();
   return std::unique_ptr<Link>(
-      new GroupLink(options, *std::move(folder), std::move(folder_lock), *std::move(meeting), patience));
+      new GroupLink(options, *std::move(folder), std::move(folder_locks), *std::move(meeting), patience));
 }
 
-GroupLink::GroupLink(const Options& options, GroupMeeting folder, UnforkedFd folder_lock,
+GroupLink::GroupLink(const Options& options, GroupMeeting folder, FolderLocks folder_locks,
                      MeetingSocket meeting, const GroupPatience& patience)
     : group_(options.group),
       rollback_(rollback_wish(options)),
       folder_(std::move(folder)),
-      folder_lock_(std::move(folder_lock)),
+      folder_locks_(std::move(folder_locks)),
       meeting_(std::move(meeting)),
       patience_(patience),
       watching_([this](const std::stop_token& stop) { watch_until_stopped(stop); }) {}

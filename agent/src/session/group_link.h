@@ -16,11 +16,11 @@
 #include <thread>
 #include <vector>
 
+#include "agent/src/session/folder_lock.h"
 #include "agent/src/session/group_meeting.h"
 #include "agent/src/session/link.h"
 #include "agent/src/session/meeting_socket.h"
 #include "base/core/clock.h"
-#include "base/core/unforked_fd.h"
 
 namespace ratoon::session {
 
@@ -53,7 +53,7 @@ class GroupLink final : public Link {
   void form_no_new_world(const std::string& why) override { refusal_ = why; }
 
  private:
-  GroupLink(const Options& options, GroupMeeting folder, UnforkedFd folder_lock, MeetingSocket meeting,
+  GroupLink(const Options& options, GroupMeeting folder, FolderLocks folder_locks, MeetingSocket meeting,
             const GroupPatience& patience);
 
   void leave_attempt();
@@ -73,7 +73,7 @@ class GroupLink final : public Link {
   const GroupOptions group_;
   const std::optional<RollbackWish> rollback_;
   const GroupMeeting folder_;
-  const UnforkedFd folder_lock_;  // rank 0's
+  const FolderLocks folder_locks_;  // rank 0's
   const MeetingSocket meeting_;
   const GroupPatience patience_;
   const SystemClock clock_;

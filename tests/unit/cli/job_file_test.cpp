@@ -191,6 +191,7 @@ TEST_F(JobFileTest, NestingAndMultiplyingAreBounded) {
 TEST_F(JobFileTest, AFolderAndAnEmptyFileAreNoJobs) {
   const auto of_folder = read_job_file(folder_.path(), {});
   ASSERT_FALSE(of_folder);
+  EXPECT_EQ(of_folder.error().kind(), ErrorKind::kInvalid) << "trying again does not help";
   EXPECT_THAT(of_folder.error().message(), HasSubstr("Is a directory"));
   EXPECT_THAT(of_folder.error().message(), EndsWith("give the path of a TrainingJob file"));
   for (const char* nothing : {"", "# later\n", "---\n"})

@@ -128,7 +128,6 @@ TEST(Error, OfASystemCall) {
   EXPECT_EQ(system_error(EACCES, "").kind(), ErrorKind::kPermissionDenied);
   EXPECT_EQ(system_error(ETIMEDOUT, "").kind(), ErrorKind::kTimeout);
   EXPECT_EQ(system_error(EIO, "").kind(), ErrorKind::kIo);
-  EXPECT_EQ(system_error(EISDIR, "").kind(), ErrorKind::kInvalid);
 }
 
 TEST(Error, OfAVolumeThatTakesNothingSaysTheWayOn) {
