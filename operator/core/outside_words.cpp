@@ -24,7 +24,9 @@ constexpr auto kNames = std::to_array<std::string_view>(
      "SafetensorError", "IncompleteRead",
      // of what talks to servers
      "requests.", "urllib", "botocore", "boto3", "aiohttp", "google.", "azure.", "grpc", "fsspec", "s3fs",
-     "huggingface", "redis.", "ssl.", "SSL", "TLS", "NoSuchBucket", "AccessDenied", "SlowDown",
+     "huggingface", "redis.", "wandb", "mlflow", "kubernetes.", "ray.exceptions", "RayActor", "CommError",
+     "ApiException", "DatasetNotFound", "UnidentifiedImage", "ssl.", "SSL", "TLS", "NoSuchBucket",
+     "AccessDenied", "SlowDown",
      // devices and their libraries
      "CUDA", "NVML", "NCCL", "RCCL", "HIP ", "MIOpen", "ECC error", "cuDNN"});
 
@@ -56,13 +58,26 @@ constexpr auto kServerWords = std::to_array<std::string_view>({"http",
                                                                "service unavailable",
                                                                "bad gateway",
                                                                "server error",
-                                                               "quota"});
+                                                               "quota",
+                                                               "not responding",
+                                                               "try again",
+                                                               "internal error",
+                                                               "internalerror",
+                                                               "database",
+                                                               "license server",
+                                                               "token expired",
+                                                               "download",
+                                                               "communicat",
+                                                               "cannot be accessed",
+                                                               "after several attempts",
+                                                               "retries"});
 constexpr auto kFileWords = std::to_array<std::string_view>(
     {"errno",           "file not found",  "no such file",    "cannot open",    "can't open",
      "could not open",  "failed to open",  "unable to open",  "file failed",    "cannot read",
      "could not read",  "failed to read",  "unable to read",  "failed reading", "cannot write",
      "could not write", "failed to write", "unable to write", "end of file",    "end of stream",
-     "is truncated",    "checksum",        "corrupt"});
+     "is truncated",    "checksum",        "corrupt",         "mount",          "nfs",
+     "lustre",          "short read",      "file handle"});
 constexpr auto kDeviceWords = std::to_array<std::string_view>({"out of memory",
                                                                "not enough memory",
                                                                "cannot allocate",
@@ -85,7 +100,12 @@ constexpr auto kDeviceWords = std::to_array<std::string_view>({"out of memory",
                                                                "gloo",
                                                                "mpi_",
                                                                "rdma",
-                                                               "infiniband"});
+                                                               "infiniband",
+                                                               "no gpu",
+                                                               "gpu is lost",
+                                                               "fell off the bus",
+                                                               "nvidia driver",
+                                                               "driver version"});
 
 std::string in_small_letters(std::string_view text) {
   std::string small(text);

@@ -6,6 +6,7 @@
 #include "operator/core/failure_policy.h"
 #include "operator/core/last_failure.h"
 #include "operator/core/outside_words.h"
+#include "operator/core/program_words.h"
 #include "operator/core/restart_rules.h"
 
 namespace ratoon::core {
@@ -15,6 +16,9 @@ constexpr int kSigAbort = 6;
 constexpr int kSignalsFrom = 128;
 constexpr int kOwnCodesFrom = 80;  // these say themselves what they mean
 constexpr int kOwnCodesTo = 99;
+constexpr std::string_view kTraceback = "Traceback (most recent call last):";
+// For so long what is named by no known word may last and pass.
+constexpr Duration kUnclearFaultPasses = std::chrono::seconds(10);
 
 // "terminate called after throwing an instance of 'X'", before the line with its text.
 std::string_view find_terminate_type(std::string_view last_lines) {
@@ -26,7 +30,7 @@ std::string_view find_terminate_type(std::string_view last_lines) {
 }
 
 bool tells_of_exception(std::string_view last_lines, std::string_view text) {
-  const bool is_python = last_lines.find("Traceback (most recent call last):") != std::string_view::npos;
+  const bool is_python = last_lines.find(kTraceback) != std::string_view::npos;
   return text.find(" threw ") != std::string_view::npos || !find_terminate_type(last_lines).empty() ||
          is_python;
 }
@@ -54,13 +58,27 @@ bool is_of_program(const Observation& seen, const api::Pod& pod) {
   return has_thrown || code == kSignalsFrom + kSigAbort;
 }
 
+// What was printed after the exception's line.
+std::string_view words_after(std::string_view last_lines, std::string_view exception) {
+  const std::size_t at = last_lines.rfind(exception);
+  return at == std::string_view::npos ? std::string_view() : last_lines.substr(at + exception.size());
+}
+
+// A traceback that the program printed and went on from is not what ended it: that stands behind it.
+bool ended_it(std::string_view last_lines) {
+  if (last_lines.find(kTraceback) == std::string_view::npos) return true;
+  const auto after = words_after(last_lines, find_exception(last_lines));
+  return after.find_first_not_of(" \r\n") == std::string_view::npos;
+}
+
 }  // namespace
 
 std::string find_fault(std::string_view last_lines) {
   const std::string text = find_exception(last_lines);
   if (text.empty() || !tells_of_exception(last_lines, text)) return "";
   const std::string fault = std::string(find_terminate_type(last_lines)) + ": " + text;
-  return may_be_from_outside(fault) ? "" : without_numbers(fault);
+  const bool is_outside = may_be_from_outside(fault) || may_be_from_outside(words_after(last_lines, text));
+  return is_outside ? "" : without_numbers(fault);
 }
 
 bool is_after(const Observation& seen, const api::MemberStatus& member, std::string_view name_before) {
@@ -85,6 +103,10 @@ std::string find_repeated_fault(const Observation& seen, const RosterChange& cha
       if (pod == nullptr || loss.cause != EndCause::kApplication || !is_of_program(seen, *pod)) continue;
       if (!can_fail_job(seen.job.spec, loss.member.role) || find_fault(pod->last_lines) != before) continue;
       const api::Failure failure = describe_failure(seen, loss);
+      const Duration apart = failure.time.since_epoch - last->time.since_epoch;
+      const bool is_clear =
+          is_from_the_program(before) && ended_it(pod->last_lines) && ended_it(last->last_lines);
+      if (!is_clear && apart < kUnclearFaultPasses) continue;
       // Others of one world may have failed beside the first: that is once.
       if (failure.attempt <= last->attempt && !is_after(seen, loss.member, last->member)) continue;
       return failure.member + " failed as " + last->member +

@@ -103,6 +103,30 @@ TEST_F(RepeatedFault, EndsTheJobAtOnce) {
   EXPECT_EQ(status.last_failure->member, "digits-worker-0-i1");
 }
 
+// A server of a name that no list has is away for a few seconds.
+TEST_F(RepeatedFault, OfWhichMoreThanTheProgramMayBeTheCauseHasToLast) {
+  const std::string lines = "ratoon: the training function threw std::runtime_error: the feed is dry\n";
+  seen_.job.status.last_failure->last_lines = lines;
+  seen_.job.status.last_failure->time = test::wall(100);
+  fail({.lines = lines});
+  seen_.pods.back().ended_at = test::wall(109);
+  EXPECT_EQ(decide().status.phase, api::JobPhase::kRecovering);
+  seen_.pods.back().ended_at = test::wall(110);
+  EXPECT_EQ(decide().status.phase, api::JobPhase::kFailed);
+}
+
+TEST_F(RepeatedFault, IsNoTracebackThatTheProgramWentOnFrom) {
+  const std::string traceback =
+      "Traceback (most recent call last):\n  File \"t.py\", line 3\nModuleNotFoundError: No module named "
+      "apex\n";
+  const std::string lines = traceback + "falling back\nthe feed is dry, giving up\n";
+  seen_.job.status.last_failure->last_lines = lines;
+  EXPECT_EQ(phase_after({.lines = lines}), api::JobPhase::kRecovering);
+  EXPECT_EQ(find_fault(traceback + "falling back\nloading data: Stale file handle, giving up\n"), "");
+  seen_.job.status.last_failure->last_lines = traceback;
+  EXPECT_EQ(phase_after({.lines = traceback}), api::JobPhase::kFailed);
+}
+
 TEST_F(RepeatedFault, OfAnotherWordIsAnotherFault) {
   EXPECT_EQ(phase_after({.lines = "ratoon: the training function threw std::out_of_range: no head 1\n"}),
             api::JobPhase::kRecovering);
