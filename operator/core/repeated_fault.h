@@ -1,7 +1,7 @@
 // A program that ends with the same exception each time it starts, before the job has made a step, does so
-// the next time, too: the second time is enough where only the program can have caused it. What may have another cause
-// has to happen to two starts in a row that ended ten seconds apart, which the pauses between restarts lead to in half a
-// minute. Faults of what it runs on, which may pass, are left to the restarts.
+// the next time, too: the second time is enough where only the program can have caused it. What may have
+// another cause has to end two starts in a row that are ten seconds apart; the pauses between restarts lead
+// to that in half a minute. Faults of what it runs on, which may pass, are left to the restarts.
 #pragma once
 
 #include <string>

@@ -7,17 +7,16 @@
 
 #include "agent/src/checkpoint/disk/memory_file_system.h"
 #include "agent/src/checkpoint/disk/patient_disk.h"
-#include "agent/src/checkpoint/lost_manifests.h"
 #include "agent/src/checkpoint/pack/extents.h"
 #include "agent/src/checkpoint/rollback_files.h"
 #include "agent/src/checkpoint/run_store.h"
 #include "agent/src/checkpoint/tiers/lineage.h"
-#include "agent/src/history/history_file.h"
 #include "agent/src/session/fail.h"
 #include "agent/src/session/final_weights.h"
 #include "agent/src/session/identity.h"
 #include "agent/src/session/launch_record.h"
 #include "agent/src/session/leaving.h"
+#include "agent/src/session/lost_run.h"
 #include "agent/src/session/owned_places.h"
 #include "agent/src/session/place_options.h"
 #include "agent/src/session/say.h"
@@ -88,14 +87,6 @@ int weight_of(const Error& error) {
   if (kind == ErrorKind::kNotFound) return 0;
   const bool is_bad = kind == ErrorKind::kCorrupted || kind == ErrorKind::kIo || kind == ErrorKind::kInvalid;
   return is_bad ? 1 : 2;
-}
-
-Result<bool> has_lost_manifests(const checkpoint::Disk& disk) {
-  auto are_known = checkpoint::has_packs_of_lost_manifests(disk);
-  if (!are_known || *are_known) return are_known;
-  auto are_unknown = checkpoint::has_packs_and_no_manifest(disk);
-  if (!are_unknown) return are_unknown;
-  return *are_unknown && history::went_on_from_a_checkpoint(disk);
 }
 
 }  // namespace
@@ -227,37 +218,7 @@ Result<checkpoint::Inventory> Places::look() {
 }
 
 Result<void> Places::check_that_none_were_lost() const {
-  if (auto checked = check_that_no_link_leads_nowhere(); !checked) return checked;
-  for (const checkpoint::Tier& tier : tiers_.all()) {
-    const auto has_lost = has_lost_manifests(*tier.disk);
-    if (!has_lost) return has_lost.error();
-    if (!*has_lost) continue;
-    const std::string packs = tier.disk->shown(checkpoint::kPacks);
-    return Error(ErrorKind::kCorrupted,
-                 packs + " has packs of checkpoints that were committed, and there is no manifest in " +
-                     tier.disk->shown(checkpoint::kManifests) +
-                     ", as after a copy that was cut short: bring the manifests back, or move " + packs +
-                     " away to begin anew; nothing is started over by itself");
-  }
-  return {};
-}
-
-Result<void> Places::check_that_no_link_leads_nowhere() const {
-  if (tiers_.home().store) return {};
-  const std::filesystem::path folder = run_folder(options_);
-  const std::string manifests = (folder / checkpoint::kManifests).string();
-  return (*calls_)("looking at " + folder.string(), [disk = home(), folder, manifests]() -> Result<void> {
-    const auto link = checkpoint::link_without_manifests(*disk, folder);
-    if (!link) return link.error();
-    if (*link)
-      return Error(
-          ErrorKind::kCorrupted,
-          (folder / **link).string() + " leads to a checkpoint, and there is no manifest in " + manifests +
-              ", as after a copy that was cut short: bring the manifests back, or remove that link "
-              "and " +
-              (folder / checkpoint::kPacks).string() + " to begin anew; nothing is started over by itself");
-    return {};
-  });
+  return check_that_no_manifests_were_lost(tiers_, options_, *calls_);
 }
 
 Result<void> Places::keep_rollbacks(const std::vector<checkpoint::Rollback>& in_force) {

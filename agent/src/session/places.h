@@ -108,7 +108,6 @@ class Places {
   void take_ownership(const std::function<bool()>& goes_on);
   using Take = Result<void> (Ownership::*)(const Clock&, const checkpoint::Claim::Pause&);
   void own_by(Take take, const std::function<bool()>& goes_on);
-  [[nodiscard]] Result<void> check_that_no_link_leads_nowhere() const;
   void tell_of_strangers();
 
   const Options& options_;

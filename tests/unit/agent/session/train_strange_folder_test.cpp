@@ -153,7 +153,8 @@ TEST_F(TrainStrangeFolderTest, ADamagedRecordOfARollbackIsSaidWithTheWayOn) {
 // Before there was a file that says so, the history alone knew that something had been committed.
 TEST_F(TrainStrangeFolderTest, AnOlderRunThatLostItsManifestsIsNotBegunAnew) {
   const auto lose = [&] {
-    for (const char* name : {"manifests", "latest-rank0", "packs/committed.a0002"}) fs::remove_all(run_ / name);
+    for (const char* name : {"manifests", "latest-rank0", "packs/committed.a0002"})
+      fs::remove_all(run_ / name);
   };
   on_step_ = [](std::uint64_t step) {
     if (step == 55) throw std::runtime_error("killed");

@@ -121,6 +121,7 @@ TEST_F(RepeatedFault, IsNoTracebackThatTheProgramWentOnFrom) {
       "apex\n";
   const std::string lines = traceback + "falling back\nthe feed is dry, giving up\n";
   seen_.job.status.last_failure->last_lines = lines;
+  seen_.job.status.last_failure->time = test::wall(105);
   EXPECT_EQ(phase_after({.lines = lines}), api::JobPhase::kRecovering);
   EXPECT_EQ(find_fault(traceback + "falling back\nloading data: Stale file handle, giving up\n"), "");
   seen_.job.status.last_failure->last_lines = traceback;
