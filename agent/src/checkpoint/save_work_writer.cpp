@@ -63,6 +63,8 @@ bool SaveWork::write_one(Lock& lock) {
 bool SaveWork::write_while_filling(Lock& lock) {
   const auto at = std::ranges::find_if(slots_, [](const Slot& slot) { return slot.coming.has_value(); });
   if (at == slots_.end()) return false;
+  // Slots are added meanwhile, which leaves a slot where it is, and no iterator.
+  const auto number = static_cast<std::size_t>(at - slots_.begin());
   Slot& slot = *at;
   const StagedPack pack = *slot.coming;
   const auto filling = slot.filling;
@@ -77,7 +79,7 @@ bool SaveWork::write_while_filling(Lock& lock) {
     return result;
   });
   slot.is_read = false;
-  if (is_staged) note_outcome(static_cast<std::size_t>(at - slots_.begin()), pack, written);
+  if (is_staged) note_outcome(number, pack, written);
   return true;
 }
 
