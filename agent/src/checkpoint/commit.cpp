@@ -32,7 +32,7 @@ Result<std::optional<PackRecord>> read_receipt_once(const Disk& disk, const Chec
 }
 
 Result<std::optional<PackRecord>> read_receipt(const Disk& disk, const CheckpointId& id, Rank rank) {
-  return read_twice([&] { return read_receipt_once(disk, id, rank); });
+  return read_file_twice(disk, receipt_path(id, rank), [&] { return read_receipt_once(disk, id, rank); });
 }
 
 // Nothing where one is not there yet.

@@ -87,7 +87,7 @@ CheckpointId id_of(const InventoryEntry& entry) {
 }
 
 Result<SealedManifest> read_manifest(const Disk& disk, const CheckpointId& id) {
-  return read_twice([&] { return read_manifest_once(disk, id); });
+  return read_file_twice(disk, manifest_path(id), [&] { return read_manifest_once(disk, id); });
 }
 
 bool misses_a_pack(const Disk& disk, const Manifest& manifest) {

@@ -95,7 +95,8 @@ Result<void> PackReader::verify(const std::function<void(std::uint64_t)>& on_ver
                          std::to_string(layout.header_bytes + begin + at));
       }
       return {};
-    });
+    };
+    const auto checked = read_twice(read_once, [&] { file_->forget(); });
     if (!checked) return checked;
     if (on_verified) on_verified(bytes.size());
   }

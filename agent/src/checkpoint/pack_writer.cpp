@@ -119,7 +119,7 @@ using WriteData = std::function<Result<void>(WriteFile& file, PackSums& sums)>;
 
 Result<WrittenPack> write_temporary(Disk& disk, const std::string& temporary, Rank rank,
                                     const PackLayout& layout, const WriteData& write_data) {
-  auto file = disk.create(temporary);
+  auto file = create_temporary(disk, temporary);
   if (!file) return file.error();
   if (auto reserved = (*file)->reserve(layout.file_bytes()); !reserved) return reserved.error();
   PackSums sums(layout);

@@ -1,6 +1,6 @@
 ratoon_test(unit/agent/checkpoint_test
-  SOURCES checkpoint/file_names_test.cpp checkpoint/golden_run_test.cpp checkpoint/lost_manifests_test.cpp
-          checkpoint/manifest_test.cpp checkpoint/pins_test.cpp
+  SOURCES checkpoint/bad_way_test.cpp checkpoint/file_names_test.cpp checkpoint/golden_run_test.cpp
+          checkpoint/lost_manifests_test.cpp checkpoint/manifest_test.cpp checkpoint/pins_test.cpp
           checkpoint/retention_test.cpp checkpoint/rollback_test.cpp checkpoint/run_store_test.cpp
           checkpoint/strange_folder_test.cpp
   LIBS crash_support ratoon::agent ratoon::base_contract)
@@ -17,7 +17,8 @@ ratoon_test(unit/agent/pack_test
           checkpoint/pack/layout_test.cpp checkpoint/pack/read_plan_test.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/disk_test
-  SOURCES checkpoint/disk/direct_writes_test.cpp checkpoint/disk/patient_calls_test.cpp
+  SOURCES checkpoint/disk/direct_writes_test.cpp checkpoint/disk/durable_test.cpp
+          checkpoint/disk/patient_calls_test.cpp
           checkpoint/disk/patient_disk_test.cpp checkpoint/disk/read_directly_test.cpp checkpoint/disk/replacing_file_test.cpp
   LIBS crash_support ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/load_test

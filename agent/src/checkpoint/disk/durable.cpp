@@ -6,7 +6,7 @@ namespace ratoon::checkpoint {
 namespace {
 
 Result<void> write_temporary(Disk& disk, const std::string& temporary, std::string_view bytes, Lasts lasts) {
-  auto file = disk.create(temporary);
+  auto file = create_temporary(disk, temporary);
   if (!file) return file.error();
   if (auto reserved = (*file)->reserve(bytes.size()); !reserved) return reserved;
   if (auto written = (*file)->write(0, std::as_bytes(std::span(bytes))); !written) return written;
@@ -31,6 +31,20 @@ Result<void> make_folders(Disk& disk, const std::string& path, Lasts lasts) {
   const auto made = disk.make_folder(path);
   if (!made && !says(made, ErrorKind::kAlreadyExists)) return made;
   return lasts == Lasts::kPowerCuts ? disk.sync_folder(above) : Result<void>();
+}
+
+Result<std::unique_ptr<WriteFile>> create_temporary(Disk& disk, const std::string& temporary) {
+  auto file = disk.create(temporary);
+  if (file || file.error().kind() != ErrorKind::kAlreadyExists) return file;
+  const auto removed = disk.remove(temporary);
+  const bool is_gone = removed || says(removed, ErrorKind::kNotFound);
+  if (is_gone) file = disk.create(temporary);
+  if (file) return file;
+  const Error& why = is_gone ? file.error() : removed.error();
+  // That a name is taken is said of the names that files get in the end.
+  const ErrorKind kind = why.kind() == ErrorKind::kAlreadyExists ? ErrorKind::kIo : why.kind();
+  return Error(kind,
+               disk.shown(temporary) + " is left of an earlier try and cannot be replaced: " + why.message());
 }
 
 Result<void> publish(Disk& disk, const std::string& temporary, const std::string& path) {
@@ -62,6 +76,10 @@ Result<void> move_durably(Disk& disk, const std::string& from, const std::string
   if (!bytes) return bytes.error();
   const auto copied = save_durably(disk, to, *bytes, mark);
   if (!copied && !says(copied, ErrorKind::kAlreadyExists)) return copied;
+  // Who copied it before may have died before the copy's name was on the disk.
+  if (!copied) {
+    if (auto synced = disk.sync_folder(folder_of(to)); !synced) return synced;
+  }
   const auto removed = disk.remove(from);
   if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;
   return disk.sync_folder(folder_of(from));
@@ -71,6 +89,10 @@ Result<std::vector<DiskEntry>> list_if_there(const Disk& disk, const std::string
   auto entries = disk.list(folder);
   if (!entries && entries.error().kind() == ErrorKind::kNotFound) return std::vector<DiskEntry>();
   return entries;
+}
+
+void forget(const Disk& disk, const std::string& path) {
+  if (const auto file = disk.open(path)) (*file)->forget();
 }
 
 Result<std::string> read_whole(const Disk& disk, const std::string& path, std::uint64_t bytes_max) {

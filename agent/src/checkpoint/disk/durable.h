@@ -1,6 +1,7 @@
 // What the engine does to a Disk more than once: whole files and folders that survive a power cut.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,10 @@ enum class Lasts { kForNow, kPowerCuts };
 // Makes a folder and those above it that are missing. With kPowerCuts they are on the disk when it returns,
 // also where another process made them a moment ago and has not synced them yet.
 [[nodiscard]] Result<void> make_folders(Disk& disk, const std::string& path, Lasts lasts);
+
+// A new file under a temporary name, which is its writer's own: what bears it already is left of a try that
+// failed, and goes. Never kAlreadyExists.
+[[nodiscard]] Result<std::unique_ptr<WriteFile>> create_temporary(Disk& disk, const std::string& temporary);
 
 // Writes a temporary file, syncs and closes it, gives it its name, which must be a new one, syncs the folder.
 // `mark` is the writer's own, so that two writers never share a temporary file. Where only the last sync of
@@ -45,8 +50,13 @@ enum class Lasts { kForNow, kPowerCuts };
 [[nodiscard]] Result<std::string> read_whole(const Disk& disk, const std::string& path,
                                              std::uint64_t bytes_max);
 
+// Asks that the next read of this file comes from the disk. Where it cannot be opened there is nothing that
+// is remembered of it.
+void forget(const Disk& disk, const std::string& path);
+
 // What `read` gives, or gives the second time: bytes may go wrong on their way from a sound disk, and a
-// checkpoint is given up only for what stays wrong. `before_again` is called between the two.
+// checkpoint is given up only for what stays wrong. `before_again` is called between the two, and sees to it
+// that the second time comes from the disk: the system may remember what went wrong on the way.
 template <class Read, class BeforeAgain>
 [[nodiscard]] auto read_twice(const Read& read, const BeforeAgain& before_again) {
   auto result = read();
@@ -55,9 +65,10 @@ template <class Read, class BeforeAgain>
   before_again();
   return read();
 }
+// The same of one file, of which nothing is remembered between the two.
 template <class Read>
-[[nodiscard]] auto read_twice(const Read& read) {
-  return read_twice(read, [] {});
+[[nodiscard]] auto read_file_twice(const Disk& disk, const std::string& path, const Read& read) {
+  return read_twice(read, [&] { forget(disk, path); });
 }
 
 }  // namespace ratoon::checkpoint

@@ -171,7 +171,7 @@ Result<void> StoreDisk::sync_folder(const std::string&) {
 }
 
 Result<std::vector<objects::ObjectInfo>> StoreDisk::list_objects(std::string_view beginning) const {
-  auto listed = read_twice([&] { return objects::list_all(*store_, beginning, stop_); });
+  auto listed = read_twice([&] { return objects::list_all(*store_, beginning, stop_); }, [] {});
   if (listed || listed.error().kind() != ErrorKind::kCorrupted) return listed;
   // Of a proxy, say. That nothing can be learned from an answer is no damage of what lies in the store.
   return Error(ErrorKind::kUnavailable, listed.error().message());
