@@ -52,6 +52,8 @@ std::string_view way_on(int error_number) {
       return "; remove something that counts against the quota, or use another volume";
     case EROFS:
       return "; use a volume that can be written, or see why this one cannot (dmesg)";
+    case EMFILE:
+      return "; close some, or raise this process's limit of open files (ulimit -n)";
     default:
       return "";
   }
@@ -74,6 +76,9 @@ Error system_error(int error_number, std::string_view doing) {
       case EDQUOT:
         return ErrorKind::kNoSpace;
       case EAGAIN:
+      case EMFILE:
+      case ENFILE:
+      case ENOMEM:
       case ECONNREFUSED:
       case ECONNRESET:
       case EADDRINUSE:

@@ -54,12 +54,12 @@ Error not_whole(const std::string& why) {
 }
 
 // Whether the parts of each tensor that ranks share make up the tensor: nobody can load it otherwise.
-Result<void> check_shared(std::span<const PackReader> packs) {
+Result<void> check_shared(std::span<const KnownPack> packs) {
   std::vector<IndexedPack> indexed;
   for (const auto& pack : packs) {
-    indexed.push_back({.name = pack.shown(),
-                       .layout = &pack.header().layout,
-                       .hashes = pack.header().hashes,
+    indexed.push_back({.name = pack.shown,
+                       .layout = &pack.header.layout,
+                       .hashes = pack.header.hashes,
                        .has_only_boxes = true});
   }
   const auto index = PartIndex::build(indexed);
@@ -195,9 +195,9 @@ Result<std::optional<InventoryEntry>> try_commit(Disk& disk, const CheckpointId&
   if (!*receipts) return std::optional<InventoryEntry>();
   if (auto checked = check_owners(disk, id, **receipts, owner); !checked) return checked.error();
   // What a receipt says and what lies there must agree at the moment of the commit.
-  std::vector<PackReader> packs;
+  std::vector<KnownPack> packs;
   for (const PackRecord& receipt : **receipts) {
-    auto pack = PackReader::open(disk, pack_path(id, receipt.rank), receipt);
+    auto pack = look_at_pack(disk, pack_path(id, receipt.rank), receipt);
     if (!pack) return pack.error();
     packs.push_back(*std::move(pack));
   }

@@ -50,6 +50,12 @@ Result<PackReader> PackReader::open(const Disk& disk, const std::string& path, c
   return PackReader(*std::move(file), shown, *std::move(header));
 }
 
+Result<KnownPack> look_at_pack(const Disk& disk, const std::string& path, const PackRecord& record) {
+  auto pack = PackReader::open(disk, path, record);
+  if (!pack) return pack.error();
+  return (*std::move(pack)).close();
+}
+
 Error PackReader::damaged(const std::string& where) const {
   return {ErrorKind::kCorrupted, shown_ + " does not hold the bytes that were committed: " + where};
 }
@@ -86,7 +92,7 @@ Result<void> PackReader::verify(const std::function<void(std::uint64_t)>& on_ver
     const std::uint64_t begin = block * kPackBlockBytes;
     const auto bytes =
         std::span(piece).first(std::min<std::uint64_t>(piece.size(), layout.data_bytes - begin));
-    const auto checked = read_twice([&]() -> Result<void> {
+    const auto read_once = [&]() -> Result<void> {
       if (auto read = file_->read(layout.header_bytes + begin, bytes); !read) return read;
       for (std::uint64_t at = 0; at < bytes.size(); at += kPackBlockBytes) {
         const auto one = bytes.subspan(at, std::min<std::uint64_t>(kPackBlockBytes, bytes.size() - at));

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include <ratoon/result.h>
 #include <ratoon/tensor_view.h>
@@ -28,9 +29,20 @@ struct LoadedTensor {
 };
 using LoadedTensors = std::map<std::string, LoadedTensor>;  // by name
 
+// What is known of a pack whose file is not open any more: a checkpoint may have more packs than a process
+// may have files open.
+struct KnownPack {
+  std::string shown;  // as messages call it
+  PackHeader header;
+};
+
+// Reads the header and checks it against the record. A pack that is not there is damage, too.
+[[nodiscard]] Result<KnownPack> look_at_pack(const Disk& disk, const std::string& path,
+                                             const PackRecord& record);
+
 class PackReader {
  public:
-  // Reads the header and checks it against the record. A pack that is not there is damage, too.
+  // As look_at_pack(); the file stays open.
   [[nodiscard]] static Result<PackReader> open(const Disk& disk, const std::string& path,
                                                const PackRecord& record);
 
@@ -46,6 +58,8 @@ class PackReader {
   // header.
   [[nodiscard]] const PackHeader& header() const { return header_; }
   [[nodiscard]] const ReadFile& file() const { return *file_; }
+  // Closes it.
+  [[nodiscard]] KnownPack close() && { return {.shown = std::move(shown_), .header = std::move(header_)}; }
 
  private:
   PackReader(std::unique_ptr<ReadFile> file, std::string shown, PackHeader header)

@@ -1,6 +1,7 @@
 ratoon_test(unit/agent/checkpoint_test
   SOURCES checkpoint/bad_way_test.cpp checkpoint/file_names_test.cpp checkpoint/golden_run_test.cpp
-          checkpoint/lost_manifests_test.cpp checkpoint/manifest_test.cpp checkpoint/pins_test.cpp
+          checkpoint/lost_manifests_test.cpp checkpoint/manifest_test.cpp checkpoint/open_files_test.cpp
+          checkpoint/pins_test.cpp
           checkpoint/retention_test.cpp checkpoint/rollback_test.cpp checkpoint/run_store_test.cpp
           checkpoint/strange_folder_test.cpp
   LIBS crash_support ratoon::agent ratoon::base_contract)

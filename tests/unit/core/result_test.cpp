@@ -128,6 +128,8 @@ TEST(Error, OfASystemCall) {
   EXPECT_EQ(system_error(EACCES, "").kind(), ErrorKind::kPermissionDenied);
   EXPECT_EQ(system_error(ETIMEDOUT, "").kind(), ErrorKind::kTimeout);
   EXPECT_EQ(system_error(EIO, "").kind(), ErrorKind::kIo);
+  for (const int number : {EMFILE, ENFILE, ENOMEM})
+    EXPECT_EQ(system_error(number, "").kind(), ErrorKind::kUnavailable) << "no disk is bad for it";
 }
 
 TEST(Error, OfAVolumeThatTakesNothingSaysTheWayOn) {

@@ -22,22 +22,51 @@ constexpr std::uint64_t kDirectBytesMin = 128 * 1024;
 // Ranks' shares are not quite equal.
 constexpr double kSharesMax = 1.1;
 
-// What one thread has open.
-struct Hand {
-  std::vector<std::unique_ptr<ReadFile>> files;  // by number of the pack; opened when it is needed
-  ReadRoom room{};                               // for one piece after the other
+// Of all threads together; a checkpoint may have more packs than a process may have files open.
+constexpr std::size_t kOpenFilesMax = 60;
+
+// The packs that one thread has open: those that it needed last.
+class OpenFiles {
+ public:
+  explicit OpenFiles(std::size_t files_max) : files_max_(files_max) {}
+
+  // It is open until the next call.
+  Result<const ReadFile*> find(const Disk& disk, std::uint32_t pack, const std::string& path) {
+    const auto known = std::ranges::find(files_, pack, [](const auto& one) { return one.first; });
+    if (known != files_.end()) {
+      std::rotate(known, known + 1, files_.end());
+      return files_.back().second.get();
+    }
+    if (files_.size() == files_max_) files_.erase(files_.begin());
+    auto file = disk.open(path);
+    if (!file) return file.error();
+    files_.emplace_back(pack, *std::move(file));
+    return files_.back().second.get();
+  }
+
+ private:
+  std::size_t files_max_;
+  std::vector<std::pair<std::uint32_t, std::unique_ptr<ReadFile>>> files_;  // the newest is the last
 };
+
+// What one thread has.
+struct Hand {
+  OpenFiles files;
+  ReadRoom room{};  // for one piece after the other
+};
+
+std::size_t files_of_a_thread(std::size_t threads) {
+  return std::max<std::size_t>(1, kOpenFilesMax / std::max<std::size_t>(1, threads));
+}
 
 class Execution {
  public:
   Execution(const Disk& disk, std::span<const PlannedPack> packs, const ReadPlan& plan,
             std::span<const std::span<std::byte>> destinations, ReadWay way, const ReadOptions& options)
-      : disk_(disk),
-        packs_(packs),
-        plan_(plan),
-        destinations_(destinations),
-        way_(way),
-        hands_(options.thread_count()) {
+      : disk_(disk), packs_(packs), plan_(plan), destinations_(destinations), way_(way) {
+    const std::size_t threads = options.thread_count();
+    for (std::size_t i = 0; i < threads; ++i)
+      hands_.push_back({.files = OpenFiles(files_of_a_thread(threads))});
     for (const auto& reads : plan.packs) {
       for (const auto& extent : reads.extents) cut(reads, extent, options.bytes_at_once);
     }
@@ -70,13 +99,7 @@ class Execution {
   }
 
   Result<const ReadFile*> file_of(std::uint32_t pack, Hand& hand) const {
-    hand.files.resize(packs_.size());
-    if (!hand.files[pack]) {
-      auto file = disk_.open(packs_[pack].path);
-      if (!file) return file.error();
-      hand.files[pack] = *std::move(file);
-    }
-    return hand.files[pack].get();
+    return hand.files.find(disk_, pack, packs_[pack].path);
   }
 
   // The disk is at work on what comes next while this is checked and copied. What goes wrong is told by the

@@ -42,7 +42,8 @@ struct PlannedPack {
 
 // `packs` are those that the plan names by number, `destinations` the wanted tensors' bytes. No byte is put
 // there that was not compared with its sum; what does not fit is read twice. After an error some of the
-// destinations are filled. Each thread opens the packs for itself.
+// destinations are filled. Each thread opens the packs for itself; all of them together have at most 60 open,
+// or one each.
 [[nodiscard]] Result<void> carry_out(const Disk& disk, std::span<const PlannedPack> packs,
                                      const ReadPlan& plan, std::span<const std::span<std::byte>> destinations,
                                      ReadWay way, const ReadOptions& options);

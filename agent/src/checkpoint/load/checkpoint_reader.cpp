@@ -31,16 +31,16 @@ Result<CheckpointReader> CheckpointReader::open(std::shared_ptr<const Disk> disk
 
 Result<void> CheckpointReader::open_one(std::size_t pack) {
   if (opened_[pack]) return {};
-  auto opened = PackReader::open(*disk_, packs_[pack].path, packs_[pack].record);
+  auto opened = look_at_pack(*disk_, packs_[pack].path, packs_[pack].record);
   if (!opened) return opened.error();
   opened_[pack] = *std::move(opened);
   return {};
 }
 
 Result<void> CheckpointReader::index_own() {
-  const PackReader& own = *opened_[own_];
-  auto index = PartIndex::build(
-      {{.name = own.shown(), .layout = &own.header().layout, .hashes = own.header().hashes}});
+  const KnownPack& own = *opened_[own_];
+  auto index =
+      PartIndex::build({{.name = own.shown, .layout = &own.header.layout, .hashes = own.header.hashes}});
   if (!index) return index.error();
   index_ = *std::move(index);
   indexed_ = {own_};
@@ -54,9 +54,9 @@ Result<void> CheckpointReader::index_all() {
   if (!opened) return opened;
   std::vector<IndexedPack> packs;
   for (std::size_t i = 0; i < packs_.size(); ++i) {
-    packs.push_back({.name = opened_[i]->shown(),
-                     .layout = &opened_[i]->header().layout,
-                     .hashes = opened_[i]->header().hashes,
+    packs.push_back({.name = opened_[i]->shown,
+                     .layout = &opened_[i]->header.layout,
+                     .hashes = opened_[i]->header.hashes,
                      .has_only_boxes = i != own_});
   }
   auto index = PartIndex::build(std::move(packs));
@@ -68,7 +68,7 @@ Result<void> CheckpointReader::index_all() {
 }
 
 std::span<const PackedTensor> CheckpointReader::own() const {
-  return opened_[own_]->header().layout.tensors;
+  return opened_[own_]->header.layout.tensors;
 }
 
 Result<std::vector<std::string>> CheckpointReader::names() {
@@ -109,7 +109,7 @@ Result<CheckpointReader::Amount> CheckpointReader::load(std::span<const TensorSp
   if (!plan) return plan.error();
   std::vector<PlannedPack> packs;
   for (const std::size_t pack : indexed_)
-    packs.push_back({.path = packs_[pack].path, .header = &opened_[pack]->header()});
+    packs.push_back({.path = packs_[pack].path, .header = &opened_[pack]->header});
   std::uint64_t bytes_there = 0;
   for (const NamedPack& pack : packs_) bytes_there += pack.record.size_bytes - pack.record.header_bytes;
   const ReadWay way = choose_way(plan->bytes_wanted, bytes_there, options_.readers);

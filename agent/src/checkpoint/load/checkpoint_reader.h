@@ -88,7 +88,7 @@ class CheckpointReader {
   ReadOptions options_;
   std::size_t own_;
   std::optional<RunRecord> run_;
-  std::vector<std::optional<PackReader>> opened_;  // by number of the pack
+  std::vector<std::optional<KnownPack>> opened_;  // by number of the pack
   std::optional<PartIndex> index_;
   std::vector<std::size_t> indexed_;  // number of the pack, by that of the index
 };
