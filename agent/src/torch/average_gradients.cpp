@@ -11,6 +11,7 @@
 #include <ratoon/torch/average_gradients.h>
 #include <ratoon/torch/digest.h>
 
+#include "agent/src/torch/gloo.h"
 #include "agent/src/torch/gradient_buckets.h"
 #include "agent/src/torch/gradient_watch.h"
 #include "agent/src/torch/graveyard.h"
@@ -78,7 +79,10 @@ class Averager {
     for (const at::Tensor& parameter : module.parameters())
       if (parameter.requires_grad()) parameters.push_back(parameter);
     if (given_) take_over(module);
-    if (!group_) group_ = connect(module);
+    if (!group_) {
+      group_ = connect(module);
+      is_ours_ = true;
+    }
     if (!buckets_ || !buckets_->is_for(parameters))
       buckets_ = std::make_shared<GradientBuckets>(parameters, Session::kNumbers);
   }
@@ -155,6 +159,7 @@ class Averager {
   // The program's own, whose ranks are connected already.
   void take_over(const ::torch::nn::Module& module) {
     group_ = std::exchange(given_, nullptr);
+    is_ours_ = false;
     const auto is_number = [](std::uint32_t ours, int theirs) { return std::cmp_equal(ours, theirs); };
     if (!is_number(session_.rank(), group_->getRank()) ||
         !is_number(session_.world_size(), group_->getSize())) {
@@ -195,7 +200,8 @@ class Averager {
     if (reduction.error()) wait_for_the_word(session_, text_of(reduction.error()));
   }
 
-  // Nothing of what was averaged in part is a gradient any more: it may change until the group's time-out.
+  // Nothing of what was averaged in part is a gradient any more: it may change until all has ended, which
+  // takes the time-out of a group that is the program's.
   void give_up(const std::shared_ptr<Reduction>& reduction) {
     struct Remains {
       c10::intrusive_ptr<c10d::Backend> group;
@@ -203,6 +209,7 @@ class Averager {
       std::shared_ptr<Reduction> reduction;  // the first to go
     };
     if (buckets_) buckets_->let_go();
+    if (is_ours_) end_collectives(*group_);
     bury(std::make_shared<Remains>(Remains{std::move(group_), std::move(buckets_), reduction}),
          [r = reduction.get()] { return r->is_over(); });
   }
@@ -210,6 +217,7 @@ class Averager {
   Session& session_;
   c10::intrusive_ptr<c10d::Backend> given_;  // and not taken over yet
   c10::intrusive_ptr<c10d::Backend> group_;
+  bool is_ours_ = false;  // the group
   std::shared_ptr<GradientBuckets> buckets_;
 };
 

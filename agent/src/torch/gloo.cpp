@@ -2,16 +2,38 @@
 // nothing here may make the compiler emit a class of Gloo: tests/torch/no_gloo_classes_test.py looks.
 #include "agent/src/torch/gloo.h"
 
+#include <ATen/ops/empty.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 namespace ratoon {
+namespace {
+
+// Gloo adds a limit to the present time, in nanoseconds of 64 bits: they last for 292 years.
+constexpr std::chrono::milliseconds kNoLimit = std::chrono::hours(24 * 365 * 100);
+
+}  // namespace
 
 c10::intrusive_ptr<c10d::Backend> connect_with_gloo(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                                     int world_size, const std::string& own_address,
-                                                    std::chrono::milliseconds timeout) {
-  auto options = c10d::ProcessGroupGloo::Options::create(timeout);
+                                                    std::chrono::milliseconds connect_timeout) {
+  auto options = c10d::ProcessGroupGloo::Options::create(connect_timeout);
   options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(own_address));
-  return c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, world_size, std::move(options));
+  auto group = c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, world_size, std::move(options));
+  group->setTimeout(kNoLimit);
+  return group;
+}
+
+// Gloo has no call for this. A receive that comes to its limit closes all connections of its group, and what
+// waits for them fails; unlike a collective it is no work of the group's threads, which may all be waiting.
+void end_collectives(c10d::Backend& group) {
+  if (group.getSize() == 1) return;
+  const int peer = group.getRank() == 0 ? 1 : 0;
+  constexpr int kTagOfNoMessage = 0x7261746f;
+  std::vector<at::Tensor> nothing{at::empty({1}, at::TensorOptions(at::kByte))};
+  try {
+    group.recv(nothing, peer, kTagOfNoMessage)->wait(std::chrono::milliseconds(1));
+  } catch (const std::exception&) {  // as it was to be, or the connection had failed before
+  }
 }
 
 }  // namespace ratoon

@@ -1,6 +1,6 @@
-// Where collectives go that were given up. Gloo cannot be told to stop: a thread of it may still write into
-// the buffers long after the world has changed, until the group's time-out. Whatever it may touch is kept
-// alive here until it is over.
+// Where collectives go that were given up. A thread of the group may still write into the buffers after the
+// world has changed: for a moment where the group is ours, until its time-out where it is the program's.
+// Whatever it may touch is kept alive here until it is over.
 #pragma once
 
 #include <functional>

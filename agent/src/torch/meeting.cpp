@@ -14,12 +14,6 @@
 namespace ratoon {
 namespace {
 
-using std::chrono::milliseconds;
-
-// Of connecting and of every collective: how long one that was given up can live on. A rank that is slower
-// than this in one step, without being lost, ends the attempt.
-constexpr milliseconds kGroupTimeout = std::chrono::minutes(2);
-
 template <class T>
 T value_of(Result<T> result) {
   TORCH_CHECK_WITH(DistBackendError, result.has_value(), result.error().message());
@@ -82,7 +76,7 @@ void Meeting::meet() {
   if (std::ranges::adjacent_find(marks_, std::not_equal_to()) != marks_.end()) return;
   group_ = connect_with_gloo(c10::make_intrusive<BoardStore>(way, plan_.store_timeout),
                              static_cast<int>(plan_.rank), static_cast<int>(plan_.world_size),
-                             plan_.rendezvous.own_host, kGroupTimeout);
+                             plan_.rendezvous.own_host, plan_.connect_timeout);
 }
 
 }  // namespace ratoon

@@ -28,6 +28,8 @@ class Meeting {
     std::string mark;  // what this rank starts from
     // Of one call of the group's store: waiting for a rank that has met the others and connects, too.
     std::chrono::milliseconds store_timeout = std::chrono::seconds(30);
+    // Of the connections of ranks that have met; a collective has no limit.
+    std::chrono::milliseconds connect_timeout = std::chrono::minutes(2);
   };
 
   explicit Meeting(Plan plan);

@@ -25,8 +25,9 @@
 // Gradients on the CPU lie in memory of the session from then on, until zero_grad() or the next call.
 //
 // The first call of an attempt connects the ranks (Gloo, on the CPU) and compares their weights: ranks that
-// start from different ones would never agree again. Waiting ends with Interrupted as soon as the world
-// changed, as the backward() does that is under way.
+// start from different ones would never agree again. A rank waits without a limit for another one, which may
+// validate alone for an hour. Waiting ends with Interrupted as soon as the world changed, as the backward()
+// does that is under way.
 //
 // A program that has a process group of its own gives it instead of that, in each attempt a new one:
 //
@@ -54,8 +55,9 @@ void average_gradients_of(Session& session, ::torch::nn::Module& module, const A
 namespace torch {
 
 // From the next average_gradients() of this attempt on. All ranks of the world are in it, under the numbers
-// that they have there, and it can add up tensors on the CPU. A collective of it that is given up goes on
-// until the time-out that the program gave it; it lives as long.
+// that they have there, and it can add up tensors on the CPU. The time-out is the program's: a rank that
+// comes later than that ends the attempt with exit code 81, and a collective that is given up goes on, and
+// lives, until then.
 void use_group(Session& session, const c10::intrusive_ptr<c10d::Backend>& group);
 
 }  // namespace torch
