@@ -1,11 +1,13 @@
 #include "agent/src/torch/gradient_buckets.h"
 
 #include <cmath>
+#include <deque>
 #include <optional>
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/full_like.h>
+#include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -58,11 +60,12 @@ TEST(GradientBuckets, HaveTheMeanAndTheWishesOfAll) {
   EXPECT_TRUE(second[1].grad().equal(at::full({4}, 1.5F)));
 }
 
-void expect_a_mean_by_samples(std::uint64_t unit) {
-  const std::vector<Tensor> first = {parameter({2})}, second = {parameter({2})}, third = {parameter({2})};
-  first[0].mutable_grad() = at::full({2}, 1.0F);
-  second[0].mutable_grad() = at::full({2}, 5.0F);
-  third[0].mutable_grad() = at::full({2}, NAN);  // the mean loss of no samples
+void expect_a_mean_by_samples(std::uint64_t unit, at::ScalarType type = at::kFloat) {
+  const std::vector<Tensor> first = {parameter({2}, type)}, second = {parameter({2}, type)},
+                            third = {parameter({2}, type)};
+  first[0].mutable_grad() = at::full({2}, 100, type);
+  second[0].mutable_grad() = at::full({2}, 500, type);
+  third[0].mutable_grad() = at::full({2}, NAN, type);  // the mean loss of no samples
   GradientBuckets one(first), two(second), three(third);
   fill(one, 0, 3, 5 * unit);
   fill(two, 0, 3, 3 * unit);
@@ -70,12 +73,65 @@ void expect_a_mean_by_samples(std::uint64_t unit) {
   add_up({&one, &two, &three});
   for (GradientBuckets* rank : {&one, &two, &three}) static_cast<void>(rank->finish());
   for (const auto* rank : {&first, &second, &third})
-    EXPECT_TRUE((*rank)[0].grad().equal(at::full({2}, 2.5F))) << (*rank)[0].grad();
+    EXPECT_TRUE((*rank)[0].grad().equal(at::full({2}, 250, type))) << (*rank)[0].grad();
 }
 
 TEST(GradientBuckets, EachRankCountsByItsSamples) {
   expect_a_mean_by_samples(1);
   expect_a_mean_by_samples(1ULL << 35);  // more than an int counts
+}
+
+// The product of gradient and samples is no number in half precision.
+TEST(GradientBuckets, EachRankCountsByItsSamplesInHalfPrecision) {
+  for (const at::ScalarType type : {at::kHalf, at::kBFloat16}) {
+    expect_a_mean_by_samples(1000, type);
+    expect_a_mean_by_samples(1ULL << 35, type);
+  }
+}
+
+// Half of the distance between neighbours in half precision, and a little for sums in single precision.
+double half_a_step(double value, at::ScalarType type) {
+  const bool is_half = type == at::kHalf;
+  const int exponent = value == 0 ? -1000 : std::ilogb(value);
+  return std::ldexp(0.501, std::max(exponent - (is_half ? 10 : 7), is_half ? -24 : -133));
+}
+
+// All ranks' gradients are drawn; the mean is that of their exact values, rounded once.
+void expect_one_rounding(at::ScalarType type, bool has_samples) {
+  constexpr std::size_t kRanks = 5;
+  constexpr std::int64_t kNumbers = 1000;
+  std::vector<std::vector<Tensor>> ranks;
+  std::deque<GradientBuckets> buckets;
+  std::vector<GradientBuckets*> all;
+  Tensor sum = at::zeros({kNumbers}, at::kDouble);
+  double weights = 0;
+  for (std::size_t rank = 0; rank < kRanks; ++rank) {
+    ranks.push_back({parameter({kNumbers}, type)});
+    const Tensor gradient = at::randn({kNumbers}).mul(100).to(type);
+    ranks.back()[0].mutable_grad() = gradient.clone();
+    const std::uint64_t samples = 1 + 37 * rank;
+    const double weight = has_samples ? static_cast<double>(samples) : 1;
+    sum.add_(gradient.to(at::kDouble).mul(weight));
+    weights += weight;
+    all.push_back(&buckets.emplace_back(ranks.back()));
+    fill(*all.back(), 0, kRanks, has_samples ? std::optional(samples) : std::nullopt);
+  }
+  add_up(all);
+  static_cast<void>(all[0]->finish());
+  const Tensor exact = sum.div(weights);
+  const Tensor found = ranks[0][0].grad().to(at::kDouble);
+  EXPECT_EQ(ranks[0][0].grad().scalar_type(), type);
+  for (std::int64_t i = 0; i < kNumbers; ++i) {
+    const auto value = exact[i].item<double>();
+    ASSERT_NEAR(found[i].item<double>(), value, half_a_step(value, type)) << at::toString(type);
+  }
+}
+
+TEST(GradientBuckets, MeansInHalfPrecisionAreRoundedOnce) {
+  for (const at::ScalarType type : {at::kHalf, at::kBFloat16}) {
+    expect_one_rounding(type, true);
+    expect_one_rounding(type, false);
+  }
 }
 
 TEST(GradientBuckets, WhereNoRankHasSamplesTheMeanIsZero) {
@@ -126,6 +182,17 @@ TEST(GradientBuckets, KeepTypesApartAndPiecesSmall) {
       << "backward() comes to the last one first";
   EXPECT_TRUE(buckets.is_for(parameters));
   EXPECT_FALSE(buckets.is_for({parameters[0]}));
+}
+
+// set_data() and Module::to() change a parameter in place.
+TEST(GradientBuckets, AParameterThatChangedInPlaceIsAnotherOne) {
+  for (const Tensor& other : {at::zeros({6}), at::zeros({4}, at::kDouble), at::zeros({2, 2})}) {
+    const std::vector<Tensor> parameters = {parameter({4})};
+    const GradientBuckets buckets(parameters);
+    EXPECT_TRUE(buckets.is_for(parameters));
+    parameters[0].set_data(other);
+    EXPECT_FALSE(buckets.is_for(parameters)) << other;
+  }
 }
 
 TEST(GradientBuckets, APieceIsFilledAlone) {

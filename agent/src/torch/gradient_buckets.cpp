@@ -36,6 +36,12 @@ constexpr at::ScalarType kControlType = at::kFloat;
   throw Failure(static_cast<int>(ExitCode::kConfiguration), sentence);
 }
 
+// What gradients of a type are added up in. Half precision has too few digits for shares and their sums, and
+// too small numbers for a gradient times its samples.
+at::ScalarType type_of_sums(at::ScalarType type) {
+  return c10::isReducedFloatingType(type) ? at::kFloat : type;
+}
+
 }  // namespace
 
 GradientBuckets::GradientBuckets(std::vector<at::Tensor> parameters, std::size_t more)
@@ -67,8 +73,8 @@ void GradientBuckets::place_pieces() {
   };
   for (std::size_t i = parameters_.size(); i-- > 0;) {
     const at::Tensor& parameter = parameters_[i];
-    if (!last_takes(parameter.scalar_type(), parameter.numel()))
-      sizes.push_back({parameter.scalar_type(), 0});
+    const at::ScalarType type = type_of_sums(parameter.scalar_type());
+    if (!last_takes(type, parameter.numel())) sizes.push_back({type, 0});
     places_[i] = {sizes.size() - 1, sizes.back().elements};
     sizes.back().elements += parameter.numel();
   }
@@ -80,8 +86,11 @@ void GradientBuckets::place_pieces() {
 }
 
 bool GradientBuckets::is_for(const std::vector<at::Tensor>& parameters) const {
-  return std::ranges::equal(parameters, parameters_,
-                            [](const at::Tensor& a, const at::Tensor& b) { return a.is_same(b); });
+  const auto is_as_it_was = [&, i = std::size_t{0}](const at::Tensor& a, const at::Tensor& b) mutable {
+    const at::Tensor& view = views_[i++];
+    return a.is_same(b) && a.sizes() == view.sizes() && type_of_sums(a.scalar_type()) == view.scalar_type();
+  };
+  return std::ranges::equal(parameters, parameters_, is_as_it_was);
 }
 
 std::vector<std::size_t> GradientBuckets::places() const {
@@ -118,7 +127,7 @@ void GradientBuckets::fill_one(std::size_t parameter) const {
          " is sparse, and only dense ones can be averaged: use an Embedding with sparse(false)");
   }
   const double weight = samples_ ? static_cast<double>(*samples_) : 1.0 / world_size_;
-  if (gradient.is_cpu())
+  if (gradient.is_cpu() && gradient.scalar_type() == view.scalar_type())
     at::mul_out(view, gradient, at::scalar_tensor(weight, at::kDouble));
   else
     view.copy_(gradient).mul_(weight);
@@ -156,11 +165,7 @@ std::uint32_t GradientBuckets::finish() {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (control[kFirstParameter + static_cast<std::int64_t>(i)] < 0.5F) continue;  // no rank has it
     if (samples_) views_[i].div_(samples);
-    at::Tensor& gradient = parameters_[i].mutable_grad();
-    if (parameters_[i].is_cpu())
-      gradient = views_[i];
-    else
-      gradient = views_[i].to(parameters_[i].device());
+    parameters_[i].mutable_grad() = views_[i].to(parameters_[i].options());
   }
   std::uint32_t wishes = 0;
   for (std::int64_t bit = 0; bit < kWishBits; ++bit) {

@@ -1,6 +1,7 @@
 // GradientBuckets: gradients in a few flat pieces of memory of our own, in the order in which backward()
 // comes to them. Of our own, since a collective that is given up may still write into them: let_go() says so.
-// What was averaged lies in the pieces and is the parameters' gradient there, so nothing is copied back.
+// What was averaged lies in the pieces and is the parameters' gradient there, so nothing is copied back, but
+// for half precision, which is added up in single precision, and for other devices.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,7 @@ class GradientBuckets {
   // The last piece ends with the control word, and so many more numbers.
   explicit GradientBuckets(std::vector<at::Tensor> parameters, std::size_t more = 0);
 
+  // False, too, where a parameter has another shape or type by now.
   [[nodiscard]] bool is_for(const std::vector<at::Tensor>& parameters) const;
   [[nodiscard]] const std::vector<at::Tensor>& parameters() const { return parameters_; }
   [[nodiscard]] std::vector<at::Tensor>& pieces() { return pieces_; }

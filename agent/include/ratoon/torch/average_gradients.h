@@ -21,8 +21,10 @@
 //   optimizer.step();
 //
 // Where ranks have unequal numbers of samples, each gives its own, and the mean is that over all samples.
+// Gradients in half precision are added up in single precision, and rounded once.
 //
-// Gradients on the CPU lie in memory of the session from then on, until zero_grad() or the next call.
+// Gradients on the CPU, but for those in half precision, lie in memory of the session from then on, until
+// zero_grad() or the next call.
 //
 // The first call of an attempt connects the ranks (Gloo, on the CPU) and compares their weights: ranks that
 // start from different ones would never agree again. A rank waits without a limit for another one, which may
