@@ -1,100 +1,16 @@
-"""The chart: what it makes, which values it refuses, whether an API server takes it all, and that its rights are those
-that the operator needs and no others."""
+"""The chart: what it makes, and which values it refuses."""
 
-import base64
+import functools
 import json
 import pathlib
-import re
 import tempfile
 import unittest
 
-import kubernetes_schemas
 import programs
-from chart_values import BAD_VALUES, OTHER_VALUES, leaves
+import values_table
+from chart import NAMESPACE, expect_good, objects, operators_pod, render, without_secrets
+from chart_values import ALONG, BAD_VALUES, OTHER_VALUES, leaves
 from programs import CHART, run
-
-NAMESPACE = "trees"
-ACCOUNT = f"system:serviceaccount:{NAMESPACE}:ratoon"
-
-# (may it, verb, resource, more words)
-RIGHTS = [
-    *((True, verb, "trainingjobs.ratoon.dev", ["--all-namespaces"])
-      for verb in ("list", "watch", "delete")),
-    *((False, verb, "trainingjobs.ratoon.dev", []) for verb in ("create", "update", "patch")),
-    (True, "patch", "trainingjobs.ratoon.dev", ["--subresource=status"]),
-    (False, "update", "trainingjobs.ratoon.dev", ["--subresource=status"]),
-    *((True, verb, "pods", ["--all-namespaces"]) for verb in ("get", "list", "watch", "create", "delete")),
-    *((False, verb, "pods", []) for verb in ("update", "patch", "deletecollection")),
-    (False, "create", "pods", ["--subresource=exec"]),
-    (False, "get", "pods", ["--subresource=log"]),
-    *((True, verb, "nodes", []) for verb in ("list", "watch")),
-    *((False, verb, "nodes", []) for verb in ("update", "patch", "delete")),
-    (True, "create", "events.events.k8s.io", []), (True, "patch", "events", []), (True, "get", "persistentvolumeclaims", []),
-    *((False, verb, "persistentvolumeclaims", []) for verb in ("list", "watch", "patch", "delete")),
-    (True, "create", "tokenreviews.authentication.k8s.io", []),
-    (True, "update", "trainingjobs.ratoon.dev", ["--namespace=default", "--subresource=finalizers"]),
-    (False, "get", "services/ratoon-coordinator", [f"--namespace={NAMESPACE}"]),
-    (False, "list", "services", [f"--namespace={NAMESPACE}"]),
-    *((False, verb, "secrets", []) for verb in ("get", "list")),
-    (False, "get", "configmaps", []),
-    (False, "create", "serviceaccounts", ["--subresource=token"]),
-    *((True, verb, "leases.coordination.k8s.io/ratoon", [f"--namespace={NAMESPACE}"]) for verb in ("get", "patch")),
-    (True, "create", "leases.coordination.k8s.io", [f"--namespace={NAMESPACE}"]),
-    *((False, verb, "leases.coordination.k8s.io/another", [f"--namespace={NAMESPACE}"]) for verb in ("get", "patch")),
-    *((False, verb, "leases.coordination.k8s.io/ratoon", [f"--namespace={NAMESPACE}"]) for verb in ("update", "delete")),
-    *((False, verb, "leases.coordination.k8s.io", ["--namespace=default"]) for verb in ("create", "get", "patch")),
-    *((True, verb, f"endpointslices.discovery.k8s.io/ratoon-coordinator-{family}", [f"--namespace={NAMESPACE}"])
-      for verb in ("get", "patch") for family in ("ipv4", "ipv6")),
-    *((False, verb, "endpointslices.discovery.k8s.io", [f"--namespace={NAMESPACE}"])
-      for verb in ("create", "get", "list", "patch", "delete")),
-]
-
-# (may whoever edits, may whoever views, verb, more words)
-USERS = [
-    *((True, True, verb, []) for verb in ("get", "list", "watch")),
-    *((True, False, verb, []) for verb in ("create", "update", "patch", "delete", "deletecollection")),
-    (True, True, "get", ["--subresource=status"]),
-    *((False, False, verb, ["--subresource=status"]) for verb in ("update", "patch")),
-    (True, True, "get", ["--subresource=scale"]),
-    *((True, False, verb, ["--subresource=scale"]) for verb in ("update", "patch")),
-]
-
-
-def render(*words):
-    return run("helm", "template", "ratoon", CHART, f"--namespace={NAMESPACE}", "--kube-version=1.35.0", *words)
-
-
-def objects(*words):
-    """{(kind, name): object}"""
-    done = render(*words)
-    if done.returncode != 0:
-        raise AssertionError(done.stderr)
-    return {(each["kind"], each["metadata"]["name"]): each for each in programs.read_yaml(done.stdout)}
-
-
-def operators_pod(made):
-    return made["Deployment", "ratoon"]["spec"]["template"]["spec"]
-
-
-def without_secrets(text):
-    """A certificate is made anew with each rendering."""
-    return re.sub(r"^  ((ca|tls)\.(crt|key)): \S+$", r"  \1", text, flags=re.MULTILINE)
-
-
-def expect_good(test, data, name):
-    """As OpenSSL sees it: a server's certificate, for that name and for years, signed by that authority."""
-    with tempfile.TemporaryDirectory() as folder:
-        for file, text in data.items():
-            pathlib.Path(folder, file).write_bytes(base64.b64decode(text))
-        tls = pathlib.Path(folder, "tls.crt")
-        done = run("openssl", "verify", "-x509_strict", "-purpose", "sslserver", "-verify_hostname", name, "-CAfile",
-                   f"{folder}/ca.crt", tls)
-        test.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        test.assertEqual(run("openssl", "x509", "-in", tls, "-noout", "-checkend", str(5 * 365 * 86400)).returncode, 0)
-        keys = {run("openssl", *words).stdout for words in (("x509", "-in", tls, "-noout", "-pubkey"),
-                                                            ("pkey", "-in", f"{folder}/tls.key", "-pubout"))}
-        test.assertEqual(len(keys), 1, "key and certificate belong together")
-        test.assertIn("BEGIN PUBLIC KEY", keys.pop())
 
 
 class Rendered(unittest.TestCase):
@@ -124,23 +40,31 @@ class Rendered(unittest.TestCase):
         self.assertIn('- "--workers=4"', done.stdout)
 
     def test_every_value_is_in_the_schema_and_does_something(self):
-        values = (CHART / "values.yaml").read_text()
-        (values,) = programs.read_yaml(f"{values}\napiVersion: v1\nkind: Values\nmetadata: {{name: values}}\n")
         schema = json.loads((CHART / "values.schema.json").read_text())
-        known = {name: values[name] for name in values if name not in ("apiVersion", "kind", "metadata")}
+        known = values_table.read_values()
         self.assertEqual(known.keys(), schema["properties"].keys() - {"global"})
         self.assertEqual(set(leaves(known)), OTHER_VALUES.keys(), "each value has another one here, to see what it does")
-        usual = render().stdout
         for path, other in OTHER_VALUES.items():
             with self.subTest(path):
-                done = render("--set-json", f"{path}={json.dumps(other)}")
+                first, _, rest = path.partition(".")
+                along = [f"--set={ALONG[first]}=true"] if first in ALONG and rest != "install" else []
+                done = render(*along, "--set-json", f"{path}={json.dumps(other)}")
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertTrue(without_secrets(done.stdout) != without_secrets(usual), f"{path} does nothing")
+                self.assertTrue(without_secrets(done.stdout) != without_secrets(self.usual(*along)), f"{path} does nothing")
+
+    @staticmethod
+    @functools.cache
+    def usual(*words):
+        return render(*words).stdout
+
+    def test_the_table_of_values_in_the_docs_is_that_of_the_chart(self):
+        self.assertEqual(values_table.DOC.read_text(), values_table.page(),
+                         "python3 tests/charts/values_table.py writes it anew")
 
     def test_the_operator_may_do_little_on_its_node(self):
         pod = objects()["Deployment", "ratoon"]["spec"]["template"]["spec"]
         (container,) = pod["containers"]
-        self.assertEqual((pod["securityContext"]["runAsNonRoot"], pod["securityContext"]["runAsUser"]), (True, 65532))
+        self.assertEqual(pod["securityContext"], {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}})
         self.assertEqual(container["securityContext"], {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
                                                         "capabilities": {"drop": ["ALL"]}})
 
@@ -219,8 +143,10 @@ class Rendered(unittest.TestCase):
         self.assertEqual(everywhere, [f"{NAMESPACE}-ratoon-nodes"])
 
     def test_what_can_be_left_out(self):
-        kinds = {kind for kind, _ in objects("--set=crds.install=false,dashboards.install=false,flowSchema.install=false")}
-        self.assertFalse(kinds & {"CustomResourceDefinition", "ConfigMap", "FlowSchema"})
+        kinds = {kind for kind, name in objects("--set=crds.install=false,dashboards.install=false,flowSchema.install=false,"
+                                          "podDisruptionBudget.install=false") if name != "ratoon-test"}
+        self.assertFalse(kinds & {"CustomResourceDefinition", "ConfigMap", "FlowSchema", "PodDisruptionBudget"})
+        self.assertFalse(kinds & {"ServiceMonitor", "PodMonitor", "PrometheusRule", "NetworkPolicy"}, "they are asked for")
 
     def test_a_package_holds_all_of_it(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -237,147 +163,5 @@ class Rendered(unittest.TestCase):
             self.assertLessEqual(len(each["metadata"]["name"]), 63, each["kind"])
 
 
-class OnAServer(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.cluster = programs.Cluster(cls)
-        cls.cluster.must("create", "namespace", NAMESPACE)
-        cls.done = cls.helm("install", "ratoon", CHART)
-        if cls.done.returncode != 0:
-            raise AssertionError(cls.done.stderr)
-        cls.cluster.must("wait", "--for=condition=Established", "crd/trainingjobs.ratoon.dev", "--timeout=180s")
-
-    @classmethod
-    def helm(cls, *words):
-        return run("helm", f"--kubeconfig={cls.cluster.kubeconfig}", f"--namespace={NAMESPACE}", *words)
-
-    def test_notes_name_commands_that_are_right(self):
-        self.assertIn(f"kubectl --namespace {NAMESPACE} rollout status deployment/ratoon", self.done.stdout)
-        for line in self.done.stdout.splitlines():
-            if "kubectl apply" in line:
-                words = [word if "/" not in word else str(programs.ROOT / word) for word in line.split()[1:]]
-                self.cluster.must(*words, "--dry-run=server")
-
-    def test_an_upgrade_changes_the_definition_and_an_uninstall_keeps_it(self):
-        self.addCleanup(self.helm, "install", "ratoon", CHART)
-        upgraded = self.helm("upgrade", "ratoon", CHART)
-        self.assertEqual(upgraded.returncode, 0, upgraded.stderr)
-        gone = self.helm("uninstall", "ratoon")
-        self.assertEqual(gone.returncode, 0, gone.stderr)
-        self.cluster.must("get", "crd", "trainingjobs.ratoon.dev")
-        self.assertEqual(self.cluster.must("get", "clusterroles", "--selector=app.kubernetes.io/name=ratoon",
-                                           "--output=name"), "")
-
-    def test_an_upgrade_keeps_the_certificate_and_so_does_a_second_installation(self):
-        def data():
-            return json.loads(self.cluster.must("get", "secret", "ratoon-certificate", f"--namespace={NAMESPACE}",
-                                                "--output=json"))["data"]
-
-        before = data()
-        for words in (["upgrade", "ratoon", CHART], ["uninstall", "ratoon"], ["install", "ratoon", CHART]):
-            done = self.helm(*words)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual(data(), before, words[0])
-        # One that lacks a part is made anew.
-        self.cluster.must("patch", "secret", "ratoon-certificate", f"--namespace={NAMESPACE}", "--type=json",
-                          "--patch", '[{"op": "replace", "path": "/data/ca.crt", "value": ""}]')
-        done = self.helm("upgrade", "ratoon", CHART)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotEqual(data()["tls.crt"], before["tls.crt"])
-        expect_good(self, data(), f"ratoon-coordinator.{NAMESPACE}.svc")
-
-    def test_an_upgrade_leaves_the_leaders_address_where_members_find_it(self):
-        led = {"endpoints": [{"addresses": ["10.0.0.7"], "conditions": {"ready": True}}],
-               "ports": [{"name": "coordinator", "port": 9443, "protocol": "TCP"}]}
-        slice = ("endpointslice", "ratoon-coordinator-ipv4", f"--namespace={NAMESPACE}")
-        self.cluster.must("patch", *slice, "--type=merge", f"--patch={json.dumps(led)}")
-        # The second one goes on from what the first one says of it.
-        for words in (["upgrade", "ratoon", CHART, "--set=replicas=3"], ["upgrade", "ratoon", CHART]):
-            done = self.helm(*words)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            live = json.loads(self.cluster.must("get", *slice, "--output=json"))
-            self.assertEqual({name: live[name] for name in led}, led)
-        # Another leader's, by then.
-        led["endpoints"][0]["addresses"] = ["10.0.0.8"]
-        self.cluster.must("patch", *slice, "--type=merge", f"--patch={json.dumps(led)}")
-        self.assertEqual(self.helm("upgrade", "ratoon", CHART).returncode, 0)
-        live = json.loads(self.cluster.must("get", *slice, "--output=json"))
-        self.assertEqual({name: live[name] for name in led}, led)
-
-    def test_the_operators_rights(self):
-        for may, verb, resource, words in RIGHTS:
-            with self.subTest(f"{verb} {resource} {' '.join(words)}"):
-                done = self.cluster.kubectl("auth", "can-i", verb, resource, *words, f"--as={ACCOUNT}")
-                self.assertEqual(done.stdout.split()[:1], ["yes" if may else "no"], done.stderr)
-
-    def test_the_server_serves_the_operator_with_its_own_controllers(self):
-        schemas = {each["metadata"]["uid"]: each["metadata"]["name"]
-                   for each in json.loads(self.cluster.must("get", "flowschemas", "--output=json"))["items"]}
-
-        def served_by(account, *words):
-            done = self.cluster.kubectl("get", *words, f"--as={account}", f"--namespace={NAMESPACE}", "--v=8")
-            # It looks around first; the last call is the one.
-            return schemas[re.findall(r"X-Kubernetes-Pf-Flowschema-Uid: (\S+)", done.stderr)[-1]]
-
-        self.assertEqual(served_by(ACCOUNT, "trainingjobs.ratoon.dev"), f"{NAMESPACE}-ratoon-jobs")
-        self.assertEqual(served_by(ACCOUNT, "leases"), f"{NAMESPACE}-ratoon-lease")
-        self.assertEqual(served_by(ACCOUNT.rpartition(":")[0] + ":another", "leases"), "service-accounts")
-
-    def test_whoever_edits_a_namespace_edits_and_scales_its_jobs(self):
-        # The server's own roles are put together by a controller, of which there is none here.
-        roles = {name: f"{NAMESPACE}-ratoon-{name}" for name in ("view", "edit")}
-        for role, given in (("edit", roles.values()), ("view", [roles["view"]])):
-            labels = {name: json.loads(self.cluster.must("get", "clusterrole", name, "--output=json"))["metadata"]["labels"]
-                      for name in roles.values()}
-            self.assertEqual([name for name in labels if labels[name].get(f"rbac.authorization.k8s.io/aggregate-to-{role}")],
-                             list(given))
-            for name in given:
-                self.cluster.must("create", "rolebinding", f"{role}s-{name}", f"--clusterrole={name}", f"--user={role}",
-                                  "--namespace=default")
-        for edits, views, verb, words in USERS:
-            for user, may in (("edit", edits), ("view", views)):
-                with self.subTest(f"{user}: {verb} {' '.join(words)}"):
-                    done = self.cluster.kubectl("auth", "can-i", verb, "trainingjobs.ratoon.dev", *words, f"--as={user}",
-                                                "--namespace=default")
-                    self.assertEqual(done.stdout.split()[:1], ["yes" if may else "no"], done.stderr)
-
-    def test_pods_keep_the_strictest_of_the_standard_rules(self):
-        self.cluster.must("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted", "--overwrite")
-        self.cluster.must("create", "serviceaccount", "default", f"--namespace={NAMESPACE}")  # no controller makes it here
-        deployment = objects()["Deployment", "ratoon"]
-        pods = {"operator": deployment["spec"]["template"]}
-        for path in programs.SAMPLES:
-            for job in programs.read_yaml(path.read_text()):
-                for role in job["spec"].get("roles", []):
-                    pods[path.name] = role["template"]
-
-        def create(pod):
-            return self.cluster.kubectl("create", f"--namespace={NAMESPACE}", "--dry-run=server", "--filename=-", document={
-                "apiVersion": "v1", "kind": "Pod", **pod, "metadata": {"name": "pod"}})
-
-        for title, pod in pods.items():
-            with self.subTest(title):
-                done = create(pod)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                done = create({"spec": {**pod["spec"], "hostNetwork": True}})
-                self.assertIn("violates PodSecurity", done.stderr)
-
-    def test_kubeconform(self):
-        with tempfile.TemporaryDirectory() as folder:
-            openapi = json.loads(self.cluster.server.request("GET", "/openapi/v2"))
-            location = kubernetes_schemas.write(openapi, pathlib.Path(folder))
-
-            def check(text):
-                return run("kubeconform", "-strict", "-summary", "-schema-location", location, "-", text=text)
-
-            chart = check(render().stdout)
-            self.assertEqual(chart.returncode, 0, chart.stdout)
-            for path in programs.SAMPLES:
-                sample = check(path.read_text())
-                self.assertEqual(sample.returncode, 0, sample.stdout)
-                wrong = check(path.read_text().replace("spec:\n", "spec:\n  nonsense: 1\n", 1))
-                self.assertIn("nonsense", wrong.stdout)
-
-
 if __name__ == "__main__":
-    programs.main("helm", "kubectl", "kubeconform", with_server=True)
+    programs.main("helm", "kubectl")

@@ -11,8 +11,10 @@ import programs
 from programs import run
 
 DASHBOARDS = programs.CHART / "dashboards"
+RULES = programs.CHART / "files" / "rules.yaml"
 NAMES = programs.ROOT / "base" / "contract" / "names.h"
-VARIABLES = {"$namespace": "trees", "$job": "digits", "$__rate_interval": "1m", "$__range": "1h", "$__interval": "15s"}
+VARIABLES = {"$namespace": "trees", "$job": "digits", "$__rate_interval": "1m", "$__range": "1h", "$__range_s": "3600",
+             "$__interval": "15s"}
 PHASES = ("detect", "decide", "place", "start", "rendezvous", "load", "first_step")
 JOB = 'namespace="trees",job="digits"'
 LOST_AT = "5m15s"  # the 21st sample is the first after a recovery
@@ -72,6 +74,16 @@ JOB_VALUES = {
     ("Each recovery by phase", "Load"): ("{}", 0.5),
     ("Recovery by phase, mean", "First step"): ("{}", 0.5),
 }
+FLEET_VALUES = {
+    ("Jobs", "jobs"): ("{}", 1),
+    ("Processes", "processes"): ("{}", 2),
+    ("Goodput", "goodput"): ("{}", 0.8),
+    ("Goodput by job", "{{namespace}}/{{job}}"): (f"{{{JOB}}}", 0.8),
+    ("GPU-seconds by what they were spent on", "{{part}}"): ('{part="useful"}', 1.6, '{part="restarting"}', 0.4),
+    ("Recovery time", "95 %"): ("{}", 3.95),
+    ("Steps at risk by job", "{{namespace}}/{{job}}"): (f"{{{JOB}}}", 21),
+    ("Alerts", "firing"): ("{}", 0),
+}
 OPERATOR_VALUES = {
     ("Jobs", "jobs"): ("{}", 1),
     ("Recovering", "recovering"): ("{}", 0),
@@ -127,7 +139,7 @@ class Dashboard:
         self.assertNotEqual(check(texts + ["rate(ratoon_step)"]).returncode, 0)
 
     def evaluate(self, tests):
-        return promtool(("test", "rules"), {"rule_files": [], "evaluation_interval": "15s", "tests": [{
+        return promtool(("test", "rules"), {"rule_files": [str(RULES)], "evaluation_interval": "15s", "tests": [{
             "interval": "15s", "promql_expr_test": tests,
             "input_series": [{"series": series, "values": values} for series, values in SERIES.items()]}]})
 
@@ -142,19 +154,25 @@ class Dashboard:
         left, tests = dict(self.VALUES), []
         for panel, legend, text in self.expressions:
             if (panel, legend) in left:
-                labels, value = left.pop((panel, legend))
+                expected = left.pop((panel, legend))
                 # A thousandth is near enough: rates are extrapolated.
-                tests.append({"expr": f"round(({text}) * 1000)", "eval_time": LOST_AT,
-                              "exp_samples": [{"labels": labels, "value": round(value * 1000)}]})
+                tests.append({"expr": f"round(({text}) * 1000)", "eval_time": LOST_AT, "exp_samples": [
+                    {"labels": labels, "value": round(value * 1000)} for labels, value in zip(expected[::2], expected[1::2])]})
         self.assertEqual(left, {})
         done = self.evaluate(tests)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_every_metric_is_one_of_ours(self):
         known = set(re.findall(r'"((?:ratoon|process)_\w+)"', NAMES.read_text()))
+        known |= set(re.findall(r"record: (\S+)", RULES.read_text()))
         for _, _, text in self.expressions:
-            for name in re.findall(r"\b(?:ratoon|process)_\w+", text):
+            for name in re.findall(r"[a-z]+:ratoon_\w+:\w+|\b(?:ratoon|process)_\w+", text):
                 self.assertIn(re.sub(r"_(bucket|sum|count)$", "", name), known, text)
+
+    def test_a_provisioned_board_is_not_edited_in_place_and_leads_to_the_others(self):
+        self.assertIs(self.dashboard["editable"], False)
+        (link,) = self.dashboard["links"]
+        self.assertEqual((link["type"], link["tags"], link["includeVars"]), ("dashboards", self.dashboard["tags"], True))
 
     def test_panels_are_told_apart_and_explained(self):
         panels, places = self.dashboard["panels"], {}
@@ -167,7 +185,8 @@ class Dashboard:
                 references = [target["refId"] for target in panel["targets"]]
                 self.assertEqual(len(set(references)), len(references))
                 for target in panel["targets"]:
-                    self.assertEqual('namespace="$namespace",job="$job"' in target["expr"], "job" in self.VARIABLES)
+                    if panel["title"] != "Alerts":  # some of these are about no job
+                        self.assertEqual(self.SELECTOR in target["expr"], "job" in self.VARIABLES)
                 at = panel["gridPos"]
                 self.assertLessEqual(at["x"] + at["w"], 24)
                 for cell in ((x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])):
@@ -180,6 +199,7 @@ class Dashboard:
 
 class JobDashboard(Dashboard, unittest.TestCase):
     FILE, VALUES, VARIABLES = "job.json", JOB_VALUES, ("datasource", "namespace", "job")
+    SELECTOR = 'namespace="$namespace",job="$job"'
 
     def test_phases_of_a_recovery_come_in_their_order(self):
         for panel in self.dashboard["panels"]:
@@ -190,16 +210,34 @@ class JobDashboard(Dashboard, unittest.TestCase):
 
 class OperatorDashboard(Dashboard, unittest.TestCase):
     FILE, VALUES, VARIABLES = "operator.json", OPERATOR_VALUES, ("datasource",)
+    SELECTOR = "$job"
+
+
+class FleetDashboard(Dashboard, unittest.TestCase):
+    FILE, VALUES, VARIABLES = "fleet.json", FLEET_VALUES, ("datasource", "namespace", "job")
+    SELECTOR = 'namespace=~"$namespace",job=~"$job"'
+
+    def test_variables_take_all(self):
+        for variable in self.dashboard["templating"]["list"][1:]:
+            self.assertEqual((variable["includeAll"], variable["multi"], variable["allValue"]), (True, True, ".+"))
 
 
 class Dashboards(unittest.TestCase):
     def test_each_is_in_the_chart_and_in_this_test(self):
         files = {file.name for file in DASHBOARDS.iterdir()}
-        self.assertEqual(files, {JobDashboard.FILE, OperatorDashboard.FILE})
-        template = (programs.CHART / "templates" / "dashboards.yaml").read_text()
-        for file in files:
-            self.assertIn(f'.Files.Get "dashboards/{file}"', template)
+        self.assertEqual(files, {board.FILE for board in (JobDashboard, OperatorDashboard, FleetDashboard)})
+        done = run("helm", "template", "ratoon", programs.CHART, "--kube-version=1.35.0",
+                   "--show-only=templates/dashboards.yaml")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (made,) = programs.read_yaml(done.stdout)
+        self.assertEqual({name: json.loads(text) for name, text in made["data"].items()},
+                         {f"ratoon-{file}": json.loads((DASHBOARDS / file).read_text()) for file in files})
+
+    def test_one_name_one_board(self):
+        boards = [json.loads(file.read_text()) for file in DASHBOARDS.iterdir()]
+        for field in ("uid", "title"):
+            self.assertEqual(len({board[field] for board in boards}), len(boards))
 
 
 if __name__ == "__main__":
-    programs.main("promtool")
+    programs.main("promtool", "helm", "kubectl")

@@ -31,6 +31,8 @@ class Scraper:
                               f"file_sd_configs:\n      - files: [{self.folder}/pods.json]", text)
         assert found == 2, "the configuration has two jobs that discover pods"
         text = re.sub(r"scrape_(interval|timeout): \S+", r"scrape_\1: 1s", text)  # often enough for a short test
+        text = text.replace("global:\n", "global:\n  evaluation_interval: 1s\n")
+        text += f"\nrule_files: [{ROOT}/charts/ratoon/files/rules.yaml]\n"
         (self.folder / "prometheus.yaml").write_text(text)
         self.port = take_port()
         self.log = open(self.folder / "log", "w")
@@ -76,7 +78,8 @@ class Scraper:
 
     def dashboard_queries(self, job):
         dashboards = [json.loads(file.read_text()) for file in sorted((ROOT / "charts/ratoon/dashboards").glob("*.json"))]
-        values = {"namespace": "default", "job": job, "__rate_interval": "30s", "__range": "15m", "__interval": "5s"}
+        values = {"namespace": "default", "job": job, "__rate_interval": "30s", "__range": "15m", "__range_s": "900",
+                  "__interval": "5s"}
 
         def walk(panels):
             for panel in panels:

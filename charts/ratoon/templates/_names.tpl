@@ -31,11 +31,31 @@
 {{ .Release.Namespace }}-{{ include "ratoon.fullname" . }}
 {{- end }}
 
+{{/* By its digest where there is one: a tag can be moved. */}}
+{{- define "ratoon.image" -}}
+{{- if .Values.image.digest -}}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .Values.image.repository .Values.image.tag -}}
+{{- end -}}
+{{- end }}
+
 {{/* Probes, Services, rights and certificates are made for what the chart itself says. */}}
 {{- define "ratoon.refuseOwnArgument" -}}
 {{- if regexMatch "^--((coordinator|metrics)-port|(all-)?namespaces?|(no-)?leader-elect|lease-name|advertise-url|tls-.*)(=|$)" . -}}
 {{- fail (printf "extraArgs has %s, which the chart says itself: remove it. watchNamespace, coordinator.advertiseUrl and coordinator.tls can be set; ports cannot" .) -}}
 {{- end -}}
+{{- end }}
+
+{{- define "ratoon.refuseOwnVariable" -}}
+{{- if hasPrefix "RATOON_" . -}}
+{{- fail (printf "extraEnv has %s, and names that begin with RATOON_ are set by the chart: remove it" .) -}}
+{{- end -}}
+{{- end }}
+
+{{/* The namespaces whose members get a policy, separated by blanks. */}}
+{{- define "ratoon.memberNamespaces" -}}
+{{- join " " (.Values.networkPolicy.memberNamespaces | default (compact (list .Values.watchNamespace))) -}}
 {{- end }}
 
 {{- define "ratoon.selector" -}}

@@ -1,0 +1,105 @@
+"""What the chart makes for the platform around it: security contexts, policies, budgets, monitors."""
+
+import json
+import re
+import unittest
+
+import programs
+from chart import NAMESPACE, objects, operators_pod, render
+from chart_values import DIGEST
+
+
+class Parts(unittest.TestCase):
+    def test_a_platform_that_gives_users_finds_none_and_takes_contexts_of_its_own_or_none(self):
+        def contexts(*words):
+            pods = [operators_pod(made := objects(*words)), made["Pod", "ratoon-test"]["spec"]]
+            return [each.get("securityContext") for pod in pods
+                    for each in (pod, *pod["containers"], *pod.get("initContainers", []))]
+
+        self.assertNotRegex(json.dumps(contexts()), "runAsUser|runAsGroup|fsGroup")
+        self.assertEqual(contexts("--set=podSecurityContext=null,securityContext=null"), [None] * 5)
+        for each in contexts("--set=podSecurityContext.seccompProfile=null,securityContext.capabilities=null"):
+            self.assertFalse(each.keys() & {"seccompProfile", "capabilities"})
+        named = contexts("--set=podSecurityContext.runAsUser=7")
+        self.assertEqual([each.get("runAsUser") for each in named], [7, None, 7, None, None])
+
+    def test_a_digest_is_taken_in_place_of_the_tag(self):
+        made = objects(f"--set=image.digest={DIGEST},image.tag=left")
+        self.assertEqual(operators_pod(made)["containers"][0]["image"], f"ratoon-operator@{DIGEST}")
+
+    def test_more_variables_come_behind_the_charts_own_and_none_of_them_is_one(self):
+        secret = {"name": "PASSWORD", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}}
+        told = operators_pod(objects("--set-json", f"extraEnv={json.dumps([secret])}"))["containers"][0]["env"]
+        self.assertEqual(told[3:], [secret])
+        done = render("--set-json", 'extraEnv=[{"name":"RATOON_POD_IP","value":"10.0.0.1"}]')
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("extraEnv has RATOON_POD_IP, and names that begin with RATOON_ are set by the chart: remove it",
+                      done.stderr)
+
+    def test_a_spread_is_about_the_operators_unless_it_says_otherwise(self):
+        spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+        own = {**spread, "labelSelector": {"matchLabels": {"app": "b"}}}
+        made = objects("--set-json", f"topologySpreadConstraints={json.dumps([spread, own])}")
+        selector = made["Deployment", "ratoon"]["spec"]["selector"]
+        self.assertEqual(operators_pod(made)["topologySpreadConstraints"], [{**spread, "labelSelector": selector}, own])
+
+    def test_a_drain_evicts_one_operator_at_a_time_and_waits_for_no_broken_one(self):
+        made = objects()
+        budget = made["PodDisruptionBudget", "ratoon"]["spec"]
+        self.assertEqual(budget, {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow",
+                                  "selector": made["Deployment", "ratoon"]["spec"]["selector"]})
+
+    def test_policies_let_in_members_and_readers_of_metrics_alone(self):
+        self.assertFalse([name for kind, name in objects() if kind == "NetworkPolicy"], "they are asked for")
+        reader = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+        server = {"ipBlock": {"cidr": "10.0.0.1/32"}}
+        made = objects("--set=networkPolicy.install=true,networkPolicy.memberNamespaces={grove,forest}", "--set-json",
+                       f"networkPolicy.metricsFrom=[{json.dumps(reader)}],networkPolicy.apiServer=[{json.dumps(server)}]")
+        members = {"matchExpressions": [{"key": "ratoon.dev/job-name", "operator": "Exists"}]}
+        policy = made["NetworkPolicy", "ratoon"]["spec"]
+        self.assertEqual(policy["podSelector"], made["Deployment", "ratoon"]["spec"]["selector"])
+        self.assertEqual(policy["policyTypes"], ["Ingress", "Egress"])
+        self.assertEqual(policy["ingress"], [
+            {"from": [{"podSelector": members, "namespaceSelector": {}}], "ports": [{"port": 9443, "protocol": "TCP"}]},
+            {"from": [reader], "ports": [{"port": 9402, "protocol": "TCP"}]}])
+        ports = [{"port": port, "protocol": "TCP"} for port in (443, 6443)]
+        self.assertEqual(policy["egress"], [{"to": [server], "ports": ports}])
+        for each in programs.read_yaml(render("--set=networkPolicy.install=true,networkPolicy.memberNamespaces={grove,forest}",
+                                              "--show-only=templates/network_policies.yaml").stdout)[1:]:
+            self.assertIn(each["metadata"]["namespace"], ("grove", "forest"))
+            self.assertEqual(each["spec"], {"podSelector": members, "policyTypes": ["Ingress"], "ingress": [
+                {"from": [{"podSelector": members}]},
+                {"from": [{"namespaceSelector": {}}], "ports": [{"port": 9400, "endPort": 9463, "protocol": "TCP"}]}]})
+
+    def test_with_one_namespace_policies_are_about_its_members(self):
+        made = objects("--set=networkPolicy.install=true,watchNamespace=grove")
+        (door, _) = made["NetworkPolicy", "ratoon"]["spec"]["ingress"]
+        self.assertEqual(door["from"][0]["namespaceSelector"], {"matchLabels": {"kubernetes.io/metadata.name": "grove"}})
+        self.assertEqual(made["NetworkPolicy", f"{NAMESPACE}-ratoon-members"]["metadata"]["namespace"], "grove")
+
+    def test_monitors_find_the_operators_service_and_each_port_of_a_member(self):
+        made = objects("--set=monitors.install=true,monitors.labels.release=prometheus,monitors.interval=7s")
+        service = made["Service", "ratoon-metrics"]
+        monitor = made["ServiceMonitor", "ratoon"]
+        self.assertLessEqual(monitor["spec"]["selector"]["matchLabels"].items(), service["metadata"]["labels"].items())
+        self.assertFalse(monitor["spec"]["selector"]["matchLabels"].items()
+                         <= made["Service", "ratoon-coordinator"]["metadata"]["labels"].items())
+        (endpoint,) = monitor["spec"]["endpoints"]
+        self.assertEqual(endpoint, {"port": service["spec"]["ports"][0]["name"], "path": "/metrics", "interval": "7s",
+                                    "honorLabels": True})
+        members = made["PodMonitor", "ratoon-members"]
+        for each in (monitor, members):
+            self.assertEqual(each["metadata"]["labels"]["release"], "prometheus")
+        self.assertEqual(members["spec"]["namespaceSelector"], {"any": True})
+        (endpoint,) = members["spec"]["podMetricsEndpoints"]
+        self.assertEqual((endpoint["honorLabels"], endpoint["path"], "port" in endpoint), (True, "/metrics", False))
+        kept = endpoint["relabelings"][0]
+        self.assertEqual((kept["sourceLabels"], kept["action"]), (["__meta_kubernetes_pod_container_port_name"], "keep"))
+        ports = ("metrics", "metrics-1", "metrics-12", "debug", "metrics-x", "my-metrics")
+        self.assertEqual([port for port in ports if re.fullmatch(kept["regex"], port)], list(ports[:3]))
+        one = objects("--set=monitors.install=true,watchNamespace=grove")["PodMonitor", "ratoon-members"]
+        self.assertEqual(one["spec"]["namespaceSelector"], {"matchNames": ["grove"]})
+
+
+if __name__ == "__main__":
+    programs.main("helm", "kubectl")

@@ -1,0 +1,258 @@
+"""The chart on a real API server: whether it takes it all, what upgrades keep, and that the chart's rights are those that the
+operator needs and no others."""
+
+import json
+import pathlib
+import re
+import tempfile
+import unittest
+
+import kubernetes_schemas
+import programs
+from chart import NAMESPACE, expect_good, objects, render
+from programs import CHART, run
+
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:ratoon"
+
+# (may it, verb, resource, more words)
+RIGHTS = [
+    *((True, verb, "trainingjobs.ratoon.dev", ["--all-namespaces"])
+      for verb in ("list", "watch", "delete")),
+    *((False, verb, "trainingjobs.ratoon.dev", []) for verb in ("create", "update", "patch")),
+    (True, "patch", "trainingjobs.ratoon.dev", ["--subresource=status"]),
+    (False, "update", "trainingjobs.ratoon.dev", ["--subresource=status"]),
+    *((True, verb, "pods", ["--all-namespaces"]) for verb in ("get", "list", "watch", "create", "delete")),
+    *((False, verb, "pods", []) for verb in ("update", "patch", "deletecollection")),
+    (False, "create", "pods", ["--subresource=exec"]),
+    (False, "get", "pods", ["--subresource=log"]),
+    *((True, verb, "nodes", []) for verb in ("list", "watch")),
+    *((False, verb, "nodes", []) for verb in ("update", "patch", "delete")),
+    (True, "create", "events.events.k8s.io", []), (True, "patch", "events", []), (True, "get", "persistentvolumeclaims", []),
+    *((False, verb, "persistentvolumeclaims", []) for verb in ("list", "watch", "patch", "delete")),
+    (True, "create", "tokenreviews.authentication.k8s.io", []),
+    (True, "update", "trainingjobs.ratoon.dev", ["--namespace=default", "--subresource=finalizers"]),
+    (False, "get", "services/ratoon-coordinator", [f"--namespace={NAMESPACE}"]),
+    (False, "list", "services", [f"--namespace={NAMESPACE}"]),
+    *((False, verb, "secrets", []) for verb in ("get", "list")),
+    (False, "get", "configmaps", []),
+    (False, "create", "serviceaccounts", ["--subresource=token"]),
+    *((True, verb, "leases.coordination.k8s.io/ratoon", [f"--namespace={NAMESPACE}"]) for verb in ("get", "patch")),
+    (True, "create", "leases.coordination.k8s.io", [f"--namespace={NAMESPACE}"]),
+    *((False, verb, "leases.coordination.k8s.io/another", [f"--namespace={NAMESPACE}"]) for verb in ("get", "patch")),
+    *((False, verb, "leases.coordination.k8s.io/ratoon", [f"--namespace={NAMESPACE}"]) for verb in ("update", "delete")),
+    *((False, verb, "leases.coordination.k8s.io", ["--namespace=default"]) for verb in ("create", "get", "patch")),
+    *((True, verb, f"endpointslices.discovery.k8s.io/ratoon-coordinator-{family}", [f"--namespace={NAMESPACE}"])
+      for verb in ("get", "patch") for family in ("ipv4", "ipv6")),
+    *((False, verb, "endpointslices.discovery.k8s.io", [f"--namespace={NAMESPACE}"])
+      for verb in ("create", "get", "list", "patch", "delete")),
+]
+
+# (may whoever edits, may whoever views, verb, more words)
+USERS = [
+    *((True, True, verb, []) for verb in ("get", "list", "watch")),
+    *((True, False, verb, []) for verb in ("create", "update", "patch", "delete", "deletecollection")),
+    (True, True, "get", ["--subresource=status"]),
+    *((False, False, verb, ["--subresource=status"]) for verb in ("update", "patch")),
+    (True, True, "get", ["--subresource=scale"]),
+    *((True, False, verb, ["--subresource=scale"]) for verb in ("update", "patch")),
+]
+
+
+class OnAServer(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = programs.Cluster(cls)
+        cls.cluster.must("create", "namespace", NAMESPACE)
+        cls.done = cls.helm("install", "ratoon", CHART)
+        if cls.done.returncode != 0:
+            raise AssertionError(cls.done.stderr)
+        cls.cluster.must("wait", "--for=condition=Established", "crd/trainingjobs.ratoon.dev", "--timeout=180s")
+
+    @classmethod
+    def helm(cls, *words):
+        return run("helm", f"--kubeconfig={cls.cluster.kubeconfig}", f"--namespace={NAMESPACE}", *words)
+
+    def test_notes_name_commands_that_are_right(self):
+        self.assertIn(f"kubectl --namespace {NAMESPACE} rollout status deployment/ratoon", self.done.stdout)
+        for line in self.done.stdout.splitlines():
+            if "kubectl apply" in line:
+                words = [word if "/" not in word else str(programs.ROOT / word) for word in line.split()[1:]]
+                self.cluster.must(*words, "--dry-run=server")
+
+    def test_an_upgrade_changes_the_definition_and_an_uninstall_keeps_it(self):
+        self.addCleanup(self.helm, "install", "ratoon", CHART)
+        upgraded = self.helm("upgrade", "ratoon", CHART)
+        self.assertEqual(upgraded.returncode, 0, upgraded.stderr)
+        gone = self.helm("uninstall", "ratoon")
+        self.assertEqual(gone.returncode, 0, gone.stderr)
+        self.cluster.must("get", "crd", "trainingjobs.ratoon.dev")
+        self.assertEqual(self.cluster.must("get", "clusterroles", "--selector=app.kubernetes.io/name=ratoon",
+                                           "--output=name"), "")
+
+    def test_an_upgrade_keeps_the_certificate_and_so_does_a_second_installation(self):
+        def data():
+            return json.loads(self.cluster.must("get", "secret", "ratoon-certificate", f"--namespace={NAMESPACE}",
+                                                "--output=json"))["data"]
+
+        before = data()
+        for words in (["upgrade", "ratoon", CHART], ["uninstall", "ratoon"], ["install", "ratoon", CHART]):
+            done = self.helm(*words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(data(), before, words[0])
+        # One that lacks a part is made anew.
+        self.cluster.must("patch", "secret", "ratoon-certificate", f"--namespace={NAMESPACE}", "--type=json",
+                          "--patch", '[{"op": "replace", "path": "/data/ca.crt", "value": ""}]')
+        done = self.helm("upgrade", "ratoon", CHART)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotEqual(data()["tls.crt"], before["tls.crt"])
+        expect_good(self, data(), f"ratoon-coordinator.{NAMESPACE}.svc")
+
+    def test_an_upgrade_leaves_the_leaders_address_where_members_find_it(self):
+        led = {"endpoints": [{"addresses": ["10.0.0.7"], "conditions": {"ready": True}}],
+               "ports": [{"name": "coordinator", "port": 9443, "protocol": "TCP"}]}
+        slice = ("endpointslice", "ratoon-coordinator-ipv4", f"--namespace={NAMESPACE}")
+        self.cluster.must("patch", *slice, "--type=merge", f"--patch={json.dumps(led)}")
+        # The second one goes on from what the first one says of it.
+        for words in (["upgrade", "ratoon", CHART, "--set=replicas=3"], ["upgrade", "ratoon", CHART]):
+            done = self.helm(*words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            live = json.loads(self.cluster.must("get", *slice, "--output=json"))
+            self.assertEqual({name: live[name] for name in led}, led)
+        # Another leader's, by then.
+        led["endpoints"][0]["addresses"] = ["10.0.0.8"]
+        self.cluster.must("patch", *slice, "--type=merge", f"--patch={json.dumps(led)}")
+        self.assertEqual(self.helm("upgrade", "ratoon", CHART).returncode, 0)
+        live = json.loads(self.cluster.must("get", *slice, "--output=json"))
+        self.assertEqual({name: live[name] for name in led}, led)
+
+    def test_policies_and_all_else_are_taken_by_the_server(self):
+        for namespace in ("grove", "forest"):
+            self.cluster.must("create", "namespace", namespace)
+        done = self.helm("upgrade", "ratoon", CHART, "--dry-run=server", "--set=networkPolicy.install=true",
+                         "--set=networkPolicy.memberNamespaces={grove,forest}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        made = render("--set=networkPolicy.install=true,networkPolicy.memberNamespaces={grove,forest}",
+                      "--show-only=templates/network_policies.yaml").stdout
+        for policy in programs.read_yaml(made):
+            self.cluster.must("create", "--dry-run=server", "--validate=strict", "--filename=-", document=policy)
+        policy["spec"]["ingress"][0]["form"] = []
+        self.assertIn("form", self.cluster.kubectl("create", "--dry-run=server", "--validate=strict", "--filename=-",
+                                                   document=policy).stderr)
+
+    def test_what_helm_test_does_is_allowed_and_finds_out(self):
+        """No kubelet runs its pod here: its commands are run by kubectl as its account."""
+        made = objects()
+        pod = made["Pod", "ratoon-test"]["spec"]
+        hooks = {key: each for key, each in made.items()
+                 if each["metadata"].get("annotations", {}).get("helm.sh/hook") == "test"}
+        self.assertEqual({kind for kind, _ in hooks}, {"ServiceAccount", "Role", "RoleBinding", "ConfigMap", "Pod"})
+        for (kind, name), each in hooks.items():
+            if kind != "Pod":
+                self.cluster.must("create", "--filename=-", document=each)
+                self.addCleanup(self.cluster.must, "delete", kind, name, f"--namespace={NAMESPACE}")
+        deployment = ("deployment", "ratoon", f"--namespace={NAMESPACE}", "--subresource=status", "--type=merge")
+
+        def outcome(container):
+            words = [word.replace("--timeout=60s", "--timeout=1s") for word in container["args"]]
+            with tempfile.TemporaryDirectory() as folder:
+                for file, text in made["ConfigMap", "ratoon-test"]["data"].items():
+                    pathlib.Path(folder, file).write_text(text)
+                words = [word.replace("/job/", f"{folder}/") for word in words]
+                return self.cluster.kubectl(*words, f"--as=system:serviceaccount:{NAMESPACE}:{pod['serviceAccountName']}")
+
+        def available(is_so):
+            now = "2026-01-01T00:00:00Z"
+            self.cluster.must("patch", *deployment, "--patch", json.dumps({"status": {"conditions": [{
+                "type": "Available", "status": str(is_so), "reason": "a", "message": "a", "lastUpdateTime": now,
+                "lastTransitionTime": now}]}}))
+
+        (operators,), (job,) = pod["initContainers"], pod["containers"]
+        available(False)
+        self.assertNotEqual(outcome(operators).returncode, 0)
+        available(True)
+        for container in (operators, job):
+            done = outcome(container)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("trainingjob.ratoon.dev/ratoon-test created (server dry run)", done.stdout)
+        made["ConfigMap", "ratoon-test"]["data"]["job.yaml"] = json.dumps({
+            "apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob",
+            "metadata": {"name": "bad", "namespace": NAMESPACE}, "spec": {}})
+        self.assertIn("spec.roles: Required value", outcome(job).stderr)
+
+    def test_the_operators_rights(self):
+        for may, verb, resource, words in RIGHTS:
+            with self.subTest(f"{verb} {resource} {' '.join(words)}"):
+                done = self.cluster.kubectl("auth", "can-i", verb, resource, *words, f"--as={ACCOUNT}")
+                self.assertEqual(done.stdout.split()[:1], ["yes" if may else "no"], done.stderr)
+
+    def test_the_server_serves_the_operator_with_its_own_controllers(self):
+        schemas = {each["metadata"]["uid"]: each["metadata"]["name"]
+                   for each in json.loads(self.cluster.must("get", "flowschemas", "--output=json"))["items"]}
+
+        def served_by(account, *words):
+            done = self.cluster.kubectl("get", *words, f"--as={account}", f"--namespace={NAMESPACE}", "--v=8")
+            # It looks around first; the last call is the one.
+            return schemas[re.findall(r"X-Kubernetes-Pf-Flowschema-Uid: (\S+)", done.stderr)[-1]]
+
+        self.assertEqual(served_by(ACCOUNT, "trainingjobs.ratoon.dev"), f"{NAMESPACE}-ratoon-jobs")
+        self.assertEqual(served_by(ACCOUNT, "leases"), f"{NAMESPACE}-ratoon-lease")
+        self.assertEqual(served_by(ACCOUNT.rpartition(":")[0] + ":another", "leases"), "service-accounts")
+
+    def test_whoever_edits_a_namespace_edits_and_scales_its_jobs(self):
+        # The server's own roles are put together by a controller, of which there is none here.
+        roles = {name: f"{NAMESPACE}-ratoon-{name}" for name in ("view", "edit")}
+        for role, given in (("edit", roles.values()), ("view", [roles["view"]])):
+            labels = {name: json.loads(self.cluster.must("get", "clusterrole", name, "--output=json"))["metadata"]["labels"]
+                      for name in roles.values()}
+            self.assertEqual([name for name in labels if labels[name].get(f"rbac.authorization.k8s.io/aggregate-to-{role}")],
+                             list(given))
+            for name in given:
+                self.cluster.must("create", "rolebinding", f"{role}s-{name}", f"--clusterrole={name}", f"--user={role}",
+                                  "--namespace=default")
+        for edits, views, verb, words in USERS:
+            for user, may in (("edit", edits), ("view", views)):
+                with self.subTest(f"{user}: {verb} {' '.join(words)}"):
+                    done = self.cluster.kubectl("auth", "can-i", verb, "trainingjobs.ratoon.dev", *words, f"--as={user}",
+                                                "--namespace=default")
+                    self.assertEqual(done.stdout.split()[:1], ["yes" if may else "no"], done.stderr)
+
+    def test_pods_keep_the_strictest_of_the_standard_rules(self):
+        self.cluster.must("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted", "--overwrite")
+        self.cluster.must("create", "serviceaccount", "default", f"--namespace={NAMESPACE}")  # no controller makes it here
+        deployment = objects()["Deployment", "ratoon"]
+        pods = {"operator": deployment["spec"]["template"]}
+        for path in programs.SAMPLES:
+            for job in programs.read_yaml(path.read_text()):
+                for role in job["spec"].get("roles", []):
+                    pods[path.name] = role["template"]
+
+        def create(pod):
+            return self.cluster.kubectl("create", f"--namespace={NAMESPACE}", "--dry-run=server", "--filename=-", document={
+                "apiVersion": "v1", "kind": "Pod", **pod, "metadata": {"name": "pod"}})
+
+        for title, pod in pods.items():
+            with self.subTest(title):
+                done = create(pod)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                done = create({"spec": {**pod["spec"], "hostNetwork": True}})
+                self.assertIn("violates PodSecurity", done.stderr)
+
+    def test_kubeconform(self):
+        with tempfile.TemporaryDirectory() as folder:
+            openapi = json.loads(self.cluster.server.request("GET", "/openapi/v2"))
+            location = kubernetes_schemas.write(openapi, pathlib.Path(folder))
+
+            def check(text):
+                return run("kubeconform", "-strict", "-summary", "-schema-location", location, "-", text=text)
+
+            chart = check(render("--set=networkPolicy.install=true,networkPolicy.memberNamespaces={grove}").stdout)
+            self.assertEqual(chart.returncode, 0, chart.stdout)
+            for path in programs.SAMPLES:
+                sample = check(path.read_text())
+                self.assertEqual(sample.returncode, 0, sample.stdout)
+                wrong = check(path.read_text().replace("spec:\n", "spec:\n  nonsense: 1\n", 1))
+                self.assertIn("nonsense", wrong.stdout)
+
+
+if __name__ == "__main__":
+    programs.main("helm", "kubectl", "kubeconform", with_server=True)
