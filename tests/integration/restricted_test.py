@@ -136,8 +136,7 @@ class Restricted(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    missing = missing_programs("helm", "kubectl")
-    if missing:
-        print(f"SKIPPED: {', '.join(missing)} not found; scripts/setup --only test brings them")
+    if missing := missing_programs("helm", "kubectl"):
+        print(f"SKIPPED: {', '.join(missing)} not found; scripts/setup --only test builds them (needs Go 1.25)")
         sys.exit(77)
     unittest.main()
