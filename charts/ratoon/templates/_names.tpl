@@ -40,6 +40,27 @@
 {{- end -}}
 {{- end }}
 
+{{/* Helm takes a value that is null away, and values of a release from before there were contexts lack them, too. These lack
+     `test` as well, which came with them: they get the usual ones. */}}
+{{- define "ratoon.podSecurityContext" -}}
+{{- if .Values.podSecurityContext }}
+{{- toYaml .Values.podSecurityContext }}
+{{- else if not (hasKey .Values "test") -}}
+runAsNonRoot: true
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+{{- end }}
+
+{{- define "ratoon.securityContext" -}}
+{{- if .Values.securityContext }}
+{{- toYaml .Values.securityContext }}
+{{- else if not (hasKey .Values "test") -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}
+{{- end }}
+
 {{/* Probes, Services, rights and certificates are made for what the chart itself says. */}}
 {{- define "ratoon.refuseOwnArgument" -}}
 {{- if regexMatch "^--((coordinator|metrics)-port|(all-)?namespaces?|(no-)?leader-elect|lease-name|advertise-url|tls-.*)(=|$)" . -}}
