@@ -8,9 +8,15 @@ build_preset() {
   local preset=$1 options=()
   shift
   if [[ -n ${RATOON_WERROR:-} ]]; then options+=("-DRATOON_WERROR=$RATOON_WERROR"); fi
+  if [[ $preset == release ]]; then
+    options+=("-DRATOON_WITH_PYTHON=$(has_python_package)" "-DRATOON_PYTHON_ROOT=$RATOON_PYTHON_ROOT")
+  fi
   (cd "$RATOON_REPO" && cmake --preset "$preset" "${options[@]}" --log-level=NOTICE) &&
     cmake --build "$RATOON_REPO/build/$preset" --parallel "$jobs" ${1:+--target "$@"}
 }
+
+# The package ratoon for Python is built where scripts/setup has put what compiles it.
+has_python_package() { if [[ -e $RATOON_PYTHON_ROOT/.ratoon-complete ]]; then echo ON; else echo OFF; fi; }
 
 # run_ctest PRESET ARGUMENT...: ctest's report is printed as it comes, but for its closing lines, which are kept in
 # build/<preset>/closing.txt, so that what else is to be said can be said before them.

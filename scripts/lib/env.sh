@@ -10,7 +10,9 @@ fi
 RATOON_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/ratoon
 libtorch_version=$(sed -n 's/^torch==\([^ ]*\).*/\1/p' "$RATOON_REPO/scripts/packages/libtorch.txt")
 RATOON_LIBTORCH_ROOT=${RATOON_LIBTORCH_ROOT:-$RATOON_CACHE/libtorch-$libtorch_version}
-export RATOON_REPO RATOON_CACHE RATOON_LIBTORCH_ROOT
+python_pin=$(sha256sum "$RATOON_REPO/scripts/packages/python.txt" | cut -c1-32)
+RATOON_PYTHON_ROOT=$RATOON_CACHE/python-$python_pin
+export RATOON_REPO RATOON_CACHE RATOON_LIBTORCH_ROOT RATOON_PYTHON_ROOT
 
 # ccache hits across clones at different paths: paths below the repository are hashed relative to it, and the folder of
 # the build is not hashed. The sloppiness is what a precompiled header needs, and that the language of messages counts not.

@@ -66,11 +66,12 @@ class FakeMachine:
         self.fake("dpkg-query", f'cat "{listing}"')
         return listing
 
-    def with_readers(self):
-        """What reads exports in a test is there already."""
-        with open(os.path.join(REPOSITORY, "scripts/packages/readers.txt"), "rb") as file:
-            pin = hashlib.sha256(file.read()).hexdigest()[:32]
-        self.write(f"cache/ratoon/readers-{pin}/.ratoon-complete", pin + "\n")
+    def with_packages(self):
+        """What reads exports in a test, and what compiles ratoon for Python, is there already."""
+        for name in ("readers", "python"):
+            with open(os.path.join(REPOSITORY, f"scripts/packages/{name}.txt"), "rb") as file:
+                pin = hashlib.sha256(file.read()).hexdigest()[:32]
+            self.write(f"cache/ratoon/{name}-{pin}/.ratoon-complete", pin + "\n")
 
     def calls(self, tool):
         if not os.path.exists(self.calls_path):

@@ -105,7 +105,7 @@ fi
 
     def test_daemons_do_not_start_while_their_packages_are_installed(self):
         self.machine.use_real("tee")
-        self.machine.with_readers()
+        self.machine.with_packages()
         policy, seen = self.machine.root + "/policy", self.machine.root + "/seen"
         for package, held in (("prometheus", "101\n"), ("libgtest-dev", "no policy\n")):
             listing = self.machine.installed(package)

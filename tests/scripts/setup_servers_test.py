@@ -38,7 +38,7 @@ class Pins(unittest.TestCase):
 class SetupServers(unittest.TestCase):
     def setUp(self):
         self.machine = FakeMachine(self)
-        self.machine.with_readers()
+        self.machine.with_packages()
 
     def with_go(self, version="go1.26.0"):
         self.machine.fake("go", GO.format(version=version, root=self.machine.root, pins=PINS))
@@ -69,7 +69,7 @@ class SetupServers(unittest.TestCase):
             self.assertEqual(made, sorted(programs.split()))
         self.assertEqual(self.machine.leftovers(), [])
         again = self.machine.run(*SETUP)
-        self.assertEqual(again.stdout.count("... present"), len(rows()) + 1, "servers, and what reads exports")
+        self.assertEqual(again.stdout.count("... present"), len(rows()) + 2, "servers and packages")
         self.assertEqual(len(self.builds()), len(rows()))
 
     def test_versions_reach_the_linker(self):
