@@ -6,11 +6,13 @@ option(RATOON_WITH_MDS "Build ratoon::agent_mds (needs zstd, snappy, brotli, bzi
 option(RATOON_WITH_TORCH "Build ratoon::agent_torch (needs LibTorch's CPU libraries)" ON)
 option(RATOON_TORCH_IF_FOUND "Build without LibTorch where RATOON_WITH_TORCH does not find it, instead of ending" OFF)
 option(RATOON_WITH_CUDA "Build ratoon::agent_torch_cuda (needs LibTorch's CUDA libraries and NCCL)" ${RATOON_WITH_TORCH})
+option(RATOON_WITH_PYTHON "Build the compiled part of the package ratoon (needs RATOON_WITH_MDS, Python and nanobind)" OFF)
 option(RATOON_WERROR "Treat warnings as errors" OFF)
 option(RATOON_UNITY "Compile the files of a folder together (cmake/Unity.cmake)" ON)
 option(RATOON_UNITS_IN_ALL "Build unit, property and conformance tests with all else, not only as tests-unit and so on" ON)
 option(RATOON_FUZZ "Build the fuzz targets (needs Clang)" OFF)
 set(RATOON_SANITIZE "" CACHE STRING "Sanitizers for all targets, as in -fsanitize=: address,undefined or thread")
+set(RATOON_PYTHON_ROOT "" CACHE PATH "Virtual environment with nanobind for RATOON_WITH_PYTHON; empty: the Python that is found")
 set(RATOON_LIBTORCH_ROOT "" CACHE PATH "Folder with torch/ and nvidia/ from the wheels; empty: where scripts/setup puts it")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)

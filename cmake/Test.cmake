@@ -42,16 +42,20 @@ function(ratoon_test_support name)
   ratoon_unity(${name})
 endfunction()
 
-# ratoon_python_test(tidy/layering_test [ARGS ...] [ENVIRONMENT ...]): a Python unittest file, standard library only.
+# ratoon_python_test(tidy/layering_test [ARGS ...] [ENVIRONMENT ...] [INTERPRETER python3]): a Python unittest file. With
+# the usual interpreter it has the standard library only.
 function(ratoon_python_test path)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "LABELS;ARGS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;INTERPRETER" "LABELS;ARGS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 900)  # they start processes, and wait for them on machines that have other things to do
   endif()
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  if(NOT ARG_INTERPRETER)
+    set(ARG_INTERPRETER ${Python3_EXECUTABLE})
+  endif()
   string(REGEX MATCH "^[^/]+" label ${path})
   get_filename_component(name ${path} NAME)
-  add_test(NAME ${label}.${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/support/run_python.py
+  add_test(NAME ${label}.${name} COMMAND ${ARG_INTERPRETER} ${CMAKE_CURRENT_SOURCE_DIR}/support/run_python.py
            ${CMAKE_CURRENT_SOURCE_DIR}/${path}.py ${ARG_ARGS}
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   ratoon_test_properties(${label}.${name} "${label};${ARG_LABELS}" "${ARG_TIMEOUT}")

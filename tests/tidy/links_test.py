@@ -31,7 +31,7 @@ def read_build(ninja, rows=()):
     """{row name: libraries}, from the text of build.ninja. A row that is a folder stands for all below it."""
     found = {}
     for edge in _EDGE.finditer(ninja):
-        name = os.path.basename(edge[1])
+        name = re.sub(r"\.(?:cpython-[\w-]+|abi3)\.so$", "", os.path.basename(edge[1]))  # a module of Python
         objects = [word for word in edge[2].split(" | ")[0].split() if f"/{name}.dir/" in word]  # its own, not of others
         libraries = set()
         for line in edge[3].splitlines():

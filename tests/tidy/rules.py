@@ -33,6 +33,7 @@ THIRD_PARTY = {
     "cpprestsdk": Package(("cpprest/", "pplx/"), ("cpprestsdk::cpprest",)),
     "googletest": Package(("gtest/", "gmock/"), ("GTest::gmock", "GTest::gtest", "GTest::gtest_main")),
     "libtorch": Package(("torch/", "ATen/", "c10/"), ("ratoon::libtorch_cpu", "ratoon::libtorch_cuda")),
+    "nanobind": Package(("nanobind/",)),
     "nccl": Package(("nccl.h",), ("ratoon::nccl",)),
     "nlohmann_json": Package(("nlohmann/",), ("nlohmann_json::nlohmann_json",)),
     "openssl": Package(("openssl/",), ("OpenSSL::SSL", "OpenSSL::Crypto")),
@@ -175,6 +176,9 @@ PARTS = (
     Part("cli", BASE + ("base/http", "agent/include/ratoon", "agent/src/checkpoint", "operator/api", "operator/kube",
                         "operator/local", "operator/runtime") + AGENT_PURE + HISTORY + (PACK, INTEROP, TIERS) + OBJECTS,
          ("CLI11", "nlohmann_json", "yaml-cpp")),
+    Part("python", BASE + PUBLIC + MDS[:1] + AGENT_PURE + OBJECTS + (
+             "agent/src/checkpoint", "agent/src/data/sets", "cli", TIERS, INTEROP, PACK), ("nanobind",),
+         instead="the package shows what users of C++ see, and what `ratoon checkpoint` sees"),
     *(Part(path, PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("libtorch",),
            instead="examples see what users see: <ratoon/...>") for path in ("examples/digits", "examples/charlm")),
     Part("examples/evaluate", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "examples/digits"),

@@ -1,0 +1,193 @@
+"""What needs PyTorch: a DataLoader whose position is a Stream's, and tensors of checkpoints."""
+import contextlib
+import hashlib
+import random
+import struct
+import sys
+from collections.abc import Iterator
+
+import torch
+import torch.utils.data
+
+from ratoon import _core
+from ratoon._errors import RatoonError
+from ratoon._mds import MdsDataset
+from ratoon._tensor import Tensor
+
+__all__ = ["DataLoader", "tensor"]
+
+_DECIDED = {"batch_size": "global_batch is the batch of all ranks", "shuffle": "the Stream has the order",
+            "sampler": "the Stream has the order", "batch_sampler": "the Stream has the order",
+            "drop_last": "epoch_end says it", "generator": "the Stream has the order",
+            "in_order": "batches come in the order of the Stream"}
+
+
+def tensor(value: Tensor) -> torch.Tensor:
+    """A tensor of a checkpoint as one of PyTorch, over the same memory; bfloat16 and float8 included.
+
+    >>> import ratoon, ratoon.torch
+    >>> ratoon.torch.tensor(ratoon.Tensor("bfloat16", (2,), bytearray(b"\\x80?\\x00@")))
+    tensor([1., 2.], dtype=torch.bfloat16)
+    """
+    name = "uint8" if value.dtype in ("bytes", "text") else value.dtype
+    dtype = getattr(torch, name, None)
+    if not isinstance(dtype, torch.dtype):
+        raise RatoonError(f"PyTorch {torch.__version__} has no tensors of type {value.dtype}")
+    if len(value.data) == 0:
+        return torch.empty(value.shape, dtype=dtype)
+    return torch.frombuffer(value.data, dtype=dtype).reshape(value.shape)
+
+
+def _seed_of(seed: int, epoch: int, sample: int) -> int:
+    key = hashlib.blake2b(struct.pack("<QQQ", seed, epoch, sample), digest_size=8, person=b"ratoon sample")
+    return int.from_bytes(key.digest(), "little")
+
+
+@contextlib.contextmanager
+def _random_numbers_kept():
+    """In this process: worker processes have random numbers of their own, which nothing else draws."""
+    if torch.utils.data.get_worker_info() is not None:
+        yield
+        return
+    numpy = sys.modules.get("numpy")
+    states = random.getstate(), torch.get_rng_state(), numpy and numpy.random.get_state()
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        torch.set_rng_state(states[1])
+        if numpy:
+            numpy.random.set_state(states[2])
+
+
+def _seed_all(seed: int) -> None:
+    random.seed(seed)
+    torch.default_generator.manual_seed(seed)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed((seed & 0xFFFFFFFF, seed >> 32))
+
+
+class _Samples(torch.utils.data.Dataset):
+    """The data set, asked for (epoch, sample)."""
+
+    def __init__(self, dataset, seed: int, seeds_samples: bool):
+        self.dataset, self._seed = dataset, seed
+        self._seeds_samples = seeds_samples and not isinstance(dataset, MdsDataset)  # which draws nothing
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitems__(self, keys):
+        if not self._seeds_samples:
+            samples = [sample for _, sample in keys]
+            if hasattr(self.dataset, "__getitems__"):
+                return self.dataset.__getitems__(samples)
+            return [self.dataset[sample] for sample in samples]
+        with _random_numbers_kept():
+            return [self._seeded(epoch, sample) for epoch, sample in keys]
+
+    def _seeded(self, epoch: int, sample: int):
+        _seed_all(_seed_of(self._seed, epoch, sample))
+        return self.dataset[sample]
+
+
+class _Batches:
+    """This rank's part of each batch from the cursor to the end of the epoch that the cursor is in."""
+
+    def __init__(self, stream: "_core.Stream", rank: int, world_size: int):
+        self._stream, self._rank, self._world_size = stream, rank, world_size
+
+    def __len__(self) -> int:
+        epoch = self._stream.epoch
+        return self._stream.batches_until_epoch(epoch + 1) - self._stream.batches_until_epoch(epoch)
+
+    def __iter__(self) -> Iterator[list[tuple[int, int]]]:
+        end = self._stream.batches_until_epoch(self._stream.epoch + 1)
+        for number in range(self._stream.batches, end):
+            batch = self._stream.batch(number)
+            share = _core.share_of(batch, self._rank, self._world_size)
+            if not share:
+                raise RatoonError(f"batch {number} has {len(batch)} samples for {self._world_size} ranks, and rank "
+                                  f"{self._rank} gets none: give epoch_end='carry', or a larger global_batch")
+            yield [(slot.epoch, slot.sample) for slot in self._stream.slots(share)]
+
+
+def _place_in_world() -> tuple[int, int]:
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return torch.distributed.get_rank(), torch.distributed.get_world_size()
+    return 0, 1
+
+
+class DataLoader(torch.utils.data.DataLoader):
+    """A DataLoader of PyTorch whose order and position are those of a Stream: a resumed run sees the very batches that
+    an unbroken one sees, whatever the number of workers.
+
+    >>> import torch, ratoon.torch
+    >>> data = torch.utils.data.TensorDataset(torch.arange(10))
+    >>> loader = ratoon.torch.DataLoader(data, global_batch=4, seed=17)
+    >>> batches = iter(loader)
+    >>> _ = next(batches)
+    >>> state = loader.state_dict()                # after the first batch
+    >>> following = next(batches)
+    >>> again = ratoon.torch.DataLoader(data, global_batch=4, seed=17, num_workers=1)
+    >>> again.load_state_dict(state)
+    >>> torch.equal(next(iter(again))[0], following[0])
+    True
+
+    A loop over it goes to the end of the epoch that the position is in, `epoch`; the batch that reaches over the end
+    belongs to the epoch in which it begins. A batch counts as soon as it is handed out: take the state behind the step,
+    before the next batch. A loop that was left, or a state that was loaded, is gone on with by the next loop.
+
+    `global_batch` is the batch of all ranks; each takes its part. `rank` and `world_size` are those of
+    torch.distributed, unless they are given. Instead of `global_batch`, `seed` and `epoch_end` a whole `stream` may be
+    given. What the data set draws from Python's, numpy's or torch's random numbers while it reads a sample is a function
+    of seed, epoch and sample, and the program's own random numbers stay as they are; `seeds_samples=False` leaves that
+    out, for data sets that draw nothing. All else goes to PyTorch's DataLoader.
+    """
+
+    def __init__(self, dataset, *, global_batch: int | None = None, seed: int = 0, source: str = "",
+                 epoch_end: str = "carry", stream: "_core.Stream | None" = None, rank: int | None = None,
+                 world_size: int | None = None, seeds_samples: bool = True, **arguments):
+        for name in _DECIDED.keys() & arguments.keys():
+            raise RatoonError(f"{name} is not an argument of ratoon.torch.DataLoader: {_DECIDED[name]}")
+        if (stream is None) == (global_batch is None):
+            raise RatoonError("a DataLoader takes either global_batch, with seed and epoch_end, or a stream")
+        if stream is None:
+            stream = _make_stream(dataset, global_batch, seed, source, epoch_end)
+        if len(stream.accounts) != 1 or stream.epoch_slots != len(dataset):
+            raise RatoonError(f"the stream is over {len(stream.accounts)} sources with {stream.epoch_slots} samples, and "
+                              f"the data set is one with {len(dataset)}")
+        if (rank is None) != (world_size is None):
+            raise RatoonError("rank and world_size are given together, or neither")
+        if rank is None:
+            rank, world_size = _place_in_world()
+        if not 0 <= rank < world_size:
+            raise RatoonError(f"there is no rank {rank} in a world of {world_size}")
+        self.stream = stream
+        # An iterator draws a number of its own at its begin: from a generator of its own, not the program's.
+        super().__init__(_Samples(dataset, stream.seed, seeds_samples),
+                         batch_sampler=_Batches(stream, rank, world_size), generator=torch.Generator(), **arguments)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that the next batch is of."""
+        return self.stream.epoch
+
+    def __iter__(self):
+        for batch in super().__iter__():
+            self.stream.advance()
+            yield batch
+
+    def state_dict(self) -> dict[str, str]:
+        """The position behind the batch that was handed out last: a dict of one text, which needs no pickle."""
+        return self.stream.state_dict()
+
+    def load_state_dict(self, state: dict[str, str]) -> None:
+        """The next loop goes on from there. A state over another data set, seed or batch is refused."""
+        self.stream.load_state_dict(state)
+
+
+def _make_stream(dataset, global_batch: int, seed: int, source: str, epoch_end: str) -> "_core.Stream":
+    if isinstance(dataset, MdsDataset) and not source:
+        return _core.Stream(sources=[dataset.source()], global_batch=global_batch, seed=seed, epoch_end=epoch_end)
+    return _core.Stream(samples=len(dataset), source=source, global_batch=global_batch, seed=seed, epoch_end=epoch_end)

@@ -1,0 +1,15 @@
+// The parts of the module ratoon._core; module.cpp puts them together.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace ratoon::python {
+
+void bind_errors();
+void bind_stream(nanobind::module_& module);
+void bind_mds_dataset(nanobind::module_& module);
+void bind_mds_writer(nanobind::module_& module);
+void bind_atomic(nanobind::module_& module);
+void bind_checkpoints(nanobind::module_& module);
+
+}  // namespace ratoon::python
