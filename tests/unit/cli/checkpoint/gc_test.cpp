@@ -100,7 +100,7 @@ TEST_P(GcTest, NothingGoesWhereTheNewestDoesNotReadBack) {
   flip(pack(id(1, 20), 1), 5);
   const auto done = carry_out_all({.keep_last = 1});
   ASSERT_FALSE(done);
-  EXPECT_EQ(exit_code_of(done.error()), 83);
+  EXPECT_EQ(code_of(done.error()), 83);
   EXPECT_THAT(done.error().message(), HasSubstr("nothing is removed"));
   EXPECT_EQ(survey().checkpoints.size(), 2u);
 }

@@ -78,7 +78,7 @@ TEST_P(PinsTest, WhatIsBadOrMissingIsRefusedAsEverywhere) {
     const auto refused = make_pin(*disk_, wish, "x");
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().message(), choose(survey(), wish).error().message());
-    EXPECT_EQ(exit_code_of(refused.error()), *wish.step == 7 ? 82 : 83);
+    EXPECT_EQ(code_of(refused.error()), *wish.step == 7 ? 82 : 83);
   }
   EXPECT_THAT(pins(), IsEmpty());
 }
@@ -89,7 +89,7 @@ TEST_P(PinsTest, WhatIsRetiredBetweenChoiceAndPinIsNotCalledPinned) {
   const auto refused = make_pin(disk, {.step = 10}, "x");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::kConflict);
-  EXPECT_EQ(exit_code_of(refused.error()), 82);
+  EXPECT_EQ(code_of(refused.error()), 82);
   EXPECT_THAT(refused.error().message(), HasSubstr("step 10 of attempt 1 is gone since it was chosen"));
   EXPECT_THAT(pins(), IsEmpty());
 
@@ -170,7 +170,7 @@ TEST(ChoosePin, WithoutAWishThereMustBeOne) {
     const auto pin = choose_pin(c.pins, c.wish);
     ASSERT_FALSE(pin) << c.said;
     EXPECT_EQ(pin.error().message(), c.said);
-    EXPECT_EQ(exit_code_of(pin.error()), 82);
+    EXPECT_EQ(code_of(pin.error()), 82);
   }
   const std::vector<Pin> many(5000, several[0]);
   EXPECT_LT(choose_pin(many, {}).error().message().size(), 400u);

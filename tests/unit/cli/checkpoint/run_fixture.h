@@ -10,6 +10,7 @@
 
 #include "agent/src/checkpoint/run_store.h"
 #include "agent/src/checkpoint/tiers/store_disk.h"
+#include "base/contract/exit_code.h"
 #include "cli/checkpoint/run_folder.h"
 #include "cli/checkpoint/survey.h"
 #include "tests/support/sharded_checkpoint.h"
@@ -19,6 +20,11 @@ namespace ratoon::cli {
 
 inline checkpoint::CheckpointId id(std::uint64_t attempt, std::uint64_t step) {
   return {.attempt = Attempt(attempt), .step = Step(step)};
+}
+
+// With which a command ends after it.
+inline int code_of(const Error& error) {
+  return static_cast<int>(exit_code_of(error.kind()));
 }
 
 class RunFixture : public testing::Test {

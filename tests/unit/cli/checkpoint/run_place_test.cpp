@@ -42,7 +42,7 @@ TEST_F(RunPlaceTest, WhatIsNoPlaceIsOneSentence) {
   EXPECT_THAT(refusal("file://host/x").message(), HasSubstr("names another machine"));
   EXPECT_THAT(refusal("https://host/runs/x").message(), HasSubstr("web servers are for reading"));
   for (const char* address : {"ftp://host/x", "s3://x", "https://host/runs/x"})
-    EXPECT_EQ(exit_code_of(refusal(address)), 82) << address;
+    EXPECT_EQ(code_of(refusal(address)), 82) << address;
 }
 
 }  // namespace

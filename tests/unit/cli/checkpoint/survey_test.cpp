@@ -232,7 +232,7 @@ TEST(RunFolder, TheErrorNamesTheRunFoldersBelow) {
   ASSERT_TRUE(checkpoint::RunStore::open(folder / "checkpoints/counter"));
   const auto refused = open_run_folder(folder.path());
   ASSERT_FALSE(refused);
-  EXPECT_EQ(exit_code_of(refused.error()), 82);
+  EXPECT_EQ(code_of(refused.error()), 82);
   EXPECT_THAT(refused.error().message(),
               testing::EndsWith("such as " + (folder / "checkpoints/counter").string()));
   EXPECT_EQ(checkpoints_in(folder.path()), folder.path()) << "no folder of `ratoon run`";
