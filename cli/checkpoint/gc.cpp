@@ -4,6 +4,7 @@
 #include <span>
 
 #include "agent/src/checkpoint/inventory.h"
+#include "agent/src/checkpoint/pins.h"
 #include "agent/src/checkpoint/removal.h"
 #include "agent/src/checkpoint/retention.h"
 #include "base/core/random_name.h"
@@ -42,14 +43,26 @@ Result<void> remove_files(Disk& disk, const std::string& folder, const std::vect
   return {};
 }
 
-// The manifest goes last: as long as anything is left it says whose that is, and the next gc finds it.
-Result<void> remove_quarantined(Disk& disk, const CheckpointId& id) {
+// Whether it is gone. The manifest goes last: as long as anything is left it says whose that is, and the next
+// gc finds it.
+Result<bool> remove_quarantined(Disk& disk, const CheckpointId& id) {
   const auto left = find_left(disk, id);
   if (!left) return left.error();
-  if (auto votes = remove_files(disk, checkpoint::receipts_folder(id), left->receipts); !votes) return votes;
-  if (auto packs = remove_files(disk, checkpoint::packs_folder(id), left->packs); !packs) return packs;
-  if (auto removed = remove_if_there(disk, checkpoint::reason_path(id)); !removed) return removed;
-  return remove_if_there(disk, checkpoint::manifest_path(id, checkpoint::kQuarantine));
+  // Somebody may want it kept since the survey.
+  const auto was_pinned = checkpoint::is_pinned(disk, id);
+  if (!was_pinned) return was_pinned.error();
+  if (*was_pinned) return false;
+  if (auto votes = remove_files(disk, checkpoint::receipts_folder(id), left->receipts); !votes)
+    return votes.error();
+  const auto is_pinned = checkpoint::is_pinned(disk, id);
+  if (!is_pinned) return is_pinned.error();
+  if (*is_pinned) return false;
+  if (auto packs = remove_files(disk, checkpoint::packs_folder(id), left->packs); !packs)
+    return packs.error();
+  if (auto removed = remove_if_there(disk, checkpoint::reason_path(id)); !removed) return removed.error();
+  const auto removed = remove_if_there(disk, checkpoint::manifest_path(id, checkpoint::kQuarantine));
+  if (!removed) return removed.error();
+  return true;
 }
 
 // A late writer may have committed meanwhile what the survey found abandoned.
@@ -60,19 +73,21 @@ Result<bool> is_committed_now(const Disk& disk, const CheckpointId& id) {
   return manifest.error();
 }
 
-// Or a run may have found it bad, or given its lineage up: the packs stay for whoever wants them back. Looked
-// at after manifests/, since a manifest is there until its copy is elsewhere.
-Result<bool> is_set_aside_now(const Disk& disk, const CheckpointId& id) {
+// Or a run may have found it bad, or given its lineage up, or somebody wants it kept, as what a run was just
+// letting go: the packs stay. Looked at after manifests/, since a manifest is there until its copy is
+// elsewhere.
+Result<bool> is_wanted_now(const Disk& disk, const CheckpointId& id) {
   const auto given_up = checkpoint::given_up_checkpoints(disk);
   if (!given_up) return given_up.error();
-  return given_up->contains(id);
+  if (given_up->contains(id)) return true;
+  return checkpoint::is_pinned(disk, id);
 }
 
 // Whether it is gone.
 Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
-  const auto was_aside = is_set_aside_now(disk, id);
-  if (!was_aside) return was_aside.error();
-  if (*was_aside) return false;
+  const auto was_wanted = is_wanted_now(disk, id);
+  if (!was_wanted) return was_wanted.error();
+  if (*was_wanted) return false;
   const auto left = find_left(disk, id);
   if (!left) return left.error();
   // Votes go first: a pack without its vote is in no commit.
@@ -80,9 +95,9 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
     return votes.error();
   const auto is_late = is_committed_now(disk, id);
   if (!is_late) return is_late.error();
-  const auto is_aside = is_set_aside_now(disk, id);
-  if (!is_aside) return is_aside.error();
-  if (*is_aside) return false;
+  const auto is_wanted = is_wanted_now(disk, id);
+  if (!is_wanted) return is_wanted.error();
+  if (*is_wanted) return false;
   // As a run does it: a commit of an older attempt beside a newer one is nobody's choice.
   const auto removed = *is_late ? checkpoint::remove_checkpoint(disk, id)
                                 : remove_files(disk, checkpoint::packs_folder(id), left->packs);
@@ -93,8 +108,7 @@ Result<bool> remove_uncommitted(Disk& disk, const CheckpointId& id) {
 Result<bool> remove(Disk& disk, const GcItem& item) {
   if (item.kind == Waste::kUncommitted) return remove_uncommitted(disk, item.id);
   if (item.kind == Waste::kRetired) return checkpoint::retire_checkpoint(disk, item.id, draw_name());
-  if (auto removed = remove_quarantined(disk, item.id); !removed) return removed.error();
-  return true;
+  return remove_quarantined(disk, item.id);
 }
 
 }  // namespace
@@ -122,8 +136,7 @@ GcPlan plan_gc(const Survey& survey, const GcRules& rules) {
   plan.newest = complete.front().id;
 
   for (const Uncommitted& one : survey.uncommitted)
-    if (one.id.attempt < plan.newest.attempt)
-      plan.items.push_back({Waste::kUncommitted, one.id, one.size_bytes});
+    if (one.id < plan.newest) plan.items.push_back({Waste::kUncommitted, one.id, one.size_bytes});
   std::vector<CheckpointId> retired;
   if (rules.keep_last != 0)
     retired = checkpoint::choose_retired(complete, {.last = rules.keep_last, .every_steps = rules.keep_every},

@@ -1,6 +1,6 @@
 // What may be removed from a run's folder, and its removal. The rules are the run's own (retention.h); what
-// does not bear a name of ours stays, and so does everything of attempts newer than the last one that
-// committed. What is pinned stays, also where it is pinned at the last moment.
+// does not bear a name of ours stays, and so does everything that is newer than the newest checkpoint. What
+// is pinned stays, also where it is pinned at the last moment.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kGcExamples = R"(Examples:
   ratoon checkpoint gc checkpoints/counter                          what would go; nothing does
-  ratoon checkpoint gc checkpoints/counter --delete                 what older attempts never committed
+  ratoon checkpoint gc checkpoints/counter --delete                 what was never committed
   ratoon checkpoint gc checkpoints/counter --quarantine --delete    and what was set aside as bad
   ratoon checkpoint gc checkpoints/counter --keep 3 --delete        and all but the newest three
 

@@ -104,8 +104,10 @@ Result<void> remove_old_notes_of_commits(Disk& disk) {
   auto attempts = attempts_that_committed(disk);
   if (!attempts) return attempts.error();
   if (!attempts->empty()) attempts->pop_back();
-  for (const Attempt attempt : *attempts)
-    if (auto removed = disk.remove(committed_path(attempt)); !removed) return removed;
+  for (const Attempt attempt : *attempts) {
+    auto removed = disk.remove(committed_path(attempt));
+    if (!removed && !says(removed, ErrorKind::kNotFound)) return removed;  // else another cleaned up as well
+  }
   return {};
 }
 

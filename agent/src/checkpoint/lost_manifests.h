@@ -9,6 +9,7 @@
 #include <ratoon/result.h>
 
 #include "agent/src/checkpoint/disk/disk.h"
+#include "base/contract/messages.h"
 
 namespace ratoon::checkpoint {
 

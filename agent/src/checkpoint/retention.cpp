@@ -10,28 +10,32 @@
 #include "agent/src/checkpoint/inventory.h"
 #include "agent/src/checkpoint/lost_manifests.h"
 #include "agent/src/checkpoint/manifest.h"
+#include "agent/src/checkpoint/pins.h"
 #include "agent/src/checkpoint/removal.h"
 
 namespace ratoon::checkpoint {
 namespace {
 
-// What an attempt left under `kind` ("packs", "receipts") for steps that have no manifest.
+// What an attempt left under `kind` ("packs", "receipts") for steps before that one, but for those that are
+// kept.
 Result<void> sweep_attempt(Disk& disk, const std::string& kind, const DiskEntry& attempt,
-                           const std::set<CheckpointId>& committed) {
+                           const std::set<CheckpointId>& kept, const CheckpointId& before) {
   const std::string folder = kind + "/" + attempt.name;
+  const Attempt of = *parse_attempt_name(attempt.name);
   const auto steps = list_if_there(disk, folder);
   if (!steps) return steps.error();
   for (const DiskEntry& entry : *steps) {
     const auto step = parse_step_name(entry.name);
     if (!step || !entry.is_folder) continue;
-    if (committed.contains({.attempt = *parse_attempt_name(attempt.name), .step = *step})) continue;
+    const CheckpointId id{.attempt = of, .step = *step};
+    if (id >= before || kept.contains(id)) continue;
     const std::string of_step = folder + "/" + entry.name;
     const auto ours = find_rank_files(disk, of_step);
     if (!ours) return ours.error();
     if (auto removed = remove_rank_files(disk, of_step, *ours); !removed) return removed;
   }
-  // Full while something of it is kept.
-  static_cast<void>(disk.remove_folder(folder));
+  // Full while something of it is kept. That of an attempt that still writes is its writers'.
+  if (of < before.attempt) static_cast<void>(disk.remove_folder(folder));
   return {};
 }
 
@@ -111,9 +115,25 @@ Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reas
   return {};
 }
 
-Result<void> sweep_uncommitted(Disk& disk, Attempt own) {
+Result<void> remove_unvoted(Disk& disk, const CheckpointId& id) {
+  // Votes go first: a pack without its vote is in no commit.
+  for (const std::string& folder : {receipts_folder(id), packs_folder(id)}) {
+    const auto ours = find_rank_files(disk, folder);
+    if (!ours) return ours.error();
+    if (auto removed = remove_rank_files(disk, folder, *ours); !removed) return removed;
+  }
+  return {};
+}
+
+Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before) {
+  const Attempt own = before.attempt;
   const auto named = checkpoints_named_in(disk, {kManifests, kQuarantine, kAside});
   if (!named) return named.error();
+  // One that is being retired has no manifest for a moment, and has it back where it was pinned meanwhile.
+  const auto pinned = pinned_in(disk);
+  if (!pinned) return pinned.error();
+  std::set<CheckpointId> kept = *named;
+  kept.insert(pinned->begin(), pinned->end());
   for (const char* folder : {kManifests, kQuarantine, kAside, kRollbacks}) {
     if (auto swept = sweep_temporary_files(disk, folder, own); !swept) return swept;
   }
@@ -123,8 +143,8 @@ Result<void> sweep_uncommitted(Disk& disk, Attempt own) {
     if (!attempts) return attempts.error();
     for (const DiskEntry& entry : *attempts) {
       const auto attempt = parse_attempt_name(entry.name);
-      if (!attempt || *attempt >= own || !entry.is_folder) continue;
-      if (auto swept = sweep_attempt(disk, kind, entry, *named); !swept) return swept;
+      if (!attempt || *attempt > own || !entry.is_folder) continue;
+      if (auto swept = sweep_attempt(disk, kind, entry, kept, before); !swept) return swept;
     }
   }
   if (auto removed = remove_old_notes_of_commits(disk); !removed) return removed;

@@ -50,8 +50,14 @@ struct KeptCheckpoint {
 [[nodiscard]] Result<void> set_aside(Disk& disk, const CheckpointId& id, std::string_view reason,
                                      std::string_view mark);
 
-// Removes what attempts before `own` wrote and never committed, temporary files included. For a world that
-// has committed: a late writer of an older attempt can then change nothing that anybody would choose.
-[[nodiscard]] Result<void> sweep_uncommitted(Disk& disk, Attempt own);
+// Removes what was written for checkpoints before this one and never committed, unless it is pinned; of older
+// attempts temporary files, too. For a world that has committed it, or that has no room: a late writer of an
+// older attempt can then change nothing that anybody would choose, and within an attempt nothing older is
+// committed any more.
+[[nodiscard]] Result<void> sweep_uncommitted(Disk& disk, const CheckpointId& before);
+
+// Removes what any rank wrote for one of which the caller's own vote is missing for good, so that nobody ever
+// commits it.
+[[nodiscard]] Result<void> remove_unvoted(Disk& disk, const CheckpointId& id);
 
 }  // namespace ratoon::checkpoint

@@ -7,6 +7,14 @@
 #include "base/core/random_name.h"
 
 namespace ratoon::checkpoint {
+namespace {
+
+bool has_left(const Disk& disk, const CheckpointId& id) {
+  const auto manifest = disk.open(manifest_path(id));
+  return !manifest && manifest.error().kind() == ErrorKind::kNotFound;
+}
+
+}  // namespace
 
 Result<RunStore> RunStore::open(const std::filesystem::path& folder) {
   auto disk = RealDisk::open_folder(folder);
@@ -98,6 +106,9 @@ Result<void> RunStore::retire_old(const KeepRules& rules, Attempt own, const Cop
   if (is_newest_kept) {
     const CheckpointId& newest = all->front().id;
     const auto verified = verify(newest, read_back);
+    // Its manifest goes before its packs: what is missing then was retired while it was read, as another
+    // thread does once a store has a copy. The next call finds another newest.
+    if (!verified && has_left(*disk_, newest)) return {};
     const bool is_bad = !verified && verified.error().kind() == ErrorKind::kCorrupted;
     if (is_bad) static_cast<void>(set_aside(newest, verified.error().message()));
     if (!verified) return verified;
@@ -108,7 +119,7 @@ Result<void> RunStore::retire_old(const KeepRules& rules, Attempt own, const Cop
                                           std::to_string(id.step.value()));
   }
   const bool has_committed = !all->empty() && all->front().id.attempt == own;
-  return has_committed ? sweep_uncommitted(*disk_, own) : Result<void>();
+  return has_committed ? sweep_uncommitted(*disk_, all->front().id) : Result<void>();
 }
 
 }  // namespace ratoon::checkpoint

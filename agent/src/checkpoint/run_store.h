@@ -66,9 +66,9 @@ class RunStore {
     return checkpoint::set_aside(*disk_, id, reason, mark_);
   }
 
-  // Lets go what the rules do not keep, and what older attempts never committed, after checking that the
-  // newest checkpoint reads back; one that does not is set aside, and nothing goes. After an error more is
-  // kept than has to be, and no harm is done.
+  // Lets go what the rules do not keep, and what was never committed before the newest, after checking that
+  // the newest checkpoint reads back; one that does not is set aside, and nothing goes. After an error more
+  // is kept than has to be, and no harm is done.
   [[nodiscard]] Result<void> retire_old(const KeepRules& rules, Attempt own, const Copies& copies = {},
                                         ReadBack read_back = ReadBack::kAllBytes) const;
 

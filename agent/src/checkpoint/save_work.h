@@ -206,13 +206,20 @@ class SaveWork {
   auto at_the_disk(Lock& lock, const Work& work);
   bool write_one(Lock& lock);
   bool write_while_filling(Lock& lock);
-  void note_outcome(std::size_t number, const StagedPack& pack, const Result<WrittenPack>& written);
+  void note_outcome(Lock& lock, std::size_t number, const StagedPack& pack,
+                    const Result<WrittenPack>& written);
+  // Where there was none for this pack: what nobody will commit goes. From the second refusal on that is, for
+  // who commits, what waits for packs of other ranks, too; and after the last one what others wrote of this
+  // checkpoint.
+  void make_room(Lock& lock, const StagedPack& pack, std::uint32_t refusals, bool is_missed);
+  void give_up_waiting(const StagedPack& for_pack);
   bool write_directly(Lock& lock);
   bool advance_commits(Lock& lock);
   bool prepare_one(Lock& lock);
   void release(std::size_t slot);
   void note_written(const StagedPack& pack, const Ticket& ticket, bool is_legacy);
-  void note_failed_write(std::size_t slot, const Error& why);
+  // Whether it is tried again.
+  bool note_failed_write(std::size_t slot, const Error& why);
   void note_failed_commit(const CheckpointId& id, const Error& why);
   // Those that are watched and older, and committed all the same.
   [[nodiscard]] std::set<CheckpointId> committed_before(Lock& lock, const CheckpointId& id);

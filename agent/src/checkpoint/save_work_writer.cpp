@@ -54,7 +54,7 @@ bool SaveWork::write_one(Lock& lock) {
                              slot.is_legacy || slot.tries > 0 ? Tried::kBefore : Tried::kNever, *slot.filling,
                              pack.run);
   });
-  note_outcome(*number, pack, written);
+  note_outcome(lock, *number, pack, written);
   return true;
 }
 
@@ -79,13 +79,19 @@ bool SaveWork::write_while_filling(Lock& lock) {
     return result;
   });
   slot.is_read = false;
-  if (is_staged) note_outcome(number, pack, written);
+  if (is_staged) note_outcome(lock, number, pack, written);
   return true;
 }
 
-void SaveWork::note_outcome(std::size_t number, const StagedPack& pack, const Result<WrittenPack>& written) {
-  if (!written) return note_failed_write(number, written.error());
+void SaveWork::note_outcome(Lock& lock, std::size_t number, const StagedPack& pack,
+                            const Result<WrittenPack>& written) {
   Slot& slot = slots_[number];
+  if (!written) {
+    const bool is_missed = !note_failed_write(number, written.error());
+    const std::uint32_t refusals = slot.tries;
+    if (written.error().kind() == ErrorKind::kNoSpace) make_room(lock, pack, refusals, is_missed);
+    return;
+  }
   if (!slot.is_legacy && freshness_.is_stale(pack.id.step, slot.layout, written->hashes)) {
     ++progress_.stale;
     progress_.events.push_back("what is saved at " + text_of(pack.id) +
@@ -109,6 +115,8 @@ bool SaveWork::write_directly(Lock& lock) {
   auto outcome =
       !written ? Result<void>(written.error())
                : at_the_disk(lock, [&] { return vote(*places_.disk, pack.id, *written, places_.mark); });
+  // Nothing is tried again here, so that the next save finds all the room that there is.
+  if (!outcome && outcome.error().kind() == ErrorKind::kNoSpace) make_room(lock, pack, kTriesMax, true);
   direct->outcome = std::move(outcome);
   return true;
 }
@@ -218,7 +226,7 @@ void SaveWork::note_written(const StagedPack& pack, const Ticket& ticket, bool i
   watched_.push_back({.pack = pack, .ticket = ticket, .commits = commits});
 }
 
-void SaveWork::note_failed_write(std::size_t number, const Error& why) {
+bool SaveWork::note_failed_write(std::size_t number, const Error& why) {
   Slot& slot = slots_[number];
   const StagedPack pack = table_[number].pack;
   ++slot.tries;
@@ -229,11 +237,43 @@ void SaveWork::note_failed_write(std::size_t number, const Error& why) {
     progress_.last_error = why.message();
     table_.put_back(number);
     write_not_before_ = places_.clock->now() + options_.pause;
-    return;
+    return true;
   }
   note_missed(pack, slot.ticket, why);
   // At the end the slot keeps it, for the next process in this place.
   if (!is_stopping_) release(number);
+  return false;
+}
+
+void SaveWork::give_up_waiting(const StagedPack& for_pack) {
+  std::vector<Watched> given_up;
+  std::erase_if(watched_, [&](const Watched& one) {
+    const bool goes = one.pack.id.attempt == for_pack.id.attempt && one.pack.id < for_pack.id;
+    if (goes) given_up.push_back(one);
+    return goes;
+  });
+  for (const Watched& one : given_up)
+    note_missed(one.pack, one.ticket,
+                {ErrorKind::kNoSpace,
+                 "other ranks have not written their part of it, and it makes room for that "
+                 "of " +
+                     text_of(for_pack.id)});
+}
+
+void SaveWork::make_room(Lock& lock, const StagedPack& pack, std::uint32_t refusals, bool is_missed) {
+  // At the end what is there is for the next process in this place.
+  if (is_stopping_ || !world_ || world_->attempt != pack.id.attempt) return;
+  const auto may_clean_up = world_->may_clean_up;
+  const bool gives_up = pack.rank.value() == 0 && refusals > 1;
+  if (gives_up) give_up_waiting(pack);
+  const CheckpointId before = gives_up ? pack.id : CheckpointId{.attempt = pack.id.attempt, .step = Step(0)};
+  const auto made = at_the_disk(lock, [&]() -> Result<void> {
+    if (may_clean_up && !may_clean_up()) return {};
+    auto swept = sweep_uncommitted(*places_.disk, before);
+    const bool has_no_vote = is_missed && is_gone(*places_.disk, receipt_path(pack.id, pack.rank));
+    return swept && has_no_vote ? remove_unvoted(*places_.disk, pack.id) : swept;
+  });
+  if (!made) progress_.events.push_back("no room is made for now: " + made.error().message());
 }
 
 void SaveWork::note_failed_commit(const CheckpointId& id, const Error& why) {

@@ -28,7 +28,7 @@ ratoon_test(unit/agent/load_test
 ratoon_test(unit/agent/staging_test
   SOURCES checkpoint/staging/adoption_test.cpp checkpoint/staging/copy_test.cpp checkpoint/staging/filling_test.cpp
           checkpoint/staging/more_slots_test.cpp checkpoint/staging/saver_of_two_test.cpp checkpoint/staging/saver_test.cpp
-          checkpoint/staging/slot_test.cpp checkpoint/staging/soak_test.cpp
+          checkpoint/staging/short_of_room_test.cpp checkpoint/staging/slot_test.cpp checkpoint/staging/soak_test.cpp
           checkpoint/staging/streaming_copy_test.cpp checkpoint/sums_beside_test.cpp
   LIBS crash_support ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/interop_test

@@ -83,7 +83,7 @@ class StrangeFolderTest : public testing::Test {
     }
     note(run->retire_old({.last = 1}, Attempt(2)));
     note(read_pins(*disk));
-    note(sweep_uncommitted(*disk, Attempt(9)));
+    note(sweep_uncommitted(*disk, {.attempt = Attempt(9), .step = Step(0)}));
     note(run->set_aside(id(1, 30), "a test"));
     for (const std::uint64_t step : {10, 20, 30, 40}) note(remove_checkpoint(*disk, id(1, step)));
     note(unpin(*disk, id(1, 20)));

@@ -4,6 +4,7 @@
 
 #include "agent/src/checkpoint/disk/durable.h"
 #include "agent/src/checkpoint/pins.h"
+#include "tests/support/crash/observed_disk.h"
 #include "tests/unit/cli/checkpoint/run_fixture.h"
 
 namespace ratoon::cli::gc_test {
@@ -60,6 +61,28 @@ TEST_P(GcTest, TakesOnlyWhatOlderAttemptsNeverCommitted) {
   EXPECT_THAT(plan({}), IsEmpty());
 }
 
+// Who commits does it in order: what has a newer one of its attempt beside it is never committed any more.
+TEST_P(GcTest, TakesWhatTheNewestAttemptPassedOver) {
+  leave(id(1, 10));
+  commit_plain(id(1, 20));
+  leave(id(1, 30));
+  EXPECT_THAT(plan({}), ElementsAre("uncommitted step 10 of attempt 1"));
+  ASSERT_TRUE(carry_out_all({}));
+  EXPECT_FALSE(has_packs(id(1, 10)));
+  EXPECT_TRUE(has_packs(id(1, 30))) << "it may be being written";
+}
+
+// A run that lets one go and finds it pinned puts its manifest back: for a moment it has none.
+TEST_P(GcTest, WhatWasNeverCommittedAndIsPinnedStays) {
+  leave(id(1, 10));
+  commit_plain(id(1, 20));
+  ASSERT_TRUE(checkpoint::pin(*disk_, id(1, 10), "x", "mark"));
+  const Survey before = survey();
+  ASSERT_TRUE(
+      carry_out(*disk_, before, plan_gc(before, {}), [](std::uint64_t) {}, [](const GcItem&) { FAIL(); }));
+  EXPECT_TRUE(has_packs(id(1, 10)));
+}
+
 TEST_P(GcTest, KeepsWhatTheRulesKeep) {
   for (const std::uint64_t step : {10, 20, 30, 40}) commit_plain(id(1, step));
   EXPECT_THAT(plan({.keep_last = 2}),
@@ -92,6 +115,37 @@ TEST_P(GcTest, WhatIsPinnedBetweenThePlanAndItsRemovalStays) {
   EXPECT_THAT(removed, ElementsAre(id(1, 20)));
   EXPECT_TRUE(has_packs(id(1, 10)));
   EXPECT_EQ(survey().checkpoints.size(), 2u);
+}
+
+TEST_P(GcTest, WhatIsInQuarantineAndPinnedAfterThePlanStays) {
+  for (const std::uint64_t step : {10, 20}) commit_plain(id(1, step));
+  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  const Survey before = survey();
+  const GcPlan planned = plan_gc(before, kEverything);
+  ASSERT_EQ(planned.items.size(), 1u);
+  ASSERT_TRUE(checkpoint::pin(*disk_, id(1, 10), "x", "mark"));
+  std::size_t removed = 0;
+  ASSERT_TRUE(carry_out(*disk_, before, planned, [](std::uint64_t) {}, [&](const GcItem&) { ++removed; }));
+  EXPECT_EQ(removed, 0u) << "nothing is said to be gone";
+  EXPECT_TRUE(std::filesystem::exists(pack(id(1, 10), 0)));
+  EXPECT_TRUE(std::filesystem::exists(run_ / checkpoint::receipt_path(id(1, 10), Rank(0))));
+}
+
+TEST_P(GcTest, PacksInQuarantineThatArePinnedWhileTheirVotesGoStay) {
+  for (const std::uint64_t step : {10, 20}) commit_plain(id(1, step));
+  ASSERT_TRUE(store_.set_aside(id(1, 10), "a flipped bit"));
+  const Survey before = survey();
+  const std::shared_ptr<checkpoint::Disk> borrowed(disk_.get(), [](checkpoint::Disk*) {});
+  test::ObservedDisk observed(
+      borrowed, [&](test::DiskCall call, const std::string& path, test::Moment moment) {
+        const bool is_vote = call == test::DiskCall::kRemove && path.starts_with(checkpoint::kReceipts);
+        if (is_vote && moment == test::Moment::kBefore) {
+          EXPECT_TRUE(checkpoint::pin(*disk_, id(1, 10), "x", "mark"));
+        }
+      });
+  ASSERT_TRUE(carry_out(
+      observed, before, plan_gc(before, kEverything), [](std::uint64_t) {}, [](const GcItem&) { FAIL(); }));
+  EXPECT_TRUE(std::filesystem::exists(pack(id(1, 10), 0)));
 }
 
 TEST_P(GcTest, NothingGoesWhereTheNewestDoesNotReadBack) {
