@@ -24,8 +24,12 @@ fs::path parent_of(const fs::path& folder) {
 Result<void> sync_folder(const fs::path& folder) {
   const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.is_open()) return system_error(errno, "opening folder " + folder.string());
-  if (::fsync(fd.get()) != 0) return system_error(errno, "syncing folder " + folder.string());
-  return {};
+  return sync_open_folder(fd.get(), folder.string());
+}
+
+Result<void> sync_open_folder(int fd, const std::string& shown) {
+  const bool is_done = ::fsync(fd) == 0 || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS;
+  return is_done ? Result<void>() : system_error(errno, "syncing folder " + shown);
 }
 
 Error not_allowed(const Error& refused, const fs::path& folder) {

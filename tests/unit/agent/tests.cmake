@@ -20,7 +20,8 @@ ratoon_test(unit/agent/pack_test
 ratoon_test(unit/agent/disk_test
   SOURCES checkpoint/disk/direct_writes_test.cpp checkpoint/disk/durable_test.cpp
           checkpoint/disk/patient_calls_test.cpp
-          checkpoint/disk/patient_disk_test.cpp checkpoint/disk/read_directly_test.cpp checkpoint/disk/replacing_file_test.cpp
+          checkpoint/disk/patient_disk_test.cpp checkpoint/disk/read_directly_test.cpp checkpoint/disk/real_disk_test.cpp
+          checkpoint/disk/replacing_file_test.cpp
   LIBS crash_support ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/load_test
   SOURCES checkpoint/load/checkpoint_reader_test.cpp checkpoint/load/on_threads_test.cpp

@@ -8,6 +8,7 @@ ratoon_test(unit/core/log_line_test LIBS ratoon::base_core nlohmann_json::nlohma
 ratoon_test(unit/core/log_test LIBS ratoon::base_core nlohmann_json::nlohmann_json LABELS threads)
 ratoon_test(unit/core/philox_test LIBS ratoon::base_core)
 ratoon_test(unit/core/random_name_test LIBS ratoon::base_core)
+ratoon_test(unit/core/durable_folder_test LIBS ratoon::base_core)
 ratoon_test(unit/core/folder_mark_test LIBS ratoon::base_core)
 ratoon_test(unit/core/read_file_test LIBS ratoon::base_core)
 ratoon_test(unit/core/result_test LIBS ratoon::base_core)

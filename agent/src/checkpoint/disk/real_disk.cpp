@@ -158,8 +158,7 @@ Result<void> RealDisk::make_folder(const std::string& path) {
 Result<void> RealDisk::sync_folder(const std::string& path) {
   const auto fd = open_at(path);
   if (!fd) return fd.error();
-  if (::fsync(fd->get()) != 0) return error("syncing folder", path);
-  return {};
+  return sync_open_folder(fd->get(), shown(path));
 }
 
 Result<std::vector<DiskEntry>> RealDisk::list(const std::string& path) const {

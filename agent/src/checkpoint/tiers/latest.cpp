@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <system_error>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "agent/src/checkpoint/disk/durable.h"
 #include "base/contract/fields.h"
-#include "base/core/unique_fd.h"
+#include "base/core/durable_folder.h"
 
 namespace ratoon::checkpoint {
 namespace {
@@ -61,12 +58,6 @@ bool is_pack_of(const CheckpointId& id, const std::string& path) {
          is_name_of_rank_file(path.substr(folder.size()));
 }
 
-Result<void> sync_names(const fs::path& folder) {
-  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.is_open() || ::fsync(fd.get()) != 0) return system_error(errno, "syncing " + folder.string());
-  return {};
-}
-
 }  // namespace
 
 Result<void> point_latest(StoreDisk& store, const std::string& name, const Latest& latest) {
@@ -107,7 +98,7 @@ Result<void> point_latest(const fs::path& run_folder, const std::string& name, c
   if (code) return system_error(code.value(), "linking " + temporary.string());
   fs::rename(temporary, link, code);
   if (code) return system_error(code.value(), "renaming " + temporary.string() + " to " + link.string());
-  return sync_names(link.parent_path());
+  return sync_folder(link.parent_path());
 }
 
 std::optional<std::string> pack_in_link(const std::string& name, const fs::path& target) {
