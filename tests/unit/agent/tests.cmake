@@ -124,7 +124,7 @@ if(RATOON_WITH_HTTP)
     SOURCES objects/replies_test.cpp objects/shared_files_test.cpp objects/sigv4_test.cpp LIBS ratoon::agent ratoon::base_http)
   ratoon_test(unit/agent/remote_store_test
     SOURCES objects/credentials_test.cpp objects/http_store_test.cpp objects/keeper_test.cpp objects/s3_store_test.cpp
-            objects/s3_upload_test.cpp
+            objects/s3_upload_test.cpp objects/unclear_replies_test.cpp
             ../../support/scripted_http.cpp
     LIBS ratoon::agent ratoon::base_http LABELS threads)
   ratoon_test(unit/agent/coordinator_link_test

@@ -42,6 +42,14 @@ class MemoryFile final : public WriteFile {
   const std::string shown_;
 };
 
+// Answers that cannot be, as of a proxy: that nothing can be learned from one is no damage of what lies in
+// the store.
+template <class Value>
+Result<Value> no_damage(Result<Value> answer) {
+  if (answer || answer.error().kind() != ErrorKind::kCorrupted) return answer;
+  return Error(ErrorKind::kUnavailable, answer.error().message());
+}
+
 // Puts a range of an object where it belongs, however often the download begins anew.
 class SpanSink final : public objects::ObjectSink {
  public:
@@ -75,15 +83,18 @@ class StoreReadFile final : public ReadFile {
   Result<void> read(std::uint64_t at, std::span<std::byte> bytes) const override {
     if (bytes.empty()) return {};
     if (at > object_.size_bytes || bytes.size() > object_.size_bytes - at) return cut(at + bytes.size());
+    return no_damage(read_twice([&] { return read_once(at, bytes); }, [] {}));
+  }
+  void forget() const override {}  // every read goes to the store
+
+ private:
+  Result<void> read_once(std::uint64_t at, std::span<std::byte> bytes) const {
     SpanSink sink(bytes);
     const auto got =
         store_->get(object_.key, sink, {.range = objects::ByteRange{at, at + bytes.size()}, .stop = stop_});
     if (!got) return got.error();
     return sink.filled() == bytes.size() ? Result<void>() : cut(at + sink.filled());
   }
-  void forget() const override {}  // every read goes to the store
-
- private:
   [[nodiscard]] Error cut(std::uint64_t at) const {
     return {ErrorKind::kCorrupted, objects::join_uri(store_->uri(), object_.key) + " ends before byte " +
                                        std::to_string(at) + ", and was to reach there"};
@@ -171,10 +182,7 @@ Result<void> StoreDisk::sync_folder(const std::string&) {
 }
 
 Result<std::vector<objects::ObjectInfo>> StoreDisk::list_objects(std::string_view beginning) const {
-  auto listed = read_twice([&] { return objects::list_all(*store_, beginning, stop_); }, [] {});
-  if (listed || listed.error().kind() != ErrorKind::kCorrupted) return listed;
-  // Of a proxy, say. That nothing can be learned from an answer is no damage of what lies in the store.
-  return Error(ErrorKind::kUnavailable, listed.error().message());
+  return no_damage(read_twice([&] { return objects::list_all(*store_, beginning, stop_); }, [] {}));
 }
 
 Result<std::vector<DiskEntry>> StoreDisk::list(const std::string& path) const {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "agent/src/objects/object_key.h"
 #include "agent/src/objects/remote/content_range.h"
+#include "agent/src/objects/sinks.h"
 
 namespace ratoon::objects {
 namespace {
@@ -193,6 +195,21 @@ ObjectInfo object_info(std::string_view key, const http::Headers& headers) {
   return {.key = std::string(key),
           .size_bytes = parse_bytes(headers.get("Content-Length")).value_or(0),
           .etag = std::string(headers.get("ETag"))};
+}
+
+Result<ObjectInfo> found_by_head(ObjectStore& store, std::string_view key, const http::Headers& headers,
+                                 const std::stop_token& stop) {
+  if (parse_bytes(headers.get("Content-Length"))) return object_info(key, headers);
+  MemorySink first_byte;
+  auto got = store.get(key, first_byte, {.range = ByteRange{0, 1}, .stop = stop});
+  if (got && got->size_bytes > 0) return got;
+  // A server that knows no ranges, or an object of no bytes.
+  const bool is_unknown = got || got.error().kind() == ErrorKind::kInvalid;
+  if (!is_unknown) return got.error();
+  return Error(ErrorKind::kUnavailable,
+               "what answers for " + join_uri(store.uri(), key) +
+                   " says nothing of the size of that object, neither by Content-Length nor by "
+                   "Content-Range; see which proxy takes them away");
 }
 
 Result<ObjectInfo> download(const Surroundings& surroundings, const DownloadPlan& plan, ObjectSink& sink,

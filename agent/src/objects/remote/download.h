@@ -27,7 +27,12 @@ struct DownloadPlan {
 [[nodiscard]] Result<ObjectInfo> download(const Surroundings& surroundings, const DownloadPlan& plan,
                                           ObjectSink& sink, Attempts& attempts);
 
-// What the head of an answer to HEAD says.
+// What the head of an answer says.
 [[nodiscard]] ObjectInfo object_info(std::string_view key, const http::Headers& headers);
+
+// What an answer to HEAD says. Proxies leave the length out: then the first byte is asked for, with which it
+// comes. kUnavailable: there is an object, and nothing says how long it is.
+[[nodiscard]] Result<ObjectInfo> found_by_head(ObjectStore& store, std::string_view key,
+                                               const http::Headers& headers, const std::stop_token& stop);
 
 }  // namespace ratoon::objects

@@ -66,7 +66,7 @@ Result<ObjectInfo> HttpStore::get(std::string_view key, ObjectSink& sink, const 
 Result<ObjectInfo> HttpStore::head(std::string_view key, std::stop_token stop) {
   if (auto checked = check_key(key, uri()); !checked) return checked.error();
   std::string url = url_of(key);
-  Attempts attempts(surroundings_, patience_, "looking for " + join_uri(uri(), key), std::move(stop));
+  Attempts attempts(surroundings_, patience_, "looking for " + join_uri(uri(), key), stop);
   const auto response = exchange(
       surroundings_,
       {.make = [&url]() -> Result<http::Request> { return http::Request{.method = "HEAD", .url = url}; },
@@ -76,7 +76,7 @@ Result<ObjectInfo> HttpStore::head(std::string_view key, std::stop_token stop) {
        }},
       attempts);
   if (!response) return response.error();
-  return object_info(key, response->headers);
+  return found_by_head(*this, key, response->headers, stop);
 }
 
 Error HttpStore::read_only(std::string_view doing) const {

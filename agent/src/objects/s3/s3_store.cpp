@@ -50,7 +50,7 @@ Result<ObjectInfo> S3Store::head(std::string_view key, std::stop_token stop) {
     answer = client_->call(call_for("HEAD", key), what, {.stop = stop});
   }
   if (!answer) return answer.error();
-  return object_info(key, answer->headers);
+  return found_by_head(*this, key, answer->headers, stop);
 }
 
 S3Writer S3Store::writer_for(std::string_view key, bool replaces) const {

@@ -134,6 +134,7 @@ Result<S3Writer::Found> S3Writer::look(ObjectSource& source, std::uint32_t crc32
   const std::string_view mark = answer->headers.get(kMark);
   if (mark.empty() && may_be_unmarked) return compare(source, options);
   if (mark != mark_) return Found::kAnothers;
+  if (answer->headers.get("Content-Length").empty()) return compare(source, options);
   const std::uint64_t size = object_info(key_, answer->headers).size_bytes;
   const std::string_view checksum = answer->headers.get(kChecksumHeader);
   const bool is_of_parts = checksum.find('-') != std::string_view::npos;

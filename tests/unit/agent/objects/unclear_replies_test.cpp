@@ -1,0 +1,69 @@
+// Servers and proxies that say too little of an object, or what cannot be: nothing is learned from them,
+// least of all that the object is damaged.
+#include "agent/src/checkpoint/inventory.h"
+#include "agent/src/checkpoint/tiers/store_disk.h"
+#include "tests/unit/agent/objects/remote_store_fixture.h"
+
+namespace ratoon::objects::unclear_replies_test {
+namespace {
+
+using ratoon::test::reply;
+using ratoon::test::ScriptedHttp;
+using ratoon::test::ScriptedReply;
+using ratoon::test::ScriptedRequest;
+using testing::HasSubstr;
+
+class UnclearReplies : public objects::test::RemoteStoreTest {
+ protected:
+  static ScriptedReply head_without_length() {
+    return ScriptedReply{.bytes = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n",
+                         .then = ScriptedReply::kCut};
+  }
+  static ScriptedReply first_byte(const std::string& total) {
+    return reply(206, "x", "Content-Range: bytes 0-0/" + total + "\r\nETag: \"v1\"\r\n");
+  }
+};
+
+TEST_F(UnclearReplies, AHeadWithoutALengthLeavesItToTheFirstByte) {
+  const ScriptedHttp server([](const ScriptedRequest& request, int) {
+    return request.method == "HEAD" ? head_without_length() : first_byte("1234");
+  });
+  for (const auto& store : {s3(server), web(server)}) {
+    const auto found = store->head("k");
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_EQ(*found, (ObjectInfo{.key = "k", .size_bytes = 1234, .etag = "\"v1\""}));
+  }
+}
+
+TEST_F(UnclearReplies, ALengthThatNothingTellsIsUnknown) {
+  std::string total = "*";
+  const ScriptedHttp server([&](const ScriptedRequest& request, int) {
+    if (request.method == "HEAD") return head_without_length();
+    return total.empty() ? reply(200, "all of it") : first_byte(total);
+  });
+  for (const char* const said : {"*", ""}) {
+    total = said;
+    for (const auto& store : {s3(server), web(server)}) {
+      const auto found = store->head("k");
+      ASSERT_FALSE(found);
+      EXPECT_EQ(found.error().kind(), ErrorKind::kUnavailable);
+      EXPECT_THAT(found.error().message(), HasSubstr("says nothing of the size"));
+    }
+  }
+}
+
+TEST_F(UnclearReplies, AreNoDamageOfACheckpoint) {
+  const ScriptedHttp server([&](const ScriptedRequest& request, int) {
+    if (request.method == "HEAD")
+      return ScriptedReply{.bytes = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"};
+    return reply(206, "x", "Content-Range: bytes 7-7/100\r\n");  // it was asked for the first byte
+  });
+  const checkpoint::StoreDisk disk(s3(server));
+  const auto manifest = checkpoint::read_manifest(disk, {.attempt = Attempt(1), .step = Step(10)});
+  ASSERT_FALSE(manifest);
+  EXPECT_EQ(manifest.error().kind(), ErrorKind::kUnavailable);
+  EXPECT_THAT(manifest.error().message(), HasSubstr("was asked for the bytes from 0 on"));
+}
+
+}  // namespace
+}  // namespace ratoon::objects::unclear_replies_test
