@@ -11,9 +11,9 @@
 #include <ratoon/atomic_file.h>
 
 #include "agent/src/objects/file_upload.h"
+#include "agent/src/objects/folder_walk.h"
 #include "agent/src/objects/object_key.h"
 #include "base/core/atomic_fill.h"
-#include "base/core/durable_folder.h"
 #include "base/core/unique_fd.h"
 
 namespace ratoon::objects {
@@ -103,8 +103,8 @@ Result<ObjectInfo> FileStore::head(std::string_view key, std::stop_token) {
 Result<void> FileStore::put(std::string_view key, std::string_view bytes, const PutOptions& options) {
   if (auto checked = check_key(key, uri_); !checked) return checked;
   const fs::path path = folder_ / key;
-  if (auto made = create_folders(path.parent_path()); !made) return made;
-  return save_file_atomically(path, bytes, {.replaces = options.replaces});
+  return write_into_folder(path,
+                           [&] { return save_file_atomically(path, bytes, {.replaces = options.replaces}); });
 }
 
 Result<UploadedObject> FileStore::upload(std::string_view key, ObjectSource& source,
@@ -124,19 +124,18 @@ Result<ObjectPage> FileStore::list(std::string_view prefix, std::string_view, st
   // The last folder that the prefix names whole holds all that begins with it.
   const std::size_t slash = prefix.rfind('/');
   const fs::path top = slash == std::string_view::npos ? folder_ : folder_ / prefix.substr(0, slash);
-  std::error_code code;
   ObjectPage page;
-  fs::recursive_directory_iterator it(top, fs::directory_options::follow_directory_symlink, code);
-  if (code.value() == ENOENT || code.value() == ENOTDIR) return page;
-  for (; !code && it != fs::recursive_directory_iterator(); it.increment(code)) {
+  const auto note = [&](const fs::directory_entry& entry) -> Result<void> {
     if (stop.stop_requested()) return cancelled(uri_);
     std::error_code vanished;
-    if (!it->is_regular_file(vanished) || is_temporary(it->path().filename().string())) continue;
-    const std::string key = it->path().lexically_relative(folder_).generic_string();
-    const std::uint64_t size = it->file_size(vanished);
+    if (!entry.is_regular_file(vanished) || is_temporary(entry.path().filename().string())) return {};
+    const std::string key = entry.path().lexically_relative(folder_).generic_string();
+    const std::uint64_t size = entry.file_size(vanished);
     if (!vanished && key.starts_with(prefix)) page.objects.push_back({.key = key, .size_bytes = size});
-  }
-  if (code) return system_error(code.value(), "listing " + uri_);
+    return {};
+  };
+  if (auto walked = walk_folder(top, Links::kFollowed, "listing " + uri_, note); !walked)
+    return walked.error();
   std::sort(page.objects.begin(), page.objects.end(),
             [](const ObjectInfo& a, const ObjectInfo& b) { return a.key < b.key; });
   return page;
@@ -148,6 +147,10 @@ Result<void> FileStore::remove(std::string_view key, std::stop_token) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
     return system_error(errno, "removing " + join_uri(uri_, key));
   }
+  // A store has no folders: those that this key named go with their last object. One that is not empty stays,
+  // with all that it lies in.
+  for (std::size_t end = key.rfind('/'); end != std::string_view::npos; end = key.rfind('/', end - 1))
+    if (::rmdir((folder_ / key.substr(0, end)).c_str()) != 0) break;
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/src/objects/folder_walk.h"
 #include "agent/src/objects/sources.h"
 #include "base/core/atomic_fill.h"
 #include "base/core/crc32c.h"
@@ -20,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kUploadPieceBytes = 1024 * 1024;
+constexpr int kFoldersMax = 1000;  // each one that vanished means that another object went
 
 Error upload_cancelled(const std::string& what) {
   return {ErrorKind::kCancelled, what + " was cancelled"};
@@ -74,9 +76,20 @@ bool is_older(const fs::path& path, Duration age) {
 
 }  // namespace
 
+Result<void> write_into_folder(const fs::path& path, const std::function<Result<void>()>& write) {
+  const fs::path folder = path.parent_path();
+  for (int i = 1;; ++i) {
+    auto written = create_folders(folder);
+    if (written) written = write();
+    std::error_code code;
+    const bool has_vanished =
+        !written && written.error().kind() == ErrorKind::kNotFound && !fs::exists(folder, code);
+    if (!has_vanished || i == kFoldersMax) return written;
+  }
+}
+
 Result<UploadedObject> upload_file(const fs::path& path, ObjectSource& source, const UploadOptions& options,
                                    const std::string& uri) {
-  if (auto made = create_folders(path.parent_path()); !made) return made.error();
   UploadedObject uploaded{.size_bytes = source.size_bytes()};
   const auto fill = [&](int fd) -> Result<void> {
     const auto crc = pour(source, fd, options, uri);
@@ -84,7 +97,8 @@ Result<UploadedObject> upload_file(const fs::path& path, ObjectSource& source, c
     uploaded.crc32c = *crc;
     return {};
   };
-  const auto written = fill_file_atomically(path, fill, {.replaces = options.replaces});
+  const auto written = write_into_folder(
+      path, [&] { return fill_file_atomically(path, fill, {.replaces = options.replaces}); });
   if (!written) return written.error();
   return uploaded;
 }
@@ -94,26 +108,25 @@ Result<std::uint64_t> remove_temporary_files(const fs::path& folder, std::string
                                              const std::stop_token& stop) {
   const std::size_t slash = prefix.rfind('/');
   const fs::path top = slash == std::string_view::npos ? folder : folder / prefix.substr(0, slash);
-  std::error_code code;
   std::uint64_t count = 0;
-  // Links are not followed: what they lead to is another's.
-  fs::recursive_directory_iterator it(top, code);
-  if (code.value() == ENOENT || code.value() == ENOTDIR) return count;
-  for (; !code && it != fs::recursive_directory_iterator(); it.increment(code)) {
+  const auto remove = [&](const fs::directory_entry& entry) -> Result<void> {
     if (stop.stop_requested()) return upload_cancelled("tidying " + uri);
-    const std::string name = it->path().filename().string();
+    const fs::path& path = entry.path();
+    const std::string name = path.filename().string();
     const std::string_view meant = name_behind_temporary(name);
     std::error_code vanished;
-    if (meant.empty() || it->symlink_status(vanished).type() != fs::file_type::regular) continue;
-    const std::string key = (it->path().parent_path() / meant).lexically_relative(folder).generic_string();
-    if (!key.starts_with(prefix) || !is_older(it->path(), older_than)) continue;
-    if (::unlink(it->path().c_str()) == 0) {
+    if (meant.empty() || entry.symlink_status(vanished).type() != fs::file_type::regular) return {};
+    const std::string key = (path.parent_path() / meant).lexically_relative(folder).generic_string();
+    if (!key.starts_with(prefix) || !is_older(path, older_than)) return {};
+    if (::unlink(path.c_str()) == 0)
       ++count;
-    } else if (errno != ENOENT) {
-      return system_error(errno, "removing " + it->path().string());
-    }
-  }
-  if (code) return system_error(code.value(), "tidying " + uri);
+    else if (errno != ENOENT)
+      return system_error(errno, "removing " + path.string());
+    return {};
+  };
+  // What links lead to is another's.
+  if (auto walked = walk_folder(top, Links::kLeftAlone, "tidying " + uri, remove); !walked)
+    return walked.error();
   return count;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -10,6 +11,11 @@
 #include "agent/src/objects/object_store.h"
 
 namespace ratoon::objects {
+
+// Makes missing folders for a file and calls `write`, which makes it; again where the folder is gone by then,
+// since another process took its last object away.
+[[nodiscard]] Result<void> write_into_folder(const std::filesystem::path& path,
+                                             const std::function<Result<void>()>& write);
 
 // `uri` names the object in messages. Missing folders are made.
 [[nodiscard]] Result<UploadedObject> upload_file(const std::filesystem::path& path, ObjectSource& source,

@@ -1,6 +1,7 @@
 #include "agent/src/checkpoint/tiers/dead_uploads.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "agent/src/checkpoint/disk/disk.h"
 #include "agent/src/checkpoint/file_names.h"
@@ -9,6 +10,7 @@ namespace ratoon::checkpoint {
 namespace {
 
 constexpr std::uint64_t kAttemptsMax = 8;  // a request each
+constexpr Duration kLongAgo = std::chrono::hours(1);
 
 }  // namespace
 
@@ -23,7 +25,11 @@ Result<std::uint64_t> abort_dead_uploads(objects::ObjectStore& store, Attempt ow
     if (!aborted) return aborted.error();
     count += *aborted;
   }
-  return count;
+  if (!store.local_path(kManifests)) return count;
+  // Small files, such as manifests and claims, begin as temporary ones as well where a store is a folder.
+  const auto left = store.abort_stale_uploads("", kLongAgo, stop);
+  if (!left) return left.error();
+  return count + *left;
 }
 
 }  // namespace ratoon::checkpoint

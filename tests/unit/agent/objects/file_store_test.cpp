@@ -1,4 +1,7 @@
 // A folder as a store.
+#include <atomic>
+#include <thread>
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -97,6 +100,42 @@ TEST_F(FileStoreTest, RemovesAndDoesNotMindIfItIsGone) {
   EXPECT_TRUE(store_->remove("a"));
   EXPECT_TRUE(store_->remove("a"));
   EXPECT_EQ(failure_of("a").kind(), ErrorKind::kNotFound);
+}
+
+TEST_F(FileStoreTest, FoldersGoWithTheLastObjectInThem) {
+  for (const char* const key : {"a/b/c/x", "a/b/y", "z"}) ASSERT_TRUE(store_->put(key, "x"));
+  ASSERT_TRUE(store_->remove("a/b/c/x"));
+  EXPECT_THAT(files(), ElementsAre("a", "a/b", "a/b/y", "z"));
+  ASSERT_TRUE(store_->remove("a/b/y"));
+  ASSERT_TRUE(store_->remove("z"));
+  EXPECT_THAT(files(), ElementsAre()) << "but the store itself stays";
+  ASSERT_TRUE(store_->put("a/b/y", "x"));
+  EXPECT_EQ(read("a/b/y"), "x");
+}
+
+TEST_F(FileStoreTest, AFolderThatGoesWhileAnObjectIsPutIntoItIsMadeAgain) {
+  std::atomic<bool> is_over = false;
+  std::jthread remover([&] {
+    while (!is_over) EXPECT_TRUE(store_->remove("a/b/x"));
+  });
+  for (int i = 0; i < 20; ++i) {
+    const auto put = store_->put("a/b/c" + std::to_string(i) + "/y", "y");
+    ASSERT_TRUE(put) << put.error().message();
+    MemorySource bytes("z");
+    const auto sent = store_->upload("a/b/x", bytes);
+    ASSERT_TRUE(sent) << sent.error().message();
+    ASSERT_TRUE(store_->remove("a/b/c" + std::to_string(i) + "/y"));
+    const auto listed = list_all(*store_, "");
+    ASSERT_TRUE(listed) << listed.error().message();
+  }
+  is_over = true;
+}
+
+TEST_F(FileStoreTest, ALoopOfLinksEndsAList) {
+  ASSERT_TRUE(store_->put("a/x", "x"));
+  for (const char* const name : {"up", "over"})
+    std::filesystem::create_directory_symlink("..", folder_ / "new/store/a" / name);
+  EXPECT_THAT(list_all(*store_, "").error().message(), HasSubstr("listing "));
 }
 
 TEST_F(FileStoreTest, NamesTheFileThatIsMissing) {

@@ -1,6 +1,9 @@
 #include "agent/src/checkpoint/tiers/store_disk.h"
 
+#include <algorithm>
+#include <chrono>
 #include <set>
+#include <utility>
 
 #include <gmock/gmock.h>
 
@@ -8,8 +11,10 @@
 #include "agent/src/checkpoint/disk/watched_disk.h"
 #include "agent/src/checkpoint/pack_writer.h"
 #include "agent/src/checkpoint/staging/copy.h"
+#include "agent/src/checkpoint/tiers/dead_uploads.h"
 #include "agent/src/checkpoint/tiers/mirror.h"
 #include "agent/src/checkpoint/tiers/tiers.h"
+#include "tests/support/crash/observed_disk.h"
 #include "tests/support/pack_files.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
@@ -183,6 +188,42 @@ TEST_F(StoreDiskTest, ARunLivesInAStoreAlone) {
   EXPECT_FALSE(fs::exists(folder_ / "store" / pack_path(id(1, 30), Rank(0))));
 }
 
+// A save every few seconds for days: each look walks through the folders of a store that is one.
+TEST_F(StoreDiskTest, AStoreThatIsAFolderHasFoldersForWhatItKeepsAlone) {
+  const auto count = [&] {
+    return std::ranges::count_if(fs::recursive_directory_iterator(folder_ / "store"),
+                                 [](const auto& entry) { return entry.is_directory(); });
+  };
+  const auto save_up_to = [&](std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t step = first; step <= last; ++step) {
+      test::digest_of_commit(store_, id(1, step));
+      ASSERT_TRUE(test::run_in(store_).retire_old({.last = 2}, Attempt(1)));
+    }
+  };
+  save_up_to(1, 5);
+  const auto at_first = count();
+  save_up_to(6, 40);
+  EXPECT_EQ(count(), at_first);
+}
+
+TEST_F(StoreDiskTest, WhatKilledWritersLeftAnywhereInAFolderGoes) {
+  const auto hours_ago = fs::file_time_type::clock::now() - std::chrono::hours(2);
+  for (const std::string name : {"manifests/.s0000000010.a0001.json", "claims/.c0000000012.txt",
+                                 "packs/a0001/s0000000010/.r0000.safetensors", ".latest.json"}) {
+    for (const auto& [ending, is_old] :
+         {std::pair{".tmp-0123456789abcdef", true}, {".tmp-fedcba9876543210", false}}) {
+      const fs::path path = folder_ / "store" / (name + ending);
+      fs::create_directories(path.parent_path());
+      ratoon::test::write_text(path, "left");
+      if (is_old) fs::last_write_time(path, hours_ago);
+    }
+  }
+  EXPECT_EQ(*abort_dead_uploads(store_->store(), Attempt(50), {}), 4u);
+  const auto files = std::ranges::count_if(fs::recursive_directory_iterator(folder_ / "store"),
+                                           [](const auto& entry) { return entry.is_regular_file(); });
+  EXPECT_EQ(files, 4) << "they may be being written";
+}
+
 TEST_F(StoreDiskTest, WhatRanksMirrorRankZeroCommits) {
   // Two ranks with disks of their own: each sends its pack and its vote.
   const auto other = test::folder_at(folder_ / "other");
@@ -245,6 +286,24 @@ TEST_F(StoreDiskTest, OnceAStoreHoldsItNoLocalCopyIsKept) {
   EXPECT_TRUE(test::run_in(store_).verify(id(1, 40)));
   const Tiers tiers({{.word = "volume", .disk = local_}, {.word = "store", .disk = store_, .store = store_}});
   EXPECT_EQ(tiers.inventory()->complete.front().id, id(1, 40));
+}
+
+// The thread that copies lets the newest go once a store holds it, while that which saves reads it back.
+TEST_F(StoreDiskTest, WhatIsRetiredWhileItIsReadBackIsNotBad) {
+  for (const std::uint64_t step : {10u, 20u}) test::digest_of_commit(local_, id(1, step));
+  bool has_gone = false;
+  const auto read_back = std::make_shared<ratoon::test::ObservedDisk>(
+      local_, [&](ratoon::test::DiskCall call, const std::string& path, ratoon::test::Moment moment) {
+        const bool is_pack =
+            call == ratoon::test::DiskCall::kOpen && path.starts_with(packs_folder(id(1, 20)));
+        if (!is_pack || moment != ratoon::test::Moment::kBefore || std::exchange(has_gone, true)) return;
+        EXPECT_TRUE(test::run_in(local_).retire_old({.last = 0}, Attempt(1), {.in_store = {id(1, 20)}}));
+      });
+  const auto retired = test::run_in(read_back).retire_old({.last = 1}, Attempt(1));
+  EXPECT_TRUE(has_gone);
+  EXPECT_TRUE(retired) << retired.error().message();
+  EXPECT_FALSE(fs::exists(folder_ / "run" / pack_path(id(1, 20), Rank(0))));
+  EXPECT_TRUE(given_up_checkpoints(*local_)->empty());
 }
 
 TEST_F(StoreDiskTest, NothingOlderGoesFromAStoreWhoseNewestIsNotSound) {
