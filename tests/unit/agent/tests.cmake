@@ -18,8 +18,7 @@ ratoon_test(unit/agent/pack_test
           checkpoint/pack/layout_test.cpp checkpoint/pack/read_plan_test.cpp
   LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/disk_test
-  SOURCES checkpoint/disk/direct_writes_test.cpp checkpoint/disk/durable_test.cpp
-          checkpoint/disk/patient_calls_test.cpp
+  SOURCES checkpoint/disk/direct_writes_test.cpp checkpoint/disk/durable_test.cpp checkpoint/disk/patient_calls_test.cpp
           checkpoint/disk/patient_disk_test.cpp checkpoint/disk/read_directly_test.cpp checkpoint/disk/real_disk_test.cpp
           checkpoint/disk/replacing_file_test.cpp
   LIBS crash_support ratoon::agent ratoon::base_contract LABELS threads)

@@ -134,6 +134,27 @@ Error lost_to(const Disk& disk, const std::optional<ClaimNote>& now) {
                                     " now, and not to this process any more: it stops writing here"};
 }
 
+// `may_be_refused`: whether the claim of that number, where the disk refuses to read it, is one that cannot
+// be read and not an error.
+Result<std::optional<ClaimNote>> look_at_newest(const Disk& disk,
+                                                const std::function<bool(std::uint64_t)>& may_be_refused) {
+  for (int i = 0; i < kRacesMax; ++i) {
+    const auto numbers = list_numbers(disk);
+    if (!numbers) return numbers.error();
+    if (numbers->empty()) return std::optional<ClaimNote>();
+    const std::string path = claim_path(numbers->back());
+    const auto text = read_file_twice(disk, path, [&] { return read_whole(disk, path, kClaimBytesMax); });
+    if (!text && text.error().kind() == ErrorKind::kNotFound) continue;  // renewed and tidied since the list
+    const bool is_refused = !text && text.error().kind() == ErrorKind::kIo && may_be_refused(numbers->back());
+    const bool is_damaged = !text && text.error().kind() == ErrorKind::kCorrupted;
+    if (!text && !is_damaged && !is_refused) return text.error();
+    auto note = text ? decode_claim(numbers->back(), *text) : Result<ClaimNote>(text.error());
+    if (!note) return std::optional(ClaimNote{.number = numbers->back(), .is_unreadable = true});
+    return std::optional(*std::move(note));
+  }
+  return change_all_the_time(disk);
+}
+
 }  // namespace
 
 Result<void> confirm_claim(const Disk& disk, const Owner& owner) {
@@ -145,20 +166,7 @@ Result<void> confirm_claim(const Disk& disk, const Owner& owner) {
 }
 
 Result<std::optional<ClaimNote>> newest_claim(const Disk& disk) {
-  for (int i = 0; i < kRacesMax; ++i) {
-    const auto numbers = list_numbers(disk);
-    if (!numbers) return numbers.error();
-    if (numbers->empty()) return std::optional<ClaimNote>();
-    const std::string path = claim_path(numbers->back());
-    const auto text = read_whole(disk, path, kClaimBytesMax);
-    if (!text && text.error().kind() == ErrorKind::kNotFound) continue;  // renewed and tidied since the list
-    const bool is_damaged = !text && text.error().kind() == ErrorKind::kCorrupted;
-    if (!text && !is_damaged) return text.error();
-    auto note = text ? decode_claim(numbers->back(), *text) : Result<ClaimNote>(text.error());
-    if (!note) return std::optional(ClaimNote{.number = numbers->back(), .is_unreadable = true});
-    return std::optional(*std::move(note));
-  }
-  return change_all_the_time(disk);
+  return look_at_newest(disk, [](std::uint64_t) { return false; });
 }
 
 bool may_clean_up(const Disk& disk, const Owner& owner) {
@@ -186,7 +194,8 @@ Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner ow
   ClaimWatch watch;
   std::uint64_t raced_after = kNumberMax;
   for (int races = 0; races < kRacesMax;) {
-    auto now = newest_claim(*disk);
+    // A sector that cannot be read stays so, and the place would be lost with it.
+    auto now = look_at_newest(*disk, [](std::uint64_t) { return true; });
     if (!now) return now.error();
     const bool is_of_the_job = *now && is_held_by_job(**now, owner);
     if (is_of_the_job && company == Company::kIsEnough) return std::optional<Claim>();
@@ -212,7 +221,7 @@ Result<std::optional<Claim>> Claim::contend(std::shared_ptr<Disk> disk, Owner ow
 }
 
 Result<void> Claim::write_next(bool is_released) {
-  const auto now = newest_claim(*disk_);
+  const auto now = look_at_newest(*disk_, [this](std::uint64_t number) { return number == number_; });
   if (!now) return now.error();
   // One that is damaged under the number that this process made is its own.
   const bool is_ours =

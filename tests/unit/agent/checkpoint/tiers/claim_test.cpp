@@ -282,6 +282,26 @@ TEST_P(ClaimTest, AnOwnersOwnClaimThatIsDamagedIsRenewed) {
   EXPECT_THAT(renewed.error().message(), HasSubstr("belongs to a job whose claim cannot be read"));
 }
 
+// A sector that cannot be read stays so: the place would be lost until a person removes the file.
+TEST_P(ClaimTest, AClaimThatTheDiskRefusesToReadIsWatchedForALeaseAsWell) {
+  auto first = take("digits", "a");
+  class Refusing : public ratoon::test::ObservedDisk {
+   public:
+    using ObservedDisk::ObservedDisk;
+    Result<std::unique_ptr<ReadFile>> open(const std::string& path) const override {
+      if (path != "claims/c0000000001.txt") return ObservedDisk::open(path);
+      return Error(ErrorKind::kIo, "a bad sector");
+    }
+  };
+  const auto bad = std::make_shared<Refusing>(
+      disk_, [](ratoon::test::DiskCall, const std::string&, ratoon::test::Moment) {});
+  auto second = take_on(bad, "digits", "b", [] {});
+  ASSERT_TRUE(second) << second.error().message();
+  EXPECT_EQ(waited_, seconds(30));
+  EXPECT_EQ(second->number(), 2u);
+  EXPECT_TRUE(second->renew());
+}
+
 TEST_P(ClaimTest, AnotherUidOnOneHostAndPathIsAnotherJob) {
   auto first = take("/runs/digits on here of 6f1c", "a");
   const auto second = take("/runs/digits on here of 77aa", "b",
