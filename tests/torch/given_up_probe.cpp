@@ -3,7 +3,6 @@
 // collectives is left.
 //
 //   given_up_probe FOLDER
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -21,10 +20,8 @@
 
 namespace {
 
-using std::chrono::milliseconds;
-
 void wait_until_all_has_ended(const std::filesystem::path& file) {
-  while (ratoon::clear_graves() != 0) std::this_thread::sleep_for(milliseconds(1));
+  while (ratoon::clear_graves() != 0) std::this_thread::yield();
   std::printf("all has ended\n");
   std::ofstream{file};
 }
@@ -44,7 +41,7 @@ int main(int argc, char** argv) {
       const auto loss = net->forward(torch::ones({2, 1024})).square().mean();
       const bool leaves = session.attempt() == 1 && step == 1;
       if (leaves && session.rank() == 1) {
-        while (!std::filesystem::exists(has_ended)) std::this_thread::sleep_for(milliseconds(1));
+        while (!std::filesystem::exists(has_ended)) std::this_thread::yield();
         throw ratoon::Interrupted("the test wants another attempt");
       }
       const auto backward = [&] {
