@@ -1,47 +1,115 @@
 #include <cmath>
-#include <utility>
+#include <set>
+#include <stdexcept>
+#include <string>
 
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
 #include <torch/optim/optimizer.h>
 
+#include <ratoon/failure.h>
 #include <ratoon/torch/loss_scaler.h>
 
+#include "base/contract/exit_code.h"
+
 namespace ratoon::torch {
+namespace {
+
+[[noreturn]] void refuse_turn(const std::string& sentence) {
+  throw Failure(static_cast<int>(ExitCode::kConfiguration), "LossScaler: " + sentence);
+}
+
+// The values of a gradient, of which a sparse one in half precision may have several for a place.
+at::Tensor values_of(const at::Tensor& parameter) {
+  at::Tensor& gradient = parameter.mutable_grad();
+  if (!gradient.is_sparse()) return gradient;
+  if (gradient.scalar_type() == at::kHalf) gradient = gradient.coalesce();
+  return gradient._values();
+}
+
+// Whether all gradients were finite. None: there is no gradient.
+std::optional<bool> unscale_gradients(::torch::optim::Optimizer& optimizer, float scale) {
+  const c10::AutoGradMode no_grad(false);
+  const auto inverse = static_cast<float>(1 / static_cast<double>(scale));
+  std::optional<bool> is_finite;
+  std::set<const void*> done;
+  for (auto& group : optimizer.param_groups()) {
+    for (const at::Tensor& parameter : group.params()) {
+      if (!parameter.grad().defined() || !done.insert(parameter.unsafeGetTensorImpl()).second) continue;
+      const at::Tensor values = values_of(parameter);
+      const auto like = at::TensorOptions(at::kFloat).device(values.device());
+      at::Tensor found = at::zeros({1}, like);
+      at::_amp_foreach_non_finite_check_and_unscale_({values}, found, at::full({1}, inverse, like));
+      is_finite = is_finite.value_or(true) && found.item<float>() == 0;
+    }
+  }
+  return is_finite;
+}
+
+}  // namespace
+
+LossScaler::LossScaler(LossScalerOptions options)
+    : options_(options), scale_(static_cast<float>(options.first)) {
+  if (!(options.growth > 1) || !(options.backoff < 1) || options.growth_interval == 0)
+    throw std::invalid_argument(
+        "LossScaler takes a growth over 1, a backoff under 1 and a growth_interval of at least 1; it was "
+        "given " +
+        std::to_string(options.growth) + ", " + std::to_string(options.backoff) + " and " +
+        std::to_string(options.growth_interval));
+}
 
 at::Tensor LossScaler::scale(const at::Tensor& loss) const {
   return at::mul(loss, scale_);
 }
 
 void LossScaler::unscale(::torch::optim::Optimizer& optimizer) {
-  if (is_step_finite_) return;
-  bool is_finite = true;
-  for (auto& group : optimizer.param_groups()) {
-    for (at::Tensor& parameter : group.params()) {
-      const at::Tensor& gradient = parameter.grad();
-      if (!gradient.defined()) continue;
-      const auto like = at::TensorOptions(at::kFloat).device(gradient.device());
-      at::Tensor found = at::zeros({1}, like);
-      at::_amp_foreach_non_finite_check_and_unscale_({gradient}, found, at::full({1}, 1 / scale_, like));
-      is_finite = is_finite && found.item<float>() == 0;
-    }
-  }
-  is_step_finite_ = is_finite;
+  Turn& turn = turns_[&optimizer];
+  if (turn.stage == Stage::kUnscaled)
+    refuse_turn(
+        "unscale() was called twice for an optimizer: call it once a step, and update() at the end "
+        "of each step, of one that is left out, too");
+  if (turn.stage == Stage::kStepped)
+    refuse_turn("unscale() was called after step(): call it before, and update() at the end of each step");
+  turn.is_finite = unscale_gradients(optimizer, scale_);
+  turn.stage = Stage::kUnscaled;
 }
 
 bool LossScaler::step(::torch::optim::Optimizer& optimizer) {
-  unscale(optimizer);
-  const bool is_finite = *std::exchange(is_step_finite_, std::nullopt);
-  if (is_finite) {
-    optimizer.step();
-    if (++good_steps_ < options_.growth_interval) return true;
+  Turn& turn = turns_[&optimizer];
+  if (turn.stage == Stage::kStepped)
+    refuse_turn(
+        "step() was called twice for an optimizer: call update() at the end of each step, once for "
+        "all optimizers");
+  if (turn.stage == Stage::kReady) unscale(optimizer);
+  if (!turn.is_finite)
+    refuse_turn(
+        "step() was called for an optimizer none of whose parameters has a gradient: call "
+        "backward() before, or leave its step out");
+  if (*turn.is_finite) optimizer.step();
+  turn.stage = Stage::kStepped;
+  return *turn.is_finite;
+}
+
+void LossScaler::update() {
+  std::optional<bool> is_finite;
+  for (const auto& [optimizer, turn] : turns_)
+    if (turn.is_finite) is_finite = is_finite.value_or(true) && *turn.is_finite;
+  if (!is_finite)
+    refuse_turn(
+        "update() was called in a step in which no gradient was unscaled: call step() or unscale() "
+        "before it, or leave it out with them");
+  if (!*is_finite) {
+    scale_ = static_cast<float>(scale_ * options_.backoff);
+    good_steps_ = 0;
+  } else if (++good_steps_ >= options_.growth_interval) {
+    const auto larger = static_cast<float>(scale_ * options_.growth);
+    if (std::isfinite(larger)) scale_ = larger;
+    good_steps_ = 0;
   }
-  const double scale = scale_ * (is_finite ? options_.growth : options_.backoff);
-  if (std::isfinite(static_cast<float>(scale))) scale_ = scale;  // the factor is applied in single precision
-  good_steps_ = 0;
-  return is_finite;
+  turns_.clear();
 }
 
 }  // namespace ratoon::torch
