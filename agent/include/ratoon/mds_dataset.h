@@ -17,7 +17,9 @@
 //   jpeg_array, list[...]      bytes; elements() takes them apart
 //   pkl                        refused
 //
-// Fields lie in the shard's mapping wherever they can, at any alignment, and live as long as the data set.
+// Fields lie in the shard's mapping wherever they can, at any alignment. They live until their sample's next
+// begin(), which read() is, while the data set lives: the sample holds its shard, which may have been given
+// up by then.
 //
 // Thread contract: any thread. No lock is taken once a shard is open.
 #pragma once

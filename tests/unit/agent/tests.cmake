@@ -77,8 +77,8 @@ ratoon_test(unit/agent/board_test
 ratoon_test(unit/agent/board_flood_nightly_test
   SOURCES board/board_flood_nightly_test.cpp LIBS ratoon::agent ratoon::base_core LABELS nightly threads)
 ratoon_test(unit/agent/data_sets_test
-  SOURCES data/sets/folder_dataset_test.cpp data/sets/memory_dataset_test.cpp data/sets/record_dataset_test.cpp
-          data/sets/sample_test.cpp
+  SOURCES data/sets/folder_dataset_test.cpp data/sets/lifetimes_test.cpp data/sets/memory_dataset_test.cpp
+          data/sets/record_dataset_test.cpp data/sets/sample_test.cpp
   LIBS ratoon::agent LABELS threads)
 # With what a build without HTTP has in place of remote stores.
 ratoon_test(unit/agent/objects_test
@@ -135,7 +135,7 @@ if(RATOON_WITH_MDS)
   ratoon_test(unit/agent/mds_test
     SOURCES mds/compression_test.cpp mds/dataset_test.cpp mds/decode_test.cpp mds/future_test.cpp mds/golden_test.cpp
             mds/hash_test.cpp mds/index_test.cpp mds/loader_cache_test.cpp mds/open_shards_test.cpp
-            mds/remote_source_test.cpp mds/shard_table_test.cpp mds/shard_test.cpp mds/values_test.cpp
+            mds/lifetimes_test.cpp mds/remote_source_test.cpp mds/shard_table_test.cpp mds/shard_test.cpp mds/values_test.cpp
             mds/verified_files_test.cpp mds/writer_test.cpp
     LIBS ratoon::agent_mds ratoon::base_contract LABELS threads)
   ratoon_test(unit/agent/mds_memory_test
