@@ -334,6 +334,20 @@ TEST(TrackOptimizers, AParameterThatNothingTracksIsRefusedByItsNumber) {
   }
 }
 
+// One that keeps more than LibTorch's own, of which a checkpoint would have nothing.
+class AveragedAdam : public optim::Adam {
+ public:
+  using Adam::Adam;
+  torch::Tensor average = torch::ones({2});
+};
+
+TEST(TrackOptimizers, OnesDerivedFromLibTorchsOwnAreRefusedAtOnce) {
+  AveragedAdam own({torch::ones({2}, torch::requires_grad())});
+  EXPECT_THAT(refusal([&] { TrackAdapter<AveragedAdam>::check(own, "own"); }),
+              AllOf(HasSubstr("tracked 'own'"), HasSubstr("derived from one of them"),
+                    HasSubstr("specialise ratoon::TrackAdapter")));
+}
+
 TEST(TrackOptimizers, OnesOfTheProgramsOwnAreRefusedAtOnce) {
   Net net;
   OwnOptimizer own(net->parameters());

@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <typeinfo>
 
 #include <ATen/ops/empty_like.h>
 
@@ -208,22 +209,23 @@ void check_kind(StateReader& in, std::set<std::string>& left, const char* word) 
             " under this name: it is of another program");
 }
 
-// Calls `then` with the Kind of the optimizer and its name.
+// Calls `then` with the Kind of the optimizer and its name. A class that is derived from one of these may
+// keep more, or keep something else in state().
 template <class Refuse, class F>
 void with_kind(optim::Optimizer& optimizer, Refuse&& refuse, F&& then) {
-  if (dynamic_cast<optim::AdamW*>(&optimizer))
-    return then(Kind<optim::AdamWOptions, optim::AdamWParamState>(), "AdamW");
-  if (dynamic_cast<optim::Adam*>(&optimizer))
-    return then(Kind<optim::AdamOptions, optim::AdamParamState>(), "Adam");
-  if (dynamic_cast<optim::SGD*>(&optimizer))
-    return then(Kind<optim::SGDOptions, optim::SGDParamState>(), "SGD");
-  if (dynamic_cast<optim::Adagrad*>(&optimizer))
+  const auto is = [&kind = typeid(optimizer)](const std::type_info& of) { return kind == of; };
+  if (is(typeid(optim::AdamW))) return then(Kind<optim::AdamWOptions, optim::AdamWParamState>(), "AdamW");
+  if (is(typeid(optim::Adam))) return then(Kind<optim::AdamOptions, optim::AdamParamState>(), "Adam");
+  if (is(typeid(optim::SGD))) return then(Kind<optim::SGDOptions, optim::SGDParamState>(), "SGD");
+  if (is(typeid(optim::Adagrad)))
     return then(Kind<optim::AdagradOptions, optim::AdagradParamState>(), "Adagrad");
-  if (dynamic_cast<optim::RMSprop*>(&optimizer))
+  if (is(typeid(optim::RMSprop)))
     return then(Kind<optim::RMSpropOptions, optim::RMSpropParamState>(), "RMSprop");
-  if (dynamic_cast<optim::LBFGS*>(&optimizer))
-    return then(Kind<optim::LBFGSOptions, optim::LBFGSParamState>(), "LBFGS");
-  refuse("it is an optimizer that is not LibTorch's own: specialise ratoon::TrackAdapter for it");
+  if (is(typeid(optim::LBFGS))) return then(Kind<optim::LBFGSOptions, optim::LBFGSParamState>(), "LBFGS");
+  refuse(
+      "it is none of LibTorch's own optimizers (Adam, AdamW, SGD, Adagrad, RMSprop, LBFGS), and of a class "
+      "that "
+      "is derived from one of them the own state is not known: specialise ratoon::TrackAdapter for its type");
 }
 
 }  // namespace
