@@ -339,6 +339,42 @@ TEST(DeviceDataset, WhatCannotBeHeldIsRefused) {
               HasSubstr("sample 12 is not among the 12"));
 }
 
+ratoon::StreamOptions two_sources() {
+  return {.global_batch = 4,
+          .seed = 3,
+          .sources = {{.name = "a", .samples = kSamples - 5, .weight = 1, .shards = {}},
+                      {.name = "b", .samples = 5, .weight = 1, .shards = {}}}};
+}
+
+// What the program holds of both: the second source behind the first.
+TEST(Index, OfSeveralSourcesIsThatOfOneSourceBehindTheOther) {
+  Stream stream(two_sources());
+  const DeviceDataset held(*matrices(), {});
+  bool has_second = false;
+  for (int batch = 0; batch < 10; ++batch) {
+    const std::vector<Slot> slots = stream.take(0, 1);
+    const at::Tensor index = ratoon::torch::index(slots, stream.reader());
+    EXPECT_TRUE(at::equal(index, held.index(slots, stream.reader())));
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      EXPECT_EQ(index.const_data_ptr<std::int64_t>()[i],
+                static_cast<std::int64_t>(slots[i].sample + (slots[i].source == 0 ? 0 : kSamples - 5)));
+      has_second = has_second || slots[i].source == 1;
+    }
+  }
+  EXPECT_TRUE(has_second);
+}
+
+TEST(Index, OfSeveralSourcesIsRefusedWithoutAReader) {
+  const DeviceDataset held(*matrices(), {});
+  const std::vector<Slot> slots = {{.number = 7, .source = 0, .sample = 2},
+                                   {.number = 8, .source = 1, .sample = 3}};
+  for (const std::function<void()>& act :
+       {std::function([&] { static_cast<void>(ratoon::torch::index(slots)); }),
+        std::function([&] { static_cast<void>(held.index(slots)); })})
+    EXPECT_THAT(sentence_of(act), testing::AllOf(HasSubstr("slot 8 is sample 3 of source 1"),
+                                                 HasSubstr("index(slots, stream.reader())")));
+}
+
 TEST(Index, HasTheSamplesOfTheSlots) {
   Stream stream({.samples = kSamples, .global_batch = 5, .seed = 3});
   const std::vector<Slot> slots = Stream(stream).take(0, 2);

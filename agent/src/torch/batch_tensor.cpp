@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <stdexcept>
@@ -11,6 +12,8 @@
 #include <c10/core/Event.h>
 
 #include <ratoon/torch/batch_tensor.h>
+
+#include "agent/src/torch/samples_of.h"
 
 namespace ratoon::torch {
 namespace {
@@ -31,6 +34,12 @@ at::Tensor view_of(ElementType type, std::span<const std::uint64_t> shape, std::
 }
 
 struct Nobody {};
+
+at::Tensor index_of(const std::vector<std::size_t>& samples) {
+  at::Tensor index = at::empty({static_cast<std::int64_t>(samples.size())}, at::TensorOptions(at::kLong));
+  std::ranges::copy(samples, index.mutable_data_ptr<std::int64_t>());
+  return index;
+}
 
 ElementType element_type_of(at::ScalarType type) {
   for (const ElementType candidate :
@@ -102,10 +111,11 @@ std::vector<at::Tensor> tensors(const Batch& batch, std::string_view name) {
 }
 
 at::Tensor index(std::span<const Slot> slots) {
-  at::Tensor index = at::empty({static_cast<std::int64_t>(slots.size())}, at::TensorOptions(at::kLong));
-  auto* number = index.mutable_data_ptr<std::int64_t>();
-  for (const Slot& slot : slots) *number++ = static_cast<std::int64_t>(slot.sample);
-  return index;
+  return index_of(samples_of_one_source(slots));
+}
+
+at::Tensor index(std::span<const Slot> slots, const StreamReader& reader) {
+  return index_of(samples_of(reader, slots));
 }
 
 std::function<std::shared_ptr<std::byte>(std::size_t)> pinned_memory() {

@@ -13,6 +13,7 @@
 #include <ratoon/torch/batch_tensor.h>
 #include <ratoon/torch/device_dataset.h>
 
+#include "agent/src/torch/samples_of.h"
 #include "base/contract/exit_code.h"
 #include "base/core/available_memory.h"
 
@@ -186,10 +187,13 @@ at::Tensor DeviceDataset::index(std::span<const std::uint64_t> samples) const {
 }
 
 at::Tensor DeviceDataset::index(std::span<const Slot> slots) const {
-  std::vector<std::uint64_t> samples;
-  samples.reserve(slots.size());
-  for (const Slot& slot : slots) samples.push_back(slot.sample);
-  return index(samples);
+  const std::vector<std::size_t> samples = samples_of_one_source(slots);
+  return index(std::vector<std::uint64_t>(samples.begin(), samples.end()));
+}
+
+at::Tensor DeviceDataset::index(std::span<const Slot> slots, const StreamReader& reader) const {
+  const std::vector<std::size_t> samples = samples_of(reader, slots);
+  return index(std::vector<std::uint64_t>(samples.begin(), samples.end()));
 }
 
 at::Tensor DeviceDataset::rows(std::string_view name, const at::Tensor& index) const {

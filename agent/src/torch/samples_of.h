@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <ratoon/stream_reader.h>
@@ -11,6 +12,10 @@
 namespace ratoon::torch {
 
 [[nodiscard]] std::vector<std::size_t> samples_of(const StreamReader& reader, SlotRange range);
+[[nodiscard]] std::vector<std::size_t> samples_of(const StreamReader& reader, std::span<const Slot> slots);
+
+// Without a reader sources have no places. Throws Failure (82) where a slot is not of the first one.
+[[nodiscard]] std::vector<std::size_t> samples_of_one_source(std::span<const Slot> slots);
 
 // Of all sources together.
 [[nodiscard]] std::uint64_t samples_in(const StreamReader& reader);

@@ -35,11 +35,17 @@ namespace ratoon::torch {
 // A tensor a row, likewise; for rows that differ in shape.
 [[nodiscard]] std::vector<at::Tensor> tensors(const Batch& batch, std::string_view column);
 
-// The samples of slots, for index_select() of what the program itself holds on the CPU.
+// The samples of slots, for index_select() of what the program itself holds on the CPU. Of a stream of
+// several sources see the next one: throws Failure with exit code 82 where a slot is not of source 0.
 //
 //   const auto index = ratoon::torch::index(stream.take(session.rank(), session.world_size()));
 //   train_on(images.index_select(0, index));
 [[nodiscard]] at::Tensor index(std::span<const Slot> slots);
+// The same of a stream of several sources, whose samples lie one source after the other, as in a
+// ConcatDataset.
+//
+//   const auto index = ratoon::torch::index(slots, stream.reader());
+[[nodiscard]] at::Tensor index(std::span<const Slot> slots, const StreamReader& reader);
 
 // For LoaderOptions::allocate: memory that a GPU copies from by itself. Nothing without CUDA, which means
 // ordinary memory.

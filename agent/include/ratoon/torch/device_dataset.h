@@ -59,7 +59,10 @@ class DeviceDataset {
   [[nodiscard]] const at::Tensor& column(std::string_view name) const;
 
   // The samples of slots, or any numbers below size(), as an index on the device; made once for all columns.
+  // Slots of a stream of several sources need its reader, and a data set of the sources one after the other
+  // (ConcatDataset); without it, Failure with exit code 82.
   [[nodiscard]] at::Tensor index(std::span<const Slot> slots) const;
+  [[nodiscard]] at::Tensor index(std::span<const Slot> slots, const StreamReader& reader) const;
   [[nodiscard]] at::Tensor index(std::span<const std::uint64_t> samples) const;
   [[nodiscard]] at::Tensor rows(std::string_view column, const at::Tensor& index) const;
 
