@@ -9,6 +9,7 @@
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/optim/sgd.h>
@@ -132,6 +133,23 @@ TEST(GradientBuckets, MeansInHalfPrecisionAreRoundedOnce) {
     expect_one_rounding(type, true);
     expect_one_rounding(type, false);
   }
+}
+
+// Of 65,536 ranks, the most of a world, each gives a number with the largest digits that there are.
+TEST(GradientBuckets, SamplesAddUpExactlyInTheLargestWorld) {
+  constexpr std::uint32_t kRanksMax = 65536;
+  constexpr std::uint64_t kSamples = (1ULL << 24) - 1;
+  const std::vector<Tensor> parameters = {parameter({1})};
+  parameters[0].mutable_grad() = at::full({1}, 1.0F);
+  GradientBuckets buckets(parameters);
+  fill(buckets, 0, kRanksMax, kSamples);
+  const Tensor own = buckets.pieces()[0].clone();
+  Tensor sum = at::zeros_like(own);
+  for (std::uint32_t rank = 0; rank < kRanksMax; ++rank) sum.add_(own);
+  buckets.pieces()[0].copy_(sum);
+  buckets.pieces()[0][0] = static_cast<double>(kSamples) * kRanksMax;  // the gradient's sum, were it exact
+  static_cast<void>(buckets.finish());
+  EXPECT_EQ(parameters[0].grad().item<float>(), 1.0F);
 }
 
 TEST(GradientBuckets, WhereNoRankHasSamplesTheMeanIsZero) {

@@ -265,7 +265,7 @@ class Session {
   void agree(std::uint32_t wishes_of_all);
   // Numbers that come with the wishes, always as many: added up over all ranks they are means of what was
   // reported. Leaving them out is allowed; then values are those of each rank.
-  static constexpr std::size_t kNumbers = 28;
+  static constexpr std::size_t kNumbers = 32;
   [[nodiscard]] std::array<float, kNumbers> numbers() const;
   void take_sums(std::span<const float, kNumbers> sums_of_all);
   // The one T of this attempt, made when it is asked for first. It goes when the training function has

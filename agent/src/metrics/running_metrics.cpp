@@ -84,7 +84,8 @@ void Metrics::report(std::string_view name, double value, std::uint64_t samples)
   ++metric.reports;
   metric.samples += samples;
   metric.sum += value;
-  metric.weighted_sum += value * static_cast<double>(samples);
+  // The mean of no samples may be no number, and times 0 it stays that.
+  if (samples > 0) metric.weighted_sum += value * static_cast<double>(samples);
   metric.min = std::fmin(metric.min, value);
   metric.max = std::fmax(metric.max, value);
 }

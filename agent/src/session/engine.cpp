@@ -106,7 +106,8 @@ void Session::Engine::take_sums(std::span<const float, session::RankMeans::kNumb
 }
 
 void Session::Engine::show(const std::vector<session::RankMeans::Mean>& means) {
-  for (const auto& mean : means) meters_.values.set(mean.name, mean.value());
+  for (const auto& mean : means)
+    if (mean.samples > 0) meters_.values.set(mean.name, mean.value());
 }
 
 void Session::Engine::show_progress() {

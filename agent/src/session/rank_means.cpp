@@ -3,7 +3,8 @@
 namespace ratoon::session {
 namespace {
 
-constexpr float kMarksBelow = 256;  // their squares add up exactly over 256 ranks
+// The squares of marks add up exactly in single precision over 65,536 ranks, the most of a world.
+constexpr std::uint64_t kMarkBits = 4;
 
 // FNV-1a: the same on every machine.
 std::uint64_t digest_of(std::string_view text, std::uint64_t digest) {
@@ -21,6 +22,7 @@ bool is_same_everywhere(float sum, float sum_of_squares, float own, float ranks)
 void RankMeans::report(std::string_view name, double value, std::uint64_t samples) {
   auto found = sums_.find(name);
   if (found == sums_.end()) found = sums_.emplace(std::string(name), Sum{}).first;
+  if (samples == 0) return;  // the mean of none may be no number, and times 0 it stays that
   found->second.weighted += value * static_cast<double>(samples);
   found->second.samples += static_cast<double>(samples);
 }
@@ -36,7 +38,7 @@ RankMeans::Numbers RankMeans::numbers() const {
     numbers[at++] = static_cast<float>(sum.samples);
   }
   for (std::size_t i = 0; i < kMarks; i += 2) {
-    const float mark = static_cast<float>((digest >> (8 * i)) % static_cast<std::uint64_t>(kMarksBelow));
+    const float mark = static_cast<float>((digest >> (kMarkBits * i)) % (std::uint64_t{1} << kMarkBits));
     numbers[i] = mark;
     numbers[i + 1] = mark * mark;
   }

@@ -22,7 +22,7 @@ namespace ratoon::session {
 class RankMeans {
  public:
   static constexpr std::size_t kNames = 12;  // the first in order; the others stay a rank's own
-  static constexpr std::size_t kMarks = 4;   // of the names: two numbers and their squares
+  static constexpr std::size_t kMarks = 8;   // of the names: four numbers and their squares
   static constexpr std::size_t kNumbers = kMarks + 2 * kNames;  // Session::kNumbers
   using Numbers = std::array<float, kNumbers>;
 

@@ -81,6 +81,7 @@ std::uint64_t Reporting::shown(const RunPosition& position) const {
 void Reporting::report(std::string_view name, double value, std::uint64_t samples) {
   auto found = values_.find(name);
   if (found == values_.end()) found = values_.emplace(std::string(name), Sum{}).first;
+  if (samples == 0) return;  // the mean of none may be no number, and times 0 it stays that
   found->second.weighted += value * static_cast<double>(samples);
   found->second.samples += static_cast<double>(samples);
 }
@@ -93,13 +94,14 @@ void Reporting::replace(std::string_view name, double weighted_sum, double sampl
 void Reporting::end_step(const RunPosition& position) {
   if (!values_.empty()) {
     history::Row row{.kind = "step", .step = position.steps, .at = clock_.wall_now()};
-    for (const auto& [name, sum] : values_) row.values[name] = sum.weighted / sum.samples;
+    for (const auto& [name, sum] : values_)
+      if (sum.samples > 0) row.values[name] = sum.weighted / sum.samples;
     values_.clear();
     if (const auto loss = row.values.find("loss"); loss != row.values.end()) {
       bar_.show_loss(loss->second);
       loss_ = std::isfinite(loss->second) ? std::optional(loss->second) : std::nullopt;
     }
-    if (history_) history_->append(row);
+    if (history_ && !row.values.empty()) history_->append(row);
   }
   bar_.update(shown(position));
 }

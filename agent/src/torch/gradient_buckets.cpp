@@ -23,8 +23,8 @@ constexpr std::int64_t kBucketPieceBytes = 8 << 20;
 // The control word: one number a bit of the wishes, then whether the rank gave a number of samples and the
 // digits of that, then one a parameter, then what the caller adds.
 constexpr std::int64_t kWishBits = 32;
-constexpr std::int64_t kDigits = 4;
-constexpr std::uint64_t kDigitBits = 12;
+constexpr std::int64_t kDigits = 6;
+constexpr std::uint64_t kDigitBits = 8;  // so that those of 65,536 ranks, the most of a world, stay exact
 constexpr std::int64_t kGave = kWishBits;
 constexpr std::int64_t kFirstDigit = kGave + 1;
 constexpr std::int64_t kFirstParameter = kFirstDigit + kDigits;

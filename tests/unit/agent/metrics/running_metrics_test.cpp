@@ -46,6 +46,17 @@ TEST(Metrics, NotANumberStaysVisible) {
   EXPECT_TRUE(std::isnan(none.find("loss")->mean()));
 }
 
+// The mean loss of an empty share of the last batch.
+TEST(Metrics, WhatIsNoNumberOfNoSamplesSpoilsNoMean) {
+  for (const double value :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    Metrics metrics;
+    metrics.report("loss", 2.0, 4);
+    metrics.report("loss", value, 0);
+    EXPECT_EQ(metrics.find("loss")->mean(), 2.0);
+  }
+}
+
 std::vector<std::uint64_t> bits_of(const Metric& metric) {
   std::vector<std::uint64_t> bits = {metric.reports, metric.samples};
   for (const double value : {metric.sum, metric.weighted_sum, metric.min, metric.max, metric.mean()})

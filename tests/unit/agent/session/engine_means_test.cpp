@@ -1,4 +1,6 @@
 // What two ranks report, added up as a collective would.
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "agent/src/session/engine.h"
@@ -57,6 +59,19 @@ TEST(EngineMeans, ShowsTheMeanOverRanksWhereTheyAddUp) {
   first.engine.report("loss", 9, 1);
   first.engine.end_step();
   EXPECT_EQ(first.meters.values.all().at("loss"), 2) << "it waits for the others";
+}
+
+TEST(EngineMeans, AnEmptyShareCountsNothing) {
+  const test::TemporaryFolder folder;
+  TestRank alone(folder.path(), 0, 1);
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  alone.engine.report("loss", 9, 4);
+  alone.engine.report("loss", none, 0);
+  alone.engine.end_step();
+  EXPECT_EQ(alone.meters.values.all().at("loss"), 9);
+  alone.engine.report("loss", none, 0);
+  alone.engine.end_step();
+  EXPECT_EQ(alone.meters.values.all().at("loss"), 9) << "there is no newer one";
 }
 
 TEST(EngineMeans, AloneItShowsItsOwn) {

@@ -70,6 +70,21 @@ TEST(RankMeans, OneThatIsNoNumberSpoilsItsOwnNameAlone) {
   EXPECT_EQ(means[1][1].value(), 7);
 }
 
+// The mean loss of an empty share of the last batch.
+TEST(RankMeans, WhatIsNoNumberOfNoSamplesSpoilsNoMean) {
+  for (const double value :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    RankMeans first, second;
+    first.report("loss", 3, 10);
+    second.report("loss", value, 0);
+    for (const auto& means : add_up({&first, &second})) {
+      ASSERT_EQ(means.size(), 1u);
+      EXPECT_TRUE(means[0].is_of_all_ranks) << "all mean the same name";
+      EXPECT_EQ(means[0].value(), 3);
+    }
+  }
+}
+
 TEST(RankMeans, MoreNamesThanTravelStayTheRanksOwn) {
   RankMeans first, second;
   for (int i = 0; i < 20; ++i) {
@@ -82,14 +97,27 @@ TEST(RankMeans, MoreNamesThanTravelStayTheRanksOwn) {
     EXPECT_EQ(means[i].value(), i < RankMeans::kNames ? 2 : 3) << i;
 }
 
+// In the largest world, for names whose marks are drawn from all that there are.
 TEST(RankMeans, OfManyRanksAreKnownToBeOfTheSameNames) {
-  std::vector<RankMeans> ranks(256);
-  std::vector<RankMeans*> all;
-  for (RankMeans& rank : ranks) {
-    rank.report("loss", 2, 3);
-    all.push_back(&rank);
+  constexpr std::uint32_t kRanksMax = 65536;
+  for (int i = 0; i < 40; ++i) {
+    RankMeans rank;
+    rank.report("loss" + std::to_string(i), 1, 1);
+    const auto own = rank.numbers();
+    RankMeans::Numbers sums{};
+    for (std::uint32_t ranks = 1; ranks <= kRanksMax; ++ranks) {
+      for (std::size_t at = 0; at < sums.size(); ++at) sums[at] += own[at];
+      if (ranks % 8192 != 0) continue;
+      RankMeans one = rank;
+      ASSERT_TRUE(one.take(sums, ranks)[0].is_of_all_ranks) << ranks << " ranks";
+      RankMeans other;
+      other.report("accuracy" + std::to_string(i), 1, 1);
+      auto with_another = sums;
+      for (std::size_t at = 0; at < sums.size(); ++at) with_another[at] += other.numbers()[at] - own[at];
+      one = rank;
+      ASSERT_FALSE(one.take(with_another, ranks)[0].is_of_all_ranks) << "one of " << ranks;
+    }
   }
-  EXPECT_TRUE(add_up(all)[0][0].is_of_all_ranks);
 }
 
 }  // namespace
