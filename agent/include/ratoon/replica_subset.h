@@ -37,8 +37,8 @@ class ReplicaSubset {
   // Throws std::invalid_argument where the options make no subset.
   explicit ReplicaSubset(const ReplicaSubsetOptions& options);
 
-  // The fraction of all samples, rounded up (a product that is a whole number but for a billionth counts as
-  // that).
+  // The fraction of all samples, rounded up (a product that is a whole number but for a billionth, and a
+  // millionth of a sample at most, counts as that).
   [[nodiscard]] std::uint64_t size() const { return size_; }
   // What sample `place` of the subset is called in the whole.
   [[nodiscard]] std::uint64_t operator[](std::uint64_t place) const;

@@ -17,17 +17,23 @@ __extension__ using Wide = unsigned __int128;
 
 constexpr std::uint64_t kSubsetSamplesMax = std::uint64_t{1}
                                             << 53;  // beyond, a fraction of them is not exact
-constexpr double kTolerance = 1e-9;
+// How far a product may be above a whole number that is meant: for fractions that are written with nine
+// digits, and by less than one worldth of a sample, or a sample would be in no subset.
+constexpr double kToleranceOfProduct = 1e-9;
+constexpr double kToleranceMax = 1e-6;
 
 std::uint64_t start_of(std::uint64_t rank, const ReplicaSubsetOptions& options) {
   return static_cast<std::uint64_t>(Wide{options.samples} * rank / options.world_size);
 }
 
 std::uint64_t size_of(const ReplicaSubsetOptions& options) {
-  const double product = options.fraction * static_cast<double>(options.samples);
+  const auto samples = static_cast<double>(options.samples);
+  const double product = options.fraction * samples;
   const double nearest = std::round(product);
-  const bool is_whole = std::abs(product - nearest) <= kTolerance * product && nearest >= 1;
-  const auto size = static_cast<std::uint64_t>(is_whole ? nearest : std::ceil(product));
+  // Exact but for its own rounding: the product's is added.
+  const double above = (product - nearest) + std::fma(options.fraction, samples, -product);
+  const double tolerance = nearest >= 1 ? std::min(kToleranceOfProduct * product, kToleranceMax) : 0;
+  const auto size = static_cast<std::uint64_t>(nearest) + (above > tolerance ? 1U : 0U);
   return std::min(size, options.samples);
 }
 

@@ -66,6 +66,18 @@ TEST(ReplicaSubset, OneWorldthIsEnoughWhateverTheRounding) {
   }
 }
 
+// A billionth of so many samples is more than one of them.
+TEST(ReplicaSubset, OneWorldthIsEnoughOfMoreSamplesThanAnyDataSetHas) {
+  EXPECT_EQ(subset(1'999'999'999, 0, 3, 1.0 / 3).size(), 666'666'667U);
+  for (const std::uint32_t world : {2U, 3U, 7U, 48U, 1000U, 4097U, 65535U}) {
+    for (std::uint64_t samples = 1'000'000'007; samples < std::uint64_t{1} << 48; samples = samples * 3 + 1) {
+      const ReplicaSubset mine = subset(samples, 0, world, 1.0 / world);
+      ASSERT_TRUE(mine.covers_all()) << samples << " on " << world;
+      ASSERT_LE(mine.size(), (samples + world - 1) / world + 1);
+    }
+  }
+}
+
 TEST(ReplicaSubset, ShufflingSpreadsNeighbours) {
   const ReplicaSubset mine(
       {.samples = 1000, .rank = 0, .world_size = 4, .fraction = 0.25, .shuffle_seed = 5});
