@@ -1,4 +1,6 @@
 #include <cerrno>
+#include <limits>
+#include <optional>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -46,15 +48,21 @@ void read_whole(const OpenFile& file, std::span<std::byte> into, const std::file
   }
 }
 
-std::uint64_t size_of_file(const std::filesystem::path& path) {
+// None: a link to nowhere, which is a sample until it is read.
+std::optional<std::uint64_t> size_of_file(const std::filesystem::path& path) {
   struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) data::refuse(system_error(errno, "looking at " + path.string()));
-  return static_cast<std::uint64_t>(status.st_size);
+  if (::stat(path.c_str(), &status) == 0) return static_cast<std::uint64_t>(status.st_size);
+  const int error = errno;
+  if ((error == ENOENT || error == ELOOP) && ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
+    return std::nullopt;
+  data::refuse(system_error(error, "looking at " + path.string()));
 }
 
 void add_content(data::ContentDigest& digest, const std::filesystem::path& path, FolderDigest which) {
-  if (which == FolderDigest::kNamesAndSizes) digest.add(size_of_file(path));
-  if (which != FolderDigest::kContents) return;
+  constexpr std::uint64_t kSizeOfNowhere = std::numeric_limits<std::uint64_t>::max();
+  if (which == FolderDigest::kNames) return;
+  const auto size = size_of_file(path);
+  if (which == FolderDigest::kNamesAndSizes || !size) return digest.add(size.value_or(kSizeOfNowhere));
   const auto file = data::hash_file(path);
   if (!file) data::refuse(file.error());
   digest.add(file->bytes);
