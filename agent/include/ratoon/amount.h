@@ -22,7 +22,7 @@ enum class CountedIn { kSteps, kBatches, kEpochs, kSamples, kTime };
 
 struct Amount {
   CountedIn unit = CountedIn::kSteps;
-  Period period;  // in units; of kTime, in nanoseconds
+  Period period{};  // in units; of kTime, in nanoseconds
 
   friend bool operator==(const Amount& a, const Amount& b) {
     return a.unit == b.unit && a.period.count == b.period.count && a.period.parts == b.period.parts;

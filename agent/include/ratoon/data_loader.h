@@ -48,12 +48,12 @@ struct LoaderOptions {
 
   // Changes a sample after it was read, by many threads at once. Draws what it needs from its second
   // argument.
-  std::function<void(Sample&, SampleRandom&)> augment;
+  std::function<void(Sample&, SampleRandom&)> augment{};
   std::string purpose = "augment";  // another one draws other numbers
 
   // Where the columns lie; at least so many bytes, at an address that is a multiple of 64. For memory that is
   // pinned or shared; otherwise ordinary memory.
-  std::function<std::shared_ptr<std::byte>(std::size_t bytes)> allocate;
+  std::function<std::shared_ptr<std::byte>(std::size_t bytes)> allocate{};
 };
 
 // What a stream has to know of a data set; its digest is its name, so that a run goes on over the same data

@@ -33,7 +33,7 @@ namespace ratoon {
 
 // What a data set says of a field of all its samples.
 struct Column {
-  std::string name;
+  std::string name{};
   // Where only each sample says it, as an array of MDS may, kBytes; the field has its own.
   ElementType type = ElementType::kBytes;
   // The same for all samples; nothing where it varies from one to the next.

@@ -47,8 +47,8 @@ struct FolderOptions {
   bool allows_empty_classes = false;
   // What `decode` adds, in its order. Without it: one column, "bytes", with the file as it is. The class is
   // the last column in any case: "label", an std::int64_t.
-  std::vector<Column> columns;
-  std::function<void(std::span<const std::byte> file, Sample& into)> decode;
+  std::vector<Column> columns{};
+  std::function<void(std::span<const std::byte> file, Sample& into)> decode{};
   FolderDigest digest = FolderDigest::kNamesAndSizes;
 };
 

@@ -37,22 +37,22 @@ namespace ratoon {
 struct LoadFrom {
   // A run's folder, <save folder>/<run name>, or its place in a store; one of its manifests, which names one
   // checkpoint; or a file NAME.safetensors, which has no sums to verify.
-  std::string place;
+  std::string place{};
   std::optional<std::uint64_t> step{};  // none: the newest that is sound
   std::uint32_t rank = 0;               // what is not shared is this rank's
   StoreOptions store_options{};
 };
 
 struct LoadedFrom {
-  std::string what;                        // the manifest or file, as messages call it
+  std::string what{};                      // the manifest or file, as messages call it
   std::optional<std::uint64_t> step{};     // none: a file that does not say
   std::vector<std::string> passed_over{};  // why newer checkpoints were not taken, a sentence each
 };
 
 // An object and what fills it.
 struct LoadTarget {
-  std::string name;
-  std::function<void(StateReader&)> load;
+  std::string name{};
+  std::function<void(StateReader&)> load{};
 };
 
 // What the templates below come to. Throws a Failure that says what is missing or does not fit, and where:

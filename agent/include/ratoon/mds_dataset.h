@@ -40,15 +40,15 @@
 namespace ratoon {
 
 struct MdsOptions {
-  std::string split;  // the folder below each of the data set's that holds its index.json: "train"
+  std::string split{};  // the folder below each of the data set's that holds its index.json: "train"
 
   // ---- data sets that are elsewhere: http(s)://host/path, s3://bucket/prefix
   // Where fetched shards are kept, unpacked; several processes and data sets share it. Given for a folder of
   // this machine as well, its shards are copied from there first: for volumes that are slow.
-  std::filesystem::path cache_folder;
+  std::filesystem::path cache_folder{};
   // Of all files in it: those go first that are not needed soon. 0: no limit.
   std::uint64_t cache_bytes_max = 0;
-  StoreOptions store;
+  StoreOptions store{};
   std::uint32_t fetch_threads = 4;  // that fetch, unpack and check shards before they are read
 
   // ---- files of this machine

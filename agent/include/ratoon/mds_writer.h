@@ -36,9 +36,9 @@ namespace ratoon {
 struct MdsWriterOptions {
   // "br", "bz2", "gz", "snappy" or "zstd", with a level where there are some: "zstd:1" to "zstd:22". Empty:
   // none.
-  std::string compression;
+  std::string compression{};
   // Of every file, in its index; MdsDataset checks all of them, Streaming one that it is told to.
-  std::vector<std::string> hashes;
+  std::vector<std::string> hashes{};
   // A shard ends before the sample that would make it longer. 0: all samples in one. Below 2^32.
   std::uint64_t size_limit_bytes = std::uint64_t{1} << 26;
 };

@@ -29,11 +29,11 @@ struct Numerics {
 
 // All are called on the thread that runs the training function.
 struct NumericsHook {
-  std::function<void()> pin;  // before that function is called first; throws a Failure where it cannot
-  std::function<void(std::uint32_t count)> set_threads;
+  std::function<void()> pin{};  // before that function is called first; throws a Failure where it cannot
+  std::function<void(std::uint32_t count)> set_threads{};
   // Each time before that function is called, on all ranks alike; empty: the library draws no numbers.
   std::function<void(std::uint64_t seed)> seed{};
-  std::function<Numerics()> now;
+  std::function<Numerics()> now{};
 };
 
 // The last one counts. Before train().

@@ -20,28 +20,28 @@ namespace ratoon {
 
 // Where this process belongs. Filled by whoever started it; a program leaves it alone.
 struct MemberOptions {
-  std::string coordinator_url;   // empty: the run is alone, one process, files only
-  std::string coordinator_ca;    // authorities of its certificate, PEM; empty: those of the system
-  std::string coordinator_name;  // the name in it; empty: the URL's host
-  std::string token_file;
-  std::string job_namespace;
-  std::string job_name;
-  std::string job_uid;  // of the one of that name that runs now, in a cluster; empty: nobody says
-  std::string role;
-  std::string member_uid;
-  std::string pod_ip;  // under which other pods reach this one; empty: all processes are on this machine
+  std::string coordinator_url{};   // empty: the run is alone, one process, files only
+  std::string coordinator_ca{};    // authorities of its certificate, PEM; empty: those of the system
+  std::string coordinator_name{};  // the name in it; empty: the URL's host
+  std::string token_file{};
+  std::string job_namespace{};
+  std::string job_name{};
+  std::string job_uid{};  // of the one of that name that runs now, in a cluster; empty: nobody says
+  std::string role{};
+  std::string member_uid{};
+  std::string pod_ip{};  // under which other pods reach this one; empty: all processes are on this machine
   std::uint32_t index = 0;
   std::uint32_t incarnation = 0;
   std::uint32_t local_rank = 0;
   std::uint32_t processes_per_node = 1;
-  std::string termination_file;               // takes the record of completion; empty: none is written
-  std::optional<std::uint32_t> metrics_port;  // of local rank 0; 0: none; default: 9400 in a pod, else none
+  std::string termination_file{};               // takes the record of completion; empty: none is written
+  std::optional<std::uint32_t> metrics_port{};  // of local rank 0; 0: none; default: 9400 in a pod, else none
   int lifeline_fd = -1;
 };
 
 // What stays the same where a launcher starts a process of a launch again.
 struct LaunchName {
-  std::string name;
+  std::string name{};
   std::optional<std::uint64_t> restarts{};  // so far, where the launcher counts them; nothing: no other
                                             // launch has this name
 };
@@ -51,7 +51,7 @@ struct LaunchName {
 struct GroupOptions {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;  // 1: this process is alone, or in a world that a coordinator forms
-  std::string name;        // the same for all processes of one launch, and for no other launch
+  std::string name{};      // the same for all processes of one launch, and for no other launch
   bool is_on_one_machine = true;
   std::vector<LaunchName> launches{};  // also of a process alone; several where launchers start launchers
 };
@@ -81,8 +81,8 @@ struct HangOptions {
 inline constexpr std::uint64_t kKeepAllCheckpoints = ~std::uint64_t{0};
 
 struct Options {
-  std::string save_folder;               // --save-folder, RATOON_SAVE_FOLDER; required
-  std::string run_name;                  // --run-name, RATOON_RUN_NAME; required: the identity of the run
+  std::string save_folder{};             // --save-folder, RATOON_SAVE_FOLDER; required
+  std::string run_name{};                // --run-name, RATOON_RUN_NAME; required: the identity of the run
   Every save_every = Every::steps(100);  // --save-every, RATOON_SAVE_EVERY_STEPS: "100st", "0.5ep", "10m",
                                          // "auto"; a number alone is of steps
   std::optional<Until> max_duration{};   // --max-duration, RATOON_MAX_DURATION: "90ep", "5000st", "12h"; from
@@ -136,7 +136,7 @@ struct Options {
   // the same; nothing: its own.
   std::optional<std::uint64_t> global_batch{};
   std::string help{};  // --ratoon-help: all of these, which train() prints, and does no more
-  MemberOptions member;
+  MemberOptions member{};
   GroupOptions group{};
   NoticeOptions notice{};
   HangOptions hang{};

@@ -30,11 +30,11 @@ namespace ratoon {
 struct RecordOptions {
   // The parts of a record, in their order, without gaps; each has a shape. A record is as long as all
   // together.
-  std::vector<Column> columns;
+  std::vector<Column> columns{};
   std::uint64_t header_bytes = 0;  // before the first record
   // A name of the content that its owner gives and answers for ("web 2026-03"): nothing is read to find the
   // digest.
-  std::string declared_digest;
+  std::string declared_digest{};
 };
 
 class RecordDataset final : public Dataset {

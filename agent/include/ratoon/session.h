@@ -41,11 +41,11 @@ struct StreamOptions;  // <ratoon/stream.h>
 // Where the ranks of an attempt meet, for whoever brings a collective. The same listening socket serves every
 // attempt of a process, so what is stored there is named by the attempt.
 struct Rendezvous {
-  std::string host;  // rank 0's
+  std::string host{};  // rank 0's
   std::uint16_t port = 0;
-  int listening_fd = -1;  // on rank 0: bound to host:port and listening; dup() it, it stays the session's
-  std::string own_host;   // the address under which other ranks reach this process
-  std::string secret;     // of this attempt, which its ranks alone know; never to be logged
+  int listening_fd = -1;   // on rank 0: bound to host:port and listening; dup() it, it stays the session's
+  std::string own_host{};  // the address under which other ranks reach this process
+  std::string secret{};    // of this attempt, which its ranks alone know; never to be logged
 };
 
 // How an object is saved and restored that is no Stateful: specialised for types of other libraries

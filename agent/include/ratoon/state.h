@@ -117,7 +117,7 @@ class StateWriter {
 
 // What of a tensor is wanted; with a box a part of the whole one.
 struct WantedTensor {
-  std::string name;
+  std::string name{};
   ElementType type = ElementType::kUint8;
   TensorShape shape{};
   std::optional<TensorBox> box{};

@@ -45,9 +45,9 @@ struct SourceAccount {
 // A difference between a state and the options that was accepted.
 struct AcceptedDifference {
   std::uint64_t slot = 0;  // where the cursor was
-  std::string what;
-  std::string was;
-  std::string is;
+  std::string what{};
+  std::string was{};
+  std::string is{};
 
   friend bool operator==(const AcceptedDifference&, const AcceptedDifference&) = default;
 };

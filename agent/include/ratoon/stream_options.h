@@ -18,10 +18,10 @@
 namespace ratoon {
 
 struct Source {
-  std::string name;                   // or a digest of the data, never a path: another name is another order
-  std::uint64_t samples = 0;          // absent: those of its shards
-  double weight = 1;                  // of the draws, beside the other sources' weights; 0: never drawn
-  std::vector<std::uint64_t> shards;  // samples of each, in the order of their numbers: for kBlocks
+  std::string name{};         // or a digest of the data, never a path: another name is another order
+  std::uint64_t samples = 0;  // absent: those of its shards
+  double weight = 1;          // of the draws, beside the other sources' weights; 0: never drawn
+  std::vector<std::uint64_t> shards{};  // samples of each, in the order of their numbers: for kBlocks
 };
 
 enum class SampleOrder {
@@ -40,7 +40,7 @@ struct TorchOrder {
   bool drop_last = false;  // of the sampler; of the loader it is EpochEnd::kDrop
   bool repeat_epoch_0 = false;
   TorchRelease release = TorchRelease::kSince2_6;
-  std::shared_ptr<IndexLists> lists;
+  std::shared_ptr<IndexLists> lists{};
 };
 
 // Where batches end. It never changes which sample a slot holds.
@@ -54,12 +54,12 @@ struct StreamOptions {
   std::uint64_t samples = 0;       // of the one source; absent where `sources` are given
   std::uint64_t global_batch = 0;  // of all ranks together, per step
   std::uint64_t seed = 0;
-  std::string source;  // the name of the one source
+  std::string source{};  // the name of the one source
   SampleOrder order = SampleOrder::kShuffled;
   std::uint64_t window_shards = 16;  // for kBlocks: a wider window shuffles better and holds more shards open
   EpochEnd epoch_end = EpochEnd::kCarry;  // kShort and kDrop are for one source: those of a mixture end apart
-  std::vector<Source> sources;            // instead of `samples` and `source`
-  TorchOrder torch;                       // for kTorch
+  std::vector<Source> sources{};          // instead of `samples` and `source`
+  TorchOrder torch{};                     // for kTorch
 };
 
 // What of a loaded state may differ from the options (Stream::accept). Each use is kept in the state.

@@ -25,14 +25,14 @@ using TensorShape = std::vector<std::uint64_t>;  // {}: one number, no dimension
 
 // Where a view lies in the tensor that it is a part of.
 struct TensorBox {
-  TensorShape begin;  // of the part's first element; as many numbers as `whole_shape`
-  TensorShape whole_shape;
+  TensorShape begin{};  // of the part's first element; as many numbers as `whole_shape`
+  TensorShape whole_shape{};
 
   friend bool operator==(const TensorBox&, const TensorBox&) = default;
 };
 
 struct TensorView {
-  std::string name;
+  std::string name{};
   ElementType type = ElementType::kUint8;
   TensorShape shape{};
   std::span<const std::byte> bytes{};

@@ -51,8 +51,8 @@ struct MegatronSampler {
 };
 
 struct MegatronPosition {
-  DistributedSamplerOptions sampler;
-  ListPosition position;
+  DistributedSamplerOptions sampler{};
+  ListPosition position{};
 };
 
 // With batches of micro_batch_size, the last short one dropped. `cyclic`: the samples of every rank.

@@ -40,7 +40,7 @@ struct DeviceDatasetOptions {
 struct DeviceNeed {
   std::uint64_t bytes = 0;      // of all rows of all columns
   std::uint64_t available = 0;  // on the device now, the spare bytes taken off
-  std::string sentence;         // with both
+  std::string sentence{};       // with both
 
   [[nodiscard]] bool fits() const { return bytes <= available; }
 };

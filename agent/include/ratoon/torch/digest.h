@@ -23,8 +23,8 @@ class Module;
 namespace ratoon {
 
 struct NamedTensor {
-  std::string name;
-  at::Tensor tensor;
+  std::string name{};
+  at::Tensor tensor{};
 };
 
 // 32 hexadecimal digits. Two tensors of one name are an error.

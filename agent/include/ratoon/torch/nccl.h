@@ -21,8 +21,8 @@ struct NcclVersion {
 };
 
 struct NcclVersions {
-  NcclVersion compiled;
-  NcclVersion loaded;
+  NcclVersion compiled{};
+  NcclVersion loaded{};
 };
 
 // From NCCL's own number: 22809 is 2.28.9, and 2708 (until 2.8) is 2.7.8.

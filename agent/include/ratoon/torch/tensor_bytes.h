@@ -19,11 +19,11 @@
 namespace ratoon {
 
 struct TensorBytes {
-  std::string name;
-  std::string_view dtype;            // "F32", "BF16", "I64", "BOOL", ...: a literal
-  std::vector<std::int64_t> shape;   // empty for a scalar
-  std::span<const std::byte> bytes;  // row-major, little-endian: the tensor's memory, later writes show
-  at::Tensor owner;                  // keeps that memory alive
+  std::string name{};
+  std::string_view dtype{};            // "F32", "BF16", "I64", "BOOL", ...: a literal
+  std::vector<std::int64_t> shape{};   // empty for a scalar
+  std::span<const std::byte> bytes{};  // row-major, little-endian: the tensor's memory, later writes show
+  at::Tensor owner{};                  // keeps that memory alive
 };
 
 // safetensors' name of an element type, or an error for the types that it has none for.

@@ -52,8 +52,8 @@ namespace ratoon {
 
 // What this rank has of a tensor that ranks share.
 struct TensorPart {
-  at::Tensor part;
-  TensorBox box;
+  at::Tensor part{};
+  TensorBox box{};
 };
 
 // Generators are handles: the one that is tracked is the one that numbers are drawn from.
