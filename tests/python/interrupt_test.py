@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 SCRIPT = """
-import socket, sys, threading, ratoon
+import ctypes, socket, sys, threading, ratoon
 server = socket.create_server(("127.0.0.1", 0))
 address = "http://127.0.0.1:%d" % server.getsockname()[1]
 options = ratoon.StoreOptions(endpoint=address, region="r", is_anonymous=True)
@@ -41,6 +41,12 @@ class Interrupt(unittest.TestCase):
 
     def test_a_data_set_that_does_not_answer(self):
         self.interrupt("ratoon.MdsDataset(address + '/data', cache_folder='{folder}')")
+
+    def test_what_is_left_behind_loses_nothing_that_it_uses(self):
+        """The thread that waits for an answer goes on: the process ends before anything that C++ takes away at its end,
+        for which abort() stands here."""
+        self.interrupt("libc = ctypes.CDLL(None); libc.__cxa_atexit(libc.abort, None, None)\n"
+                       "    ratoon.MdsDataset(address + '/data', cache_folder='{folder}')")
 
     def test_checkpoints_that_do_not_answer(self):
         for call in ("list", "verify", "load"):
