@@ -10,7 +10,8 @@
 namespace ratoon {
 
 // The world changed. The training function unwinds and is called again. It is not an error, and no
-// std::exception either: a handler of those around the loop lets it pass.
+// std::exception either: a handler of those around the loop lets it pass. One that a program throws by itself
+// while the world has not changed is an error of the program, as any other exception is.
 class Interrupted {
  public:
   explicit Interrupted(std::string why) : why_(std::move(why)) {}

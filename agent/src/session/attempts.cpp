@@ -239,9 +239,8 @@ void Session::Attempts::complete(Engine& engine) {
 }
 
 void Session::Attempts::end(Engine& engine) {
-  engine.end_reporting();
   try {
-    throw;
+    engine.end_with_exception();
   } catch (const CheckpointUnreadable& why) {
     session::say(std::string(why.what()) + "; an older checkpoint is asked for");
     unreadable_[why.id] = why.kind;

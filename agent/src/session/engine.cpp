@@ -250,7 +250,7 @@ void Session::Engine::check() const {
     case session::Standing::kGoOn:
       return;
     case session::Standing::kWorldChanged:
-      throw Interrupted(link_.reason());
+      throw AttemptOver(assignment_.attempt, link_.reason());
     case session::Standing::kStop:
       fail(ExitCode::kPreempted, link_.reason());
     case session::Standing::kFenced:

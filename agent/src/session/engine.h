@@ -2,6 +2,7 @@
 // step whether the world still stands.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -35,12 +36,21 @@
 
 namespace ratoon {
 
+// The session itself says that this attempt is over. A program may throw an Interrupted of its own, or one
+// that it kept from an attempt before.
+class AttemptOver : public Interrupted {
+ public:
+  AttemptOver(Attempt which, const std::string& why) : Interrupted(why), attempt(which) {}
+  Attempt attempt;
+};
+
 // The checkpoint that all were to resume from is damaged or gone as far as this rank sees. To the training
 // function it is a change of the world like any other; the next one resumes from an older checkpoint.
-class CheckpointUnreadable : public Interrupted {
+class CheckpointUnreadable : public AttemptOver {
  public:
-  CheckpointUnreadable(const checkpoint::CheckpointId& which, ErrorKind of_load, const std::string& why)
-      : Interrupted(why), id(which), kind(of_load) {}
+  CheckpointUnreadable(Attempt of_attempt, const checkpoint::CheckpointId& which, ErrorKind of_load,
+                       const std::string& why)
+      : AttemptOver(of_attempt, why), id(which), kind(of_load) {}
   checkpoint::CheckpointId id;
   ErrorKind kind;  // kCorrupted: its bytes are there and wrong
 };
@@ -78,6 +88,9 @@ class Session::Engine : private data::WaitListener {
   void take_sums(std::span<const float, session::RankMeans::kNumbers> sums_of_all);
   // The attempt is over. The bar stands as it is, and other lines come after it.
   void end_reporting();
+  // The same where an exception is handled: it is thrown again. An Interrupted that the program threw by
+  // itself becomes a Failure, unless the world has changed.
+  [[noreturn]] void end_with_exception();
   void end_step();
   // See wish_list.h for the step in which these two take effect.
   void finish_early(const std::string& reason);
@@ -152,6 +165,9 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::optional<checkpoint::RunRecord> run_record(std::uint32_t agreed);
   [[nodiscard]] checkpoint::EarlyEnd early_end(const std::string& reason) const;
   [[noreturn]] void refuse_early_end(const std::string& what_ended, const std::string& how_to_end);
+  // Throws what the world has to say of an attempt that the program ended: it may be a little late.
+  void wait_for_news(const std::string& what_ended);
+  [[nodiscard]] std::exception_ptr what_an_interruption_is(const Interrupted& thrown);
   [[nodiscard]] bool has_end() const;
   // The function goes on after the run's end, in place.
   [[noreturn]] void refuse_step_after_end();

@@ -137,7 +137,8 @@ void Session::Engine::restore() {
     const bool is_bad = kind == ErrorKind::kCorrupted || kind == ErrorKind::kNotFound ||
                         kind == ErrorKind::kIo || kind == ErrorKind::kInvalid;
     if (!is_bad) fail(ExitCode::kStorage, sentence);
-    throw CheckpointUnreadable({.attempt = assignment_.resume->attempt, .step = assignment_.resume->step},
+    throw CheckpointUnreadable(assignment_.attempt,
+                               {.attempt = assignment_.resume->attempt, .step = assignment_.resume->step},
                                kind, sentence);
   }
   position_.step = assignment_.resume->step;

@@ -23,6 +23,9 @@ constexpr auto kNewsPatience = std::chrono::seconds(10);
 constexpr auto kNewsPause = std::chrono::milliseconds(10);
 constexpr auto kLastCommitPatience = std::chrono::seconds(60);
 
+// As train() ends with any exception of the program.
+constexpr int kErrorOfProgram = 1;
+
 // The end of a run that has none.
 constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
@@ -53,7 +56,7 @@ void Session::Engine::refuse_early_return() {
                    "let the loop over steps() end by itself; ");
 }
 
-void Session::Engine::refuse_early_end(const std::string& what_ended, const std::string& how_to_end) {
+void Session::Engine::wait_for_news(const std::string& what_ended) {
   const Timestamp ended = clock_.now();
   do {
     check();
@@ -65,6 +68,40 @@ void Session::Engine::refuse_early_end(const std::string& what_ended, const std:
     enter(ProcessPhase::kCollective);
     static_cast<void>(pause_for(kNewsPause, {}));
   } while (clock_.now() - ended < kNewsPatience);
+}
+
+// Ranks may throw one where a collective of their own failed, and know of the loss before the session does.
+std::exception_ptr Session::Engine::what_an_interruption_is(const Interrupted& thrown) {
+  const auto* of_session = dynamic_cast<const AttemptOver*>(&thrown);
+  if (of_session != nullptr && of_session->attempt == assignment_.attempt) return std::current_exception();
+  const std::string threw = std::string("the program threw ratoon::Interrupted: ") + thrown.what();
+  try {
+    wait_for_news(threw);
+  } catch (...) {
+    return std::current_exception();
+  }
+  return std::make_exception_ptr(
+      Failure(kErrorOfProgram, threw + "; the world had not changed " + where_it_stands() +
+                                   ", so the training function is not called again: throw another type where "
+                                   "the program fails; " +
+                                   what_is_saved()));
+}
+
+void Session::Engine::end_with_exception() {
+  std::exception_ptr ends = std::current_exception();
+  try {
+    throw;
+  } catch (const Interrupted& thrown) {
+    ends = what_an_interruption_is(thrown);
+  } catch (...) {
+    // It says by itself why the attempt ends.
+  }
+  end_reporting();
+  std::rethrow_exception(ends);
+}
+
+void Session::Engine::refuse_early_end(const std::string& what_ended, const std::string& how_to_end) {
+  wait_for_news(what_ended);
   if (!course_) {
     fail(ExitCode::kConfiguration,
          what_ended + ": call steps(); a run is complete at its end, or where finish() ended it");

@@ -159,10 +159,12 @@ void Session::Engine::hand_over() {
   ++meters_.rejoins.handed_over;
   const bool is_committed = wait_for_commits(kHandOverPatience);
   const std::string step = std::to_string(position_.step.value());
-  if (is_committed) throw Interrupted("handed over at step " + step + ": a replacement is ready");
-  throw Interrupted("handed over at step " + step + ", but its checkpoint was not committed within " +
-                    std::to_string(kHandOverPatience.count()) +
-                    " s: an older one is resumed from; see why not all ranks could save");
+  if (is_committed)
+    throw AttemptOver(assignment_.attempt, "handed over at step " + step + ": a replacement is ready");
+  throw AttemptOver(assignment_.attempt,
+                    "handed over at step " + step + ", but its checkpoint was not committed within " +
+                        std::to_string(kHandOverPatience.count()) +
+                        " s: an older one is resumed from; see why not all ranks could save");
 }
 
 }  // namespace ratoon

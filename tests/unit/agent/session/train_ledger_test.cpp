@@ -15,6 +15,7 @@
 #include "agent/src/checkpoint/disk/real_disk.h"
 #include "agent/src/history/last_row.h"
 #include "agent/src/session/run_ledger.h"
+#include "tests/support/change_world.h"
 #include "tests/support/numbers_dataset.h"
 #include "tests/support/temporary_folder.h"
 
@@ -53,7 +54,8 @@ TEST(TrainLedger, PartsSumToTheTimeSinceTheFirstStart) {
       std::uint64_t sum = 0;
       session.track("sum", sum);
       for (const std::uint64_t step : session.steps(50)) {
-        if (step == interrupted_after && !std::exchange(was_interrupted, true)) throw Interrupted("a loss");
+        if (step == interrupted_after && !std::exchange(was_interrupted, true))
+          test::change_world(session, "a loss");
         if (step == killed_after) throw std::runtime_error("killed");
         spend(kStep);
         sum += step;
@@ -104,7 +106,7 @@ TEST(TrainLedger, KnowsWhatTheProgramSaysOfItsTime) {
         const auto validates = session.in(Phase::kValidation);
         wait();
         spend(20 * kStep);
-        if (!std::exchange(was_interrupted, true)) throw Interrupted("cut off in it");
+        if (!std::exchange(was_interrupted, true)) test::change_world(session, "cut off in it");
       }
       sum += step;
     }

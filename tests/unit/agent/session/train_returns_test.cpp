@@ -2,6 +2,7 @@
 // finish(), and with a committed checkpoint of its last step alone.
 #include <atomic>
 #include <csignal>
+#include <exception>
 #include <stdexcept>
 
 #include <gmock/gmock.h>
@@ -9,6 +10,7 @@
 
 #include <ratoon/train.h>
 
+#include "tests/support/change_world.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::train_returns_test {
@@ -141,7 +143,7 @@ TEST_F(TrainReturnsTest, WhatCallsTheFunctionAgainPassesHandlersOfErrors) {
               ++calls;
               try {
                 for (const std::uint64_t step : session.steps(30))
-                  if (calls == 1 && step == 15) throw Interrupted("the world changed");
+                  if (calls == 1 && step == 15) test::change_world(session, "the world changed");
               } catch (const std::exception&) {
                 ADD_FAILURE() << "it is no error";
               }
@@ -149,6 +151,46 @@ TEST_F(TrainReturnsTest, WhatCallsTheFunctionAgainPassesHandlersOfErrors) {
             0);
   EXPECT_EQ(calls, 2);
   static_assert(!std::is_base_of_v<std::exception, Interrupted>);
+}
+
+// A program's own one is no word of the world's: called again it would throw it again, for ever.
+TEST_F(TrainReturnsTest, AnInterruptionOfTheProgramsOwnEndsTheProcess) {
+  int calls = 0;
+  EXPECT_EQ(train_while([&](Session&, std::uint64_t step) {
+              if (step == 0 && ++calls == 5) return false;  // enough
+              if (step == 15) throw Interrupted("mine");
+              return true;
+            }),
+            1);
+  EXPECT_EQ(calls, 1);
+  EXPECT_THAT(said_,
+              HasSubstr("ratoon: the program threw ratoon::Interrupted: mine; the world had not changed at "
+                        "step 15 of 100, so the training function is not called again: throw another type where "
+                        "the program fails; the last save is that of step 10\n"));
+  EXPECT_THAT(record(), IsEmpty());
+}
+
+// As a thread of the program keeps one that outlives the attempt.
+TEST_F(TrainReturnsTest, AnInterruptionOfAnAttemptBeforeIsNoneOfThisOne) {
+  std::exception_ptr kept;
+  int calls = 0;
+  EXPECT_EQ(train([&](Session& session) {
+              if (++calls == 5) return;  // enough
+              if (kept) std::rethrow_exception(kept);
+              for (const std::uint64_t step : session.steps(100)) {
+                if (step != 15) continue;
+                try {
+                  test::change_world(session, "the world changed");
+                } catch (...) {
+                  kept = std::current_exception();
+                  throw;
+                }
+              }
+            }),
+            1);
+  EXPECT_EQ(calls, 2);
+  EXPECT_THAT(said_, HasSubstr("threw ratoon::Interrupted: the world changed; the world had not changed "
+                               "before its first step, so"));
 }
 
 // A model of main(), say: the weights of the steps that are made again must not be in it.
@@ -160,8 +202,8 @@ TEST_F(TrainReturnsTest, WhatOutlivesTheFunctionIsSetBackWhereNothingWasSaved) {
               ++calls;
               session.track("sum", sum);
               for (const std::uint64_t step : session.steps(100)) {
-                if (calls < 3 && step == 20) throw Interrupted("the world changed");
-                if (calls == 3 && step == 60) throw Interrupted("the world changed");
+                if (calls < 3 && step == 20) test::change_world(session, "the world changed");
+                if (calls == 3 && step == 60) test::change_world(session, "the world changed");
                 sum += step;
               }
             }),

@@ -11,6 +11,7 @@
 #include <ratoon/train.h>
 
 #include "agent/src/checkpoint/manifest.h"
+#include "tests/support/change_world.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::train_seed_test {
@@ -46,7 +47,8 @@ class TrainSeedTest : public testing::Test {
       for (const std::uint64_t step : session.steps(steps)) {
         drawn_.resize(step);
         drawn_.push_back(noise() ^ other());
-        if (step == std::exchange(lost, lost == step ? ~std::uint64_t{0} : lost)) throw Interrupted("a loss");
+        if (step == std::exchange(lost, lost == step ? ~std::uint64_t{0} : lost))
+          test::change_world(session, "a loss");
       }
     });
     said_ = testing::internal::GetCapturedStderr();

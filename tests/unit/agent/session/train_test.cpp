@@ -7,6 +7,7 @@
 
 #include <ratoon/train.h>
 
+#include "tests/support/change_world.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::train_test {
@@ -364,8 +365,7 @@ TEST_F(TrainTest, AProgramWithoutWeightsCannotBeginWithThem) {
   EXPECT_THAT(said_, HasSubstr("nowhere) cannot be had: "));
 }
 
-// Only the world's changes call the function again; alone there are none but those that the function makes
-// itself.
+// Only the world's changes call the function again.
 TEST_F(TrainTest, InterruptedMeansOnceMoreFromTheLastCheckpoint) {
   int calls = 0;
   std::uint64_t sum_at_end = 0;
@@ -374,7 +374,7 @@ TEST_F(TrainTest, InterruptedMeansOnceMoreFromTheLastCheckpoint) {
               std::uint64_t sum = 0;
               session.track("sum", sum);
               for (const std::uint64_t step : session.steps(30)) {
-                if (calls == 1 && step == 25) throw Interrupted("the world changed");
+                if (calls == 1 && step == 25) test::change_world(session, "the world changed");
                 if (calls == 2 && step < 20) ADD_FAILURE() << "step " << step << " is done already";
                 sum += step;
               }
