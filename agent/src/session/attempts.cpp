@@ -263,6 +263,10 @@ void Session::Attempts::end(Engine& engine) {
   }
 }
 
+void Session::Attempts::let_saves_end() {
+  settle(saver_);
+}
+
 void Session::Attempts::refuse_to_repeat() const {
   if (unreadable_.empty()) return;
   const auto found = places_.inventory();

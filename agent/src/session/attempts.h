@@ -40,6 +40,9 @@ class Session::Attempts {
   // what ends the process.
   void end(Engine& engine);
 
+  // What is staged gets some time to reach the disk, as it does where this dies.
+  void let_saves_end();
+
   // Of who has one attempt: throws where the next start would choose a checkpoint that this one cannot read.
   void refuse_to_repeat() const;
 

@@ -165,8 +165,9 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::optional<checkpoint::RunRecord> run_record(std::uint32_t agreed);
   [[nodiscard]] checkpoint::EarlyEnd early_end(const std::string& reason) const;
   [[noreturn]] void refuse_early_end(const std::string& what_ended, const std::string& how_to_end);
-  // Throws what the world has to say of an attempt that the program ended: it may be a little late.
-  void wait_for_news(const std::string& what_ended);
+  // Throws what the world has to say of an attempt that the program ended: it may be a little late. Until when
+  // a save that is under way is waited for.
+  Timestamp wait_for_news(const std::string& what_ended);
   [[nodiscard]] std::exception_ptr what_an_interruption_is(const Interrupted& thrown);
   [[nodiscard]] bool has_end() const;
   // The function goes on after the run's end, in place.
@@ -174,6 +175,8 @@ class Session::Engine : private data::WaitListener {
   // "at step 149 of 1000", and what of it is saved.
   [[nodiscard]] std::string where_it_stands() const;
   [[nodiscard]] std::string what_is_saved() const;
+  // Once what is under way is committed, or at that time.
+  [[nodiscard]] std::string what_is_saved_by(Timestamp give_up);
   void note_commit(Step step, Duration ago);
   // One that did not read back is not called durable any longer than it takes to hear of that.
   void take_durable(const checkpoint::SaveProgress& progress);

@@ -1,4 +1,5 @@
 // How an attempt ends: with the run, whose last step is saved then, or because the function left it early.
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <limits>
@@ -18,8 +19,9 @@ using session::fail;
 
 namespace {
 
-// A loss that made the function return is known to others, at the latest, after so long.
-constexpr auto kNewsPatience = std::chrono::seconds(10);
+// A loss that made the function return is known to others, at the latest, after so long. As long is waited for
+// a save that is under way.
+constexpr auto kLeavingPatience = std::chrono::seconds(10);
 constexpr auto kNewsPause = std::chrono::milliseconds(10);
 constexpr auto kLastCommitPatience = std::chrono::seconds(60);
 
@@ -43,12 +45,22 @@ std::string Session::Engine::where_it_stands() const {
 }
 
 std::string Session::Engine::what_is_saved() const {
-  const bool is_committed = position_.committed && position_.committed->step == position_.step;
-  if (saved_step_ == position_.step)
-    return is_committed ? "that step is saved"
-                        : "the save of that step is not committed: an older one may be resumed from";
   if (!saved_step_) return "nothing is saved yet";
-  return "the last save is that of step " + std::to_string(saved_step_->value());
+  const auto name_of = [this](Step step) {
+    return step == position_.step ? std::string("that step") : "step " + std::to_string(step.value());
+  };
+  if (!position_.committed)
+    return "the save of " + name_of(*saved_step_) + " is not committed, and there is none before it";
+  const Step committed = position_.committed->step;
+  if (committed != *saved_step_)
+    return "the save of " + name_of(*saved_step_) + " is not committed, and the last one that is, is of " +
+           name_of(committed);
+  return committed == position_.step ? "that step is saved" : "the last save is that of " + name_of(committed);
+}
+
+std::string Session::Engine::what_is_saved_by(Timestamp give_up) {
+  static_cast<void>(wait_for_commits(std::max(Duration(0), give_up - clock_.now()), false));
+  return what_is_saved();
 }
 
 void Session::Engine::refuse_early_return() {
@@ -56,18 +68,21 @@ void Session::Engine::refuse_early_return() {
                    "let the loop over steps() end by itself; ");
 }
 
-void Session::Engine::wait_for_news(const std::string& what_ended) {
-  const Timestamp ended = clock_.now();
+Timestamp Session::Engine::wait_for_news(const std::string& what_ended) {
+  const Timestamp give_up = clock_.now() + kLeavingPatience;
   do {
     check();
     drain_->hear(link_.wanted(), clock_.now());
-    if (const auto code = drain_->explains_return(clock_.now()))
-      fail(*code, what_ended + kToldToLeave + what_is_saved());
+    if (const auto code = drain_->explains_return(clock_.now())) {
+      const Timestamp leaves = clock_.now() + drain_->time_to_commit(clock_.now());
+      fail(*code, what_ended + kToldToLeave + what_is_saved_by(std::min(give_up, leaves)));
+    }
     // Who returned since a collective had failed is a little faster than the news of the loss.
     if (assignment_.world_size == 1) break;
     enter(ProcessPhase::kCollective);
     static_cast<void>(pause_for(kNewsPause, {}));
-  } while (clock_.now() - ended < kNewsPatience);
+  } while (clock_.now() < give_up);
+  return give_up;
 }
 
 // Ranks may throw one where a collective of their own failed, and know of the loss before the session does.
@@ -76,15 +91,14 @@ std::exception_ptr Session::Engine::what_an_interruption_is(const Interrupted& t
   if (of_session != nullptr && of_session->attempt == assignment_.attempt) return std::current_exception();
   const std::string threw = std::string("the program threw ratoon::Interrupted: ") + thrown.what();
   try {
-    wait_for_news(threw);
+    const Timestamp give_up = wait_for_news(threw);
+    throw Failure(kErrorOfProgram, threw + "; the world had not changed " + where_it_stands() +
+                                       ", so the training function is not called again: throw another type "
+                                       "where the program fails; " +
+                                       what_is_saved_by(give_up));
   } catch (...) {
     return std::current_exception();
   }
-  return std::make_exception_ptr(
-      Failure(kErrorOfProgram, threw + "; the world had not changed " + where_it_stands() +
-                                   ", so the training function is not called again: throw another type where "
-                                   "the program fails; " +
-                                   what_is_saved()));
 }
 
 void Session::Engine::end_with_exception() {
@@ -101,7 +115,7 @@ void Session::Engine::end_with_exception() {
 }
 
 void Session::Engine::refuse_early_end(const std::string& what_ended, const std::string& how_to_end) {
-  wait_for_news(what_ended);
+  const Timestamp give_up = wait_for_news(what_ended);
   if (!course_) {
     fail(ExitCode::kConfiguration,
          what_ended + ": call steps(); a run is complete at its end, or where finish() ended it");
@@ -109,7 +123,7 @@ void Session::Engine::refuse_early_end(const std::string& what_ended, const std:
   const char* const advice = wishes_.needs_agreement()
                                  ? ": finish() and save() take effect when a step ends, so "
                                  : ": call finish() where the run is to end there, and ";
-  fail(ExitCode::kConfiguration, what_ended + advice + how_to_end + what_is_saved());
+  fail(ExitCode::kConfiguration, what_ended + advice + how_to_end + what_is_saved_by(give_up));
 }
 
 bool Session::Engine::has_end() const {

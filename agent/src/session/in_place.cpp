@@ -81,6 +81,7 @@ void Session::leave_in_place() const {
     session::fail(ExitCode::kStartAgain,
                   "a session in place has one attempt: start the program again, and it goes on");
   } catch (...) {
+    attempts_->let_saves_end();
     session::leave_now(session::say_why("what is tracked"));
   }
 }

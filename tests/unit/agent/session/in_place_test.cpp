@@ -74,6 +74,10 @@ class InPlaceTest : public testing::Test {
     options_.save_folder = std::getenv(kShared);
     options_.member.termination_file = options_.save_folder + "/record";
   }
+  bool is_saved(const std::string& name) const {
+    const std::filesystem::path place = options_.save_folder;
+    return std::filesystem::exists(place / "run" / "manifests" / (name + ".json"));
+  }
   std::string record() const { return test::read_text(options_.member.termination_file); }
 
   // One byte of its data.
@@ -169,6 +173,34 @@ TEST_F(InPlaceTest, CompleteBeforeTheEndIsAMistakeOfTheProgram) {
   EXPECT_EXIT(count_until(std::nullopt, at_25), is_wrong,
               "complete.. was called at step 25 of 100: call finish");
   EXPECT_EQ(record(), "");
+}
+
+// The process ends at once, and what was saved a step before must be on the disk by then, as it was said.
+TEST_F(InPlaceTest, ASaveThatIsUnderWayIsWaitedFor) {
+  share_folder();
+  options_.save_every = Every::steps(24);
+  EXPECT_EXIT(count_until(Until::steps(1000), [](std::uint64_t step) { return step == 25; }),
+              testing::ExitedWithCode(static_cast<int>(ExitCode::kConfiguration)),
+              "the last save is that of step 24");
+  EXPECT_TRUE(is_saved("s0000000024.a0001"));
+}
+
+TEST_F(InPlaceTest, SoItIsWhereTheProgramIsWrongInAnotherWay) {
+  share_folder();
+  options_.save_every = Every::steps(24);
+  const auto is_wrong = [this] {
+    Session session(options_);
+    std::uint64_t step = 0;
+    session.track("step", step);
+    for (session.resume(); step < 24;) {
+      ++step;
+      session.step_done();
+    }
+    session.track("late", step);
+  };
+  EXPECT_EXIT(is_wrong(), testing::ExitedWithCode(static_cast<int>(ExitCode::kConfiguration)),
+              "'late' is tracked too late");
+  EXPECT_TRUE(is_saved("s0000000024.a0001"));
 }
 
 TEST_F(InPlaceTest, CompleteAtItsFirstStepItIsSaved) {
