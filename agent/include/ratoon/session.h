@@ -129,12 +129,14 @@ class Session {
     requires(requires(T& object, const std::string& name) { TrackAdapter<T>::check(object, name); })
   void track(std::string name, T& object) {
     answer([&] { TrackAdapter<T>::check(object, name); });
-    if constexpr (requires { TrackAdapter<T>::seed(object, std::uint64_t{}); })
+    Tracked kind = requires { requires TrackAdapter<T>::kIsWeights; } ? Tracked::kWeights : Tracked::kState;
+    if constexpr (requires { TrackAdapter<T>::seed(object, std::uint64_t{}); }) {
       TrackAdapter<T>::seed(object, seed_of(name));
+      kind = Tracked::kSeeded;
+    }
     track_state(
         std::move(name), [&object](StateWriter& out) { TrackAdapter<T>::save(object, out); },
-        [&object](StateReader& in) { TrackAdapter<T>::load(object, in); },
-        requires { requires TrackAdapter<T>::kIsWeights; });
+        [&object](StateReader& in) { TrackAdapter<T>::load(object, in); }, kind);
   }
 
   // The mean of every gradient over all ranks, once a step; needs <ratoon/torch.h>, or another header with an
@@ -280,8 +282,9 @@ class Session {
  private:
   friend class StepIterator;
 
+  enum class Tracked { kState, kWeights, kSeeded };
   void track_state(std::string name, std::function<void(StateWriter&)> save,
-                   std::function<void(StateReader&)> load, bool is_weights = false);
+                   std::function<void(StateReader&)> load, Tracked kind = Tracked::kState);
   void follow_data(std::function<std::uint64_t()> cursor, std::function<std::uint64_t()> epoch_slots,
                    std::function<std::uint64_t()> batches);
   // Calls it; what it throws ends the process where the session is in place.

@@ -8,9 +8,10 @@
 namespace ratoon::session {
 namespace {
 
-// Generators begin anew in each attempt, and others than the program's draw from them.
-bool is_generator(const std::string& name) {
-  return name.find(kGeneratorPrefix) != std::string::npos;
+// Generators begin anew in each attempt, by their names and ranks, and others than the program's draw from
+// some of them.
+bool is_generator(const CollectedState& state, const std::string& name) {
+  return state.seeded.contains(name) || name.find(kGeneratorPrefix) != std::string::npos;
 }
 
 }  // namespace
@@ -52,16 +53,21 @@ void FirstState::begin(const TrackedObjects& tracked, const Assignment& assignme
   }
   const std::string changed = find_changed(now);
   if (changed.empty()) return;
-  const std::string sentence = "nothing is saved yet, and tensor '" + changed +
-                               "' is not as it was when the run began, since it outlives the training "
-                               "function: a fresh start is asked "
-                               "for, and none is needed where the function makes what it tracks";
+  const bool is_same_rank = kept_->rank == assignment.rank && kept_->world_size == assignment.world_size;
+  const std::string sentence =
+      "nothing is saved yet, and tensor '" + changed + "' is not as it was when the run began, since it " +
+      (is_same_rank
+           ? "outlives the training function: a fresh start is asked for, and none is needed where the "
+             "function makes what it tracks"
+           : "outlives the training function or follows from the rank, which is another now: a fresh start "
+             "is "
+             "asked for, and none is needed for what the function makes alike on all ranks, nor for a "
+             "generator that track() seeds");
   if (!kept_->has_bytes) {
     fail(ExitCode::kStartAgain, sentence + "; more than " + std::to_string(bytes_max_) +
                                     " bytes are not kept to set it back: save earlier (--save-every)");
   }
-  if (kept_->rank != assignment.rank || kept_->world_size != assignment.world_size)
-    fail(ExitCode::kStartAgain, sentence);
+  if (!is_same_rank) fail(ExitCode::kStartAgain, sentence);
   Source source(*kept_);
   try {
     const auto restored = tracked.restore(source, "the state at the run's beginning", [](auto) { return 0; });
@@ -92,7 +98,7 @@ std::string FirstState::find_changed(const CollectedState& now) const {
     const auto at = kept_->tensors.find(tensor.name);
     if (at == kept_->tensors.end()) return tensor.name;
     ++known;
-    if (!is_generator(tensor.name) && at->second.digest != xxh3_128(tensor.bytes)) return tensor.name;
+    if (!is_generator(now, tensor.name) && at->second.digest != xxh3_128(tensor.bytes)) return tensor.name;
   }
   return known == kept_->tensors.size() ? "" : kept_->tensors.begin()->first;
 }

@@ -24,9 +24,11 @@ void Session::track(std::string name, Stateful& object) {
 }
 
 void Session::track_state(std::string name, std::function<void(StateWriter&)> save,
-                          std::function<void(StateReader&)> load, bool is_weights) {
-  const auto kind = is_weights ? session::ObjectKind::kWeights : session::ObjectKind::kState;
-  answer([&] { engine_->track(std::move(name), std::move(save), std::move(load), kind); });
+                          std::function<void(StateReader&)> load, Tracked kind) {
+  const auto object_kind = kind == Tracked::kWeights  ? session::ObjectKind::kWeights
+                           : kind == Tracked::kSeeded ? session::ObjectKind::kSeeded
+                                                      : session::ObjectKind::kState;
+  answer([&] { engine_->track(std::move(name), std::move(save), std::move(load), object_kind); });
 }
 
 Session::StepRange Session::steps(std::uint64_t total) {

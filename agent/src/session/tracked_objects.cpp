@@ -302,6 +302,8 @@ CollectedState TrackedObjects::collect() const {
     object.save(writer);
     if (object.kind == ObjectKind::kWeights && state.tensors.size() == before)
       state.without_tensors.push_back(name);
+    if (object.kind != ObjectKind::kSeeded) continue;
+    for (std::size_t i = before; i < state.tensors.size(); ++i) state.seeded.insert(state.tensors[i].name);
   }
   return state;
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,7 @@ struct CollectedState {
   };
   std::vector<Changed> changed{};              // by objects that change what others have
   std::vector<std::string> without_tensors{};  // objects of weights that have none
+  std::set<std::string> seeded{};              // tensors of generators that begin anew in each attempt
 };
 
 // Where the state of objects comes from: a checkpoint, or memory.
@@ -49,8 +51,8 @@ class StateSource {
                                           std::span<const std::span<std::byte>> into) = 0;
 };
 
-// kPosition: which samples come next.
-enum class ObjectKind { kState, kWeights, kPosition };
+// kPosition: which samples come next. kSeeded: a generator that track() seeds anew in each attempt.
+enum class ObjectKind { kState, kWeights, kPosition, kSeeded };
 
 // Of a checkpoint. kState: all but positions.
 enum class LoadParts { kWeights, kState, kAll };

@@ -73,6 +73,21 @@ TEST(FirstState, LeavesWhatTheFunctionMadeAnew) {
   }
 }
 
+// As track() does with an engine of the standard library: another rank draws other numbers.
+TEST(FirstState, AGeneratorThatIsSeededByItsRankIsAsItIsToBe) {
+  FirstState first;
+  for (const std::uint32_t rank : {0, 1}) {
+    Moments net;
+    TrackedObjects objects;
+    net.add_to(objects);
+    objects.add(
+        "noise", [rank](StateWriter& out) { out.bytes("", "seeded for " + std::to_string(rank)); },
+        [](StateReader& in) { in.bytes("", [](const std::string&) {}); }, ObjectKind::kSeeded);
+    first.begin(objects, seat(rank, 3 - rank));
+    EXPECT_EQ(net.weights, (std::vector<float>{1, 2, 3}));
+  }
+}
+
 TEST(FirstState, AsksForAFreshStartWhereItCannot) {
   Moments net;
   TrackedObjects objects;
@@ -87,6 +102,7 @@ TEST(FirstState, AsksForAFreshStartWhereItCannot) {
     } catch (const Failure& why) {
       EXPECT_EQ(why.exit_code, 81);
       EXPECT_THAT(why.what(), HasSubstr("nothing is saved yet, and tensor 'net.weights' is not as it was"));
+      EXPECT_THAT(why.what(), HasSubstr("or follows from the rank, which is another now"));
     }
   }
 }
