@@ -266,8 +266,9 @@ void Mirrors::remove_old_links() {
   if (has_link()) remove_old_names(plan_.tiers.home());
 }
 
+// A pointer is replaced as a whole; links leave something behind under any name.
 void Mirrors::remove_old_names(const checkpoint::Tier& tier) {
-  if (!checkpoint::changes_with_checkpoints(plan_.latest_name)) return;
+  if (tier.store && !checkpoint::changes_with_checkpoints(plan_.latest_name)) return;
   complain(tier.store ? checkpoint::remove_old_pointers(*tier.store, plan_.latest_name, plan_.run_name)
                       : checkpoint::remove_old_links(plan_.run_folder, plan_.latest_name, plan_.run_name),
            "names of checkpoints that are gone stay for now in " + tier.disk->shown(""));

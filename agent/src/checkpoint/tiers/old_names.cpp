@@ -22,6 +22,7 @@ struct Names {
   std::string_view pattern;
   const std::string& run_name;
   std::optional<Attempt> newest{};  // of those that have packs
+  bool stay_behind = false;         // where each checkpoint has a name of its own
 };
 
 bool is_old_link(const Names& names, const std::string& name) {
@@ -84,7 +85,7 @@ Result<std::uint64_t> remove_in(const Names& names, const std::string& folder, s
       if (!below) return below;
       if (*below > 0) ::rmdir(entry.path().c_str());  // refused where something else is in it
       removed += *below;
-    } else if (is_old_link(names, name)) {
+    } else if (names.stay_behind && is_old_link(names, name)) {
       if (::unlink(entry.path().c_str()) == 0)
         ++removed;
       else if (errno != ENOENT)
@@ -98,8 +99,9 @@ Result<std::uint64_t> remove_in(const Names& names, const std::string& folder, s
 
 Result<void> remove_old_links(const fs::path& run_folder, std::string_view pattern,
                               const std::string& run_name) {
-  const auto removed =
-      remove_in({run_folder, pattern, run_name, newest_attempt_with_packs(run_folder)}, "", 0);
+  const auto removed = remove_in({run_folder, pattern, run_name, newest_attempt_with_packs(run_folder),
+                                  changes_with_checkpoints(pattern)},
+                                 "", 0);
   return removed ? Result<void>() : removed.error();
 }
 

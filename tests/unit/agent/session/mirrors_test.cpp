@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 
+#include "agent/src/checkpoint/tiers/name_pattern.h"
 #include "tests/support/borrowed.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
@@ -119,6 +120,23 @@ TEST_F(MirrorsTest, WhoDoesNotCopyDoesNotKnow) {
   const checkpoint::Ticket ticket;
   other->await(id(1, 10), ticket);
   EXPECT_THAT(failure_of(ticket).message(), HasSubstr("known to rank 0"));
+}
+
+// With the name that links have where none is given, which is the same for all checkpoints.
+TEST_F(MirrorsTest, LinksOfKilledProcessesGoUnderAnyName) {
+  for (const std::uint64_t attempt : {1, 2})
+    static_cast<void>(checkpoint::test::digest_of_commit(home_, id(attempt, 10)));
+  const auto left = folder_ / "run" / ".latest-rank0.0123456789abcdef.tmp";
+  std::filesystem::create_symlink("packs/a0001/s0000000010/r0000.safetensors", left);
+  MirrorPlan plan{.tiers = checkpoint::Tiers({{.word = "local", .disk = home_, .store = nullptr}}),
+                  .home_rules = {.last = 1},
+                  .run_folder = (folder_ / "run").string(),
+                  .latest_name = checkpoint::kLatestPattern,
+                  .run_name = "run",
+                  .may_clean_up = [](const checkpoint::Disk&) { return true; }};
+  Mirrors mirrors(std::move(plan), ratoon::test::borrowed(meters_), events_);
+  mirrors.remove_old_links();
+  EXPECT_FALSE(std::filesystem::is_symlink(left));
 }
 
 TEST_F(MirrorsTest, AStoreThatIsAnothersByNowIsNotCleanedUp) {

@@ -105,9 +105,11 @@ TEST_F(OldNames, LinksOfKilledProcessesGo) {
   link("packs/a0002/s0000000010/r0000.safetensors", ".latest-rank0.4567.tmp");  // to be named in a moment
   link("packs/a0001/s0000000010/r0000.safetensors", ".other.0123.tmp");         // another name
   link("elsewhere", ".latest-rank1.0123.tmp");
+  link("packs/a0001/s0000000005/r0001.safetensors",
+       "latest-rank1");  // gone, and the name is no checkpoint's own
   expect_done(remove_old_links(folder_ / "run", "latest-rank{rank}", "digits"));
-  EXPECT_THAT(names("run"),
-              UnorderedElementsAre(".latest-rank0.4567.tmp", ".other.0123.tmp", ".latest-rank1.0123.tmp"));
+  EXPECT_THAT(names("run"), UnorderedElementsAre(".latest-rank0.4567.tmp", ".other.0123.tmp",
+                                                 ".latest-rank1.0123.tmp", "latest-rank1"));
 }
 
 }  // namespace
