@@ -34,6 +34,8 @@ void Session::Engine::save(std::uint32_t agreed) {
   // What is asked for until now is served by this save, whoever asked for it and why ever it is made.
   served_save_request_ = link_.wanted().save_request;
   const session::CollectedState state = tracked_.collect();
+  // An optimizer may have been given more since the last one, and what is in no checkpoint cannot be resumed.
+  session::TrackedObjects::check_that_all_is_tracked(state);
   // One that fails is in the saver's books: see look_at_saves().
   static_cast<void>(saver_.save(position_.step, state.tensors, run_record(agreed),
                                 wishes_.take_ticket().value_or(checkpoint::Ticket())));

@@ -1,5 +1,7 @@
 // What changes while training, and is in no checkpoint: a start is refused, and what an object says of its
 // memory counts.
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,6 +27,7 @@ class Encoded final : public Stateful {
 
 struct Descent {
   float& weight;
+  float* added = nullptr;
 };
 
 }  // namespace
@@ -35,6 +38,8 @@ struct ratoon::TrackAdapter<ratoon::train_untracked_test::Descent> {
   static void check(ratoon::train_untracked_test::Descent&, const std::string&) {}
   static void save(ratoon::train_untracked_test::Descent& descent, StateWriter& out) {
     out.changes("parameter 0", {.begin = &descent.weight, .bytes = sizeof descent.weight});
+    if (descent.added != nullptr)
+      out.changes("parameter 1", {.begin = descent.added, .bytes = sizeof *descent.added});
   }
   static void load(ratoon::train_untracked_test::Descent&, StateReader&) {}
 };
@@ -59,6 +64,28 @@ TEST(TrainUntracked, AStatefulSaysWhichMemoryItsStateIsOf) {
     EXPECT_EQ(code, is_tracked ? 0 : 82) << said;
   }
   EXPECT_THAT(said, HasSubstr("tracked 'optimizer' changes parameter 0, which nothing tracks"));
+}
+
+// As add_param_group() does where a program unfreezes what it began without.
+TEST(TrainUntracked, WhatAnOptimizerIsGivenLaterIsRefusedAtTheNextSave) {
+  const test::TemporaryFolder folder;
+  testing::internal::CaptureStderr();
+  const Options options{
+      .save_folder = folder.path().string(), .run_name = "run", .save_every = Every::steps(10)};
+  const int code = ratoon::train(options, [](Session& session) {
+    float weight = 1;
+    float frozen = 1;
+    Descent optimizer{.weight = weight};
+    session.track("weight", weight);
+    session.track("optimizer", optimizer);
+    for (const std::uint64_t step : session.steps(40))
+      if (step == 14) optimizer.added = &frozen;
+  });
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(code, 82) << said;
+  EXPECT_THAT(said, HasSubstr("tracked 'optimizer' changes parameter 1, which nothing tracks"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "run/manifests/s0000000010.a0001.json"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "run/manifests/s0000000020.a0001.json"));
 }
 
 }  // namespace
