@@ -23,6 +23,11 @@ std::string name_of_type(const std::exception& error) {
   return name ? name.get() : typeid(error).name();
 }
 
+// A process has the lowest byte of it.
+bool is_taken_for_done(int exit_code) {
+  return (static_cast<unsigned>(exit_code) & 0xffU) == 0;
+}
+
 }  // namespace
 
 bool is_only_asked_for_help(const Result<Options>& options) {
@@ -37,6 +42,12 @@ int say_why(std::string_view whose) {
   try {
     throw;
   } catch (const Failure& failure) {
+    if (is_taken_for_done(failure.exit_code)) {
+      say(std::string(whose) + " threw a ratoon::Failure with exit code " +
+          std::to_string(failure.exit_code) +
+          ", which is that of a run that is complete; the process ends with 1: " + failure.what());
+      return 1;
+    }
     say(failure.what());
     return failure.exit_code;
   } catch (const Interrupted& why) {

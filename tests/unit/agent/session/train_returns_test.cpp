@@ -136,6 +136,20 @@ TEST_F(TrainReturnsTest, FinishTakesEffectWhenTheStepEnds) {
   EXPECT_THAT(record(), HasSubstr(R"("step":16)"));
 }
 
+TEST_F(TrainReturnsTest, AFailureIsNoEndOfTheRunWhateverItsExitCode) {
+  for (const int code : {0, 256}) {
+    EXPECT_EQ(train_while([&](Session&, std::uint64_t step) {
+                if (step == 15) throw Failure(code, "mine");
+                return true;
+              }),
+              1);
+    EXPECT_THAT(said_, HasSubstr("the training function threw a ratoon::Failure with exit code " +
+                                 std::to_string(code) + ", which is that of a run that is complete; the "
+                                                        "process ends with 1: mine"));
+  }
+  EXPECT_THAT(record(), IsEmpty());
+}
+
 // The world's changes are no std::exceptions: who catches those does not swallow them.
 TEST_F(TrainReturnsTest, WhatCallsTheFunctionAgainPassesHandlersOfErrors) {
   int calls = 0;
