@@ -108,7 +108,8 @@ class Session {
   // the exit code of the process. It is not done before the end that resume() or --max-duration gave, unless
   // finish() said so: the process ends with 82 then. Nor is it where the process was told to leave, as by
   // SIGTERM: what is tracked is saved, the process ends with 80, and the next start goes on. So a loop that
-  // is left early is left behind step_done().
+  // is left early is left behind step_done(). A process that ends with exit code 0 without it, by return from
+  // main() or exit(), ends with 82.
   [[nodiscard]] int complete();
 
   // Puts an object into every checkpoint of this run and restores it when steps() begins. It must outlive the
@@ -294,6 +295,8 @@ class Session {
   void refuse_early_return() const;
 
   std::unique_ptr<Attempts> attempts_;  // in place alone
+  bool is_complete_ = false;            // as complete() has it
+  const int exceptions_ = std::uncaught_exceptions();
   std::unique_ptr<Engine> engine_;
   mutable std::exception_ptr thrown_;  // by the newest step, of Ratoon's own: the function is to let it pass
   std::map<std::type_index, std::shared_ptr<void>> parts_;

@@ -1,11 +1,14 @@
 #include "agent/src/session/attempts.h"
 
 #include <chrono>
+#include <exception>
 #include <string>
 #include <utility>
 
 #include "agent/src/session/check_options.h"
+#include "agent/src/session/exit_watch.h"
 #include "agent/src/session/fail.h"
+#include "agent/src/session/last_words.h"
 #include "agent/src/session/leaving.h"
 #include "agent/src/session/place_options.h"
 #include "agent/src/session/resume_command.h"
@@ -168,6 +171,10 @@ checkpoint::Saver Session::Attempts::open_saver() {
 void Session::Attempts::run(const std::function<void(Session&)>& function) {
   for (;;) {
     Session session(next());
+    const session::ExitWatch watch([&] {
+      return say_why_not_complete(*session.engine_, "exit() was called within the training function",
+                                  ": call finish() where the run is to end there, and return");
+    });
     try {
       function(session);
       session.refuse_early_return();
@@ -265,6 +272,18 @@ void Session::Attempts::end(Engine& engine) {
 
 void Session::Attempts::let_saves_end() {
   settle(saver_);
+}
+
+int Session::Attempts::say_why_not_complete(Engine& engine, const std::string& what_ended,
+                                            const std::string& how_to_end) {
+  const std::exception_ptr why = engine.why_not_complete(what_ended, how_to_end, true);
+  engine.end_reporting();
+  let_saves_end();
+  try {
+    std::rethrow_exception(why);
+  } catch (...) {
+    return session::say_why("the program");
+  }
 }
 
 void Session::Attempts::refuse_to_repeat() const {

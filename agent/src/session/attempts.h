@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include <ratoon/options.h>
 #include <ratoon/session.h>
@@ -42,6 +43,10 @@ class Session::Attempts {
 
   // What is staged gets some time to reach the disk, as it does where this dies.
   void let_saves_end();
+
+  // The process ends with 0, and this attempt is not complete: says why it may not, and gives its exit code.
+  [[nodiscard]] int say_why_not_complete(Engine& engine, const std::string& what_ended,
+                                         const std::string& how_to_end);
 
   // Of who has one attempt: throws where the next start would choose a checkpoint that this one cannot read.
   void refuse_to_repeat() const;

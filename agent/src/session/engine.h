@@ -109,6 +109,10 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] bool is_done() const { return course_ && course_->is_over(); }
   // It may not: throws what the world has to say of it, and else that the program is wrong.
   [[noreturn]] void refuse_early_return();
+  // Why a process may not end with 0 here: what the world has to say of it, or else that the program is
+  // wrong. Whether it waits for news of the world.
+  [[nodiscard]] std::exception_ptr why_not_complete(const std::string& what_ended,
+                                                    const std::string& how_to_end, bool waits);
   // It may: the checkpoint of the last step is committed before this returns.
   void finish();
 
@@ -165,8 +169,8 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::optional<checkpoint::RunRecord> run_record(std::uint32_t agreed);
   [[nodiscard]] checkpoint::EarlyEnd early_end(const std::string& reason) const;
   [[noreturn]] void refuse_early_end(const std::string& what_ended, const std::string& how_to_end);
-  // Throws what the world has to say of an attempt that the program ended: it may be a little late. Until when
-  // a save that is under way is waited for.
+  // Throws what the world has to say of an attempt that the program ended: it may be a little late. Until
+  // when a save that is under way is waited for.
   Timestamp wait_for_news(const std::string& what_ended);
   [[nodiscard]] std::exception_ptr what_an_interruption_is(const Interrupted& thrown);
   [[nodiscard]] bool has_end() const;

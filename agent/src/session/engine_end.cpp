@@ -19,8 +19,8 @@ using session::fail;
 
 namespace {
 
-// A loss that made the function return is known to others, at the latest, after so long. As long is waited for
-// a save that is under way.
+// A loss that made the function return is known to others, at the latest, after so long. As long is waited
+// for a save that is under way.
 constexpr auto kLeavingPatience = std::chrono::seconds(10);
 constexpr auto kNewsPause = std::chrono::milliseconds(10);
 constexpr auto kLastCommitPatience = std::chrono::seconds(60);
@@ -55,7 +55,8 @@ std::string Session::Engine::what_is_saved() const {
   if (committed != *saved_step_)
     return "the save of " + name_of(*saved_step_) + " is not committed, and the last one that is, is of " +
            name_of(committed);
-  return committed == position_.step ? "that step is saved" : "the last save is that of " + name_of(committed);
+  return committed == position_.step ? "that step is saved"
+                                     : "the last save is that of " + name_of(committed);
 }
 
 std::string Session::Engine::what_is_saved_by(Timestamp give_up) {
@@ -112,6 +113,17 @@ void Session::Engine::end_with_exception() {
   }
   end_reporting();
   std::rethrow_exception(ends);
+}
+
+std::exception_ptr Session::Engine::why_not_complete(const std::string& what_ended,
+                                                     const std::string& how_to_end, bool waits) {
+  const std::string sentence = what_ended + " " + where_it_stands();
+  try {
+    const Timestamp give_up = waits ? wait_for_news(sentence) : clock_.now();
+    fail(ExitCode::kConfiguration, sentence + how_to_end + "; " + what_is_saved_by(give_up));
+  } catch (...) {
+    return std::current_exception();
+  }
 }
 
 void Session::Engine::refuse_early_end(const std::string& what_ended, const std::string& how_to_end) {

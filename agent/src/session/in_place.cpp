@@ -1,8 +1,10 @@
 // A session in place: it has one attempt, and what ends that ends the process.
 #include <cstdint>
+#include <exception>
 #include <limits>
 
 #include "agent/src/session/attempts.h"
+#include "agent/src/session/exit_watch.h"
 #include "agent/src/session/fail.h"
 #include "agent/src/session/last_words.h"
 #include "agent/src/session/leaving.h"
@@ -10,6 +12,12 @@
 #include "base/core/ignore_signal.h"
 
 namespace ratoon {
+namespace {
+
+constexpr const char* kWithoutComplete =
+    " without complete(): return session.complete() behind the loop, which is to end by itself";
+
+}  // namespace
 
 Session::Session(Result<Options> options) {
   ignore_signals_of_writes();
@@ -17,9 +25,26 @@ Session::Session(Result<Options> options) {
     if (session::is_only_asked_for_help(options)) session::leave_now(static_cast<int>(ExitCode::kDone));
     attempts_ = std::make_unique<Attempts>(*std::move(options), Attempts::HowMany::kOne);
     engine_ = attempts_->next();
+    session::refuse_exit_as_done(
+        [this] { return attempts_->say_why_not_complete(*engine_, "exit() was called", kWithoutComplete); });
   } catch (...) {
     session::leave_now(session::say_why("the session"));
   }
+}
+
+// main() may return what is no success: that is known when the process ends.
+Session::~Session() {
+  if (!attempts_ || is_complete_) return;
+  const bool is_unwinding = std::uncaught_exceptions() > exceptions_;
+  const auto why =
+      engine_->why_not_complete("the program left its session in place", kWithoutComplete, !is_unwinding);
+  session::refuse_exit_as_done([why] {
+    try {
+      std::rethrow_exception(why);
+    } catch (...) {
+      return session::say_why("the program");
+    }
+  });
 }
 
 void Session::resume() {
@@ -47,6 +72,8 @@ int Session::complete() {
     engine_->end_in_place();
     attempts_->complete(*engine_);
   });
+  is_complete_ = true;
+  session::allow_exit_as_done();
   return session::leave(static_cast<int>(ExitCode::kDone));
 }
 

@@ -8,7 +8,6 @@
 namespace ratoon {
 
 Session::Session(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
-Session::~Session() = default;
 
 void Session::track(std::string name, Stateful& object) {
   if (auto* stream = dynamic_cast<Stream*>(&object)) engine_->note_stream(*stream);

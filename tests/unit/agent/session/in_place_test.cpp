@@ -3,10 +3,14 @@
 #include <cstdlib>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <ratoon/session.h>
 
@@ -27,8 +31,8 @@ class InPlaceTest : public testing::Test {
     int code = -1;
     friend bool operator==(const Trained&, const Trained&) = default;
   };
-  // Adds up step numbers as a program does whose own loop goes on until `total`; killed before its step
-  // `leaves_at` it never completes.
+  // Adds up step numbers as a program does whose own loop goes on until `total`. Left before its step
+  // `leaves_at` it never completes, and a process must not end so.
   Trained count(std::uint64_t total, std::uint64_t leaves_at = ~0ULL) {
     Session session(options_);
     std::uint64_t step = 0;
@@ -45,6 +49,15 @@ class InPlaceTest : public testing::Test {
     trained.sum = sum;
     trained.code = session.complete();
     return trained;
+  }
+
+  // A process that does so and is killed, with all that was due saved. In a shared folder.
+  void count_and_be_killed(std::uint64_t total, std::uint64_t leaves_at) {
+    const auto leave = [&] {
+      static_cast<void>(count(total, leaves_at));
+      ::_exit(9);
+    };
+    EXPECT_EXIT(leave(), testing::ExitedWithCode(9), "");
   }
 
   // A program with a stop flag of its own, which `is_told` sets: it leaves its loop and completes.
@@ -70,7 +83,8 @@ class InPlaceTest : public testing::Test {
   }
   // A death test runs its test anew, in a process of its own: both save in the folder of the first one.
   void share_folder() {
-    if (std::getenv(kShared) == nullptr) ::setenv(kShared, folder_.path().c_str(), 1);
+    is_first_process_ = std::getenv(kShared) == nullptr;
+    if (is_first_process_) ::setenv(kShared, folder_.path().c_str(), 1);
     options_.save_folder = std::getenv(kShared);
     options_.member.termination_file = options_.save_folder + "/record";
   }
@@ -78,6 +92,7 @@ class InPlaceTest : public testing::Test {
     const std::filesystem::path place = options_.save_folder;
     return std::filesystem::exists(place / "run" / "manifests" / (name + ".json"));
   }
+  bool is_first_process() const { return is_first_process_; }
   std::string record() const { return test::read_text(options_.member.termination_file); }
 
   // One byte of its data.
@@ -90,6 +105,7 @@ class InPlaceTest : public testing::Test {
 
   static constexpr const char* kShared = "IN_PLACE_TEST_FOLDER";
   test::TemporaryFolder folder_;
+  bool is_first_process_ = true;
   Options options_{.save_folder = folder_.path().string(),
                    .run_name = "run",
                    .save_every = Every::steps(10),
@@ -97,7 +113,8 @@ class InPlaceTest : public testing::Test {
 };
 
 TEST_F(InPlaceTest, GoesOnFromTheLastCheckpoint) {
-  EXPECT_EQ(count(25, 17), (Trained{.began_at = 0}));
+  share_folder();
+  count_and_be_killed(25, 17);
   EXPECT_EQ(count(25), (Trained{.began_at = 10, .sum = 25 * 24 / 2, .code = 0}));
 }
 
@@ -203,6 +220,71 @@ TEST_F(InPlaceTest, SoItIsWhereTheProgramIsWrongInAnotherWay) {
   EXPECT_TRUE(is_saved("s0000000024.a0001"));
 }
 
+// As `return 0` out of the loop of main() does: nothing says that the run is complete.
+TEST_F(InPlaceTest, LeftWithoutCompleteTheProcessIsNoSuccess) {
+  share_folder();
+  const auto end = [this](std::uint64_t leaves_at, int code) {
+    static_cast<void>(count(25, leaves_at));
+    std::exit(code);
+  };
+  EXPECT_EXIT(
+      end(17, 0), testing::ExitedWithCode(static_cast<int>(ExitCode::kConfiguration)),
+      "ratoon: the program left its session in place at step 17 without complete..: return "
+      "session.complete.. behind the loop, which is to end by itself; the last save is that of step 10");
+  EXPECT_TRUE(is_saved("s0000000010.a0001"));
+  EXPECT_EXIT(end(17, 1), testing::ExitedWithCode(1), "") << "the program has said that it failed";
+  EXPECT_EXIT(end(~0ULL, 0), testing::ExitedWithCode(0), "") << "it called complete()";
+}
+
+TEST_F(InPlaceTest, NorIsItWhereAnExceptionEndedTheSessionAndWasCaught) {
+  const auto end = [this](int code) {
+    try {
+      Session session(options_);
+      session.resume();
+      throw std::runtime_error("a bad batch");
+    } catch (const std::exception&) {
+      std::exit(code);
+    }
+  };
+  EXPECT_EXIT(end(0), testing::ExitedWithCode(static_cast<int>(ExitCode::kConfiguration)),
+              "left its session in place at step 0 without complete");
+  EXPECT_EXIT(end(3), testing::ExitedWithCode(3), "");
+}
+
+TEST_F(InPlaceTest, ExitWithZeroIsNoEndOfTheRunEither) {
+  share_folder();
+  const auto exit_at_17 = [this](const std::function<void()>& exit) {
+    Session session(options_);
+    std::uint64_t step = 0;
+    session.track("step", step);
+    for (session.resume(Until::steps(60)); step < 17;) {
+      ++step;
+      session.step_done();
+    }
+    exit();
+  };
+  const auto is_refused = testing::ExitedWithCode(static_cast<int>(ExitCode::kConfiguration));
+  EXPECT_EXIT(
+      exit_at_17([] { std::exit(0); }), is_refused,
+      "ratoon: exit.. was called at step 17 of 60 without complete..: .*; the last save is that of step 10");
+  EXPECT_TRUE(is_saved("s0000000010.a0001"));
+  EXPECT_EXIT(exit_at_17([] { std::thread([] { std::exit(0); }).join(); }), is_refused,
+              "exit.. was called with 0 by another thread than that of the training");
+}
+
+TEST_F(InPlaceTest, AChildThatWasForkedEndsAsItLikes) {
+  const auto fork_a_child = [this] {
+    Session session(options_);
+    session.resume();
+    const ::pid_t child = ::fork();
+    if (child == 0) std::exit(0);
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    ::_exit(status == 0 ? 5 : 6);
+  };
+  EXPECT_EXIT(fork_a_child(), testing::ExitedWithCode(5), "");
+}
+
 TEST_F(InPlaceTest, CompleteAtItsFirstStepItIsSaved) {
   EXPECT_EQ(count(0).code, 0);
   EXPECT_TRUE(std::filesystem::exists(folder_.path() / "run" / "manifests" / "s0000000000.a0001.json"));
@@ -256,15 +338,17 @@ TEST_F(InPlaceTest, NobodyIsToldToRepeatACommandThatBeginsAnew) {
 }
 
 TEST_F(InPlaceTest, ABadCheckpointThatIsAloneIsNotTriedForEver) {
-  static_cast<void>(count(25, 17));
-  spoil("a0001/s0000000010");
+  share_folder();
+  count_and_be_killed(25, 17);
+  if (is_first_process()) spoil("a0001/s0000000010");
   EXPECT_EXIT(count(25), testing::ExitedWithCode(static_cast<int>(ExitCode::kCheckpointsBad)),
               "ratoon: the next start would choose this checkpoint again: .*s0000000010.a0001.json");
 }
 
 TEST_F(InPlaceTest, ABadCheckpointBesideAnotherCostsAStart) {
-  static_cast<void>(count(35, 27));
-  spoil("a0001/s0000000020");
+  share_folder();
+  count_and_be_killed(35, 27);
+  if (is_first_process()) spoil("a0001/s0000000020");
   EXPECT_EXIT(count(35), testing::ExitedWithCode(static_cast<int>(ExitCode::kStartAgain)),
               "start the program");
 }

@@ -2,6 +2,7 @@
 // finish(), and with a committed checkpoint of its last step alone.
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <stdexcept>
 
@@ -144,10 +145,28 @@ TEST_F(TrainReturnsTest, AFailureIsNoEndOfTheRunWhateverItsExitCode) {
               }),
               1);
     EXPECT_THAT(said_, HasSubstr("the training function threw a ratoon::Failure with exit code " +
-                                 std::to_string(code) + ", which is that of a run that is complete; the "
-                                                        "process ends with 1: mine"));
+                                 std::to_string(code) +
+                                 ", which is that of a run that is complete; the "
+                                 "process ends with 1: mine"));
   }
   EXPECT_THAT(record(), IsEmpty());
+}
+
+TEST_F(TrainReturnsTest, NorIsExitWithZeroWithinTheFunction) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto exits_with = [this](int code) {
+    static_cast<void>(ratoon::train(options_, [&](Session& session) {
+      for (const std::uint64_t step : session.steps(100))
+        if (step == 15) std::exit(code);
+    }));
+  };
+  EXPECT_EXIT(
+      exits_with(0), testing::ExitedWithCode(82),
+      "ratoon: exit.. was called within the training function at step 15 of 100: call finish.. where the "
+      "run is to end there, and return; the last save is that of step 10");
+  EXPECT_EXIT(exits_with(3), testing::ExitedWithCode(3), "");
+  EXPECT_EQ(train_while([](Session&, std::uint64_t) { return true; }), 0);
+  EXPECT_EXIT(std::exit(0), testing::ExitedWithCode(0), "") << "what comes after the training";
 }
 
 // The world's changes are no std::exceptions: who catches those does not swallow them.
@@ -177,10 +196,11 @@ TEST_F(TrainReturnsTest, AnInterruptionOfTheProgramsOwnEndsTheProcess) {
             }),
             1);
   EXPECT_EQ(calls, 1);
-  EXPECT_THAT(said_,
-              HasSubstr("ratoon: the program threw ratoon::Interrupted: mine; the world had not changed at "
-                        "step 15 of 100, so the training function is not called again: throw another type where "
-                        "the program fails; the last save is that of step 10\n"));
+  EXPECT_THAT(
+      said_,
+      HasSubstr("ratoon: the program threw ratoon::Interrupted: mine; the world had not changed at "
+                "step 15 of 100, so the training function is not called again: throw another type where "
+                "the program fails; the last save is that of step 10\n"));
   EXPECT_THAT(record(), IsEmpty());
 }
 

@@ -1,0 +1,64 @@
+#include "agent/src/session/exit_watch.h"
+
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <unistd.h>
+
+#include "agent/src/session/leaving.h"
+#include "agent/src/session/say.h"
+#include "base/contract/exit_code.h"
+
+namespace ratoon::session {
+namespace {
+
+struct Watched {
+  std::mutex mutex;
+  std::function<int()> find_code;  // guarded by mutex, as is what follows
+  ::pid_t process = 0;
+  std::thread::id thread;
+};
+
+// Never destroyed: it is asked while the process ends.
+Watched& watched() {
+  static auto* const it = std::make_unique<Watched>().release();
+  return *it;
+}
+
+void look_at_exit(int status, void*) {
+  constexpr unsigned kByteOfProcess = 0xff;
+  if ((static_cast<unsigned>(status) & kByteOfProcess) != 0) return;
+  std::function<int()> find_code;
+  bool is_own_thread = false;
+  {
+    const std::lock_guard lock(watched().mutex);
+    if (!watched().find_code || watched().process != ::getpid()) return;
+    find_code = std::exchange(watched().find_code, nullptr);
+    is_own_thread = watched().thread == std::this_thread::get_id();
+  }
+  if (is_own_thread) leave_now(find_code());
+  say("exit() was called with 0 by another thread than that of the training, which is not complete: end the "
+      "run by finish(), or the process with another code");
+  leave_now(static_cast<int>(ExitCode::kConfiguration));
+}
+
+}  // namespace
+
+void refuse_exit_as_done(std::function<int()> find_code) {
+  static std::once_flag asked;
+  std::call_once(asked, [] { ::on_exit(look_at_exit, nullptr); });
+  const std::lock_guard lock(watched().mutex);
+  watched().find_code = std::move(find_code);
+  watched().process = ::getpid();
+  watched().thread = std::this_thread::get_id();
+}
+
+void allow_exit_as_done() {
+  const std::lock_guard lock(watched().mutex);
+  watched().find_code = nullptr;
+}
+
+}  // namespace ratoon::session
