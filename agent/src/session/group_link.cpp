@@ -30,6 +30,27 @@ auto take_patiently(const Take& take, const GroupPatience& patience, const Clock
   return taken;
 }
 
+// Those that have not called yet are waited for, for a moment.
+void tell_as_they_come(const GroupMeeting& folder, const std::string& why, const GroupPatience& patience,
+                       const Clock& clock) {
+  const Timestamp give_up = clock.now() + patience.telling;
+  for (;;) {
+    const auto are_all_told = folder.end_before_call(why);
+    if (are_all_told && *are_all_told) return;
+    if (!are_all_told && are_all_told.error().kind() == ErrorKind::kIo) return;
+    if (clock.now() >= give_up) return;
+    std::this_thread::sleep_for(patience.look);
+  }
+}
+
+// Of rank 0, which may not have the run's folder. Where another process is rank 0 there, other ranks are
+// refused by themselves.
+void refuse_others(const Options& options, const std::shared_ptr<checkpoint::PatientCalls>& calls,
+                   const GroupPatience& patience, const std::string& why) {
+  const auto folder = GroupMeeting::open(options, calls, GroupMeeting::Sweep::kNothing);
+  if (folder) tell_as_they_come(*folder, why, patience, SystemClock());
+}
+
 std::string list(const std::vector<std::uint32_t>& ranks) {
   constexpr std::size_t kListedMax = 8;
   const auto listed = std::span(ranks).first(std::min(ranks.size(), kListedMax));
@@ -56,6 +77,8 @@ Result<std::unique_ptr<Link>> GroupLink::open(const Options& options,
   if (group.rank == 0) {
     const auto take = [&] { return lock_folders(options, FolderUse::kAlone, *calls); };
     auto lock = take_patiently(take, patience, clock);
+    if (!lock && lock.error().kind() == ErrorKind::kAlreadyExists)
+      refuse_others(options, calls, patience, lock.error().message());
     if (!lock) return lock.error();
     folder_locks = *std::move(lock);
   }
@@ -137,15 +160,8 @@ void GroupLink::tell_why_none(const std::string& why) {
 
 void GroupLink::end_for_good(const std::string& why) {
   if (!own_call_.empty()) return static_cast<void>(folder_.note_end(own_call_, why));
-  // No other rank knows of this process yet: it waits for a moment until they can be told.
-  const Timestamp give_up = clock_.now() + patience_.telling;
-  for (;;) {
-    const auto are_all_told = folder_.end_before_call(why);
-    if (are_all_told && *are_all_told) return;
-    if (!are_all_told && are_all_told.error().kind() == ErrorKind::kIo) return;
-    if (clock_.now() >= give_up) return;
-    std::this_thread::sleep_for(patience_.look);
-  }
+  // No other rank knows of this process yet.
+  tell_as_they_come(folder_, why, patience_, clock_);
 }
 
 // Of ranks of the attempt before, which will not call again; and of ranks that never called.

@@ -54,13 +54,13 @@ auto GroupMeeting::patiently(Ask ask) const {
 }
 
 Result<GroupMeeting> GroupMeeting::open(const Options& options,
-                                        std::shared_ptr<checkpoint::PatientCalls> calls) {
+                                        std::shared_ptr<checkpoint::PatientCalls> calls, Sweep sweep) {
   GroupMeeting meeting(std::move(calls), "meeting in " + home_of(options), options.group);
-  const auto open = [run = run_folder(options),
+  const auto open = [sweep, run = run_folder(options),
                      group = options.group]() -> Result<std::shared_ptr<const MeetingFolder>> {
     auto folder = MeetingFolder::open(run, group);
     if (!folder) return folder.error();
-    if (group.rank == 0) folder->sweep();
+    if (group.rank == 0 && sweep == Sweep::kFormerLaunches) folder->sweep();
     return std::make_shared<const MeetingFolder>(*std::move(folder));
   };
   auto folder = said_as_io((*meeting.calls_)(meeting.doing_, open));

@@ -34,9 +34,13 @@ class GroupMeeting {
     std::optional<Error> unknown;
   };
 
-  // The run's folder exists, and rank 0 holds it for itself. kAlreadyExists: another process has this rank.
+  // What rank 0 removes. Nothing, where it does not hold the run's folder for itself.
+  enum class Sweep { kNothing, kFormerLaunches };
+
+  // The run's folder exists. kAlreadyExists: another process has this rank.
   [[nodiscard]] static Result<GroupMeeting> open(const Options& options,
-                                                 std::shared_ptr<checkpoint::PatientCalls> calls);
+                                                 std::shared_ptr<checkpoint::PatientCalls> calls,
+                                                 Sweep sweep = Sweep::kFormerLaunches);
 
   [[nodiscard]] Result<void> call(const JoinRequest& request) const;
   [[nodiscard]] Result<FoundCalls> find_calls() const;  // for rank 0, whose own is not among them

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "agent/src/session/folder_lock.h"
 #include "base/contract/limits.h"
 #include "tests/unit/agent/session/group_link_fixture.h"
 
@@ -63,6 +64,25 @@ TEST_F(GroupEndsTest, RankZeroThatCannotJoinTellsAllOthersAsTheyCome) {
   ending.get();
   zero.reset();
   expect_told(std::move(c), "rank 0 forms no world: its packs are damaged");
+}
+
+// Another run trains in the folder, and only rank 0 asks whose it is.
+TEST_F(GroupEndsTest, WhereTheFolderIsAnothersNoRankWaitsForRankZero) {
+  Options other;
+  other.save_folder = folder_.path().string();
+  other.run_name = "run";
+  const auto held = lock_folders(other, FolderUse::kAlone, *calls_);
+  ASSERT_TRUE(held);
+  const auto one = opened(1, 3);
+  const auto two = opened(2, 3);
+  auto b = join(*one);
+  auto zero = std::async(std::launch::async, [this] { return open(0, 3); });
+  auto c = join(*two);
+  const auto refused = zero.get();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kAlreadyExists);
+  expect_told(std::move(b), "rank 0 forms no world: " + refused.error().message());
+  expect_told(std::move(c), "rank 0 forms no world: " + refused.error().message());
 }
 
 TEST_F(GroupEndsTest, NoRankWaitsLongForOthersToBeTold) {
