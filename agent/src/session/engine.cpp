@@ -59,6 +59,7 @@ Session::Engine::~Engine() {
 
 void Session::Engine::begin_wait() {
   waited_from_ = position_.phase;
+  failed_wait_ = nullptr;
   enter_within_step(ProcessPhase::kData);
 }
 

@@ -136,6 +136,7 @@ class Session::Engine : private data::WaitListener {
   // A loader on the training thread.
   void begin_wait() override;
   void end_wait() override { enter_within_step(waited_from_); }
+  void note_failure(std::exception_ptr failure) override { failed_wait_ = std::move(failure); }
   void restore();
   // After it: what rollbacks pass over is never taken, and a new one is recorded before anything else is.
   void pass_over_skipped();
@@ -253,6 +254,7 @@ class Session::Engine : private data::WaitListener {
   bool has_begun_ = false;
   bool has_said_that_it_waits_ = false;
   ProcessPhase waited_from_ = ProcessPhase::kCompute;  // what the wait for data interrupts
+  std::exception_ptr failed_wait_;                     // of the step under way
 };
 
 }  // namespace ratoon

@@ -83,6 +83,8 @@ Timestamp Session::Engine::wait_for_news(const std::string& what_ended) {
     enter(ProcessPhase::kCollective);
     static_cast<void>(pause_for(kNewsPause, {}));
   } while (clock_.now() < give_up);
+  // It was caught, and not let pass.
+  if (failed_wait_) std::rethrow_exception(failed_wait_);
   return give_up;
 }
 

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <exception>
 #include <stdexcept>
 
 #include <ratoon/data_loader.h>
+#include <ratoon/failure.h>
 
 #include "agent/src/data/loader/prefetcher.h"
 #include "agent/src/data/loader/wait_listener.h"
@@ -110,9 +112,14 @@ Batch DataLoader::next() {
   const bool goes_on = course_ != nullptr && course_->plan.is_same_plan(plan) && stream_.batches() <= next_;
   if (!goes_on) begin_where_the_stream_is(plan);
   const data::WaitScope waits;
-  Batch batch = prefetcher_->take();
-  ++next_;
-  return batch;
+  try {
+    Batch batch = prefetcher_->take();
+    ++next_;
+    return batch;
+  } catch (const Failure&) {
+    waits.note_failure(std::current_exception());
+    throw;
+  }
 }
 
 void DataLoader::advance(const Batch& batch) {

@@ -2,6 +2,9 @@
 // need not say it.
 #pragma once
 
+#include <exception>
+#include <utility>
+
 namespace ratoon::data {
 
 class WaitListener {
@@ -9,6 +12,8 @@ class WaitListener {
   virtual ~WaitListener() = default;
   virtual void begin_wait() = 0;
   virtual void end_wait() = 0;
+  // The wait ends with this Failure of Ratoon's own, as of a disk. A program may catch it, and end by it.
+  virtual void note_failure(std::exception_ptr failure) = 0;
 };
 
 // Of the calling thread, to be set and read; null: nobody listens.
@@ -25,6 +30,9 @@ class WaitScope {
   }
   ~WaitScope() {
     if (listener_ != nullptr) listener_->end_wait();
+  }
+  void note_failure(std::exception_ptr failure) const {
+    if (listener_ != nullptr) listener_->note_failure(std::move(failure));
   }
   WaitScope(const WaitScope&) = delete;
   WaitScope& operator=(const WaitScope&) = delete;

@@ -4,14 +4,20 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ratoon/data_loader.h>
+#include <ratoon/failure.h>
+#include <ratoon/stream.h>
 #include <ratoon/train.h>
 
 #include "tests/support/change_world.h"
+#include "tests/support/numbers_dataset.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::train_returns_test {
@@ -167,6 +173,66 @@ TEST_F(TrainReturnsTest, NorIsExitWithZeroWithinTheFunction) {
   EXPECT_EXIT(exits_with(3), testing::ExitedWithCode(3), "");
   EXPECT_EQ(train_while([](Session&, std::uint64_t) { return true; }), 0);
   EXPECT_EXIT(std::exit(0), testing::ExitedWithCode(0), "") << "what comes after the training";
+}
+
+// A model for which somebody else takes the mean.
+struct Model {};
+void average_gradients_of(Session&, Model&, const Averaging&) {
+  throw Failure(81, "a collective failed, and nobody said why");
+}
+
+TEST_F(TrainReturnsTest, NorIsAFailedCollectiveThatTheProgramCaught) {
+  EXPECT_EQ(train([](Session& session) {
+              Model model;
+              try {
+                for (const std::uint64_t step : session.steps(100))
+                  if (step == 15) session.average_gradients(model);
+              } catch (const std::exception&) {
+              }
+            }),
+            81);
+  EXPECT_THAT(said_, HasSubstr("ratoon: a collective failed, and nobody said why\n"));
+}
+
+// A disk that does not answer may be well again at the next start: that is no mistake of the program.
+TEST_F(TrainReturnsTest, NorAreSamplesThatCannotBeReadJustNow) {
+  for (const std::uint32_t threads : {0, 2}) {
+    EXPECT_EQ(train([threads](Session& session) {
+                const auto numbers = std::make_shared<test::NumbersDataset>(100, [](auto id, auto&) {
+                  if (id == 40) throw Failure(84, "the disk of the samples does not answer");
+                });
+                Stream stream(session.stream_options({.samples = 100, .global_batch = 1}));
+                DataLoader loader(numbers, stream, {.threads = threads});
+                session.track("stream", stream);
+                try {
+                  for ([[maybe_unused]] const auto step : session.steps(100)) loader.advance(loader.next());
+                } catch (const std::exception&) {
+                }
+              }),
+              84);
+    EXPECT_THAT(said_, HasSubstr("ratoon: the disk of the samples does not answer\n"));
+  }
+  EXPECT_THAT(record(), IsEmpty());
+}
+
+TEST_F(TrainReturnsTest, ASampleThatCouldBeReadAtTheSecondTryIsForgotten) {
+  bool has_failed = false;
+  EXPECT_EQ(train([&](Session& session) {
+              const auto numbers = std::make_shared<test::NumbersDataset>(100, [&](auto, auto&) {
+                if (!std::exchange(has_failed, true)) throw Failure(84, "not yet");
+              });
+              Stream stream(session.stream_options({.samples = 100, .global_batch = 1}));
+              DataLoader loader(numbers, stream, {.threads = 0});
+              session.track("stream", stream);
+              for (const std::uint64_t step : session.steps(100)) {
+                if (step == 0) {
+                  EXPECT_THROW(loader.next(), Failure);
+                }
+                loader.advance(loader.next());
+                if (step == 15) return;
+              }
+            }),
+            82);
 }
 
 // The world's changes are no std::exceptions: who catches those does not swallow them.
