@@ -22,17 +22,26 @@ void set_if_absent(json& object, const char* name, json value) {
   if (child(object, name).is_null()) object[name] = std::move(value);
 }
 
+// The user's labels or annotations. Ours among them are those of another pod, pasted with its template.
+json without_ours(const json& of_template) {
+  const std::string prefix = std::string(names::kApiGroup) + "/";
+  json kept = json::object();
+  if (!of_template.is_object()) return kept;
+  for (const auto& [name, value] : of_template.items())
+    if (!name.starts_with(prefix)) kept[name] = value;
+  return kept;
+}
+
 json make_metadata(const json& of_template, const api::TrainingJob& job, const api::Pod& member,
-                   const std::vector<std::string>& avoided, std::uint16_t port) {
+                   const std::vector<std::string>& avoided, std::uint16_t port, const std::string& trainer) {
   namespace label = names::label;
-  json labels = child(of_template, "labels").is_object() ? child(of_template, "labels") : json::object();
+  json labels = without_ours(child(of_template, "labels"));
   labels.update({{label::kJobName, job.meta.name},
                  {label::kJobUid, job.meta.uid},
                  {label::kRole, member.role},
                  {label::kIndex, std::to_string(member.index)},
                  {label::kIncarnation, std::to_string(member.incarnation)}});
-  const json& of_user = child(of_template, "annotations");
-  json annotations = of_user.is_object() ? of_user : json::object();
+  json annotations = without_ours(child(of_template, "annotations"));
   if (!member.group_seat) {  // else it serves what it likes, and says so itself
     set_if_absent(annotations, "prometheus.io/scrape", "true");
     set_if_absent(annotations, "prometheus.io/port", std::to_string(port));
@@ -41,6 +50,7 @@ json make_metadata(const json& of_template, const api::TrainingJob& job, const a
   if (member.group_seat && !member.group_seat->master_uid.empty())
     annotations[std::string(kMeetsAnnotation)] = member.group_seat->master_uid;
   if (!avoided.empty()) annotations[names::annotation::kAvoidedNodes] = join(avoided, ",");
+  annotations[std::string(kTrainerAnnotation)] = trainer;
   annotations[names::annotation::kMadeForAttempt] = std::to_string(job.status.attempt.value());
   const json owner = {{"apiVersion", names::kApiVersion},
                       {"kind", names::kKind},
@@ -111,6 +121,7 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   if (const auto checked = check(job, spec); !checked)
     return checked.error().with_context("role " + member.role);
   const std::uint16_t port = metrics_port_of(spec["containers"][0]);
+  const std::string trainer = text_in(spec["containers"][0], "name");
   // What the template says of it is longer, or the job would have been refused.
   const std::uint32_t grace_seconds = job.spec.checkpoint_policy.grace_seconds;
   if (grace_seconds > 0) set_if_absent(spec, "terminationGracePeriodSeconds", grace_seconds);
@@ -124,11 +135,11 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   leave_lost_nodes_after(spec, settings.lost_node_toleration_seconds);
   spec["restartPolicy"] = "Never";  // a dead container is a new incarnation
   set_if_absent(spec, "automountServiceAccountToken", false);
-  return json{
-      {"apiVersion", "v1"},
-      {"kind", "Pod"},
-      {"metadata", make_metadata(child(*pod_template, "metadata"), job, member, shunned.avoided, port)},
-      {"spec", std::move(spec)}};
+  return json{{"apiVersion", "v1"},
+              {"kind", "Pod"},
+              {"metadata", make_metadata(child(*pod_template, "metadata"), job, member, shunned.avoided, port,
+                                         trainer)},
+              {"spec", std::move(spec)}};
 }
 
 }  // namespace ratoon::kube

@@ -19,6 +19,8 @@ namespace ratoon::kube {
 // The annotation of a member without the agent: the UID of the pod with rank 0 whose address it was given.
 // Only this folder writes it and reads it.
 inline constexpr std::string_view kMeetsAnnotation = "ratoon.dev/meets";
+// The name of the trainer's container. Webhooks of a cluster may put containers of their own before it.
+inline constexpr std::string_view kTrainerAnnotation = "ratoon.dev/trainer";
 
 // What is the same for all members of all jobs.
 struct PodSettings {

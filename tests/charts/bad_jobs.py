@@ -75,6 +75,8 @@ OURS = [
     ("restartPolicy OnFailure", [(f"{POD}.restartPolicy", "OnFailure")], "a restartPolicy other than Never: remove it"),
     ("a node by name", [(f"{POD}.nodeName", "node-1")], "use nodeSelector or affinity"),
     ("a label of ours", [(LABELS + ("ratoon.dev/role",), "boss")], "labels that begin with ratoon.dev/ are set by"),
+    ("an annotation of ours", [(f"{TEMPLATE}.metadata.annotations", {"ratoon.dev/avoided-nodes": "node-1"})],
+     "annotations that begin with ratoon.dev/ are set by"),
     ("a variable of ours", [(f"{TRAINER}.env.0.name", "RATOON_INDEX")], "is set by the operator: remove it"),
     ("a rank", [(f"{TRAINER}.env.0.name", "RANK")], "is set by the operator: remove it"),
     ("another job's UID", [(f"{TRAINER}.env.0.name", "RATOON_JOB_UID")], "is set by the operator: remove it"),

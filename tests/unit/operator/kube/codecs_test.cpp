@@ -93,6 +93,30 @@ TEST(PodCodec, TheTrainersEndIsThePodsWhateverItsNeighboursDo) {
   EXPECT_TRUE(decode_pod(ended)->pod.is_evicted);
 }
 
+// A service mesh's webhook puts its proxy before all other containers.
+TEST(PodCodec, AContainerThatAWebhookPutsFirstIsNoTrainer) {
+  json pod = running();
+  pod["metadata"]["annotations"] = {{"ratoon.dev/trainer", "trainer"}};
+  pod["spec"]["containers"] = {{{"name", "istio-proxy"}}, {{"name", "trainer"}}};
+  const auto with = [&](const json& trainer) {
+    pod["status"] = {{"phase", "Running"},
+                     {"containerStatuses",
+                      {{{"name", "istio-proxy"}, {"state", {{"running", json::object()}}}},
+                       {{"name", "trainer"}, {"state", {{"terminated", trainer}}}}}}};
+    return decode_pod(pod)->pod;
+  };
+  const auto done = with({{"exitCode", 0}});
+  EXPECT_EQ(done.phase, api::PodPhase::kSucceeded);
+  EXPECT_EQ(done.exit_code, 0);
+  EXPECT_TRUE(done.others_run) << "the proxy runs on, and its pod is to be deleted";
+  const auto failed = with({{"exitCode", 7}, {"message", "no data"}});
+  EXPECT_EQ(failed.phase, api::PodPhase::kFailed);
+  EXPECT_EQ(failed.exit_code, 7);
+  EXPECT_EQ(failed.last_lines, "no data");
+  pod["metadata"].erase("annotations");
+  EXPECT_EQ(with({{"exitCode", 7}}).phase, api::PodPhase::kRunning) << "who has no such word has it first";
+}
+
 TEST(PodCodec, AnInitContainerThatFailsIsTheEnd) {
   json pod = running();
   pod["spec"]["initContainers"] = {

@@ -56,10 +56,27 @@ TEST(MemberPod, SaysWhoItIs) {
       "ratoon.dev/role": "worker", "ratoon.dev/index": "1", "ratoon.dev/incarnation": "2"})"));
   EXPECT_EQ(meta["annotations"],
             json::parse(R"({"prometheus.io/scrape": "false", "prometheus.io/port": "9400",
-      "prometheus.io/path": "/metrics", "ratoon.dev/made-for-attempt": "4"})"));
+      "prometheus.io/path": "/metrics", "ratoon.dev/trainer": "trainer", "ratoon.dev/made-for-attempt": "4"})"));
   EXPECT_EQ(meta["ownerReferences"],
             json::parse(R"([{"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob",
       "name": "digits", "uid": "u", "controller": true, "blockOwnerDeletion": true}])"));
+}
+
+// As after `kubectl get pod -o yaml`: what is pasted is of a pod that was made for other nodes.
+TEST(MemberPod, WhatATemplateSaysInOurNameIsLeftOut) {
+  json job = document();
+  json& meta = job["spec"]["roles"][0]["template"]["metadata"];
+  const json clean = (*make(job))["metadata"];
+  meta["annotations"]["ratoon.dev/avoided-nodes"] = "node-1,node-2";
+  meta["annotations"]["ratoon.dev/meets"] = "another";
+  meta["annotations"]["ratoon.dev/trainer"] = "sidecar";
+  meta["annotations"]["ratoon.devices/rack"] = "r1";
+  meta["labels"]["ratoon.dev/index"] = "7";
+  meta["labels"]["ratoon.dev/later"] = "x";
+  json made = (*make(job))["metadata"];
+  EXPECT_EQ(made["annotations"]["ratoon.devices/rack"], "r1") << "of another group";
+  made["annotations"].erase("ratoon.devices/rack");
+  EXPECT_EQ(made, clean);
 }
 
 TEST(MemberPod, TheTrainerLearnsEverythingAndTheUsersHabitsWin) {
