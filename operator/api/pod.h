@@ -31,20 +31,21 @@ struct Pod {
   std::uint32_t incarnation = 0;
   std::string node;                     // empty: not placed
   std::string address;                  // of its network; empty: none yet
-  PodPhase phase = PodPhase::kPending;  // of its first container, where it has another end than its pod
-  std::optional<int> exit_code;         // of its first container, or of failed_init; 128 + n after signal n
-  std::string failed_init{};            // the init container that failed: its first container never ran
-  bool others_run = false;              // its first container ended, and others hold its node
+  PodPhase phase = PodPhase::kPending;  // of its trainer's container, where it has another end than its pod
+  std::optional<int> exit_code;         // of that container, or of failed_init; 128 + n after signal n
+  std::string failed_init{};            // the init container that failed: the trainer's never ran
+  std::string rejection{};              // its kubelet's words where that refused to start it: nothing of it ran
+  bool others_run = false;              // its trainer's container ended, and others hold its node
   bool is_deleting = false;
   std::optional<WallTime> ends_at{};       // is_deleting: the grace that it was granted is over then
-  bool is_completed = false;               // its first container left a record that the training is done
+  bool is_completed = false;               // its trainer left a record that the training is done
   std::string weights{};                   // the file that the record names
   bool is_evicted = false;                 // the platform says that it ended the pod, not the program
   std::vector<std::string> end_reasons;    // the platform's words for its end: Evicted, OOMKilled
   std::vector<std::string> avoided_nodes;  // those it was made to stay away from
   std::string unplaced_reason;             // the scheduler's words while no node takes it
   std::string unstarted_reason;            // its kubelet's words while a container of it does not start
-  std::optional<WallTime> ended_at;        // its first container, where the platform says
+  std::optional<WallTime> ended_at;        // its trainer's container, where the platform says
   std::string last_lines;                  // that its program printed before it failed
   std::optional<GroupSeat> group_seat{};   // of one that is to be made
   std::string meets{};                     // UID of the pod with rank 0 that it was told of at its start

@@ -219,7 +219,7 @@ struct SuspectNode {
 
 constexpr std::size_t kFailedNodesMax = 64;  // what the status can hold
 
-// A node on which a program failed lately, first of its world.
+// A node on which a program failed lately, first of its world, or whose kubelet did not start a pod.
 struct FailedNode {
   std::string name;
   std::uint32_t failures = 0;
@@ -313,6 +313,7 @@ struct TrainingJobStatus {
   Ledger ledger;
   std::vector<SuspectNode> suspect_nodes;
   std::vector<FailedNode> failed_nodes;
+  std::string rejection{};     // a node, and its kubelet's words for not starting a pod; while members wait for it
   std::uint32_t replicas = 0;  // members with a pod, of roles that numNodes sizes; what kubectl scale sees
   std::string selector{};      // of the pods of such roles, by their labels; empty: there is no such role
 

@@ -279,6 +279,7 @@ TrainingJobStatus read_status(Fields f) {
                                     .reason = node.optional_text("reason", kSentenceBytesMax),
                                     .until = read_time(node, "until")});
   }
+  status.rejection = f.optional_text("rejection", kSentenceBytesMax);
   for (const auto& item : f.list("failedNodes", kFailedNodesMax)) {
     Fields node = f.child(item, "failedNodes[]");
     status.failed_nodes.push_back(
@@ -333,6 +334,7 @@ json encode_status(const TrainingJobStatus& status) {
     for (const auto& n : status.suspect_nodes)
       nodes.push_back({{"name", n.name}, {"reason", n.reason}, {"until", format_rfc3339(n.until)}});
   }
+  if (!status.rejection.empty()) out["rejection"] = status.rejection;
   if (!status.failed_nodes.empty()) {
     json& nodes = out["failedNodes"] = json::array();
     for (const auto& n : status.failed_nodes)

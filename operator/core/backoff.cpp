@@ -6,8 +6,13 @@
 namespace ratoon::core {
 namespace {
 
-bool is_any_failure(const std::vector<Loss>& losses) {
-  return std::ranges::any_of(losses, [](const Loss& loss) { return loss.cause == EndCause::kApplication; });
+// Another pod of it would fail as the last one did: a program's, or one that a kubelet does not start.
+bool is_to_wait(const Loss& loss) {
+  return loss.cause == EndCause::kApplication || loss.is_rejection;
+}
+
+bool is_any_to_wait(const std::vector<Loss>& losses) {
+  return std::ranges::any_of(losses, is_to_wait);
 }
 
 // Of those that a world which stands does without: its steps say nothing about them. A successor's number
@@ -22,7 +27,7 @@ template <class PauseOf>
 void put_off(const Observation& seen, const std::vector<Loss>& losses, const PauseOf& pause_of,
              RosterChange& change) {
   for (const auto& loss : losses) {
-    if (loss.cause != EndCause::kApplication) continue;
+    if (!is_to_wait(loss)) continue;
     for (auto& member : change.members) {
       const bool is_it = member.index == loss.member.index && member.role == loss.member.role;
       // A successor that is there already takes over at once.
@@ -49,7 +54,7 @@ void put_off_crashed(const Observation& seen, bool has_stepped, RosterChange& ch
   change.restarts.crashes_in_a_row = has_stepped ? 0 : before.crashes_in_a_row;
   const auto& policy = seen.job.spec.restart_policy;
   const bool stands = seen.job.status.is_formed;
-  if (is_any_failure(change.losses) || (!stands && is_any_failure(change.outside_losses)))
+  if (is_any_to_wait(change.losses) || (!stands && is_any_to_wait(change.outside_losses)))
     ++change.restarts.crashes_in_a_row;
   const Duration pause = pause_after(policy, change.restarts.crashes_in_a_row);
   const auto as_in_a_row = [&](const api::MemberStatus&) { return pause; };
@@ -58,6 +63,15 @@ void put_off_crashed(const Observation& seen, bool has_stepped, RosterChange& ch
   put_off(
       seen, change.outside_losses,
       [&](const api::MemberStatus& member) { return pause_outside(policy, member); }, change);
+}
+
+void note_rejection(const RosterChange& change, api::TrainingJobStatus& status) {
+  for (const auto* losses : {&change.losses, &change.outside_losses})
+    for (const auto& loss : *losses)
+      if (loss.is_rejection) status.rejection = loss.member.node + ": " + loss.reason;
+  const bool is_any_waiting = std::ranges::any_of(
+      status.members, [](const api::MemberStatus& member) { return member.not_before.has_value(); });
+  if (!is_any_waiting) status.rejection.clear();
 }
 
 std::optional<WallTime> end_pauses(const Observation& seen, std::vector<api::MemberStatus>& members) {

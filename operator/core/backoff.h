@@ -1,5 +1,5 @@
-// Pauses before members whose program failed are made again: a crash that comes at every start must not keep
-// nodes busy. Disruptions never wait.
+// Pauses before members whose program failed, or that a kubelet did not start, are made again: what comes at
+// every start must not keep nodes busy. Other disruptions never wait.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,11 @@ namespace ratoon::core {
 // The pause after so many crashes in a row without a step between them.
 [[nodiscard]] Duration pause_after(const api::RestartPolicy& policy, std::uint32_t crashes_in_a_row);
 
-// Counts the crash, if there was one, and puts off the next pods of those that failed.
+// Counts the crash or the rejection, if there was one, and puts off the next pods of those that it was about.
 void put_off_crashed(const Observation& seen, bool has_stepped, RosterChange& change);
+
+// Keeps what a kubelet said of the last pod that it did not start, as long as members wait for their pods.
+void note_rejection(const RosterChange& change, api::TrainingJobStatus& status);
 
 // Forgets pauses that are over, and tells when the next one will be.
 [[nodiscard]] std::optional<WallTime> end_pauses(const Observation& seen,

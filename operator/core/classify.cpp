@@ -70,14 +70,21 @@ Ending classify_program(const api::Pod& pod) {
     return {EndCause::kApplication,
             "its container did not start: " + cut_text(pod.last_lines, kWordsBytesMax)};
   if (has_reason(pod, kUnknown) && pod.exit_code == kUnknownCode)
-    return {EndCause::kDisruption,
-            "its runtime does not know how it ended (exit code 255, Unknown): its node was reset"};
+    return {.cause = EndCause::kDisruption,
+            .sentence = "its runtime does not know how it ended (exit code 255, Unknown): its node was reset",
+            .is_of_platform = true};
   if (pod.exit_code) return classify_exit_code(*pod.exit_code, pod.failed_init.empty());
   return {EndCause::kDisruption, "ended without an exit code"};
 }
 
 Ending classify_by_itself(const api::Pod& pod) {
-  if (pod.is_evicted) return {EndCause::kDisruption, "ended by the platform"};
+  if (!pod.rejection.empty())
+    return {.cause = EndCause::kDisruption,
+            .sentence = "its kubelet did not start it: " + cut_text(pod.rejection, kWordsBytesMax),
+            .is_rejection = true,
+            .is_of_platform = true};
+  if (pod.is_evicted)
+    return {.cause = EndCause::kDisruption, .sentence = "ended by the platform", .is_of_platform = true};
   Ending ending = classify_program(pod);
   if (!pod.failed_init.empty())
     ending.sentence = "its init container " + pod.failed_init + " failed: " + ending.sentence;
@@ -116,7 +123,7 @@ bool is_failure(const Ending& ending) {
 
 Ending classify(const api::Pod& pod, bool is_completed, const api::RestartPolicy& policy) {
   if (is_completed) return {EndCause::kCompleted, "completed"};
-  if (pod.is_deleting) return {EndCause::kDisruption, "deleted"};
+  if (pod.is_deleting) return {.cause = EndCause::kDisruption, .sentence = "deleted", .is_of_platform = true};
   Ending ending = classify_by_itself(pod);
   if (const auto rule = find_rule(policy, pod)) {
     ending.cause = cause_of(rule->action);

@@ -25,7 +25,7 @@ void form_group(const Observation& seen, Decision& decision) {
   if (running < std::ssize(status.members)) {
     status.phase = status.attempt.value() <= 1 ? api::JobPhase::kPending : api::JobPhase::kRecovering;
     status.message = std::to_string(running) + " of " + std::to_string(status.members.size()) +
-                     " members run for " + attempt + why_waiting(seen, status.members);
+                     " members run for " + attempt + why_waiting(seen, status);
     return;
   }
   status.phase = api::JobPhase::kRunning;

@@ -119,7 +119,7 @@ void note_wait(const Observation& seen, const Gang& gang, const Lineup& lineup,
   status.phase = status.attempt.value() <= 1 ? api::JobPhase::kPending : api::JobPhase::kRecovering;
   status.message = std::to_string(gang.joiners.size()) + " of " + std::to_string(gang.needed) +
                    " processes are ready for attempt " + std::to_string(status.attempt.value()) +
-                   why_waiting(seen, status.members);
+                   why_waiting(seen, status);
   if (lineup.fewer_at) status.message += "; goes on with fewer at " + format_rfc3339(*lineup.fewer_at);
 }
 

@@ -23,18 +23,26 @@ std::vector<Verdict> find_condemned(const Observation& seen, const Hang& hang, b
   return condemned;
 }
 
+bool is_free_of_blame(const Loss& loss) {
+  return loss.is_of_platform && loss.cause == EndCause::kDisruption;
+}
+
 // Losses in a row that gained nothing: those of a program that cannot start, whatever its exit code says, and
 // those that come more often than its saves, so that it makes the same steps for ever. Spot machines can be
-// lost several times before the first one.
+// lost several times before the first one. What the platform says that it did itself is held against no job.
 void count_in_vain(const Observation& seen, bool has_advanced, RosterChange& change) {
   const std::size_t per_member_max = seen.job.spec.restart_policy.losses_without_step_max;
   const auto& before = seen.job.status.restarts;
   const auto& after = change.restarts;
   // What a world that stands does without costs it no step.
-  const std::size_t outside = seen.job.status.is_formed ? change.outside_losses.size() : 0;
+  const bool stands = seen.job.status.is_formed;
+  const auto counts_not = [&](const Loss& loss) { return is_free_of_blame(loss); };
+  const auto free =
+      std::ranges::count_if(change.losses, counts_not) +
+      (stands ? std::ssize(change.outside_losses) : std::ranges::count_if(change.outside_losses, counts_not));
   const auto losses =
       static_cast<std::uint32_t>(after.application + after.hung + after.disruption - before.application -
-                                 before.hung - before.disruption - outside);
+                                 before.hung - before.disruption - static_cast<std::uint64_t>(free));
   change.restarts.without_step = (has_advanced ? 0 : before.without_step) + losses;
   if (losses == 0 || change.restarts.without_step <= per_member_max * change.members.size()) return;
   if (change.fatal.empty()) {

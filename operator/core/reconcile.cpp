@@ -104,8 +104,9 @@ Decision decide(const Observation& seen, const Silence& silence, Timestamp now) 
   status.members = change.members;
   status.restarts = change.restarts;
   note_failure(seen, change, status);
-  note_failed_node(seen, status);
+  note_failed_nodes(seen, change, status);
   const auto pauses_end_at = end_pauses(seen, status.members);
+  note_rejection(change, status);
   status.suspect_nodes = note_suspects(seen, change);
   if (!change.fatal.empty())
     return finish(seen, std::move(status), JobPhase::kFailed, change.fatal, change.actions);

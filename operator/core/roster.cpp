@@ -55,11 +55,13 @@ std::optional<Ending> find_ending(const Observation& seen, const api::MemberStat
                                   const Charges& charges) {
   if (is_completed(seen, member)) return std::nullopt;
   if (charges.is_meeting_lost && is_first(seen, member))
-    return Ending{EndCause::kDisruption, "vanished, and others were told to meet it"};
+    return Ending{.cause = EndCause::kDisruption,
+                  .sentence = "vanished, and others were told to meet it",
+                  .is_of_platform = true};
   const api::Pod* pod = find_pod(seen, member);
   if (pod == nullptr) {
     if (member.uid.empty()) return std::nullopt;  // not made yet
-    return Ending{EndCause::kDisruption, "vanished"};
+    return Ending{.cause = EndCause::kDisruption, .sentence = "vanished", .is_of_platform = true};
   }
   if (pod->has_ended() || (pod->is_deleting && !has_time_left(seen, *pod)))
     return find_end_of_pod(seen, member, charges, *pod);
@@ -255,7 +257,9 @@ void follow_successor(const Observation& seen, const std::vector<api::MemberStat
     change.outside_losses.push_back({.member = lost,
                                      .reason = ending->sentence,
                                      .is_silent = contains(silent, successor),
-                                     .cause = ending->cause});
+                                     .cause = ending->cause,
+                                     .is_rejection = ending->is_rejection,
+                                     .is_of_platform = ending->is_of_platform});
     ++member.successor;
     member.successor_uid.clear();
   } else if (const api::Pod* pod = find_pod(seen, successor)) {
@@ -350,7 +354,9 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
       losses.push_back({.member = lost,
                         .reason = ending->sentence,
                         .is_silent = contains(silent, member),
-                        .cause = ending->cause});
+                        .cause = ending->cause,
+                        .is_rejection = ending->is_rejection,
+                        .is_of_platform = ending->is_of_platform});
       member = next_incarnation(member);
     }
     note_pod(seen, member);

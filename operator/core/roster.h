@@ -62,6 +62,8 @@ struct Loss {
   std::string reason;
   bool is_silent = false;
   EndCause cause = EndCause::kDisruption;
+  bool is_rejection = false;    // as in Ending
+  bool is_of_platform = false;  // as in Ending
 };
 
 // A member that counts as ended though its pod runs.

@@ -12,15 +12,9 @@ bool is_remembered(const api::FailedNode& node, WallTime now) {
   return now.since_epoch - node.time.since_epoch < kRemembered;
 }
 
-}  // namespace
-
-void note_failed_node(const Observation& seen, api::TrainingJobStatus& status) {
-  const auto& failure = status.last_failure;
-  if (!failure || failure == seen.job.status.last_failure || failure->node.empty()) return;
-  if (seen.job.spec.disruption_policy.avoid_node_seconds == 0) return;
-  auto& nodes = status.failed_nodes;
-  std::erase_if(nodes, [&](const auto& node) { return !is_remembered(node, seen.wall_now); });
-  api::FailedNode failed{.name = failure->node, .failures = 1, .time = seen.wall_now};
+void count_failure_on(const std::string& name, WallTime now, std::vector<api::FailedNode>& nodes) {
+  std::erase_if(nodes, [&](const auto& node) { return !is_remembered(node, now); });
+  api::FailedNode failed{.name = name, .failures = 1, .time = now};
   // The one that failed last stands last: the first goes where there is no room.
   if (const auto known = std::ranges::find(nodes, failed.name, &api::FailedNode::name);
       known != nodes.end()) {
@@ -29,6 +23,20 @@ void note_failed_node(const Observation& seen, api::TrainingJobStatus& status) {
   }
   if (nodes.size() == api::kFailedNodesMax) nodes.erase(nodes.begin());
   nodes.push_back(std::move(failed));
+}
+
+}  // namespace
+
+void note_failed_nodes(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status) {
+  if (seen.job.spec.disruption_policy.avoid_node_seconds == 0) return;
+  const auto note = [&](const std::string& node) {
+    if (!node.empty()) count_failure_on(node, seen.wall_now, status.failed_nodes);
+  };
+  const auto& failure = status.last_failure;
+  if (failure && failure != seen.job.status.last_failure) note(failure->node);
+  for (const auto* losses : {&change.losses, &change.outside_losses})
+    for (const auto& loss : *losses)
+      if (loss.is_rejection) note(loss.member.node);
 }
 
 std::vector<std::string> sick_nodes(const Observation& seen, const api::TrainingJobStatus& status) {

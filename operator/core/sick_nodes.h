@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "operator/core/observation.h"
+#include "operator/core/roster.h"
 
 namespace ratoon::core {
 
 // Counts the failure that the status tells last, if it is news, against its node. Those that follow from it
-// are no failures of their nodes.
-void note_failed_node(const Observation& seen, api::TrainingJobStatus& status);
+// are no failures of their nodes. A pod that its kubelet did not start is one of the node alone.
+void note_failed_nodes(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status);
 
 // Where two incarnations or more failed, each within an hour of the one before, for an hour after the last.
 // Members go there only where no other node has room: a program that fails wherever it runs must not shut

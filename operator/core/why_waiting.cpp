@@ -44,12 +44,15 @@ std::string why_refused(const Observation& seen) {
   return seen.refusal.empty() ? "" : "; " + cut_text(seen.refusal, kBytesMax);
 }
 
-// Who failed and is not made again yet.
-std::string why_not_made(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+// The member that failed and is not made again yet, and what a kubelet said where it did not start the last
+// pod.
+std::string why_not_made(const Observation& seen, const std::vector<api::MemberStatus>& members,
+                         const std::string& rejection) {
   for (const auto& member : members) {
     if (!member.not_before) continue;
-    return "; " + display_name(seen, member) + " is made after a pause, at " +
-           format_rfc3339(*member.not_before);
+    const std::string when = "; " + display_name(seen, member) + " is made after a pause, at " +
+                             format_rfc3339(*member.not_before);
+    return rejection.empty() ? when : when + ", since on " + rejection;
   }
   return "";
 }
@@ -78,9 +81,11 @@ std::string why_not_counted(const Observation& seen, const std::vector<api::Memb
 
 }  // namespace
 
-std::string why_waiting(const Observation& seen, const std::vector<api::MemberStatus>& members) {
-  return whom_to_wait_for(seen, members) + why_refused(seen) + why_not_made(seen, members) +
-         why_not_counted(seen, members) + why_not_placed(seen, members) + why_not_started(seen, members);
+std::string why_waiting(const Observation& seen, const api::TrainingJobStatus& status) {
+  const auto& members = status.members;
+  return whom_to_wait_for(seen, members) + why_refused(seen) +
+         why_not_made(seen, members, status.rejection) + why_not_counted(seen, members) +
+         why_not_placed(seen, members) + why_not_started(seen, members);
 }
 
 }  // namespace ratoon::core

@@ -102,6 +102,31 @@ bool is_evicted(const json& status, const json& terminated, api::PodPhase phase)
          (is_platform_reason(text_in(status, "reason")) || is_platform_reason(text_in(terminated, "reason")));
 }
 
+bool has_begun(const json& container_status) {
+  const json& state = child(container_status, "state");
+  return child(state, "running").is_object() || child(state, "terminated").is_object() ||
+         child(child(container_status, "lastState"), "terminated").is_object();
+}
+
+// A kubelet that does not agree with the scheduler, or whose devices, topology or pressure forbid it, ends a
+// pod with a reason before any container of it begins. So does one that evicts what runs, where it keeps no
+// word of the containers.
+std::string find_rejection(const json& status) {
+  constexpr std::array<std::string_view, 7> kEndsOfWhatRan = {
+      "DeadlineExceeded", "Preempting", "Terminated", "Shutdown", "NodeLost", "ContainerStatusUnknown", "Error"};
+  constexpr std::string_view kEvicted = "Evicted";
+  constexpr std::string_view kUnderPressure = "The node had condition";
+  const std::string reason = text_in(status, "reason");
+  const std::string message = text_in(status, "message");
+  const bool is_of_what_ran =
+      std::ranges::find(kEndsOfWhatRan, reason) != kEndsOfWhatRan.end() ||
+      (reason == kEvicted && message.find(kUnderPressure) == std::string::npos);
+  if (text_in(status, "phase") != "Failed" || reason.empty() || is_of_what_ran) return "";
+  for (const char* list : {"initContainerStatuses", "containerStatuses"})
+    if (std::ranges::any_of(items_of(status, list), has_begun)) return "";
+  return cut_text(reason + (message.empty() ? "" : ": " + message), kReasonBytesMax);
+}
+
 std::vector<std::string> end_reasons(const json& status, const json& terminated) {
   const json& target = condition(status, "DisruptionTarget");
   std::vector<std::string> reasons;
@@ -187,6 +212,7 @@ void note_end(const json& document, api::Pod& pod) {
   if (pod.failed_init.empty()) note_completion(text_in(own_end, "message"), pod);
   note_last_words(terminated, pod);
   pod.is_evicted = is_evicted(status, terminated, pod.phase);
+  pod.rejection = find_rejection(status);
   pod.end_reasons = end_reasons(status, terminated);
 }
 

@@ -14,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kTrainer = "trainer";
+constexpr const char* kInjected = "istio-proxy";
 
 json role_document(const api::Role& role) {
   const json container = {{"name", kTrainer}, {"image", "i"}, {"command", role.command}};
@@ -64,6 +65,12 @@ json terminated_document(const api::Pod& pod) {
     out["message"] = encode(record);
   }
   return out;
+}
+
+// As by a service mesh's webhook, before all that the operator wrote.
+void inject_container(json& containers) {
+  if (containers.front()["name"] != kInjected)
+    containers.insert(containers.begin(), {{"name", kInjected}, {"image", "proxy"}});
 }
 
 }  // namespace
@@ -119,6 +126,7 @@ std::optional<api::GroupSeat> group_seat_in(const json& document) {
 }
 
 json pod_document(json made, const api::Pod& pod) {
+  inject_container(made["spec"]["containers"]);
   made["metadata"]["uid"] = pod.uid;
   if (!pod.node.empty()) made["spec"]["nodeName"] = pod.node;
   if (pod.is_deleting)
@@ -130,12 +138,14 @@ json pod_document(json made, const api::Pod& pod) {
   const auto phase = pod.others_run ? api::PodPhase::kRunning : pod.phase;
   json status = {{"phase", phase_name(phase)}, {"podIP", pod.address}, {"conditions", conditions}};
   for (const auto& reason : pod.end_reasons)
-    if (reason == "Evicted") status["reason"] = reason;
+    if (reason == "Evicted" || !pod.rejection.empty()) status["reason"] = reason;
+  if (!pod.rejection.empty()) status["message"] = pod.rejection.substr(pod.rejection.find(' ') + 1);
   if (pod.exit_code) {
-    const json container = {{"name", kTrainer}, {"state", {{"terminated", terminated_document(pod)}}}};
-    status["containerStatuses"] = json::array({container});
-    const json neighbour = {{"name", "neighbour"}, {"state", {{"running", json::object()}}}};
-    if (pod.others_run) status["containerStatuses"].push_back(neighbour);
+    const json injected = pod.others_run ? json{{"running", json::object()}}
+                                         : json{{"terminated", {{"exitCode", 0}}}};
+    status["containerStatuses"] = {
+        {{"name", kInjected}, {"state", injected}},
+        {{"name", kTrainer}, {"state", {{"terminated", terminated_document(pod)}}}}};
   }
   made["status"] = std::move(status);
   return made;

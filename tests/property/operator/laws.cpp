@@ -52,6 +52,14 @@ std::string name_of(const api::MemberStatus& member) {
   return member_name(test::job_key(), member.role, member.index, member.incarnation);
 }
 
+bool is_any_rejected(const Decision& decision) {
+  return std::ranges::any_of(decision.actions, [](const auto& action) {
+    const auto* event = std::get_if<core::EmitEvent>(&action);
+    return event != nullptr && event->reason == "MemberLost" &&
+           event->message.find("its kubelet did not start it") != std::string::npos;
+  });
+}
+
 std::set<std::string> lost_in(const Decision& decision) {
   std::set<std::string> names;
   for (const auto& action : decision.actions) {
@@ -214,12 +222,14 @@ void Laws::check_suspended(const Observation& seen, const Decision& decision) co
   }
 }
 
-// Whose program failed waits, whoever was lost otherwise does not; and a pause that is over is no pause.
+// A member whose program failed, or whose pod a kubelet did not start, waits, and one that was lost otherwise
+// does not; a pause that is over is no pause.
 void Laws::check_pauses(const Observation& seen, const Decision& decision) const {
   std::set<std::string> made;
   for (const auto& action : decision.actions)
     if (const auto* create = std::get_if<core::CreatePod>(&action)) made.insert(create->pod.name);
-  const bool is_any_crash = decision.status.restarts.application > seen.job.status.restarts.application;
+  const bool is_any_crash = decision.status.restarts.application > seen.job.status.restarts.application ||
+                            is_any_rejected(decision);
   for (const auto& member : decision.status.members) {
     if (!member.not_before) continue;
     EXPECT_GT(*member.not_before, seen.wall_now);

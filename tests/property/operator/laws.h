@@ -39,6 +39,7 @@ struct Tally {
   std::uint64_t rests = 0;      // suspended, with no pod left
   std::uint64_t deletions = 0;  // jobs whose time to live was over
   std::uint64_t failures = 0;
+  std::uint64_t rejections = 0;    // of pods by kubelets
   std::uint64_t ignored = 0;       // failures of roles that fail no job
   std::uint64_t older_points = 0;  // worlds that went back to before what another one resumed
 };

@@ -34,6 +34,7 @@ struct Policies {
   std::uint64_t zones = 0;           // that nodes say they are in; 0: they do not
   bool holds_pods = true;            // a finalizer does, so that who is deleted stays to be seen for a while
   bool has_neighbours = false;       // in each pod, which run on when its trainer ended
+  bool rejects_pods = false;         // kubelets do at times, which do not agree with the scheduler
   bool remakes_pods = false;         // the name of a pod that vanished is taken again, as by a late creation
 };
 
@@ -95,6 +96,7 @@ inline Policies draw_policies(Moves& moves) {
   p.remakes_pods = moves.percent("remakes-pods", 20);
   if (moves.percent("zones", 40)) p.zones = 1 + moves.below("zone-count", 3);
   p.has_neighbours = moves.percent("neighbours", 25);
+  p.rejects_pods = moves.percent("rejects-pods", 25);
   return p;
 }
 

@@ -48,6 +48,7 @@ class Story {
     if (scenario.policies.rests) rest();
     world_.suspend(false);
     for (int tick = 0; tick < kCalmTicksMax && !is_over() && !is_broken(); ++tick) pass(false);
+    tally_.rejections += world_.pods_rejected();
     if (is_broken()) return;
     EXPECT_TRUE(is_over()) << "not over after " << kCalmTicksMax << " ticks without faults\n"
                            << world_.describe();
@@ -175,7 +176,8 @@ TEST(ReconcileLaws, HoldInEveryWorldWithFaults) {
   std::cout << seeds << " worlds, " << tally.decisions << " decisions; " << tally.smaller_worlds
             << " worlds with fewer members, " << tally.larger_worlds << " decisions about larger ones, "
             << tally.hangs << " hangs, " << tally.growths << " that grew, " << tally.held << " silent zones, "
-            << tally.rests << " rests, " << tally.failures << " jobs failed, " << tally.ignored
+            << tally.rests << " rests, " << tally.failures << " jobs failed, " << tally.rejections
+            << " pods that kubelets did not start, " << tally.ignored
             << " failures of roles that fail no job, " << tally.older_points << " worlds from older points, "
             << tally.deletions << " jobs deleted when their time was up\n";
   if (seeds < kEnoughToCount) return;
@@ -187,6 +189,7 @@ TEST(ReconcileLaws, HoldInEveryWorldWithFaults) {
   EXPECT_GE(tally.rests, seeds / 20) << "few jobs ever rested: look at draw_policies()";
   EXPECT_GE(tally.failures, seeds / 100) << "few jobs ever failed";
   EXPECT_LE(tally.failures, seeds / 2) << "most jobs failed";
+  EXPECT_GE(tally.rejections, seeds / 20) << "few pods were ever rejected: look at move_pods()";
   EXPECT_GE(tally.ignored, seeds / 200) << "few failures were ever ignored";
   EXPECT_GE(tally.deletions, seeds / 5) << "few jobs had a time to live";
   EXPECT_GE(tally.older_points, seeds / 400) << "few checkpoints were ever lost: look at draw_storage()";

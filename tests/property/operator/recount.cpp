@@ -64,6 +64,13 @@ Toll toll_of(const api::TrainingJobSpec& spec, const Lost& lost, Said& said) {
   return Toll::kFree;
 }
 
+// The platform says itself that it took the pod, that it has none, or that it does not know.
+bool is_of_platform(const Lost& lost) {
+  if (lost.pod == nullptr || (lost.pod->is_deleting && !lost.trains_on)) return true;
+  const bool is_reset = holds(lost.pod->end_reasons, "Unknown") && lost.pod->exit_code == 255;
+  return lost.pod->has_ended() && (lost.pod->is_evicted || !lost.pod->rejection.empty() || is_reset);
+}
+
 bool is_of(const api::Pod& pod, const api::MemberStatus& member) {
   return pod.role == member.role && pod.index == member.index &&
          (pod.incarnation == member.incarnation ||
@@ -132,6 +139,7 @@ Bill add_up(const api::TrainingJobSpec& spec, const std::vector<Lost>& lost) {
     const Toll toll = toll_of(spec, one, said);
     const bool counts = decides(spec.failure_policy.roles, one.role) && !one.is_outside;
     if (toll == Toll::kFree) ++bill.free;
+    if (!one.is_outside && (toll != Toll::kFree || !is_of_platform(one))) ++bill.blamed;
     if (toll == Toll::kJob && counts) bill.ends_job = true;
     if (toll == Toll::kHang) ++bill.hung;
     if (toll == Toll::kBudget || (toll == Toll::kJob && !counts)) ++bill.budget;

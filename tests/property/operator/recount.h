@@ -29,6 +29,7 @@ struct Bill {
   std::uint32_t budget = 0;
   std::uint32_t hung = 0;     // use up the same budget
   std::uint32_t ignored = 0;  // of both
+  std::uint32_t blamed = 0;   // inside the world, and not by the platform's own word
   bool ends_job = false;
 };
 

@@ -15,6 +15,13 @@ void World::end_pod_as(SimPod& entry, api::PodPhase phase, std::optional<int> ex
   if (reason != nullptr) entry.pod.end_reasons.emplace_back(reason);
 }
 
+void World::reject_pod(SimPod& entry) {
+  entry.pod.is_evicted = true;
+  entry.pod.rejection = "UnexpectedAdmissionError: Allocate failed";
+  end_pod_as(entry, api::PodPhase::kFailed, std::nullopt, "UnexpectedAdmissionError");
+  ++pods_rejected_;
+}
+
 void World::end_by_platform() {
   if (pods_.empty()) return;
   const auto victim =

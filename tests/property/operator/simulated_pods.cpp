@@ -57,7 +57,7 @@ void World::delete_job() {
   }
 }
 
-void World::move_pods() {
+void World::move_pods(bool is_chaos) {
   for (auto it = pods_.begin(); it != pods_.end();) {
     SimPod& entry = it->second;
     const bool is_stuck = is_on_dead_node(entry);
@@ -74,6 +74,9 @@ void World::move_pods() {
         entry.pod.address =
             "10.0." + std::to_string(addresses_ / 250) + "." + std::to_string(addresses_ % 250 + 1);
         ++addresses_;
+      } else if (is_chaos && scenario_.policies.rejects_pods &&
+                 moves_.percent("kubelet-rejects", entry.pod.name, 20)) {
+        reject_pod(entry);
       } else if (!is_stuck) {
         entry.pod.phase = api::PodPhase::kRunning;
         start_processes(entry);

@@ -198,7 +198,7 @@ void World::advance(bool is_chaos) {
   moves_.begin_moment();
   if (is_chaos) make_trouble();
   move_nodes(is_chaos);
-  move_pods();
+  move_pods(is_chaos);
   storage_.finish_copies(now_);
   std::erase_if(agents_, [](const auto& agent) { return agent->state == Agent::State::kGone; });
   if (scenario_.has_agent)

@@ -119,6 +119,7 @@ class World {
   // The nodes are those of another world, and what happens to them happens here.
   void follow_nodes(World& leader);
   [[nodiscard]] std::uint64_t operators_lost() const { return operators_lost_; }
+  [[nodiscard]] std::uint64_t pods_rejected() const { return pods_rejected_; }
   [[nodiscard]] const coordinator::Door& door() const { return door_; }
   [[nodiscard]] Timestamp listening_since() const { return is_open_ ? listening_since_ : now_; }
   [[nodiscard]] const std::map<std::string, SimNode>& nodes() const { return nodes_; }
@@ -191,6 +192,7 @@ class World {
   void delete_with_grace(SimPod& entry, Duration grace);
   void delete_somebody();
   [[nodiscard]] bool is_told_to_go(const Agent& agent) const;
+  void reject_pod(SimPod& entry);
   void end_pod_as(SimPod& entry, api::PodPhase phase, std::optional<int> exit_code, const char* reason);
   void follow_watch();
   void note_answer(const std::string& uid);
@@ -206,7 +208,7 @@ class World {
   void place(SimPod& pod);
   [[nodiscard]] bool is_on_dead_node(const SimPod& pod) const;
   // simulated_pods.cpp
-  void move_pods();
+  void move_pods(bool is_chaos);
   void start_processes(const SimPod& pod);
   void end_pod(const std::string& uid, int exit_code);
   [[nodiscard]] bool leaves_record(const std::string& uid) const;
@@ -271,6 +273,7 @@ class World {
   bool is_open_ = false;  // whether the operator that runs now has announced something
   Timestamp down_until_;
   std::uint64_t operators_lost_ = 0;
+  std::uint64_t pods_rejected_ = 0;
   bool has_news_ = false;
   Timestamp listening_since_;
   std::uint64_t created_ = 0;

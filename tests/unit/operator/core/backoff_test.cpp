@@ -154,5 +154,92 @@ TEST(Backoff, ASpareCannotFailAJobThatTrains) {
       << "the job does not wait for it";
 }
 
+const char* const kRejection = "UnexpectedAdmissionError: Allocate failed due to no healthy devices present";
+
+// A kubelet did not start the pod of the only member.
+Observation rejected(std::uint32_t before = 0) {
+  auto seen = test::running(test::job(1));
+  seen.wall_now = {seconds(100)};
+  seen.job.spec.restart_policy.backoff_seconds = 2;
+  seen.job.spec.restart_policy.losses_without_step_max = 1;
+  seen.job.status.restarts = {.disruption = before, .crashes_in_a_row = before};
+  seen.job.status.members[0].incarnation = before;
+  seen.job.status.members[0].uid = test::uid_of(0, before);
+  auto& pod = seen.pods[0] = test::pod(0, before);
+  pod.phase = api::PodPhase::kFailed;
+  pod.is_evicted = true;
+  pod.rejection = kRejection;
+  return seen;
+}
+
+TEST(Backoff, APodThatAKubeletDoesNotStartIsMadeAgainAfterAPauseThatGrowsAndFailsNoJob) {
+  const int expected[] = {2, 4, 8, 16};
+  for (std::uint32_t before = 0; before < 4; ++before) {
+    const auto decision = decide(rejected(before));
+    EXPECT_EQ(made(decision), Names());
+    EXPECT_EQ(decision.status.members[0].not_before, WallTime{seconds(100 + expected[before])});
+  }
+  const auto decision = decide(rejected(40));
+  EXPECT_FALSE(api::is_over(decision.status.phase)) << "no program failed";
+  EXPECT_EQ(decision.status.restarts.application, 0U);
+  EXPECT_EQ(decision.status.restarts.without_step, 0U);
+  EXPECT_EQ(decision.status.last_failure, std::nullopt);
+}
+
+TEST(Backoff, TheKubeletsWordsAreToldUntilThePauseIsOver) {
+  auto seen = rejected();
+  auto decision = decide(seen);
+  EXPECT_NE(decision.status.message.find(kRejection), std::string::npos) << decision.status.message;
+  EXPECT_NE(decision.status.message.find(seen.pods[0].node), std::string::npos) << decision.status.message;
+  seen.pods.clear();  // it was deleted
+  seen.job.status = decision.status;
+  seen.wall_now = {seconds(101)};
+  decision = decide(seen);
+  EXPECT_NE(decision.status.message.find(kRejection), std::string::npos) << decision.status.message;
+  seen.job.status = decision.status;
+  seen.wall_now = {seconds(102)};
+  decision = decide(seen);
+  EXPECT_EQ(made(decision), Names({"digits-worker-0-i1"}));
+  EXPECT_EQ(decision.status.rejection, "");
+}
+
+TEST(Backoff, ASuccessorThatAKubeletDoesNotStartIsMadeAnewAfterAPauseThatGrows) {
+  for (const auto& [number, pause] : {std::pair(1U, 2), {2U, 4}, {3U, 8}}) {
+    auto seen = a_successor_failed(1, number);
+    auto& pod = seen.pods.back();
+    pod.exit_code.reset();
+    pod.is_evicted = true;
+    pod.rejection = kRejection;
+    const auto decision = decide(seen);
+    EXPECT_EQ(made(decision), Names());
+    EXPECT_EQ(decision.status.members[1].not_before, WallTime{seconds(100 + pause)});
+  }
+}
+
+// Deleted, evicted, vanished, reset: the platform says so itself.
+TEST(Backoff, WhatThePlatformDoesIsNotCountedAsLossesInVain) {
+  const auto lose = [](api::Pod& pod, int how) {
+    pod.phase = api::PodPhase::kFailed;
+    if (how == 0) pod.is_evicted = true;
+    if (how == 1) pod.is_deleting = true;
+    if (how == 2) pod.rejection = kRejection;
+    if (how == 3) pod.end_reasons = {"Unknown"};
+    if (how == 3) pod.exit_code = 255;
+  };
+  for (int how = 0; how <= 4; ++how) {
+    auto seen = test::running(test::job(1));
+    seen.job.spec.restart_policy.losses_without_step_max = 1;
+    seen.job.status.restarts.without_step = 1;
+    if (how == 4)
+      seen.pods.clear();
+    else
+      lose(seen.pods[0], how);
+    const auto decision = decide(seen);
+    EXPECT_EQ(decision.status.phase, api::JobPhase::kRecovering) << how;
+    EXPECT_EQ(decision.status.restarts.without_step, 1U) << how;
+    EXPECT_EQ(decision.status.restarts.disruption, 1U) << how;
+  }
+}
+
 }  // namespace
 }  // namespace ratoon::core::backoff_test

@@ -25,7 +25,7 @@ class SickNodes : public testing::Test {
                            .signal = std::nullopt,
                            .exception = {},
                            .last_lines = {}};
-    note_failed_node(seen_, status);
+    note_failed_nodes(seen_, {.members = {}, .restarts = {}}, status);
     seen_.job.status = status;
   }
   [[nodiscard]] Names sick_at(int seconds) {
@@ -59,7 +59,7 @@ TEST_F(SickNodes, AFailureLongAfterTheOtherIsTheFirst) {
 TEST_F(SickNodes, OneFailureIsCountedOnce) {
   fail("node-1", 1000);
   seen_.wall_now = wall(1010);
-  note_failed_node(seen_, seen_.job.status);
+  note_failed_nodes(seen_, {.members = {}, .restarts = {}}, seen_.job.status);
   EXPECT_EQ(sick_at(1010), Names());
   fail("", 1020);
   EXPECT_EQ(seen_.job.status.failed_nodes.size(), 1U) << "who had no node failed nowhere";
@@ -93,6 +93,23 @@ TEST(SickNodesInADecision, TheNextPodRatherGoesElsewhere) {
   ASSERT_EQ(made.size(), 1U);
   EXPECT_EQ(made[0].sick_nodes, Names({"node-1"}));
   EXPECT_TRUE(made[0].avoid_nodes.empty()) << "where nothing else is free it may go there";
+}
+
+TEST(SickNodesInADecision, ANodeWhoseKubeletRefusesTwiceIsLeftToOthers) {
+  auto seen = test::running(test::job(2));
+  seen.job.status.failed_nodes = {{.name = "node-1", .failures = 1, .time = seen.wall_now}};
+  auto& pod = seen.pods[0] = test::pod(0);
+  pod.phase = api::PodPhase::kFailed;
+  pod.node = "node-1";
+  pod.rejection = "OutOfnvidia.com/gpu: Node didn't have enough resource";
+  const auto decision = reconcile(seen, test::at_seconds(1));
+  ASSERT_EQ(decision.status.failed_nodes.size(), 1U);
+  EXPECT_EQ(decision.status.failed_nodes[0].failures, 2U);
+  seen.job.status = decision.status;
+  seen.job.status.members[0].not_before.reset();
+  const auto made = test::only<CreatePod>(reconcile(seen, test::at_seconds(1)));
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(made[0].sick_nodes, Names({"node-1"}));
 }
 
 }  // namespace
