@@ -81,11 +81,12 @@ release_daemons() {
   made_daemon_policy=false
 }
 
-# run_apt PACKAGES ARGUMENT...: waits for another apt-get or dpkg to finish, ten minutes at most.
+# run_apt PACKAGES ARGUMENT...: waits for another apt-get or dpkg to finish, ten minutes at most. What it says of a lock
+# is looked for in English, whatever language the machine speaks.
 run_apt() {
   local packages=$1 log=$RATOON_CACHE/logs/apt-$2.log tries=0
   shift
-  until run_logged "$log" "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "$@"; do
+  until run_logged "$log" "${as_root[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get "$@"; do
     if ! grep -qE 'Could not get lock|Unable to (acquire|lock)' "$log"; then
       explain_failure "$log" "Debian packages ($packages)"
     fi

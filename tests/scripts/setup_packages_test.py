@@ -88,11 +88,15 @@ exit 100""")
         self.machine.fake("apt-get", f"""
 if [[ ! -e {listing}.tried ]]; then
   touch {listing}.tried
-  echo "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 1 (apt-get)"
+  if [[ ${{LC_ALL:-$LANG}} == de_DE.UTF-8 ]]; then
+    echo "E: Sperre /var/lib/dpkg/lock-frontend konnte nicht angelegt werden."
+  else
+    echo "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 1 (apt-get)"
+  fi
   exit 100
 fi
 """ + apt_that_installs(listing))
-        result = self.machine.run(*SETUP)
+        result = self.machine.run(*SETUP, LC_ALL="de_DE.UTF-8")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("waiting for another apt-get or dpkg", result.stdout)
 

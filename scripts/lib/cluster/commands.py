@@ -3,7 +3,7 @@ import datetime
 import os
 import re
 
-from . import cgroups, control_plane, images, network, node
+from . import cgroups, control_plane, images, network, node, pki
 from .api import Api, wait_for
 from .speech import Stop, say, say_timed
 
@@ -14,8 +14,9 @@ def node_add(cluster, _, chosen):
     with cluster.require_up().locked():
         plan = network.Plan(cluster.slot)
         name = chosen.node or _free_name(cluster)
-        if not _NODE_NAME.fullmatch(name):
-            raise Stop(f"'{name}' cannot name a node: up to 20 of a-z, 0-9 and -", "scripts/cluster --help", code=2)
+        if not is_node_name(name):
+            raise Stop(f"'{name}' cannot name a node: up to 20 of a-z, 0-9 and -, and none of {', '.join(pki.RESERVED)}",
+                       "scripts/cluster --help", code=2)
         if cgroups.pids(cluster.name, "nodes", name):
             raise Stop(f"node {name} is alive", f"scripts/cluster node kill {name}, or take another name")
         index = cluster.nodes.get(name) or _free_index(cluster)
@@ -28,6 +29,10 @@ def node_add(cluster, _, chosen):
         node.start_kubelet(cluster, plan, name, index)
         wait_for(f"{name}'s Ready", lambda: api.ready_nodes().get(name, before) != before, 600, [cluster.log(f"kubelet-{name}")])
         say_timed(f"{name} is ready")
+
+
+def is_node_name(name):
+    return bool(_NODE_NAME.fullmatch(name)) and name not in pki.RESERVED
 
 
 def _free_name(cluster):

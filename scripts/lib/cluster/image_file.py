@@ -1,14 +1,17 @@
 """A docker-archive as it is read: what it holds, and the small OCI archive that says the same without the layers."""
 import contextlib
 import dataclasses
+import gzip
 import hashlib
 import json
+import re
 import tarfile
 
 from image import archive
 
 from .speech import Stop
 
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _AGAIN = "make one with scripts/image, or 'docker save'"
 
 
@@ -33,6 +36,8 @@ def read(path):
             digests = json.loads(config)["rootfs"]["diff_ids"]
             layers = [(digest, name, file.getmember(name).size)
                       for digest, name in zip(digests, manifests[0]["Layers"], strict=True)]
+            if not all(_DIGEST.fullmatch(digest) for digest in digests):
+                raise ValueError("a diff_id is no sha256")
             tags = tuple(sorted(manifests[0]["RepoTags"] or []))
     except (OSError, tarfile.TarError) as error:
         raise Stop(f"{path} cannot be read as a tar file: {error}", _AGAIN) from error
@@ -47,6 +52,21 @@ def read(path):
 def open_layer(image, member):
     with tarfile.open(image.path) as whole, tarfile.open(fileobj=whole.extractfile(member)) as layer:
         yield layer
+
+
+def digest_of(image, member):
+    """Of the layer as it is unpacked, whether or not the archive holds it compressed."""
+    with tarfile.open(image.path) as whole, whole.extractfile(member) as stored:
+        is_compressed = stored.read(2) == b"\x1f\x8b"
+        stored.seek(0)
+        content = gzip.GzipFile(fileobj=stored) if is_compressed else stored
+        digest = hashlib.sha256()
+        try:
+            while piece := content.read(1 << 20):
+                digest.update(piece)
+        except (OSError, EOFError) as error:
+            raise Stop(f"a layer of {image.path} cannot be read: {error}", _AGAIN) from error
+    return f"sha256:{digest.hexdigest()}"
 
 
 def full_name(tag):

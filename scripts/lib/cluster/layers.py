@@ -4,12 +4,15 @@ import hashlib
 import os
 import re
 import shutil
+import tarfile
 import tempfile
 
 from . import image_file
 from .programs import run
+from .speech import Stop
 
 _WHITEOUT = ".wh."
+_AGAIN = "make the image anew, or get it from where you trust it"
 
 
 def _folder(cluster, digest):
@@ -18,6 +21,39 @@ def _folder(cluster, digest):
 
 def _snapshots(cluster, node):
     return cluster.node_folder(node) / "containerd/io.containerd.snapshotter.v1.overlayfs/snapshots"
+
+
+def _parts(image, entry, name):
+    """Of a name within the layer; one that leads out of it is refused."""
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if name.startswith("/") or ".." in parts:
+        raise Stop(f"a layer of {image.path} names {name!r} for {entry.name!r}, which is not within the layer", _AGAIN)
+    return parts
+
+
+def _check(image, entries):
+    """Files are made as root: none of them may lie behind a link, where it would be a file of this machine. A link
+    itself may lead anywhere, since a container's root is another one."""
+    links = set()
+    for entry in entries:
+        if not (entry.isreg() or entry.isdir() or entry.issym() or entry.islnk()):
+            raise Stop(f"a layer of {image.path} holds {entry.name!r}, which is no file, folder or link", _AGAIN)
+        for name in (entry.name, entry.linkname) if entry.islnk() else (entry.name,):
+            parts = _parts(image, entry, name)
+            is_made = name == entry.name
+            for end in range(1, len(parts) + is_made):
+                if tuple(parts[:end]) in links:
+                    raise Stop(f"a layer of {image.path} puts {entry.name!r} behind the link {'/'.join(parts[:end])!r}", _AGAIN)
+        if entry.issym():
+            links.add(tuple(_parts(image, entry, entry.name)))
+
+
+def _extract(image, layer, entries, content):
+    trusting = {"filter": "fully_trusted"} if hasattr(tarfile, "fully_trusted_filter") else {}  # _check() was stricter
+    try:
+        layer.extractall(content, entries, numeric_owner=True, **trusting)
+    except (OSError, KeyError, tarfile.TarError) as error:
+        raise Stop(f"a layer of {image.path} cannot be unpacked: {error}", _AGAIN) from error
 
 
 def unpack(cluster, image):
@@ -30,12 +66,16 @@ def unpack(cluster, image):
         with tempfile.TemporaryDirectory(prefix=".partial-", dir=folder.parent) as partial:
             content = os.path.join(partial, "content")
             os.mkdir(content, 0o755)
+            found = image_file.digest_of(image, member)
+            if found != digest:
+                raise Stop(f"a layer of {image.path} has the digest {found}, and its configuration says {digest}", _AGAIN)
             with image_file.open_layer(image, member) as layer:
                 layer.copybufsize = 1 << 20
-                for entry in layer:
-                    if os.path.basename(entry.name).startswith(_WHITEOUT):
-                        return False
-                layer.extractall(content, numeric_owner=True)
+                entries = list(layer)
+                if any(os.path.basename(entry.name).startswith(_WHITEOUT) for entry in entries):
+                    return False
+                _check(image, entries)
+                _extract(image, layer, entries, content)
             os.rename(content, folder)
     return True
 

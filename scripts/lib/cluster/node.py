@@ -73,5 +73,5 @@ def kill(cluster, plan, node, index):
 def erase(cluster, node):
     cgroups.remove(cluster.name, "nodes", node)
     shutil.rmtree(cluster.node_folder(node), ignore_errors=True)
-    for file in cluster.pki.glob(f"{node}[-.]*"):
-        file.unlink()
+    for file in pki.node_files(cluster, node):
+        file.unlink(missing_ok=True)

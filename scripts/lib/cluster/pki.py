@@ -7,6 +7,10 @@ from .programs import run
 _DAYS = "30"
 
 
+# Files of a node of such a name would be those of a part of the cluster.
+RESERVED = ("ca", "admin", "apiserver", "controller-manager", "proxy", "scheduler", "service-accounts")
+
+
 def make_authority(cluster):
     cluster.pki.mkdir(mode=0o700)
     run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
@@ -55,6 +59,11 @@ def make_node_certificates(cluster, plan, node, address):
     make_certificate(cluster, f"{node}-client", f"/O=system:nodes/CN=system:node:{node}")
     make_certificate(cluster, f"{node}-server", f"/CN={node}", (f"DNS:{node}", f"IP:{address}"))
     write_kubeconfig(cluster, plan, f"{node}-client", cluster.pki / f"{node}.kubeconfig")
+
+
+def node_files(cluster, node):
+    made = [cluster.pki / f"{node}-{kind}.{ending}" for kind in ("client", "server") for ending in ("ext", "key", "csr", "pem")]
+    return [*made, cluster.pki / f"{node}.kubeconfig"]
 
 
 def write_kubeconfig(cluster, plan, user, path):

@@ -1,6 +1,7 @@
 """The programs of a cluster: where they are, how one is run to its end, and how one is left running."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -8,12 +9,30 @@ from .speech import Stop
 
 FROM_SETUP = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet")
 FROM_PACKAGES = ("containerd", "ctr", "runc", "iptables", "ip", "openssl", "nsenter", "unshare")
+_SERVERS = pathlib.Path(__file__).resolve().parents[2] / "packages/servers"
 _CNI_FOLDERS = ("/usr/lib/cni", "/opt/cni/bin")
+
+
+def server_folders(cache):
+    """Where scripts/setup builds the servers that this checkout pins; the cache may hold other versions as well."""
+    lines = (_SERVERS / "servers.txt").read_text().splitlines()
+    folders = []
+    for line in lines:
+        if not line.strip() or line.startswith("#"):
+            continue
+        name, module = [field.strip() for field in line.split("|")[:2]]
+        required = re.search(rf"^(?:require)?[ \t]*{re.escape(module)} (\S+)", (_SERVERS / name / "go.mod").read_text(), re.M)
+        folders.append(pathlib.Path(cache, f"servers-{name}-{required[1]}"))
+    return folders
+
+
+def built_folders(cache):
+    return [str(folder / "bin") for folder in server_folders(cache) if (folder / "bin").is_dir()]
 
 
 def extend_path(cache):
     """What scripts/setup built comes first; the administrator's folders hold the packages' programs."""
-    built = sorted(str(folder) for folder in pathlib.Path(cache).glob("servers-*/bin"))
+    built = built_folders(cache)
     os.environ["PATH"] = ":".join([*built, os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
 
 
