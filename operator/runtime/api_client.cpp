@@ -87,6 +87,18 @@ Result<json> ApiClient::call(const kube::Request& request, std::stop_token stop,
 
 Result<json> ApiClient::call(const kube::Request& request, std::stop_token stop, Duration patience,
                              std::optional<kube::Failure>& refusal) const {
+  auto reply = attempt(request, stop, patience, refusal);
+  const bool may_again =
+      refusal && refusal->retry_after_seconds && (refusal->status == 429 || refusal->status == 503);
+  if (!may_again ||
+      !pause_for(std::chrono::seconds(std::min(*refusal->retry_after_seconds, kPauseSecondsMax)), stop))
+    return reply;
+  return attempt(request, stop, patience, refusal);
+}
+
+// Twice where the server does not take our token and another one may be had; it waits for nothing between.
+Result<json> ApiClient::attempt(const kube::Request& request, const std::stop_token& stop, Duration patience,
+                                std::optional<kube::Failure>& refusal) const {
   for (bool is_last = false;; is_last = true) {
     refusal.reset();
     const Timestamp began = clock_.now();
@@ -104,13 +116,15 @@ Result<json> ApiClient::call(const kube::Request& request, std::stop_token stop,
     if (reply->status >= 200 && reply->status < 300)
       return parse_json_without(kube::kLeftOutList, reply->body, kReplyBytesMax, kDepthMax);
     refusal = kube::read_failure(reply->status, reply->body, reply->headers.get("Retry-After"));
-    if (refusal->status == 401 && !is_last && doubt_token(*prepared)) continue;
-    const bool may_again =
-        !is_last && refusal->retry_after_seconds && (refusal->status == 429 || refusal->status == 503);
-    if (!may_again ||
-        !pause_for(std::chrono::seconds(std::min(*refusal->retry_after_seconds, kPauseSecondsMax)), stop))
-      return refusal->error;
+    if (refusal->status != 401 || is_last || !doubt_token(*prepared)) return refusal->error;
   }
+}
+
+Result<json> ApiClient::call_once(const Result<kube::Request>& request, const std::stop_token& stop,
+                                  Duration patience) const {
+  if (!request) return request.error();
+  std::optional<kube::Failure> ignored;
+  return attempt(*request, stop, patience, ignored);
 }
 
 Result<json> ApiClient::call(const Result<kube::Request>& request, std::stop_token stop,

@@ -54,6 +54,10 @@ class ApiClient {
   [[nodiscard]] Result<nlohmann::json> call(const kube::Request& request, std::stop_token stop,
                                             Duration patience, std::optional<kube::Failure>& refusal) const;
 
+  // The same, and a server that is overloaded is not waited for: of a caller that has no time to.
+  [[nodiscard]] Result<nlohmann::json> call_once(const Result<kube::Request>& request,
+                                                 const std::stop_token& stop, Duration patience) const;
+
   // The body as it comes; the sink sees the head first, whatever its status.
   [[nodiscard]] Result<http::ResponseHead> stream(const kube::Request& request, const http::Limits& limits,
                                                   http::BodySink& sink, std::stop_token stop) const;
@@ -63,6 +67,9 @@ class ApiClient {
   [[nodiscard]] const std::string& name_space() const { return access_.name_space; }
 
  private:
+  [[nodiscard]] Result<nlohmann::json> attempt(const kube::Request& request, const std::stop_token& stop,
+                                               Duration patience,
+                                               std::optional<kube::Failure>& refusal) const;
   [[nodiscard]] Result<http::Request> prepare(const kube::Request& request) const;
   // Whether another token may be had than the one that the server did not take.
   [[nodiscard]] bool doubt_token(const http::Request& refused) const;

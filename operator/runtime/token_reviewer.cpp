@@ -6,11 +6,13 @@ namespace ratoon::runtime {
 namespace {
 
 constexpr Duration kFresh = std::chrono::minutes(1);
-// While the API server is away, members that are known go on to be known.
+// While the API server is away or slow, members that are known go on to be known.
 constexpr Duration kKnown = std::chrono::hours(1);
-// And after one failure nobody who is known is asked about: the door has few threads, and beats must be
-// heard.
+// And after one failure nobody who is known is asked about for a while.
 constexpr Duration kQuiet = std::chrono::seconds(10);
+// Tokens that wait to be asked about again: the tokens themselves are kept so long. One that finds no room
+// comes again with the next message.
+constexpr std::size_t kLineMax = 4096;
 constexpr Duration kReviewTimeout = std::chrono::seconds(2);
 // Between two looks for answers that are too old: each is a walk over all of them, while beats wait.
 constexpr Duration kPurgeEvery = std::chrono::minutes(1);
@@ -31,18 +33,53 @@ std::string sha256(std::string_view text) {
 
 }  // namespace
 
-Result<kube::TokenIdentity> TokenReviewer::review(std::string_view token, std::stop_token stop) {
+Result<kube::TokenIdentity> TokenReviewer::review(std::string_view token, const std::stop_token& stop) {
   if (!may_be_token(token)) return Error(ErrorKind::kPermissionDenied, "a token must have 1 to 16384 bytes");
   const std::string key = sha256(token);
   const Timestamp asked = clock_.now();
   const auto known = recall(key, asked);
-  if (known && (asked - known->time < kFresh || asked < quiet_until_.load())) return known->identity;
-  const auto reply =
-      client_.call(kube::create({.resource = kube::kTokenReviews}, kube::make_token_review(token)),
-                   std::move(stop), kReviewTimeout);
-  // That we cannot ask is no word about the member: who is known goes on to be known for a while.
+  if (!known) return ask(key, token, stop);
+  if (asked - known->time >= kFresh && asked >= quiet_until_.load()) line_up(key, token, asked);
+  return known->identity;
+}
+
+void TokenReviewer::line_up(const std::string& key, std::string_view token, Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  const auto known = answers_.find(key);
+  if (known == answers_.end() || now - known->second.time < kFresh) return;  // it was asked about just now
+  if (line_.size() >= kLineMax || !in_line_.insert(key).second) return;
+  line_.push_back({.key = key, .token = std::string(token)});
+  wake_.notify_one();
+}
+
+bool TokenReviewer::refresh_next(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  if (line_.empty()) return false;
+  const Stale next = std::move(line_.front());
+  line_.pop_front();
+  lock.unlock();
+  // That we cannot ask is no word about the member: it goes on to be known for a while.
+  if (clock_.now() >= quiet_until_.load()) static_cast<void>(ask(next.key, next.token, stop));
+  lock.lock();
+  in_line_.erase(next.key);
+  return true;
+}
+
+void TokenReviewer::keep_fresh(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    if (refresh_next(stop)) continue;
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, stop, [this] { return !line_.empty(); });
+  }
+}
+
+// A server that is overloaded is not waited for: the bearer calls again.
+Result<kube::TokenIdentity> TokenReviewer::ask(const std::string& key, std::string_view token,
+                                               const std::stop_token& stop) {
+  const Timestamp asked = clock_.now();
+  const auto reply = client_.call_once(
+      kube::create({.resource = kube::kTokenReviews}, kube::make_token_review(token)), stop, kReviewTimeout);
   if (!reply) quiet_until_ = clock_.now() + kQuiet;
-  if (!reply && known) return known->identity;
   if (!reply) return Error(ErrorKind::kUnavailable, "reviewing a token: " + reply.error().message());
   auto identity = kube::read_token_review(*reply);
   if (identity) remember(key, {.identity = *identity, .time = asked});

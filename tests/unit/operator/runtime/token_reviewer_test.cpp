@@ -1,9 +1,11 @@
 #include "operator/runtime/token_reviewer.h"
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -18,7 +20,8 @@ using nlohmann::json;
 // The API server's word on tokens; without one it is away.
 struct Server {
   std::optional<json> word;
-  int asked = 0;
+  std::atomic<int> asked = 0;
+  int status = 201;
   Duration patience{};  // of who asked last
 };
 
@@ -43,7 +46,8 @@ class TransportTo final : public http::HttpTransport {
     ++server_.asked;
     server_.patience = limits.total;
     if (!server_.word) return Error(ErrorKind::kUnavailable, "nobody answers");
-    return http::Response{.status = 201, .headers = {}, .body = server_.word->dump()};
+    return http::Response{
+        .status = server_.status, .headers = {{"Retry-After", "1"}}, .body = server_.word->dump()};
   }
   Result<http::ResponseHead> stream(const http::Request&, const http::Limits&, http::BodySink&,
                                     std::stop_token) override {
@@ -78,7 +82,43 @@ TEST_F(TokenReviewerTest, AsksOnceAMinuteForEachToken) {
   EXPECT_EQ(pod_of("b"), "w-1") << "what is known of one token says nothing about another";
   clock_.advance(1s);
   server_.word = kRefused;
+  EXPECT_EQ(pod_of("a"), "w-0") << "its beat does not wait";
+  EXPECT_TRUE(reviewer_.refresh_next({}));
   EXPECT_FALSE(review("a")) << "its pod may have gone";
+}
+
+// Threads that read beats must not stand in line for reviews: a thousand of a quarter of a second are 4
+// minutes.
+TEST_F(TokenReviewerTest, NoReviewOfAKnownTokenAsksTheServer) {
+  constexpr int kTokens = 1000;
+  for (int i = 0; i < kTokens; ++i) ASSERT_EQ(pod_of(std::to_string(i)), "w-0");
+  clock_.advance(2min);
+  for (int beat = 0; beat < 3; ++beat)
+    for (int i = 0; i < kTokens; ++i) ASSERT_EQ(pod_of(std::to_string(i)), "w-0");
+  EXPECT_EQ(server_.asked, kTokens);
+  int refreshed = 0;
+  while (reviewer_.refresh_next({})) ++refreshed;
+  EXPECT_EQ(refreshed, kTokens) << "each once, however often it called";
+  EXPECT_EQ(server_.asked, 2 * kTokens);
+  for (int i = 0; i < kTokens; ++i) ASSERT_EQ(pod_of(std::to_string(i)), "w-0");
+  EXPECT_FALSE(reviewer_.refresh_next({})) << "they are fresh";
+}
+
+TEST_F(TokenReviewerTest, AThreadOfItsOwnKeepsAnswersFresh) {
+  ASSERT_EQ(pod_of("a"), "w-0");
+  server_.word = kRefused;
+  clock_.advance(2min);
+  std::jthread freshens([this](const std::stop_token& stop) { reviewer_.keep_fresh(stop); });
+  while (review("a")) std::this_thread::yield();
+  EXPECT_FALSE(reviewer_.knows("a"));
+}
+
+TEST_F(TokenReviewerTest, AServerThatIsOverloadedIsNotWaitedFor) {
+  server_.status = 429;
+  const auto stranger = review("a");
+  ASSERT_FALSE(stranger);
+  EXPECT_EQ(stranger.error().kind(), ErrorKind::kUnavailable);
+  EXPECT_EQ(server_.asked, 1) << "the bearer calls again";
 }
 
 TEST_F(TokenReviewerTest, ARefusalIsNotKept) {
@@ -107,6 +147,8 @@ TEST_F(TokenReviewerTest, WhoWasRefusedIsNotKnownAnyMoreEvenWhileTheServerIsAway
   EXPECT_TRUE(reviewer_.knows("a"));
   clock_.advance(2min);
   server_.word = kRefused;
+  EXPECT_TRUE(review("a"));
+  EXPECT_TRUE(reviewer_.refresh_next({}));
   EXPECT_FALSE(review("a"));
   EXPECT_FALSE(reviewer_.knows("a"));
   server_.word.reset();
@@ -145,13 +187,16 @@ TEST_F(TokenReviewerTest, BeatsOfMembersDoNotWaitForAServerThatIsAway) {
   clock_.advance(2min);
   server_.word.reset();
   ASSERT_EQ(pod_of("a"), "w-0");
+  EXPECT_TRUE(reviewer_.refresh_next({}));
   EXPECT_LE(server_.patience, 2s);
   const int asked = server_.asked;
   clock_.advance(9s);
   EXPECT_EQ(pod_of("a"), "w-0");
+  EXPECT_FALSE(reviewer_.refresh_next({}));
   EXPECT_EQ(server_.asked, asked) << "it has just not answered";
   clock_.advance(1s);
   EXPECT_EQ(pod_of("a"), "w-0");
+  EXPECT_TRUE(reviewer_.refresh_next({}));
   EXPECT_EQ(server_.asked, asked + 1);
 }
 
