@@ -16,8 +16,8 @@ class Responder::Connection {
   }
   std::unique_ptr<StreamWriter> stream(int status, const Headers& headers);
   bool is_abandoned() const { return outbox_->is_abandoned(); }
-  void vouch() const {
-    if (const auto carrier = carrier_.lock()) carrier->vouch();
+  void vouch(const std::string& owner, std::size_t connections_max) const {
+    if (const auto carrier = carrier_.lock()) carrier->vouch(owner, connections_max);
   }
 
  private:
@@ -101,8 +101,8 @@ Responder::~Responder() {
     send({500, {{"Content-Type", "text/plain"}}, "The request was dropped without an answer.\n"});
 }
 
-void Responder::vouch() const {
-  if (connection_) connection_->vouch();
+void Responder::vouch(const std::string& owner, std::size_t connections_max) const {
+  if (connection_) connection_->vouch(owner, connections_max);
 }
 
 void Responder::send(Response response) {

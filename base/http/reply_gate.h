@@ -16,7 +16,7 @@ class ReplyCarrier {
   virtual ~ReplyCarrier() = default;
   virtual void flush_soon() = 0;
   virtual void cut_soon() = 0;
-  virtual void vouch() = 0;
+  virtual void vouch(const std::string& owner, std::size_t connections_max) = 0;
   // Around a wait for room in the outbox, in case it happens on one of the server's own threads.
   virtual void begin_blocking() = 0;
   virtual void end_blocking() = 0;

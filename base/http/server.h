@@ -52,8 +52,10 @@ class Responder {
   Responder& operator=(Responder&&) noexcept;
   ~Responder();
 
-  // The other side has shown who it is: its connection is no stranger's any more (strangers_max).
-  void vouch() const;
+  // The other side has shown who it is: its connection is no stranger's any more (strangers_max), but one of
+  // that owner, who may have so many. For one more the owner's oldest is closed. Without a number there is no
+  // limit.
+  void vouch(const std::string& owner = {}, std::size_t connections_max = 0) const;
 
   void send(Response response);
   [[nodiscard]] std::unique_ptr<StreamWriter> stream(int status, Headers headers);

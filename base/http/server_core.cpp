@@ -75,6 +75,7 @@ void ServerCore::remove(const std::shared_ptr<ServerSession>& session) {
   const std::lock_guard lock(mutex_);
   sessions_.erase(session);
   strangers_.remove(session);
+  owners_.remove(session);
 }
 
 void ServerCore::set_in_work(const std::shared_ptr<ServerSession>& session, bool is_in_work) {
@@ -82,9 +83,13 @@ void ServerCore::set_in_work(const std::shared_ptr<ServerSession>& session, bool
   strangers_.set_in_work(session, is_in_work);
 }
 
-void ServerCore::vouch_for(const std::shared_ptr<ServerSession>& session) {
+void ServerCore::vouch_for(const std::shared_ptr<ServerSession>& session, const std::string& owner,
+                           std::size_t connections_max) {
   const std::lock_guard lock(mutex_);
   strangers_.remove(session);
+  // One that was closed meanwhile is in no list any more.
+  if (connections_max == 0 || !sessions_.contains(session)) return;
+  if (const auto leaving = owners_.add(session, owner, connections_max)) leaving->close_soon();
 }
 
 std::size_t ServerCore::session_count() const {

@@ -6,10 +6,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <unordered_set>
 #include <vector>
 
+#include "base/http/owners.h"
 #include "base/http/server_socket.h"
 #include "base/http/strangers.h"
 
@@ -34,7 +36,8 @@ class ServerCore {
   void remove(const std::shared_ptr<ServerSession>& session);
   // Of a stranger: whether a request of its is in work.
   void set_in_work(const std::shared_ptr<ServerSession>& session, bool is_in_work);
-  void vouch_for(const std::shared_ptr<ServerSession>& session);
+  void vouch_for(const std::shared_ptr<ServerSession>& session, const std::string& owner,
+                 std::size_t connections_max);
   [[nodiscard]] std::size_t session_count() const;
   [[nodiscard]] bool is_stopping() const;
 
@@ -65,6 +68,7 @@ class ServerCore {
   std::vector<std::thread> threads_;                             // guarded by mutex_
   std::unordered_set<std::shared_ptr<ServerSession>> sessions_;  // guarded by mutex_
   Strangers strangers_;                                          // guarded by mutex_
+  Owners owners_;                                                // guarded by mutex_
   std::mutex joining_;
 };
 

@@ -84,8 +84,8 @@ void ServerSession::cut_soon() {
   core_->post(strand_, [self = shared_from_this()] { self->close(); });
 }
 
-void ServerSession::vouch() {
-  if (is_stranger_.exchange(false)) core_->vouch_for(shared_from_this());
+void ServerSession::vouch(const std::string& owner, std::size_t connections_max) {
+  if (is_stranger_.exchange(false)) core_->vouch_for(shared_from_this(), owner, connections_max);
 }
 
 // --- Reading requests

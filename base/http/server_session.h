@@ -33,7 +33,7 @@ class ServerSession final : public ReplyCarrier, public std::enable_shared_from_
 
   void flush_soon() override;
   void cut_soon() override;
-  void vouch() override;
+  void vouch(const std::string& owner, std::size_t connections_max) override;
   void begin_blocking() override { core_->begin_blocking(); }
   void end_blocking() override { core_->end_blocking(); }
 

@@ -13,6 +13,12 @@ namespace {
 constexpr Duration kTick = std::chrono::milliseconds(100);
 // If a tick comes this late, the machine or this process stood still and everybody's beats may lie unread.
 constexpr Duration kStall = std::chrono::seconds(1);
+// An agent has two or three, and new ones while it closes old ones.
+constexpr std::size_t kConnectionsOfAProcess = 8;
+// For how long an answer is held back from a member that calls too often.
+constexpr Duration kHeldBack = std::chrono::seconds(1);
+// Between two looks for parked calls whose callers have gone.
+constexpr Duration kLookAtAll = std::chrono::seconds(2);
 
 template <class Message>
 void reply(http::Responder& responder, int status, const Message& message) {
@@ -79,35 +85,35 @@ void Coordinator::serve(const http::ServerRequest& request, http::Responder resp
   if (!message) return refuse(responder, 422, names::refusal::kBadMessage, message.error().message());
   if (const auto known = options_.authenticate(bearer_token(request), message->process); !known) {
     if (known.error().kind() != ErrorKind::kPermissionDenied) {
-      // No refusal: the caller is to try again. Its silence, and perhaps that of others, is our own deafness.
-      const std::lock_guard lock(mutex_);
-      listening_since_ = clock_.now();
+      // No refusal: the caller is to try again. Its silence is our own deafness.
+      note_unproved(message->process);
       return responder.send({.status = 503, .body = known.error().message() + "\n"});
     }
     return refuse(responder, 401, names::refusal::kUnauthorized, known.error().message());
   }
-  responder.vouch();
   bool is_news = false;
+  ++messages_;
+  const RoomPtr room = find_room(message->process.job);
+  if (room == nullptr) {
+    responder.vouch(message->process.member_uid, kConnectionsOfAProcess);
+    return refuse(responder, 404, names::refusal::kUnknownJob,
+                  "no TrainingJob " + message->process.job.name_space + "/" + message->process.job.name +
+                      " is served here");
+  }
   {
-    const std::lock_guard lock(mutex_);
-    ++messages_;
-    const auto room = rooms_.find(message->process.job);
-    if (room == rooms_.end()) {
-      return refuse(responder, 404, names::refusal::kUnknownJob,
-                    "no TrainingJob " + message->process.job.name_space + "/" + message->process.job.name +
-                        " is served here");
-    }
-    const Door& door = room->second.door;
+    const std::lock_guard lock(room->mutex);
+    if (!take_turn(*room, message->process, responder)) return;
+    const Door& door = room->door;
     constexpr bool kIsJoin = std::is_same_v<Message, JoinRequest>;
     const auto refusal = kIsJoin ? door.refuse_join(message->process) : door.refuse(message->process);
     if (refusal) return reply(responder, status_of(*refusal), *refusal);
-    is_news = admit(room->second, *message, responder);
+    is_news = admit(*room, *message, responder);
   }
   if (is_news) options_.on_news(message->process.job);
 }
 
 bool Coordinator::admit(Room& room, const JoinRequest& message, http::Responder& responder) {
-  room.door.hear_join(message, clock_.now());
+  if (room.door.hear_join(message, clock_.now())) room.is_to_look = true;
   if (const auto assignment = room.door.take_seat(message.process)) {
     reply(responder, 200, JoinReply{.assignment = assignment, .waiting_for = ""});
     return false;
@@ -142,46 +148,73 @@ bool Coordinator::admit(Room& room, const Completed& message, http::Responder& r
   return true;
 }
 
-void Coordinator::park(Room& room, const ProcessIdentity& process, std::optional<std::uint64_t> seen_revision,
-                       http::Responder& responder) {
-  // Who asks again does not listen to its first call any more, even if that connection still looks open.
-  std::erase_if(room.parked, [&](const ParkedPoll& poll) {
-    return poll.process == process && poll.seen_revision.has_value() == seen_revision.has_value();
-  });
-  room.parked.push_back({process, seen_revision, clock_.now() + options_.poll_hold, std::move(responder)});
+bool Coordinator::take_turn(Room& room, const ProcessIdentity& process, http::Responder& responder) {
+  const std::size_t processes = room.door.announcement().processes_per_node;
+  responder.vouch(process.member_uid, kConnectionsOfAProcess * processes);
+  const Timestamp now = clock_.now();
+  if (room.budget.take(process.member_uid, processes, now)) return true;
+  room.held.push_back({now + kHeldBack, std::move(responder)});
+  return false;
 }
 
-void Coordinator::answer_parked(Room& room) {
-  const Timestamp now = clock_.now();
-  std::erase_if(room.parked, [&](ParkedPoll& poll) {
-    if (poll.responder.is_abandoned()) return true;
-    const auto refusal =
-        poll.seen_revision ? room.door.refuse(poll.process) : room.door.refuse_join(poll.process);
-    if (refusal) {
-      reply(poll.responder, status_of(*refusal), *refusal);
-      return true;
-    }
-    if (poll.seen_revision) {
-      const Orders orders = room.door.orders(poll.process, clock_.wall_now());
-      if (orders.revision == *poll.seen_revision && now < poll.answer_by) return false;
-      reply(poll.responder, 200, orders);
-      return true;
-    }
-    const auto assignment = room.door.take_seat(poll.process);
-    if (!assignment && now < poll.answer_by) return false;
-    reply(poll.responder, 200,
-          JoinReply{.assignment = assignment, .waiting_for = room.door.announcement().reason});
+void Coordinator::park(Room& room, const ProcessIdentity& process, std::optional<std::uint64_t> seen_revision,
+                       http::Responder& responder) {
+  room.parked.park({process, seen_revision, clock_.now() + options_.poll_hold, std::move(responder)});
+}
+
+bool Coordinator::answer(Room& room, ParkedPoll& poll, Timestamp now) {
+  if (poll.responder.is_abandoned()) return true;
+  const auto refusal =
+      poll.seen_revision ? room.door.refuse(poll.process) : room.door.refuse_join(poll.process);
+  if (refusal) {
+    reply(poll.responder, status_of(*refusal), *refusal);
     return true;
-  });
+  }
+  if (poll.seen_revision) {
+    const Orders orders = room.door.orders(poll.process, clock_.wall_now());
+    if (orders.revision == *poll.seen_revision && now < poll.answer_by) return false;
+    reply(poll.responder, 200, orders);
+    return true;
+  }
+  const auto assignment = room.door.take_seat(poll.process);
+  if (!assignment && now < poll.answer_by) return false;
+  reply(poll.responder, 200,
+        JoinReply{.assignment = assignment, .waiting_for = room.door.announcement().reason});
+  return true;
+}
+
+// All are looked at when there is news for some of them, and at times for callers that have gone.
+void Coordinator::look_at_parked(Room& room, Timestamp now) {
+  for (; !room.held.empty() && room.held.front().due <= now; room.held.pop_front())
+    room.held.front().responder.send({.status = 503,
+                                      .headers = {{"Retry-After", "1"}},
+                                      .body = "this member calls too often: call again later\n"});
+  const auto answer_one = [&](ParkedPoll& poll) { return answer(room, poll, now); };
+  if (!room.is_to_look && now - room.looked < kLookAtAll) return room.parked.answer_due(now, answer_one);
+  room.is_to_look = false;
+  room.looked = now;
+  room.budget.forget_quiet(now);
+  room.parked.answer_all(answer_one);
 }
 
 void Coordinator::announce(const JobKey& job, const api::Announcement& announcement) {
-  const std::lock_guard lock(mutex_);
-  const auto opened_at = std::chrono::floor<std::chrono::milliseconds>(clock_.wall_now().since_epoch);
-  const Door door(static_cast<std::uint64_t>(std::max<std::int64_t>(0, opened_at.count())));
-  Room& room = rooms_.try_emplace(job, Room{.opened = clock_.now(), .door = door}).first->second;
-  room.door.announce(with_secret(announcement, room.door.announcement().world, options_.draw));
-  answer_parked(room);
+  RoomPtr room;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& found = rooms_[job];
+    if (found == nullptr) {
+      const auto opened_at = std::chrono::floor<std::chrono::milliseconds>(clock_.wall_now().since_epoch);
+      const Door door(static_cast<std::uint64_t>(std::max<std::int64_t>(0, opened_at.count())));
+      const Timestamp now = clock_.now();
+      found = std::make_shared<Room>(now, door, options_.limits);
+    }
+    room = found;
+  }
+  const std::lock_guard lock(room->mutex);
+  const Timestamp now = clock_.now();
+  if (room->door.announce(with_secret(announcement, room->door.announcement().world, options_.draw)))
+    room->is_to_look = true;
+  look_at_parked(*room, now);
 }
 
 void Coordinator::close(const JobKey& job) {
@@ -189,31 +222,78 @@ void Coordinator::close(const JobKey& job) {
   rooms_.erase(job);
 }
 
-std::vector<api::ProcessFacts> Coordinator::processes(const JobKey& job) const {
+void Coordinator::forget_processes(const JobKey& job) {
+  const RoomPtr room = find_room(job);
+  if (room == nullptr) return;
+  const std::lock_guard lock(room->mutex);
+  room->door.forget_processes();
+}
+
+Coordinator::RoomPtr Coordinator::find_room(const JobKey& job) const {
   const std::lock_guard lock(mutex_);
   const auto room = rooms_.find(job);
-  return room == rooms_.end() ? std::vector<api::ProcessFacts>{} : room->second.door.processes();
+  return room == rooms_.end() ? nullptr : room->second;
+}
+
+std::vector<Coordinator::RoomPtr> Coordinator::all_rooms() const {
+  std::vector<RoomPtr> rooms;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [job, room] : rooms_) rooms.push_back(room);
+  return rooms;
+}
+
+void Coordinator::note_unproved(const ProcessIdentity& process) {
+  const RoomPtr room = find_room(process.job);
+  if (room == nullptr) return;
+  const std::lock_guard lock(room->mutex);
+  const Timestamp now = clock_.now();
+  if (!room->door.hear_unproved(process, now)) room->unproved = now;
+}
+
+void Coordinator::note_unread() {
+  const std::lock_guard lock(mutex_);
+  unread_ = clock_.now();
+}
+
+std::vector<api::ProcessFacts> Coordinator::processes(const JobKey& job) const {
+  const RoomPtr room = find_room(job);
+  if (room == nullptr) return {};
+  const std::lock_guard lock(room->mutex);
+  return room->door.processes();
 }
 
 std::vector<api::Seat> Coordinator::world(const JobKey& job) const {
-  const std::lock_guard lock(mutex_);
-  const auto room = rooms_.find(job);
-  return room == rooms_.end() ? std::vector<api::Seat>{} : room->second.door.announcement().world;
+  const RoomPtr room = find_room(job);
+  if (room == nullptr) return {};
+  const std::lock_guard lock(room->mutex);
+  return room->door.announcement().world;
 }
 
 Timestamp Coordinator::listening_since(const JobKey& job) const {
-  const std::lock_guard lock(mutex_);
-  const auto room = rooms_.find(job);
-  const Timestamp now = clock_.now();
-  // After a stall others may ask before the timekeeper runs again.
-  if (room == rooms_.end() || has_stalled(now)) return now;
-  return std::max(listening_since_, room->second.opened);
+  Timestamp listening;
+  Timestamp unread;
+  RoomPtr room;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = rooms_.find(job);
+    const Timestamp now = clock_.now();
+    // After a stall others may ask before the timekeeper runs again.
+    if (found == rooms_.end() || has_stalled(now)) return now;
+    room = found->second;
+    listening = std::max(listening_since_, room->opened);
+    unread = unread_;
+  }
+  const std::lock_guard lock(room->mutex);
+  unread = std::max(unread, room->unproved);
+  return unread > listening && room->door.is_any_unheard() ? unread : listening;
 }
 
 Coordinator::Load Coordinator::load() const {
-  const std::lock_guard lock(mutex_);
   Load load{.messages = messages_};
-  for (const auto& [job, room] : rooms_) load.parked += room.parked.size();
+  for (const auto& room : all_rooms()) {
+    const std::lock_guard lock(room->mutex);
+    load.parked += room->parked.size();
+  }
   return load;
 }
 
@@ -222,13 +302,18 @@ bool Coordinator::has_stalled(Timestamp now) const {
 }
 
 void Coordinator::keep_time(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    wake_.wait_for(lock, stop, kTick, [] { return false; });
-    const Timestamp now = clock_.now();
-    if (has_stalled(now)) listening_since_ = now;
-    ticked_ = now;
-    for (auto& [job, room] : rooms_) answer_parked(room);
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, stop, kTick, [] { return false; });
+      const Timestamp now = clock_.now();
+      if (has_stalled(now)) listening_since_ = now;
+      ticked_ = now;
+    }
+    for (const auto& room : all_rooms()) {
+      const std::lock_guard lock(room->mutex);
+      look_at_parked(*room, clock_.now());
+    }
   }
 }
 

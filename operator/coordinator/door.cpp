@@ -9,12 +9,14 @@
 namespace ratoon::coordinator {
 namespace {
 
-// Late messages come within seconds; a large job in which every process was started anew fits.
-constexpr std::size_t kOthersMax = 4096;
+MemberPlace member_of(const ProcessIdentity& process) {
+  return {.role = process.role, .index = process.index};
+}
 
-bool is_same_place(const ProcessIdentity& a, const ProcessIdentity& b) {
-  return a.index == b.index && a.role == b.role && a.incarnation == b.incarnation &&
-         a.local_rank == b.local_rank;
+bool are_same_seats(const std::vector<api::Seat>& a, const std::vector<api::Seat>& b) {
+  return std::ranges::equal(a, b, [](const api::Seat& one, const api::Seat& other) {
+    return one.process == other.process && one.assignment == other.assignment;
+  });
 }
 
 }  // namespace
@@ -36,8 +38,7 @@ std::optional<Refusal> Door::refuse(const ProcessIdentity& process) const {
                               std::to_string(process.local_rank) +
                               " speaks: start as many as the job says, or say more in the job"};
   }
-  for (const auto& other : others_) {
-    if (!other.is_superseded || other.process.start != process.start || other.process != process) continue;
+  if (others_.is_superseded(process)) {
     return Refusal{.kind = names::refusal::kSuperseded,
                    .message = "process " + std::to_string(process.local_rank) + " of " +
                               member_name(process.job, process.role, process.index, process.incarnation) +
@@ -45,8 +46,10 @@ std::optional<Refusal> Door::refuse(const ProcessIdentity& process) const {
   }
   if (announcement_.current.empty()) return std::nullopt;  // nothing is known yet: listen
   const ProcessIdentity* newest = nullptr;
-  for (const auto& current : announcement_.current) {
-    if (current.role != process.role || current.index != process.index) continue;
+  static const std::vector<std::size_t> kNone;
+  const auto known = current_at_.find(member_of(process));
+  for (const std::size_t at : known == current_at_.end() ? kNone : known->second) {
+    const ProcessIdentity& current = announcement_.current[at];
     const bool is_other_pod = process.incarnation == current.incarnation && !current.member_uid.empty() &&
                               process.member_uid != current.member_uid;
     if (process.incarnation == current.incarnation && !is_other_pod) return std::nullopt;
@@ -64,44 +67,53 @@ std::optional<Refusal> Door::refuse(const ProcessIdentity& process) const {
                             " and may not take part any more"};
 }
 
+const api::ProcessFacts* Door::find_facts(const ProcessIdentity& process) const {
+  const auto at = facts_at_.find(place_of(process));
+  return at == facts_at_.end() ? nullptr : &processes_[at->second];
+}
+
+const api::Seat* Door::find_seat(const ProcessIdentity& process) const {
+  const auto at = seats_at_.find(place_of(process));
+  if (at == seats_at_.end() || announcement_.world[at->second].process != process) return nullptr;
+  return &announcement_.world[at->second];
+}
+
 api::ProcessFacts& Door::facts_of(const ProcessIdentity& process, Timestamp now) {
-  const auto found = std::find_if(processes_.begin(), processes_.end(),
-                                  [&](const auto& facts) { return is_same_place(facts.identity, process); });
-  if (found == processes_.end()) {
-    return processes_.emplace_back(api::ProcessFacts{.identity = process, .last_heard = now});
+  const auto [at, is_new] = facts_at_.try_emplace(place_of(process), processes_.size());
+  if (is_new) return processes_.emplace_back(api::ProcessFacts{.identity = process, .last_heard = now});
+  api::ProcessFacts& facts = processes_[at->second];
+  if (facts.identity != process) {
+    others_.add(facts.identity);
+    facts = {.identity = process, .last_heard = now};
   }
-  if (found->identity != process) {
-    if (others_.size() == kOthersMax) others_.erase(others_.begin());
-    others_.push_back({.process = found->identity});
-    *found = {.identity = process, .last_heard = now};
-  }
-  found->last_heard = now;
-  return *found;
+  facts.last_heard = now;
+  return facts;
 }
 
-void Door::supersede_others(const ProcessIdentity& process) {
-  std::erase_if(others_, [&](const auto& other) { return other.process == process; });
-  for (auto& other : others_) other.is_superseded |= is_same_place(other.process, process);
-}
-
-void Door::hear_join(const JoinRequest& request, Timestamp now) {
+bool Door::hear_join(const JoinRequest& request, Timestamp now) {
   auto& facts = facts_of(request.process, now);
   facts.waiting = request;
   facts.left_step = request.left_step;
   facts.has_met = facts.has_met || request.has_met;
-  supersede_others(request.process);
+  return others_.supersede_for(request.process);
+}
+
+bool Door::hear_unproved(const ProcessIdentity& process, Timestamp now) {
+  const auto at = facts_at_.find(place_of(process));
+  if (at == facts_at_.end()) return false;
+  api::ProcessFacts& facts = processes_[at->second];
+  const bool is_its_pod = facts.identity.member_uid == process.member_uid;
+  if (is_its_pod) facts.last_heard = now;
+  return is_its_pod;
 }
 
 // The start of this process that has a seat, if it is another one. Only who joins takes its place: a beat
 // alone may be a late one, of a start before it that was never heard in time.
 api::ProcessFacts* Door::find_other_seated(const ProcessIdentity& process) {
-  const auto other = std::find_if(processes_.begin(), processes_.end(), [&](const auto& facts) {
-    return is_same_place(facts.identity, process) && facts.identity != process;
-  });
-  if (other == processes_.end()) return nullptr;
-  const bool sits = std::any_of(announcement_.world.begin(), announcement_.world.end(),
-                                [&](const auto& seat) { return seat.process == other->identity; });
-  return sits ? &*other : nullptr;
+  const auto at = facts_at_.find(place_of(process));
+  if (at == facts_at_.end()) return nullptr;
+  api::ProcessFacts& facts = processes_[at->second];
+  return facts.identity != process && find_seat(facts.identity) != nullptr ? &facts : nullptr;
 }
 
 bool Door::hear_beat(const Beat& beat, Timestamp now) {
@@ -116,9 +128,8 @@ bool Door::hear_beat(const Beat& beat, Timestamp now) {
   if (!before || before->attempt != beat.attempt || before->committed != beat.committed) return true;
   const bool has_loaded = before->phase != beat.phase &&
                           (before->phase == ProcessPhase::kLoad || before->phase == ProcessPhase::kUser);
-  const auto seat = std::find_if(announcement_.world.begin(), announcement_.world.end(),
-                                 [&](const auto& s) { return s.process == beat.process; });
-  if (seat == announcement_.world.end()) return has_loaded;
+  const api::Seat* seat = find_seat(beat.process);
+  if (seat == nullptr) return has_loaded;
   const Step resumed = seat->assignment.resume ? seat->assignment.resume->step : Step(0);
   const bool is_first_step = before->step <= resumed && beat.step > resumed;
   return has_loaded || is_first_step;
@@ -158,21 +169,23 @@ void Door::hear_completed(const Completed& completed, Timestamp now) {
 }
 
 std::optional<Assignment> Door::take_seat(const ProcessIdentity& process) {
-  const auto seat = std::find_if(announcement_.world.begin(), announcement_.world.end(),
-                                 [&](const auto& s) { return s.process == process; });
-  const auto facts = std::find_if(processes_.begin(), processes_.end(),
-                                  [&](const auto& f) { return f.identity == process; });
-  if (seat == announcement_.world.end() || facts == processes_.end() || !facts->waiting) return std::nullopt;
-  if (facts->waiting->left_attempt >= seat->assignment.attempt) return std::nullopt;
-  facts->waiting.reset();
+  const api::Seat* seat = find_seat(process);
+  const api::ProcessFacts* known = find_facts(process);
+  if (seat == nullptr || known == nullptr || known->identity != process || !known->waiting)
+    return std::nullopt;
+  if (known->waiting->left_attempt >= seat->assignment.attempt) return std::nullopt;
+  processes_[facts_at_.at(place_of(process))].waiting.reset();
   return seat->assignment;
 }
 
 std::optional<double> Door::seconds_left(const ProcessIdentity& process, WallTime now) const {
-  for (const auto& leaving : announcement_.departures)
-    if (leaving.index == process.index && leaving.role == process.role &&
-        leaving.incarnation == process.incarnation)
+  const auto found = departures_at_.find(member_of(process));
+  if (found == departures_at_.end()) return std::nullopt;
+  for (const std::size_t at : found->second) {
+    const api::Departure& leaving = announcement_.departures[at];
+    if (leaving.incarnation == process.incarnation)
       return std::max(0.0, seconds(leaving.at.since_epoch - now.since_epoch));
+  }
   return std::nullopt;
 }
 
@@ -187,20 +200,60 @@ Orders Door::orders(const ProcessIdentity& process, WallTime now) const {
           .reason = announcement_.reason};
 }
 
-void Door::announce(const api::Announcement& announcement) {
+bool Door::announce(const api::Announcement& announcement) {
   const bool is_news = announcement.attempt != announcement_.attempt ||
                        announcement.stop != announcement_.stop ||
                        announcement.save_request != announcement_.save_request ||
                        announcement.hand_over != announcement_.hand_over ||
                        announcement.departures != announcement_.departures;
   if (is_news) ++revision_;
+  const bool is_same = !is_news && announcement.current == announcement_.current &&
+                       announcement.processes_per_node == announcement_.processes_per_node &&
+                       are_same_seats(announcement.world, announcement_.world);
   announcement_ = announcement;
+  if (is_same) return false;
+  index_announcement();
   for (const auto& seat : announcement_.world) {
-    const auto facts = std::ranges::find(processes_, seat.process, &api::ProcessFacts::identity);
-    if (facts != processes_.end()) facts->has_met = true;
+    const auto at = facts_at_.find(place_of(seat.process));
+    if (at == facts_at_.end() || processes_[at->second].identity != seat.process) continue;
+    processes_[at->second].has_met = true;
   }
   // What superseded processes said counts for nothing any more.
-  std::erase_if(processes_, [&](const auto& facts) { return refuse(facts.identity).has_value(); });
+  const auto counts_not = [&](const auto& facts) { return refuse(facts.identity).has_value(); };
+  if (std::erase_if(processes_, counts_not) > 0) index_processes();
+  return true;
+}
+
+void Door::forget_processes() {
+  processes_.clear();
+  facts_at_.clear();
+  others_ = {};
+}
+
+bool Door::is_any_unheard() const {
+  return std::ranges::any_of(announcement_.current, [this](const ProcessIdentity& current) {
+    const api::ProcessFacts* facts = find_facts(current);
+    return facts == nullptr || facts->identity.member_uid != current.member_uid;
+  });
+}
+
+void Door::index_announcement() {
+  seats_at_.clear();
+  current_at_.clear();
+  departures_at_.clear();
+  for (std::size_t i = 0; i < announcement_.world.size(); ++i)
+    seats_at_.emplace(place_of(announcement_.world[i].process), i);
+  for (std::size_t i = 0; i < announcement_.current.size(); ++i)
+    current_at_[member_of(announcement_.current[i])].push_back(i);
+  for (std::size_t i = 0; i < announcement_.departures.size(); ++i) {
+    const api::Departure& leaving = announcement_.departures[i];
+    departures_at_[{.role = leaving.role, .index = leaving.index}].push_back(i);
+  }
+}
+
+void Door::index_processes() {
+  facts_at_.clear();
+  for (std::size_t i = 0; i < processes_.size(); ++i) facts_at_.emplace(place_of(processes_[i].identity), i);
 }
 
 }  // namespace ratoon::coordinator

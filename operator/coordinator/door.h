@@ -2,13 +2,16 @@
 // nothing but who may speak. Not thread-safe; the Coordinator serialises.
 #pragma once
 
+#include <cstddef>
 #include <optional>
-#include <variant>
+#include <unordered_map>
 #include <vector>
 
 #include "base/contract/messages.h"
 #include "base/core/clock.h"
 #include "operator/api/world.h"
+#include "operator/coordinator/other_starts.h"
+#include "operator/coordinator/place.h"
 
 namespace ratoon::coordinator {
 
@@ -28,39 +31,49 @@ class Door {
   // Whether it may have completed: not with another last checkpoint than the members of that attempt told of.
   [[nodiscard]] std::optional<Refusal> refuse_completion(const Completed& completed) const;
 
-  void hear_join(const JoinRequest& request, Timestamp now);
+  // Returns whether another start of the process may not take part any more because of it.
+  bool hear_join(const JoinRequest& request, Timestamp now);
   // Returns whether it says more than "still at work": a commit, or another stage of getting back to work.
   bool hear_beat(const Beat& beat, Timestamp now);
   void hear_completed(const Completed& completed, Timestamp now);
+  // A message whose bearer cannot be proved now. Of a pod that is known it is a sign of life, and returns
+  // true.
+  bool hear_unproved(const ProcessIdentity& process, Timestamp now);
 
   // A seat in a world newer than the one the process left; taking it ends the wait.
   [[nodiscard]] std::optional<Assignment> take_seat(const ProcessIdentity& process);
   [[nodiscard]] Orders orders(const ProcessIdentity& process, WallTime now) const;
 
-  void announce(const api::Announcement& announcement);
+  // Returns whether one who waits for an answer may be told something that it was not told before.
+  bool announce(const api::Announcement& announcement);
+
+  // Of a job that is over: what was heard is not needed any more, and it may be much.
+  void forget_processes();
 
   [[nodiscard]] const std::vector<api::ProcessFacts>& processes() const { return processes_; }
+  // Whether a member that may speak has not been heard.
+  [[nodiscard]] bool is_any_unheard() const;
   [[nodiscard]] const api::Announcement& announcement() const { return announcement_; }
 
  private:
-  struct OtherStart {
-    ProcessIdentity process;
-    bool is_superseded = false;
-  };
-
   [[nodiscard]] std::optional<double> seconds_left(const ProcessIdentity& process, WallTime now) const;
   api::ProcessFacts& facts_of(const ProcessIdentity& process, Timestamp now);
+  [[nodiscard]] const api::ProcessFacts* find_facts(const ProcessIdentity& process) const;
+  [[nodiscard]] const api::Seat* find_seat(const ProcessIdentity& process) const;
   api::ProcessFacts* find_other_seated(const ProcessIdentity& process);
-  void supersede_others(const ProcessIdentity& process);
+  void index_announcement();
+  void index_processes();
 
-  // One per (role, index, incarnation, local rank): the newest start.
+  // One per place: the newest start.
   std::vector<api::ProcessFacts> processes_;
-  // Starts that were heard before another one of their process, oldest first. Nothing in a start tells which
-  // of two is newer; the one that joins last is, and what the others still had on the wire counts for
-  // nothing.
-  std::vector<OtherStart> others_;
+  OtherStarts others_;
   api::Announcement announcement_;
   std::uint64_t revision_ = 0;
+  // Where in these lists each is.
+  std::unordered_map<Place, std::size_t, PlaceHash> facts_at_;
+  std::unordered_map<Place, std::size_t, PlaceHash> seats_at_;
+  std::unordered_map<MemberPlace, std::vector<std::size_t>, PlaceHash> current_at_;
+  std::unordered_map<MemberPlace, std::vector<std::size_t>, PlaceHash> departures_at_;
 };
 
 }  // namespace ratoon::coordinator

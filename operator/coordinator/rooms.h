@@ -16,6 +16,8 @@ class Rooms {
   // Opens a job's door, or tells its agents something new. Calls for jobs without a door are refused.
   virtual void announce(const JobKey& job, const api::Announcement& announcement) = 0;
   virtual void close(const JobKey& job) = 0;
+  // The job is over: what its processes said is forgotten. Its door stays open and says that it is over.
+  virtual void forget_processes(const JobKey& job) = 0;
 
   [[nodiscard]] virtual std::vector<api::ProcessFacts> processes(const JobKey& job) const = 0;
   [[nodiscard]] virtual std::vector<api::Seat> world(const JobKey& job) const = 0;

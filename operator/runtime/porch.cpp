@@ -12,6 +12,16 @@ std::size_t bytes_of(const http::ServerRequest& request) {
   return bytes;
 }
 
+// Of the port no address has another one.
+std::string address_of(const http::ServerRequest& request) {
+  return request.peer.substr(0, request.peer.rfind(':'));
+}
+
+// An address that has waited for so long in front of the door may have called in time.
+constexpr Duration kLate = std::chrono::seconds(1);
+// What one address may take of the room once half of it is taken.
+constexpr std::size_t kShare = 8;
+
 // No refusal: a member that hears it goes on and calls again.
 void send_away(http::Responder& responder) {
   responder.send({.status = 503,
@@ -31,11 +41,17 @@ Porch::~Porch() = default;
 void Porch::receive(http::ServerRequest request, http::Responder responder) {
   if (options_.is_known(request)) return options_.answer(std::move(request), std::move(responder));
   const std::size_t bytes = bytes_of(request);
+  const std::string address = address_of(request);
   {
     const std::lock_guard lock(mutex_);
-    if (bytes_ + bytes <= options_.bytes_max) {
+    if (has_room(address, bytes)) {
+      const Timestamp now = clock_.now();
+      const auto [line, is_new] = lines_.try_emplace(address, Line{.strangers = {}, .turn_since = now});
+      if (is_new) turns_.push_back(address);
       bytes_ += bytes;
-      line_.push_back({std::move(request), std::move(responder), bytes, clock_.now() + options_.wait_max});
+      line->second.bytes += bytes;
+      line->second.strangers.push_back(
+          {std::move(request), std::move(responder), bytes, now + options_.wait_max});
       wake_.notify_one();
       return;
     }
@@ -43,13 +59,36 @@ void Porch::receive(http::ServerRequest request, http::Responder responder) {
   send_away(responder);
 }
 
+bool Porch::has_room(const std::string& address, std::size_t bytes) const {
+  if (bytes_ + bytes > options_.bytes_max) return false;
+  const auto line = lines_.find(address);
+  const bool crowds = line != lines_.end() && line->second.bytes > options_.bytes_max / kShare;
+  return !crowds || bytes_ + bytes <= options_.bytes_max / 2;
+}
+
+Porch::Stranger Porch::take_first() {
+  const std::string address = std::move(turns_.front());
+  turns_.pop_front();
+  const auto at = lines_.find(address);
+  Line& line = at->second;
+  Stranger first = std::move(line.strangers.front());
+  line.strangers.pop_front();
+  line.bytes -= first.bytes;
+  bytes_ -= first.bytes;
+  if (clock_.now() - line.turn_since >= kLate) options_.on_late();
+  line.turn_since = clock_.now();
+  if (line.strangers.empty())
+    lines_.erase(at);
+  else
+    turns_.push_back(address);
+  return first;
+}
+
 void Porch::serve(const std::stop_token& stop) {
   for (;;) {
     std::unique_lock lock(mutex_);
-    if (!wake_.wait(lock, stop, [&] { return !line_.empty(); }) || stop.stop_requested()) return;
-    Stranger first = std::move(line_.front());
-    line_.pop_front();
-    bytes_ -= first.bytes;
+    if (!wake_.wait(lock, stop, [&] { return !turns_.empty(); }) || stop.stop_requested()) return;
+    Stranger first = take_first();
     lock.unlock();
     if (first.responder.is_abandoned()) continue;
     if (clock_.now() >= first.until)

@@ -122,7 +122,8 @@ class Server {
                                   [this](std::string_view token, const ProcessIdentity& process) {
                                     return runtime::check_member(tokens_, token, process);
                                   },
-                              .on_news = [this](const JobKey&) { ask(); }}),
+                              .on_news = [this](const JobKey&) { ask(); },
+                              .limits = {.burst = 1e9}}),
         decides_([this](const std::stop_token& stop) { decide(stop); }) {
     for (auto& process : seen_.processes) process.last_heard = clock_.now();
     decide_once();

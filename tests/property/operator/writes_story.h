@@ -37,6 +37,7 @@ class RoomsOf final : public coordinator::Rooms {
     if (leads()) cluster_.announce(key, announcement);
   }
   void close(const JobKey&) override {}
+  void forget_processes(const JobKey&) override {}
   std::vector<api::ProcessFacts> processes(const JobKey& key) const override {
     auto& heard = heard_[key];
     heard = leads() ? cluster_.world_of(key).door().processes() : std::vector<api::ProcessFacts>();

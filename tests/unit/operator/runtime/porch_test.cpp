@@ -2,10 +2,13 @@
 #include "operator/runtime/porch.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <future>
 #include <memory>
 #include <mutex>
+#include <semaphore>
 #include <string>
 #include <vector>
 
@@ -134,6 +137,91 @@ TEST_F(PorchTest, TheLineHasRoomForSoManyBytesAlone) {
   EXPECT_EQ(call("known", std::string(40 << 10, 'x')), 200);
   open_gate();
   EXPECT_EQ(third.get(), 401);
+}
+
+// Without a server: each message says from which address it comes.
+class PorchLine : public testing::Test {
+ protected:
+  void come(const std::string& address, const std::string& name) {
+    http::ServerRequest request;
+    request.peer = address + ":" + std::to_string(++ports_);
+    request.path = name;
+    porch_.receive(std::move(request), http::Responder(nullptr));
+  }
+  // Of the one that is asked about first, and of each that follows once the one before is done with.
+  std::string taken() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !taken_.empty(); });
+    std::string name = taken_.front();
+    taken_.pop_front();
+    return name;
+  }
+  std::string next() {
+    gate_.release();
+    return taken();
+  }
+  void answer(const http::ServerRequest& request) {
+    {
+      const std::lock_guard lock(mutex_);
+      taken_.push_back(request.path);
+      changed_.notify_all();
+    }
+    gate_.acquire();
+  }
+  ~PorchLine() override { gate_.release(); }
+
+  std::counting_semaphore<> gate_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> taken_;
+  int ports_ = 0;
+  std::atomic<int> late_ = 0;
+  ManualClock clock_{Timestamp{1h}};
+  Porch porch_{clock_, PorchOptions{.is_known = [](const http::ServerRequest&) { return false; },
+                                    .answer = [this](const http::ServerRequest& request,
+                                                     const http::Responder&) { answer(request); },
+                                    .threads = 1,
+                                    .on_late = [this] { ++late_; }}};
+};
+
+TEST_F(PorchLine, AddressesTakeTurns) {
+  constexpr int kFlood = 100;
+  come("10.0.0.1", "flood");
+  ASSERT_EQ(taken(), "flood");
+  for (int i = 0; i < kFlood; ++i) come("10.0.0.1", "flood");
+  come("10.0.0.2", "member");
+  come("[fd00::1]", "other member");
+  EXPECT_EQ(next(), "flood");
+  EXPECT_EQ(next(), "member") << "though a hundred came before it";
+  EXPECT_EQ(next(), "other member");
+  for (int i = 1; i < kFlood; ++i) EXPECT_EQ(next(), "flood");
+  EXPECT_EQ(late_, 0);
+}
+
+// A thousand members that a new leader does not know yet: their silence is not theirs.
+TEST_F(PorchLine, AnAddressThatWaitedLongForItsTurnIsTold) {
+  come("10.0.0.1", "first");
+  ASSERT_EQ(taken(), "first");
+  for (const char* address : {"10.0.0.2", "10.0.0.3", "10.0.0.4"}) come(address, address);
+  clock_.advance(999ms);
+  EXPECT_EQ(next(), "10.0.0.2");
+  EXPECT_EQ(late_, 0);
+  clock_.advance(1ms);
+  EXPECT_EQ(next(), "10.0.0.3");
+  EXPECT_EQ(late_, 1);
+  EXPECT_EQ(next(), "10.0.0.4");
+  EXPECT_EQ(late_, 2);
+}
+
+// It waits for itself, however long.
+TEST_F(PorchLine, AFloodFromOneAddressMakesNobodyLate) {
+  for (int i = 0; i < 40; ++i) come("10.0.0.1", "flood");
+  ASSERT_EQ(taken(), "flood");
+  for (int i = 1; i < 40; ++i) {
+    clock_.advance(100ms);
+    EXPECT_EQ(next(), "flood");
+  }
+  EXPECT_EQ(late_, 0);
 }
 
 }  // namespace
