@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
   app.add_option("--coordinator-port", options.coordinator_port, "Port for members")->capture_default_str();
   app.add_option("--metrics-port", options.metrics_port, "Port for metrics and health")
       ->capture_default_str();
-  app.add_option("--workers", options.workers, "Jobs that are worked on at once")
+  app.add_option("--workers", options.workers, "Jobs of one namespace that are worked on at once")
       ->check(CLI::Range(1, ratoon::runtime::kWorkersMax))
       ->capture_default_str();
   app.add_flag("--leader-elect,!--no-leader-elect", options.is_elected,

@@ -53,7 +53,7 @@ struct Observation {
   Timestamp listening_since;     // since when the coordinator hears beats without having stalled itself
   std::optional<Claim> claim{};  // where asks_for_claim() and it exists
   std::string refusal{};  // why the last pods that were asked for were not made: a quota, or a bad template
-  std::vector<std::string> held_names{};  // of pods that hang on their way out and are not of this job
+  std::vector<std::string> held_names{};  // that other pods have: of other jobs, or hanging on their way out
   bool is_template_refused = false;       // it is for the template: no pod at all, whatever room there is
   std::vector<ProcessIdentity> quiet{};   // whose wish to join does not count: see without_joins_of()
 };

@@ -113,14 +113,14 @@ bool has_begun(const json& container_status) {
 // word of the containers.
 std::string find_rejection(const json& status) {
   constexpr std::array<std::string_view, 7> kEndsOfWhatRan = {
-      "DeadlineExceeded", "Preempting", "Terminated", "Shutdown", "NodeLost", "ContainerStatusUnknown", "Error"};
+      "DeadlineExceeded",       "Preempting", "Terminated", "Shutdown", "NodeLost",
+      "ContainerStatusUnknown", "Error"};
   constexpr std::string_view kEvicted = "Evicted";
   constexpr std::string_view kUnderPressure = "The node had condition";
   const std::string reason = text_in(status, "reason");
   const std::string message = text_in(status, "message");
-  const bool is_of_what_ran =
-      std::ranges::find(kEndsOfWhatRan, reason) != kEndsOfWhatRan.end() ||
-      (reason == kEvicted && message.find(kUnderPressure) == std::string::npos);
+  const bool is_of_what_ran = std::ranges::find(kEndsOfWhatRan, reason) != kEndsOfWhatRan.end() ||
+                              (reason == kEvicted && message.find(kUnderPressure) == std::string::npos);
   if (text_in(status, "phase") != "Failed" || reason.empty() || is_of_what_ran) return "";
   for (const char* list : {"initContainerStatuses", "containerStatuses"})
     if (std::ranges::any_of(items_of(status, list), has_begun)) return "";
@@ -229,6 +229,10 @@ const json& owning_job(const json& object) {
 
 std::string owning_job_uid(const json& object) {
   return text_in(owning_job(object), "uid");
+}
+
+std::string owning_job_name(const json& object) {
+  return text_in(owning_job(object), "name");
 }
 
 Result<MemberPod> decode_pod(const json& document) {

@@ -23,7 +23,8 @@ struct MemberPod {
 // say which member it is, or no TrainingJob that owns it: labels alone anybody may write.
 [[nodiscard]] Result<MemberPod> decode_pod(const nlohmann::json& pod);
 
-// The UID of the TrainingJob that owns this object as its controller, or empty.
+// Of the TrainingJob that owns this object as its controller, or empty.
 [[nodiscard]] std::string owning_job_uid(const nlohmann::json& object);
+[[nodiscard]] std::string owning_job_name(const nlohmann::json& object);
 
 }  // namespace ratoon::kube

@@ -108,6 +108,10 @@ struct Cluster::Parts {
 Cluster::Cluster(PrivateTag, std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Cluster::~Cluster() {
+  end_calls();
+}
+
+void Cluster::end_calls() {
   parts_->stopping.request_stop();
 }
 
@@ -251,7 +255,10 @@ Result<Creation> Cluster::adopt_pod(const api::TrainingJob& job, const std::stri
   const auto found = parts_->client.call(kube::get(pod_of(job, name)), parts_->stopping.get_token());
   if (!found) return found.error().with_context("looking at pod " + name + ", which exists");
   if (kube::owning_job_uid(*found) != job.meta.uid) {
-    if (hangs(*found, parts_->clock.wall_now())) return Creation::kNameIsHeld;
+    // Another job's may live as long as that job; a former job's of this name goes after it.
+    const std::string owner = kube::owning_job_name(*found);
+    const bool is_others = !owner.empty() && owner != job.meta.name;
+    if (is_others || hangs(*found, parts_->clock.wall_now())) return Creation::kNameIsHeld;
     return Error(ErrorKind::kAlreadyExists,
                  "a pod " + name +
                      " exists that is not of this job: delete it, or wait until the "

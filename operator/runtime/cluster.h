@@ -44,7 +44,8 @@ struct ClusterOptions {
   std::unique_ptr<http::HttpTransport> transport{};  // absent: one of its own
 };
 
-// kNameIsHeld: by a pod that is not this job's and hangs on its way out, past all grace.
+// kNameIsHeld: by a pod of a job of another name, or by one that is not this job's and hangs on its way out,
+// past all grace.
 enum class Creation { kMade, kNameIsHeld };
 
 class Cluster {
@@ -57,6 +58,8 @@ class Cluster {
                                                                ClusterOptions options);
   // Ends all threads and calls.
   ~Cluster();
+  // Of threads that are to end: calls that wait for an answer return without one, and later ones do at once.
+  void end_calls();
 
   // One list or one watch of each kind that is due by the clock, then the events that wait.
   void step(const std::stop_token& stop);

@@ -27,6 +27,11 @@ Duration pause_after(int times, int doublings_max) {
   return kRetryPauseMin * (1 << std::min(times, doublings_max));
 }
 
+// Another call of the same kind would wait as long, for a webhook that hangs or a server that is away.
+bool is_trouble(const Error& error) {
+  return error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kTimeout;
+}
+
 // Not for want of an answer, and not because somebody else wrote first.
 bool is_refusal(const Error& error) {
   return !error.is_retryable() || error.kind() == ErrorKind::kNoSpace;
@@ -42,10 +47,10 @@ Controller::Controller(const Clock& clock, const Logger& logger, WorkQueue& queu
                        coordinator::Rooms& rooms, OperatorMetrics& metrics)
     : clock_(clock), logger_(logger), queue_(queue), cluster_(cluster), rooms_(rooms), metrics_(metrics) {}
 
-void Controller::run(const std::stop_token& stop, int workers) {
+void Controller::run(const std::stop_token& stop, int threads) {
   for (const auto& key : cluster_.jobs()) queue_.add_now(key);
   std::vector<std::jthread> others;
-  for (int i = 1; i < workers; ++i) others.emplace_back([this, &stop] { work(stop); });
+  for (int i = 1; i < threads; ++i) others.emplace_back([this, &stop] { work(stop); });
   work(stop);
 }
 
@@ -202,6 +207,7 @@ Result<void> Controller::carry_out(const View& seen, const core::Decision& decis
   // A pod that cannot be made is no reason to leave agents untold.
   if (auto done = create_pods(decided, decision, memory); !done) all_done = done;
   rooms_.announce(key_of(job), decision.announcement);
+  if (api::is_over(decision.status.phase)) rooms_.forget_processes(key_of(job));
   return all_done;
 }
 
@@ -237,6 +243,7 @@ Result<void> Controller::act(const View& seen, const api::TrainingJob& job, cons
 }
 
 // One that cannot be made is no reason to leave the others unmade, but those of its role: they are the same.
+// Of a server that does not answer nothing more is asked in this look.
 Result<void> Controller::create_pods(const api::TrainingJob& job, const core::Decision& decision,
                                      Memory& memory) {
   const Timestamp now = clock_.now();
@@ -258,6 +265,7 @@ Result<void> Controller::create_pods(const api::TrainingJob& job, const core::De
       refused_roles.insert(create->pod.role);
     }
     all_done = created;
+    if (is_trouble(created.error()) && !is_held(memory, create->pod.name)) break;
   }
   memory.refusal = refusal;
   memory.is_template_refused = is_template_refused;
@@ -269,16 +277,21 @@ Result<void> Controller::create_pods(const api::TrainingJob& job, const core::De
   return all_done;
 }
 
+bool Controller::is_held(const Memory& memory, const std::string& pod) {
+  return std::ranges::find(memory.held_names, pod) != memory.held_names.end();
+}
+
 Result<void> Controller::create_pod(const api::TrainingJob& job, const core::CreatePod& action,
                                     Memory& memory) {
   auto created = cluster_.create_pod(job, action);
   if (created) {
     if (*created == Creation::kNameIsHeld) {
       const std::string& name = action.pod.name;
-      if (std::ranges::find(memory.held_names, name) != memory.held_names.end())
-        return Error(ErrorKind::kUnavailable,
-                     "pod " + name + " hangs and is not passed over: it is not stored");
-      logger_.info("a pod that hangs keeps its name, the member gets another one",
+      if (is_held(memory, name))
+        return Error(
+            ErrorKind::kUnavailable,
+            "pod " + name + " is another one's and is not passed over yet: its number is not stored");
+      logger_.info("another pod keeps its name, the member gets another one",
                    {{"job", text_of(key_of(job))}, {"pod", name}});
       memory.held_names.push_back(name);
     }

@@ -29,7 +29,7 @@ class Controller {
              coordinator::Rooms& rooms, OperatorMetrics& metrics);
 
   // Works until it is told to stop, on as many jobs at once.
-  void run(const std::stop_token& stop, int workers);
+  void run(const std::stop_token& stop, int threads);
   // Looks at one job if one is due; false: none is. For who moves the clock by hand.
   bool step();
 
@@ -73,6 +73,7 @@ class Controller {
   [[nodiscard]] Result<void> act(const View& seen, const api::TrainingJob& job, const core::Action& action);
   [[nodiscard]] Result<void> create_pods(const api::TrainingJob& job, const core::Decision& decision,
                                          Memory& memory);
+  [[nodiscard]] static bool is_held(const Memory& memory, const std::string& pod);
   [[nodiscard]] Result<void> create_pod(const api::TrainingJob& job, const core::CreatePod& action,
                                         Memory& memory);
   // Counts the looks that are made again, and how long what follows from a notice took.

@@ -25,10 +25,12 @@ class DoorPlate {
   DoorPlate(const ApiClient& client, DoorPlateOptions options)
       : client_(client), options_(std::move(options)) {}
 
-  // Writes only where the slice leads elsewhere. kNotFound: there is no such slice.
+  // Writes only where the slice leads elsewhere. One that somebody deleted is made anew.
   [[nodiscard]] Result<void> put_up(const std::stop_token& stop) const;
 
  private:
+  [[nodiscard]] Result<void> make(const std::stop_token& stop) const;
+
   const ApiClient& client_;
   const DoorPlateOptions options_;
 };

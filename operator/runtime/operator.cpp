@@ -4,6 +4,7 @@
 #include <atomic>
 #include <csignal>
 #include <thread>
+#include <vector>
 
 #include <malloc.h>
 
@@ -31,7 +32,11 @@ namespace ratoon::runtime {
 namespace {
 
 constexpr int kDoorThreads = 4;
+// Of so many namespaces all workers may wait for the API server, or for a webhook of theirs, at once.
+constexpr int kNamespacesAtOnce = 4;
+constexpr int kReviewThreads = 4;  // that ask again about tokens that are known
 constexpr Duration kLook = std::chrono::milliseconds(20);
+constexpr Duration kQueueIdle = std::chrono::seconds(1);
 constexpr Duration kRecent = std::chrono::seconds(2);  // of lists
 
 // Threads of the HTTP client take what they read from heaps of their own, and what a scrape of a thousand
@@ -64,7 +69,7 @@ class Operator {
       : options_(options),
         clock_(clock),
         logger_(clock, {.format = options.is_text_log ? LogFormat::kText : LogFormat::kJson}),
-        queue_(clock),
+        queue_(clock, kQueueIdle, options.workers),
         coordinator_(clock, {.authenticate =
                                  [this](std::string_view token, const ProcessIdentity& process) {
                                    return check_member(*tokens_, token, process);
@@ -157,6 +162,8 @@ class Operator {
     if (!cluster) return cluster.error();
     cluster_ = std::move(*cluster);
     tokens_.emplace(*review_client_, clock_);
+    for (int i = 0; i < kReviewThreads; ++i)
+      reviewing_.emplace_back([this](const std::stop_token& stop) { tokens_->keep_fresh(stop); });
     return {};
   }
 
@@ -172,13 +179,16 @@ class Operator {
       // Members who found a room open are expected to speak: the way here comes first.
       const bool is_found = leadership_->lead_members_here();
       if (is_found && cluster_->is_synced() && !working.joinable())
-        working = std::jthread([&](const std::stop_token& stop) { controller.run(stop, options_.workers); });
+        working = std::jthread(
+            [&](const std::stop_token& stop) { controller.run(stop, options_.workers * kNamespacesAtOnce); });
       if (!is_signalled(signals, kLook)) continue;
       logger_.info("stopping; members train on");
       is_ready_ = false;
+      cluster_->end_calls();
       return {};
     }
     is_ready_ = false;
+    cluster_->end_calls();
     door_.reset();  // first: members are to find the one who leads now
     return lost_lease();
   }
@@ -244,7 +254,8 @@ class Operator {
               return tokens_->knows(coordinator::bearer_token(request));
             },
         .answer = [this](const http::ServerRequest& request,
-                         http::Responder responder) { answer_member(request, std::move(responder)); }};
+                         http::Responder responder) { answer_member(request, std::move(responder)); },
+        .on_late = [this] { coordinator_.note_unread(); }};
     porch_.emplace(clock_, std::move(porch));
     const std::size_t connections_max = connections_of_members(open_files_);
     http::ServerOptions door{.address = http::kEveryAddress,
@@ -274,6 +285,7 @@ class Operator {
   std::unique_ptr<Cluster> cluster_;
   std::optional<ApiClient> review_client_;
   std::optional<TokenReviewer> tokens_;
+  std::vector<std::jthread> reviewing_;  // after the tokens
   coordinator::Coordinator coordinator_;
   std::atomic<bool> is_ready_{false};
   MetricsPage metrics_page_{[this](const MetricsPage::Sink& sink) {

@@ -17,7 +17,11 @@ void WorkQueue::ask(const JobKey& key, Timestamp at, Urgency urgency) {
   const bool is_asked = entry.due.has_value();
   if (urgency == Urgency::kDisruption && !entry.disrupted) entry.disrupted = at;
   if (is_asked && *entry.due <= at && entry.urgency <= urgency) return;
-  if (is_asked && !entry.is_taken) in_turn_.erase({entry.urgency, *entry.due, key});
+  if (is_asked && !entry.is_taken) {
+    const Turn turn{entry.urgency, *entry.due, key};
+    in_turn_.erase(turn);
+    if (const auto held = held_up_.find(key.name_space); held != held_up_.end()) held->second.erase(turn);
+  }
   entry.due = is_asked ? std::min(*entry.due, at) : at;
   entry.urgency = is_asked ? std::min(entry.urgency, urgency) : urgency;
   if (!entry.is_taken) line_up(key, entry);
@@ -37,25 +41,46 @@ bool WorkQueue::is_first_due() const {
   return !in_turn_.empty() && std::get<Timestamp>(*in_turn_.begin()) <= clock_.now();
 }
 
-JobKey WorkQueue::take_first() {
-  JobKey key = std::get<JobKey>(*in_turn_.begin());
-  in_turn_.erase(in_turn_.begin());
-  Entry& entry = entries_[key];
-  entry = {.is_taken = true, .taken_disrupted = entry.disrupted};
-  return key;
+std::optional<JobKey> WorkQueue::take_first() {
+  while (is_first_due()) {
+    const Turn turn = *in_turn_.begin();
+    in_turn_.erase(in_turn_.begin());
+    const JobKey& key = std::get<JobKey>(turn);
+    std::size_t& out = out_[key.name_space];
+    if (out >= each_max_) {
+      held_up_[key.name_space].insert(turn);
+      continue;
+    }
+    ++out;
+    Entry& entry = entries_[key];
+    entry = {.is_taken = true, .taken_disrupted = entry.disrupted};
+    return key;
+  }
+  return std::nullopt;
+}
+
+// One more of that namespace may go out: its first one.
+void WorkQueue::note_returned(const std::string& name_space) {
+  if (const auto out = out_.find(name_space); out != out_.end() && --out->second == 0) out_.erase(out);
+  const auto held = held_up_.find(name_space);
+  if (held == held_up_.end()) return;
+  if (!held->second.empty()) {
+    in_turn_.insert(held->second.extract(held->second.begin()));
+    ++changes_;
+    wake_.notify_all();
+  }
+  if (held->second.empty()) held_up_.erase(held);
 }
 
 std::optional<JobKey> WorkQueue::take_due() {
   const std::lock_guard lock(mutex_);
-  if (!is_first_due()) return std::nullopt;
   return take_first();
 }
 
 std::optional<JobKey> WorkQueue::take(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    if (is_first_due()) {
-      JobKey key = take_first();
+    if (auto key = take_first()) {
       if (!in_turn_.empty()) wake_.notify_one();  // to take the next one, or to wait for its moment
       return key;
     }
@@ -86,6 +111,7 @@ void WorkQueue::done(const JobKey& key) {
   if (entry == entries_.end() || !entry->second.is_taken) return;
   entry->second.is_taken = false;
   entry->second.taken_disrupted.reset();
+  note_returned(key.name_space);
   if (entry->second.due)
     line_up(key, entry->second);
   else
@@ -96,11 +122,16 @@ WorkQueue::Backlog WorkQueue::backlog() const {
   const Timestamp now = clock_.now();
   const std::lock_guard lock(mutex_);
   Backlog found;
-  for (const auto& [urgency, due, key] : in_turn_) {
-    if (due > now) break;  // disruptions, which come first, are due at once
+  const auto count = [&](Timestamp due) {
     ++found.jobs;
     found.longest_seconds = std::max(found.longest_seconds, seconds(now - due));
+  };
+  for (const auto& [urgency, due, key] : in_turn_) {
+    if (due > now) break;  // disruptions, which come first, are due at once
+    count(due);
   }
+  for (const auto& [name_space, turns] : held_up_)
+    for (const auto& turn : turns) count(std::get<Timestamp>(turn));
   return found;
 }
 

@@ -5,11 +5,15 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <stop_token>
+#include <string>
 #include <tuple>
 
 #include "base/contract/messages.h"
@@ -20,9 +24,11 @@ namespace ratoon::runtime {
 
 class WorkQueue {
  public:
-  // `idle`: after so long a sleeper looks at the clock by itself, whatever it was told.
-  explicit WorkQueue(const Clock& clock, Duration idle = std::chrono::seconds(1))
-      : clock_(clock), idle_(idle) {}
+  // `idle`: after so long a sleeper looks at the clock by itself, whatever it was told. `each_max`: so many
+  // jobs of one namespace are out at once; while calls for them hang, threads are left for others.
+  explicit WorkQueue(const Clock& clock, Duration idle = std::chrono::seconds(1),
+                     std::size_t each_max = std::numeric_limits<std::size_t>::max())
+      : clock_(clock), idle_(idle), each_max_(each_max) {}
 
   // The earlier of this moment and the one that is noted already counts.
   void add(const JobKey& key, Timestamp at);
@@ -58,16 +64,21 @@ class WorkQueue {
   void ask(const JobKey& key, Timestamp at, Urgency urgency);
   void line_up(const JobKey& key, const Entry& entry);  // mutex_ is held
   [[nodiscard]] bool is_first_due() const;              // mutex_ is held
-  [[nodiscard]] JobKey take_first();                    // mutex_ is held, and the first is due
+  // mutex_ is held. Nothing: none is due, or those that are belong to namespaces that have enough out.
+  [[nodiscard]] std::optional<JobKey> take_first();
+  void note_returned(const std::string& name_space);  // mutex_ is held
 
   const Clock& clock_;
   const Duration idle_;
+  const std::size_t each_max_;
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::map<JobKey, Entry> entries_;  // guarded by mutex_
-  std::set<Turn> in_turn_;           // guarded by mutex_; of those that are asked for and not taken
-  std::uint64_t changes_ = 0;        // guarded by mutex_; tells sleepers that their pause may be too long
-  bool is_watched_ = false;  // guarded by mutex_; one sleeper waits for the next moment, the others for it
+  std::map<JobKey, Entry> entries_;         // guarded by mutex_
+  std::set<Turn> in_turn_;                  // guarded by mutex_; of those that are asked for and not taken
+  std::map<std::string, std::size_t> out_;  // guarded by mutex_; taken, of each namespace
+  std::map<std::string, std::set<Turn>> held_up_;  // guarded by mutex_; due, of those that have enough out
+  std::uint64_t changes_ = 0;  // guarded by mutex_; tells sleepers that their pause may be too long
+  bool is_watched_ = false;    // guarded by mutex_; one sleeper waits for the next moment, the others for it
 };
 
 }  // namespace ratoon::runtime

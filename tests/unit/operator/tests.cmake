@@ -16,7 +16,7 @@ if(TARGET ratoon_operator_core)
             training_job_test.cpp
     LIBS ratoon::operator_api ratoon::agent)
   ratoon_test(unit/operator/coordinator_test
-    SOURCES coordinator/coordinator_test.cpp coordinator/door_test.cpp
+    SOURCES coordinator/coordinator_fairness_test.cpp coordinator/coordinator_test.cpp coordinator/door_test.cpp
     LIBS http_test_support ratoon::operator_coordinator LABELS threads)
   ratoon_test(unit/operator/operator_kube_test
     SOURCES kube/access_test.cpp kube/answers_test.cpp kube/codecs_test.cpp kube/credential_plugin_test.cpp
@@ -24,12 +24,12 @@ if(TARGET ratoon_operator_core)
             kube/request_test.cpp kube/watch_decoder_test.cpp
     LIBS ratoon::operator_kube)
   ratoon_test(unit/operator/operator_runtime_test
-    SOURCES runtime/broken_job_test.cpp runtime/door_certificate_test.cpp runtime/event_filter_test.cpp
-            runtime/fence_test.cpp runtime/member_check_test.cpp runtime/metrics_page_test.cpp runtime/open_files_test.cpp
+    SOURCES runtime/broken_job_test.cpp runtime/controller_test.cpp runtime/door_certificate_test.cpp
+            runtime/elector_test.cpp runtime/event_filter_test.cpp runtime/fence_test.cpp
+            runtime/member_check_test.cpp runtime/metrics_page_test.cpp runtime/open_files_test.cpp
             runtime/operator_config_test.cpp runtime/operator_metrics_test.cpp runtime/patience_test.cpp
-            runtime/plugin_credentials_test.cpp
-            runtime/porch_test.cpp
-            runtime/pruned_fields_test.cpp runtime/self_metrics_test.cpp runtime/store_test.cpp runtime/token_reviewer_test.cpp
+            runtime/plugin_credentials_test.cpp runtime/porch_test.cpp runtime/pruned_fields_test.cpp
+            runtime/self_metrics_test.cpp runtime/store_test.cpp runtime/token_reviewer_test.cpp
             runtime/trusting_transport_test.cpp runtime/whereabouts_test.cpp runtime/work_queue_test.cpp
     LIBS certificate_support ratoon::operator_runtime LABELS threads)
   ratoon_test(unit/operator/operator_threads_test

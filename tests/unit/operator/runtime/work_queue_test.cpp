@@ -50,6 +50,51 @@ TEST_F(WorkQueueTest, WhatIsTakenComesOutAgainOnlyWhenItIsDone) {
   EXPECT_EQ(take_now(), std::nullopt) << "once";
 }
 
+// Calls for jobs of one namespace may hang, in its webhooks say.
+TEST_F(WorkQueueTest, ANamespaceHasSoManyJobsOutAndNoMore) {
+  WorkQueue queue(clock_, kIdleHour, 2);
+  const auto of = [](const std::string& name_space, const std::string& name) {
+    return JobKey{.name_space = name_space, .name = name};
+  };
+  for (const char* name : {"1", "2", "3", "4"}) queue.add(of("a", name), clock_.now());
+  clock_.advance(milliseconds(1));
+  queue.add(of("b", "1"), clock_.now());
+  EXPECT_EQ(queue.take_due(), of("a", "1"));
+  EXPECT_EQ(queue.take_due(), of("a", "2"));
+  EXPECT_EQ(queue.take_due(), of("b", "1")) << "though two others were due before it";
+  EXPECT_EQ(queue.take_due(), std::nullopt);
+  EXPECT_EQ(queue.backlog().jobs, 2u);
+  queue.add_now(of("a", "4"), Urgency::kDisruption);
+  EXPECT_EQ(queue.take_due(), std::nullopt);
+  queue.done(of("a", "1"));
+  EXPECT_EQ(queue.take_due(), of("a", "4")) << "the disruption comes before the other one";
+  EXPECT_EQ(queue.take_due(), std::nullopt);
+  queue.done(of("a", "2"));
+  EXPECT_EQ(queue.take_due(), of("a", "3"));
+  queue.done(of("a", "3"));
+  queue.done(of("a", "4"));
+  queue.done(of("b", "1"));
+  queue.add_now(of("a", "1"));
+  EXPECT_EQ(queue.take_due(), of("a", "1"));
+  EXPECT_EQ(queue.backlog().jobs, 0u);
+}
+
+// A thread that waits for the namespace's turn is woken by the one that returns.
+TEST_F(WorkQueueTest, ASleeperTakesWhatWasHeldUpOnceAnotherIsDone) {
+  WorkQueue queue(clock_, kIdleHour, 1);
+  queue.add_now(key("a"));
+  queue.add_now(key("b"));
+  const std::stop_source never;
+  ASSERT_EQ(queue.take(never.get_token()), key("a"));
+  std::latch began(1);
+  std::jthread other([&] {
+    began.count_down();
+    EXPECT_EQ(queue.take(never.get_token()), key("b"));
+  });
+  began.wait();
+  queue.done(key("a"));
+}
+
 TEST_F(WorkQueueTest, ADisruptionComesBeforeAllThatIsDue) {
   for (const char* name : {"a", "b", "c"}) queue_.add(key(name), clock_.now() - milliseconds(500));
   queue_.add_now(key("hit"), Urgency::kDisruption);

@@ -1,0 +1,173 @@
+// One look of the controller at a job, on an API server that is scripted.
+#include "operator/runtime/controller.h"
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/contract/names.h"
+#include "operator/coordinator/coordinator.h"
+
+namespace ratoon::runtime::controller_test {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+constexpr int kMembers = 3;
+
+// Stores one job, and answers each creation of a pod as it is told to.
+class Server {
+ public:
+  http::Response answer(const http::Request& request) {
+    const bool is_of_pods = request.url.find("/pods") != std::string::npos;
+    if (request.method == "GET" && request.url.find("/pods/") != std::string::npos) return of(200, holder);
+    if (request.method == "GET")
+      return of(200, {{"metadata", {{"resourceVersion", "1"}}}, {"items", items_in(request.url)}});
+    if (request.method == "POST" && is_of_pods) {
+      ++creations;
+      return of(creation_status, creation);
+    }
+    if (request.method == "PATCH") {
+      job_.merge_patch(json::parse(request.body));
+      job_["metadata"]["resourceVersion"] = std::to_string(++version_);
+    }
+    return of(200, job_);
+  }
+
+  int creation_status = 500;
+  json creation = {{"kind", "Status"}, {"reason", "InternalError"}, {"message", "failed calling webhook"}};
+  json holder;  // the pod that has a member's name
+  int creations = 0;
+
+ private:
+  static http::Response of(int status, const json& body) {
+    return {.status = status, .headers = {}, .body = body.dump()};
+  }
+  [[nodiscard]] json items_in(const std::string& url) const {
+    return url.find("trainingjobs") == std::string::npos ? json::array() : json::array({job_});
+  }
+
+  int version_ = 1;
+  json job_ = {
+      {"apiVersion", names::kApiVersion},
+      {"kind", names::kKind},
+      {"metadata",
+       {{"name", "a"}, {"namespace", "n"}, {"uid", "u"}, {"generation", 1U}, {"resourceVersion", "1"}}},
+      {"spec",
+       {{"numNodes", kMembers},
+        {"roles",
+         json::array(
+             {{{"name", "b-c"},
+               {"template",
+                {{"spec",
+                  {{"containers",
+                    json::array({{{"name", "trainer"}, {"image", "i"}, {"command", {"train"}}}})}}}}}}})}}}};
+};
+
+class TransportTo final : public http::HttpTransport {
+ public:
+  explicit TransportTo(Server& server) : server_(server) {}
+
+  Result<http::Response> call(const http::Request& request, const http::Limits&, std::stop_token) override {
+    return server_.answer(request);
+  }
+  Result<http::ResponseHead> stream(const http::Request&, const http::Limits&, http::BodySink&,
+                                    std::stop_token) override {
+    return Error(ErrorKind::kUnavailable, "nothing happens");
+  }
+
+ private:
+  Server& server_;
+};
+
+class ControllerTest : public testing::Test {
+ protected:
+  ControllerTest() {
+    ClusterOptions options;
+    options.on_news = [this](const JobKey& key, Urgency urgency) { queue_.add_now(key, urgency); };
+    options.settings.coordinator_url = "http://operator";
+    options.log = logger_;
+    options.transport = std::make_unique<TransportTo>(server_);
+    cluster_ = std::move(*Cluster::attach({.server = "http://api"}, clock_, std::move(options)));
+    cluster_->step({});
+    controller_.emplace(clock_, logger_, queue_, *cluster_, rooms_, metrics_);
+  }
+
+  ManualClock clock_{Timestamp{1h}};
+  Logger logger_{clock_};
+  Server server_;
+  WorkQueue queue_{clock_};
+  coordinator::Coordinator rooms_{clock_, {.authenticate = {}, .on_news = {}}};
+  OperatorMetrics metrics_;
+  std::unique_ptr<Cluster> cluster_;
+  std::optional<Controller> controller_;
+};
+
+// A webhook that hangs for ten seconds, and answers 500 then, would hold a worker for ten seconds a pod.
+TEST_F(ControllerTest, OfAServerInTroubleOnePodIsAskedForInALook) {
+  ASSERT_TRUE(cluster_->is_synced());
+  ASSERT_TRUE(controller_->step());
+  EXPECT_EQ(server_.creations, 1);
+  clock_.advance(5s);
+  while (controller_->step()) {
+  }
+  EXPECT_EQ(server_.creations, 2) << "and again at the next";
+}
+
+TEST_F(ControllerTest, ARefusalOfOnePodIsNoReasonToLeaveOthersUnmade) {
+  server_.creation_status = 409;
+  server_.creation = {{"kind", "Status"}, {"reason", "Conflict"}, {"message", "the quota was changed"}};
+  ASSERT_TRUE(controller_->step());
+  EXPECT_EQ(server_.creations, kMembers);
+}
+
+// Job a with role b-c and job a-b with role c call their pods alike; neither waits for the other one's end.
+TEST_F(ControllerTest, ANameThatAnotherJobsPodHasIsPassedOver) {
+  server_.creation_status = 409;
+  server_.creation = {{"kind", "Status"}, {"reason", "AlreadyExists"}, {"message", "there is one"}};
+  server_.holder = {{"metadata",
+                     {{"name", "a-b-c-0-i0"},
+                      {"namespace", "n"},
+                      {"uid", "p"},
+                      {"ownerReferences",
+                       {{{"apiVersion", names::kApiVersion},
+                         {"kind", names::kKind},
+                         {"name", "a-b"},
+                         {"uid", "other"},
+                         {"controller", true}}}}}}};
+  ASSERT_TRUE(controller_->step());
+  const auto members_of = [this] {
+    return cluster_->view({.name_space = "n", .name = "a"})->job.status.members;
+  };
+  EXPECT_EQ(members_of().at(0).incarnation, 0U);
+  ASSERT_TRUE(controller_->step()) << "it looks again at once";
+  EXPECT_EQ(members_of().at(0).incarnation, 1U) << "which has another name";
+}
+
+// One that is made anew under the name of a job that was just deleted waits for the former one's pods.
+TEST_F(ControllerTest, ANameThatAFormerJobsPodHasIsWaitedFor) {
+  server_.creation_status = 409;
+  server_.creation = {{"kind", "Status"}, {"reason", "AlreadyExists"}, {"message", "there is one"}};
+  server_.holder = {{"metadata",
+                     {{"name", "a-b-c-0-i0"},
+                      {"namespace", "n"},
+                      {"uid", "p"},
+                      {"ownerReferences",
+                       {{{"apiVersion", names::kApiVersion},
+                         {"kind", names::kKind},
+                         {"name", "a"},
+                         {"uid", "former"},
+                         {"controller", true}}}}}}};
+  ASSERT_TRUE(controller_->step());
+  clock_.advance(5s);
+  while (controller_->step()) {
+  }
+  EXPECT_EQ(cluster_->view({.name_space = "n", .name = "a"})->job.status.members.at(0).incarnation, 0U);
+}
+
+}  // namespace
+}  // namespace ratoon::runtime::controller_test
