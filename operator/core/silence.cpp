@@ -125,6 +125,25 @@ Members find_members(const Observation& seen, Timestamp now) {
   return found;
 }
 
+// How often members speak, and how long a silence is one. Those that sit in a world beat as they were told
+// when they sat down, whatever the job says by now.
+struct Rhythm {
+  Duration limit;
+  Duration heartbeat;
+};
+
+Rhythm rhythm_of(const Observation& seen) {
+  constexpr int kBeatsMissed = 3;
+  const auto& policy = seen.job.spec.disruption_policy;
+  Rhythm rhythm{.limit = std::chrono::seconds(policy.suspect_after_seconds),
+                .heartbeat = std::chrono::seconds(policy.heartbeat_seconds)};
+  if (seen.world.empty()) return rhythm;
+  const Duration told = from_seconds(seen.world.front().assignment.beat_seconds);
+  if (told > rhythm.heartbeat)
+    rhythm = {.limit = std::max(rhythm.limit, told * kBeatsMissed), .heartbeat = told};
+  return rhythm;
+}
+
 void look_again_at(Timestamp moment, Silence& result) {
   result.next_check = std::min(moment, result.next_check.value_or(moment));
 }
@@ -152,11 +171,12 @@ struct MassSilence {
   }
 };
 
-MassSilence find_mass_silence(Places silent, const Sounds& sounds) {
+// `everywhere_from`: on so many nodes it is more than one loss.
+MassSilence find_mass_silence(Places silent, std::size_t everywhere_from, const Sounds& sounds) {
   silent.insert(sounds.fading.begin(), sounds.fading.end());
   MassSilence mass;
-  // One node that falls silent with all its members is one loss.
-  mass.is_everywhere = silent.size() > 1 && silent.size() > sounds.completed + sounds.talking.size();
+  mass.is_everywhere =
+      silent.size() >= everywhere_from && silent.size() > sounds.completed + sounds.talking.size();
   std::map<std::string, std::size_t> places_in;
   for (const auto& [place, zone] : silent) ++places_in[zone];
   for (const auto& [place, zone] : sounds.talking) places_in.erase(zone);
@@ -172,14 +192,24 @@ Places places_of(const std::vector<Listened>& members) {
   return places;
 }
 
+// Else that they have not found us yet is as likely for one node as for many: the way to a new leader may be
+// seconds late.
+bool is_told_lost(const Observation& seen, const std::vector<Listened>& unheard) {
+  return std::ranges::any_of(unheard, [&](const Listened& member) {
+    return std::ranges::any_of(seen.nodes, [&](const api::Node& node) {
+      return node.is_lost && member.place == "node " + node.name;
+    });
+  });
+}
+
 // Takes those out of `silent` whose silence is long enough, given how many others talk.
-void judge(std::vector<Listened>& silent, const Places& silent_beside, const Sounds& sounds, Duration limit,
-           Timestamp now, Silence& result) {
+void judge(std::vector<Listened>& silent, const Places& silent_beside, std::size_t everywhere_from,
+           const Sounds& sounds, Duration limit, Timestamp now, Silence& result) {
   // Those that are judged lost are no part of the silence of the rest: judge again without them.
   for (bool is_settled = false; !is_settled;) {
     Places places = places_of(silent);
     places.insert(silent_beside.begin(), silent_beside.end());
-    const MassSilence mass = find_mass_silence(std::move(places), sounds);
+    const MassSilence mass = find_mass_silence(std::move(places), everywhere_from, sounds);
     const auto patience_for = [&](const Listened& member) {
       return mass.includes(member) ? limit * kMassFactor : limit;
     };
@@ -237,9 +267,7 @@ void wait_for_starting(const Observation& seen, const std::vector<Listened>& qui
 }  // namespace
 
 Silence find_silent(const Observation& seen, Timestamp now) {
-  const auto& policy = seen.job.spec.disruption_policy;
-  const Duration limit = std::chrono::seconds(policy.suspect_after_seconds);
-  const Duration heartbeat = std::chrono::seconds(policy.heartbeat_seconds);
+  const auto [limit, heartbeat] = rhythm_of(seen);
   Silence result;
   Members members = find_members(seen, now);
   Sounds sounds;
@@ -253,10 +281,12 @@ Silence find_silent(const Observation& seen, Timestamp now) {
   wait_for_starting(seen, members.starting, limit, now, result);
   Places quiet = places_of(members.starting);  // they are not judged so soon, and do not talk
   std::erase_if(quiet, [&](const auto& place) { return sounds.talking.contains(place.first); });
-  judge(members.heard, quiet, sounds, limit, now, result);
+  // One node that falls silent with all its members is one loss.
+  judge(members.heard, quiet, 2, sounds, limit, now, result);
   // Whom nobody heard since we began to listen is judged last, so that it never delays the loss of others.
   quiet.merge(places_of(members.heard));
-  judge(members.unheard, quiet, sounds, limit, now, result);
+  const std::size_t everywhere_from = is_told_lost(seen, members.unheard) ? 2 : 1;
+  judge(members.unheard, quiet, everywhere_from, sounds, limit, now, result);
   return result;
 }
 

@@ -195,6 +195,7 @@ CHANGES = [
     ("more places", [("spec.elasticPolicy", {"minReplicas": 1, "maxReplicas": 3})],
      "maxReplicas cannot be changed while members run: set suspend to true"),
     ("more members", [("spec.numNodes", 3)], "numNodes cannot be changed while members run: set suspend to true"),
+    ("another beat", [("spec.disruptionPolicy.heartbeatSeconds", 2)], "heartbeatSeconds cannot be changed while members run"),
     ("more processes", [("spec.processesPerNode", 3)], "processesPerNode cannot be changed while members run"),
     ("another volume", [("spec.checkpointPolicy.volumeClaimName", "b")], "volumeClaimName cannot be changed while"),
     ("another run", [("spec.checkpointPolicy.runName", "second")], "runName cannot be changed while"),

@@ -332,6 +332,31 @@ TEST(FindSilent, WhoWasNotHeardInAForgottenWorldIsJudgedAfterTheSilent) {
   EXPECT_EQ(lost_at(100, seen), Members()) << "three of four";
 }
 
+// A patch of the job reaches no member that beats already.
+TEST(FindSilent, MembersAreJudgedByTheBeatThatTheyWereTold) {
+  auto seen = last_heard({90, 115});
+  for (auto& seat : seen.world) seat.assignment.beat_seconds = 10;
+  EXPECT_EQ(lost_at(119.9, seen), Members()) << "it was to beat every ten seconds";
+  EXPECT_EQ(lost_at(120, seen), Members({0}));
+  seen.job.spec.disruption_policy.suspect_after_seconds = 31;
+  EXPECT_EQ(lost_at(120.9, seen), Members()) << "a longer limit counts at once";
+}
+
+// The way to it may be seconds late, for one node as for many: half of such jobs would be lost with a leader.
+TEST(FindSilent, AJobOnOneNodeHasAsLongToFindANewLeaderAsOthers) {
+  for (const std::uint32_t members : {1U, 2U}) {
+    auto seen = test::running(test::job(members));
+    seen.listening_since = at_seconds(100);
+    seen.world.clear();
+    seen.processes.clear();
+    for (auto& pod : seen.pods) pod.node = "node-1";
+    EXPECT_EQ(lost_at(129.9, seen), Members()) << members;
+    EXPECT_EQ(lost_at(130, seen).size(), members) << "as long as many are waited for";
+    seen.nodes = {{.name = "node-1", .is_lost = true}};
+    EXPECT_EQ(lost_at(103, seen).size(), members) << "the platform says it itself";
+  }
+}
+
 TEST(FindSilent, WhoNeverSpokeIsNotSilent) {
   auto seen = last_heard({10, 10});
   seen.processes.pop_back();
