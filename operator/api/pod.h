@@ -34,7 +34,7 @@ struct Pod {
   PodPhase phase = PodPhase::kPending;  // of its trainer's container, where it has another end than its pod
   std::optional<int> exit_code;         // of that container, or of failed_init; 128 + n after signal n
   std::string failed_init{};            // the init container that failed: the trainer's never ran
-  std::string rejection{};              // its kubelet's words where that refused to start it: nothing of it ran
+  std::string rejection{};              // its kubelet's words for not starting it: nothing of it ran
   bool others_run = false;              // its trainer's container ended, and others hold its node
   bool is_deleting = false;
   std::optional<WallTime> ends_at{};       // is_deleting: the grace that it was granted is over then

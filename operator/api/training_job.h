@@ -313,7 +313,7 @@ struct TrainingJobStatus {
   Ledger ledger;
   std::vector<SuspectNode> suspect_nodes;
   std::vector<FailedNode> failed_nodes;
-  std::string rejection{};     // a node, and its kubelet's words for not starting a pod; while members wait for it
+  std::string rejection{};     // a node, and its kubelet's words for not starting a pod; while members wait
   std::uint32_t replicas = 0;  // members with a pod, of roles that numNodes sizes; what kubectl scale sees
   std::string selector{};      // of the pods of such roles, by their labels; empty: there is no such role
 

@@ -19,9 +19,9 @@ enum class EndCause {
 
 struct Ending {
   EndCause cause;
-  std::string sentence;    // "exit code 82 (configuration): the same start would fail again"
-  bool is_shared = false;  // one failure with the others of that look that share it, whoever they are
-  bool is_rejection = false;  // its kubelet did not start it: the next one waits, as after a failure
+  std::string sentence;         // "exit code 82 (configuration): the same start would fail again"
+  bool is_shared = false;       // one failure with the others of that look that share it, whoever they are
+  bool is_rejection = false;    // its kubelet did not start it: the next one waits, as after a failure
   bool is_of_platform = false;  // the platform says that it ended the pod: no program is to blame
 };
 

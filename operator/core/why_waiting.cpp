@@ -83,9 +83,8 @@ std::string why_not_counted(const Observation& seen, const std::vector<api::Memb
 
 std::string why_waiting(const Observation& seen, const api::TrainingJobStatus& status) {
   const auto& members = status.members;
-  return whom_to_wait_for(seen, members) + why_refused(seen) +
-         why_not_made(seen, members, status.rejection) + why_not_counted(seen, members) +
-         why_not_placed(seen, members) + why_not_started(seen, members);
+  return whom_to_wait_for(seen, members) + why_refused(seen) + why_not_made(seen, members, status.rejection) +
+         why_not_counted(seen, members) + why_not_placed(seen, members) + why_not_started(seen, members);
 }
 
 }  // namespace ratoon::core

@@ -10,6 +10,19 @@ std::string slice_name(const std::string& service, const std::string& address) {
   return service + (address.find(':') == std::string::npos ? "-ipv4" : "-ipv6");
 }
 
+json make_slice(const std::string& service, const std::string& address, std::uint16_t port) {
+  json slice = lead_to(json::object(), address, port);  // its metadata is replaced below
+  slice["apiVersion"] = "discovery.k8s.io/v1";
+  slice["kind"] = "EndpointSlice";
+  slice["addressType"] = address.find(':') == std::string::npos ? "IPv4" : "IPv6";
+  slice["metadata"] = {{"name", slice_name(service, address)},
+                       {"labels",
+                        {{"app.kubernetes.io/component", "coordinator"},
+                         {"kubernetes.io/service-name", service},
+                         {"endpointslice.kubernetes.io/managed-by", "operator.ratoon.dev"}}}};
+  return slice;
+}
+
 json lead_to(const json& slice, const std::string& address, std::uint16_t port) {
   const json& endpoints = items_of(slice, "endpoints");
   const json& ports = items_of(slice, "ports");

@@ -16,4 +16,8 @@ namespace ratoon::kube {
 [[nodiscard]] nlohmann::json lead_to(const nlohmann::json& slice, const std::string& address,
                                      std::uint16_t port);
 
+// The whole slice, as the chart makes it, where there is none.
+[[nodiscard]] nlohmann::json make_slice(const std::string& service, const std::string& address,
+                                        std::uint16_t port);
+
 }  // namespace ratoon::kube

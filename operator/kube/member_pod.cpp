@@ -137,8 +137,8 @@ Result<json> make_member_pod(const api::TrainingJob& job, const api::Pod& member
   set_if_absent(spec, "automountServiceAccountToken", false);
   return json{{"apiVersion", "v1"},
               {"kind", "Pod"},
-              {"metadata", make_metadata(child(*pod_template, "metadata"), job, member, shunned.avoided, port,
-                                         trainer)},
+              {"metadata",
+               make_metadata(child(*pod_template, "metadata"), job, member, shunned.avoided, port, trainer)},
               {"spec", std::move(spec)}};
 }
 

@@ -43,8 +43,10 @@ RIGHTS = [
     *((False, verb, "leases.coordination.k8s.io", ["--namespace=default"]) for verb in ("create", "get", "patch")),
     *((True, verb, f"endpointslices.discovery.k8s.io/ratoon-coordinator-{family}", [f"--namespace={NAMESPACE}"])
       for verb in ("get", "patch") for family in ("ipv4", "ipv6")),
+    (True, "create", "endpointslices.discovery.k8s.io", [f"--namespace={NAMESPACE}"]),
+    (False, "create", "endpointslices.discovery.k8s.io", ["--namespace=default"]),
     *((False, verb, "endpointslices.discovery.k8s.io", [f"--namespace={NAMESPACE}"])
-      for verb in ("create", "get", "list", "patch", "delete")),
+      for verb in ("get", "list", "patch", "delete")),
 ]
 
 # (may whoever edits, may whoever views, verb, more words)

@@ -141,8 +141,8 @@ json pod_document(json made, const api::Pod& pod) {
     if (reason == "Evicted" || !pod.rejection.empty()) status["reason"] = reason;
   if (!pod.rejection.empty()) status["message"] = pod.rejection.substr(pod.rejection.find(' ') + 1);
   if (pod.exit_code) {
-    const json injected = pod.others_run ? json{{"running", json::object()}}
-                                         : json{{"terminated", {{"exitCode", 0}}}};
+    const json injected =
+        pod.others_run ? json{{"running", json::object()}} : json{{"terminated", {{"exitCode", 0}}}};
     status["containerStatuses"] = {
         {{"name", kInjected}, {"state", injected}},
         {{"name", kTrainer}, {"state", {{"terminated", terminated_document(pod)}}}}};

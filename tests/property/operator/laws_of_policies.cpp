@@ -59,7 +59,8 @@ void Laws::check_bill(const Observation& seen, const Decision& decision) {
   EXPECT_EQ(after.restarts.hung - before.restarts.hung, hung) << "another bill";
   EXPECT_EQ(after.restarts.ignored - before.restarts.ignored, bill.ignored) << "another bill";
   EXPECT_EQ(after.restarts.disruption - before.restarts.disruption, bill.free) << "another bill";
-  EXPECT_LE(after.restarts.without_step, before.restarts.without_step + bill.blamed + worlds_hung_in(decision))
+  EXPECT_LE(after.restarts.without_step,
+            before.restarts.without_step + bill.blamed + worlds_hung_in(decision))
       << "what the platform did is held against the job";
   const bool is_used_up = after.restarts.application + after.restarts.hung - after.restarts.ignored >
                           seen.job.spec.restart_policy.restarts_max;

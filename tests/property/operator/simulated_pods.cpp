@@ -74,7 +74,7 @@ void World::move_pods(bool is_chaos) {
         entry.pod.address =
             "10.0." + std::to_string(addresses_ / 250) + "." + std::to_string(addresses_ % 250 + 1);
         ++addresses_;
-      } else if (is_chaos && scenario_.policies.rejects_pods &&
+      } else if (is_chaos && scenario_.has_losses && scenario_.policies.rejects_pods &&
                  moves_.percent("kubelet-rejects", entry.pod.name, 20)) {
         reject_pod(entry);
       } else if (!is_stuck) {

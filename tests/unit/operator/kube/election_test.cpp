@@ -156,6 +156,13 @@ TEST(EndpointSlice, IsWrittenWhereItLeadsElsewhere) {
   EXPECT_EQ(lead_to(slice, "10.0.0.7", 9443), json::object());
   EXPECT_NE(lead_to(slice, "10.0.0.8", 9443), json::object());
   EXPECT_NE(lead_to(slice, "10.0.0.7", 9444), json::object());
+  const json made = make_slice("door", "fd00::7", 9443);
+  EXPECT_EQ(lead_to(made, "fd00::7", 9443), json::object()) << "one that was deleted is made to lead here";
+  EXPECT_EQ(made["metadata"]["name"], "door-ipv6");
+  EXPECT_EQ(made["metadata"]["labels"]["kubernetes.io/service-name"], "door")
+      << "or the Service does not know it";
+  EXPECT_EQ(made["addressType"], "IPv6");
+  EXPECT_FALSE(made["metadata"].contains("resourceVersion")) << "the server refuses it at a creation";
   slice["endpoints"].push_back(slice["endpoints"][0]);
   EXPECT_NE(lead_to(slice, "10.0.0.7", 9443), json::object()) << "alone";
 }

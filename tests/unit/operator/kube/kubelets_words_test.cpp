@@ -116,8 +116,9 @@ TEST(KubeletsWords, EachDisruptionConditionIsThePlatforms) {
 
 // pkg/kubelet/kubelet.go, rejectPod: the phase, the reason and the message, and no word of any container.
 TEST(KubeletsWords, APodThatItDoesNotStartIsARejectionInItsOwnWords) {
-  for (const char* reason : {"UnexpectedAdmissionError", "OutOfcpu", "OutOfnvidia.com/gpu", "NodeAffinity",
-                             "NodeShutdown", "TopologyAffinityError", "SMTAlignmentError", "PodOSNotSupported"}) {
+  for (const char* reason :
+       {"UnexpectedAdmissionError", "OutOfcpu", "OutOfnvidia.com/gpu", "NodeAffinity", "NodeShutdown",
+        "TopologyAffinityError", "SMTAlignmentError", "PodOSNotSupported"}) {
     json pod = pod_that_failed();
     pod["status"]["reason"] = reason;
     pod["status"]["message"] = "Pod was rejected: it does not fit";

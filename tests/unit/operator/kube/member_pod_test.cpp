@@ -56,7 +56,8 @@ TEST(MemberPod, SaysWhoItIs) {
       "ratoon.dev/role": "worker", "ratoon.dev/index": "1", "ratoon.dev/incarnation": "2"})"));
   EXPECT_EQ(meta["annotations"],
             json::parse(R"({"prometheus.io/scrape": "false", "prometheus.io/port": "9400",
-      "prometheus.io/path": "/metrics", "ratoon.dev/trainer": "trainer", "ratoon.dev/made-for-attempt": "4"})"));
+      "prometheus.io/path": "/metrics", "ratoon.dev/trainer": "trainer",
+      "ratoon.dev/made-for-attempt": "4"})"));
   EXPECT_EQ(meta["ownerReferences"],
             json::parse(R"([{"apiVersion": "ratoon.dev/v1alpha1", "kind": "TrainingJob",
       "name": "digits", "uid": "u", "controller": true, "blockOwnerDeletion": true}])"));
