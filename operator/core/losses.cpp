@@ -1,5 +1,7 @@
 #include "operator/core/losses.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>

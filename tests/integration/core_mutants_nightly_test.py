@@ -19,8 +19,19 @@ MUTANTS = {
     "a pause beyond the longest": (
         core("PauseAfter.*"), CORE + "backoff.cpp", r"std::min<std::uint64_t>\(pause, policy\.backoff_max_seconds\)", "pause"),
     "a disruption that waits": (
-        core("Backoff.*"), CORE + "backoff.cpp", r"if \(loss\.cause != EndCause::kApplication\) continue;",
-        "static_cast<void>(loss.cause);"),
+        core("Backoff.*"), CORE + "backoff.cpp", r"if \(!is_to_wait\(loss\)\) continue;", "static_cast<void>(loss.cause);"),
+    "a pod that a kubelet did not start is made again at once": (
+        core("Backoff.*"), CORE + "backoff.cpp", r" \|\| loss\.is_rejection;", ";"),
+    "a node that does not start pods is no sick one": (
+        core("SickNodes*"), CORE + "sick_nodes.cpp", r"if \(loss\.is_rejection\) note\(loss\.member\.node\);", ""),
+    "what the platform does is held against the job": (
+        core("Backoff.*"), CORE + "losses.cpp", r"loss\.is_of_platform && loss\.cause == EndCause::kDisruption", "false"),
+    "a job on one node finds a new leader at once": (
+        core("FindSilent.*"), CORE + "silence.cpp", r"is_told_lost\(seen, members\.unheard\) \? 2 : 1", "2"),
+    "a node that the platform takes for lost is waited for": (
+        core("FindSilent.*"), CORE + "silence.cpp", r"is_told_lost\(seen, members\.unheard\) \? 2 : 1", "1"),
+    "members are judged by a beat that they were not told": (
+        core("FindSilent.*"), CORE + "silence.cpp", r"if \(told > rhythm\.heartbeat\)", "if (false)"),
     "crashes that are counted on after a step": (
         core("Backoff.*"), CORE + "backoff.cpp", r"has_stepped \? 0 : before\.crashes_in_a_row", "before.crashes_in_a_row"),
     "a wish to begin anew that is heard at each look": (

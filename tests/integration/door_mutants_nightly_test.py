@@ -10,7 +10,8 @@ REVIEWS = ("operator_kube_test", "TokenReview.*")
 REVIEWER = ("operator_runtime_test", "TokenReviewerTest.*")
 STRANGERS = ("http_server_test", "Strangers.*")
 TOKENS = ("coordinator_test", "CoordinatorTest.WhoShows*")
-PORCH = ("operator_runtime_test", "PorchTest.*")
+PORCH = ("operator_runtime_test", "Porch*")
+FAIRNESS = ("coordinator_test", "CoordinatorFairness.*:MessageBudget.*")
 DOOR = ("coordinator_test", "DoorRefuses.*")
 ADDRESSES = ("http_server_test", "ServerAddresses.*")
 CERTIFICATES = ("operator_runtime_test", "DoorCertificateTest.*")
@@ -37,11 +38,16 @@ MUTANTS = {
     "one answer for all tokens": (
         REVIEWER, "operator/runtime/token_reviewer.cpp", r"key = sha256\(token\)", 'key = sha256("")'),
     "an answer that is kept for ever": (
-        REVIEWER, "operator/runtime/token_reviewer.cpp", r"asked - known->time < kFresh", "true"),
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"asked - known->time >= kFresh", "false"),
     "a server that is asked with each beat": (
-        REVIEWER, "operator/runtime/token_reviewer.cpp", r"asked - known->time < kFresh", "false"),
-    "nobody is known while the server is away": (
-        REVIEWER, "operator/runtime/token_reviewer.cpp", r"if \(!reply && known\) return known->identity;", ""),
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"asked - known->time >= kFresh &&", ""),
+    "members wait for reviews of their tokens": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"if \(!known\) return ask", "if (true) return ask"),
+    "an overloaded server is waited for": (
+        REVIEWER, "operator/runtime/token_reviewer.cpp", r"client_\.call_once\(", "client_.call("),
+    "a lease that waits for an overloaded server": (
+        ("operator_runtime_test", "Elector.*"), "operator/runtime/elector.cpp", r"election_\.note\(client_\.call_once\(",
+        "election_.note(client_.call("),
     "who is known is known for ever": (
         REVIEWER, "operator/runtime/token_reviewer.cpp", r"now - item\.second\.time > kKnown", "false"),
     "each beat waits for a server that is away": (
@@ -56,7 +62,26 @@ MUTANTS = {
         REVIEWER, "operator/runtime/token_reviewer.cpp", r"now - purged_ >= kPurgeEvery", "true"),
     "members wait behind strangers": (
         PORCH, "operator/runtime/porch.cpp", r"if \(options_\.is_known\(request\)\) return", "if (false) return"),
-    "strangers fill the memory": (PORCH, "operator/runtime/porch.cpp", r"bytes_ \+ bytes <= options_\.bytes_max", "true"),
+    "strangers fill the memory": (PORCH, "operator/runtime/porch.cpp", r"bytes_ \+ bytes > options_\.bytes_max", "false"),
+    "strangers wait behind all of another address": (
+        PORCH, "operator/runtime/porch.cpp", r"request\.peer\.substr\(0, request\.peer\.rfind\(':'\)\)", '"one address"'),
+    "nobody hears how long strangers wait": (
+        PORCH, "operator/runtime/porch.cpp", r"clock_\.now\(\) - line\.turn_since >= kLate", "false"),
+    "a bearer that cannot be proved makes all others wait": (
+        FAIRNESS, "operator/coordinator/coordinator.cpp", r"note_unproved\(message->process\);", "note_unread();"),
+    "a member that was not heard is silent while it waits at the door": (
+        FAIRNESS, "operator/coordinator/coordinator.cpp", r"unread > listening && ", "false && "),
+    "a member may call as often as it likes": (
+        FAIRNESS, "operator/coordinator/message_budget.cpp", r"spent\.messages \+ 1 > limits_\.burst \* number", "false"),
+    "a member may have any number of connections": (
+        FAIRNESS, "base/http/owners.cpp", r"sessions\.size\(\) <= std::max<std::size_t>\(max, 1\)", "true"),
+    "a namespace takes all workers": (
+        ("operator_runtime_test", "WorkQueueTest.*"), "operator/runtime/work_queue.cpp", r"out >= each_max_", "false"),
+    "a server in trouble is asked for each pod": (
+        ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/controller.cpp", r"if \(is_trouble\([^;]*break;", ""),
+    "jobs wait for each other's names": (
+        ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/cluster.cpp", r"if \(is_others \|\| hangs", "if (hangs"),
+
     "strangers are many": (STRANGERS, "base/http/strangers.cpp", r"strangers_\.size\(\) <= max_", "true"),
     "the youngest stranger goes": (
         STRANGERS, "base/http/strangers.cpp", r"return silent != newest \? silent",
@@ -71,7 +96,8 @@ MUTANTS = {
     "who came just now owes a request": (STRANGERS, "base/http/strangers.cpp", r"kHonestTime\{2\}", "kHonestTime{-1}"),
     "strangers take their time": (
         STRANGERS, "base/http/server_session.cpp", r"is_stranger_ \? std::min\(until, due_\) : until", "until"),
-    "a member stays a stranger": (TOKENS, "operator/coordinator/coordinator.cpp", r"  responder\.vouch\(\);\n", ""),
+    "a member stays a stranger": (
+        TOKENS, "operator/coordinator/coordinator.cpp", r"  responder\.vouch\([^;]*\* processes\);\n", ""),
     "any token makes a member": (
         TOKENS, "operator/coordinator/coordinator.cpp", r"(  if \(const auto known = options_\.authenticate)",
         r"  responder.vouch();\n\1"),
