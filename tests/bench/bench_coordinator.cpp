@@ -28,11 +28,11 @@
 #include "operator/runtime/member_check.h"
 #include "operator/runtime/porch.h"
 #include "operator/runtime/token_reviewer.h"
-#include "tests/bench/member_tokens.h"
 #include "tests/bench/peak.h"
 #include "tests/bench/tls_caller.h"
 #include "tests/conformance/support/raw_socket.h"
 #include "tests/conformance/support/test_certificates.h"
+#include "tests/support/member_tokens.h"
 #include "tests/support/operator_builders.h"
 
 namespace {
@@ -62,7 +62,7 @@ template <class Message>
 std::string post(std::string_view route, const ProcessIdentity& process, const Message& message) {
   const std::string body = encode(message);
   return "POST " + std::string(route) + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " +
-         bench::token_of(process) + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+         test::token_of(process) + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
 std::string read_head(RawSocket& socket) {
@@ -172,7 +172,7 @@ class Server {
   std::condition_variable_any wake_;
   bool is_asked_ = false;  // guarded by mutex_
   runtime::ApiClient client_{
-      {.server = "https://127.0.0.1:1"}, clock_, {}, nullptr, std::make_unique<bench::ReviewsInMemory>()};
+      {.server = "https://127.0.0.1:1"}, clock_, {}, nullptr, std::make_unique<test::ReviewsInMemory>()};
   runtime::TokenReviewer tokens_{client_, clock_};
   coordinator::Coordinator coordinator_;
   runtime::Porch porch_{

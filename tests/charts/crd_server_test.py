@@ -38,6 +38,7 @@ STATUS = {
         "member": "good-worker-1-i1", "node": "n0", "reason": "silent", "time": "2026-11-21T11:38:21.250Z", "lostSteps": 34,
         "totalSeconds": 7.25, "phases": {"detectSeconds": 3.5, "decideSeconds": 0, "placeSeconds": 0.25, "startSeconds": 2,
                                          "rendezvousSeconds": 0.5, "loadSeconds": 0.5, "firstStepSeconds": 0.5}},
+    "rejection": "n1: its kubelet did not start it: OutOfcpu: Node didn't have enough resource: cpu",
     "failedNodes": [{"name": "n1", "failures": 2, "time": "2026-11-21T11:43:21.250Z"}],
     "suspectNodes": [{"name": "n0", "reason": "lost a member", "until": "2026-11-21T11:43:21.250Z"}],
 }

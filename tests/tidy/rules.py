@@ -188,7 +188,7 @@ PARTS = (
 
     Part("tests/unit", EVERYTHING + ("tests/conformance/support",), ("googletest", "nlohmann_json")),
     Part("tests/property", EVERYTHING, ("googletest", "nlohmann_json", "rapidcheck")),
-    Part("tests/support", EVERYTHING, ("googletest",)),
+    Part("tests/support", EVERYTHING, ("googletest", "nlohmann_json")),
     Part("tests/integration", EVERYTHING + ("tests/integration/gate.*",), ("nlohmann_json",)),
     Part("tests/integration/gate.*", PUBLIC),
     Part("tests/conformance", BASE + ("base/http", "operator/kube", "operator/runtime", "tests/conformance/support"),

@@ -17,7 +17,7 @@
 #include "operator/runtime/member_check.h"
 #include "operator/runtime/porch.h"
 #include "operator/runtime/token_reviewer.h"
-#include "tests/bench/member_tokens.h"
+#include "tests/support/member_tokens.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::runtime::door_separation_test {
@@ -72,7 +72,7 @@ class GatedReviews final : public http::HttpTransport {
 
  private:
   Gate& gate_;
-  bench::ReviewsInMemory reviews_;
+  test::ReviewsInMemory reviews_;
 };
 
 class DoorSeparation : public testing::Test {
@@ -98,7 +98,7 @@ class DoorSeparation : public testing::Test {
     const http::Request request{
         .method = "POST",
         .url = "http://127.0.0.1:" + std::to_string(server_->port()) + std::string(names::route::kBeat),
-        .headers = {{"Authorization", "Bearer " + bench::token_of(process)}},
+        .headers = {{"Authorization", "Bearer " + test::token_of(process)}},
         .body = encode(test::beat(process, 1, 1))};
     const auto response = transport_->call(request, {.total = 2min, .silence = 2min}, {});
     return response ? response->status : 0;

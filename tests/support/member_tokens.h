@@ -1,4 +1,4 @@
-// Members' tokens, and an API server's reviews of them, so that a benchmark has the operator's own reviewer.
+// Members' tokens, and an API server's reviews of them, beside the operator's own reviewer.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include "base/http/transport.h"
 #include "tests/support/operator_builders.h"
 
-namespace ratoon::bench {
+namespace ratoon::test {
 
 // Each member its own, as long as Kubernetes makes them; whose it is stands in front.
 inline std::string token_of(const ProcessIdentity& process) {
@@ -34,8 +34,8 @@ class ReviewsInMemory final : public http::HttpTransport {
     const nlohmann::json extra = {
         {"authentication.kubernetes.io/pod-name", {token.substr(0, name_ends)}},
         {"authentication.kubernetes.io/pod-uid", {token.substr(name_ends + 1, uid_ends - name_ends - 1)}}};
-    const nlohmann::json user = {
-        {"username", "system:serviceaccount:" + test::job_key().name_space + ":default"}, {"extra", extra}};
+    const nlohmann::json user = {{"username", "system:serviceaccount:" + job_key().name_space + ":default"},
+                                 {"extra", extra}};
     const nlohmann::json answer = {
         {"status", {{"authenticated", true}, {"audiences", {names::kTokenAudience}}, {"user", user}}}};
     return http::Response{.status = 201, .headers = {}, .body = answer.dump()};
@@ -46,4 +46,4 @@ class ReviewsInMemory final : public http::HttpTransport {
   }
 };
 
-}  // namespace ratoon::bench
+}  // namespace ratoon::test
