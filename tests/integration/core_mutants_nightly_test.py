@@ -43,6 +43,8 @@ MUTANTS = {
         r"if \(std::isdigit\(static_cast<unsigned char>\(text\[i\]\)\) == 0\)", "if (true)"),
     "a fault of the system taken for one of the program": (
         core("OutsideWords.*"), CORE + "outside_words.cpp", r"std::ranges::any_of\(kSentences, is_in\(small\)\) \|\| ", ""),
+    "an error of the caller that only its type tells": (
+        core("OutsideWords.*"), CORE + "program_words.cpp", r"std::ranges::any_of\(kTypes, is_in\) \|\| ", ""),
     "a node that is lost though a member spoke from it since": (
         core("FindSilent.*"), CORE + "silence.cpp", r" \|\| voices\.newest > suspected_at", ""),
     "half a member that has spoken": (
