@@ -42,7 +42,9 @@ struct Start {
   std::optional<history::HistoryFile> history{};
 
   Result<void> begin() {
-    const auto identity = session::identity_of({}, *disk, [] { return Result<std::uint64_t>(7U); }, mark);
+    static const Options kDefaults;
+    const auto identity =
+        session::identity_of(kDefaults, *disk, [] { return Result<std::uint64_t>(7U); }, mark);
     if (!identity) return identity.error();
     SeenClaim seen;
     auto taken = Claim::take(
