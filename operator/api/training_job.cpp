@@ -23,6 +23,8 @@ constexpr std::size_t kJobNameBytesMax = 40;  // leaves room for "-<role>-<index
 constexpr std::size_t kRoleNameBytesMax = 12;
 constexpr std::size_t kAgentBytesMax = 16;
 constexpr std::size_t kAmountBytesMax = 64;
+constexpr std::string_view kAmounts =
+    "a number with the unit of what is counted, like 90ep, 5000st, 500ba, 1000sp, 12h or 1h30m";
 constexpr std::uint32_t kElasticSecondsMax = 24 * 3600;
 constexpr std::uint32_t kDurationSecondsMax = 366 * 24 * 3600;
 constexpr std::uint32_t kDeadlineSecondsMax = 24 * 3600;
@@ -123,18 +125,6 @@ void check_group(Fields& f, const TrainingJobSpec& spec) {
     f.complain("progressDeadlineSeconds", "0 where agent is None: such a program reports no steps");
 }
 
-std::string read_amount(Fields& f, const char* name) {
-  const json* value = f.find(name);
-  if (value == nullptr) return {};
-  const std::string amount = value->is_string() ? value->get<std::string>() : std::string();
-  if (value->is_string() &&
-      (amount.empty() || (amount.size() <= kAmountBytesMax && is_training_amount(amount))))
-    return amount;
-  f.complain(name,
-             "a number with the unit of what is counted, like 90ep, 5000st, 500ba, 1000sp, 12h or 1h30m");
-  return {};
-}
-
 TrainingJobSpec read_spec(Fields f) {
   TrainingJobSpec spec;
   for (const auto& item : f.list("roles", kRolesMax)) {
@@ -149,7 +139,11 @@ TrainingJobSpec read_spec(Fields f) {
   spec.processes_per_node = read_count(f, "processesPerNode", 1, kProcessesPerNodeMax, 1);
   spec.is_suspended = f.flag("suspend");
   if (f.find("elasticPolicy") != nullptr) spec.elastic_policy = read_elastic(f.object("elasticPolicy"), spec);
-  spec.max_duration = read_amount(f, "maxDuration");
+  if (const json* amount = f.find("maxDuration"); amount != nullptr && !amount->is_string())
+    f.complain("maxDuration", kAmounts);
+  spec.max_duration = f.optional_text("maxDuration", kAmountBytesMax);
+  if (!spec.max_duration.empty() && !is_training_amount(spec.max_duration))
+    f.complain("maxDuration", kAmounts);
   spec.max_duration_seconds = read_count(f, "maxDurationSeconds", 0, kDurationSecondsMax, 0);
   spec.start_deadline_seconds = read_count(f, "startDeadlineSeconds", 0, kDeadlineSecondsMax, 600);
   spec.progress_deadline_seconds = read_count(f, "progressDeadlineSeconds", 0, kDeadlineSecondsMax, 0);

@@ -252,7 +252,6 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
                                          Attempt newest_attempt) {
   JoinRequest request{.process = process_,
                       .processes_per_node = options_.processes_per_node,
-                      .left_attempt = {},
                       .address = join_address(meeting_.at),
                       .inventory = inventory,
                       .rollback = rollback_};
