@@ -69,8 +69,8 @@ json terminated_document(const api::Pod& pod) {
 
 // As by a service mesh's webhook, before all that the operator wrote.
 void inject_container(json& containers) {
-  if (containers.front()["name"] != kInjected)
-    containers.insert(containers.begin(), {{"name", kInjected}, {"image", "proxy"}});
+  const json injected = {{"name", kInjected}, {"image", "proxy"}};
+  if (containers.front()["name"] != kInjected) containers.insert(containers.begin(), injected);
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ json job_document(const api::TrainingJob& job) {
 
 std::optional<api::GroupSeat> group_seat_in(const json& document) {
   std::map<std::string, std::string> told;
-  for (const auto& variable : document["spec"]["containers"].front()["env"])
+  for (const auto& variable : document["spec"]["containers"].back()["env"])
     told[variable["name"].get<std::string>()] = variable.value("value", "");
   if (!told.contains(names::env::kMasterAddress)) return std::nullopt;
   const auto number = [&](const char* name) { return static_cast<std::uint32_t>(std::stoul(told.at(name))); };
