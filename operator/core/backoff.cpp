@@ -69,6 +69,10 @@ void note_rejection(const RosterChange& change, api::TrainingJobStatus& status) 
   for (const auto* losses : {&change.losses, &change.outside_losses})
     for (const auto& loss : *losses)
       if (loss.is_rejection) status.rejection = loss.member.node + ": " + loss.reason;
+  forget_rejection_of_none(status);
+}
+
+void forget_rejection_of_none(api::TrainingJobStatus& status) {
   const bool is_any_waiting = std::ranges::any_of(
       status.members, [](const api::MemberStatus& member) { return member.not_before.has_value(); });
   if (!is_any_waiting) status.rejection.clear();

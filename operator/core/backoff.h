@@ -17,6 +17,8 @@ void put_off_crashed(const Observation& seen, bool has_stepped, RosterChange& ch
 
 // Keeps what a kubelet said of the last pod that it did not start, as long as members wait for their pods.
 void note_rejection(const RosterChange& change, api::TrainingJobStatus& status);
+// Once no member waits: also where the member that did is no longer of the job.
+void forget_rejection_of_none(api::TrainingJobStatus& status);
 
 // Forgets pauses that are over, and tells when the next one will be.
 [[nodiscard]] std::optional<WallTime> end_pauses(const Observation& seen,

@@ -181,6 +181,7 @@ Decision reconcile(const Observation& seen, Timestamp now) {
   const Silence silence = find_silent(seen, now);
   Decision decision = silence.quiet.empty() ? decide(seen, silence, now)
                                             : decide(without_joins_of(silence.quiet, seen), silence, now);
+  forget_rejection_of_none(decision.status);
   hold_back(seen, decision);
   note_ledger(seen, now, decision);
   note_conditions(seen, decision.status);

@@ -203,6 +203,18 @@ TEST(Backoff, TheKubeletsWordsAreToldUntilThePauseIsOver) {
   EXPECT_EQ(decision.status.rejection, "");
 }
 
+// Seed 1851 of the laws.
+TEST(Backoff, TheKubeletsWordsGoWithTheMemberThatWaited) {
+  auto seen = test::running(test::job(2));
+  seen.job.status.members[1].not_before = WallTime{seconds(1000)};
+  seen.job.status.rejection = "n1: " + std::string(kRejection);
+  seen.job.spec.is_suspended = true;
+  seen.job.spec.num_nodes = 1;
+  const auto decision = decide(seen);
+  EXPECT_EQ(decision.status.members.size(), 1u);
+  EXPECT_EQ(decision.status.rejection, "");
+}
+
 TEST(Backoff, ASuccessorThatAKubeletDoesNotStartIsMadeAnewAfterAPauseThatGrows) {
   for (const auto& [number, pause] : {std::pair(1U, 2), {2U, 4}, {3U, 8}}) {
     auto seen = a_successor_failed(1, number);
