@@ -73,10 +73,10 @@ TEST(TrainUntracked, WhatAnOptimizerIsGivenLaterIsRefusedAtTheNextSave) {
   const Options options{
       .save_folder = folder.path().string(), .run_name = "run", .save_every = Every::steps(10)};
   const int code = ratoon::train(options, [](Session& session) {
-    float weight = 1;
+    Encoded net;
     float frozen = 1;
-    Descent optimizer{.weight = weight};
-    session.track("weight", weight);
+    Descent optimizer{.weight = net.weight};
+    session.track("net", net);
     session.track("optimizer", optimizer);
     for (const std::uint64_t step : session.steps(40))
       if (step == 14) optimizer.added = &frozen;
