@@ -203,15 +203,16 @@ TEST(Backoff, TheKubeletsWordsAreToldUntilThePauseIsOver) {
   EXPECT_EQ(decision.status.rejection, "");
 }
 
-// Seed 1851 of the laws.
+// Seed 1851 of the laws: a job that is suspended makes all its members anew, and none of them waits.
 TEST(Backoff, TheKubeletsWordsGoWithTheMemberThatWaited) {
   auto seen = test::running(test::job(2));
+  seen.job.status.is_formed = false;
+  seen.world.clear();
   seen.job.status.members[1].not_before = WallTime{seconds(1000)};
   seen.job.status.rejection = "n1: " + std::string(kRejection);
   seen.job.spec.is_suspended = true;
-  seen.job.spec.num_nodes = 1;
   const auto decision = decide(seen);
-  EXPECT_EQ(decision.status.members.size(), 1u);
+  EXPECT_FALSE(decision.status.members[1].not_before);
   EXPECT_EQ(decision.status.rejection, "");
 }
 
