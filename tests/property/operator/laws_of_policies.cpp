@@ -68,11 +68,10 @@ void Laws::check_bill(const Observation& seen, const Decision& decision) {
   const auto members = seen.job.spec.is_suspended && before.is_formed ? before.members : after.members;
   const bool is_in_vain =
       after.restarts.without_step > seen.job.spec.restart_policy.losses_without_step_max * members.size();
-  const bool is_any_inside = worlds_hung_in(decision) > 0 ||
-                             std::ranges::any_of(lost, [](const Lost& one) { return !one.is_outside; });
+  const bool is_any_blamed = worlds_hung_in(decision) > 0 || bill.blamed > 0;
   const bool has_failed = after.phase == api::JobPhase::kFailed;
   const bool is_too_much =
-      bill.ends_job || (is_used_up && bill.budget + hung > bill.ignored) || (is_in_vain && is_any_inside);
+      bill.ends_job || (is_used_up && bill.budget + hung > bill.ignored) || (is_in_vain && is_any_blamed);
   EXPECT_TRUE(has_failed || !is_too_much) << "goes on after what ends a job";
   const bool is_run_lost = after.message.find("cannot be found by any member") != std::string::npos;
   EXPECT_TRUE(!is_run_lost || !world_.is_any_checkpoint_offered()) << "one who waits found a checkpoint";
