@@ -7,6 +7,7 @@
 #include <ratoon/stream.h>
 #include <ratoon/train.h>
 
+#include "agent/src/checkpoint/file_names.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::train_names_test {
@@ -45,7 +46,8 @@ class TrainNames : public testing::Test {
   std::vector<std::string> pointers() {
     std::vector<std::string> found;
     for (const auto& entry : fs::directory_iterator(folder_ / "store" / "run"))
-      if (entry.is_regular_file()) found.push_back(entry.path().filename());
+      if (entry.is_regular_file() && entry.path().filename() != checkpoint::kLock)
+        found.push_back(entry.path().filename());
     std::sort(found.begin(), found.end());
     return found;
   }
