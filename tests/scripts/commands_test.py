@@ -237,7 +237,8 @@ class Nightly(unittest.TestCase):
     def test_less_than_the_table_asks_for_is_red(self):
         text = self.repository.read("CMakeLists.txt")
         self.repository.write("CMakeLists.txt", text.replace("tiny_test(nightly.zeta",
-                              'tiny_test(nightly.kappa "nightly" sh -c "echo ..1000 kills;echo \'test_a (b.A) ... 999 kills\'")\n'
+                              'tiny_test(nightly.kappa "nightly" sh -c '
+                              '"echo ..1000 kills && echo \'test_a (b.A) ... 999 kills\'")\n'
                               'tiny_test(nightly.zeta'))
         for least, code in ((999, 0), (1000, 1)):
             self.repository.write("tests/nightly_counts.txt", f"# table\nnightly.kappa | {least} | kills\n")

@@ -17,6 +17,7 @@
 #include <ratoon/torch.h>
 
 #include "agent/src/torch/graveyard.h"
+#include "tests/support/change_world.h"
 
 namespace {
 
@@ -42,11 +43,11 @@ int main(int argc, char** argv) {
       const bool leaves = session.attempt() == 1 && step == 1;
       if (leaves && session.rank() == 1) {
         while (!std::filesystem::exists(has_ended)) std::this_thread::yield();
-        throw ratoon::Interrupted("the test wants another attempt");
+        ratoon::test::change_world(session, "the test wants another attempt");
       }
       const auto backward = [&] {
         loss.backward();
-        if (leaves) throw ratoon::Interrupted("the test leaves a collective");
+        if (leaves) ratoon::test::change_world(session, "the test leaves a collective");
       };
       try {
         session.average_gradients(*net, {.backward = backward});
