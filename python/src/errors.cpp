@@ -14,26 +14,6 @@ namespace nb = nanobind;
 namespace ratoon::python {
 namespace {
 
-ExitCode code_of(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::kCorrupted:
-      return ExitCode::kCheckpointsBad;
-    case ErrorKind::kInvalid:
-    case ErrorKind::kNotFound:
-    case ErrorKind::kAlreadyExists:
-    case ErrorKind::kConflict:
-      return ExitCode::kConfiguration;
-    case ErrorKind::kPermissionDenied:
-    case ErrorKind::kUnavailable:
-    case ErrorKind::kTimeout:
-    case ErrorKind::kCancelled:
-    case ErrorKind::kNoSpace:
-    case ErrorKind::kIo:
-      break;
-  }
-  return ExitCode::kStorage;
-}
-
 // A sentence may hold a file's name, which need not be UTF-8.
 void raise(std::string_view sentence, int exit_code) {
   const auto text = nb::steal(
@@ -59,7 +39,7 @@ void translate(const std::exception_ptr& thrown, void* /*unused*/) {
 }  // namespace
 
 void fail(const Error& error) {
-  throw Failure(static_cast<int>(code_of(error.kind())), error.message());
+  throw Failure(static_cast<int>(exit_code_of(error.kind())), error.message());
 }
 
 void bind_errors() {
