@@ -14,6 +14,7 @@
 
 #include "base/contract/exit_code.h"
 #include "base/contract/names.h"
+#include "base/core/child_process.h"
 #include "cli/command.h"
 #include "cli/launch/launcher.h"
 #include "cli/run_job.h"
@@ -88,9 +89,7 @@ int launch_in_member(const LaunchArguments& arguments, std::uint32_t processes,
 int become_trainer(const LaunchArguments& arguments) {
   search_beside_this_program();
   std::vector<std::string> words = arguments.command;
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+  const std::vector<char*> pointers = pointers_to(words);
   ::execvp(pointers.front(), pointers.data());
   const int problem = errno;
   const Error error = system_error(problem, "starting '" + words.front() + "'");

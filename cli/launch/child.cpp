@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/core/child_process.h"
 #include "base/core/unique_fd.h"
 #include "operator/local/find_program.h"
 
@@ -50,9 +51,7 @@ Result<pid_t> start_child(const std::vector<std::string>& command,
   const UniqueFd ours(ends[0]);
   UniqueFd theirs(ends[1]);
   std::vector<std::string> words = command;
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+  const std::vector<char*> pointers = pointers_to(words);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) return local::cannot_start(command.front(), errno);

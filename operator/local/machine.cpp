@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
 
+#include "base/core/child_process.h"
 #include "operator/api/training_job.h"
 #include "operator/local/last_lines.h"
 

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/core/child_process.h"
 #include "base/core/unique_fd.h"
 #include "operator/local/find_program.h"
 
@@ -17,13 +18,6 @@ namespace ratoon::local {
 namespace {
 
 constexpr int kChildLifelineFd = 3;
-
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (auto& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 // File actions and attributes of posix_spawn, destroyed in order.
 class SpawnPlan {
@@ -95,16 +89,6 @@ int exit_code_of(int wait_status) {
 }
 
 }  // namespace
-
-std::vector<std::string> environment_with(const std::map<std::string, std::string>& changes) {
-  std::vector<std::string> merged;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    if (!changes.contains(std::string(text.substr(0, text.find('='))))) merged.emplace_back(text);
-  }
-  for (const auto& [name, value] : changes) merged.push_back(name + "=" + value);
-  return merged;
-}
 
 Result<ProcessGroup> ProcessGroup::launch(const LaunchPlan& plan) {
   ProcessGroup group;

@@ -25,9 +25,6 @@ struct LaunchPlan {
   api::Limits limits{};             // of all its processes together; for the machine that starts it
 };
 
-// Our environment with `changes` on top, as NAME=VALUE.
-[[nodiscard]] std::vector<std::string> environment_with(const std::map<std::string, std::string>& changes);
-
 class ProcessGroup {
  public:
   // Starts all processes, or none: an error says why the program cannot be started.

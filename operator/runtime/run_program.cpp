@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/core/child_process.h"
 #include "base/core/unique_fd.h"
 
 namespace ratoon::runtime {
@@ -21,23 +22,6 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kPrintedBytesMax = std::size_t{1} << 20U;
-
-std::vector<std::string> environment_with(const std::map<std::string, std::string>& variables) {
-  std::vector<std::string> merged;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    if (!variables.contains(text.substr(0, text.find('=')))) merged.push_back(text);
-  }
-  for (const auto& [name, value] : variables) merged.push_back(name + "=" + value);
-  return merged;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (auto& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 // Starts it in a process group of its own, so that what it starts ends with it. 0 is no number of a process.
 Result<pid_t> start(const ProgramCall& call, int output) {
