@@ -13,6 +13,8 @@ enum class ExitCode : int {
   kConfiguration = 82,       // the same start would fail again; no retry
   kCheckpointsBad = 83,      // checkpoints exist and none of them is good; never starts from zero
   kStorage = 84,             // nothing can be saved or read
+  kDeviceUnusable = 85,      // the accelerator of this machine failed; another machine can go on
+  kAbortOverdue = 86,        // collectives that were aborted did not end; a fresh process can go on
   kInterruptedByUser = 130,  // Ctrl-C
 };
 

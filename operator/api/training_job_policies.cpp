@@ -64,14 +64,14 @@ void read_numbers(Fields& f, const char* name, std::size_t numbers_max, std::uin
 // What these say is fixed: a trainer that was told to leave, or that can never start, says so with them.
 bool is_reserved(std::uint32_t exit_code) {
   return exit_code >= static_cast<std::uint32_t>(ExitCode::kPreempted) &&
-         exit_code <= static_cast<std::uint32_t>(ExitCode::kStorage);
+         exit_code <= static_cast<std::uint32_t>(ExitCode::kAbortOverdue);
 }
 
 RestartRule read_rule(Fields f) {
   RestartRule rule;
   read_numbers(f, "exitCodes", kRuleItemsMax, kExitCodeMax, rule.exit_codes);
   if (std::any_of(rule.exit_codes.begin(), rule.exit_codes.end(), is_reserved))
-    f.complain("exitCodes", "other codes than 80 to 84, whose meaning is fixed");
+    f.complain("exitCodes", "other codes than 80 to 86, whose meaning is fixed");
   read_numbers(f, "signals", kRuleItemsMax, kSignalMax, rule.signals);
   read_texts(f, "reasons", kRuleItemsMax, kReasonLengthMax, rule.reasons);
   read_texts(f, "roles", kRoleNamesMax, kRoleTextLengthMax, rule.roles);

@@ -35,6 +35,10 @@ std::optional<Ending> find_meaning(int code, const std::string& text) {
       return Ending{EndCause::kFatal, text + ": checkpoints exist and none is good"};
     case ExitCode::kStorage:
       return Ending{EndCause::kApplication, text + " (storage failed)"};
+    case ExitCode::kDeviceUnusable:
+      return Ending{EndCause::kDisruption, text + " (its accelerator is unusable)"};
+    case ExitCode::kAbortOverdue:
+      return Ending{EndCause::kDisruption, text + " (aborted collectives did not end)"};
     case ExitCode::kInterruptedByUser:
       break;  // 128 + SIGINT, below
   }

@@ -20,6 +20,8 @@ int exit_code_of(const api::TrainingJobStatus& status) {
     case ExitCode::kDone:
     case ExitCode::kPreempted:
     case ExitCode::kStartAgain:
+    case ExitCode::kDeviceUnusable:
+    case ExitCode::kAbortOverdue:
     case ExitCode::kInterruptedByUser:
       break;
   }

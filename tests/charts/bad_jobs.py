@@ -119,7 +119,7 @@ OURS = [
     ("a rule about empty lists", [("spec.restartPolicy.rules", [{"action": "Fail", "exitCodes": [], "reasons": []}])],
      "a rule is about nothing"),
     ("a rule about a code of ours", [("spec.restartPolicy.rules", [{"action": "Ignore", "exitCodes": [1, 82]}])],
-     "exit codes 80 to 84 have a meaning that no rule changes"),
+     "exit codes 80 to 86 have a meaning that no rule changes"),
     ("a longest pause that is shorter", [("spec.restartPolicy.backoffSeconds", 10), ("spec.restartPolicy.backoffMaxSeconds", 5)],
      "backoffMaxSeconds must be at least backoffSeconds"),
     ("more at least than there are", [("spec.elasticPolicy", {"minReplicas": 3})],

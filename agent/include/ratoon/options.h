@@ -53,6 +53,8 @@ struct GroupOptions {
   std::uint32_t size = 1;  // 1: this process is alone, or in a world that a coordinator forms
   std::string name{};      // the same for all processes of one launch, and for no other launch
   bool is_on_one_machine = true;
+  std::uint32_t local_rank = 0;  // among the processes of this machine
+  std::uint32_t local_size = 1;
   std::vector<LaunchName> launches{};  // also of a process alone; several where launchers start launchers
 };
 

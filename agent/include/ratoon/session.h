@@ -70,6 +70,14 @@ struct Averaging {
   std::optional<std::uint64_t> samples{};
   // What gives the gradients, once each: the last backward() of the step. They are averaged while it goes on.
   std::function<void()> backward{};
+  // What is added up at once; all ranks give the same. Default: 25 MiB on an accelerator, 8 MiB on the CPU.
+  std::optional<std::size_t> bucket_bytes{};
+  // Gradients in half precision are added up in it, on an accelerator: half the bytes for the wire, and sums
+  // with as few digits. Without it they are added up in single precision.
+  bool sum_in_half_precision = false;
+  // On an accelerator: whether to return before the means are complete there, so that the optimizer's kernels
+  // are queued behind them. A save and the next call wait for them and find their errors.
+  bool return_early = false;
 };
 
 class Session {
@@ -234,6 +242,10 @@ class Session {
   [[nodiscard]] std::uint64_t attempt() const;
   [[nodiscard]] std::uint32_t rank() const;
   [[nodiscard]] std::uint32_t world_size() const;
+  // Among the processes of this machine, or of this pod: which device this process takes, and how many share
+  // the machine.
+  [[nodiscard]] std::uint32_t local_rank() const;
+  [[nodiscard]] std::uint32_t local_size() const;
   // Steps that are in the tracked state.
   [[nodiscard]] std::uint64_t steps_done() const;
 

@@ -126,6 +126,12 @@ class Session::Engine : private data::WaitListener {
 
   [[nodiscard]] const Assignment& assignment() const { return assignment_; }
   [[nodiscard]] Step step() const { return position_.step; }
+  [[nodiscard]] std::uint32_t local_rank() const {
+    return options_.group.size > 1 ? options_.group.local_rank : options_.member.local_rank;
+  }
+  [[nodiscard]] std::uint32_t local_size() const {
+    return options_.group.size > 1 ? options_.group.local_size : options_.member.processes_per_node;
+  }
   [[nodiscard]] std::uint64_t seed() const { return options_.seed.value_or(0); }
   [[nodiscard]] StreamOptions stream_options(StreamOptions of_program) const;
   [[nodiscard]] std::uint64_t seed_of(std::string_view name) const;

@@ -1,7 +1,9 @@
 #include "agent/src/session/launcher_variables.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <string_view>
 
 #include "base/contract/names.h"
 
@@ -14,6 +16,7 @@ struct Names {
   const char* rank;
   const char* size;
   const char* size_here;  // processes on this machine
+  const char* rank_here;
 };
 
 Error contradiction(const std::string& what) {
@@ -51,8 +54,41 @@ Result<GroupOptions> read_numbers(const Variables& variables, const Names& names
     const auto here = read_number(variables, names.size_here, kWorldMax);
     if (!here) return here.error();
     group.is_on_one_machine = *here == *size;
+    group.local_size = *here;
+  }
+  if (variables(names.rank_here)) {
+    const auto here = read_number(variables, names.rank_here, kWorldMax);
+    if (!here) return here.error();
+    group.local_rank = *here;
   }
   return group;
+}
+
+// Of Slurm's list, as in "8(x2),4": the tasks of each node, the equal ones of neighbours together.
+std::optional<std::uint32_t> find_tasks_of(std::string_view list, std::uint32_t node) {
+  const auto read = [](std::string_view text, std::uint32_t& number) {
+    return std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc();
+  };
+  std::uint64_t nodes = 0;
+  while (!list.empty()) {
+    const std::string_view item = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), item.size() + 1));
+    std::uint32_t tasks = 0;
+    std::uint32_t times = 1;
+    if (!read(item, tasks)) return std::nullopt;
+    if (const auto open = item.find("(x"); open != item.npos && !read(item.substr(open + 2), times))
+      return std::nullopt;
+    nodes += times;
+    if (node < nodes) return tasks;
+  }
+  return std::nullopt;
+}
+
+std::uint32_t tasks_here(const Variables& variables) {
+  const auto list =
+      variables(variables("SLURM_STEP_TASKS_PER_NODE") ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE");
+  const auto node = read_number(variables, "SLURM_NODEID", kWorldMax);
+  return list && node ? find_tasks_of(*list, *node).value_or(1) : 1;
 }
 
 std::string join(const Variables& variables, std::initializer_list<const char*> names) {
@@ -82,16 +118,17 @@ std::vector<LaunchName> read_launches(const Variables& variables) {
 
 Result<GroupOptions> read_group(const Variables& variables) {
   if (variables("RANK") || variables("WORLD_SIZE")) {
-    auto group = read_numbers(variables, {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"});
+    auto group = read_numbers(variables, {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "LOCAL_RANK"});
     if (group)
       group->name = "torchrun" + join(variables, {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"});
     return group;
   }
   if (variables("SLURM_PROCID") && variables("SLURM_STEP_ID")) {
     const bool has_own_size = variables("SLURM_STEP_NUM_TASKS").has_value();
-    auto group =
-        read_numbers(variables, {"SLURM_PROCID", has_own_size ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS", ""});
+    auto group = read_numbers(variables, {"SLURM_PROCID", has_own_size ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS",
+                                          "", "SLURM_LOCALID"});
     if (group) {
+      group->local_size = tasks_here(variables);
       group->name = "slurm" + join(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"});
       const auto nodes =
           variables(variables("SLURM_STEP_NUM_NODES") ? "SLURM_STEP_NUM_NODES" : "SLURM_NNODES");

@@ -118,6 +118,12 @@ std::uint32_t Session::rank() const {
 std::uint32_t Session::world_size() const {
   return engine_->assignment().world_size;
 }
+std::uint32_t Session::local_rank() const {
+  return engine_->local_rank();
+}
+std::uint32_t Session::local_size() const {
+  return engine_->local_size();
+}
 std::uint64_t Session::steps_done() const {
   return engine_->step().value();
 }

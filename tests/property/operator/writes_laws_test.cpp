@@ -36,7 +36,7 @@ void make_group(Scenario& scenario) {
 }
 
 // What the pure core takes from anybody, the server would have refused at the job's making: exit codes from
-// 80 to 84 have a meaning of their own.
+// 80 to 86 have a meaning of their own.
 Scenario scenario_of(Moves& moves, bool holds_pods, bool has_agent = true) {
   Scenario scenario = draw_scenario(moves);
   if (!has_agent) make_group(scenario);
@@ -48,7 +48,7 @@ Scenario scenario_of(Moves& moves, bool holds_pods, bool has_agent = true) {
   scenario.policies.tells_avoided_nodes = true;
   scenario.policies.holds_pods = holds_pods;
   for (auto& rule : scenario.policies.rules)
-    std::erase_if(rule.exit_codes, [](auto code) { return code >= 80 && code <= 84; });
+    std::erase_if(rule.exit_codes, [](auto code) { return code >= 80 && code <= 86; });
   std::erase_if(scenario.policies.rules, [](const auto& rule) {
     return rule.exit_codes.empty() && rule.signals.empty() && rule.reasons.empty();
   });

@@ -92,6 +92,25 @@ TEST(LauncherVariables, OfASlurmStep) {
       << "the step may be smaller than the job";
 }
 
+TEST(LauncherVariables, TheSeatOnThisMachine) {
+  EXPECT_EQ(read(with(kTorchrun, "LOCAL_RANK", "1"))->local_rank, 1u);
+  EXPECT_EQ(read(kTorchrun)->local_size, 4u);
+  EXPECT_FALSE(read(with(kTorchrun, "LOCAL_RANK", "x")));
+  EXPECT_EQ(read(with(kSlurm, "SLURM_LOCALID", "3"))->local_rank, 3u);
+  EXPECT_EQ(read(kSlurm)->local_size, 1u);
+  const auto size_on = [](const std::string& node, const std::string& list) {
+    return read(with(with(kSlurm, "SLURM_NODEID", node), "SLURM_TASKS_PER_NODE", list))->local_size;
+  };
+  EXPECT_EQ(size_on("0", "2"), 2u);
+  EXPECT_EQ(size_on("1", "2(x2)"), 2u);
+  EXPECT_EQ(size_on("2", "8(x2),4"), 4u);
+  EXPECT_EQ(size_on("3", "8(x2),4"), 1u) << "a list without this node";
+  EXPECT_EQ(size_on("0", "x"), 1u);
+  EXPECT_EQ(size_on("9", "4(xy)"), 1u);
+  const Values step = with(with(kSlurm, "SLURM_NODEID", "0"), "SLURM_TASKS_PER_NODE", "8");
+  EXPECT_EQ(read(with(step, "SLURM_STEP_TASKS_PER_NODE", "2"))->local_size, 2u);
+}
+
 TEST(LauncherVariables, ABatchScriptIsNoStep) {
   EXPECT_EQ(read(without(kSlurm, "SLURM_STEP_ID"))->size, 1u);
 }

@@ -200,7 +200,7 @@ TEST(RestartPolicy, RefusesRulesThatCannotBe) {
   for (const char* bad :
        {R"({"action": "Fail"})", R"({"exitCodes": [1]})", R"({"exitCodes": [1], "action": "FailJob"})",
         R"({"exitCodes": [0], "action": "Fail"})", R"({"exitCodes": [256], "action": "Fail"})",
-        R"({"exitCodes": [80], "action": "Fail"})", R"({"exitCodes": [1, 84], "action": "Fail"})",
+        R"({"exitCodes": [80], "action": "Fail"})", R"({"exitCodes": [1, 86], "action": "Fail"})",
         R"({"signals": [65], "action": "Fail"})", R"({"signals": ["KILL"], "action": "Fail"})",
         R"({"exitCodes": [], "signals": [], "reasons": [], "action": "Fail"})"})
     EXPECT_FALSE(decode_with("restartPolicy", {{"rules", {json::parse(bad)}}})) << bad;

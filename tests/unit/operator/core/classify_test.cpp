@@ -24,6 +24,9 @@ TEST(Classify, ReadsTheExitCode) {
       {82, EndCause::kFatal, "exit code 82 (configuration): the same start would fail again"},
       {83, EndCause::kFatal, "exit code 83: checkpoints exist and none is good"},
       {84, EndCause::kApplication, "exit code 84 (storage failed)"},
+      {85, EndCause::kDisruption, "exit code 85 (its accelerator is unusable)"},
+      {86, EndCause::kDisruption, "exit code 86 (aborted collectives did not end)"},
+      {87, EndCause::kApplication, "exit code 87"},
       {127, EndCause::kApplication, "exit code 127"},
       {128, EndCause::kApplication, "exit code 128"},
       {130, EndCause::kDisruption, "ended by signal 2"},
@@ -64,7 +67,7 @@ TEST(Classify, AnEndThatTheRuntimeDoesNotKnowIsADisruption) {
 TEST(Classify, AnInitContainerThatFailsIsAFailure) {
   api::Pod pod = test::ended_pod(0, 1);
   pod.failed_init = "fetch";
-  for (const int code : {1, 80, 81, 82, 83, 84}) {
+  for (const int code : {1, 80, 81, 82, 83, 84, 85, 86}) {
     pod.exit_code = code;
     EXPECT_EQ(classify(pod, false).cause, EndCause::kApplication) << code;
     EXPECT_EQ(classify(pod, false).sentence,

@@ -156,7 +156,7 @@ TEST(PodCodec, TheTrainerIsFoundByNameAndOnlyItsRecordCompletes) {
   EXPECT_FALSE(decode_pod(ended(0, "done"))->pod.is_completed);
   EXPECT_TRUE(decode_pod(ended(1, record))->pod.is_completed);
   EXPECT_EQ(decode_pod(ended(0, record))->pod.last_checkpoint, done().checkpoint);
-  for (const int of_agent : {80, 81, 82, 83, 84})
+  for (const int of_agent : {80, 81, 82, 83, 84, 85, 86})
     EXPECT_FALSE(decode_pod(ended(of_agent, record))->pod.is_completed) << of_agent;
   CompletionRecord early = done();
   early.checkpoint.attempt = Attempt(4);
