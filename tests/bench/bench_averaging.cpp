@@ -19,8 +19,8 @@
 
 #include <ratoon/torch.h>
 
-#include "agent/src/torch/gloo.h"
-#include "agent/src/torch/gradient_buckets.h"
+#include "agent/src/torch/collectives/gloo.h"
+#include "agent/src/torch/collectives/gradient_buckets.h"
 #include "tests/support/temporary_folder.h"
 
 namespace {

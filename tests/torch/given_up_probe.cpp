@@ -16,7 +16,7 @@
 
 #include <ratoon/torch.h>
 
-#include "agent/src/torch/graveyard.h"
+#include "agent/src/torch/collectives/graveyard.h"
 #include "tests/support/change_world.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "agent/src/torch/gradient_buckets.h"
+#include "agent/src/torch/collectives/gradient_buckets.h"
 
 #include <cmath>
 #include <deque>

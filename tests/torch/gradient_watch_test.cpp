@@ -1,5 +1,5 @@
 // When a gradient is there, and in which order pieces of gradients are begun.
-#include "agent/src/torch/gradient_watch.h"
+#include "agent/src/torch/collectives/gradient_watch.h"
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
@@ -10,7 +10,7 @@
 
 #include <ratoon/failure.h>
 
-#include "agent/src/torch/piece_turns.h"
+#include "agent/src/torch/collectives/piece_turns.h"
 
 namespace ratoon::gradient_watch_test {
 namespace {

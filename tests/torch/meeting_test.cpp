@@ -1,5 +1,5 @@
 // Ranks that meet, in threads of one process, and what becomes of collectives that are given up.
-#include "agent/src/torch/meeting.h"
+#include "agent/src/torch/collectives/meeting.h"
 
 #include <chrono>
 #include <csignal>
@@ -16,8 +16,8 @@
 #include <ratoon/failure.h>
 
 #include "agent/src/session/leaving.h"
-#include "agent/src/torch/gloo.h"
-#include "agent/src/torch/graveyard.h"
+#include "agent/src/torch/collectives/gloo.h"
+#include "agent/src/torch/collectives/graveyard.h"
 #include "base/core/unique_fd.h"
 
 namespace ratoon::meeting_test {

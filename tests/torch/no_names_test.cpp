@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #include "agent/src/board/ip_address.h"
-#include "agent/src/torch/meeting.h"
+#include "agent/src/torch/collectives/meeting.h"
 #include "base/core/unique_fd.h"
 
 namespace {

@@ -15,7 +15,7 @@
 
 #include <ratoon/torch.h>
 
-#include "agent/src/torch/gloo.h"
+#include "agent/src/torch/collectives/gloo.h"
 
 namespace {
 

@@ -78,6 +78,9 @@ struct Averaging {
   // On an accelerator: whether to return before the means are complete there, so that the optimizer's kernels
   // are queued behind them. A save and the next call wait for them and find their errors.
   bool return_early = false;
+  // Gradients on an accelerator are added up on the CPU all the same, which is slow: for ranks that share a
+  // device, which NCCL refuses.
+  bool over_host = false;
 };
 
 class Session {
@@ -283,6 +286,9 @@ class Session {
   static constexpr std::size_t kNumbers = 32;
   [[nodiscard]] std::array<float, kNumbers> numbers() const;
   void take_sums(std::span<const float, kNumbers> sums_of_all);
+  // Called on the training thread before what is tracked is read for a save: waits for what may still change
+  // it, or fail. May throw; the newest one counts, until the attempt ends.
+  void before_saves(std::function<void()> check);
   // The one T of this attempt, made when it is asked for first. It goes when the training function has
   // returned or thrown, before the session does.
   template <class T, class... Arguments>

@@ -85,6 +85,7 @@ class Session::Engine : private data::WaitListener {
   void begin(Until until);
   void report(std::string_view name, double value, std::uint64_t samples);
   [[nodiscard]] session::RankMeans::Numbers numbers() const { return means_.numbers(); }
+  void before_saves(std::function<void()> check) { before_saves_ = std::move(check); }
   void take_sums(std::span<const float, session::RankMeans::kNumbers> sums_of_all);
   // The attempt is over. The bar stands as it is, and other lines come after it.
   void end_reporting();
@@ -207,6 +208,7 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::uint32_t take_agreed();
   void enter(ProcessPhase phase);
 
+  std::function<void()> before_saves_;
   const Options& options_;
   session::Places& places_;
   checkpoint::Saver& saver_;

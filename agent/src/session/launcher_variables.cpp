@@ -85,8 +85,8 @@ std::optional<std::uint32_t> find_tasks_of(std::string_view list, std::uint32_t 
 }
 
 std::uint32_t tasks_here(const Variables& variables) {
-  const auto list =
-      variables(variables("SLURM_STEP_TASKS_PER_NODE") ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE");
+  const auto list = variables(variables("SLURM_STEP_TASKS_PER_NODE") ? "SLURM_STEP_TASKS_PER_NODE"
+                                                                     : "SLURM_TASKS_PER_NODE");
   const auto node = read_number(variables, "SLURM_NODEID", kWorldMax);
   return list && node ? find_tasks_of(*list, *node).value_or(1) : 1;
 }
@@ -125,8 +125,9 @@ Result<GroupOptions> read_group(const Variables& variables) {
   }
   if (variables("SLURM_PROCID") && variables("SLURM_STEP_ID")) {
     const bool has_own_size = variables("SLURM_STEP_NUM_TASKS").has_value();
-    auto group = read_numbers(variables, {"SLURM_PROCID", has_own_size ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS",
-                                          "", "SLURM_LOCALID"});
+    auto group = read_numbers(
+        variables,
+        {"SLURM_PROCID", has_own_size ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS", "", "SLURM_LOCALID"});
     if (group) {
       group->local_size = tasks_here(variables);
       group->name = "slurm" + join(variables, {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"});

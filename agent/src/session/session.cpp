@@ -154,6 +154,9 @@ void Session::agree(std::uint32_t wishes_of_all) {
 std::array<float, Session::kNumbers> Session::numbers() const {
   return engine_->numbers();
 }
+void Session::before_saves(std::function<void()> check) {
+  engine_->before_saves(std::move(check));
+}
 void Session::take_sums(std::span<const float, kNumbers> sums_of_all) {
   engine_->take_sums(sums_of_all);
 }

@@ -1,4 +1,4 @@
-#include "agent/src/torch/board_store.h"
+#include "agent/src/torch/collectives/board_store.h"
 
 #include <algorithm>
 #include <charconv>

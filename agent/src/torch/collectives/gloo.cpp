@@ -1,6 +1,6 @@
 // The only file that includes Gloo. The headers may be of another version than the code inside LibTorch, so
 // nothing here may make the compiler emit a class of Gloo: tests/torch/no_gloo_classes_test.py looks.
-#include "agent/src/torch/gloo.h"
+#include "agent/src/torch/collectives/gloo.h"
 
 #include <ATen/ops/empty.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>

@@ -1,4 +1,4 @@
-#include "agent/src/torch/gradient_watch.h"
+#include "agent/src/torch/collectives/gradient_watch.h"
 
 #include <exception>
 #include <mutex>

@@ -1,4 +1,4 @@
-#include "agent/src/torch/meeting.h"
+#include "agent/src/torch/collectives/meeting.h"
 
 #include <algorithm>
 #include <csignal>
@@ -8,8 +8,8 @@
 #include <c10/util/Exception.h>
 
 #include "agent/src/board/server.h"
-#include "agent/src/torch/board_store.h"
-#include "agent/src/torch/gloo.h"
+#include "agent/src/torch/collectives/board_store.h"
+#include "agent/src/torch/collectives/gloo.h"
 
 namespace ratoon {
 namespace {

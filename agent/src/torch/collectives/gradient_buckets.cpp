@@ -1,4 +1,4 @@
-#include "agent/src/torch/gradient_buckets.h"
+#include "agent/src/torch/collectives/gradient_buckets.h"
 
 #include <algorithm>
 #include <string>
@@ -18,8 +18,6 @@
 namespace ratoon {
 namespace {
 
-constexpr std::int64_t kBucketPieceBytes = 8 << 20;
-
 // The control word: one number a bit of the wishes, then whether the rank gave a number of samples and the
 // digits of that, then one a parameter, then what the caller adds.
 constexpr std::int64_t kWishBits = 32;
@@ -36,61 +34,77 @@ constexpr at::ScalarType kControlType = at::kFloat;
   throw Failure(static_cast<int>(ExitCode::kConfiguration), sentence);
 }
 
-// What gradients of a type are added up in. Half precision has too few digits for shares and their sums, and
-// too small numbers for a gradient times its samples.
-at::ScalarType type_of_sums(at::ScalarType type) {
-  return c10::isReducedFloatingType(type) ? at::kFloat : type;
-}
-
 }  // namespace
 
-GradientBuckets::GradientBuckets(std::vector<at::Tensor> parameters, std::size_t more)
+GradientBuckets::GradientBuckets(std::vector<at::Tensor> parameters, std::size_t more, const Layout& layout)
     : parameters_(std::move(parameters)),
+      layout_(layout),
       places_(parameters_.size()),
-      views_(parameters_.size()),
+      is_filled_(parameters_.size()),
       more_(more) {
   place_pieces();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const at::Tensor& like = parameters_[i];
-    const auto [piece, offset] = places_[i];
-    // No view in the eyes of autograd, of which Optimizer::zero_grad() could not detach_() a gradient.
-    views_[i] =
-        at::empty({0}, pieces_[piece].options())
-            .set_(pieces_[piece].storage(), offset, like.sizes(), c10::contiguous_strides(like.sizes()));
+    sum_views_.push_back(view_of(i, pieces_[places_[i].piece]));
+    mean_views_.push_back(view_of(i, means_[places_[i].piece]));
   }
+}
+
+// No view in the eyes of autograd, of which Optimizer::zero_grad() could not detach_() a gradient.
+at::Tensor GradientBuckets::view_of(std::size_t parameter, const at::Tensor& piece) const {
+  const auto shape = parameters_[parameter].sizes();
+  return at::empty({0}, piece.options())
+      .set_(piece.storage(), places_[parameter].offset, shape, c10::contiguous_strides(shape));
+}
+
+// Half precision has too few digits for shares and their sums, and too small numbers for a gradient times its
+// samples.
+at::ScalarType GradientBuckets::type_of_sums(const at::Tensor& parameter) const {
+  const at::ScalarType type = parameter.scalar_type();
+  return c10::isReducedFloatingType(type) && !layout_.sum_in_half_precision ? at::kFloat : type;
 }
 
 void GradientBuckets::place_pieces() {
   struct Size {
-    at::ScalarType type;
+    at::ScalarType sums;
+    at::ScalarType means;
+    c10::Device device;
     std::int64_t elements;
   };
   std::vector<Size> sizes;
-  const auto last_takes = [&sizes](at::ScalarType type, std::int64_t elements) {
-    const auto element_bytes = static_cast<std::int64_t>(c10::elementSize(type));
-    return !sizes.empty() && sizes.back().type == type &&
-           (sizes.back().elements + elements) * element_bytes <= kBucketPieceBytes;
+  const auto last_takes = [&](at::ScalarType sums, const at::Tensor& parameter) {
+    if (sizes.empty() || sizes.back().sums != sums || sizes.back().means != parameter.scalar_type())
+      return false;
+    const auto elements = static_cast<std::size_t>(sizes.back().elements + parameter.numel());
+    return elements * c10::elementSize(sums) <= layout_.bucket_bytes;
   };
   for (std::size_t i = parameters_.size(); i-- > 0;) {
     const at::Tensor& parameter = parameters_[i];
-    const at::ScalarType type = type_of_sums(parameter.scalar_type());
-    if (!last_takes(type, parameter.numel())) sizes.push_back({type, 0});
+    const at::ScalarType sums = type_of_sums(parameter);
+    if (!last_takes(sums, parameter)) sizes.push_back({sums, parameter.scalar_type(), layout_.device, 0});
     places_[i] = {sizes.size() - 1, sizes.back().elements};
     sizes.back().elements += parameter.numel();
   }
   const auto control_numbers = kFirstParameter + static_cast<std::int64_t>(parameters_.size() + more_);
-  if (sizes.empty() || sizes.back().type != kControlType) sizes.push_back({kControlType, 0});
+  const auto takes_control = [](const Size& size) {
+    return size.sums == kControlType && size.means == kControlType && size.device.is_cpu();
+  };
+  if (sizes.empty() || !takes_control(sizes.back()))
+    sizes.push_back({kControlType, kControlType, c10::kCPU, 0});
   sizes.back().elements += control_numbers;
-  for (const Size& size : sizes) pieces_.push_back(at::zeros({size.elements}, at::TensorOptions(size.type)));
+  for (const auto& [sums, means, device, elements] : sizes) {
+    pieces_.push_back(at::zeros({elements}, at::TensorOptions(sums).device(device)));
+    means_.push_back(means == sums ? pieces_.back()
+                                   : at::zeros({elements}, at::TensorOptions(means).device(device)));
+  }
   control_ = pieces_.back().narrow(0, sizes.back().elements - control_numbers, control_numbers);
 }
 
-bool GradientBuckets::is_for(const std::vector<at::Tensor>& parameters) const {
+bool GradientBuckets::is_for(const std::vector<at::Tensor>& parameters, const Layout& layout) const {
   const auto is_as_it_was = [&, i = std::size_t{0}](const at::Tensor& a, const at::Tensor& b) mutable {
-    const at::Tensor& view = views_[i++];
-    return a.is_same(b) && a.sizes() == view.sizes() && type_of_sums(a.scalar_type()) == view.scalar_type();
+    const at::Tensor& view = mean_views_[i++];
+    return a.is_same(b) && a.sizes() == view.sizes() && a.scalar_type() == view.scalar_type();
   };
-  return std::ranges::equal(parameters, parameters_, is_as_it_was);
+  return layout == layout_ && std::ranges::equal(parameters, parameters_, is_as_it_was);
 }
 
 std::vector<std::size_t> GradientBuckets::places() const {
@@ -107,16 +121,20 @@ std::span<float> GradientBuckets::more() {
 void GradientBuckets::begin(std::uint32_t world_size, std::optional<std::uint64_t> samples) {
   world_size_ = world_size;
   samples_ = samples;
+  is_filled_.assign(parameters_.size(), false);
+  const double weight = samples ? static_cast<double>(*samples) : 1.0 / world_size;
+  weight_ = at::scalar_tensor(weight, at::kDouble);
 }
 
 void GradientBuckets::fill(std::size_t piece) {
-  const c10::AutoGradMode no_grad(false);
   for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (places_[i].piece == piece) fill_one(i);
+    if (places_[i].piece == piece && !is_filled_[i]) fill_one(i);
 }
 
-void GradientBuckets::fill_one(std::size_t parameter) const {
-  at::Tensor view = views_[parameter];
+void GradientBuckets::fill_one(std::size_t parameter) {
+  const c10::AutoGradMode no_grad(false);
+  is_filled_[parameter] = true;
+  at::Tensor view = sum_views_[parameter];
   const at::Tensor& gradient = parameters_[parameter].grad();
   if (!gradient.defined() || samples_ == 0) {  // the mean of no samples is no number
     view.zero_();
@@ -126,11 +144,10 @@ void GradientBuckets::fill_one(std::size_t parameter) const {
     fail("the gradient of parameter " + std::to_string(parameter) +
          " is sparse, and only dense ones can be averaged: use an Embedding with sparse(false)");
   }
-  const double weight = samples_ ? static_cast<double>(*samples_) : 1.0 / world_size_;
-  if (gradient.is_cpu() && gradient.scalar_type() == view.scalar_type())
-    at::mul_out(view, gradient, at::scalar_tensor(weight, at::kDouble));
+  if (gradient.device() == view.device() && gradient.scalar_type() == view.scalar_type())
+    at::mul_out(view, gradient, weight_);
   else
-    view.copy_(gradient).mul_(weight);
+    view.copy_(gradient).mul_(weight_);
 }
 
 void GradientBuckets::tell(std::uint32_t wishes) {
@@ -161,11 +178,23 @@ double GradientBuckets::sum_of_samples() const {
 std::uint32_t GradientBuckets::finish() {
   const c10::AutoGradMode no_grad(false);
   const double samples = sum_of_samples();
+  const std::int64_t control_numbers = control_.numel();
+  for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
+    const bool has_control = piece + 1 == pieces_.size();
+    const std::int64_t numbers = pieces_[piece].numel() - (has_control ? control_numbers : 0);
+    if (numbers == 0) continue;
+    at::Tensor sums = pieces_[piece].narrow(0, 0, numbers);
+    if (samples_) sums.div_(samples);
+    if (!means_[piece].is_same(pieces_[piece])) means_[piece].copy_(sums);
+  }
   const auto* const control = control_.const_data_ptr<float>();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (control[kFirstParameter + static_cast<std::int64_t>(i)] < 0.5F) continue;  // no rank has it
-    if (samples_) views_[i].div_(samples);
-    parameters_[i].mutable_grad() = views_[i].to(parameters_[i].options());
+    at::Tensor& gradient = parameters_[i].mutable_grad();
+    if (parameters_[i].device() == layout_.device)
+      gradient = mean_views_[i];
+    else
+      gradient = mean_views_[i].to(parameters_[i].device());
   }
   std::uint32_t wishes = 0;
   for (std::int64_t bit = 0; bit < kWishBits; ++bit) {
@@ -176,7 +205,7 @@ std::uint32_t GradientBuckets::finish() {
 
 void GradientBuckets::let_go() {
   for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (parameters_[i].grad().is_same(views_[i])) parameters_[i].mutable_grad().reset();
+    if (parameters_[i].grad().is_same(mean_views_[i])) parameters_[i].mutable_grad().reset();
 }
 
 }  // namespace ratoon

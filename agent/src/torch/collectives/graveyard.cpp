@@ -1,4 +1,4 @@
-#include "agent/src/torch/graveyard.h"
+#include "agent/src/torch/collectives/graveyard.h"
 
 #include <mutex>
 #include <string>

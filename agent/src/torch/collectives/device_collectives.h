@@ -1,0 +1,33 @@
+// Which library adds up on which kind of accelerator. A library that is linked registers itself.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include <c10/core/Device.h>
+
+#include "agent/src/torch/collectives/collective.h"
+
+namespace ratoon {
+
+struct DeviceCollectivePlan {
+  c10::Device device;
+  std::uint32_t rank = 0;
+  std::uint32_t world_size = 1;
+  // Rank 0's bytes become those of all ranks, by way of the host.
+  std::function<void(std::span<std::uint8_t>)> share_from_first;
+  // Called each millisecond while a call waits for other ranks; may throw.
+  std::function<void()> look;
+};
+
+using MakeDeviceCollective = std::unique_ptr<Collective> (*)(const DeviceCollectivePlan&);
+
+// Returns true, for a static variable.
+bool register_device_collective(c10::DeviceType type, MakeDeviceCollective make);
+
+// Null: no such library is linked.
+[[nodiscard]] MakeDeviceCollective find_device_collective(c10::DeviceType type);
+
+}  // namespace ratoon

@@ -1,0 +1,46 @@
+// GroupCollective: sums over a process group of LibTorch: Gloo's, or one that the program has made.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+#include "agent/src/torch/collectives/collective.h"
+
+namespace ratoon {
+
+class GroupCollective final : public Collective {
+ public:
+  // How collectives of the group are ended.
+  using End = std::function<void(c10d::Backend&)>;
+
+  GroupCollective(c10::intrusive_ptr<c10d::Backend> group, End end)
+      : group_(std::move(group)), end_(std::move(end)) {}
+
+  [[nodiscard]] c10d::Backend& group() { return *group_; }
+
+  void begin_sum(const at::Tensor& piece) override;
+  void queue_wait() override;
+  void wait(const std::function<void()>& look) override;
+  [[nodiscard]] std::exception_ptr error() override;
+  void abort() override { end_(*group_); }
+  [[nodiscard]] bool is_over() override;
+
+ private:
+  struct Count;
+  struct Sum {
+    at::Tensor piece;  // which the group may write to for as long as its work runs
+    c10::intrusive_ptr<c10d::Work> work;
+  };
+  [[nodiscard]] bool are_complete() const;
+
+  c10::intrusive_ptr<c10d::Backend> group_;
+  End end_;
+  std::vector<Sum> sums_;
+  // Shared with the threads of the group, which may end a work when this is gone.
+  std::shared_ptr<Count> count_ = make_count();
+  static std::shared_ptr<Count> make_count();
+};
+
+}  // namespace ratoon

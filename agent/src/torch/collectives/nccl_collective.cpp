@@ -1,0 +1,144 @@
+#include "agent/src/torch/collectives/nccl_collective.h"
+
+#include <chrono>
+#include <thread>
+
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/Exception.h>
+
+namespace ratoon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+NcclNumbers numbers_of(at::ScalarType type) {
+  switch (type) {
+    case at::kFloat:
+      return NcclNumbers::kFloat;
+    case at::kDouble:
+      return NcclNumbers::kDouble;
+    case at::kHalf:
+      return NcclNumbers::kHalf;
+    case at::kBFloat16:
+      return NcclNumbers::kBfloat16;
+    case at::kByte:
+      return NcclNumbers::kUint8;
+    default:
+      TORCH_CHECK(false, "NCCL adds up no numbers of type ", type);
+  }
+}
+
+// Polls `is_done`: at once again for as long as a short sum takes, then with pauses that cost a long one
+// nothing. `look` is called each millisecond.
+void poll(const std::function<bool()>& is_done, const std::function<void()>& look) {
+  constexpr auto kEager = std::chrono::microseconds(200);
+  constexpr auto kPause = std::chrono::microseconds(20);
+  constexpr auto kLook = std::chrono::milliseconds(1);
+  const auto began = Clock::now();
+  auto looked = began;
+  while (!is_done()) {
+    const auto now = Clock::now();
+    if (now - looked >= kLook) {
+      look();
+      looked = now;
+    }
+    if (now - began >= kEager) std::this_thread::sleep_for(kPause);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& plan) {
+  NcclCommunicator::Id id{};
+  if (plan.rank == 0) id = NcclCommunicator::make_id();
+  plan.share_from_first(id);
+  return std::make_unique<NcclCollective>(plan.device, id, plan.rank, plan.world_size, plan.look);
+}
+
+NcclCollective::NcclCollective(c10::Device device, const NcclCommunicator::Id& id, std::uint32_t rank,
+                               std::uint32_t size, std::function<void()> look)
+    : stream_(device), look_(std::move(look)), communicator_([&] {
+        const c10::DeviceGuard guard(device);
+        return NcclCommunicator(id, rank, size);
+      }()) {}
+
+NcclCollective::~NcclCollective() {
+  constexpr auto kPatience = std::chrono::seconds(5);
+  if (communicator_.is_aborted()) return;
+  try {
+    communicator_.begin_to_close();
+    const auto deadline = Clock::now() + kPatience;
+    poll([&] { return communicator_.is_ready() || Clock::now() >= deadline; }, [] {});
+    if (communicator_.is_ready()) return;
+  } catch (const std::exception&) {  // a rank that is lost does not part
+  }
+  communicator_.abort();
+}
+
+void NcclCollective::wait_until_ready(const std::function<void()>& look) {
+  poll([&] { return communicator_.is_ready(); }, look);
+}
+
+void NcclCollective::note_error() {
+  if (!error_) error_ = std::current_exception();
+}
+
+void NcclCollective::begin_sum(const at::Tensor& piece) {
+  if (error_) return;
+  const c10::DeviceGuard guard(stream_.device());
+  stream_.follow_current();
+  pieces_.push_back(piece);
+  has_sums_ = true;
+  try {
+    wait_until_ready(look_);
+    communicator_.begin_sum(piece.mutable_data_ptr(), static_cast<std::size_t>(piece.numel()),
+                            numbers_of(piece.scalar_type()), stream_.handle());
+    wait_until_ready(look_);
+  } catch (const NcclError&) {
+    note_error();
+  }
+  stream_.mark();
+}
+
+void NcclCollective::queue_wait() {
+  if (has_sums_) stream_.let_current_wait();
+}
+
+void NcclCollective::wait(const std::function<void()>& look) {
+  if (!has_sums_ || error_) return;
+  try {
+    poll([&] { return stream_.is_past_mark(); },
+         [&] {
+           static_cast<void>(communicator_.is_ready());
+           look();
+         });
+    static_cast<void>(communicator_.is_ready());  // a kernel that failed ends as others do
+  } catch (const NcclError&) {
+    note_error();
+    return;
+  }
+  pieces_.clear();
+  has_sums_ = false;
+}
+
+void NcclCollective::abort() {
+  communicator_.abort();
+}
+
+bool NcclCollective::is_over() {
+  return !has_sums_ || stream_.is_past_mark();
+}
+
+namespace {
+
+const bool is_registered = register_device_collective(c10::DeviceType::CUDA, make_nccl_collective);
+
+}  // namespace
+
+// Programs link this file for its registration alone: the linker is told this name.
+extern "C" bool ratoon_nccl_is_linked() {
+  return is_registered;
+}
+
+}  // namespace ratoon

@@ -1,0 +1,45 @@
+// NcclCollective: sums over NCCL, on a stream of its own, of what lies on one accelerator.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "agent/src/torch/collectives/collective.h"
+#include "agent/src/torch/collectives/device_collectives.h"
+#include "agent/src/torch/collectives/nccl_communicator.h"
+#include "agent/src/torch/collectives/side_stream.h"
+
+namespace ratoon {
+
+class NcclCollective final : public Collective {
+ public:
+  // Begins to connect. `look` is called each millisecond while a call waits for NCCL to connect, and may
+  // throw.
+  NcclCollective(c10::Device device, const NcclCommunicator::Id& id, std::uint32_t rank, std::uint32_t size,
+                 std::function<void()> look);
+  // Parts from the other ranks: waits for them a little, then aborts.
+  ~NcclCollective() override;
+
+  void begin_sum(const at::Tensor& piece) override;
+  void queue_wait() override;
+  void wait(const std::function<void()>& look) override;
+  [[nodiscard]] std::exception_ptr error() override { return error_; }
+  void abort() override;
+  [[nodiscard]] bool is_over() override;
+
+ private:
+  void wait_until_ready(const std::function<void()>& look);
+  void note_error();
+
+  SideStream stream_;
+  std::function<void()> look_;
+  NcclCommunicator communicator_;
+  std::vector<at::Tensor> pieces_;  // of sums that may still run
+  bool has_sums_ = false;           // that were not waited for
+  std::exception_ptr error_;
+};
+
+// For register_device_collective(); CUDA's is registered.
+[[nodiscard]] std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& plan);
+
+}  // namespace ratoon

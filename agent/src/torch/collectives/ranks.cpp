@@ -1,0 +1,140 @@
+#include "agent/src/torch/collectives/ranks.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include <ATen/ops/zeros.h>
+
+#include <ratoon/failure.h>
+
+#include "agent/src/torch/collectives/gloo.h"
+#include "agent/src/torch/collectives/graveyard.h"
+#include "agent/src/torch/collectives/meeting.h"
+#include "base/contract/exit_code.h"
+
+namespace ratoon {
+namespace {
+
+[[noreturn]] void fail(ExitCode code, const std::string& sentence) {
+  throw Failure(static_cast<int>(code), sentence);
+}
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const c10::Error& e) {
+    return e.what_without_backtrace();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+// A collective fails when a peer is gone, which is nobody's mistake: the operator, who knows more, will say
+// that the world changed. If it says nothing, the fault is of another kind.
+[[noreturn]] void wait_for_the_word(const Session& session, const std::string& why) {
+  constexpr auto kPatience = std::chrono::seconds(60);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (std::chrono::steady_clock::now() < deadline) {
+    session.check();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  fail(ExitCode::kStartAgain,
+       "a collective failed, and for 60 s nobody said that a process was lost: " + why);
+}
+
+std::shared_ptr<Collective> connect(const Session& session, const std::string& mark,
+                                    std::vector<std::string>& marks) {
+  static_cast<void>(clear_graves());
+  const auto meeting = std::make_shared<Meeting>(Meeting::Plan{.rendezvous = session.rendezvous(),
+                                                               .attempt = session.attempt(),
+                                                               .rank = session.rank(),
+                                                               .world_size = session.world_size(),
+                                                               .mark = mark});
+  try {
+    while (!meeting->is_over()) {
+      session.check();
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
+    }
+  } catch (...) {
+    meeting->give_up();
+    bury(meeting, [m = meeting.get()] { return m->is_over(); });
+    throw;
+  }
+  if (meeting->error()) wait_for_the_word(session, text_of(meeting->error()));
+  marks = meeting->marks();
+  return std::make_shared<GroupCollective>(meeting->take_group(), end_collectives);
+}
+
+void check_seat(const Session& session, const c10d::Backend& group) {
+  if (std::cmp_equal(session.rank(), group.getRank()) &&
+      std::cmp_equal(session.world_size(), group.getSize()))
+    return;
+  fail(ExitCode::kConfiguration,
+       "use_group() was given rank " + std::to_string(group.getRank()) + " of " +
+           std::to_string(group.getSize()) + ", and this is rank " + std::to_string(session.rank()) + " of " +
+           std::to_string(session.world_size()) +
+           ": make the group in each attempt, of session.rank() and session.world_size()");
+}
+
+}  // namespace
+
+void finish_sums(const Session& session, Collective& collective) {
+  collective.wait([&] { session.check(); });
+  if (const auto error = collective.error()) wait_for_the_word(session, text_of(error));
+}
+
+Ranks::Ranks(Session& session, const std::string& mark) : session_(session) {
+  if (session.world_size() == 1) return;
+  const auto waits = session.in(Phase::kCollective);
+  std::vector<std::string> marks;
+  collective_ = connect(session, mark, marks);
+  compare(marks);
+}
+
+Ranks::Ranks(Session& session, const std::string& mark, const c10::intrusive_ptr<c10d::Backend>& group)
+    : session_(session) {
+  check_seat(session, *group);
+  const auto waits = session.in(Phase::kCollective);
+  // A collective of the program's group has the program's time-out.
+  collective_ = std::make_shared<GroupCollective>(group, [](c10d::Backend&) {});
+  compare(exchange(mark));
+}
+
+std::vector<std::string> Ranks::exchange(const std::string& own) const {
+  const auto bytes = static_cast<std::int64_t>(own.size());
+  const auto all = at::zeros({session_.world_size(), bytes}, at::kByte);
+  const auto row = [&](std::size_t rank) { return all.mutable_data_ptr<std::uint8_t>() + rank * own.size(); };
+  std::memcpy(row(session_.rank()), own.data(), own.size());
+  try {
+    collective_->begin_sum(all);
+    finish_sums(session_, *collective_);
+  } catch (...) {
+    bury(collective_, [c = collective_.get()] { return c->is_over(); });
+    throw;
+  }
+  std::vector<std::string> of_all(session_.world_size());
+  for (std::size_t rank = 0; rank < of_all.size(); ++rank)
+    of_all[rank].assign(reinterpret_cast<const char*>(row(rank)), own.size());
+  return of_all;
+}
+
+void Ranks::share_from_first(std::span<std::uint8_t> bytes) const {
+  if (!collective_) return;
+  const auto waits = session_.in(Phase::kCollective);
+  const std::string own(bytes.begin(), bytes.end());
+  std::ranges::copy(exchange(own).front(), bytes.begin());
+}
+
+void Ranks::compare(const std::vector<std::string>& marks) const {
+  for (std::size_t rank = 1; rank < marks.size(); ++rank) {
+    if (marks[rank] == marks[0]) continue;
+    fail(ExitCode::kConfiguration,
+         "rank " + std::to_string(rank) + " has other weights than rank 0 at step " +
+             std::to_string(session_.steps_done()) +
+             ": give all ranks the same seed (torch::manual_seed) before they make the model");
+  }
+}
+
+}  // namespace ratoon

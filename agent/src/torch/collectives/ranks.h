@@ -1,0 +1,43 @@
+// Ranks: the processes of an attempt as they reach each other by way of the host. Small things go this way
+// whatever computes: the control word of each step, and what is needed to connect accelerators.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ratoon/session.h>
+
+#include "agent/src/torch/collectives/collective.h"
+#include "agent/src/torch/collectives/group_collective.h"
+
+namespace ratoon {
+
+class Ranks {
+ public:
+  // Meets the others, which takes as long as the last one; each shows its mark, and all must be alike.
+  Ranks(Session& session, const std::string& mark);
+  // The same over a group that the program has made and whose ranks are connected.
+  Ranks(Session& session, const std::string& mark, const c10::intrusive_ptr<c10d::Backend>& group);
+
+  // Null in a world of one.
+  [[nodiscard]] const std::shared_ptr<Collective>& collective() const { return collective_; }
+  // Rank 0's bytes become those of all.
+  void share_from_first(std::span<std::uint8_t> bytes) const;
+
+ private:
+  // What each rank has, by rank.
+  [[nodiscard]] std::vector<std::string> exchange(const std::string& own) const;
+  void compare(const std::vector<std::string>& marks) const;
+
+  Session& session_;
+  std::shared_ptr<Collective> collective_;
+};
+
+// Until the sums are complete; throws Interrupted when the world changed. Where a sum failed, a rank is lost,
+// and the coordinator, which knows more, will say that the world changed: it is waited for.
+void finish_sums(const Session& session, Collective& collective);
+
+}  // namespace ratoon
