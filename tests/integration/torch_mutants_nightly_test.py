@@ -5,17 +5,18 @@ import unittest
 from mutants import MutantTest, of_rows
 
 TORCH = "agent/src/torch/"
+BUCKETS = TORCH + "collectives/gradient_buckets.cpp"
 
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
     "a rank that counts as much as one with more samples": (
-        ("gradient_buckets_test", "GradientBuckets.*"), TORCH + "collectives/gradient_buckets.cpp",
+        ("gradient_buckets_test", "GradientBuckets.*"), BUCKETS,
         r"samples \? static_cast<double>\(\*samples\) : 1\.0 / world_size", "1.0 / world_size"),
     "samples that some ranks alone give": (
-        ("gradient_buckets_test", "GradientBuckets.*"), TORCH + "collectives/gradient_buckets.cpp", r"if \(gave != world_size_\) \{",
+        ("gradient_buckets_test", "GradientBuckets.*"), BUCKETS, r"if \(gave != world_size_\) \{",
         "if (false) {"),
     "a wish of a rank that is lost": (
-        ("gradient_buckets_test", "GradientBuckets.*"), TORCH + "collectives/gradient_buckets.cpp", r"if \(control\[bit\] > 0\.5F\)",
+        ("gradient_buckets_test", "GradientBuckets.*"), BUCKETS, r"if \(control\[bit\] > 0\.5F\)",
         "if (control[bit] > 1.5F)"),
     "a digest that takes a parameter for a buffer": (
         ("digest_test", "Digest.*"), TORCH + "digest.cpp", r'"buffer " \+ item\.key\(\)', '"parameter " + item.key()'),
