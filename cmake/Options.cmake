@@ -6,6 +6,7 @@ option(RATOON_WITH_MDS "Build ratoon::agent_mds (needs zstd, snappy, brotli, bzi
 option(RATOON_WITH_TORCH "Build ratoon::agent_torch (needs LibTorch's CPU libraries)" ON)
 option(RATOON_TORCH_IF_FOUND "Build without LibTorch where RATOON_WITH_TORCH does not find it, instead of ending" OFF)
 option(RATOON_WITH_CUDA "Build ratoon::agent_torch_cuda (needs LibTorch's CUDA libraries and NCCL)" ${RATOON_WITH_TORCH})
+option(RATOON_ON_GPU "Link examples and GPU tests to libtorch_cuda, also where libraries that it loads are elsewhere" OFF)
 option(RATOON_WITH_PYTHON "Build the compiled part of the package ratoon (needs RATOON_WITH_MDS, Python and nanobind)" OFF)
 option(RATOON_WERROR "Treat warnings as errors" OFF)
 option(RATOON_UNITY "Compile the files of a folder together (cmake/Unity.cmake)" ON)

@@ -16,7 +16,9 @@ namespace {
 
 void train(ratoon::Session& session, const Flags& flags, const Corpus& corpus) {
   torch::manual_seed(flags.seed);
+  const at::Device device = ratoon::torch::device_for(session, flags.device);
   Gpt model(corpus.letters(), Corpus::kWindow);
+  model->to(device);
   if (session.rank() > 0) torch::manual_seed(flags.seed + session.rank());  // each drops other neurons
   torch::optim::AdamW optimizer(model->parameters(), torch::optim::AdamWOptions());
   ratoon::Stream stream(session.stream_options(ratoon::torch_stream(
@@ -29,16 +31,18 @@ void train(ratoon::Session& session, const Flags& flags, const Corpus& corpus) {
     const auto index = ratoon::torch::index(stream.take(session.rank(), session.world_size()));
     for (auto& group : optimizer.param_groups()) group.options().set_lr(learning_rate(step, flags.steps));
     optimizer.zero_grad();
-    const auto loss = model->loss(corpus.rows(index));
+    const auto loss = model->loss(corpus.rows(index).to(device));
     loss.backward();
     session.report("loss", loss.item<double>());
-    session.average_gradients(*model);
+    session.average_gradients(*model, {.over_host = flags.over_host});
     optimizer.step();
     say_step(flags, step, loss.item<double>(), session.rank(), session.attempt());
   }
   report_weights(*model, session.rank() == 0 ? flags.out : "");
-  std::printf("%s\n",
-              corpus.text_of(model->sample(corpus.rows(torch::zeros(1, torch::kLong))[0], 120)).c_str());
+  std::printf(
+      "%s\n",
+      corpus.text_of(model->sample(corpus.rows(torch::zeros(1, torch::kLong))[0].to(device), 120).cpu())
+          .c_str());
 }
 
 }  // namespace

@@ -11,8 +11,10 @@
 
 Flags read_flags(int argc, char** argv) {
   Flags flags;
-  for (int i = 1; i + 1 < argc; ++i) {
+  for (int i = 1; i < argc; ++i) {
     const std::string_view flag = argv[i];
+    if (flag == "--over-host") flags.over_host = true;
+    if (i + 1 == argc) break;
     const std::uint64_t number = std::strtoull(argv[i + 1], nullptr, 10);
     if (flag == "--text") flags.text = argv[i + 1];
     if (flag == "--steps") flags.steps = number;
@@ -20,6 +22,7 @@ Flags read_flags(int argc, char** argv) {
     if (flag == "--seed") flags.seed = number;
     if (flag == "--pause-ms") flags.pause_ms = number;
     if (flag == "--threads") flags.threads = static_cast<int>(number);
+    if (flag == "--device") flags.device = argv[i + 1];
     if (flag == "--out") flags.out = argv[i + 1];
   }
   return flags;

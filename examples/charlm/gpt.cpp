@@ -40,7 +40,8 @@ torch::Tensor BlockImpl::attend(const torch::Tensor& x) {
   const auto query = parts[0].transpose(1, 2), key = parts[1].transpose(1, 2),
              value = parts[2].transpose(1, 2);
   const auto scale = 1 / std::sqrt(static_cast<double>(width / heads));
-  const auto later = torch::ones({length, length}, torch::kBool).triu(1);  // no letter sees those after it
+  const auto later = torch::ones({length, length}, x.options().dtype(torch::kBool))
+                         .triu(1);  // no letter sees those after it
   const auto scores = (query.matmul(key.transpose(2, 3)) * scale)
                           .masked_fill(later, -std::numeric_limits<double>::infinity());
   const auto seen = dropout->forward(scores.softmax(3)).matmul(value);
@@ -64,7 +65,7 @@ GptImpl::GptImpl(std::int64_t letters, std::int64_t window_size)
 }
 
 torch::Tensor GptImpl::forward(const torch::Tensor& letters) {
-  const auto places = torch::arange(letters.size(1));
+  const auto places = torch::arange(letters.size(1), letters.options());
   return head->forward(
       normalize->forward(blocks->forward(letter->forward(letters) + place->forward(places))));
 }
@@ -87,7 +88,8 @@ torch::Tensor GptImpl::sample(torch::Tensor begin, std::int64_t count) {
 
 void report_weights(const torch::nn::Module& model, const std::string& file) {
   std::uint64_t digest = 0xcbf29ce484222325;  // FNV-1a
-  for (const auto& weights : model.parameters()) {
+  for (const auto& parameter : model.parameters()) {
+    const auto weights = parameter.cpu();
     const std::span bytes(static_cast<const std::uint8_t*>(weights.const_data_ptr()), weights.nbytes());
     for (const std::uint8_t byte : bytes) digest = (digest ^ byte) * 0x100000001b3;
   }

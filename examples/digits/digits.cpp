@@ -15,7 +15,9 @@ constexpr std::int64_t kSamples = 4096;
 
 void train(ratoon::Session& session, const Flags& flags, const Glyphs& glyphs) {
   torch::manual_seed(flags.seed);  // the same on all ranks, so that all begin with the same weights
+  const at::Device device = ratoon::torch::device_for(session, flags.device);
   Net net;
+  net->to(device);
   torch::manual_seed(flags.seed + 1 + session.rank());  // and each drops other neurons
   torch::optim::AdamW optimizer(net->parameters(), torch::optim::AdamWOptions(1e-3));
   ratoon::Stream stream(session.stream_options({.samples = kSamples, .global_batch = flags.batch}));
@@ -26,11 +28,11 @@ void train(ratoon::Session& session, const Flags& flags, const Glyphs& glyphs) {
   for (const std::uint64_t step : session.steps(steps_of(flags, kSamples, stream.global_batch()))) {
     const auto index = ratoon::torch::index(stream.take(session.rank(), session.world_size()));
     optimizer.zero_grad();
-    const auto guess = net->forward(glyphs.images.index_select(0, index));
-    const auto loss = torch::nn::functional::nll_loss(guess, glyphs.labels.index_select(0, index));
+    const auto guess = net->forward(glyphs.images.index_select(0, index).to(device));
+    const auto loss = torch::nn::functional::nll_loss(guess, glyphs.labels.index_select(0, index).to(device));
     loss.backward();
     session.report("loss", loss.item<double>());
-    session.average_gradients(*net);
+    session.average_gradients(*net, {.over_host = flags.over_host});
     optimizer.step();
     say_step(flags, step, loss.item<double>(), session.rank(), session.attempt());
   }

@@ -11,7 +11,9 @@ struct Flags {
   std::uint64_t seed = 17;
   std::uint64_t pause_ms = 0;  // stands for a longer step
   int threads = 1;
-  std::string out;  // a file for the digest of the weights at the end
+  std::string device = "cpu";  // or cuda: the one of the process's local rank
+  bool over_host = false;      // processes share a device, which NCCL refuses
+  std::string out;             // a file for the digest of the weights at the end
 };
 
 // The last one counts, so that `ratoon run job.yaml -- --steps 50` overrides what the file says.

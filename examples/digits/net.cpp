@@ -16,7 +16,8 @@ torch::Tensor NetImpl::forward(torch::Tensor x) {
 
 void report_weights(const torch::nn::Module& net, const std::string& file) {
   std::uint64_t digest = 0xcbf29ce484222325;  // FNV-1a; ratoon::digest() does not need the same order
-  for (const auto& weights : net.parameters()) {
+  for (const auto& parameter : net.parameters()) {
+    const auto weights = parameter.cpu();
     const std::span bytes(static_cast<const std::uint8_t*>(weights.const_data_ptr()), weights.nbytes());
     for (const std::uint8_t byte : bytes) digest = (digest ^ byte) * 0x100000001b3;
   }

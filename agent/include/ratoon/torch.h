@@ -12,6 +12,7 @@
 #include <ratoon/torch/average_gradients.h>
 #include <ratoon/torch/batch_tensor.h>
 #include <ratoon/torch/dataset_batches.h>
+#include <ratoon/torch/device.h>
 #include <ratoon/torch/device_dataset.h>
 #include <ratoon/torch/digest.h>
 #include <ratoon/torch/loss_scaler.h>

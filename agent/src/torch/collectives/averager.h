@@ -1,6 +1,7 @@
 // Averager: what one attempt needs for averaging gradients; one a Session.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -18,6 +19,9 @@ class Module;
 }
 
 namespace ratoon {
+
+// For tests on one accelerator: a world of one, which has nothing to add up, goes the whole way.
+inline std::atomic<bool> averages_alone = false;
 
 class Averager {
  public:

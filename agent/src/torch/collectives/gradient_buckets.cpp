@@ -5,6 +5,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/set.h>
 #include <ATen/ops/zeros.h>
@@ -93,6 +94,7 @@ void GradientBuckets::place_pieces() {
   sizes.back().elements += control_numbers;
   for (const auto& [sums, means, device, elements] : sizes) {
     pieces_.push_back(at::zeros({elements}, at::TensorOptions(sums).device(device)));
+    divisors_.push_back(at::ones({1}, pieces_.back().options()));
     means_.push_back(means == sums ? pieces_.back()
                                    : at::zeros({elements}, at::TensorOptions(means).device(device)));
   }
@@ -184,7 +186,8 @@ std::uint32_t GradientBuckets::finish() {
     const std::int64_t numbers = pieces_[piece].numel() - (has_control ? control_numbers : 0);
     if (numbers == 0) continue;
     at::Tensor sums = pieces_[piece].narrow(0, 0, numbers);
-    if (samples_) sums.div_(samples);
+    // By a tensor: some accelerators take a number for the product with its inverse, which rounds twice.
+    if (samples_) sums.div_(divisors_[piece].fill_(samples));
     if (!means_[piece].is_same(pieces_[piece])) means_[piece].copy_(sums);
   }
   const auto* const control = control_.const_data_ptr<float>();

@@ -73,6 +73,7 @@ class GradientBuckets {
   const Layout layout_;
   std::vector<Place> places_;  // of each parameter
   std::vector<at::Tensor> pieces_;
+  std::vector<at::Tensor> divisors_;  // of each piece: one number, the samples of all ranks
   std::vector<at::Tensor>
       means_;  // of each piece, in the parameters' type: the piece itself where it is that
   std::vector<at::Tensor> sum_views_;   // of each parameter: its place in the piece, as a tensor of its shape

@@ -7,6 +7,10 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 
+#include <ratoon/failure.h>
+
+#include "base/contract/exit_code.h"
+
 namespace ratoon {
 namespace {
 
@@ -80,7 +84,14 @@ void NcclCollective::wait_until_ready(const std::function<void()>& look) {
   poll([&] { return communicator_.is_ready(); }, look);
 }
 
-void NcclCollective::note_error() {
+// A rank that is lost fails the others' sums; what NCCL refuses, it would refuse again.
+void NcclCollective::note_error(const NcclError& error) {
+  if (error.is_refusal()) {
+    throw Failure(static_cast<int>(ExitCode::kConfiguration),
+                  std::string(error.what()) +
+                      "; NCCL_DEBUG=WARN says more, and ranks that share a device need over_host in "
+                      "average_gradients()");
+  }
   if (!error_) error_ = std::current_exception();
 }
 
@@ -95,8 +106,8 @@ void NcclCollective::begin_sum(const at::Tensor& piece) {
     communicator_.begin_sum(piece.mutable_data_ptr(), static_cast<std::size_t>(piece.numel()),
                             numbers_of(piece.scalar_type()), stream_.handle());
     wait_until_ready(look_);
-  } catch (const NcclError&) {
-    note_error();
+  } catch (const NcclError& error) {
+    note_error(error);
   }
   stream_.mark();
 }
@@ -114,8 +125,8 @@ void NcclCollective::wait(const std::function<void()>& look) {
            look();
          });
     static_cast<void>(communicator_.is_ready());  // a kernel that failed ends as others do
-  } catch (const NcclError&) {
-    note_error();
+  } catch (const NcclError& error) {
+    note_error(error);
     return;
   }
   pieces_.clear();

@@ -29,7 +29,7 @@ class NcclCollective final : public Collective {
 
  private:
   void wait_until_ready(const std::function<void()>& look);
-  void note_error();
+  void note_error(const NcclError& error);
 
   SideStream stream_;
   std::function<void()> look_;

@@ -43,6 +43,10 @@ ncclDataType_t type_of(NcclNumbers numbers) {
 
 }  // namespace
 
+bool NcclError::is_refusal() const {
+  return code == ncclInvalidArgument || code == ncclInvalidUsage;
+}
+
 NcclCommunicator::Id NcclCommunicator::make_id() {
   ncclUniqueId made{};
   check(ncclGetUniqueId(&made), "making an id", nullptr);

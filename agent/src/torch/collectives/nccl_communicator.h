@@ -22,6 +22,8 @@ namespace ratoon {
 class NcclError : public std::runtime_error {
  public:
   NcclError(int result, const std::string& sentence) : std::runtime_error(sentence), code(result) {}
+  // The call was wrong, and not the network or a rank.
+  [[nodiscard]] bool is_refusal() const;
   int code;
 };
 

@@ -1,0 +1,15 @@
+// The stages of gpu_probe. Each prints its rows and returns an exit code: 0 when all that it promises held.
+#pragma once
+
+namespace ratoon::gpu_probe {
+
+int facts();      // what is linked and what is here
+int bits();       // gradients averaged on the accelerator have the bits of the CPU
+int averaging();  // what averaging costs a step, and how much of it goes on beside backward()
+int restart();    // connecting and aborting again and again leaves nothing behind
+// Faults: each in a process of its own, which it is the end of.
+int device_assert();
+int stuck_kernel();
+int out_of_memory();
+
+}  // namespace ratoon::gpu_probe
