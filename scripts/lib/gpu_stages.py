@@ -24,8 +24,8 @@ def libtorch_folder():
         return pathlib.Path(root)
     found = subprocess.run([sys.executable, "-c", "import torch; print(torch.__path__[0])"], capture_output=True, text=True)
     if found.returncode != 0:
-        sys.exit("scripts/gpu: python3 cannot import torch, and RATOON_LIBTORCH_ROOT names no LibTorch with CUDA. Next: set it to "
-                 "the folder that holds torch/ and nvidia/")
+        sys.exit("scripts/gpu: python3 cannot import torch, and RATOON_LIBTORCH_ROOT names no LibTorch with CUDA. Next: set it "
+                 "to the folder that holds torch/ and nvidia/")
     return pathlib.Path(found.stdout.strip()).parent
 
 

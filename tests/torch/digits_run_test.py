@@ -120,6 +120,7 @@ class Averaging(unittest.TestCase):
         logs = self.run_probe("other-weights", code=82)
         for text in logs.values():
             self.assertIn("rank 2 has other weights than rank 0 at step 0: give all ranks the same seed", text)
+            self.assertRegex(text, r"of \d+ parameters \d+ differ, first \"\S+\"")
 
 
 if __name__ == "__main__":

@@ -160,7 +160,8 @@ TEST(Meeting, CollectivesThatWereGivenUpEndHereAndAtPeers) {
   }
 }
 
-TEST(Meeting, RanksWithOtherMarksGetNoGroup) {
+// With the group they tell each other what the difference is.
+TEST(Meeting, RanksSeeTheMarksOfAll) {
   const Place place;
   const auto first = place.join(0, 2, "these");
   const auto second = place.join(1, 2, "those");
@@ -168,7 +169,7 @@ TEST(Meeting, RanksWithOtherMarksGetNoGroup) {
     wait_for(*meeting);
     EXPECT_EQ(meeting->error(), nullptr);
     EXPECT_THAT(meeting->marks(), ElementsAre("these", "those"));
-    EXPECT_FALSE(meeting->take_group());
+    EXPECT_TRUE(meeting->take_group());
   }
 }
 

@@ -102,11 +102,11 @@ int stuck_kernel() {
   began = Clock::now();
   collective->abort();
   const double aborted = seconds_since(began);
-  rows.add({{"abort_s", aborted}, {"is_over_at_once", collective->is_over()}});
+  rows.add({{"abort_s", aborted}, {"has_stopped_at_once", collective->has_stopped()}});
   began = Clock::now();
   synchronize();
   rows.add({{"device_ended_after_s", seconds_since(began)}});
-  rows.expect(collective->is_over(), "when the device has ended, nothing of the collective runs");
+  rows.expect(collective->has_stopped(), "when the device has ended, nothing of the collective runs");
   return rows.exit_code();
 }
 

@@ -1,16 +1,20 @@
 #include "agent/src/torch/collectives/averager.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
 #include <utility>
 
 #include <torch/nn/module.h>
 
 #include <ratoon/failure.h>
-#include <ratoon/torch/digest.h>
 
+#include "agent/src/session/leaving.h"
 #include "agent/src/torch/collectives/device_collectives.h"
 #include "agent/src/torch/collectives/gradient_watch.h"
 #include "agent/src/torch/collectives/graveyard.h"
+#include "agent/src/torch/collectives/weights_mark.h"
 #include "base/contract/exit_code.h"
 
 namespace ratoon {
@@ -54,15 +58,6 @@ GradientBuckets::Layout layout_for(c10::Device device, const Averaging& how) {
           .sum_in_half_precision = how.sum_in_half_precision && !device.is_cpu()};
 }
 
-// A digest of all parameters. Buffers may differ by now: a rank's batch norm has seen its own samples.
-std::string mark_of(const ::torch::nn::Module& module) {
-  std::vector<NamedTensor> tensors;
-  for (const auto& item : module.named_parameters()) tensors.push_back({item.key(), item.value()});
-  const auto text = digest(std::span<const NamedTensor>(tensors));
-  if (!text) refuse("the weights cannot be compared: " + text.error().message());
-  return *text;
-}
-
 // What adds up on the accelerator itself.
 std::shared_ptr<Collective> connect_on(c10::Device device, Session& session, const Ranks& ranks) {
   const auto make = find_device_collective(device.type());
@@ -78,6 +73,33 @@ std::shared_ptr<Collective> connect_on(c10::Device device, Session& session, con
                .world_size = session.world_size(),
                .share_from_first = [&](std::span<std::uint8_t> bytes) { ranks.share_from_first(bytes); },
                .look = [&session] { session.check(); }});
+}
+
+// Until nothing writes into gradients any longer. What does not end keeps the accelerator, and memory that
+// the next attempt needs: another process goes on then, and this one ends without tearing anything down.
+void wait_until_stopped(Collective& collective) {
+  constexpr auto kPatience = std::chrono::seconds(30);
+  constexpr auto kPause = std::chrono::microseconds(200);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!collective.has_stopped()) {
+    if (std::chrono::steady_clock::now() >= deadline) {
+      std::fprintf(
+          stderr,
+          "ratoon: sums on the accelerator were aborted and have not ended after 30 s: a kernel that was "
+          "queued before them does not end; this process ends, and a fresh one goes on\n");
+      session::leave_now(static_cast<int>(ExitCode::kAbortOverdue));
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+// Never, on an accelerator with an error that stays: what is on it is not taken apart.
+bool is_over(const std::shared_ptr<Collective>& collective) {
+  try {
+    return !collective || collective->is_over();
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 void end_group(c10d::Backend& group) {
@@ -124,7 +146,7 @@ void Averager::prepare(const ::torch::nn::Module& module, const Averaging& how) 
 }
 
 void Averager::connect(const ::torch::nn::Module& module, c10::Device device) {
-  const std::string mark = mark_of(module);
+  const WeightsMark mark = mark_weights(module);
   const auto given = std::exchange(given_, nullptr);
   if (given && device.is_cpu()) {
     ranks_.emplace(session_, mark, given);
@@ -189,9 +211,8 @@ void Averager::give_up() {
   ranks_.reset();
   if (remains->host) remains->host->abort();
   if (remains->device) remains->device->abort();
-  bury(remains, [r = remains.get()] {
-    return (!r->host || r->host->is_over()) && (!r->device || r->device->is_over());
-  });
+  bury(remains, [r = remains.get()] { return is_over(r->host) && is_over(r->device); });
+  if (remains->device) wait_until_stopped(*remains->device);
 }
 
 }  // namespace ratoon

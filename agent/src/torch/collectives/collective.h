@@ -29,11 +29,12 @@ class Collective {
   // Of the first sum that failed, since a rank was lost or the library refused; none: nothing has, so far.
   [[nodiscard]] virtual std::exception_ptr error() = 0;
 
-  // Ends what runs; what it would have written is no sum. It can do nothing afterwards. May block for as long
-  // as the library does.
+  // Begins to end what runs, and returns; what it would have written is no sum. It can do nothing afterwards.
   virtual void abort() = 0;
-  // Nothing writes into the pieces any longer.
-  [[nodiscard]] virtual bool is_over() = 0;
+  // Nothing writes into the pieces any longer. Throws what the accelerator says.
+  [[nodiscard]] virtual bool has_stopped() = 0;
+  // Nor does anything else of it run: it may be destroyed without waiting.
+  [[nodiscard]] virtual bool is_over() { return has_stopped(); }
 };
 
 }  // namespace ratoon

@@ -77,7 +77,7 @@ std::exception_ptr GroupCollective::error() {
   return nullptr;
 }
 
-bool GroupCollective::is_over() {
+bool GroupCollective::has_stopped() {
   return std::ranges::all_of(sums_, [](const Sum& sum) { return sum.work->isCompleted(); });
 }
 

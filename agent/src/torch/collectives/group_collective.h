@@ -25,7 +25,7 @@ class GroupCollective final : public Collective {
   void wait(const std::function<void()>& look) override;
   [[nodiscard]] std::exception_ptr error() override;
   void abort() override { end_(*group_); }
-  [[nodiscard]] bool is_over() override;
+  [[nodiscard]] bool has_stopped() override;
 
  private:
   struct Count;

@@ -1,6 +1,5 @@
 #include "agent/src/torch/collectives/meeting.h"
 
-#include <algorithm>
 #include <csignal>
 #include <map>
 #include <mutex>
@@ -73,7 +72,6 @@ void Meeting::meet() {
   // waits for one that never comes is given up when the operator says so.
   value_of(client.ask(board::Op::kMark, {plan_.mark}, board::Client::kNoDeadline));
   marks_ = value_of(client.ask(board::Op::kGet, keys, board::Client::kNoDeadline));
-  if (std::ranges::adjacent_find(marks_, std::not_equal_to()) != marks_.end()) return;
   group_ = connect_with_gloo(c10::make_intrusive<BoardStore>(way, plan_.store_timeout),
                              static_cast<int>(plan_.rank), static_cast<int>(plan_.world_size),
                              plan_.rendezvous.own_host, plan_.connect_timeout);

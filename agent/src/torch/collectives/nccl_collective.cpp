@@ -69,7 +69,10 @@ NcclCollective::NcclCollective(c10::Device device, const NcclCommunicator::Id& i
 
 NcclCollective::~NcclCollective() {
   constexpr auto kPatience = std::chrono::seconds(5);
-  if (communicator_.is_aborted()) return;
+  if (aborting_.joinable()) {
+    aborting_.join();
+    return;
+  }
   try {
     communicator_.begin_to_close();
     const auto deadline = Clock::now() + kPatience;
@@ -134,11 +137,19 @@ void NcclCollective::wait(const std::function<void()>& look) {
 }
 
 void NcclCollective::abort() {
-  communicator_.abort();
+  if (aborting_.joinable()) return;
+  aborting_ = std::thread([this] {
+    communicator_.abort();
+    has_aborted_ = true;
+  });
+}
+
+bool NcclCollective::has_stopped() {
+  return !has_sums_ || stream_.is_past_mark();
 }
 
 bool NcclCollective::is_over() {
-  return !has_sums_ || stream_.is_past_mark();
+  return has_stopped() && (!aborting_.joinable() || has_aborted_);
 }
 
 namespace {

@@ -1,7 +1,9 @@
 // NcclCollective: sums over NCCL, on a stream of its own, of what lies on one accelerator.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "agent/src/torch/collectives/collective.h"
@@ -25,6 +27,7 @@ class NcclCollective final : public Collective {
   void wait(const std::function<void()>& look) override;
   [[nodiscard]] std::exception_ptr error() override { return error_; }
   void abort() override;
+  [[nodiscard]] bool has_stopped() override;
   [[nodiscard]] bool is_over() override;
 
  private:
@@ -37,6 +40,9 @@ class NcclCollective final : public Collective {
   std::vector<at::Tensor> pieces_;  // of sums that may still run
   bool has_sums_ = false;           // that were not waited for
   std::exception_ptr error_;
+  // NCCL takes a second to take a communicator apart, and is not waited for.
+  std::thread aborting_;
+  std::atomic<bool> has_aborted_ = false;
 };
 
 // For register_device_collective(); CUDA's is registered.

@@ -107,9 +107,4 @@ void NcclCommunicator::begin_to_close() {
   check(ncclCommFinalize(comm_), "closing", comm_);
 }
 
-bool NcclCommunicator::is_aborted() {
-  const std::scoped_lock lock(mutex_);
-  return comm_ == nullptr;
-}
-
 }  // namespace ratoon

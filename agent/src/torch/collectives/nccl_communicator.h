@@ -53,7 +53,6 @@ class NcclCommunicator {
   void abort() noexcept;
   // All sums are complete, and all ranks part: begins to. is_ready() says when it may be destroyed.
   void begin_to_close();
-  [[nodiscard]] bool is_aborted();
 
  private:
   void check_open() const;

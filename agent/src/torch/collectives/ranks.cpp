@@ -85,21 +85,21 @@ void finish_sums(const Session& session, Collective& collective) {
   if (const auto error = collective.error()) wait_for_the_word(session, text_of(error));
 }
 
-Ranks::Ranks(Session& session, const std::string& mark) : session_(session) {
+Ranks::Ranks(Session& session, const WeightsMark& mark) : session_(session) {
   if (session.world_size() == 1) return;
   const auto waits = session.in(Phase::kCollective);
   std::vector<std::string> marks;
-  collective_ = connect(session, mark, marks);
-  compare(marks);
+  collective_ = connect(session, mark.whole, marks);
+  compare(marks, mark);
 }
 
-Ranks::Ranks(Session& session, const std::string& mark, const c10::intrusive_ptr<c10d::Backend>& group)
+Ranks::Ranks(Session& session, const WeightsMark& mark, const c10::intrusive_ptr<c10d::Backend>& group)
     : session_(session) {
   check_seat(session, *group);
   const auto waits = session.in(Phase::kCollective);
   // A collective of the program's group has the program's time-out.
   collective_ = std::make_shared<GroupCollective>(group, [](c10d::Backend&) {});
-  compare(exchange(mark));
+  compare(exchange(mark.whole), mark);
 }
 
 std::vector<std::string> Ranks::exchange(const std::string& own) const {
@@ -127,14 +127,39 @@ void Ranks::share_from_first(std::span<std::uint8_t> bytes) const {
   std::ranges::copy(exchange(own).front(), bytes.begin());
 }
 
-void Ranks::compare(const std::vector<std::string>& marks) const {
-  for (std::size_t rank = 1; rank < marks.size(); ++rank) {
-    if (marks[rank] == marks[0]) continue;
-    fail(ExitCode::kConfiguration,
-         "rank " + std::to_string(rank) + " has other weights than rank 0 at step " +
-             std::to_string(session_.steps_done()) +
-             ": give all ranks the same seed (torch::manual_seed) before they make the model");
+void Ranks::compare(const std::vector<std::string>& marks, const WeightsMark& own) const {
+  const auto other = std::ranges::find_if(marks, [&](const std::string& mark) { return mark != marks[0]; });
+  if (other == marks.end()) return;
+  const auto rank = static_cast<std::size_t>(other - marks.begin());
+  fail(ExitCode::kConfiguration, "rank " + std::to_string(rank) + " has other weights than rank 0 at step " +
+                                     std::to_string(session_.steps_done()) +
+                                     ": give all ranks the same seed (torch::manual_seed) before "
+                                     "they make the model, and the same kind of device; " +
+                                     name_difference(own, rank));
+}
+
+// All ranks come here, since all have seen the same marks.
+std::string Ranks::name_difference(const WeightsMark& own, std::size_t rank) const {
+  const std::string mine(reinterpret_cast<const char*>(own.sums.data()),
+                         own.sums.size() * sizeof own.sums[0]);
+  const std::uint64_t count = own.sums.size();
+  std::vector<std::uint64_t> counts;
+  for (const std::string& of_rank :
+       exchange(std::string(reinterpret_cast<const char*>(&count), sizeof count)))
+    std::memcpy(&counts.emplace_back(), of_rank.data(), sizeof count);
+  if (counts[0] != counts[rank]) {
+    return "the models differ, too: rank 0 has " + std::to_string(counts[0]) + " parameters and rank " +
+           std::to_string(rank) + " has " + std::to_string(counts[rank]);
   }
+  if (std::ranges::any_of(counts, [&](std::uint64_t of_rank) { return of_rank != counts[0]; }))
+    return "the models of other ranks differ, too";
+  const auto sums = exchange(mine);
+  std::vector<std::size_t> different;
+  for (std::size_t i = 0; i < own.names.size(); ++i)
+    if (sums[0].compare(8 * i, 8, sums[rank], 8 * i, 8) != 0) different.push_back(i);
+  if (different.empty()) return "the names of the parameters differ";
+  return "of " + std::to_string(own.names.size()) + " parameters " + std::to_string(different.size()) +
+         " differ, first \"" + own.names[different.front()] + "\"";
 }
 
 }  // namespace ratoon

@@ -12,15 +12,16 @@
 
 #include "agent/src/torch/collectives/collective.h"
 #include "agent/src/torch/collectives/group_collective.h"
+#include "agent/src/torch/collectives/weights_mark.h"
 
 namespace ratoon {
 
 class Ranks {
  public:
   // Meets the others, which takes as long as the last one; each shows its mark, and all must be alike.
-  Ranks(Session& session, const std::string& mark);
+  Ranks(Session& session, const WeightsMark& mark);
   // The same over a group that the program has made and whose ranks are connected.
-  Ranks(Session& session, const std::string& mark, const c10::intrusive_ptr<c10d::Backend>& group);
+  Ranks(Session& session, const WeightsMark& mark, const c10::intrusive_ptr<c10d::Backend>& group);
 
   // Null in a world of one.
   [[nodiscard]] const std::shared_ptr<Collective>& collective() const { return collective_; }
@@ -30,7 +31,8 @@ class Ranks {
  private:
   // What each rank has, by rank.
   [[nodiscard]] std::vector<std::string> exchange(const std::string& own) const;
-  void compare(const std::vector<std::string>& marks) const;
+  void compare(const std::vector<std::string>& marks, const WeightsMark& own) const;
+  [[nodiscard]] std::string name_difference(const WeightsMark& own, std::size_t rank) const;
 
   Session& session_;
   std::shared_ptr<Collective> collective_;
