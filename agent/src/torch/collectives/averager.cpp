@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <thread>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include <ratoon/failure.h>
 
 #include "agent/src/session/leaving.h"
+#include "agent/src/session/say.h"
 #include "agent/src/torch/collectives/device_collectives.h"
 #include "agent/src/torch/collectives/gradient_watch.h"
 #include "agent/src/torch/collectives/graveyard.h"
@@ -83,10 +83,10 @@ void wait_until_stopped(Collective& collective) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (!collective.has_stopped()) {
     if (std::chrono::steady_clock::now() >= deadline) {
-      std::fprintf(
-          stderr,
-          "ratoon: sums on the accelerator were aborted and have not ended after 30 s: a kernel that was "
-          "queued before them does not end; this process ends, and a fresh one goes on\n");
+      session::say(
+          "sums on the accelerator were aborted and have not ended after 30 s: a kernel that was queued "
+          "before "
+          "them does not end; this process ends, and a fresh one goes on");
       session::leave_now(static_cast<int>(ExitCode::kAbortOverdue));
     }
     std::this_thread::sleep_for(kPause);
