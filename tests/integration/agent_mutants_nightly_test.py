@@ -9,6 +9,7 @@ CHECKPOINT = "agent/src/checkpoint/"
 SESSION = "agent/src/session/"
 LOADER = "agent/src/data/loader/"
 CONTRACT = "base/contract/"
+DEVICES = "agent/src/devices/"
 
 
 def of_checkpoint(tests):
@@ -25,6 +26,10 @@ def of_packs(tests):
 
 def of_session(tests):
     return "session_rules_test", tests
+
+
+def of_devices(tests):
+    return "devices_rules_test", tests
 
 
 def of_loader(tests):
@@ -193,6 +198,26 @@ MUTANTS = {
     "a misspelt field that passes": (
         ("job_file_test", "JobFieldsTest.*"), "cli/job_fields.cpp",
         r"if \(!known\) return unknown\(item\.first, schema, path\);", "if (!known) continue;"),
+    "a process that goes on after an abort that does not end": (
+        of_devices("FaultDecision.*"), DEVICES + "fault_decision.cpp", r"abort == AbortResult::kOverdue\)\n    why",
+        "false)\n    why"),
+    "a process that goes on with a device that fails": (
+        of_devices("FaultDecision.*"), DEVICES + "fault_decision.cpp", r"if \(probe == ProbeResult::kSticky\)\n    why",
+        "if (false)\n    why"),
+    "a node whose memory has an uncorrectable error is kept": (
+        of_devices("FaultDecision.*"), DEVICES + "fault_decision.cpp", r"if \(facts\.has_uncorrectable_error\)", "if (false)"),
+    "a device that is gone taken for a configuration": (
+        of_devices("FaultDecision.*"), DEVICES + "fault_decision.cpp", r"if \(facts\.is_device_missing\)", "if (false)"),
+    "a row that waits for a reset and explains everything": (
+        of_devices("FaultDecision.*"), DEVICES + "fault_decision.cpp", r"is_remap_pending && may_be_hardware",
+        "is_remap_pending"),
+    "an ECC error taken for the program's": (
+        of_devices("FaultDecision.*"), DEVICES + "cuda_errors.cpp", r"\{214, (\S+) CudaErrorClass::kHardware",
+        r"{214, \1 CudaErrorClass::kKernelFault"),
+    "a kernel that read a lost peer's memory taken for the program's error": (
+        of_devices("FaultDecision.*"), DEVICES + "fault_opinion.cpp", r"if \(has_lost_peer\) \{", "if (false) {"),
+    "an Xid that a program's kernel causes taken for broken hardware": (
+        of_devices("Xids.*"), DEVICES + "xids.cpp", r"\{31, false", "{31, true"),
 }
 
 

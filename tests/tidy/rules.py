@@ -81,11 +81,12 @@ PROGRESS = ("agent/src/progress/render.*", "agent/src/progress")
 HTTP_LINK = ("agent/src/session/coordinator_link.*", "agent/src/session/make_link.*")
 EXPOSITION = "agent/src/metrics/exposition.*"
 METRICS = ("agent/src/metrics", "agent/src/metrics/endpoint.*")
+DEVICE_RULES = tuple(f"agent/src/devices/{name}.*" for name in ("cuda_errors", "fault_decision", "fault_opinion", "xids"))
 INTEROP = "agent/src/checkpoint/interop"  # files of PyTorch and safetensors
 TIERS = "agent/src/checkpoint/tiers"  # the one place where checkpoints meet object stores
 AGENT_IO = ("agent/src/checkpoint", "agent/src/data/sets", "agent/src/data/loader", "agent/src/session")
 AGENT = (PUBLIC + AGENT_PURE + STAGING_PURE + (STREAMING, PACK, INTEROP, TIERS) + SEAM + (COURSE,) + SESSION_RULES + HISTORY +
-         PROGRESS + METRICS + BOARD + OBJECTS + (AGENT_DATA,) + TORCH_LISTS + AGENT_IO)
+         PROGRESS + METRICS + DEVICE_RULES + BOARD + OBJECTS + (AGENT_DATA,) + TORCH_LISTS + AGENT_IO)
 OPERATOR = ("operator/api", "operator/core", "operator/coordinator", "operator/local", "operator/kube",
             "operator/runtime")
 MDS = ("agent/include/ratoon/mds_*", "agent/src/mds", "agent/src/mds/format")
@@ -124,6 +125,7 @@ PARTS = (
          target="agent_torch agent_torch_cuda"),
     *(Part(path, BASE + PUBLIC + AGENT_PURE, target="agent", is_pure=True, instead=_AT_THE_DOOR)
       for path in AGENT_PURE),
+    *(Part(path, BASE + DEVICE_RULES, target="agent", is_pure=True, instead=_AT_THE_DOOR) for path in DEVICE_RULES),
     Part(STREAMING, BASE + PUBLIC, target="agent"),
     Part(PACK, BASE + PUBLIC + (STREAMING,), target="agent", is_pure=True, instead=_AT_THE_DOOR),
     Part(AGENT_DATA, BASE + PUBLIC, target="agent", is_pure=True, instead=_AT_THE_DOOR),

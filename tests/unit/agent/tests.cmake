@@ -70,6 +70,8 @@ ratoon_test(unit/agent/session_rules_test
           session/phase_watch_test.cpp session/place_options_test.cpp session/rollback_plan_test.cpp
           session/seat_wait_test.cpp session/seed_of_test.cpp session/until_test.cpp
   LIBS crash_support ratoon::agent ratoon::base_contract)
+ratoon_test(unit/agent/devices_rules_test
+  SOURCES devices/fault_decision_test.cpp devices/xids_test.cpp LIBS ratoon::agent)
 ratoon_test(unit/agent/board_test
   SOURCES board/client_test.cpp board/connections_test.cpp board/frame_test.cpp board/handshake_test.cpp
           board/notes_test.cpp board/server_test.cpp board/unproven_test.cpp

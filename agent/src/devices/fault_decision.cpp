@@ -1,0 +1,130 @@
+#include "agent/src/devices/fault_decision.h"
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "agent/src/devices/cuda_errors.h"
+#include "agent/src/devices/fault_opinion.h"
+#include "agent/src/devices/xids.h"
+
+namespace ratoon::devices {
+namespace {
+
+using enum FaultAction;
+
+constexpr int kProgramExitCode = 1;
+
+// ncclResult_t of NCCL 2.28, by number.
+constexpr std::array<const char*, 8> kNcclNames = {
+    "ncclSuccess",         "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
+    "ncclInvalidArgument", "ncclInvalidUsage",       "ncclRemoteError", "ncclInProgress"};
+
+// A reason to leave the machine, whatever the error says; empty: none.
+std::string hardware_evidence(const DeviceFacts& facts, bool may_be_hardware) {
+  if (facts.fatal_xid) {
+    const std::string_view words = describe_xid(*facts.fatal_xid);
+    return "the driver reported Xid " + std::to_string(*facts.fatal_xid) +
+           (words.empty() ? "" : " (" + std::string(words) + ")");
+  }
+  if (facts.has_uncorrectable_error) return "the device's memory had an uncorrectable error";
+  if (facts.has_remap_failed) return "a bad row of the device's memory could not be replaced";
+  if (facts.is_device_missing) return "this machine has fewer devices than it had or was given";
+  if (facts.is_remap_pending && may_be_hardware)
+    return "a bad row of the device's memory waits for a reset of the device";
+  return {};
+}
+
+// What a device or a communicator that does not answer turns a decision into.
+FaultOpinion with_answers(FaultOpinion opinion, AbortResult abort, ProbeResult probe) {
+  if (opinion.action != kRestartInProcess) return opinion;
+  const char* why = nullptr;
+  if (abort == AbortResult::kOverdue)
+    why = "the collectives that were aborted did not end in time";
+  else if (probe == ProbeResult::kSticky)
+    why = "a small kernel failed afterwards: this process cannot use the device again";
+  else if (probe == ProbeResult::kOverdue)
+    why = "the device did not finish its work in time";
+  if (why != nullptr) {
+    opinion.action = kStartAgain;
+    opinion.why = std::string(why) + ". A fresh process goes on";
+  }
+  return opinion;
+}
+
+std::optional<int> code_for(FaultAction action, AbortResult abort) {
+  switch (action) {
+    case kRestartInProcess:
+      return std::nullopt;
+    case kStartAgain:
+      return static_cast<int>(abort == AbortResult::kOverdue ? ExitCode::kAbortOverdue
+                                                             : ExitCode::kStartAgain);
+    case kLeaveNode:
+      return static_cast<int>(ExitCode::kDeviceUnusable);
+    case kProgramError:
+      break;
+    case kConfiguration:
+      return static_cast<int>(ExitCode::kConfiguration);
+  }
+  return kProgramExitCode;
+}
+
+const char* name_of(FaultPlace where) {
+  switch (where) {
+    case FaultPlace::kProgram:
+      return "in the program's own code";
+    case FaultPlace::kCollective:
+      return "in a collective";
+    case FaultPlace::kStart:
+      return "at the start";
+    case FaultPlace::kSave:
+      break;
+  }
+  return "in a save";
+}
+
+std::string describe(const DeviceFault& what) {
+  const std::string number = std::to_string(what.code);
+  switch (what.kind) {
+    case FaultKind::kNone:
+      return "no error of the device";
+    case FaultKind::kCuda:
+      return "CUDA error " + number + " (" + std::string(name_of_cuda_error(what.code)) + ")";
+    case FaultKind::kNccl: {
+      const auto index = static_cast<std::size_t>(what.code);
+      const bool is_known = what.code >= 0 && index < kNcclNames.size();
+      return "NCCL result " + number + " (" + (is_known ? kNcclNames[index] : "unknown") + ")";
+    }
+    case FaultKind::kPeerLost:
+      return "a peer was lost";
+    case FaultKind::kMemory:
+      break;
+  }
+  return "no room on the device";
+}
+
+}  // namespace
+
+std::string describe(const DeviceFault& what, FaultPlace where) {
+  return describe(what) + " " + name_of(where);
+}
+
+FaultDecision decide_after_fault(const DeviceFault& what, FaultPlace where, AbortResult abort,
+                                 ProbeResult probe, const DeviceFacts& facts) {
+  FaultOpinion opinion = opinion_on(what, where, probe, facts.has_lost_peer);
+  // A device that fails again after the work was cleared away is what a memory row could explain.
+  const bool may_be_hardware = opinion.may_be_hardware || probe != ProbeResult::kClean;
+  if (const std::string evidence = hardware_evidence(facts, may_be_hardware); !evidence.empty()) {
+    opinion.action = kLeaveNode;
+    opinion.why = evidence + ". Another machine goes on; have this device tested";
+  } else {
+    opinion = with_answers(std::move(opinion), abort, probe);
+  }
+  return {.action = opinion.action,
+          .exit_code = code_for(opinion.action, abort),
+          .skips_destructors =
+              opinion.is_sticky || abort == AbortResult::kOverdue || probe != ProbeResult::kClean,
+          .sentence = describe(what, where) + ": " + opinion.why + "."};
+}
+
+}  // namespace ratoon::devices

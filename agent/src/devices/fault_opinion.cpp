@@ -1,0 +1,172 @@
+#include "agent/src/devices/fault_opinion.h"
+
+#include "agent/src/devices/cuda_errors.h"
+
+namespace ratoon::devices {
+namespace {
+
+using enum FaultAction;
+
+// ncclResult_t of NCCL 2.28.
+constexpr int kNcclSuccess = 0;
+constexpr int kNcclUnhandledCudaError = 1;
+constexpr int kNcclSystemError = 2;
+constexpr int kNcclInternalError = 3;
+constexpr int kNcclInvalidArgument = 4;
+constexpr int kNcclInvalidUsage = 5;
+constexpr int kNcclRemoteError = 6;
+constexpr int kNcclInProgress = 7;
+
+FaultOpinion of_memory(FaultPlace where) {
+  if (where == FaultPlace::kStart) {
+    return {
+        kStartAgain,
+        "the device has no room while Ratoon starts: the memory of an earlier process may not be given "
+        "back yet. A fresh process tries again; if it stays so, look for other processes with nvidia-smi"};
+  }
+  return {
+      kProgramError,
+      "the device has no room for what the program asks for. Use a smaller batch, or accumulate gradients"};
+}
+
+FaultOpinion of_kernel_fault(bool has_lost_peer) {
+  if (has_lost_peer) {
+    return {.action = kStartAgain,
+            .why =
+                "a kernel failed after a peer had ended: it may have read the peer's memory. A fresh process "
+                "can use the device",
+            .may_be_hardware = true,
+            .is_sticky = true};
+  }
+  return {
+      .action = kProgramError,
+      .why =
+          "a kernel of the program failed, and the driver reports no fault of the device. Run the program "
+          "with compute-sanitizer, or with CUDA_LAUNCH_BLOCKING=1, to find the kernel",
+      .may_be_hardware = true,
+      .is_sticky = true};
+}
+
+FaultOpinion of_unclear() {
+  return {
+      .action = kStartAgain,
+      .why = "this process cannot use the device again, and the error does not say why. A fresh process can",
+      .may_be_hardware = true,
+      .is_sticky = true};
+}
+
+FaultOpinion of_missing_fit(FaultPlace where, const char* at_the_start) {
+  if (where == FaultPlace::kStart) return {kConfiguration, at_the_start};
+  return {kProgramError, "the program asked for something that this device, driver or build does not have"};
+}
+
+FaultOpinion of_unavailable(FaultPlace where, ProbeResult probe) {
+  if (where == FaultPlace::kProgram && probe == ProbeResult::kClean)
+    return {kProgramError, "a call of the program was refused, and the device works"};
+  return {.action = kLeaveNode,
+          .why =
+              "the device or its driver cannot be used on this machine. Another machine goes on; look at "
+              "nvidia-smi and the kernel log here",
+          .may_be_hardware = true};
+}
+
+FaultOpinion of_cuda(int code, FaultPlace where, ProbeResult probe, bool has_lost_peer) {
+  constexpr int kNoDevice = 100;
+  switch (class_of_cuda_error(code)) {
+    case CudaErrorClass::kNone:
+      return {kRestartInProcess, "the device reports no error"};
+    case CudaErrorClass::kMistake:
+      // A call can be refused because the device broke before it.
+      if (probe == ProbeResult::kSticky) return of_unclear();
+      return {kProgramError, "the call is not allowed there, or its arguments are wrong; the device works"};
+    case CudaErrorClass::kMemory:
+      return of_memory(where);
+    case CudaErrorClass::kKernelFault:
+      return of_kernel_fault(has_lost_peer);
+    case CudaErrorClass::kUnclear:
+      return of_unclear();
+    case CudaErrorClass::kHardware:
+      return {.action = kLeaveNode,
+              .why = "the device or its link failed. Another machine goes on; have this device tested",
+              .may_be_hardware = true,
+              .is_sticky = true};
+    case CudaErrorClass::kUnavailable:
+      return of_unavailable(where, probe);
+    case CudaErrorClass::kServer:
+      return {.action = kStartAgain,
+              .why =
+                  "the server that shares the device (MPS) does not serve this process. A fresh process asks "
+                  "again; look at the server's log on this machine",
+              .may_be_hardware = true,
+              .is_sticky = true};
+    case CudaErrorClass::kInstallation:
+      return of_missing_fit(
+          where,
+          "the driver of this machine and the libraries of the program do not fit. Install a "
+          "driver that is new enough, or build for this device");
+    case CudaErrorClass::kInvalidDevice:
+      break;
+  }
+  if (code == kNoDevice && where != FaultPlace::kStart)
+    return {.action = kLeaveNode,
+            .why = "all devices of this machine are gone. Another machine goes on",
+            .may_be_hardware = true,
+            .is_sticky = true};
+  return of_missing_fit(where,
+                        "there is no such device, and none was lost. Ask for GPUs in the pod or look at "
+                        "CUDA_VISIBLE_DEVICES, and start at most as many processes as there are devices");
+}
+
+FaultOpinion of_peer() {
+  return {kRestartInProcess, "a peer left the world; this process and its device are sound"};
+}
+
+FaultOpinion of_nccl(int code, FaultPlace where, bool has_lost_peer) {
+  switch (code) {
+    case kNcclInvalidArgument:
+    case kNcclInvalidUsage:
+      return {kProgramError,
+              "NCCL refuses how it is used; set NCCL_DEBUG=WARN to see why. More processes than devices is a "
+              "usual cause"};
+    case kNcclRemoteError:
+      return of_peer();
+    case kNcclInternalError:
+      return {.action = kStartAgain, .why = "NCCL failed inside. A fresh process has none of its state"};
+    case kNcclUnhandledCudaError:
+    case kNcclSystemError:
+      // Without a lost peer the same start fails again and again: the operator counts fresh starts without a
+      // step, and nothing counts attempts within a process.
+      if (where == FaultPlace::kStart && !has_lost_peer)
+        return {
+            .action = kStartAgain,
+            .why =
+                "NCCL could not set up its connections. A fresh process tries again; set NCCL_DEBUG=WARN, "
+                "and look at NCCL_SOCKET_IFNAME and the network between the members",
+            .may_be_hardware = true};
+      return {kRestartInProcess, "NCCL lost a connection or a call; this process and its device are sound"};
+    default:
+      if (code == kNcclSuccess || code == kNcclInProgress)
+        return {kRestartInProcess, "NCCL reports no error"};
+      return {.action = kStartAgain, .why = "NCCL gives a result that this version of Ratoon does not know"};
+  }
+}
+
+}  // namespace
+
+FaultOpinion opinion_on(const DeviceFault& what, FaultPlace where, ProbeResult probe, bool has_lost_peer) {
+  switch (what.kind) {
+    case FaultKind::kNone:
+      return {kRestartInProcess, "the device reports no error"};
+    case FaultKind::kCuda:
+      return of_cuda(what.code, where, probe, has_lost_peer);
+    case FaultKind::kNccl:
+      return of_nccl(what.code, where, has_lost_peer);
+    case FaultKind::kPeerLost:
+      return of_peer();
+    case FaultKind::kMemory:
+      break;
+  }
+  return of_memory(where);
+}
+
+}  // namespace ratoon::devices
