@@ -6,10 +6,12 @@
 #include <memory>
 #include <string>
 #include <typeinfo>
+#include <utility>
 
 #include <cxxabi.h>
 
 #include "agent/src/session/fail.h"
+#include "agent/src/session/leaving.h"
 #include "agent/src/session/say.h"
 
 namespace ratoon::session {
@@ -28,7 +30,29 @@ bool is_taken_for_done(int exit_code) {
   return (static_cast<unsigned>(exit_code) & 0xffU) == 0;
 }
 
+using Explain = std::function<std::optional<ErrorMeaning>(const std::exception&)>;
+
+// Filled before main() by what is linked.
+Explain& explain_errors() {
+  static Explain explain;
+  return explain;
+}
+
+int blame(std::string_view whose, const std::exception& error) {
+  const std::string thrown = std::string(whose) + " threw " + name_of_type(error) + ": " + error.what();
+  const auto meaning = explain_errors() ? explain_errors()(error) : std::nullopt;
+  say(thrown);
+  if (!meaning) return 1;
+  say(meaning->sentence);
+  if (meaning->tears_nothing_down) leave_at_once_if([] { return true; });
+  return meaning->exit_code;
+}
+
 }  // namespace
+
+void explain_errors_with(std::function<std::optional<ErrorMeaning>(const std::exception&)> explain) {
+  explain_errors() = std::move(explain);
+}
 
 bool is_only_asked_for_help(const Result<Options>& options) {
   if (!options) fail(ExitCode::kConfiguration, options.error().message());
@@ -54,8 +78,7 @@ int say_why(std::string_view whose) {
     say(why.what());
     return static_cast<int>(ExitCode::kStartAgain);
   } catch (const std::exception& error) {
-    say(std::string(whose) + " threw " + name_of_type(error) + ": " + error.what());
-    return 1;
+    return blame(whose, error);
   } catch (...) {
     say(std::string(whose) + " threw what is no std::exception");
     return 1;

@@ -14,6 +14,7 @@
 #include <ratoon/numerics.h>
 #include <ratoon/torch/numerics.h>
 
+#include "agent/src/torch/device_errors.h"
 #include "base/contract/exit_code.h"
 
 namespace ratoon {
@@ -75,6 +76,7 @@ Numerics numerics_now() {
 }  // namespace
 
 bool attach_torch_numerics() {
+  attach_device_errors();
   attach_numerics({.pin = pin,
                    .set_threads = [](std::uint32_t count) { at::set_num_threads(static_cast<int>(count)); },
                    .seed = [](std::uint64_t seed) { at::manual_seed(seed); },

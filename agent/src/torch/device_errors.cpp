@@ -1,0 +1,44 @@
+#include "agent/src/torch/device_errors.h"
+
+#include <exception>
+#include <optional>
+
+#include <c10/util/Exception.h>
+
+#include "agent/src/devices/fault_decision.h"
+#include "agent/src/session/last_words.h"
+#include "base/contract/exit_code.h"
+
+namespace ratoon {
+namespace {
+
+using devices::FaultKind;
+
+std::optional<devices::DeviceFault> fault_of(const std::exception& error) {
+  if (const auto* of_device = dynamic_cast<const c10::AcceleratorError*>(&error))
+    return devices::DeviceFault{.kind = FaultKind::kCuda, .code = of_device->get_error_code()};
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr)
+    return devices::DeviceFault{.kind = FaultKind::kMemory};
+  return std::nullopt;
+}
+
+// The training function has thrown, so this process cannot go on, whatever the device could.
+std::optional<session::ErrorMeaning> explain(const std::exception& error) {
+  const auto fault = fault_of(error);
+  if (!fault) return std::nullopt;
+  const auto decision =
+      devices::decide_after_fault(*fault, devices::FaultPlace::kProgram, devices::AbortResult::kNotNeeded,
+                                  devices::ProbeResult::kClean, devices::DeviceFacts());
+  return session::ErrorMeaning{
+      .exit_code = decision.exit_code.value_or(static_cast<int>(ExitCode::kStartAgain)),
+      .sentence = decision.sentence,
+      .tears_nothing_down = decision.skips_destructors};
+}
+
+}  // namespace
+
+void attach_device_errors() {
+  session::explain_errors_with(explain);
+}
+
+}  // namespace ratoon
