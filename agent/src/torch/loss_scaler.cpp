@@ -1,7 +1,12 @@
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
 #include <ATen/ops/full.h>
@@ -30,23 +35,27 @@ at::Tensor values_of(const at::Tensor& parameter) {
   return gradient._values();
 }
 
-// Whether all gradients were finite. None: there is no gradient.
+// Whether all gradients were finite. None: there is no gradient. The host waits for each device once.
 std::optional<bool> unscale_gradients(::torch::optim::Optimizer& optimizer, float scale) {
   const c10::AutoGradMode no_grad(false);
   const auto inverse = static_cast<float>(1 / static_cast<double>(scale));
-  std::optional<bool> is_finite;
+  std::map<std::tuple<c10::DeviceType, c10::DeviceIndex, at::ScalarType>, std::vector<at::Tensor>> alike;
   std::set<const void*> done;
   for (auto& group : optimizer.param_groups()) {
     for (const at::Tensor& parameter : group.params()) {
       if (!parameter.grad().defined() || !done.insert(parameter.unsafeGetTensorImpl()).second) continue;
       const at::Tensor values = values_of(parameter);
-      const auto like = at::TensorOptions(at::kFloat).device(values.device());
-      at::Tensor found = at::zeros({1}, like);
-      at::_amp_foreach_non_finite_check_and_unscale_({values}, found, at::full({1}, inverse, like));
-      is_finite = is_finite.value_or(true) && found.item<float>() == 0;
+      alike[{values.device().type(), values.device().index(), values.scalar_type()}].push_back(values);
     }
   }
-  return is_finite;
+  std::vector<at::Tensor> found;
+  for (const auto& [kind, values] : alike) {
+    const auto like = at::TensorOptions(at::kFloat).device(values[0].device());
+    if (found.empty() || found.back().device() != values[0].device()) found.push_back(at::zeros({1}, like));
+    at::_amp_foreach_non_finite_check_and_unscale_(values, found.back(), at::full({1}, inverse, like));
+  }
+  if (found.empty()) return std::nullopt;
+  return std::ranges::all_of(found, [](const at::Tensor& of_device) { return of_device.item<float>() == 0; });
 }
 
 }  // namespace
