@@ -47,6 +47,7 @@ void SaveWork::begin_attempt(const SavingWorld& world) {
   newest_saved_.reset();
   progress_.committed.reset();
   progress_.damaged.clear();
+  progress_.votes.reset();
   progress_.is_newest_lost = false;
   freshness_.forget();
   const Error is_over(ErrorKind::kCancelled, "another attempt has begun before it was committed");
@@ -94,12 +95,20 @@ SaveProgress SaveWork::progress() {
   const std::lock_guard lock(mutex_);
   progress_.is_written = has_written_all();
   progress_.is_committed = progress_.is_written && watched_.empty();
+  progress_.waits_for_ranks =
+      !watched_.empty() && table_.count(SlotState::kStaged) + table_.count(SlotState::kWriting) == 0;
   progress_.is_stuck = is_stuck() || must_end_;
   progress_.must_end = must_end_;
   if (progress_.committed) progress_.since_commit = places_.clock->now() - committed_at_;
   SaveProgress now = progress_;
   progress_.events.clear();
   return now;
+}
+
+void SaveWork::ask_for_votes() {
+  const std::lock_guard lock(mutex_);
+  is_asked_for_votes_ = true;
+  changed_.notify_all();
 }
 
 void SaveWork::give_up(const Error& why) {

@@ -30,6 +30,7 @@
 #include "agent/src/checkpoint/staging/slot_rules.h"
 #include "agent/src/checkpoint/staging/slot_table.h"
 #include "agent/src/checkpoint/ticket.h"
+#include "agent/src/checkpoint/votes.h"
 
 namespace ratoon::checkpoint {
 
@@ -91,8 +92,11 @@ struct SaveProgress {
   bool is_newest_lost = false;
   bool is_written = true;    // nothing is staged that could be on the disk, and each commit was tried
   bool is_committed = true;  // and nothing waits to be committed
-  bool is_stuck = false;     // the disk has not answered for as long as our patience lasts
-  bool must_end = false;     // nothing can be saved any more: the process is to end, and says last_error
+  // All of this process is written, and the commit waits for other ranks.
+  bool waits_for_ranks = false;
+  std::optional<Votes> votes{};  // of the newest that waits, as of the last ask_for_votes()
+  bool is_stuck = false;         // the disk has not answered for as long as our patience lasts
+  bool must_end = false;         // nothing can be saved any more: the process is to end, and says last_error
   std::vector<std::string> events{};  // sentences, each told once
 };
 
@@ -116,7 +120,9 @@ class SaveWork {
                                     const Ticket& ticket = Ticket());
   // Gets slots for such a pack before the first is saved.
   void prepare(std::uint64_t image_bytes);
-  [[nodiscard]] SaveProgress progress();   // takes the events
+  [[nodiscard]] SaveProgress progress();  // takes the events
+  // The writer looks once what other ranks have written of what waits to be committed.
+  void ask_for_votes();
   void wait_for_change(Duration at_most);  // of that; may return early
   [[nodiscard]] bool is_written() const;   // as in SaveProgress
   [[nodiscard]] bool is_stuck() const;
@@ -216,6 +222,7 @@ class SaveWork {
   bool write_directly(Lock& lock);
   bool advance_commits(Lock& lock);
   bool prepare_one(Lock& lock);
+  bool look_for_votes(Lock& lock);
   void release(std::size_t slot);
   void note_written(const StagedPack& pack, const Ticket& ticket, bool is_legacy);
   // Whether it is tried again.
@@ -253,6 +260,7 @@ class SaveWork {
   bool is_writing_ = false;  // work_once() is at a disk without the lock
   bool is_adding_ = false;   // a slot, without the lock
   bool is_budget_told_ = false;
+  bool is_asked_for_votes_ = false;
   bool is_stopping_ = false;
   bool must_end_ = false;
 };

@@ -22,7 +22,8 @@ bool is_gone(const Disk& disk, const std::string& path) {
 bool SaveWork::work_once() {
   Lock lock(mutex_);
   // What is written is committed before more is written: the oldest is what a start would resume from.
-  return advance_commits(lock) || write_one(lock) || write_directly(lock) || prepare_one(lock);
+  return advance_commits(lock) || write_one(lock) || write_directly(lock) || look_for_votes(lock) ||
+         prepare_one(lock);
 }
 
 bool SaveWork::wait_for_work(Duration at_most) {
@@ -177,6 +178,14 @@ std::set<CheckpointId> SaveWork::committed_before(Lock& lock, const CheckpointId
       if (const auto entry = places_.store.find(one); entry && *entry) found.insert(one);
     return found;
   });
+}
+
+bool SaveWork::look_for_votes(Lock& lock) {
+  if (!std::exchange(is_asked_for_votes_, false) || watched_.empty()) return false;
+  const StagedPack pack = watched_.back().pack;
+  auto votes = at_the_disk(lock, [&] { return look_at_votes(*places_.disk, pack.id, pack.world_size); });
+  if (votes) progress_.votes = *std::move(votes);
+  return true;
 }
 
 bool SaveWork::prepare_one(Lock& lock) {

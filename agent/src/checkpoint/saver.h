@@ -41,6 +41,8 @@ class Saver {
   void prepare(std::uint64_t image_bytes) { work_->prepare(image_bytes); }
   // How it stands; without a thread it does what there is to do.
   [[nodiscard]] SaveProgress poll();
+  // See SaveProgress::votes.
+  void ask_for_votes() { work_->ask_for_votes(); }
   // Until all that is staged was written, or given up; false after that time.
   bool settle(Duration at_most);
 

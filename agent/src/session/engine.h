@@ -196,8 +196,18 @@ class Session::Engine : private data::WaitListener {
   // Hears how the saves stand. Throws once too many were missed.
   checkpoint::SaveProgress look_at_saves();
   // Until nothing that was saved is uncommitted: false after that time, and where the newest was missed.
-  // Throws as check() does, where it needs a world that stands.
-  [[nodiscard]] bool wait_for_commits(std::optional<Duration> at_most, bool needs_world = true);
+  // The first throws as check() does.
+  [[nodiscard]] bool wait_for_commits(Duration at_most);
+  [[nodiscard]] bool wait_for_commits_in_any_world(Duration at_most);
+  // At the end of the run. Throws as check() does, and where it was told to leave, and where nothing of the
+  // checkpoint has changed for longer than patience_at_end().
+  [[nodiscard]] bool wait_for_last_commit();
+  using LookAtWait = std::function<void(const checkpoint::SaveProgress&)>;
+  [[nodiscard]] bool wait_until_committed(std::optional<Duration> at_most, const LookAtWait& look);
+  [[nodiscard]] Duration patience_at_end() const;
+  // `leaves`: by when, from the first look on.
+  void leave_if_told(std::optional<Timestamp>& leaves, Timestamp now);
+  void fail_if_stuck(const checkpoint::SaveProgress& progress) const;
   // Waits for the checkpoint that was just saved, and throws Interrupted.
   [[noreturn]] void hand_over();
   // Waits for the checkpoint that was just saved, and throws Failure: the process ends.

@@ -60,7 +60,7 @@ std::string Session::Engine::what_is_saved() const {
 }
 
 std::string Session::Engine::what_is_saved_by(Timestamp give_up) {
-  static_cast<void>(wait_for_commits(std::max(Duration(0), give_up - clock_.now()), false));
+  static_cast<void>(wait_for_commits_in_any_world(std::max(Duration(0), give_up - clock_.now())));
   return what_is_saved();
 }
 
@@ -160,12 +160,12 @@ void Session::Engine::end_in_place() {
   if (saved_step_ != position_.step) save(asked);
   if (!told) return;
   // Ranks that left in another step have changed the world: that is nothing to us.
-  static_cast<void>(wait_for_commits(drain_->time_to_commit(clock_.now()), false));
+  static_cast<void>(wait_for_commits_in_any_world(drain_->time_to_commit(clock_.now())));
   fail(*told, called + kToldToLeave + what_is_saved());
 }
 
 void Session::Engine::refuse_step_after_end() {
-  static_cast<void>(wait_for_commits(kLastCommitPatience, false));
+  static_cast<void>(wait_for_commits_in_any_world(kLastCommitPatience));
   fail(ExitCode::kConfiguration, "a step was made after the run's end, step " +
                                      std::to_string(position_.step.value()) + " (" + course_->until().text() +
                                      "): let the loop end where step_done() is false or is_over() is true; " +
@@ -180,7 +180,7 @@ void Session::Engine::say_that_it_is_finished() {
 
 void Session::Engine::finish() {
   // What is tracked lived in the function and may be gone: steps after the last save are not in it.
-  const bool is_committed = wait_for_commits(std::nullopt);
+  const bool is_committed = wait_for_last_commit();
   if (is_committed && position_.committed && position_.committed->step == position_.step)
     return leave_weights();
   fail(ExitCode::kStorage,

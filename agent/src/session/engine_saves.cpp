@@ -8,6 +8,7 @@
 
 #include "agent/src/checkpoint/inventory.h"
 #include "agent/src/session/control_word.h"
+#include "agent/src/session/end_wait.h"
 #include "agent/src/session/engine.h"
 #include "agent/src/session/fail.h"
 #include "agent/src/session/say.h"
@@ -19,6 +20,8 @@ using session::fail;
 namespace {
 
 constexpr auto kHandOverPatience = std::chrono::seconds(60);
+constexpr int kTimesUsual = 10;
+constexpr auto kFirstUpload = std::chrono::hours(1);
 constexpr auto kCommitPause = std::chrono::milliseconds(10);
 
 // The reasons of other ranks are in their own receipts.
@@ -132,17 +135,28 @@ checkpoint::SaveProgress Session::Engine::look_at_saves() {
   return progress;
 }
 
-bool Session::Engine::wait_for_commits(std::optional<Duration> at_most, bool needs_world) {
+void Session::Engine::fail_if_stuck(const checkpoint::SaveProgress& progress) const {
+  if (!progress.is_stuck) return;
+  fail(ExitCode::kStorage, "the disk has not answered for " + std::to_string(options_.disk_patience_seconds) +
+                               " s (--disk-patience), and what was saved is not on it: see " +
+                               options_.save_folder);
+}
+
+bool Session::Engine::wait_for_commits(Duration at_most) {
+  return wait_until_committed(at_most, [this](const checkpoint::SaveProgress&) { check(); });
+}
+
+bool Session::Engine::wait_for_commits_in_any_world(Duration at_most) {
+  return wait_until_committed(at_most, [](const checkpoint::SaveProgress&) {});
+}
+
+bool Session::Engine::wait_until_committed(std::optional<Duration> at_most, const LookAtWait& look) {
   const Timestamp began = clock_.now();
   auto progress = look_at_saves();
   while (!progress.is_committed) {
     enter(ProcessPhase::kSave);  // a commit is told at once
-    if (needs_world) check();
-    if (progress.is_stuck) {
-      fail(ExitCode::kStorage,
-           "the disk has not answered for " + std::to_string(options_.disk_patience_seconds) +
-               " s (--disk-patience), and what was saved is not on it: see " + options_.save_folder);
-    }
+    look(progress);
+    fail_if_stuck(progress);
     if (at_most && clock_.now() - began > *at_most) break;
     std::this_thread::sleep_for(kCommitPause);
     progress = look_at_saves();
@@ -152,15 +166,61 @@ bool Session::Engine::wait_for_commits(std::optional<Duration> at_most, bool nee
   return progress.is_committed && !progress.is_newest_lost;
 }
 
+// Other ranks may take longer than this one, if not for ever: the time that the last commit took tells how
+// long. A store shows nothing of a pack before it has all of it.
+Duration Session::Engine::patience_at_end() const {
+  const Duration of_disk = std::chrono::seconds(options_.disk_patience_seconds);
+  const Duration usual = kTimesUsual * save_costs_.write;
+  const bool is_unknown = !places_.folder() && save_costs_.write == Duration(0);
+  return of_disk + (is_unknown ? kFirstUpload : usual);
+}
+
+bool Session::Engine::wait_for_last_commit() {
+  session::EndWait wait(clock_.now(), patience_at_end());
+  std::optional<Timestamp> leaves;
+  const auto look = [&](const checkpoint::SaveProgress& progress) {
+    check();
+    const Timestamp now = clock_.now();
+    if (wait.is_look_due(now)) saver_.ask_for_votes();
+    if (!progress.waits_for_ranks) wait.note_own_work(now);
+    wait.note(now, progress.votes);
+    const auto reason = [&] {
+      return session::what_the_end_waits_for(progress.votes, places_.home()->shown(""));
+    };
+    leave_if_told(leaves, now);
+    if (wait.is_word_due(now)) say("the end waits for the last checkpoint: " + reason());
+    if (!wait.is_over(now)) return;
+    fail(ExitCode::kStorage,
+         "the last checkpoint is not committed, and nothing of it has changed for " +
+             std::to_string(wait.patience() / std::chrono::seconds(1)) +
+             " s (--disk-patience, and ten times as long as the last commit took): " + reason());
+  };
+  return wait_until_committed(std::nullopt, look);
+}
+
+void Session::Engine::leave_if_told(std::optional<Timestamp>& leaves, Timestamp now) {
+  drain_->hear(link_.wanted(), now);
+  const auto code = drain_->explains_return(now);
+  if (!code) return leaves.reset();
+  const Timestamp by = now + drain_->time_to_commit(now);
+  leaves = std::min(leaves.value_or(by), by);
+  if (now >= *leaves)
+    fail(*code, "the run is at its end, step " + std::to_string(position_.step.value()) +
+                    ", and leaves because it was told to; " + what_is_saved());
+}
+
 void Session::Engine::stop(std::uint32_t agreed) {
   // Ranks that are done first have left: that changes the world, and is nothing to us.
-  const bool is_committed = wait_for_commits(drain_->time_to_commit(clock_.now()), false);
+  const bool is_committed = wait_for_commits_in_any_world(drain_->time_to_commit(clock_.now()));
   throw drain_->farewell(agreed, position_.step, is_committed);
 }
 
 void Session::Engine::hand_over() {
   ++meters_.rejoins.handed_over;
-  const bool is_committed = wait_for_commits(kHandOverPatience);
+  drain_->hear(link_.wanted(), clock_.now());
+  const bool is_told = drain_->explains_return(clock_.now()).has_value();
+  const Duration left = is_told ? drain_->time_to_commit(clock_.now()) : Duration::max();
+  const bool is_committed = wait_for_commits(std::min<Duration>(kHandOverPatience, left));
   const std::string step = std::to_string(position_.step.value());
   if (is_committed)
     throw AttemptOver(assignment_.attempt, "handed over at step " + step + ": a replacement is ready");

@@ -49,7 +49,7 @@ ratoon_test(unit/agent/session_test
           session/train_ends_test.cpp session/train_returns_test.cpp session/train_rollback_test.cpp
           session/train_saves_test.cpp session/first_state_test.cpp
           session/wish_list_test.cpp
-          session/engine_asks_test.cpp session/mirrors_test.cpp session/train_seed_test.cpp
+          session/engine_asks_test.cpp session/engine_at_end_test.cpp session/mirrors_test.cpp session/train_seed_test.cpp
           session/train_strange_folder_test.cpp
           session/train_test.cpp session/train_untracked_test.cpp session/load_test.cpp session/load_from_test.cpp
   LIBS crash_support ratoon::agent ratoon::base_contract LABELS threads)

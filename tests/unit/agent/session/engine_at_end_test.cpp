@@ -1,0 +1,137 @@
+// The end of a run whose last checkpoint is never committed, since a part of it does not come: it ends all
+// the same, says why, and hears meanwhile that it is to leave.
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include <ratoon/failure.h>
+
+#include "agent/src/session/end_wait.h"
+#include "base/contract/exit_code.h"
+#include "tests/support/engine_rank.h"
+
+namespace ratoon::engine_at_end_test {
+namespace {
+
+using namespace std::chrono_literals;
+using checkpoint::Votes;
+using session::EndWait;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr checkpoint::CheckpointId kLast{.attempt = Attempt(7), .step = Step(3)};
+
+class EngineAtEnd : public test::RanksTest {
+ protected:
+  // One of two ranks, and the other one saves in a folder of its own. Each look takes five seconds.
+  static void train(test::TestRank& rank) {
+    rank.begin(3);
+    rank.steps(3);
+    rank.link.look_takes = 5s;
+  }
+  static Failure failure_of(test::TestRank& rank) {
+    try {
+      rank.engine().finish();
+    } catch (const Failure& why) {
+      return why;
+    }
+    ADD_FAILURE() << "the run is called done";
+    return {0, ""};
+  }
+};
+
+TEST_F(EngineAtEnd, EndsWhereAnotherRanksPartNeverComes) {
+  auto first = rank(0, 2);
+  train(first);
+  testing::internal::CaptureStderr();
+  const Timestamp began = first.link.clock.now();
+  const Failure why = failure_of(first);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kStorage));
+  EXPECT_THAT(why.what(), AllOf(HasSubstr("nothing of it has changed for 300 s (--disk-patience"),
+                                HasSubstr("there is nothing of rank 1 for the checkpoint of step 3 in"),
+                                HasSubstr("whether this folder is the same one on their machines")));
+  EXPECT_GE(first.link.clock.now() - began, 300s);
+  EXPECT_LE(first.link.clock.now() - began, 400s);
+  EXPECT_THAT(said, HasSubstr("the end waits for the last checkpoint: there is nothing of rank 1"));
+}
+
+TEST_F(EngineAtEnd, EndsWhereNobodyCommits) {
+  auto second = rank(1, 2);
+  train(second);
+  const Failure why = failure_of(second);
+  EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kStorage));
+  EXPECT_THAT(why.what(), HasSubstr("there is nothing of rank 0 for the checkpoint of step 3 in"));
+}
+
+TEST_F(EngineAtEnd, LeavesInTimeWhenItIsToldTo) {
+  auto first = rank(0, 2);
+  train(first);
+  first.link.look_takes = 1s;
+  first.engine().notify(30s, "the node goes");
+  const Timestamp goes = first.link.clock.now() + 30s;
+  const Failure why = failure_of(first);
+  EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kPreempted));
+  EXPECT_THAT(why.what(), AllOf(HasSubstr("leaves because it was told to"), HasSubstr("is not committed")));
+  EXPECT_LE(first.link.clock.now(), goes);
+}
+
+TEST_F(EngineAtEnd, HearsThatTheOthersAreGone) {
+  auto first = rank(0, 2);
+  train(first);
+  first.link.changes = first.link.clock.now() + 20s;
+  EXPECT_THROW(first.engine().finish(), AttemptOver);
+  EXPECT_LE(first.link.clock.now(), first.link.changes + 10s);
+}
+
+TEST(EndWait, WaitsForRanksThatWriteHoweverLongTheyTake) {
+  ManualClock clock;
+  EndWait wait(clock.now(), 300s);
+  Votes votes{.id = kLast, .missing = {Rank(1)}, .files = 2};
+  for (int i = 0; i < 100; ++i) {
+    clock.advance(299s);
+    ++votes.bytes_begun;
+    wait.note(clock.now(), votes);
+    EXPECT_FALSE(wait.is_over(clock.now()));
+  }
+  clock.advance(300s);
+  wait.note(clock.now(), votes);
+  EXPECT_FALSE(wait.is_over(clock.now()));
+  clock.advance(1s);
+  wait.note(clock.now(), votes);
+  EXPECT_TRUE(wait.is_over(clock.now()));
+}
+
+TEST(EndWait, WhatIsToBeDoneHereIsNoWait) {
+  ManualClock clock;
+  EndWait wait(clock.now(), 300s);
+  clock.advance(1h);
+  wait.note_own_work(clock.now());
+  EXPECT_FALSE(wait.is_over(clock.now()));
+}
+
+TEST(EndWait, SpeaksAfterTenSecondsAndThenEachMinute) {
+  ManualClock clock;
+  EndWait wait(clock.now(), 1h);
+  int words = 0;
+  for (int i = 0; i < 131; ++i) {
+    if (wait.is_word_due(clock.now())) ++words;
+    clock.advance(1s);
+  }
+  EXPECT_EQ(words, 3) << "after 10, 70 and 130 s";
+}
+
+TEST_F(EngineAtEnd, SeesWhoWritesAndHowMuch) {
+  const auto disk = checkpoint::RealDisk::open_folder(folder_.path()).value();
+  const auto look = [&] { return checkpoint::look_at_votes(*disk, kLast, 3).value(); };
+  EXPECT_EQ(look(), (Votes{.id = kLast, .missing = {Rank(0), Rank(1), Rank(2)}}));
+  std::filesystem::create_directories(folder_ / checkpoint::receipts_folder(kLast));
+  std::filesystem::create_directories(folder_ / checkpoint::packs_folder(kLast));
+  std::ofstream(folder_ / checkpoint::receipt_path(kLast, Rank(1))) << "{}";
+  std::ofstream(folder_ / checkpoint::pack_path(kLast, Rank(1))) << "all of it";
+  std::ofstream(folder_ / checkpoint::packs_folder(kLast) / ".r0002.safetensors.0123.tmp") << "half";
+  EXPECT_EQ(look(), (Votes{.id = kLast, .missing = {Rank(0), Rank(2)}, .files = 3, .bytes_begun = 4}));
+}
+
+}  // namespace
+}  // namespace ratoon::engine_at_end_test
