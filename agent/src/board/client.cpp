@@ -22,9 +22,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Of one try to connect. The kernel asks ever more rarely where nobody answers: once the way is made, a new
-// try gets through sooner.
-constexpr milliseconds kTry = std::chrono::seconds(5);
+// Of one try to connect. The kernel asks ever more rarely where nobody answers, after 1, 3 and 7 s: once the
+// way is made, or there is a place in a queue that strangers fill, a new try gets through sooner.
+constexpr milliseconds kTryMin(500);
+constexpr milliseconds kTryMax = std::chrono::seconds(5);
 constexpr milliseconds kLook(20);  // how often we ask whether the attempt was given up
 constexpr int kLooksMax = 16;      // from one try to the next
 constexpr auto kTellAgain = std::chrono::minutes(1);
@@ -93,8 +94,10 @@ Result<void> Client::connect(Deadline deadline) {
     return Error(ErrorKind::kInvalid,
                  "the address of rank 0 must be a numeric one, found '" + plan_.host + "'");
   }
+  milliseconds of_try = kTryMin;
   for (int looks = 1;; looks = std::min(2 * looks, kLooksMax)) {
-    auto fd = try_to_connect(*address, std::min(deadline, steady_clock::now() + kTry));
+    auto fd = try_to_connect(*address, std::min(deadline, steady_clock::now() + of_try));
+    of_try = std::min(2 * of_try, kTryMax);
     auto proven = fd ? Result<void>() : Result<void>(fd.error());
     if (fd) {
       fd_ = std::move(*fd);

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "agent/src/board/ip_address.h"
 #include "base/core/random_name.h"
 
 namespace ratoon::board {
@@ -53,9 +54,11 @@ void Connections::begin(const Opening& opening) {
 void Connections::accept_all() {
   const Timestamp now = clock_.now();
   while (unproven_.may_accept(now)) {
-    UniqueFd fd(::accept4(listening_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    SocketAddress peer;
+    peer.size = sizeof peer.bytes;
+    UniqueFd fd(::accept4(listening_, peer.get(), &peer.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (fd.is_open()) {
-      add(std::move(fd));
+      add(std::move(fd), peer.network());
       continue;
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
@@ -71,9 +74,9 @@ void Connections::stop_accepting() {
   watch(listening_, kListening, 0);
 }
 
-void Connections::add(UniqueFd fd) {
+void Connections::add(UniqueFd fd, const std::string& from) {
   const std::uint64_t id = ++last_id_;
-  if (const auto leaving = unproven_.add(id, clock_.now())) hang_up(*leaving);
+  if (const auto leaving = unproven_.add(id, clock_.now(), from)) hang_up(*leaving);
   prepare(fd.get());
   epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
   if (connections_.size() < kConnectionsMax && ::epoll_ctl(events_, EPOLL_CTL_ADD, fd.get(), &event) == 0) {

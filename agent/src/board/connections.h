@@ -50,7 +50,7 @@ class Connections {
   };
 
   void stop_accepting();
-  void add(UniqueFd fd);
+  void add(UniqueFd fd, const std::string& from);
   void read_from(std::uint64_t id, Connection& connection);
   void hear(std::uint64_t id, Connection& connection, Frame frame);
   void carry_out(std::uint64_t id, Handshake::Step step);

@@ -17,6 +17,9 @@ struct SocketAddress {
   [[nodiscard]] sockaddr* get() { return reinterpret_cast<sockaddr*>(&bytes); }
   [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&bytes); }
   [[nodiscard]] std::uint16_t port() const;
+  // Bytes that tell peers apart: all of an IPv4 address, also of one that is mapped, and the /64 of an IPv6
+  // one, of which a machine may have any address.
+  [[nodiscard]] std::string network() const;
 };
 
 // Of IPv4 or IPv6, the latter without brackets; nothing for anything else.

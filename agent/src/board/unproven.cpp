@@ -9,7 +9,7 @@ bool Unproven::may_accept(Timestamp now) {
   allowed_ = std::min(static_cast<double>(limits_.in_a_row), allowed_ + more);
   counted_ = now;
   const bool has_place =
-      came_.size() < limits_.at_once || came_.begin()->second.at + limits_.undisturbed <= now;
+      came_.size() < limits_.at_once || came_.at(next_to_go()).at + limits_.undisturbed <= now;
   return has_place && allowed_ >= 1;
 }
 
@@ -19,19 +19,37 @@ Timestamp Unproven::may_accept_at(Timestamp now) const {
     const double missing = static_cast<double>(limits_.batch) - allowed_;
     at = now + from_seconds(missing / static_cast<double>(limits_.a_second));
   }
-  if (came_.size() >= limits_.at_once) at = std::max(at, came_.begin()->second.at + limits_.undisturbed);
+  if (came_.size() >= limits_.at_once) at = std::max(at, came_.at(next_to_go()).at + limits_.undisturbed);
   return at;
 }
 
-std::optional<Unproven::Id> Unproven::add(Id id, Timestamp now) {
+Unproven::Id Unproven::next_to_go() const {
+  const auto goes = std::ranges::max_element(by_address_, [](const auto& a, const auto& b) {
+    if (a.second.size() != b.second.size()) return a.second.size() < b.second.size();
+    return *a.second.begin() > *b.second.begin();
+  });
+  return *goes->second.begin();
+}
+
+std::optional<Unproven::Id> Unproven::add(Id id, Timestamp now, const std::string& from) {
   std::optional<Id> leaving;
   if (came_.size() >= limits_.at_once) {
-    leaving = came_.begin()->first;
-    came_.erase(came_.begin());
+    leaving = next_to_go();
+    remove(*leaving);
   }
-  came_.emplace(id, Came{.at = now});
+  came_.emplace(id, Came{.at = now, .from = from});
+  by_address_[from].insert(id);
   allowed_ -= 1;
   return leaving;
+}
+
+void Unproven::remove(Id id) {
+  const auto found = came_.find(id);
+  if (found == came_.end()) return;
+  const auto address = by_address_.find(found->second.from);
+  address->second.erase(id);
+  if (address->second.empty()) by_address_.erase(address);
+  came_.erase(found);
 }
 
 bool Unproven::note_read(Id id) {
@@ -40,7 +58,9 @@ bool Unproven::note_read(Id id) {
 }
 
 void Unproven::prove(Id id) {
-  if (came_.erase(id) > 0) allowed_ += 1;
+  if (!contains(id)) return;
+  remove(id);
+  allowed_ += 1;
 }
 
 std::vector<Unproven::Id> Unproven::find_overdue(Timestamp now) const {

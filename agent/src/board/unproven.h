@@ -1,12 +1,15 @@
 // The connections that have not proved that they are of the attempt, oldest first: few, for a short time, and
 // so many a second, whatever comes. A member's connection costs nothing of that once it is proven: only
-// strangers use it up. Pure.
+// strangers use it up. Where there is no place left, the oldest one of the address that has the most goes: a
+// rank keeps its place however many come from elsewhere. Pure.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "base/core/clock.h"
@@ -33,13 +36,13 @@ class Unproven {
   // Whether one more may be accepted now, and else when to look again.
   [[nodiscard]] bool may_accept(Timestamp now);
   [[nodiscard]] Timestamp may_accept_at(Timestamp now) const;
-  // After may_accept(). Returns the one that goes for it.
-  [[nodiscard]] std::optional<Id> add(Id id, Timestamp now);
+  // After may_accept(). `from`: an address, any text. Returns the one that goes for it.
+  [[nodiscard]] std::optional<Id> add(Id id, Timestamp now, const std::string& from = "");
   [[nodiscard]] bool contains(Id id) const { return came_.contains(id); }
   // Before what it sent is read; false: it sends in too many parts.
   [[nodiscard]] bool note_read(Id id);
   void prove(Id id);
-  void remove(Id id) { came_.erase(id); }
+  void remove(Id id);
   // Those whose time is over.
   [[nodiscard]] std::vector<Id> find_overdue(Timestamp now) const;
   [[nodiscard]] std::optional<Timestamp> next_overdue() const;
@@ -47,11 +50,15 @@ class Unproven {
  private:
   struct Came {
     Timestamp at;
+    std::string from{};
     int reads = 0;
   };
+  // Of the address that has the most; of several such the oldest.
+  [[nodiscard]] Id next_to_go() const;
 
   const UnprovenLimits limits_;
   std::map<Id, Came> came_;
+  std::map<std::string, std::set<Id>> by_address_;
   double allowed_;  // so many may be accepted
   Timestamp counted_;
 };

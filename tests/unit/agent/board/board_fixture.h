@@ -40,6 +40,14 @@ class BoardPlace : public testing::Test {
     EXPECT_EQ(::connect(fd.get(), address_.get(), address_.size), 0);
     return fd;
   }
+  // The same from this address of the machine.
+  [[nodiscard]] UniqueFd knock_from(const char* own) const {
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const SocketAddress from = read_ip(own, 0).value();
+    EXPECT_EQ(::bind(fd.get(), from.get(), from.size), 0);
+    EXPECT_EQ(::connect(fd.get(), address_.get(), address_.size), 0);
+    return fd;
+  }
   static bool say(const UniqueFd& fd, std::string_view bytes) {
     return ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
   }

@@ -146,6 +146,26 @@ TEST_F(BoardStrangers, ThatFloodItAreHeldInSmallNumbersAndARankComesThrough) {
   EXPECT_EQ(told(ask(rank, proof_to(*challenge, hello_of(), test::secret_of(1)))), "done");
 }
 
+// It has all the time that a handshake may take, and 200 strangers come meanwhile from another address.
+TEST_F(BoardStrangers, ThatFloodItTakeNoPlaceFromARankThatIsSlow) {
+  const UniqueFd rank = knock_from("127.0.0.2");
+  turn_until_held(1);
+  std::vector<UniqueFd> flood;
+  std::size_t most = 0;
+  for (int round = 0; round < 50; ++round) {
+    for (int i = 0; i < 4; ++i) flood.push_back(knock());
+    clock_.advance(150ms);
+    for (int i = 0; i < 20; ++i) turn();
+    most = std::max(most, connections_.size());
+  }
+  EXPECT_EQ(most, 8u);
+  EXPECT_GT(std::ranges::count_if(flood, [](const auto& fd) { return is_hung_up(fd); }), 100);
+  ASSERT_FALSE(is_hung_up(rank));
+  const auto challenge = ask(rank, make_hello(hello_of()));
+  ASSERT_TRUE(challenge);
+  EXPECT_EQ(told(ask(rank, proof_to(*challenge, hello_of(), test::secret_of(1)))), "done");
+}
+
 TEST_F(BoardStrangers, ThatComeAndGoAreTakenSoManyASecond) {
   std::vector<UniqueFd> flood;
   for (int i = 0; i < 60; ++i) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/src/board/ip_address.h"
+
 namespace ratoon::board::unproven_test {
 namespace {
 
@@ -51,6 +53,39 @@ TEST_F(BoardUnproven, AreFewAndTheOldestGoesForANewOneOnceItHadItsTime) {
   unproven_.prove(3);
   ASSERT_TRUE(unproven_.may_accept(now_));
   EXPECT_EQ(unproven_.add(6, now_), std::nullopt) << "there was a place";
+}
+
+// However many come from elsewhere, and however long it takes to answer.
+TEST_F(BoardUnproven, OfAnotherAddressTakeNoPlaceFromARank) {
+  static_cast<void>(unproven_.add(++id_, now_, "10.0.0.7"));
+  const Unproven::Id rank = id_;
+  int gone = 0;
+  for (int i = 0; i < 90; ++i) {
+    now_ = now_ + 100ms;
+    ASSERT_TRUE(unproven_.may_accept(now_)) << i;
+    if (const auto leaving = unproven_.add(++id_, now_, "10.0.0.66")) ++gone;
+    ASSERT_TRUE(unproven_.contains(rank)) << "after " << i << " strangers";
+  }
+  EXPECT_EQ(gone, 87) << "of 90, at three places";
+  unproven_.prove(rank);
+  EXPECT_EQ(unproven_.add(++id_, now_, "10.0.0.8"), std::nullopt) << "there is a place again";
+}
+
+TEST_F(BoardUnproven, OfManyAddressesWithOneEachTheOldestGoes) {
+  for (const char* const from : {"a", "b", "c", "d"}) static_cast<void>(unproven_.add(++id_, now_, from));
+  now_ = now_ + 100ms;
+  EXPECT_EQ(unproven_.add(++id_, now_, "e"), 1u);
+  EXPECT_EQ(unproven_.add(++id_, now_, "e"), 2u);
+  now_ = now_ + 100ms;
+  EXPECT_EQ(unproven_.add(++id_, now_, "b"), 5u) << "the older of the two of e";
+}
+
+TEST(BoardAddresses, OfOnePeerAreOneNetwork) {
+  const auto network = [](const char* text) { return read_ip(text, 7).value().network(); };
+  EXPECT_EQ(network("10.0.0.7"), network("::ffff:10.0.0.7"));
+  EXPECT_NE(network("10.0.0.7"), network("10.0.0.8"));
+  EXPECT_EQ(network("fd00::1:2:3:4:5"), network("fd00:0:0:1::9"));
+  EXPECT_NE(network("fd00:0:0:1::9"), network("fd00:0:0:2::9"));
 }
 
 TEST_F(BoardUnproven, AreHungUpOnOnceTheirTimeIsOver) {
