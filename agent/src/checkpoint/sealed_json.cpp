@@ -17,6 +17,12 @@ std::string checksum_line(std::string_view body) {
   return text.data();
 }
 
+// Nothing of ours begins so, and no flipped bit makes a page of it.
+bool is_page(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  return first != std::string_view::npos && text[first] == '<';
+}
+
 }  // namespace
 
 std::string seal(const nlohmann::json& body) {
@@ -26,6 +32,10 @@ std::string seal(const nlohmann::json& body) {
 }
 
 Result<nlohmann::json> unseal(std::string_view text, std::size_t bytes_max) {
+  if (is_page(text))
+    return Error(ErrorKind::kIo,
+                 "a web page is in its place, as a proxy or a sign-in page gives it instead of a file: what "
+                 "the file itself holds is not known");
   const std::size_t line_bytes = checksum_line("").size();
   if (text.size() < line_bytes)
     return Error(ErrorKind::kCorrupted, "the text is too short for its checksum line");

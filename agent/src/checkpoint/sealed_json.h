@@ -14,7 +14,8 @@ namespace ratoon::checkpoint {
 
 [[nodiscard]] std::string seal(const nlohmann::json& body);
 
-// The JSON, if the line is right; else kCorrupted.
+// The JSON, if the line is right; else kCorrupted, or kIo where the text is a web page: that says nothing of
+// the file.
 [[nodiscard]] Result<nlohmann::json> unseal(std::string_view text, std::size_t bytes_max);
 
 }  // namespace ratoon::checkpoint

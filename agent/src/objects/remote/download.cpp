@@ -128,6 +128,10 @@ Result<void> Download::on_head(const http::ResponseHead& head) {
                     "answered with status " + std::to_string(status_) + ", expected was 200");
     return {};
   }
+  if (const auto doubt = plan_.doubts ? plan_.doubts(head.headers) : std::nullopt) {
+    flaw_ = Refusal{.error = *doubt, .may_pass = true};
+    return *doubt;
+  }
   if (status_ == 200) {
     if (plan_.range) {
       return flawed(ErrorKind::kInvalid, false,
@@ -190,6 +194,15 @@ Result<void> Download::on_bytes(std::string_view bytes) {
 }
 
 }  // namespace
+
+std::optional<Error> find_page(const http::Headers& headers) {
+  const std::string_view type = headers.get("Content-Type");
+  if (!type.starts_with("text/html") || !headers.get("x-amz-request-id").empty()) return std::nullopt;
+  return Error(
+      ErrorKind::kUnavailable,
+      "what answers is no object store, and sends a web page (Content-Type: text/html) instead of an "
+      "object: see which proxy or sign-in page is in between");
+}
 
 ObjectInfo object_info(std::string_view key, const http::Headers& headers) {
   return {.key = std::string(key),

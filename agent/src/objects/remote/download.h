@@ -22,7 +22,13 @@ struct DownloadPlan {
   std::function<Result<http::Request>(const http::Headers& more)> make;
   // Of an answer without the object.
   std::function<Refusal(const http::ResponseHead& head, std::string_view body)> judge;
+  // Why an answer that has an object, as its head says, is none of that server's; null: it may be.
+  std::function<std::optional<Error>(const http::Headers&)> doubts{};
 };
+
+// Whether an answer is a web page and not one of S3, which says x-amz-request-id with each: a proxy or a
+// sign-in page answers so, also with status 200, and nothing is learned of the object.
+[[nodiscard]] std::optional<Error> find_page(const http::Headers& headers);
 
 [[nodiscard]] Result<ObjectInfo> download(const Surroundings& surroundings, const DownloadPlan& plan,
                                           ObjectSink& sink, Attempts& attempts);

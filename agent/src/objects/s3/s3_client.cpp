@@ -4,6 +4,7 @@
 #include <array>
 
 #include "agent/src/objects/percent.h"
+#include "agent/src/objects/remote/download.h"
 #include "agent/src/objects/remote/location.h"
 #include "agent/src/objects/s3/s3_replies.h"
 #include "agent/src/objects/s3/sha256.h"
@@ -104,6 +105,9 @@ Refusal S3Client::judge(const S3Call& call, const Attempt& attempt, int status, 
                         std::string_view body) {
   const S3Refusal refusal = decode_refusal(body);
   std::string text = answered(call, attempt, status, refusal);
+  // That something is missing or forbidden is for the store to say.
+  if (const auto page = refusal.code.empty() ? find_page(headers) : std::nullopt)
+    return {.error = Error(page->kind(), text + "; " + page->message()), .may_pass = true};
   const WallTime now = surroundings_.clock->wall_now();
 
   if (status == 301 || status == 307 || status == 400) {

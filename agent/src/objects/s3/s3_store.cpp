@@ -29,7 +29,8 @@ Result<ObjectInfo> S3Store::get(std::string_view key, ObjectSink& sink, const Ge
       .judge =
           [&](const http::ResponseHead& head, std::string_view body) {
             return client_->judge(call, attempt, head.status, head.headers, body);
-          }};
+          },
+      .doubts = find_page};
   Attempts attempts(client_->surroundings(), client_->patience(), "reading " + join_uri(uri_, key),
                     options.stop);
   return download(client_->surroundings(), plan, sink, attempts);
@@ -38,7 +39,9 @@ Result<ObjectInfo> S3Store::get(std::string_view key, ObjectSink& sink, const Ge
 Result<ObjectInfo> S3Store::head(std::string_view key, std::stop_token stop) {
   if (auto checked = check_key(key, uri_); !checked) return checked.error();
   const std::string what = "looking for " + join_uri(uri_, key);
-  auto answer = client_->call(call_for("HEAD", key), what, {.stop = stop});
+  const CallOptions asked{.stop = stop,
+                          .doubts = [](const http::Response& got) { return find_page(got.headers); }};
+  auto answer = client_->call(call_for("HEAD", key), what, asked);
   const bool is_clear = answer || answer.error().kind() == ErrorKind::kNotFound || may_pass(answer.error()) ||
                         stop.stop_requested();
   if (!is_clear) {
@@ -47,7 +50,7 @@ Result<ObjectInfo> S3Store::head(std::string_view key, std::stop_token stop) {
     const auto got = get(key, first_byte, {.range = ByteRange{0, 1}, .stop = stop});
     const bool is_only_empty = !got && got.error().kind() == ErrorKind::kInvalid;
     if (!got && !is_only_empty) return got.error();
-    answer = client_->call(call_for("HEAD", key), what, {.stop = stop});
+    answer = client_->call(call_for("HEAD", key), what, asked);
   }
   if (!answer) return answer.error();
   return found_by_head(*this, key, answer->headers, stop);

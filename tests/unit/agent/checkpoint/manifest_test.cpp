@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/src/checkpoint/rollback.h"
 #include "base/core/crc32c.h"
 
 namespace ratoon::checkpoint::manifest_test {
@@ -163,6 +164,16 @@ void expect_every_flip_is_seen(const std::string& text, Decode decode) {
 TEST(Manifest, EveryFlippedBitAndEveryCutIsSeen) {
   expect_every_flip_is_seen(encode_manifest(manifest()), decode_manifest);
   expect_every_flip_is_seen(encode_receipt(record(1)), decode_receipt);
+}
+
+TEST(Manifest, AWebPageInItsPlaceSaysNothingOfIt) {
+  for (const char* const page :
+       {"<html>", "\xef\xbb\xbf<!DOCTYPE html>\n<p>Sign in", "\r\n <?xml version=\"1.0\"?><Error/>"}) {
+    EXPECT_EQ(decode_manifest(page).error().kind(), ErrorKind::kIo) << page;
+    EXPECT_EQ(decode_receipt(page).error().kind(), ErrorKind::kIo) << page;
+    EXPECT_EQ(decode_rollback(page).error().kind(), ErrorKind::kIo) << page;
+  }
+  EXPECT_EQ(decode_manifest("a page <html>").error().kind(), ErrorKind::kCorrupted);
 }
 
 TEST(Manifest, WhatNobodyWouldWriteIsRefused) {

@@ -65,5 +65,36 @@ TEST_F(UnclearReplies, AreNoDamageOfACheckpoint) {
   EXPECT_THAT(manifest.error().message(), HasSubstr("was asked for the bytes from 0 on"));
 }
 
+// With status 200, as sign-in pages come, and with others, as proxies have them.
+TEST_F(UnclearReplies, APageInPlaceOfAnObjectSaysNothingOfIt) {
+  const std::string page = "<!DOCTYPE html><html><body>Please sign in</body></html>";
+  int status = 200;
+  bool is_page_for_head = true;
+  const ScriptedHttp server([&](const ScriptedRequest& request, int) {
+    if (request.method == "HEAD" && !is_page_for_head) return reply(200, "", "ETag: \"v1\"\r\n", 100);
+    return reply(status, page, "Content-Type: text/html; charset=utf-8\r\nETag: \"page\"\r\n");
+  });
+  for (const bool is_first : {true, false}) {
+    is_page_for_head = is_first;
+    for (const int one : {200, 206, 403, 404}) {
+      status = one;
+      const checkpoint::StoreDisk disk(s3(server));
+      const auto manifest = checkpoint::read_manifest(disk, {.attempt = Attempt(1), .step = Step(10)});
+      ASSERT_FALSE(manifest) << status;
+      EXPECT_EQ(manifest.error().kind(), ErrorKind::kUnavailable) << manifest.error().message();
+      EXPECT_THAT(manifest.error().message(), HasSubstr("see which proxy or sign-in page is in between"));
+    }
+  }
+}
+
+// What bears a page as its own content is an object like any other.
+TEST_F(UnclearReplies, APageThatS3HoldsIsAnObject) {
+  const ScriptedHttp server([](const ScriptedRequest&, int) {
+    return reply(200, "<html>", "Content-Type: text/html\r\nx-amz-request-id: 7\r\n");
+  });
+  ASSERT_TRUE(s3(server)->get("index.html", sink_));
+  EXPECT_EQ(sink_.bytes, "<html>");
+}
+
 }  // namespace
 }  // namespace ratoon::objects::unclear_replies_test

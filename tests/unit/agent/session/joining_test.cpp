@@ -1,6 +1,7 @@
 // How a process asks for a seat, what it looks at before it asks again, and what it has to know once seated.
 #include "agent/src/session/joining.h"
 
+#include <fstream>
 #include <functional>
 #include <vector>
 
@@ -100,6 +101,22 @@ TEST_F(JoiningTest, WhatMayPassIsNoMatterOfConfiguration) {
     link_.on_join = [kind](int) { return Result<Assignment>(Error(kind, "it is not to be had")); };
     EXPECT_EQ(code_of(link_, places, looking([&] { return places.look(); })), code) << said_;
   }
+}
+
+// As a mounted bucket gives one that a proxy gave. What the files hold is not known, so that nothing is over.
+TEST_F(JoiningTest, AWebPageInPlaceOfAManifestIsNoDamage) {
+  train();
+  const auto put_page = [&](const char* name) {
+    std::ofstream(folder_ / "manifests" / name) << "\n<!DOCTYPE html><html><body>Sign in</body></html>";
+  };
+  put_page("s0000000020.a0007.json");
+  Places places(options_, test::borrowed(meters_));
+  link_.on_join = [](int) { return Result<Assignment>(Assignment{.attempt = Attempt(8)}); };
+  EXPECT_EQ(code_of(link_, places, looking([&] { return places.look(); })), 0) << said_;
+  put_page("s0000000010.a0007.json");
+  EXPECT_EQ(code_of(link_, places, looking([&] { return places.look(); })), 84)
+      << "a later start may read it";
+  EXPECT_THAT(said_, HasSubstr("some may be sound"));
 }
 
 TEST_F(JoiningTest, PlacesThatAnsweredBeforeAreAwaitedForAWhile) {
