@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <span>
 
 #include <unistd.h>
 
@@ -9,6 +11,7 @@
 #include "agent/src/session/place_options.h"
 #include "base/core/folder_mark.h"
 #include "base/core/random_name.h"
+#include "base/core/xxh3.h"
 
 namespace ratoon::session {
 namespace {
@@ -20,7 +23,21 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  std::getline(file, text);
+  return text;
+}
+
+constexpr std::size_t kBootDigits = 8;
+
 }  // namespace
+
+std::string text_of_host(const std::string& name, const std::string& boot) {
+  if (boot.empty()) return name;
+  return name + "+" + to_hex(xxh3_128(std::as_bytes(std::span(boot)))).substr(0, kBootDigits);
+}
 
 std::vector<std::shared_ptr<Disk>> places_to_own(const checkpoint::Tiers& tiers, const Options& options) {
   std::vector<std::shared_ptr<Disk>> disks;
@@ -31,7 +48,7 @@ std::vector<std::shared_ptr<Disk>> places_to_own(const checkpoint::Tiers& tiers,
 }
 
 checkpoint::Owner owner_on_this_host(const Options& options, const std::string& identity) {
-  return owner_of(options, host_name(), identity, draw_name());
+  return owner_of(options, text_of_host(host_name(), boot_id()), identity, draw_name());
 }
 
 Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::PatientCalls& calls) {

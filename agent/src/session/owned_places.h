@@ -21,6 +21,9 @@ namespace ratoon::session {
 // two jobs apart either.
 [[nodiscard]] std::vector<std::shared_ptr<checkpoint::Disk>> places_to_own(const checkpoint::Tiers& tiers,
                                                                            const Options& options);
+// "node-1+5e0f33c1": a host, and digits of the start of its kernel, /proc/sys/kernel/random/boot_id. A disk
+// that was cloned brings the name along, with folder, identity and inode, and not this.
+[[nodiscard]] std::string text_of_host(const std::string& name, const std::string& boot);
 // This process, as a start of the job with that identity.
 [[nodiscard]] checkpoint::Owner owner_on_this_host(const Options& options, const std::string& identity);
 // folder_mark() of the run's folder, within the patience for its disk.

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/src/session/check_options.h"
+#include "agent/src/session/owned_places.h"
 #include "agent/src/session/staging_options.h"
 
 namespace ratoon::session::place_options_test {
@@ -128,6 +129,29 @@ TEST(OwnerOf, SaysWhoseAPlaceIs) {
   EXPECT_EQ(owner_of(options, "digits-worker-0-i3", "6f1c", "x").job, "team-a/digits of 6f1c");
   options.member.pod_ip = "";
   EXPECT_EQ(owner_of(options, "node-1", "6f1c", "x").job, "/data/runs/r on node-1 of 6f1c");
+}
+
+// All that lies on a disk comes with its clone, the name of the host, too.
+TEST(PlaceOptions, AClonedMachineIsNoOwnerOfTheSameClaim) {
+  const Options options{.save_folder = "/data/runs", .run_name = "r", .member = {}};
+  const auto owner_on = [&](const std::string& boot) {
+    return owner_of(options, text_of_host("node-1", boot), "6f1c", "x");
+  };
+  const checkpoint::Owner first = owner_on("0c1e");
+  const checkpoint::Owner clone = owner_on("77aa");
+  EXPECT_EQ(checkpoint::kinship(first.job, owner_on("0c1e").job), checkpoint::Kinship::kSame);
+  EXPECT_EQ(checkpoint::kinship(first.job, clone.job), checkpoint::Kinship::kNamesake);
+  EXPECT_TRUE(checkpoint::have_one_uid(first.job, clone.job));
+  const checkpoint::ClaimTimes times;
+  const auto held = [&](std::uint64_t number) {
+    return checkpoint::ClaimNote{.number = number, .owner = first};
+  };
+  checkpoint::ClaimWatch seen{.first = held(1), .now = held(2), .watched = times.farewell};
+  EXPECT_EQ(judge_claim(clone, seen, times), checkpoint::ClaimVerdict::kRefuse) << "both train";
+  seen = {.first = held(1), .now = held(1), .silent = times.lease};
+  EXPECT_EQ(judge_claim(clone, seen, times), checkpoint::ClaimVerdict::kTake)
+      << "after a power cut, started anew";
+  EXPECT_NE(owner_on_this_host(options, "6f1c").job.find("+"), std::string::npos);
 }
 
 }  // namespace
