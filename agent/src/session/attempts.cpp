@@ -217,8 +217,8 @@ std::unique_ptr<Session::Engine> Session::Attempts::begin(const Assignment& assi
   }
 }
 
-void Session::Attempts::wait_for_copies(Duration at_most) {
-  auto sentences = places_.wait_for_copies(at_most);
+void Session::Attempts::wait_for_copies(Duration at_most, const std::function<bool()>& goes_on) {
+  auto sentences = places_.wait_for_copies(at_most, goes_on);
   places_.move_events_to(sentences);
   for (const std::string& sentence : sentences) session::say(sentence);
 }
@@ -226,7 +226,10 @@ void Session::Attempts::wait_for_copies(Duration at_most) {
 void Session::Attempts::complete(Engine& engine) {
   engine.finish();
   engine.end_reporting();
-  wait_for_copies(std::chrono::seconds(options_.disk_patience_seconds));
+  wait_for_copies(std::chrono::seconds(options_.disk_patience_seconds), [&engine] {
+    engine.leave_end_if_told();
+    return true;
+  });
   const session::Position& position = engine.position();
   const InventoryEntry& last = position.committed.value();  // finish() has seen to it
   const CompletionRecord record{

@@ -57,7 +57,7 @@ class Session::Attempts {
   void refuse_to_resume();
   // Whose the places are is settled first.
   [[nodiscard]] checkpoint::Saver open_saver();
-  void wait_for_copies(Duration at_most);
+  void wait_for_copies(Duration at_most, const std::function<bool()>& goes_on = {});
   [[nodiscard]] std::unique_ptr<Engine> wait_for_seat();
   // The result of `act`; where that ends this process for good, others that wait for it are told why.
   template <class Act>

@@ -116,6 +116,8 @@ class Session::Engine : private data::WaitListener {
                                                     const std::string& how_to_end, bool waits);
   // It may: the checkpoint of the last step is committed before this returns.
   void finish();
+  // Throws where it was told to leave before all that follows finish() is done: a later start does it.
+  void leave_end_if_told();
 
   [[nodiscard]] Rendezvous rendezvous() const;
   void check() const;  // from any thread
@@ -206,7 +208,7 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] bool wait_until_committed(std::optional<Duration> at_most, const LookAtWait& look);
   [[nodiscard]] Duration patience_at_end() const;
   // `leaves`: by when, from the first look on.
-  void leave_if_told(std::optional<Timestamp>& leaves, Timestamp now);
+  void leave_end_in_time(std::optional<Timestamp>& leaves, Timestamp now);
   void fail_if_stuck(const checkpoint::SaveProgress& progress) const;
   // Waits for the checkpoint that was just saved, and throws Interrupted.
   [[noreturn]] void hand_over();
@@ -248,7 +250,8 @@ class Session::Engine : private data::WaitListener {
     RunPosition position;
     Timestamp began;
   };
-  std::vector<Saved> saved_;  // and not known to be committed
+  std::vector<Saved> saved_;       // and not known to be committed
+  bool says_uncommitted_ = false;  // that there are many of them, once it is known why
   // What is called durable, and since when; the one before it, should it turn out bad.
   struct Durable {
     RunPosition position{};

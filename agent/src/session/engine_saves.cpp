@@ -1,5 +1,6 @@
 // What an attempt saves, what it hears of it, and how it ends with all of that committed.
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <exception>
 #include <optional>
@@ -20,6 +21,7 @@ using session::fail;
 namespace {
 
 constexpr auto kHandOverPatience = std::chrono::seconds(60);
+constexpr std::size_t kUncommittedSaid = 8;  // more than slots and ranks out of step explain
 constexpr int kTimesUsual = 10;
 constexpr auto kFirstUpload = std::chrono::hours(1);
 constexpr auto kCommitPause = std::chrono::milliseconds(10);
@@ -45,6 +47,8 @@ void Session::Engine::save(std::uint32_t agreed) {
                                 wishes_.take_ticket().value_or(checkpoint::Ticket())));
   saved_.push_back({.position = course_->position(), .began = began});
   saved_step_ = position_.step;
+  says_uncommitted_ = saved_.size() >= kUncommittedSaid && std::has_single_bit(saved_.size());
+  if (says_uncommitted_) saver_.ask_for_votes();
   course_->note_save(began);
   save_costs_.stall = clock_.now() - began;
   meters_.save_stall.add(save_costs_.stall);
@@ -125,6 +129,11 @@ checkpoint::SaveProgress Session::Engine::look_at_saves() {
   meters_.stale_saves = progress.stale;
   drain_->note_staged(!progress.is_written);
   if (progress.committed || !progress.damaged.empty()) take_durable(progress);
+  if (says_uncommitted_ && progress.votes && progress.votes->id.step == saved_step_) {
+    says_uncommitted_ = false;
+    say(std::to_string(saved_.size()) + " saves are not committed, and a start would not find them: " +
+        session::what_the_end_waits_for(progress.votes, places_.home()->shown("")));
+  }
   if (progress.must_end) fail(ExitCode::kStorage, "nothing can be saved any more: " + progress.last_error);
   if (progress.missed_in_a_row > options_.max_missed_saves) {
     fail(ExitCode::kStorage, "nothing can be saved: " + std::to_string(progress.missed_in_a_row) +
@@ -187,7 +196,7 @@ bool Session::Engine::wait_for_last_commit() {
     const auto reason = [&] {
       return session::what_the_end_waits_for(progress.votes, places_.home()->shown(""));
     };
-    leave_if_told(leaves, now);
+    leave_end_in_time(leaves, now);
     if (wait.is_word_due(now)) say("the end waits for the last checkpoint: " + reason());
     if (!wait.is_over(now)) return;
     fail(ExitCode::kStorage,
@@ -198,13 +207,18 @@ bool Session::Engine::wait_for_last_commit() {
   return wait_until_committed(std::nullopt, look);
 }
 
-void Session::Engine::leave_if_told(std::optional<Timestamp>& leaves, Timestamp now) {
+void Session::Engine::leave_end_in_time(std::optional<Timestamp>& leaves, Timestamp now) {
   drain_->hear(link_.wanted(), now);
-  const auto code = drain_->explains_return(now);
-  if (!code) return leaves.reset();
+  if (!drain_->explains_return(now)) return leaves.reset();
   const Timestamp by = now + drain_->time_to_commit(now);
   leaves = std::min(leaves.value_or(by), by);
-  if (now >= *leaves)
+  if (now >= *leaves) leave_end_if_told();
+}
+
+void Session::Engine::leave_end_if_told() {
+  const Timestamp now = clock_.now();
+  drain_->hear(link_.wanted(), now);
+  if (const auto code = drain_->explains_return(now))
     fail(*code, "the run is at its end, step " + std::to_string(position_.step.value()) +
                     ", and leaves because it was told to; " + what_is_saved());
 }

@@ -18,6 +18,8 @@ namespace {
 
 using checkpoint::CheckpointId;
 
+constexpr Duration kLook = std::chrono::milliseconds(100);  // whether to go on waiting
+
 std::string text_of(const CheckpointId& id) {
   return "the checkpoint of step " + std::to_string(id.step.value());
 }
@@ -151,8 +153,10 @@ Result<std::optional<InventoryEntry>> Mirrors::find(const CheckpointId& id) cons
   return std::optional<InventoryEntry>();
 }
 
-std::vector<std::string> Mirrors::wait_for_newest(Duration at_most) const {
-  const auto until = std::chrono::steady_clock::now() + waitable(at_most);
+std::vector<std::string> Mirrors::wait_for_newest(Duration at_most,
+                                                  const std::function<bool()>& goes_on) const {
+  const auto began = std::chrono::steady_clock::now();
+  const auto until = began + waitable(at_most);
   std::vector<std::string> late;
   // None goes meanwhile: only this thread lets them go.
   std::vector<Worker*> all;
@@ -164,11 +168,17 @@ std::vector<std::string> Mirrors::wait_for_newest(Duration at_most) const {
     for (const auto& worker : workers_) all.push_back(worker.get());
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Duration left = std::max(Duration(0), Duration(until - std::chrono::steady_clock::now()));
-    if (all[i]->wait_for(id, left)) continue;
+    Duration left = at_most;
+    bool is_there = false;
+    do {
+      left = std::max(Duration(0), Duration(until - std::chrono::steady_clock::now()));
+      is_there = all[i]->wait_for(id, std::min<Duration>(left, kLook));
+    } while (!is_there && left > Duration(0) && (!goes_on || goes_on()));
+    if (is_there) continue;
+    const auto waited = std::chrono::steady_clock::now() - began;
     const auto durable = all[i]->durable();
     late.push_back(text_of(id) + " is not in " + tier_of(i).disk->shown("") + " after " +
-                   std::to_string(std::chrono::duration_cast<std::chrono::seconds>(at_most).count()) + " s" +
+                   std::to_string(std::chrono::duration_cast<std::chrono::seconds>(waited).count()) + " s" +
                    (durable ? ", which has that of step " + std::to_string(durable->step.value()) : "") +
                    ": it is in " + plan_.tiers.home().disk->shown("") +
                    ", and the next start of the run brings it there");

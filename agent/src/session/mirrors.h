@@ -68,7 +68,9 @@ class Mirrors {
   // What a store holds under this name. From any thread, on any rank.
   [[nodiscard]] Result<std::optional<InventoryEntry>> find(const checkpoint::CheckpointId& id) const;
   // A sentence for each store that does not have what was told of last within that time.
-  [[nodiscard]] std::vector<std::string> wait_for_newest(Duration at_most) const;
+  // `goes_on` is asked now and then and may end it; null: nothing does.
+  [[nodiscard]] std::vector<std::string> wait_for_newest(Duration at_most,
+                                                         const std::function<bool()>& goes_on = {}) const;
 
  private:
   using Worker = checkpoint::MirrorWorker;

@@ -99,8 +99,10 @@ class Places {
   [[nodiscard]] std::optional<std::string> lost() const { return ownership_->lost(); }
 
   // A sentence for each store that does not have the newest commit of this process within that time.
-  [[nodiscard]] std::vector<std::string> wait_for_copies(Duration at_most) const {
-    return mirrors_->wait_for_newest(at_most);
+  // `goes_on` is asked now and then and may end it; null: nothing does.
+  [[nodiscard]] std::vector<std::string> wait_for_copies(Duration at_most,
+                                                         const std::function<bool()>& goes_on = {}) const {
+    return mirrors_->wait_for_newest(at_most, goes_on);
   }
 
  private:

@@ -18,6 +18,7 @@ using checkpoint::Votes;
 using session::EndWait;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr checkpoint::CheckpointId kLast{.attempt = Attempt(7), .step = Step(3)};
 
@@ -76,12 +77,44 @@ TEST_F(EngineAtEnd, LeavesInTimeWhenItIsToldTo) {
   EXPECT_LE(first.link.clock.now(), goes);
 }
 
+// What follows its last commit, as copies in stores, is for a later start.
+TEST_F(EngineAtEnd, LeavesBehindItsLastCommitWhenItIsToldTo) {
+  test::TestRank alone(folder_.path(), 0, 1);
+  train(alone);
+  alone.engine().finish();
+  alone.engine().leave_end_if_told();  // it is not
+  alone.engine().notify(0s, "the node goes");
+  try {
+    alone.engine().leave_end_if_told();
+    ADD_FAILURE() << "it stays";
+  } catch (const Failure& why) {
+    EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kPreempted));
+    EXPECT_THAT(why.what(), HasSubstr("that step is saved"));
+  }
+}
+
 TEST_F(EngineAtEnd, HearsThatTheOthersAreGone) {
   auto first = rank(0, 2);
   train(first);
   first.link.changes = first.link.clock.now() + 20s;
   EXPECT_THROW(first.engine().finish(), AttemptOver);
   EXPECT_LE(first.link.clock.now(), first.link.changes + 10s);
+}
+
+// Long before the end, and for each doubling of their number once.
+TEST_F(EngineAtEnd, SavesThatAreNeverCommittedAreSaid) {
+  auto first = rank(0, 2);
+  first.begin(1000);
+  const auto said_in = [&](int steps) {
+    testing::internal::CaptureStderr();
+    first.steps(steps);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(said_in(79), Not(HasSubstr("are not committed")));
+  EXPECT_THAT(said_in(2), HasSubstr("8 saves are not committed, and a start would not find them: there is "
+                                    "nothing of rank 1 for the checkpoint of step 80 in"));
+  EXPECT_THAT(said_in(78), Not(HasSubstr("are not committed"))) << "up to step 159";
+  EXPECT_THAT(said_in(2), HasSubstr("16 saves are not committed"));
 }
 
 TEST(EndWait, WaitsForRanksThatWriteHoweverLongTheyTake) {

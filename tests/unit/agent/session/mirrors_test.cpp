@@ -52,6 +52,17 @@ class MirrorsTest : public testing::Test {
   const std::shared_ptr<EventLog> events_ = std::make_shared<EventLog>();
 };
 
+// What is committed is not to be found, so that its copy never comes.
+TEST_F(MirrorsTest, WhoWaitsForACopyLeavesWhenItIsToldTo) {
+  const auto mirrors = open();
+  mirrors->note_committed(checkpoint::entry_of(id(1, 10), "of nothing", true));
+  int asked = 0;
+  const auto late = mirrors->wait_for_newest(1h, [&] { return ++asked < 2; });
+  EXPECT_EQ(asked, 2);
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_THAT(late.front(), HasSubstr("the checkpoint of step 10 is not in "));
+}
+
 TEST_F(MirrorsTest, ATicketHearsOfItsCopyAndOfANewerOne) {
   const auto mirrors = open();
   const checkpoint::Ticket first;
