@@ -23,7 +23,7 @@ namespace {
 constexpr auto kHandOverPatience = std::chrono::seconds(60);
 constexpr std::size_t kUncommittedSaid = 8;  // more than slots and ranks out of step explain
 constexpr int kTimesUsual = 10;
-constexpr auto kFirstUpload = std::chrono::hours(1);
+constexpr auto kWorkOfOthers = std::chrono::hours(1);
 constexpr auto kCommitPause = std::chrono::milliseconds(10);
 
 // The reasons of other ranks are in their own receipts.
@@ -175,13 +175,11 @@ bool Session::Engine::wait_until_committed(std::optional<Duration> at_most, cons
   return progress.is_committed && !progress.is_newest_lost;
 }
 
-// Other ranks may take longer than this one, if not for ever: the time that the last commit took tells how
-// long. A store shows nothing of a pack before it has all of it.
+// Nothing tells a rank that validates alone, or sends a large pack to a store, from one that will never save:
+// it is given as long as such work takes.
 Duration Session::Engine::patience_at_end() const {
-  const Duration of_disk = std::chrono::seconds(options_.disk_patience_seconds);
-  const Duration usual = kTimesUsual * save_costs_.write;
-  const bool is_unknown = !places_.folder() && save_costs_.write == Duration(0);
-  return of_disk + (is_unknown ? kFirstUpload : usual);
+  const Duration of_work = std::max<Duration>(kWorkOfOthers, kTimesUsual * save_costs_.write);
+  return std::chrono::seconds(options_.disk_patience_seconds) + of_work;
 }
 
 bool Session::Engine::wait_for_last_commit() {
@@ -202,7 +200,7 @@ bool Session::Engine::wait_for_last_commit() {
     fail(ExitCode::kStorage,
          "the last checkpoint is not committed, and nothing of it has changed for " +
              std::to_string(wait.patience() / std::chrono::seconds(1)) +
-             " s (--disk-patience, and ten times as long as the last commit took): " + reason());
+             " s (--disk-patience, and an hour or ten times as long as the last commit took): " + reason());
   };
   return wait_until_committed(std::nullopt, look);
 }
