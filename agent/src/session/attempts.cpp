@@ -227,7 +227,7 @@ void Session::Attempts::complete(Engine& engine) {
   engine.finish();
   engine.end_reporting();
   wait_for_copies(std::chrono::seconds(options_.disk_patience_seconds), [&engine] {
-    engine.leave_end_if_told();
+    engine.leave_if_told();
     return true;
   });
   const session::Position& position = engine.position();

@@ -117,7 +117,7 @@ class Session::Engine : private data::WaitListener {
   // It may: the checkpoint of the last step is committed before this returns.
   void finish();
   // Throws where it was told to leave before all that follows finish() is done: a later start does it.
-  void leave_end_if_told();
+  void leave_if_told();
 
   [[nodiscard]] Rendezvous rendezvous() const;
   void check() const;  // from any thread
@@ -198,8 +198,6 @@ class Session::Engine : private data::WaitListener {
   // Hears how the saves stand. Throws once too many were missed.
   checkpoint::SaveProgress look_at_saves();
   // Until nothing that was saved is uncommitted: false after that time, and where the newest was missed.
-  // The first throws as check() does.
-  [[nodiscard]] bool wait_for_commits(Duration at_most);
   [[nodiscard]] bool wait_for_commits_in_any_world(Duration at_most);
   // At the end of the run. Throws as check() does, and where it was told to leave, and where nothing of the
   // checkpoint has changed for longer than patience_at_end().
@@ -208,7 +206,7 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] bool wait_until_committed(std::optional<Duration> at_most, const LookAtWait& look);
   [[nodiscard]] Duration patience_at_end() const;
   // `leaves`: by when, from the first look on.
-  void leave_end_in_time(std::optional<Timestamp>& leaves, Timestamp now);
+  void leave_in_time(std::optional<Timestamp>& leaves, Timestamp now);
   void fail_if_stuck(const checkpoint::SaveProgress& progress) const;
   // Waits for the checkpoint that was just saved, and throws Interrupted.
   [[noreturn]] void hand_over();

@@ -151,10 +151,6 @@ void Session::Engine::fail_if_stuck(const checkpoint::SaveProgress& progress) co
                                options_.save_folder);
 }
 
-bool Session::Engine::wait_for_commits(Duration at_most) {
-  return wait_until_committed(at_most, [this](const checkpoint::SaveProgress&) { check(); });
-}
-
 bool Session::Engine::wait_for_commits_in_any_world(Duration at_most) {
   return wait_until_committed(at_most, [](const checkpoint::SaveProgress&) {});
 }
@@ -194,7 +190,7 @@ bool Session::Engine::wait_for_last_commit() {
     const auto reason = [&] {
       return session::what_the_end_waits_for(progress.votes, places_.home()->shown(""));
     };
-    leave_end_in_time(leaves, now);
+    leave_in_time(leaves, now);
     if (wait.is_word_due(now)) say("the end waits for the last checkpoint: " + reason());
     if (!wait.is_over(now)) return;
     fail(ExitCode::kStorage,
@@ -205,20 +201,20 @@ bool Session::Engine::wait_for_last_commit() {
   return wait_until_committed(std::nullopt, look);
 }
 
-void Session::Engine::leave_end_in_time(std::optional<Timestamp>& leaves, Timestamp now) {
+void Session::Engine::leave_in_time(std::optional<Timestamp>& leaves, Timestamp now) {
   drain_->hear(link_.wanted(), now);
   if (!drain_->explains_return(now)) return leaves.reset();
   const Timestamp by = now + drain_->time_to_commit(now);
   leaves = std::min(leaves.value_or(by), by);
-  if (now >= *leaves) leave_end_if_told();
+  if (now >= *leaves) leave_if_told();
 }
 
-void Session::Engine::leave_end_if_told() {
+void Session::Engine::leave_if_told() {
   const Timestamp now = clock_.now();
   drain_->hear(link_.wanted(), now);
   if (const auto code = drain_->explains_return(now))
-    fail(*code, "the run is at its end, step " + std::to_string(position_.step.value()) +
-                    ", and leaves because it was told to; " + what_is_saved());
+    fail(*code, "left at step " + std::to_string(position_.step.value()) + " because it was told to; " +
+                    what_is_saved());
 }
 
 void Session::Engine::stop(std::uint32_t agreed) {
@@ -229,10 +225,11 @@ void Session::Engine::stop(std::uint32_t agreed) {
 
 void Session::Engine::hand_over() {
   ++meters_.rejoins.handed_over;
-  drain_->hear(link_.wanted(), clock_.now());
-  const bool is_told = drain_->explains_return(clock_.now()).has_value();
-  const Duration left = is_told ? drain_->time_to_commit(clock_.now()) : Duration::max();
-  const bool is_committed = wait_for_commits(std::min<Duration>(kHandOverPatience, left));
+  std::optional<Timestamp> leaves;
+  const bool is_committed = wait_until_committed(kHandOverPatience, [&](const checkpoint::SaveProgress&) {
+    check();
+    leave_in_time(leaves, clock_.now());
+  });
   const std::string step = std::to_string(position_.step.value());
   if (is_committed)
     throw AttemptOver(assignment_.attempt, "handed over at step " + step + ": a replacement is ready");

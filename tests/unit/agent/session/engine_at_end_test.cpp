@@ -6,6 +6,7 @@
 
 #include <ratoon/failure.h>
 
+#include "agent/src/session/control_word.h"
 #include "agent/src/session/end_wait.h"
 #include "base/contract/exit_code.h"
 #include "tests/support/engine_rank.h"
@@ -73,7 +74,27 @@ TEST_F(EngineAtEnd, LeavesInTimeWhenItIsToldTo) {
   const Timestamp goes = first.link.clock.now() + 30s;
   const Failure why = failure_of(first);
   EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kPreempted));
-  EXPECT_THAT(why.what(), AllOf(HasSubstr("leaves because it was told to"), HasSubstr("is not committed")));
+  EXPECT_THAT(why.what(),
+              AllOf(HasSubstr("left at step 3 because it was told to"), HasSubstr("is not committed")));
+  EXPECT_LE(first.link.clock.now(), goes);
+}
+
+// What waits for a replacement may have to go before that is ready.
+TEST_F(EngineAtEnd, HandsOverNoLongerThanItsNoticeLetsIt) {
+  auto first = rank(0, 2);
+  first.begin(100);
+  first.steps(2);
+  first.link.look_takes = 1s;
+  first.link.wants.hand_over = Attempt(test::kAttempt);
+  first.engine().notify(20s, "the node goes");
+  const Timestamp goes = first.link.clock.now() + 20s;
+  try {
+    first.step(session::control::kLeave);
+    ADD_FAILURE() << "it stays";
+  } catch (const Failure& why) {
+    EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kPreempted)) << why.what();
+    EXPECT_THAT(why.what(), HasSubstr("left at step 3 because it was told to"));
+  }
   EXPECT_LE(first.link.clock.now(), goes);
 }
 
@@ -82,10 +103,10 @@ TEST_F(EngineAtEnd, LeavesBehindItsLastCommitWhenItIsToldTo) {
   test::TestRank alone(folder_.path(), 0, 1);
   train(alone);
   alone.engine().finish();
-  alone.engine().leave_end_if_told();  // it is not
+  alone.engine().leave_if_told();  // it is not
   alone.engine().notify(0s, "the node goes");
   try {
-    alone.engine().leave_end_if_told();
+    alone.engine().leave_if_told();
     ADD_FAILURE() << "it stays";
   } catch (const Failure& why) {
     EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kPreempted));

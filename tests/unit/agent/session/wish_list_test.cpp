@@ -73,6 +73,18 @@ TEST(WishList, EachSaveHasItsTicket) {
   EXPECT_TRUE(second.wait(SaveLevel::kStaged, 0s));
 }
 
+// The run is at its end without it, and no manifest says that it was ended before its time.
+TEST(WishList, AtTheEndOfTheRunNobodyEndsItAnyMore) {
+  WishList wishes;
+  wishes.finish("told");
+  static_cast<void>(wishes.ask_to_save("the last one"));
+  static_cast<void>(wishes.end_step(TakesEffect::kOneStepLater));
+  wishes.finish("made");
+  EXPECT_EQ(wishes.end_run(), control::kSave | control::kKeep);
+  EXPECT_EQ(wishes.due().finish, "");
+  EXPECT_EQ(wishes.due().keep, "the last one");
+}
+
 TEST(WishList, AnAttemptThatEndsFailsItsTickets) {
   SaveTicket made;
   SaveTicket told;
