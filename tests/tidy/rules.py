@@ -70,7 +70,11 @@ OBJECTS_REMOTE = (f"{_OBJECTS}/remote", f"{_OBJECTS}/s3", f"{_OBJECTS}/credentia
 OPEN_REMOTE = (f"{_OBJECTS}/remote/open_remote_store.*", f"{_OBJECTS}/remote/open_without_http.*")
 OBJECTS = OBJECTS_PURE + OPEN_REMOTE + (_OBJECTS,)
 BOARD = ("agent/src/board",) + tuple(f"agent/src/board/{name}.*" for name in ("frame", "handshake", "notes", "unproven"))
-SEAM = ("agent/src/session/control_word.*", "agent/src/session/leaving.*")  # what collectives need of the session
+# What stands for an accelerator and its NCCL in tests.
+ACCELERATOR = "tests/support/accelerator"
+NCCL_OF_THREADS = "tests/support/nccl_of_threads.*"
+# What collectives need of the session.
+SEAM = tuple(f"agent/src/session/{name}.*" for name in ("control_word", "leaving", "say", "last_words", "fail"))
 # What a session is made of, without a session: time and facts come in.
 SESSION_RULES = tuple(
     f"agent/src/session/{name}.*" for name in ("amount", "every", "ledger", "phase_watch", "seat_wait", "until")
@@ -153,8 +157,8 @@ PARTS = (
            instead=_AT_THE_DOOR) for path in STAGING_PURE),
     Part(TIERS, BASE + PUBLIC + AGENT_PURE + STAGING_PURE + (PACK, "agent/src/checkpoint") + OBJECTS, target="agent"),
     Part(INTEROP, BASE + PUBLIC + (PACK,), target="agent", is_pure=True, instead=_AT_THE_DOOR),
-    *(Part(path, PUBLIC, target="agent", instead="agent/src/torch sees it: keep it without the session's own types")
-      for path in SEAM),
+    *(Part(path, BASE + PUBLIC + SEAM, target="agent",
+           instead="agent/src/torch sees it: keep it without the session's own types") for path in SEAM),
     *(Part(path, BASE + PUBLIC + SESSION_RULES, target="agent", is_pure=True, instead=_AT_THE_DOOR)
       for path in SESSION_RULES),
     Part(COURSE, BASE + PUBLIC + SESSION_RULES + (COURSE, SEAM[0]) + AGENT_PURE, target="agent", is_pure=True,
@@ -171,7 +175,8 @@ PARTS = (
     Part("agent/src/session", BASE + AGENT, target="agent",
          instead="what needs HTTP is a Link: see coordinator_link.h; agents build without it"),
     *(Part(path, BASE + AGENT + ("base/http",) + HTTP_LINK, target="agent") for path in HTTP_LINK),
-    Part("agent/src/torch", BASE + PUBLIC + SEAM + BOARD + ("agent/include/ratoon/torch", PACK, INTEROP), ("libtorch", "nccl"),
+    Part("agent/src/torch", BASE + PUBLIC + SEAM + BOARD + DEVICE_RULES + ("agent/include/ratoon/torch", PACK, INTEROP),
+         ("libtorch", "nccl"),
          target="agent_torch agent_torch_cuda"),
 
     # The one place that links both halves.
@@ -196,12 +201,15 @@ PARTS = (
     Part("tests/conformance", BASE + ("base/http", "operator/kube", "operator/runtime", "tests/conformance/support"),
          ("googletest", "nlohmann_json")),
     Part("tests/conformance/support", BASE + ("base/http",), ("googletest", "openssl")),
+    Part(ACCELERATOR, PUBLIC, ("libtorch",)),
+    Part(NCCL_OF_THREADS, (ACCELERATOR,), ("nccl",)),
     Part("tests/torch",
          BASE + PUBLIC + SEAM + BOARD +
-         ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch", "tests/support",
-          "tests/integration/gate.*"),
+         ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch", "tests/support", ACCELERATOR,
+          NCCL_OF_THREADS, "tests/integration/gate.*"),
          ("googletest", "libtorch")),
-    Part("tests/gpu", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*"), ("googletest", "libtorch")),
+    Part("tests/gpu", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch"),
+         ("googletest", "libtorch", "nlohmann_json")),
     Part("tests/bench", EVERYTHING + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch",
                                       "tests/conformance/support"),
          ("benchmark", "libtorch", "nlohmann_json", "openssl")),
