@@ -36,7 +36,9 @@ std::optional<Ending> find_meaning(int code, const std::string& text) {
     case ExitCode::kStorage:
       return Ending{EndCause::kApplication, text + " (storage failed)"};
     case ExitCode::kDeviceUnusable:
-      return Ending{EndCause::kDisruption, text + " (its accelerator is unusable)"};
+      return Ending{.cause = EndCause::kDisruption,
+                    .sentence = text + " (its accelerator is unusable)",
+                    .is_of_device = true};
     case ExitCode::kAbortOverdue:
       return Ending{EndCause::kDisruption, text + " (aborted collectives did not end)"};
     case ExitCode::kInterruptedByUser:

@@ -22,6 +22,7 @@ struct Ending {
   std::string sentence;         // "exit code 82 (configuration): the same start would fail again"
   bool is_shared = false;       // one failure with the others of that look that share it, whoever they are
   bool is_rejection = false;    // its kubelet did not start it: the next one waits, as after a failure
+  bool is_of_device = false;    // the accelerator of its node is unusable: a node to avoid, and no failure
   bool is_of_platform = false;  // the platform says that it ended the pod: no program is to blame
 };
 

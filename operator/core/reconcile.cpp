@@ -105,6 +105,7 @@ Decision decide(const Observation& seen, const Silence& silence, Timestamp now) 
   status.restarts = change.restarts;
   note_failure(seen, change, status);
   note_failed_nodes(seen, change, status);
+  append(change.actions, tell_of_devices(seen, change));
   const auto pauses_end_at = end_pauses(seen, status.members);
   note_rejection(change, status);
   status.suspect_nodes = note_suspects(seen, change);

@@ -244,6 +244,17 @@ void count(const Observation& seen, const api::MemberStatus& member, const Endin
   change.actions.push_back(EmitEvent{.is_warning = true, .reason = "MemberLost", .message = news});
 }
 
+Loss make_loss(const Observation& seen, api::MemberStatus member, const Ending& ending, bool is_silent) {
+  note_pod(seen, member);  // its node may be news of this very look
+  return {.member = std::move(member),
+          .reason = ending.sentence,
+          .is_silent = is_silent,
+          .cause = ending.cause,
+          .is_rejection = ending.is_rejection,
+          .is_of_device = ending.is_of_device,
+          .is_of_platform = ending.is_of_platform};
+}
+
 // A successor that ended before it took over is replaced like any other; the world does not notice.
 void follow_successor(const Observation& seen, const std::vector<api::MemberStatus>& silent,
                       api::MemberStatus& member, RosterChange& change) {
@@ -252,14 +263,7 @@ void follow_successor(const Observation& seen, const std::vector<api::MemberStat
     const Part part = part_of_loss(seen, /*is_outside=*/true);
     if (part == Part::kBesideWorld) judge_outside(*ending);
     count(seen, successor, *ending, part, change);
-    api::MemberStatus lost = successor;
-    note_pod(seen, lost);
-    change.outside_losses.push_back({.member = lost,
-                                     .reason = ending->sentence,
-                                     .is_silent = contains(silent, successor),
-                                     .cause = ending->cause,
-                                     .is_rejection = ending->is_rejection,
-                                     .is_of_platform = ending->is_of_platform});
+    change.outside_losses.push_back(make_loss(seen, successor, *ending, contains(silent, successor)));
     ++member.successor;
     member.successor_uid.clear();
   } else if (const api::Pod* pod = find_pod(seen, successor)) {
@@ -349,14 +353,7 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
       if (part == Part::kBesideWorld) judge_outside(*ending);
       count(seen, member, *ending, part, change);
       auto& losses = member.is_absent ? change.outside_losses : change.losses;
-      api::MemberStatus lost = member;
-      note_pod(seen, lost);  // its node may be news of this very look
-      losses.push_back({.member = lost,
-                        .reason = ending->sentence,
-                        .is_silent = contains(silent, member),
-                        .cause = ending->cause,
-                        .is_rejection = ending->is_rejection,
-                        .is_of_platform = ending->is_of_platform});
+      losses.push_back(make_loss(seen, member, *ending, contains(silent, member)));
       member = next_incarnation(member);
     }
     note_pod(seen, member);

@@ -63,6 +63,7 @@ struct Loss {
   bool is_silent = false;
   EndCause cause = EndCause::kDisruption;
   bool is_rejection = false;    // as in Ending
+  bool is_of_device = false;    // as in Ending
   bool is_of_platform = false;  // as in Ending
 };
 

@@ -12,9 +12,10 @@ bool is_remembered(const api::FailedNode& node, WallTime now) {
   return now.since_epoch - node.time.since_epoch < kRemembered;
 }
 
-void count_failure_on(const std::string& name, WallTime now, std::vector<api::FailedNode>& nodes) {
+void count_failures_on(const std::string& name, std::uint32_t failures, WallTime now,
+                       std::vector<api::FailedNode>& nodes) {
   std::erase_if(nodes, [&](const auto& node) { return !is_remembered(node, now); });
-  api::FailedNode failed{.name = name, .failures = 1, .time = now};
+  api::FailedNode failed{.name = name, .failures = failures, .time = now};
   // The one that failed last stands last: the first goes where there is no room.
   if (const auto known = std::ranges::find(nodes, failed.name, &api::FailedNode::name);
       known != nodes.end()) {
@@ -29,14 +30,32 @@ void count_failure_on(const std::string& name, WallTime now, std::vector<api::Fa
 
 void note_failed_nodes(const Observation& seen, const RosterChange& change, api::TrainingJobStatus& status) {
   if (seen.job.spec.disruption_policy.avoid_node_seconds == 0) return;
-  const auto note = [&](const std::string& node) {
-    if (!node.empty()) count_failure_on(node, seen.wall_now, status.failed_nodes);
+  const auto note = [&](const std::string& node, std::uint32_t failures = 1) {
+    if (!node.empty()) count_failures_on(node, failures, seen.wall_now, status.failed_nodes);
   };
   const auto& failure = status.last_failure;
   if (failure && failure != seen.job.status.last_failure) note(failure->node);
   for (const auto* losses : {&change.losses, &change.outside_losses})
-    for (const auto& loss : *losses)
+    for (const auto& loss : *losses) {
       if (loss.is_rejection) note(loss.member.node);
+      if (loss.is_of_device) note(loss.member.node, kFailuresOfASickNode);
+    }
+}
+
+std::vector<Action> tell_of_devices(const Observation& seen, const RosterChange& change) {
+  std::vector<Action> news;
+  const bool is_avoided = seen.job.spec.disruption_policy.avoid_node_seconds > 0;
+  for (const auto* losses : {&change.losses, &change.outside_losses})
+    for (const auto& loss : *losses) {
+      if (!loss.is_of_device || loss.member.node.empty()) continue;
+      news.emplace_back(EmitEvent{.is_warning = true,
+                                  .reason = "DeviceUnusable",
+                                  .message = loss.member.node + ": its accelerator is unusable, says " +
+                                             display_name(seen, loss.member) +
+                                             (is_avoided ? "; members avoid the node" : "") +
+                                             "; see the member's log, and have the device tested"});
+    }
+  return news;
 }
 
 std::vector<std::string> sick_nodes(const Observation& seen, const api::TrainingJobStatus& status) {

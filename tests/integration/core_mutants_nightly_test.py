@@ -24,6 +24,9 @@ MUTANTS = {
         core("Backoff.*"), CORE + "backoff.cpp", r" \|\| loss\.is_rejection;", ";"),
     "a node that does not start pods is no sick one": (
         core("SickNodes*"), CORE + "sick_nodes.cpp", r"if \(loss\.is_rejection\) note\(loss\.member\.node\);", ""),
+    "a node whose accelerator is unusable is used again": (
+        core("SickNodes*"), CORE + "sick_nodes.cpp",
+        r"if \(loss\.is_of_device\) note\(loss\.member\.node, kFailuresOfASickNode\);", ""),
     "what the platform does is held against the job": (
         core("Backoff.*"), CORE + "losses.cpp", r"loss\.is_of_platform && loss\.cause == EndCause::kDisruption", "false"),
     "a job on one node finds a new leader at once": (

@@ -91,6 +91,10 @@ MUTANTS = {
     "a zone that is judged node by node": ("silence.cpp", r"if \(!zone\.empty\(\) && places > 1\) [^;]*;", "(void)places;"),
     "losses that are weighed one by one": (
         "silence.cpp", r"silence > [^?]* \? sounds\.fading : sounds\.talking", "sounds.talking"),
+    "an unusable accelerator that counts as one failure": (
+        "sick_nodes.cpp", r"note\(loss\.member\.node, kFailuresOfASickNode\)", "note(loss.member.node)"),
+    "an unusable accelerator that nobody is told of": (
+        "sick_nodes.cpp", r"if \(!loss\.is_of_device \|\| loss", "if (loss.is_of_device || loss"),
     "a node that is sick at once": ("sick_nodes.cpp", r"kFailuresOfASickNode = 2", "kFailuresOfASickNode = 1"),
     "a deadline that is judged before a member could speak": (
         "deadlines.cpp", r"\(seen\.listening_since \+ limit - now\)", "Duration(0)"),

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "operator/core/sick_nodes.h"
 #include "tests/property/operator/laws.h"
 #include "tests/property/operator/recount.h"
 
@@ -100,6 +101,7 @@ void Laws::check_placement(const Observation& seen, const Decision& decision) co
     }
   }
   if (seen.job.spec.disruption_policy.avoid_node_seconds == 0) return;
+  check_devices(seen, decision);
   for (const auto& action : decision.actions) {
     const auto* event = std::get_if<core::EmitEvent>(&action);
     if (event == nullptr || !event->message.ends_with(": silent for too long")) continue;
@@ -109,6 +111,26 @@ void Laws::check_placement(const Observation& seen, const Decision& decision) co
       EXPECT_TRUE(pod.node.empty() || expected.contains(pod.node)) << name << " fell silent on " << pod.node;
     }
   }
+}
+
+// A node whose accelerator a member calls unusable is told of and sick from that moment on.
+void Laws::check_devices(const Observation& seen, const Decision& decision) const {
+  std::set<std::string> told;
+  std::set<std::string> expected;
+  for (const auto& action : decision.actions) {
+    const auto* event = std::get_if<core::EmitEvent>(&action);
+    if (event == nullptr) continue;
+    const std::string name = event->message.substr(0, event->message.find(": "));
+    if (event->reason == "DeviceUnusable") told.insert(name);
+    if (event->reason != "MemberLost" || !event->message.starts_with(name + ": exit code 85")) continue;
+    for (const auto& pod : seen.pods)
+      if (pod.name == name && !pod.node.empty()) expected.insert(pod.node);
+  }
+  EXPECT_EQ(told, expected) << "other nodes are told of than those whose accelerator is unusable";
+  const auto sick = core::sick_nodes(seen, decision.status);
+  for (const auto& name : expected)
+    EXPECT_NE(std::ranges::find(sick, name), sick.end())
+        << name << " has an unusable accelerator and is not sick";
 }
 
 // Those on which somebody fell silent, each for its time and no longer.

@@ -28,9 +28,9 @@ Toll toll_of_end(const api::RestartPolicy& policy, const api::Pod& pod, bool nod
   static const std::map<api::RuleAction, Toll> kActions = {{api::RuleAction::kRestart, Toll::kBudget},
                                                            {api::RuleAction::kFail, Toll::kJob},
                                                            {api::RuleAction::kIgnore, Toll::kFree}};
-  static const std::map<int, Toll> kCodes = {{80, Toll::kFree}, {81, Toll::kFree},  {82, Toll::kJob},
-                                             {83, Toll::kJob},  {130, Toll::kFree}, {137, Toll::kFree},
-                                             {143, Toll::kFree}};
+  static const std::map<int, Toll> kCodes = {{80, Toll::kFree},  {81, Toll::kFree},  {82, Toll::kJob},
+                                             {85, Toll::kFree},  {86, Toll::kFree},  {83, Toll::kJob},
+                                             {130, Toll::kFree}, {137, Toll::kFree}, {143, Toll::kFree}};
   for (const auto& rule : policy.rules)
     if (is_met(rule, pod)) return kActions.at(rule.action);
   if (pod.is_evicted) return Toll::kFree;

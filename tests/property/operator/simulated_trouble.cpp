@@ -96,7 +96,7 @@ void World::trouble_for(Agent& agent) {
       agent.cut_until = now_ + moves_.ticks("agent-cut-for", 1, 61);
       break;
     case 2:
-      leave(agent, moves_.pick("leaves-with", {137, 143, 80, 81}));
+      leave(agent, moves_.pick("leaves-with", {137, 143, 80, 81, 85, 86}));
       break;
     case 3:
       end_processes(agent.pod_uid);  // exit code 0 is the pod's only once all processes have left

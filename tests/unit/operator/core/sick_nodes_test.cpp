@@ -112,5 +112,52 @@ TEST(SickNodesInADecision, ANodeWhoseKubeletRefusesTwiceIsLeftToOthers) {
   EXPECT_EQ(made[0].sick_nodes, Names({"node-1"}));
 }
 
+std::vector<std::string> devices_told_of(const Decision& decision) {
+  std::vector<std::string> told;
+  for (const auto& event : test::only<EmitEvent>(decision))
+    if (event.reason == "DeviceUnusable") told.push_back(event.message);
+  return told;
+}
+
+TEST(SickNodesInADecision, ANodeWithAnUnusableAcceleratorIsAvoidedFromTheFirstTimeOn) {
+  auto seen = test::running(test::job(2));
+  seen.pods[0] = test::ended_pod(0, 85);
+  seen.pods[0].node = "node-1";
+  const auto decision = reconcile(seen, test::at_seconds(1));
+  const auto told = devices_told_of(decision);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_TRUE(
+      told[0].starts_with("node-1: its accelerator is unusable, says digits-worker-0-i0; members avoid"))
+      << told[0];
+  EXPECT_EQ(decision.status.restarts.application, 0U) << "the program is not to blame";
+  ASSERT_EQ(decision.status.failed_nodes.size(), 1U);
+  seen.job.status = decision.status;
+  const auto made = test::only<CreatePod>(reconcile(seen, test::at_seconds(1)));
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(made[0].sick_nodes, Names({"node-1"}));
+  EXPECT_TRUE(made[0].avoid_nodes.empty()) << "where nothing else is free it may go there";
+}
+
+TEST(SickNodesInADecision, AJobThatAvoidsNoNodeIsToldOfTheAcceleratorAlone) {
+  auto seen = test::running(test::job(2));
+  seen.job.spec.disruption_policy.avoid_node_seconds = 0;
+  seen.pods[0] = test::ended_pod(0, 85);
+  seen.pods[0].node = "node-1";
+  const auto decision = reconcile(seen, test::at_seconds(1));
+  const auto told = devices_told_of(decision);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].find("avoid"), std::string::npos) << told[0];
+  EXPECT_TRUE(decision.status.failed_nodes.empty());
+}
+
+TEST(SickNodesInADecision, AnAbortThatIsOverdueSaysNothingAboutTheNode) {
+  auto seen = test::running(test::job(2));
+  seen.pods[0] = test::ended_pod(0, 86);
+  seen.pods[0].node = "node-1";
+  const auto decision = reconcile(seen, test::at_seconds(1));
+  EXPECT_TRUE(devices_told_of(decision).empty());
+  EXPECT_TRUE(decision.status.failed_nodes.empty());
+}
+
 }  // namespace
 }  // namespace ratoon::core::sick_nodes_test
