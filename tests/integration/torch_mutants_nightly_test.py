@@ -5,6 +5,7 @@ import unittest
 from mutants import MutantTest, of_rows
 
 TORCH = "agent/src/torch/"
+NCCL = TORCH + "collectives/nccl_collective.cpp"
 BUCKETS = TORCH + "collectives/gradient_buckets.cpp"
 
 # what is broken: (tests, file, pattern, instead)
@@ -18,6 +19,22 @@ MUTANTS = {
     "a wish of a rank that is lost": (
         ("gradient_buckets_test", "GradientBuckets.*"), BUCKETS, r"if \(control\[bit\] > 0\.5F\)",
         "if (control[bit] > 1.5F)"),
+    "gradients that do not wait for their sums on the device": (
+        ("device_collective_test", "DeviceCollective.HasTheMeans*"), NCCL, r"if \(has_sums_\) stream_\.let_current_wait\(\);",
+        ""),
+    "sums on the device that do not wait for their gradients": (
+        ("device_collective_test", "DeviceCollective.HasTheMeans*"), TORCH + "collectives/side_stream.cpp",
+        r"before_\.block\(stream_\);", ""),
+    "sums on the device that nothing marks": (
+        ("device_collective_test", "DeviceCollective.HasTheMeans*"), NCCL, r"\n  stream_\.mark\(\);", ""),
+    "a refusal of NCCL that is taken for a lost rank": (
+        ("device_collective_test", "DeviceCollective.WhatNccl*"), NCCL, r"if \(error\.is_refusal\(\)\)", "if (false)"),
+    "an error of a device whose number is not looked at": (
+        ("device_errors_test", "DeviceErrors.*"), TORCH + "device_errors.cpp", r"of_device->get_error_code\(\)",
+        "of_device->get_error_code() * 0"),
+    "weights of which only the first parameter counts": (
+        ("weights_mark_test", "WeightsMark.*"), TORCH + "collectives/weights_mark.cpp", r"feed\(all, mark\.sums\[i\]\)",
+        "feed(all, mark.sums[0])"),
     "a digest that takes a parameter for a buffer": (
         ("digest_test", "Digest.*"), TORCH + "digest.cpp", r'"buffer " \+ item\.key\(\)', '"parameter " + item.key()'),
     "a digest without types": (("digest_test", "Digest.*"), TORCH + "digest.cpp", r"feed\.text\(tensor->dtype\);", ""),

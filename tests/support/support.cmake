@@ -57,3 +57,19 @@ if(RATOON_WITH_MDS)
   ratoon_test_support(mds_fuzz_targets
     SOURCES support/mds_fuzz_targets.cpp LIBS ratoon::agent_mds ratoon::base_contract)
 endif()
+if(RATOON_WITH_TORCH)
+  # A device for LibTorch that registers itself before main(): objects, so that the linker drops none.
+  add_library(accelerator_objects OBJECT EXCLUDE_FROM_ALL
+    support/accelerator/allocator.cpp support/accelerator/copies.cpp support/accelerator/counts.cpp
+    support/accelerator/event.cpp support/accelerator/fallback.cpp support/accelerator/faults.cpp
+    support/accelerator/guard.cpp support/accelerator/hooks.cpp support/accelerator/kernels.cpp
+    support/accelerator/lag.cpp support/accelerator/launch.cpp support/accelerator/map_tensors.cpp
+    support/accelerator/stream.cpp support/accelerator/streams.cpp support/accelerator/tensors.cpp)
+  target_include_directories(accelerator_objects PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(accelerator_objects PRIVATE ratoon_build_flags ratoon::libtorch_cpu)
+  ratoon_unity(accelerator_objects)
+  # What a test names among its LIBS.
+  add_library(test_accelerator INTERFACE)
+  target_sources(test_accelerator INTERFACE $<TARGET_OBJECTS:accelerator_objects>)
+  target_link_libraries(test_accelerator INTERFACE ratoon::libtorch_cpu)
+endif()

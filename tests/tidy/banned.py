@@ -63,6 +63,7 @@ CODE = (
         "tests/support/scarce_memory.cpp": "stands in for operator delete",
     }),
     Ban("malloc", r"\b(?:malloc|calloc|realloc|free)\s*\(", "use a container, or std::unique_ptr with a deleter", allowed={
+        "tests/support/accelerator/hooks.cpp": "LibTorch takes memory with the function that frees it",
         "tests/support/scarce_memory.cpp": "stands in for operator new and delete",
     }),
     Ban("a capture that only a failure ends", r"<<\s*(?:testing::)?internal::GetCaptured\w+",
@@ -73,6 +74,8 @@ CODE = (
             "agent/src/torch/collectives/averager.cpp": "an accelerator has no descriptor",
             "agent/src/torch/collectives/nccl_collective.cpp": "nor has an accelerator",
             "agent/src/torch/collectives/ranks.cpp": "a collective has no descriptor, and orders come on another thread",
+            "tests/support/accelerator/stream.cpp": "stands for a device that is late",
+            "tests/support/nccl_of_threads.cpp": "stands for an abort that takes its time",
             "examples/counter/counter.cpp": "stands for the work of a step",
             "examples/charlm/flags.cpp": "stands for a longer step",
             "examples/digits/flags.cpp": "stands for a longer step",

@@ -14,6 +14,7 @@ ratoon_test(torch/gradient_watch_test LIBS ratoon::agent_torch)
 ratoon_test(torch/device_errors_test LIBS ratoon::agent_torch)
 ratoon_test(torch/weights_mark_test LIBS ratoon::agent_torch)
 ratoon_test(torch/meeting_test LIBS ratoon::agent_torch ratoon::base_core)
+ratoon_test(torch/accelerator_test LIBS test_accelerator)
 ratoon_test(torch/numerics_test LIBS ratoon::agent_torch)
 ratoon_test(torch/no_names_test LIBS ratoon::agent_torch ratoon::base_core)
 ratoon_program(loss_scaler_probe SOURCES torch/loss_scaler_probe.cpp LIBS ratoon::agent_torch)
@@ -24,6 +25,15 @@ ratoon_program(read_archive SOURCES torch/read_archive.cpp LIBS ratoon::agent_to
 ratoon_python_test(torch/exports_read_test)
 if(RATOON_WITH_CUDA)
   ratoon_test(torch/nccl_test LIBS ratoon::agent_torch_cuda)
+  # The files that call NCCL, over what stands for it.
+  ratoon_test(torch/device_collective_test
+    SOURCES device_collective_test.cpp ../support/nccl_of_threads.cpp
+            ../../agent/src/torch/collectives/nccl_collective.cpp ../../agent/src/torch/collectives/nccl_communicator.cpp
+    LIBS test_accelerator ratoon::agent_torch ratoon::base_contract)
+  target_include_directories(device_collective_test BEFORE PRIVATE
+    ${PROJECT_SOURCE_DIR}/agent/src/torch/collectives/nccl_headers)
+  target_include_directories(device_collective_test SYSTEM PRIVATE
+    $<TARGET_PROPERTY:ratoon::nccl,INTERFACE_INCLUDE_DIRECTORIES>)
 endif()
 if(RATOON_WITH_HTTP)
   ratoon_program(average_probe SOURCES torch/average_probe.cpp LIBS ratoon::agent_torch)
