@@ -38,6 +38,7 @@ struct World {
 struct Faults {
   std::atomic<bool> is_rank_lost = false;
   std::atomic<bool> refuses = false;
+  std::atomic<bool> is_old = false;
   std::atomic<int> abort_ms = 0;
 };
 
@@ -108,6 +109,10 @@ void refuse_ranks() {
   faults.refuses = true;
 }
 
+void become_older() {
+  faults.is_old = true;
+}
+
 void set_milliseconds_of_abort(int milliseconds) {
   faults.abort_ms = milliseconds;
 }
@@ -115,6 +120,7 @@ void set_milliseconds_of_abort(int milliseconds) {
 void reset() {
   faults.is_rank_lost = false;
   faults.refuses = false;
+  faults.is_old = false;
   faults.abort_ms = 0;
 }
 
@@ -132,6 +138,11 @@ const char* ncclGetErrorString(ncclResult_t result) {
 
 const char* ncclGetLastError(ncclComm_t /*comm*/) {
   return "";
+}
+
+ncclResult_t ncclGetVersion(int* version) {
+  *version = faults.is_old ? NCCL_VERSION_CODE - 1 : NCCL_VERSION_CODE;
+  return ncclSuccess;
 }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {

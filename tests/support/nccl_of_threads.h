@@ -10,6 +10,8 @@ namespace ratoon::test::nccl {
 void lose_a_rank();
 // From now on ranks that connect are refused as ranks that share a device are.
 void refuse_ranks();
+// It says that it is older than the one that its user was compiled against.
+void become_older();
 // So long ncclCommAbort() takes, as it does with NCCL.
 void set_milliseconds_of_abort(int milliseconds);
 void reset();

@@ -263,6 +263,39 @@ TEST_F(DeviceCollective, WhatNcclRefusesIsRefusedForGood) {
   }
 }
 
+TEST_F(DeviceCollective, AnOlderNcclIsRefusedWithBothVersions) {
+  test::nccl::become_older();
+  try {
+    static_cast<void>(
+        make_nccl_collective({.device = device_of(0), .share_from_first = [](auto) {}, .look = [] {}}));
+    FAIL() << "it was not refused";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.exit_code, 82);
+    EXPECT_NE(std::string(failure.what()).find("was compiled against"), std::string::npos) << failure.what();
+  }
+}
+
+TEST_F(DeviceCollective, ClosesInGoodOrderAndNotWhereARankIsLost) {
+  Collectives collectives = connect();
+  EXPECT_TRUE(collectives[0]->close());
+  test::nccl::lose_a_rank();
+  EXPECT_FALSE(collectives[1]->close());
+}
+
+// NCCL may or may not have queued the sum: that is known once the abort is over.
+TEST_F(DeviceCollective, AnAttemptThatIsInterruptedWhileASumIsBegunHasStoppedOnceItIsAborted) {
+  int looks = 0;
+  const auto id = NcclCommunicator::make_id();
+  NcclCollective lonely(device_of(0), id, 0, kRanks, [&] {
+    if (++looks == 3) throw Interruption();
+  });  // rank 1 never comes
+  const Tensor numbers = at::zeros({10}, at::TensorOptions(device_of(0)));
+  EXPECT_THROW(lonely.begin_sum(numbers), Interruption);
+  lonely.abort();
+  while (!lonely.has_stopped()) std::this_thread::yield();
+  while (!lonely.is_over()) std::this_thread::yield();
+}
+
 TEST_F(DeviceCollective, AWaitIsOverWhenTheDeviceHasFinishedAndNotBefore) {
   NcclCollective collective(device_of(0), NcclCommunicator::make_id(), 0, 1, [] {});
   const Tensor numbers = at::zeros({10}, at::TensorOptions(device_of(0)));

@@ -29,6 +29,7 @@ if(RATOON_WITH_CUDA)
   ratoon_test(torch/device_collective_test
     SOURCES device_collective_test.cpp ../support/nccl_of_threads.cpp
             ../../agent/src/torch/collectives/nccl_collective.cpp ../../agent/src/torch/collectives/nccl_communicator.cpp
+            ../../agent/src/torch/collectives/nccl_version.cpp
     LIBS test_accelerator ratoon::agent_torch ratoon::base_contract)
   target_include_directories(device_collective_test BEFORE PRIVATE
     ${PROJECT_SOURCE_DIR}/agent/src/torch/collectives/nccl_headers)

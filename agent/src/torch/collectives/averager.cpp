@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/nn/module.h>
 
 #include <ratoon/failure.h>
@@ -85,8 +87,8 @@ void wait_until_stopped(Collective& collective) {
     if (std::chrono::steady_clock::now() >= deadline) {
       session::say(
           "sums on the accelerator were aborted and have not ended after 30 s: a kernel that was queued "
-          "before "
-          "them does not end; this process ends, and a fresh one goes on");
+          "before them "
+          "does not end; this process ends, and a fresh one goes on");
       session::leave_now(static_cast<int>(ExitCode::kAbortOverdue));
     }
     std::this_thread::sleep_for(kPause);
@@ -102,27 +104,45 @@ bool is_over(const std::shared_ptr<Collective>& collective) {
   }
 }
 
+void abort(const std::shared_ptr<Collective>& collective) {
+  try {
+    if (collective) collective->abort();
+  } catch (const std::exception& error) {
+    session::say(std::string("sums over the ranks could not be aborted: ") + error.what());
+  }
+}
+
 void end_group(c10d::Backend& group) {
   group.abort();
 }
 
 }  // namespace
 
-// Collectives of ranks that are lost do not part.
+// Where the world changed, or an exception passes, sums may be open that never end.
 Averager::~Averager() {
   if (!on_device_) return;
   try {
+    const bool is_in_order = std::uncaught_exceptions() == exceptions_ && has_world();
+    if (!is_in_order || !on_device_->close()) give_up();
+  } catch (...) {  // an accelerator with an error that stays: the process is about to end with it
+  }
+}
+
+bool Averager::has_world() const {
+  try {
     session_.check();
+    return true;
   } catch (...) {
-    on_device_->abort();
+    return false;
   }
 }
 
 void Averager::average(::torch::nn::Module& module, const Averaging& how) {
-  prepare(module, how);
-  buckets_->begin(session_.world_size(), how.samples);
   try {
+    prepare(module, how);
+    buckets_->begin(session_.world_size(), how.samples);
     PieceTurns turns(buckets_->places(), buckets_->pieces().size());
+    filled_on_.reset();
     if (how.backward) average_during(how.backward, turns);
     average_the_rest(turns);
     if (on_device_) on_device_->queue_wait();
@@ -137,25 +157,44 @@ void Averager::average(::torch::nn::Module& module, const Averaging& how) {
 }
 
 void Averager::prepare(const ::torch::nn::Module& module, const Averaging& how) {
-  const c10::Device device = how.over_host ? c10::kCPU : device_of(module);
-  if (!ranks_ || given_) connect(module, device);
-  auto parameters = trained_parameters(module);
-  const auto layout = layout_for(device, how);
-  if (!buckets_ || !buckets_->is_for(parameters, layout))
-    buckets_ = std::make_shared<GradientBuckets>(std::move(parameters), Session::kNumbers, layout);
+  const c10::Device parameters_on = device_of(module);
+  const c10::Device device = how.over_host || adds_up_on_host_ ? c10::kCPU : parameters_on;
+  if (!ranks_ || given_ || (!device.is_cpu() && device != device_)) connect(module, device);
+  const auto layout = layout_for(adds_up_on_host_ ? c10::kCPU : device, how);
+  if (layout.sum_in_half_precision && how.samples) {
+    refuse(
+        "average_gradients() was given samples and sum_in_half_precision: a gradient times its samples is "
+        "too "
+        "large a number for half precision; leave one of the two out");
+  }
+  buckets_ = buckets_for(trained_parameters(module), layout);
+}
+
+// A program may train several modules in turn, each in steps of its own.
+std::shared_ptr<GradientBuckets> Averager::buckets_for(std::vector<at::Tensor> parameters,
+                                                       const GradientBuckets::Layout& layout) {
+  constexpr std::size_t kModules = 4;
+  const auto known = std::ranges::find_if(
+      all_buckets_, [&](const auto& buckets) { return buckets->is_for(parameters, layout); });
+  if (known != all_buckets_.end()) return *known;
+  if (all_buckets_.size() == kModules) all_buckets_.erase(all_buckets_.begin());
+  return all_buckets_.emplace_back(
+      std::make_shared<GradientBuckets>(std::move(parameters), Session::kNumbers, layout));
 }
 
 void Averager::connect(const ::torch::nn::Module& module, c10::Device device) {
-  const WeightsMark mark = mark_weights(module);
   const auto given = std::exchange(given_, nullptr);
-  if (given && device.is_cpu()) {
-    ranks_.emplace(session_, mark, given);
+  if (given) check_seat(session_, *given);
+  if (given && (device.is_cpu() || given->getBackendName() == "gloo")) {
+    adds_up_on_host_ = true;
+    ranks_.emplace(session_, mark_weights(module), given);
     return;
   }
-  if (!ranks_) ranks_.emplace(session_, mark);
+  if (!ranks_) ranks_.emplace(session_, mark_weights(module));
   if (device.is_cpu()) return;
   on_device_ =
       given ? std::make_shared<GroupCollective>(given, end_group) : connect_on(device, session_, *ranks_);
+  device_ = device;
   session_.before_saves([this] {
     if (on_device_) finish_sums(session_, *on_device_);
   });
@@ -164,8 +203,25 @@ void Averager::connect(const ::torch::nn::Module& module, c10::Device device) {
 void Averager::begin(std::size_t piece) {
   buckets_->fill(piece);
   const at::Tensor& sums = buckets_->pieces()[piece];
-  Collective* const collective = sums.is_cpu() ? ranks_->collective().get() : on_device_.get();
-  if (collective != nullptr) collective->begin_sum(sums);
+  if (!sums.is_cpu())
+    on_device_->begin_sum(sums);
+  else if (ranks_->collective())  // a world of one has none
+    ranks_->collective()->begin_sum(sums);
+}
+
+// A program may compute on several streams, and a piece has gradients of all of them: each stream goes on
+// after what the one before it has put there.
+void Averager::fill_one(std::size_t parameter) {
+  if (on_device_ && !device_.is_cpu()) {
+    const c10::Stream now = c10::impl::VirtualGuardImpl(device_.type()).getStream(device_);
+    if (filled_on_ && *filled_on_ != now) {
+      c10::Event filled(device_.type());
+      filled.record(*filled_on_);
+      filled.block(now);
+    }
+    filled_on_ = now;
+  }
+  buckets_->fill_one(parameter);
 }
 
 void Averager::average_during(const std::function<void()>& backward, PieceTurns& turns) {
@@ -176,7 +232,7 @@ void Averager::average_during(const std::function<void()>& backward, PieceTurns&
              " was given a gradient twice while gradients were averaged: call backward() once within "
              "average_gradients(), and what comes before it outside");
     }
-    buckets_->fill_one(parameter);
+    fill_one(parameter);
     while (turns.has_full()) begin(turns.take());
   });
   watch.during(backward);
@@ -197,22 +253,29 @@ void Averager::wait_for_device(bool returns_early) {
   finish_sums(session_, *on_device_);
 }
 
-// Nothing of what was averaged in part is a gradient any more: it may change until all has ended, which
-// takes the time-out of a group that is the program's.
+// Gradients that were averaged in part are not used: they may change until all sums have ended. Those of a
+// group of the program's take its time-out to end.
 void Averager::give_up() {
   struct Remains {
-    std::shared_ptr<GradientBuckets> buckets;
+    std::vector<std::shared_ptr<GradientBuckets>> buckets;
     std::shared_ptr<Collective> host;
     std::shared_ptr<Collective> device;
   };
-  if (buckets_) buckets_->let_go();
-  const auto remains = std::make_shared<Remains>(
-      Remains{std::move(buckets_), ranks_ ? ranks_->collective() : nullptr, std::move(on_device_)});
+  for (const auto& buckets : all_buckets_) buckets->let_go();
+  buckets_ = nullptr;
+  const auto remains = std::make_shared<Remains>(Remains{
+      std::exchange(all_buckets_, {}), ranks_ ? ranks_->collective() : nullptr, std::move(on_device_)});
   ranks_.reset();
-  if (remains->host) remains->host->abort();
-  if (remains->device) remains->device->abort();
+  device_ = c10::kCPU;
+  adds_up_on_host_ = false;
   bury(remains, [r = remains.get()] { return is_over(r->host) && is_over(r->device); });
-  if (remains->device) wait_until_stopped(*remains->device);
+  abort(remains->host);
+  abort(remains->device);
+  if (!remains->device) return;
+  wait_until_stopped(*remains->device);
+  // NCCL may take the rest apart while the next attempt has the memory. Sums on the host may still be
+  // written.
+  if (!remains->host || remains->host->has_stopped()) remains->buckets.clear();
 }
 
 }  // namespace ratoon

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include <c10/core/Stream.h>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include <ratoon/session.h>
@@ -36,17 +38,26 @@ class Averager {
  private:
   void prepare(const ::torch::nn::Module& module, const Averaging& how);
   void connect(const ::torch::nn::Module& module, c10::Device device);
+  [[nodiscard]] std::shared_ptr<GradientBuckets> buckets_for(std::vector<at::Tensor> parameters,
+                                                             const GradientBuckets::Layout& layout);
   void begin(std::size_t piece);
+  void fill_one(std::size_t parameter);
   void average_during(const std::function<void()>& backward, PieceTurns& turns);
   void average_the_rest(PieceTurns& turns);
   void wait_for_device(bool returns_early);
+  [[nodiscard]] bool has_world() const;
   void give_up();
 
   Session& session_;
+  const int exceptions_ = std::uncaught_exceptions();
   c10::intrusive_ptr<c10d::Backend> given_;  // and not taken over yet
   std::optional<Ranks> ranks_;
-  std::shared_ptr<Collective> on_device_;  // null: parameters are on the CPU, or add up there
-  std::shared_ptr<GradientBuckets> buckets_;
+  std::shared_ptr<Collective> on_device_;  // null: so far all parameters are on the CPU, or add up there
+  c10::Device device_ = c10::kCPU;         // of on_device_
+  bool adds_up_on_host_ = false;           // whatever the parameters are on: the program's group can no more
+  std::vector<std::shared_ptr<GradientBuckets>> all_buckets_;  // of the modules, the newest last
+  std::shared_ptr<GradientBuckets> buckets_;                   // of the step under way
+  std::optional<c10::Stream> filled_on_;
 };
 
 }  // namespace ratoon

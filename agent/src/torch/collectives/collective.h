@@ -29,6 +29,9 @@ class Collective {
   // Of the first sum that failed, since a rank was lost or the library refused; none: nothing has, so far.
   [[nodiscard]] virtual std::exception_ptr error() = 0;
 
+  // All sums are complete and no more come: takes leave of the other ranks. False: they do not answer in
+  // time, and it is to be aborted.
+  [[nodiscard]] virtual bool close() { return true; }
   // Begins to end what runs, and returns; what it would have written is no sum. It can do nothing afterwards.
   virtual void abort() = 0;
   // Nothing writes into the pieces any longer. Throws what the accelerator says.

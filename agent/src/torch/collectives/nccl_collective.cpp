@@ -8,6 +8,7 @@
 #include <c10/util/Exception.h>
 
 #include <ratoon/failure.h>
+#include <ratoon/torch/nccl.h>
 
 #include "base/contract/exit_code.h"
 
@@ -29,8 +30,18 @@ NcclNumbers numbers_of(at::ScalarType type) {
     case at::kByte:
       return NcclNumbers::kUint8;
     default:
-      TORCH_CHECK(false, "NCCL adds up no numbers of type ", type);
+      throw Failure(
+          static_cast<int>(ExitCode::kConfiguration),
+          std::string("gradients of type ") + c10::toString(type) +
+              " cannot be added up over NCCL: use another type, or over_host in average_gradients()");
   }
+}
+
+[[noreturn]] void refuse(const NcclError& error) {
+  throw Failure(static_cast<int>(ExitCode::kConfiguration),
+                std::string(error.what()) +
+                    "; NCCL_DEBUG=WARN says more, and ranks that share a device need over_host in "
+                    "average_gradients()");
 }
 
 // Polls `is_done`: at once again for as long as a short sum takes, then with pauses that cost a long one
@@ -53,11 +64,23 @@ void poll(const std::function<bool()>& is_done, const std::function<void()>& loo
 
 }  // namespace
 
+// Once an attempt: what NCCL meets here another network or another start of it may not have.
 std::unique_ptr<Collective> make_nccl_collective(const DeviceCollectivePlan& plan) {
-  NcclCommunicator::Id id{};
-  if (plan.rank == 0) id = NcclCommunicator::make_id();
-  plan.share_from_first(id);
-  return std::make_unique<NcclCollective>(plan.device, id, plan.rank, plan.world_size, plan.look);
+  const auto versions = nccl_versions();
+  const auto fits = versions ? check_nccl(*versions) : versions.error();
+  if (!fits) throw Failure(static_cast<int>(ExitCode::kConfiguration), fits.error().message());
+  try {
+    NcclCommunicator::Id id{};
+    if (plan.rank == 0) id = NcclCommunicator::make_id();
+    plan.share_from_first(id);
+    return std::make_unique<NcclCollective>(plan.device, id, plan.rank, plan.world_size, plan.look);
+  } catch (const NcclError& error) {
+    if (error.is_refusal()) refuse(error);
+    throw Failure(
+        static_cast<int>(ExitCode::kStartAgain),
+        std::string(error.what()) +
+            "; the process starts again: see that NCCL_SOCKET_IFNAME names a network that all ranks share");
+  }
 }
 
 NcclCollective::NcclCollective(c10::Device device, const NcclCommunicator::Id& id, std::uint32_t rank,
@@ -68,51 +91,52 @@ NcclCollective::NcclCollective(c10::Device device, const NcclCommunicator::Id& i
       }()) {}
 
 NcclCollective::~NcclCollective() {
+  if (!is_closed_) abort();
+  if (aborting_.joinable()) aborting_.join();
+}
+
+bool NcclCollective::close() {
   constexpr auto kPatience = std::chrono::seconds(5);
-  if (aborting_.joinable()) {
-    aborting_.join();
-    return;
-  }
+  if (error_ || aborting_.joinable()) return false;
+  const c10::DeviceGuard guard(stream_.device());
+  const auto deadline = Clock::now() + kPatience;
   try {
     communicator_.begin_to_close();
-    const auto deadline = Clock::now() + kPatience;
     poll([&] { return communicator_.is_ready() || Clock::now() >= deadline; }, [] {});
-    if (communicator_.is_ready()) return;
-  } catch (const std::exception&) {  // a rank that is lost does not part
+    is_closed_ = communicator_.is_ready();
+  } catch (const NcclError&) {  // a rank is lost
   }
-  communicator_.abort();
+  return is_closed_;
 }
 
 void NcclCollective::wait_until_ready(const std::function<void()>& look) {
   poll([&] { return communicator_.is_ready(); }, look);
 }
 
-// A rank that is lost fails the others' sums; what NCCL refuses, it would refuse again.
+// A rank that is lost fails the others' sums. What NCCL refuses before the first sum it would refuse again.
 void NcclCollective::note_error(const NcclError& error) {
-  if (error.is_refusal()) {
-    throw Failure(static_cast<int>(ExitCode::kConfiguration),
-                  std::string(error.what()) +
-                      "; NCCL_DEBUG=WARN says more, and ranks that share a device need over_host in "
-                      "average_gradients()");
-  }
+  if (error.is_refusal() && !has_completed_) refuse(error);
   if (!error_) error_ = std::current_exception();
 }
 
 void NcclCollective::begin_sum(const at::Tensor& piece) {
   if (error_) return;
   const c10::DeviceGuard guard(stream_.device());
+  if (has_sums_ && !is_beginning_ && stream_.is_past_mark()) pieces_.clear();
   stream_.follow_current();
   pieces_.push_back(piece);
   has_sums_ = true;
   try {
     wait_until_ready(look_);
+    is_beginning_ = true;
     communicator_.begin_sum(piece.mutable_data_ptr(), static_cast<std::size_t>(piece.numel()),
                             numbers_of(piece.scalar_type()), stream_.handle());
     wait_until_ready(look_);
+    stream_.mark();
+    is_beginning_ = false;
   } catch (const NcclError& error) {
     note_error(error);
   }
-  stream_.mark();
 }
 
 void NcclCollective::queue_wait() {
@@ -134,18 +158,24 @@ void NcclCollective::wait(const std::function<void()>& look) {
   }
   pieces_.clear();
   has_sums_ = false;
+  has_completed_ = true;
 }
 
 void NcclCollective::abort() {
   if (aborting_.joinable()) return;
   aborting_ = std::thread([this] {
+    const c10::DeviceGuard guard(stream_.device());
     communicator_.abort();
     has_aborted_ = true;
   });
 }
 
+// A sum that was being begun may have been queued, or not: what NCCL has queued is known once it has aborted.
 bool NcclCollective::has_stopped() {
-  return !has_sums_ || stream_.is_past_mark();
+  if (!has_sums_) return true;
+  const bool has = is_beginning_ ? has_aborted_ && stream_.is_idle() : stream_.is_past_mark();
+  if (has) pieces_.clear();
+  return has;
 }
 
 bool NcclCollective::is_over() {

@@ -19,13 +19,14 @@ class NcclCollective final : public Collective {
   // throw.
   NcclCollective(c10::Device device, const NcclCommunicator::Id& id, std::uint32_t rank, std::uint32_t size,
                  std::function<void()> look);
-  // Parts from the other ranks: waits for them a little, then aborts.
+  // Aborts, and waits for NCCL, unless it was closed.
   ~NcclCollective() override;
 
   void begin_sum(const at::Tensor& piece) override;
   void queue_wait() override;
   void wait(const std::function<void()>& look) override;
   [[nodiscard]] std::exception_ptr error() override { return error_; }
+  [[nodiscard]] bool close() override;
   void abort() override;
   [[nodiscard]] bool has_stopped() override;
   [[nodiscard]] bool is_over() override;
@@ -39,6 +40,9 @@ class NcclCollective final : public Collective {
   NcclCommunicator communicator_;
   std::vector<at::Tensor> pieces_;  // of sums that may still run
   bool has_sums_ = false;           // that were not waited for
+  bool is_beginning_ = false;       // a sum, which may be queued behind the mark
+  bool has_completed_ = false;      // a sum, once
+  bool is_closed_ = false;
   std::exception_ptr error_;
   // NCCL takes a second to take a communicator apart, and is not waited for.
   std::thread aborting_;

@@ -1,5 +1,5 @@
 // NcclCommunicator: one rank's end of a communicator of NCCL, by NCCL's own C interface. No call waits for a
-// peer: connecting and each sum go on by themselves, and progress() says how far they are. Knows nothing of
+// peer: connecting and each sum go on by themselves, and is_ready() says whether they do. Knows nothing of
 // LibTorch.
 //
 //   NcclCommunicator communicator(id, rank, size);
@@ -51,7 +51,7 @@ class NcclCommunicator {
 
   // Ends what runs, from any thread. May block for as long as NCCL does. Nothing can be called afterwards.
   void abort() noexcept;
-  // All sums are complete, and all ranks part: begins to. is_ready() says when it may be destroyed.
+  // All sums are complete: begins to close it, on all ranks. is_ready() says when it may be destroyed.
   void begin_to_close();
 
  private:

@@ -31,9 +31,9 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
-// A collective fails when a peer is gone, which is nobody's mistake: the operator, who knows more, will say
-// that the world changed. If it says nothing, the fault is of another kind.
-[[noreturn]] void wait_for_the_word(const Session& session, const std::string& why) {
+// A collective fails when a rank is lost. The coordinator knows more and says that the world changed; if it
+// says nothing, the fault is of another kind.
+[[noreturn]] void wait_for_coordinator(const Session& session, const std::string& why) {
   constexpr auto kPatience = std::chrono::seconds(60);
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (std::chrono::steady_clock::now() < deadline) {
@@ -41,7 +41,7 @@ std::string text_of(const std::exception_ptr& error) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   fail(ExitCode::kStartAgain,
-       "a collective failed, and for 60 s nobody said that a process was lost: " + why);
+       "a collective failed, and for 60 s no news came that a process was lost: " + why);
 }
 
 std::shared_ptr<Collective> connect(const Session& session, const std::string& mark,
@@ -62,10 +62,12 @@ std::shared_ptr<Collective> connect(const Session& session, const std::string& m
     bury(meeting, [m = meeting.get()] { return m->is_over(); });
     throw;
   }
-  if (meeting->error()) wait_for_the_word(session, text_of(meeting->error()));
+  if (meeting->error()) wait_for_coordinator(session, text_of(meeting->error()));
   marks = meeting->marks();
   return std::make_shared<GroupCollective>(meeting->take_group(), end_collectives);
 }
+
+}  // namespace
 
 void check_seat(const Session& session, const c10d::Backend& group) {
   if (std::cmp_equal(session.rank(), group.getRank()) &&
@@ -78,11 +80,9 @@ void check_seat(const Session& session, const c10d::Backend& group) {
            ": make the group in each attempt, of session.rank() and session.world_size()");
 }
 
-}  // namespace
-
 void finish_sums(const Session& session, Collective& collective) {
   collective.wait([&] { session.check(); });
-  if (const auto error = collective.error()) wait_for_the_word(session, text_of(error));
+  if (const auto error = collective.error()) wait_for_coordinator(session, text_of(error));
 }
 
 Ranks::Ranks(Session& session, const WeightsMark& mark) : session_(session) {
@@ -95,7 +95,6 @@ Ranks::Ranks(Session& session, const WeightsMark& mark) : session_(session) {
 
 Ranks::Ranks(Session& session, const WeightsMark& mark, const c10::intrusive_ptr<c10d::Backend>& group)
     : session_(session) {
-  check_seat(session, *group);
   const auto waits = session.in(Phase::kCollective);
   // A collective of the program's group has the program's time-out.
   collective_ = std::make_shared<GroupCollective>(group, [](c10d::Backend&) {});
@@ -111,6 +110,7 @@ std::vector<std::string> Ranks::exchange(const std::string& own) const {
     collective_->begin_sum(all);
     finish_sums(session_, *collective_);
   } catch (...) {
+    collective_->abort();
     bury(collective_, [c = collective_.get()] { return c->is_over(); });
     throw;
   }

@@ -38,6 +38,9 @@ class Ranks {
   std::shared_ptr<Collective> collective_;
 };
 
+// Refuses a group whose ranks are not those of the session's world.
+void check_seat(const Session& session, const c10d::Backend& group);
+
 // Until the sums are complete; throws Interrupted when the world changed. Where a sum failed, a rank is lost,
 // and the coordinator, which knows more, will say that the world changed: it is waited for.
 void finish_sums(const Session& session, Collective& collective);

@@ -23,6 +23,7 @@ class SideStream {
   void let_current_wait() const;  // the current stream, for what is marked
   // Throws what the accelerator says: of an error that stays, each call does.
   [[nodiscard]] bool is_past_mark() const;
+  [[nodiscard]] bool is_idle() const { return stream_.query(); }
 
  private:
   [[nodiscard]] c10::Stream current() const;
