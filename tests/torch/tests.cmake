@@ -27,14 +27,17 @@ if(RATOON_WITH_CUDA)
   ratoon_test(torch/nccl_test LIBS ratoon::agent_torch_cuda)
   # The files that call NCCL, over what stands for it.
   ratoon_test(torch/device_collective_test
-    SOURCES device_collective_test.cpp ../support/nccl_of_threads.cpp
-            ../../agent/src/torch/collectives/nccl_collective.cpp ../../agent/src/torch/collectives/nccl_communicator.cpp
-            ../../agent/src/torch/collectives/nccl_version.cpp
+    SOURCES device_collective_test.cpp ../support/nccl_of_threads.cpp ../../agent/src/torch/collectives/nccl_collective.cpp
+            ../../agent/src/torch/collectives/nccl_communicator.cpp ../../agent/src/torch/collectives/nccl_version.cpp
     LIBS test_accelerator ratoon::agent_torch ratoon::base_contract)
-  target_include_directories(device_collective_test BEFORE PRIVATE
-    ${PROJECT_SOURCE_DIR}/agent/src/torch/collectives/nccl_headers)
-  target_include_directories(device_collective_test SYSTEM PRIVATE
-    $<TARGET_PROPERTY:ratoon::nccl,INTERFACE_INCLUDE_DIRECTORIES>)
+  target_include_directories(device_collective_test BEFORE PRIVATE ${PROJECT_SOURCE_DIR}/agent/src/torch/collectives/nccl_headers)
+  target_include_directories(device_collective_test SYSTEM PRIVATE $<TARGET_PROPERTY:ratoon::nccl,INTERFACE_INCLUDE_DIRECTORIES>)
+  ratoon_test(torch/averager_test
+    SOURCES averager_test.cpp ../support/nccl_of_threads.cpp ../../agent/src/torch/collectives/nccl_collective.cpp
+            ../../agent/src/torch/collectives/nccl_communicator.cpp ../../agent/src/torch/collectives/nccl_version.cpp
+    LIBS test_accelerator ratoon::agent_torch ratoon::base_contract)
+  target_include_directories(averager_test BEFORE PRIVATE ${PROJECT_SOURCE_DIR}/agent/src/torch/collectives/nccl_headers)
+  target_include_directories(averager_test SYSTEM PRIVATE $<TARGET_PROPERTY:ratoon::nccl,INTERFACE_INCLUDE_DIRECTORIES>)
 endif()
 if(RATOON_WITH_HTTP)
   ratoon_program(average_probe SOURCES torch/average_probe.cpp LIBS ratoon::agent_torch)
