@@ -27,6 +27,11 @@ MUTANTS = {
         r"before_\.block\(stream_\);", ""),
     "sums on the device that nothing marks": (
         ("device_collective_test", "DeviceCollective.HasTheMeans*"), NCCL, r"\n  stream_\.mark\(\);", ""),
+    "gradients of several streams that are not waited for": (
+        ("averager_test", "AveragerTest.*"), TORCH + "collectives/averager.cpp", r"filled\.block\(now\);", ""),
+    "an accelerator that the first module of an attempt was not on": (
+        ("averager_test", "AveragerTest.*"), TORCH + "collectives/averager.cpp",
+        r" \|\| \(!device\.is_cpu\(\) && device != device_\)", ""),
     "a refusal of NCCL that is taken for a lost rank": (
         ("device_collective_test", "DeviceCollective.WhatNccl*"), NCCL, r"if \(error\.is_refusal\(\)\)", "if (false)"),
     "an error of a device whose number is not looked at": (
