@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
@@ -49,10 +50,11 @@ class Figures:
         self.all = json.loads(self.file.read_text()) if self.file.exists() else {"machine": {}, "stages": {}}
 
     def is_done(self, stage):
-        return self.all["stages"].get(stage, {}).get("state") == "green"
+        known = self.all["stages"].get(stage, {})
+        return known.get("state") == "green" and known.get("of") == self.all["machine"]
 
     def begin(self, stage):
-        self.all["stages"][stage] = {"state": "under way", "rows": []}
+        self.all["stages"][stage] = {"state": "under way", "of": self.all["machine"], "rows": []}
         self.write()
 
     def add(self, stage, row):
@@ -75,6 +77,7 @@ class Stage:
         self.deadline = time.monotonic() + limit
         self.environment = environment()
         self.is_good = True
+        self.started = []
 
     def left(self):
         return max(self.deadline - time.monotonic(), 0.1)
@@ -94,8 +97,21 @@ class Stage:
         return str(path)
 
     def start(self, *command, **more):
-        return subprocess.Popen(command, env={**self.environment, **more}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                text=True, cwd=REPOSITORY)
+        process = subprocess.Popen(command, env={**self.environment, **more}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True, cwd=REPOSITORY)
+        self.started.append(process)
+        # A loop over its output has no limit of its own.
+        watch = threading.Timer(self.left(), process.kill)
+        watch.daemon = True
+        watch.start()
+        return process
+
+    def end(self):
+        """Nothing that it started stays on the device."""
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
 
     def end_of(self, process):
         """What it printed; a process that does not end is killed and is red."""
@@ -215,11 +231,14 @@ def run(name, figures):
     began = time.monotonic()
     try:
         stage = Stage(name, figures, limit)
-        act(stage)
+        try:
+            act(stage)
+        finally:
+            stage.end()
         state = "green" if stage.is_good else "red"
-    except Red as red:
-        figures.add(name, {"red": str(red)})
-        print(f"{name}: RED: {red}", flush=True)
+    except Exception as red:  # whatever it is, the stages after this one run
+        figures.add(name, {"red": f"{type(red).__name__}: {red}"})
+        print(f"{name}: RED: {type(red).__name__}: {red}", flush=True)
         state = "red"
     figures.end(name, state, time.monotonic() - began)
     print(f"{name}: {state} after {time.monotonic() - began:.1f} s", flush=True)

@@ -26,7 +26,7 @@ MUTANTS = {
         ("device_collective_test", "DeviceCollective.HasTheMeans*"), TORCH + "collectives/side_stream.cpp",
         r"before_\.block\(stream_\);", ""),
     "sums on the device that nothing marks": (
-        ("device_collective_test", "DeviceCollective.HasTheMeans*"), NCCL, r"\n  stream_\.mark\(\);", ""),
+        ("device_collective_test", "DeviceCollective.HasTheMeans*"), NCCL, r"\n    stream_\.mark\(\);", ""),
     "gradients of several streams that are not waited for": (
         ("averager_test", "AveragerTest.*"), TORCH + "collectives/averager.cpp", r"filled\.block\(now\);", ""),
     "an accelerator that the first module of an attempt was not on": (

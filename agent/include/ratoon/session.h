@@ -76,7 +76,7 @@ struct Averaging {
   // with as few digits. Without it they are added up in single precision.
   bool sum_in_half_precision = false;
   // On an accelerator: whether to return before the means are complete there, so that the optimizer's kernels
-  // are queued behind them. A save and the next call wait for them and find their errors.
+  // are queued behind them. A save waits for them; it and the next call find their errors.
   bool return_early = false;
   // Gradients on an accelerator are added up on the CPU all the same, which is slow: for ranks that share a
   // device, which NCCL refuses.
