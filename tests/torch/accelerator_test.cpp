@@ -113,8 +113,11 @@ TEST_F(AcceleratorTest, StreamGoesOnBesideOneThatHangs) {
     EXPECT_EQ(number_in(y.add(x)), 2);  // 1 + 1: x is read before the kernel that hangs
     is_filled.block(side);
     y.copy_(x);
+    const c10::StreamGuard on_third(guard().getNewStream(device()));
+    for (int i = 0; i < 20; ++i) (void)number_in(at::zeros({1}, device()));  // time in which no copy may run
     EXPECT_FALSE(side.query());
     accelerator::end_hangs();
+    side.synchronize();
     EXPECT_EQ(number_in(y), 2);
   }
   EXPECT_TRUE(is_filled.query());
