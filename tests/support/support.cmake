@@ -73,3 +73,25 @@ if(RATOON_WITH_TORCH)
   target_sources(test_accelerator INTERFACE $<TARGET_OBJECTS:accelerator_objects>)
   target_link_libraries(test_accelerator INTERFACE ratoon::libtorch_cpu)
 endif()
+if(RATOON_WITH_CUDA)
+  # What a test names among its LIBS in place of ratoon::nccl. It has NCCL's file name, so that LD_LIBRARY_PATH can put
+  # it in the place of NCCL, too.
+  add_library(nccl_stand_in SHARED EXCLUDE_FROM_ALL
+    support/nccl_stand_in/api_collectives.cpp support/nccl_stand_in/api_communicators.cpp
+    support/nccl_stand_in/api_words.cpp support/nccl_stand_in/collective_work.cpp
+    support/nccl_stand_in/communicator.cpp support/nccl_stand_in/connect_ranks.cpp
+    support/nccl_stand_in/exchange.cpp support/nccl_stand_in/group.cpp support/nccl_stand_in/handles.cpp
+    support/nccl_stand_in/last_words.cpp support/nccl_stand_in/loopback.cpp support/nccl_stand_in/reduce.cpp
+    support/nccl_stand_in/settings.cpp support/nccl_stand_in/world_id.cpp)
+  target_include_directories(nccl_stand_in PRIVATE ${PROJECT_SOURCE_DIR})
+  target_include_directories(nccl_stand_in SYSTEM BEFORE PUBLIC
+    ${PROJECT_SOURCE_DIR}/agent/src/torch/collectives/nccl_headers
+    $<TARGET_PROPERTY:ratoon::nccl,INTERFACE_INCLUDE_DIRECTORIES>)
+  target_link_libraries(nccl_stand_in PRIVATE ratoon::base_core ratoon_build_flags)
+  set(exports ${CMAKE_CURRENT_SOURCE_DIR}/support/nccl_stand_in/exports.map)
+  set_target_properties(nccl_stand_in PROPERTIES OUTPUT_NAME nccl SOVERSION 2 LINK_DEPENDS ${exports}
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/nccl_stand_in)
+  target_link_options(nccl_stand_in PRIVATE LINKER:--version-script=${exports}
+    INTERFACE LINKER:--undefined=ratoon_test_stream_enqueue LINKER:--undefined=ratoon_test_current_device)
+  ratoon_unity(nccl_stand_in)
+endif()

@@ -32,7 +32,8 @@ def read_build(ninja, rows=()):
     found = {}
     for edge in _EDGE.finditer(ninja):
         name = re.sub(r"\.(?:cpython-[\w-]+|abi3)\.so$", "", os.path.basename(edge[1]))  # a module of Python
-        objects = [word for word in edge[2].split(" | ")[0].split() if f"/{name}.dir/" in word]  # its own, not of others
+        own = r"\w+" if name.startswith("lib") else re.escape(name)  # a shared library's name is not its target's
+        objects = [word for word in edge[2].split(" | ")[0].split() if re.search(f"/{own}\\.dir/", word)]  # not of others
         libraries = set()
         for line in edge[3].splitlines():
             variable, _, value = line.strip().partition(" = ")

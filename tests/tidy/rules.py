@@ -73,6 +73,7 @@ BOARD = ("agent/src/board",) + tuple(f"agent/src/board/{name}.*" for name in ("f
 # What stands for an accelerator and its NCCL in tests.
 ACCELERATOR = "tests/support/accelerator"
 NCCL_OF_THREADS = "tests/support/nccl_of_threads.*"
+NCCL_STAND_IN = "tests/support/nccl_stand_in"  # its ranks are processes, too
 # What collectives need of the session.
 SEAM = tuple(f"agent/src/session/{name}.*" for name in ("control_word", "leaving", "say", "last_words", "fail"))
 # What a session is made of, without a session: time and facts come in.
@@ -203,11 +204,12 @@ PARTS = (
     Part("tests/conformance/support", BASE + ("base/http",), ("googletest", "openssl")),
     Part(ACCELERATOR, PUBLIC, ("libtorch",)),
     Part(NCCL_OF_THREADS, (ACCELERATOR,), ("nccl",)),
+    Part(NCCL_STAND_IN, BASE, ("nccl",)),
     Part("tests/torch",
          BASE + PUBLIC + SEAM + BOARD +
          ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch", "tests/support", ACCELERATOR,
-          NCCL_OF_THREADS, "tests/integration/gate.*"),
-         ("googletest", "libtorch")),
+          NCCL_OF_THREADS, NCCL_STAND_IN, "tests/integration/gate.*"),
+         ("googletest", "libtorch", "nccl")),
     Part("tests/gpu", PUBLIC + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch"),
          ("googletest", "libtorch", "nlohmann_json")),
     Part("tests/bench", EVERYTHING + ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch",
