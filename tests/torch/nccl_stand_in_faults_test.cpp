@@ -21,12 +21,23 @@ namespace {
 
 using testing::HasSubstr;
 
-// A process that is a rank and makes no call after it is connected.
+using Numbers = std::vector<std::vector<float>>;
+
+ncclResult_t sum(Numbers& numbers, int number, Rank& rank) {
+  auto& own = numbers[static_cast<std::size_t>(number)];
+  return ncclAllReduce(own.data(), own.data(), own.size(), ncclFloat32, ncclSum, rank.communicator,
+                       rank.stream.handle());
+}
+
+// A process that is a rank. Once it is connected it makes no call, or begins one sum.
 class OtherProcess {
  public:
-  OtherProcess(const ncclUniqueId& id, int size, int rank) : process_(::fork()) {
+  OtherProcess(const ncclUniqueId& id, int size, int rank, bool sums = false) : process_(::fork()) {
     if (process_ != 0) return;
-    wait_until_ready(begin_rank(id, size, rank));
+    Rank own{.communicator = begin_rank(id, size, rank)};
+    wait_until_ready(own.communicator);
+    Numbers numbers{{5, 6}};
+    if (sums) static_cast<void>(sum(numbers, 0, own));
     while (true) ::pause();
   }
   ~OtherProcess() { kill(); }
@@ -43,14 +54,6 @@ class OtherProcess {
  private:
   pid_t process_;
 };
-
-using Numbers = std::vector<std::vector<float>>;
-
-ncclResult_t sum(Numbers& numbers, int number, Rank& rank) {
-  auto& own = numbers[static_cast<std::size_t>(number)];
-  return ncclAllReduce(own.data(), own.data(), own.size(), ncclFloat32, ncclSum, rank.communicator,
-                       rank.stream.handle());
-}
 
 // The ranks 0 and 1 here sum; rank 2 is a process that is killed meanwhile.
 class NcclStandInLosesARank : public testing::Test {
@@ -131,6 +134,20 @@ TEST(NcclStandInFaults, AbortsOneRankAndLeavesTheOthersToHang) {
   for (int rank = 1; rank < 3; ++rank) EXPECT_FALSE(ranks.at(rank).stream.is_idle());
   ranks.abort();
   ranks.wait_until_idle();
+}
+
+TEST(NcclStandInFaults, ReportsARankThatIsLostWhileAnotherIsLate) {
+  const StandInSetting reports("REPORTS_LOST_RANKS", "1");
+  Numbers numbers{{1, 2}, {3, 4}};
+  RanksHere ranks(2, 3);
+  OtherProcess other(ranks.id, 3, 2, true);
+  ranks.wait_until_ready();
+  ranks.at(0).stream.hold();
+  ranks.on_each([&](int number, Rank& rank) { return sum(numbers, number, rank); });
+  other.kill();
+  wait_until([&] { return state_of(ranks.at(1).communicator) != ncclSuccess; });
+  EXPECT_EQ(state_of(ranks.at(1).communicator), ncclRemoteError);
+  EXPECT_EQ(state_of(ranks.at(0).communicator), ncclSuccess);
 }
 
 TEST(NcclStandInFaults, AbortsSlowly) {
