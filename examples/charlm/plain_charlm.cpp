@@ -12,7 +12,9 @@ namespace {
 
 void train(const Flags& flags, const Corpus& corpus) {
   torch::manual_seed(flags.seed);
+  const at::Device device(flags.device);
   Gpt model(corpus.letters(), Corpus::kWindow);
+  model->to(device);
   torch::optim::AdamW optimizer(model->parameters(), torch::optim::AdamWOptions());
   const auto samples = static_cast<std::int64_t>(corpus.windows());
   const auto batch = static_cast<std::int64_t>(flags.batch);
@@ -26,14 +28,16 @@ void train(const Flags& flags, const Corpus& corpus) {
     const auto index = order.narrow(0, static_cast<std::int64_t>(step % batches) * batch, batch);
     for (auto& group : optimizer.param_groups()) group.options().set_lr(learning_rate(step, flags.steps));
     optimizer.zero_grad();
-    const auto loss = model->loss(corpus.rows(index));
+    const auto loss = model->loss(corpus.rows(index).to(device));
     loss.backward();
     optimizer.step();
     say_step(flags, step, loss.item<double>());
   }
   report_weights(*model, flags.out);
-  std::printf("%s\n",
-              corpus.text_of(model->sample(corpus.rows(torch::zeros(1, torch::kLong))[0], 120)).c_str());
+  std::printf(
+      "%s\n",
+      corpus.text_of(model->sample(corpus.rows(torch::zeros(1, torch::kLong))[0].to(device), 120).cpu())
+          .c_str());
 }
 
 }  // namespace

@@ -12,7 +12,9 @@ constexpr std::int64_t kSamples = 4096;
 
 void train(const Flags& flags, const Glyphs& glyphs) {
   torch::manual_seed(flags.seed);
+  const at::Device device(flags.device);
   Net net;
+  net->to(device);
   torch::optim::AdamW optimizer(net->parameters(), torch::optim::AdamWOptions(1e-3));
   const auto batch = static_cast<std::int64_t>(flags.batch);
   torch::Tensor order;
@@ -22,8 +24,8 @@ void train(const Flags& flags, const Glyphs& glyphs) {
     if (place == 0) order = torch::randperm(kSamples, torch::kLong);
     const auto index = order.narrow(0, place, batch);
     optimizer.zero_grad();
-    const auto guess = net->forward(glyphs.images.index_select(0, index));
-    const auto loss = torch::nn::functional::nll_loss(guess, glyphs.labels.index_select(0, index));
+    const auto guess = net->forward(glyphs.images.index_select(0, index).to(device));
+    const auto loss = torch::nn::functional::nll_loss(guess, glyphs.labels.index_select(0, index).to(device));
     loss.backward();
     optimizer.step();
     say_step(flags, step, loss.item<double>());

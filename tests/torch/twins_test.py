@@ -31,7 +31,7 @@ def run(*words):
 
 class Twins(unittest.TestCase):
     def test_lines_that_one_adds(self):
-        for name, most in (("digits", 15), ("charlm", 17)):
+        for name, most in (("digits", 16), ("charlm", 18)):  # one of them picks the device of a process
             written, gone = difference(name)
             print(f"{name}: {written} lines written or changed, {gone} of {len(code_of('plain_' + name))} gone")
             self.assertLessEqual(written, most, name)
