@@ -93,7 +93,7 @@ MUTANTS = {
         "silence.cpp", r"silence > [^?]* \? sounds\.fading : sounds\.talking", "sounds.talking"),
     "an unusable accelerator that counts as one failure": (
         "sick_nodes.cpp", r"note\(loss\.member\.node, kFailuresOfASickNode\)", "note(loss.member.node)"),
-    "an unusable accelerator that nobody is told of": (
+    "an unusable accelerator without an event": (
         "sick_nodes.cpp", r"if \(!loss\.is_of_device \|\| loss", "if (loss.is_of_device || loss"),
     "a node that is sick at once": ("sick_nodes.cpp", r"kFailuresOfASickNode = 2", "kFailuresOfASickNode = 1"),
     "a deadline that is judged before a member could speak": (

@@ -22,7 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Of one try to connect. The kernel asks ever more rarely where nobody answers, after 1, 3 and 7 s: once the
+// Of one try to connect. The kernel asks ever more rarely without an answer, after 1, 3 and 7 s: once the
 // way is made, or there is a place in a queue that strangers fill, a new try gets through sooner.
 constexpr milliseconds kTryMin(500);
 constexpr milliseconds kTryMax = std::chrono::seconds(5);

@@ -1,16 +1,15 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 
-#include <ratoon/failure.h>
 #include <ratoon/torch/device.h>
 
-#include "base/contract/exit_code.h"
+#include "agent/src/session/fail.h"
 
 namespace ratoon::torch {
 namespace {
 
 [[noreturn]] void refuse_device(const std::string& sentence) {
-  throw Failure(static_cast<int>(ExitCode::kConfiguration), sentence);
+  session::fail(ExitCode::kConfiguration, sentence);
 }
 
 at::Device device_named(const std::string& name) {

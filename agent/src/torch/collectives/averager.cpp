@@ -9,21 +9,19 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/nn/module.h>
 
-#include <ratoon/failure.h>
-
+#include "agent/src/session/fail.h"
 #include "agent/src/session/leaving.h"
 #include "agent/src/session/say.h"
 #include "agent/src/torch/collectives/device_collectives.h"
 #include "agent/src/torch/collectives/gradient_watch.h"
 #include "agent/src/torch/collectives/graveyard.h"
 #include "agent/src/torch/collectives/weights_mark.h"
-#include "base/contract/exit_code.h"
 
 namespace ratoon {
 namespace {
 
 [[noreturn]] void refuse(const std::string& sentence) {
-  throw Failure(static_cast<int>(ExitCode::kConfiguration), sentence);
+  session::fail(ExitCode::kConfiguration, sentence);
 }
 
 std::vector<at::Tensor> trained_parameters(const ::torch::nn::Module& module) {
@@ -41,8 +39,8 @@ c10::Device device_of(const ::torch::nn::Module& module) {
     if (device && *device != item.value().device()) {
       refuse("parameter \"" + first + "\" is on " + device->str() + " and \"" + item.key() + "\" on " +
              item.value().device().str() +
-             ": average_gradients() takes a module whose parameters are on one "
-             "device; move them there with module->to(device)");
+             ": average_gradients() takes a module whose parameters are on one device; move them there with "
+             "module->to(device)");
     }
     if (!device) {
       device = item.value().device();
@@ -87,8 +85,7 @@ void wait_until_stopped(Collective& collective) {
     if (std::chrono::steady_clock::now() >= deadline) {
       session::say(
           "sums on the accelerator were aborted and have not ended after 30 s: a kernel that was queued "
-          "before them "
-          "does not end; this process ends, and a fresh one goes on");
+          "before them does not end; this process ends, and a fresh one goes on");
       session::leave_now(static_cast<int>(ExitCode::kAbortOverdue));
     }
     std::this_thread::sleep_for(kPause);
@@ -164,8 +161,7 @@ void Averager::prepare(const ::torch::nn::Module& module, const Averaging& how) 
   if (layout.sum_in_half_precision && how.samples) {
     refuse(
         "average_gradients() was given samples and sum_in_half_precision: a gradient times its samples is "
-        "too "
-        "large a number for half precision; leave one of the two out");
+        "too large a number for half precision; leave one of the two out");
   }
   buckets_ = buckets_for(trained_parameters(module), layout);
 }
@@ -212,7 +208,7 @@ void Averager::begin(std::size_t piece) {
 // A program may compute on several streams, and a piece has gradients of all of them: each stream goes on
 // after what the one before it has put there.
 void Averager::fill_one(std::size_t parameter) {
-  if (on_device_ && !device_.is_cpu()) {
+  if (on_device_) {
     const c10::Stream now = c10::impl::VirtualGuardImpl(device_.type()).getStream(device_);
     if (filled_on_ && *filled_on_ != now) {
       c10::Event filled(device_.type());

@@ -7,19 +7,16 @@
 
 #include <ATen/ops/zeros.h>
 
-#include <ratoon/failure.h>
-
+#include "agent/src/session/fail.h"
 #include "agent/src/torch/collectives/gloo.h"
 #include "agent/src/torch/collectives/graveyard.h"
 #include "agent/src/torch/collectives/meeting.h"
-#include "base/contract/exit_code.h"
 
 namespace ratoon {
-namespace {
 
-[[noreturn]] void fail(ExitCode code, const std::string& sentence) {
-  throw Failure(static_cast<int>(code), sentence);
-}
+using session::fail;
+
+namespace {
 
 std::string text_of(const std::exception_ptr& error) {
   try {
