@@ -70,7 +70,7 @@ Election::Step Election::step_down() {
     return {.is_over = true};
   }
   const std::string holder = view_.lease ? view_.lease->holder : std::string();
-  log_.error("this operator leads no more", {{"lease", options_.name}, {"holder", holder}});
+  log_.error("this operator no longer leads", {{"lease", options_.name}, {"holder", holder}});
   return {.is_over = true};
 }
 

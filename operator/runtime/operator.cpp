@@ -242,7 +242,7 @@ class Operator {
 
   void answer_member(const http::ServerRequest& request, http::Responder responder) {
     if (leadership_->is_leading()) return coordinator_.handle(request, std::move(responder));
-    const Refusal refusal{.kind = names::refusal::kNotLeader, .message = "this operator leads no more"};
+    const Refusal refusal{.kind = names::refusal::kNotLeader, .message = "this operator no longer leads"};
     responder.send(
         {.status = 503, .headers = {{"Content-Type", "application/json"}}, .body = encode(refusal)});
   }

@@ -24,9 +24,15 @@ class Deadlines(NoticedRanks):
         self.assert_each_step_once(size=3, steps=600)
 
     def test_a_time_limit_ends_before_the_clock(self):
-        self.start("--time-limit", "6s", steps=100_000)
-        self.assertEqual(self.finish(), [80], self.log())
-        self.assertIn("left because of the time limit of 6s", self.log())
+        """Where the machine stands still for longer than the margin, no save can end in time: tried again."""
+        for _ in range(5):
+            self.start("--time-limit", "6s", steps=1_000_000)
+            self.assertEqual(self.finish(), [80], self.log())
+            end = self.log().strip().splitlines()[-1]
+            self.assertIn("left because of the time limit of 6s", end)
+            if "which is saved" in end:
+                break
+        self.assertIn(f"at step {self.committed()}, which is saved", end)
         self.assertEqual(self.committed(), self.steps()[-1][0] + 1)
 
     def test_slurms_signal_saves_at_once_and_leaves_at_the_end_of_the_job(self):

@@ -1,7 +1,7 @@
 // Worlds of one or more jobs behind an API server: what an operator's client writes happens in the world, and
 // what happens there is what the server's watches tell. Writes meet what they meet in large clusters: others
 // wrote in between (409), the server refuses (429 with Retry-After, 500, 503), the answer is lost, the write
-// arrives much later than its sender waited, and the operator ends, or leads no more, between any two of
+// arrives much later than its sender waited, and the operator ends, or no longer leads, between any two of
 // them. Each kind's watch falls behind by itself.
 //
 // It also keeps the promises that only the server can see: who writes what, upon which version, and when.
