@@ -25,8 +25,9 @@ run_ctest() {
   shift
   : >"$folder/closing.txt"
   rm -f "$folder/ctest.xml"
+  # Tests wait for much of their time: half as many again as there are jobs keep the cores busy.
   # What a program skipped is listed at the end of its output: that is never cut off.
-  ctest --test-dir "$folder" --parallel "$jobs" --output-on-failure --no-tests=error --timeout 900 \
+  ctest --test-dir "$folder" --parallel $((jobs + (jobs + 1) / 2)) --output-on-failure --no-tests=error --timeout 900 \
     --test-output-size-passed 65536 --test-output-truncation middle --output-junit "$folder/ctest.xml" "$@" 2>&1 |
     python3 -u "$RATOON_REPO/scripts/lib/ctest_progress.py" "$folder/closing.txt"
 }
