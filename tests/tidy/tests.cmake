@@ -12,6 +12,7 @@ ratoon_python_test(tidy/nightly_counts_test)
 ratoon_python_test(tidy/nightly_record_test)
 ratoon_python_test(tidy/self_test)
 # All headers, and not only those that users see.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
 add_test(NAME nightly.headers_test COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tidy/headers_test.py
          WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 ratoon_test_properties(nightly.headers_test nightly 3600)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -148,45 +149,67 @@ class Lives {
   CheckpointId promised_{};
 };
 
+constexpr std::uint64_t kNever = ~0ULL;
+
 class RealPowerCut : public testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { make_file_system(); }
+
+  void make_file_system() {
     const char* const type = std::getenv("RATOON_FILE_SYSTEM");
-    auto made = LoopMount::make(type == nullptr ? "ext4" : type, scratch_.path());
+    mount_.reset();
+    scratch_.emplace(scratch());
+    auto made = LoopMount::make(type == nullptr ? "ext4" : type, scratch_->path());
     if (!made && made.error().kind() == ErrorKind::kUnavailable) {
       std::printf("SKIPPED: %s\n", made.error().message().c_str());
-      std::filesystem::remove_all(scratch_.path());  // exit() unwinds nothing
+      std::filesystem::remove_all(scratch_->path());  // exit() unwinds nothing
       std::exit(77);
     }
     ASSERT_TRUE(made) << made.error().message();
     mount_ = *std::move(made);
   }
 
-  test::TemporaryFolder scratch_{scratch()};
+  // Cuts the power of one file system, at moments that go on from those of the `first` cuts before. Returns
+  // how many cuts were made.
+  std::uint64_t cut(std::uint64_t first, std::uint64_t cuts) {
+    Lives lives(*mount_);
+    lives.live(kNever, PowerCut::kAllLost);
+    changes_ = lives.live(kNever, PowerCut::kLogKept);  // with old ones to remove
+    EXPECT_EQ(lives.problem(), std::nullopt);
+    std::uint64_t made = 0;
+    for (; made < cuts && !HasFailure(); ++made) {
+      // Far apart, so that few of them see much, and in the end each has its turn with both ways.
+      const std::uint64_t number = first + made;
+      const std::uint64_t at = 1 + (number / 2) * 61 % (changes_ + 1);
+      lives.live(at, number % 2 == 0 ? PowerCut::kAllLost : PowerCut::kLogKept);
+      EXPECT_EQ(lives.problem(), std::nullopt) << "power cut at change " << at;
+      if (made % 5 == 4) {
+        EXPECT_EQ(lives.litter(), std::nullopt) << "after a cut at change " << at;
+      }
+    }
+    return made;
+  }
+
+  std::optional<test::TemporaryFolder> scratch_;
   std::unique_ptr<LoopMount> mount_;
+  std::uint64_t changes_ = 0;
 };
 
-constexpr std::uint64_t kNever = ~0ULL;
+// Linux 6.18 finds wrong checksums in the bitmaps of an ext4 that was cut off a thousand times: each one is
+// used for fewer.
+constexpr std::uint64_t kCutsOfAFileSystem = 250;
 
 TEST_F(RealPowerCut, NothingAcknowledgedIsLost) {
   const char* const wanted = std::getenv("RATOON_CUTS");
   const std::uint64_t cuts = wanted == nullptr ? test::afforded(60) : std::strtoull(wanted, nullptr, 10);
-  Lives lives(*mount_);
-  lives.live(kNever, PowerCut::kAllLost);
-  const std::uint64_t changes = lives.live(kNever, PowerCut::kLogKept);  // with old ones to remove
-  ASSERT_EQ(lives.problem(), std::nullopt);
   std::uint64_t made = 0;
-  for (; made < cuts && !HasFailure(); ++made) {
-    // Far apart, so that few of them see much, and in the end each has its turn with both ways.
-    const std::uint64_t at = 1 + (made / 2) * 61 % (changes + 1);
-    lives.live(at, made % 2 == 0 ? PowerCut::kAllLost : PowerCut::kLogKept);
-    EXPECT_EQ(lives.problem(), std::nullopt) << "power cut at change " << at;
-    if (made % 5 == 4) {
-      EXPECT_EQ(lives.litter(), std::nullopt) << "after a cut at change " << at;
-    }
+  while (made < cuts && !HasFailure()) {
+    if (made > 0) make_file_system();
+    if (HasFatalFailure()) return;
+    made += cut(made, std::min(kCutsOfAFileSystem, cuts - made));
   }
   std::printf("%llu power cuts in lives of %llu changes\n", static_cast<unsigned long long>(made),
-              static_cast<unsigned long long>(changes));
+              static_cast<unsigned long long>(changes_));
 }
 
 TEST_F(RealPowerCut, SeesAFolderThatIsNotSynced) {
