@@ -60,7 +60,8 @@ endif()
 if(RATOON_WITH_TORCH)
   # A device for LibTorch that registers itself before main(): objects, so that the linker drops none.
   add_library(accelerator_objects OBJECT EXCLUDE_FROM_ALL
-    support/accelerator/allocator.cpp support/accelerator/copies.cpp support/accelerator/counts.cpp
+    support/accelerator/allocator.cpp support/accelerator/convolution.cpp support/accelerator/copies.cpp
+    support/accelerator/counts.cpp
     support/accelerator/event.cpp support/accelerator/fallback.cpp support/accelerator/faults.cpp
     support/accelerator/guard.cpp support/accelerator/hooks.cpp support/accelerator/kernels.cpp
     support/accelerator/lag.cpp support/accelerator/launch.cpp support/accelerator/map_tensors.cpp

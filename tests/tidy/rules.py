@@ -74,6 +74,7 @@ BOARD = ("agent/src/board",) + tuple(f"agent/src/board/{name}.*" for name in ("f
 ACCELERATOR = "tests/support/accelerator"
 NCCL_OF_THREADS = "tests/support/nccl_of_threads.*"
 NCCL_STAND_IN = "tests/support/nccl_stand_in"  # its ranks are processes, too
+ACCELERATOR_NCCL = "tests/support/accelerator_nccl.*"
 # What collectives need of the session.
 SEAM = tuple(f"agent/src/session/{name}.*" for name in ("control_word", "leaving", "say", "last_words", "fail"))
 # What a session is made of, without a session: time and facts come in.
@@ -205,6 +206,7 @@ PARTS = (
     Part(ACCELERATOR, PUBLIC, ("libtorch",)),
     Part(NCCL_OF_THREADS, (ACCELERATOR,), ("nccl",)),
     Part(NCCL_STAND_IN, BASE, ("nccl",)),
+    Part(ACCELERATOR_NCCL, (ACCELERATOR, NCCL_STAND_IN, "agent/src/torch"), ("libtorch", "nccl")),
     Part("tests/torch",
          BASE + PUBLIC + SEAM + BOARD +
          ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch", "tests/support", ACCELERATOR,

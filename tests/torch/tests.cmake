@@ -40,6 +40,12 @@ if(RATOON_WITH_CUDA)
   target_include_directories(averager_test SYSTEM PRIVATE $<TARGET_PROPERTY:ratoon::nccl,INTERFACE_INCLUDE_DIRECTORIES>)
   ratoon_test(torch/nccl_stand_in_test LIBS nccl_stand_in ratoon::libtorch_cpu)
   ratoon_test(torch/nccl_stand_in_faults_test LIBS nccl_stand_in)
+  # An example as it is on GPUs: on the test accelerator, and over the stand-in for NCCL.
+  ratoon_program(digits_on_accelerator
+    SOURCES ../examples/digits/digits.cpp support/accelerator_nccl.cpp ../agent/src/torch/collectives/nccl_collective.cpp
+            ../agent/src/torch/collectives/nccl_communicator.cpp ../agent/src/torch/collectives/nccl_version.cpp
+    LIBS digits_net test_accelerator nccl_stand_in ratoon::agent_torch ratoon::base_contract)
+  target_include_directories(digits_on_accelerator BEFORE PRIVATE ${PROJECT_SOURCE_DIR}/agent/src/torch/collectives/nccl_headers)
 endif()
 if(RATOON_WITH_HTTP)
   ratoon_program(average_probe SOURCES torch/average_probe.cpp LIBS ratoon::agent_torch)
@@ -57,6 +63,9 @@ if(RATOON_WITH_HTTP)
   ratoon_program(board_probe SOURCES torch/board_probe.cpp LIBS ratoon::agent_torch)
   ratoon_python_test(torch/board_attacks_nightly_test LABELS nightly TIMEOUT 3600)
   ratoon_python_test(torch/digits_run_test TIMEOUT 900)
+  if(RATOON_WITH_CUDA)
+    ratoon_python_test(torch/accelerator_run_test TIMEOUT 900)
+  endif()
   ratoon_python_test(torch/digits_kill_test TIMEOUT 900)
   ratoon_python_test(torch/digits_kill_nightly_test LABELS nightly TIMEOUT 3600)
   ratoon_python_test(torch/charlm_run_test)

@@ -12,7 +12,7 @@ WEIGHTS = re.compile(r"^weights ([0-9a-f]{16})$", re.M)
 
 class TrainerRun(LocalRun):
     def __init__(self, program, members, *words):
-        super().__init__(program, {"numNodes": members}, [program, *map(str, words)])
+        super().__init__(program.replace("_", "-"), {"numNodes": members}, [program, *map(str, words)])
 
     def progress(self):
         """{(step, rank): [(attempt, loss), ...]}"""

@@ -1,0 +1,95 @@
+"""What GPUs do with digits, without one: four processes on the test accelerator, whose streams lag, average over the stand-in
+for NCCL. A process is killed, stops, or gets notice at any moment; the weights at the end are those of an unbroken run."""
+import os
+import random
+import signal
+import unittest
+
+from digits_run_test import STEPS
+from local_run import wait_until
+from trainer_run import TrainerRun
+
+RANKS = 4
+os.environ["RATOON_TEST_ACCELERATOR_DEVICES"] = "4"
+os.environ["RATOON_NCCL_STAND_IN_ABORT_MS"] = "30"  # as NCCL, which is not quick to abort
+os.environ["RATOON_NCCL_STAND_IN_GARBAGE_IS_NAN"] = "1"
+
+
+class Digits(TrainerRun):
+    def __init__(self, nodes=RANKS, processes=1, pause_ms=60):
+        super().__init__("digits_on_accelerator", nodes, "--device", "accelerator", "--steps", STEPS, "--batch", 32,
+                         "--pause-ms", pause_ms)
+        self.document["spec"]["processesPerNode"] = processes
+        self.write_job()
+
+
+class AcceleratorRun(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        unbroken = Digits(pause_ms=0)
+        cls.addClassCleanup(unbroken.close)
+        code, output = unbroken.start().finish()
+        assert code == 0, output + str(unbroken.logs())
+        cls.expected, cls.losses = unbroken.weights(), unbroken.progress()
+        assert cls.losses.keys() == {(step, rank) for step in range(STEPS) for rank in range(RANKS)}, unbroken.logs()
+        assert len(cls.expected) == RANKS and len(set(cls.expected)) == 1, unbroken.logs()
+
+    def run_of(self, *words):
+        run = Digits(*words)
+        self.addCleanup(run.close)
+        return run.start()
+
+    def assert_as_unbroken(self, run):
+        code, output = run.finish()
+        self.assertEqual(code, 0, f"{output}\n{run.logs()}")
+        self.assertEqual(set(run.weights()), set(self.expected), f"{output}\n{run.logs()}")
+        self.assertEqual(run.progress().keys(), self.losses.keys(), "each rank has said each step")
+        for place, seen in run.progress().items():
+            for attempt, loss in seen:
+                self.assertEqual(loss, self.losses[place][0][1], f"step and rank {place}, attempt {attempt}")
+
+    def test_ranks_that_share_a_node_have_a_device_each(self):
+        self.assert_as_unbroken(self.run_of(1, RANKS, 0))
+
+    def test_survivors_of_a_kill_train_on_in_their_processes(self):
+        run = self.run_of()
+        run.wait_for_commit(20)
+        survivors = [run.pids_of(index)[0] for index in range(RANKS) if index != 1]
+        run.hurt(1)
+        wait_until(lambda: run.has_stepped(2, 0), "a step in attempt 2")
+        self.assertEqual([run.pids_of(index)[0] for index in range(RANKS) if index != 1], survivors,
+                         f"{run.output()}\n{run.logs()}")
+        self.assert_as_unbroken(run)
+
+    def test_a_rank_that_stops_is_replaced(self):
+        run = self.run_of()
+        run.wait_for_commit(20)
+        run.hurt(2, signal.SIGSTOP)
+        self.assert_as_unbroken(run)
+        self.assertEqual(run.job_status()["attempt"], 2)
+
+    def test_notice_costs_no_step(self):
+        run = self.run_of()
+        run.wait_for_commit(20)
+        run.hurt(3, signal.SIGTERM)
+        self.assert_as_unbroken(run)
+        for place, seen in run.progress().items():
+            self.assertEqual(len(seen), 1, f"step and rank {place} was made again: {seen}")
+
+    def test_kills_at_random_moments(self):
+        seed = int(os.environ.get("RATOON_SEED", random.randrange(2**32)))
+        print(f"RATOON_SEED={seed}")
+        chance = random.Random(seed)
+        run = self.run_of()
+        for attempt in range(1, 6):
+            step = chance.choice([0, 0, 1, 5])
+            wait_until(lambda a=attempt, s=step: run.has_stepped(a, s) or run.job_status()["attempt"] > a
+                       or run.job_status()["attempt"] == a and run.job_status()["formed"] and s == 0,
+                       f"attempt {attempt}")
+            run.hurt(chance.randrange(RANKS))
+            wait_until(lambda a=attempt: run.job_status()["attempt"] > a, f"an attempt after {attempt}")
+        self.assert_as_unbroken(run)
+
+
+if __name__ == "__main__":
+    unittest.main()
