@@ -206,7 +206,7 @@ PARTS = (
     Part(ACCELERATOR, PUBLIC, ("libtorch",)),
     Part(NCCL_OF_THREADS, (ACCELERATOR,), ("nccl",)),
     Part(NCCL_STAND_IN, BASE, ("nccl",)),
-    Part(ACCELERATOR_NCCL, (ACCELERATOR, NCCL_STAND_IN, "agent/src/torch"), ("libtorch", "nccl")),
+    Part(ACCELERATOR_NCCL, (ACCELERATOR, NCCL_STAND_IN, "agent/src/torch")),
     Part("tests/torch",
          BASE + PUBLIC + SEAM + BOARD +
          ("agent/include/ratoon/torch", "agent/include/ratoon/torch.*", "agent/src/torch", "tests/support", ACCELERATOR,
