@@ -138,6 +138,12 @@ MUTANTS = {
     "Ctrl-C that stops nothing": (
         ("session_test", "Drain.*"), SESSION + "drain.cpp", r"if \(is_interrupted\(\)\) bits \|= [^;]*;", ""),
 
+    "a store without a lock that is passed over in silence": (
+        of_session("FolderLock.*"), SESSION + "folder_lock.cpp", r"warnings\.push_back\([^;]*;", "static_cast<void>(0);"),
+    "a store whose lock nobody takes": (
+        of_session("FolderLock.*"), SESSION + "folder_lock.cpp",
+        r"(for \(const auto& folder : folders_of_stores\(options\)\) \{)", r"\1 if (true) continue;"),
+
     "a batch that is given before an earlier one": (
         of_loader("ReadingAhead.*:DataLoader.*:LoaderResume.*"), LOADER + "prefetcher.cpp",
         r"const std::shared_ptr<Cell> head = ring_\.front\(\);\n  if \(head->failure != nullptr\) \{",

@@ -1,5 +1,6 @@
 #include "agent/src/session/folder_lock.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "agent/src/objects/object_key.h"
 #include "agent/src/objects/store_uri.h"
 #include "agent/src/session/place_options.h"
+#include "agent/src/session/say.h"
 #include "base/core/durable_folder.h"
 #include "base/core/xxh3.h"
 
@@ -53,8 +55,9 @@ Result<UnforkedFd> lock_file(const std::filesystem::path& folder, FolderUse use)
     return number == EACCES || number == EPERM ? not_allowed(refused, folder) : refused;
   }
   if (::flock(lock.get(), (use == FolderUse::kAlone ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return system_error(errno, "locking " + path);
-    return is_taken(folder.string());
+    if (errno == EWOULDBLOCK) return is_taken(folder.string());
+    const Error refused = system_error(errno, "locking " + path);
+    return Error(refused.kind(), refused.message() + ": use a folder on a file system with locks");
   }
   return UnforkedFd(std::move(lock));
 }
@@ -77,6 +80,17 @@ std::vector<std::filesystem::path> folders_of_stores(const Options& options) {
   return folders;
 }
 
+// A store that is away, or has no locks, is no reason not to train.
+std::string trains_without(const std::filesystem::path& folder, const Error& why) {
+  return "warning: the folder " + folder.string() +
+         " of a store (--stores) cannot be locked: " + why.message() +
+         "; training goes on without that lock. A run that claims the store is still told apart from this "
+         "one, "
+         "but a process that trains alone in that folder is not: keep other runs out of it, or give this one "
+         "a "
+         "folder that it can lock";
+}
+
 }  // namespace
 
 Result<FolderLocks> lock_folders(const Options& options, FolderUse use, checkpoint::PatientCalls& calls) {
@@ -84,18 +98,21 @@ Result<FolderLocks> lock_folders(const Options& options, FolderUse use, checkpoi
   auto home = lock_home(options, use, calls);
   if (!home) return home.error();
   locks.push_back(*std::move(home));
+  std::vector<std::string> warnings;
   for (const auto& folder : folders_of_stores(options)) {
     auto lock = calls("locking " + folder.string(), [folder]() -> Result<UnforkedFd> {
       std::error_code code;
       std::filesystem::create_directories(folder, code);
       return lock_file(folder, FolderUse::kTogether);
     });
-    // A store that is away, or has no locks, is no reason not to train.
+    if (!lock && lock.error().kind() == ErrorKind::kAlreadyExists) return lock.error();
     if (lock)
       locks.push_back(*std::move(lock));
-    else if (lock.error().kind() == ErrorKind::kAlreadyExists)
-      return lock.error();
+    else
+      warnings.push_back(trains_without(folder, lock.error()));
   }
+  // One process of a machine says it for all.
+  if (options.member.local_rank == 0) std::ranges::for_each(warnings, say);
   return locks;
 }
 

@@ -1,7 +1,7 @@
 // A run's folder belongs to one run at a time: a process that trains alone holds it for itself, the processes
 // of a world hold it together. The lock dies with its holder, however that ends, and whatever it has
 // forked. A folder in which it keeps copies (--stores) is held together as well: another process may train in
-// that folder alone, and looks at no claim there.
+// that folder alone, and looks at no claim there. A store's folder that cannot be locked is said on stderr.
 //
 // Where the run has no folder but a bucket, the lock is a name of this machine (of this network namespace):
 // it keeps processes of one machine apart, which claims in the bucket take for starts of one job. A world has
