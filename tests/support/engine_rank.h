@@ -38,7 +38,7 @@ class ScriptedLink final : public session::Link {
   }
   std::string reason() const override { return "because the test says so"; }
   session::Wanted wanted() const override { return wants; }
-  Result<void> complete(const session::Position&) override { return {}; }
+  Result<void> complete(const session::Position&, const std::stop_token&) override { return {}; }
 
   ManualClock clock;
   Duration look_takes = std::chrono::milliseconds(1);

@@ -16,7 +16,7 @@ class QuietLink : public session::Link {
   session::Standing standing() const override { return session::Standing::kGoOn; }
   std::string reason() const override { return ""; }
   session::Wanted wanted() const override { return {}; }
-  Result<void> complete(const session::Position&) override { return {}; }
+  Result<void> complete(const session::Position&, const std::stop_token&) override { return {}; }
 };
 
 }  // namespace ratoon::test

@@ -25,7 +25,7 @@ Result<Assignment> AloneLink::join(const std::vector<InventoryEntry>& inventory,
 
 void AloneLink::note(const Position&) {}
 
-Result<void> AloneLink::complete(const Position&) {
+Result<void> AloneLink::complete(const Position&, const std::stop_token&) {
   return {};
 }
 

@@ -20,7 +20,7 @@ class AloneLink final : public Link {
   [[nodiscard]] Standing standing() const override { return Standing::kGoOn; }
   [[nodiscard]] std::string reason() const override { return ""; }
   [[nodiscard]] Wanted wanted() const override { return {}; }
-  [[nodiscard]] Result<void> complete(const Position& position) override;
+  [[nodiscard]] Result<void> complete(const Position& position, const std::stop_token& leaves) override;
 
  private:
   explicit AloneLink(FolderLocks locks) : locks_(std::move(locks)) {}

@@ -242,7 +242,9 @@ void Session::Attempts::complete(Engine& engine) {
   };
   if (const auto written = (*places_.calls())("writing the completion record", write); !written)
     session::say(written.error().message() + "; the coordinator is told all the same");
-  if (const auto told = link_->complete(position); !told) {
+  const auto tell = [&](const std::stop_token& leaves) { return link_->complete(position, leaves); };
+  if (const auto told = notices_.while_telling(*link_, tell); !told) {
+    engine.leave_if_told();
     // The last checkpoint is committed: whoever starts us again finds us at the end, and completes then.
     fail(ExitCode::kStartAgain, "done, but nobody could be told: " + told.error().message());
   }

@@ -12,6 +12,7 @@
 #include "base/contract/exit_code.h"
 #include "base/contract/names.h"
 #include "base/core/log.h"
+#include "base/core/pause.h"
 #include "base/core/random_name.h"
 
 namespace ratoon::session {
@@ -302,7 +303,7 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
   return Error(ErrorKind::kCancelled, reason());
 }
 
-Result<void> CoordinatorLink::complete(const Position& position) {
+Result<void> CoordinatorLink::complete(const Position& position, const std::stop_token& leaves) {
   if (!position.committed || position.committed->step != position.step)
     return Error(ErrorKind::kInvalid, "the last step of the run has no committed checkpoint");
   const InventoryEntry& last = *position.committed;
@@ -314,12 +315,11 @@ Result<void> CoordinatorLink::complete(const Position& position) {
   if (!position.weights.empty()) message.result[kWeightsResult] = position.weights;
   const Timestamp give_up = system_clock().now() + kCompletePatience;
   for (;;) {
-    const auto reply = exchange<Orders>(names::route::kCompleted, message, patience_.poll, {});
-    if (reply) return {};
+    const auto reply = exchange<Orders>(names::route::kCompleted, message, patience_.poll, leaves);
     // The job may be over because of our own first message, whose answer was lost.
-    if (standing() == Standing::kStop) return {};
+    if (reply || standing() == Standing::kStop) return {};
     if (!reply.error().is_retryable() || system_clock().now() > give_up) return reply.error();
-    std::this_thread::sleep_for(retry_pause());
+    if (!pause_for(retry_pause(), leaves)) return reply.error();
   }
 }
 

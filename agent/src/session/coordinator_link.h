@@ -54,7 +54,7 @@ class CoordinatorLink final : public Link {
   [[nodiscard]] std::string reason() const override;
   [[nodiscard]] bool is_hung() const override { return is_hung_.load(); }
   [[nodiscard]] Wanted wanted() const override;
-  [[nodiscard]] Result<void> complete(const Position& position) override;
+  [[nodiscard]] Result<void> complete(const Position& position, const std::stop_token& leaves) override;
   void give_up(const std::string& reason) override { set_standing(Standing::kStop, reason); }
 
  private:

@@ -24,6 +24,7 @@ namespace {
 constexpr auto kLeavingPatience = std::chrono::seconds(10);
 constexpr auto kNewsPause = std::chrono::milliseconds(10);
 constexpr auto kLastCommitPatience = std::chrono::seconds(60);
+constexpr auto kCommitUnderWay = std::chrono::seconds(1);  // once the process is told to leave
 
 // As train() ends with any exception of the program.
 constexpr int kErrorOfProgram = 1;
@@ -31,6 +32,7 @@ constexpr int kErrorOfProgram = 1;
 // The end of a run that has none.
 constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
+constexpr const char* kLeftSince = ", and this process left because it was told to; ";
 constexpr const char* kToldToLeave = " because it was told to leave; ";
 
 }  // namespace
@@ -165,11 +167,19 @@ void Session::Engine::end_in_place() {
 }
 
 void Session::Engine::refuse_step_after_end() {
-  static_cast<void>(wait_for_commits_in_any_world(kLastCommitPatience));
-  fail(ExitCode::kConfiguration, "a step was made after the run's end, step " +
-                                     std::to_string(position_.step.value()) + " (" + course_->until().text() +
-                                     "): let the loop end where step_done() is false or is_over() is true; " +
-                                     what_is_saved());
+  const std::string made = "a step was made after the run's end, step " +
+                           std::to_string(position_.step.value()) + " (" + course_->until().text() + ")";
+  std::optional<Timestamp> told;
+  static_cast<void>(wait_until_committed(kLastCommitPatience, [&](const checkpoint::SaveProgress&) {
+    const Timestamp now = clock_.now();
+    drain_->hear(link_.wanted(), now);
+    const auto code = drain_->explains_return(now);
+    if (!code) return told.reset();
+    if (!told) told = now;
+    if (now - *told >= kCommitUnderWay) fail(*code, made + kLeftSince + what_is_saved());
+  }));
+  fail(ExitCode::kConfiguration,
+       made + ": let the loop end where step_done() is false or is_over() is true; " + what_is_saved());
 }
 
 void Session::Engine::say_that_it_is_finished() {

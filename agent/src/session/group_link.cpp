@@ -302,7 +302,7 @@ void GroupLink::stand_in(Attempt attempt, std::vector<std::string> calls) {
   calls_ = std::move(calls);
 }
 
-Result<void> GroupLink::complete(const Position&) {
+Result<void> GroupLink::complete(const Position&, const std::stop_token&) {
   {
     const std::lock_guard lock(mutex_);
     attempt_ = Attempt(0);  // whoever ends now has done its part

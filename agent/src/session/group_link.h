@@ -47,7 +47,7 @@ class GroupLink final : public Link {
   [[nodiscard]] Standing standing() const override { return standing_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::string reason() const override;
   [[nodiscard]] Wanted wanted() const override { return {}; }
-  [[nodiscard]] Result<void> complete(const Position& position) override;
+  [[nodiscard]] Result<void> complete(const Position& position, const std::stop_token& leaves) override;
   void give_up(const std::string& reason) override;
   void end_for_good(const std::string& why) override;
   void form_no_new_world(const std::string& why) override { refusal_ = why; }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,8 +72,9 @@ class Link {
   // Whether the world changes because a rank of it hung.
   [[nodiscard]] virtual bool is_hung() const { return false; }
   [[nodiscard]] virtual Wanted wanted() const = 0;
-  // Tells that this process reached the end. Returns once that is known where it counts.
-  [[nodiscard]] virtual Result<void> complete(const Position& position) = 0;
+  // Tells that this process reached the end. Returns once that is known where it counts, or soon after a stop
+  // is requested: then it may be known or not.
+  [[nodiscard]] virtual Result<void> complete(const Position& position, const std::stop_token& leaves) = 0;
   // From any thread: no world is waited for any more, join() returns with kCancelled and this reason.
   // Nothing, where it never waits.
   virtual void give_up(const std::string& reason) { static_cast<void>(reason); }

@@ -14,6 +14,7 @@ namespace ratoon::session {
 namespace {
 
 constexpr std::uint64_t kGraceSecondsMax = 86'400;
+constexpr auto kLastWord = std::chrono::seconds(1);    // for an answer that is on its way
 constexpr auto kTimePasses = std::chrono::seconds(1);  // a known end comes without a signal
 
 std::optional<std::string_view> given(const std::string& text) {
@@ -116,6 +117,16 @@ void NoticeWatch::while_waiting(Link& link, const std::function<void()>& wait) {
     leave_if_starting_is_of_no_use(link);
     throw;
   }
+}
+
+Result<void> NoticeWatch::while_telling(
+    const Link& link, const std::function<Result<void>(const std::stop_token&)>& tell) const {
+  std::stop_source leaves;
+  const std::jthread watching([&](const std::stop_token& stop) {
+    while (!stop.stop_requested() && is_starting_of_use(link)) wait_for_news(stop);
+    if (pause_for(kLastWord, stop)) leaves.request_stop();
+  });
+  return tell(leaves.get_token());
 }
 
 void NoticeWatch::wait_for_news(const std::stop_token& stop) const {

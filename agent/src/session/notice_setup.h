@@ -28,6 +28,9 @@ class NoticeWatch {
   // Calls `wait`, and link.give_up() once waiting is of no use any more. Throws Failure where it was of none
   // before.
   void while_waiting(Link& link, const std::function<void()>& wait);
+  // Calls `tell`, and has it stopped about a second after this process was told to leave.
+  [[nodiscard]] Result<void> while_telling(
+      const Link& link, const std::function<Result<void>(const std::stop_token&)>& tell) const;
   // For what takes long before a world is asked for.
   [[nodiscard]] bool is_starting_of_use(const Link& link) const;
   void leave_if_starting_is_of_no_use(const Link& link) const;

@@ -131,7 +131,7 @@ if(RATOON_WITH_HTTP)
     LIBS ratoon::agent ratoon::base_http LABELS threads)
   ratoon_test(unit/agent/coordinator_link_test
     SOURCES session/coordinator_link_test.cpp session/coordinator_link_news_test.cpp
-            session/coordinator_link_tls_test.cpp
+            session/coordinator_link_ends_test.cpp session/coordinator_link_tls_test.cpp
     LIBS certificate_support ratoon::agent ratoon::operator_coordinator LABELS threads)
 endif()
 if(RATOON_WITH_MDS)

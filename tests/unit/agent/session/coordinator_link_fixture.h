@@ -37,7 +37,10 @@ class CoordinatorLinkTest : public testing::Test {
  protected:
   CoordinatorLinkTest() {
     auto server = http::HttpServer::start({}, [this](http::ServerRequest request, http::Responder responder) {
-      if (hangs_ && request.path == names::route::kBeat) {
+      const bool is_completion = request.path == names::route::kCompleted;
+      if (is_completion) ++completions_;
+      const bool is_beat = request.path == names::route::kBeat;
+      if ((is_completion && hangs_at_the_end_) || (is_beat && hangs_)) {
         const std::lock_guard lock(hanging_mutex_);
         return hanging_.push_back(std::move(responder));
       }
@@ -132,8 +135,10 @@ class CoordinatorLinkTest : public testing::Test {
   }
 
   std::atomic<int> refusals_ = 0;
-  std::atomic<bool> hangs_ = false;  // beats are not answered
-  std::atomic<int> garbled_ = 0;     // so many calls to join are answered with
+  std::atomic<int> completions_ = 0;
+  std::atomic<bool> hangs_ = false;             // beats are not answered
+  std::atomic<bool> hangs_at_the_end_ = false;  // words of completion are not answered
+  std::atomic<int> garbled_ = 0;                // so many calls to join are answered with
   std::string garbled_answer_;
   std::mutex hanging_mutex_;
   std::vector<http::Responder> hanging_;  // guarded by hanging_mutex_

@@ -73,7 +73,7 @@ TEST_F(CoordinatorLinkTest, ATokenThatIsReplacedIsShownAtOnce) {
   replace_token("a wrong one");
   open();  // it reads the file now; beats are refused, which ends nothing
   refusals_ = 0;
-  auto told = std::async(std::launch::async, [this] { return link_->complete(done(Attempt(1))); });
+  auto told = std::async(std::launch::async, [this] { return link_->complete(done(Attempt(1)), {}); });
   wait_until([this] { return refusals_ > 3; });
   EXPECT_EQ(link_->standing(), Standing::kGoOn);
   replace_token("a good one");
@@ -83,9 +83,9 @@ TEST_F(CoordinatorLinkTest, ATokenThatIsReplacedIsShownAtOnce) {
 TEST_F(CoordinatorLinkTest, NoRunIsCompleteWithoutACheckpointOfItsLastStep) {
   Position position = done(Attempt(1));
   position.step = Step(7);
-  EXPECT_EQ(link_->complete(position).error().kind(), ErrorKind::kInvalid) << "it is of an older step";
+  EXPECT_EQ(link_->complete(position, {}).error().kind(), ErrorKind::kInvalid) << "it is of an older step";
   position.committed.reset();
-  EXPECT_EQ(link_->complete(position).error().kind(), ErrorKind::kInvalid);
+  EXPECT_EQ(link_->complete(position, {}).error().kind(), ErrorKind::kInvalid);
   for (const auto& process : coordinator_.processes(kJob)) EXPECT_FALSE(process.is_completed);
 }
 

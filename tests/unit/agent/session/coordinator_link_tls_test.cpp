@@ -123,7 +123,7 @@ TEST_F(CoordinatorLinkTls, OneThatTrainsGoesOnAndComesBack) {
   const std::uint16_t port = door_->port();
   serve(shown(issue(true)), port);  // connections are cut, and new ones see what has ended
   calls_heard_ = 0;
-  const auto told = link_->complete(done(Attempt(3)));  // until its patience is over
+  const auto told = link_->complete(done(Attempt(3)), {});  // until its patience is over
   ASSERT_FALSE(told);
   EXPECT_THAT(told.error().message(), HasSubstr("certificate has expired"));
   EXPECT_EQ(link_->standing(), Standing::kGoOn);

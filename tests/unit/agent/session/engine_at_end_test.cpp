@@ -114,6 +114,25 @@ TEST_F(EngineAtEnd, LeavesBehindItsLastCommitWhenItIsToldTo) {
   }
 }
 
+// The last commit is given a second more, and the program's mistake is no reason to be deaf.
+TEST_F(EngineAtEnd, AStepAfterTheEndLeavesAtOnceWhenItIsToldTo) {
+  auto first = rank(0, 2);
+  train(first);
+  first.link.look_takes = 100ms;
+  first.engine().notify(10min, "the node goes");
+  const Timestamp told = first.link.clock.now();
+  try {
+    first.step();
+    ADD_FAILURE() << "there is a step after the last one";
+  } catch (const Failure& why) {
+    EXPECT_EQ(why.exit_code, static_cast<int>(ExitCode::kPreempted)) << why.what();
+    EXPECT_THAT(why.what(), AllOf(HasSubstr("a step was made after the run's end, step 3"),
+                                  HasSubstr("left because it was told to"), HasSubstr("is not committed")));
+  }
+  EXPECT_GE(first.link.clock.now() - told, 1s);
+  EXPECT_LE(first.link.clock.now() - told, 3s);
+}
+
 TEST_F(EngineAtEnd, HearsThatTheOthersAreGone) {
   auto first = rank(0, 2);
   train(first);

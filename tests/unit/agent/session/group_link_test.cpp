@@ -221,11 +221,11 @@ TEST_F(GroupLinkTest, WhoIsDoneIsNotMissed) {
     auto b = join(*links[1]);
     a.wait();
     b.wait();
-    ASSERT_TRUE(links[early]->complete({}));
+    ASSERT_TRUE(links[early]->complete({}, {}));
     links[early].reset();
     std::this_thread::sleep_for(milliseconds(100));  // many looks; a late one would only miss a fault
     EXPECT_EQ(links[1 - early]->standing(), Standing::kGoOn) << early;
-    EXPECT_TRUE(links[1 - early]->complete({}));
+    EXPECT_TRUE(links[1 - early]->complete({}, {}));
   }
 }
 
