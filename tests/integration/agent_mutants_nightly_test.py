@@ -138,6 +138,11 @@ MUTANTS = {
     "Ctrl-C that stops nothing": (
         ("session_test", "Drain.*"), SESSION + "drain.cpp", r"if \(is_interrupted\(\)\) bits \|= [^;]*;", ""),
 
+    "a copied folder that keeps the identity of its original": (
+        of_session("IdentityOfAFolder.*"), SESSION + "identity.cpp", r"return identity_there\(\*kept, \*mark\);", "return kept;"),
+    "a leftover of one's own that stands in the way": (
+        ("disk_test", "Leftovers*"), CHECKPOINT + "disk/durable.cpp",
+        r"if \(file \|\| file\.error\(\)\.kind\(\) != ErrorKind::kAlreadyExists\) return file;", "return file;"),
     "a store without a lock that is passed over in silence": (
         of_session("FolderLock.*"), SESSION + "folder_lock.cpp", r"warnings\.push_back\([^;]*;", "static_cast<void>(0);"),
     "a store whose lock nobody takes": (

@@ -65,7 +65,7 @@ ratoon_test(unit/agent/session_rules_test
           history/last_row_test.cpp session/accounts_test.cpp session/rank_means_test.cpp session/run_ledger_test.cpp
           preemption/drain_plan_test.cpp preemption/notices_test.cpp preemption/save_interval_test.cpp
           metrics/running_metrics_test.cpp progress/progress_bar_test.cpp progress/render_test.cpp
-          session/amount_test.cpp session/course_test.cpp session/folder_lock_test.cpp
+          session/amount_test.cpp session/course_test.cpp session/folder_lock_test.cpp session/identity_test.cpp
           session/ledger_test.cpp session/near_flags_test.cpp
           session/numerics_watch_test.cpp
           session/phase_watch_test.cpp session/place_options_test.cpp session/rollback_plan_test.cpp
