@@ -160,8 +160,10 @@ struct MemberStatus {
   bool is_absent = false;                 // the last world was formed without it
   std::optional<WallTime> not_before;     // its program failed: its next pod is not made earlier
   std::optional<WallTime> awaited_since;  // its pod runs since then, and not all of its processes have spoken
+  std::uint64_t done = 0;  // a bit for each local rank that said that it is done, while others are not
 
   [[nodiscard]] bool is_leaving() const { return successor != 0; }
+  [[nodiscard]] bool is_done(std::uint32_t local_rank) const { return (done >> local_rank & 1U) != 0; }
 
   friend bool operator==(const MemberStatus&, const MemberStatus&) = default;
 };

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
+
+#include "operator/api/world.h"
 
 namespace ratoon::api {
 namespace {
@@ -98,6 +101,22 @@ Ledger read_ledger(Fields f) {
   return ledger;
 }
 
+// Bits in a hexadecimal number: no JSON number of every reader holds 64 of them.
+std::uint64_t read_local_ranks(Fields& f) {
+  const std::string text = f.optional_text("done", kProcessesPerNodeMax / 4);
+  std::uint64_t bits = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), bits, 16);
+  if (!text.empty() && (read.ec != std::errc() || read.ptr != text.data() + text.size()))
+    f.complain("done", "a hexadecimal number like 0f");
+  return bits;
+}
+
+std::string text_of_local_ranks(std::uint64_t bits) {
+  std::array<char, kProcessesPerNodeMax / 4> text{};
+  const auto written = std::to_chars(text.begin(), text.end(), bits, 16);
+  return {text.begin(), written.ptr};
+}
+
 MemberStatus read_member(Fields f) {
   MemberStatus member{.role = f.text("role", 63),
                       .index = static_cast<std::uint32_t>(f.whole("index", kMembersMax)),
@@ -111,6 +130,7 @@ MemberStatus read_member(Fields f) {
   if (f.find("nodeEndsAt") != nullptr) member.node_ends_at = read_time(f, "nodeEndsAt");
   if (f.find("notBefore") != nullptr) member.not_before = read_time(f, "notBefore");
   if (f.find("awaitedSince") != nullptr) member.awaited_since = read_time(f, "awaitedSince");
+  member.done = read_local_ranks(f);
   return member;
 }
 
@@ -124,6 +144,7 @@ json encode_member(const MemberStatus& m) {
   if (m.is_absent) out["absent"] = true;
   if (m.not_before) out["notBefore"] = format_rfc3339(*m.not_before);
   if (m.awaited_since) out["awaitedSince"] = format_rfc3339(*m.awaited_since);
+  if (m.done != 0) out["done"] = text_of_local_ranks(m.done);
   return out;
 }
 

@@ -1,8 +1,12 @@
 #include "operator/core/deadlines.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <string>
+#include <utility>
+
+#include "operator/core/completion.h"
 
 namespace ratoon::core {
 namespace {
@@ -18,10 +22,13 @@ WallTime hears_all_from(const Observation& seen, Timestamp now) {
 }
 
 bool has_spoken(const Observation& seen, const api::MemberStatus& member) {
-  const auto voices = std::count_if(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
-    return is_of(process.identity, member) && process.identity.local_rank < seen.job.spec.processes_per_node;
-  });
-  return voices >= seen.job.spec.processes_per_node;
+  std::uint64_t voices = member.done;  // to us, or to an operator before us
+  for (const auto& process : seen.processes) {
+    const std::uint32_t local_rank = process.identity.local_rank;
+    if (is_of(process.identity, member) && local_rank < seen.job.spec.processes_per_node)
+      voices |= std::uint64_t{1} << local_rank;
+  }
+  return std::cmp_greater_equal(std::popcount(voices), seen.job.spec.processes_per_node);
 }
 
 // In a world that stands all have spoken; who is not heard there now is silent.
@@ -97,6 +104,7 @@ std::optional<WallTime> stalls_at(const Observation& seen, Timestamp now,
                                   const api::TrainingJobStatus& status) {
   const auto& spec = seen.job.spec;
   if (spec.progress_deadline_seconds == 0 || !status.is_formed || !status.formed_at) return std::nullopt;
+  if (has_made_last_step(seen)) return std::nullopt;  // copies of what it saved last take as long as they do
   const WallTime moved = std::max(*status.formed_at, status.stepped_at.value_or(*status.formed_at));
   return std::max(after(moved, spec.progress_deadline_seconds), hears_all_from(seen, now));
 }

@@ -15,8 +15,9 @@ const api::ProcessFacts* find_process(const Observation& seen, const api::Member
   return found == seen.processes.end() ? nullptr : &*found;
 }
 
-bool has_completed(const api::ProcessFacts* process) {
-  return process != nullptr && process->is_completed;
+bool has_completed(const api::MemberStatus& member, std::uint32_t local_rank,
+                   const api::ProcessFacts* process) {
+  return process != nullptr ? process->is_completed : member.is_done(local_rank);
 }
 
 // Whether this process sits in the world and has not come back for a newer one.
@@ -65,7 +66,7 @@ bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& me
     if (member.is_completed || member.is_absent) continue;
     for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
       const auto* process = find_process(seen, member, local_rank);
-      if (!has_completed(process) && !holds_seat(seen, process)) return false;
+      if (!has_completed(member, local_rank, process) && !holds_seat(seen, process)) return false;
     }
   }
   return true;
@@ -75,7 +76,8 @@ bool is_ready(const Observation& seen, const api::MemberStatus& member) {
   if (member.is_completed) return true;
   for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
     const auto* process = find_process(seen, member, local_rank);
-    if (process == nullptr || (!process->waiting && !process->is_completed)) return false;
+    const bool waits = process != nullptr && process->waiting;
+    if (!waits && !has_completed(member, local_rank, process)) return false;
   }
   return true;
 }
@@ -86,7 +88,7 @@ Gang gather(const Observation& seen, const std::vector<api::MemberStatus>& membe
     if (member.is_completed || member.is_absent) continue;
     for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
       const auto* process = find_process(seen, member, local_rank);
-      if (has_completed(process)) continue;
+      if (has_completed(member, local_rank, process)) continue;
       ++gang.needed;
       if (process != nullptr && process->waiting) gang.joiners.push_back(*process->waiting);
     }

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/contract/codec.h"
+#include "operator/core/completion.h"
 
 namespace ratoon::core {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/contract/resume_point.h"
 #include "base/core/utf8.h"
 #include "operator/core/classify.h"
+#include "operator/core/completion.h"
 #include "operator/core/failure_policy.h"
 #include "operator/core/group.h"
 #include "operator/core/last_failure.h"
@@ -50,10 +50,9 @@ std::optional<Ending> find_end_of_pod(const Observation& seen, const api::Member
   return judge_in_group(charges.is_one_taken, std::move(ending));
 }
 
-// What ended this incarnation, if anything did.
+// What ended this incarnation, which is not done, if anything did.
 std::optional<Ending> find_ending(const Observation& seen, const api::MemberStatus& member,
                                   const Charges& charges) {
-  if (is_completed(seen, member)) return std::nullopt;
   if (charges.is_meeting_lost && is_first(seen, member))
     return Ending{.cause = EndCause::kDisruption,
                   .sentence = "vanished, and others were told to meet it",
@@ -130,29 +129,6 @@ bool is_named(const api::Pod& pod, const std::vector<api::MemberStatus>& members
            (pod.incarnation == member.incarnation ||
             (member.is_leaving() && pod.incarnation == member.successor));
   });
-}
-
-// Whether the record of its end agrees with what the job was seen to commit.
-bool is_record_sound(const Observation& seen, const api::Pod& pod) {
-  const auto& known = seen.job.status.last_checkpoint;
-  if (!known || !pod.last_checkpoint) return true;
-  return may_be_last(*pod.last_checkpoint, known->attempt, known->step, known->digest);
-}
-
-bool is_completed(const Observation& seen, const api::MemberStatus& member) {
-  if (member.is_completed) return true;
-  const api::Pod* pod = find_pod(seen, member);
-  // The record is of one process; that the others are done as well, their launcher says with its exit code.
-  const bool is_of_all = seen.job.spec.processes_per_node == 1 || (pod != nullptr && pod->exit_code == 0);
-  const bool has_record = pod != nullptr && pod->is_completed && is_record_sound(seen, *pod);
-  if (has_record && is_of_all && !member.uid.empty()) return true;
-  if (api::is_group(seen.job.spec))
-    return pod != nullptr && !member.uid.empty() && has_reached_end(seen, *pod);
-  const auto done = std::count_if(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
-    return process.is_completed && is_of(process.identity, member) &&
-           process.identity.local_rank < seen.job.spec.processes_per_node;
-  });
-  return done == seen.job.spec.processes_per_node;
 }
 
 void note_pod(const Observation& seen, api::MemberStatus& member) {
@@ -259,7 +235,10 @@ Loss make_loss(const Observation& seen, api::MemberStatus member, const Ending& 
 void follow_successor(const Observation& seen, const std::vector<api::MemberStatus>& silent,
                       api::MemberStatus& member, RosterChange& change) {
   const api::MemberStatus successor = successor_of(member);
-  if (auto ending = find_ending(seen, successor, {.silent = silent, .condemned = {}})) {
+  auto ending = is_completed(seen, successor)
+                    ? std::nullopt
+                    : find_ending(seen, successor, {.silent = silent, .condemned = {}});
+  if (ending) {
     const Part part = part_of_loss(seen, /*is_outside=*/true);
     if (part == Part::kBesideWorld) judge_outside(*ending);
     count(seen, successor, *ending, part, change);
@@ -341,6 +320,7 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
     if (is_completed(seen, member)) {
       note_pod(seen, member);
       member.is_completed = true;
+      member.done = 0;
       member.successor = 0;  // nothing is left to take over
       member.successor_uid.clear();
       continue;
@@ -357,6 +337,7 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
       member = next_incarnation(member);
     }
     note_pod(seen, member);
+    member.done = done_in(seen, member);
   }
   return change;
 }

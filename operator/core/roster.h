@@ -40,9 +40,6 @@ void note_pod(const Observation& seen, api::MemberStatus& member);
 // Whether the roster names this pod's incarnation; it may join, others are superseded.
 [[nodiscard]] bool is_named(const api::Pod& pod, const std::vector<api::MemberStatus>& members);
 
-// Whether all processes of this incarnation said that they are done, now or to whoever decided before us.
-[[nodiscard]] bool is_completed(const Observation& seen, const api::MemberStatus& member);
-
 // The next incarnation of a leaving member, as a member of its own.
 [[nodiscard]] api::MemberStatus successor_of(const api::MemberStatus& member);
 

@@ -1,10 +1,12 @@
 #include "operator/core/silence.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 #include <string>
 
+#include "operator/core/completion.h"
 #include "operator/core/roster.h"
 #include "operator/core/suspects.h"
 
@@ -36,7 +38,7 @@ struct Voices {
       quietest;  // when this one was heard, of those that were in a world and are not done
   std::optional<Timestamp> quietest_starting;  // and of those that were in none
   std::optional<Timestamp> newest;             // of any of its processes
-  std::size_t count = 0;                       // of the processes that were ever heard
+  std::size_t count = 0;                       // of the processes that were ever heard, by any operator
 };
 
 bool is_starting(const Observation& seen, const api::ProcessFacts& process) {
@@ -45,16 +47,20 @@ bool is_starting(const Observation& seen, const api::ProcessFacts& process) {
 }
 
 // `sits`: in a world that was formed before we began to listen, so that none of them is starting.
-Voices voices_of(const Observation& seen, const api::Pod& pod, bool sits) {
+Voices voices_of(const Observation& seen, const api::MemberStatus& member, const api::Pod& pod, bool sits) {
   Voices voices;
+  std::uint64_t unheard_done = member.done;  // an operator before us heard them, and they have left
   for (const auto& process : seen.processes) {
     if (process.identity.member_uid != pod.uid) continue;
     ++voices.count;
+    if (process.identity.local_rank < api::kProcessesPerNodeMax)
+      unheard_done &= ~(std::uint64_t{1} << process.identity.local_rank);
     voices.newest = std::max(process.last_heard, voices.newest.value_or(process.last_heard));
     if (process.is_completed) continue;
     auto& quietest = !sits && is_starting(seen, process) ? voices.quietest_starting : voices.quietest;
     quietest = std::min(process.last_heard, quietest.value_or(process.last_heard));
   }
+  voices.count += static_cast<std::size_t>(std::popcount(unheard_done));
   return voices;
 }
 
@@ -96,6 +102,7 @@ Members find_members(const Observation& seen, Timestamp now) {
            std::find(seen.job.status.members.begin(), seen.job.status.members.end(), member) !=
                seen.job.status.members.end();
   };
+  const bool is_ending = has_made_last_step(seen);
   const auto desired = desired_members(seen.job);
   for (const auto& member : named_incarnations(desired)) {
     const api::Pod* pod = find_pod(seen, member);
@@ -106,8 +113,10 @@ Members find_members(const Observation& seen, Timestamp now) {
     }
     if (pod == nullptr || pod->has_ended()) continue;
     if (pod->is_deleting && !has_time_left(seen, *pod)) continue;
-    const Voices voices = voices_of(seen, *pod, sits(member));
-    const bool is_missed = sits(member) && voices.count < seen.job.spec.processes_per_node;
+    const Voices voices = voices_of(seen, member, *pod, sits(member));
+    // The operator that heard it may have ended before that was stored. A process that fails ends its pod.
+    const bool may_be_done = is_ending && voices.newest;
+    const bool is_missed = sits(member) && voices.count < seen.job.spec.processes_per_node && !may_be_done;
     const auto lost_since = voices.quietest ? std::nullopt : find_lost_node(seen, member, *pod, voices, now);
     if (is_missed || lost_since) {
       const Timestamp since = is_missed ? seen.listening_since : *lost_since;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "operator/core/roster.h"
+#include "operator/core/completion.h"
 
 namespace ratoon::core {
 namespace {

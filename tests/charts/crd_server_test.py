@@ -23,7 +23,7 @@ STATUS = {
     "members": [{"role": "worker", "index": 1, "incarnation": 2, "uid": "u1", "node": "n1", "completed": True,
                  "successor": 3, "successorUid": "u2", "nodeEndsAt": "2026-11-21T11:40:21.250Z", "absent": True,
                  "notBefore": "2026-11-21T11:38:21.250Z",
-                 "awaitedSince": "2026-11-21T11:38:21.250Z"}],
+                 "awaitedSince": "2026-11-21T11:38:21.250Z", "done": "ffffffffffffffff"}],
     "activeSince": "2026-11-21T11:38:21.250Z", "activeSeconds": 60, "formedAt": "2026-11-21T11:38:20.250Z",
     "waitingSince": "2026-11-21T11:38:19.250Z", "suspendingSince": "2026-11-21T11:38:18.250Z",
     "restarts": {"application": 1, "hung": 2, "ignored": 1, "disruption": 3, "withoutStep": 0, "crashesInARow": 1},
@@ -237,7 +237,7 @@ class CrdOnAServer(unittest.TestCase):
         stored = json.loads(self.cluster.server.request("PUT", f"{path}/{'b' * 40}", stored))
         # All that can be said of one member at once: who is done is not awaited, and who has no pod has no UID.
         member = {**STATUS["members"][0], "uid": "0" * 36, "successorUid": "0" * 36, "node": "n" * 40}
-        for never_beside in ("completed", "absent", "notBefore"):
+        for never_beside in ("completed", "absent", "notBefore", "done"):
             del member[never_beside]
         stored["status"] = {**STATUS, "members": [{**member, "role": f"role{n // 512}", "index": n % 512} for n in range(4096)]}
         stored = json.loads(self.cluster.server.request("PUT", f"{path}/{'b' * 40}/status", stored))

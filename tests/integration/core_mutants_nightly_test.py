@@ -50,8 +50,17 @@ MUTANTS = {
         core("OutsideWords.*"), CORE + "program_words.cpp", r"std::ranges::any_of\(kTypes, is_in\) \|\| ", ""),
     "a node that is lost though a member spoke from it since": (
         core("FindSilent.*"), CORE + "silence.cpp", r" \|\| voices\.newest > suspected_at", ""),
+    "a new leader misses those that are done": (
+        core("FindSilent.*"), CORE + "silence.cpp", r"static_cast<std::size_t>\(std::popcount\(unheard_done\)\)",
+        "std::size_t{0}"),
+    "a process that ended with its leader's memory is missed": (
+        core("FindSilent.*"), CORE + "silence.cpp", r" && !may_be_done;", " && !(may_be_done && false);"),
+    "processes that are done are forgotten with their leader": (
+        core("IsCompleted.*"), CORE + "roster.cpp", r"member\.done = done_in\(seen, member\);", ""),
+    "a run's end is held to make no step": (
+        core("ProgressDeadline.*"), CORE + "deadlines.cpp", r"if \(has_made_last_step\(seen\)\) return std::nullopt;", ""),
     "half a member that has spoken": (
-        core("StartDeadline.*"), CORE + "deadlines.cpp", r"voices >= seen\.job\.spec\.processes_per_node", "voices > 0"),
+        core("StartDeadline.*"), CORE + "deadlines.cpp", r"return std::cmp_greater_equal\(std::popcount\(voices\), seen\.job\.spec\.processes_per_node\);", "return voices != 0;"),
     "a start deadline that is not kept": (
         core("StartDeadline.*"), CORE + "deadlines.cpp",
         r"\|\| after\(\*member\.awaited_since, deadline\) > seen\.wall_now\) continue;", ") continue;\n    continue;"),

@@ -109,6 +109,7 @@ Decision Laws::decide() {
   check_placement(seen, decision);
   check_starting(seen);
   check_silent(seen, decision);
+  check_finishing(seen, decision);
   check_pauses(seen, decision);
   check_departures(seen, decision);
   check_current(decision);

@@ -93,6 +93,7 @@ class Laws {
   void check_deletions(const core::Observation& seen, const core::Decision& decision) const;
   void check_rest(const core::Observation& seen, const core::Decision& decision) const;
   void check_told(const core::Observation& seen, const core::Decision& decision) const;
+  void check_finishing(const core::Observation& seen, const core::Decision& decision) const;
 
   World& world_;
   Tally& tally_;

@@ -78,6 +78,34 @@ void Laws::check_rest(const Observation& seen, const Decision& decision) const {
   EXPECT_EQ(before.last_failure, status.last_failure);
 }
 
+// Of a pod of which some are done, those that are not are waited for as long as they speak, whichever
+// operator heard the others.
+void Laws::check_finishing(const Observation& seen, const Decision& decision) const {
+  const Duration limit = std::chrono::seconds(seen.job.spec.disruption_policy.suspect_after_seconds);
+  const auto speaks = [&](const api::Pod& pod, std::uint32_t local_rank) {
+    return std::ranges::any_of(seen.processes, [&](const auto& process) {
+      return process.identity.member_uid == pod.uid && process.identity.local_rank == local_rank &&
+             world_.now() - std::max(process.last_heard, seen.listening_since) < limit;
+    });
+  };
+  const auto lost = lost_in(decision);
+  for (const auto& pod : seen.pods) {
+    if (!lost.contains(pod.name) || pod.has_ended() || pod.is_deleting) continue;
+    std::uint32_t done = 0;
+    std::uint32_t speaking = 0;
+    for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
+      if (world_.is_done(pod.uid, local_rank))
+        ++done;
+      else if (speaks(pod, local_rank))
+        ++speaking;
+    }
+    const bool is_sound = done > 0 && speaking > 0 && done + speaking == seen.job.spec.processes_per_node;
+    EXPECT_FALSE(is_sound && !world_.has_hung(seen.job.status.attempt, pod.uid))
+        << pod.name << " is lost, of which " << done << " are done and the others speak\n"
+        << world_.describe();
+  }
+}
+
 // Conditions, times and numbers are one more reading of the same facts.
 void Laws::check_told(const Observation& seen, const Decision& decision) const {
   const auto& before = seen.job.status;

@@ -27,17 +27,20 @@ std::vector<Lost> lost_of(const World& world, const Observation& seen, const Dec
     if (event == nullptr || event->reason != "MemberLost") continue;
     Lost one{.name = event->message.substr(0, event->message.find(": ")), .said = event->message, .role = {}};
     const auto members = members_of(seen.job);
+    bool is_of_world = false;
     for (const auto& member : incarnations_of(members)) {
       if (name_of(member) != one.name) continue;
       one.role = member.role;
       const bool is_seated = std::ranges::any_of(
           members, [&](const auto& known) { return name_of(known) == one.name && !known.is_absent; });
       one.is_outside = seen.job.status.is_formed && !is_seated;
+      is_of_world = seen.job.status.is_formed && is_seated;
       for (const auto& pod : seen.pods)
         if (pod.name == one.name && (member.uid.empty() || pod.uid == member.uid)) one.pod = &pod;
     }
     one.node_goes = one.pod != nullptr && world.is_noticed(one.pod->node);
-    one.trains_on = one.pod != nullptr && !one.pod->has_ended() && one.pod->ends_at > seen.wall_now;
+    one.trains_on =
+        is_of_world && one.pod != nullptr && !one.pod->has_ended() && one.pod->ends_at > seen.wall_now;
     lost.push_back(std::move(one));
   }
   return lost;

@@ -36,6 +36,7 @@ struct Policies {
   bool has_neighbours = false;       // in each pod, which run on when its trainer ended
   bool rejects_pods = false;         // kubelets do at times, which do not agree with the scheduler
   bool remakes_pods = false;         // the name of a pod that vanished is taken again, as by a late creation
+  bool ends_slowly = false;          // copies of the last checkpoint are made before a process is done
 };
 
 // Roles of which a policy is; nobody named means all.
@@ -97,6 +98,7 @@ inline Policies draw_policies(Moves& moves) {
   if (moves.percent("zones", 40)) p.zones = 1 + moves.below("zone-count", 3);
   p.has_neighbours = moves.percent("neighbours", 25);
   p.rejects_pods = moves.percent("rejects-pods", 25);
+  p.ends_slowly = moves.percent("ends-slowly", 40);
   return p;
 }
 

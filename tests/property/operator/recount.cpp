@@ -152,10 +152,19 @@ bool is_known_done(const core::Observation& seen, const api::MemberStatus& membe
   if (member.is_completed) return true;
   if (member.uid.empty()) return false;
   for (const auto& pod : seen.pods)
-    if (pod.uid == member.uid && pod.is_completed) return true;
+    if (pod.uid == member.uid && pod.is_completed &&
+        (seen.job.spec.processes_per_node == 1 || pod.exit_code == 0))
+      return true;
   std::uint32_t done = 0;
   for (const auto& process : seen.processes)
     if (process.is_completed && process.identity.member_uid == member.uid) ++done;
+  // And those that an operator before this one heard, whose place no new start took since.
+  for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
+    const bool is_heard = std::ranges::any_of(seen.processes, [&](const auto& process) {
+      return process.identity.member_uid == member.uid && process.identity.local_rank == local_rank;
+    });
+    if (!is_heard && member.is_done(local_rank)) ++done;
+  }
   return done >= seen.job.spec.processes_per_node;
 }
 

@@ -27,7 +27,7 @@ void World::act(Agent& agent) {
   if (agent.hangs_in) return hang(agent);
   if (agent.state == Agent::State::kTraining) train(agent);
   if (agent.state == Agent::State::kHandingOver) hand_over(agent);
-  if (agent.state == Agent::State::kFinishing) complete(agent);
+  if (agent.state == Agent::State::kFinishing && now_ >= agent.copies_until) complete(agent);
   if (agent.state == Agent::State::kJoining) join(agent);
   if (agent.state != Agent::State::kGone) beat(agent);
 }
@@ -71,8 +71,16 @@ void World::train(Agent& agent) {
   if (agent.step < scenario_.total_steps && can_step(agent)) make_step(agent);
   if (agent.state != Agent::State::kTraining) return;
   commit(agent);
-  if (agent.step >= scenario_.total_steps && agent.uncommitted.empty())
-    agent.state = Agent::State::kFinishing;
+  if (agent.step >= scenario_.total_steps && agent.uncommitted.empty()) finish(agent);
+}
+
+// Rank 0 sends what all saved to a store; the others have little to wait for.
+void World::finish(Agent& agent) {
+  agent.state = Agent::State::kFinishing;
+  agent.copies_until = now_;
+  if (!scenario_.policies.ends_slowly) return;
+  const std::uint64_t ticks = agent.assignment.rank == Rank(0) ? 60 : 4;
+  agent.copies_until = now_ + moves_.ticks("copies-for", 0, ticks);
 }
 
 void World::make_step(Agent& agent) {
@@ -268,7 +276,9 @@ void World::beat(Agent& agent) {
     beat.seconds_in_phase = seconds(now_ - agent.moved_at);
     beat.allowed_seconds = kMayStandSeconds;
   }
-  if (agent.state == Agent::State::kTraining && agent.assignment.rank == Rank(0)) {
+  const bool tells_of_steps =
+      agent.state == Agent::State::kTraining || agent.state == Agent::State::kFinishing;
+  if (tells_of_steps && agent.assignment.rank == Rank(0)) {
     const std::uint64_t step = agent.step;
     beat.outlook = Outlook{.position = step,
                            .total = scenario_.total_steps,

@@ -107,9 +107,9 @@ void World::end_processes(const std::string& pod_uid) {
     if (agent->pod_uid == pod_uid) agent->state = Agent::State::kGone;
 }
 
-// A container of one process leaves its record before it says anything.
+// The first process of a container leaves its record before it says anything.
 bool World::leaves_record(const std::string& uid) const {
-  return scenario_.processes_per_node == 1 && done_.contains({uid, 0});
+  return done_.contains({uid, 0});
 }
 
 // A pod ends with its first process that fails, or with the last one that does not.

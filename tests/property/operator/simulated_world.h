@@ -39,7 +39,8 @@ struct Agent {
   std::uint64_t wanted_save = 0;  // as the newest orders say
   std::uint64_t served_save = 0;  // in this attempt
   Attempt wanted_hand_over{0};
-  Timestamp waits_until;  // for the commit of what it hands over
+  Timestamp waits_until;   // for the commit of what it hands over
+  Timestamp copies_until;  // what it saved last, before it is done
   std::set<std::uint64_t> uncommitted;
   std::optional<InventoryEntry> committed;
   std::vector<InventoryEntry> damaged;   // of its attempt: told of before, and did not read back
@@ -167,6 +168,10 @@ class World {
   [[nodiscard]] bool has_resumed_unsaved() const { return has_resumed_unsaved_; }
   // Whether all processes of this incarnation are in the world of that attempt, or done.
   [[nodiscard]] bool is_whole(const api::MemberStatus& member, Attempt attempt) const;
+  // Whether the process that is there now did.
+  [[nodiscard]] bool is_done(const std::string& uid, std::uint32_t local_rank) const {
+    return done_.contains({uid, local_rank});
+  }
   // Whether all its processes said, in the pod that it had, that they are done.
   [[nodiscard]] bool has_been_done(const api::MemberStatus& member) const;
   // What no process may ever be given, if it was.
@@ -235,6 +240,7 @@ class World {
   void sit_down(Agent& agent, const Assignment& assignment);
   void judge_seat(const Agent& agent);
   void beat(Agent& agent);
+  void finish(Agent& agent);
   void complete(Agent& agent);
   void obey(Agent& agent, const Orders& orders);
   void leave_world(Agent& agent);

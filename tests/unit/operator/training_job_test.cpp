@@ -202,6 +202,7 @@ TrainingJobStatus full_status() {
   status.restarts.crashes_in_a_row = 2;
   status.members[0].not_before = WallTime{std::chrono::seconds(5)};
   status.members[0].awaited_since = WallTime{std::chrono::seconds(6)};
+  status.members[0].done = 0x8000'0000'0000'0002U;
   status.active_since = WallTime{std::chrono::seconds(7)};
   status.active_seconds = 8;
   status.stepped_at = WallTime{std::chrono::seconds(9)};

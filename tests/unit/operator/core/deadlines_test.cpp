@@ -163,6 +163,18 @@ TEST(ProgressDeadline, NoWorldHasStalledForAnOperatorThatHasJustBegunToListen) {
   EXPECT_EQ(incarnation(decide(seen), 1), 1U);
 }
 
+TEST(ProgressDeadline, IsNotForAWorldThatHasNoStepLeftToMake) {
+  auto seen = no_step(ProcessPhase::kSave, ProcessPhase::kSave);
+  seen.processes[0].beat->outlook = Outlook{.position = 6, .total = 7, .unit = "step", .loss = {}};
+  EXPECT_EQ(incarnation(decide(seen), 1), 1U);
+  seen.processes[0].beat->outlook->position = 7;
+  EXPECT_EQ(incarnation(decide(seen), 1), 0U) << "rank 0 copies what it saved last";
+  seen.processes[0].beat->attempt = Attempt(0);
+  EXPECT_EQ(incarnation(decide(seen), 1), 1U) << "that was another world";
+  seen.job.status.members[0].is_completed = true;
+  EXPECT_EQ(incarnation(decide(seen), 1), 0U) << "one is done";
+}
+
 TEST(ProgressDeadline, IsPaidForThoughTheFirstOneEndsByItself) {
   auto seen = no_step(ProcessPhase::kUser, ProcessPhase::kUser);
   seen.pods[0].is_deleting = true;

@@ -104,6 +104,18 @@ TEST(Gather, NeedsNobodyOfAMemberThatIsKnownToBeDone) {
   EXPECT_TRUE(gather(seen).is_complete()) << "though nobody remembers its words";
 }
 
+TEST(Gather, NeedsNoProcessThatWasDoneBeforeANewLeaderListened) {
+  auto seen = test::running(test::job(1));
+  seen.job.spec.processes_per_node = 2;
+  seen.job.status.members[0].done = 1;
+  seen.processes = {test::waiting(process(0, 0, 1))};
+  EXPECT_TRUE(gather(seen).is_complete());
+  EXPECT_TRUE(is_ready(seen, seen.job.status.members[0]));
+  seen.processes.push_back(test::heard(process(0, 0, 0)));
+  EXPECT_FALSE(gather(seen).is_complete()) << "it was started anew";
+  EXPECT_FALSE(is_ready(seen, seen.job.status.members[0]));
+}
+
 TEST(Gather, CountsThoseThatWaitAgainstThoseThatAreNeeded) {
   auto seen = test::running(test::job(3));
   seen.processes = {test::waiting(process(2)), test::waiting(process(0)), test::heard(process(1))};

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "operator/core/completion.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::core::roster_test {
@@ -37,6 +38,22 @@ TEST(IsCompleted, WhenEveryProcessSaidSo) {
   EXPECT_FALSE(is_completed(seen, worker)) << "a process that the job does not have";
   seen.processes.push_back(test::done(process(0, 0, 1)));
   EXPECT_TRUE(is_completed(seen, worker));
+}
+
+TEST(IsCompleted, WhenTheLastProcessSaysSoToALeaderThatDidNotHearTheOthers) {
+  auto seen = test::running(test::job(1));
+  seen.job.spec.processes_per_node = 3;
+  seen.processes = {test::done(process(0, 0, 0)), test::done(process(0, 0, 2)),
+                    test::heard(process(0, 0, 1))};
+  seen.job.status.members = replace_lost(seen, {}, {}).members;
+  EXPECT_EQ(seen.job.status.members[0].done, 5U) << "it is stored";
+  seen.processes = {test::heard(process(0, 0, 1))};
+  EXPECT_FALSE(is_completed(seen, seen.job.status.members[0]));
+  seen.processes[0].is_completed = true;
+  EXPECT_TRUE(is_completed(seen, seen.job.status.members[0]));
+  const auto members = replace_lost(seen, {}, {}).members;
+  EXPECT_TRUE(members[0].is_completed);
+  EXPECT_EQ(members[0].done, 0U) << "all are";
 }
 
 TEST(IsCompleted, TheRecordOfOneOfSeveralCountsOnceTheirLauncherHasSucceeded) {

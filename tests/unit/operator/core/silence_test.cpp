@@ -320,6 +320,34 @@ TEST(FindSilent, AMemberIsSilentInAForgottenWorldWhileOneOfItsProcessesIs) {
   EXPECT_EQ(lost_at(100.1, seen), Members()) << "it is done";
 }
 
+// Some of a pod's processes may be done and gone while one copies what was saved last.
+TEST(FindSilent, OnesThatAreDoneAreNotMissedByANewLeader) {
+  auto seen = last_heard({100, 100}, 60);
+  seen.job.spec.processes_per_node = 2;
+  seen.world.clear();
+  EXPECT_EQ(lost_at(100, seen), Members({0, 1})) << "half of each was not heard";
+  for (auto& member : seen.job.status.members) member.done = 2;
+  EXPECT_EQ(lost_at(100, seen), Members());
+  seen.job.status.members[1].done = 1;
+  EXPECT_EQ(lost_at(100, seen), Members()) << "one may be done without that being stored: one of the job is";
+  seen.job.status.members[0].done = 0;
+  seen.processes.pop_back();
+  EXPECT_EQ(lost_at(100, seen), Members({1})) << "a done one is no sign of life of the other";
+}
+
+TEST(FindSilent, AProcessThatIsMissingAtTheEndIsTakenForDone) {
+  auto seen = last_heard({100}, 90);
+  seen.job.spec.processes_per_node = 2;
+  seen.world.clear();
+  auto& beat = seen.processes[0].beat.emplace(test::beat(process(0), 1, 30));
+  beat.outlook = Outlook{.position = 29, .total = 30, .unit = "step", .loss = {}};
+  EXPECT_EQ(lost_at(121, seen), Members({0}));
+  seen.processes[0].last_heard = at_seconds(121);
+  EXPECT_EQ(lost_at(121, seen), Members({0})) << "a step is left to make";
+  beat.outlook->position = 30;
+  EXPECT_EQ(lost_at(121, seen), Members());
+}
+
 // It never delays the loss of those that fell silent, and counts with them when it is judged itself.
 TEST(FindSilent, WhoWasNotHeardInAForgottenWorldIsJudgedAfterTheSilent) {
   auto seen = last_heard({100, 96, 0}, 96);

@@ -1,0 +1,57 @@
+#include "operator/core/completion.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/contract/resume_point.h"
+#include "operator/core/group.h"
+#include "operator/core/roster.h"
+
+namespace ratoon::core {
+namespace {
+
+// Whether the record of its end agrees with what the job was seen to commit.
+bool is_record_sound(const Observation& seen, const api::Pod& pod) {
+  const auto& known = seen.job.status.last_checkpoint;
+  if (!known || !pod.last_checkpoint) return true;
+  return may_be_last(*pod.last_checkpoint, known->attempt, known->step, known->digest);
+}
+
+}  // namespace
+
+bool is_completed(const Observation& seen, const api::MemberStatus& member) {
+  if (member.is_completed) return true;
+  const api::Pod* pod = find_pod(seen, member);
+  // The record is of one process; that the others are done as well, their launcher says with its exit code.
+  const bool is_of_all = seen.job.spec.processes_per_node == 1 || (pod != nullptr && pod->exit_code == 0);
+  const bool has_record = pod != nullptr && pod->is_completed && is_record_sound(seen, *pod);
+  if (has_record && is_of_all && !member.uid.empty()) return true;
+  if (api::is_group(seen.job.spec))
+    return pod != nullptr && !member.uid.empty() && has_reached_end(seen, *pod);
+  return std::cmp_equal(std::popcount(done_in(seen, member)), seen.job.spec.processes_per_node);
+}
+
+std::uint64_t done_in(const Observation& seen, const api::MemberStatus& member) {
+  std::uint64_t done = member.done;
+  for (const auto& process : seen.processes) {
+    const std::uint32_t local_rank = process.identity.local_rank;
+    if (local_rank >= seen.job.spec.processes_per_node || !is_of(process.identity, member)) continue;
+    const std::uint64_t bit = std::uint64_t{1} << local_rank;
+    done = process.is_completed ? done | bit : done & ~bit;
+  }
+  return done;
+}
+
+bool has_made_last_step(const Observation& seen) {
+  const auto& status = seen.job.status;
+  const auto is_at_end = [&](const api::ProcessFacts& process) {
+    if (!process.beat || process.beat->attempt != status.attempt) return false;
+    const auto& outlook = process.beat->outlook;
+    return process.is_completed || (outlook && outlook->total > 0 && outlook->position >= outlook->total);
+  };
+  return std::ranges::any_of(status.members, [](const auto& m) { return m.is_completed || m.done != 0; }) ||
+         std::ranges::any_of(seen.processes, is_at_end);
+}
+
+}  // namespace ratoon::core

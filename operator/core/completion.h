@@ -1,0 +1,19 @@
+// Who is done: a run ends when all that decide it are.
+#pragma once
+
+#include <cstdint>
+
+#include "operator/core/observation.h"
+
+namespace ratoon::core {
+
+// Whether all processes of this incarnation said that they are done, now or to whoever decided before us.
+[[nodiscard]] bool is_completed(const Observation& seen, const api::MemberStatus& member);
+
+// A bit for each of its processes that said so. A new start of one takes it back.
+[[nodiscard]] std::uint64_t done_in(const Observation& seen, const api::MemberStatus& member);
+
+// Whether those who train have no step left to make: one of them is done, or is where the run ends.
+[[nodiscard]] bool has_made_last_step(const Observation& seen);
+
+}  // namespace ratoon::core
