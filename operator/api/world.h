@@ -22,6 +22,7 @@ struct ProcessFacts {
   bool is_completed = false;
   bool has_met = false;   // it was in a world; until then it is still starting
   std::string weights{};  // the file that it left them in at the end; empty: it left none
+  Timestamp listed{};     // when it told of the checkpoints that `waiting` has, for the first time
 };
 
 struct Seat {
@@ -53,6 +54,8 @@ struct Announcement {
   bool hand_over = false;                // successors are ready: save together, leave this world, join again
   bool stop = false;
   bool is_hung = false;  // the world before was given up because somebody hung
+  // Who waits for a world with a list of checkpoints that it told of before then is to look again.
+  std::optional<Timestamp> lists_from{};
   std::string reason{};
   // Local ranks from here on are nobody's. A job that is over says no more of it than what any job may have.
   std::uint32_t processes_per_node = kProcessesPerNodeMax;

@@ -50,6 +50,14 @@ api::Announcement with_secret(api::Announcement announcement, const std::vector<
   return announcement;
 }
 
+// No refusal: an agent of any version takes it for one that passes, looks at its places and asks again.
+void ask_for_new_list(http::Responder& responder) {
+  responder.send({.status = 503,
+                  .body =
+                      "a world is about to be formed, and what this process told of checkpoints is old: look "
+                      "again, and ask again\n"});
+}
+
 }  // namespace
 
 std::string_view bearer_token(const http::ServerRequest& request) {
@@ -118,6 +126,10 @@ bool Coordinator::admit(Room& room, const JoinRequest& message, http::Responder&
     reply(responder, 200, JoinReply{.assignment = assignment, .waiting_for = ""});
     return false;
   }
+  if (room.door.take_wish_for_list(message.process)) {
+    ask_for_new_list(responder);
+    return false;
+  }
   park(room, message.process, std::nullopt, responder);
   return true;
 }
@@ -177,6 +189,10 @@ bool Coordinator::answer(Room& room, ParkedPoll& poll, Timestamp now) {
     return true;
   }
   const auto assignment = room.door.take_seat(poll.process);
+  if (!assignment && room.door.take_wish_for_list(poll.process)) {
+    ask_for_new_list(poll.responder);
+    return true;
+  }
   if (!assignment && now < poll.answer_by) return false;
   reply(poll.responder, 200,
         JoinReply{.assignment = assignment, .waiting_for = room.door.announcement().reason});

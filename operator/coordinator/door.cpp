@@ -92,10 +92,30 @@ api::ProcessFacts& Door::facts_of(const ProcessIdentity& process, Timestamp now)
 
 bool Door::hear_join(const JoinRequest& request, Timestamp now) {
   auto& facts = facts_of(request.process, now);
+  const auto old = old_lists_.find(place_of(request.process));
+  const bool has_looked_again = old != old_lists_.end() && old->second == OldList::kTold;
+  if (!facts.waiting || has_looked_again) facts.listed = now;
+  if (has_looked_again) old_lists_.erase(old);
   facts.waiting = request;
   facts.left_step = request.left_step;
   facts.has_met = facts.has_met || request.has_met;
   return others_.supersede_for(request.process);
+}
+
+bool Door::take_wish_for_list(const ProcessIdentity& process) {
+  const auto old = old_lists_.find(place_of(process));
+  if (old == old_lists_.end() || old->second == OldList::kTold) return false;
+  old->second = OldList::kTold;
+  return true;
+}
+
+bool Door::note_old_lists(Timestamp from) {
+  bool is_any_new = false;
+  for (const auto& facts : processes_) {
+    if (!facts.waiting || facts.listed >= from) continue;
+    is_any_new |= old_lists_.try_emplace(place_of(facts.identity), OldList::kToBeTold).second;
+  }
+  return is_any_new;
 }
 
 bool Door::hear_unproved(const ProcessIdentity& process, Timestamp now) {
@@ -175,6 +195,7 @@ std::optional<Assignment> Door::take_seat(const ProcessIdentity& process) {
     return std::nullopt;
   if (known->waiting->left_attempt >= seat->assignment.attempt) return std::nullopt;
   processes_[facts_at_.at(place_of(process))].waiting.reset();
+  old_lists_.erase(place_of(process));
   return seat->assignment;
 }
 
@@ -211,7 +232,8 @@ bool Door::announce(const api::Announcement& announcement) {
                        announcement.processes_per_node == announcement_.processes_per_node &&
                        are_same_seats(announcement.world, announcement_.world);
   announcement_ = announcement;
-  if (is_same) return false;
+  const bool is_any_old = announcement.lists_from && note_old_lists(*announcement.lists_from);
+  if (is_same) return is_any_old;
   index_announcement();
   for (const auto& seat : announcement_.world) {
     const auto at = facts_at_.find(place_of(seat.process));
@@ -227,6 +249,7 @@ bool Door::announce(const api::Announcement& announcement) {
 void Door::forget_processes() {
   processes_.clear();
   facts_at_.clear();
+  old_lists_.clear();
   others_ = {};
 }
 

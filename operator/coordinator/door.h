@@ -33,6 +33,9 @@ class Door {
 
   // Returns whether another start of the process may not take part any more because of it.
   bool hear_join(const JoinRequest& request, Timestamp now);
+  // Whether it waits with a list of checkpoints that is too old for a world, and has not been told so yet: it
+  // is to be told now, and what it asks for next comes with a new one.
+  [[nodiscard]] bool take_wish_for_list(const ProcessIdentity& process);
   // Returns whether it says more than "still at work": a commit, or another stage of getting back to work.
   bool hear_beat(const Beat& beat, Timestamp now);
   void hear_completed(const Completed& completed, Timestamp now);
@@ -61,11 +64,14 @@ class Door {
   [[nodiscard]] const api::ProcessFacts* find_facts(const ProcessIdentity& process) const;
   [[nodiscard]] const api::Seat* find_seat(const ProcessIdentity& process) const;
   api::ProcessFacts* find_other_seated(const ProcessIdentity& process);
+  bool note_old_lists(Timestamp from);
   void index_announcement();
   void index_processes();
 
   // One per place: the newest start.
   std::vector<api::ProcessFacts> processes_;
+  enum class OldList { kToBeTold, kTold };
+  std::unordered_map<Place, OldList, PlaceHash> old_lists_;
   OtherStarts others_;
   api::Announcement announcement_;
   std::uint64_t revision_ = 0;

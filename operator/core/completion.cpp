@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/contract/resume_point.h"
+#include "base/core/counted.h"
 #include "operator/core/group.h"
 #include "operator/core/roster.h"
 
@@ -16,6 +17,18 @@ bool is_record_sound(const Observation& seen, const api::Pod& pod) {
   const auto& known = seen.job.status.last_checkpoint;
   if (!known || !pod.last_checkpoint) return true;
   return may_be_last(*pod.last_checkpoint, known->attempt, known->step, known->digest);
+}
+
+// Of the last world, and of what those said who were done: their words may have come after its end.
+Step newest_step(const Observation& seen, const api::TrainingJobStatus& status) {
+  Step newest = status.step;
+  for (const auto& process : seen.processes)
+    if (process.is_completed && process.beat) newest = std::max(newest, process.beat->step);
+  for (const auto& member : status.members) {
+    const api::Pod* pod = member.is_completed ? find_pod(seen, member) : nullptr;
+    if (pod != nullptr && pod->last_checkpoint) newest = std::max(newest, pod->last_checkpoint->step);
+  }
+  return newest;
 }
 
 }  // namespace
@@ -41,6 +54,23 @@ std::uint64_t done_in(const Observation& seen, const api::MemberStatus& member) 
     done = process.is_completed ? done | bit : done & ~bit;
   }
   return done;
+}
+
+std::string take_back_completions(const Observation& seen, const std::optional<ResumePoint>& resume,
+                                  api::TrainingJobStatus& status) {
+  const auto is_any_done = [](const api::MemberStatus& member) {
+    return member.is_completed || member.done != 0;
+  };
+  const Step from = resume ? resume->step : Step(0);
+  const Step end = newest_step(seen, status);
+  const auto count = std::ranges::count_if(status.members, is_any_done);
+  if (count == 0 || from >= end) return "";
+  for (auto& member : status.members)
+    if (is_any_done(member)) member = make_anew(member);
+  return "the checkpoint of step " + std::to_string(end.value()) + ", with which " +
+         counted(static_cast<std::size_t>(count), "member was", "members were") +
+         " done, cannot be loaded any more: the run goes on from step " + std::to_string(from.value()) +
+         " with all members";
 }
 
 bool has_made_last_step(const Observation& seen) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "operator/core/observation.h"
 
@@ -15,5 +17,11 @@ namespace ratoon::core {
 
 // Whether those who train have no step left to make: one of them is done, or is where the run ends.
 [[nodiscard]] bool has_made_last_step(const Observation& seen);
+
+// A completion holds as long as the checkpoint of that step does. Where the run goes on from before it, takes
+// back those of all members, who begin anew, and tells of it; empty: nothing was to be taken back.
+[[nodiscard]] std::string take_back_completions(const Observation& seen,
+                                                const std::optional<ResumePoint>& resume,
+                                                api::TrainingJobStatus& status);
 
 }  // namespace ratoon::core

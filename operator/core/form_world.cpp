@@ -1,12 +1,15 @@
 #include "operator/core/form_world.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 #include <vector>
 
 #include "base/contract/resume_point.h"
 #include "base/core/counted.h"
+#include "operator/core/announce.h"
 #include "operator/core/begin_anew.h"
+#include "operator/core/completion.h"
 #include "operator/core/elastic.h"
 #include "operator/core/form_group.h"
 #include "operator/core/gang.h"
@@ -60,6 +63,27 @@ std::vector<InventoryEntry> noted(const api::TrainingJobStatus& status,
            });
   });
   return is_missed ? std::vector<InventoryEntry>() : std::vector<InventoryEntry>{entry};
+}
+
+// Whether all looked for checkpoints before the last world ended, or so long ago that one which was cut off
+// from us may have committed since. What one of them finds on a shared tier counts for all: it is enough that
+// one looks again. Who was in that world looked after it had left.
+bool are_lists_old(const Observation& seen, Timestamp now) {
+  constexpr auto kHolds = std::chrono::seconds(2);
+  const auto& status = seen.job.status;
+  const std::uint64_t last = status.attempt.value() - (status.is_formed ? 0 : 1);
+  Timestamp newest;
+  bool has_survivor = false;
+  for (const auto& process : seen.processes) {
+    if (!process.waiting) continue;
+    newest = std::max(newest, process.listed);
+    has_survivor |= process.waiting->has_met && process.waiting->left_attempt.value() >= last;
+  }
+  Duration since_end = status.is_formed ? Duration(0) : Duration::max();  // it ends now, or there was none
+  if (!status.is_formed && status.waiting_since)
+    since_end = seen.wall_now.since_epoch - status.waiting_since->since_epoch;
+  const Duration age = now - newest;
+  return age > kHolds || (!has_survivor && age >= since_end);
 }
 
 // Where the point was seen that is resumed from now on.
@@ -150,7 +174,7 @@ void stand(const Observation& seen, const Gang& gang, const std::optional<Resume
 
 }  // namespace
 
-Forming form_world(const Observation& seen, Decision& decision) {
+Forming form_world(const Observation& seen, Timestamp now, Decision& decision) {
   if (api::is_group(seen.job.spec)) {
     form_group(seen, decision);
     return {};
@@ -160,18 +184,28 @@ Forming form_world(const Observation& seen, Decision& decision) {
   const Gang gang = gather(seen, lineup.members);
   note_wait(seen, gang, lineup, status);
   if (!gang.is_complete() || gang.needed == 0) return {.next_at = lineup.next_at};
+  if (seen.job.status.attempt.value() > 0 && status.attempt.value() > 1 && are_lists_old(seen, now)) {
+    decision.announcement.lists_from = now;
+    return {.next_at = lineup.next_at};
+  }
 
   if (auto dispute = find_rollback_dispute(gang.joiners); !dispute.empty())
     return {.fatal = std::move(dispute)};
 
-  status.members = std::move(lineup.members);
-  status.attempt = newest_attempt(status.attempt, gang.joiners);
-  decision.announcement.attempt = status.attempt;
   auto known = own_of(status, committed_until_now(seen));
   for (auto& entry : noted(status, gang.joiners)) known.push_back(std::move(entry));
   const auto resume = pick_resume_point(own_of(status, gang.joiners), known);
   if (auto missing = find_missing_checkpoint(status.last_checkpoint, resume); !missing.empty())
     return {.fatal = std::move(missing)};
+  if (auto sentence = take_back_completions(seen, resume, status); !sentence.empty()) {
+    decision.announcement = announce(seen, status, false, {});
+    decision.actions.push_back(
+        EmitEvent{.is_warning = true, .reason = "CheckpointUnreadable", .message = std::move(sentence)});
+    return {.next_at = lineup.next_at};
+  }
+  status.members = std::move(lineup.members);
+  status.attempt = newest_attempt(status.attempt, gang.joiners);
+  decision.announcement.attempt = status.attempt;
   tell_of_older_point(resume, gang.joiners, decision);
   status.last_checkpoint_tier = tier_of(resume, known);
   begin_lineage(status);

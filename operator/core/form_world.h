@@ -16,6 +16,6 @@ struct Forming {
 
 // Gives out the seats of the next attempt if everybody is there who has to be, else says in the status for
 // whom it waits.
-[[nodiscard]] Forming form_world(const Observation& seen, Decision& decision);
+[[nodiscard]] Forming form_world(const Observation& seen, Timestamp now, Decision& decision);
 
 }  // namespace ratoon::core

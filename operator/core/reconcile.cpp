@@ -142,7 +142,7 @@ Decision decide(const Observation& seen, const Silence& silence, Timestamp now) 
   decision.announcement = announce(seen, decision.status, keeps_world, growth);
   std::optional<WallTime> changes_size_at = growth.due_at;
   if (!keeps_world) {
-    const Forming forming = form_world(seen, decision);
+    const Forming forming = form_world(seen, now, decision);
     if (!forming.fatal.empty())
       return finish(seen, std::move(decision.status), JobPhase::kFailed, forming.fatal, change.actions);
     changes_size_at = forming.next_at;

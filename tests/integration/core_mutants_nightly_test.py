@@ -59,8 +59,13 @@ MUTANTS = {
         core("IsCompleted.*"), CORE + "roster.cpp", r"member\.done = done_in\(seen, member\);", ""),
     "a run's end is held to make no step": (
         core("ProgressDeadline.*"), CORE + "deadlines.cpp", r"if \(has_made_last_step\(seen\)\) return std::nullopt;", ""),
+    "lists of checkpoints that are as old as a wait": (
+        core("NotedCheckpoint.*"), CORE + "form_world.cpp", r"return age > kHolds \|\| ", "return "),
+    "a completion that outlives its checkpoint": (
+        core("NotedCheckpoint.*"), CORE + "completion.cpp", r"count == 0 \|\| from >= end", "true"),
     "half a member that has spoken": (
-        core("StartDeadline.*"), CORE + "deadlines.cpp", r"return std::cmp_greater_equal\(std::popcount\(voices\), seen\.job\.spec\.processes_per_node\);", "return voices != 0;"),
+        core("StartDeadline.*"), CORE + "deadlines.cpp",
+        r"return std::cmp_greater_equal\(std::popcount\(voices\), seen\.job\.spec\.processes_per_node\);", "return voices != 0;"),
     "a start deadline that is not kept": (
         core("StartDeadline.*"), CORE + "deadlines.cpp",
         r"\|\| after\(\*member\.awaited_since, deadline\) > seen\.wall_now\) continue;", ") continue;\n    continue;"),
@@ -93,7 +98,7 @@ MUTANTS = {
         core("IsIntact.*"), CORE + "gang.cpp",
         r"return !process->waiting \|\| process->waiting->left_attempt < seat->assignment\.attempt;", "return true;"),
     "a gang without one of its processes": (
-        core("Gather.*"), CORE + "gang.cpp", r"if \(has_completed\(process\)\) continue;\n      \+\+gang\.needed;",
+        core("Gather.*"), CORE + "gang.cpp", r"if \(has_completed\(member, local_rank, process\)\) continue;\n      \+\+gang\.needed;",
         "if (has_completed(process) || process == nullptr) continue;\n      ++gang.needed;"),
     "ranks with addresses of their own": (
         core("AssignSeats.*"), CORE + "gang.cpp", r"gang\.joiners\.front\(\)\.address", "gang.joiners[rank].address"),

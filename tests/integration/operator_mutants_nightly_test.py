@@ -65,8 +65,14 @@ MUTANTS = {
     "a memory limit taken for the platform's doing": (
         "classify.cpp", r'kOutOfMemory = \"OOMKilled\"',
         'kOutOfMemory = "never"'),
-    "an exit with zero taken for the end": ("roster.cpp", r"has_record && is_of_all && !member",
+    "an exit with zero taken for the end": ("completion.cpp", r"has_record && is_of_all && !member",
                                                "pod != nullptr && pod->exit_code == 0 && !member"),
+    "worlds begin with what was found long ago": (
+        "form_world.cpp", r"return age > kHolds \|\| \(!has_survivor && age >= since_end\);", "return false;"),
+    "a completion that outlives its checkpoint": ("completion.cpp", r"count == 0 \|\| from >= end", "true"),
+    "a new leader misses those that are done": (
+        "silence.cpp", r"const bool is_missed = sits\(member\) && voices\.count < seen\.job\.spec\.processes_per_node && !may_be_done;",
+        "const bool is_missed = sits(member) && voices.count - std::popcount(member.done) < seen.job.spec.processes_per_node;"),
     "a suspended job keeps its members' names": (
         "suspend.cpp", r"member = make_anew\(member\);",
         "{ const auto known = member.incarnation; member = make_anew(member); member.incarnation = known; }"),

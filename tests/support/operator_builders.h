@@ -89,6 +89,8 @@ inline api::ProcessFacts waiting(ProcessIdentity who, std::uint64_t left_attempt
                                  std::vector<InventoryEntry> inventory = {}, double at = 0) {
   api::ProcessFacts facts = heard(who, at);
   facts.waiting = join_request(std::move(who), left_attempt, std::move(inventory));
+  facts.waiting->has_met = left_attempt > 0;
+  facts.listed = facts.last_heard;
   return facts;
 }
 

@@ -42,6 +42,7 @@ struct Tally {
   std::uint64_t rejections = 0;    // of pods by kubelets
   std::uint64_t ignored = 0;       // failures of roles that fail no job
   std::uint64_t older_points = 0;  // worlds that went back to before what another one resumed
+  std::uint64_t taken_back = 0;    // members that were done with a checkpoint that was lost
 };
 
 class Laws {

@@ -1,5 +1,6 @@
 // Laws about checkpoints: which one a world resumes, and what was reported durable.
 #include <algorithm>
+#include <chrono>
 
 #include <gtest/gtest.h>
 
@@ -42,6 +43,21 @@ Lineage newest_for_all(const Found& found, Attempt not_own) {
   for (const auto& [id, count] : found.sound) {
     const bool is_for_all = found.shared.contains(id) || count == found.asked;
     if (is_for_all && !found.bad.contains(id) && id.first > not_own) newest = std::max(newest, id);
+  }
+  return newest;
+}
+
+// The newest that all could load, whoever was told of it, but for those that came while the world was formed.
+Lineage newest_committed(const World& world, Attempt not_own) {
+  constexpr Duration kWhileFormed = std::chrono::milliseconds(3500);
+  const Scenario& scenario = world.scenario();
+  Lineage newest;
+  for (const auto& [id, saved] : world.storage().all()) {
+    // Those that a wish to go back passes over may not be marked yet.
+    if (scenario.rolls_back && id.first.value() == scenario.former_attempt) continue;
+    const bool is_for_all =
+        saved.is_sound() && saved.is_shared && saved.shared_since + kWhileFormed <= world.now();
+    if (is_for_all && id.first > not_own) newest = std::max(newest, id);
   }
   return newest;
 }
@@ -103,12 +119,20 @@ void Laws::check_resume(const core::Observation& seen, const core::Decision& dec
     EXPECT_GT(resume->attempt, not_own) << "it was to begin anew";
   }
   EXPECT_GE(from, newest_for_all(found, not_own)) << "a newer lineage was at hand\n" << world_.describe();
+  EXPECT_GE(from, newest_committed(world_, not_own)) << "a newer checkpoint was committed\n"
+                                                     << world_.describe();
   EXPECT_TRUE(from >= resumed_ || is_out_of_reach(world_, found, seen.job.status, resumed_))
       << "the run went backwards";
   if (const auto& last = seen.job.status.last_checkpoint) {
     const Lineage durable{last->attempt, last->step};
     EXPECT_TRUE(from >= durable || is_out_of_reach(world_, found, seen.job.status, durable))
         << "what was reported durable is lost";
+  }
+  for (const auto& member : decision.status.members) {
+    const bool is_done = member.is_completed || member.done != 0;
+    EXPECT_FALSE(is_done && from.second.value() < world_.scenario().total_steps)
+        << name_of(member) << " is done, and the run goes on from step " << from.second.value() << "\n"
+        << world_.describe();
   }
   if (from < resumed_) ++tally_.older_points;
   resumed_ = from;

@@ -179,7 +179,8 @@ TEST(ReconcileLaws, HoldInEveryWorldWithFaults) {
             << tally.rests << " rests, " << tally.failures << " jobs failed, " << tally.rejections
             << " pods that kubelets did not start, " << tally.ignored
             << " failures of roles that fail no job, " << tally.older_points << " worlds from older points, "
-            << tally.deletions << " jobs deleted when their time was up\n";
+            << tally.taken_back << " members done in vain, " << tally.deletions
+            << " jobs deleted when their time was up\n";
   if (seeds < kEnoughToCount) return;
   EXPECT_GE(tally.smaller_worlds, seeds / 100) << "few jobs ever shrank: look at draw_scenario()";
   EXPECT_GE(tally.larger_worlds, seeds / 2) << "few jobs were ever larger than they asked for";

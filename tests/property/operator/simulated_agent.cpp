@@ -107,7 +107,7 @@ void World::commit(Agent& agent) {
     const Lineage id{agent.assignment.attempt, Step(*agent.uncommitted.begin())};
     const bool is_whole = receipts_[id].size() == agent.assignment.world_size;
     if (agent.assignment.rank == Rank(0) && is_whole && !storage_.holds(id))
-      storage_.commit(id, nodes_in(id.first), now_ + moves_.ticks("copied-after", 2, 20));
+      storage_.commit(id, nodes_in(id.first), now_, now_ + moves_.ticks("copied-after", 2, 20));
     if (!storage_.holds(id)) return;
     const bool is_taken_back = std::ranges::any_of(
         agent.damaged, [&](const auto& bad) { return Lineage(bad.attempt, bad.step) == id; });
@@ -206,6 +206,7 @@ void World::join(Agent& agent) {
   heard_[agent.identity.start] = *agent.asked;
   waits_.emplace(agent.pod_uid, agent.identity.local_rank);
   const auto assignment = door_.take_seat(agent.identity);
+  if (!assignment && door_.take_wish_for_list(agent.identity)) return agent.asked.reset();
   if (assignment) waits_.erase({agent.pod_uid, agent.identity.local_rank});
   if (!assignment || moves_.percent("loses-seat", agent.pod_uid, 5))
     return;  // or the reply is lost: it asks again

@@ -7,12 +7,13 @@
 
 namespace ratoon::sim {
 
-void Storage::commit(const Lineage& id, const std::set<std::string>& nodes, Timestamp due) {
+void Storage::commit(const Lineage& id, const std::set<std::string>& nodes, Timestamp now, Timestamp due) {
   const bool is_volume = tiers_ == Tiers::kVolume;
   Saved made{.digest = test::checkpoint(id.first.value(), id.second.value()).digest,
              .is_shared = is_volume,
              .nodes = {},
-             .due = {}};
+             .due = {},
+             .shared_since = now};
   if (!is_volume) made.nodes = nodes;
   if (tiers_ == Tiers::kLocalAndStore) made.due = due;
   all_.emplace(id, std::move(made));
@@ -23,7 +24,8 @@ void Storage::adopt(const Lineage& id) {
   all_.emplace(id, Saved{.digest = test::checkpoint(id.first.value(), id.second.value()).digest,
                          .is_shared = true,
                          .nodes = {},
-                         .due = {}});
+                         .due = {},
+                         .shared_since = {}});
 }
 
 void Storage::finish_copies(Timestamp now) {
@@ -32,6 +34,7 @@ void Storage::finish_copies(Timestamp now) {
     if (!saved.due || *saved.due > now) continue;
     saved.due.reset();
     saved.is_shared = is_any_new = true;
+    saved.shared_since = now;
   }
   if (is_any_new) remove_old();
 }

@@ -26,6 +26,7 @@ class Storage {
     bool is_shared = false;        // on the volume or in the store
     std::set<std::string> nodes;   // whose disk has a copy
     std::optional<Timestamp> due;  // when the copy in the store is whole
+    Timestamp shared_since;        // where it is
     bool is_damaged = false;
     bool is_given_up = false;
     bool is_removed = false;
@@ -39,7 +40,7 @@ class Storage {
   explicit Storage(Tiers tiers, std::uint64_t keeps) : tiers_(tiers), keeps_(keeps) {}
 
   // Whole on all the disks of those who saved it; `due` is when the store has it.
-  void commit(const Lineage& id, const std::set<std::string>& nodes, Timestamp due);
+  void commit(const Lineage& id, const std::set<std::string>& nodes, Timestamp now, Timestamp due);
   // Of a run before this job's.
   void adopt(const Lineage& id);
   void finish_copies(Timestamp now);

@@ -172,6 +172,13 @@ bool World::wait_alone_in(const std::string& pod_uid) const {
   return waiting == scenario_.processes_per_node;
 }
 
+bool World::is_end_at_hand() const {
+  return std::ranges::any_of(storage_.all(), [&](const auto& item) {
+    const bool is_last = item.first.second.value() == scenario_.total_steps;
+    return is_last && item.second.is_sound() && item.second.is_shared;
+  });
+}
+
 bool World::is_any_checkpoint_offered() const {
   const Attempt not_own(scenario_.begins_anew ? scenario_.former_attempt : 0);
   std::set<Lineage> good;

@@ -157,6 +157,8 @@ class World {
   [[nodiscard]] bool all_wait_in(const std::string& pod_uid) const;
   // The same, and each of them lives, waits in this moment, and shares its name with no other pod's.
   [[nodiscard]] bool wait_alone_in(const std::string& pod_uid) const;
+  // Whether the checkpoint of the last step is sound and all reach it.
+  [[nodiscard]] bool is_end_at_hand() const;
   // Whether one who waits told of a checkpoint that all reach and that none of them found bad.
   [[nodiscard]] bool is_any_checkpoint_offered() const;
   // Whether a process hung in that world, and in that pod.

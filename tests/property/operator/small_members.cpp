@@ -30,6 +30,13 @@ void SmallWorld::join(SmallJob& job, Body& body) const {
   job.is_news = true;
 }
 
+// Those that wait with a list of checkpoints that is too old, at once.
+void SmallWorld::look_again(SmallJob& job) const {
+  for (Body& body : job.bodies)
+    if (body.stage == Stage::kJoins && body.has_asked && job.door.take_wish_for_list(identity_of(body)))
+      join(job, body);
+}
+
 void SmallWorld::sit(SmallJob& job, Body& body) {
   const auto assignment = job.door.take_seat(identity_of(body));
   body.stage = Stage::kTrains;

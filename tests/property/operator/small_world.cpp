@@ -335,6 +335,7 @@ void SmallWorld::look(SmallJob& job, std::size_t prefix) {
   if (!job.is_open) job.opened = now_;
   job.is_open = true;
   job.door.announce(decision.announcement);
+  look_again(job);
 }
 
 void SmallWorld::check(const SmallJob& job, const core::Decision& decision) {

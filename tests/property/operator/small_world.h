@@ -120,6 +120,7 @@ class SmallWorld {
   void check(const SmallJob& job, const core::Decision& decision);
   void start(SmallJob& job, Body& body) const;
   void join(SmallJob& job, Body& body) const;
+  void look_again(SmallJob& job) const;
   void sit(SmallJob& job, Body& body);
   void obey(SmallJob& job, Body& body) const;
   void step(SmallJob& job, Attempt attempt) const;

@@ -24,6 +24,28 @@ ProcessIdentity without_uid(ProcessIdentity process) {
   return process;
 }
 
+TEST(DoorsLists, WhoWaitsWithAnOldOneIsToldOnceAndItsNextOneIsNew) {
+  Door door;
+  auto told = announcement(2, {process(0)});
+  door.announce(told);
+  door.hear_join(test::join_request(process(0)), at_seconds(10));
+  door.hear_join(test::join_request(process(0)), at_seconds(20));
+  EXPECT_EQ(door.processes()[0].listed, at_seconds(10)) << "it asks again with the same list";
+  EXPECT_FALSE(door.take_wish_for_list(process(0)));
+  told.lists_from = at_seconds(10);
+  EXPECT_FALSE(door.announce(told)) << "that is new enough";
+  told.lists_from = at_seconds(21);
+  EXPECT_TRUE(door.announce(told)) << "news for one who waits";
+  EXPECT_FALSE(door.announce(told)) << "but once";
+  door.hear_join(test::join_request(process(0)), at_seconds(22));
+  EXPECT_EQ(door.processes()[0].listed, at_seconds(10)) << "it was not told yet";
+  EXPECT_TRUE(door.take_wish_for_list(process(0)));
+  EXPECT_FALSE(door.take_wish_for_list(process(0)));
+  door.hear_join(test::join_request(process(0)), at_seconds(23));
+  EXPECT_EQ(door.processes()[0].listed, at_seconds(23));
+  EXPECT_FALSE(door.announce(told));
+}
+
 TEST(DoorRefuses, OldIncarnationsAndOtherPodsOfTheSameName) {
   Door door;
   door.announce(announcement(1, {process(0, 2), without_uid(process(1, 0))}));

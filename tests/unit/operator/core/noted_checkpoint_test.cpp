@@ -83,6 +83,63 @@ TEST(NotedCheckpoint, WhoGaveItUpIsBelievedAndItIsNoDamage) {
   }
 }
 
+// Three were done, and the last one's disk does not give back what they were done with.
+TEST(NotedCheckpoint, WhoWasDoneWithOneThatIsLostBeginsAnew) {
+  auto seen = waiting("volume", 0);
+  seen.job.status.step = Step(20);
+  seen.job.status.members[1].is_completed = true;
+  seen.processes.pop_back();
+  seen.processes[0].waiting->inventory = {test::checkpoint(1, 10), test::checkpoint(1, 20)};
+  auto decision = reconcile(seen, test::at_seconds(1));
+  ASSERT_EQ(decision.announcement.world.size(), 1U) << "it has the last one";
+  EXPECT_TRUE(decision.status.members[1].is_completed);
+
+  seen.processes[0].waiting->inventory[1].is_complete = false;
+  decision = reconcile(seen, test::at_seconds(1));
+  EXPECT_EQ(decision.announcement.world.size(), 0U) << "of a job of two one alone would train";
+  EXPECT_FALSE(decision.status.members[1].is_completed);
+  EXPECT_EQ(decision.status.members[1].incarnation, 1U);
+  EXPECT_EQ(decision.announcement.current[1].incarnation, 1U) << "and may speak";
+  EXPECT_EQ(decision.wake_at, test::at_seconds(1)) << "its pod is made at once";
+  const EmitEvent told{.is_warning = true,
+                       .reason = "CheckpointUnreadable",
+                       .message =
+                           "the checkpoint of step 20, with which 1 member was done, cannot be loaded any "
+                           "more: the run goes on from step 10 with all members"};
+  EXPECT_THAT(test::only<EmitEvent>(decision), testing::Contains(told));
+}
+
+// What it was done with may be told by itself alone, after the end of its world.
+TEST(NotedCheckpoint, WhoWasDoneLateOrInPartBeginsAnewToo) {
+  auto seen = waiting("volume", 0);
+  seen.job.spec.processes_per_node = 2;
+  seen.job.status.step = Step(10);
+  seen.job.status.last_checkpoint = test::resume_point(1, 10);
+  seen.processes = {test::waiting(process(0, 0, 0)), test::waiting(process(0, 0, 1)),
+                    test::done(process(1, 0, 0)), test::waiting(process(1, 0, 1))};
+  for (auto& one : seen.processes)
+    if (one.waiting) one.waiting->inventory = {test::checkpoint(1, 10)};
+  seen.processes[2].beat = test::beat(process(1, 0, 0), 1, 20);
+  const auto decision = reconcile(seen, test::at_seconds(1));
+  EXPECT_EQ(decision.announcement.world.size(), 0U);
+  EXPECT_EQ(decision.status.members[1].incarnation, 1U);
+  EXPECT_EQ(decision.status.members[1].done, 0U);
+}
+
+// A world that was cut off has committed meanwhile, and then it was lost.
+TEST(NotedCheckpoint, WhoWaitsWithAnOldListLooksAgainBeforeAWorldIsFormed) {
+  auto seen = waiting("volume", 0);
+  seen.processes[0].last_heard = seen.processes[1].last_heard = test::at_seconds(102);
+  seen.processes[0].listed = test::at_seconds(50);
+  seen.processes[1].listed = test::at_seconds(100);
+  EXPECT_EQ(reconcile(seen, test::at_seconds(102)).announcement.world.size(), 2U);
+  auto decision = reconcile(seen, test::at_seconds(102.1));
+  EXPECT_EQ(decision.announcement.world.size(), 0U);
+  EXPECT_EQ(decision.announcement.lists_from, test::at_seconds(102.1));
+  seen.processes[0].listed = test::at_seconds(102.2);
+  EXPECT_EQ(reconcile(seen, test::at_seconds(102.2)).announcement.world.size(), 2U) << "one list is enough";
+}
+
 TEST(NotedCheckpoint, WhoIsToldOfARollbackAloneGetsNoWorld) {
   auto seen = waiting("volume", 0);
   for (auto& process : seen.processes)

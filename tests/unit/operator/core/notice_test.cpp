@@ -225,7 +225,10 @@ TEST(Notice, ASuccessorAloneGoesOnFromWhatWasSavedForIt) {
 
   // The same once the decision was stored and nobody was told.
   seen.job.status = formed.status;
-  formed = reconcile(seen, test::at_seconds(4));
+  seen.job.status = reconcile(seen, test::at_seconds(4)).status;  // both look again
+  seen.processes[1].listed = test::at_seconds(4.25);
+  seen.wall_now = wall(1);
+  formed = reconcile(seen, test::at_seconds(4.5));
   ASSERT_EQ(formed.announcement.world.size(), 1U) << formed.status.message;
   EXPECT_EQ(formed.announcement.world[0].assignment.resume, test::resume_point(1, 40));
 
@@ -236,7 +239,12 @@ TEST(Notice, ASuccessorAloneGoesOnFromWhatWasSavedForIt) {
   seen.pods = {test::ended_pod(0, 137), test::pod(0, 1)};
   seen.processes[0].beat = test::beat(process(0), 1, 41, 9, test::checkpoint(1, 40));
   seen.processes.push_back(test::waiting(process(0, 1)));
-  formed = reconcile(seen, test::at_seconds(1));
+  const auto ended = reconcile(seen, test::at_seconds(1));
+  EXPECT_TRUE(ended.announcement.lists_from) << "it looks again first: more may have been committed since";
+  seen.job.status = ended.status;
+  seen.wall_now = wall(1);
+  seen.processes[1].listed = test::at_seconds(1.25);
+  formed = reconcile(seen, test::at_seconds(1.25));
   ASSERT_EQ(formed.announcement.world.size(), 1U) << formed.status.message;
   EXPECT_EQ(formed.announcement.world[0].assignment.resume, test::resume_point(1, 40));
 }
