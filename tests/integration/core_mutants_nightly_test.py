@@ -98,8 +98,9 @@ MUTANTS = {
         core("IsIntact.*"), CORE + "gang.cpp",
         r"return !process->waiting \|\| process->waiting->left_attempt < seat->assignment\.attempt;", "return true;"),
     "a gang without one of its processes": (
-        core("Gather.*"), CORE + "gang.cpp", r"if \(has_completed\(member, local_rank, process\)\) continue;\n      \+\+gang\.needed;",
-        "if (has_completed(process) || process == nullptr) continue;\n      ++gang.needed;"),
+        core("Gather.*"), CORE + "gang.cpp",
+        r"if \(has_completed\(member, local_rank, process\)\) continue;\n      \+\+gang\.needed;",
+        "if (has_completed(member, local_rank, process) || process == nullptr) continue;\n      ++gang.needed;"),
     "ranks with addresses of their own": (
         core("AssignSeats.*"), CORE + "gang.cpp", r"gang\.joiners\.front\(\)\.address", "gang.joiners[rank].address"),
     "a former member that is not waited for": (

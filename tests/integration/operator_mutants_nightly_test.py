@@ -71,8 +71,8 @@ MUTANTS = {
         "form_world.cpp", r"return age > kHolds \|\| \(!has_survivor && age >= since_end\);", "return false;"),
     "a completion that outlives its checkpoint": ("completion.cpp", r"count == 0 \|\| from >= end", "true"),
     "a new leader misses those that are done": (
-        "silence.cpp", r"const bool is_missed = sits\(member\) && voices\.count < seen\.job\.spec\.processes_per_node && !may_be_done;",
-        "const bool is_missed = sits(member) && voices.count - std::popcount(member.done) < seen.job.spec.processes_per_node;"),
+        "silence.cpp", r"sits\(member\) && voices\.count (< seen\.job\.spec\.processes_per_node) && !may_be_done;",
+        r"sits(member) && voices.count - std::popcount(member.done) \1;"),
     "a suspended job keeps its members' names": (
         "suspend.cpp", r"member = make_anew\(member\);",
         "{ const auto known = member.incarnation; member = make_anew(member); member.incarnation = known; }"),
