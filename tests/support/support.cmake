@@ -21,6 +21,12 @@ if(TARGET ratoon_operator_runtime)
             property/operator/simulated_world.cpp
     LIBS ratoon::operator_core ratoon::operator_coordinator ratoon::operator_kube)
 endif()
+# Calls of the C library that fail where a test says so: what a test preloads into a program.
+add_library(failing_calls SHARED EXCLUDE_FROM_ALL
+  support/failing_calls/channels.cpp support/failing_calls/draw.cpp support/failing_calls/files.cpp)
+target_include_directories(failing_calls PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(failing_calls PRIVATE ratoon_build_flags)
+set_target_properties(failing_calls PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 # What is fuzzed (tests/fuzz/tests.cmake), and run on the inputs that are worth keeping in every build.
 ratoon_test_support(agent_fuzz_targets
   SOURCES support/fuzz_targets.cpp support/history_fuzz_targets.cpp support/interop_fuzz_targets.cpp
