@@ -1,7 +1,6 @@
 #include "base/core/durable_folder.h"
 
 #include <cerrno>
-#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -39,9 +38,11 @@ Error not_allowed(const Error& refused, const fs::path& folder) {
 }
 
 Result<void> create_folders(const fs::path& folder) {
-  std::error_code code;
-  if (folder.empty() || fs::is_directory(folder, code)) return {};
-  if (auto above = create_folders(folder.parent_path()); !above) return above;
+  struct stat facts{};
+  if (folder.empty() || (::stat(folder.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode))) return {};
+  if (folder.has_relative_path()) {  // the root has no folder above it, and is its own parent
+    if (auto above = create_folders(folder.parent_path()); !above) return above;
+  }
   // Others may make the same folder at the same moment; whoever comes second syncs it as well.
   if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
     const int number = errno;
