@@ -10,16 +10,27 @@
 
 namespace ratoon {
 
+namespace {
+
+bool draw(void* into, std::size_t bytes) {
+  ssize_t got = 0;
+  do {
+    got = ::getrandom(into, bytes, 0);
+  } while (got < 0 && errno == EINTR);
+  return got == static_cast<ssize_t>(bytes);
+}
+
+}  // namespace
+
 std::string draw_name() {
   std::uint64_t salt = 0;
-  if (::getrandom(&salt, sizeof salt, 0) != sizeof salt) salt = static_cast<std::uint64_t>(::getpid());
+  if (!draw(&salt, sizeof salt)) salt = static_cast<std::uint64_t>(::getpid());
   return to_hex(salt);
 }
 
 Result<std::string> draw_secret(std::size_t bytes) {
   std::string drawn(bytes, '\0');
-  if (::getrandom(drawn.data(), drawn.size(), 0) != static_cast<ssize_t>(drawn.size()))
-    return system_error(errno, "drawing a secret");
+  if (!draw(drawn.data(), drawn.size())) return system_error(errno, "drawing a secret");
   return to_hex(drawn);
 }
 
