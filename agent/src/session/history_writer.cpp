@@ -1,6 +1,7 @@
 #include "agent/src/session/history_writer.h"
 
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 namespace ratoon::session {
@@ -15,8 +16,16 @@ void HistoryWriter::append(const history::Row& row) {
     const std::lock_guard lock(rows_mutex_);
     rows_.push_back(row);
   }
-  if (!flushing_.joinable())
+  if (!flushing_.joinable()) start_flushing();
+}
+
+// Where the system refuses the thread, rows wait for the next save, and the next row asks again.
+void HistoryWriter::start_flushing() {
+  try {
     flushing_ = std::jthread([this](const std::stop_token& stop) { flush_until_stopped(stop); });
+  } catch (const std::system_error&) {
+    return;
+  }
 }
 
 void HistoryWriter::move_rows() {

@@ -42,6 +42,7 @@ class HistoryWriter {
  private:
   void move_rows();  // to the file, which is made where there is none
   void note(const Error& why);
+  void start_flushing();
   void flush_until_stopped(const std::stop_token& stop);
 
   const std::shared_ptr<checkpoint::Disk> disk_;

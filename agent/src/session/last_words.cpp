@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <typeinfo>
 #include <utility>
 
@@ -38,7 +39,18 @@ Explain& explain_errors() {
   return explain;
 }
 
+// As std::thread says it. What the system refuses now it may give to a start that comes later.
+bool is_refused_thread(const std::exception& error) {
+  const auto* const refused = dynamic_cast<const std::system_error*>(&error);
+  return refused != nullptr && refused->code() == std::errc::resource_unavailable_try_again;
+}
+
 int blame(std::string_view whose, const std::exception& error) {
+  if (is_refused_thread(error)) {
+    say(std::string("the system starts no further thread: ") + error.what() +
+        "; start again later, or raise the limit of processes (ulimit -u, or the pod's limit of pids)");
+    return static_cast<int>(ExitCode::kStartAgain);
+  }
   const std::string thrown = std::string(whose) + " threw " + name_of_type(error) + ": " + error.what();
   const auto meaning = explain_errors() ? explain_errors()(error) : std::nullopt;
   say(thrown);

@@ -2,12 +2,14 @@
 #include "agent/src/session/history_writer.h"
 
 #include <atomic>
+#include <cerrno>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "agent/src/checkpoint/disk/real_disk.h"
 #include "agent/src/history/join.h"
+#include "tests/support/failing_calls/draw.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::session::history_writer_test {
@@ -52,6 +54,27 @@ TEST(HistoryWriter, KeepsTheOrderOfRowsWhileItsPlaceIsAsked) {
       });
   EXPECT_TRUE(joined) << joined.error().message();
   EXPECT_EQ(last, kRows);
+}
+
+TEST(HistoryWriter, LosesNoRowWhereTheSystemRefusesItsThread) {
+  const test::TemporaryFolder folder;
+  const std::shared_ptr<checkpoint::Disk> disk = checkpoint::RealDisk::open_folder(folder.path()).value();
+  HistoryWriter writer(disk, Attempt(1), std::nullopt);
+  const history::Row row{.kind = "step", .step = 1, .at = {}};
+  {
+    const test::failing::Fault fault(test::failing::Call::kThread, EAGAIN);
+    writer.append(row);
+    EXPECT_EQ(fault.failed(), 1U);
+  }
+  writer.append(row);
+  const auto end = writer.place();
+  ASSERT_TRUE(end);
+  std::size_t rows = 0;
+  const auto joined = history::join(
+      *end, [&](Attempt attempt) { return history::read_file(*disk, attempt); },
+      [&](Attempt, const history::Row&) { ++rows; });
+  EXPECT_TRUE(joined) << joined.error().message();
+  EXPECT_EQ(rows, 2U);
 }
 
 }  // namespace
