@@ -22,6 +22,9 @@
 
 namespace ratoon::session {
 
+// Of this start of the machine's kernel. Empty where the machine does not tell.
+[[nodiscard]] Result<std::string> read_boot_id();
+
 // Empty where the one that started this process did not say, and where the file is damaged: then nothing is
 // compared. `folder_mark` is asked where there is a folder; `writer` names this process in temporary files.
 [[nodiscard]] Result<std::string> identity_of(const Options& options, checkpoint::Disk& home,

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <span>
 
 #include <unistd.h>
 
 #include "agent/src/checkpoint/tiers/claim.h"
+#include "agent/src/session/identity.h"
 #include "agent/src/session/place_options.h"
 #include "base/core/folder_mark.h"
 #include "base/core/random_name.h"
@@ -21,13 +21,6 @@ using checkpoint::Disk;
 std::string host_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
-std::string boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string text;
-  std::getline(file, text);
-  return text;
 }
 
 constexpr std::size_t kBootDigits = 8;
@@ -47,8 +40,10 @@ std::vector<std::shared_ptr<Disk>> places_to_own(const checkpoint::Tiers& tiers,
   return disks;
 }
 
-checkpoint::Owner owner_on_this_host(const Options& options, const std::string& identity) {
-  return owner_of(options, text_of_host(host_name(), boot_id()), identity, draw_name());
+Result<checkpoint::Owner> owner_on_this_host(const Options& options, const std::string& identity) {
+  const auto boot = read_boot_id();
+  if (!boot) return boot.error();
+  return owner_of(options, text_of_host(host_name(), *boot), identity, draw_name());
 }
 
 Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::PatientCalls& calls) {

@@ -25,7 +25,8 @@ namespace ratoon::session {
 // that was cloned brings the name along, with folder, identity and inode, and not this.
 [[nodiscard]] std::string text_of_host(const std::string& name, const std::string& boot);
 // This process, as a start of the job with that identity.
-[[nodiscard]] checkpoint::Owner owner_on_this_host(const Options& options, const std::string& identity);
+[[nodiscard]] Result<checkpoint::Owner> owner_on_this_host(const Options& options,
+                                                           const std::string& identity);
 // folder_mark() of the run's folder, within the patience for its disk.
 [[nodiscard]] Result<std::uint64_t> mark_of_home(const Options& options, checkpoint::PatientCalls& calls);
 

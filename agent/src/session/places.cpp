@@ -64,6 +64,12 @@ std::string find_identity(const Options& options, const checkpoint::Tiers& tiers
   return *std::move(identity);
 }
 
+checkpoint::Owner find_owner(const Options& options, const std::string& identity) {
+  auto owner = owner_on_this_host(options, identity);
+  if (!owner) fail(exit_code_of(owner.error()), owner.error().message());
+  return *std::move(owner);
+}
+
 MirrorPlan plan_of(const checkpoint::Tiers& tiers, const Options& options, const checkpoint::Owner& owner) {
   return {.tiers = tiers,
           .home_rules = home_rules(options),
@@ -103,7 +109,7 @@ Places::Places(const Options& options, std::shared_ptr<metrics::Meters> meters)
       leaving_calls_(make_calls(kLeavingPatience)),
       tiers_(open_tiers(options, calls_, home_, stop_.get_token())),
       identity_(find_identity(options, tiers_, *calls_)),
-      owner_(owner_on_this_host(options, identity_)),
+      owner_(find_owner(options, identity_)),
       mirrors_(make_mirrors(plan_of(tiers_, options, owner_), std::move(meters), events_)),
       ownership_(std::make_shared<Ownership>(places_to_own(tiers_, options), owner_, events_)) {
   if (const auto checked = check_final_weights_file(options, *calls_); !checked)

@@ -52,7 +52,7 @@ ratoon_test(unit/agent/session_test
           session/engine_asks_test.cpp session/engine_at_end_test.cpp session/mirrors_test.cpp session/train_seed_test.cpp
           session/train_strange_folder_test.cpp
           session/train_test.cpp session/train_untracked_test.cpp session/load_test.cpp session/load_from_test.cpp
-  LIBS crash_support ratoon::agent ratoon::base_contract LABELS threads)
+  LIBS crash_support failing_calls ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/session_begin_test
   SOURCES session/autoresume_test.cpp session/load_seed_test.cpp session/train_data_test.cpp
           session/train_names_test.cpp LIBS ratoon::agent ratoon::base_contract)
@@ -70,7 +70,7 @@ ratoon_test(unit/agent/session_rules_test
           session/numerics_watch_test.cpp
           session/phase_watch_test.cpp session/place_options_test.cpp session/rollback_plan_test.cpp
           session/seat_wait_test.cpp session/seed_of_test.cpp session/until_test.cpp
-  LIBS crash_support ratoon::agent ratoon::base_contract)
+  LIBS crash_support failing_calls ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/devices_rules_test
   SOURCES devices/fault_decision_test.cpp devices/xids_test.cpp LIBS ratoon::agent)
 ratoon_test(unit/agent/board_test

@@ -1,5 +1,6 @@
 #include "agent/src/session/place_options.h"
 
+#include <cerrno>
 #include <set>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "agent/src/session/check_options.h"
 #include "agent/src/session/owned_places.h"
 #include "agent/src/session/staging_options.h"
+#include "tests/support/failing_calls/draw.h"
 
 namespace ratoon::session::place_options_test {
 namespace {
@@ -151,7 +153,17 @@ TEST(PlaceOptions, AClonedMachineIsNoOwnerOfTheSameClaim) {
   seen = {.first = held(1), .now = held(1), .silent = times.lease};
   EXPECT_EQ(judge_claim(clone, seen, times), checkpoint::ClaimVerdict::kTake)
       << "after a power cut, started anew";
-  EXPECT_NE(owner_on_this_host(options, "6f1c").job.find("+"), std::string::npos);
+  EXPECT_NE(owner_on_this_host(options, "6f1c").value().job.find("+"), std::string::npos);
+}
+
+TEST(OwnerOnThisHost, IsNoOtherOneWhereTheMachineCannotBeToldFromOthersForNow) {
+  for (const auto call : {test::failing::Call::kOpenToRead, test::failing::Call::kReadFile}) {
+    const test::failing::Fault fault(call, ENOMEM);
+    const auto owner = owner_on_this_host(Options{}, "6f1c");
+    ASSERT_FALSE(owner);
+    EXPECT_EQ(owner.error().kind(), ErrorKind::kUnavailable);
+    EXPECT_THAT(owner.error().message(), testing::HasSubstr("Cannot allocate memory"));
+  }
 }
 
 }  // namespace
