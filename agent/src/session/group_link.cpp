@@ -191,9 +191,11 @@ Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
   const Logger logger(clock_, {.format = LogFormat::kText});
   const Timestamp began = clock_.now();
   Timestamp next_line = began + kLine;
+  BlindLooks looks(patience_.blind);
   for (;;) {
     auto found = folder_.find_calls();
     if (!found) return found.error();
+    if (auto why = looks.note(found->unknown, clock_)) return Error(ErrorKind::kIo, *std::move(why));
     found->calls.front() = own;
     const auto missing = missing_in(found->calls);
     if (missing.empty()) {
@@ -206,7 +208,6 @@ Result<Assignment> GroupLink::form_world(const JoinRequest& own) {
     if (const auto why = find_given_up()) return Error(ErrorKind::kCancelled, *why);
     const Timestamp now = clock_.now();
     if (now - began > patience_.meeting) {
-      if (found->unknown) return Error(ErrorKind::kIo, found->unknown->message());
       return Error(ErrorKind::kInvalid,
                    "no call of ranks " + list(missing) + " for " +
                        std::to_string(patience_.meeting / std::chrono::seconds(1)) +
@@ -267,13 +268,15 @@ Result<Assignment> GroupLink::wait_for_answer(const std::string& call) {
   const Logger logger(clock_, {.format = LogFormat::kText});
   const Timestamp began = clock_.now();
   Timestamp next_line = began + kLine;
+  BlindLooks looks(patience_.blind);
   for (;;) {
-    const auto answer = folder_.find_answer(call);
-    if (!answer) return answer.error();
-    if (*answer) {
+    const auto found = folder_.find_answer(call);
+    if (!found) return found.error();
+    if (auto why = looks.note(found->unknown, clock_)) return Error(ErrorKind::kIo, *std::move(why));
+    if (const auto& answer = found->answer) {
       // It may be older than the rank 0 that is there now: then the attempt is over, as the watch sees.
-      stand_in((*answer)->assignment.attempt, {(*answer)->first_call});
-      return (*answer)->assignment;
+      stand_in(answer->assignment.attempt, {answer->first_call});
+      return answer->assignment;
     }
     const auto refusal = folder_.find_refusal(call);
     if (!refusal) return refusal.error();
@@ -316,20 +319,7 @@ std::string GroupLink::look_after(Attempt attempt, const std::vector<std::string
   // One that hangs is no look that failed.
   if (!looked && !looked.error().is_retryable()) return looked.error().message();
   const std::optional<Error> unknown = looked ? looked->unknown : looked.error();
-  if (!unknown) {
-    blind_since_.reset();
-    return "";
-  }
-  const Timestamp now = clock_.now();
-  if (!blind_since_) {
-    blind_since_ = now;
-    const Logger logger(clock_, {.format = LogFormat::kText});
-    logger.warning("this rank cannot look whether the others live; it looks again",
-                   {{"why", unknown->message()}, {"patience_seconds", seconds(patience_.blind)}});
-  }
-  if (now - *blind_since_ < patience_.blind) return "";
-  return "this rank could not look for " + std::to_string(patience_.blind / std::chrono::seconds(1)) +
-         " s whether the others live: " + unknown->message();
+  return looks_.note(unknown, clock_).value_or("");
 }
 
 void GroupLink::watch_until_stopped(const std::stop_token& stop) {

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "agent/src/session/blind_looks.h"
 #include "agent/src/session/folder_lock.h"
 #include "agent/src/session/group_meeting.h"
 #include "agent/src/session/link.h"
@@ -85,10 +86,10 @@ class GroupLink final : public Link {
   std::string reason_;              // guarded by mutex_
   std::optional<std::string> given_up_{};  // why no world is waited for any more; guarded by mutex_
   std::atomic<Standing> standing_{Standing::kGoOn};
-  Attempt left_attempt_{0};                 // of the training thread
-  std::string own_call_;                    // of the training thread
-  std::optional<std::string> refusal_{};    // of worlds that are new; of the training thread
-  std::optional<Timestamp> blind_since_{};  // of the watching thread
+  Attempt left_attempt_{0};               // of the training thread
+  std::string own_call_;                  // of the training thread
+  std::optional<std::string> refusal_{};  // of worlds that are new; of the training thread
+  BlindLooks looks_{patience_.blind};     // of the watching thread
   std::jthread watching_;
 };
 

@@ -149,11 +149,12 @@ Result<void> GroupMeeting::note_end(const std::string& call, const std::string& 
   return patiently([call, why](const MeetingFolder& folder) { return folder.refuse(call, why); });
 }
 
-Result<std::optional<GroupMeeting::Answer>> GroupMeeting::find_answer(const std::string& call) const {
-  return patiently([call](const MeetingFolder& folder) -> Result<std::optional<Answer>> {
+Result<GroupMeeting::FoundAnswer> GroupMeeting::find_answer(const std::string& call) const {
+  return patiently([call](const MeetingFolder& folder) -> Result<FoundAnswer> {
     auto answer = folder.find_answer(call);
-    if (answer || answer.error().kind() == ErrorKind::kPermissionDenied) return answer;
-    return std::optional<Answer>();  // one that cannot be read now is with the next look
+    if (answer) return FoundAnswer{.answer = *std::move(answer), .unknown = {}};
+    if (answer.error().kind() == ErrorKind::kPermissionDenied) return answer.error();
+    return FoundAnswer{.answer = {}, .unknown = answer.error()};  // the next look may tell
   });
 }
 

@@ -29,6 +29,10 @@ class GroupMeeting {
     Calls calls;
     std::optional<Error> unknown;
   };
+  struct FoundAnswer {
+    std::optional<Answer> answer;
+    std::optional<Error> unknown;
+  };
   struct Fault {
     std::string why;  // empty: none was seen
     std::optional<Error> unknown;
@@ -56,7 +60,7 @@ class GroupMeeting {
   // Of rank 0 and its own call: ranks that ended so, with the reason.
   [[nodiscard]] Result<std::optional<std::string>> find_end_before_call(
       const std::string& own_call, const std::vector<std::uint32_t>& ranks) const;
-  [[nodiscard]] Result<std::optional<Answer>> find_answer(const std::string& call) const;
+  [[nodiscard]] Result<FoundAnswer> find_answer(const std::string& call) const;
   [[nodiscard]] Result<void> forget(const std::vector<std::string>& calls) const;
   [[nodiscard]] Result<void> note_done(const std::string& call) const;
   // Why the attempt of these calls is over. Rank 0 has those of all, and tells the others; they have that of
