@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/src/session/member_token.h"
 #include "agent/src/session/rollback_plan.h"
 #include "base/contract/codec.h"
 #include "base/contract/exit_code.h"
@@ -37,7 +38,8 @@ const Clock& system_clock() {
 Result<void> take_lifeline(int fd) {
   struct stat facts{};
   if (fd < 0) return {};
-  if (::fstat(fd, &facts) != 0 || !S_ISFIFO(facts.st_mode)) {
+  if (::fstat(fd, &facts) != 0 && errno != EBADF) return system_error(errno, "looking at the lifeline");
+  if (!S_ISFIFO(facts.st_mode)) {
     return Error(ErrorKind::kInvalid,
                  "descriptor " + std::to_string(fd) +
                      " is not the runner's lifeline: let the program that starts this "
@@ -61,23 +63,21 @@ Result<std::unique_ptr<Link>> CoordinatorLink::open(const Options& all, checkpoi
   if (auto held = take_lifeline(options.lifeline_fd); !held) return held.error();
   auto locks = lock_folders(all, FolderUse::kTogether, calls);
   if (!locks) return locks.error();
-  auto token = std::make_unique<TokenFile>(options.token_file, system_clock());
-  if (!options.token_file.empty() && token->token().empty()) {
-    return Error(ErrorKind::kInvalid, "no token can be read from " + options.token_file + " (" +
-                                          names::env::kTokenFile +
-                                          "); let `ratoon run` or the operator start this program");
-  }
+  auto token = open_token(options, system_clock());
+  if (!token) return token.error();
   auto meeting = open_meeting_socket(options.pod_ip);
   if (!meeting) return meeting.error();
+  auto start = draw_secret(16);
+  if (!start) return start.error();
   ProcessIdentity process{.job = {.name_space = options.job_namespace, .name = options.job_name},
                           .role = options.role,
                           .index = options.index,
                           .incarnation = options.incarnation,
                           .member_uid = options.member_uid,
                           .local_rank = options.local_rank,
-                          .start = draw_secret(16).value()};
+                          .start = *std::move(start)};
   return std::unique_ptr<Link>(new CoordinatorLink(all, *std::move(locks), std::move(process),
-                                                   std::move(token), std::move(*meeting), patience));
+                                                   *std::move(token), std::move(*meeting), patience));
 }
 
 CoordinatorLink::CoordinatorLink(const Options& options, FolderLocks folder_locks, ProcessIdentity process,
