@@ -1,5 +1,4 @@
 // train() from end to end in one process, alone: files only, no coordinator.
-#include <cerrno>
 #include <stdexcept>
 #include <thread>
 
@@ -9,7 +8,6 @@
 #include <ratoon/train.h>
 
 #include "tests/support/change_world.h"
-#include "tests/support/failing_calls/draw.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::train_test {
@@ -73,21 +71,6 @@ class TrainTest : public testing::Test {
 
 constexpr std::uint64_t sum_below(std::uint64_t n) {
   return n * (n - 1) / 2;
-}
-
-TEST_F(TrainTest, AsksToBeStartedAgainWhereTheSystemRefusesThreads) {
-  const int code = train([](Session&) {
-    const test::failing::Fault fault(test::failing::Call::kThread, EAGAIN);
-    std::thread([] {}).join();
-  });
-  EXPECT_EQ(code, 81);
-  EXPECT_THAT(said_, HasSubstr("the system starts no further thread: Resource temporarily unavailable"));
-}
-
-TEST_F(TrainTest, EndsAsADiskDoesWhereNoThreadCanCallTheDisk) {
-  const test::failing::Fault fault(test::failing::Call::kThread, EAGAIN);
-  EXPECT_EQ(count(25), 84);
-  EXPECT_THAT(said_, HasSubstr("no thread can be had to call the disk"));
 }
 
 TEST_F(TrainTest, RunsToItsEndAndSavesIt) {
