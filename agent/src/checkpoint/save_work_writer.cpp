@@ -299,6 +299,11 @@ void SaveWork::note_failed_commit(const CheckpointId& id, const Error& why) {
   const Watched lost = *at;
   watched_.erase(at);
   note_missed(lost.pack, lost.ticket, why);
+  if (lost.commits || has_newer) return;
+  // This rank only looks, and without the newest one it is not done. Older ones may have been retired by the
+  // rank that commits: their names would never come.
+  for (const Watched& one : watched_) one.ticket.fail(why);
+  watched_.clear();
 }
 
 void SaveWork::reach_commit(const CheckpointId& id, const Ticket& ticket) const {
