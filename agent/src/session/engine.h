@@ -163,6 +163,7 @@ class Session::Engine : private data::WaitListener {
   void leave_weights();
   void show_progress();
   void show(const std::vector<session::RankMeans::Mean>& means);
+  void check_followed_stream() const;
   void begin_course(Until until);
   // Those that ended with the step, which began at so many samples.
   void end_epochs(std::uint64_t samples_before);

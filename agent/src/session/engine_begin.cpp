@@ -49,7 +49,19 @@ void Session::Engine::begin(Until until) {
   meters_.last_recovery.load = (step_began_ - joined_).count();
 }
 
+// A stream that is followed and not tracked begins anew where the run goes on: samples would come twice.
+void Session::Engine::check_followed_stream() const {
+  const bool is_anew = data_ && data().samples == 0;
+  if (!assignment_.resume || !resumed_ || resumed_->samples == 0 || !is_anew) return;
+  fail(ExitCode::kConfiguration,
+       "the stream of session.follow() stands at its first sample, and the checkpoint of step " +
+           std::to_string(position_.step.value()) + " was saved after " + std::to_string(resumed_->samples) +
+           " samples: the stream is not in it, because it was not tracked; call session.track(\"stream\", "
+           "stream) before steps() and begin a run of another name (--load-from takes these weights over)");
+}
+
 void Session::Engine::begin_course(Until until) {
+  check_followed_stream();
   course_.emplace(session::Course::Rules{.until = until, .save_every = options_.save_every},
                   is_first() ? session::Decides::kTime : session::Decides::kCounts);
   try {

@@ -1,5 +1,6 @@
 // A run whose data are others than those that it began with: refused with what differs, and nothing is lost.
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -71,6 +72,36 @@ TEST_F(TrainData, OthersThanItBeganWithAreNamedAndNotTakenAgainAndAgain) {
   steps_ = 0;
   EXPECT_EQ(train(data, 20), 0) << said_;
   EXPECT_EQ(steps_, 10U) << "with the right ones it goes on";
+}
+
+TEST_F(TrainData, AStreamThatIsFollowedAndNotTrackedIsNotBegunAnew) {
+  std::uint64_t sum = 0;
+  std::uint64_t taken = 0;
+  const auto train_to = [&](std::uint64_t steps, bool is_tracked) {
+    const Options options{.save_folder = folder_.path().string(), .run_name = "followed", .member = {}};
+    testing::internal::CaptureStderr();
+    const int code = ratoon::train(options, [&](Session& session) {
+      Stream stream({.samples = 50, .global_batch = 4, .seed = 3});
+      session.track("sum", sum);
+      if (is_tracked) session.track("stream", stream);
+      session.follow(stream);
+      for ([[maybe_unused]] const std::uint64_t step : session.steps(steps)) {
+        static_cast<void>(stream.take(0, 1));
+        ++taken;
+      }
+    });
+    said_ = testing::internal::GetCapturedStderr();
+    return code;
+  };
+  ASSERT_EQ(train_to(5, false), 0) << said_;
+  taken = 0;
+  EXPECT_EQ(train_to(10, false), 82);
+  EXPECT_THAT(said_, HasSubstr("the checkpoint of step 5 was saved after 20 samples"));
+  EXPECT_THAT(said_, HasSubstr("call session.track(\"stream\", stream) before steps()"));
+  EXPECT_EQ(taken, 0U);
+  std::filesystem::remove_all(folder_.path() / "followed");
+  ASSERT_EQ(train_to(5, true), 0) << said_;
+  EXPECT_EQ(train_to(10, true), 0) << said_;
 }
 
 std::uint64_t digest_after(const StreamOptions& data, std::uint64_t batches) {
