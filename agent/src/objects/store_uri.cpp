@@ -1,6 +1,7 @@
 #include "agent/src/objects/store_uri.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "agent/src/objects/object_key.h"
 #include "agent/src/objects/percent.h"
@@ -68,6 +69,17 @@ Result<StoreUri> parse_http(std::string_view text) {
   return uri;
 }
 
+// What keeps a text that begins as an address from being one: a folder of such a name is rarely meant.
+std::string find_lacking(std::string_view text) {
+  const std::size_t end = std::min(text.find_first_of(":/"), text.size());
+  std::string scheme(text.substr(0, end));
+  std::ranges::transform(scheme, scheme.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (scheme != "s3" && scheme != "http" && scheme != "https" && scheme != "file") return "";
+  const std::string_view rest = text.substr(end);
+  if (rest.starts_with(':')) return rest.starts_with("://") ? "" : "//";
+  return rest.starts_with("//") ? ":" : "";
+}
+
 }  // namespace
 
 Result<StoreUri> parse_store_uri(std::string_view text) {
@@ -76,10 +88,9 @@ Result<StoreUri> parse_store_uri(std::string_view text) {
   if (text.starts_with("file://")) return parse_file(text, text.substr(7));
   if (text.starts_with("s3://")) return parse_s3(text, text.substr(5));
   if (text.starts_with("http://") || text.starts_with("https://")) return parse_http(text);
-  for (const std::string_view nearly : {"s3:", "http:", "https:", "file:"}) {
-    if (text.starts_with(nearly))
-      return bad(text, "lacks the '//' of an address (a folder of that name is ./" + std::string(text) + ")");
-  }
+  if (const std::string lacking = find_lacking(text); !lacking.empty())
+    return bad(text, "lacks the '" + lacking + "' of an address (a folder of that name is ./" +
+                         std::string(text) + ")");
   const std::size_t scheme = text.find("://");
   if (scheme != std::string_view::npos && text.find('/') == scheme + 1) {
     return bad(std::string(text.substr(0, scheme)) + "://...", "has a scheme that is not known");

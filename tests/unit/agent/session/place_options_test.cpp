@@ -104,17 +104,30 @@ TEST(CheckOptions, ARunsNameHasNoControlCharacters) {
 
 TEST(CheckPlaces, AnAddressThatLacksASlashIsNoFolder) {
   Options options{.save_folder = "/runs", .run_name = "r"};
-  for (const char* text : {"s3:/bucket", "s3:bucket", "https:/host/x", "file:/runs"}) {
+  for (const char* text : {"s3:/bucket", "s3:bucket", "https:/host/x", "file:/runs", "S3:/bucket"}) {
     options.stores = {text};
     const auto refused = check_places(options);
     ASSERT_FALSE(refused) << text;
     EXPECT_THAT(refused.error().message(), testing::HasSubstr("--stores: the store '" + std::string(text) +
                                                               "' lacks the '//' of an address"));
   }
-  options.stores = {"./s3:/bucket"};
-  EXPECT_TRUE(check_places(options));
+  for (const char* folder : {"./s3:/bucket", "./s3//bucket", "s3/bucket", "s3", "files//of/mine"}) {
+    options.stores = {folder};
+    EXPECT_TRUE(check_places(options)) << folder;
+  }
   options.save_folder = "s3:/bucket";
   EXPECT_FALSE(check_places(options));
+}
+
+TEST(CheckPlaces, NeitherIsOneThatLacksItsColon) {
+  Options options{.save_folder = "/runs", .run_name = "r"};
+  for (const char* text : {"s3//bucket", "S3//bucket/a", "https//host/x", "file///runs"}) {
+    options.stores = {text};
+    const auto refused = check_places(options);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_THAT(refused.error().message(), testing::HasSubstr("--stores: the store '" + std::string(text) +
+                                                              "' lacks the ':' of an address"));
+  }
 }
 
 // The next start of the same job is no stranger, and neither a pod's folder nor its name tells jobs apart.
