@@ -149,13 +149,18 @@ MUTANTS = {
         of_session("FolderLock.*"), SESSION + "folder_lock.cpp",
         r"(for \(const auto& folder : folders_of_stores\(options\)\) \{)", r"\1 if (true) continue;"),
     "a step after the end that is deaf to signals": (
-        ("session_test", "EngineAtEnd.*"), SESSION + "engine_end.cpp", r"if \(now - \*told >= kCommitUnderWay\) fail\([^;]*;", ""),
+        ("session_test", "EngineAtEnd.*"), SESSION + "engine_end.cpp",
+        r"if \(now - \*told >= kCommitUnderWay\) fail\([^;]*;", ""),
     "a word of completion that cannot be called off": (
         ("coordinator_link_test", "*AWordOfCompletion*"), SESSION + "coordinator_link.cpp",
         r"message, patience_\.poll, leaves\)", "message, patience_.poll, {})"),
     "a word of completion that nobody calls off": (
         ("coordinator_link_test", "*WaitForTheCoordinatorAtItsEnd"), SESSION + "notice_setup.cpp",
         r"if \(pause_for\(kLastWord, stop\)\) leaves\.request_stop\(\);", ""),
+
+    "an address without its colon that is taken for a folder": (
+        of_session("CheckPlaces.*"), "agent/src/objects/store_uri.cpp",
+        r"return rest\.starts_with\(\"//\"\) \? \":\" : \"\";", "return \"\";"),
 
     "a batch that is given before an earlier one": (
         of_loader("ReadingAhead.*:DataLoader.*:LoaderResume.*"), LOADER + "prefetcher.cpp",
