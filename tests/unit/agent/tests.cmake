@@ -51,7 +51,8 @@ ratoon_test(unit/agent/session_test
           session/wish_list_test.cpp
           session/engine_asks_test.cpp session/engine_at_end_test.cpp session/mirrors_test.cpp session/train_seed_test.cpp
           session/train_strange_folder_test.cpp
-          session/train_test.cpp session/train_threads_test.cpp session/train_untracked_test.cpp session/load_test.cpp session/load_from_test.cpp
+          session/train_test.cpp session/train_threads_test.cpp
+          session/train_untracked_test.cpp session/load_test.cpp session/load_from_test.cpp
   LIBS crash_support failing_calls ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/session_begin_test
   SOURCES session/autoresume_test.cpp session/load_seed_test.cpp session/train_data_test.cpp
