@@ -297,6 +297,11 @@ void World::beat(Agent& agent) {
 void World::complete(Agent& agent) {
   done_.emplace(agent.pod_uid, agent.identity.local_rank);
   ever_done_.emplace(agent.pod_uid, agent.identity.local_rank);
+  const bool has_last = agent.committed && agent.committed->step.value() == scenario_.total_steps;
+  if (agent.identity.local_rank == 0 && has_last) {
+    const InventoryEntry& last = *agent.committed;
+    records_[agent.pod_uid] = {.attempt = last.attempt, .step = last.step, .digest = last.digest};
+  }
   // Nobody is there to be told: its record remains, or it will be found at the end by whoever runs it again.
   if (!is_reachable(agent)) {
     const bool may_give_up = scenario_.has_losses || scenario_.processes_per_node == 1;

@@ -11,7 +11,7 @@ void World::end_pod_as(SimPod& entry, api::PodPhase phase, std::optional<int> ex
   entry.pod.phase = phase;
   entry.pod.exit_code = exit_code;
   if (exit_code) entry.pod.ended_at = wall_now();
-  entry.pod.is_completed = leaves_record(entry.pod.uid);
+  leave_record(entry.pod);
   if (reason != nullptr) entry.pod.end_reasons.emplace_back(reason);
 }
 

@@ -108,8 +108,10 @@ void World::end_processes(const std::string& pod_uid) {
 }
 
 // The first process of a container leaves its record before it says anything.
-bool World::leaves_record(const std::string& uid) const {
-  return done_.contains({uid, 0});
+void World::leave_record(api::Pod& pod) const {
+  pod.is_completed = done_.contains({pod.uid, 0});
+  const auto record = records_.find(pod.uid);
+  if (pod.is_completed && record != records_.end()) pod.last_checkpoint = record->second;
 }
 
 // A pod ends with its first process that fails, or with the last one that does not.
@@ -125,7 +127,7 @@ void World::end_pod(const std::string& uid, int exit_code) {
   pod.phase = exit_code == 0 ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
   pod.exit_code = exit_code;
   pod.ended_at = wall_now();
-  pod.is_completed = leaves_record(uid);
+  leave_record(pod);
   pod.others_run = scenario_.policies.has_neighbours;
 }
 

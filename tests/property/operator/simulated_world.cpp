@@ -235,6 +235,13 @@ bool World::has_hung(Attempt attempt, const std::string& uid) const {
   return hung_.contains({attempt, uid});
 }
 
+bool World::is_done(const std::string& uid, std::uint32_t local_rank) const {
+  return done_.contains({uid, local_rank}) && std::ranges::none_of(agents_, [&](const auto& agent) {
+           return agent->pod_uid == uid && agent->identity.local_rank == local_rank &&
+                  agent->state != Agent::State::kGone;
+         });
+}
+
 bool World::has_been_done(const api::MemberStatus& member) const {
   for (std::uint32_t local_rank = 0; local_rank < scenario_.processes_per_node; ++local_rank)
     if (!ever_done_.contains({member.uid, local_rank})) return false;

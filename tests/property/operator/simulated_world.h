@@ -170,10 +170,8 @@ class World {
   [[nodiscard]] bool has_resumed_unsaved() const { return has_resumed_unsaved_; }
   // Whether all processes of this incarnation are in the world of that attempt, or done.
   [[nodiscard]] bool is_whole(const api::MemberStatus& member, Attempt attempt) const;
-  // Whether the process that is there now did.
-  [[nodiscard]] bool is_done(const std::string& uid, std::uint32_t local_rank) const {
-    return done_.contains({uid, local_rank});
-  }
+  // Whether it did, and has left.
+  [[nodiscard]] bool is_done(const std::string& uid, std::uint32_t local_rank) const;
   // Whether all its processes said, in the pod that it had, that they are done.
   [[nodiscard]] bool has_been_done(const api::MemberStatus& member) const;
   // What no process may ever be given, if it was.
@@ -218,7 +216,7 @@ class World {
   void move_pods(bool is_chaos);
   void start_processes(const SimPod& pod);
   void end_pod(const std::string& uid, int exit_code);
-  [[nodiscard]] bool leaves_record(const std::string& uid) const;
+  void leave_record(api::Pod& pod) const;
   void end_processes(const std::string& pod_uid);
   [[nodiscard]] bool goes_at_once(const SimPod& entry) const;
   // simulated_programs.cpp
@@ -275,6 +273,7 @@ class World {
       waits_;  // pods and local ranks that the present operator heard
   std::set<std::pair<std::string, std::uint32_t>> done_;  // processes, by pod and local rank
   std::set<std::pair<std::string, std::uint32_t>> ever_done_;
+  std::map<std::string, ResumePoint> records_;  // by pod: with which checkpoint its first process was done
   std::vector<std::pair<Timestamp, Beat>> late_beats_;
   coordinator::Door door_;
   std::optional<core::RecoveryWatch> recovery_;
