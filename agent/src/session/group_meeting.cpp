@@ -153,7 +153,7 @@ Result<GroupMeeting::FoundAnswer> GroupMeeting::find_answer(const std::string& c
   return patiently([call](const MeetingFolder& folder) -> Result<FoundAnswer> {
     auto answer = folder.find_answer(call);
     if (answer) return FoundAnswer{.answer = *std::move(answer), .unknown = {}};
-    if (answer.error().kind() == ErrorKind::kPermissionDenied) return answer.error();
+    if (answer.error().kind() == ErrorKind::kInvalid) return answer.error();
     return FoundAnswer{.answer = {}, .unknown = answer.error()};  // the next look may tell
   });
 }

@@ -153,10 +153,7 @@ Assignment join_world(Link& link, Places& places, const Unreadable& unreadable, 
   // Told to stop, or that the job is over: that is the answer to what was asked, or came before it.
   if (assignment.error().kind() == ErrorKind::kCancelled || link.standing() == Standing::kStop)
     fail(ExitCode::kPreempted, assignment.error().message());
-  // A cause that another start may find gone is no matter of configuration.
-  const bool is_forbidden = assignment.error().kind() == ErrorKind::kPermissionDenied;
-  fail(is_forbidden ? ExitCode::kConfiguration : exit_code_of(assignment.error()),
-       "the world cannot be joined: " + assignment.error().message());
+  fail(exit_code_of(assignment.error()), "the world cannot be joined: " + assignment.error().message());
 }
 
 }  // namespace ratoon::session

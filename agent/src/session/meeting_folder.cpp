@@ -170,7 +170,7 @@ Result<std::optional<MeetingFolder::Answer>> MeetingFolder::find_answer(const st
   const fs::path path = folder_ / ("a" + call + ".yes");
   const auto text = read_if_there(path);
   if (!text && text.error().kind() == ErrorKind::kPermissionDenied) {
-    return Error(ErrorKind::kPermissionDenied,
+    return Error(ErrorKind::kInvalid,
                  text.error().message() +
                      ": it holds the secret of the attempt, for the user of rank 0 alone; run all ranks as "
                      "one user");

@@ -97,7 +97,7 @@ TEST_F(JoiningTest, WhatMayPassIsNoMatterOfConfiguration) {
   for (const auto& [kind, code] : {std::pair(ErrorKind::kIo, 84),
                                    {ErrorKind::kNotFound, 84},
                                    {ErrorKind::kInvalid, 82},
-                                   {ErrorKind::kPermissionDenied, 82}}) {
+                                   {ErrorKind::kPermissionDenied, 84}}) {
     link_.on_join = [kind](int) { return Result<Assignment>(Error(kind, "it is not to be had")); };
     EXPECT_EQ(code_of(link_, places, looking([&] { return places.look(); })), code) << said_;
   }
