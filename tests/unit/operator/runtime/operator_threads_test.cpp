@@ -159,7 +159,7 @@ class Member {
       const bool hands_over = link.wanted().hand_over >= position.attempt;
       if (orders_.finishes || hands_over) position.committed = checkpoint_of(position);
       link.note(position);
-      if (orders_.finishes) is_done_ = link.complete(position).has_value();
+      if (orders_.finishes) is_done_ = link.complete(position, stop).has_value();
       if (orders_.finishes || hands_over) return;
       std::this_thread::sleep_for(kLook);
     }
