@@ -16,6 +16,7 @@ FUNCTIONS = {
     "read_s3": "spec.checkpointPolicy.s3", "read_data_policy": "spec.dataPolicy",
     "read_disruption_policy": "spec.disruptionPolicy", "read_restart_policy": "spec.restartPolicy",
     "read_rule": "spec.restartPolicy.rules[]", "read_member": "status.members[]",
+    "read_local_ranks": "status.members[]",
     "read_success_policy": "spec.successPolicy", "read_failure_policy": "spec.failurePolicy",
     "read_clean_pod_policy": "spec", "read_failure": "status.lastFailure", "read_condition": "status.conditions[]",
     "encode_failure": "status.lastFailure", "encode_condition": "status.conditions[]",
