@@ -7,7 +7,7 @@ import unittest
 
 from digits_run_test import STEPS
 from local_run import wait_until
-from trainer_run import TrainerRun
+from trainer_run import AsUnbroken, TrainerRun
 
 RANKS = 4
 os.environ["RATOON_TEST_ACCELERATOR_DEVICES"] = "4"
@@ -23,7 +23,7 @@ class Digits(TrainerRun):
         self.write_job()
 
 
-class AcceleratorRun(unittest.TestCase):
+class AcceleratorRun(AsUnbroken, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         unbroken = Digits(pause_ms=0)
@@ -38,15 +38,6 @@ class AcceleratorRun(unittest.TestCase):
         run = Digits(*words)
         self.addCleanup(run.close)
         return run.start()
-
-    def assert_as_unbroken(self, run):
-        code, output = run.finish()
-        self.assertEqual(code, 0, f"{output}\n{run.logs()}")
-        self.assertEqual(set(run.weights()), set(self.expected), f"{output}\n{run.logs()}")
-        self.assertEqual(run.progress().keys(), self.losses.keys(), "each rank has said each step")
-        for place, seen in run.progress().items():
-            for attempt, loss in seen:
-                self.assertEqual(loss, self.losses[place][0][1], f"step and rank {place}, attempt {attempt}")
 
     def test_ranks_that_share_a_node_have_a_device_each(self):
         self.assert_as_unbroken(self.run_of(1, RANKS, 0))
@@ -79,15 +70,8 @@ class AcceleratorRun(unittest.TestCase):
     def test_kills_at_random_moments(self):
         seed = int(os.environ.get("RATOON_SEED", random.randrange(2**32)))
         print(f"RATOON_SEED={seed}")
-        chance = random.Random(seed)
         run = self.run_of()
-        for attempt in range(1, 6):
-            step = chance.choice([0, 0, 1, 5])
-            wait_until(lambda a=attempt, s=step: run.has_stepped(a, s) or run.job_status()["attempt"] > a
-                       or run.job_status()["attempt"] == a and run.job_status()["formed"] and s == 0,
-                       f"attempt {attempt}")
-            run.hurt(chance.randrange(RANKS))
-            wait_until(lambda a=attempt: run.job_status()["attempt"] > a, f"an attempt after {attempt}")
+        self.kill_at_random_moments(run, random.Random(seed), RANKS, 5)
         self.assert_as_unbroken(run)
 
 

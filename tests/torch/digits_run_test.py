@@ -10,7 +10,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
 from local_run import LocalRun, wait_until  # noqa: E402
-from trainer_run import TrainerRun  # noqa: E402
+from trainer_run import AsUnbroken, TrainerRun  # noqa: E402
 
 STEPS = 120
 
@@ -22,7 +22,7 @@ class Digits(TrainerRun):
         super().__init__("digits", members, "--steps", STEPS, "--batch", 30, "--pause-ms", pause_ms)
 
 
-class DigitsRun(unittest.TestCase):
+class DigitsRun(AsUnbroken, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         unbroken = Digits(pause_ms=0)
@@ -39,15 +39,6 @@ class DigitsRun(unittest.TestCase):
         run = Digits(*words)
         self.addCleanup(run.close)
         return run.start()
-
-    def assert_as_unbroken(self, run):
-        code, output = run.finish()
-        self.assertEqual(code, 0, f"{output}\n{run.logs()}")
-        self.assertEqual(run.weights(), self.expected)
-        self.assertEqual(run.progress().keys(), self.losses.keys(), "each rank has said each step")
-        for place, seen in run.progress().items():
-            for _, loss in seen:
-                self.assertEqual(loss, self.losses[place][0][1], f"step and rank {place}")
 
     def test_kill_of_one(self):
         for index in (0, 2):  # that with the store, and another
@@ -73,15 +64,8 @@ class DigitsRun(unittest.TestCase):
     def test_kills_at_random_moments(self):
         seed = int(os.environ.get("RATOON_SEED", random.randrange(2**32)))
         print(f"RATOON_SEED={seed}")
-        chance = random.Random(seed)
         run = self.run_of()
-        for attempt in range(1, 5):
-            step = chance.choice([0, 0, 1, 5])
-            wait_until(lambda a=attempt, s=step: run.has_stepped(a, s) or run.job_status()["attempt"] > a
-                       or run.job_status()["attempt"] == a and run.job_status()["formed"] and s == 0,
-                       f"attempt {attempt}")
-            run.hurt(chance.randrange(3))
-            wait_until(lambda a=attempt: run.job_status()["attempt"] > a, f"an attempt after {attempt}")
+        self.kill_at_random_moments(run, random.Random(seed), 3, 4)
         self.assert_as_unbroken(run)
 
     def test_one_process_needs_nobody(self):

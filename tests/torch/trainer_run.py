@@ -4,7 +4,7 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
-from local_run import LocalRun  # noqa: E402
+from local_run import LocalRun, wait_until  # noqa: E402
 
 LINE = re.compile(r"^attempt (\d+) rank (\d+) step (\d+) loss (\S+)$", re.M)
 WEIGHTS = re.compile(r"^weights ([0-9a-f]{16})$", re.M)
@@ -28,3 +28,25 @@ class TrainerRun(LocalRun):
 
     def weights(self):
         return [digest for text in self.logs().values() for digest in WEIGHTS.findall(text)]
+
+
+class AsUnbroken:
+    """Of a test case that has what a run printed in which nothing happened: `expected` weights and `losses`."""
+
+    def assert_as_unbroken(self, run):
+        code, output = run.finish()
+        self.assertEqual(code, 0, f"{output}\n{run.logs()}")
+        self.assertEqual(run.weights(), self.expected, f"{output}\n{run.logs()}")
+        self.assertEqual(run.progress().keys(), self.losses.keys(), "each rank has said each step")
+        for place, seen in run.progress().items():
+            for attempt, loss in seen:
+                self.assertEqual(loss, self.losses[place][0][1], f"step and rank {place}, attempt {attempt}")
+
+    def kill_at_random_moments(self, run, chance, ranks, kills):
+        for attempt in range(1, kills + 1):
+            step = chance.choice([0, 0, 1, 5])
+            wait_until(lambda a=attempt, s=step: run.has_stepped(a, s) or run.job_status()["attempt"] > a
+                       or run.job_status()["attempt"] == a and run.job_status()["formed"] and s == 0,
+                       f"attempt {attempt}")
+            run.hurt(chance.randrange(ranks))
+            wait_until(lambda a=attempt: run.job_status()["attempt"] > a, f"an attempt after {attempt}")
