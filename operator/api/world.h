@@ -54,7 +54,7 @@ struct Announcement {
   bool hand_over = false;                // successors are ready: save together, leave this world, join again
   bool stop = false;
   bool is_hung = false;  // the world before was given up because somebody hung
-  // Who waits for a world with a list of checkpoints that it told of before then is to look again.
+  // A process that waits, and told of its checkpoints before then, is to look for them again.
   std::optional<Timestamp> lists_from{};
   std::string reason{};
   // Local ranks from here on are nobody's. A job that is over says no more of it than what any job may have.

@@ -1,4 +1,4 @@
-// Who is done: a run ends when all that decide it are.
+// Which members are done: a run ends when all members that decide it are.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ratoon::core {
 
-// Whether all processes of this incarnation said that they are done, now or to whoever decided before us.
+// Whether all processes of this incarnation said that they are done, now or to an earlier operator.
 [[nodiscard]] bool is_completed(const Observation& seen, const api::MemberStatus& member);
 
 // A bit for each of its processes that said so. A new start of one takes it back.

@@ -67,7 +67,7 @@ std::vector<InventoryEntry> noted(const api::TrainingJobStatus& status,
 
 // Whether all looked for checkpoints before the last world ended, or so long ago that one which was cut off
 // from us may have committed since. What one of them finds on a shared tier counts for all: it is enough that
-// one looks again. Who was in that world looked after it had left.
+// one looks again. A member of that world looked after it had left.
 bool are_lists_old(const Observation& seen, Timestamp now) {
   constexpr auto kHolds = std::chrono::seconds(2);
   const auto& status = seen.job.status;

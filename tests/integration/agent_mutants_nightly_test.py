@@ -145,7 +145,7 @@ MUTANTS = {
         r"if \(file \|\| file\.error\(\)\.kind\(\) != ErrorKind::kAlreadyExists\) return file;", "return file;"),
     "a store without a lock that is passed over in silence": (
         of_session("FolderLock.*"), SESSION + "folder_lock.cpp", r"warnings\.push_back\([^;]*;", "static_cast<void>(0);"),
-    "a store whose lock nobody takes": (
+    "a store whose lock is not taken": (
         of_session("FolderLock.*"), SESSION + "folder_lock.cpp",
         r"(for \(const auto& folder : folders_of_stores\(options\)\) \{)", r"\1 if (true) continue;"),
     "a step after the end that is deaf to signals": (
@@ -154,7 +154,7 @@ MUTANTS = {
     "a word of completion that cannot be called off": (
         ("coordinator_link_test", "*AWordOfCompletion*"), SESSION + "coordinator_link.cpp",
         r"message, patience_\.poll, leaves\)", "message, patience_.poll, {})"),
-    "a word of completion that nobody calls off": (
+    "a word of completion that is not stopped": (
         ("coordinator_link_test", "*WaitForTheCoordinatorAtItsEnd"), SESSION + "notice_setup.cpp",
         r"if \(pause_for\(kLastWord, stop\)\) leaves\.request_stop\(\);", ""),
 

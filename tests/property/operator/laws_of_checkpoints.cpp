@@ -47,7 +47,7 @@ Lineage newest_for_all(const Found& found, Attempt not_own) {
   return newest;
 }
 
-// The newest that all could load, whoever was told of it, but for those that came while the world was formed.
+// The newest that all could load, told or not, but for those that came while the world was formed.
 Lineage newest_committed(const World& world, Attempt not_own) {
   constexpr Duration kWhileFormed = std::chrono::milliseconds(3500);
   const Scenario& scenario = world.scenario();
