@@ -1,5 +1,6 @@
 #include "agent/src/session/exit_watch.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -17,9 +18,9 @@ namespace {
 
 struct Watched {
   std::mutex mutex;
-  std::function<int()> find_code;  // guarded by mutex, as is what follows
-  ::pid_t process = 0;
+  std::function<int()> find_code;  // guarded by mutex, as is `thread`
   std::thread::id thread;
+  std::atomic<::pid_t> process{0};
 };
 
 // Never destroyed: it is asked while the process ends.
@@ -31,11 +32,13 @@ Watched& watched() {
 void look_at_exit(int status, void*) {
   constexpr unsigned kByteOfProcess = 0xff;
   if ((static_cast<unsigned>(status) & kByteOfProcess) != 0) return;
+  // In a child that was forked the mutex may be held for ever, by a thread that only the parent has.
+  if (watched().process != ::getpid()) return;
   std::function<int()> find_code;
   bool is_own_thread = false;
   {
     const std::lock_guard lock(watched().mutex);
-    if (!watched().find_code || watched().process != ::getpid()) return;
+    if (!watched().find_code) return;
     find_code = std::exchange(watched().find_code, nullptr);
     is_own_thread = watched().thread == std::this_thread::get_id();
   }
