@@ -7,8 +7,8 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
-import tempfile
 import unittest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
@@ -68,9 +68,10 @@ def find_unit(commands, source):
 
 class MutantTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        # The same path each night: ccache knows a mutant again whose source did not change.
+        self.folder = BUILD / "mutants" / self.id()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.addCleanup(shutil.rmtree, self.folder)
 
     def make(self, mutant):
         changed, compiled = self.folder / "mutant.cpp", self.folder / "mutant.o"
@@ -79,7 +80,7 @@ class MutantTest(unittest.TestCase):
         compiling, unit = find_unit(commands, mutant.source)
         if unit is not None:  # compiled together: the others see the mutant in its place, as they see the sound one
             together = self.folder / "unit.cpp"
-            together.write_text(unit.read_text().replace(f'#include "{mutant.source}"', f'#include "{changed}"'))
+            together.write_text(unit.read_text().replace(f'#include "{mutant.source}"', f'#include "{changed.name}"'))
         words = shlex.split(compiling)
         words[words.index("-o") + 1], words[words.index("-c") + 1] = str(compiled), str(changed if unit is None else together)
         subprocess.run([*words, "-w"], cwd=BUILD, check=True)
