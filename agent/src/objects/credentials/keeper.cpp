@@ -61,8 +61,10 @@ Result<Credentials> CredentialKeeper::fetch(const std::stop_token& stop) {
     return Error(ErrorKind::kPermissionDenied,
                  ended(**found) + "; it is " + format_rfc3339(now) +
                      ": have them renewed there, and check this machine's clock");
-  return Error(ErrorKind::kPermissionDenied, "there are no credentials: " + source_->why_not() +
-                                                 "; give some, or set is_anonymous where everybody may read");
+  return Error(ErrorKind::kPermissionDenied,
+               "there are no credentials: " + source_->why_not() +
+                   "; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile; a program that reads a "
+                   "public bucket can set StoreOptions::is_anonymous");
 }
 
 bool CredentialKeeper::doubt(const Credentials& credentials) {
