@@ -153,7 +153,8 @@ struct MemberStatus {
   std::string uid;            // of its pod; empty until it was seen
   std::string node;           // of its pod; empty until it was placed
   bool is_completed = false;  // all processes of it said that they are done
-  // Its node will go: this incarnation is made while the present one trains on. 0: none.
+  // Its node will go: this incarnation is made while the present one trains on. 0: none. Of one that has
+  // completed: the newest that was made, and given up.
   std::uint32_t successor = 0;
   std::string successor_uid;              // of the successor's pod; empty until it was seen
   std::optional<WallTime> node_ends_at;   // as far as its notice has a time
@@ -162,7 +163,7 @@ struct MemberStatus {
   std::optional<WallTime> awaited_since;  // its pod runs since then, and not all of its processes have spoken
   std::uint64_t done = 0;  // a bit for each local rank that said that it is done, while others are not
 
-  [[nodiscard]] bool is_leaving() const { return successor != 0; }
+  [[nodiscard]] bool is_leaving() const { return successor != 0 && !is_completed; }
   [[nodiscard]] bool is_done(std::uint32_t local_rank) const { return (done >> local_rank & 1U) != 0; }
 
   friend bool operator==(const MemberStatus&, const MemberStatus&) = default;

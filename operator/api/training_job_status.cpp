@@ -138,7 +138,7 @@ json encode_member(const MemberStatus& m) {
   json out = {{"role", m.role}, {"index", m.index}, {"incarnation", m.incarnation}, {"uid", m.uid}};
   if (!m.node.empty()) out["node"] = m.node;
   if (m.is_completed) out["completed"] = true;
-  if (m.is_leaving()) out["successor"] = m.successor;
+  if (m.successor != 0) out["successor"] = m.successor;
   if (!m.successor_uid.empty()) out["successorUid"] = m.successor_uid;
   if (m.node_ends_at) out["nodeEndsAt"] = format_rfc3339(*m.node_ends_at);
   if (m.is_absent) out["absent"] = true;

@@ -44,14 +44,23 @@ struct Departure {
 constexpr std::uint32_t kProcessesPerNodeMax = 64;
 
 // What all agents of a job are to know. The world is empty while an attempt forms.
+// Of one pod: a bit for each local rank of which the job's status says that it is done.
+struct RecordedDone {
+  std::string member_uid;
+  std::uint64_t local_ranks = 0;
+
+  friend bool operator==(const RecordedDone&, const RecordedDone&) = default;
+};
+
 struct Announcement {
   Attempt attempt{0};
   std::vector<Seat> world;
   std::vector<ProcessIdentity> current;  // who may speak: each member, and its successor if it has one;
                                          // local_rank and start are unused
   std::vector<Departure> departures{};   // each is told to the member's own processes alone
-  std::uint64_t save_request = 0;        // grows when all are to save soon
-  bool hand_over = false;                // successors are ready: save together, leave this world, join again
+  std::vector<RecordedDone> done{};
+  std::uint64_t save_request = 0;  // grows when all are to save soon
+  bool hand_over = false;          // successors are ready: save together, leave this world, join again
   bool stop = false;
   bool is_hung = false;  // the world before was given up because somebody hung
   // A process that waits, and told of its checkpoints before then, is to look for them again.

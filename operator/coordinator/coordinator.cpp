@@ -130,7 +130,7 @@ bool Coordinator::admit(Room& room, const JoinRequest& message, http::Responder&
     ask_for_new_list(responder);
     return false;
   }
-  park(room, message.process, std::nullopt, responder);
+  park(room, message.process, AwaitedAnswer::kSeat, 0, responder);
   return true;
 }
 
@@ -145,7 +145,7 @@ bool Coordinator::admit(Room& room, const OrdersRequest& message, http::Responde
   if (orders.revision != message.seen_revision) {
     reply(responder, 200, orders);
   } else {
-    park(room, message.process, message.seen_revision, responder);
+    park(room, message.process, AwaitedAnswer::kNewOrders, message.seen_revision, responder);
   }
   return false;
 }
@@ -156,7 +156,11 @@ bool Coordinator::admit(Room& room, const Completed& message, http::Responder& r
     return false;
   }
   room.door.hear_completed(message, clock_.now());
-  reply(responder, 200, room.door.orders(message.process, clock_.wall_now()));
+  if (room.door.is_recorded_as_done(message.process)) {
+    reply(responder, 200, room.door.orders(message.process, clock_.wall_now()));
+  } else {
+    park(room, message.process, AwaitedAnswer::kRecordOfDone, 0, responder);
+  }
   return true;
 }
 
@@ -169,22 +173,26 @@ bool Coordinator::take_turn(Room& room, const ProcessIdentity& process, http::Re
   return false;
 }
 
-void Coordinator::park(Room& room, const ProcessIdentity& process, std::optional<std::uint64_t> seen_revision,
-                       http::Responder& responder) {
-  room.parked.park({process, seen_revision, clock_.now() + options_.poll_hold, std::move(responder)});
+void Coordinator::park(Room& room, const ProcessIdentity& process, AwaitedAnswer awaited,
+                       std::uint64_t seen_revision, http::Responder& responder) {
+  room.parked.park(
+      {process, awaited, seen_revision, clock_.now() + options_.poll_hold, std::move(responder)});
 }
 
 bool Coordinator::answer(Room& room, ParkedPoll& poll, Timestamp now) {
   if (poll.responder.is_abandoned()) return true;
-  const auto refusal =
-      poll.seen_revision ? room.door.refuse(poll.process) : room.door.refuse_join(poll.process);
+  const bool is_join = poll.awaited == AwaitedAnswer::kSeat;
+  const auto refusal = is_join ? room.door.refuse_join(poll.process) : room.door.refuse(poll.process);
   if (refusal) {
     reply(poll.responder, status_of(*refusal), *refusal);
     return true;
   }
-  if (poll.seen_revision) {
+  if (!is_join) {
     const Orders orders = room.door.orders(poll.process, clock_.wall_now());
-    if (orders.revision == *poll.seen_revision && now < poll.answer_by) return false;
+    const bool is_due = poll.awaited == AwaitedAnswer::kNewOrders
+                            ? orders.revision != poll.seen_revision
+                            : room.door.is_recorded_as_done(poll.process);
+    if (!is_due && now < poll.answer_by) return false;
     reply(poll.responder, 200, orders);
     return true;
   }

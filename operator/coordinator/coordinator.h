@@ -117,7 +117,7 @@ class Coordinator final : public Rooms {
   bool admit(Room& room, const Completed& message, http::Responder& responder);
   // Whether the member may send one more; if not, its answer is held back.
   [[nodiscard]] bool take_turn(Room& room, const ProcessIdentity& process, http::Responder& responder);
-  void park(Room& room, const ProcessIdentity& process, std::optional<std::uint64_t> seen_revision,
+  void park(Room& room, const ProcessIdentity& process, AwaitedAnswer awaited, std::uint64_t seen_revision,
             http::Responder& responder);
   void look_at_parked(Room& room, Timestamp now);
   [[nodiscard]] bool answer(Room& room, ParkedPoll& poll, Timestamp now);

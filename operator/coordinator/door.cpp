@@ -188,6 +188,13 @@ void Door::hear_completed(const Completed& completed, Timestamp now) {
   facts.beat->step = completed.step;
 }
 
+bool Door::is_recorded_as_done(const ProcessIdentity& process) const {
+  if (announcement_.processes_per_node <= 1 || announcement_.stop) return true;
+  return std::ranges::any_of(announcement_.done, [&](const api::RecordedDone& done) {
+    return done.member_uid == process.member_uid && (done.local_ranks >> process.local_rank & 1U) != 0;
+  });
+}
+
 std::optional<Assignment> Door::take_seat(const ProcessIdentity& process) {
   const api::Seat* seat = find_seat(process);
   const api::ProcessFacts* known = find_facts(process);
@@ -229,6 +236,7 @@ bool Door::announce(const api::Announcement& announcement) {
                        announcement.departures != announcement_.departures;
   if (is_news) ++revision_;
   const bool is_same = !is_news && announcement.current == announcement_.current &&
+                       announcement.done == announcement_.done &&
                        announcement.processes_per_node == announcement_.processes_per_node &&
                        are_same_seats(announcement.world, announcement_.world);
   announcement_ = announcement;

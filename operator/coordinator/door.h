@@ -39,6 +39,9 @@ class Door {
   // Returns whether it says more than "still at work": a commit, or another stage of getting back to work.
   bool hear_beat(const Beat& beat, Timestamp now);
   void hear_completed(const Completed& completed, Timestamp now);
+  // Whether an operator that takes over would know that the process is done: the job's status says it, or
+  // will have its pod's record to go by.
+  [[nodiscard]] bool is_recorded_as_done(const ProcessIdentity& process) const;
   // A message whose bearer cannot be proved now. Of a pod that is known it is a sign of life, and returns
   // true.
   bool hear_unproved(const ProcessIdentity& process, Timestamp now);

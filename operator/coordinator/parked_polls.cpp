@@ -5,7 +5,7 @@
 namespace ratoon::coordinator {
 
 ParkedPolls::Key ParkedPolls::key_of(const ParkedPoll& poll) {
-  return {.process = poll.process, .is_join = !poll.seen_revision};
+  return {.process = poll.process, .awaited = poll.awaited};
 }
 
 void ParkedPolls::park(ParkedPoll poll) {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <optional>
 #include <unordered_map>
 
 #include "base/contract/messages.h"
@@ -16,10 +15,12 @@
 
 namespace ratoon::coordinator {
 
-// It waits for a seat (join) or for orders newer than it has seen.
+enum class AwaitedAnswer { kSeat, kNewOrders, kRecordOfDone };
+
 struct ParkedPoll {
   ProcessIdentity process;
-  std::optional<std::uint64_t> seen_revision;  // of an orders poll; empty: a join
+  AwaitedAnswer awaited;
+  std::uint64_t seen_revision = 0;  // where new orders are awaited
   Timestamp answer_by;
   http::Responder responder;
 };
@@ -40,13 +41,13 @@ class ParkedPolls {
   using Polls = std::list<ParkedPoll>;
   struct Key {
     ProcessIdentity process;
-    bool is_join = false;
+    AwaitedAnswer awaited;
 
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct KeyHash {
     std::size_t operator()(const Key& key) const {
-      return PlaceHash()(place_of(key.process)) + static_cast<std::size_t>(key.is_join);
+      return PlaceHash()(place_of(key.process)) + static_cast<std::size_t>(key.awaited);
     }
   };
 

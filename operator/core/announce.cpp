@@ -34,6 +34,8 @@ api::Announcement announce(const Observation& seen, const api::TrainingJobStatus
                                  .departures = departures_of(seen, status.members),
                                  .processes_per_node = seen.job.spec.processes_per_node};
   for (const auto& member : status.members) {
+    if (const std::uint64_t done = member.is_completed ? ~std::uint64_t{0} : member.done; done != 0)
+      announcement.done.push_back({.member_uid = member.uid, .local_ranks = done});
     // One that the world was formed without takes nothing from it; its successor makes it grow when that is
     // due.
     if (!member.is_leaving() || member.is_absent) continue;

@@ -321,8 +321,7 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
       note_pod(seen, member);
       member.is_completed = true;
       member.done = 0;
-      member.successor = 0;  // nothing is left to take over
-      member.successor_uid.clear();
+      member.successor_uid.clear();  // nothing is left to take over; its number is not given again
       continue;
     }
     if (member.is_leaving()) follow_successor(seen, silent, member, change);

@@ -27,7 +27,8 @@ void lock_seconds(benchmark::State& state) {
     beats.push_back(test::beat(who, 1, 0));
     told.world.push_back(test::seat(who, i));
     if (i % kEach == 0) told.current.push_back(who);
-    parked.park({who, 0, Timestamp{std::chrono::hours(1)}, http::Responder(nullptr)});
+    parked.park({who, coordinator::AwaitedAnswer::kNewOrders, 0, Timestamp{std::chrono::hours(1)},
+                 http::Responder(nullptr)});
   }
   door.announce(told);
   Timestamp now{std::chrono::seconds(1)};

@@ -19,6 +19,12 @@ TLS = ("http_transport_test", "*Tls*")
 
 # what is broken: (tests, file, pattern, instead)
 MUTANTS = {
+    "a process is let go before the status says that it is done": (
+        ("coordinator_test", "CoordinatorTest.Completion*"), "operator/coordinator/door.cpp",
+        r"processes_per_node <= 1 \|\| ", "processes_per_node <= 64 || "),
+    "a process that is done waits for the record of another": (
+        ("coordinator_test", "CoordinatorTest.Completion*"), "operator/coordinator/door.cpp",
+        r"done\.local_ranks >> process\.local_rank & 1U", "done.local_ranks"),
     "a token of another namespace": (
         MEMBERS, "operator/runtime/member_check.cpp", r"bearer\.name_space == process\.job\.name_space &&", ""),
     "a token of another pod": (MEMBERS, "operator/runtime/member_check.cpp", r"bearer\.pod_name == name &&", ""),

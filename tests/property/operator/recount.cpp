@@ -74,7 +74,7 @@ bool is_of_platform(const Lost& lost) {
 bool is_of(const api::Pod& pod, const api::MemberStatus& member) {
   return pod.role == member.role && pod.index == member.index &&
          (pod.incarnation == member.incarnation ||
-          (member.successor != 0 && pod.incarnation == member.successor));
+          (!member.is_completed && member.successor != 0 && pod.incarnation == member.successor));
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ std::vector<api::MemberStatus> incarnations_of(const std::vector<api::MemberStat
   std::vector<api::MemberStatus> all;
   for (const auto& member : members) {
     all.push_back(member);
-    if (member.successor == 0) continue;
+    if (member.successor == 0 || member.is_completed) continue;
     all.push_back({.role = member.role,
                    .index = member.index,
                    .incarnation = member.successor,

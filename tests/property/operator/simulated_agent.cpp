@@ -15,6 +15,7 @@ constexpr std::uint32_t kLeave = 2;
 
 constexpr double kMayStandSeconds = 4;  // in a step; less than it takes to miss what happened in the calm
 constexpr Duration kLeavesWithin = std::chrono::seconds(5);
+constexpr Duration kPollHold = std::chrono::seconds(20);  // the operator answers a call by then
 
 }  // namespace
 
@@ -311,8 +312,12 @@ void World::complete(Agent& agent) {
   if (door_.refuse(agent.identity)) return leave(agent, 81);
   has_news_ = true;
   door_.hear_completed(test::completed(agent.identity, agent.assignment.attempt.value(), agent.step), now_);
-  if (!moves_.percent("loses-reply", agent.pod_uid, 10))
-    leave(agent, 0);  // else the reply is lost: it says so again
+  if (!agent.said_done_at) agent.said_done_at = now_;
+  const bool is_recorded = door_.is_recorded_as_done(agent.identity);
+  if (!is_recorded && now_ - *agent.said_done_at < kPollHold) return;  // the answer is held back
+  if (moves_.percent("loses-reply", agent.pod_uid, 10)) return;        // it says so again
+  if (is_recorded) acknowledged_.emplace(agent.pod_uid, agent.identity.local_rank);
+  leave(agent, 0);
 }
 
 }  // namespace ratoon::sim

@@ -104,6 +104,7 @@ void World::trouble_for(Agent& agent) {
       break;
     case 4:  // the launcher starts the process again in the same pod
       done_.erase({agent.pod_uid, agent.identity.local_rank});
+      acknowledged_.erase({agent.pod_uid, agent.identity.local_rank});
       agent.identity.start = "start-" + std::to_string(++starts_);
       leave_world(agent);
       agent.left_attempt = Attempt(0);

@@ -236,7 +236,7 @@ bool World::has_hung(Attempt attempt, const std::string& uid) const {
 }
 
 bool World::is_done(const std::string& uid, std::uint32_t local_rank) const {
-  return done_.contains({uid, local_rank}) && std::ranges::none_of(agents_, [&](const auto& agent) {
+  return acknowledged_.contains({uid, local_rank}) && std::ranges::none_of(agents_, [&](const auto& agent) {
            return agent->pod_uid == uid && agent->identity.local_rank == local_rank &&
                   agent->state != Agent::State::kGone;
          });

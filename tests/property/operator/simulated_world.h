@@ -52,6 +52,7 @@ struct Agent {
   Timestamp moved_at;                    // stepped last, or sat down
   std::optional<ProcessPhase> hangs_in;  // beats, and does nothing else for good
   Timestamp told_to_leave;               // when it hangs
+  std::optional<Timestamp> said_done_at;
 
   [[nodiscard]] bool is_in_a_world() const { return state != State::kJoining && state != State::kGone; }
 };
@@ -170,7 +171,7 @@ class World {
   [[nodiscard]] bool has_resumed_unsaved() const { return has_resumed_unsaved_; }
   // Whether all processes of this incarnation are in the world of that attempt, or done.
   [[nodiscard]] bool is_whole(const api::MemberStatus& member, Attempt attempt) const;
-  // Whether it did, and has left.
+  // Whether it has left, and was told before that an operator that takes over would know that it is done.
   [[nodiscard]] bool is_done(const std::string& uid, std::uint32_t local_rank) const;
   // Whether all its processes said, in the pod that it had, that they are done.
   [[nodiscard]] bool has_been_done(const api::MemberStatus& member) const;
@@ -273,6 +274,7 @@ class World {
       waits_;  // pods and local ranks that the present operator heard
   std::set<std::pair<std::string, std::uint32_t>> done_;  // processes, by pod and local rank
   std::set<std::pair<std::string, std::uint32_t>> ever_done_;
+  std::set<std::pair<std::string, std::uint32_t>> acknowledged_;  // was told that it is recorded
   std::map<std::string, ResumePoint> records_;  // by pod: with which checkpoint its first process was done
   std::vector<std::pair<Timestamp, Beat>> late_beats_;
   coordinator::Door door_;

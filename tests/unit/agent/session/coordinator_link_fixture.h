@@ -82,7 +82,8 @@ class CoordinatorLinkTest : public testing::Test {
                                  .world = std::move(world),
                                  .current = {current},
                                  .stop = stop,
-                                 .reason = "because the test says so"});
+                                 .reason = "because the test says so",
+                                 .processes_per_node = 1});
   }
   // Of worlds whose beats are not awaited: what is heard was told at once.
   static constexpr double kHourly = 3600;

@@ -73,6 +73,11 @@ class CoordinatorOverHttp : public testing::Test {
                   encode(OrdersRequest{.process = who, .seen_revision = seen_revision}));
     });
   }
+  std::future<Answer> completed(const ProcessIdentity& who) {
+    return std::async(std::launch::async, [=, this] {
+      return post(names::route::kCompleted, encode(test::completed(who, 1, 400)));
+    });
+  }
   Answer beat(const Beat& beat) { return post(names::route::kBeat, encode(beat)); }
 
   void announce(std::uint64_t attempt, std::vector<ProcessIdentity> current,

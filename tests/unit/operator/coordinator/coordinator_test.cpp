@@ -243,10 +243,35 @@ TEST_F(CoordinatorTest, ABeatIsNewsWhenItIsTheFirstAndWhenSomethingWasCommitted)
 
 TEST_F(CoordinatorTest, CompletionIsNewsAndIsRemembered) {
   announce(1, {process(0)});
+  coordinator_.announce(test::job_key(),
+                        {.attempt = Attempt(1), .current = {process(0)}, .processes_per_node = 1});
   const auto answer = post(names::route::kCompleted, encode(test::completed(process(0), 1, 400)));
   EXPECT_EQ(answer.as<Orders>().attempt, Attempt(1));
   EXPECT_EQ(news_, 1);
   EXPECT_TRUE(coordinator_.processes(test::job_key()).at(0).is_completed);
+}
+
+// An operator that takes over has the job's status to go by: a process of several in a pod, whose record is
+// of the first one alone, must not leave before the status says that it is done.
+TEST_F(CoordinatorTest, CompletionIsAnsweredOnceItIsRecorded) {
+  api::Announcement told{.attempt = Attempt(1), .current = {process(0)}, .processes_per_node = 2};
+  coordinator_.announce(test::job_key(), told);
+  auto answer = completed(process(0));
+  news_.wait(0);
+  told.done = {{.member_uid = process(0).member_uid, .local_ranks = 2}};
+  coordinator_.announce(test::job_key(), told);
+  EXPECT_EQ(answer.wait_for(0s), std::future_status::timeout) << "that was another local rank";
+  told.done = {{.member_uid = process(0).member_uid, .local_ranks = 1}};
+  coordinator_.announce(test::job_key(), told);
+  EXPECT_EQ(answer.get().as<Orders>().attempt, Attempt(1));
+}
+
+TEST_F(CoordinatorTest, CompletionThatCannotBeRecordedIsAnsweredInTheEnd) {
+  announce(1, {process(0)});
+  auto answer = completed(process(0));
+  news_.wait(0);
+  clock_.advance(20s);
+  EXPECT_EQ(answer.get().as<Orders>().attempt, Attempt(1));
 }
 
 TEST_F(CoordinatorTest, AfterAStallEverybodyGetsAFreshStart) {

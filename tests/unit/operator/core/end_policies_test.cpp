@@ -1,6 +1,7 @@
 // What decides over a job's end, and what follows it: success and failure policies, pods, time to live.
 #include <chrono>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "operator/core/reconcile.h"
@@ -123,6 +124,17 @@ TEST(SuccessPolicy, OneOfTwoIsNotEnough) {
   seen.job.spec.success_policy.roles = {"worker"};
   seen.processes[0].is_completed = true;
   EXPECT_EQ(decide(seen).status.phase, JobPhase::kRunning);
+}
+
+TEST(SuccessPolicy, WhatIsStoredOfTheirEndIsAnnounced) {
+  auto seen = with_evaluator();
+  const auto done = [&seen] { return decide(seen).announcement.done; };
+  EXPECT_THAT(done(), testing::IsEmpty());
+  const std::string uid = seen.job.status.members[0].uid;
+  seen.processes[0].is_completed = true;
+  EXPECT_THAT(done(), testing::ElementsAre(api::RecordedDone{.member_uid = uid, .local_ranks = ~0ULL}));
+  seen.job.spec.processes_per_node = 2;
+  EXPECT_THAT(done(), testing::ElementsAre(api::RecordedDone{.member_uid = uid, .local_ranks = 1}));
 }
 
 TEST(FailurePolicy, FailuresOfOtherRolesUseUpNothing) {
