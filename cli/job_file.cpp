@@ -122,12 +122,12 @@ Result<api::TrainingJob> parse_job(const std::string& text, const std::filesyste
   }
   if (document.is_null())
     return Error(ErrorKind::kInvalid,
-                 path.string() + " is empty: a TrainingJob is expected, see docs/formats/job.md");
+                 path.string() + " is empty: a TrainingJob is expected, see docs/reference/job.md");
   if (!document.is_object())
     return Error(ErrorKind::kInvalid,
                  path.string() +
                      ":1: a TrainingJob is expected, fields like 'kind: TrainingJob' and "
-                     "'spec:', see docs/formats/job.md");
+                     "'spec:', see docs/reference/job.md");
   document.erase("status");  // a cluster's, in a file that came from one: what runs here has its own
   append_arguments(more_arguments, document);
   auto job = api::decode_training_job(document);

@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
       "work in seconds.",
       "ratoon-operator");
   app.footer(kExamples);
-  app.add_option("--config", config_path, "Take what is said there (docs/operations/install.md); flags win");
+  app.add_option("--config", config_path, "Take what is said there (docs/operate/install.md); flags win");
   auto* one = app.add_option("--namespace", options.name_space, "Serve the jobs of this namespace");
   app.add_flag("--all-namespaces", is_for_all, "Serve the jobs of all namespaces (the default)")
       ->excludes(one);

@@ -81,7 +81,7 @@ inline constexpr const char* kGlobalBatch = "RATOON_GLOBAL_BATCH";  // samples o
 inline constexpr const char* kLaunch = "RATOON_LAUNCH";
 // Number of an inherited descriptor that reads end-of-file when the local runner is gone.
 inline constexpr const char* kLifelineFd = "RATOON_LIFELINE_FD";
-// Where a container leaves its record of completion; docs/formats/contract.md.
+// Where a container leaves its record of completion; docs/reference/contract.md.
 inline constexpr const char* kTerminationFile = "RATOON_TERMINATION_FILE";
 // Port of local rank 0's /metrics, the others follow; 0: none.
 inline constexpr const char* kMetricsPort = "RATOON_METRICS_PORT";
@@ -111,7 +111,7 @@ inline constexpr std::string_view kCompleted = "/v1/completed";
 inline constexpr std::string_view kMetrics = "/metrics";
 }  // namespace route
 
-// Kinds of refusals; docs/formats/contract.md says what an agent does about each.
+// Kinds of refusals; docs/reference/contract.md says what an agent does about each.
 namespace refusal {
 inline constexpr const char* kBadMessage = "bad_message";
 inline constexpr const char* kUnauthorized = "unauthorized";

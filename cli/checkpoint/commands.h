@@ -1,5 +1,5 @@
-// The subcommands of `ratoon checkpoint`, each in a file of its own. docs/checkpoints/commands.md says what
-// they print and with which code they end.
+// The subcommands of `ratoon checkpoint`, each in a file of its own. docs/reference/checkpoint_commands.md
+// says what they print and with which code they end.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Lines of a local run's events.jsonl as values; docs/formats/events.md.
+// Lines of a local run's events.jsonl as values; docs/reference/events.md.
 #pragma once
 
 #include <optional>

@@ -16,7 +16,7 @@ constexpr std::size_t kMarksMax = 400;
 constexpr std::size_t kRecoveriesMax = 40;
 constexpr std::size_t kCheckpointsMax = 60;
 constexpr std::size_t kLastLinesMax = 40;
-// As docs/formats/history.md has them; a ledger's row says other things, too.
+// As docs/reference/history.md has them; a ledger's row says other things, too.
 constexpr std::array kLedgerParts = {"useful",     "recomputed",           "save_stall", "data_wait",
                                      "validation", "waiting_for_capacity", "restarting", "hung"};
 

@@ -25,7 +25,7 @@ class Text final : public checkpoint::ByteSink {
   std::string text;
 };
 
-// Of the state of a Stream, docs/formats/stream.md; any other text is none.
+// Of the state of a Stream, docs/reference/stream.md; any other text is none.
 std::optional<ConsumedSamples> decode(const std::string& name, const std::string& text) {
   const auto body = parse_json(text, kStateBytesMax, kSampleDepthMax);
   if (!body || !body->is_object() || !body->contains("sources")) return std::nullopt;

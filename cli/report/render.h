@@ -12,7 +12,7 @@ namespace ratoon::cli {
 
 [[nodiscard]] std::string render_page(const Report& report);
 
-// The same in numbers, without the curves; docs/operations/report.md has its fields.
+// The same in numbers, without the curves; docs/train/report.md has its fields.
 [[nodiscard]] nlohmann::json report_json(const Report& report);
 
 // What was reported, a row each: time,attempt,step,kept,name,value.

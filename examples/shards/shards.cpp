@@ -9,7 +9,7 @@
 // What was trained after the last checkpoint is trained again, with the same samples and the same
 // augmentation; nothing else comes twice, and nothing is left out. The digests that the last line shows are
 // those of a run that nobody killed, whatever --threads, --cache or the place of the data were on the way.
-// docs/data.md has the chapter, `shards --help` the flags.
+// docs/train/data.md has the chapter, `shards --help` the flags.
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>

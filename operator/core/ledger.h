@@ -1,6 +1,6 @@
 // What the job's time is spent on, booked part by part into its status: a change of leader, of pods or of the
 // runner loses none of it. What only trainers can tell apart, saves and the wait for data, is in their own
-// account (docs/agent/metrics.md).
+// account (docs/reference/metrics.md).
 #pragma once
 
 #include "operator/core/decision.h"

@@ -72,7 +72,7 @@ void prefer_apart(json& pod_spec, const std::string& job_uid) {
   if (!child(affinity, "podAffinity").is_null() || !child(affinity, "podAntiAffinity").is_null()) return;
   if (!items_of(pod_spec, "topologySpreadConstraints").empty()) return;
   // Anti-affinity would say the same, but has a scheduler compare each pod with all others, in both
-  // directions: twice its processor time for a thousand jobs (docs/operations/figures.md).
+  // directions: twice its processor time for a thousand jobs (docs/contribute/operator_figures.md).
   list_below(pod_spec, "topologySpreadConstraints")
       .push_back({{"maxSkew", 1},
                   {"topologyKey", "kubernetes.io/hostname"},

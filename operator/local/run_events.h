@@ -1,5 +1,5 @@
 // RunEvents: what happened in a run, as lines that are kept when status.json has moved on. What differs from
-// the last look becomes a line; docs/formats/events.md says which there are.
+// the last look becomes a line; docs/reference/events.md says which there are.
 #pragma once
 
 #include <functional>

@@ -159,7 +159,7 @@ class MdsWriter:
     index.json was not finished, and a new writer begins it anew. An example is at MdsDataset.
 
     `columns` names the columns and their encodings: "int", "str", "bytes", "json", "jpeg", "ndarray:float32:28,28" and
-    others (docs/formats/mds.md). `compression` is "br", "bz2", "gz", "snappy" or "zstd", with a level as in "zstd:7".
+    others (docs/reference/mds.md). `compression` is "br", "bz2", "gz", "snappy" or "zstd", with a level as in "zstd:7".
     `hashes`, such as ["xxh3_128"], go into the index; MdsDataset checks them.
     """
 

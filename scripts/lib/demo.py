@@ -20,8 +20,8 @@ NEXT = """
 What to try next:
   {ratoon} run examples/digits/job.yaml --reclaim-every 5s -- --steps 4000
                         the same job, longer, which loses a node every five seconds; --help has what else can be done to it
-  docs/agent.md         how a training loop of yours becomes such a program
-  docs/ARCHITECTURE.md  how it works, and where to start reading"""
+  docs/train/loop.md    how to turn your training loop into such a program
+  docs/README.md        all pages, one path for each reader"""
 
 
 class Failure(Exception):

@@ -203,7 +203,7 @@ class CrdOnAServer(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_each_policy_of_the_docs_is_taken(self):
-        text = (programs.ROOT / "docs" / "operations" / "policies.md").read_text()
+        text = (programs.ROOT / "docs" / "operate" / "policies.md").read_text()
         pieces = re.findall(r"^```yaml\n(.*?)^```$", text, re.M | re.S)
         (minimal,) = programs.read_yaml((programs.ROOT / "crds" / "samples" / "minimal.yaml").read_text())
         self.assertGreaterEqual(len(pieces), 14)

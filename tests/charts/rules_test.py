@@ -11,7 +11,7 @@ import programs
 from alert_cases import CASES, HEALTHY, ONE_LOSS
 
 RULES = programs.CHART / "files" / "rules.yaml"
-DOC = programs.ROOT / "docs" / "operations" / "alerts.md"
+DOC = programs.ROOT / "docs" / "operate" / "alerts.md"
 NAMES = programs.ROOT / "base" / "contract" / "names.h"
 FIRING = 'count by (alertname) (ALERTS{alertstate="firing"})'
 

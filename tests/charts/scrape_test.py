@@ -1,4 +1,4 @@
-"""The scrape configuration of docs/operations: which pods it picks, and at which address. Discovery itself is replaced by
+"""The scrape configuration of docs/operate: which pods it picks, and at which address. Discovery itself is replaced by
 pods made up here, since not every Prometheus is built with it; the rules are Prometheus' own to run."""
 
 import json
@@ -8,7 +8,7 @@ import unittest
 
 import programs
 
-CONFIG = programs.ROOT / "docs" / "operations" / "prometheus.yaml"
+CONFIG = programs.ROOT / "docs" / "operate" / "prometheus.yaml"
 META = "__meta_kubernetes_pod_"
 
 

@@ -1,4 +1,4 @@
-"""The chart's values as a table: docs/operations/values.md is written by it, and chart_test holds the two together.
+"""The chart's values as a table: docs/reference/values.md is written by it, and chart_test holds the two together.
 
     python3 tests/charts/values_table.py
 """
@@ -9,12 +9,12 @@ import sys
 import programs
 from chart_values import leaves
 
-DOC = programs.ROOT / "docs" / "operations" / "values.md"
+DOC = programs.ROOT / "docs" / "reference" / "values.md"
 HEAD = """# Values of the chart
 
-This page is made of [values.yaml](../../charts/ratoon/values.yaml) and
-[values.schema.json](../../charts/ratoon/values.schema.json) by `tests/charts/values_table.py`; a test holds them together. A
-value that the chart does not know, and one of a wrong kind, is refused by name.
+`tests/charts/values_table.py` makes this page from [values.yaml](../../charts/ratoon/values.yaml) and
+[values.schema.json](../../charts/ratoon/values.schema.json), and a test compares them. A value that the chart does not
+know, or that has a wrong type, is refused by name.
 
 | value | default | meaning |
 |---|---|---|

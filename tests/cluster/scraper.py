@@ -26,7 +26,7 @@ class Scraper:
         self.lab = lab
         self.folder = lab.folder / "prometheus"
         self.folder.mkdir()
-        text = (ROOT / "docs/operations/prometheus.yaml").read_text()
+        text = (ROOT / "docs/operate/prometheus.yaml").read_text()
         text, found = re.subn(r"kubernetes_sd_configs:\n\s+- role: pod",
                               f"file_sd_configs:\n      - files: [{self.folder}/pods.json]", text)
         assert found == 2, "the configuration has two jobs that discover pods"

@@ -1,5 +1,5 @@
-"""What every command says of itself: examples and exit codes under --help, the same codes in docs/commands.md, and what shells
-complete of it."""
+"""Every command has examples and exit codes under --help, docs/reference/commands.md has the same codes, and shells complete
+the commands."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs/commands.md"
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs/reference/commands.md"
 ROW = re.compile(r"^\| `((?:kubectl )?ratoon[^`]*)` \|[^|]*\|([^|]*)\|$", re.MULTILINE)
 CODE = re.compile(r"\b\d+\b")
 

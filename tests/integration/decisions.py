@@ -21,7 +21,7 @@ class Decisions:
 
 
 def history_rows(folder, place):
-    """(step, values) up to a place, read as docs/formats/history.md says."""
+    """(step, values) up to a place, read as docs/reference/history.md says."""
     parts = []
     while place:
         text = (folder / "history" / f"a{place['attempt']:04}.jsonl").read_bytes()[:place["bytes"]]

@@ -1,4 +1,4 @@
-"""A reader of a run's folder, written from docs/formats/checkpoint.md alone, with nothing but Python's own library: proof
+"""A reader of a run's folder, written from docs/reference/checkpoint.md alone, with nothing but Python's own library: proof
 that the document says enough. Small states only, since every byte goes through Python.
 
     python3 format_reader.py FOLDER [RANK]      one line for each tensor of the newest sound checkpoint

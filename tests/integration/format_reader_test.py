@@ -1,4 +1,4 @@
-"""format_reader.py, which was written from docs/formats/checkpoint.md alone, opens what the engine wrote: a folder of this
+"""format_reader.py, which was written from docs/reference/checkpoint.md alone, opens what the engine wrote: a folder of this
 build, and the one of format 2 that is kept. Every byte is compared with what was saved."""
 import json
 import os

@@ -50,7 +50,7 @@ class History(unittest.TestCase):
         return found
 
     def rows(self, name):
-        """(step, values) of steps up to the newest checkpoint, read as docs/formats/history.md says."""
+        """(step, values) of steps up to the newest checkpoint, read as docs/reference/history.md says."""
         place = self.manifests(name)[STEPS]["run"]["history"]
         return history_rows(self.root / name, place)
 

@@ -1,4 +1,4 @@
-"""A second program, written from docs/formats alone, says what the shards example consumes: which sample in which slot, what
+"""A second program, written from docs/reference alone, says what the shards example consumes: which sample in which slot, what
 augmentation draws for it, and the digests at the end."""
 
 import hashlib

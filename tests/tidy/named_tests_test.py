@@ -6,8 +6,8 @@ import unittest
 from named_tests import programs
 from repository import Repository
 
-PAGES = {"docs/checkpoints/failures.md": 26, "docs/checkpoints/promises.md": 41, "docs/operations/pitfalls.md": 35,
-         "docs/promises.md": 26}  # and how many rows they have at least
+PAGES = {"docs/contribute/checkpoint_failures.md": 26, "docs/contribute/checkpoint_promises.md": 41,
+         "docs/contribute/operator_failures.md": 35, "docs/contribute/promises.md": 26}  # and how many rows they have at least
 
 
 def rows(text):

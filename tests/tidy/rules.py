@@ -4,7 +4,7 @@ A part is a folder with all below it, or single files of a folder (with a *); th
 sees itself, the standard library and, unless it is pure, the system's headers. A library is linked only by parts
 that may include something of the parts that it is made of.
 
-docs/ARCHITECTURE.md gives the reasons.
+docs/contribute/architecture.md gives the reasons.
 """
 import dataclasses
 

@@ -37,7 +37,7 @@ class Exactness(unittest.TestCase):
         return found
 
     def history(self, run):
-        """[(step, values)] up to the last checkpoint, as docs/formats/history.md says."""
+        """[(step, values)] up to the last checkpoint, as docs/reference/history.md says."""
         folder = next(run.folder.glob("checkpoints/*/manifests")).parent
         newest = max((folder / "manifests").glob(f"s{STEPS:010}.a*.json"), key=lambda path: path.name)
         place, parts = json.loads(newest.read_text().rsplit("crc32c:", 1)[0])["run"]["history"], []

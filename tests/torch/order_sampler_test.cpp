@@ -103,7 +103,7 @@ TEST_P(Workers, GetTheEpochsOfARandomSampler) {
   }
 }
 
-// ---- LibTorch's loader itself: docs/data/torch.md says this, and what to do
+// ---- LibTorch's loader itself: docs/train/torch_loader.md says this, and what to do
 
 TEST(LibTorchsLoader, CannotBeginAnewWithWorkersThatFetchAhead) {
   StreamSampler sampler(of(40, 4));

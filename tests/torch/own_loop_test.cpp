@@ -1,4 +1,4 @@
-// The loop and the loader of docs/agent.md that stay as they are: code of that page, killed and resumed.
+// The loop and the loader of docs/train/loop.md that stay as they are: code of that page, killed and resumed.
 #include <cstdint>
 #include <filesystem>
 #include <optional>

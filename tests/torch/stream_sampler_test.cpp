@@ -174,7 +174,7 @@ TEST_P(Workers, GoOnInASessionWhereItsLastCheckpointIs) {
   EXPECT_EQ(trained, of_stream(options, 20));
 }
 
-// The same where the loop over epochs and batches is the program's own, as docs/agent.md has it.
+// The same where the loop over epochs and batches is the program's own, as docs/train/loop.md has it.
 TEST_P(Workers, KeepTheirLoopInASession) {
   const StreamOptions options = of(22, 4);
   const ratoon::test::TemporaryFolder folder;

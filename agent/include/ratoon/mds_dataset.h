@@ -8,7 +8,7 @@
 //
 //   auto far = ratoon::MdsDataset::open("s3://bucket/digits", {.cache_folder = "/scratch/shards"});
 //
-// What a column becomes (docs/formats/mds.md has every encoding):
+// What a column becomes (docs/reference/mds.md has every encoding):
 //   int, uint8 ... float64     a number
 //   ndarray...                 an array of the type and shape that the encoding's name or the sample says
 //   str, json, str_int, ...    text; mds_values.h reads the numbers that are written out

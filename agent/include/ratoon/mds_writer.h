@@ -80,7 +80,7 @@ class MdsWriter {
     MdsValue value;
   };
 
-  // Columns with the names of their encodings (docs/formats/mds.md). Creates the folder. Throws
+  // Columns with the names of their encodings (docs/reference/mds.md). Creates the folder. Throws
   // std::invalid_argument for what cannot be written, Failure if the folder holds a data set already or
   // cannot be used.
   MdsWriter(std::filesystem::path folder, std::vector<std::pair<std::string, std::string>> columns,

@@ -58,7 +58,7 @@ struct GroupOptions {
   std::vector<LaunchName> launches{};  // also of a process alone; several where launchers start launchers
 };
 
-// What tells a process that it will be ended, docs/agent/notice.md. Slurm's own two are filled from its
+// What tells a process that it will be ended, docs/train/notice.md. Slurm's own two are filled from its
 // variables.
 struct NoticeOptions {
   std::string time_limit{};  // --time-limit, RATOON_TIME_LIMIT: "4h"; so long after the process began it
@@ -72,7 +72,7 @@ struct NoticeOptions {
   std::string slurm_job_id{};
 };
 
-// When a process that lives counts as hung, docs/agent/hangs.md.
+// When a process that lives counts as hung, docs/train/hangs.md.
 struct HangOptions {
   std::string after{"auto"};  // --hang-after, RATOON_HANG_AFTER: "auto": learned from the steps before; "5m":
                               // so long in one phase of a step; "off"
@@ -90,7 +90,7 @@ struct Options {
   std::optional<Until> max_duration{};   // --max-duration, RATOON_MAX_DURATION: "90ep", "5000st", "12h"; from
                                          // the run's beginning, instead of what the program says
   // Goes back to the checkpoint of that step, once for these two values together, and never takes the next
-  // `skip` samples; what was saved later is set aside. docs/agent/rollback.md
+  // `skip` samples; what was saved later is set aside. docs/train/rollback.md
   std::optional<std::uint64_t> resume_from{};  // --resume-from, RATOON_RESUME_FROM
   std::uint64_t skip = 0;                      // --skip, RATOON_SKIP; slots of the one tracked Stream
   std::uint64_t keep_last = 3;  // --keep-last, RATOON_KEEP_LAST; committed checkpoints to keep in the folder:
@@ -107,7 +107,7 @@ struct Options {
   std::uint64_t disk_patience_seconds = 300;  // --disk-patience, RATOON_DISK_PATIENCE_SECONDS; how long one
                                               // call to the disk may hang
   // Checkpoints get copies in stores, "s3://bucket/runs" or "file:///mnt/other/runs", each run under its
-  // name; a start resumes from the newest of all places. docs/checkpoints/tiers.md
+  // name; a start resumes from the newest of all places. docs/train/tiers.md
   std::vector<std::string> stores{};  // --stores, RATOON_STORES; separated by commas
   StoreOptions store_options{};       // how they are reached; a program's to set
   std::string load_from{};  // --load-from, RATOON_LOAD_FROM; another run's folder, store or manifest:

@@ -51,7 +51,7 @@ class RecordDataset final : public Dataset {
   // Of the columns and every record, unless one was declared. The records are read once, when it is first
   // asked for, and their hash is kept beside them as FILE.ratoon-digest where that can be written. Later
   // starts take it from there, as long as the file has the length and the time of its last change that it
-  // had. (docs/data.md)
+  // had. (docs/train/data.md)
   [[nodiscard]] std::string digest() const override;
   // The fields lie in the file's mapping: they live as long as the data set.
   void read(std::uint64_t id, Sample& into) const override;

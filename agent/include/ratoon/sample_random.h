@@ -24,8 +24,8 @@ using SampleRandom = CounterRandom;
   return hash64(hash64(hash64(seed, "ratoon sample 1"), purpose), source);
 }
 
-// The numbers are frozen: docs/formats/stream.md has the rule, sample_random_test.cpp the vectors of a second
-// program that was written from it.
+// The numbers are frozen. docs/reference/stream.md has the rule; sample_random_test.cpp has the vectors of a
+// second program that was written from that page.
 [[nodiscard]] constexpr SampleRandom sample_random(std::uint64_t key, std::uint64_t epoch,
                                                    std::uint64_t sample) {
   return SampleRandom::with_key(mix_into(key, epoch >> 32), sample, static_cast<std::uint32_t>(epoch));

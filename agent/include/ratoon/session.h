@@ -239,7 +239,7 @@ class Session {
   class PhaseScope;
   [[nodiscard]] PhaseScope in(Phase phase);
   // The step under way takes longer than others, and does not hang: its time counts anew from here. For work
-  // that is no validation; docs/agent/hangs.md.
+  // that is no validation; docs/train/hangs.md.
   void still_alive();
 
   [[nodiscard]] std::uint64_t attempt() const;

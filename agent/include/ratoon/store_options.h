@@ -6,8 +6,8 @@
 //   store.region = "eu-central-1";
 //   store.attempts_max = 12;
 //
-// The defaults are right for AWS with credentials where boto3 looks for them: docs/data/remote.md says where,
-// and what each error means.
+// The defaults are right for AWS with credentials where boto3 looks for them. docs/train/remote_data.md says
+// where that is, and what each error means.
 #pragma once
 
 #include <cstdint>

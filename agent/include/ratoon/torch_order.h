@@ -1,6 +1,6 @@
 // PyTorch's samplers in the order in which PyTorch runs them, with a position that can be saved: for runs
 // that began in Python, or are compared with one. A run that begins here is better off with Stream
-// (docs/data/orders.md).
+// (docs/train/orders.md).
 //
 //   ratoon::DistributedSampler sampler({.samples = 60000, .world_size = 8, .rank = rank, .seed = 17});
 //   session.track("sampler", sampler);

@@ -5,7 +5,7 @@
 //   const ratoon::IndexList order = ratoon::torch_randperm(60000, generator);
 //   load(order[0]);
 //
-// docs/formats/torch_order.md has the rules; tests/unit/agent/data/golden has what PyTorch itself gave.
+// docs/reference/torch_order.md has the rules; tests/unit/agent/data/golden has what PyTorch itself gave.
 #pragma once
 
 #include <array>

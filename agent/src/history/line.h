@@ -1,4 +1,4 @@
-// Lines of a history as values and as JSON, one line each; docs/formats/history.md.
+// Lines of a history as values and as JSON, one line each; docs/reference/history.md.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ inline constexpr const char* kHelpFlag = "--ratoon-help";
 
 // As a program with these defaults prints them, a line an option.
 [[nodiscard]] std::string help_text(Options defaults);
-// The rows of the table in docs/agent/options.md.
+// The rows of the table in docs/reference/options.md.
 [[nodiscard]] std::string help_table(Options defaults);
 
 }  // namespace ratoon::session

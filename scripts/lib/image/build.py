@@ -55,7 +55,7 @@ def program_layer(programs):
 def build(chosen):
     for program in chosen.program:
         if not os.access(program, os.X_OK) or program.is_dir():
-            raise Stop(f"there is no program {program}", "build it, see docs/HACKING.md")
+            raise Stop(f"there is no program {program}", "build it, see docs/contribute/hacking.md")
     first = chosen.program[0].name
     for folder in chosen.libraries_from:
         if not folder.is_dir():

@@ -64,7 +64,7 @@ Lineage newest_committed(const World& world, Attempt not_own) {
 
 // Whether nothing tells the operator that all can load it: it is damaged, removed or given up, or as far as
 // was told on disks that not all have. That a copy reached the store later nobody may have told
-// (docs/operations/laws.md: those who wait have a list as old as their wait).
+// (docs/contribute/operator_laws.md: those who wait have a list as old as their wait).
 bool is_out_of_reach(const World& world, const Found& found, const api::TrainingJobStatus& stored,
                      const Lineage& id) {
   const auto saved = world.storage().all().find(id);

@@ -1,4 +1,4 @@
-// A second reading of docs/operations/policies.md, made of tables where the core has rules, and written apart
+// A second reading of docs/operate/policies.md, made of tables where the core has rules, and written apart
 // from it: what an ending costs, who is done, which pods go at the end. The laws compare the two.
 #pragma once
 

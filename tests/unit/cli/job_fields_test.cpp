@@ -50,7 +50,7 @@ TEST(JobFieldsTest, NothingIsSaidOfTheSamples) {
 }
 
 TEST(JobFieldsTest, NothingIsSaidOfTheFileInTheDocumentation) {
-  std::ifstream in("docs/formats/job.md");
+  std::ifstream in("docs/reference/job.md");
   const std::string page(std::istreambuf_iterator<char>(in), {});
   const std::size_t begin = page.find("```yaml\n");
   ASSERT_NE(begin, std::string::npos);

@@ -11,7 +11,7 @@
 //
 // Every begin() of the loader goes on from the first batch that is not trained, and ends with its epoch: the
 // first epoch after a resume is the rest of the one that was interrupted. Each batch is the rank's share of a
-// batch of the stream. docs/data/torch.md says what to know of LibTorch's loader itself.
+// batch of the stream. docs/train/torch_loader.md says what to know of LibTorch's loader itself.
 //
 // Thread contract: the thread that iterates. Copies are the same sampler: make_data_loader() takes one.
 #pragma once

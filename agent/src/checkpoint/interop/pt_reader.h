@@ -1,6 +1,6 @@
 // Reads a file of torch.save: tensors and plain values in dictionaries, lists and tuples, and nothing else.
 // No pickle is executed, every checksum is verified (torch.load verifies none), and every byte of the file is
-// accounted for. docs/checkpoints/interop.md says what is admitted and what is refused.
+// accounted for. docs/train/interop.md says what is admitted and what is refused.
 //
 //   const auto file = MappedFile::open(path);
 //   const auto state = read_pt(file->bytes());

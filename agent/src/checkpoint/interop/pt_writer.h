@@ -2,7 +2,7 @@
 //
 //   torch.load(path, weights_only=True)
 //
-// reads as equal tensors (tried with PyTorch 2.11). docs/checkpoints/interop.md says what is in it.
+// reads as equal tensors (tried with PyTorch 2.11). docs/train/interop.md says what is in it.
 //
 //   auto source = source_of(view);
 //   auto written = write_pt(std::span(&*source, 1), sink);

@@ -1,7 +1,7 @@
 // Where everything in a pack of format 2 lies, known before its first byte is copied.
 //
 // A pack is one safetensors file: eight bytes of length and a JSON header padded with spaces, then the data
-// without holes, tensors in safetensors' own order. docs/formats/checkpoint.md says it byte by byte.
+// without holes, tensors in safetensors' own order. docs/reference/checkpoint.md says it byte by byte.
 #pragma once
 
 #include <cstdint>

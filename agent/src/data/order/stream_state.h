@@ -1,5 +1,5 @@
-// The state of a Stream as text (docs/formats/stream.md): what it was made of, every change of its plan, and
-// how far it is.
+// The state of a Stream as text (docs/reference/stream.md): what it was made of, every change of its plan,
+// and its position.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// What a data set is, in 64 hexadecimal digits: SHA-256 over what its index says of its content. Places and
-// names of files are left out, so that equal data has equal digests wherever it lies; docs/formats/mds.md has
-// the definition.
+// The digest of a data set, 64 hexadecimal digits: SHA-256 over what its index says of its content. Places
+// and names of files are left out, so that equal data has equal digests wherever it lies.
+// docs/reference/mds.md has the definition.
 #pragma once
 
 #include <string>

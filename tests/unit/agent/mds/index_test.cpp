@@ -221,7 +221,7 @@ TEST(Index, FoldersFollowEachOther) {
   EXPECT_FALSE(append(all, *parse_index(index_of({with(shard(), "/column_names", {"a", "c"})})), 4));
 }
 
-// The text is that of docs/formats/mds.md, hashed with sha256sum.
+// The text is that of docs/reference/mds.md, hashed with sha256sum.
 TEST(Digest, IsWhatTheFormatSays) {
   const json one = with(with(with(shard("s", 3226), "/raw_data/bytes", 419382), "/raw_data/hashes", kSha1),
                         "/column_names", {"label", "x"});

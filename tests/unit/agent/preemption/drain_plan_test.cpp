@@ -163,9 +163,9 @@ std::string table() {
 }
 
 TEST(DrainPlan, IsAsTheTableInTheDocsSays) {
-  std::ifstream in("docs/agent/notice.md");
+  std::ifstream in("docs/train/notice.md");
   const std::string document{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  EXPECT_THAT(document, testing::HasSubstr(table())) << "docs/agent/notice.md should hold:\n" << table();
+  EXPECT_THAT(document, testing::HasSubstr(table())) << "docs/train/notice.md should hold:\n" << table();
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ TEST(SaveInterval, IsAsTheTableInTheDocsSays) {
     }
     table += "\n";
   }
-  std::ifstream in("docs/agent/notice.md");
+  std::ifstream in("docs/train/notice.md");
   const std::string document{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   EXPECT_THAT(document, testing::HasSubstr(table)) << table;
 }

@@ -351,11 +351,11 @@ TEST_F(OptionsTest, ALatestNameTellsRanksOfALaunchApart) {
 
 // What a trainer's author reads, and what people are told who run the program: one table.
 TEST_F(OptionsTest, HelpAndTheDocumentAreTheTable) {
-  std::ifstream in("docs/agent/options.md");
+  std::ifstream in("docs/reference/options.md");
   const std::string document{std::istreambuf_iterator<char>(in), {}};
   const std::string table = session::help_table({});
   EXPECT_THAT(document, testing::HasSubstr("|---|---|---|---|\n" + table + "\n"))
-      << "docs/agent/options.md should hold:\n"
+      << "docs/reference/options.md should hold:\n"
       << table;
   const auto by_default =
       Options::from_environment(0, nullptr, {.save_folder = "/runs", .run_name = "digits"});

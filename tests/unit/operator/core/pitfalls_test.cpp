@@ -1,5 +1,5 @@
 // Failures of other operators that a decision could repeat, each as the facts that led to it.
-// docs/operations/pitfalls.md has the reports, and the tests of those that lie elsewhere.
+// docs/contribute/operator_failures.md has the reports, and the tests of those that lie elsewhere.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Orders and states beside those of a second program, vectors/stream_vectors.py, which was written from
-// docs/formats/stream.md alone.
+// docs/reference/stream.md alone.
 #include <fstream>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-"""Opens a pack of format 2 with safetensors and checks each word of docs/formats/checkpoint.md about it; prints what is
+"""Opens a pack of format 2 with safetensors and checks each word of docs/reference/checkpoint.md about it; prints what is
 in it as JSON. Nothing here knows our code.
 
     check.py PACK

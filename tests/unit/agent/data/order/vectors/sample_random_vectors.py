@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A second implementation of the random numbers of a sample, written from docs/formats/stream.md, and the vectors that it
+"""A second implementation of the random numbers of a sample, written from docs/reference/stream.md, and the vectors that it
 computes.
 
   sample_random_vectors.py > sample_random_vectors.json

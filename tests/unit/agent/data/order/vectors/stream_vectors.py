@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A second implementation of docs/formats/stream.md, written from its text, and the vectors that it computes.
+"""A second implementation of docs/reference/stream.md, written from its text, and the vectors that it computes.
 
   stream_vectors.py > stream_vectors.json
 
