@@ -75,7 +75,7 @@ class Tree(unittest.TestCase):
         self.assertIn("kubectl ratoon status -A", run(plugin, "status", "--help").stdout)
 
     def test_the_agent_comes_without_the_programs(self):
-        """As the README has it: the target ratoon_dev builds all that the component dev installs, and no program."""
+        """As docs/train/your_program.md has it: ratoon_dev builds all that the component dev installs, and no program."""
         words = run("cmake", "--install", BUILD, "--component", "dev", "--prefix", self.scratch / "dev").stdout
         alone = {path.relative_to(self.scratch / "dev") for path in (self.scratch / "dev").rglob("*")}
         whole = {path.relative_to(self.tree) for path in self.tree.rglob("*")}

@@ -1,6 +1,7 @@
 ratoon_program(gated_counter SOURCES integration/gated_counter.cpp LIBS ratoon::agent)
 ratoon_python_test(integration/elastic_test)
 ratoon_python_test(integration/without_agent_test)
+ratoon_python_test(integration/picture_test)
 ratoon_python_test(integration/history_test)
 ratoon_python_test(integration/kill_and_resume_test TIMEOUT 900)
 ratoon_program(in_place_probe SOURCES integration/in_place_probe.cpp LIBS ratoon::agent)

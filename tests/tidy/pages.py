@@ -8,6 +8,7 @@ INDEX = "docs/README.md"
 ROOMS = ("train", "operate", "reference", "contribute", "design")
 ALONE = (INDEX, "docs/nightly.md")  # pages that stand directly in docs/
 COLUMNS = 120
+README_LINES = 120
 _LINK = re.compile(r"\]\(\s*<?([^()\s<>]+)>?\s*\)")
 _HEADING = re.compile(r"^#+ +(.+?) *#*$", re.M)
 _CODE = re.compile(r"^( *)```.*?^\1```[^\n]*$", re.M | re.S)
@@ -83,7 +84,11 @@ def check_paths(repository):
 
 
 def check_lines(repository):
-    for file in filter(lambda file: is_page(file.path) and file.path != "README.md", repository.files.values()):
-        for number, line in enumerate(file.text.split("\n"), 1):
+    for file in filter(lambda file: is_page(file.path), repository.files.values()):
+        lines = file.text.split("\n")
+        for number, line in enumerate(lines, 1):
             if len(line) > COLUMNS and not line.lstrip().startswith("|"):
                 yield Complaint(f"{file.path}:{number}", f"has {len(line)} columns of {COLUMNS}", "break the line")
+        if file.path == "README.md" and len(lines) - 1 > README_LINES:
+            yield Complaint(file.path, f"has {len(lines) - 1} lines of {README_LINES}",
+                            "move what is not for a first look to a page under docs/")

@@ -69,6 +69,8 @@ class PagesSelfTest(unittest.TestCase):
         wide = "x" * 121
         self.assertEqual(self.found(pages.check_lines, {"a.md": f"{wide[:120]}\n| {wide} |\n", "CHANGELOG.md": wide}), [])
         self.assertEqual(len(self.found(pages.check_lines, {"docs/a.md": f"\n{wide}\n```\n{wide}\n```\n"})), 2)
+        self.assertEqual(self.found(pages.check_lines, {"README.md": "\n" * 120}), [])
+        self.assertIn("has 121 lines of 120", self.found(pages.check_lines, {"README.md": "\n" * 121})[0])
 
 
 if __name__ == "__main__":
