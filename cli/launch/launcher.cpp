@@ -8,6 +8,7 @@
 #include <map>
 #include <system_error>
 
+#include "base/contract/exit_code.h"
 #include "base/contract/names.h"
 #include "base/core/ignore_signal.h"
 #include "base/core/lists.h"
@@ -103,7 +104,8 @@ class Launcher {
   }
 
   void forward(int signal) {
-    if (asks_to_leave(signal)) supervision_.note_stop();
+    if (asks_to_leave(signal))
+      supervision_.note_stop(signal == SIGINT ? ExitCode::kInterruptedByUser : ExitCode::kPreempted);
     end_all(signal);
   }
 

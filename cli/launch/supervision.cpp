@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/contract/exit_code.h"
-
 namespace ratoon::cli {
 namespace {
 
@@ -58,7 +56,7 @@ bool Supervision::note_end(std::uint32_t local_rank, ProcessEnd end, Timestamp n
   if (end.code == static_cast<int>(ExitCode::kDone)) return false;
   if (end.code == static_cast<int>(ExitCode::kPreempted)) {
     was_preempted_ = true;
-    note_stop();  // its node is to be left, by the others as well
+    note_stop(ExitCode::kPreempted);  // its node is to be left, by the others as well
     return false;
   }
   if (asks_for_a_fresh_one(end) && !is_stopping_ && !failure_ && slot.quick_ends <= restarts_max_) {
@@ -67,19 +65,23 @@ bool Supervision::note_end(std::uint32_t local_rank, ProcessEnd end, Timestamp n
     return true;
   }
   if (!failure_) failure_ = end.code;
-  give_up_starts();
+  static_cast<void>(give_up_starts());
   return false;
 }
 
-void Supervision::note_stop() {
+void Supervision::note_stop(ExitCode code) {
   is_stopping_ = true;
-  give_up_starts();
+  if (give_up_starts() && !stopped_) stopped_ = code;
 }
 
-void Supervision::give_up_starts() {
+bool Supervision::give_up_starts() {
+  bool has_any = false;
   for (Slot& slot : slots_) {
-    if (slot.state == State::kToStart) slot.state = State::kEnded;
+    if (slot.state != State::kToStart) continue;
+    slot.state = State::kEnded;
+    has_any = true;
   }
+  return has_any;
 }
 
 bool Supervision::is_over() const {
@@ -88,7 +90,7 @@ bool Supervision::is_over() const {
 
 int Supervision::exit_code() const {
   if (failure_) return *failure_;
-  return static_cast<int>(was_preempted_ ? ExitCode::kPreempted : ExitCode::kDone);
+  return static_cast<int>(was_preempted_ ? ExitCode::kPreempted : stopped_.value_or(ExitCode::kDone));
 }
 
 }  // namespace ratoon::cli

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/contract/exit_code.h"
 #include "base/core/clock.h"
 
 namespace ratoon::cli {
@@ -32,13 +33,15 @@ class Supervision {
   void note_refused_start(std::uint32_t local_rank, Timestamp now);
   // Says whether the process will be started again.
   bool note_end(std::uint32_t local_rank, ProcessEnd end, Timestamp now);
-  // All were told to leave: nobody is started again.
-  void note_stop();
+  // All were told to leave: nobody is started again. `code` is that of the launch where a process still had
+  // to be: it is not done.
+  void note_stop(ExitCode code);
 
   // Those that still run are to leave, since one has failed.
   [[nodiscard]] bool has_failed() const { return failure_.has_value(); }
   [[nodiscard]] bool is_over() const;
-  // Once over: the first failure; else 80 where one was preempted; else 0.
+  // Once over: the first failure; else 80 where one was preempted; else that of note_stop(), where a process
+  // was to be started; else 0.
   [[nodiscard]] int exit_code() const;
 
  private:
@@ -49,13 +52,15 @@ class Supervision {
     std::uint32_t quick_ends = 0;
   };
 
-  void give_up_starts();
+  // Whether there were any.
+  bool give_up_starts();
 
   std::uint32_t restarts_max_;
   std::vector<Slot> slots_;
   std::optional<int> failure_;
   bool is_stopping_ = false;
   bool was_preempted_ = false;
+  std::optional<ExitCode> stopped_;  // before a process that had to be started was
 };
 
 }  // namespace ratoon::cli

@@ -88,6 +88,15 @@ class Launch(unittest.TestCase):
         self.assertEqual(self.output().count(f"signal {int(signal.SIGINT)} to"), 2, self.output())
         self.assertEqual(self.output().count(f"signal {int(signal.SIGUSR1)} to"), 2, self.output())
 
+    def test_one_that_is_stopped_before_its_process_is_started_again_is_not_done(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 80)):
+            with self.subTest(number.name):
+                self.start_member("--nproc", "1", "--", "sh", "-c", "kill -9 $$")
+                wait_until(lambda: self.output().count("it is started again") > 1, "a pause before the next start")
+                self.process.send_signal(number)
+                # 137 where a process had been started once more by then: it ends itself.
+                self.assertIn(self.finish(), (code, 137), self.output())
+
     def test_a_failure_ends_the_others_and_is_the_exit_code(self):
         stubborn = "import os, signal, sys, time\nif os.environ['LOCAL_RANK'] == '1': sys.exit(7)\n" \
                    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(600)"

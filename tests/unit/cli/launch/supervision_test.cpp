@@ -99,10 +99,32 @@ TEST(SupervisionTest, AProcessThatLivedAMinuteBeginsAnew) {
 TEST(SupervisionTest, NobodyIsStartedAgainWhoWasToldToLeave) {
   Supervision supervision = started(2);
   EXPECT_TRUE(supervision.note_end(0, kKilled, at(1)));
-  supervision.note_stop();
+  supervision.note_stop(ExitCode::kInterruptedByUser);
   EXPECT_FALSE(supervision.note_end(1, with_code(80), at(2)));
   EXPECT_TRUE(supervision.is_over());
   EXPECT_EQ(supervision.exit_code(), 80);
+}
+
+// It was killed, and is not done: what follows the launch in a script must not take it for done.
+TEST(SupervisionTest, AStopBeforeAProcessIsStartedAgainIsNoSuccess) {
+  for (const ExitCode code : {ExitCode::kPreempted, ExitCode::kInterruptedByUser}) {
+    Supervision supervision = started(2);
+    EXPECT_TRUE(supervision.note_end(0, kKilled, at(1)));
+    supervision.note_stop(code);
+    supervision.note_stop(ExitCode::kStartAgain);
+    EXPECT_FALSE(supervision.is_over());
+    EXPECT_FALSE(supervision.note_end(1, with_code(0), at(2)));
+    EXPECT_TRUE(supervision.is_over());
+    EXPECT_EQ(supervision.exit_code(), static_cast<int>(code));
+  }
+  Supervision unstarted(1, 10);
+  unstarted.note_refused_start(0, at(0));
+  unstarted.note_stop(ExitCode::kPreempted);
+  EXPECT_EQ(unstarted.exit_code(), 80);
+  Supervision over = started(1);
+  over.note_stop(ExitCode::kPreempted);
+  EXPECT_FALSE(over.note_end(0, with_code(0), at(1)));
+  EXPECT_EQ(over.exit_code(), 0) << "it was done by then";
 }
 
 TEST(SupervisionTest, WhereOneWasPreemptedTheOthersAreNotStartedAgain) {
@@ -124,7 +146,7 @@ TEST(SupervisionTest, AStartThatTheSystemRefusesIsTriedAgainAndIsNoEndOfAProcess
     supervision.note_refused_start(0, at(second));
   }
   EXPECT_FALSE(supervision.has_failed());
-  supervision.note_stop();
+  supervision.note_stop(ExitCode::kPreempted);
   supervision.note_refused_start(0, at(100));
   EXPECT_TRUE(supervision.due(at(200)).empty()) << "told to leave, it starts nothing";
 }
