@@ -10,6 +10,7 @@
 
 #include "base/contract/exit_code.h"
 #include "base/contract/fields.h"
+#include "base/contract/state_digest.h"
 #include "base/core/hex.h"
 #include "base/core/utf8.h"
 
@@ -57,6 +58,8 @@ Metric read_metric(Fields f) {
 Result<std::map<std::string, Metric, std::less<>>> decode(std::string_view state) {
   const auto body = parse_json(state, kStateBytesMax, kDepthMax);
   if (!body) return body.error();
+  if (const std::string damage = find_damage(state, *body, {"format", "metrics"}); !damage.empty())
+    return Error(ErrorKind::kCorrupted, damage);
   std::optional<Error> complaint;
   Fields f(*body, "metrics", complaint);
   if (f.whole("format", kCountMax) != kFormat)
@@ -114,7 +117,7 @@ std::string Metrics::save_state() const {
                  {"sum", bits_of(metric.sum)}, {"weighted_sum", bits_of(metric.weighted_sum)},
                  {"min", bits_of(metric.min)}, {"max", bits_of(metric.max)}};
   }
-  return json{{"format", kFormat}, {"metrics", std::move(all)}}.dump();
+  return seal_state({{"format", kFormat}, {"metrics", std::move(all)}});
 }
 
 void Metrics::load_state(std::string_view state) {

@@ -1,15 +1,14 @@
 #include "agent/src/data/order/stream_state.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <numeric>
 
-#include <ratoon/counter_random.h>
 #include <ratoon/failure.h>
 
 #include "base/contract/exit_code.h"
 #include "base/contract/fields.h"
+#include "base/contract/state_digest.h"
 #include "base/core/hex.h"
 
 namespace ratoon::data {
@@ -18,7 +17,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kStateFormat = 1;
-constexpr const char* kStateDigest = "state_digest";
 constexpr std::size_t kStateBytesMax = 32 * 1024 * 1024;
 constexpr int kStateDepthMax = 4;
 constexpr std::size_t kDigestDigits = 16;
@@ -32,36 +30,13 @@ constexpr std::size_t kNamesBytesMax = 512;  // of all names with quotes and com
                 "the state of the sample stream cannot be read: " + why);
 }
 
-std::string digest_of_text(std::string_view text) {
-  return to_hex(hash64(0, text));
-}
-
-// What states of before there was a digest have. A digest whose name is damaged is none of these.
-bool has_old_fields_alone(const json& body) {
-  constexpr std::array<std::string_view, 13> kOldFields{
-      "format", "order",   "epoch_end", "seed",     "global_batch",  "sources",    "segments",
-      "cursor", "batches", "digest",    "accepted", "window_shards", "first_known"};
-  const auto items = body.items();
-  return std::all_of(items.begin(), items.end(), [&](const auto& item) {
-    return std::ranges::find(kOldFields, item.key()) != kOldFields.end();
-  });
-}
-
-// Every byte counts: the text must be what was written, and the digest that of all else in it.
-void check_state_digest(std::string_view text, json body) {
-  if (!body.is_object()) return;
-  if (!body.contains(kStateDigest)) {
-    if (has_old_fields_alone(body)) return;
-    refuse_state(
-        "it has a field that is not known, and no digest: it is damaged, or a newer Ratoon wrote it");
-  }
-  const json digest = body[kStateDigest];
-  const bool is_as_written = body.dump() == text;
-  body.erase(kStateDigest);
-  if (is_as_written && digest.is_string() &&
-      digest.get_ref<const std::string&>() == digest_of_text(body.dump()))
-    return;
-  refuse_state("its digest does not fit the rest of it: it is damaged; take it from another checkpoint");
+// The last three are left out where they say nothing.
+void check_that_it_is_whole(std::string_view text, const json& body) {
+  const std::string damage =
+      find_damage(text, body,
+                  {"format", "order", "epoch_end", "seed", "global_batch", "sources", "segments", "cursor",
+                   "batches", "digest", "accepted", "window_shards", "first_known"});
+  if (!damage.empty()) refuse_state(damage);
 }
 
 std::uint64_t read_digest(Fields& f) {
@@ -188,14 +163,13 @@ std::string encode_stream(const StoredStream& stream) {
   if (stream.window_shards != 0) body["window_shards"] = stream.window_shards;
   if (stream.first_known != 0) body["first_known"] = stream.first_known;
   if (!stream.accepted.empty()) body["accepted"] = std::move(accepted);
-  body[kStateDigest] = digest_of_text(body.dump());
-  return body.dump();
+  return seal_state(std::move(body));
 }
 
 StoredStream decode_stream(std::string_view text) {
   const Result<json> body = parse_json(text, kStateBytesMax, kStateDepthMax);
   if (!body) refuse_state(body.error().message());
-  check_state_digest(text, *body);
+  check_that_it_is_whole(text, *body);
   std::optional<Error> complaint;
   Fields f(*body, "stream", complaint);
   constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();

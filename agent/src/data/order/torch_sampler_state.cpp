@@ -4,6 +4,7 @@
 
 #include "base/contract/exit_code.h"
 #include "base/contract/fields.h"
+#include "base/contract/state_digest.h"
 #include "base/core/hex.h"
 
 namespace ratoon::data {
@@ -96,6 +97,9 @@ void compare_options(const json& saved, const json& expected, const std::string&
 json parse(std::string_view text, const std::string& sampler, const json& expected_options) {
   Result<json> body = parse_json(text, kSamplerBytesMax, kSamplerDepthMax);
   if (!body) refuse_sampler(sampler, "cannot be read: " + body.error().message());
+  const std::string damage = find_damage(
+      text, *body, {"format", "sampler", "options", "epoch", "consumed", "progress", "generator"});
+  if (!damage.empty()) refuse_sampler(sampler, "cannot be read: " + damage);
   std::optional<Error> complaint;
   Fields f(*body, "state", complaint);
   if (f.whole("format", kAny) != kSamplerFormat)
@@ -110,12 +114,11 @@ json parse(std::string_view text, const std::string& sampler, const json& expect
 }  // namespace
 
 std::string encode_distributed_state(const DistributedSamplerOptions& options, ListPosition position) {
-  return json{{"format", kSamplerFormat},
-              {"sampler", "DistributedSampler"},
-              {"options", to_json(options)},
-              {"epoch", position.epoch},
-              {"consumed", position.consumed}}
-      .dump();
+  return seal_state({{"format", kSamplerFormat},
+                     {"sampler", "DistributedSampler"},
+                     {"options", to_json(options)},
+                     {"epoch", position.epoch},
+                     {"consumed", position.consumed}});
 }
 
 ListPosition read_distributed_state(std::string_view text, const DistributedSamplerOptions& expected) {
@@ -129,10 +132,12 @@ ListPosition read_distributed_state(std::string_view text, const DistributedSamp
 }
 
 std::string encode_random_state(const RandomSamplerOptions& options, const RandomPosition& position) {
-  return json{{"format", kSamplerFormat},      {"sampler", "RandomSampler"},
-              {"options", to_json(options)},   {"epoch", position.epoch},
-              {"progress", position.progress}, {"generator", to_text(position.generator)}}
-      .dump();
+  return seal_state({{"format", kSamplerFormat},
+                     {"sampler", "RandomSampler"},
+                     {"options", to_json(options)},
+                     {"epoch", position.epoch},
+                     {"progress", position.progress},
+                     {"generator", to_text(position.generator)}});
 }
 
 RandomPosition read_random_state(std::string_view text, const RandomSamplerOptions& expected) {

@@ -1,0 +1,58 @@
+#include "base/contract/state_digest.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <ratoon/counter_random.h>
+
+#include "base/core/hex.h"
+
+namespace ratoon {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kStateDigest = "state_digest";
+
+std::string digest_of_text(std::string_view text) {
+  return to_hex(hash64(0, text));
+}
+
+// What is no text in UTF-8 was not written so.
+std::string text_of(const json& body) {
+  return body.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string seal_state(json body) {
+  body[kStateDigest] = digest_of_text(body.dump());
+  return body.dump();
+}
+
+std::string find_damage(std::string_view text, const json& body,
+                        std::initializer_list<std::string_view> old_fields) {
+  if (!body.is_object()) return "";  // for the reader of its fields
+  const std::string as_written = text_of(body);
+  if (body.contains(kStateDigest)) {
+    json rest = body;
+    rest.erase(kStateDigest);
+    const json& digest = body[kStateDigest];
+    const bool fits = as_written == text && digest.is_string() &&
+                      digest.get_ref<const std::string&>() == digest_of_text(text_of(rest));
+    return fits ? ""
+                : "its digest does not fit the rest of it: it is damaged; take it from another checkpoint";
+  }
+  const auto items = body.items();
+  const bool has_others = !std::all_of(items.begin(), items.end(), [&](const auto& item) {
+    return std::ranges::find(old_fields, item.key()) != old_fields.end();
+  });
+  if (has_others)
+    return "it has a field that is not known, and no digest: it is damaged, or a newer Ratoon wrote it";
+  // The digest under the name of another field is that field's second value.
+  if (as_written.size() != text.size())
+    return "it has a field twice, or blanks between its fields, and no digest: it is damaged";
+  return "";
+}
+
+}  // namespace ratoon

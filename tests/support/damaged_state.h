@@ -1,0 +1,55 @@
+// States of one line of JSON with a digest of themselves: damage of any kind, none of which may load.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include <ratoon/failure.h>
+
+namespace ratoon::test {
+
+// As an older Ratoon wrote it, which nothing but its fields vouches for.
+inline std::string without_digest(std::string state) {
+  constexpr std::string_view kField = R"(,"state_digest":")";
+  constexpr std::size_t kFieldBytes = kField.size() + 17;  // 16 digits and a quote
+  return state.erase(state.find(kField), kFieldBytes);
+}
+
+// Every byte in every way that a flipped bit makes of it, every byte gone, every byte twice. `stride`: of
+// large states only each so many bytes.
+inline void expect_that_no_damage_loads(const std::string& state,
+                                        const std::function<void(const std::string&)>& load,
+                                        std::size_t stride = 1) {
+  std::size_t loaded = 0;
+  const auto try_one = [&](const std::string& damaged) {
+    if (damaged == state) return;
+    try {
+      load(damaged);
+      ++loaded;
+      ADD_FAILURE() << "loaded: " << damaged;
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.exit_code, 82);
+    }
+  };
+  for (std::size_t at = 0; at < state.size() && loaded < 3; at += stride) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string flipped = state;
+      flipped[at] = static_cast<char>(flipped[at] ^ (1 << bit));
+      try_one(flipped);
+    }
+    for (const char c : {'0', '1', '9', 'a', 'f', '"', ',', ' ', '}'}) {
+      std::string other = state;
+      other[at] = c;
+      try_one(other);
+    }
+    try_one(std::string(state).erase(at, 1));
+    try_one(std::string(state).insert(at, 1, state[at]));
+    try_one(state.substr(0, at));
+  }
+}
+
+}  // namespace ratoon::test
