@@ -172,14 +172,18 @@ void Session::Attempts::run(const std::function<void(Session&)>& function) {
   for (;;) {
     Session session(next());
     const session::ExitWatch watch([&] {
+      const bool is_done = session.engine_->is_done();
       return say_why_not_complete(*session.engine_, "exit() was called within the training function",
-                                  ": call finish() where the run is to end there, and return");
+                                  is_done ? ": return from it, which completes the run"
+                                          : ": call finish() where the run is to end there, and return");
     });
     try {
       function(session);
+      session::leave_if_forked();
       session.refuse_early_return();
       return complete(*session.engine_);
     } catch (...) {
+      session::leave_if_forked();
       end(*session.engine_);
     }
   }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -15,6 +16,11 @@
 
 namespace ratoon::session {
 namespace {
+
+constexpr std::string_view kForked =
+    "ratoon: a process that the program forked goes on with the session of its parent, whose threads it does "
+    "not have: end such a process by _exit(), or let it become another program by exec(), before its next "
+    "step and before the training function returns\n";
 
 struct Watched {
   std::mutex mutex;
@@ -50,6 +56,14 @@ void look_at_exit(int status, void*) {
 
 }  // namespace
 
+// Locks of streams may be held by threads that only the parent has.
+void leave_if_forked() {
+  const ::pid_t watched_one = watched().process;
+  if (watched_one == 0 || watched_one == ::getpid()) return;
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kForked.data(), kForked.size());
+  ::_exit(static_cast<int>(ExitCode::kConfiguration));
+}
+
 void refuse_exit_as_done(std::function<int()> find_code) {
   static std::once_flag asked;
   std::call_once(asked, [] { ::on_exit(look_at_exit, nullptr); });
@@ -62,6 +76,7 @@ void refuse_exit_as_done(std::function<int()> find_code) {
 void allow_exit_as_done() {
   const std::lock_guard lock(watched().mutex);
   watched().find_code = nullptr;
+  watched().process = 0;
 }
 
 }  // namespace ratoon::session

@@ -16,6 +16,11 @@ namespace ratoon::session {
 void refuse_exit_as_done(std::function<int()> find_code);
 void allow_exit_as_done();
 
+// A child that the program forked has none of the session's threads: it would wait for them for ever, and
+// what it saved would be written over what its parent saves. What it does with the session ends it, with a
+// sentence.
+void leave_if_forked();
+
 // The same for as long as it lives.
 class ExitWatch {
  public:

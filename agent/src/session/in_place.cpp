@@ -35,6 +35,7 @@ Session::Session(Result<Options> options) {
 // main() may return what is no success: that is known when the process ends.
 Session::~Session() {
   if (!attempts_ || is_complete_) return;
+  session::leave_if_forked();
   const bool is_unwinding = std::uncaught_exceptions() > exceptions_;
   const auto why =
       engine_->why_not_complete("the program left its session in place", kWithoutComplete, !is_unwinding);
@@ -78,6 +79,7 @@ int Session::complete() {
 }
 
 void Session::answer(const std::function<void()>& act) const {
+  session::leave_if_forked();
   try {
     act();
   } catch (const Interrupted&) {

@@ -55,7 +55,7 @@ ratoon_test(unit/agent/session_test
           session/train_untracked_test.cpp session/load_test.cpp session/load_from_test.cpp
   LIBS crash_support failing_calls ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/session_begin_test
-  SOURCES session/autoresume_test.cpp session/load_seed_test.cpp session/train_data_test.cpp
+  SOURCES session/autoresume_test.cpp session/forked_session_test.cpp session/load_seed_test.cpp session/train_data_test.cpp
           session/train_names_test.cpp LIBS ratoon::agent ratoon::base_contract)
 ratoon_test(unit/agent/group_link_test
   SOURCES session/group_ends_test.cpp session/group_link_test.cpp session/group_secret_test.cpp

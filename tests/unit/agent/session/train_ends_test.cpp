@@ -1,4 +1,6 @@
 // How a run that was ended before its time, and one whose numerics are others, is started again: files only.
+#include <cstdlib>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,6 +52,24 @@ class TrainEndsTest : public testing::Test {
   std::uint64_t steps_ = 0;
   std::string said_;
 };
+
+// The run is at its end, and not complete: the function is to return.
+TEST_F(TrainEndsTest, AnExitBehindTheLoopIsToldToReturn) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  options_.save_folder = folder_.path().string();
+  const auto exits = [this] {
+    static_cast<void>(train(options_, [](Session& session) {
+      std::uint64_t sum = 0;
+      session.track("sum", sum);
+      for (const std::uint64_t step : session.steps(4)) sum += step;
+      std::exit(0);
+    }));
+  };
+  EXPECT_EXIT(
+      exits(), testing::ExitedWithCode(82),
+      "exit.. was called within the training function at step 4 of 4: return from it, which completes "
+      "the run; that step is saved");
+}
 
 TEST_F(TrainEndsTest, ARunThatFinishedEarlyIsCompleteWhenItIsStartedAgain) {
   EXPECT_EQ(count(25), 0);
