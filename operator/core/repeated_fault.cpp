@@ -6,6 +6,7 @@
 #include "operator/core/failure_policy.h"
 #include "operator/core/last_failure.h"
 #include "operator/core/outside_words.h"
+#include "operator/core/path_words.h"
 #include "operator/core/program_words.h"
 #include "operator/core/restart_rules.h"
 
@@ -77,8 +78,9 @@ std::string find_fault(std::string_view last_lines) {
   const std::string text = find_exception(last_lines);
   if (text.empty() || !tells_of_exception(last_lines, text)) return "";
   const std::string fault = std::string(find_terminate_type(last_lines)) + ": " + text;
-  const bool is_outside = may_be_from_outside(fault) || may_be_from_outside(words_after(last_lines, text));
-  return is_outside ? "" : without_numbers(fault);
+  if (may_be_from_outside(words_after(last_lines, text))) return "";
+  if (is_missing_path(fault)) return fault;  // with numbers: another shard is another file
+  return may_be_from_outside(fault) ? "" : without_numbers(fault);
 }
 
 bool is_after(const Observation& seen, const api::MemberStatus& member, std::string_view name_before) {
@@ -104,8 +106,8 @@ std::string find_repeated_fault(const Observation& seen, const RosterChange& cha
       if (!can_fail_job(seen.job.spec, loss.member.role) || find_fault(pod->last_lines) != before) continue;
       const api::Failure failure = describe_failure(seen, loss);
       const Duration apart = failure.time.since_epoch - last->time.since_epoch;
-      const bool is_clear =
-          is_from_the_program(before) && ended_it(pod->last_lines) && ended_it(last->last_lines);
+      const bool is_clear = is_from_the_program(before) && !is_missing_path(before) &&
+                            ended_it(pod->last_lines) && ended_it(last->last_lines);
       if (!is_clear && apart < kUnclearFaultPasses) continue;
       // Others of one world may have failed beside the first: that is once.
       if (failure.attempt <= last->attempt && !is_after(seen, loss.member, last->member)) continue;

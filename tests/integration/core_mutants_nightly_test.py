@@ -46,6 +46,10 @@ MUTANTS = {
         r"if \(std::isdigit\(static_cast<unsigned char>\(text\[i\]\)\) == 0\)", "if (true)"),
     "a fault of the system taken for one of the program": (
         core("OutsideWords.*"), CORE + "outside_words.cpp", r"std::ranges::any_of\(kSentences, is_in\(small\)\) \|\| ", ""),
+    "a path that is not there taken for an outage": (
+        core("RepeatedFault.*"), CORE + "repeated_fault.cpp", r"if \(is_missing_path\(fault\)\) return fault;", ""),
+    "a device that is not there taken for a path": (
+        core("MissingPath.*"), CORE + "path_words.cpp", r"has_any_word\(small, kPlacesOfSystem\)", "false"),
     "an error of the caller that only its type tells": (
         core("OutsideWords.*"), CORE + "program_words.cpp", r"std::ranges::any_of\(kTypes, is_in\) \|\| ", ""),
     "a node that is lost though a member spoke from it since": (

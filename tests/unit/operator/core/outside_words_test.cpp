@@ -4,14 +4,19 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "operator/core/path_words.h"
 #include "operator/core/program_words.h"
 #include "operator/core/repeated_fault.h"
 
 namespace ratoon::core::outside_words_test {
 namespace {
+
+using testing::HasSubstr;
 
 std::string fault_of_cpp(const std::string& exception) {
   return find_fault("ratoon: the training function threw " + exception + "\n");
@@ -25,7 +30,6 @@ std::string fault_of_python(const std::string& exception) {
 TEST(OutsideWords, AreInWhatFilesServersAndDevicesSay) {
   for (const char* text : {
            "std::runtime_error: cannot open /mnt/data/train.bin: Stale file handle",
-           "std::runtime_error: shard.00012.mds: No such file or directory",
            "std::runtime_error: Host is unreachable",
            "std::runtime_error: Temporary failure in name resolution",
            "std::runtime_error: HTTP 503 Service Unavailable",
@@ -36,8 +40,6 @@ TEST(OutsideWords, AreInWhatFilesServersAndDevicesSay) {
            "std::runtime_error: Too many open files",
            "std::runtime_error: pthread_create: Resource temporarily unavailable",
            "std::runtime_error: connection reset by peer",
-           "c10::Error: open file failed because of errno 2 on fopen: No such file or directory, file path: "
-           "w",
            "c10::Error: PytorchStreamReader failed reading zip archive: failed finding central directory",
            "c10::Error: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED",
            "c10::Error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)",
@@ -69,7 +71,6 @@ TEST(OutsideWords, AreInWhatFilesServersAndDevicesSay) {
            "socket.gaierror: [Errno -3] Temporary failure in name resolution",
            "RuntimeError: DataLoader worker (pid 12) is killed by signal: Bus error. ",
            "RuntimeError: DataLoader worker (pid(s) 7, 8) exited unexpectedly",
-           "NotADirectoryError: [Errno 20] Not a directory: 'x'",
            "InterruptedError: x",
            "zipfile.BadZipFile: File is not a zip file",
            "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
@@ -91,8 +92,56 @@ TEST(OutsideWords, AreWhatTheSystemSaysOfItsErrors) {
   for (int number = 1; number < 134; ++number) {
     const std::string text = std::strerror(number);
     if (text.starts_with("Unknown error") || number == EINVAL || number == EDOM || number == ERANGE) continue;
+    if (number == ENOENT || number == ENOTDIR || number == EISDIR || number == ENAMETOOLONG) continue;
     EXPECT_EQ(fault_of_cpp("std::runtime_error: the shard: " + text), "") << text;
   }
+}
+
+TEST(MissingPath, IsWhatLibrariesSayOfOne) {
+  for (const std::string text : {
+           "std::runtime_error: shard.00012.mds: No such file or directory",
+           "std::system_error: opening data/trian.bin: No such file or directory",
+           "std::runtime_error: cannot open /mnt/nfs/data/train.bin: No such file or directory",
+           "std::filesystem::__cxx11::filesystem_error: filesystem error: directory iterator cannot open "
+           "directory: No such file or directory [/data/imgs]",
+           "std::filesystem::__cxx11::filesystem_error: filesystem error: cannot get file size: Is a "
+           "directory [/data/imgs]",
+           "c10::Error: open file failed because of errno 2 on fopen: No such file or directory, file path: "
+           "weights.pt",
+       }) {
+    EXPECT_TRUE(is_missing_path(text)) << text;
+    EXPECT_THAT(fault_of_cpp(text), HasSubstr(text)) << "with its numbers";
+  }
+  for (const std::string& text : std::vector<std::string>{
+           "FileNotFoundError: [Errno 2] No such file or directory: '/data/downloads/train.csv'",
+           "NotADirectoryError: [Errno 20] Not a directory: 'x'",
+           "OSError: [Errno 36] File name too long: '/data/" + std::string(300, 'x') + "'",
+       })
+    EXPECT_THAT(fault_of_python(text), HasSubstr(text));
+}
+
+TEST(MissingPath, IsNoSocketDeviceLibraryOrServer) {
+  for (const char* text : {
+           "std::runtime_error: connect: No such file or directory",
+           "std::runtime_error: connecting to /tmp/agent.sock: No such file or directory",
+           "std::runtime_error: /dev/nvidia0: No such file or directory",
+           "std::runtime_error: /sys/class/infiniband: No such file or directory",
+           "std::runtime_error: libcuda.so.1: cannot open shared object file: No such file or directory",
+           "std::runtime_error: https://data/train.bin: No such file or directory",
+           "std::runtime_error: 10.0.0.3: No such file or directory",
+           "std::runtime_error: NFS server data1: No such file or directory",
+           "std::runtime_error: CUDA error: no kernel: No such file or directory",
+           "botocore.exceptions.ClientError: NoSuchBucket: No such file or directory",
+           "std::runtime_error: opening data/train.bin: Stale file handle",
+           "std::runtime_error: opening data/train.bin: Permission denied",
+           "std::runtime_error: opening data/train.bin: Input/output error",
+           "std::runtime_error: opening data/train.bin: Too many open files",
+           "std::runtime_error: cannot open data/train.bin",
+       }) {
+    EXPECT_FALSE(is_missing_path(text)) << text;
+    EXPECT_EQ(fault_of_cpp(text), "") << text;
+  }
+  EXPECT_FALSE(is_missing_path("std::out_of_range: no layer 17 of 12"));
 }
 
 TEST(OutsideWords, AreNotInWhatProgramsDoWrong) {

@@ -115,6 +115,25 @@ TEST_F(RepeatedFault, OfWhichMoreThanTheProgramMayBeTheCauseHasToLast) {
   EXPECT_EQ(decide().status.phase, api::JobPhase::kFailed);
 }
 
+// As that of a file which another program still writes.
+TEST_F(RepeatedFault, OfAPathWhereNothingIsHasToLastAndToBeOfThatPath) {
+  const auto lines_of = [](const std::string& path) {
+    return "ratoon: the training function threw std::invalid_argument: opening " + path +
+           ": No such file or directory\n";
+  };
+  seen_.job.status.last_failure->last_lines = lines_of("data/trian.00012.bin");
+  seen_.job.status.last_failure->time = test::wall(100);
+  fail({.lines = lines_of("data/trian.00012.bin")});
+  seen_.pods.back().ended_at = test::wall(109);
+  EXPECT_EQ(decide().status.phase, api::JobPhase::kRecovering);
+  seen_.pods.back().ended_at = test::wall(110);
+  const auto status = decide().status;
+  EXPECT_EQ(status.phase, api::JobPhase::kFailed);
+  EXPECT_THAT(status.message, HasSubstr("opening data/trian.00012.bin: No such file or directory"));
+  seen_.pods.back().last_lines = lines_of("data/trian.00013.bin");
+  EXPECT_EQ(decide().status.phase, api::JobPhase::kRecovering) << "another shard is missing: more come";
+}
+
 TEST_F(RepeatedFault, IsNoTracebackThatTheProgramWentOnFrom) {
   const std::string traceback =
       "Traceback (most recent call last):\n  File \"t.py\", line 3\nModuleNotFoundError: No module named "
