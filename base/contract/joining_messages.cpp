@@ -9,6 +9,14 @@ namespace ratoon::contract {
 
 using nlohmann::json;
 
+namespace {
+
+std::uint32_t read_threads(Fields& f) {
+  return static_cast<std::uint32_t>(f.optional_whole("threads", kThreadsMax));
+}
+
+}  // namespace
+
 json to_json(const JoinRequest& m) {
   json inventory = json::array();
   for (const auto& entry : first_of(m.inventory, kInventoryMax)) inventory.push_back(to_json(entry));
@@ -21,6 +29,7 @@ json to_json(const JoinRequest& m) {
   if (m.left_step.value() != 0) out["left_step"] = m.left_step.value();
   if (m.rollback)
     out["rollback"] = {{"resume_from", m.rollback->resume_from.value()}, {"skip", m.rollback->skip}};
+  if (m.threads != 0) out["threads"] = m.threads;
   return out;
 }
 
@@ -44,6 +53,7 @@ void read(Fields& f, JoinRequest& m) {
     m.rollback = RollbackWish{.resume_from = Step(wish.whole("resume_from", kCountMax)),
                               .skip = wish.whole("skip", kSkipMax)};
   }
+  m.threads = read_threads(f);
 }
 
 json to_json(const Assignment& m) {
@@ -51,6 +61,7 @@ json to_json(const Assignment& m) {
               {"rank", m.rank.value()},       {"rendezvous", m.rendezvous},
               {"secret", m.secret},           {"world_size", m.world_size}};
   if (m.resume) out["resume"] = to_json(*m.resume);
+  if (m.threads != 0) out["threads"] = m.threads;
   return out;
 }
 
@@ -71,6 +82,7 @@ void read(Fields& f, Assignment& m) {
     m.resume = read_resume_point(r);
     if (m.resume->attempt >= m.attempt) r.complain("attempt", "an attempt before the assignment's own");
   }
+  m.threads = read_threads(f);
 }
 
 json to_json(const JoinReply& m) {

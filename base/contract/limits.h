@@ -19,6 +19,7 @@ inline constexpr double kSecondsMax = 10.0 * 365 * 24 * 3600;
 inline constexpr std::uint32_t kWorldMax = 65536;
 inline constexpr std::uint64_t kCountMax = (1ULL << 53) - 1;  // what every JSON reader keeps exactly
 inline constexpr std::uint64_t kSkipMax = 1ULL << 62;         // as the flag takes it
-inline constexpr std::uint64_t kAttemptMax = 1'000'000'000;   // of one that was: the next one is made from it
+inline constexpr std::uint64_t kThreadsMax = 1ULL << 16;
+inline constexpr std::uint64_t kAttemptMax = 1'000'000'000;  // of one that was: the next one is made from it
 
 }  // namespace ratoon::contract

@@ -76,6 +76,7 @@ struct JoinRequest {
   std::string address;      // host:port, bound already, where rank 0's store would listen
   std::vector<InventoryEntry> inventory;
   std::optional<RollbackWish> rollback{};  // all of a world wish the same, or none of them any
+  std::uint32_t threads = 0;  // that share one operation, where numerics are pinned; 0: they are not
 
   friend bool operator==(const JoinRequest&, const JoinRequest&) = default;
 };
@@ -100,6 +101,7 @@ struct Assignment {
   std::string secret;                 // of the attempt: its ranks alone are told, and it is never logged
   std::optional<ResumePoint> resume;  // absent: start from the beginning
   double beat_seconds = 1.0;
+  std::uint32_t threads = 0;  // of rank 0, as it said
 
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };

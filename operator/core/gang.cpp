@@ -106,7 +106,8 @@ std::vector<api::Seat> assign_seats(const Gang& gang, Attempt attempt, double be
                                     .world_size = static_cast<std::uint32_t>(gang.joiners.size()),
                                     .rendezvous = gang.joiners.front().address,
                                     .resume = resume,
-                                    .beat_seconds = beat_seconds}});
+                                    .beat_seconds = beat_seconds,
+                                    .threads = gang.joiners.front().threads}});
   }
   return seats;
 }

@@ -59,6 +59,7 @@ STREAMING = "agent/src/checkpoint/staging/streaming_copy.*"  # what the processo
 TORCH_LISTS = tuple(f"agent/src/data/order/{name}.*" for name in ("torch_distributed_sampler", "torch_list_memory",
                                                                  "torch_lists"))
 AGENT_DATA = "agent/src/data/order"
+REFUSALS = "agent/src/data/sets/refuse.*"  # which exit code a file has that a program named
 LOADED_STATE = f"{AGENT_DATA}/loaded_state.*"  # says on stderr that a load was for nothing
 _OBJECTS = "agent/src/objects"
 OBJECTS_WITH = {f"{_OBJECTS}/s3/sha256.*": "openssl", f"{_OBJECTS}/credentials/served.*": "nlohmann_json"}
@@ -135,11 +136,12 @@ PARTS = (
     Part(STREAMING, BASE + PUBLIC, target="agent"),
     Part(PACK, BASE + PUBLIC + (STREAMING,), target="agent", is_pure=True, instead=_AT_THE_DOOR),
     Part(AGENT_DATA, BASE + PUBLIC, target="agent", is_pure=True, instead=_AT_THE_DOOR),
-    *(Part(path, BASE + PUBLIC + (AGENT_DATA,) + TORCH_LISTS, target="agent",
+    *(Part(path, BASE + PUBLIC + (AGENT_DATA, REFUSALS) + TORCH_LISTS, target="agent",
            instead="lists of a gigabyte are shared and kept as files: what is more than that is arithmetic")
       for path in TORCH_LISTS),
     Part(LOADED_STATE, BASE + PUBLIC + (AGENT_DATA,), target="agent"),
-    Part("agent/src/data/sets", BASE + PUBLIC, target="agent"),
+    Part(REFUSALS, BASE + PUBLIC, target="agent"),
+    Part("agent/src/data/sets", BASE + PUBLIC + (REFUSALS,), target="agent"),
     Part("agent/src/data/loader", BASE + PUBLIC + ("agent/src/data/sets",), target="agent",
          instead="the order is known through StreamReader alone: see ratoon/stream_reader.h"),
     Part("agent/src/mds/format", BASE + PUBLIC + (MDS[0],),

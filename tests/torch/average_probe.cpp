@@ -1,8 +1,10 @@
 // A trainer for digits_run_test.py: gradients that are known, so that their mean is.
 //
 //   average_probe MODE   whole: whole numbers, whose sums are exact; real: any numbers; small: few of them;
-//                        other-weights
+//                        other-weights: rank 2 makes another model; drifts: rank 2 changes a weight alone;
+//                        resumes-apart: the same after a loss, before the first mean
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <string_view>
 
@@ -14,12 +16,20 @@
 
 namespace {
 
+constexpr std::uint64_t kSteps = 12;
+constexpr std::uint64_t kDrifts = 5;
+constexpr std::uint64_t kDies = 6;
+
 struct Model : torch::nn::Module {
-  explicit Model(std::int64_t size) : large(register_parameter("large", torch::randn({size}))) {}
+  // What is frozen may differ between ranks.
+  Model(std::int64_t size, std::uint32_t rank)
+      : large(register_parameter("large", torch::randn({size}))),
+        frozen(register_parameter("frozen", torch::full({2}, static_cast<double>(rank)), false)) {}
   torch::Tensor small = register_parameter("small", torch::randn({3, 5}));
   torch::Tensor precise = register_parameter("precise", torch::randn({7}, torch::kDouble));
   torch::Tensor partly = register_parameter("partly", torch::randn({11}));
   torch::Tensor large;
+  torch::Tensor frozen;
   torch::Tensor never = register_parameter("never", torch::randn({2}));
 };
 
@@ -60,6 +70,20 @@ void average_real(ratoon::Session& session, Model& model) {
   std::printf("gradients %s\n", ratoon::digest(gradients).value().c_str());
 }
 
+void change(Model& model) {
+  const torch::NoGradGuard no_gradients;
+  model.small.add_(1);
+}
+
+// After a checkpoint, from which the next attempt resumes.
+void die_after_a_save(ratoon::Session& session, std::uint64_t step, ratoon::SaveTicket& ticket) {
+  if (session.attempt() != 1) return;
+  if (step == 0) ticket = session.save();
+  if (step != kDies || session.rank() != 1) return;
+  static_cast<void>(ticket.wait(ratoon::SaveLevel::kCommitted, std::chrono::seconds(60)));
+  static_cast<void>(std::raise(SIGKILL));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -67,9 +91,15 @@ int main(int argc, char** argv) {
   torch::set_num_threads(1);
   return ratoon::train(ratoon::Options::from_environment(argc, argv), [&](ratoon::Session& session) {
     torch::manual_seed(mode == "other-weights" ? session.rank() / 2 : 1);
-    Model model(mode == "small" ? 1000 : 3 << 20);
+    Model model(mode == "small" ? 1000 : 3 << 20, session.rank());
     torch::manual_seed(100 + session.rank());
-    for (const std::uint64_t step : session.steps(12)) {
+    ratoon::SaveTicket ticket;
+    for (const std::uint64_t step : session.steps(kSteps)) {
+      if (mode == "drifts" && session.rank() == 2 && step == kDrifts) change(model);
+      if (mode == "resumes-apart") {
+        die_after_a_save(session, step, ticket);
+        if (session.attempt() == 2 && session.rank() == 2) change(model);
+      }
       const auto start = std::chrono::steady_clock::now();
       if (mode == "real") {
         average_real(session, model);

@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
+from trainer_run import TrainerRun
+
 BIN = pathlib.Path(os.environ["RATOON_BUILD_DIR"]) / "bin"
 SENTENCE = "ratoon: bits may differ from those of an unbroken run: "
 WEIGHTS = re.compile(r"^weights ([0-9a-f]{16})$", re.M)
@@ -55,6 +57,25 @@ class Deterministic(unittest.TestCase):
         self.assertEqual((self.numerics()["threads"], self.numerics()["deterministic"]), (1, True))
         self.assertEqual(WEIGHTS.findall(broken.stdout), WEIGHTS.findall(unbroken.stdout))
         self.assertEqual(len(WEIGHTS.findall(broken.stdout)), 1)
+
+    def charlm(self, *threads):
+        """The weights of each rank of a new run, whose ranks begin with so many threads."""
+        run = TrainerRun("charlm", len(threads), "--steps", 6, "--batch", 8, "--deterministic")
+        self.addCleanup(run.close)
+        container = run.document["spec"]["roles"][0]["template"]["spec"]["containers"][0]
+        of_rank = f"set -- {' '.join(map(str, threads))}; shift $RATOON_INDEX; exec {' '.join(container['command'])} --threads $1"
+        container["command"] = ["sh", "-c", of_rank]
+        container["env"] = [{"name": "ATEN_CPU_CAPABILITY", "value": "avx2" if HAS_AVX2 else "default"}]
+        run.write_job()
+        code, output = run.start().finish()
+        self.assertEqual(code, 0, f"{output}\n{run.logs()}")
+        return run.weights()
+
+    def test_all_ranks_compute_with_the_threads_of_rank_0(self):
+        for first in (1, 2):
+            alike = self.charlm(first, first)
+            self.assertEqual(len(alike), 2)
+            self.assertEqual(self.charlm(first, 3 - first), alike, f"rank 0 has {first} threads")
 
     def test_what_comes_too_late_is_said(self):
         self.train(1, name="look")

@@ -77,13 +77,15 @@ class DigitsRun(AsUnbroken, unittest.TestCase):
 
 
 class Averaging(unittest.TestCase):
-    def run_probe(self, mode, code=0):
-        run = LocalRun("probe", {"numNodes": 3}, ["average_probe", mode])
+    def begin_probe(self, mode, code=0):
+        run = LocalRun("probe", {"numNodes": 3, "checkpointPolicy": {"intervalSteps": 4}}, ["average_probe", mode])
         self.addCleanup(run.close)
         found, output = run.start().finish()
-        logs = run.logs()
-        self.assertEqual(found, code, f"{output}\n{logs}")
-        return logs
+        self.assertEqual(found, code, f"{output}\n{run.logs()}")
+        return run
+
+    def run_probe(self, mode, code=0):
+        return self.begin_probe(mode, code).logs()
 
     def test_the_mean_of_whole_numbers_is_exact(self):
         logs = self.run_probe("whole")
@@ -105,6 +107,23 @@ class Averaging(unittest.TestCase):
         for text in logs.values():
             self.assertIn("rank 2 has other weights than rank 0 at step 0: give all ranks the same seed", text)
             self.assertRegex(text, r"of \d+ parameters \d+ differ, first \"\S+\"")
+
+    def test_weights_that_drift_apart_are_told_before_they_are_saved(self):
+        run = self.begin_probe("drifts", code=82)
+        for text in run.logs().values():
+            self.assertIn("rank 2 has other weights than rank 0 at step 8: the ranks have drifted apart since step 4, ", text)
+            self.assertIn("start again: this step was not saved", text)
+            self.assertIn("of 5 parameters 1 differ, first \"small\"", text)
+        saved = [path.name for path in run.folder.glob("checkpoints/*/*/*") if path.name.startswith("s0000000008")]
+        self.assertEqual(saved, [])
+
+    def test_weights_that_differ_after_a_resume_are_told_with_the_way_on(self):
+        logs = self.run_probe("resumes-apart", code=82)
+        told = [text for text in logs.values() if "rank 2 has other weights than rank 0 at step " in text]
+        self.assertEqual(len(told), 3, logs)
+        for text in told:
+            self.assertRegex(text, r"at step [1-9]\d*: the ranks have drifted apart, because")
+            self.assertIn("start one process alone, which goes on with rank 0's weights", text)
 
 
 if __name__ == "__main__":

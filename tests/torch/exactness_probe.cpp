@@ -211,7 +211,7 @@ void train(ratoon::Session& session, const Data& data, const Deaths& deaths) {
       nets.eval();
       const auto validated = nets.loss(data.x, data.y);
       fate.pass(Place::kValidating, step);
-      session.report("validation", validated.item<double>());
+      if (session.rank() == 0) session.report("validation", validated.item<double>());
       nets.train();
     }
     std::printf("attempt %u rank %u step %u loss %a\n", static_cast<unsigned>(session.attempt()),

@@ -75,7 +75,8 @@ int main(int argc, char** argv) {
           throw std::runtime_error("the mean of two ranks is not " + std::to_string(step + 1));
       ++steps;
     }
-    // One that compared the weights, and one a step: all fits into one piece.
+    // One that compared the weights, and one a step: all fits into one piece. Nothing is saved within the
+    // loop.
     std::printf("attempt %llu: %llu steps, %llu calls\n", static_cast<unsigned long long>(session.attempt()),
                 static_cast<unsigned long long>(steps), static_cast<unsigned long long>(group->calls));
   });

@@ -177,6 +177,25 @@ TEST(TrackModule, OnARankThatIsNewToTheWorldTheDefaultGeneratorIsSeeded) {
   EXPECT_TRUE(torch::randn({3}).equal(of_rank_2));
 }
 
+TEST(TrackModule, AnObjectThatDrawsAsItIsRestoredChangesNoGenerator) {
+  test::SavedObjects saved;
+  torch::manual_seed(3);
+  Net net;
+  session::TrackedObjects objects;
+  test::track(objects, "net", *net);
+  objects.add(
+      "shuffled", [](StateWriter& out) { out.bytes("", "x"); },
+      [](StateReader& in) { in.bytes("", [](const std::string&) { torch::randn({5}); }); });
+  const auto point = saved.save(objects);
+  const torch::Tensor drawn = torch::randn({3});
+  saved.load(point, objects);
+  EXPECT_TRUE(torch::randn({3}).equal(drawn));
+  saved.load(point, objects, 2);
+  const torch::Tensor of_new_rank = torch::randn({3});
+  torch::manual_seed(test::SavedObjects::seed_of(2, "net.generator:cpu"));
+  EXPECT_TRUE(torch::randn({3}).equal(of_new_rank));
+}
+
 TEST(TrackGenerator, ComesBackAndIsItsOwn) {
   test::SavedObjects saved;
   auto noise = at::make_generator<at::CPUGeneratorImpl>();

@@ -20,37 +20,55 @@ struct Model : nn::Module {
   at::Tensor& parameter(const std::string& name) { return named_parameters()[name]; }
 };
 
+WeightsMark mark_of(const Model& model) {
+  return mark_weights(trained_weights(model));
+}
+
 TEST(WeightsMark, IsTheSameForEqualWeights) {
-  const auto one = mark_weights(Model());
-  const auto other = mark_weights(Model());
+  const auto one = mark_of(Model());
+  const auto other = mark_of(Model());
   EXPECT_EQ(one.whole, other.whole);
   EXPECT_EQ(one.sums, other.sums);
   EXPECT_EQ(one.names.size(), 4u);
 }
 
 TEST(WeightsMark, ChangesWithOneNumberOfOneParameter) {
-  const auto before = mark_weights(Model());
+  const auto before = mark_of(Model());
   Model model;
   const ::torch::NoGradGuard no_gradients;
   model.parameter("second.weight").view({-1})[5].add_(1e-3);
-  const auto after = mark_weights(model);
+  const auto after = mark_of(model);
   EXPECT_NE(after.whole, before.whole);
   for (std::size_t i = 0; i < before.sums.size(); ++i)
     EXPECT_EQ(after.sums[i] != before.sums[i], before.names[i] == "second.weight") << before.names[i];
 }
 
 TEST(WeightsMark, ChangesWithNamesTypesAndShapes) {
-  const auto before = mark_weights(Model());
-  EXPECT_NE(mark_weights(Model("third")).whole, before.whole);
+  const auto before = mark_of(Model());
+  EXPECT_NE(mark_of(Model("third")).whole, before.whole);
   Model doubles;
   doubles.to(at::kDouble);
-  EXPECT_NE(mark_weights(doubles).whole, before.whole);
+  EXPECT_NE(mark_of(doubles).whole, before.whole);
   Model turned;
   auto& weight = turned.parameter("first.weight");
   const ::torch::NoGradGuard no_gradients;
   weight.set_data(weight.reshape({3, 4}).clone());
-  EXPECT_NE(mark_weights(turned).whole, before.whole);
-  EXPECT_EQ(mark_weights(turned).whole.size(), before.whole.size());
+  EXPECT_NE(mark_of(turned).whole, before.whole);
+  EXPECT_EQ(mark_of(turned).whole.size(), before.whole.size());
+}
+
+TEST(WeightsMark, IsOfTrainedParametersAlone) {
+  Model model;
+  model.parameter("first.bias").set_requires_grad(false);
+  const auto before = mark_of(model);
+  EXPECT_EQ(before.names.size(), 3u);
+  {
+    const ::torch::NoGradGuard no_gradients;
+    model.parameter("first.bias").add_(1);
+  }
+  EXPECT_EQ(mark_of(model).whole, before.whole);
+  model.parameter("first.bias").set_requires_grad(true);
+  EXPECT_NE(mark_of(model).whole, before.whole);
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ class AtomicDirectory {
 
   // Syncs all that lies in it, makes it latest() under its own name, which it returns, and removes finished
   // ones that need not be kept. A rank that cannot sync its files throws before the barrier: then no rank
-  // finishes the directory.
+  // finishes the directory. Where rank 0 cannot give it its name, every rank throws after the last barrier.
   std::filesystem::path finalize(const std::filesystem::path& directory) const;
 
  private:

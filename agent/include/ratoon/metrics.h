@@ -6,7 +6,9 @@
 //   metrics.report("loss", loss.item<double>(), batch_size);
 //   if (is_epoch_over) { log(metrics.find("loss")->mean()); metrics.reset(); }
 //
-// Over ranks: merge the others' into a copy, in rank order, so that all come to the same bits.
+// Over ranks: merge the others' into a copy, in rank order, so that all come to the same bits. Each rank
+// reports what is its own. In a world of another size a new rank begins with nothing, and what a rank that is
+// gone has reported goes on with another one: merged they have the samples that they had.
 //
 // Thread contract: one thread at a time.
 #pragma once
@@ -16,6 +18,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <ratoon/stateful.h>
 
@@ -49,6 +52,8 @@ class Metrics : public Stateful {
   [[nodiscard]] std::string save_state() const override;
   // Throws Failure if it is something else; then nothing is taken over.
   void load_state(std::string_view state) override;
+  [[nodiscard]] bool adds_up_over_ranks() const override { return true; }
+  void load_states(const std::vector<std::string>& states) override;
 
  private:
   std::map<std::string, Metric, std::less<>> metrics_;

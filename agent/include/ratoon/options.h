@@ -101,7 +101,7 @@ struct Options {
   std::string staging_folder{};          // --staging-folder, RATOON_STAGING_FOLDER
   std::uint64_t staging_slots = 2;       // --staging-slots, RATOON_STAGING_SLOTS; 0: saves wait for the disk
   std::uint64_t staging_memory_mib = 0;  // --staging-memory-mib, RATOON_STAGING_MEMORY_MIB; of all slots of
-                                         // this process; 0: half of what is free at the start
+                                         // this process; 0: its part of half of what is free
   std::uint64_t max_missed_saves = 3;    // --max-missed-saves, RATOON_MAX_MISSED_SAVES; saves in a row that
                                          // may fail before the run ends with exit code 84
   std::uint64_t disk_patience_seconds = 300;  // --disk-patience, RATOON_DISK_PATIENCE_SECONDS; how long one

@@ -45,14 +45,16 @@ struct TrackAdapter<E> {
   }
   static void load(E& engine, StateReader& in) {
     if (const auto seed_of_new = in.new_seed("")) {
-      in.at_end([&engine, seed = *seed_of_new] { TrackAdapter::seed(engine, seed); });
+      in.after_all([&engine, seed = *seed_of_new] { TrackAdapter::seed(engine, seed); });
       return;
     }
     in.bytes("", [&engine, &in](const std::string& state) {
-      std::istringstream text(state);
-      text.imbue(std::locale::classic());
-      if (!(text >> engine) || !(text >> std::ws).eof())
-        in.refuse("the checkpoint has another random number engine under this name");
+      in.after_all([&engine, &in, state] {
+        std::istringstream text(state);
+        text.imbue(std::locale::classic());
+        if (!(text >> engine) || !(text >> std::ws).eof())
+          in.refuse("the checkpoint has another random number engine under this name");
+      });
     });
   }
 };

@@ -143,7 +143,7 @@ class Session {
     answer([&] { TrackAdapter<T>::check(object, name); });
     Tracked kind = requires { requires TrackAdapter<T>::kIsWeights; } ? Tracked::kWeights : Tracked::kState;
     if constexpr (requires { TrackAdapter<T>::seed(object, std::uint64_t{}); }) {
-      TrackAdapter<T>::seed(object, seed_of(name));
+      TrackAdapter<T>::seed(object, first_seed_of(name));
       kind = Tracked::kSeeded;
     }
     track_state(
@@ -202,8 +202,9 @@ class Session {
 
   // A number of the step under way, the mean of so many samples: for the history on the disk, /metrics and,
   // where it is called "loss", the bar. Of what is reported before average_gradients() these show the mean
-  // over ranks, weighted by samples; of what comes after it, rank 0's own, and /metrics the mean with the
-  // next step. Finite or not, it never ends the run.
+  // over ranks, weighted by samples; of what comes after it, or in a step without it, rank 0's own (/metrics
+  // of another rank: that rank's). All of it belongs to the step in which it is reported. Finite or not, it
+  // never ends the run.
   void report(std::string_view name, double value, std::uint64_t samples = 1);
 
   // The step under way is saved when it ends, beside what --save-every says. With a reason it is
@@ -287,8 +288,11 @@ class Session {
   [[nodiscard]] std::array<float, kNumbers> numbers() const;
   void take_sums(std::span<const float, kNumbers> sums_of_all);
   // Called on the training thread before what is tracked is read for a save: waits for what may still change
-  // it, or fail. May throw; the newest one counts, until the attempt ends.
+  // it, or fail. May throw. All that are given are called in this order, until the attempt ends.
   void before_saves(std::function<void()> check);
+  // The same, and only for saves that all ranks make in this step, so `check` may wait for the other ranks.
+  // Not called for the save of complete(), which a rank may make alone.
+  void before_saves_of_all(std::function<void()> check);
   // The one T of this attempt, made when it is asked for first. It goes when the training function has
   // returned or thrown, before the session does.
   template <class T, class... Arguments>
@@ -304,6 +308,9 @@ class Session {
   enum class Tracked { kState, kWeights, kSeeded };
   void track_state(std::string name, std::function<void(StateWriter&)> save,
                    std::function<void(StateReader&)> load, Tracked kind = Tracked::kState);
+  // What a generator begins with in every attempt: what is drawn before steps() is the same after a resume.
+  // There a rank goes on with its own state, and one that is new to the world with seed_of().
+  [[nodiscard]] std::uint64_t first_seed_of(std::string_view name) const;
   void follow_data(std::function<std::uint64_t()> cursor, std::function<std::uint64_t()> epoch_slots,
                    std::function<std::uint64_t()> batches);
   // Calls it; what it throws ends the process where the session is in place.

@@ -162,8 +162,19 @@ class StateReader {
   // `take` is called with what bytes() of the writer was given, when all is read.
   virtual void bytes(const std::string& name, std::function<void(std::string)> take) = 0;
 
+  // The same for what adds up over ranks. `take` is called with the states that this rank takes over in a
+  // world of another size, in the order of their ranks: its own and those of ranks that are gone; none where
+  // it is new.
+  virtual void bytes_of_ranks(const std::string& name, std::function<void(std::vector<std::string>)> take) {
+    bytes(name, [take = std::move(take)](std::string own) { take({std::move(own)}); });
+  }
+
   // `act` is called when all is read, in the order of these calls.
   virtual void at_end(std::function<void()> act) = 0;
+
+  // `act` is called after those of at_end() of all objects: for a generator of random numbers, from which an
+  // object that restores itself may draw.
+  virtual void after_all(std::function<void()> act) { at_end(std::move(act)); }
 
   // Throws the Failure that says that the checkpoint does not fit: "tracked 'net': " and the sentence.
   [[noreturn]] virtual void refuse(const std::string& why) const = 0;

@@ -24,6 +24,14 @@ class Stateful {
   // Takes back what save_state() of the same version gave. Throws if it is something else.
   virtual void load_state(std::string_view state) = 0;
 
+  // Whether ranks add it up, as they do Metrics: then load_states() is called in place of load_state().
+  [[nodiscard]] virtual bool adds_up_over_ranks() const { return false; }
+  // Takes over what one or several ranks saved, or begins anew where there are none: in a world of another
+  // size each saved state goes to one rank, so that the sum over all ranks is what it was.
+  virtual void load_states(const std::vector<std::string>& states) {
+    for (const std::string& state : states) load_state(state);
+  }
+
   // Where the memory lies, on whatever device, whose contents save_state() gives: for a model whose
   // parameters a tracked optimizer changes, which is refused where no tracked object has them.
   [[nodiscard]] virtual std::vector<StateWriter::Memory> saved_memory() const { return {}; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 #include <vector>
 
 #include <netinet/in.h>
@@ -15,7 +16,8 @@
 namespace ratoon::board {
 namespace {
 
-constexpr std::size_t kConnectionsMax = 16384;
+constexpr std::size_t kConnectionsMin = 16384;
+constexpr std::size_t kConnectionsOfRank = 4;  // a rank has one or two, and as many of the attempt before
 constexpr std::size_t kHeldMax = std::size_t{256} << 20;
 // After accept() found no descriptor or memory left, which the next look would find again at once.
 constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
@@ -40,6 +42,14 @@ std::string draw_nonce() {
 
 }  // namespace
 
+std::size_t connections_for(std::uint32_t world_size) {
+  return std::max(kConnectionsMin, kConnectionsOfRank * world_size);
+}
+
+std::size_t open_files_for(std::uint32_t world_size, std::size_t own_files) {
+  return kConnectionsOfRank * world_size + own_files;
+}
+
 void Connections::begin(const Opening& opening) {
   if (opening.attempt <= opening_.attempt) return;
   opening_ = opening;
@@ -63,10 +73,18 @@ void Connections::accept_all() {
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
     if (errno == EAGAIN) return;
+    tell_refused(system_error(errno, "taking the connection of a rank").message());
     paused_until_ = now + kAcceptPause;
     break;
   }
   stop_accepting();
+}
+
+// Ranks that cannot connect wait without a word, and so does rank 0.
+void Connections::tell_refused(const std::string& why) {
+  if (!tell_ || std::exchange(is_refusal_told_, true)) return;
+  tell_("the board where the ranks meet refuses connections of ranks, which wait for it; it has " +
+        std::to_string(connections_.size()) + ": " + why);
 }
 
 void Connections::stop_accepting() {
@@ -79,11 +97,13 @@ void Connections::add(UniqueFd fd, const std::string& from) {
   if (const auto leaving = unproven_.add(id, clock_.now(), from)) hang_up(*leaving);
   prepare(fd.get());
   epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
-  if (connections_.size() < kConnectionsMax && ::epoll_ctl(events_, EPOLL_CTL_ADD, fd.get(), &event) == 0) {
+  if (connections_.size() >= connections_for(opening_.world_size)) {
+    tell_refused("a world of " + std::to_string(opening_.world_size) + " needs no more");
+  } else if (::epoll_ctl(events_, EPOLL_CTL_ADD, fd.get(), &event) == 0) {
     connections_[id].fd = std::move(fd);
-  } else {
-    unproven_.remove(id);
+    return;
   }
+  unproven_.remove(id);
 }
 
 std::optional<Timestamp> Connections::keep_time() {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,16 +20,28 @@
 
 namespace ratoon::board {
 
+// How many connections a board takes for a world, of which a rank has a few.
+[[nodiscard]] std::size_t connections_for(std::uint32_t world_size);
+// How many files the process of the board needs to have open for that, beside `own_files`.
+[[nodiscard]] std::size_t open_files_for(std::uint32_t world_size, std::size_t own_files);
+
 class Connections {
  public:
+  using Tell = std::function<void(const std::string& sentence)>;
   // What epoll says of the server's own descriptors; all above is a connection.
   static constexpr std::uint64_t kListening = 0;
   static constexpr std::uint64_t kWakeup = 1;
   static constexpr std::size_t kOfOneRankMax = 64;
 
   // Both stay the caller's, and so does the clock.
-  Connections(int events_fd, int listening_fd, const Clock& clock, const UnprovenLimits& limits = {})
-      : events_(events_fd), listening_(listening_fd), clock_(clock), unproven_(limits, clock.now()) {}
+  // `tell` is given a sentence, once, when connections are refused.
+  Connections(int events_fd, int listening_fd, const Clock& clock, const UnprovenLimits& limits = {},
+              Tell tell = {})
+      : events_(events_fd),
+        listening_(listening_fd),
+        clock_(clock),
+        tell_(std::move(tell)),
+        unproven_(limits, clock.now()) {}
 
   void begin(const Opening& opening);
   void accept_all();
@@ -49,6 +62,7 @@ class Connections {
     bool is_watched_for_room = false;
   };
 
+  void tell_refused(const std::string& why);
   void stop_accepting();
   void add(UniqueFd fd, const std::string& from);
   void read_from(std::uint64_t id, Connection& connection);
@@ -66,6 +80,8 @@ class Connections {
   int events_;
   int listening_;
   const Clock& clock_;
+  const Tell tell_;
+  bool is_refusal_told_ = false;
   bool is_accepting_ = true;
   Timestamp paused_until_{};  // for want of descriptors or memory
   std::uint64_t last_id_ = kWakeup;

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "agent/src/board/connections.h"
@@ -31,9 +32,19 @@ Result<void> watch(int events, int fd, std::uint64_t id) {
   return system_error(errno, "watching a socket of the board where the ranks meet");
 }
 
+constexpr std::size_t kOwnFiles = 1024;  // of the program, beside the connections of ranks
+
+// Many systems give a process 1,024 open files and let it have more when it asks.
+void allow_open_files(std::size_t files) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= files) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, files);
+  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::start(int listening_fd) {
+Result<std::unique_ptr<Server>> Server::start(int listening_fd, Tell tell) {
   UniqueFd listening(::fcntl(listening_fd, F_DUPFD_CLOEXEC, 0));
   if (!listening.is_open() || ::fcntl(listening.get(), F_SETFL, O_NONBLOCK) != 0)
     return system_error(errno, "taking the listening socket where the ranks meet");
@@ -45,11 +56,15 @@ Result<std::unique_ptr<Server>> Server::start(int listening_fd) {
        {std::pair(listening.get(), Connections::kListening), std::pair(wakeup.get(), Connections::kWakeup)}) {
     if (auto watched = watch(events.get(), fd, id); !watched) return watched.error();
   }
-  return std::unique_ptr<Server>(new Server(std::move(listening), std::move(wakeup), std::move(events)));
+  return std::unique_ptr<Server>(
+      new Server(std::move(listening), std::move(wakeup), std::move(events), std::move(tell)));
 }
 
-Server::Server(UniqueFd listening, UniqueFd wakeup, UniqueFd events)
-    : listening_(std::move(listening)), wakeup_(std::move(wakeup)), events_(std::move(events)) {
+Server::Server(UniqueFd listening, UniqueFd wakeup, UniqueFd events, Tell tell)
+    : listening_(std::move(listening)),
+      wakeup_(std::move(wakeup)),
+      events_(std::move(events)),
+      tell_(std::move(tell)) {
   // The program's signals are for its own threads.
   sigset_t all;
   sigset_t before;
@@ -66,6 +81,7 @@ Server::~Server() {
 }
 
 void Server::begin(const Opening& opening) {
+  allow_open_files(open_files_for(opening.world_size, kOwnFiles));
   {
     const std::scoped_lock lock(mutex_);
     if (opening.attempt > opening_.attempt) opening_ = opening;
@@ -85,7 +101,7 @@ void Server::wake() const {
 }
 
 void Server::run() {
-  Connections connections(events_.get(), listening_.get(), clock_);
+  Connections connections(events_.get(), listening_.get(), clock_, {}, tell_);
   std::array<epoll_event, 64> ready{};
   while (!is_ending_) {
     connections.begin(newest());

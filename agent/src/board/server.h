@@ -5,8 +5,10 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include <ratoon/result.h>
@@ -19,17 +21,20 @@ namespace ratoon::board {
 
 class Server {
  public:
-  // `listening_fd` stays the caller's, who must not accept on it meanwhile; it becomes non-blocking.
-  [[nodiscard]] static Result<std::unique_ptr<Server>> start(int listening_fd);
+  // `listening_fd` stays the caller's, who must not accept on it meanwhile; it becomes non-blocking. `tell`
+  // is given a sentence, once, by the server's thread, when connections are refused.
+  using Tell = std::function<void(const std::string& sentence)>;
+  [[nodiscard]] static Result<std::unique_ptr<Server>> start(int listening_fd, Tell tell = {});
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // What belongs to older attempts is dropped soon, and refused from then on. From any thread.
+  // What belongs to older attempts is dropped soon, and refused from then on. This process may have as many
+  // files open as the world needs, within the hard limit. From any thread.
   void begin(const Opening& opening);
 
  private:
-  Server(UniqueFd listening, UniqueFd wakeup, UniqueFd events);
+  Server(UniqueFd listening, UniqueFd wakeup, UniqueFd events, Tell tell);
 
   void wake() const;
   [[nodiscard]] Opening newest();
@@ -38,6 +43,7 @@ class Server {
   UniqueFd listening_;
   UniqueFd wakeup_;
   UniqueFd events_;  // epoll
+  const Tell tell_;
   const SystemClock clock_{};
   std::mutex mutex_;
   Opening opening_{};  // the newest; guarded by mutex_

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <exception>
 #include <stdexcept>
 #include <vector>
 
@@ -26,6 +27,24 @@ namespace {
 
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
+}
+
+// An error of rank 0 between two barriers waits until it has passed the second one: other ranks are never a
+// barrier apart from it, and see themselves that its work is not done.
+template <class Work>
+std::exception_ptr error_of(const Work& work) {
+  try {
+    work();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+// Another rank would take what an earlier save left there for the new directory.
+void remove_left(const fs::path& directory) {
+  std::error_code ignored;
+  if (is_directory_itself(directory)) fs::remove_all(directory, ignored);
 }
 
 }  // namespace
@@ -62,13 +81,18 @@ fs::path AtomicDirectory::prepare() const {
   const fs::path directory =
       folder_ / (options_.prefix + std::to_string(number) + std::string(kUnfinishedEnding));
   wait_for_all();  // all have looked before anything goes
+  std::exception_ptr error;
   if (options_.rank == 0) {
-    remove_unfinished(unlinked);
-    std::error_code code;
-    fs::create_directory(directory, code);
-    check(code, "creating " + directory.string());
+    error = error_of([&] {
+      remove_unfinished(unlinked);
+      std::error_code code;
+      fs::create_directory(directory, code);
+      check(code, "creating " + directory.string());
+    });
+    if (error) remove_left(directory);
   }
   wait_for_all();
+  if (error) std::rethrow_exception(error);
   if (is_link(directory))
     fail(ExitCode::kConfiguration, directory.string() +
                                        " is a link, and links here are not followed: remove it, and call "
@@ -124,16 +148,25 @@ fs::path AtomicDirectory::finalize(const fs::path& directory) const {
   const std::string name = parsed->name.substr(0, parsed->name.size() - kUnfinishedEnding.size());
   sync_all(directory);
   wait_for_all();
+  std::exception_ptr error;
   if (options_.rank == 0) {
-    const bool is_first = !find().is_there;
-    const fs::path link = make_link(name);
-    if (is_first) replace_link(link);
-    give_name(directory, name);
-    if (!is_first) replace_link(link);
-    remove_old(parsed->number);
+    error = error_of([&] {
+      const bool is_first = !find().is_there;
+      const fs::path link = make_link(name);
+      if (is_first) replace_link(link);
+      give_name(directory, name);
+      if (!is_first) replace_link(link);
+      remove_old(parsed->number);
+    });
   }
   wait_for_all();
-  return folder_ / name;
+  if (error) std::rethrow_exception(error);
+  const fs::path finished = folder_ / name;
+  if (!is_directory_itself(finished))
+    fail(ExitCode::kStorage, finished.string() +
+                                 " is not there: rank 0 could not give it its name, and says why, or its "
+                                 "folder is not on a volume that all ranks share");
+  return finished;
 }
 
 }  // namespace ratoon

@@ -207,6 +207,22 @@ class SaveWork {
   [[nodiscard]] Result<void> save_directly(Lock& lock, const StagedPack& pack,
                                            std::span<const TensorView> tensors);
 
+  // Without the lock, until its end, also where something is thrown.
+  struct AwayFromTheLock {
+    AwayFromTheLock(SaveWork& of, Lock& held) : self(of), lock(held) {
+      self.is_writing_ = true;
+      lock.unlock();
+    }
+    ~AwayFromTheLock() {
+      lock.lock();
+      self.is_writing_ = false;
+      self.changed_.notify_all();
+    }
+    AwayFromTheLock(const AwayFromTheLock&) = delete;
+    AwayFromTheLock& operator=(const AwayFromTheLock&) = delete;
+    SaveWork& self;
+    Lock& lock;
+  };
   // `work` without the lock.
   template <class Work>
   auto at_the_disk(Lock& lock, const Work& work);

@@ -34,13 +34,8 @@ bool SaveWork::wait_for_work(Duration at_most) {
 
 template <class Work>
 auto SaveWork::at_the_disk(Lock& lock, const Work& work) {
-  is_writing_ = true;
-  lock.unlock();
-  auto result = work();
-  lock.lock();
-  is_writing_ = false;
-  changed_.notify_all();
-  return result;
+  const AwayFromTheLock away(*this, lock);
+  return work();
 }
 
 bool SaveWork::write_one(Lock& lock) {

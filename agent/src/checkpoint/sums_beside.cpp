@@ -1,6 +1,7 @@
 #include "agent/src/checkpoint/sums_beside.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace ratoon::checkpoint {
@@ -24,7 +25,12 @@ SumsBeside::SumsBeside(PackSums& sums, std::span<const std::byte> data, WaitFor 
 void SumsBeside::begin() {
   std::size_t bytes = 0;
   for (const auto& part : data_) bytes += part.size();
-  if (bytes >= kBesideBytesMin) has_ended_ = std::async(std::launch::async, [this] { add_all(); });
+  if (bytes < kBesideBytesMin) return;
+  try {
+    has_ended_ = std::async(std::launch::async, [this] { add_all(); });
+  } catch (const std::system_error&) {
+    // The system starts no further thread: finish() makes the sums.
+  }
 }
 
 SumsBeside::~SumsBeside() {

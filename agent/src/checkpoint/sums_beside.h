@@ -1,5 +1,5 @@
 // The sums of bytes that lie in memory, made by a thread of their own while they are written. Few bytes are
-// summed where they are asked for.
+// summed where they are asked for, and so are all where the system starts no further thread.
 #pragma once
 
 #include <atomic>

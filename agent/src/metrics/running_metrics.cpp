@@ -120,6 +120,16 @@ std::string Metrics::save_state() const {
   return seal_state({{"format", kFormat}, {"metrics", std::move(all)}});
 }
 
+void Metrics::load_states(const std::vector<std::string>& states) {
+  Metrics all;
+  for (const std::string& state : states) {
+    Metrics of_rank;
+    of_rank.load_state(state);
+    all.merge(of_rank);
+  }
+  *this = std::move(all);
+}
+
 void Metrics::load_state(std::string_view state) {
   auto metrics = decode(state);
   if (!metrics) {

@@ -197,6 +197,7 @@ std::unique_ptr<Session::Engine> Session::Attempts::wait_for_seat() {
   for (;;) {
     const Timestamp asked = clock_.now();
     Assignment assignment;
+    link_->pin_threads(numerics_->pinned_threads());
     notices_.while_waiting(*link_, [&] { assignment = session::join_world(*link_, places_, unreadable_); });
     meters_.last_recovery.join = (clock_.now() - asked).count();
     if (auto engine = begin(assignment)) return engine;
@@ -207,7 +208,7 @@ std::unique_ptr<Session::Engine> Session::Attempts::begin(const Assignment& assi
   try {
     auto engine = std::make_unique<Engine>(surroundings_, assignment);
     handed_over_ = meters_.rejoins.handed_over;
-    numerics_->seed();
+    numerics_->begin_attempt(assignment.threads);
     if (assignment.rank.value() == 0 && !std::exchange(has_said_options_, true)) {
       session::say("seed " + std::to_string(options_.seed.value_or(0)) + " (--seed)");
       session::say(session::describe_saving(options_));

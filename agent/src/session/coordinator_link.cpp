@@ -255,7 +255,8 @@ Result<Assignment> CoordinatorLink::join(const std::vector<InventoryEntry>& inve
                       .processes_per_node = options_.processes_per_node,
                       .address = join_address(meeting_.at),
                       .inventory = inventory,
-                      .rollback = rollback_};
+                      .rollback = rollback_,
+                      .threads = threads()};
   {
     const std::lock_guard lock(mutex_);
     left_attempt_ = std::max({left_attempt_, position_.attempt, newest_attempt});

@@ -75,6 +75,10 @@ std::uint64_t Session::Engine::seed_of(std::string_view name) const {
   return session::seed_of(seed(), begins, assignment_.rank, name);
 }
 
+std::uint64_t Session::Engine::first_seed_of(std::string_view name) const {
+  return session::seed_of(seed(), Step(0), assignment_.rank, name);
+}
+
 StreamOptions Session::Engine::stream_options(StreamOptions of_program) const {
   of_program.seed = options_.seed.value_or(of_program.seed);
   of_program.global_batch = options_.global_batch.value_or(of_program.global_batch);
@@ -98,7 +102,6 @@ void Session::Engine::report(std::string_view name, double value, std::uint64_t 
 }
 
 void Session::Engine::take_sums(std::span<const float, session::RankMeans::kNumbers> sums_of_all) {
-  has_summed_ = true;
   const auto means = means_.take(sums_of_all, assignment_.world_size);
   show(means);
   if (!reporting_) return;
@@ -192,7 +195,7 @@ void Session::Engine::end_step() {
   course_->end_step(data(), now);
   end_epochs(samples_before);
   show_progress();
-  if (!has_summed_) show(means_.take_own());
+  show(means_.take_own());  // what came after the sums is of this step all the same
   std::uint32_t agreed = take_agreed();
   course_->take(agreed);
   if (is_at_end()) agreed |= wishes_.end_run();
@@ -205,7 +208,10 @@ void Session::Engine::end_step() {
   // At the end of the training finish() waits for the last checkpoint, and nothing is left to hand over.
   const bool is_handed_over = (agreed & session::control::kLeave) != 0 && !is_at_end();
   const bool is_stopped = (agreed & session::control::kStop) != 0 && !is_at_end();
-  if (course_->is_save_due() || is_handed_over || is_stopped) save(agreed);
+  if (course_->is_save_due() || is_handed_over || is_stopped) {
+    for (const auto& check : before_saves_of_all_) check();
+    save(agreed);
+  }
   if (is_stopped) stop(agreed);
   if ((agreed & session::control::kGo) != 0 && !is_at_end())
     throw drain_->farewell(agreed, position_.step, false);

@@ -85,7 +85,8 @@ class Session::Engine : private data::WaitListener {
   void begin(Until until);
   void report(std::string_view name, double value, std::uint64_t samples);
   [[nodiscard]] session::RankMeans::Numbers numbers() const { return means_.numbers(); }
-  void before_saves(std::function<void()> check) { before_saves_ = std::move(check); }
+  void before_saves(std::function<void()> check) { before_saves_.push_back(std::move(check)); }
+  void before_saves_of_all(std::function<void()> check) { before_saves_of_all_.push_back(std::move(check)); }
   void take_sums(std::span<const float, session::RankMeans::kNumbers> sums_of_all);
   // The attempt is over. The bar stands as it is, and other lines come after it.
   void end_reporting();
@@ -135,6 +136,7 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::uint32_t local_size() const {
     return options_.group.size > 1 ? options_.group.local_size : options_.member.processes_per_node;
   }
+  [[nodiscard]] std::uint64_t first_seed_of(std::string_view name) const;
   [[nodiscard]] std::uint64_t seed() const { return options_.seed.value_or(0); }
   [[nodiscard]] StreamOptions stream_options(StreamOptions of_program) const;
   [[nodiscard]] std::uint64_t seed_of(std::string_view name) const;
@@ -219,7 +221,8 @@ class Session::Engine : private data::WaitListener {
   [[nodiscard]] std::uint32_t take_agreed();
   void enter(ProcessPhase phase);
 
-  std::function<void()> before_saves_;
+  std::vector<std::function<void()>> before_saves_;
+  std::vector<std::function<void()>> before_saves_of_all_;
   const Options& options_;
   session::Places& places_;
   checkpoint::Saver& saver_;
@@ -261,7 +264,6 @@ class Session::Engine : private data::WaitListener {
   preemption::SaveCosts save_costs_;
   session::RankMeans means_;
   session::PhaseWatch phases_;
-  bool has_summed_ = false;  // in this attempt: values of all ranks come together
   const Timestamp joined_;
   Timestamp step_began_;
   std::uint64_t served_save_request_ = 0;

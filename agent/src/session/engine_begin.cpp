@@ -139,7 +139,8 @@ void Session::Engine::restore() {
   const std::string name = "the checkpoint of step " + std::to_string(assignment_.resume->step.value());
   const auto restored = places_.restore(assignment_, [&](checkpoint::CheckpointReader& reader) {
     resumed_ = reader.run();
-    return tracked_.restore(reader, name, [this](std::string_view generator) { return seed_of(generator); });
+    const auto seed = [this](std::string_view generator) { return seed_of(generator); };
+    return tracked_.restore(reader, name, seed, session::LoadParts::kAll, assignment_.world_size);
   });
   if (!restored) {
     const std::string sentence =

@@ -34,7 +34,7 @@ std::string reason_of(const std::string& own) {
 }  // namespace
 
 void Session::Engine::save(std::uint32_t agreed) {
-  if (before_saves_) before_saves_();
+  for (const auto& check : before_saves_) check();
   const Timestamp began = clock_.now();
   enter(ProcessPhase::kSave);
   // What is asked for until now is served by this save, whoever asked for it and why ever it is made.

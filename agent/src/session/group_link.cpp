@@ -139,6 +139,7 @@ Result<Assignment> GroupLink::join(const std::vector<InventoryEntry>& inventory,
   request.address = join_address(meeting_.at);
   request.inventory = inventory;
   request.rollback = rollback_;
+  request.threads = threads();
   if (auto called = folder_.call(request); !called) return called.error();
   if (group_.rank != 0) return wait_for_answer(own_call_);
   auto formed = form_world(request);
@@ -248,7 +249,8 @@ Result<Assignment> GroupLink::assign(const std::vector<JoinRequest>& calls) {
                         .world_size = group_.size,
                         .rendezvous = calls[0].address,
                         .secret = *std::move(secret),
-                        .resume = resume};
+                        .resume = resume,
+                        .threads = calls[0].threads};
   const Assignment own = assignment;
   std::vector<std::string> starts;
   for (std::uint32_t rank = 0; rank < group_.size; ++rank) {

@@ -1,6 +1,7 @@
 #include "agent/src/session/history_writer.h"
 
 #include <chrono>
+#include <exception>
 #include <system_error>
 #include <utility>
 
@@ -86,14 +87,23 @@ void HistoryWriter::flush_until_stopped(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   do {
     stopped_.wait_for(lock, stop, kFlushEvery, [] { return false; });
-    if (auto row = sampled_ ? sampled_() : std::nullopt) {
-      const std::lock_guard rows_lock(rows_mutex_);
-      rows_.push_back(*std::move(row));
+    try {
+      flush_once();
+    } catch (const std::exception& error) {
+      // Nothing else takes what is thrown in this thread.
+      note({ErrorKind::kUnavailable, error.what()});
     }
-    move_rows();
-    if (!file_) continue;
-    if (auto flushed = file_->flush(); !flushed) note(flushed.error());
   } while (!stop.stop_requested());
+}
+
+void HistoryWriter::flush_once() {
+  if (auto row = sampled_ ? sampled_() : std::nullopt) {
+    const std::lock_guard rows_lock(rows_mutex_);
+    rows_.push_back(*std::move(row));
+  }
+  move_rows();
+  if (!file_) return;
+  if (auto flushed = file_->flush(); !flushed) note(flushed.error());
 }
 
 }  // namespace ratoon::session

@@ -44,6 +44,7 @@ class HistoryWriter {
   void note(const Error& why);
   void start_flushing();
   void flush_until_stopped(const std::stop_token& stop);
+  void flush_once();
 
   const std::shared_ptr<checkpoint::Disk> disk_;
   const Attempt attempt_;

@@ -59,8 +59,9 @@ InitialState load_initial_state(const Options& options, const Assignment& assign
   const auto new_seed = [&](std::string_view name) {
     return seed_of(options.seed.value_or(0), begins, assignment.rank, name);
   };
-  const auto loaded = parts == LoadParts::kWeights ? tracked.restore_weights(*reader, shown)
-                                                   : tracked.restore(*reader, shown, new_seed, parts);
+  const auto loaded = parts == LoadParts::kWeights
+                          ? tracked.restore_weights(*reader, shown)
+                          : tracked.restore(*reader, shown, new_seed, parts, assignment.world_size);
   if (!loaded) fail_of(loaded.error(), where);
   auto run = source->manifest.run;
   if (run) {

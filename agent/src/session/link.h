@@ -86,6 +86,9 @@ class Link {
   // This process ends, and the same program started again would end the same way: who waits for it is told.
   virtual void end_for_good(const std::string& why) { static_cast<void>(why); }
 
+  // Before join(): how many threads share one operation here, where all ranks are to have those of rank 0.
+  void pin_threads(std::uint32_t count) { threads_ = count; }
+
   // Called within join(), each time that members are known to be missing.
   void tell_of_waiting(std::function<void()> told) { told_of_waiting_ = std::move(told); }
 
@@ -93,9 +96,11 @@ class Link {
   void note_waiting() const {
     if (told_of_waiting_) told_of_waiting_();
   }
+  [[nodiscard]] std::uint32_t threads() const { return threads_; }
 
  private:
   std::function<void()> told_of_waiting_;
+  std::uint32_t threads_ = 0;
 };
 
 // Locks hang with their disks: kTimeout after the patience of `calls`.

@@ -67,7 +67,12 @@ NumericsWatch::NumericsWatch(bool is_pinned, std::uint64_t seed, std::optional<N
   hook_->pin();
 }
 
-void NumericsWatch::seed() const {
+std::uint32_t NumericsWatch::pinned_threads() const {
+  return is_pinned_ ? hook_->now().threads : 0;
+}
+
+void NumericsWatch::begin_attempt(std::uint32_t threads_of_first) const {
+  if (is_pinned_ && threads_of_first != 0) hook_->set_threads(threads_of_first);
   if (hook_ && hook_->seed) hook_->seed(seed_);
 }
 

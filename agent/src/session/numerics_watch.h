@@ -3,7 +3,8 @@
 //
 //   NumericsWatch watch(options.deterministic, options.seed, attached_numerics());  // throws where nothing
 //                                                                                   // can be pinned
-//   watch.seed();                                        // before the training function is called
+//   link.pin_threads(watch.pinned_threads());            // before a world is joined
+//   watch.begin_attempt(assignment.threads);             // before the training function is called
 //   say(watch.resume(record_of_the_checkpoint));         // at most one sentence in all
 //   record.numerics = watch.now();
 #pragma once
@@ -25,8 +26,11 @@ class NumericsWatch {
  public:
   NumericsWatch(bool is_pinned, std::uint64_t seed, std::optional<NumericsHook> hook);
 
-  // All ranks begin alike, in each attempt: with the same weights, where they make any.
-  void seed() const;
+  // What this process would pin those of all ranks to; 0: nothing is pinned, or the number is not known.
+  [[nodiscard]] std::uint32_t pinned_threads() const;
+  // All ranks begin alike, in each attempt: with the same weights, where they make any, and, pinned, with as
+  // many threads as rank 0 has (0: not known).
+  void begin_attempt(std::uint32_t threads_of_first) const;
   // Pinned, it goes on with as many threads as the run began with. Says, once, that bits may differ, and why:
   // "threads 2, now 4; seed 7, now 0"; else nothing. Called when all that is tracked was restored.
   [[nodiscard]] std::string resume(const std::optional<checkpoint::RunRecord>& before);

@@ -69,7 +69,8 @@ Rows rows_of_saving(Options& o) {
       {&o.staging_slots, env::kStagingSlots, "--staging-slots",
        "saves that may be in flight; 0: training waits for the disk"},
       {&o.staging_memory_mib, env::kStagingMemoryMib, "--staging-memory-mib",
-       "of all slots of a process; 0: half of what is free at its start"},
+       "of all slots of a process; 0: half of what is free at its start, in equal parts for the processes of "
+       "a machine"},
       {&o.max_missed_saves, env::kMaxMissedSaves, "--max-missed-saves",
        "saves in a row that may fail before the process ends with exit code 84"},
       {&o.disk_patience_seconds, env::kDiskPatienceSeconds, "--disk-patience",

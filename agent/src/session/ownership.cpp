@@ -1,6 +1,7 @@
 #include "agent/src/session/ownership.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "agent/src/session/say.h"
@@ -122,7 +123,26 @@ void Ownership::renew_until(const std::stop_token& stop) {
       static_cast<void>(changed_.wait_for(lock, stop, times_.lease / 4, [] { return false; }));
       if (!is_held_) continue;
     }
-    if (!stop.stop_requested()) renew_all();
+    if (!stop.stop_requested()) renew_or_tell();
+  }
+}
+
+// Nothing else takes what is thrown in this thread. What is not renewed now is renewed later, within the
+// lease.
+void Ownership::renew_or_tell() {
+  try {
+    renew_all();
+  } catch (const std::exception& error) {
+    tell_trouble(error.what());
+  }
+}
+
+void Ownership::tell_trouble(const std::string& why) {
+  if (std::exchange(is_troubled_, true)) return;
+  try {
+    events_->add("this run's claim is not renewed for now: " + why);
+  } catch (const std::exception&) {
+    is_troubled_ = false;  // the next look tells it
   }
 }
 
@@ -139,7 +159,7 @@ void Ownership::renew_all() {
       is_held_ = false;
       return;
     }
-    if (!is_troubled_) events_->add("this run's claim is not renewed for now: " + renewed.error().message());
+    tell_trouble(renewed.error().message());
     is_troubled = true;
   }
   is_troubled_ = is_troubled;

@@ -61,7 +61,9 @@ class Ownership {
   // claims_mutex_ is held.
   [[nodiscard]] bool still_holds_all();
   void renew_until(const std::stop_token& stop);
+  void renew_or_tell();
   void renew_all();
+  void tell_trouble(const std::string& why);
 
   const std::vector<std::shared_ptr<checkpoint::Disk>> places_;
   const checkpoint::Owner owner_;

@@ -11,13 +11,8 @@ Session::Session(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
 void Session::track(std::string name, Stateful& object) {
   if (auto* stream = dynamic_cast<Stream*>(&object)) engine_->note_stream(*stream);
-  const auto save = [&object](StateWriter& out) {
-    out.bytes("", object.save_state());
-    for (const StateWriter::Memory& memory : object.saved_memory()) out.lies_at(memory);
-  };
-  const auto load = [&object](StateReader& in) {
-    in.bytes("", [&object](const std::string& state) { object.load_state(state); });
-  };
+  const auto save = [&object](StateWriter& out) { session::save_stateful(object, out); };
+  const auto load = [&object](StateReader& in) { session::load_stateful(object, in); };
   const auto kind = object.is_position() ? session::ObjectKind::kPosition : session::ObjectKind::kState;
   answer([&] { engine_->track(std::move(name), save, load, kind); });
 }
@@ -131,6 +126,9 @@ std::uint64_t Session::steps_done() const {
 std::uint64_t Session::seed() const {
   return engine_->seed();
 }
+std::uint64_t Session::first_seed_of(std::string_view name) const {
+  return engine_->first_seed_of(name);
+}
 std::uint64_t Session::seed_of(std::string_view name) const {
   return engine_->seed_of(name);
 }
@@ -156,6 +154,9 @@ std::array<float, Session::kNumbers> Session::numbers() const {
 }
 void Session::before_saves(std::function<void()> check) {
   engine_->before_saves(std::move(check));
+}
+void Session::before_saves_of_all(std::function<void()> check) {
+  engine_->before_saves_of_all(std::move(check));
 }
 void Session::take_sums(std::span<const float, kNumbers> sums_of_all) {
   engine_->take_sums(sums_of_all);

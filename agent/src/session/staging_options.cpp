@@ -17,7 +17,7 @@ constexpr std::uint64_t kFirstStateBytesMax = 1ULL << 30;
 
 std::uint64_t budget_of(const Options& options) {
   if (options.staging_memory_mib != 0) return options.staging_memory_mib * kStagingMib;
-  return available_memory().value_or(~0ULL) / 2;
+  return automatic_budget(options, available_memory().value_or(~0ULL));
 }
 
 // The same for whoever comes in the place of this process, and for nobody else on the machine. Another one
@@ -31,6 +31,11 @@ std::string name_of_place(const Options& options) {
 }
 
 }  // namespace
+
+std::uint64_t automatic_budget(const Options& options, std::uint64_t free_bytes) {
+  const std::uint64_t processes = std::max({1U, options.group.local_size, options.member.processes_per_node});
+  return free_bytes / 2 / processes;
+}
 
 checkpoint::SaverOptions saver_options(const Options& options) {
   return {.slots_max = options.staging_slots,

@@ -13,6 +13,7 @@
 
 #include "agent/src/checkpoint/pack/boxes.h"
 #include "agent/src/checkpoint/pack/types.h"
+#include "agent/src/session/checkpoint_source.h"
 #include "base/contract/exit_code.h"
 
 namespace ratoon::session {
@@ -84,6 +85,7 @@ struct WantedTensors {
   std::vector<checkpoint::TensorSpec> wanted;
   std::vector<std::span<std::byte>> into;
   std::vector<std::function<void()>> at_end;
+  std::vector<std::function<void()>> after_all;
 };
 
 // Two places may be the same memory, as tied weights are: never filled at the same time.
@@ -116,27 +118,6 @@ struct UnreadableState {
 std::string described(ElementType type, const TensorShape& shape) {
   return std::string(checkpoint::safetensors_name(type)) + " of shape [" + checkpoint::to_text(shape) + "]";
 }
-
-class FromCheckpoint final : public StateSource {
- public:
-  explicit FromCheckpoint(CheckpointReader& reader) : reader_(reader) {}
-
-  std::vector<std::string> names() const override {
-    std::vector<std::string> names;
-    for (const auto& tensor : reader_.own()) names.push_back(tensor.name);
-    return names;
-  }
-  bool is_own() const override { return reader_.has_saved(); }
-  Result<std::optional<Form>> find(std::string_view name) override { return reader_.find(name); }
-  Result<void> load(std::span<const checkpoint::TensorSpec> wanted,
-                    std::span<const std::span<std::byte>> into) override {
-    auto loaded = reader_.load(wanted, into);
-    return loaded ? Result<void>() : Result<void>(loaded.error());
-  }
-
- private:
-  CheckpointReader& reader_;
-};
 
 class Reader final : public StateReader {
  public:
@@ -191,24 +172,42 @@ class Reader final : public StateReader {
   void bytes(const std::string& name, std::function<void(std::string)> take) override {
     const auto form = find(name);
     if (!form) refuse_missing(name, full_name(base_, name));
-    const bool is_text = form->type == ElementType::kUint8 && form->shape.size() == 1;
-    const auto text = std::make_shared<std::string>(is_text ? form->shape.front() : 0, '\0');
+    const auto text =
+        std::make_shared<std::string>(is_text(form->type, form->shape) ? form->shape.front() : 0, '\0');
     tensor({.name = name, .shape = {text->size()}}, std::as_writable_bytes(std::span(*text)));
     at_end([text, take = std::move(take)] { take(std::move(*text)); });
   }
 
-  void at_end(std::function<void()> act) override {
-    all_.at_end.push_back([this, object = object_, act = std::move(act)] {
-      object_ = object;  // who refuses then is still called by its name
-      act();
+  void bytes_of_ranks(const std::string& name, std::function<void(std::vector<std::string>)> take) override {
+    if (!source_.is_own()) {
+      if (!find(name)) refuse_missing(name, full_name(base_, name));
+      at_end([take = std::move(take)] { take({}); });
+      return;
+    }
+    auto gone = source_.texts_of_gone(full_name(base_, name));
+    if (!gone) throw UnreadableState{gone.error()};
+    bytes(name, [states = *std::move(gone), take = std::move(take)](std::string own) mutable {
+      states.insert(states.begin(), std::move(own));
+      take(std::move(states));
     });
   }
+
+  void at_end(std::function<void()> act) override { all_.at_end.push_back(named(std::move(act))); }
+  void after_all(std::function<void()> act) override { all_.after_all.push_back(named(std::move(act))); }
 
   [[noreturn]] void refuse(const std::string& why) const override {
     session::refuse("tracked " + in_quotes(*object_) + ": " + why);
   }
 
  private:
+  // An object that refuses later is still called by its name.
+  std::function<void()> named(std::function<void()> act) {
+    return [this, object = object_, act = std::move(act)] {
+      object_ = object;
+      act();
+    };
+  }
+
   std::optional<Form> find_full(const std::string& name) {
     auto found = source_.find(name);
     if (!found) throw UnreadableState{found.error()};
@@ -245,6 +244,19 @@ class Reader final : public StateReader {
 };
 
 }  // namespace
+
+void save_stateful(const Stateful& object, StateWriter& out) {
+  out.bytes("", object.save_state());
+  for (const StateWriter::Memory& memory : object.saved_memory()) out.lies_at(memory);
+}
+
+void load_stateful(Stateful& object, StateReader& in) {
+  if (object.adds_up_over_ranks()) {
+    in.bytes_of_ranks("", [&object](const std::vector<std::string>& states) { object.load_states(states); });
+    return;
+  }
+  in.bytes("", [&object](const std::string& state) { object.load_state(state); });
+}
 
 void TrackedObjects::add(std::string name, Save save, Load load, ObjectKind kind) {
   const bool is_printable =
@@ -342,8 +354,8 @@ Result<void> TrackedObjects::restore(StateSource& source, const std::string& che
 }
 
 Result<void> TrackedObjects::restore(CheckpointReader& reader, const std::string& checkpoint,
-                                     const SeedOf& seed_of, LoadParts parts) const {
-  FromCheckpoint source(reader);
+                                     const SeedOf& seed_of, LoadParts parts, std::uint32_t world_size) const {
+  CheckpointSource source(reader, world_size);
   return restore(source, checkpoint, &seed_of, parts);
 }
 
@@ -352,7 +364,7 @@ Result<void> TrackedObjects::restore_weights(CheckpointReader& reader, const std
     refuse("weights of " + checkpoint +
            " are to begin with (--load-from), and nothing that is tracked has any: track the model");
   }
-  FromCheckpoint source(reader);
+  CheckpointSource source(reader);
   return restore(source, checkpoint, nullptr, LoadParts::kWeights);
 }
 
@@ -374,6 +386,7 @@ Result<void> TrackedObjects::restore(StateSource& source, const std::string& che
     if (auto loaded = source.load(round.wanted, round.into); !loaded) return loaded.error();
   }
   for (const auto& act : all.at_end) act();
+  for (const auto& act : all.after_all) act();
   return {};
 }
 

@@ -17,6 +17,7 @@
 
 #include <ratoon/result.h>
 #include <ratoon/state.h>
+#include <ratoon/stateful.h>
 
 #include "agent/src/checkpoint/load/checkpoint_reader.h"
 
@@ -49,7 +50,14 @@ class StateSource {
   [[nodiscard]] virtual Result<std::optional<Form>> find(std::string_view name) = 0;
   [[nodiscard]] virtual Result<void> load(std::span<const checkpoint::TensorSpec> wanted,
                                           std::span<const std::span<std::byte>> into) = 0;
+  // Texts of this name, of ranks that are gone and go on with this one, in the order of their ranks.
+  [[nodiscard]] virtual Result<std::vector<std::string>> texts_of_gone(std::string_view /*name*/) {
+    return std::vector<std::string>();
+  }
 };
+
+void save_stateful(const Stateful& object, StateWriter& out);
+void load_stateful(Stateful& object, StateReader& in);
 
 // kPosition: which samples come next. kSeeded: a generator that track() seeds anew in each attempt.
 enum class ObjectKind { kState, kWeights, kPosition, kSeeded };
@@ -75,10 +83,12 @@ class TrackedObjects {
   // checkpoint of another program is a Failure, thrown before anything is changed; the error is that of a
   // disk or of damage. `checkpoint` is what sentences call it: "the checkpoint of step 20".
   // On a rank that is new to the world, generators of random numbers are seeded instead, with what `seed_of`
-  // says of their names. Of parts alone, what else the checkpoint has stays in it.
+  // says of their names. Of parts alone, what else the checkpoint has stays in it. With the size of the
+  // world, what adds up over ranks takes over the states of ranks that are gone.
   using SeedOf = std::function<std::uint64_t(std::string_view name)>;
   [[nodiscard]] Result<void> restore(checkpoint::CheckpointReader& reader, const std::string& checkpoint,
-                                     const SeedOf& seed_of, LoadParts parts = LoadParts::kAll) const;
+                                     const SeedOf& seed_of, LoadParts parts = LoadParts::kAll,
+                                     std::uint32_t world_size = 0) const;
   // All of it. A Failure is thrown before anything is changed.
   [[nodiscard]] Result<void> restore(StateSource& source, const std::string& checkpoint,
                                      const SeedOf& seed_of) const;

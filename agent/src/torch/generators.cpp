@@ -53,12 +53,12 @@ void save_generator(const at::Generator& generator, StateWriter& out, const std:
 
 void load_generator(const at::Generator& generator, StateReader& in, const std::string& name) {
   if (const auto seed = in.new_seed(name)) {
-    in.at_end([generator, seed = *seed] { seed_generator(generator, seed); });
+    in.after_all([generator, seed = *seed] { seed_generator(generator, seed); });
     return;
   }
   const at::Tensor state = state_of(generator);
   want_tensor(in, name, state);
-  in.at_end([generator = generator, state]() mutable {
+  in.after_all([generator = generator, state]() mutable {
     const std::scoped_lock lock(generator.mutex());
     generator.set_state(state);
   });

@@ -60,6 +60,7 @@ Assignment any_assignment() {
   assignment.world_size = 1 + any_number(65535);
   assignment.rank = Rank(any_number(assignment.world_size - 1));
   assignment.rendezvous = any_text() + ":" + std::to_string(1 + any_number(65534));
+  assignment.threads = any_number(contract::kThreadsMax);
   const auto digit = gen::elementOf(std::string("0123456789abcdef"));
   assignment.secret = *gen::container<std::string>(32 + any_number(96), digit);
   if (*gen::arbitrary<bool>()) {
@@ -87,6 +88,7 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   for (std::uint32_t i = any_number(4); i > 0; --i) join.inventory.push_back(any_entry());
   if (*gen::arbitrary<bool>())
     join.rollback = RollbackWish{.resume_from = Step(any_count()), .skip = any_count()};
+  join.threads = any_number(contract::kThreadsMax);
   assert_survives(join);
 
   Beat beat{.process = any_process(), .attempt = any_past_attempt(), .sequence = any_count()};

@@ -1,5 +1,10 @@
 #include <barrier>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
+#include <functional>
+#include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -255,6 +260,62 @@ TEST_F(AtomicDirectoryTest, SeveralRanksWriteIntoOne) {
   }
   for (auto& rank : ranks) rank.join();
   EXPECT_EQ(names().size(), 2u);
+}
+
+// Ranks that miss each other at a barrier end with 1000.
+class RanksInStep : public AtomicDirectoryTest {
+ protected:
+  static constexpr std::uint32_t kRanks = 2;
+  // The exit code of each rank; 0: it returned.
+  std::vector<int> codes_of(const std::function<void(const AtomicDirectory&)>& call) {
+    std::vector<int> codes(kRanks, 0);
+    std::vector<std::thread> ranks;
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      ranks.emplace_back([&, rank] {
+        try {
+          call(AtomicDirectory(out_, {.rank = rank, .barrier = [this] { meet(); }}));
+        } catch (const Failure& failure) {
+          codes[rank] = failure.exit_code;
+        } catch (const std::exception&) {
+          codes[rank] = 1000;
+        }
+      });
+    }
+    for (auto& rank : ranks) rank.join();
+    return codes;
+  }
+
+ private:
+  void meet() {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t turn = arrivals_++ / kRanks;
+    met_.notify_all();
+    if (!met_.wait_for(lock, std::chrono::seconds(60), [&] { return arrivals_ >= (turn + 1) * kRanks; }))
+      throw std::runtime_error("the other rank does not come");
+  }
+  std::mutex mutex_;
+  std::condition_variable met_;
+  std::uint64_t arrivals_ = 0;
+};
+
+TEST_F(RanksInStep, AllEndWhereRank0CannotMakeTheDirectory) {
+  fs::create_directories(out_);
+  test::write_text(out_ / "checkpoint_0.unfinished", "a file");
+  const auto prepare = [](const AtomicDirectory& saver) { static_cast<void>(saver.prepare()); };
+  EXPECT_THAT(codes_of(prepare), ElementsAre(84, 84));
+  fs::remove(out_ / "checkpoint_0.unfinished");
+  EXPECT_THAT(codes_of(prepare), ElementsAre(0, 0)) << "no rank waits at a barrier of the call before";
+}
+
+TEST_F(RanksInStep, AllEndWhereRank0CannotGiveTheName) {
+  const auto prepare = [](const AtomicDirectory& saver) { static_cast<void>(saver.prepare()); };
+  ASSERT_THAT(codes_of(prepare), ElementsAre(0, 0));
+  const fs::path directory = out_ / "checkpoint_0.unfinished";
+  test::write_text(out_ / "checkpoint_0", "a file");
+  const auto finalize = [&](const AtomicDirectory& saver) { saver.finalize(directory); };
+  EXPECT_THAT(codes_of(finalize), ElementsAre(84, 84));
+  fs::remove(out_ / "checkpoint_0");
+  EXPECT_THAT(codes_of(finalize), ElementsAre(0, 0));
 }
 
 TEST_F(AtomicDirectoryTest, AllIsOnTheDiskBeforeItHasItsNameAndThatBeforeItIsLinked) {

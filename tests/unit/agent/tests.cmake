@@ -29,8 +29,9 @@ ratoon_test(unit/agent/staging_test
   SOURCES checkpoint/staging/adoption_test.cpp checkpoint/staging/copy_test.cpp checkpoint/staging/filling_test.cpp
           checkpoint/staging/more_slots_test.cpp checkpoint/staging/saver_of_two_test.cpp checkpoint/staging/saver_test.cpp
           checkpoint/staging/short_of_room_test.cpp checkpoint/staging/slot_test.cpp checkpoint/staging/soak_test.cpp
-          checkpoint/staging/streaming_copy_test.cpp checkpoint/sums_beside_test.cpp
-  LIBS crash_support ratoon::agent ratoon::base_contract LABELS threads)
+          checkpoint/staging/streaming_copy_test.cpp checkpoint/staging/writer_throws_test.cpp
+          checkpoint/sums_beside_test.cpp
+  LIBS crash_support failing_calls ratoon::agent ratoon::base_contract LABELS threads)
 ratoon_test(unit/agent/interop_test
   SOURCES checkpoint/interop/golden_test.cpp checkpoint/interop/pickle_reader_test.cpp
           checkpoint/interop/pt_writer_test.cpp checkpoint/interop/stored_tensor_test.cpp
@@ -104,7 +105,7 @@ ratoon_test(unit/agent/torch_order_test
   SOURCES data/order/replica_subset_test.cpp data/order/torch_distributed_sampler_test.cpp
           data/order/torch_lists_test.cpp data/order/torch_positions_test.cpp
           data/order/torch_random_sampler_test.cpp data/order/torch_random_test.cpp data/order/torch_stream_test.cpp
-  LIBS ratoon::agent LABELS threads)
+  LIBS failing_calls ratoon::agent LABELS threads)
 ratoon_test(unit/agent/torch_order_large_test SOURCES data/order/torch_large_test.cpp LIBS ratoon::agent LABELS nightly)
 ratoon_test(unit/agent/data_loader_test
   SOURCES data/loader/batch_test.cpp data/loader/data_loader_test.cpp data/loader/folder_shards_test.cpp

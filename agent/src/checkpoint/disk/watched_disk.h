@@ -20,9 +20,8 @@ class CallWatch {
   template <class Call>
   auto operator()(const Call& call) {
     began_.store(clock_->now().since_boot.count(), std::memory_order_relaxed);
-    auto result = call();
-    began_.store(kIdle, std::memory_order_relaxed);
-    return result;
+    const EndOfCall end(began_);  // also where it throws
+    return call();
   }
   // The call that is going on has done something, and counts as begun now.
   void go_on() {
@@ -38,6 +37,13 @@ class CallWatch {
 
  private:
   static constexpr Duration::rep kIdle = -1;
+  struct EndOfCall {
+    explicit EndOfCall(std::atomic<Duration::rep>& of) : began(of) {}
+    ~EndOfCall() { began.store(kIdle, std::memory_order_relaxed); }
+    EndOfCall(const EndOfCall&) = delete;
+    EndOfCall& operator=(const EndOfCall&) = delete;
+    std::atomic<Duration::rep>& began;
+  };
   std::shared_ptr<const Clock> clock_;
   std::atomic<Duration::rep> began_{kIdle};
 };

@@ -67,6 +67,15 @@ Result<void> CheckpointReader::index_all() {
   return {};
 }
 
+std::vector<Rank> CheckpointReader::ranks_gone_to_this(std::uint32_t world_size) const {
+  std::vector<Rank> gone;
+  if (world_size == 0) return gone;
+  for (std::uint64_t rank = std::uint64_t{rank_.value()} + world_size; rank < packs_.size();
+       rank += world_size)
+    gone.emplace_back(static_cast<std::uint32_t>(rank));
+  return gone;
+}
+
 std::span<const PackedTensor> CheckpointReader::own() const {
   return opened_[own_]->header.layout.tensors;
 }

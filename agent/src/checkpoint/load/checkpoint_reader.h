@@ -49,6 +49,11 @@ class CheckpointReader {
 
   // Whether this rank saved one of the packs; what it finds as its own is another rank's where it did not.
   [[nodiscard]] bool has_saved() const { return rank_.value() < packs_.size(); }
+  // Of these ranks, whose packs are opened anew.
+  [[nodiscard]] std::vector<Rank> ranks_gone_to_this(std::uint32_t world_size) const;
+  [[nodiscard]] Result<CheckpointReader> as_read_by(Rank rank) const {
+    return open(disk_, packs_, rank, options_);
+  }
 
   // What lies in the rank's own pack, parts of shared tensors included, in the order of its data.
   [[nodiscard]] std::span<const PackedTensor> own() const;

@@ -1,6 +1,7 @@
 #include "agent/src/checkpoint/tiers/mirror_worker.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/core/pause.h"
@@ -79,11 +80,47 @@ void MirrorWorker::note_result(const CheckpointId& id, const Result<Mirrored>& r
   changed_.notify_all();
 }
 
+// Nothing else takes what is thrown in this thread.
+Result<Mirrored> MirrorWorker::copy(const CheckpointId& id, StoreDisk& to,
+                                    const MirrorOptions& mirror) const {
+  try {
+    return mirror_checkpoint(*from_, id, to, mirror);
+  } catch (const std::exception& error) {
+    return Error(ErrorKind::kUnavailable, std::string("copying to a store: ") + error.what());
+  }
+}
+
+void MirrorWorker::tell(const CheckpointId& id, const Result<Mirrored>& result) const {
+  if (!options_.told) return;
+  try {
+    options_.told(id, result);
+  } catch (const std::exception& error) {
+    tell_failure(id, error.what());
+  }
+}
+
+void MirrorWorker::tell_failure(const CheckpointId& id, const std::string& why) const {
+  try {
+    options_.told(id, Error(ErrorKind::kUnavailable, "what follows a copy to a store: " + why));
+  } catch (const std::exception&) {
+    // The next copy is told of.
+  }
+}
+
+void MirrorWorker::begin(const std::stop_token& stop) const {
+  if (!options_.begins) return;
+  try {
+    options_.begins(stop);
+  } catch (const std::exception&) {
+    // What it does before the first copy comes at the next start.
+  }
+}
+
 void MirrorWorker::work(const std::stop_token& stop) {
   StoreDisk to(to_, stop);
   MirrorOptions mirror = options_.mirror;
   mirror.stop = stop;
-  if (options_.begins) options_.begins(stop);
+  begin(stop);
   Duration pause = options_.pause_first;
   while (!stop.stop_requested()) {
     CheckpointId id;
@@ -93,10 +130,10 @@ void MirrorWorker::work(const std::stop_token& stop) {
       id = *wanted_;
       copied_ = id;
     }
-    const auto result = mirror_checkpoint(*from_, id, to, mirror);
+    const auto result = copy(id, to, mirror);
     if (stop.stop_requested() && !result) return;
     note_result(id, result);
-    if (options_.told) options_.told(id, result);
+    tell(id, result);
     if (result || !may_pass(result.error())) {
       pause = options_.pause_first;
       continue;

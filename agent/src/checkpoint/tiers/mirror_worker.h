@@ -16,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <stop_token>
+#include <string>
 #include <thread>
 
 #include "agent/src/checkpoint/tiers/mirror.h"
@@ -55,6 +56,11 @@ class MirrorWorker {
 
  private:
   void work(const std::stop_token& stop);
+  void begin(const std::stop_token& stop) const;
+  [[nodiscard]] Result<Mirrored> copy(const CheckpointId& id, StoreDisk& to,
+                                      const MirrorOptions& mirror) const;
+  void tell(const CheckpointId& id, const Result<Mirrored>& result) const;
+  void tell_failure(const CheckpointId& id, const std::string& why) const;
   void note_result(const CheckpointId& id, const Result<Mirrored>& result);
 
   const std::shared_ptr<const Disk> from_;

@@ -69,10 +69,16 @@ void ListMemory::check(std::uint64_t place) const {
   const std::size_t block = image_.block_of(place);
   if (is_checked_[block].load(std::memory_order_acquire)) return;
   if (const auto checked = image_.check_block(bytes_, block); !checked) {
-    ::unlink(path_.c_str());
+    const std::string damage =
+        "the list of samples in " + path_.string() + " is damaged: " + checked.error().message() + ". ";
+    // Where the file stays, the next start would find the same damage.
+    if (::unlink(path_.c_str()) != 0 && errno != ENOENT) {
+      throw Failure(static_cast<int>(ExitCode::kStorage),
+                    damage + system_error(errno, "removing it").message() +
+                        ". Remove the file, or name another folder for lists, and start again");
+    }
     throw Failure(static_cast<int>(ExitCode::kStartAgain),
-                  "the list of samples in " + path_.string() + " is damaged: " + checked.error().message() +
-                      ". It was removed, and the next start makes it again");
+                  damage + "It was removed, and the next start makes it again");
   }
   is_checked_[block].store(true, std::memory_order_release);
 }

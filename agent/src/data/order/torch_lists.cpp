@@ -9,11 +9,10 @@
 #include <sys/file.h>
 
 #include <ratoon/atomic_file.h>
-#include <ratoon/failure.h>
 
 #include "agent/src/data/order/torch_list_memory.h"
 #include "agent/src/data/order/torch_randperm.h"
-#include "base/contract/exit_code.h"
+#include "agent/src/data/sets/refuse.h"
 #include "base/core/unique_fd.h"
 
 namespace ratoon {
@@ -79,10 +78,13 @@ void save(const fs::path& path, ListMemory& memory) {
 }
 
 std::shared_ptr<ListMemory> from_folder(const ListKey& key, TorchRelease release, const fs::path& folder) {
-  if (!fs::is_directory(folder)) {
-    throw Failure(static_cast<int>(ExitCode::kConfiguration),
-                  "the folder for lists of samples, " + folder.string() + ", does not exist. Make it first");
-  }
+  std::error_code code;
+  const fs::file_type type = fs::status(folder, code).type();
+  const std::string name = "the folder for lists of samples, " + folder.string();
+  if (type == fs::file_type::not_found)
+    refuse_to_open(folder, {ErrorKind::kNotFound, name + ", does not exist. Make it first"});
+  if (type == fs::file_type::none) refuse({ErrorKind::kIo, name + ", cannot be seen: " + code.message()});
+  if (type != fs::file_type::directory) refuse({ErrorKind::kInvalid, name + ", is no folder. Name another"});
   const fs::path path = folder / name_of(key);
   if (auto there = ListMemory::map_file(path, ListImage(key))) return *there;
   const UniqueFd lock = lock_of(folder);

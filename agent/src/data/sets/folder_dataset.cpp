@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ratoon/failure.h>
 #include <ratoon/folder_dataset.h>
 
 #include "agent/src/data/sets/columns.h"
@@ -95,7 +96,7 @@ FolderDataset::FolderDataset(std::filesystem::path root, FolderOptions options)
   data::check_columns(options_.columns);
   auto files = data::walk_folder(
       root_, {.extensions = options_.extensions, .allows_empty_classes = options_.allows_empty_classes});
-  if (!files) data::refuse(files.error());
+  if (!files) data::refuse_to_open(root_, files.error());
   files_ = std::make_unique<const Files>(Files{*std::move(files)});
 }
 

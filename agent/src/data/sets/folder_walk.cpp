@@ -123,8 +123,9 @@ Result<FolderFiles> walk_folder(const fs::path& root, FolderWalkOptions options)
   auto top = list(root, around);
   if (!top) return top.error();
   if (top->folders.empty()) {
+    // A folder without anything in it may be where a volume is mounted later.
     return Error(
-        ErrorKind::kNotFound,
+        top->files.empty() ? ErrorKind::kNotFound : ErrorKind::kInvalid,
         "the folder " + root.string() + " has no folder in it; it was expected to have one for each class");
   }
   std::sort(top->folders.begin(), top->folders.end(), python_sorts_before);
@@ -146,10 +147,10 @@ Result<FolderFiles> walk_folder(const fs::path& root, FolderWalkOptions options)
   }
   files.end();
   if (!empty_classes.empty() && !options.allows_empty_classes) {
-    return Error(ErrorKind::kNotFound, "in the folder " + root.string() +
-                                           " these classes have no file whose name ends with " +
-                                           join(options.extensions, ", ") + ": " + join(empty_classes, ", ") +
-                                           ". Remove their folders, or set allows_empty_classes");
+    return Error(ErrorKind::kInvalid, "in the folder " + root.string() +
+                                          " these classes have no file whose name ends with " +
+                                          join(options.extensions, ", ") + ": " + join(empty_classes, ", ") +
+                                          ". Remove their folders, or set allows_empty_classes");
   }
   return files;
 }

@@ -18,7 +18,7 @@ constexpr std::size_t kHintWorthBytes = 16 * 1024;
 
 data::MappedFile open_or_refuse(const std::filesystem::path& path) {
   auto file = data::MappedFile::open(path);
-  if (!file) data::refuse(file.error().with_context("a file of records"));
+  if (!file) data::refuse_to_open(path, file.error().with_context("a file of records"));
   return *std::move(file);
 }
 

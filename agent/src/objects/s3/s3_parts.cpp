@@ -1,6 +1,7 @@
 #include "agent/src/objects/s3/s3_parts.h"
 
 #include <algorithm>
+#include <exception>
 #include <functional>
 #include <system_error>
 #include <thread>
@@ -42,7 +43,16 @@ Result<std::optional<std::vector<StoredPart>>> S3Parts::send() {
   return std::optional(std::move(parts_));
 }
 
+// On several threads: what is thrown would end the process.
 void S3Parts::work() {
+  try {
+    send_parts();
+  } catch (const std::exception& error) {
+    fail(Error(ErrorKind::kUnavailable, "writing " + writer_.uri() + ": " + error.what()));
+  }
+}
+
+void S3Parts::send_parts() {
   std::string bytes;
   while (!ended_.stop_requested()) {
     const std::uint32_t index = next_.fetch_add(1);

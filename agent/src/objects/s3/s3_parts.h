@@ -35,6 +35,7 @@ class S3Parts {
 
  private:
   void work();
+  void send_parts();
   [[nodiscard]] Result<void> send_part(std::uint32_t index, std::string& bytes);
   [[nodiscard]] std::optional<Error> explain_lost();
   [[nodiscard]] std::optional<Error> doubt(const http::Response& answer, const std::string& checksum) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -24,11 +25,10 @@ namespace {
   session::fail(ExitCode::kConfiguration, sentence);
 }
 
-std::vector<at::Tensor> trained_parameters(const ::torch::nn::Module& module) {
-  std::vector<at::Tensor> parameters;
-  for (const at::Tensor& parameter : module.parameters())
-    if (parameter.requires_grad()) parameters.push_back(parameter);
-  return parameters;
+std::vector<at::Tensor> tensors_of(const NamedWeights& weights) {
+  std::vector<at::Tensor> tensors;
+  for (const auto& [name, tensor] : weights) tensors.push_back(tensor);
+  return tensors;
 }
 
 c10::Device device_of(const ::torch::nn::Module& module) {
@@ -115,6 +115,13 @@ void end_group(c10d::Backend& group) {
 
 }  // namespace
 
+Averager::Averager(Session& session) : session_(session) {
+  session_.before_saves([this] {
+    if (on_device_) finish_sums(session_, *on_device_);
+  });
+  session_.before_saves_of_all([this] { compare_weights(); });
+}
+
 // Where the world changed, or an exception passes, sums may be open that never end.
 Averager::~Averager() {
   if (!on_device_) return;
@@ -163,17 +170,22 @@ void Averager::prepare(const ::torch::nn::Module& module, const Averaging& how) 
         "average_gradients() was given samples and sum_in_half_precision: a gradient times its samples is "
         "too large a number for half precision; leave one of the two out");
   }
-  buckets_ = buckets_for(trained_parameters(module), layout);
+  buckets_ = buckets_for(trained_weights(module), layout);
 }
 
 // A program may train several modules in turn, each in steps of its own.
-std::shared_ptr<GradientBuckets> Averager::buckets_for(std::vector<at::Tensor> parameters,
+std::shared_ptr<GradientBuckets> Averager::buckets_for(const NamedWeights& weights,
                                                        const GradientBuckets::Layout& layout) {
   constexpr std::size_t kModules = 4;
+  std::vector<at::Tensor> parameters = tensors_of(weights);
   const auto known = std::ranges::find_if(
       all_buckets_, [&](const auto& buckets) { return buckets->is_for(parameters, layout); });
   if (known != all_buckets_.end()) return *known;
-  if (all_buckets_.size() == kModules) all_buckets_.erase(all_buckets_.begin());
+  if (all_buckets_.size() == kModules) {
+    all_buckets_.erase(all_buckets_.begin());
+    all_weights_.erase(all_weights_.begin());
+  }
+  all_weights_.push_back(weights);
   return all_buckets_.emplace_back(
       std::make_shared<GradientBuckets>(std::move(parameters), Session::kNumbers, layout));
 }
@@ -183,17 +195,27 @@ void Averager::connect(const ::torch::nn::Module& module, c10::Device device) {
   if (given) check_seat(session_, *given);
   if (given && (device.is_cpu() || given->getBackendName() == "gloo")) {
     adds_up_on_host_ = true;
-    ranks_.emplace(session_, mark_weights(module), given);
+    ranks_.emplace(session_, mark_weights(trained_weights(module)), given);
     return;
   }
-  if (!ranks_) ranks_.emplace(session_, mark_weights(module));
+  if (!ranks_) ranks_.emplace(session_, mark_weights(trained_weights(module)));
   if (device.is_cpu()) return;
   on_device_ =
       given ? std::make_shared<GroupCollective>(given, end_group) : connect_on(device, session_, *ranks_);
   device_ = device;
-  session_.before_saves([this] {
-    if (on_device_) finish_sums(session_, *on_device_);
-  });
+}
+
+// So that no checkpoint has weights that differ, from which no world could go on.
+void Averager::compare_weights() {
+  if (!ranks_ || !ranks_->collective()) return;
+  if (on_device_) finish_sums(session_, *on_device_);
+  NamedWeights all;
+  std::set<const at::TensorImpl*> known;
+  for (const NamedWeights& weights : all_weights_)
+    for (const auto& named : weights)
+      if (named.second.requires_grad() && known.insert(named.second.unsafeGetTensorImpl()).second)
+        all.push_back(named);
+  ranks_->compare_again(mark_weights(all));
 }
 
 void Averager::begin(std::size_t piece) {
@@ -262,6 +284,7 @@ void Averager::give_up() {
   const auto remains = std::make_shared<Remains>(Remains{
       std::exchange(all_buckets_, {}), ranks_ ? ranks_->collective() : nullptr, std::move(on_device_)});
   ranks_.reset();
+  all_weights_.clear();
   device_ = c10::kCPU;
   adds_up_on_host_ = false;
   bury(remains, [r = remains.get()] { return is_over(r->host) && is_over(r->device); });

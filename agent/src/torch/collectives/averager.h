@@ -27,7 +27,7 @@ inline std::atomic<bool> averages_alone = false;
 
 class Averager {
  public:
-  explicit Averager(Session& session) : session_(session) {}
+  explicit Averager(Session& session);
   ~Averager();
   Averager(const Averager&) = delete;
   Averager& operator=(const Averager&) = delete;
@@ -38,8 +38,9 @@ class Averager {
  private:
   void prepare(const ::torch::nn::Module& module, const Averaging& how);
   void connect(const ::torch::nn::Module& module, c10::Device device);
-  [[nodiscard]] std::shared_ptr<GradientBuckets> buckets_for(std::vector<at::Tensor> parameters,
+  [[nodiscard]] std::shared_ptr<GradientBuckets> buckets_for(const NamedWeights& weights,
                                                              const GradientBuckets::Layout& layout);
+  void compare_weights();
   void begin(std::size_t piece);
   void fill_one(std::size_t parameter);
   void average_during(const std::function<void()>& backward, PieceTurns& turns);
@@ -56,6 +57,7 @@ class Averager {
   c10::Device device_ = c10::kCPU;         // of on_device_
   bool adds_up_on_host_ = false;           // whatever the parameters are on: the program's group can no more
   std::vector<std::shared_ptr<GradientBuckets>> all_buckets_;  // of the modules, the newest last
+  std::vector<NamedWeights> all_weights_;                      // of each of those
   std::shared_ptr<GradientBuckets> buckets_;                   // of the step under way
   std::optional<c10::Stream> filled_on_;
 };

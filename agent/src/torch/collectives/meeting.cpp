@@ -7,6 +7,7 @@
 #include <c10/util/Exception.h>
 
 #include "agent/src/board/server.h"
+#include "agent/src/session/say.h"
 #include "agent/src/torch/collectives/board_store.h"
 #include "agent/src/torch/collectives/gloo.h"
 
@@ -26,7 +27,7 @@ void serve(const Rendezvous& rendezvous, std::uint64_t attempt, std::uint32_t wo
   static std::map<std::uint16_t, std::unique_ptr<board::Server>> servers;  // by port
   const std::scoped_lock lock(mutex);
   auto& server = servers[rendezvous.port];
-  if (!server) server = value_of(board::Server::start(rendezvous.listening_fd));
+  if (!server) server = value_of(board::Server::start(rendezvous.listening_fd, session::say));
   server->begin({.attempt = attempt, .world_size = world_size, .secret = rendezvous.secret});
 }
 

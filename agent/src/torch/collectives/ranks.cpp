@@ -117,6 +117,12 @@ std::vector<std::string> Ranks::exchange(const std::string& own) const {
   return of_all;
 }
 
+void Ranks::compare_again(const WeightsMark& mark) {
+  if (!collective_) return;
+  const auto waits = session_.in(Phase::kCollective);
+  compare(exchange(mark.whole), mark);
+}
+
 void Ranks::share_from_first(std::span<std::uint8_t> bytes) const {
   if (!collective_) return;
   const auto waits = session_.in(Phase::kCollective);
@@ -124,15 +130,39 @@ void Ranks::share_from_first(std::span<std::uint8_t> bytes) const {
   std::ranges::copy(exchange(own).front(), bytes.begin());
 }
 
-void Ranks::compare(const std::vector<std::string>& marks, const WeightsMark& own) const {
+void Ranks::compare(const std::vector<std::string>& marks, const WeightsMark& own) {
   const auto other = std::ranges::find_if(marks, [&](const std::string& mark) { return mark != marks[0]; });
-  if (other == marks.end()) return;
+  if (other == marks.end()) {
+    equal_at_ = session_.steps_done();
+    return;
+  }
   const auto rank = static_cast<std::size_t>(other - marks.begin());
   fail(ExitCode::kConfiguration, "rank " + std::to_string(rank) + " has other weights than rank 0 at step " +
-                                     std::to_string(session_.steps_done()) +
-                                     ": give all ranks the same seed (torch::manual_seed) before "
-                                     "they make the model, and the same kind of device; " +
-                                     name_difference(own, rank));
+                                     std::to_string(session_.steps_done()) + ": " + cause_and_way_on() +
+                                     "; " + name_difference(own, rank));
+}
+
+std::string Ranks::cause_and_way_on() const {
+  if (session_.steps_done() == 0) {
+    return "give all ranks the same seed (torch::manual_seed) before they make the model, and the same kind "
+           "of device";
+  }
+  const std::string since = equal_at_ ? " since step " + std::to_string(*equal_at_) : "";
+  const std::string cause =
+      "the ranks have drifted apart" + since +
+      ", because something changes weights by what one rank alone has: a learning rate that follows the "
+      "rank's own loss, a parameter that each rank updates by itself, or other CPU instructions or threads "
+      "(--deterministic makes those equal). Let all ranks change weights by the same numbers; then ";
+  if (equal_at_) {
+    return cause +
+           "start again: this step was not saved, and the run goes on from its newest checkpoint, in which "
+           "the "
+           "weights are equal";
+  }
+  return cause +
+         "go on from a checkpoint in which the weights are equal (--resume-from), or start one process "
+         "alone, "
+         "which goes on with rank 0's weights, and more processes after its next save";
 }
 
 // All ranks come here, since all have seen the same marks.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,17 +26,21 @@ class Ranks {
 
   // Null in a world of one.
   [[nodiscard]] const std::shared_ptr<Collective>& collective() const { return collective_; }
+  // In a step in which all ranks save: fails where their weights have drifted apart.
+  void compare_again(const WeightsMark& mark);
   // Rank 0's bytes become those of all.
   void share_from_first(std::span<std::uint8_t> bytes) const;
 
  private:
   // What each rank has, by rank.
   [[nodiscard]] std::vector<std::string> exchange(const std::string& own) const;
-  void compare(const std::vector<std::string>& marks, const WeightsMark& own) const;
+  void compare(const std::vector<std::string>& marks, const WeightsMark& own);
+  [[nodiscard]] std::string cause_and_way_on() const;
   [[nodiscard]] std::string name_difference(const WeightsMark& own, std::size_t rank) const;
 
   Session& session_;
   std::shared_ptr<Collective> collective_;
+  std::optional<std::uint64_t> equal_at_;  // the step in which the weights were compared last
 };
 
 // Refuses a group whose ranks are not those of the session's world.

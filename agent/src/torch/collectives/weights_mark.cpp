@@ -94,12 +94,19 @@ void add_sums_on_devices(const std::vector<at::Tensor>& tensors, std::vector<std
 
 }  // namespace
 
-WeightsMark mark_weights(const ::torch::nn::Module& module) {
+NamedWeights trained_weights(const ::torch::nn::Module& module) {
+  NamedWeights weights;
+  for (const auto& item : module.named_parameters())
+    if (item.value().requires_grad()) weights.emplace_back(item.key(), item.value());
+  return weights;
+}
+
+WeightsMark mark_weights(const NamedWeights& weights) {
   WeightsMark mark;
   std::vector<at::Tensor> tensors;
-  for (const auto& item : module.named_parameters()) {
-    mark.names.push_back(item.key());
-    tensors.push_back(item.value());
+  for (const auto& [name, tensor] : weights) {
+    mark.names.push_back(name);
+    tensors.push_back(tensor);
   }
   mark.sums.resize(tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i)

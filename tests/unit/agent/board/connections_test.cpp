@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 
 #include "tests/unit/agent/board/board_fixture.h"
 
@@ -98,8 +99,54 @@ class BoardStrangers : public test::BoardPlace {
   ManualClock clock_{Timestamp{1000s}};
   UniqueFd events_{::epoll_create1(EPOLL_CLOEXEC)};
   UnprovenLimits limits_{.at_once = 8, .a_second = 40, .in_a_row = 24, .batch = 4};
-  Connections connections_{events_.get(), listening_.get(), clock_, limits_};
+  std::vector<std::string> told_once_;
+  Connections connections_{events_.get(), listening_.get(), clock_, limits_,
+                           [this](const std::string& sentence) { told_once_.push_back(sentence); }};
 };
+
+// How many files a process may have open, until the end of a test.
+class OpenFilesLimit {
+ public:
+  explicit OpenFilesLimit(std::size_t files) {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit now{.rlim_cur = files, .rlim_max = before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &now), 0);
+  }
+  ~OpenFilesLimit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  OpenFilesLimit(const OpenFilesLimit&) = delete;
+  OpenFilesLimit& operator=(const OpenFilesLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(BoardStrangers, AProcessThatMayOpenNoMoreFilesSaysSoOnceAndGoesOnLater) {
+  std::vector<UniqueFd> ranks;
+  for (int i = 0; i < 3; ++i) ranks.push_back(knock());
+  {
+    // The lowest number that is free is too high.
+    const auto free = static_cast<std::size_t>(UniqueFd(::dup(0)).get());
+    const OpenFilesLimit limit(free);
+    turn_until([&] { return !told_once_.empty(); });
+    clock_.advance(1s);
+    for (int i = 0; i < 10; ++i) turn();
+    EXPECT_EQ(connections_.size(), 0u);
+  }
+  ASSERT_EQ(told_once_.size(), 1u);
+  EXPECT_THAT(told_once_[0], testing::AllOf(HasSubstr("it has 0:"), HasSubstr("Too many open files"),
+                                            HasSubstr("ulimit -n")));
+  turn_until([&] {
+    clock_.advance(1s);
+    return connections_.size() == 3;
+  });
+  EXPECT_EQ(told_once_.size(), 1u);
+}
+
+TEST(ConnectionsFor, AreAFewOfEachRank) {
+  EXPECT_EQ(connections_for(8), 16'384u);
+  EXPECT_EQ(connections_for(65'536), 262'144u);
+  EXPECT_EQ(open_files_for(8, 1024), 1056u);
+}
 
 TEST_F(BoardStrangers, WithoutAHandshakeAreHungUpOn) {
   const UniqueFd silent = knock();

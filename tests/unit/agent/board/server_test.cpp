@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "agent/src/board/client.h"
@@ -73,6 +74,19 @@ class BoardServer : public test::BoardPlace {
 
   std::unique_ptr<Server> server_;
 };
+
+TEST_F(BoardServer, AsksForAsManyOpenFilesAsItsWorldNeeds) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit low{.rlim_cur = 1024, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  server_->begin({.attempt = 2, .world_size = 500, .secret = test::secret_of(2)});
+  rlimit after{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &after), 0);
+  EXPECT_EQ(after.rlim_cur, std::min<rlim_t>(before.rlim_max, 3024));
+  EXPECT_EQ(after.rlim_max, before.rlim_max);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+}
 
 TEST_F(BoardServer, AnswersManyRanksThatWaitForEachOther) {
   constexpr int kRanks = 40;

@@ -1,10 +1,13 @@
 #include "agent/src/checkpoint/sums_beside.h"
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "tests/support/failing_calls/draw.h"
 
 namespace ratoon::checkpoint::sums_beside_test {
 namespace {
@@ -37,6 +40,17 @@ TEST_P(SumsBesideTest, AreThoseThatAreMadeAtOnce) {
   EXPECT_EQ(sums.block_crcs(), at_once.block_crcs());
   EXPECT_EQ(sums.hashes(), at_once.hashes());
   EXPECT_EQ(sums.hashes().size(), 2U);
+}
+
+TEST_P(SumsBesideTest, AreMadeHereWhereTheSystemRefusesAThread) {
+  PackSums at_once(layout_);
+  at_once.add(data_);
+  PackSums sums(layout_);
+  const test::failing::Fault fault(test::failing::Call::kThread, EAGAIN);
+  SumsBeside beside(sums, {data_});
+  beside.finish();
+  EXPECT_EQ(sums.block_crcs(), at_once.block_crcs());
+  EXPECT_EQ(sums.hashes(), at_once.hashes());
 }
 
 TEST_P(SumsBesideTest, EndWithTheirObject) {

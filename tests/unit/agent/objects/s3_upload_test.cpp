@@ -17,6 +17,7 @@ using ratoon::test::reply;
 using ratoon::test::ScriptedHttp;
 using ratoon::test::ScriptedReply;
 using ratoon::test::ScriptedRequest;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -346,6 +347,21 @@ TEST_F(S3UploadTest, WebServersAreForReading) {
   EXPECT_THAT(web(server)->upload("k", source).error().message(), HasSubstr("web servers are for reading"));
   EXPECT_FALSE(web(server)->abort_stale_uploads("", {}));
   EXPECT_TRUE(server.requests().empty());
+}
+
+// Out of memory, say: nothing else takes what is thrown in the threads that send.
+TEST_F(S3UploadTest, WhatASourceThrowsEndsTheUploadWithAnError) {
+  class ThrowingSource final : public ObjectSource {
+   public:
+    [[nodiscard]] std::uint64_t size_bytes() const override { return 11 * kMiB; }
+    [[nodiscard]] Result<void> read(std::uint64_t, std::span<char>) override { throw std::bad_alloc(); }
+  };
+  const ScriptedHttp server([&](const ScriptedRequest& request, int) { return good(request); });
+  ThrowingSource source;
+  const auto uploaded =
+      s3(server)->upload("k", source, {.replaces = false, .part_bytes = 5 * kMiB, .threads = 3});
+  ASSERT_FALSE(uploaded);
+  EXPECT_THAT(uploaded.error().message(), AllOf(HasSubstr("writing "), HasSubstr("std::bad_alloc")));
 }
 
 }  // namespace

@@ -140,8 +140,10 @@ TEST_F(CoordinatorLinkTest, InAPodItListensAtThePodsAddress) {
   open();
   EXPECT_EQ(link_->own_host(), "127.0.0.9");
   EXPECT_GE(link_->listening_fd(), 0);
+  link_->pin_threads(4);
   auto joined = join();
   EXPECT_THAT(wait_for_joiner().address, testing::StartsWith("127.0.0.9:"));
+  EXPECT_EQ(wait_for_joiner().threads, 4u);
   form(1);
   EXPECT_TRUE(joined.get());
 }

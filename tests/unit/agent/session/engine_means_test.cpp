@@ -56,9 +56,30 @@ TEST(EngineMeans, ShowsTheMeanOverRanksWhereTheyAddUp) {
     EXPECT_EQ(rank->meters.values.all().at("loss"), 2);
     EXPECT_EQ(rank->meters.progress, 0.25);
   }
-  first.engine.report("loss", 9, 1);
+}
+
+TEST(EngineMeans, WhatComesAfterTheSumsBelongsToItsOwnStep) {
+  const test::TemporaryFolder folder;
+  TestRank first(folder.path(), 0, 2);
+  TestRank second(folder.path(), 1, 2);
+  const auto make_step = [&](double of_first, double of_second) {
+    first.engine.report("loss", of_first, 1);
+    second.engine.report("loss", of_second, 1);
+    auto sums = first.engine.numbers();
+    const auto others = second.engine.numbers();
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += others[i];
+    first.engine.take_sums(sums);
+    second.engine.take_sums(sums);
+  };
+  make_step(1, 5);
+  first.engine.report("validation", 9, 1);
   first.engine.end_step();
-  EXPECT_EQ(first.meters.values.all().at("loss"), 2) << "it waits for the others";
+  second.engine.end_step();
+  EXPECT_EQ(first.meters.values.all().at("validation"), 9) << "rank 0's own";
+  EXPECT_FALSE(second.meters.values.all().contains("validation"));
+  make_step(2, 6);
+  first.engine.end_step();
+  EXPECT_EQ(first.meters.values.all().at("loss"), 4) << "the next mean is as if nothing had come late";
 }
 
 TEST(EngineMeans, AnEmptyShareCountsNothing) {

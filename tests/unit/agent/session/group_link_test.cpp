@@ -22,8 +22,10 @@ TEST_F(GroupLinkTest, AllGetOneWorldWhoeverComesFirst) {
   for (const bool is_first_rank_first : {true, false}) {
     name_ += "x";
     const auto first = opened(is_first_rank_first ? 0 : 1);
+    first->pin_threads(is_first_rank_first ? 4 : 8);
     auto a = join(*first);
     const auto second = opened(is_first_rank_first ? 1 : 0);
+    second->pin_threads(is_first_rank_first ? 8 : 4);
     auto b = join(*second);
     Assignment of[2];
     of[is_first_rank_first ? 0 : 1] = got(std::move(a));
@@ -34,6 +36,7 @@ TEST_F(GroupLinkTest, AllGetOneWorldWhoeverComesFirst) {
       EXPECT_EQ(of[rank].attempt, Attempt(1));
       EXPECT_EQ(of[rank].world_size, 2u);
       EXPECT_EQ(of[rank].rendezvous, of[0].rendezvous);
+      EXPECT_EQ(of[rank].threads, 4u) << "those of rank 0";
       EXPECT_FALSE(of[rank].resume);
     }
     EXPECT_EQ(split_address(of[0].rendezvous).host, rank_0.own_host());

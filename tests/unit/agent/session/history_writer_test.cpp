@@ -77,5 +77,21 @@ TEST(HistoryWriter, LosesNoRowWhereTheSystemRefusesItsThread) {
   EXPECT_EQ(rows, 2U);
 }
 
+// Out of memory, say: nothing else takes what is thrown in the writer's own thread.
+TEST(HistoryWriter, SaysThatThereAreGapsWhereItsThreadThrows) {
+  const test::TemporaryFolder folder;
+  const std::shared_ptr<checkpoint::Disk> disk = checkpoint::RealDisk::open_folder(folder.path()).value();
+  HistoryWriter writer(disk, Attempt(1), std::nullopt,
+                       []() -> std::optional<history::Row> { throw std::bad_alloc(); });
+  writer.append({.kind = "step", .step = 1, .at = {}});
+  std::string event;
+  while (event.empty()) {
+    event = writer.take_event();
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(event, "the history has gaps from here on: std::bad_alloc");
+  EXPECT_TRUE(writer.place()) << "rows of others are kept";
+}
+
 }  // namespace
 }  // namespace ratoon::session::history_writer_test

@@ -64,12 +64,12 @@ TEST(NumericsWatch, SeedsWhatDrawsNumbers) {
   FakeLibrary library;
   const NumericsWatch watch(false, kSeed, library.hook());
   EXPECT_TRUE(library.seeds.empty()) << "not before an attempt begins";
-  watch.seed();
+  watch.begin_attempt(0);
   EXPECT_EQ(library.seeds, std::vector<std::uint64_t>{kSeed});
   auto draws_none = library.hook();
   draws_none.seed = nullptr;
-  NumericsWatch(false, kSeed, draws_none).seed();
-  NumericsWatch(false, kSeed, std::nullopt).seed();
+  NumericsWatch(false, kSeed, draws_none).begin_attempt(0);
+  NumericsWatch(false, kSeed, std::nullopt).begin_attempt(0);
 }
 
 TEST(NumericsWatch, PinsWhatComputesAndRefusesWhereNothingDoes) {
@@ -109,6 +109,20 @@ TEST(NumericsWatch, PinnedItTakesOverTheThreadsOfTheRun) {
   before.threads = 0;
   EXPECT_EQ(watch.resume(record(before)), "");
   EXPECT_EQ(watch.now()->threads, 8u) << "none are known";
+}
+
+TEST(NumericsWatch, PinnedItBeginsWithTheThreadsOfRank0) {
+  FakeLibrary library;
+  const NumericsWatch watch(true, kSeed, library.hook());
+  EXPECT_EQ(watch.pinned_threads(), 2u);
+  watch.begin_attempt(8);
+  EXPECT_EQ(library.now.threads, 8u);
+  watch.begin_attempt(0);
+  EXPECT_EQ(library.now.threads, 8u) << "none are known";
+  const NumericsWatch unpinned(false, kSeed, library.hook());
+  EXPECT_EQ(unpinned.pinned_threads(), 0u);
+  unpinned.begin_attempt(4);
+  EXPECT_EQ(library.now.threads, 8u) << "they are the user's, unless they are pinned";
 }
 
 TEST(NumericsWatch, KnowsNothingWhereNothingComputes) {

@@ -65,6 +65,33 @@ TEST_F(OwnershipTest, WhoIsRank0StillRenewsItsClaim) {
   EXPECT_GT(checkpoint::newest_claim(*disk_).value()->number, before) << "the place says so, and no flag";
 }
 
+// Out of memory: what is not renewed now is renewed later.
+TEST_F(OwnershipTest, WhatIsThrownAmidARenewalIsSaidAndTheNextOneRenews) {
+  const auto trainer = std::this_thread::get_id();
+  std::atomic<int> left{2};
+  const auto scarce =
+      std::make_shared<test::ObservedDisk>(disk_, [&, trainer](DiskCall, const std::string&, Moment) {
+        if (std::this_thread::get_id() != trainer && left > 0 && left-- > 0) throw std::bad_alloc();
+      });
+  const auto events = std::make_shared<EventLog>();
+  Ownership owner({scarce}, checkpoint::Owner{.job = "team/digits of 6f1c", .start = "a"}, events,
+                  {.lease = std::chrono::milliseconds(40), .look = std::chrono::milliseconds(10)});
+  take(owner);
+  // A look may fall between two claims.
+  while (left > 0) std::this_thread::yield();
+  const auto number = [&] {
+    const auto found = checkpoint::newest_claim(*disk_);
+    return found && *found ? (*found)->number : 0;
+  };
+  const auto first = number();
+  while (number() <= first) std::this_thread::yield();
+  std::vector<std::string> said;
+  events->move_to(said);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0], "this run's claim is not renewed for now: std::bad_alloc");
+  EXPECT_FALSE(owner.lost());
+}
+
 TEST_F(OwnershipTest, ManyThatSeeNoClaimEnterByOne) {
   constexpr int kProcesses = 120;  // more than races that one of them may lose
   std::latch have_looked(kProcesses);

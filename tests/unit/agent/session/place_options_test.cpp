@@ -64,6 +64,15 @@ TEST(SaverOptions, SlotsAreNamedAfterTheWholePlace) {
   EXPECT_EQ(names.size(), 10u) << "and the next process in the same place finds them";
 }
 
+// The machine's free memory is one, whichever way its processes were started.
+TEST(AutomaticBudget, ProcessesOfAMachineShareHalfOfWhatIsFree) {
+  constexpr std::uint64_t kFree = 1'600;
+  EXPECT_EQ(automatic_budget({.member = {}}, kFree), 800u);
+  EXPECT_EQ(automatic_budget({.member = {.processes_per_node = 8}}, kFree), 100u);
+  EXPECT_EQ(automatic_budget({.member = {}, .group = {.size = 16, .local_size = 4}}, kFree), 200u);
+  EXPECT_EQ(automatic_budget({.member = {}, .group = {.local_size = 0}}, kFree), 800u);
+}
+
 // At its end the run would put its weights in the place of a manifest.
 TEST(CheckPlaces, FinalWeightsStayOutOfWhatTheRunNeeds) {
   Options options{.save_folder = "/runs", .run_name = "digits"};

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <ratoon/failure.h>
+#include <ratoon/metrics.h>
 #include <ratoon/random_engine.h>
 
 #include "tests/support/saved_objects.h"
@@ -267,6 +268,47 @@ TEST(TrackedObjects, SharedTensorsFitAnyNumberOfRanks) {
     ASSERT_TRUE(objects.restore(reader, "the checkpoint", [](std::string_view) { return std::uint64_t{0}; }));
     for (std::uint64_t i = 0; i < 4; ++i) EXPECT_EQ(table.rows[i], static_cast<float>(rank * 4 + i));
     EXPECT_EQ(table.version, 40 + static_cast<int>(rank % 2)) << "each rank's own, modulo the old size";
+  }
+}
+
+// Rank r of three has reported r + 1 samples.
+TEST(TrackedObjects, WhatRanksAddUpIsTheSameSumInAWorldOfAnySize) {
+  test::TemporaryFolder folder;
+  const auto store = checkpoint::RunStore::open(folder / "run").value();
+  const checkpoint::CheckpointId id{.attempt = Attempt(1), .step = Step(5)};
+  const auto track = [](TrackedObjects& objects, Metrics& metrics) {
+    objects.add(
+        "metrics", [&metrics](StateWriter& out) { save_stateful(metrics, out); },
+        [&metrics](StateReader& in) { load_stateful(metrics, in); });
+  };
+  for (const std::uint32_t rank : {0U, 1U, 2U}) {
+    Metrics metrics;
+    metrics.report("loss", rank, rank + 1);
+    TrackedObjects objects;
+    track(objects, metrics);
+    ASSERT_TRUE(store.write_pack(id, Rank(rank), objects.collect().tensors));
+  }
+  const InventoryEntry entry = store.try_commit(id, 3).value().value();
+  const ResumePoint point{.attempt = entry.attempt, .step = entry.step, .digest = entry.digest};
+  for (std::uint32_t world_size = 1; world_size <= 7; ++world_size) {
+    Metrics all;
+    for (std::uint32_t rank = 0; rank < world_size; ++rank) {
+      Metrics metrics;
+      metrics.report("loss", 99, 99);  // in an attempt that is over
+      TrackedObjects objects;
+      track(objects, metrics);
+      auto reader = store.read(point, Rank(rank)).value();
+      ASSERT_TRUE(objects.restore(
+          reader, "the checkpoint", [](std::string_view) { return std::uint64_t{0}; }, LoadParts::kAll,
+          world_size));
+      EXPECT_EQ(metrics.find("loss") == nullptr, rank >= 3) << "a new rank has reported nothing";
+      all.merge(metrics);
+    }
+    ASSERT_NE(all.find("loss"), nullptr);
+    EXPECT_EQ(all.find("loss")->reports, 3u) << world_size;
+    EXPECT_EQ(all.find("loss")->samples, 6u) << world_size;
+    EXPECT_EQ(all.find("loss")->weighted_sum, 0 * 1 + 1 * 2 + 2 * 3) << world_size;
+    EXPECT_EQ(all.find("loss")->max, 2) << world_size;
   }
 }
 

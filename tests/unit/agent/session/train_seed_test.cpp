@@ -104,6 +104,51 @@ TEST_F(TrainSeedTest, TrackedEnginesBeginWithItAndGoOnAsIfUnbroken) {
   EXPECT_NE(drawn_, unbroken);
 }
 
+// Restored after "noise", in the order of names.
+struct Shuffled : Stateful {
+  explicit Shuffled(std::mt19937_64& engine) : noise(engine) {}
+  std::string save_state() const override { return "shuffled"; }
+  void load_state(std::string_view) override { static_cast<void>(noise()); }
+  std::mt19937_64& noise;
+};
+
+TEST_F(TrainSeedTest, AnObjectThatDrawsAsItIsRestoredChangesNoEngine) {
+  const auto draw_with = [&](std::uint64_t steps) {
+    std::vector<std::uint64_t> drawn;
+    EXPECT_EQ(ratoon::train(options_,
+                            [&](Session& session) {
+                              std::mt19937_64 noise;
+                              Shuffled shuffled(noise);
+                              session.track("noise", noise);
+                              session.track("shuffled", shuffled);
+                              for ([[maybe_unused]] const std::uint64_t step : session.steps(steps))
+                                drawn.push_back(noise());
+                            }),
+              0);
+    return drawn;
+  };
+  const auto unbroken = draw_with(6);
+  options_.run_name = "stopped";
+  static_cast<void>(draw_with(3));
+  EXPECT_EQ(draw_with(6), std::vector(unbroken.begin() + 3, unbroken.end()));
+}
+
+TEST_F(TrainSeedTest, WhatIsDrawnBeforeTheStepsIsTheSameAfterAResume) {
+  std::vector<std::uint64_t> before_steps;
+  for (const std::uint64_t steps : {3, 6}) {
+    EXPECT_EQ(ratoon::train(options_,
+                            [&](Session& session) {
+                              std::mt19937_64 noise;
+                              session.track("noise", noise);
+                              before_steps.push_back(noise());
+                              for ([[maybe_unused]] const std::uint64_t step : session.steps(steps)) noise();
+                            }),
+              0);
+  }
+  ASSERT_EQ(before_steps.size(), 2u);
+  EXPECT_EQ(before_steps[0], before_steps[1]);
+}
+
 TEST_F(TrainSeedTest, AResumeWithAnotherOneSaysSo) {
   EXPECT_EQ(draw(4), 0);
   EXPECT_THAT(said_, Not(HasSubstr("may differ")));

@@ -150,6 +150,8 @@ TEST(AssignSeats, GivesRanksInOrderAndOneAddressToAll) {
   Gang gang{.joiners = {test::join_request(process(0, 0, 0)), test::join_request(process(0, 0, 1)),
                         test::join_request(process(1, 0, 0))},
             .needed = 3};
+  gang.joiners[0].threads = 4;
+  gang.joiners[1].threads = 8;
   const auto resume = test::resume_point(6, 1200);
   const auto seats = assign_seats(gang, Attempt(7), 0.5, resume);
   ASSERT_EQ(seats.size(), 3u);
@@ -160,7 +162,8 @@ TEST(AssignSeats, GivesRanksInOrderAndOneAddressToAll) {
                                                   .world_size = 3,
                                                   .rendezvous = gang.joiners[0].address,
                                                   .resume = resume,
-                                                  .beat_seconds = 0.5}));
+                                                  .beat_seconds = 0.5,
+                                                  .threads = 4}));
   }
 }
 

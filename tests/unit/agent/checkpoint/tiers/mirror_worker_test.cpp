@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/support/crash/observed_disk.h"
 #include "tests/unit/agent/checkpoint/tiers/places.h"
 
 namespace ratoon::checkpoint::mirror_worker_test {
@@ -111,6 +112,32 @@ TEST_F(MirrorWorkerTest, WhatTurnedOutDamagedIsNotWaitedForAndTheOneBeforeGetsTh
   EXPECT_THAT(worker.under_way(), testing::IsEmpty()) << "it is there";
   worker.go_back_to(std::nullopt);
   EXPECT_THAT(worker.under_way(), testing::IsEmpty());
+}
+
+// Out of memory: the thread goes on, and with it the process.
+TEST_F(MirrorWorkerTest, WhatIsThrownAmidACopyIsAFailureThatMayPass) {
+  test::digest_of_commit(local_, id(1, 10));
+  test::digest_of_commit(local_, id(1, 20));
+  std::atomic<int> left{2};
+  const auto scarce = std::make_shared<ratoon::test::ObservedDisk>(
+      local_, [&](ratoon::test::DiskCall, const std::string&, ratoon::test::Moment) {
+        if (left > 0 && left-- > 0) throw std::bad_alloc();
+      });
+  std::atomic<int> failures{0};
+  const auto told = [&](const CheckpointId& which, const Result<Mirrored>& result) {
+    if (!result) ++failures;
+    if (result && which == id(1, 10)) throw std::bad_alloc();
+  };
+  MirrorWorker worker(scarce, objects(),
+                      {.pause_first = milliseconds(1),
+                       .pause_max = milliseconds(1),
+                       .begins = [](const auto&) { throw std::bad_alloc(); },
+                       .told = told});
+  worker.note_committed(id(1, 10));
+  ASSERT_TRUE(worker.wait_for(id(1, 10), seconds(60)));
+  worker.note_committed(id(1, 20));
+  ASSERT_TRUE(worker.wait_for(id(1, 20), seconds(60)));
+  EXPECT_EQ(failures, 3) << "two copies, and what follows a copy";
 }
 
 TEST_F(MirrorWorkerTest, ItsEndDoesNotWaitForTheStore) {

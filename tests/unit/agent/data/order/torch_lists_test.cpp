@@ -16,6 +16,7 @@
 
 #include "agent/src/data/order/list_image.h"
 #include "base/core/unique_fd.h"
+#include "tests/support/failing_calls/draw.h"
 #include "tests/support/temporary_folder.h"
 
 namespace ratoon::torch_lists_test {
@@ -133,6 +134,26 @@ TEST(TorchLists, ADamagedNumberEndsTheProcessOnceAndNeverTrains) {
   EXPECT_FALSE(fs::exists(path));
 }
 
+// The next start would find the same damage.
+TEST(TorchLists, ADamagedFileThatStaysIsSaid) {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "randperm-50000-seed-7-v1";
+  static_cast<void>(data::torch_list(kSize, 7, kRelease, folder.path()));
+  std::string bad = read_text(path);
+  bad.back() ^= 1;
+  write_text(path, bad);
+  const IndexList list = data::torch_list(kSize, 7, kRelease, folder.path());
+  const test::failing::Fault fault(test::failing::Call::kUnlink, EROFS);
+  try {
+    static_cast<void>(list[kSize - 1]);
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.exit_code, 84) << failure.what();
+    EXPECT_THAT(failure.what(), AllOf(HasSubstr(path.string()), HasSubstr("Read-only file system"),
+                                      HasSubstr("Remove the file")));
+  }
+}
+
 // Checksums can be made right by whoever writes the file.
 TEST(TorchLists, NumbersThatNameNoSampleAreRefused) {
   const data::ListImage image({.size = 100, .seed = 1, .is_inside_out = false});
@@ -214,13 +235,21 @@ TEST(TorchLists, ThreadsAskForPlacesTogether) {
 }
 
 TEST(TorchLists, AMissingFolderIsSaid) {
-  try {
-    static_cast<void>(data::torch_list(kSize, 7, kRelease, "/nowhere/at all"));
-    FAIL();
-  } catch (const Failure& failure) {
-    EXPECT_THAT(failure.what(), AllOf(HasSubstr("/nowhere/at all"), HasSubstr("does not exist")));
-    EXPECT_EQ(failure.exit_code, 82);
-  }
+  const TemporaryFolder volume;
+  const auto ask = [](const fs::path& folder, int exit_code, const std::string& words) {
+    try {
+      static_cast<void>(data::torch_list(kSize, 7, kRelease, folder));
+      FAIL() << folder;
+    } catch (const Failure& failure) {
+      EXPECT_THAT(failure.what(), AllOf(HasSubstr(folder.string()), HasSubstr(words)));
+      EXPECT_EQ(failure.exit_code, exit_code) << failure.what();
+    }
+  };
+  ask("/nowhere/at all", 82, "does not exist");
+  ask(volume / "lists", 84, "mounted");  // an empty folder may be where a volume is mounted later
+  write_text(volume / "file", "");
+  ask(volume / "lists", 82, "does not exist");
+  ask(volume / "file", 82, "is no folder");
 }
 
 // Processes that begin together: one writes, all are right. Some are killed on the way.

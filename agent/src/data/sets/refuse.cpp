@@ -1,0 +1,55 @@
+#include "agent/src/data/sets/refuse.h"
+
+#include <ratoon/failure.h>
+
+#include "base/contract/exit_code.h"
+
+namespace ratoon::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(ExitCode code, const std::string& sentence) {
+  throw Failure(static_cast<int>(code), sentence);
+}
+
+// False as well where it cannot be told.
+bool has_files(const fs::path& folder) {
+  std::error_code code;
+  const fs::directory_iterator first(folder, code);
+  return !code && first != fs::directory_iterator();
+}
+
+}  // namespace
+
+void refuse(const std::string& sentence) {
+  fail(ExitCode::kConfiguration, sentence);
+}
+
+void refuse(const Error& error) {
+  fail(error.kind() == ErrorKind::kInvalid ? ExitCode::kConfiguration : ExitCode::kStorage, error.message());
+}
+
+void refuse_to_open(const fs::path& path, const Error& error) {
+  if (error.kind() != ErrorKind::kNotFound) refuse(error);
+  if (is_wrong_name(path)) fail(ExitCode::kConfiguration, error.message());
+  fail(ExitCode::kStorage, error.message() + ". See whether its volume is mounted");
+}
+
+bool is_wrong_name(const fs::path& path) {
+  std::error_code code;
+  fs::path at = fs::absolute(path, code).lexically_normal();
+  if (code) return false;
+  if (!at.has_filename()) at = at.parent_path();  // "folder/"
+  // Each step asks for the entry itself, so that a link to nowhere counts as there.
+  for (bool is_first = true;; is_first = false) {
+    const fs::file_type type = fs::symlink_status(at, code).type();
+    if (type == fs::file_type::not_found && at != at.root_path()) {
+      at = at.parent_path();
+      continue;
+    }
+    return !is_first && fs::is_directory(at, code) && has_files(at);
+  }
+}
+
+}  // namespace ratoon::data
