@@ -143,6 +143,9 @@ struct Beat {
   std::vector<InventoryEntry> damaged{};
   std::vector<Rank> silent_peers;    // ranks whose sockets failed
   std::optional<Outlook> outlook{};  // rank 0 alone has one
+  // What the last save took until it was committed; where the one that is under way has taken longer already,
+  // that time. Absent: nothing was saved yet.
+  std::optional<double> save_seconds{};
 
   friend bool operator==(const Beat&, const Beat&) = default;
 };

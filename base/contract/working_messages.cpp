@@ -45,6 +45,7 @@ json to_json(const Beat& m) {
     out["silent_peers"].push_back(rank.value());
   if (m.outlook) out["outlook"] = to_json(*m.outlook);
   if (m.allowed_seconds) out["allowed_seconds"] = told_seconds(*m.allowed_seconds);
+  if (m.save_seconds) out["save_seconds"] = told_seconds(*m.save_seconds);
   return out;
 }
 
@@ -70,6 +71,7 @@ void read(Fields& f, Beat& m) {
     m.silent_peers.emplace_back(rank.get<std::uint32_t>());
   }
   if (f.find("outlook") != nullptr) m.outlook = read_outlook(f.object("outlook"));
+  if (f.find("save_seconds") != nullptr) m.save_seconds = f.seconds("save_seconds");
 }
 
 json to_json(const OrdersRequest& m) {

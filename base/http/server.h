@@ -91,6 +91,8 @@ struct ServerOptions {
   Duration body_deadline{std::chrono::seconds(30)};
   Duration idle_deadline{std::chrono::seconds(75)};   // between two requests on one connection
   Duration write_deadline{std::chrono::seconds(30)};  // the other side takes nothing
+  // For a whole reply, from its first piece on, however steadily the other side takes it; nothing: no limit.
+  std::optional<Duration> reply_deadline{};
   // Connections that nobody has vouched for; nothing: as many as there are connections. For one more, one of
   // the address that has the most is closed, or the newest where no address crowds (base/http/strangers.h).
   std::optional<std::size_t> strangers_max{};

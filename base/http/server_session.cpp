@@ -214,7 +214,7 @@ void ServerSession::flush() {
 }
 
 void ServerSession::write_rest() {
-  if (phase_ == Phase::kReplying) set_deadline(core_->options.write_deadline);
+  if (phase_ == Phase::kReplying) set_write_deadline();
   socket_->write_some(boost::asio::buffer(writing_) + written_bytes_,
                       [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
                         self->on_written(error, size);
@@ -237,6 +237,7 @@ void ServerSession::on_written(const boost::system::error_code& error, std::size
 
 void ServerSession::on_reply_sent() {
   outbox_.reset();
+  reply_due_.reset();
   if (is_stranger_) {
     core_->set_in_work(shared_from_this(), false);
     due_ = SteadyClock::now() + to_steady(core_->options.stranger_deadline);
@@ -278,6 +279,14 @@ void ServerSession::close() {
 
 void ServerSession::set_deadline(Duration from_now) {
   wait_until(SteadyClock::now() + to_steady(from_now));
+}
+
+void ServerSession::set_write_deadline() {
+  const auto now = SteadyClock::now();
+  const auto until = now + to_steady(core_->options.write_deadline);
+  if (const auto& limit = core_->options.reply_deadline; limit && !reply_due_)
+    reply_due_ = now + to_steady(*limit);
+  wait_until(reply_due_ ? std::min(until, *reply_due_) : until);
 }
 
 void ServerSession::set_read_deadline(Duration from_now) {

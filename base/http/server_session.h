@@ -60,6 +60,7 @@ class ServerSession final : public ReplyCarrier, public std::enable_shared_from_
   void close();
 
   void set_deadline(Duration from_now);
+  void set_write_deadline();
   // While a request is owed to us: a stranger's is due earlier.
   void set_read_deadline(Duration from_now);
   void wait_until(std::chrono::steady_clock::time_point deadline);
@@ -72,7 +73,8 @@ class ServerSession final : public ReplyCarrier, public std::enable_shared_from_
   boost::asio::steady_timer timer_;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::atomic<bool> is_stranger_;
-  std::chrono::steady_clock::time_point due_;  // of a stranger's request
+  std::chrono::steady_clock::time_point due_;                       // of a stranger's request
+  std::optional<std::chrono::steady_clock::time_point> reply_due_;  // of the reply that is being written
   const Peer peer_;
 
   Phase phase_ = Phase::kHandshaking;

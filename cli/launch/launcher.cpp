@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <system_error>
 
 #include "base/contract/exit_code.h"
@@ -59,7 +60,8 @@ class Launcher {
   Result<void> start_due() {
     for (const std::uint32_t rank : supervision_.due(clock_.now())) {
       auto pid = start_child(plan_.command, environment_of(rank));
-      if (!pid && !pid.error().is_retryable()) return pid.error();
+      // What has run can run: its file system may be away for a moment, or a new version be put in its place.
+      if (!pid && !pid.error().is_retryable() && !have_run_.contains(rank)) return pid.error();
       if (!pid) {
         say_once("process " + std::to_string(rank) + " cannot be started now: " + pid.error().message());
         supervision_.note_refused_start(rank, clock_.now());
@@ -67,6 +69,7 @@ class Launcher {
       }
       said_.clear();
       living_[*pid] = rank;
+      have_run_.insert(rank);
       supervision_.note_start(rank, clock_.now());
     }
     return {};
@@ -145,6 +148,7 @@ class Launcher {
   Supervision supervision_;
   sigset_t signals_{};
   std::map<pid_t, std::uint32_t> living_;
+  std::set<std::uint32_t> have_run_;  // ranks that were started once
   std::optional<Timestamp> kill_at_;
   std::string said_;  // of a start that the system refused, until one succeeds
 };

@@ -5,6 +5,7 @@
 
 #include "operator/core/notice.h"
 #include "operator/core/roster.h"
+#include "operator/core/save_time.h"
 
 namespace ratoon::core {
 namespace {
@@ -39,8 +40,11 @@ api::Announcement announce(const Observation& seen, const api::TrainingJobStatus
     // One that the world was formed without takes nothing from it; its successor makes it grow when that is
     // due.
     if (!member.is_leaving() || member.is_absent) continue;
-    ++announcement.save_request;
-    announcement.hand_over = announcement.hand_over || is_successor_ready(seen, member);
+    const bool is_ready = is_successor_ready(seen, member);
+    // A save now would delay the one of the hand-over beyond the end; and a member that hears when its node
+    // goes asks for a save by itself, as late as it still fits.
+    if (is_ready || has_time_for_two_saves(seen, end_of_member(seen, member))) ++announcement.save_request;
+    announcement.hand_over = announcement.hand_over || is_ready;
   }
   if (growth.is_due) {
     ++announcement.save_request;

@@ -6,9 +6,10 @@
 namespace ratoon::core {
 namespace {
 
-// Another pod of it would fail as the last one did: a program's, or one that a kubelet does not start.
+// Another pod of it would fail as the last one did: a program's, one whose storage is away, or one that a
+// node does not start.
 bool is_to_wait(const Loss& loss) {
-  return loss.cause == EndCause::kApplication || loss.is_rejection;
+  return loss.cause == EndCause::kApplication || loss.is_rejection || loss.is_of_storage;
 }
 
 bool is_any_to_wait(const std::vector<Loss>& losses) {
@@ -68,7 +69,7 @@ void put_off_crashed(const Observation& seen, bool has_stepped, RosterChange& ch
 void note_rejection(const RosterChange& change, api::TrainingJobStatus& status) {
   for (const auto* losses : {&change.losses, &change.outside_losses})
     for (const auto& loss : *losses)
-      if (loss.is_rejection) status.rejection = loss.member.node + ": " + loss.reason;
+      if (loss.is_rejection || loss.is_of_storage) status.rejection = loss.member.node + ": " + loss.reason;
   forget_rejection_of_none(status);
 }
 

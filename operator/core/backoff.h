@@ -1,5 +1,5 @@
-// Pauses before members whose program failed, or that a kubelet did not start, are made again: what comes at
-// every start must not keep nodes busy. Other disruptions never wait.
+// Pauses before members whose program failed, whose storage failed, or that a node did not start, are made
+// again: what comes at every start must not keep nodes busy. Other disruptions never wait.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace ratoon::core {
 // Counts the crash or the rejection, if there was one, and puts off the next pods of those that it was about.
 void put_off_crashed(const Observation& seen, bool has_stepped, RosterChange& change);
 
-// Keeps what a kubelet said of the last pod that it did not start, as long as members wait for their pods.
+// Keeps why the last pod did not start or had no storage, for as long as members wait for their pods.
 void note_rejection(const RosterChange& change, api::TrainingJobStatus& status);
 // Once no member waits: also where the member that did is no longer of the job.
 void forget_rejection_of_none(api::TrainingJobStatus& status);

@@ -1,6 +1,8 @@
 #include "operator/core/classify.h"
 
 #include <algorithm>
+#include <cctype>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 
@@ -34,7 +36,10 @@ std::optional<Ending> find_meaning(int code, const std::string& text) {
     case ExitCode::kCheckpointsBad:
       return Ending{EndCause::kFatal, text + ": checkpoints exist and none is good"};
     case ExitCode::kStorage:
-      return Ending{EndCause::kApplication, text + " (storage failed)"};
+      // All that use the same disk or store end with it in the same moment, and no start goes on before it is
+      // back.
+      return Ending{
+          .cause = EndCause::kDisruption, .sentence = text + " (storage failed)", .is_of_storage = true};
     case ExitCode::kDeviceUnusable:
       return Ending{.cause = EndCause::kDisruption,
                     .sentence = text + " (its accelerator is unusable)",
@@ -63,6 +68,31 @@ bool has_reason(const api::Pod& pod, std::string_view reason) {
   return std::ranges::find(pod.end_reasons, reason) != pod.end_reasons.end();
 }
 
+bool contains_any(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return std::ranges::any_of(
+      parts, [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
+}
+
+// Of a container that did not start: of its program and its command the words of runc and crun say what they
+// could not run. Mounts, devices, hooks and cgroups are the node's.
+bool blames_program(std::string words) {
+  std::ranges::transform(words, words.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (contains_any(words, {"executable file", "exec format"})) return true;
+  return contains_any(words, {"exec: ", "chdir", "open executable"}) &&
+         contains_any(words, {"no such file", "permission denied", "is a directory"});
+}
+
+Ending classify_unstarted(const api::Pod& pod) {
+  Ending ending{.cause = EndCause::kApplication,
+                .sentence = "its container did not start: " + cut_text(pod.last_lines, kWordsBytesMax)};
+  if (blames_program(pod.last_lines)) return ending;
+  ending.cause = EndCause::kDisruption;
+  ending.is_rejection = true;
+  ending.is_of_platform = true;
+  return ending;
+}
+
 Ending classify_program(const api::Pod& pod) {
   constexpr std::string_view kOutOfMemory = "OOMKilled";
   constexpr std::string_view kStartError = "StartError";
@@ -72,9 +102,7 @@ Ending classify_program(const api::Pod& pod) {
   if (has_reason(pod, kOutOfMemory))
     return {EndCause::kApplication, "ended by signal 9: its memory limit was reached (OOMKilled)"};
   // No program ran: the runtime's own words are in place of last lines.
-  if (has_reason(pod, kStartError))
-    return {EndCause::kApplication,
-            "its container did not start: " + cut_text(pod.last_lines, kWordsBytesMax)};
+  if (has_reason(pod, kStartError)) return classify_unstarted(pod);
   if (has_reason(pod, kUnknown) && pod.exit_code == kUnknownCode)
     return {.cause = EndCause::kDisruption,
             .sentence = "its runtime does not know how it ended (exit code 255, Unknown): its node was reset",

@@ -20,9 +20,10 @@ enum class EndCause {
 struct Ending {
   EndCause cause;
   std::string sentence;         // "exit code 82 (configuration): the same start would fail again"
-  bool is_shared = false;       // one failure with the others of that look that share it, whoever they are
-  bool is_rejection = false;    // its kubelet did not start it: the next one waits, as after a failure
+  bool is_shared = false;       // one failure with all others of its cause that share one in that look
+  bool is_rejection = false;    // its node did not start it: the next one waits, as after a failure
   bool is_of_device = false;    // the accelerator of its node is unusable: a node to avoid, and no failure
+  bool is_of_storage = false;   // nothing can be saved or read: the next one waits, as after a failure
   bool is_of_platform = false;  // the platform says that it ended the pod: no program is to blame
 };
 

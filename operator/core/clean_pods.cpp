@@ -1,6 +1,7 @@
 #include "operator/core/clean_pods.h"
 
 #include <chrono>
+#include <utility>
 
 #include "operator/core/roster.h"
 #include "operator/core/wake.h"
@@ -57,9 +58,10 @@ std::vector<Action> clean_pods(const Observation& seen, const api::TrainingJobSt
         status.phase == api::JobPhase::kSucceeded && is_named(pod, leaving_by_themselves);
     const bool is_to_go =
         holds_on(seen, pod) || (pod.has_ended() ? policy == api::CleanPodPolicy::kAll : !ends_by_itself);
-    if (is_to_go)
-      actions.push_back(DeletePod{
-          .name = pod.name, .uid = pod.uid, .reason = reason, .has_grace = api::is_group(seen.job.spec)});
+    if (!is_to_go) continue;
+    Action removal = DeletePod{
+        .name = pod.name, .uid = pod.uid, .reason = reason, .has_grace = api::is_group(seen.job.spec)};
+    actions.push_back(std::move(removal));
   }
   return actions;
 }

@@ -7,6 +7,7 @@
 #include "base/contract/resume_point.h"
 #include "base/core/counted.h"
 #include "operator/core/group.h"
+#include "operator/core/lookup.h"
 #include "operator/core/roster.h"
 
 namespace ratoon::core {
@@ -47,11 +48,11 @@ bool is_completed(const Observation& seen, const api::MemberStatus& member) {
 
 std::uint64_t done_in(const Observation& seen, const api::MemberStatus& member) {
   std::uint64_t done = member.done;
-  for (const auto& process : seen.processes) {
-    const std::uint32_t local_rank = process.identity.local_rank;
-    if (local_rank >= seen.job.spec.processes_per_node || !is_of(process.identity, member)) continue;
+  for (const auto* process : processes_of(seen, member)) {
+    const std::uint32_t local_rank = process->identity.local_rank;
+    if (local_rank >= seen.job.spec.processes_per_node || !is_of(process->identity, member)) continue;
     const std::uint64_t bit = std::uint64_t{1} << local_rank;
-    done = process.is_completed ? done | bit : done & ~bit;
+    done = process->is_completed ? done | bit : done & ~bit;
   }
   return done;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "operator/core/completion.h"
+#include "operator/core/lookup.h"
 
 namespace ratoon::core {
 namespace {
@@ -23,9 +24,9 @@ WallTime hears_all_from(const Observation& seen, Timestamp now) {
 
 bool has_spoken(const Observation& seen, const api::MemberStatus& member) {
   std::uint64_t voices = member.done;  // to us, or to an operator before us
-  for (const auto& process : seen.processes) {
-    const std::uint32_t local_rank = process.identity.local_rank;
-    if (is_of(process.identity, member) && local_rank < seen.job.spec.processes_per_node)
+  for (const auto* process : processes_of(seen, member)) {
+    const std::uint32_t local_rank = process->identity.local_rank;
+    if (is_of(process->identity, member) && local_rank < seen.job.spec.processes_per_node)
       voices |= std::uint64_t{1} << local_rank;
   }
   return std::cmp_greater_equal(std::popcount(voices), seen.job.spec.processes_per_node);
@@ -40,10 +41,17 @@ bool is_awaited(const Observation& seen, const api::TrainingJobStatus& status,
          !is_completed(seen, member) && !has_spoken(seen, member);
 }
 
+// When any process of the job was heard last.
+std::optional<WallTime> newest_word(const Observation& seen, Timestamp now) {
+  if (seen.processes.empty()) return std::nullopt;
+  const auto& newest = *std::ranges::max_element(seen.processes, {}, &api::ProcessFacts::last_heard);
+  return WallTime{seen.wall_now.since_epoch - std::max(Duration(0), now - newest.last_heard)};
+}
+
 bool is_in_collective(const Observation& seen, const api::MemberStatus& member) {
-  return std::any_of(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
-    return is_of(process.identity, member) && process.beat &&
-           process.beat->phase == ProcessPhase::kCollective;
+  return std::ranges::any_of(processes_of(seen, member), [&](const api::ProcessFacts* process) {
+    return is_of(process->identity, member) && process->beat &&
+           process->beat->phase == ProcessPhase::kCollective;
   });
 }
 
@@ -68,12 +76,19 @@ std::vector<Verdict> find_late(const Observation& seen, Timestamp now) {
   const std::uint32_t deadline = seen.job.spec.start_deadline_seconds;
   std::vector<Verdict> late;
   if (deadline == 0 || hears_all_from(seen, now) > seen.wall_now) return late;
+  const auto newest = newest_word(seen, now);
   for (const auto& member : seen.job.status.members) {
     if (!member.awaited_since || after(*member.awaited_since, deadline) > seen.wall_now) continue;
     if (!is_awaited(seen, seen.job.status, member)) continue;
-    late.push_back(
-        {member,
-         {EndCause::kApplication, "did not speak within " + std::to_string(deadline) + " s of its start"}});
+    const std::string sentence = "did not speak within " + std::to_string(deadline) + " s of its start";
+    if (newest && *newest >= *member.awaited_since)
+      late.push_back({member, {EndCause::kApplication, sentence, /*is_shared=*/true}});
+    else
+      late.push_back(
+          {member,
+           {EndCause::kDisruption,
+            sentence + ", and no process of its job did: see its log, and whether its pod can reach "
+                       "the operator's port for members"}});
   }
   return late;
 }

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
+#include "operator/core/lookup.h"
 #include "operator/core/roster.h"
 
 namespace ratoon::core {
 namespace {
 
-const api::ProcessFacts* find_process(const Observation& seen, const api::MemberStatus& member,
-                                      std::uint32_t local_rank) {
-  const auto found = std::find_if(seen.processes.begin(), seen.processes.end(), [&](const auto& process) {
-    return is_of(process.identity, member) && process.identity.local_rank == local_rank;
-  });
-  return found == seen.processes.end() ? nullptr : &*found;
+const api::ProcessFacts* find_rank(const Observation& seen, const api::MemberStatus& member,
+                                   std::uint32_t local_rank) {
+  for (const auto* process : processes_of(seen, member))
+    if (process->identity.local_rank == local_rank && is_of(process->identity, member)) return process;
+  return nullptr;
 }
 
 bool has_completed(const api::MemberStatus& member, std::uint32_t local_rank,
@@ -27,9 +27,8 @@ bool holds_seat(const Observation& seen, const api::ProcessFacts* process) {
     return !process->waiting && process->beat && process->beat->attempt == seen.job.status.attempt;
   }
   if (process == nullptr) return false;
-  const auto seat = std::find_if(seen.world.begin(), seen.world.end(),
-                                 [&](const auto& s) { return s.process == process->identity; });
-  if (seat == seen.world.end()) return false;
+  const api::Seat* const seat = find_seat(seen, process->identity);
+  if (seat == nullptr) return false;
   return !process->waiting || process->waiting->left_attempt < seat->assignment.attempt;
 }
 
@@ -48,9 +47,13 @@ bool has_its_size(const Observation& seen, const std::vector<api::MemberStatus>&
          (seen.job.spec.elastic_policy || std::ranges::all_of(members, is_there));
 }
 
-bool is_current(const api::Seat& seat, const std::vector<api::MemberStatus>& members) {
-  return std::any_of(members.begin(), members.end(),
-                     [&](const auto& member) { return is_of(seat.process, member); });
+// How many of the seats that were handed out are of these members.
+std::size_t count_current(const Observation& seen, const std::vector<api::MemberStatus>& members) {
+  std::size_t current = 0;
+  for (const auto& member : members)
+    for (const auto* seat : seats_of(seen, member))
+      if (is_of(seat->process, member)) ++current;
+  return current;
 }
 
 }  // namespace
@@ -58,14 +61,14 @@ bool is_current(const api::Seat& seat, const std::vector<api::MemberStatus>& mem
 bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& members) {
   if (!has_its_size(seen, members)) return false;
   if (api::is_group(seen.job.spec)) return true;  // who is not there any more is a loss
-  for (const auto& seat : seen.world) {
-    // A newer world may have been decided and never told.
-    if (!is_current(seat, members) || seat.assignment.attempt != seen.job.status.attempt) return false;
-  }
+  if (count_current(seen, members) != seen.world.size()) return false;
+  // A newer world may have been decided and never told.
+  for (const auto& seat : seen.world)
+    if (seat.assignment.attempt != seen.job.status.attempt) return false;
   for (const auto& member : members) {
     if (member.is_completed || member.is_absent) continue;
     for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
-      const auto* process = find_process(seen, member, local_rank);
+      const auto* process = find_rank(seen, member, local_rank);
       if (!has_completed(member, local_rank, process) && !holds_seat(seen, process)) return false;
     }
   }
@@ -75,7 +78,7 @@ bool is_intact(const Observation& seen, const std::vector<api::MemberStatus>& me
 bool is_ready(const Observation& seen, const api::MemberStatus& member) {
   if (member.is_completed) return true;
   for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
-    const auto* process = find_process(seen, member, local_rank);
+    const auto* process = find_rank(seen, member, local_rank);
     const bool waits = process != nullptr && process->waiting;
     if (!waits && !has_completed(member, local_rank, process)) return false;
   }
@@ -87,7 +90,7 @@ Gang gather(const Observation& seen, const std::vector<api::MemberStatus>& membe
   for (const auto& member : members) {
     if (member.is_completed || member.is_absent) continue;
     for (std::uint32_t local_rank = 0; local_rank < seen.job.spec.processes_per_node; ++local_rank) {
-      const auto* process = find_process(seen, member, local_rank);
+      const auto* process = find_rank(seen, member, local_rank);
       if (has_completed(member, local_rank, process)) continue;
       ++gang.needed;
       if (process != nullptr && process->waiting) gang.joiners.push_back(*process->waiting);

@@ -6,6 +6,7 @@
 
 #include "base/contract/codec.h"
 #include "operator/core/completion.h"
+#include "operator/core/lookup.h"
 
 namespace ratoon::core {
 namespace {
@@ -40,7 +41,8 @@ World find_world(const Observation& seen) {
   for (const auto& member : seen.job.status.members) {
     if (member.is_absent || is_completed(seen, member)) continue;
     std::size_t heard = 0;
-    for (const auto& process : seen.processes) {
+    for (const auto* const of_member : processes_of(seen, member)) {
+      const auto& process = *of_member;
       if (!is_of(process.identity, member)) continue;
       if (process.is_completed) ++heard;
       if (!speaks_of_world(seen, process)) continue;

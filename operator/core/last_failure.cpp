@@ -27,7 +27,7 @@ Attempt attempt_of(const Observation& seen, const api::MemberStatus& member) {
 
 bool is_failure(const Loss& loss) {
   return loss.cause == EndCause::kApplication || loss.cause == EndCause::kHung ||
-         loss.cause == EndCause::kFatal;
+         loss.cause == EndCause::kFatal || loss.is_of_storage;
 }
 
 // Among those that one look shows, the platform's times tell who was first.

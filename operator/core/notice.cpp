@@ -84,12 +84,16 @@ void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& mem
   }
 }
 
+std::optional<WallTime> end_of_member(const Observation& seen, const api::MemberStatus& member) {
+  return earlier(member.node_ends_at, find_pod_end(seen, member));
+}
+
 std::vector<api::Departure> departures_of(const Observation& seen,
                                           const std::vector<api::MemberStatus>& members) {
   std::vector<api::Departure> departures;
   for (const auto& member : members) {
     if (member.is_completed) continue;
-    const auto end = earlier(member.node_ends_at, find_pod_end(seen, member));
+    const auto end = end_of_member(seen, member);
     if (end)
       departures.push_back(
           {.role = member.role, .index = member.index, .incarnation = member.incarnation, .at = *end});

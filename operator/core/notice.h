@@ -29,6 +29,8 @@ inline constexpr std::string_view kReclaimTaint = "ratoon.dev/reclaim";
 // Keeps when each member's node will go. What was once said is not put off: a taint that does not tell when
 // it was added is as old as our first look at it. News that is taken back is forgotten.
 void note_node_ends(const Observation& seen, std::vector<api::MemberStatus>& members);
+// When its node or its pod will go, whichever is first; nothing: nothing says when.
+[[nodiscard]] std::optional<WallTime> end_of_member(const Observation& seen, const api::MemberStatus& member);
 [[nodiscard]] std::vector<api::Departure> departures_of(const Observation& seen,
                                                         const std::vector<api::MemberStatus>& members);
 

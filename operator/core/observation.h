@@ -1,6 +1,7 @@
 // Everything a decision about one job may look at. There is nothing else: no clock, no client, no memory.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,13 @@ struct Claim {
   friend bool operator==(const Claim&, const Claim&) = default;
 };
 
+// Positions of what is seen, by the member that it is of. Empty: see lookup.h.
+struct Order {
+  std::vector<std::uint32_t> processes;
+  std::vector<std::uint32_t> seats;
+  std::vector<std::uint32_t> pods;
+};
+
 struct Observation {
   api::TrainingJob job;
   std::vector<api::Pod> pods;                // all that carry the job's UID
@@ -56,6 +64,7 @@ struct Observation {
   std::vector<std::string> held_names{};  // that other pods have: of other jobs, or hanging on their way out
   bool is_template_refused = false;       // it is for the template: no pod at all, whatever room there is
   std::vector<ProcessIdentity> quiet{};   // whose wish to join does not count: see without_joins_of()
+  Order order{};
 };
 
 // After a change of leader nobody remembers who sits where; the members' own words count.

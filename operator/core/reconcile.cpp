@@ -21,6 +21,7 @@
 #include "operator/core/hang.h"
 #include "operator/core/last_failure.h"
 #include "operator/core/ledger.h"
+#include "operator/core/lookup.h"
 #include "operator/core/losses.h"
 #include "operator/core/notice.h"
 #include "operator/core/progress.h"
@@ -122,7 +123,7 @@ Decision decide(const Observation& seen, const Silence& silence, Timestamp now) 
       wake_by(moment, seen.wall_now, now, decision);
     if (!decision.status.is_formed) return decision;
     // Who drains is lost as who trains is.
-    for (const auto& moment : {std::optional(end_of_draining(decision.status)),
+    for (const auto& moment : {end_of_draining(seen, decision.status),
                                note_awaited(seen, now, decision.status), next_pod_end(seen)})
       wake_by(moment, seen.wall_now, now, decision);
     return decision;
@@ -169,9 +170,7 @@ void see_off(const Observation& seen, Timestamp now, Decision& decision) {
   wake_by(next_end_of_rest(seen, decision.status), seen.wall_now, now, decision);
 }
 
-}  // namespace
-
-Decision reconcile(const Observation& seen, Timestamp now) {
+Decision reconcile_ordered(const Observation& seen, Timestamp now) {
   const auto& stored = seen.job.status;
   if (api::is_over(stored.phase)) {
     Decision decision = finish(seen, stored, stored.phase, stored.message);
@@ -188,6 +187,12 @@ Decision reconcile(const Observation& seen, Timestamp now) {
   note_conditions(seen, decision.status);
   if (decision.status.completed_at) see_off(seen, now, decision);
   return decision;
+}
+
+}  // namespace
+
+Decision reconcile(const Observation& seen, Timestamp now) {
+  return reconcile_ordered(with_order(seen), now);
 }
 
 }  // namespace ratoon::core

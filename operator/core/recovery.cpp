@@ -6,17 +6,12 @@
 #include <functional>
 
 #include "base/core/counted.h"
+#include "operator/core/lookup.h"
 
 namespace ratoon::core {
 namespace {
 
 using Watch = RecoveryWatch;
-
-const api::ProcessFacts* find_process(const Observation& seen, const ProcessIdentity& identity) {
-  const auto found = std::find_if(seen.processes.begin(), seen.processes.end(),
-                                  [&](const auto& process) { return process.identity == identity; });
-  return found == seen.processes.end() ? nullptr : &*found;
-}
 
 bool speaks(const Observation& seen, const api::MemberStatus& member) {
   return std::any_of(seen.processes.begin(), seen.processes.end(),

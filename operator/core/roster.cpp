@@ -1,6 +1,7 @@
 #include "operator/core/roster.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/core/utf8.h"
@@ -9,6 +10,7 @@
 #include "operator/core/failure_policy.h"
 #include "operator/core/group.h"
 #include "operator/core/last_failure.h"
+#include "operator/core/lookup.h"
 #include "operator/core/notice.h"
 #include "operator/core/restart_rules.h"
 
@@ -105,14 +107,10 @@ std::vector<api::MemberStatus> desired_members(const api::TrainingJob& job) {
   return members;
 }
 
-// The index first, here and wherever a member is looked for: it tells nearly all apart without reading a
-// name.
 const api::Pod* find_pod(const Observation& seen, const api::MemberStatus& member) {
-  const auto found = std::find_if(seen.pods.begin(), seen.pods.end(), [&](const api::Pod& pod) {
-    return pod.index == member.index && pod.role == member.role && pod.incarnation == member.incarnation &&
-           (member.uid.empty() || pod.uid == member.uid);
-  });
-  return found == seen.pods.end() ? nullptr : &*found;
+  for (const auto* pod : pods_of(seen, member))
+    if (member.uid.empty() || pod->uid == member.uid) return pod;
+  return nullptr;
 }
 
 bool has_time_left(const Observation& seen, const api::Pod& pod) {
@@ -184,7 +182,9 @@ void check_budget(const Observation& seen, const std::string& news, RosterChange
 // For people who see only an event or the status: what the program, its runtime or its agent said of its end.
 std::string what_it_said(const Observation& seen, const api::MemberStatus& member, const Ending& ending) {
   constexpr std::size_t kBytesMax = 300;
-  if (ending.cause != EndCause::kApplication && ending.cause != EndCause::kFatal) return "";
+  const bool is_told =
+      ending.cause == EndCause::kApplication || ending.cause == EndCause::kFatal || ending.is_of_storage;
+  if (!is_told) return "";
   const api::Pod* pod = find_pod(seen, member);
   const std::string exception = pod == nullptr ? "" : find_exception(pod->last_lines);
   if (!exception.empty()) return "; it said: " + cut_text(exception, kBytesMax);
@@ -228,6 +228,7 @@ Loss make_loss(const Observation& seen, api::MemberStatus member, const Ending& 
           .cause = ending.cause,
           .is_rejection = ending.is_rejection,
           .is_of_device = ending.is_of_device,
+          .is_of_storage = ending.is_of_storage,
           .is_of_platform = ending.is_of_platform};
 }
 
@@ -313,7 +314,7 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
                         .condemned = condemned,
                         .is_one_taken = is_group && is_anybody_taken(seen),
                         .is_meeting_lost = is_group && has_lost_meeting(seen)};
-  bool is_shared_counted = false;
+  std::set<EndCause> counted_shared;
   for (auto& member : change.members) {
     // What is stored of a group may be behind, and a program that is short over by then.
     if (is_group && member.uid.empty()) note_pod(seen, member);
@@ -327,7 +328,8 @@ RosterChange replace_lost(const Observation& seen, const std::vector<api::Member
     if (member.is_leaving()) follow_successor(seen, silent, member, change);
     if (auto ending = find_ending(seen, member, charges)) {
       // Counted with the first who is lost to it: one that was to blame too may have ended by itself.
-      if (ending->is_shared && std::exchange(is_shared_counted, true)) ending->cause = EndCause::kDisruption;
+      if (ending->is_shared && !counted_shared.insert(ending->cause).second)
+        ending->cause = EndCause::kDisruption;
       const Part part = part_of_loss(seen, member.is_absent);
       if (part == Part::kBesideWorld) judge_outside(*ending);
       count(seen, member, *ending, part, change);

@@ -61,6 +61,7 @@ struct Loss {
   EndCause cause = EndCause::kDisruption;
   bool is_rejection = false;    // as in Ending
   bool is_of_device = false;    // as in Ending
+  bool is_of_storage = false;   // as in Ending
   bool is_of_platform = false;  // as in Ending
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "operator/core/completion.h"
+#include "operator/core/lookup.h"
 #include "operator/core/roster.h"
 #include "operator/core/suspects.h"
 
@@ -43,14 +44,15 @@ struct Voices {
 
 bool is_starting(const Observation& seen, const api::ProcessFacts& process) {
   if (process.is_completed || process.has_met) return false;
-  return std::ranges::find(seen.world, process.identity, &api::Seat::process) == seen.world.end();
+  return find_seat(seen, process.identity) == nullptr;
 }
 
 // `sits`: in a world that was formed before we began to listen, so that none of them is starting.
 Voices voices_of(const Observation& seen, const api::MemberStatus& member, const api::Pod& pod, bool sits) {
   Voices voices;
   std::uint64_t unheard_done = member.done;  // an operator before us heard them, and they have left
-  for (const auto& process : seen.processes) {
+  for (const auto* const of_member : processes_of(seen, member)) {
+    const auto& process = *of_member;
     if (process.identity.member_uid != pod.uid) continue;
     ++voices.count;
     if (process.identity.local_rank < api::kProcessesPerNodeMax)

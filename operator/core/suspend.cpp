@@ -5,16 +5,25 @@
 #include <utility>
 
 #include "operator/core/announce.h"
+#include "operator/core/completion.h"
 #include "operator/core/duration.h"
 #include "operator/core/elastic.h"
 #include "operator/core/gang.h"
 #include "operator/core/progress.h"
+#include "operator/core/save_time.h"
 
 namespace ratoon::core {
 namespace {
 
-// As long as an agent waits for the commit of what it hands over.
-constexpr auto kDrainPatience = std::chrono::seconds(60);
+// Who was not heard by this operator may be in the middle of a save that takes long. Members that stay silent
+// are lost, and the world with them.
+bool is_all_heard(const Observation& seen, const api::TrainingJobStatus& status) {
+  return std::ranges::all_of(status.members, [&](const auto& member) {
+    if (member.is_absent || is_completed(seen, member)) return true;
+    return std::ranges::any_of(seen.processes,
+                               [&](const auto& process) { return is_of(process.identity, member); });
+  });
+}
 
 // A pod of this incarnation, or of a later one, was made or may have been.
 bool has_pod(const Observation& seen, const api::MemberStatus& member) {
@@ -23,8 +32,9 @@ bool has_pod(const Observation& seen, const api::MemberStatus& member) {
 
 }  // namespace
 
-WallTime end_of_draining(const api::TrainingJobStatus& status) {
-  return {status.suspending_since.value_or(WallTime{}).since_epoch + kDrainPatience};
+std::optional<WallTime> end_of_draining(const Observation& seen, const api::TrainingJobStatus& status) {
+  if (!is_all_heard(seen, status)) return std::nullopt;
+  return WallTime{status.suspending_since.value_or(WallTime{}).since_epoch + patience_with_save(seen)};
 }
 
 void release_members(const Observation& seen, std::vector<api::MemberStatus>& members) {
@@ -40,7 +50,8 @@ std::optional<Decision> drain(const Observation& seen, const RosterChange& chang
                               api::TrainingJobStatus status) {
   if (api::is_group(seen.job.spec)) return std::nullopt;  // nobody there hears it
   const bool stands = status.is_formed && change.keeps_world() && is_intact(seen, status.members);
-  if (!stands || seen.wall_now >= end_of_draining(status)) return std::nullopt;
+  const auto end = end_of_draining(seen, status);
+  if (!stands || (end && *end <= seen.wall_now)) return std::nullopt;
   Decision decision;
   decision.actions = change.actions;
   status.message = "saves at step " + std::to_string(status.step.value()) + " or soon after, " + purpose;

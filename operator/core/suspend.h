@@ -11,8 +11,10 @@
 
 namespace ratoon::core {
 
-// When a world that is to be suspended is not waited for any longer, saved or not.
-[[nodiscard]] WallTime end_of_draining(const api::TrainingJobStatus& status);
+// When a world that is to be suspended is not waited for any longer, saved or not: as long as its saves take.
+// Nothing while not all of its members were heard.
+[[nodiscard]] std::optional<WallTime> end_of_draining(const Observation& seen,
+                                                      const api::TrainingJobStatus& status);
 
 // Every member that is not done, and in a group every one, moves to an incarnation that has no pod yet: pods
 // of earlier ones are superseded, and nothing is counted, since nothing was lost.

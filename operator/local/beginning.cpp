@@ -50,6 +50,7 @@ api::TrainingJobStatus recover_status(const api::TrainingJobSpec& spec, api::Tra
   status.active_since.reset();  // while no runner was there, nobody worked
   status.suspending_since.reset();
   status.completed_at.reset();
+  status.last_failure.reset();  // else this run's first failure would be the second of one fault
   status.phase = status.attempt.value() == 0 ? api::JobPhase::kPending : api::JobPhase::kRecovering;
   status.message.clear();
   if (status.attempt.value() != 0) begin_next_attempt(status);

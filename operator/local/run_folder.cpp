@@ -30,6 +30,7 @@ constexpr int kFileDepthMax = 64;
 constexpr unsigned kFileMode = 0600;
 constexpr const char* kLock = "lock";
 constexpr const char* kStatus = "status.json";
+constexpr const char* kLogs = "logs";
 constexpr const char* kUid = "uid";
 
 // Who only looks whether a run is at work holds the lock for a moment: that is no run.
@@ -67,7 +68,7 @@ Result<void> check_movable(const fs::path& path) {
 
 Result<RunFolder> RunFolder::open(fs::path folder) {
   std::error_code code;
-  fs::create_directories(folder / "logs", code);
+  fs::create_directories(folder / kLogs, code);
   if (code == std::errc::not_a_directory) {
     return Error(ErrorKind::kInvalid, folder.string() +
                                           " cannot be a run's folder: it, or what it is in, is a file; pass "
@@ -134,13 +135,13 @@ Result<fs::path> RunFolder::set_aside(WallTime now,
   if (fs::exists(status_path(), code)) fs::copy_file(status_path(), before / kStatus, code);
   if (code) return system_error(code.value(), "copying " + status_path().string() + " to " + before.string());
   if (auto stored = store_fresh_status(); !stored) return stored.error();
-  for (const char* name : {"logs", "checkpoints", "events.jsonl", "report.html"}) {
+  for (const char* name : {kLogs, "checkpoints", "events.jsonl", "report.html"}) {
     fs::rename(folder_ / name, before / name, code);
     if (code && code != std::errc::no_such_file_or_directory)
       return system_error(code.value(), "moving " + (folder_ / name).string() + " to " + before.string());
   }
-  fs::create_directories(folder_ / "logs", code);
-  if (code) return system_error(code.value(), "creating " + (folder_ / "logs").string());
+  fs::create_directories(folder_ / kLogs, code);
+  if (code) return system_error(code.value(), "creating " + (folder_ / kLogs).string());
   return before;
 }
 
@@ -183,8 +184,13 @@ void RunFolder::append_event(const std::string& line) const {
     return;
 }
 
+void RunFolder::make_logs() const {
+  std::error_code ignored;
+  fs::create_directories(folder_ / kLogs, ignored);
+}
+
 fs::path RunFolder::log_path(const std::string& member) const {
-  return folder_ / "logs" / (member + ".log");
+  return folder_ / kLogs / (member + ".log");
 }
 
 std::string name_outside(const fs::path& run_folder) {

@@ -49,6 +49,9 @@ class RunFolder {
   // The identity of the job of this folder: drawn by the first run in it, and kept. In a copy of the folder
   // it is drawn anew.
   [[nodiscard]] Result<std::string> job_uid() const;
+  // A folder of logs that was removed while the run goes on is made again; that it cannot be, a member's
+  // start says.
+  void make_logs() const;
   // A line that cannot be written is left out: a run does not end for the account of it.
   void append_event(const std::string& line) const;
 

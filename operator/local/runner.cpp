@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
+#include <string>
 
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
@@ -182,6 +184,15 @@ class Runner {
   }
 
   Result<void> act(const core::CreatePod& action) {
+    auto started = start(action);
+    if (started || !(started.error().is_retryable() || roles_run_.contains(action.pod.role))) return started;
+    // What has run can run: the disk may be full for a while, or its file system away. It is asked for again
+    // at the next look, a second from now.
+    if (refused_start_ != started.error().message()) news_.say(started.error().message());
+    refused_start_ = started.error().message();
+    return {};
+  }
+  Result<void> start(const core::CreatePod& action) {
     // Those that are on their way out have all nodes; the end of one wakes us, and it is asked for again.
     if (!machine_.has_room_for(action.pod)) {
       without_node_.push_back(action.pod.name);
@@ -193,15 +204,12 @@ class Runner {
       if (!port) return port.error();
       group_port_ = *port;
     }
-    auto created = machine_.create(action.pod);
-    if (!created && created.error().is_retryable()) {  // asked for again at the next look, a second from now
-      if (refused_start_ != created.error().message()) news_.say(created.error().message());
-      refused_start_ = created.error().message();
-      return {};
-    }
+    folder_.make_logs();
+    if (auto created = machine_.create(action.pod); !created) return created;
     refused_start_.clear();
-    if (created) wakeup_.notify();  // its UID is to be noted
-    return created;
+    roles_run_.insert(action.pod.role);
+    wakeup_.notify();  // its UID is to be noted
+    return {};
   }
   Result<void> act(const core::DeletePod& action) {
     machine_.remove(action.uid);
@@ -290,7 +298,8 @@ class Runner {
   std::unique_ptr<http::HttpServer> server_;  // after the coordinator: it stops before what it calls is gone
   std::optional<Timestamp> wake_at_;
   std::vector<std::string> without_node_;  // of the last decision
-  std::string refused_start_;  // the last one's reason, for which the machine is short of something
+  std::string refused_start_;        // the last one's reason, for which the machine is short of something
+  std::set<std::string> roles_run_;  // roles of which a member was started
   std::optional<core::RecoveryWatch> recovery_;
   RunEvents events_{[this](const std::string& line) { folder_.append_event(line); }};
   StatusFile status_file_{[this](const nlohmann::json& document) { return folder_.write_status(document); },

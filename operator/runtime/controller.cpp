@@ -202,8 +202,15 @@ Result<void> Controller::carry_out(const View& seen, const core::Decision& decis
   memory.recovery = decision.recovery;
   metrics_.note_status(key_of(job), job.status, decision.status);
   Result<void> all_done;
-  for (const auto& action : decision.actions)
-    if (auto done = act(seen, decided, action); !done) all_done = done;
+  bool is_deleting = true;  // of a server that does not answer no other deletion is asked in this look
+  for (const auto& action : decision.actions) {
+    const bool is_deletion = std::holds_alternative<core::DeletePod>(action);
+    if (is_deletion && !is_deleting) continue;
+    auto done = act(seen, decided, action);
+    if (done) continue;
+    is_deleting = is_deleting && !(is_deletion && is_trouble(done.error()));
+    all_done = done;
+  }
   // A pod that cannot be made is no reason to leave agents untold.
   if (auto done = create_pods(decided, decision, memory); !done) all_done = done;
   rooms_.announce(key_of(job), decision.announcement);

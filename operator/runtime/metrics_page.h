@@ -1,5 +1,6 @@
 // MetricsPage answers GET /metrics, for a few readers at once: the text is written as fast as its reader
-// takes it, and each slow one holds a thread of a server that has /healthz to answer as well.
+// takes it, and each slow one holds a thread of a server that has /healthz to answer as well. The server's
+// reply_deadline ends those that never finish.
 #pragma once
 
 #include <functional>

@@ -17,6 +17,7 @@
 #include "operator/runtime/cluster.h"
 #include "operator/runtime/controller.h"
 #include "operator/runtime/door_certificate.h"
+#include "operator/runtime/health_port.h"
 #include "operator/runtime/leadership.h"
 #include "operator/runtime/member_check.h"
 #include "operator/runtime/metrics_page.h"
@@ -201,7 +202,7 @@ class Operator {
 
   Result<void> open_health() {
     auto server = http::HttpServer::start(
-        {.address = http::kEveryAddress, .port = options_.metrics_port},
+        options_of_health_port(options_.metrics_port),
         [this](const http::ServerRequest& request, http::Responder responder) {
           if (request.path == "/metrics") {
             metrics_page_.show(std::move(responder));

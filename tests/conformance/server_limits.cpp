@@ -1,4 +1,5 @@
 // HttpServer against clients that are slow or greedy: every head, body, wait and connection is bounded.
+#include <atomic>
 #include <optional>
 
 #include "tests/conformance/support/server_tests.h"
@@ -68,6 +69,28 @@ TEST(HttpServer, Answers408ToSlowHeadsAndBodies) {
     client.read_to_end();
     EXPECT_TRUE(client.has_ended());
   }
+}
+
+// A write goes on with each part that the client takes.
+TEST(HttpServer, CutsAClientThatTakesItsReplyForTooLong) {
+  auto options = unhurried();
+  options.reply_deadline = kSoon;
+  std::atomic<bool> is_over = false;
+  const auto server = start(options, [&](const auto&, Responder responder) {
+    const auto reply = responder.stream(200, {});
+    const std::string piece(100'000, 'p');
+    while (reply->write(piece)) {
+    }
+    is_over = true;
+  });
+  auto client = RawSocket::connect_to(server->port());
+  client.send(kGet);
+  EXPECT_TRUE(becomes_true([&] {
+    client.read_exactly(50'000, milliseconds(1));
+    return is_over.load();
+  }));
+  client.read_to_end();
+  EXPECT_TRUE(client.has_ended());
 }
 
 TEST(HttpServer, ClosesIdleConnections) {

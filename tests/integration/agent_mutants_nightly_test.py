@@ -120,6 +120,13 @@ MUTANTS = {
         of_session("Every.*"), SESSION + "every.cpp", r"return crossed\([^;]*;", "return after.steps == before.steps;"),
     "a difference of numerics that nobody is told": (
         of_session("Numerics*"), SESSION + "numerics_watch.cpp", r"\|\| before == now\) return;", "|| before != now) return;"),
+    "a hand-over that waits for a minute whatever saves take": (
+        ("session_test", "EngineTest.*"), SESSION + "drain.cpp", r"return std::max\(kCommitPatience, [^;]*;",
+        "return kCommitPatience;"),
+    "a save that is asked for while another is under way": (
+        ("session_test", "EngineTest.*"), SESSION + "engine.cpp", r" && !is_save_under_way\(\)", ""),
+    "a save on notice beside which the hand-over's does not fit": (
+        ("session_test", "Drain.*"), "agent/src/preemption/drain_facts.cpp", r"\n  facts\.has_saved = true;", ""),
     "a notice that is over and joins a world": (
         ("session_test", "Drain.*"), SESSION + "drain.cpp",
         r"if \(told_\.terminate\.count == 0 && !is_over\) return std::nullopt;",

@@ -23,7 +23,7 @@ spec:
     - name: worker
       template: {spec: {containers: [{name: trainer, command: [counter, --pause-ms, "5", --steps, "1000000"]}]}}
   checkpointPolicy: {intervalSteps: 10}
-  restartPolicy: {maxRestarts: 1, backoffSeconds: 0}
+  restartPolicy: {maxLossesWithoutStep: 1, backoffSeconds: 0}
 """
 FILL = "; dd if=/dev/zero of=$VOLUME/filler bs=1k 2>/dev/null; "
 

@@ -21,7 +21,21 @@ MUTANTS = {
     "a disruption that waits": (
         core("Backoff.*"), CORE + "backoff.cpp", r"if \(!is_to_wait\(loss\)\) continue;", "static_cast<void>(loss.cause);"),
     "a pod that a kubelet did not start is made again at once": (
-        core("Backoff.*"), CORE + "backoff.cpp", r" \|\| loss\.is_rejection;", ";"),
+        core("Backoff.*"), CORE + "backoff.cpp", r" \|\| loss\.is_rejection \|\|", " ||"),
+    "an outage of the storage that each member pays for": (
+        core("Classify.*:Backoff.*"), CORE + "classify.cpp",
+        r'\.cause = EndCause::kDisruption, \.sentence = text \+ " \(storage failed\)"',
+        '.cause = EndCause::kApplication, .sentence = text + " (storage failed)"'),
+    "an outage of the storage that is not waited for": (
+        core("Backoff.*"), CORE + "backoff.cpp", r" \|\| loss\.is_of_storage;", ";"),
+    "a node that cannot start a container and a program that pays": (
+        core("Classify.*"), CORE + "classify.cpp", r"if \(blames_program\(pod\.last_lines\)\) return ending;", "return ending;"),
+    "a command that is not there and no failure": (
+        core("Classify.*"), CORE + "classify.cpp", r"if \(blames_program\(pod\.last_lines\)\) return ending;", ""),
+    "members that reach no door and pay for it": (
+        core("StartDeadline.*"), CORE + "deadlines.cpp", r"newest && \*newest >= \*member\.awaited_since", "true"),
+    "members that are late together and pay one by one": (
+        core("StartDeadline.*"), CORE + "deadlines.cpp", r"sentence, /\*is_shared=\*/true", "sentence"),
     "a node that does not start pods is no sick one": (
         core("SickNodes*"), CORE + "sick_nodes.cpp", r"if \(loss\.is_rejection\) note\(loss\.member\.node\);", ""),
     "a node whose accelerator is unusable is used again": (
@@ -33,6 +47,14 @@ MUTANTS = {
         core("FindSilent.*"), CORE + "silence.cpp", r"is_told_lost\(seen, members\.unheard\) \? 2 : 1", "2"),
     "a node that the platform takes for lost is waited for": (
         core("FindSilent.*"), CORE + "silence.cpp", r"is_told_lost\(seen, members\.unheard\) \? 2 : 1", "1"),
+    "a rest that ends in the middle of a save": (
+        core("Suspend.*"), CORE + "save_time.cpp", r"return std::max<Duration>\(kPatienceMin, [^;]*;", "return kPatienceMin;"),
+    "saves that take years": (
+        core("Suspend.*"), CORE + "save_time.cpp", r"std::min<Duration>\((from_seconds\([^;]*\)), kSaveMax\);", r"\1;"),
+    "a new leader that ends a save of which it was not told": (
+        core("Suspend.*"), CORE + "suspend.cpp", r"if \(!is_all_heard\(seen, status\)\) return std::nullopt;", ""),
+    "a save on notice in the way of the hand-over's": (
+        core("Notice.*"), CORE + "announce.cpp", r"is_ready \|\| has_time_for_two_saves\([^;]*\)\) \+\+", "true) ++"),
     "members are judged by a beat that they were not told": (
         core("FindSilent.*"), CORE + "silence.cpp", r"if \(told > rhythm\.heartbeat\)", "if (false)"),
     "crashes that are counted on after a step": (
@@ -155,6 +177,24 @@ MUTANTS = {
         core("*"), CORE + "why_waiting.cpp", r"why_not_placed\(seen, members\) \+ ", ""),
     "an image that is missing and nobody is told": (
         core("*"), CORE + "why_waiting.cpp", r" \+ why_not_started\(seen, members\);", ";"),
+    "a process that its launcher starts anew for ever": (
+        core("Losses.*"), CORE + "losses.cpp", r" \+ count_restarted_in_place\(seen, change\)\);", ");"),
+    "a rest in which one start anew is counted at each look": (
+        core("Losses.*"), CORE + "losses.cpp", r" \|\| seen\.job\.spec\.is_suspended", ""),
+    "a failure of the run before that is this one's": (
+        ("operator_local_test", "BeginRunTest.*"), "operator/local/beginning.cpp", r"status\.last_failure\.reset\(\);", ""),
+    "a member's processes with those of another incarnation": (
+        core("Lookup.*"), CORE + "lookup.cpp", r"item\.incarnation, item\.role\}", "0U, item.role}"),
+    "an order of what was seen before": (
+        core("Lookup.*"), CORE + "lookup.cpp", r"order\.size\(\) != items\.size\(\)", "order.empty()"),
+    "deletions that a server in trouble is asked for one by one": (
+        ("operator_runtime_test", "ControllerTest.*"), "operator/runtime/controller.cpp",
+        r"is_deleting = is_deleting && [^;]*;", ""),
+    "idle connections that keep the node's probes out": (
+        ("operator_runtime_test", "HealthPort.*"), "operator/runtime/health_port.cpp",
+        r"options\.strangers_max = kHealthConnectionsMax;", ""),
+    "a page that is read for ever": (
+        ("http_server_test", "HttpServer.CutsAClient*"), "base/http/server_session.cpp", r"limit && !reply_due_", "false"),
     "a runner that makes no room for its members": (
         ("operator_local_test", "KernelCgroups.*"), "operator/local/cgroups.cpp",
         r'if \(auto moved = write\(own / kRunner / kProcs, "0"\); !moved\) return moved;', ""),

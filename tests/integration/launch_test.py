@@ -78,6 +78,21 @@ class Launch(unittest.TestCase):
         self.assertEqual(len(self.started()), 4)
         self.assertIn("was killed by signal 9; it is started again", self.output())
 
+    def test_a_program_that_is_away_for_a_moment_is_started_again_when_it_is_back(self):
+        program = self.root / "waiter"
+        program.write_text("#!/usr/bin/env python3\n" + WAITER)
+        program.chmod(0o755)
+        self.start_member("--nproc", "2", "--", program)
+        first = {rank: pid for rank, pid, _ in self.wait_for_processes(2)}
+        program.rename(self.root / "away")
+        os.kill(first[1], signal.SIGKILL)
+        wait_until(lambda: "process 1 cannot be started now" in self.output(), "the refused start")
+        os.kill(first[0], 0)
+        (self.root / "away").rename(program)
+        self.assertEqual(self.wait_for_processes(3)[2][0], 1)
+        self.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(), 80, self.output())
+
     def test_a_signal_reaches_each_process_once_and_only_some_end_it(self):
         self.start_member("--nproc", "2", "--", "python3", "-c", WAITER)
         self.wait_for_processes(2)

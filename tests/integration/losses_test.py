@@ -63,6 +63,25 @@ class Losses(unittest.TestCase):
         wait_until(lambda: "red is gone, and with it: " in run.output(), "the node to go")
         self.assertIn("red has notice and goes in 2 s; on it: counter-worker-", run.output())
 
+    def test_a_program_and_a_folder_of_logs_that_are_away_for_a_moment_are_no_end_of_the_run(self):
+        run = self.make()
+        program, away = run.root / "program", run.root / "away"
+        shutil.copy(BIN / "counter", program)
+        container = run.document["spec"]["roles"][0]["template"]["spec"]["containers"][0]
+        container["command"] = [str(program), *FOREVER[1:]]
+        run.write_job()
+        run.start()
+        run.wait_for_commit(10)
+        program.rename(away)
+        shutil.rmtree(run.folder / "logs")
+        run.hurt(1)
+        wait_until(lambda: f"starting '{program}'" in run.output(), "the start that fails")
+        away.rename(program)
+        wait_until(lambda: len(run.status().get("recoveries", [])) == 1, "the recovery")
+        self.assertTrue((run.folder / "logs" / "counter-worker-1-i1.log").exists())
+        run.process.terminate()
+        self.assertEqual(run.finish()[0], 130, run.output())
+
     def test_what_makes_no_sense_is_refused(self):
         run = self.make()
         trace = run.root / "trace.csv"

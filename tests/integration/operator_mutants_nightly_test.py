@@ -19,7 +19,7 @@ MUTANTS = {
     "processes by name instead of UID": (
         "roster.cpp", r"&& !member\.uid\.empty\(\) && process\.member_uid == member\.uid;",
         ";"),
-    "pods by name instead of UID": ("roster.cpp", r"\(member\.uid\.empty\(\) \|\| pod\.uid == member\.uid\)", "true"),
+    "pods by name instead of UID": ("roster.cpp", r"member\.uid\.empty\(\) \|\| pod->uid == member\.uid", "true"),
     "no new attempt for a new world": ("attempt.cpp", r"std::max\(status\.attempt, heard\)\.next\(\)", "status.attempt"),
     "a forgotten requeue: the end of a pause": ("reconcile.cpp", r"changes_size_at, pauses_end_at, ", "changes_size_at, "),
     "a forgotten requeue: the end of patience": ("reconcile.cpp", r"\{changes_size_at, pauses_end_at", "{pauses_end_at"),

@@ -1,12 +1,26 @@
 #include "agent/src/preemption/drain_facts.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace ratoon::preemption {
 namespace {
 
+constexpr auto kExpectedMax = std::chrono::minutes(30);
+
 double rate(std::uint64_t bytes, Duration took) {
   return took > Duration(0) ? static_cast<double>(bytes) / seconds(took) : 0;
+}
+
+// Where only one save fits, and a replacement may come, the one of the hand-over is it: an earlier one would
+// be on the disk's way. Without a hand-over it is made as late as it fits.
+DrainPlan plan_with_one_save(DrainFacts facts, bool can_be_replaced) {
+  DrainPlan plan = plan_drain(facts);
+  const auto saves = std::ranges::count(plan.stages, DrainAct::kFullSave, &DrainStage::act);
+  const bool is_measured = facts.disk_bytes_per_second > 0;
+  if (!can_be_replaced || facts.has_saved || !is_measured || saves != 1) return plan;
+  facts.has_saved = true;
+  return plan_drain(facts);
 }
 
 }  // namespace
@@ -27,8 +41,15 @@ DrainFacts SaveSpeeds::facts(Duration left, bool has_saved) const {
           .has_saved = has_saved};
 }
 
+Duration SaveSpeeds::until_durable() const {
+  const Duration longest = writes_.longest();
+  if (longest > Duration(0)) return longest;
+  const double expected_seconds = static_cast<double>(state_bytes_) / kAssumedDiskBytesPerSecond;
+  return std::min<Duration>(from_seconds(expected_seconds), kExpectedMax);
+}
+
 DrainStep next_in_drain(const DrainFacts& facts, bool can_be_replaced) {
-  const DrainPlan plan = plan_drain(facts);
+  const DrainPlan plan = plan_with_one_save(facts, can_be_replaced);
   // Who can be replaced leaves when the margin begins, whatever is tried then.
   const auto may_wait = [&](const DrainStage& stage) {
     return plan.leave > Duration(0) && stage.end <= plan.leave;

@@ -35,6 +35,9 @@ class SaveSpeeds {
   void set_staged(bool is_staged) { is_staged_ = is_staged; }
 
   [[nodiscard]] DrainFacts facts(Duration left, bool has_saved) const;
+  [[nodiscard]] Duration longest_commit() const { return writes_.longest(); }
+  // Of a save, from when it is asked for to its commit. Where none was measured, on a slow disk.
+  [[nodiscard]] Duration until_durable() const;
 
  private:
   std::uint64_t state_bytes_ = 0;

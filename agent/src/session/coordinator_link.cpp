@@ -19,9 +19,7 @@
 namespace ratoon::session {
 namespace {
 
-using std::chrono::milliseconds;
-
-constexpr Duration kRetryPause = milliseconds(200);
+constexpr Duration kRetryPause = std::chrono::milliseconds(200);
 // Each try may cost the API server a review of our token, or both sides a handshake.
 constexpr Duration kDoubtPause = std::chrono::seconds(1);
 constexpr Duration kOrphanGrace = std::chrono::seconds(10);
@@ -330,18 +328,18 @@ Beat CoordinatorLink::next_beat() {
   const Duration between_beats = now - std::exchange(beaten_, now);
   // A process that stood as a whole, stopped or frozen with its machine, does not hang: its time counts anew.
   if (between_beats > 2 * (beat_pause_.load() + patience_.beat_max)) phase_since_ = told_to_leave_ = now;
-  const auto& allowed = position_.allowed;
   return {.process = process_,
           .attempt = position_.attempt,
           .sequence = ++sequence_,
           .step = position_.step,
           .phase = position_.phase,
           .seconds_in_phase = seconds(now - phase_since_),
-          .allowed_seconds = allowed ? std::optional(seconds(*allowed)) : std::nullopt,
+          .allowed_seconds = position_.allowed ? std::optional(seconds(*position_.allowed)) : std::nullopt,
           .committed = position_.committed,
           .damaged = position_.damaged,
           .silent_peers = {},
-          .outlook = position_.outlook};
+          .outlook = position_.outlook,
+          .save_seconds = position_.save_seconds};
 }
 
 void CoordinatorLink::beat_until_stopped(const std::stop_token& stop) {

@@ -16,6 +16,7 @@ constexpr std::string_view kCall = "call";
 // News that is told again with every beat comes a little sooner or later each time: that is nothing new.
 constexpr Duration kNearer = std::chrono::seconds(1);
 constexpr Duration kCommitPatience = std::chrono::seconds(60);
+constexpr Duration kCommitMargin = std::chrono::seconds(10);
 constexpr Duration kLeftMax = std::chrono::hours(24 * 365);  // what is told as "never"
 
 Failure leaving(ExitCode code, const std::string& sentence) {
@@ -141,8 +142,18 @@ std::string Drain::take_news(Timestamp now) {
 Duration Drain::time_to_commit(Timestamp now) {
   const std::lock_guard lock(mutex_);
   const Notice* const first = notices_.first();
-  if (first == nullptr) return kCommitPatience;
-  return std::clamp(first->deadline - now - first->margin / 8, Duration(0), kCommitPatience);
+  const Duration patience = commit_patience();
+  if (first == nullptr) return patience;
+  return std::clamp(first->deadline - now - first->margin / 8, Duration(0), patience);
+}
+
+Duration Drain::patience_with_commit() {
+  const std::lock_guard lock(mutex_);
+  return commit_patience();
+}
+
+Duration Drain::commit_patience() const {
+  return std::max(kCommitPatience, 2 * speeds_.until_durable() + kCommitMargin);
 }
 
 bool Drain::leaves_with_next_save() {

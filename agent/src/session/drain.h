@@ -75,12 +75,15 @@ class Drain {
   [[nodiscard]] std::string take_news(Timestamp now);
   // How long the agreed last save may take to be durable: as long as leaving still ends before the deadline.
   [[nodiscard]] Duration time_to_commit(Timestamp now);
+  // The same where nothing ends soon: a save that is under way ends first, and a minute at least.
+  [[nodiscard]] Duration patience_with_commit();
   // After the agreed last save, or without one: as what the process ends.
   [[nodiscard]] Failure farewell(std::uint32_t agreed, Step step, bool is_committed);
 
   void note_step(Duration took) { speeds_.note_step(took); }
   void note_save(Timestamp began, Duration stall);
   void note_commit(Duration took) { speeds_.note_commit(took); }
+  [[nodiscard]] Duration longest_commit() const { return speeds_.longest_commit(); }  // of late; 0: none yet
   void note_staged(bool is_staged) { speeds_.set_staged(is_staged); }
 
  private:
@@ -91,6 +94,7 @@ class Drain {
   [[nodiscard]] preemption::DrainStep next(Timestamp now) const;
   [[nodiscard]] bool is_interrupted() const { return told_.interrupt.count > 0; }
   [[nodiscard]] std::string why() const;
+  [[nodiscard]] Duration commit_patience() const;
 
   static constexpr Timestamp kNever{Duration::min()};
 

@@ -9,6 +9,7 @@
 //   if (wait.is_over(now)) fail(...);
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -30,6 +31,8 @@ class EndWait {
   void note(Timestamp now, const std::optional<checkpoint::Votes>& votes);
   // After ten seconds, and every minute from then on.
   [[nodiscard]] bool is_word_due(Timestamp now);
+  // What is waited for takes longer than was known.
+  void grow_patience(Duration patience) { patience_ = std::max(patience_, patience); }
   [[nodiscard]] bool is_over(Timestamp now) const { return now - changed_ > patience_; }
   [[nodiscard]] Duration patience() const { return patience_; }
 

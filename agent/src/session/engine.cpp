@@ -128,6 +128,7 @@ void Session::Engine::enter(ProcessPhase phase) {
   const Timestamp now = clock_.now();
   accounts_->enter(phase, position_.step.value());
   phases_.enter(phase, position_.step, now);
+  position_.save_seconds = save_seconds(now);
   position_.is_winding_up = course_ && course_->is_over();
   position_.allowed = position_.is_winding_up ? std::nullopt : phases_.allowed();
   link_.note(position_);
@@ -268,7 +269,7 @@ void Session::Engine::check() const {
 std::uint32_t Session::Engine::wishes() const {
   const auto wanted = link_.wanted();
   std::uint32_t bits = course_ ? course_->wishes() : 0;
-  if (wanted.save_request > served_save_request_) bits |= session::control::kSave;
+  if (wanted.save_request > served_save_request_ && !is_save_under_way()) bits |= session::control::kSave;
   if (wanted.hand_over == assignment_.attempt) bits |= session::control::kLeave;
   bits |= wishes_.bits();
   bits |= drain_->wishes(wanted, clock_.now());

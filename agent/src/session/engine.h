@@ -195,6 +195,10 @@ class Session::Engine : private data::WaitListener {
   // Once what is under way is committed, or at that time.
   [[nodiscard]] std::string what_is_saved_by(Timestamp give_up);
   void note_commit(Step step, Duration ago);
+  // It ends before another one is begun because of a request: that one may be the hand-over's, too.
+  [[nodiscard]] bool is_save_under_way() const;
+  // The last one, or the newest that is under way where that takes longer.
+  [[nodiscard]] std::optional<double> save_seconds(Timestamp now) const;
   // One that did not read back is not called durable any longer than it takes to hear of that.
   void take_durable(const checkpoint::SaveProgress& progress);
   void show_durable();

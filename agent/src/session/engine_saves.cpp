@@ -20,9 +20,9 @@ using session::fail;
 
 namespace {
 
-constexpr auto kHandOverPatience = std::chrono::seconds(60);
 constexpr std::size_t kUncommittedSaid = 8;  // more than slots and ranks out of step explain
 constexpr int kTimesUsual = 10;
+constexpr int kTimesOwn = 2;  // of what a rank needs itself, it waits for others
 constexpr auto kWorkOfOthers = std::chrono::hours(1);
 constexpr auto kCommitPause = std::chrono::milliseconds(10);
 
@@ -79,6 +79,16 @@ std::optional<checkpoint::RunRecord> Session::Engine::run_record(std::uint32_t a
 
 checkpoint::EarlyEnd Session::Engine::early_end(const std::string& reason) const {
   return {.reason = reason, .until = course_->until().text()};
+}
+
+bool Session::Engine::is_save_under_way() const {
+  return !saved_.empty() && clock_.now() - saved_.back().began < drain_->patience_with_commit();
+}
+
+std::optional<double> Session::Engine::save_seconds(Timestamp now) const {
+  const Duration under_way = saved_.empty() ? Duration(0) : now - saved_.back().began;
+  const Duration took = std::max(drain_->longest_commit(), under_way);
+  return took > Duration(0) ? std::optional(seconds(took)) : std::nullopt;
 }
 
 // Known at the end of a step, which may be long after it: that time is none of the disk's.
@@ -223,20 +233,36 @@ void Session::Engine::stop(std::uint32_t agreed) {
   throw drain_->farewell(agreed, position_.step, is_committed);
 }
 
+// Other ranks write as long as they write: while anything of the checkpoint changes, it is waited for.
 void Session::Engine::hand_over() {
   ++meters_.rejoins.handed_over;
   std::optional<Timestamp> leaves;
-  const bool is_committed = wait_until_committed(kHandOverPatience, [&](const checkpoint::SaveProgress&) {
+  const Timestamp began = clock_.now();
+  session::EndWait wait(began, drain_->patience_with_commit());
+  const bool is_committed = wait_until_committed(std::nullopt, [&](const checkpoint::SaveProgress& progress) {
     check();
-    leave_in_time(leaves, clock_.now());
+    const Timestamp now = clock_.now();
+    if (wait.is_look_due(now)) saver_.ask_for_votes();
+    if (!progress.waits_for_ranks) {
+      wait.note_own_work(now);
+      wait.grow_patience(kTimesOwn * (now - began));
+    }
+    wait.note(now, progress.votes);
+    leave_in_time(leaves, now);
+    if (!wait.is_over(now)) return;
+    throw AttemptOver(assignment_.attempt,
+                      "handed over at step " + std::to_string(position_.step.value()) +
+                          ", but its checkpoint was not committed, and nothing of it changed for " +
+                          std::to_string(wait.patience() / std::chrono::seconds(1)) +
+                          " s: an older one is resumed from; see why not all ranks could save");
   });
   const std::string step = std::to_string(position_.step.value());
   if (is_committed)
     throw AttemptOver(assignment_.attempt, "handed over at step " + step + ": a replacement is ready");
-  throw AttemptOver(assignment_.attempt,
-                    "handed over at step " + step + ", but its checkpoint was not committed within " +
-                        std::to_string(kHandOverPatience.count()) +
-                        " s: an older one is resumed from; see why not all ranks could save");
+  throw AttemptOver(
+      assignment_.attempt,
+      "handed over at step " + step +
+          ", but its checkpoint is missed, and an older one is resumed from: " + look_at_saves().last_error);
 }
 
 }  // namespace ratoon

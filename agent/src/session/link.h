@@ -42,6 +42,7 @@ struct Position {
   std::vector<InventoryEntry> damaged{};    // of this attempt: told of before, and they did not read back
   std::string weights{};                    // at the end: the file that has them, where there is one
   std::optional<Outlook> outlook{};         // of rank 0
+  std::optional<double> save_seconds{};     // of the last one, or of the one that is under way until now
 };
 
 // What the outside would like to happen after an agreed step; nobody is made to leave by it.

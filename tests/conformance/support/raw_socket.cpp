@@ -23,8 +23,14 @@ sockaddr_in loopback(std::uint16_t port) {
 
 }  // namespace
 
-RawSocket RawSocket::connect_to(std::uint16_t port) {
+RawSocket RawSocket::connect_to(std::uint16_t port, const char* from) {
   UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int is_late = 1;  // the kernel takes a port for it at connect()
+  ::setsockopt(fd.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &is_late, sizeof is_late);
+  auto own = loopback(0);
+  ::inet_pton(AF_INET, from, &own.sin_addr);
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0)
+    return RawSocket(UniqueFd());
   const auto address = loopback(port);
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fd.reset();
   return RawSocket(std::move(fd));

@@ -15,7 +15,8 @@ namespace ratoon::http::testing {
 class RawSocket {
  public:
   explicit RawSocket(UniqueFd fd) : fd_(std::move(fd)) {}
-  static RawSocket connect_to(std::uint16_t port);
+  // From that address of loopback: all of 127.0.0.0/8 are.
+  static RawSocket connect_to(std::uint16_t port, const char* from = "127.0.0.1");
 
   // False once the other side has gone.
   bool send(std::string_view bytes) const;

@@ -96,6 +96,7 @@ RC_GTEST_PROP(Codec, EveryValidMessageOfAnAgentSurvivesTheWire, ()) {
   beat.phase = static_cast<ProcessPhase>(any_number(7));
   beat.seconds_in_phase = any_seconds();
   if (*gen::arbitrary<bool>()) beat.allowed_seconds = any_seconds();
+  if (*gen::arbitrary<bool>()) beat.save_seconds = any_seconds();
   if (*gen::arbitrary<bool>()) beat.committed = any_entry();
   for (std::uint32_t i = any_number(4); i > 0; --i) beat.silent_peers.emplace_back(any_number(65535));
   if (*gen::arbitrary<bool>()) {

@@ -111,6 +111,7 @@ RC_GTEST_PROP(LawOfWords, OperatorsReadWhateverAgentsSay, ()) {
   Beat beat{.process = join.process, .attempt = join.left_attempt, .sequence = contract::kCountMax};
   beat.seconds_in_phase = any_double();
   beat.allowed_seconds = any_double();
+  beat.save_seconds = any_double();
   beat.committed = longest_entry();
   beat.damaged.assign(many, longest_entry());
   beat.silent_peers.assign(many, Rank(contract::kWorldMax - 1));
@@ -121,6 +122,7 @@ RC_GTEST_PROP(LawOfWords, OperatorsReadWhateverAgentsSay, ()) {
   RC_ASSERT(heard_beat.silent_peers.size() == std::min(many, contract::kSilentPeersMax));
   assert_is_near(heard_beat.seconds_in_phase, beat.seconds_in_phase);
   assert_is_near(heard_beat.allowed_seconds.value(), *beat.allowed_seconds);
+  assert_is_near(heard_beat.save_seconds.value(), *beat.save_seconds);
 
   Completed completed{
       .process = join.process, .attempt = join.left_attempt, .step = Step(contract::kCountMax)};

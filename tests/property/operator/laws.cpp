@@ -24,11 +24,22 @@ bool waits_away_from_nodes(const Observation& seen, const api::MemberStatus& mem
 }
 
 // That it is a failure its pod's record says, which the recount of the bill reads.
+// A rule of the job may say that a crash is none of the program's failures.
 bool failed_in(const Decision& decision, const std::string& name) {
   return std::ranges::any_of(decision.actions, [&](const auto& action) {
     const auto* event = std::get_if<core::EmitEvent>(&action);
     return event != nullptr && event->reason == "MemberLost" &&
-           event->message.starts_with(name + ": crashed with signal");
+           event->message.starts_with(name + ": crashed with signal") &&
+           event->message.find(" (rules[") == std::string::npos;
+  });
+}
+
+// Whether that member, or any where no name is given, ended because nothing can be saved or read.
+bool lost_its_storage(const Decision& decision, const std::string& name = {}) {
+  return std::ranges::any_of(decision.actions, [&](const auto& action) {
+    const auto* event = std::get_if<core::EmitEvent>(&action);
+    return event != nullptr && event->reason == "MemberLost" &&
+           event->message.find(name + ": exit code 84 (storage failed)") != std::string::npos;
   });
 }
 
@@ -96,7 +107,7 @@ Decision Laws::decide() {
   check_bill(seen, decision);
   check_success(seen, decision);
   check_deadlines(seen, decision);
-  check_duration(decision);
+  check_duration(seen, decision);
   check_told(seen, decision);
   if (api::is_over(decision.status.phase)) return decision;
   check_counting(seen, decision);
@@ -227,14 +238,14 @@ void Laws::check_suspended(const Observation& seen, const Decision& decision) co
   }
 }
 
-// A member whose program failed, or whose pod a kubelet did not start, waits, and one that was lost otherwise
-// does not; a pause that is over is no pause.
+// A member whose program or storage failed, or whose pod a kubelet did not start, waits, and one that was
+// lost otherwise does not; a pause that is over is no pause.
 void Laws::check_pauses(const Observation& seen, const Decision& decision) const {
   std::set<std::string> made;
   for (const auto& action : decision.actions)
     if (const auto* create = std::get_if<core::CreatePod>(&action)) made.insert(create->pod.name);
   const bool is_any_crash = decision.status.restarts.application > seen.job.status.restarts.application ||
-                            is_any_rejected(decision);
+                            is_any_rejected(decision) || lost_its_storage(decision);
   for (const auto& member : decision.status.members) {
     if (!member.not_before) continue;
     EXPECT_GT(*member.not_before, seen.wall_now);
@@ -247,7 +258,11 @@ void Laws::check_pauses(const Observation& seen, const Decision& decision) const
   if (!is_any_crash || seen.job.spec.restart_policy.backoff_seconds == 0) return;
   for (const auto& member : decision.status.members) {
     const auto* before = find_member(seen.job.status, member);
-    if (before == nullptr || !member.is_leaving() || !before->is_leaving()) continue;
+    if (before == nullptr) continue;
+    EXPECT_FALSE(!before->is_leaving() && lost_its_storage(decision, name_of(*before)) &&
+                 made.contains(name_of(member)))
+        << name_of(member) << " is made at once, and its storage is away";
+    if (!member.is_leaving() || !before->is_leaving()) continue;
     const api::MemberStatus next{.role = member.role, .index = member.index, .incarnation = member.successor};
     const bool has_failed = failed_in(
         decision, name_of({.role = before->role, .index = before->index, .incarnation = before->successor}));

@@ -88,7 +88,7 @@ class Laws {
   void check_success(const core::Observation& seen, const core::Decision& decision) const;
   void check_sizes(const core::Observation& seen, const core::Decision& decision) const;
   void check_deadlines(const core::Observation& seen, const core::Decision& decision) const;
-  void check_duration(const core::Decision& decision) const;
+  void check_duration(const core::Observation& seen, const core::Decision& decision) const;
   // laws_of_ends.cpp
   void check_end(const core::Observation& seen, const core::Decision& decision) const;
   void check_deletions(const core::Observation& seen, const core::Decision& decision) const;

@@ -45,7 +45,8 @@ bool is_listened_to(const Observation& seen, const api::Pod& pod) {
 void Laws::check_given_up(const Observation& seen, const Decision& decision) const {
   const auto& before = seen.job.status;
   if (!before.is_formed || decision.status.attempt == before.attempt) return;
-  if (decision.status.phase == api::JobPhase::kSuspended && seen.wall_now >= end_of_saving(before)) return;
+  const bool is_saved_in_vain = is_all_heard(seen, before) && seen.wall_now >= end_of_saving(seen, before);
+  if (decision.status.phase == api::JobPhase::kSuspended && is_saved_in_vain) return;
   if (decision.status.restarts.hung > before.restarts.hung) return;  // check_hung() has the law
   if (members_of(seen.job).size() != before.members.size()) return;  // another size is wanted
   const auto lost = lost_in(decision);

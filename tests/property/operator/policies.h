@@ -36,6 +36,7 @@ struct Policies {
   bool has_neighbours = false;       // in each pod, which run on when its trainer ended
   bool rejects_pods = false;         // kubelets do at times, which do not agree with the scheduler
   bool remakes_pods = false;         // the name of a pod that vanished is taken again, as by a late creation
+  std::uint64_t save_seconds = 0;    // what a save takes until it is on the disk
   bool ends_slowly = false;          // copies of the last checkpoint are made before a process is done
 };
 
@@ -99,6 +100,9 @@ inline Policies draw_policies(Moves& moves) {
   p.has_neighbours = moves.percent("neighbours", 25);
   p.rejects_pods = moves.percent("rejects-pods", 25);
   p.ends_slowly = moves.percent("ends-slowly", 40);
+  // Most saves are fast, since a world whose saves take long lives long.
+  if (moves.percent("saves-slowly", 20))
+    p.save_seconds = moves.pick("save-seconds", {1, 1, 30, 30, 30, 70, 70, 600});
   return p;
 }
 

@@ -6,6 +6,7 @@
 //                                                           those that the failure does not need
 // environment.h says which seeds are looked at.
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -27,6 +28,9 @@ namespace {
 constexpr int kCalmTicksMax = 900;
 // Of a rest: a world that saves for as long as it may, then pods on their way out, some on dead nodes.
 constexpr int kRestTicks = 330;
+// More of each where saves take long: so many of them one after the other.
+constexpr int kSavesInCalm = 8;
+constexpr int kSavesInRest = 3;
 // Of a job that is over: the same, and its time to live.
 constexpr int kAfterlifeTicks = 330;
 // In which nothing happens any more.
@@ -47,16 +51,20 @@ class Story {
     for (int tick = 0; tick < scenario.chaos_ticks && !is_broken(); ++tick) pass(true);
     if (scenario.policies.rests) rest();
     world_.suspend(false);
-    for (int tick = 0; tick < kCalmTicksMax && !is_over() && !is_broken(); ++tick) pass(false);
+    const int calm = kCalmTicksMax + ticks_of_saves(kSavesInCalm);
+    for (int tick = 0; tick < calm && !is_over() && !is_broken(); ++tick) pass(false);
     tally_.rejections += world_.pods_rejected();
     if (is_broken()) return;
-    EXPECT_TRUE(is_over()) << "not over after " << kCalmTicksMax << " ticks without faults\n"
-                           << world_.describe();
+    EXPECT_TRUE(is_over()) << "not over after " << calm << " ticks without faults\n" << world_.describe();
     leave();
   }
 
  private:
   [[nodiscard]] static bool is_broken() { return testing::Test::HasFailure(); }
+  [[nodiscard]] int ticks_of_saves(int saves) const {
+    const auto save = std::chrono::seconds(world_.scenario().policies.save_seconds);
+    return saves * static_cast<int>(save / kTick);
+  }
   [[nodiscard]] bool is_over() const { return api::is_over(world_.job().status.phase); }
 
   // A tick of everybody. Nothing is decided while the operator is gone, or busy with something else.
@@ -87,7 +95,8 @@ class Story {
   // Its owner leaves it suspended: nobody lives, and nothing is written.
   void rest() {
     world_.suspend(true);
-    for (int tick = 0; tick < kRestTicks && !is_broken(); ++tick) pass(false);
+    const int ticks = kRestTicks + ticks_of_saves(kSavesInRest);
+    for (int tick = 0; tick < ticks && !is_broken(); ++tick) pass(false);
     if (is_over() || is_broken()) return;
     EXPECT_EQ(world_.job().status.phase, api::JobPhase::kSuspended);
     for (const auto& pod : world_.pods())

@@ -28,9 +28,9 @@ Toll toll_of_end(const api::RestartPolicy& policy, const api::Pod& pod, bool nod
   static const std::map<api::RuleAction, Toll> kActions = {{api::RuleAction::kRestart, Toll::kBudget},
                                                            {api::RuleAction::kFail, Toll::kJob},
                                                            {api::RuleAction::kIgnore, Toll::kFree}};
-  static const std::map<int, Toll> kCodes = {{80, Toll::kFree},  {81, Toll::kFree},  {82, Toll::kJob},
-                                             {85, Toll::kFree},  {86, Toll::kFree},  {83, Toll::kJob},
-                                             {130, Toll::kFree}, {137, Toll::kFree}, {143, Toll::kFree}};
+  static const std::map<int, Toll> kCodes = {
+      {80, Toll::kFree}, {81, Toll::kFree}, {82, Toll::kJob},   {85, Toll::kFree},  {86, Toll::kFree},
+      {83, Toll::kJob},  {84, Toll::kFree}, {130, Toll::kFree}, {137, Toll::kFree}, {143, Toll::kFree}};
   for (const auto& rule : policy.rules)
     if (is_met(rule, pod)) return kActions.at(rule.action);
   if (pod.is_evicted) return Toll::kFree;
@@ -52,13 +52,13 @@ struct Said {
   bool hung = false;
 };
 
-// Of a pod that runs only the reason tells; a world that stalls is one failure, wherever it is, and so is one
-// that hangs.
+// Of a pod that runs only the reason tells; a world that stalls is one failure, wherever it is, as are
+// members that are late together, and so is one that hangs.
 Toll toll_of(const api::TrainingJobSpec& spec, const Lost& lost, Said& said) {
   if (lost.pod == nullptr || (lost.pod->is_deleting && !lost.trains_on)) return Toll::kFree;
   if (lost.pod->has_ended()) return toll_of_end(spec.restart_policy, *lost.pod, lost.node_goes);
-  if (was_said(lost, "did not speak within")) return Toll::kBudget;
-  if (was_said(lost, "made no step for"))
+  if (was_said(lost, "no process of its job did")) return Toll::kFree;
+  if (was_said(lost, "did not speak within") || was_said(lost, "made no step for"))
     return std::exchange(said.stalled, true) ? Toll::kFree : Toll::kBudget;
   if (was_said(lost, ": hung: ")) return std::exchange(said.hung, true) ? Toll::kFree : Toll::kHang;
   return Toll::kFree;
@@ -123,9 +123,20 @@ bool sits_for(const ProcessIdentity& process, const api::MemberStatus& member) {
          process.incarnation == member.incarnation && process.member_uid == member.uid;
 }
 
-WallTime end_of_saving(const api::TrainingJobStatus& status) {
-  constexpr Duration kMaySave = std::chrono::seconds(60);
-  return {status.suspending_since.value_or(WallTime{}).since_epoch + kMaySave};
+bool is_all_heard(const core::Observation& seen, const api::TrainingJobStatus& status) {
+  return std::ranges::all_of(status.members, [&](const auto& member) {
+    return member.is_absent || member.is_completed ||
+           std::ranges::any_of(seen.processes,
+                               [&](const auto& process) { return sits_for(process.identity, member); });
+  });
+}
+
+WallTime end_of_saving(const core::Observation& seen, const api::TrainingJobStatus& status) {
+  double save_seconds = 0;
+  for (const auto& process : seen.processes)
+    if (process.beat) save_seconds = std::max(save_seconds, process.beat->save_seconds.value_or(0));
+  const Duration may_save = from_seconds(std::max(60.0, 2 * save_seconds + 10));
+  return {status.suspending_since.value_or(WallTime{}).since_epoch + may_save};
 }
 
 bool decides(const std::vector<std::string>& roles, const std::string& role) {

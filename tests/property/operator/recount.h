@@ -42,7 +42,9 @@ struct Bill {
 // Whether the process runs in the very pod of this incarnation.
 [[nodiscard]] bool sits_for(const ProcessIdentity& process, const api::MemberStatus& member);
 // Until when a world that is to rest may save.
-[[nodiscard]] WallTime end_of_saving(const api::TrainingJobStatus& status);
+// Whether this operator heard of each member that sits and is not done.
+[[nodiscard]] bool is_all_heard(const core::Observation& seen, const api::TrainingJobStatus& status);
+[[nodiscard]] WallTime end_of_saving(const core::Observation& seen, const api::TrainingJobStatus& status);
 
 [[nodiscard]] bool decides(const std::vector<std::string>& roles, const std::string& role);
 [[nodiscard]] Bill add_up(const api::TrainingJobSpec& spec, const std::vector<Lost>& lost);

@@ -12,10 +12,19 @@ namespace {
 
 constexpr std::uint32_t kSave = 1;  // the control word's bits
 constexpr std::uint32_t kLeave = 2;
+constexpr std::uint32_t kDue = 4;
 
 constexpr double kMayStandSeconds = 4;  // in a step; less than it takes to miss what happened in the calm
 constexpr Duration kLeavesWithin = std::chrono::seconds(5);
 constexpr Duration kPollHold = std::chrono::seconds(20);  // the operator answers a call by then
+constexpr Duration kSaveMargin = std::chrono::seconds(10);
+
+// As an agent tells it.
+std::optional<Duration> time_of_save(const Agent& agent, Timestamp now) {
+  if (agent.uncommitted.empty()) return agent.save_took;
+  const Duration until_now = now - agent.uncommitted.rbegin()->second.began;
+  return std::max(until_now, agent.save_took.value_or(until_now));
+}
 
 }  // namespace
 
@@ -59,10 +68,15 @@ bool World::can_step(const Agent& agent) const {
 std::uint32_t World::agree(const Agent& agent) {
   const auto [word, is_first] = agreed_.try_emplace({agent.assignment.attempt, agent.step + 1}, 0);
   if (!is_first) return word->second;
+  // None is begun before the last one is committed, but the one of a hand-over.
+  const auto has_room = [&](const Agent& one) {
+    return save_time() == Duration(0) || one.uncommitted.empty();
+  };
+  if ((agent.step + 1) % scenario_.save_every == 0 && has_room(agent)) word->second |= kDue;
   for (const auto& other : agents_) {
     if (other->state != Agent::State::kTraining || other->assignment.attempt != agent.assignment.attempt)
       continue;
-    if (other->wanted_save > other->served_save) word->second |= kSave;
+    if (other->wanted_save > other->served_save && has_room(*other)) word->second |= kSave;
     if (other->wanted_hand_over == other->assignment.attempt) word->second |= kLeave;
   }
   return word->second;
@@ -91,21 +105,30 @@ void World::make_step(Agent& agent) {
   positions_[{agent.assignment.attempt, agent.assignment.rank}] = agent.step;
   const bool is_at_end = agent.step == scenario_.total_steps;
   const bool is_handed_over = (agreed & kLeave) != 0 && !is_at_end;
-  if (agent.step % scenario_.save_every == 0 || is_at_end || agreed != 0) save(agent);
+  if (is_at_end || agreed != 0) save(agent);
   if (!is_handed_over) return;
   agent.state = Agent::State::kHandingOver;
-  agent.waits_until = now_ + std::chrono::seconds(60);
+  const Duration for_others = std::max<Duration>(std::chrono::seconds(60), 2 * save_time() + kSaveMargin);
+  agent.waits_until = agent.uncommitted.rbegin()->second.ends + for_others;
 }
 
 void World::save(Agent& agent) {
   agent.served_save = agent.wanted_save;
-  receipts_[{agent.assignment.attempt, Step(agent.step)}].insert(agent.assignment.rank);
-  agent.uncommitted.insert(agent.step);
+  const Timestamp begins =
+      agent.uncommitted.empty() ? now_ : std::max(now_, agent.uncommitted.rbegin()->second.ends);
+  agent.uncommitted[agent.step] = {.began = now_, .ends = begins + save_time()};
+  vote(agent);
+}
+
+void World::vote(Agent& agent) {
+  for (const auto& [step, write] : agent.uncommitted)
+    if (write.ends <= now_) receipts_[{agent.assignment.attempt, Step(step)}].insert(agent.assignment.rank);
 }
 
 void World::commit(Agent& agent) {
+  vote(agent);
   while (!agent.uncommitted.empty()) {
-    const Lineage id{agent.assignment.attempt, Step(*agent.uncommitted.begin())};
+    const Lineage id{agent.assignment.attempt, Step(agent.uncommitted.begin()->first)};
     const bool is_whole = receipts_[id].size() == agent.assignment.world_size;
     if (agent.assignment.rank == Rank(0) && is_whole && !storage_.holds(id))
       storage_.commit(id, nodes_in(id.first), now_, now_ + moves_.ticks("copied-after", 2, 20));
@@ -113,6 +136,7 @@ void World::commit(Agent& agent) {
     const bool is_taken_back = std::ranges::any_of(
         agent.damaged, [&](const auto& bad) { return Lineage(bad.attempt, bad.step) == id; });
     if (!is_taken_back) agent.committed = storage_.entry_of(id);
+    agent.save_took = now_ - agent.uncommitted.begin()->second.began;
     agent.uncommitted.erase(agent.uncommitted.begin());
   }
   // In the store, too, since a moment ago.
@@ -273,6 +297,7 @@ void World::beat(Agent& agent) {
   Beat beat = test::beat(agent.identity, agent.assignment.attempt.value(), agent.step, ++agent.sequence,
                          agent.committed);
   beat.damaged = agent.damaged;
+  if (const auto took = time_of_save(agent, now_)) beat.save_seconds = seconds(*took);
   if (agent.state == Agent::State::kTraining && agent.step < scenario_.total_steps) {
     beat.phase = agent.hangs_in.value_or(ProcessPhase::kCollective);
     beat.seconds_in_phase = seconds(now_ - agent.moved_at);

@@ -49,6 +49,9 @@ World::World(Moves moves, const Scenario& scenario)
   job_.spec.disruption_policy.suspect_after_seconds = scenario.suspect_after_seconds;
   job_.spec.start_deadline_seconds = scenario.start_deadline_seconds;
   job_.spec.progress_deadline_seconds = scenario.progress_deadline_seconds;
+  // Whoever sets one knows how long saves take, of which several may follow each other.
+  if (scenario.progress_deadline_seconds > 0)
+    job_.spec.progress_deadline_seconds += static_cast<std::uint32_t>(4 * scenario.policies.save_seconds);
   job_.spec.max_duration_seconds = scenario.max_duration_seconds;
   job_.spec.checkpoint_policy.overwrites = scenario.begins_anew;
   apply_policies(scenario.policies, job_.spec);

@@ -8,6 +8,7 @@
 // builds on another is refused).
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <set>
@@ -41,7 +42,12 @@ struct Agent {
   Attempt wanted_hand_over{0};
   Timestamp waits_until;   // for the commit of what it hands over
   Timestamp copies_until;  // what it saved last, before it is done
-  std::set<std::uint64_t> uncommitted;
+  struct Write {
+    Timestamp began;  // when it was asked for
+    Timestamp ends;   // when its own part is on the disk
+  };
+  std::map<std::uint64_t, Write> uncommitted;  // by step
+  std::optional<Duration> save_took;           // the last that was committed
   std::optional<InventoryEntry> committed;
   std::vector<InventoryEntry> damaged;   // of its attempt: told of before, and did not read back
   std::set<Lineage> unreadable;          // what it could not load
@@ -234,6 +240,8 @@ class World {
   void train(Agent& agent);
   void make_step(Agent& agent);
   void save(Agent& agent);
+  void vote(Agent& agent);
+  [[nodiscard]] Duration save_time() const { return std::chrono::seconds(scenario_.policies.save_seconds); }
   void commit(Agent& agent);
   void hand_over(Agent& agent);
   void join(Agent& agent);

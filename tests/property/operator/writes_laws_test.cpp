@@ -43,6 +43,7 @@ Scenario scenario_of(Moves& moves, bool holds_pods, bool has_agent = true) {
   scenario.policies = draw_policies(moves);
   scenario.policies.has_late_watches = false;  // the server's own are
   scenario.tiers = Tiers::kVolume;             // what is resumed is the core's own matter
+  scenario.policies.save_seconds = 0;          // as is how long a save may take
   scenario.has_damage = false;
   scenario.policies.remakes_pods = false;  // creations that come late do
   scenario.policies.tells_avoided_nodes = true;

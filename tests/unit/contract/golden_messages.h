@@ -88,6 +88,18 @@ inline Beat golden_beat_with_outlook() {
           .outlook = Outlook{.position = 1208, .total = 4000, .unit = "step", .loss = 0.5}};
 }
 
+inline Beat golden_beat_with_save() {
+  return {.process = golden_process(),
+          .attempt = Attempt(7),
+          .sequence = 45,
+          .step = Step(1305),
+          .phase = ProcessPhase::kSave,
+          .seconds_in_phase = 0.25,
+          .committed = {},
+          .silent_peers = {},
+          .save_seconds = 72.5};
+}
+
 inline Beat golden_beat_with_deadline() {
   return {.process = golden_process(),
           .attempt = Attempt(7),

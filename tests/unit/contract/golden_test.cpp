@@ -31,6 +31,7 @@ TEST(GoldenMessages, OfAgentsEncodeAndDecodeAsTheyDidInVersion1) {
   expect_golden("join_request_first", test::join_request(test::process(0)));
   expect_golden("beat", test::golden_beat());
   expect_golden("beat_with_outlook", test::golden_beat_with_outlook());
+  expect_golden("beat_with_save", test::golden_beat_with_save());
   expect_golden("beat_with_deadline", test::golden_beat_with_deadline());
   expect_golden("beat_with_damage", test::golden_beat_with_damage());
   expect_golden("beat_first", Beat{.process = test::golden_process()});

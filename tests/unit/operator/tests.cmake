@@ -26,13 +26,13 @@ if(TARGET ratoon_operator_core)
   ratoon_test(unit/operator/operator_runtime_test
     SOURCES runtime/broken_job_test.cpp runtime/controller_test.cpp runtime/door_certificate_test.cpp
             runtime/door_separation_test.cpp runtime/elector_test.cpp runtime/event_filter_test.cpp
-            runtime/fence_test.cpp runtime/member_check_test.cpp runtime/metrics_page_test.cpp
+            runtime/fence_test.cpp runtime/health_port_test.cpp runtime/member_check_test.cpp runtime/metrics_page_test.cpp
             runtime/open_files_test.cpp runtime/operator_config_test.cpp runtime/operator_metrics_test.cpp
             runtime/patience_test.cpp runtime/plugin_credentials_test.cpp runtime/porch_test.cpp
             runtime/pruned_fields_test.cpp runtime/self_metrics_test.cpp runtime/store_test.cpp
             runtime/token_reviewer_test.cpp runtime/trusting_transport_test.cpp runtime/whereabouts_test.cpp
             runtime/work_queue_test.cpp
-    LIBS certificate_support ratoon::operator_runtime LABELS threads)
+    LIBS certificate_support http_test_support ratoon::operator_runtime LABELS threads)
   ratoon_test(unit/operator/operator_threads_test
     SOURCES runtime/api_server_in_memory.cpp runtime/operator_threads_test.cpp
     LIBS ratoon::operator_runtime ratoon::agent LABELS threads)

@@ -165,6 +165,37 @@ TEST(Drain, AStepThatOutlastedTheLastMomentIsSavedAllTheSame) {
   EXPECT_EQ(drain.wishes({}, at(8700ms)), control::kGo) << "that would end too late";
 }
 
+TEST(Drain, WhereOneSaveFitsItIsMadeLateSinceAReplacementMayComeBefore) {
+  for (const bool can_be_replaced : {false, true}) {
+    Drain drain({.can_be_replaced = can_be_replaced});
+    drain.begin_attempt(kGigabyte);
+    drain.note_step(100ms);
+    drain.note_save(at(0s), 10ms);
+    drain.note_commit(60s);
+    const Wanted wanted{.drain_deadline = at(121s)};
+    EXPECT_EQ(drain.wishes(wanted, at(1s)), can_be_replaced ? 0U : control::kStop) << can_be_replaced;
+    if (!can_be_replaced) continue;
+    EXPECT_EQ(drain.wishes(wanted, at(28s)), 0U);
+    EXPECT_EQ(drain.wishes(wanted, at(28900ms)), control::kSave)
+        << "with time for a slower disk, and no later";
+  }
+}
+
+TEST(Drain, ACommitIsWaitedForAsLongAsCommitsTake) {
+  Drain drain;
+  drain.begin_attempt(kGigabyte);
+  EXPECT_EQ(drain.patience_with_commit(), 60s) << "one of a slow disk, twice, is shorter";
+  drain.begin_attempt(16 * kGigabyte);
+  EXPECT_EQ(drain.patience_with_commit(), 650s) << "none was measured";
+  EXPECT_EQ(drain.longest_commit(), 0s);
+  drain.note_commit(70s);
+  EXPECT_EQ(drain.patience_with_commit(), 150s);
+  EXPECT_EQ(drain.longest_commit(), 70s);
+  EXPECT_EQ(drain.time_to_commit(at(0s)), 150s);
+  drain.hear({.drain_deadline = at(100s)}, at(0s));
+  EXPECT_EQ(drain.time_to_commit(at(0s)), 99750ms) << "and no longer than its end";
+}
+
 TEST(Drain, CtrlCStopsAtTheNextStepAndSaysSo) {
   ToldBySignals signals;
   Drain drain({.told_by_signals = [&] { return signals; }});

@@ -179,10 +179,50 @@ TEST_F(EngineTest, AHandOverWaitsForOthersButNotForEver) {
     first.step(session::control::kLeave);
     FAIL() << "it goes on";
   } catch (const Interrupted& why) {
-    EXPECT_THAT(why.what(),
-                HasSubstr("its checkpoint was not committed within 60 s: an older one is resumed"));
+    EXPECT_THAT(
+        why.what(),
+        HasSubstr("its checkpoint was not committed, and nothing of it changed for 60 s: an older one"));
   }
   EXPECT_TRUE(first.committed().empty());
+}
+
+TEST_F(EngineTest, ASaveThatIsUnderWayEndsBeforeTheNextOneThatIsAskedFor) {
+  auto first = rank(0, 2);
+  first.begin(100);
+  first.link.wants.save_request = 1;
+  EXPECT_EQ(first.engine().wishes(), session::control::kSave);
+  first.step(session::control::kSave);
+  first.link.wants.save_request = 2;
+  EXPECT_EQ(first.engine().wishes(), 0U) << "the other rank has not saved";
+  first.link.wants.hand_over = Attempt(kAttempt);
+  EXPECT_EQ(first.engine().wishes(), session::control::kLeave) << "which saves, too";
+  first.link.clock.advance(60s);
+  EXPECT_EQ(first.engine().wishes(), session::control::kSave | session::control::kLeave)
+      << "and is not waited for without end";
+}
+
+// A disk so slow that the other rank's part comes after many minutes.
+TEST_F(EngineTest, AHandOverWaitsAsLongAsSavesTook) {
+  auto first = rank(0, 2);
+  first.begin(100);
+  auto second = rank(1, 2);
+  second.begin(100);
+  first.step(session::control::kSave);
+  second.step(session::control::kSave);
+  first.link.clock.advance(200s);
+  first.step();
+  EXPECT_THAT(first.committed(), ElementsAre(1));
+  ASSERT_TRUE(first.link.noted.save_seconds);
+  const double took = *first.link.noted.save_seconds;
+  EXPECT_GE(took, 100) << "but for the time since its commit";
+  first.link.look_takes = 1s;
+  try {
+    first.step(session::control::kLeave);
+    FAIL() << "it goes on";
+  } catch (const Interrupted& why) {
+    EXPECT_THAT(why.what(), HasSubstr("nothing of it changed for " +
+                                      std::to_string(static_cast<int>(2 * took + 10)) + " s"));
+  }
 }
 
 TEST_F(EngineTest, AHandOverObeysWhoeverTellsItToStop) {

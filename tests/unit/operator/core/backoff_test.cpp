@@ -1,5 +1,6 @@
 #include "operator/core/backoff.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <gtest/gtest.h>
@@ -87,6 +88,55 @@ TEST(Backoff, DisruptionsNeverWait) {
   EXPECT_EQ(made(decide(seen)), Names({"digits-worker-1-i1"}));
   seen.pods[0] = test::ended_pod(0, 1);
   EXPECT_EQ(made(decide(seen)), Names({"digits-worker-1-i1"})) << "not for others either";
+}
+
+// Their volume is full, or their store is away: all end in the same moment.
+Observation without_storage(std::uint32_t members, std::uint32_t before = 0) {
+  auto seen = test::running(test::job(members));
+  seen.wall_now = {seconds(100)};
+  seen.job.spec.restart_policy.backoff_seconds = 2;
+  seen.job.status.restarts.crashes_in_a_row = before;
+  seen.job.status.restarts.without_step = before * members;
+  for (std::uint32_t i = 0; i < members; ++i) seen.pods[i] = test::ended_pod(i, 84);
+  seen.pods[0].last_lines = "ratoon: /data: No space left on device\n";
+  return seen;
+}
+
+TEST(Backoff, AnOutageOfTheStorageIsNoFailureOfTheMembersAndIsWaitedFor) {
+  constexpr std::uint32_t kMembers = 30;
+  const int expected[] = {2, 4, 8, 16};
+  for (std::uint32_t before = 0; before < 4; ++before) {
+    const auto decision = decide(without_storage(kMembers, before));
+    EXPECT_EQ(decision.status.phase, api::JobPhase::kRecovering) << decision.status.message;
+    EXPECT_EQ(made(decision), Names());
+    EXPECT_EQ(decision.status.restarts.application, 0U);
+    EXPECT_EQ(decision.status.restarts.disruption, kMembers);
+    EXPECT_EQ(decision.status.members[7].not_before, WallTime{seconds(100 + expected[before])});
+  }
+}
+
+TEST(Backoff, AnOutageOfTheStorageIsToldWhileItIsWaitedFor) {
+  const auto seen = without_storage(2);
+  const auto decision = decide(seen);
+  EXPECT_NE(decision.status.message.find("since on " + seen.pods[1].node + ": exit code 84 (storage failed)"),
+            std::string::npos)
+      << decision.status.message;
+  ASSERT_TRUE(decision.status.last_failure);
+  EXPECT_EQ(decision.status.last_failure->exception, "/data: No space left on device");
+  const auto is_told = [](const Action& action) {
+    const auto* event = std::get_if<EmitEvent>(&action);
+    return event != nullptr && event->reason == "MemberLost" &&
+           event->message.ends_with("(storage failed); it said: /data: No space left on device");
+  };
+  EXPECT_TRUE(std::ranges::any_of(decision.actions, is_told));
+}
+
+TEST(Backoff, AnOutageOfTheStorageThatLastsEndsTheJob) {
+  const auto decision = decide(without_storage(2, 10));
+  EXPECT_EQ(decision.status.phase, api::JobPhase::kFailed);
+  EXPECT_EQ(decision.status.message,
+            "22 losses in a row, and no new step or checkpoint between them: see the members' logs; the last "
+            "was digits-worker-1-i0: exit code 84 (storage failed)");
 }
 
 TEST(Backoff, ASuccessorThatIsThereTakesOver) {

@@ -23,7 +23,7 @@ TEST(Classify, ReadsTheExitCode) {
       {81, EndCause::kDisruption, "exit code 81 (asks for a fresh start)"},
       {82, EndCause::kFatal, "exit code 82 (configuration): the same start would fail again"},
       {83, EndCause::kFatal, "exit code 83: checkpoints exist and none is good"},
-      {84, EndCause::kApplication, "exit code 84 (storage failed)"},
+      {84, EndCause::kDisruption, "exit code 84 (storage failed)"},
       {85, EndCause::kDisruption, "exit code 85 (its accelerator is unusable)"},
       {86, EndCause::kDisruption, "exit code 86 (aborted collectives did not end)"},
       {87, EndCause::kApplication, "exit code 87"},
@@ -49,6 +49,40 @@ TEST(Classify, AContainerThatDoesNotStartIsToldInTheRuntimesWords) {
   EXPECT_EQ(classify(pod, false).cause, EndCause::kApplication);
   EXPECT_EQ(classify(pod, false).sentence,
             "its container did not start: exec: \"digitz\": executable file not found in $PATH");
+}
+
+Ending ending_of_unstarted(const std::string& words) {
+  api::Pod pod = test::ended_pod(0, 128);
+  pod.end_reasons = {"StartError"};
+  pod.last_lines = words;
+  return classify(pod, false);
+}
+
+TEST(Classify, WhereTheRuntimeCouldNotRunTheProgramTheProgramFailed) {
+  for (const char* words : {"exec: \"digitz\": executable file not found in $PATH",
+                            "unable to start container process: exec: \"/bin/digits\": stat /bin/digits: no "
+                            "such file or directory",
+                            "exec: \"/etc/passwd\": permission denied", "exec /bin/digits: exec format error",
+                            "exec: \"/bin\": is a directory",
+                            "chdir to cwd (\"/wokr\") set in config.json failed: no such file or directory",
+                            "executable file `digitz` not found in $PATH: No such file or directory",
+                            "open executable: Permission denied"}) {
+    EXPECT_EQ(ending_of_unstarted(words).cause, EndCause::kApplication) << words;
+    EXPECT_FALSE(ending_of_unstarted(words).is_rejection) << words;
+  }
+}
+
+TEST(Classify, WhereItsNodeCouldNotStartAContainerNoProgramFailed) {
+  for (const char* words :
+       {"error mounting \"/var/lib/kubelet/pods/1/volumes/data\" to rootfs: stat: no such file or directory",
+        "failed to create shim task: context deadline exceeded", "no space left on device",
+        "error running prestart hook #0: nvidia-container-cli: initialization error: nvml error",
+        "unable to apply cgroup configuration: open /sys/fs/cgroup/a: permission denied", ""}) {
+    const Ending ending = ending_of_unstarted(words);
+    EXPECT_EQ(ending.cause, EndCause::kDisruption) << words;
+    EXPECT_TRUE(ending.is_rejection && ending.is_of_platform) << words;
+    EXPECT_EQ(ending.sentence, "its container did not start: " + std::string(words));
+  }
 }
 
 // After a reset of its node, containerd and the kubelet say this of each container that ran there.

@@ -63,6 +63,38 @@ TEST(StartDeadline, WhoNeverSpeaksIsMadeAnewAndCounted) {
   EXPECT_EQ(decide(seen).status.members[1].awaited_since, std::nullopt);
 }
 
+// A rule of the network keeps them from the operator, and the programs run.
+TEST(StartDeadline, WhereNoProcessOfTheJobIsHeardNoProgramFailed) {
+  auto seen = one_is_mute();
+  seen.job.status.members[0].awaited_since = wall(40);
+  seen.job.status.members[1].awaited_since = wall(40);
+  seen.processes.clear();
+  auto decision = decide(seen);
+  EXPECT_EQ(incarnation(decision, 0), 1U);
+  EXPECT_EQ(incarnation(decision, 1), 1U);
+  EXPECT_EQ(decision.status.restarts.application, 0U);
+  EXPECT_EQ(decision.status.restarts.disruption, 2U);
+  EXPECT_EQ(decision.status.restarts.without_step, 2U) << "it is bounded";
+  seen.processes = {test::heard(process(0))};
+  seen.processes[0].last_heard = test::at_seconds(-60);
+  EXPECT_EQ(decide(seen).status.restarts.application, 0U) << "it spoke before that";
+  seen.processes[0].last_heard = test::at_seconds(-59);
+  EXPECT_EQ(decide(seen).status.restarts.application, 1U);
+}
+
+TEST(StartDeadline, MembersThatAreLateTogetherAreOneFailure) {
+  auto seen = one_is_mute();
+  seen.job.spec.num_nodes = 3;
+  seen.job.status.members.push_back({.role = "worker", .index = 2, .uid = test::uid_of(2, 0)});
+  seen.pods.push_back(test::pod(2));
+  for (const std::size_t late : {1U, 2U}) seen.job.status.members[late].awaited_since = wall(40);
+  const auto decision = decide(seen);
+  EXPECT_EQ(incarnation(decision, 1), 1U);
+  EXPECT_EQ(incarnation(decision, 2), 1U);
+  EXPECT_EQ(decision.status.restarts.application, 1U);
+  EXPECT_EQ(decision.status.restarts.disruption, 1U);
+}
+
 // No operator was there for longer than the deadline: the member has waited since to be heard.
 TEST(StartDeadline, NoMemberIsLateForAnOperatorThatHasJustBegunToListen) {
   auto seen = one_is_mute();
@@ -204,6 +236,48 @@ TEST(Losses, WithoutAStepEndAJobAsItsPolicySays) {
   EXPECT_NE(decide(seen).status.phase, api::JobPhase::kFailed);
   seen.job.status.restarts.without_step = 6;
   EXPECT_EQ(decide(seen).status.phase, api::JobPhase::kFailed);
+}
+
+// `ratoon launch` starts again what crashes in its pod: no member is lost, and the world ends all the same.
+TEST(Losses, ProcessesThatAreStartedAnewInTheirPodsAreCounted) {
+  auto seen = test::running(test::job(2));
+  seen.job.spec.restart_policy.losses_without_step_max = 3;
+  seen.job.status.restarts.without_step = 5;
+  EXPECT_EQ(decide(seen).status.restarts.without_step, 5U);
+  seen.processes[1].identity.start = "the next";
+  auto decision = decide(seen);
+  EXPECT_EQ(decision.status.restarts.without_step, 6U);
+  EXPECT_EQ(decision.status.restarts.disruption, 0U);
+  EXPECT_FALSE(decision.status.is_formed);
+  auto later = seen;
+  later.job.status = decision.status;
+  later.world.clear();
+  EXPECT_EQ(decide(later).status.restarts.without_step, 6U) << "once for each world";
+  auto advanced = seen;
+  advanced.processes[0].beat = test::beat(process(0), 1, 7);
+  EXPECT_EQ(decide(advanced).status.restarts.without_step, 1U);
+  auto resting = seen;
+  resting.job.spec.is_suspended = true;
+  EXPECT_EQ(decide(resting).status.restarts.without_step, 5U) << "a world that saves stands on";
+  auto lost = seen;
+  lost.pods[1] = test::ended_pod(1, 137);
+  EXPECT_EQ(decide(lost).status.restarts.without_step, 6U) << "the member is counted as lost";
+  seen.job.status.restarts.without_step = 6;
+  decision = decide(seen);
+  EXPECT_EQ(decision.status.phase, api::JobPhase::kFailed);
+  EXPECT_TRUE(decision.status.message.ends_with("a process that its launcher started anew in its pod"))
+      << decision.status.message;
+}
+
+TEST(Losses, AMemberWhoseProcessesAreAllStartedAnewIsCountedOnce) {
+  auto seen = test::running(test::job(1));
+  seen.job.spec.processes_per_node = 2;
+  seen.processes.push_back(seen.processes[0]);
+  seen.processes[1].identity.local_rank = 1;
+  seen.world.push_back(seen.world[0]);
+  seen.world[1].process.local_rank = 1;
+  for (auto& process : seen.processes) process.identity.start = "the next";
+  EXPECT_EQ(decide(seen).status.restarts.without_step, 1U);
 }
 
 // Nodes that go before anything is saved: the same steps are made again and again, and nothing is gained.

@@ -117,6 +117,37 @@ TEST(Notice, MakesASuccessorElsewhereWhileTheWorldTrainsOnAndSaves) {
   EXPECT_TRUE(again.actions.empty()) << "said once";
 }
 
+// One on a node that goes at 1120, whose saves take so long.
+Observation leaving_with_saves_of(double save_seconds) {
+  auto seen = noticed();
+  seen.wall_now = wall(1000);
+  seen.nodes[1] = node_with("aws-node-termination-handler/spot-itn");
+  for (auto& heard : seen.processes) {
+    heard.beat = test::beat(heard.identity, 1, 30);
+    heard.beat->save_seconds = save_seconds;
+  }
+  follow(seen, reconcile(seen, test::at_seconds(1)));
+  return seen;
+}
+
+TEST(Notice, ASaveThatWouldDelayTheOneOfTheHandOverIsNotAskedFor) {
+  auto seen = leaving_with_saves_of(55);
+  auto decision = reconcile(seen, test::at_seconds(1.5));
+  EXPECT_EQ(decision.announcement.save_request, 0U) << "two of them and a margin end at its end";
+  EXPECT_EQ(decision.announcement.departures.size(), 1U) << "it plans its save by that";
+  follow(seen, decision);
+  seen.processes.push_back(test::waiting(process(1, 1), 0, {}, 2));
+  decision = reconcile(seen, test::at_seconds(2));
+  EXPECT_EQ(decision.announcement.save_request, 1U);
+  EXPECT_TRUE(decision.announcement.hand_over);
+
+  seen = leaving_with_saves_of(54.9);
+  EXPECT_EQ(reconcile(seen, test::at_seconds(1.5)).announcement.save_request, 1U);
+  seen = leaving_with_saves_of(600);
+  seen.nodes[1] = node_with("karpenter.sh/disrupted");
+  EXPECT_EQ(reconcile(seen, test::at_seconds(1.5)).announcement.save_request, 1U) << "no end is known";
+}
+
 // kubectl delete pod, an eviction: member 1's pod has until 1030.
 Observation deleted_with_grace() {
   auto seen = test::running(test::job(3));

@@ -126,7 +126,7 @@ constexpr CodeOfProgram kCodesOfPrograms[] = {
     {81, EndCause::kDisruption, kOurs},     // start me again
     {82, EndCause::kFatal, kOurs},          // configuration
     {83, EndCause::kFatal, kOurs},          // checkpoints exist, and none is good
-    {84, EndCause::kApplication, kOurs},    // storage
+    {84, EndCause::kDisruption, kOurs},     // storage
     {125, EndCause::kApplication, kShell},  // of a container runtime that failed by itself
     {126, EndCause::kApplication, kShell},  // cannot be executed
     {127, EndCause::kApplication, kShell},  // not found

@@ -1,8 +1,9 @@
 #include "operator/core/roster.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "operator/core/completion.h"
+#include "operator/core/lookup.h"
 #include "tests/support/operator_builders.h"
 
 namespace ratoon::core::roster_test {
@@ -321,6 +322,63 @@ TEST(FollowRoster, DoesNotMakeAPodAgainThatWasSeen) {
   seen.pods.clear();
   EXPECT_TRUE(follow_roster(seen, seen.job.status.members, {}, {}).empty())
       << "it is lost first, then the next one is made";
+}
+
+// Two members of two roles with the same index, in no order, and a former incarnation of one of them.
+Observation mixed() {
+  Observation seen{.job = test::job(2)};
+  for (const std::uint32_t local_rank : {1U, 0U})
+    for (const std::uint32_t index : {1U, 0U}) {
+      auto facts = test::heard(test::process(index, 0, local_rank));
+      seen.processes.push_back(facts);
+      seen.world.push_back(test::seat(facts.identity, index));
+      facts.identity.role = "evaluator";
+      seen.processes.push_back(facts);
+    }
+  seen.processes.push_back(test::heard(test::process(1, 1)));
+  for (const std::uint32_t index : {1U, 0U, 1U}) seen.pods.push_back(test::pod(index));
+  seen.pods[2].uid = "another";
+  seen.pods.push_back(test::pod(1, 1));
+  return seen;
+}
+
+TEST(Lookup, FindsTheSameWithOrderAndWithout) {
+  const auto plain = mixed();
+  const auto ordered = with_order(plain);
+  ASSERT_EQ(ordered.order.processes.size(), plain.processes.size());
+  for (const auto* seen : {&plain, &ordered}) {
+    const auto& member = seen->job.status.members[1];
+    EXPECT_THAT(processes_of(*seen, member), testing::ElementsAre(&seen->processes[0], &seen->processes[4]));
+    EXPECT_THAT(seats_of(*seen, member), testing::ElementsAre(&seen->world[0], &seen->world[2]));
+    EXPECT_THAT(pods_of(*seen, member), testing::ElementsAre(&seen->pods[0], &seen->pods[2]))
+        << "as they are seen";
+    EXPECT_EQ(find_process(*seen, test::process(0, 0, 1)), &seen->processes[2]);
+    EXPECT_EQ(find_seat(*seen, test::process(0, 0, 0)), &seen->world[3]);
+  }
+}
+
+TEST(Lookup, FindsNothingOfAnotherIncarnationRoleOrStart) {
+  const auto seen = with_order(mixed());
+  auto member = seen.job.status.members[1];
+  member.incarnation = 2;
+  EXPECT_THAT(processes_of(seen, member), testing::IsEmpty());
+  EXPECT_THAT(pods_of(seen, member), testing::IsEmpty());
+  member = seen.job.status.members[1];
+  member.role = "helper";
+  EXPECT_THAT(processes_of(seen, member), testing::IsEmpty());
+  auto identity = test::process(0, 0, 0);
+  identity.start = "another";
+  EXPECT_EQ(find_process(seen, identity), nullptr);
+  EXPECT_EQ(find_seat(seen, identity), nullptr);
+}
+
+// Else what came since would not be found.
+TEST(Lookup, AnOrderOfOtherItemsIsNotUsed) {
+  auto seen = with_order(mixed());
+  seen.processes.push_back(test::heard(test::process(1, 2)));
+  auto member = seen.job.status.members[1];
+  member.incarnation = 2;
+  EXPECT_THAT(processes_of(seen, member), testing::ElementsAre(&seen.processes.back()));
 }
 
 }  // namespace

@@ -86,6 +86,35 @@ TEST(Suspend, ItIsNotWaitedForWithoutEnd) {
   EXPECT_EQ(decide(seen).status.phase, JobPhase::kRunning);
 }
 
+TEST(Suspend, ItIsWaitedForAsLongAsItsSavesTake) {
+  auto seen = suspended();
+  seen.processes[0].beat = test::beat(process(0), 1, 7);
+  seen.processes[1].beat = test::beat(process(1), 1, 7);
+  seen.processes[1].beat->save_seconds = 45;
+  seen.job.status.suspending_since = wall(1);
+  const auto saving = decide(seen);
+  EXPECT_EQ(saving.status.phase, JobPhase::kRunning) << "one that is under way, the last one, and a margin";
+  EXPECT_EQ(saving.wake_at, test::at_seconds(2));
+  seen.job.status.suspending_since = wall(0);
+  EXPECT_EQ(decide(seen).status.phase, JobPhase::kSuspended);
+  seen.processes[1].beat->save_seconds = 3e8;
+  EXPECT_EQ(decide(seen).status.phase, JobPhase::kRunning);
+  seen.wall_now = wall(200000);
+  EXPECT_EQ(decide(seen).status.phase, JobPhase::kSuspended) << "no save takes years";
+}
+
+TEST(Suspend, ANewOperatorHearsAllBeforeItGivesUp) {
+  auto seen = suspended();
+  seen.job.status.suspending_since = wall(1);
+  seen.world.clear();
+  for (auto& heard : seen.processes) heard.beat = test::beat(heard.identity, 1, 7);
+  const auto last = seen.processes.back();
+  seen.processes.pop_back();
+  EXPECT_EQ(decide(seen).status.phase, JobPhase::kRunning) << "it may save for longer than others do";
+  seen.processes.push_back(last);
+  EXPECT_EQ(decide(seen).status.phase, JobPhase::kSuspended);
+}
+
 TEST(Suspend, APodThatWasMadeMeanwhileGoesToo) {
   auto seen = suspended(1);
   seen.job.status = {};

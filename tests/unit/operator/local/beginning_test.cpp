@@ -66,6 +66,28 @@ TEST_F(BeginRunTest, TheNextOneGoesOnWithStatusAndBook) {
   EXPECT_TRUE(stored_.empty());
 }
 
+// Else the first failure of this run would be the second of one fault, and end it: the program may be
+// another.
+TEST_F(BeginRunTest, TheFailureOfARunBeforeIsNotThisOnes) {
+  api::TrainingJob job = job_;
+  job.status.phase = api::JobPhase::kFailed;
+  job.status.attempt = Attempt(3);
+  job.status.last_failure = api::Failure{.member = "digits-worker-0-i0",
+                                         .node = "node-1",
+                                         .time = WallTime{},
+                                         .attempt = Attempt(3),
+                                         .reason = "exit code 1",
+                                         .exit_code = 1U,
+                                         .signal = std::nullopt,
+                                         .exception = "ValueError: no such data",
+                                         .last_lines = "Traceback"};
+  ASSERT_TRUE(folder_->write_status({{"job", encode_training_job(job)}}));
+  const auto begun = begin();
+  ASSERT_TRUE(begun) << begun.error().message();
+  EXPECT_TRUE(begun->goes_on);
+  EXPECT_EQ(begun->status.last_failure, std::nullopt);
+}
+
 TEST_F(BeginRunTest, OneThatStartsOverStoresAFreshStatusAndSaysWhereTheOldOneIs) {
   leave_a_run();
   const auto begun = begin(true);

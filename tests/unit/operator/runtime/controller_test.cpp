@@ -31,6 +31,10 @@ class Server {
       ++creations;
       return of(creation_status, creation);
     }
+    if (request.method == "DELETE") {
+      ++deletions;
+      return of(500, creation);
+    }
     if (request.method == "PATCH") {
       job_.merge_patch(json::parse(request.body));
       job_["metadata"]["resourceVersion"] = std::to_string(++version_);
@@ -42,12 +46,15 @@ class Server {
   json creation = {{"kind", "Status"}, {"reason", "InternalError"}, {"message", "failed calling webhook"}};
   json holder;  // the pod that has a member's name
   int creations = 0;
+  int deletions = 0;
+  json pods = json::array();
 
  private:
   static http::Response of(int status, const json& body) {
     return {.status = status, .headers = {}, .body = body.dump()};
   }
   [[nodiscard]] json items_in(const std::string& url) const {
+    if (url.find("/pods") != std::string::npos) return pods;
     return url.find("trainingjobs") == std::string::npos ? json::array() : json::array({job_});
   }
 
@@ -116,6 +123,42 @@ TEST_F(ControllerTest, OfAServerInTroubleOnePodIsAskedForInALook) {
   while (controller_->step()) {
   }
   EXPECT_EQ(server_.creations, 2) << "and again at the next";
+}
+
+// Of a place that the job does not have.
+json superseded_pod(int index) {
+  const std::string number = std::to_string(index);
+  return {{"metadata",
+           {{"name", "a-b-c-" + number + "-i0"},
+            {"namespace", "n"},
+            {"uid", "p" + number},
+            {"resourceVersion", "1"},
+            {"labels",
+             {{names::label::kJobName, "a"},
+              {names::label::kJobUid, "u"},
+              {names::label::kRole, "b-c"},
+              {names::label::kIndex, number},
+              {names::label::kIncarnation, "0"}}},
+            {"ownerReferences",
+             {{{"apiVersion", names::kApiVersion},
+               {"kind", names::kKind},
+               {"name", "a"},
+               {"uid", "u"},
+               {"controller", true}}}}}},
+          {"spec", {{"nodeName", "n1"}}},
+          {"status", {{"phase", "Running"}}}};
+}
+
+TEST_F(ControllerTest, OfAServerInTroubleOneDeletionIsAskedForInALook) {
+  for (int index = 5; index < 9; ++index) server_.pods.push_back(superseded_pod(index));
+  cluster_->list_again();
+  cluster_->step({});
+  ASSERT_TRUE(controller_->step());
+  EXPECT_EQ(server_.deletions, 1);
+  clock_.advance(5s);
+  while (controller_->step()) {
+  }
+  EXPECT_EQ(server_.deletions, 2) << "and again at the next";
 }
 
 TEST_F(ControllerTest, ARefusalOfOnePodIsNoReasonToLeaveOthersUnmade) {
